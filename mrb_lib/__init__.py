@@ -1,0 +1,44 @@
+"""Can this model be trusted to judge medical multimodal answers the way clinicians do?
+
+The names below are loaded when they are first used, so that importing the
+library costs next to nothing and never loads torch.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mrb_lib.data.benchmark import Benchmark as Benchmark
+    from mrb_lib.data.benchmark import gold as gold
+    from mrb_lib.data.benchmark import load as load
+    from mrb_lib.errors import InputError as InputError
+    from mrb_lib.errors import MrbError as MrbError
+    from mrb_lib.errors import RunError as RunError
+    from mrb_lib.runs.store import load_verdicts as load_verdicts
+    from mrb_lib.stats.tables import analyze as analyze
+
+_HOME = {
+    "Benchmark": "mrb_lib.data.benchmark",
+    "gold": "mrb_lib.data.benchmark",
+    "load": "mrb_lib.data.benchmark",
+    "InputError": "mrb_lib.errors",
+    "MrbError": "mrb_lib.errors",
+    "RunError": "mrb_lib.errors",
+    "load_verdicts": "mrb_lib.runs.store",
+    "analyze": "mrb_lib.stats.tables",
+}
+
+__version__ = "0.1.0"
+__all__ = ["__version__", *_HOME]  # the table above is the one list of names
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""The command `mrb`: one file a command."""

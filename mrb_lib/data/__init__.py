@@ -1,0 +1,1 @@
+"""Benchmarks: loading, saving, auditing, importing, and the embedded one."""

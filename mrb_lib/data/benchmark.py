@@ -1,0 +1,359 @@
+"""A benchmark: its cases, its annotations, and its images, which are read one at a time.
+
+On disk a benchmark is a folder `benchmark.toml cases.parquet annotations.parquet
+images/`. `load` reads it, `save` and `BenchmarkWriter` write it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, cast
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import tomli_w
+
+from mrb_lib.errors import InputError
+from mrb_lib.files import inside, write_atomic
+from mrb_lib.schema import CHOICES, DIMENSIONS, KINDS, LEVELS, Kind, Level, check_references, conform
+
+GoldRule = Literal["majority", "unanimous"]
+GOLD_RULES: tuple[GoldRule, ...] = ("majority", "unanimous")
+
+
+@dataclass(frozen=True)
+class BenchmarkMeta:
+    """What `benchmark.toml` states.
+
+    Attributes
+    ----------
+    kind : "clinical", "general" or "simulated"; everything shown of simulated data says so
+    dimensions : the dimensions annotated, in the order to show them
+    categories : the labels an annotator may give; A, B, tie unless the labels are not a preference.
+        Their order matters where `level` is "ordinal" or "interval".
+    level : the level of measurement of the labels
+    source, licence, citation, revision : where the data came from
+    extra : keys this version does not know, carried along
+    """
+
+    name: str
+    kind: Kind
+    dimensions: tuple[str, ...] = DIMENSIONS
+    categories: tuple[str, ...] = CHOICES
+    level: Level = "nominal"
+    description: str = ""
+    source: str = ""
+    licence: str = ""
+    citation: str = ""
+    revision: str = ""
+    extra: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def is_preference(self) -> bool:
+        """Whether the labels are preferences between two responses, which verdicts can be scored against."""
+        return set(self.categories) <= set(CHOICES)
+
+
+class FolderImages(Mapping[str, bytes]):
+    """The files of a folder as a mapping from name to bytes, read only when asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __getitem__(self, name: str) -> bytes:
+        path = inside(self.folder, name)
+        if not path.is_file():
+            raise KeyError(name)
+        return path.read_bytes()
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and inside(self.folder, name).is_file()
+
+    def __iter__(self) -> Iterator[str]:
+        if self.folder.is_dir():
+            yield from sorted(p.relative_to(self.folder).as_posix() for p in self.folder.rglob("*") if p.is_file())
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A thin handle on the first two tables plus lazy images.
+
+    Attributes
+    ----------
+    cases : DataFrame, one row a case (see `mrb_lib.schema.CASES`)
+    annotations : DataFrame, one row a case, annotator and dimension; may be empty
+    images : mapping from image name to the bytes of the file
+    path : the folder it was loaded from; None for one that lives in memory
+    """
+
+    meta: BenchmarkMeta
+    cases: pd.DataFrame
+    annotations: pd.DataFrame
+    images: Mapping[str, bytes] = field(default_factory=dict)
+    path: Path | None = None
+
+    def fingerprint(self) -> str:
+        """SHA-256 over the files of the benchmark folder, images included.
+
+        Raises
+        ------
+        InputError
+            The benchmark was not loaded from a folder.
+        """
+        if self.path is None:
+            raise InputError(f"benchmark {self.meta.name}: has no folder yet; save it first.")
+        digest = hashlib.sha256()
+        names = ["benchmark.toml", "cases.parquet", "annotations.parquet", *(f"images/{name}" for name in self.images)]
+        for name in names:
+            content = hashlib.blake2b((self.path / name).read_bytes(), digest_size=16).digest()
+            digest.update(name.encode("utf-8") + b"\0" + content)
+        return digest.hexdigest()
+
+
+def empty_annotations() -> pd.DataFrame:
+    """An annotations table without rows."""
+    return pd.DataFrame({name: pd.Series(dtype="str") for name in ("case_id", "annotator", "dimension", "choice")})
+
+
+def read_meta(path: Path) -> BenchmarkMeta:
+    """Read `benchmark.toml`.
+
+    Raises
+    ------
+    InputError
+        It is missing, is not TOML, or a value is outside its vocabulary.
+    """
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError(
+            f"{path.parent}: is not a benchmark folder ({path.name} is missing); make one with `mrb demo` or `mrb import`."
+        ) from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: is not valid TOML ({error}); correct it.") from error
+    return meta_from(raw, str(path))
+
+
+def meta_from(raw: Mapping[str, object], source: str) -> BenchmarkMeta:
+    """Build the metadata from parsed TOML; see `read_meta`."""
+    known = {f.name for f in fields(BenchmarkMeta)} - {"extra"}
+    values: dict[str, object] = {}
+    for name in known & raw.keys():
+        value = raw[name]
+        if name in ("dimensions", "categories"):
+            if not isinstance(value, (list, tuple)) or not value or not all(isinstance(v, str) and v for v in value):
+                raise InputError(f'{source}, key {name}: a list of names is needed; write {name} = ["..."].')
+            if len(set(value)) != len(value):
+                raise InputError(f"{source}, key {name}: a name occurs twice; keep one.")
+            values[name] = tuple(value)
+        elif isinstance(value, str):
+            values[name] = value
+        else:
+            raise InputError(f"{source}, key {name}: text is needed, not {type(value).__name__}; put it in quotes.")
+    for name, allowed in (("kind", KINDS), ("level", LEVELS)):
+        if name in values and values[name] not in allowed:
+            raise InputError(f"{source}, key {name}: {values[name]!r} is unknown; use one of {', '.join(allowed)}.")
+    for name in ("name", "kind"):
+        if name not in values:
+            raise InputError(f'{source}: the key {name} is missing; add {name} = "...".')
+    extra = {name: value for name, value in raw.items() if name not in known}
+    return BenchmarkMeta(**values, extra=extra)  # type: ignore[arg-type]  # each value was checked above
+
+
+def write_meta(meta: BenchmarkMeta, path: Path) -> None:
+    """Write `benchmark.toml`; empty texts are left out."""
+    raw: dict[str, object] = {}
+    for f in fields(meta):
+        value = getattr(meta, f.name)
+        if f.name != "extra" and value != "":
+            raw[f.name] = list(value) if isinstance(value, tuple) else value
+    write_atomic(path, tomli_w.dumps({**raw, **meta.extra}))
+
+
+def read_table(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
+    """Read one parquet file, telling apart a missing, a damaged and an empty one.
+
+    Raises
+    ------
+    InputError
+        The file is missing, truncated or not parquet, or lacks a column asked for.
+    """
+    try:
+        return pq.ParquetFile(path).read(columns=columns).to_pandas()
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: the file is missing; import the benchmark again.") from error
+    except (pa.ArrowException, OSError) as error:
+        size = path.stat().st_size if path.is_file() else 0
+        what = "is empty" if size == 0 else f"is truncated or not a parquet file ({error})"
+        raise InputError(f"{path}: {what}; restore it from its source or import it again.") from error
+
+
+def load(path: str | Path) -> Benchmark:
+    """Load a benchmark folder; images stay on disk until they are asked for.
+
+    Parameters
+    ----------
+    path : the folder that holds `benchmark.toml`
+
+    Raises
+    ------
+    InputError
+        The folder is not a benchmark, or a table breaks its contract.
+    """
+    folder = Path(path)
+    meta = read_meta(folder / "benchmark.toml")
+    cases = conform(read_table(folder / "cases.parquet"), "cases", str(folder / "cases.parquet"))
+    source = folder / "annotations.parquet"
+    annotations = conform(
+        read_table(source), "annotations", str(source), dimensions=meta.dimensions, categories=meta.categories
+    )
+    check_references(annotations, cases, str(source))
+    return Benchmark(meta, cases, annotations, FolderImages(folder / "images"), folder)
+
+
+class BenchmarkWriter:
+    """Writes a benchmark in chunks, so that its size is not bounded by memory.
+
+    Use as a context manager, inside `mrb_lib.files.staged_folder`. Every chunk is
+    validated; case ids must be unique over all chunks.
+    """
+
+    def __init__(self, folder: Path, meta: BenchmarkMeta) -> None:
+        self.folder = folder
+        self.meta = meta
+        self._ids: set[str] = set()
+        self._writers: dict[str, pq.ParquetWriter] = {}
+        self._schemas: dict[str, pa.Schema] = {}
+
+    def __enter__(self) -> BenchmarkWriter:
+        (self.folder / "images").mkdir(parents=True, exist_ok=True)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for writer in self._writers.values():
+            writer.close()
+        if kind is None:
+            write_meta(self.meta, self.folder / "benchmark.toml")
+
+    def add(self, cases: pd.DataFrame, annotations: pd.DataFrame, images: Mapping[str, bytes]) -> None:
+        """Append a chunk: its cases, their annotations, and the images they name.
+
+        An image that a case names and `images` lacks is left out; `mrb check` reports it.
+        """
+        cases = conform(cases, "cases", "cases")
+        annotations = conform(
+            annotations,
+            "annotations",
+            "annotations",
+            dimensions=self.meta.dimensions,
+            categories=self.meta.categories,
+        )
+        check_references(annotations, cases, "annotations")
+        again = cases["case_id"].isin(list(self._ids))
+        if again.any():
+            raise InputError(f"cases: case_id {cases.loc[again, 'case_id'].iloc[0]} occurs again; keep one of the two.")
+        self._ids.update(cases["case_id"])
+        self._append("cases", cases)
+        self._append("annotations", annotations)
+        for name in dict.fromkeys(name for names in cases["images"] for name in names):
+            if name in images:
+                path = inside(self.folder / "images", name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(images[name])
+
+    def _append(self, table: str, frame: pd.DataFrame) -> None:
+        schema = self._schemas.get(table)
+        arrow = pa.Table.from_pandas(frame, schema=schema, preserve_index=False).replace_schema_metadata(None)
+        if schema is None:
+            arrow = arrow.cast(_without_null_types(arrow.schema))
+            self._schemas[table] = arrow.schema
+            self._writers[table] = pq.ParquetWriter(self.folder / f"{table}.parquet", arrow.schema, compression="zstd")
+        self._writers[table].write_table(arrow)
+
+
+def _without_null_types(schema: pa.Schema) -> pa.Schema:
+    """An all-missing first chunk must not fix the type of a column to null."""
+
+    def concrete(kind: pa.DataType) -> pa.DataType:
+        if pa.types.is_null(kind):
+            return pa.large_string()
+        if pa.types.is_list(kind) and pa.types.is_null(kind.value_type):
+            return pa.list_(pa.string())
+        return kind
+
+    return pa.schema([pa.field(f.name, concrete(f.type)) for f in schema])
+
+
+def save(benchmark: Benchmark, folder: Path) -> None:
+    """Write a benchmark into `folder`; wrap it in `mrb_lib.files.staged_folder` so that no half is ever seen."""
+    with BenchmarkWriter(folder, benchmark.meta) as writer:
+        writer.add(benchmark.cases, benchmark.annotations, benchmark.images)
+
+
+def vote_columns(categories: tuple[str, ...]) -> dict[str, str]:
+    """The name of the votes column of each category: `votes_a`, `votes_b`, `votes_tie`, or `votes_<category>`."""
+    return {category: f"votes_{category.lower().replace(' ', '_')}" for category in categories}
+
+
+def gold(benchmark: Benchmark, rule: GoldRule = "majority") -> pd.DataFrame:
+    """The label of each case and dimension that the annotators' votes give.
+
+    Parameters
+    ----------
+    rule : "majority" takes the category with the most votes, "unanimous" the one
+        that all annotators gave.
+
+    Returns
+    -------
+    DataFrame
+        `case_id, dimension, choice`, one votes column a category (see
+        `vote_columns`), `n_annotators`; sorted by case (in the order of the cases
+        table) and dimension (in the benchmark's order). `choice` is null where two
+        categories share the most votes, or where the rule is not met.
+
+    Raises
+    ------
+    InputError
+        `rule` is unknown.
+    """
+    if rule not in GOLD_RULES:
+        raise InputError(f"gold rule {rule!r} is unknown; use one of {', '.join(GOLD_RULES)}.")
+    meta, votes = benchmark.meta, benchmark.annotations
+    columns = vote_columns(meta.categories)
+    case = pd.Index(benchmark.cases["case_id"]).get_indexer(votes["case_id"])
+    dimension = pd.Index(meta.dimensions).get_indexer(votes["dimension"])
+    category = pd.Index(meta.categories).get_indexer(votes["choice"])
+    table = pd.DataFrame({"case": case, "dimension": dimension, "category": category})
+    counts = table.groupby(["case", "dimension"], sort=True)["category"].value_counts().unstack(fill_value=0)
+    counts = counts.reindex(columns=range(len(meta.categories)), fill_value=0)
+    n = counts.to_numpy()
+    total = n.sum(axis=1)
+    top = n.max(axis=1) if n.size else total
+    decided = (n == top[:, None]).sum(axis=1) == 1
+    if rule == "unanimous":
+        decided &= top == total
+    label = pd.Series(pd.Index(meta.categories).take(n.argmax(axis=1)) if n.size else [], dtype="str")
+    out = pd.DataFrame(
+        {
+            "case_id": benchmark.cases["case_id"].to_numpy()[counts.index.get_level_values(0).to_numpy(dtype=int)],
+            "dimension": pd.Index(meta.dimensions).take(counts.index.get_level_values(1).to_numpy(dtype=int)),
+            "choice": label.where(pd.Series(decided)),
+        }
+    )
+    for i, name in enumerate(columns.values()):
+        out[name] = n[:, i]
+    out["n_annotators"] = total
+    return cast(pd.DataFrame, out.astype({"case_id": "str", "dimension": "str", "choice": "str"}))

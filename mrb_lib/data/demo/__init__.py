@@ -1,0 +1,1 @@
+"""The embedded benchmark: simulated cases, images, responses and annotators, drawn from a seed."""

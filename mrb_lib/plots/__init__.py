@@ -1,0 +1,1 @@
+"""One file a figure family: frame in, Figure out, no statistics inside."""

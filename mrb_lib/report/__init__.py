@@ -1,0 +1,1 @@
+"""The report: notebooks run headless, figures and tables published, the static site."""

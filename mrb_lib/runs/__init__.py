@@ -1,0 +1,1 @@
+"""Running judges over cases, and keeping their verdicts."""

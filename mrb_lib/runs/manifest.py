@@ -1,0 +1,119 @@
+"""What a run was made with: everything that is needed to repeat it."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+
+from mrb_lib.errors import InputError
+from mrb_lib.files import write_atomic
+
+FILE_NAME = "manifest.json"
+_PACKAGES = (
+    "mrb-workbench",
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "scipy",
+    "statsmodels",
+    "scikit-learn",
+    "krippendorff",
+    "pillow",
+    "matplotlib",
+    "seaborn",
+    "torch",
+    "transformers",
+)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The manifest of a run.
+
+    Attributes
+    ----------
+    run_id : name of the run's folder
+    judge : the judge's name, as in the verdicts
+    spec : the judge's settings, JSON values only
+    prompt_id, prompt_hash : the prompt template and its SHA-256; empty for judges without a prompt
+    benchmark, benchmark_fingerprint, kind : the benchmark judged; the fingerprint is empty for imported verdicts
+    source : where the verdicts came from, for a run that was imported instead of executed
+    seed : the seed of everything random
+    device : what the judge ran on
+    """
+
+    run_id: str
+    judge: str
+    spec: Mapping[str, object] = field(default_factory=dict)
+    prompt_id: str = ""
+    prompt_hash: str = ""
+    benchmark: str = ""
+    benchmark_fingerprint: str = ""
+    kind: str = ""
+    source: str = ""
+    seed: int = 0
+    device: str = "cpu"
+    versions: Mapping[str, str] = field(default_factory=dict)
+    git_commit: str = ""
+    created: str = ""
+
+
+def library_versions() -> dict[str, str]:
+    """The versions of Python and of the libraries that shape results; absent ones are left out."""
+    found = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def git_commit() -> str:
+    """The commit of this library's checkout, with `+changes` where files differ from it; empty outside a checkout."""
+    here = Path(__file__).resolve().parent.parent
+    command = ["git", "-C", str(here), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=+changes"]
+    try:
+        if not (here.parent / ".git").exists():
+            return ""
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+def now() -> str:
+    """The time in UTC, to the second, ISO 8601; SOURCE_DATE_EPOCH overrides it for reproducible output."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    moment = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    return moment.isoformat(timespec="seconds")
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest into the run's folder."""
+    write_atomic(folder / FILE_NAME, json.dumps(asdict(manifest), indent=2, ensure_ascii=False) + "\n")
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read a run's manifest; keys this version does not know are ignored.
+
+    Raises
+    ------
+    InputError
+        The manifest is missing or is not what `write_manifest` writes.
+    """
+    path = folder / FILE_NAME
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+        known = {f.name for f in fields(Manifest)}
+        return Manifest(**{name: value for name, value in raw.items() if name in known})
+    except FileNotFoundError as error:
+        raise InputError(f"{folder}: is not a run ({FILE_NAME} is missing); run `mrb judge` to make one.") from error
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise InputError(f"{path}: is damaged ({error}); remove the run's folder and judge again.") from error

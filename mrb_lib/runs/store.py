@@ -1,0 +1,179 @@
+"""The run store: a folder a run, append-only parquet parts and a manifest.
+
+`RUNS/<run_id>/manifest.json` and `RUNS/<run_id>/part-00000.parquet`, ... A part is
+written under a temporary name and renamed, so a reader sees all of it or none.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mrb_lib.errors import InputError, RunError
+from mrb_lib.files import slug
+from mrb_lib.runs.manifest import FILE_NAME, Manifest, library_versions, now, read_manifest, write_manifest
+from mrb_lib.schema import KEYS, VERDICTS, check_references, conform
+
+_ARROW = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
+SCHEMA = pa.schema([pa.field(column.name, _ARROW[column.type]) for column in VERDICTS])
+TABLE_COLUMNS = [column.name for column in VERDICTS]
+ANALYSIS_COLUMNS = [*KEYS["verdicts"], "choice", "p_a", "score_a", "score_b", "status"]
+
+
+def part_paths(folder: Path) -> list[Path]:
+    """The finished parts of a run, in the order they were written."""
+    return sorted(folder.glob("part-*.parquet"))
+
+
+def append_part(folder: Path, verdicts: pd.DataFrame) -> Path:
+    """Add a batch of verdicts to a run, atomically and durably.
+
+    Parameters
+    ----------
+    verdicts : a verdicts table that conforms; unknown columns are kept.
+    """
+    parts = part_paths(folder)
+    number = int(parts[-1].stem.removeprefix("part-")) + 1 if parts else 0
+    path = folder / f"part-{number:05d}.parquet"
+    extra = [name for name in verdicts.columns if name not in SCHEMA.names]
+    frame = verdicts.reindex(columns=[*SCHEMA.names, *extra])
+    schema = SCHEMA
+    for name in extra:
+        schema = schema.append(pa.field(name, pa.Array.from_pandas(frame[name]).type))
+    table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False).replace_schema_metadata(None)
+    temporary = folder / f".{path.name}.partial"
+    with temporary.open("wb") as stream:
+        pq.write_table(table, stream, compression="zstd")
+        stream.flush()
+        os.fsync(stream.fileno())
+    os.replace(temporary, path)
+    return path
+
+
+@contextmanager
+def exclusive(folder: Path) -> Iterator[None]:
+    """Hold a run for writing; a second process is refused.
+
+    Raises
+    ------
+    RunError
+        Another process holds the run.
+    """
+    with (folder / ".lock").open("w") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise RunError(f"{folder}: another process is writing this run; wait for it or stop it.") from error
+        yield
+
+
+def run_folders(runs: Path) -> list[Path]:
+    """The runs under a folder (or the folder itself, if it is one), by name."""
+    if (runs / FILE_NAME).is_file():
+        return [runs]
+    if not runs.is_dir():
+        raise InputError(
+            f"{runs}: there is no such folder of runs; make one with `mrb judge BENCH {runs} --judge NAME`."
+        )
+    return sorted(path for path in runs.iterdir() if (path / FILE_NAME).is_file())
+
+
+def read_run(folder: Path, columns: list[str] | None = None) -> pd.DataFrame:
+    """All verdicts of one run, in the order they were written.
+
+    Parameters
+    ----------
+    columns : the columns to read; None reads all of the contract and any others.
+
+    Raises
+    ------
+    InputError
+        A part is damaged.
+    """
+    tables = []
+    for path in part_paths(folder):
+        try:
+            tables.append(pq.ParquetFile(path).read(columns=columns))
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(
+                f"{path}: is truncated or not a parquet file ({error}); remove it and judge again."
+            ) from error
+    if not tables:
+        names = columns or SCHEMA.names
+        return pa.table({name: pa.array([], SCHEMA.field(name).type) for name in names}).to_pandas()
+    return pa.concat_tables(tables, promote_options="default").to_pandas()
+
+
+def load_verdicts(runs: str | Path, cases: pd.DataFrame | None = None, *, replies: bool = False) -> pd.DataFrame:
+    """The verdicts of every run under a folder.
+
+    Where several runs hold the same judge (its settings changed between them), each
+    is shown as a judge of its own, `judge@run`, so that none hides another.
+
+    Parameters
+    ----------
+    runs : a folder of runs, or one run
+    cases : the benchmark's cases; verdicts about any other case are refused. None does not check.
+    replies : also read the replies and their cost, which are large
+
+    Returns
+    -------
+    DataFrame
+        The verdicts table; judge, dimension, order, probe, choice and status as
+        text, sorted as written.
+
+    Raises
+    ------
+    InputError
+        There is no such folder, a file is damaged, or a verdict speaks of an unknown case.
+    """
+    folders = run_folders(Path(runs))
+    manifests = [read_manifest(folder) for folder in folders]
+    names = [manifest.judge for manifest in manifests]
+    frames = []
+    for folder, manifest in zip(folders, manifests, strict=True):
+        frame = read_run(folder, None if replies else ANALYSIS_COLUMNS)
+        if cases is not None:
+            check_references(frame, cases, str(folder))
+        if names.count(manifest.judge) > 1:
+            frame["judge"] = f"{manifest.judge}@{manifest.run_id}"
+        frames.append(frame)
+    if not frames:
+        return read_run(Path(runs), None if replies else ANALYSIS_COLUMNS)
+    return pd.concat(frames, ignore_index=True)
+
+
+def save_imported(verdicts: pd.DataFrame, runs: Path, *, benchmark: str, kind: str, source: str) -> list[Path]:
+    """Write verdicts that were made elsewhere as one run a judge.
+
+    Returns
+    -------
+    list of Path
+        The folders written, in order of the judges' names.
+    """
+    verdicts = conform(verdicts, "verdicts", source)
+    folders = []
+    for judge, rows in verdicts.groupby("judge", sort=True):
+        folder = runs / slug(str(judge))
+        folder.mkdir(parents=True)
+        append_part(folder, rows)
+        manifest = Manifest(
+            run_id=folder.name,
+            judge=str(judge),
+            benchmark=benchmark,
+            kind=kind,
+            source=source,
+            device="unknown",
+            versions=library_versions(),
+            created=now(),
+        )
+        write_manifest(folder, manifest)
+        folders.append(folder)
+    return folders

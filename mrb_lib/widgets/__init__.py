@@ -1,0 +1,1 @@
+"""Pure HTML views of a case."""
