@@ -31,7 +31,7 @@ def staged_folder(out: Path, *, overwrite: bool = False) -> Iterator[Path]:
     InputError
         `out` exists, and is not an empty folder or may not be replaced.
     """
-    out = Path(os.path.abspath(out))
+    out = out.absolute()
     if out.exists():
         _refuse_unless_replaceable(out, overwrite)
     try:
@@ -41,10 +41,10 @@ def staged_folder(out: Path, *, overwrite: bool = False) -> Iterator[Path]:
         raise InputError(f"{out}: cannot be created ({error.strerror}); choose a folder you may write to.") from error
     try:
         yield stage
-        os.chmod(stage, 0o777 & ~_umask())
+        stage.chmod(0o777 & ~_umask())
         if out.exists():
             shutil.rmtree(out)
-        os.replace(stage, out)
+        stage.replace(out)
     finally:
         if stage.exists():
             shutil.rmtree(stage)
@@ -72,15 +72,16 @@ def write_atomic(path: Path, content: bytes | str) -> None:
     data = content.encode("utf-8") if isinstance(content, str) else content
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, path)
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, cast
+from typing import Literal
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -102,18 +103,24 @@ class Benchmark:
     path: Path | None = None
 
     def fingerprint(self) -> str:
-        """SHA-256 over the files of the benchmark folder, images included.
+        """SHA-256 over all files of the benchmark folder, images included.
 
         Raises
         ------
         InputError
             The benchmark was not loaded from a folder.
         """
+        return self._digest("benchmark.toml", "cases.parquet", "annotations.parquet")
+
+    def case_fingerprint(self) -> str:
+        """SHA-256 over what a judge may see: the cases and their images, not the annotations."""
+        return self._digest("cases.parquet")
+
+    def _digest(self, *tables: str) -> str:
         if self.path is None:
             raise InputError(f"benchmark {self.meta.name}: has no folder yet; save it first.")
         digest = hashlib.sha256()
-        names = ["benchmark.toml", "cases.parquet", "annotations.parquet", *(f"images/{name}" for name in self.images)]
-        for name in names:
+        for name in [*tables, *(f"images/{name}" for name in self.images)]:
             content = hashlib.blake2b((self.path / name).read_bytes(), digest_size=16).digest()
             digest.update(name.encode("utf-8") + b"\0" + content)
         return digest.hexdigest()
@@ -136,7 +143,7 @@ def read_meta(path: Path) -> BenchmarkMeta:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise InputError(
-            f"{path.parent}: is not a benchmark folder ({path.name} is missing); make one with `mrb demo` or `mrb import`."
+            f"{path.parent}: is not a benchmark ({path.name} is missing); make one with `mrb demo` or `mrb import`."
         ) from error
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions.") from error
@@ -190,13 +197,14 @@ def read_table(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
         The file is missing, truncated or not parquet, or lacks a column asked for.
     """
     try:
-        return pq.ParquetFile(path).read(columns=columns).to_pandas()
+        frame: pd.DataFrame = pq.ParquetFile(path).read(columns=columns).to_pandas()
     except FileNotFoundError as error:
         raise InputError(f"{path}: the file is missing; import the benchmark again.") from error
     except (pa.ArrowException, OSError) as error:
         size = path.stat().st_size if path.is_file() else 0
         what = "is empty" if size == 0 else f"is truncated or not a parquet file ({error})"
         raise InputError(f"{path}: {what}; restore it from its source or import it again.") from error
+    return frame
 
 
 def load(path: str | Path) -> Benchmark:
@@ -331,29 +339,26 @@ def gold(benchmark: Benchmark, rule: GoldRule = "majority") -> pd.DataFrame:
     """
     if rule not in GOLD_RULES:
         raise InputError(f"gold rule {rule!r} is unknown; use one of {', '.join(GOLD_RULES)}.")
-    meta, votes = benchmark.meta, benchmark.annotations
-    columns = vote_columns(meta.categories)
-    case = pd.Index(benchmark.cases["case_id"]).get_indexer(votes["case_id"])
-    dimension = pd.Index(meta.dimensions).get_indexer(votes["dimension"])
-    category = pd.Index(meta.categories).get_indexer(votes["choice"])
-    table = pd.DataFrame({"case": case, "dimension": dimension, "category": category})
-    counts = table.groupby(["case", "dimension"], sort=True)["category"].value_counts().unstack(fill_value=0)
-    counts = counts.reindex(columns=range(len(meta.categories)), fill_value=0)
-    n = counts.to_numpy()
-    total = n.sum(axis=1)
-    top = n.max(axis=1) if n.size else total
+    meta, votes, case_ids = benchmark.meta, benchmark.annotations, benchmark.cases["case_id"]
+    case = pd.Index(case_ids).get_indexer(pd.Index(votes["case_id"]))
+    dimension = pd.Index(meta.dimensions).get_indexer(pd.Index(votes["dimension"]))
+    category = pd.Index(meta.categories).get_indexer(pd.Index(votes["choice"]))
+    annotated, row = np.unique(case * len(meta.dimensions) + dimension, return_inverse=True)
+    n = np.zeros((len(annotated), len(meta.categories)), dtype=np.int64)
+    np.add.at(n, (row, category), 1)
+    top, total = n.max(axis=1), n.sum(axis=1)
     decided = (n == top[:, None]).sum(axis=1) == 1
     if rule == "unanimous":
         decided &= top == total
-    label = pd.Series(pd.Index(meta.categories).take(n.argmax(axis=1)) if n.size else [], dtype="str")
+    label = pd.Series(np.array(meta.categories, dtype=object)[n.argmax(axis=1)], dtype="str")
     out = pd.DataFrame(
         {
-            "case_id": benchmark.cases["case_id"].to_numpy()[counts.index.get_level_values(0).to_numpy(dtype=int)],
-            "dimension": pd.Index(meta.dimensions).take(counts.index.get_level_values(1).to_numpy(dtype=int)),
-            "choice": label.where(pd.Series(decided)),
+            "case_id": case_ids.to_numpy()[annotated // len(meta.dimensions)],
+            "dimension": np.array(meta.dimensions, dtype=object)[annotated % len(meta.dimensions)],
+            "choice": label.where(pd.Series(decided, dtype=bool)),
         }
-    )
-    for i, name in enumerate(columns.values()):
+    ).astype("str")
+    for i, name in enumerate(vote_columns(meta.categories).values()):
         out[name] = n[:, i]
     out["n_annotators"] = total
-    return cast(pd.DataFrame, out.astype({"case_id": "str", "dimension": "str", "choice": "str"}))
+    return out

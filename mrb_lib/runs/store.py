@@ -23,7 +23,6 @@ from mrb_lib.schema import KEYS, VERDICTS, check_references, conform
 
 _ARROW = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
 SCHEMA = pa.schema([pa.field(column.name, _ARROW[column.type]) for column in VERDICTS])
-TABLE_COLUMNS = [column.name for column in VERDICTS]
 ANALYSIS_COLUMNS = [*KEYS["verdicts"], "choice", "p_a", "score_a", "score_b", "status"]
 
 
@@ -53,7 +52,7 @@ def append_part(folder: Path, verdicts: pd.DataFrame) -> Path:
         pq.write_table(table, stream, compression="zstd")
         stream.flush()
         os.fsync(stream.fileno())
-    os.replace(temporary, path)
+    temporary.replace(path)
     return path
 
 
@@ -107,8 +106,9 @@ def read_run(folder: Path, columns: list[str] | None = None) -> pd.DataFrame:
             ) from error
     if not tables:
         names = columns or SCHEMA.names
-        return pa.table({name: pa.array([], SCHEMA.field(name).type) for name in names}).to_pandas()
-    return pa.concat_tables(tables, promote_options="default").to_pandas()
+        tables = [pa.table({name: pa.array([], SCHEMA.field(name).type) for name in names})]
+    frame: pd.DataFrame = pa.concat_tables(tables, promote_options="default").to_pandas()
+    return frame
 
 
 def load_verdicts(runs: str | Path, cases: pd.DataFrame | None = None, *, replies: bool = False) -> pd.DataFrame:
