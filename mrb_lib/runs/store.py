@@ -26,6 +26,12 @@ SCHEMA = pa.schema([pa.field(column.name, _ARROW[column.type]) for column in VER
 ANALYSIS_COLUMNS = [*KEYS["verdicts"], "choice", "p_a", "score_a", "score_b", "status"]
 
 
+def empty_verdicts() -> pd.DataFrame:
+    """A verdicts table without rows."""
+    frame: pd.DataFrame = SCHEMA.empty_table().to_pandas()
+    return frame
+
+
 def part_paths(folder: Path) -> list[Path]:
     """The finished parts of a run, in the order they were written."""
     return sorted(folder.glob("part-*.parquet"))
@@ -105,8 +111,7 @@ def read_run(folder: Path, columns: list[str] | None = None) -> pd.DataFrame:
                 f"{path}: is truncated or not a parquet file ({error}); remove it and judge again."
             ) from error
     if not tables:
-        names = columns or SCHEMA.names
-        tables = [pa.table({name: pa.array([], SCHEMA.field(name).type) for name in names})]
+        return empty_verdicts()[columns or SCHEMA.names]
     frame: pd.DataFrame = pa.concat_tables(tables, promote_options="default").to_pandas()
     return frame
 
@@ -146,7 +151,7 @@ def load_verdicts(runs: str | Path, cases: pd.DataFrame | None = None, *, replie
             frame["judge"] = f"{manifest.judge}@{manifest.run_id}"
         frames.append(frame)
     if not frames:
-        return read_run(Path(runs), None if replies else ANALYSIS_COLUMNS)
+        return empty_verdicts()
     return pd.concat(frames, ignore_index=True)
 
 

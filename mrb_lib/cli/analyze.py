@@ -1,0 +1,63 @@
+"""`mrb analyze`: one table of statistics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def analyze(
+    bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
+    runs: Annotated[Path | None, typer.Argument(metavar="[RUNS]", help="The runs; default: BENCH/runs.")] = None,
+    table: Annotated[
+        str,
+        typer.Option(help="composition, agreement, annotator_pairs, accuracy, consistency, significance or ceiling."),
+    ] = "accuracy",
+    policy: Annotated[str, typer.Option(help="official, balanced, strict, net or answered.")] = "balanced",
+    by: Annotated[
+        str | None,
+        typer.Option(help="Also by organ, department, modality, dataset, model_pair or another column of the cases."),
+    ] = None,
+    dimension: Annotated[str | None, typer.Option(help="One dimension; default: all.")] = None,
+    gold: Annotated[str, typer.Option(help="majority or unanimous.")] = "majority",
+    correction: Annotated[str, typer.Option(help="holm, bonferroni, bh or none.")] = "holm",
+    level: Annotated[str | None, typer.Option(help="Read the labels as nominal, ordinal or interval.")] = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="The column of the cases whose values are resampled together.")
+    ] = None,
+    probe: Annotated[str, typer.Option(help="The probe whose verdicts are analysed.")] = "none",
+    resamples: Annotated[int, typer.Option(help="Bootstrap resamples.")] = 2000,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the resampling.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="CSV on stdout.")] = False,
+    as_latex: Annotated[bool, typer.Option("--latex", help="A LaTeX table on stdout.")] = False,
+) -> None:
+    """Print one table of statistics, as text, JSON, CSV or LaTeX."""
+    from mrb_lib.cli import render
+    from mrb_lib.data.benchmark import load
+    from mrb_lib.errors import InputError
+    from mrb_lib.runs.store import load_verdicts
+    from mrb_lib.stats.tables import analyze as compute
+
+    if as_json + as_csv + as_latex > 1:
+        raise InputError("--json, --csv and --latex: choose one.")
+    benchmark = load(bench)
+    if runs is None and (bench / "runs").is_dir():
+        runs = bench / "runs"
+    verdicts = None if runs is None else load_verdicts(runs, benchmark.cases)
+    frame = compute(
+        benchmark, verdicts, table, policy=policy, by=by, dimension=dimension, gold=gold, correction=correction,
+        resamples=resamples, seed=seed, cluster=cluster, level=level, probe=probe,
+    )  # fmt: skip
+    simulated = benchmark.meta.kind == "simulated"
+    what = f"{benchmark.meta.name}: {table}, policy {policy}" + (f" ({render.MARK} data)" if simulated else "")
+    if as_json:
+        typer.echo(render.as_json(frame, table=table, policy=policy, simulated=simulated))
+    elif as_csv:
+        typer.echo(render.as_csv(frame, simulated=simulated), nl=False)
+    elif as_latex:
+        typer.echo(render.as_latex(frame, caption=what), nl=False)
+    else:
+        typer.echo(f"{what}\n\n{render.as_text(frame)}")

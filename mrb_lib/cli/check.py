@@ -1,0 +1,34 @@
+"""`mrb check`: validate a benchmark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def check(
+    bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
+    every: Annotated[bool, typer.Option("--all", help="Show every finding, not only the first few of a kind.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Findings as JSON on stdout.")] = False,
+) -> None:
+    """Validate a benchmark; every finding names file, row, column and the cure. Exits with 2 on errors."""
+    import json
+    from dataclasses import asdict
+
+    from mrb_lib.cli.findings import echo_findings
+    from mrb_lib.data.audit import audit
+    from mrb_lib.errors import InputError
+
+    if not bench.is_dir():
+        raise InputError(f"{bench}: there is no such folder; name a benchmark folder.")
+    findings = audit(bench)
+    counts = {name: sum(f.severity == name for f in findings) for name in ("error", "warning", "info")}
+    if as_json:
+        typer.echo(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False, indent=1))
+    else:
+        echo_findings(findings, every=every)
+        typer.echo(f"{bench}: {counts['error']} errors, {counts['warning']} warnings, {counts['info']} remarks")
+    if counts["error"]:
+        raise typer.Exit(2)

@@ -1,0 +1,30 @@
+"""`mrb export`: write a benchmark and its verdicts in another layout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def export(
+    format_: Annotated[str, typer.Argument(metavar="FORMAT", help="official or table.")],
+    bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
+    runs: Annotated[Path, typer.Argument(metavar="RUNS", help="The runs, or - for none.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write.")],
+) -> None:
+    """Write a benchmark and its verdicts in the published layout, or as plain tables."""
+    from mrb_lib.cli.findings import echo_findings
+    from mrb_lib.data.benchmark import load
+    from mrb_lib.data.formats import writer
+    from mrb_lib.files import staged_folder
+    from mrb_lib.runs.store import empty_verdicts, load_verdicts
+
+    write = writer(format_).write
+    benchmark = load(bench)
+    verdicts = empty_verdicts() if str(runs) == "-" else load_verdicts(runs, benchmark.cases, replies=True)
+    with staged_folder(out) as folder:
+        findings = write(benchmark, verdicts, folder)
+    echo_findings(findings)
+    typer.echo(f"{out}: {len(benchmark.cases)} cases, {len(verdicts)} verdicts, format {format_}")

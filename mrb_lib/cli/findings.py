@@ -1,0 +1,26 @@
+"""How findings are shown."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import typer
+
+from mrb_lib.schema import Finding
+
+SHOWN_PER_KIND = 5
+
+
+def echo_findings(findings: Sequence[Finding], *, every: bool = False) -> None:
+    """Print findings to stderr, the worst first; of many alike only some, and how many more."""
+    groups: dict[tuple[str, str, str], list[Finding]] = defaultdict(list)
+    for finding in findings:
+        groups[finding.severity, finding.file, finding.cure].append(finding)
+    order = ("error", "warning", "info")
+    for (severity, _, _), group in sorted(groups.items(), key=lambda item: order.index(item[0][0])):
+        shown = group if every else group[:SHOWN_PER_KIND]
+        for finding in shown:
+            typer.echo(f"{severity}: {finding}", err=True)
+        if len(group) > len(shown):
+            typer.echo(f"{severity}: ... and {len(group) - len(shown)} more like it (--all shows them)", err=True)

@@ -1,0 +1,64 @@
+"""The entry point: collects the commands, and turns errors into one plain message and an exit code."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+import typer
+
+from mrb_lib.cli import analyze, check, demo, export, import_, judge, judges, pull, report
+from mrb_lib.errors import MrbError
+
+app = typer.Typer(
+    name="mrb",
+    help="Can this model be trusted to judge medical multimodal answers the way clinicians do?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("demo")(demo.demo)
+app.command("import")(import_.import_)
+app.command("pull")(pull.pull)
+app.command("check")(check.check)
+app.command("judges")(judges.judges)
+app.command("judge")(judge.judge)
+app.command("analyze")(analyze.analyze)
+app.command("report")(report.report)
+app.command("export")(export.export)
+
+
+def _version(show: bool) -> None:
+    if show:
+        from mrb_lib import __version__
+
+        typer.echo(f"mrb {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line; exits with 0 done, 1 failed, 2 bad input or usage."""
+    try:
+        sys.exit(app(standalone_mode=False))
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        print("mrb: interrupted; what was finished is kept, the same command goes on from there.", file=sys.stderr)
+        sys.exit(1)
+    except MrbError as error:
+        print(f"mrb: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(1)

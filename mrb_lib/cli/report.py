@@ -1,0 +1,38 @@
+"""`mrb report`: every notebook, figure and table, and the static site."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def report(
+    bench: Annotated[str, typer.Argument(metavar="BENCH", help="The benchmark folder, or demo for the embedded one.")],
+    runs: Annotated[Path | None, typer.Argument(metavar="[RUNS]", help="The runs; default: BENCH/runs.")] = None,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder of the site.")] = Path("report"),
+    figures: Annotated[Path | None, typer.Option(help="Also keep a copy of the figures here.")] = None,
+    dimension: Annotated[str, typer.Option(help="The dimension that single-dimension figures show.")] = "overall",
+    policy: Annotated[str, typer.Option(help="official, balanced, strict, net or answered.")] = "balanced",
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the resampling.")] = 0,
+    jobs: Annotated[int, typer.Option(min=1, help="Notebooks at a time.")] = 2,
+    force: Annotated[bool, typer.Option("--force", help="Run every notebook, changed or not.")] = False,
+) -> None:
+    """Run the notebooks that changed, and write figures, tables and the static site."""
+    from mrb_lib.report.pipeline import report as run
+    from mrb_lib.report.workspace import locate
+
+    where = locate(bench, "" if runs is None else str(runs))
+    result = run(
+        where.benchmark, where.runs, out, figures=figures, policy=policy, dimension=dimension, seed=seed,
+        jobs=jobs, force=force, progress=lambda line: typer.echo(line, err=True),
+    )  # fmt: skip
+    typer.echo(f"{len(result.executed)} notebooks run, {len(result.skipped)} unchanged, {len(result.failed)} failed")
+    for failure in result.failed:
+        typer.echo(
+            f"{failure.notebook}, cell {failure.cell}: {failure.error}: {failure.value}\n{failure.source}", err=True
+        )
+    typer.echo(f"Open {result.index}" + ("" if figures is None else f"; figures are in {figures}"))
+    if result.failed:
+        raise typer.Exit(1)

@@ -1,0 +1,139 @@
+"""Judges that need no weights: baselines that any judge worth using must beat.
+
+They read what every judge is shown and are run the same way. `longer` and `first`
+measure how far the two best known biases alone would get.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.judges.base import PromptlessJudge
+from mrb_lib.judges.orders import FIRST, KEYS, SECOND, TIE
+
+_WORD = re.compile(r"\w+")
+
+
+class RandomJudge(PromptlessJudge):
+    """A fair coin for each verdict, from the seed and the verdict's key alone.
+
+    The same key always gets the same pick, whatever the batch or the order of cases.
+    """
+
+    name = "random"
+
+    def __init__(self, seed: int) -> None:
+        self.spec: Mapping[str, object] = {"seed": seed}
+        self._salt = hashlib.blake2b(f"random judge {seed}".encode(), digest_size=16).digest()
+
+    def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
+        """Pick one of the two at random; see `Judge.judge`."""
+        keys = zip(*(shown[name].astype("str") for name in KEYS), strict=True)
+        heads = [
+            hashlib.blake2b("\0".join(key).encode(), digest_size=1, key=self._salt).digest()[0] < 128 for key in keys
+        ]
+        return _verdicts(shown, np.where(heads, FIRST, SECOND))
+
+
+class FirstJudge(PromptlessJudge):
+    """Always the response shown first: pure position bias."""
+
+    name = "first"
+    spec: Mapping[str, object] = {}
+
+    def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
+        """Pick the first; see `Judge.judge`."""
+        return _verdicts(shown, np.full(len(shown), FIRST))
+
+
+class LengthJudge(PromptlessJudge):
+    """The response with more words (`longer`) or fewer (`shorter`); a tie where they have the same number."""
+
+    def __init__(self, name: str) -> None:
+        if name not in ("longer", "shorter"):
+            raise ValueError(f"{name!r} is neither longer nor shorter")
+        self.name = name
+        self.spec: Mapping[str, object] = {"unit": "words"}
+
+    def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
+        """Compare the numbers of words, which are the scores; see `Judge.judge`."""
+        sign = 1.0 if self.name == "longer" else -1.0
+        counts = [sign * _per_text(shown[side], _count_words) for side in (FIRST, SECOND)]
+        return _scored(shown, counts[0], counts[1])
+
+
+class LexicalJudge(PromptlessJudge):
+    """The response that shares more of the question's, and of the reference's, content words.
+
+    The score of a response is the mean, over the texts there are (the question, and
+    the reference answer where the case has one), of the F1 overlap of their sets of
+    words, common words left out. It reads nothing else, so it rewards echoing.
+    """
+
+    name = "lexical"
+    spec: Mapping[str, object] = {"score": "mean F1 of word sets with question and reference"}
+
+    def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
+        """Compare the overlaps, which are the scores; see `Judge.judge`."""
+        reference = shown["reference"] if "reference" in shown.columns else pd.Series(np.nan, index=shown.index)
+        keys = shown["case_id"].astype("str") + "\0" + shown["order"].astype("str")
+        seen: dict[str, tuple[float, float]] = {}
+        for key, *texts in zip(keys, shown["question"], reference, shown[FIRST], shown[SECOND], strict=True):
+            if key not in seen:
+                question, known, first, second = texts
+                targets = [_words(question)] + ([_words(known)] if isinstance(known, str) else [])
+                seen[key] = (_overlap(_words(first), targets), _overlap(_words(second), targets))
+        scores = np.array([seen[key] for key in keys], dtype=float).reshape(-1, 2)
+        return _scored(shown, scores[:, 0], scores[:, 1])
+
+
+_COMMON = frozenset(
+    _WORD.findall(
+        "a an and are as at be by for from has have in is it its of on or that the there this to was what which "
+        "with do does did can could would should how why where when who"
+    )
+)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.casefold())) - _COMMON
+
+
+def _overlap(response: frozenset[str], targets: list[frozenset[str]]) -> float:
+    return float(np.mean([2 * len(response & target) / max(len(response) + len(target), 1) for target in targets]))
+
+
+def _count_words(text: str) -> float:
+    return float(len(text.split()))
+
+
+def _per_text(texts: pd.Series, function: Callable[[str], float]) -> np.ndarray:
+    """Apply a function of one text to each, once for every distinct text."""
+    codes, distinct = pd.factorize(texts)
+    values = np.fromiter((function(text) for text in distinct), dtype=float, count=len(distinct))
+    return values[codes]
+
+
+def _scored(shown: pd.DataFrame, first: np.ndarray, second: np.ndarray) -> pd.DataFrame:
+    pick = np.where(first > second, FIRST, np.where(first < second, SECOND, TIE))
+    return _verdicts(shown, pick).assign(score_first=first, score_second=second)
+
+
+def _verdicts(shown: pd.DataFrame, pick: np.ndarray) -> pd.DataFrame:
+    out = shown[list(KEYS)].copy()
+    out["pick"] = pd.Series(pick, index=shown.index, dtype="str")
+    return out.assign(status="ok")
+
+
+def heuristics(seed: int) -> Iterator[RandomJudge | FirstJudge | LengthJudge | LexicalJudge]:
+    """All judges of this module."""
+    yield RandomJudge(seed)
+    yield FirstJudge()
+    yield LengthJudge("longer")
+    yield LengthJudge("shorter")
+    yield LexicalJudge()

@@ -1,0 +1,80 @@
+"""What is shown first, and back: the only module that flips A and B.
+
+A judge sees `first` and `second`. The tables hold A and B, the case's own frame.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+FIRST: Final = "first"
+SECOND: Final = "second"
+TIE: Final = "tie"
+
+KEYS: Final = ("case_id", "dimension", "order", "repeat", "probe")
+SHOWN: Final = (*KEYS, "question", "images", "reference", "organ", "department", "modality", "question_type")
+
+_TO_CASE = {("AB", FIRST): "A", ("AB", SECOND): "B", ("BA", FIRST): "B", ("BA", SECOND): "A"}
+_TO_SHOWN = {(order, choice): pick for (order, pick), choice in _TO_CASE.items()}
+
+
+def show(rows: pd.DataFrame) -> pd.DataFrame:
+    """Put the responses into the order in which a judge is to see them.
+
+    Parameters
+    ----------
+    rows : DataFrame with `order`, `response_a`, `response_b` and other columns of cases
+
+    Returns
+    -------
+    DataFrame
+        Columns `first` and `second` in place of the responses, and of the other
+        columns only `SHOWN`: who wrote a response, and whatever else a source
+        carries along (labels, for one), is not for a judge to see.
+    """
+    is_ab = (rows["order"] == "AB").to_numpy()
+    shown = rows[[name for name in SHOWN if name in rows.columns]].copy()
+    shown["first"] = rows["response_a"].where(is_ab, rows["response_b"])
+    shown["second"] = rows["response_b"].where(is_ab, rows["response_a"])
+    return shown
+
+
+def to_case_frame(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """Turn a judge's answers about first and second into answers about A and B.
+
+    Parameters
+    ----------
+    verdicts : DataFrame with `order` and `pick` (`first`, `second`, `tie` or null), and
+        optionally `p_first` (probability that the first is better), `score_first`, `score_second`
+
+    Returns
+    -------
+    DataFrame
+        The same rows with `choice`, `p_a`, `score_a`, `score_b` in place of those
+        columns; null stays null.
+    """
+    order = verdicts["order"]
+    is_ab = (order == "AB").to_numpy()
+    out = verdicts.drop(columns=["pick", "p_first", "score_first", "score_second"], errors="ignore")
+    out["choice"] = _translate(order, verdicts["pick"], _TO_CASE)
+    if "p_first" in verdicts.columns:
+        out["p_a"] = verdicts["p_first"].where(is_ab, 1.0 - verdicts["p_first"])
+    if "score_first" in verdicts.columns:
+        out["score_a"] = verdicts["score_first"].where(is_ab, verdicts["score_second"])
+        out["score_b"] = verdicts["score_second"].where(is_ab, verdicts["score_first"])
+    return out
+
+
+def to_shown(order: pd.Series, choice: pd.Series) -> pd.Series:
+    """The inverse for choices alone: `A` or `B` to `first` or `second`; tie and null stay."""
+    return _translate(order, choice, _TO_SHOWN)
+
+
+def _translate(order: pd.Series, value: pd.Series, table: dict[tuple[str, str], str]) -> pd.Series:
+    out = pd.Series(np.nan, index=value.index, dtype="str").mask(value == TIE, TIE)
+    for (shown, old), new in table.items():
+        out = out.mask((order == shown) & (value == old), new)
+    return out

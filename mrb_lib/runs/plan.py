@@ -1,0 +1,78 @@
+"""Which verdicts a run is to hold, and which of them are still to be made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.errors import InputError
+from mrb_lib.schema import NO_PROBE, ORDERS
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Every combination of case, order, repeat and dimension, in that nesting.
+
+    A verdict's number is its place in that sequence, so the verdicts already made
+    are a set of integers however many there are.
+    """
+
+    cases: pd.DataFrame
+    dimensions: tuple[str, ...]
+    orders: tuple[str, ...] = ORDERS
+    repeats: int = 1
+    probe: str = NO_PROBE
+
+    def __post_init__(self) -> None:
+        unknown = [order for order in self.orders if order not in ORDERS]
+        if unknown or not self.orders or len(set(self.orders)) != len(self.orders):
+            raise InputError(f"orders {','.join(self.orders)!r}: use AB, BA or both, each once.")
+        if self.repeats < 1:
+            raise InputError(f"repeats {self.repeats}: at least 1 is needed.")
+
+    @property
+    def per_case(self) -> int:
+        """Verdicts a case."""
+        return len(self.orders) * self.repeats * len(self.dimensions)
+
+    def __len__(self) -> int:
+        return len(self.cases) * self.per_case
+
+    def pending(self, made: pd.DataFrame) -> np.ndarray:
+        """The numbers of the verdicts that `made` (a verdicts table) does not hold, ascending."""
+        case = _positions(self.cases["case_id"], made["case_id"])
+        order = _positions(self.orders, made["order"])
+        dimension = _positions(self.dimensions, made["dimension"])
+        repeat = made["repeat"].to_numpy()
+        planned = (
+            (case >= 0) & (order >= 0) & (dimension >= 0) & (repeat < self.repeats) & (made["probe"] == self.probe)
+        ).to_numpy()
+        number = ((case * len(self.orders) + order) * self.repeats + repeat) * len(self.dimensions) + dimension
+        return np.setdiff1d(np.arange(len(self)), number[planned])
+
+    def rows(self, numbers: np.ndarray) -> pd.DataFrame:
+        """The cases to judge for these verdicts: every case column, and `order, repeat, dimension, probe`."""
+        rest, dimension = np.divmod(numbers, len(self.dimensions))
+        rest, repeat = np.divmod(rest, self.repeats)
+        case, order = np.divmod(rest, len(self.orders))
+        out = self.cases.iloc[case].reset_index(drop=True)
+        return out.assign(
+            order=pd.Series(np.array(self.orders, dtype=object)[order], dtype="str"),
+            repeat=repeat,
+            dimension=pd.Series(np.array(self.dimensions, dtype=object)[dimension], dtype="str"),
+            probe=pd.Series(self.probe, index=out.index, dtype="str"),
+        )
+
+    def batches(self, numbers: np.ndarray, cases: int) -> Iterator[np.ndarray]:
+        """Split verdict numbers so that each batch holds whole cases, at most `cases` of them."""
+        case = numbers // self.per_case
+        starts = np.flatnonzero(np.diff(case, prepend=-1))[::cases]
+        yield from (part for part in np.split(numbers, starts[1:]) if len(part))
+
+
+def _positions(known: Sequence[str] | pd.Series, values: pd.Series) -> pd.Series:
+    """The place of each value in `known`; -1 where it is not there."""
+    return pd.Series(pd.Index(known).get_indexer(pd.Index(values)), index=values.index)
