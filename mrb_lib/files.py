@@ -88,7 +88,7 @@ def write_atomic(path: Path, content: bytes | str) -> None:
 def slug(text: str) -> str:
     """Turn any text into a file name: letters, digits, dot, dash; a hash keeps it unique if letters were lost."""
     plain = re.sub(r"[^A-Za-z0-9.-]+", "-", text).strip("-.")[:80]
-    if plain == text:
+    if plain and plain == text:
         return plain
     return f"{plain or 'x'}-{hashlib.sha256(text.encode('utf-8')).hexdigest()[:8]}"
 

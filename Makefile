@@ -1,0 +1,32 @@
+# `make report` regenerates every figure; `make test` runs all tests. Both set themselves up.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+export MRB_HOME := $(CURDIR)/.mrb
+
+.PHONY: setup report test lint clean
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON=..."; exit 2; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all]' --constraint constraints.txt
+	touch $@
+
+report: setup
+	$(BIN)/mrb report demo --out report --figures figures
+
+test: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest --numprocesses 2 --dist worksteal --cov --cov-report=term
+
+lint: setup
+	$(BIN)/pre-commit run --all-files
+
+clean:
+	rm -rf report .mrb

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.judges.orders import show, to_case_frame, to_shown
+
+
+def test_the_response_of_the_order_is_shown_first_and_nothing_tells_who_wrote_it() -> None:
+    rows = pd.DataFrame(
+        {"case_id": ["1", "1"], "order": ["AB", "BA"], "response_a": "alpha", "response_b": "beta", "model_a": "good",
+         "model_b": "bad", "majority_label": "A", "question": "q"}
+    )  # fmt: skip
+    shown = show(rows)
+    assert shown["first"].tolist() == ["alpha", "beta"]
+    assert shown["second"].tolist() == ["beta", "alpha"]
+    assert not {"model_a", "model_b", "response_a", "response_b", "majority_label"} & set(shown.columns)
+
+
+def test_answers_come_back_to_the_frame_of_the_case() -> None:
+    answers = pd.DataFrame(
+        {
+            "order": ["AB", "AB", "BA", "BA", "AB", "BA"],
+            "pick": ["first", "second", "first", "second", "tie", None],
+            "p_first": [0.9, 0.2, 0.9, 0.2, 0.5, np.nan],
+            "score_first": [5.0, 2.0, 5.0, 2.0, 3.0, np.nan],
+            "score_second": [1.0, 4.0, 1.0, 4.0, 3.0, np.nan],
+        }
+    )
+    back = to_case_frame(answers)
+    assert back["choice"].fillna("-").tolist() == ["A", "B", "B", "A", "tie", "-"]
+    assert back["p_a"].tolist()[:5] == pytest.approx([0.9, 0.2, 0.1, 0.8, 0.5])
+    assert back["score_a"].tolist()[:4] == [5.0, 2.0, 1.0, 4.0]
+    assert back["score_b"].tolist()[:4] == [1.0, 4.0, 5.0, 2.0]
+    assert back.loc[5, ["p_a", "score_a", "score_b"]].isna().all()
+    assert to_shown(answers["order"], back["choice"]).fillna("-").tolist() == answers["pick"].fillna("-").tolist()

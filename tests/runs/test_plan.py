@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mrb_lib.errors import InputError
+from mrb_lib.runs.plan import Plan
+
+CASES = pd.DataFrame({"case_id": ["z", "a", "m"], "question": ["1", "2", "3"]})
+KEY = ["case_id", "dimension", "order", "repeat", "probe"]
+
+
+def test_rows_are_every_combination_once() -> None:
+    plan = Plan(CASES, ("overall", "accuracy"), ("AB", "BA"), 3)
+    rows = plan.rows(np.arange(len(plan)))
+    assert len(rows) == len(plan) == 3 * 2 * 2 * 3 == len(rows[KEY].drop_duplicates())
+    assert rows["question"].tolist() == rows["case_id"].map({"z": "1", "a": "2", "m": "3"}).tolist()
+
+
+@given(st.sets(st.integers(0, 35)))
+def test_pending_is_what_was_not_made(made: set[int]) -> None:
+    plan = Plan(CASES, ("overall", "accuracy"), ("AB", "BA"), 3)
+    held = plan.rows(np.array(sorted(made), dtype=int))
+    assert set(plan.pending(held)) == set(range(36)) - made
+
+
+def test_verdicts_outside_the_plan_do_not_count() -> None:
+    wide = Plan(CASES, ("overall", "accuracy"), ("AB", "BA"), 2)
+    narrow = Plan(CASES.head(1), ("overall",), ("BA",), 1)
+    assert narrow.pending(wide.rows(np.arange(len(wide)))).tolist() == []
+    others = wide.rows(np.arange(len(wide))).assign(probe="blurred")
+    assert narrow.pending(others).tolist() == [0]
+
+
+def test_batches_hold_whole_cases_and_everything_once() -> None:
+    plan = Plan(CASES, ("overall", "accuracy"), ("AB", "BA"), 1)
+    numbers = np.array([0, 1, 3, 5, 8, 9])
+    parts = list(plan.batches(numbers, 2))
+    assert [part.tolist() for part in parts] == [[0, 1, 3, 5], [8, 9]]
+    assert list(plan.batches(np.array([], dtype=int), 2)) == []
+
+
+@pytest.mark.parametrize(("orders", "repeats"), [(("AB", "AB"), 1), (("CD",), 1), ((), 1), (("AB",), 0)])
+def test_impossible_plans_are_refused(orders: tuple[str, ...], repeats: int) -> None:
+    with pytest.raises(InputError):
+        Plan(CASES, ("overall",), orders, repeats)

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mrb_lib.errors import InputError
+from mrb_lib.runs.manifest import FILE_NAME, Manifest, now, read_manifest, write_manifest
+from mrb_lib.runs.store import append_part, empty_verdicts, load_verdicts, part_paths, save_imported
+from mrb_lib.schema import conform
+
+
+def _verdicts(judge: str = "j", cases: int = 3, **more: object) -> pd.DataFrame:
+    ids = [str(i) for i in range(cases)]
+    frame = pd.DataFrame({"judge": judge, "case_id": ids, "dimension": "overall", "order": "AB", "choice": "A", **more})
+    return conform(frame, "verdicts", "test")
+
+
+def test_parts_are_numbered_and_read_back_in_order_with_extra_columns(tmp_path: Path) -> None:
+    run = tmp_path / "r"
+    run.mkdir()
+    write_manifest(run, Manifest("r", "j"))
+    append_part(run, _verdicts(reply="because", mine=1.5))
+    append_part(run, _verdicts(cases=1).assign(case_id="9"))
+    assert [path.name for path in part_paths(run)] == ["part-00000.parquet", "part-00001.parquet"]
+    found = load_verdicts(tmp_path, replies=True)
+    assert found["case_id"].tolist() == ["0", "1", "2", "9"]
+    assert found["reply"].fillna("-").tolist() == ["because"] * 3 + ["-"]
+    assert found["mine"].tolist()[:3] == [1.5] * 3
+    assert "reply" not in load_verdicts(tmp_path).columns
+
+
+def test_imported_verdicts_become_one_run_a_judge_whatever_their_names(tmp_path: Path) -> None:
+    hostile = "../../etc/passwd"
+    frame = pd.concat([_verdicts("MBZUAI/MedMO-8B"), _verdicts(hostile), _verdicts("plain")])
+    save_imported(frame, tmp_path / "runs", benchmark="b", kind="clinical", source="official")
+    assert set(load_verdicts(tmp_path / "runs")["judge"]) == {"MBZUAI/MedMO-8B", hostile, "plain"}
+    assert {path.parent for path in (tmp_path / "runs").iterdir()} == {tmp_path / "runs"}
+    assert {path.name for path in tmp_path.iterdir()} == {"runs"}
+
+
+def test_a_verdict_on_an_unknown_case_is_refused(tmp_path: Path) -> None:
+    save_imported(_verdicts(), tmp_path / "runs", benchmark="b", kind="general", source="s")
+    with pytest.raises(InputError, match=r"row 3.*'2' does not exist"):
+        load_verdicts(tmp_path / "runs", pd.DataFrame({"case_id": ["0", "1"]}))
+
+
+def test_an_empty_folder_of_runs_has_no_verdicts_but_all_columns(tmp_path: Path) -> None:
+    assert load_verdicts(tmp_path).columns.tolist() == empty_verdicts().columns.tolist()
+    with pytest.raises(InputError, match="no such folder"):
+        load_verdicts(tmp_path / "nowhere")
+
+
+def test_damage_is_named(tmp_path: Path) -> None:
+    [run] = save_imported(_verdicts(), tmp_path / "runs", benchmark="b", kind="general", source="s")
+    whole = part_paths(run)[0].read_bytes()
+    part_paths(run)[0].write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match=r"part-00000\.parquet.*truncated"):
+        load_verdicts(tmp_path / "runs")
+    (run / FILE_NAME).write_text("[1]")
+    with pytest.raises(InputError, match="damaged"):
+        load_verdicts(tmp_path / "runs")
+
+
+def test_a_manifest_survives_its_file_and_unknown_keys(tmp_path: Path) -> None:
+    manifest = Manifest("r", "j", {"members": ["ä", "b"], "t": 0.5}, seed=3, created=now())
+    write_manifest(tmp_path, manifest)
+    assert read_manifest(tmp_path) == manifest
+    text = (tmp_path / FILE_NAME).read_text(encoding="utf-8")
+    (tmp_path / FILE_NAME).write_text(text.replace("{", '{"later": 1,', 1), encoding="utf-8")
+    assert read_manifest(tmp_path) == manifest
+
+
+def test_the_time_can_be_fixed_for_reproducible_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    assert now() == "1970-01-01T00:00:00+00:00"

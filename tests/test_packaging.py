@@ -1,0 +1,88 @@
+"""The three lists of packages (pyproject.toml, constraints.txt, environment.yml) say the same, and cores stay light."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parent.parent
+
+
+def _normal(requirement: str) -> str:
+    found = re.match(r"[A-Za-z0-9_.-]+", requirement)
+    assert found is not None, requirement
+    return re.sub(r"[-_.]+", "-", found[0]).lower()
+
+
+def _project() -> dict[str, dict[str, list[str]]]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def _pins() -> dict[str, str]:
+    lines = (ROOT / "constraints.txt").read_text().split()
+    return {_normal(line): line.split("==")[1] for line in lines}
+
+
+def _direct() -> set[str]:
+    project = _project()
+    groups = [project["dependencies"], *project["optional-dependencies"].values()]
+    return {_normal(entry) for group in groups for entry in group} - {"mrb-workbench"}
+
+
+def test_every_direct_dependency_is_pinned() -> None:
+    assert _direct() - _pins().keys() == set()
+
+
+def test_conda_environment_lists_exactly_the_direct_dependencies_at_their_pins() -> None:
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    [pip] = [entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict)]
+    listed = {_normal(line): line.split("==")[1] for line in pip if not line.startswith("--")}
+    pins = _pins()
+    assert listed == {name: pins[name] for name in _direct()}
+
+
+def test_all_is_every_other_extra() -> None:
+    extras = _project()["optional-dependencies"]
+    [everything] = extras["all"]
+    assert set(re.findall(r"[a-z]+", everything.split("[")[1])) == extras.keys() - {"all"}
+
+
+def test_torch_is_pinned_and_not_a_core_dependency() -> None:
+    assert _pins()["torch"] == "2.13.0"
+    core = {_normal(entry) for entry in _project()["dependencies"]}
+    assert core.isdisjoint({"torch", "transformers", "accelerate", "jupyterlab", "papermill", "ray"})
+
+
+def test_no_local_version_or_address_in_the_constraints() -> None:
+    text = (ROOT / "constraints.txt").read_text()
+    assert "+" not in text
+    assert "/" not in text
+
+
+def test_importing_the_library_and_all_analysis_code_never_imports_torch() -> None:
+    code = (
+        "import sys, mrb_lib, mrb_lib.cli.main, mrb_lib.stats.tables, mrb_lib.data.audit, mrb_lib.runs.execute\n"
+        "import pkgutil, importlib, mrb_lib.stats, mrb_lib.plots\n"
+        "for package in (mrb_lib.stats, mrb_lib.plots):\n"
+        "    for module in pkgutil.iter_modules(package.__path__, package.__name__ + '.'):\n"
+        "        importlib.import_module(module.name)\n"
+        "assert 'torch' not in sys.modules and 'transformers' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_importing_the_library_loads_no_scientific_package() -> None:
+    code = "import sys, mrb_lib; assert not {'numpy', 'pandas', 'scipy', 'matplotlib'} & sys.modules.keys()"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_public_names_resolve() -> None:
+    import mrb_lib
+
+    for name in mrb_lib.__all__:
+        assert getattr(mrb_lib, name) is not None
