@@ -1,0 +1,59 @@
+"""Running the command in this process, as a shell would."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from mrb_lib.cli.main import main
+
+
+@dataclass(frozen=True)
+class Result:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def mrb(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
+    def run(*arguments: object) -> Result:
+        monkeypatch.setattr(sys, "argv", ["mrb", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        captured = capsys.readouterr()
+        return Result(int(stop.value.code or 0), captured.out, captured.err)
+
+    return run
+
+
+TABLES = {
+    "cases.csv": "case_id,question,response_a,response_b,images,organ\n"
+    '1,"What, exactly?",None,NA,"[""1.png""]",brain\n2,q,x,"y\nz",[],eye\n3,q3,p,r,[],\n',
+    "annotations.csv": "case_id,annotator,dimension,choice\n"
+    + "".join(f"{case},r{r},overall,{'ABA'[(case + r) % 3]}\n" for case in (1, 2, 3) for r in (1, 2, 3)),
+    "verdicts.csv": "judge,case_id,dimension,order,choice\n"
+    + "".join(f"{judge},{case},overall,{order},A\n" for judge in "jk" for case in (1, 2, 3) for order in ("AB", "BA")),
+}
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> Path:
+    """A folder of tidy tables with one image, as a user might have written them."""
+    from PIL import Image
+
+    folder = tmp_path / "tables"
+    (folder / "images").mkdir(parents=True)
+    for name, text in TABLES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    Image.new("L", (8, 8), 90).save(folder / "images" / "1.png")
+    return folder
+
+
+def parsed(result: Result) -> dict[str, object]:
+    return json.loads(result.out)

@@ -1,0 +1,135 @@
+"""Bad input ends with one message that names file, row and column, exit code 2, and nothing written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+
+def _edit(name: str, old: str, new: str) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        text = (folder / name).read_text(encoding="utf-8")
+        assert old in text
+        (folder / name).write_text(text.replace(old, new, 1), encoding="utf-8")
+
+    return change
+
+
+def _truncate_parquet(folder: Path) -> None:
+    pd.read_csv(folder / "cases.csv", dtype=str).to_parquet(folder / "cases.parquet")
+    (folder / "cases.csv").unlink()
+    whole = (folder / "cases.parquet").read_bytes()
+    (folder / "cases.parquet").write_bytes(whole[: len(whole) // 2])
+
+
+def _spoil_image(folder: Path) -> None:
+    whole = (folder / "images" / "1.png").read_bytes()
+    (folder / "images" / "1.png").write_bytes(whole[:30])
+
+
+VERDICT_HEAD = "judge,case_id,dimension,order,choice"
+BAD = {
+    "a missing column": (_edit("cases.csv", "response_b", "response_c"), ["cases.csv", "response_b"]),
+    "a wrong type": (
+        _edit("verdicts.csv", f"{VERDICT_HEAD}\nj,1,overall,AB,A", f"{VERDICT_HEAD},p_a\nj,1,overall,AB,A,high"),
+        ["verdicts.csv", "row 1", "p_a"],
+    ),
+    "an unknown choice": (
+        _edit("verdicts.csv", "j,2,overall,AB,A", "j,2,overall,AB,C"),
+        ["verdicts.csv", "row 3", "choice"],
+    ),
+    "a duplicate id": (_edit("cases.csv", "2,q,x", "1,q,x"), ["cases.csv", "row 2", "case_id"]),
+    "a truncated parquet": (_truncate_parquet, ["cases.parquet"]),
+    "an unreadable image": (_spoil_image, ["1.png", "row 1", "images"]),
+    "an empty file": (lambda folder: (folder / "cases.csv").write_text(""), ["cases.csv", "empty"]),
+    "a verdict for a case that does not exist": (
+        _edit("verdicts.csv", "j,2,", "j,9,"),
+        ["verdicts.csv", "row 3", "case_id"],
+    ),
+    "an annotation for a case that does not exist": (
+        _edit("annotations.csv", "2,r1", "9,r1"),
+        ["annotations.csv", "row 4", "case_id"],
+    ),
+    "a path that climbs out": (_edit("cases.csv", "1.png", "../1.png"), ["cases.csv", "row 1", "images"]),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_import_refuses(mrb: Callable, tables: Path, tmp_path: Path, name: str) -> None:
+    spoil, parts = BAD[name]
+    spoil(tables)
+    before = sorted(tmp_path.rglob("*"))
+    result = mrb("import", "table", tables, tmp_path / "out")
+    assert result.code == 2, result
+    assert result.out == ""
+    assert len(result.err.strip().splitlines()) == 1, result.err
+    assert "Traceback" not in result.err
+    for part in parts:
+        assert part in result.err, result.err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_an_unknown_dimension_is_refused_where_the_benchmark_declares_its_own(
+    mrb: Callable, tables: Path, tmp_path: Path
+) -> None:
+    (tables / "benchmark.toml").write_text('name = "x"\nkind = "general"\ndimensions = ["overall"]\n')
+    _edit("annotations.csv", "2,r1,overall", "2,r1,beauty")(tables)
+    result = mrb("import", "table", tables, tmp_path / "out")
+    assert result.code == 2
+    for part in ("annotations.csv", "row 4", "dimension", "beauty"):
+        assert part in result.err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["import", "nosuch", "{tables}", "{tmp}/out"],
+        ["import", "table", "{tmp}/nowhere", "{tmp}/out"],
+        ["import", "pandalm", "{tables}", "{tmp}/out"],
+        ["import", "table", "{tables}", "{tmp}/out", "--unparsed-as-tie"],
+        ["import", "table", "{tables}", "{tmp}/out", "--kind", "odd"],
+        ["check", "{tmp}/nowhere"],
+        ["judge", "{tmp}/nowhere", "{tmp}/runs", "--judge", "first"],
+        ["judge", "{tmp}/nowhere", "{tmp}/runs"],
+        ["analyze", "{tmp}/nowhere"],
+        ["demo", "{tables}"],
+        ["demo", "{tmp}/out", "--cases", "0"],
+        ["export", "nosuch", "{tmp}/nowhere", "-", "{tmp}/out"],
+        ["report", "{tmp}/nowhere", "--out", "{tmp}/out"],
+        ["nosuch"],
+    ],
+)
+def test_wrong_usage_exits_with_2_and_writes_nothing(
+    mrb: Callable, tables: Path, tmp_path: Path, arguments: list[str]
+) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    result = mrb(*(part.format(tables=tables, tmp=tmp_path) for part in arguments))
+    assert result.code == 2, result
+    assert "Traceback" not in result.err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_analyze_names_what_is_wrong_with_its_options(mrb: Callable, tables: Path, tmp_path: Path) -> None:
+    assert mrb("import", "table", tables, tmp_path / "b").code == 0
+    for option, value in [
+        ("--table", "nosuch"), ("--policy", "nosuch"), ("--by", "nosuch"), ("--dimension", "beauty"), ("--gold", "x"),
+        ("--correction", "nosuch"), ("--resamples", "-1"), ("--level", "x"), ("--cluster", "nosuch"),
+    ]:  # fmt: skip
+        result = mrb("analyze", tmp_path / "b", "--table", "significance", option, value)
+        assert result.code == 2, (option, result)
+        assert result.out == ""
+        assert value in result.err, (option, result.err)
+    assert mrb("analyze", tmp_path / "b", "--json", "--csv").code == 2
+
+
+def test_a_damaged_run_is_named(mrb: Callable, tables: Path, tmp_path: Path) -> None:
+    assert mrb("import", "table", tables, tmp_path / "b").code == 0
+    part = next((tmp_path / "b" / "runs").rglob("part-*.parquet"))
+    part.write_bytes(part.read_bytes()[:50])
+    result = mrb("analyze", tmp_path / "b")
+    assert result.code == 2
+    assert part.name in result.err

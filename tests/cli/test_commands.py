@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import load
+from mrb_lib.runs.store import load_verdicts
+
+
+def test_version_and_help(mrb: Callable) -> None:
+    assert mrb("--version").out.startswith("mrb ")
+    listed = mrb("--help").out
+    for command in ("demo", "import", "pull", "check", "judges", "judge", "analyze", "report", "export"):
+        assert command in listed
+        assert mrb(command, "--help").code == 0
+
+
+def test_tables_are_imported_judged_analysed_and_exported(mrb: Callable, tables: Path, tmp_path: Path) -> None:
+    bench = tmp_path / "b"
+    imported = mrb("import", "table", tables, bench)
+    assert (imported.code, "3 cases, 9 annotations, 12 verdicts of 2 judges" in imported.out) == (0, True)
+    assert load(bench).cases["response_a"].tolist() == ["None", "x", "p"], "an answer may be the text None"
+    judged = mrb("judge", bench, bench / "runs", "--judge", "first", "--judge", "longer", "--limit", "2")
+    assert judged.code == 0
+    assert "first: 4 verdicts made" in judged.out
+    assert "first: 2 verdicts made" in mrb("judge", bench, bench / "runs", "--judge", "first").out
+    head = json.loads(mrb("analyze", bench, "--json").out)
+    assert (head["table"], head["policy"]) == ("accuracy", "balanced")
+    assert {row["judge"] for row in head["rows"]} == {"first", "longer", "j", "k"}
+    assert all(row["subfield"] is None for row in head["rows"])
+    assert mrb("export", "table", bench, bench / "runs", tmp_path / "back").code == 0
+    assert mrb("import", "table", tmp_path / "back", tmp_path / "b2").code == 0
+    pd.testing.assert_frame_equal(load(bench).cases, load(tmp_path / "b2").cases)
+    pd.testing.assert_frame_equal(load(bench).annotations, load(tmp_path / "b2").annotations)
+    key = ["judge", "case_id", "dimension", "order"]
+    one, two = (load_verdicts(b / "runs").sort_values(key).reset_index(drop=True) for b in (bench, tmp_path / "b2"))
+    pd.testing.assert_frame_equal(one, two)
+
+
+@pytest.mark.parametrize("table", ["composition", "agreement", "accuracy", "consistency", "significance", "ceiling"])
+def test_every_table_comes_as_text_json_csv_and_latex_with_the_same_rows(
+    mrb: Callable, tables: Path, tmp_path: Path, table: str
+) -> None:
+    assert mrb("import", "table", tables, tmp_path / "b").code == 0
+    results = {
+        form: mrb("analyze", tmp_path / "b", "--table", table, *form)
+        for form in ((), ("--json",), ("--csv",), ("--latex",))
+    }
+    assert {result.code for result in results.values()} == {0}, results
+    rows = json.loads(results[("--json",)].out)["rows"]
+    csv = pd.read_csv(io.StringIO(results[("--csv",)].out))
+    assert len(rows) == len(csv) == len(results[()].out.strip().splitlines()) - 3
+    assert set(rows[0]) == set(csv.columns)
+    assert "NaN" not in results[("--json",)].out
+    assert r"\toprule" in results[("--latex",)].out
+
+
+def test_the_demo_says_simulated_wherever_it_is_shown(mrb: Callable, tmp_path: Path) -> None:
+    made = mrb("demo", tmp_path / "d", "--cases", "30")
+    assert made.code == 0
+    assert "SIMULATED" in made.out
+    judged = mrb("judge", tmp_path / "d", tmp_path / "r", "--judge", "longer", "--judge", "random")
+    assert "SIMULATED" in judged.out
+    for form in ((), ("--json",), ("--csv",), ("--latex",)):
+        assert "SIMULATED" in mrb("analyze", tmp_path / "d", tmp_path / "r", *form).out
+    assert mrb("check", tmp_path / "d").code == 0
+    assert mrb("demo", tmp_path / "d").code == 2
+    assert mrb("demo", tmp_path / "d", "--cases", "5", "--overwrite").code == 0
+    assert len(load(tmp_path / "d").cases) == 5
+
+
+def test_check_lists_findings_and_exits_with_2_on_errors(mrb: Callable, tables: Path, tmp_path: Path) -> None:
+    assert mrb("import", "table", tables, tmp_path / "b").code == 0
+    (tmp_path / "b" / "images" / "1.png").write_bytes(b"no image")
+    result = mrb("check", tmp_path / "b", "--json")
+    assert result.code == 2
+    [error] = [finding for finding in json.loads(result.out) if finding["severity"] == "error"]
+    assert (error["row"], error["column"], error["case_id"]) == (1, "images", "1")
+
+
+def test_judges_lists_the_roster(mrb: Callable) -> None:
+    listed = mrb("judges").out
+    for name in ("random", "first", "longer", "shorter", "lexical", "consensus-of", "access", "engine"):
+        assert name in listed
+
+
+def test_the_console_script_is_installed_and_shows_no_traceback() -> None:
+    script = Path(sys.executable).with_name("mrb")
+    done = subprocess.run([script, "check", "nowhere"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("mrb: nowhere")
+    assert len(done.stderr.splitlines()) == 1
