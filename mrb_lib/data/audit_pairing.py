@@ -1,0 +1,221 @@
+"""Responses that stand under another case's question, found by the words they share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.preprocessing import normalize
+
+from mrb_lib.data.audit_text import CASES_FILE, folded
+from mrb_lib.schema import Finding
+
+STRAY = 0.1  # similarity to its own question under which a response may have come from elsewhere
+MATCH = 0.15  # similarity to another case's question over which it may belong there
+RATIO = 2.0  # how many times more similar to the other question than to its own
+MIN_SHARED = 2  # words shared with the other question, so that no single word decides
+MIN_WORDS = 5  # of an identical response, so that "Yes" under two questions is nothing
+MIN_SHIFTED = 5  # responses displaced by the same number of rows, to speak of a shift
+CAP = 20_000  # responses compared with each other; more are counted, not compared
+_CHUNK = 1_000
+_WORD = r"(?u)\b\w\w\w+\b"
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """Which text is suspected to be displaced, and what is left to compare it with."""
+
+    what: str
+    column: str
+    moved: tuple[str, ...]
+    kept: tuple[str, ...]
+
+
+# A single displaced response no longer resembles the other response; two displaced together resemble each other
+# still, and only the question is left to tell.
+_UNITS = (
+    _Unit("both responses", "question", ("response_a", "response_b"), ("question",)),
+    _Unit("response_a", "response_a", ("response_a",), ("question", "response_b")),
+    _Unit("response_b", "response_b", ("response_b",), ("question", "response_a")),
+)
+
+
+def pairing_findings(cases: pd.DataFrame) -> list[Finding]:
+    """Find responses that were exchanged, rotated, shifted or copied between cases.
+
+    A response is suspected when it shares next to no informative words with its own
+    question (and the other response), and at least twice as many, in at least two
+    words, with another suspected case. It is reported only where the suspicions
+    agree: they close a cycle (i belongs to j and j to i, or longer), or many are
+    displaced by the same number of rows. A lone suspicion is not reported, because
+    good responses that share no word with their question are common.
+
+    Parameters
+    ----------
+    cases : the cases table with its required columns, a row a case
+
+    Returns
+    -------
+    list of Finding
+
+    Notes
+    -----
+    Similarity is the cosine of word sets weighted by inverse document frequency
+    (Sparck Jones 1972, doi:10.1108/eb026526). Words are runs of three or more word
+    characters, so texts in scripts without spaces give no evidence, and no finding.
+    Cases with the same question cannot be told apart. The thresholds were set so that the
+    public data sets the importers read give no finding, which
+    tests/data/test_audit_pairing.py checks along with the recovery of planted exchanges.
+    """
+    if len(cases) < 2:
+        return []
+    words = _word_sets(cases)
+    if words is None:
+        return []
+    question = pd.factorize(folded(cases["question"]))[0]
+    found: list[Finding] = []
+    done = np.zeros(len(cases), dtype=bool)
+    for unit in _UNITS:
+        links, left_out = _links(words, unit, question, done)
+        if left_out:
+            problem = f"{unit.what}: {left_out} texts share no word with their question and were not compared"
+            found.append(Finding("info", CASES_FILE, None, unit.column, problem, "look at a sample of them yourself"))
+        found += _explain(cases, unit, links, done)
+    return found + list(_repeated(cases, question, done))
+
+
+class _Words:
+    """Word sets as sparse matrices with shape (cases, words), and each word's weight."""
+
+    def __init__(self, sets: dict[str, sparse.csr_array]) -> None:
+        self.sets = sets
+        n = sets["question"].shape[0]
+        df = np.asarray(self.union(("question", "response_a", "response_b")).sum(axis=0)).ravel()
+        self.weight = np.log((1 + n) / (1 + df)).astype(np.float32)
+
+    def union(self, columns: tuple[str, ...]) -> sparse.csr_array:
+        total = sum((self.sets[name] for name in columns[1:]), start=self.sets[columns[0]]).copy()
+        total.data[:] = 1
+        return total
+
+    def unit_rows(self, columns: tuple[str, ...]) -> sparse.csr_array:
+        return sparse.csr_array(normalize(self.union(columns) * self.weight[None, :]))
+
+
+def _word_sets(cases: pd.DataFrame) -> _Words | None:
+    columns = ("question", "response_a", "response_b")
+    vectorizer = CountVectorizer(binary=True, token_pattern=_WORD, dtype=np.float32, min_df=2)
+    texts = pd.concat([cases[name].fillna("") for name in columns])
+    try:
+        matrix = sparse.csr_array(vectorizer.fit_transform(texts))
+    except ValueError:  # scikit-learn's word for "no words at all"
+        return None
+    n = len(cases)
+    return _Words({name: matrix[i * n : (i + 1) * n] for i, name in enumerate(columns)})
+
+
+def _links(words: _Words, unit: _Unit, question: np.ndarray, done: np.ndarray) -> tuple[dict[int, int], int]:
+    """For each suspected case, the suspected case whose question its text belongs to."""
+    moved, kept = words.unit_rows(unit.moved), words.unit_rows(unit.kept)
+    own = np.asarray(moved.multiply(kept).sum(axis=1)).ravel()
+    enough = np.diff(words.union(unit.moved).indptr) >= MIN_SHARED
+    stray = np.flatnonzero((own < STRAY) & enough & ~done)
+    left_out = max(0, len(stray) - CAP)
+    stray = stray[:CAP]
+    if len(stray) < 2:
+        return {}, left_out
+    contexts, shared = kept[stray].T.tocsc(), words.union(unit.kept)[stray].T.tocsc()
+    plain = words.union(unit.moved)
+    links: dict[int, int] = {}
+    for start in range(0, len(stray), _CHUNK):
+        rows = stray[start : start + _CHUNK]
+        similarity = (moved[rows] @ contexts).toarray()
+        allowed = (similarity >= MATCH) & (similarity >= RATIO * own[rows, None])
+        allowed &= question[rows][:, None] != question[stray][None, :]
+        allowed &= (plain[rows] @ shared).toarray() >= MIN_SHARED
+        similarity[~allowed] = -1
+        best = similarity.argmax(axis=1)
+        for i, j, score in zip(rows, stray[best], similarity.max(axis=1), strict=True):
+            if score > 0:
+                links[int(i)] = int(j)
+    return links, left_out
+
+
+def _explain(cases: pd.DataFrame, unit: _Unit, links: dict[int, int], done: np.ndarray) -> Iterator[Finding]:
+    """Report the links that support each other, and mark their cases as done."""
+    ids = cases["case_id"]
+    offsets = pd.Series({i: j - i for i, j in links.items()}, dtype="int64")
+    shift = offsets.mode()
+    shifted = offsets.index[offsets == int(shift.iloc[0])] if len(shift) == 1 else offsets.index[:0]
+    if len(shifted) >= max(MIN_SHIFTED, len(links) // 2):
+        step = int(shift.iloc[0])
+        first = int(shifted.min())
+        done[shifted] = True
+        direction = "below" if step > 0 else "above"
+        yield Finding(
+            "warning",
+            CASES_FILE,
+            first + 1,
+            unit.column,
+            f"from here on, {unit.what} of {len(shifted)} cases fit the question {abs(step)} rows {direction}",
+            "a join by position went wrong: join questions and responses by id",
+            str(ids.iloc[first]),
+        )
+    for i in sorted(_on_cycles(links)):
+        if done[i]:
+            continue
+        j = links[i]
+        yield Finding(
+            "warning",
+            CASES_FILE,
+            i + 1,
+            unit.column,
+            f"{unit.what} of this case fit the question of case {ids.iloc[j]} in row {j + 1}, not its own",
+            "put each response back under its question",
+            str(ids.iloc[i]),
+        )
+    done[list(_on_cycles(links))] = True
+
+
+def _on_cycles(links: dict[int, int]) -> set[int]:
+    """The nodes of a functional graph that lie on a cycle."""
+    state: dict[int, int] = {}
+    cyclic: set[int] = set()
+    for start in links:
+        path: list[int] = []
+        node = start
+        while node in links and node not in state:
+            state[node] = start
+            path.append(node)
+            node = links[node]
+        if node in path and state.get(node) == start:
+            cyclic.update(path[path.index(node) :])
+    return cyclic
+
+
+def _repeated(cases: pd.DataFrame, question: np.ndarray, done: np.ndarray) -> Iterator[Finding]:
+    """Responses that occur word for word under different questions: counted, since stock phrases do too."""
+    texts = pd.concat([folded(cases[name]) for name in ("response_a", "response_b")], ignore_index=True)
+    row = np.tile(np.arange(len(cases)), 2)
+    table = pd.DataFrame({"text": texts, "question": np.tile(question, 2), "row": row})
+    table = table[(texts.str.count(r"\w\w\w+") >= MIN_WORDS).to_numpy() & ~done[row]]
+    spread = table.groupby("text", sort=False)["question"].transform("nunique")
+    repeated = table[spread > 1]
+    if repeated.empty:
+        return
+    same = repeated[repeated["text"] == repeated["text"].iloc[0]].sort_values("row")
+    first, second = int(same["row"].iloc[0]), int(same["row"].iloc[-1])
+    yield Finding(
+        "info",
+        CASES_FILE,
+        second + 1,
+        "response_a" if int(same.index[-1]) < len(cases) else "response_b",
+        f"{repeated['text'].nunique()} responses occur word for word under different questions, "
+        f"one of them here and in row {first + 1}",
+        "make sure that they were not copied to the wrong case",
+        str(cases["case_id"].iloc[second]),
+    )
