@@ -1,0 +1,84 @@
+"""K-QA's natural-language-inference labels by three physicians (Manes et al., 2024, arXiv 2401.14493).
+
+Each row asks whether an answer entails a statement that physicians wrote: a
+nominal label, not a preference. The answer is put in `response_a` and the
+statement in `response_b`, so that a reader sees both.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from mrb_lib.data.benchmark import BenchmarkMeta
+from mrb_lib.data.formats.base import Imported, annotation_table, assemble, empty_verdicts
+from mrb_lib.data.formats.csv_source import csv_records
+from mrb_lib.data.formats.sources import Record, text_id
+
+FILE_NAME = "NLI_medical_annotator.csv"
+ANNOTATORS = ("label_0", "label_1", "label_2")
+META = BenchmarkMeta(
+    name="kqa-nli",
+    kind="clinical",
+    dimensions=("overall",),
+    categories=("Entailment", "Neutral", "Contradiction"),
+    level="nominal",
+    description="K-QA: does an answer entail a physician's statement? Three physicians' labels",
+    source="https://github.com/Itaymanes/K-QA",
+    licence="MIT",
+    citation="Manes et al., K-QA: A Real-World Medical Q&A Benchmark, 2024, arXiv 2401.14493",
+)
+_COLUMNS = ("", "Question", "llm_x", "answer", "claim", "category_x", "majority_label", *ANNOTATORS)
+_LABELS: dict[str | int | None, str] = {label: label for label in META.categories}
+
+
+def read(src: Path) -> Imported:
+    """Read the three physicians' labels; there are no verdicts.
+
+    Parameters
+    ----------
+    src : the folder that holds `NLI_medical_annotator.csv`, or that file
+
+    Returns
+    -------
+    Imported
+        Dimension `overall`, annotators `label_0` to `label_2`. `response_a` is the
+        answer, `response_b` the statement, `model_a` the answering system. Extra
+        columns: `question_id` (equal for rows about the same of the 50 questions, to
+        resample by), `category_x` and the authors' `majority_label`.
+
+    Raises
+    ------
+    InputError
+        The file is missing or has another shape; names row and column.
+
+    Notes
+    -----
+    Validated by tests/data/formats/test_kqa.py: the authors' majority is rebuilt for 399 of 399 rows.
+    """
+    src = Path(src)
+    path = src if src.is_file() else src / FILE_NAME
+    records = csv_records(path, _COLUMNS)
+    labels = [
+        (record.id(""), annotator, "overall", record.label(annotator, _LABELS))
+        for record in records
+        for annotator in ANNOTATORS
+    ]
+    annotations = annotation_table(labels, str(path), META.categories, META.dimensions)
+    cases = pd.DataFrame([_case(record) for record in records])
+    return assemble(META, cases, annotations, empty_verdicts(), [], source=path)
+
+
+def _case(record: Record) -> dict[str, str]:
+    question = record.text("Question")
+    return {
+        "case_id": record.id(""),
+        "question": question,
+        "response_a": record.text("answer"),
+        "response_b": record.text("claim"),
+        "model_a": record.text("llm_x"),
+        "category_x": record.text("category_x"),
+        "majority_label": record.label("majority_label", _LABELS),
+        "question_id": text_id(question),
+    }
