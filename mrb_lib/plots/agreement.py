@@ -1,0 +1,136 @@
+"""How far the annotators agree: by dimension and coefficient, and pair by pair."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+
+import numpy as np
+import pandas as pd
+from matplotlib.colors import Normalize
+from matplotlib.ticker import MaxNLocator
+
+from mrb_lib.plots.matrix import draw_matrix, scale_bar
+from mrb_lib.plots.style import (
+    COLOURS,
+    NOT_AVAILABLE,
+    PAGE,
+    SEQUENTIAL,
+    SERIES,
+    Paper,
+    canvas,
+    label,
+    labels,
+    styled,
+    title_case,
+)
+
+COEFFICIENTS: dict[str, str] = {
+    "percent_agreement": "percent agreement",
+    "cohen_kappa": "Cohen\u2019s kappa, mean of pairs",
+    "fleiss_kappa": "Fleiss\u2019 kappa",
+    "krippendorff_alpha": "Krippendorff\u2019s alpha",
+    "gwet_ac1": "Gwet\u2019s AC1",
+}
+_MOST_WITH_TEXT = 8
+
+
+@styled
+def coefficients(agreement: pd.DataFrame) -> Paper:
+    """Draw every coefficient of every dimension with its interval.
+
+    Parameters
+    ----------
+    agreement : dimension, and each of `COEFFICIENTS` with `_low` and `_high`; overall rows only; null where undefined
+    """
+    shown = [name for name in COEFFICIENTS if name in agreement.columns]
+    figure = canvas(PAGE, 0.72 + 0.1 * len(shown) * max(len(agreement), 1) + 0.1 * len(agreement))
+    axes = figure.subplots()
+    step = 0.8 / len(shown)
+    for i, name in enumerate(shown):
+        y = np.arange(len(agreement)) + step * (i - (len(shown) - 1) / 2)
+        x, low, high = (agreement[name + end].to_numpy(dtype=float) for end in ("", "_low", "_high"))
+        known = ~np.isnan(x)
+        bounded = known & ~np.isnan(low) & ~np.isnan(high)
+        colour, marker = SERIES[i]
+        axes.hlines(y[bounded], low[bounded], high[bounded], color=colour, linewidth=1.0)
+        axes.plot(x[known], y[known], marker, color=colour, markersize=3.4, label=COEFFICIENTS[name], gid=name)
+        for height in y[~known]:
+            axes.text(
+                0.995,
+                height,
+                f"{COEFFICIENTS[name]}: {NOT_AVAILABLE}",
+                transform=axes.get_yaxis_transform(),
+                ha="right",
+                va="center",
+                fontsize=6,
+                color="#777777",
+                gid="not-available",
+            )
+    for boundary in range(1, len(agreement)):
+        axes.axhline(boundary - 0.5, color="#DDDDDD", linewidth=0.4)
+    axes.set_yticks(range(len(agreement)), labels(map(title_case, agreement["dimension"]), 28))
+    axes.set_ylim(len(agreement) - 0.45, -0.55)
+    axes.tick_params(axis="y", length=0)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=8, steps=[1, 2, 2.5, 5, 10]))
+    axes.grid(axis="x")
+    axes.set_xlabel("agreement (1 is perfect; for the chance-corrected coefficients 0 is chance)")
+    if axes.get_legend_handles_labels()[0]:
+        figure.legend(loc="outside lower center", ncols=len(shown), columnspacing=1.2, handletextpad=0.3)
+    return figure
+
+
+@styled
+def pairs(frame: pd.DataFrame, *, annotators: Sequence[str]) -> Paper:
+    """Draw Cohen's kappa of every pair of annotators, a panel a dimension.
+
+    Parameters
+    ----------
+    frame : dimension, annotator_1, annotator_2, n, cohen_kappa, cohen_kappa_low, cohen_kappa_high
+    annotators : the rows and columns, in this order
+    """
+    dimensions = list(dict.fromkeys(frame["dimension"]))
+    wordy = len(annotators) <= _MOST_WITH_TEXT
+    columns = min(len(dimensions), 3 if len(annotators) <= 4 else 2 if wordy else 1)
+    bands = ceil(len(dimensions) / columns)
+    width = min(PAGE, columns * (1.0 + (0.6 if wordy else 0.3) * len(annotators)) + 0.5)
+    figure = canvas(max(width, 3.5), bands * (0.7 + (0.42 if wordy else 0.22) * len(annotators)))
+    grid = figure.subplots(bands, columns, squeeze=False)
+    at = {name: i for i, name in enumerate(annotators)}
+    names = labels(annotators, 16)
+    span = frame["cohen_kappa"].dropna()
+    norm = Normalize(min(0.0, float(span.min())) if len(span) else 0.0, 1.0)
+    for axes, dimension in zip(grid.flat, dimensions, strict=False):
+        values = np.full((len(at), len(at)), np.nan)
+        texts = [["" for _ in at] for _ in at]
+        part = frame[frame["dimension"] == dimension]
+        for first, second, n, kappa, low, high in zip(
+            *(
+                part[name]
+                for name in ("annotator_1", "annotator_2", "n", "cohen_kappa", "cohen_kappa_low", "cohen_kappa_high")
+            ),
+            strict=True,
+        ):
+            if first in at and second in at:
+                i, j = sorted((at[first], at[second]), reverse=True)
+                values[i, j] = kappa
+                bounds = "" if pd.isna(low) or pd.isna(high) else f"\n{low:.2f}\u2013{high:.2f}"
+                texts[i][j] = f"{kappa:.2f}{bounds}\nn = {n:,.0f}"
+        mesh = draw_matrix(
+            axes,
+            values[1:, :-1],
+            across=names[:-1],
+            down=names[1:],
+            colours=SEQUENTIAL,
+            norm=norm,
+            texts=texts[1:] if wordy else None,
+            blank=np.triu(np.ones((len(at) - 1, len(at) - 1), dtype=bool), k=1),
+            write_missing=wordy,
+        )
+        axes.set_title(label(title_case(dimension), 30), color=COLOURS["judge"])
+        if wordy and max(map(len, names)) <= 12:
+            axes.tick_params(axis="x", rotation=0)
+    for axes in list(grid.flat)[len(dimensions) :]:
+        axes.set_axis_off()
+    scale_bar(figure, mesh, list(grid.flat), "Cohen\u2019s kappa")
+    return figure

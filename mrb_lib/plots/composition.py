@@ -1,0 +1,71 @@
+"""What a benchmark is made of: how many cases of each kind, and how long their texts are."""
+
+from __future__ import annotations
+
+import pandas as pd
+import seaborn as sns
+from matplotlib.ticker import FuncFormatter, PercentFormatter
+
+from mrb_lib.plots.style import COLOURS, COLUMN, Paper, canvas, labels, rows_height, styled, title_case
+
+_SIDES = {
+    "A": ("response A", COLOURS["A"], "-"),
+    "B": ("response B", COLOURS["B"], (0, (4, 1))),
+}
+
+
+@styled
+def bars(counts: pd.DataFrame, *, by: str) -> Paper:
+    """Draw the number of cases of each kind, the most frequent first.
+
+    Parameters
+    ----------
+    counts : `by` and n_cases, one row a kind; a null kind is drawn last, in grey, as "not stated"
+    """
+    known = counts[counts[by].notna()].sort_values(["n_cases", by], ascending=[False, True])
+    unknown = counts[counts[by].isna()]
+    numbers = [*known["n_cases"], *unknown["n_cases"]]
+    names = [*labels(map(title_case, known[by]), 28), *("not stated" for _ in range(len(unknown)))]
+    figure = canvas(COLUMN, rows_height(len(numbers), 0.17, 0.45))
+    axes = figure.subplots()
+    drawn = axes.barh(range(len(numbers)), numbers, height=0.72, color=COLOURS["cases"])
+    for bar in drawn[len(known) :]:
+        bar.set(facecolor=COLOURS["missing"], edgecolor="#999999", hatch="/////")
+    axes.bar_label(drawn, labels=[f"{number:,.0f}" for number in numbers], padding=2, fontsize=6)
+    axes.set_yticks(range(len(numbers)), names)
+    axes.set_ylim(max(len(numbers), 3) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlim(0, max([*numbers, 1]) * 1.15)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    axes.locator_params(axis="x", nbins=5, integer=True)
+    axes.grid(axis="x")
+    axes.set_xlabel("cases")
+    return figure
+
+
+@styled
+def lengths(frame: pd.DataFrame) -> Paper:
+    """Draw how long the responses are: the share of them with at most so many words.
+
+    Parameters
+    ----------
+    frame : side ("A" or "B") and words, one row a response
+    """
+    figure = canvas(COLUMN, 2.4)
+    axes = figure.subplots()
+    for side, (name, colour, dash) in _SIDES.items():
+        words = frame.loc[frame["side"] == side, "words"]
+        if len(words):
+            sns.ecdfplot(x=words, ax=axes, color=colour, linestyle=dash, label=name)
+    longest = float(frame["words"].max()) if len(frame) else 1.0
+    if longest > 200:
+        axes.set_xscale("symlog", linthresh=1)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        axes.minorticks_off()
+    axes.set_xlim(0, max(longest, 1.0))
+    axes.axhline(0.5, color="#BBBBBB", linewidth=0.5, zorder=0)
+    axes.yaxis.set_major_formatter(PercentFormatter(1))
+    axes.set_xlabel("words")
+    axes.set_ylabel("responses of at most this length")
+    axes.legend(loc="best")
+    return figure

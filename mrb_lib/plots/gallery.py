@@ -1,0 +1,113 @@
+"""Cases side by side with what was asked, what the humans chose and what the judges said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import ceil
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import SubFigure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from mrb_lib.errors import InputError
+from mrb_lib.plots.pictures import thumbnail
+from mrb_lib.plots.style import COLOURS, PAGE, Paper, canvas, label, paragraph, styled, title_case
+
+CHOICE_COLOURS = {"A": COLOURS["A"], "B": COLOURS["B"], "tie": COLOURS["tie"], "none": COLOURS["missing"]}
+_CARD = 1.95
+_PIXELS = 200
+
+
+@styled
+def failures(cards: pd.DataFrame, *, images: Mapping[str, bytes]) -> Paper:
+    """Draw one card a case: its first image, the question, both responses, the gold choice and the verdicts.
+
+    Parameters
+    ----------
+    cards : case_id, question, response_a, response_b, images (list of names), gold, votes (text), and the number of
+        verdicts for each choice: A, B, tie, none; `place` (text, may be null) says where in the body
+    images : the bytes of the images by name; one that cannot be read is drawn as such
+    """
+    bands = max(ceil(len(cards) / 2), 1)
+    figure = canvas(PAGE, _CARD * bands + 0.25)
+    parts = figure.subfigures(bands, 2, squeeze=False, wspace=0.02, hspace=0.02)
+    for part, (_, card) in zip(parts.flat, cards.iterrows(), strict=False):
+        _draw_card(part, card, images)
+    handles: list[Patch | Line2D] = [
+        Patch(facecolor=colour, edgecolor="#888888", linewidth=0.4, label=name if name != "none" else "no verdict")
+        for name, colour in CHOICE_COLOURS.items()
+    ]
+    handles.append(Line2D([], [], color=COLOURS["gold"], linewidth=2.2, label="gold choice"))
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), handlelength=1.2, title_fontsize=6.5)
+    return figure
+
+
+def _draw_card(part: SubFigure, card: pd.Series, images: Mapping[str, bytes]) -> None:
+    grid = part.add_gridspec(2, 2, width_ratios=(1.15, 2.2), height_ratios=(7.5, 1))
+    picture, words, votes = (part.add_subplot(cell) for cell in (grid[0, 0], grid[0, 1], grid[1, :]))
+    _draw_picture(picture, list(card["images"]), images)
+    place = "" if pd.isna(card.get("place")) else f" \u00b7 {label(title_case(card['place']), 20)}"
+    words.set_axis_off()
+    words.set_xlim(0, 1)
+    words.set_ylim(0, 1)
+    lines = (
+        (1.0, 0.0, f"{label(card['case_id'], 24)}{place}", "black", "bold"),
+        (0.89, 0.0, paragraph(card["question"], 44, 3), "black", "normal"),
+        (0.62, 0.0, "A", COLOURS["A"], "bold"),
+        (0.62, 0.06, paragraph(card["response_a"], 41, 4), "#333333", "normal"),
+        (0.28, 0.0, "B", COLOURS["B"], "bold"),
+        (0.28, 0.06, paragraph(card["response_b"], 41, 4), "#333333", "normal"),
+    )
+    for y, x, text, colour, weight in lines:
+        words.text(x, y, text, va="top", fontsize=6, color=colour, weight=weight, linespacing=1.05)
+    _draw_votes(votes, card)
+
+
+def _draw_picture(axes: Axes, names: list[str], images: Mapping[str, bytes]) -> None:
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.spines[:].set(visible=True, color="#CCCCCC")
+    if not names:
+        problem = "no image"
+    else:
+        try:
+            picture = thumbnail(images[names[0]], _PIXELS)
+        except KeyError:
+            problem = "image file missing"
+        except InputError:
+            problem = "image unreadable"
+        else:
+            axes.imshow(picture, cmap="gray", vmin=0, vmax=255, gid="picture")
+            if len(names) > 1:
+                axes.set_xlabel(f"1 of {len(names)} images", fontsize=6)
+            return
+    axes.set_facecolor(COLOURS["missing"])
+    axes.text(0.5, 0.5, problem, transform=axes.transAxes, ha="center", va="center", fontsize=6, color="#555555")
+
+
+def _draw_votes(axes: Axes, card: pd.Series) -> None:
+    """How many verdicts went where, the gold choice framed."""
+    axes.set_axis_off()
+    total = max(sum(int(card[name]) for name in CHOICE_COLOURS), 1)
+    left = 0.0
+    for name, colour in CHOICE_COLOURS.items():
+        share = int(card[name]) / total
+        axes.barh(0, share, left=left, height=1, color=colour, edgecolor="white", linewidth=0.5)
+        if share > 0.06:
+            ink = "white" if name in ("A", "B") else "black"
+            axes.text(left + share / 2, 0, f"{int(card[name])}", ha="center", va="center", fontsize=6, color=ink)
+        if name == card["gold"]:
+            axes.plot([left, left + share] if share else [left, left], [-0.62, -0.62], color=COLOURS["gold"], lw=2.2)
+        left += share
+    axes.text(
+        0,
+        0.62,
+        f"gold: {label(card['gold'])} (votes: {label(card['votes'], 40)}); verdicts:",
+        va="bottom",
+        fontsize=6,
+        color="black",
+    )
+    axes.set_xlim(0, 1)
+    axes.set_ylim(-0.75, 1.6)

@@ -1,0 +1,67 @@
+"""Images of unknown origin, made into small plain pictures that are safe to show."""
+
+from __future__ import annotations
+
+import io
+import warnings
+
+import numpy as np
+from PIL import Image, ImageOps
+
+from mrb_lib.errors import InputError
+
+
+def thumbnail(content: bytes, side: int, name: str = "image") -> Image.Image:
+    """Decode an image and shrink it, so that what is shown never depends on what a viewer makes of the file.
+
+    Parameters
+    ----------
+    content : the bytes of the file, any format Pillow reads; of an animation the first frame is taken
+    side : the longest side of the picture in pixels; smaller images keep their size
+    name : what to call the image in messages
+
+    Returns
+    -------
+    Image
+        Greyscale ("L") or colour ("RGB"); depths beyond 8 bits are scaled from the image's own range,
+        transparency is laid on white.
+
+    Raises
+    ------
+    InputError
+        The bytes are no readable image, or it is too large to decode safely.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(io.BytesIO(content)) as opened:
+                opened.draft("RGB" if opened.mode == "RGB" else None, (side, side))
+                picture = _plain(ImageOps.exif_transpose(opened))
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise InputError(f"{name}: is too large to show safely ({error}); shrink it.") from error
+    except Exception as error:  # Pillow's decoders raise nearly anything on damaged files
+        raise InputError(f"{name}: is not a readable image ({type(error).__name__}); replace the file.") from error
+    picture.thumbnail((side, side), Image.Resampling.LANCZOS)
+    return picture
+
+
+def _plain(image: Image.Image) -> Image.Image:
+    """8-bit greyscale or colour, whatever the mode was."""
+    if image.mode.startswith(("I", "F")):
+        values = np.asarray(image, dtype=float)
+        known = values[np.isfinite(values)]
+        low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
+        scaled = (np.nan_to_num(values, nan=low, posinf=high, neginf=low) - low) / ((high - low) or 1.0)
+        return Image.fromarray((scaled * 255).round().astype("uint8"))
+    if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
+        white = Image.new("RGBA", image.size, "white")
+        return Image.alpha_composite(white, image.convert("RGBA")).convert("RGB")
+    return image.convert("L" if image.mode in ("1", "L") else "RGB")
+
+
+def png(picture: Image.Image) -> bytes:
+    """A picture as PNG without metadata."""
+    stream = io.BytesIO()
+    Image.Image.save(picture, stream, format="PNG", optimize=True)
+    return stream.getvalue()

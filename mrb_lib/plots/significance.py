@@ -1,0 +1,108 @@
+"""Every pair of judges: how far apart they are, and whether that could be chance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.colors import BoundaryNorm, ListedColormap, Normalize
+from numpy.typing import NDArray
+
+from mrb_lib.plots.matrix import draw_matrix, scale_bar
+from mrb_lib.plots.style import COLUMN, DIVERGING, PAGE, Paper, canvas, labels, percent, signed_percent, styled
+
+P_BOUNDS = (0.0, 0.001, 0.01, 0.05, 1.0)
+_P_COLOURS = ("#08306B", "#2171B5", "#9ECAE1", "#F4F4F4")
+_MOST_WITH_TEXT = 12
+
+
+def _square(frame: pd.DataFrame, value: str, judges: Sequence[str], *, sign: float) -> NDArray[np.float64]:
+    """The pairs as a full matrix, row judge against column judge; `sign` -1 negates the mirrored half."""
+    at = {name: i for i, name in enumerate(judges)}
+    out = np.full((len(judges), len(judges)), np.nan)
+    for first, second, number in zip(frame["judge_1"], frame["judge_2"], frame[value], strict=True):
+        if first in at and second in at:
+            out[at[first], at[second]] = number
+            out[at[second], at[first]] = sign * number
+    return out
+
+
+def _canvas(count: int) -> Paper:
+    side = COLUMN if count <= 3 else min(PAGE, 1.9 + 0.42 * count)
+    return canvas(side, 0.86 * side)
+
+
+@styled
+def p_values(pairs: pd.DataFrame, *, judges: Sequence[str]) -> Paper:
+    """Draw the adjusted p-value of every pair, in four steps of colour.
+
+    Parameters
+    ----------
+    pairs : judge_1, judge_2, p_adjusted of one dimension; null where undefined
+    judges : rows and columns, in this order, best first
+    """
+    values = _square(pairs, "p_adjusted", judges, sign=1.0)[1:, :-1]
+    wordy = len(judges) <= _MOST_WITH_TEXT
+    texts = [["" if np.isnan(p) else "<.001" if p < 0.001 else f"{p:.3f}".lstrip("0") for p in row] for row in values]
+    names = labels(judges, 24)
+    figure = _canvas(len(judges))
+    axes = figure.subplots()
+    mesh = draw_matrix(
+        axes,
+        values,
+        across=names[:-1],
+        down=names[1:],
+        colours=ListedColormap(_P_COLOURS),
+        norm=BoundaryNorm(P_BOUNDS, len(_P_COLOURS)),
+        texts=texts if wordy else None,
+        blank=np.triu(np.ones(values.shape, dtype=bool), k=1),
+        write_missing=wordy,
+    )
+    scale_bar(figure, mesh, axes, "adjusted p")
+    return figure
+
+
+@styled
+def differences(pairs: pd.DataFrame, *, judges: Sequence[str]) -> Paper:
+    """Draw the difference of accuracy of every pair, row minus column, with its interval.
+
+    Where there are too many judges for text, a dot marks the pairs whose interval leaves out zero.
+
+    Parameters
+    ----------
+    pairs : judge_1, judge_2, difference (judge_1 minus judge_2, as a fraction), low, high of one dimension
+    judges : rows and columns, in this order, best first
+    """
+    values = _square(pairs, "difference", judges, sign=-1.0)
+    ends = np.stack([_square(pairs, end, judges, sign=-1.0) for end in ("low", "high")])
+    low, high = ends.min(axis=0), ends.max(axis=0)
+    wordy = len(judges) <= _MOST_WITH_TEXT
+    texts = [
+        [_text(d, a, b) if wordy else "\u25cf" if a > 0 or b < 0 else "" for d, a, b in zip(*rows, strict=True)]
+        for rows in zip(values, low, high, strict=True)
+    ]
+    widest = float(np.nanmax(np.abs(values))) if np.isfinite(values).any() else 1.0
+    names = labels(judges, 24)
+    figure = _canvas(len(judges))
+    axes = figure.subplots()
+    mesh = draw_matrix(
+        axes,
+        values,
+        across=names,
+        down=names,
+        colours=DIVERGING,
+        norm=Normalize(-max(widest, 0.01), max(widest, 0.01)),
+        texts=texts,
+        blank=np.eye(len(judges), dtype=bool),
+        write_missing=wordy,
+    )
+    scale_bar(figure, mesh, axes, "row minus column (percentage points)", signed_percent)
+    return figure
+
+
+def _text(difference: float, low: float, high: float) -> str:
+    if np.isnan(difference):
+        return ""
+    bounds = "" if np.isnan(low) or np.isnan(high) else f"\n{percent(low)} to {percent(high)}"
+    return signed_percent(difference) + bounds

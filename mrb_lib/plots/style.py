@@ -1,0 +1,269 @@
+"""How every figure looks: sizes, type, colours, and the text that is safe to draw.
+
+A colour has one meaning in all figures (`COLOURS`). Widths are those of a printed
+column and page; no text is smaller than 6 points at that size.
+"""
+
+from __future__ import annotations
+
+import io
+import textwrap
+import unicodedata
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from functools import lru_cache, wraps
+from typing import IO, ParamSpec
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib import font_manager
+from matplotlib.axes import Axes
+from matplotlib.backend_bases import RendererBase
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from numpy.typing import ArrayLike
+from PIL import Image
+
+P = ParamSpec("P")
+
+COLUMN = 3.5
+PAGE = 7.2
+SMALLEST_TYPE = 6.0
+RESOLUTION = 250
+STRIP = 0.2
+
+COLOURS = {
+    "A": "#0072B2",
+    "B": "#D55E00",
+    "tie": "#999999",
+    "gold": "#E69F00",
+    "human": "#009E73",
+    "judge": "#333333",
+    "cases": "#56779A",
+    "missing": "#EDEDED",
+    "simulated": "#B00020",
+}
+SERIES: tuple[tuple[str, str], ...] = (
+    ("#332288", "o"),
+    ("#CC6677", "s"),
+    ("#117733", "^"),
+    ("#3C9BC9", "D"),
+    ("#882255", "v"),
+    ("#999933", "P"),
+)
+SEQUENTIAL = "viridis"
+DIVERGING = "PRGn"
+NOT_AVAILABLE = "n/a"
+
+RC: dict[str, object] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 7.0,
+    "axes.titlesize": 7.5,
+    "axes.labelsize": 7.0,
+    "xtick.labelsize": 6.5,
+    "ytick.labelsize": 6.5,
+    "legend.fontsize": 6.5,
+    "legend.frameon": False,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "grid.linewidth": 0.4,
+    "grid.color": "#DDDDDD",
+    "lines.linewidth": 1.0,
+    "hatch.linewidth": 0.4,
+    "figure.dpi": 150,
+    "figure.facecolor": "white",
+    "savefig.dpi": RESOLUTION,
+    "savefig.facecolor": "white",
+    "svg.fonttype": "path",
+    "svg.hashsalt": "mrb",
+    "image.interpolation": "antialiased",
+}
+
+
+def house_style() -> AbstractContextManager[None]:
+    """The settings of all figures, for the length of a `with` block."""
+    return mpl.rc_context(RC)  # type: ignore[arg-type]  # the stubs want each key's own literal type
+
+
+class Paper(Figure):
+    """A figure that is drawn in the house style wherever and whenever it is drawn.
+
+    Ticks are made while a figure is drawn, long after the function that planned it
+    has returned; the style therefore belongs to the drawing, not to that function.
+    """
+
+    def draw(self, renderer: RendererBase) -> None:
+        """Draw in the house style."""
+        with house_style():
+            super().draw(renderer)
+
+    def png(self, resolution: int = RESOLUTION) -> bytes:
+        """The figure as PNG, the same bytes for the same figure.
+
+        At most 256 colours are kept: a third of the size, and no difference that an eye can see in a chart.
+        """
+        with Image.open(io.BytesIO(self._saved("png", {"Software": None}, resolution))) as drawn:
+            few = drawn.convert("RGB").quantize(256, dither=Image.Dither.NONE)
+        stream = io.BytesIO()
+        few.save(stream, format="PNG", optimize=True, dpi=(resolution, resolution))
+        return stream.getvalue()
+
+    def svg(self) -> bytes:
+        """The figure as SVG with letters as outlines, the same bytes for the same figure."""
+        return self._saved("svg", {"Date": None, "Creator": None}, 150)
+
+    def _saved(self, kind: str, metadata: dict[str, None], resolution: int) -> bytes:
+        stream: IO[bytes] = io.BytesIO()
+        with house_style():
+            self.savefig(stream, format=kind, metadata=metadata, dpi=resolution)
+        stream.seek(0)
+        return stream.read()
+
+    def _repr_mimebundle_(
+        self, include: object = None, exclude: object = None
+    ) -> tuple[dict[str, bytes], dict[str, dict[str, int]]]:
+        """What a notebook shows: a PNG for dense screens, at 110 pixels an inch."""
+        width, height = self.get_size_inches()
+        size = {"width": round(width * 110), "height": round(height * 110)}
+        return {"image/png": self.png(220)}, {"image/png": size}
+
+
+def styled(plot: Callable[P, Paper]) -> Callable[P, Paper]:
+    """Run a plotting function in the house style."""
+
+    @wraps(plot)
+    def run(*args: P.args, **kwargs: P.kwargs) -> Paper:
+        with house_style():
+            return plot(*args, **kwargs)
+
+    return run
+
+
+def canvas(width: float, height: float) -> Paper:
+    """An empty figure of a size in inches that lays itself out without overlaps."""
+    figure = Paper(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def mark_simulated(figure: Figure) -> None:
+    """Say on the figure's face that its data are simulated, in a strip added above it."""
+    if any(text.get_gid() == "simulated" for text in figure.texts):
+        return
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width, height + STRIP)
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.set(rect=(0, 0, 1, height / (height + STRIP)))  # type: ignore[call-arg]  # the constrained engine takes it
+    with house_style():
+        text = figure.text(
+            1 - 0.05 / width,
+            1 - 0.04 / (height + STRIP),
+            "SIMULATED DATA",
+            ha="right",
+            va="top",
+            weight="bold",
+            color=COLOURS["simulated"],
+            gid="simulated",
+        )
+    text.set_in_layout(False)
+
+
+@lru_cache(maxsize=1)
+def _drawable() -> frozenset[int]:
+    return frozenset(font_manager.get_font(font_manager.findfont("DejaVu Sans")).get_charmap())
+
+
+def label(text: object, width: int | None = None) -> str:
+    """Text of unknown origin, made safe to draw.
+
+    Control characters go, letters the font lacks become a box, and a dollar sign stays a
+    dollar sign instead of starting a formula.
+
+    Parameters
+    ----------
+    width : the most characters to keep; a longer text loses its middle, marked by an ellipsis.
+    """
+    kept = []
+    for letter in str(text):
+        kind = unicodedata.category(letter)
+        if letter.isspace():
+            kept.append(" ")
+        elif not kind.startswith("C"):
+            kept.append(letter if ord(letter) in _drawable() else "\u25a1")
+    plain = " ".join("".join(kept).split()) or "(empty)"
+    if width is not None and len(plain) > width:
+        tail = (width - 1) // 3
+        plain = plain[: width - 1 - tail] + "\u2026" + (plain[-tail:] if tail else "")
+    return plain.replace("$", r"\$")
+
+
+def labels(names: Iterable[object], width: int) -> list[str]:
+    """Labels for the values of an axis: shortened, and still told apart after that."""
+    out: list[str] = []
+    for name in names:
+        short, again = label(name, width), 2
+        while short in out:
+            mark = f"#{again}"
+            short, again = label(name, width - len(mark) - 1) + f" {mark}", again + 1
+        out.append(short)
+    return out
+
+
+def paragraph(text: object, width: int, lines: int) -> str:
+    """Text of unknown origin wrapped to at most `lines` lines of `width` characters, safe to draw."""
+    plain = label(text).replace(r"\$", "$")
+    wrapped = textwrap.wrap(plain, width, max_lines=lines, placeholder="\u2026", break_long_words=True)
+    return "\n".join(wrapped).replace("$", r"\$")
+
+
+def title_case(name: object) -> str:
+    """A value of a vocabulary as a reader would write it: `oral_cavity` becomes `Oral cavity`."""
+    text = str(name).replace("_", " ")
+    return text[:1].upper() + text[1:]
+
+
+def rows_height(rows: int, each: float, rest: float) -> float:
+    """The height in inches of a figure with `rows` rows; at least three rows' room."""
+    return max(rows, 3) * each + rest
+
+
+def not_available(axes: Axes, x: float, y: float, width: float = 1.0, height: float = 1.0) -> None:
+    """Fill one cell of a matrix with the hatched grey that means: there is no value here."""
+    axes.add_patch(
+        Rectangle(
+            (x, y),
+            width,
+            height,
+            facecolor=COLOURS["missing"],
+            edgecolor="#BBBBBB",
+            hatch="/////",
+            linewidth=0,
+            gid="not-available",
+        )
+    )
+
+
+def ink_on(colour: ArrayLike) -> str:
+    """Black or white, whichever can be read on a colour (relative luminance, WCAG 2)."""
+    rgb = np.asarray(colour, dtype=float)[:3]
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    luminance = float(linear @ np.array([0.2126, 0.7152, 0.0722]))
+    return "black" if luminance > 0.179 else "white"
+
+
+def percent(value: float) -> str:
+    """A fraction as a whole percentage, without the percent sign and without a negative zero."""
+    return f"{round(100 * value) + 0:d}".replace("-", "\u2212")
+
+
+def signed_percent(value: float) -> str:
+    """As `percent`, with a plus before what is more than zero."""
+    return ("+" if round(100 * value) > 0 else "") + percent(value)

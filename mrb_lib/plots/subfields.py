@@ -1,0 +1,166 @@
+"""Judges by organ or department: a heatmap of all of them, and a radar of a few."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+
+import numpy as np
+import pandas as pd
+from matplotlib.colors import Normalize
+from matplotlib.projections.polar import PolarAxes
+from matplotlib.ticker import FuncFormatter
+from numpy.typing import NDArray
+
+from mrb_lib.plots.matrix import draw_matrix, scale_bar
+from mrb_lib.plots.style import (
+    PAGE,
+    SEQUENTIAL,
+    SERIES,
+    Paper,
+    canvas,
+    labels,
+    paragraph,
+    percent,
+    rows_height,
+    styled,
+    title_case,
+)
+
+FEWEST_SPOKES = 3
+
+
+def _table(frame: pd.DataFrame, value: str, judges: Sequence[str], subfields: Sequence[str]) -> NDArray[np.float64]:
+    wide = frame.pivot_table(index="judge", columns="subfield", values=value, aggfunc="first", dropna=False)
+    return wide.reindex(index=list(judges), columns=list(subfields)).to_numpy(dtype=float)
+
+
+@styled
+def heatmap(accuracy: pd.DataFrame, *, judges: Sequence[str], subfields: Sequence[str]) -> Paper:
+    """Draw the accuracy of every judge in every subfield, with its interval written below it.
+
+    Parameters
+    ----------
+    accuracy : judge, subfield, n, accuracy, low, high for one dimension; rows of other judges or subfields
+        are not drawn
+    judges, subfields : the rows and columns, in this order; a pair without a row is drawn as missing
+    """
+    values, low, high = (_table(accuracy, name, judges, subfields) for name in ("accuracy", "low", "high"))
+    texts = [
+        [_text(value, start, end) for value, start, end in zip(*rows, strict=True)]
+        for rows in zip(values, low, high, strict=True)
+    ]
+    largest = accuracy.groupby("subfield")["n"].max()
+    across = [
+        f"{name}\nn = {int(largest.get(raw, 0)):,}"
+        for name, raw in zip(labels(map(title_case, subfields), 22), subfields, strict=True)
+    ]
+    figure = canvas(PAGE, rows_height(len(judges), 0.24, 1.6))
+    axes = figure.subplots()
+    mesh = draw_matrix(
+        axes,
+        values,
+        across=across,
+        down=labels(judges, 24),
+        colours=SEQUENTIAL,
+        norm=_norm(values),
+        texts=texts,
+    )
+    scale_bar(figure, mesh, axes, "accuracy (%)", percent)
+    return figure
+
+
+def _text(value: float, low: float, high: float) -> str:
+    if np.isnan(value):
+        return ""
+    bounds = "" if np.isnan(low) or np.isnan(high) else f"\n{percent(low)}\u2013{percent(high)}"
+    return percent(value) + bounds
+
+
+def _norm(values: NDArray[np.float64]) -> Normalize:
+    """The colour range: the values' own, widened to twentieths; it need not reach 0 or 1."""
+    known = values[~np.isnan(values)]
+    if not known.size:
+        return Normalize(0, 1)
+    low, high = np.floor(known.min() * 20) / 20, np.ceil(known.max() * 20) / 20
+    return Normalize(low, max(high, low + 0.05))
+
+
+@styled
+def radar(
+    accuracy: pd.DataFrame,
+    *,
+    judges: Sequence[str],
+    subfields: Sequence[str],
+) -> Paper:
+    """Draw a few judges over the subfields, a panel each, the others behind it in grey.
+
+    Parameters
+    ----------
+    accuracy : judge, subfield, accuracy, low, high for one dimension
+    judges : at most six, chosen by the caller
+    subfields : the spokes, at least three
+
+    Raises
+    ------
+    ValueError
+        Fewer than three spokes, or more judges than there are styles.
+    """
+    if len(subfields) < FEWEST_SPOKES:
+        raise ValueError(f"a radar needs {FEWEST_SPOKES} subfields, not {len(subfields)}")
+    if len(judges) > len(SERIES):
+        raise ValueError(f"a radar shows at most {len(SERIES)} judges, not {len(judges)}; choose some")
+    values, low, high = (_table(accuracy, name, judges, subfields) for name in ("accuracy", "low", "high"))
+    columns = min(3, len(judges))
+    bands = ceil(len(judges) / columns)
+    figure = canvas(2.4 * columns if columns > 1 else 3.5, 2.2 * bands if columns > 1 else 3.2)
+    grid = figure.subplots(bands, columns, subplot_kw={"projection": "polar"}, squeeze=False)
+    spokes = np.linspace(0, 2 * np.pi, len(subfields), endpoint=False)
+    for i, (axes, name) in enumerate(zip(grid.flat, labels(judges, 30), strict=False)):
+        _panel(axes, spokes, values, low[i], high[i], i)
+        axes.set_title(name, pad=4)
+        axes.set_xticks(spokes, [_spoke(title_case(text)) for text in subfields])
+        axes.tick_params(axis="x", pad=-1, labelsize=6)
+        for tick, angle in zip(axes.get_xticklabels(), spokes, strict=True):
+            side = np.sin(angle)
+            tick.set_horizontalalignment("center" if abs(side) < 0.2 else "left" if side > 0 else "right")
+    for axes in list(grid.flat)[len(judges) :]:
+        axes.set_axis_off()
+    return figure
+
+
+def _spoke(name: str) -> str:
+    """The name at the end of a spoke, on two lines where it has several words."""
+    return paragraph(name, min(max(8, *map(len, name.split() or [""])), 18), 2)
+
+
+def _panel(
+    axes: PolarAxes,
+    spokes: NDArray[np.float64],
+    values: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    i: int,
+) -> None:
+    """One judge: a closed line that breaks where a value is missing, and the band of its intervals."""
+    axes.set_theta_zero_location("N")
+    axes.set_theta_direction(-1)
+    around = np.append(spokes, 2 * np.pi)
+    closed = np.column_stack([values, values[:, :1]])
+    for other in np.delete(closed, i, axis=0):
+        axes.plot(around, other, color="#C8C8C8", linewidth=0.5, zorder=1)
+    colour, marker = SERIES[i]
+    start, end = np.append(low, low[0]), np.append(high, high[0])
+    axes.fill_between(
+        around, start, end, where=~np.isnan(start) & ~np.isnan(end), color=colour, alpha=0.22, linewidth=0, zorder=2
+    )
+    axes.plot(around, closed[i], color=colour, marker=marker, markersize=2.4, linewidth=1.1, zorder=3, gid="values")
+    missing = spokes[np.isnan(values[i])]
+    axes.plot(missing, np.full(missing.shape, 0.04), "x", color="#777777", markersize=3, gid="not-available")
+    axes.set_ylim(0, 1)
+    axes.set_yticks([0.25, 0.5, 0.75, 1.0])
+    axes.set_rlabel_position(180 / len(spokes))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f}"))
+    axes.tick_params(axis="y", labelsize=6, colors="#666666")
+    axes.spines["polar"].set_color("#CCCCCC")
+    axes.grid(visible=True, color="#DDDDDD", linewidth=0.4)
