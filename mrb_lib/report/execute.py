@@ -1,0 +1,209 @@
+"""One notebook, run headless in a process of its own.
+
+`python -m mrb_lib.report.execute TASK.json` is what `pipeline` starts. The executed
+copy and `result.json` are left in the task's folder.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mrb_lib.errors import InputError
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+PARAMETERS = ("benchmark", "runs", "dimension", "policy", "seed", "out")
+EXECUTED, RESULT, TASK = "executed.ipynb", "result.json", "task.json"
+ARTEFACTS = ("figures", "tables")
+_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_ADDED = {"injected-parameters", "papermill-error-cell-tag"}
+_EXCERPT_LINES = 12
+
+
+@dataclass(frozen=True)
+class NotebookFailure:
+    """Why a notebook did not run to its end.
+
+    Attributes
+    ----------
+    notebook : its name, without the suffix
+    cell : the cell that failed, counted from 1 over all cells; None where no cell is to blame
+    source : the beginning of that cell's source
+    error : the name of the error
+    value : what it said
+    """
+
+    notebook: str
+    cell: int | None
+    source: str
+    error: str
+    value: str
+
+    def __str__(self) -> str:
+        where = self.notebook if self.cell is None else f"{self.notebook}, cell {self.cell}"
+        return f"{where}: {self.error}: {self.value}"
+
+
+def read_notebook(path: Path) -> NotebookNode:
+    """Read a notebook and check that it takes the report's parameters.
+
+    Raises
+    ------
+    InputError
+        It is not a notebook, or its parameters cell is missing or lacks a parameter
+        (papermill would only warn, and the notebook would run on its defaults).
+    """
+    import nbformat
+
+    try:
+        notebook: NotebookNode = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]  # it has no hints
+        nbformat.validate(notebook)
+    except (OSError, ValueError, AttributeError, KeyError, nbformat.ValidationError) as error:
+        raise InputError(f"{path.name}: is not a notebook ({str(error).splitlines()[0]}); restore it.") from error
+    tagged = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
+    if len(tagged) != 1:
+        raise InputError(f"{path.name}: {len(tagged)} cells are tagged `parameters`; tag exactly one.")
+    declared = _assigned(tagged[0].source)
+    missing = [name for name in PARAMETERS if name not in declared]
+    if missing:
+        raise InputError(f"{path.name}: the parameters cell does not set {', '.join(missing)}; add it there.")
+    return notebook
+
+
+def _assigned(source: str) -> set[str]:
+    try:
+        statements = ast.parse(source).body
+    except SyntaxError:
+        return set()
+    names: set[str] = set()
+    for statement in statements:
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        if isinstance(statement, ast.AnnAssign):
+            targets = [statement.target]
+        names.update(target.id for target in targets if isinstance(target, ast.Name))
+    return names
+
+
+def execute(source: Path, folder: Path, parameters: Mapping[str, str | int]) -> NotebookFailure | None:
+    """Run a notebook with papermill; its executed copy is `folder/executed.ipynb`.
+
+    Each cell that published figures or tables carries their names in the copy, under
+    `metadata.mrb.published`.
+
+    Parameters
+    ----------
+    folder : given to the notebook as `out`; has to be the working folder
+    parameters : the report's parameters but `out`
+
+    Returns
+    -------
+    NotebookFailure or None
+        None when every cell ran.
+    """
+    import papermill
+    from papermill.engines import NBClientEngine, papermill_engines
+
+    class WatchingEngine(NBClientEngine):  # type: ignore[misc]  # papermill has no type hints
+        """Notes which artefacts appeared while each cell ran."""
+
+        @classmethod
+        def execute_managed_notebook(cls, nb_man: object, kernel_name: str, **options: object) -> object:
+            complete = nb_man.cell_complete  # type: ignore[attr-defined]  # papermill has no type hints
+            seen: set[str] = set()
+
+            def note(cell: NotebookNode, cell_index: int | None = None, **more: object) -> None:
+                found = _published(folder)
+                if found - seen:
+                    cell.metadata["mrb"] = {"published": sorted(found - seen)}
+                    seen.update(found)
+                complete(cell, cell_index=cell_index, **more)
+
+            nb_man.cell_complete = note  # type: ignore[attr-defined]  # papermill has no type hints
+            return super().execute_managed_notebook(nb_man, kernel_name, **options)
+
+    papermill_engines.register("watching", WatchingEngine)
+    executed = folder / EXECUTED
+    try:
+        notebook = read_notebook(source)
+        papermill.execute_notebook(
+            notebook,
+            EXECUTED,  # papermill takes braces in a path for parameters, so the path is kept relative
+            parameters={**parameters, "out": str(folder)},
+            engine_name="watching",
+            kernel_name="python3",
+            language="python",
+            progress_bar=False,
+        )
+    except InputError as error:
+        return NotebookFailure(source.stem, None, "", "InputError", str(error))
+    except papermill.PapermillExecutionError as error:
+        return _failure(source.stem, executed, error.ename, error.evalue)
+    except Exception as error:  # noqa: BLE001  # a kernel that dies raises whatever jupyter meets first
+        return _failure(source.stem, executed, type(error).__name__, str(error))
+    return None
+
+
+def _published(folder: Path) -> set[str]:
+    return {f"{kind}/{path.stem}" for kind in ARTEFACTS for path in (folder / kind).glob("*.json")}
+
+
+def _failure(name: str, executed: Path, error: str, message: str) -> NotebookFailure:
+    """Find the failed cell in the executed copy; the cells papermill added are not counted."""
+    cells = json.loads(executed.read_text(encoding="utf-8"))["cells"] if executed.is_file() else []
+    number = 0
+    for cell in cells:
+        if _ADDED & set(cell["metadata"].get("tags", [])):
+            continue
+        number += 1
+        status = cell["metadata"].get("papermill", {}).get("status")
+        if cell["cell_type"] == "code" and status in ("failed", "running"):
+            return NotebookFailure(name, number, _excerpt(cell["source"]), error, plain(message))
+    return NotebookFailure(name, None, "", error, plain(message))
+
+
+def _excerpt(source: str | list[str]) -> str:
+    lines = ("".join(source)).splitlines()
+    more = [] if len(lines) <= _EXCERPT_LINES else [f"... ({len(lines) - _EXCERPT_LINES} more lines)"]
+    return "\n".join([*lines[:_EXCERPT_LINES], *more])
+
+
+def plain(text: str) -> str:
+    """The text without terminal colours."""
+    return _ANSI.sub("", text)
+
+
+def use_own_kernel(folder: Path) -> None:
+    """Let `python3` be the interpreter that runs this process, whatever kernels the machine has registered.
+
+    Jupyter looks in JUPYTER_PATH first; nothing outside `folder` is written.
+    """
+    kernel = folder / "kernels" / "python3"
+    kernel.mkdir(parents=True)
+    argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    spec = {"argv": argv, "display_name": "Python 3", "language": "python"}
+    (kernel / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
+    os.environ["JUPYTER_PATH"] = os.pathsep.join([str(folder), *filter(None, [os.environ.get("JUPYTER_PATH")])])
+    os.environ["IPYTHONDIR"] = str(folder / "ipython")
+    os.environ["JUPYTER_RUNTIME_DIR"] = str(folder / "runtime")
+
+
+def main(path: Path) -> None:
+    """Carry out one task: `{"notebook": ..., "parameters": {...}}`, in the folder that holds it."""
+    task = json.loads(path.read_text(encoding="utf-8"))
+    use_own_kernel(path.parent / "jupyter")
+    failure = execute(Path(task["notebook"]), path.parent, task["parameters"])
+    content = json.dumps({"failure": None if failure is None else asdict(failure)})
+    (path.parent / RESULT).write_text(content, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

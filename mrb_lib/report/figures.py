@@ -1,0 +1,118 @@
+"""The index of figures and tables, and the copy of them kept under version control.
+
+Neither holds a date, a path or a commit, so that making the same report again changes no file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+from mrb_lib.errors import InputError
+from mrb_lib.files import is_safe_name, write_atomic
+from mrb_lib.report.clean import Json
+from mrb_lib.report.provenance import Provenance
+from mrb_lib.report.records import Record
+
+INDEX = "index.json"
+_FIGURE_KEYS = ("id", "title", "caption", "reading", "notebook", "n", "policy", "simulated", "files")
+_TABLE_KEYS = ("id", "title", "caption", "notebook", "n", "policy", "simulated", "files")
+_ABSENT_KEYS = ("id", "title", "reason", "notebook")
+
+
+def index(records: Sequence[Record], made_from: Provenance, *, tables: str) -> Json:
+    """What `figures/index.json` says.
+
+    Parameters
+    ----------
+    tables : where the tables lie, seen from the index
+
+    Returns
+    -------
+    dict
+        `figures, tables, not_applicable, failed` in the order of the notebooks and of
+        their cells, and `provenance`. Files are relative to the index.
+    """
+    return {
+        "figures": [_entry(_FIGURE_KEYS, item, record, "") for record in records for item in record.figures],
+        "tables": [_entry(_TABLE_KEYS, item, record, tables) for record in records for item in record.tables],
+        "not_applicable": [
+            _entry(_ABSENT_KEYS, item, record, "") for record in records for item in record.not_applicable
+        ],
+        "failed": [
+            {
+                "notebook": record.notebook,
+                "cell": record.failure.cell,
+                "error": record.failure.error,
+                "value": record.failure.value,
+            }
+            for record in records
+            if record.failure is not None
+        ],
+        "provenance": made_from.stable(),
+    }
+
+
+def _entry(keys: Sequence[str], sidecar: Json, record: Record, folder: str) -> Json:
+    entry = {key: sidecar.get(key) for key in keys}
+    entry["notebook"] = record.notebook
+    if "files" in keys:
+        files = cast(dict[str, str], sidecar["files"])
+        entry["files"] = {suffix: folder + Path(name).name for suffix, name in files.items()}
+    return entry
+
+
+def _text(content: Json) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def write_if_changed(path: Path, content: bytes | str) -> None:
+    """Write a file unless it already has this content."""
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    if not path.is_file() or path.read_bytes() != data:
+        write_atomic(path, data)
+
+
+def write_index(out: Path, records: Sequence[Record], made_from: Provenance) -> None:
+    """Write the report's own index, `out/figures/index.json`."""
+    write_if_changed(out / "figures" / INDEX, _text(index(records, made_from, tables="../tables/")))
+
+
+def mirror(out: Path, folder: Path, records: Sequence[Record], made_from: Provenance) -> None:
+    """Make `folder` hold the report's figures, its tables (under `tables/`) and an index.
+
+    Raises
+    ------
+    InputError
+        A file is in the way that no report put there; nothing was changed.
+    """
+    wanted = {_place(name): (out / name).read_bytes() for record in records for name in record.files if _place(name)}
+    wanted[INDEX] = _text(index(records, made_from, tables="tables/")).encode("utf-8")
+    ours = _written_before(folder)
+    for name, content in wanted.items():
+        path = folder / name
+        if path.exists() and name not in ours and (not path.is_file() or path.read_bytes() != content):
+            raise InputError(f"{path}: was not written by a report and is in the way; move it or name another folder.")
+    for name, content in wanted.items():
+        write_if_changed(folder / name, content)
+    for name in ours - wanted.keys():
+        (folder / name).unlink(missing_ok=True)
+
+
+def _place(name: str) -> str:
+    """Where the mirror keeps a file of the report; empty for those it does not keep."""
+    if name.startswith("figures/"):
+        return name.removeprefix("figures/")
+    return name if name.startswith("tables/") else ""
+
+
+def _written_before(folder: Path) -> set[str]:
+    """The files that the folder's index lists. Without a readable index, none is ours."""
+    try:
+        content = json.loads((folder / INDEX).read_text(encoding="utf-8"))
+        listed = {name for kind in ("figures", "tables") for item in content[kind] for name in item["files"].values()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return set()
+    return {INDEX, *(name for name in listed if isinstance(name, str) and is_safe_name(name))}

@@ -1,0 +1,265 @@
+"""The report: every notebook run headless, what changed only, and the static site of what they published."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import mrb_lib
+from mrb_lib.data.benchmark import load
+from mrb_lib.errors import InputError, RunError
+from mrb_lib.report import figures as figures_folder
+from mrb_lib.report import site
+from mrb_lib.report.clean import Names
+from mrb_lib.report.execute import NotebookFailure
+from mrb_lib.report.provenance import Provenance, provenance
+from mrb_lib.report.records import CACHE, Record, file_name, install, read_record
+from mrb_lib.report.workers import Finished, run_notebooks
+from mrb_lib.report.workspace import locate
+from mrb_lib.runs.manifest import git_commit, now
+from mrb_lib.runs.store import load_verdicts
+from mrb_lib.schema import POLICIES
+
+DEFAULT_DIMENSION = "overall"
+_MARK = "CACHEDIR.TAG"
+_MARK_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n# What `mrb report` needs to skip unchanged notebooks.\n"
+_FOLDERS = ("figures", "tables", "executed", "pages")
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class ReportResult:
+    """What became of a report.
+
+    Attributes
+    ----------
+    executed : the notebooks that ran to their end, by name
+    skipped : those that had not changed
+    failed : those that did not run to their end, and why
+    index : the page to open
+    """
+
+    executed: tuple[str, ...]
+    skipped: tuple[str, ...]
+    failed: tuple[NotebookFailure, ...]
+    index: Path
+
+
+def report(
+    benchmark: str | Path,
+    runs: str | Path | None,
+    out: str | Path,
+    *,
+    figures: str | Path | None = None,
+    notebooks: Path | None = None,
+    policy: str = "balanced",
+    dimension: str = DEFAULT_DIMENSION,
+    seed: int = 0,
+    jobs: int = 2,
+    force: bool = False,
+    progress: Say | None = None,
+) -> ReportResult:
+    """Run the notebooks that changed, and write figures, tables and the static site.
+
+    A notebook is run again when anything it is made from has changed: its own source,
+    the library, the benchmark, the runs, a parameter or a library's version; or when a
+    file it published is missing or altered; or when it failed. One that fails does not
+    stop the others, and shows nothing but its failure.
+
+    Parameters
+    ----------
+    benchmark : a benchmark folder, or "demo" for the embedded one
+    runs : a folder of runs; None for `runs` inside the benchmark, or none at all
+    out : the folder of the site; new, empty, or one that an earlier report wrote
+    figures : a folder that is to hold the same figures and tables as well; only files
+        that an earlier report put there are replaced or removed
+    notebooks : the folder of notebooks; None for the library's own
+    policy, dimension, seed : given to every notebook
+    jobs : notebooks at a time
+    force : run every notebook, changed or not
+    progress : told, a line at a time, what happens
+
+    Raises
+    ------
+    InputError
+        The benchmark, the runs or an option is wrong; nothing was written.
+    RunError
+        Another report is being written to the same folder.
+
+    Notes
+    -----
+    Validated by tests/report/test_pipeline.py.
+    """
+    say = progress or (lambda line: None)
+    place = locate(str(benchmark), "" if runs is None else str(runs), progress=say)
+    sources = _sources(notebooks or _own_notebooks())
+    made_from = _checked(place.benchmark, place.runs, policy=policy, dimension=dimension, seed=seed, jobs=jobs)
+    out, mirror = Path(out).absolute(), None if figures is None else Path(figures).absolute()
+    _refuse_foreign(out)
+    keys = {source.stem: _key(source, made_from) for source in sources}
+    records = {} if force else _current(out, keys)
+    todo = [source for source in sources if source.stem not in records]
+    if todo:
+        _validate(place.benchmark, place.runs)
+    with _held(out):
+        parameters: dict[str, str | int] = {
+            "benchmark": str(place.benchmark.absolute()),
+            "runs": "" if place.runs is None else str(place.runs.absolute()),
+            "dimension": dimension,
+            "policy": policy,
+            "seed": seed,
+        }
+        names = Names(_folder_names(place.benchmark, place.runs, out))
+        for record in _run(todo, out, parameters, keys, dict(records), names, jobs, say):
+            records[record.notebook] = record
+        ordered = [records[source.stem] for source in sources]
+        _publish(out, ordered, made_from, mirror)
+    ran = {source.stem for source in todo}
+    return ReportResult(
+        executed=tuple(r.notebook for r in ordered if r.notebook in ran and r.failure is None),
+        skipped=tuple(r.notebook for r in ordered if r.notebook not in ran),
+        failed=tuple(r.failure for r in ordered if r.failure is not None),
+        index=out / "index.html",
+    )
+
+
+def _own_notebooks() -> Path:
+    """The checkout's notebooks, or those of the working folder where the library is installed without them."""
+    beside = Path(mrb_lib.__file__).parent.parent / "notebooks"
+    return beside if beside.is_dir() else Path("notebooks")
+
+
+def _sources(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        raise InputError(f"{folder}: there is no such folder of notebooks; run from the project's folder.")
+    found = sorted(path.absolute() for path in folder.glob("*.ipynb") if not path.name.startswith("."))
+    if not found:
+        raise InputError(f"{folder}: holds no notebook; add one, or name another folder.")
+    return found
+
+
+def _checked(benchmark: Path, runs: Path | None, *, policy: str, dimension: str, seed: int, jobs: int) -> Provenance:
+    if policy not in POLICIES:
+        raise InputError(f"policy {policy!r} is unknown; use one of {', '.join(POLICIES)}.")
+    if jobs < 1:
+        raise InputError(f"jobs {jobs}: at least 1 is needed.")
+    if seed < 0:
+        raise InputError(f"seed {seed}: use 0 or a larger whole number.")
+    made_from = provenance(benchmark, runs, policy=policy, dimension=dimension, seed=seed)
+    known = made_from.benchmark.dimensions
+    # The default has to work on a benchmark that has no such dimension; a name that was typed has to be right.
+    if dimension not in known and dimension != DEFAULT_DIMENSION:
+        raise InputError(f"dimension {dimension!r} is not in the benchmark; use one of {', '.join(known)}.")
+    return made_from
+
+
+def _refuse_foreign(out: Path) -> None:
+    """Keep away from a folder that holds anything but a report: files in it would be replaced and removed."""
+    if out.is_file():
+        raise InputError(f"{out}: is a file; name a folder.")
+    if out.is_dir() and any(out.iterdir()) and not (out / CACHE / _MARK).is_file():
+        raise InputError(f"{out}: holds something else; name a new folder, or one that an earlier report wrote.")
+
+
+def _key(source: Path, made_from: Provenance) -> str:
+    everything = {"notebook": hashlib.sha256(source.read_bytes()).hexdigest(), **made_from.key()}
+    return hashlib.sha256(json.dumps(everything, sort_keys=True).encode()).hexdigest()
+
+
+def _current(out: Path, keys: Mapping[str, str]) -> dict[str, Record]:
+    records = {name: read_record(out, name) for name in keys}
+    return {name: record for name, record in records.items() if record and record.is_current(keys[name], out)}
+
+
+def _validate(benchmark: Path, runs: Path | None) -> None:
+    """Read everything once, so that bad input is said once instead of by every notebook."""
+    loaded = load(benchmark)
+    if runs is not None:
+        load_verdicts(runs, loaded.cases)
+
+
+@contextmanager
+def _held(out: Path) -> Iterator[None]:
+    """Hold the report for writing; a second process is refused."""
+    try:
+        (out / CACHE).mkdir(parents=True, exist_ok=True)
+        stream = (out / CACHE / ".lock").open("a")
+    except OSError as error:
+        raise InputError(f"{out}: cannot be written ({error.strerror}); name a folder you may write to.") from error
+    with stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise RunError(f"{out}: another report is being written there; wait for it or stop it.") from error
+        if not (out / CACHE / _MARK).is_file():
+            (out / CACHE / _MARK).write_text(_MARK_TEXT, encoding="utf-8")
+        yield
+
+
+def _folder_names(benchmark: Path, runs: Path | None, out: Path) -> dict[Path, str]:
+    folders = {benchmark: benchmark.absolute().name, out: out.name}
+    return folders if runs is None else {**folders, runs: runs.absolute().name}
+
+
+def _run(
+    sources: Sequence[Path],
+    out: Path,
+    parameters: Mapping[str, str | int],
+    keys: Mapping[str, str],
+    kept: Mapping[str, Record],
+    names: Names,
+    jobs: int,
+    say: Say,
+) -> Iterator[Record]:
+    """Run notebooks and put what each published in its place as soon as it is done."""
+    work = out / CACHE / "work"
+    if work.exists():  # an earlier report was killed
+        shutil.rmtree(work)
+    if not sources:
+        return
+    taken = {file: record.notebook for record in kept.values() for file in record.files}
+    commit = git_commit()
+    try:
+        say(f"Running {len(sources)} notebooks, {min(jobs, len(sources))} at a time ...")
+        for done in run_notebooks(sources, work, parameters, jobs):
+            record = _record(done, keys[done.notebook.stem], commit, names)
+            record = install(out, done.folder, record, names, taken)
+            taken.update(dict.fromkeys(record.files, record.notebook))
+            verdict = "done" if record.failure is None else f"FAILED: {record.failure.error}"
+            say(f"{record.notebook}: {verdict} ({record.seconds:.1f} s)")
+            yield record
+    finally:
+        shutil.rmtree(work)
+
+
+def _record(done: Finished, key: str, commit: str, names: Names) -> Record:
+    failure = done.failure
+    if failure is not None:
+        failure = replace(failure, source=names.text(failure.source), value=names.message(failure.value))
+    return Record(
+        notebook=done.notebook.stem, key=key, made=now(), commit=commit, seconds=round(done.seconds, 1), failure=failure
+    )
+
+
+def _publish(out: Path, records: Sequence[Record], made_from: Provenance, mirror: Path | None) -> None:
+    """Bring the index, the site and the mirror in line with the records, and clear away what no record lists."""
+    figures_folder.write_index(out, records, made_from)
+    pages = site.write(out, records, made_from)
+    listed = {name for record in records for name in record.files} | {"figures/index.json"} | pages
+    for folder in _FOLDERS:
+        for path in (out / folder).glob("*"):
+            if f"{folder}/{path.name}" not in listed:
+                path.unlink()
+    current = {f"{file_name(record.notebook)}.json" for record in records} | {site.STATE}
+    for path in (out / CACHE).glob("*.json"):
+        if path.name not in current:
+            path.unlink()
+    if mirror is not None and mirror.resolve() != (out / "figures").resolve():
+        figures_folder.mirror(out, mirror, records, made_from)

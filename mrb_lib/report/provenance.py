@@ -1,0 +1,216 @@
+"""What a report was made from: the benchmark, the runs, the code, the versions, the seed."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import mrb_lib
+from mrb_lib.data.benchmark import Benchmark, FolderImages, empty_annotations, read_meta
+from mrb_lib.errors import InputError
+from mrb_lib.files import sha256_of
+from mrb_lib.runs.manifest import FILE_NAME, library_versions, read_manifest
+from mrb_lib.runs.store import part_paths, run_folders
+
+_REPORT_PACKAGES = ("papermill", "nbclient", "ipykernel", "jinja2", "markdown-it-py")
+# What decides the look and the numbers of a figure; the interpreter's patch level and torch do not.
+_FIGURE_PACKAGES = (
+    "mrb-workbench",
+    "numpy",
+    "pandas",
+    "scipy",
+    "statsmodels",
+    "scikit-learn",
+    "krippendorff",
+    "matplotlib",
+    "seaborn",
+)
+
+
+@dataclass(frozen=True)
+class BenchmarkFacts:
+    """A benchmark as provenance names it; the fingerprints are SHA-256."""
+
+    name: str
+    kind: str
+    n_cases: int
+    dimensions: tuple[str, ...]
+    fingerprint: str
+    case_fingerprint: str
+    source: str
+    licence: str
+    revision: str
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """A run as provenance names it.
+
+    Attributes
+    ----------
+    same_cases : whether it judged the cases this benchmark has now; None where the run does not say
+    sha256 : over the manifest and the parts
+    """
+
+    judge: str
+    run_id: str
+    seed: int
+    device: str
+    prompt_id: str
+    source: str
+    created: str
+    git_commit: str
+    same_cases: bool | None
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Everything that shapes a report. No path is part of it."""
+
+    benchmark: BenchmarkFacts
+    runs: tuple[RunFacts, ...]
+    policy: str
+    dimension: str
+    seed: int
+    versions: dict[str, str]
+    code: str
+
+    @property
+    def simulated(self) -> bool:
+        """Whether everything made from it has to say so."""
+        return self.benchmark.kind == "simulated"
+
+    def key(self) -> dict[str, object]:
+        """All of it, as JSON values: two reports with the same key show the same."""
+        return asdict(self)
+
+    def stable(self) -> dict[str, object]:
+        """What does not change when the same report is made again later, elsewhere or from another commit.
+
+        This is what `figures/index.json`, which is kept under version control, states.
+        """
+        stays = ("name", "kind", "n_cases", "fingerprint", "source", "licence", "revision")
+        return {
+            "benchmark": {name: getattr(self.benchmark, name) for name in stays},
+            "runs": [
+                {name: getattr(run, name) for name in ("judge", "run_id", "seed", "prompt_id", "source")}
+                for run in self.runs
+            ],
+            "policy": self.policy,
+            "dimension": self.dimension,
+            "seed": self.seed,
+            "versions": {name: self.versions[name] for name in _FIGURE_PACKAGES if name in self.versions},
+        }
+
+
+def provenance(benchmark: Path, runs: Path | None, *, policy: str, dimension: str, seed: int) -> Provenance:
+    """Gather the provenance of a report.
+
+    Parameters
+    ----------
+    benchmark : the benchmark folder
+    runs : the folder of runs, or None
+
+    Raises
+    ------
+    InputError
+        A folder is not what it should be.
+
+    Notes
+    -----
+    Validated by tests/report/test_provenance.py.
+    """
+    facts = _benchmark_facts(benchmark)
+    return Provenance(
+        benchmark=facts,
+        runs=tuple(_run_facts(folder, facts.case_fingerprint) for folder in (run_folders(runs) if runs else [])),
+        policy=policy,
+        dimension=dimension,
+        seed=seed,
+        versions=versions(),
+        code=code_hash(),
+    )
+
+
+def _benchmark_facts(folder: Path) -> BenchmarkFacts:
+    meta = read_meta(folder / "benchmark.toml")
+    cases = folder / "cases.parquet"
+    try:
+        n_cases = pq.read_metadata(cases).num_rows
+        # The tables are hashed, not read: only the handle's path matters here.
+        handle = Benchmark(meta, empty_annotations(), empty_annotations(), FolderImages(folder / "images"), folder)
+        fingerprint, case_fingerprint = handle.fingerprint(), handle.case_fingerprint()
+    except FileNotFoundError as error:
+        raise InputError(f"{error.filename}: the file is missing; import the benchmark again.") from error
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(
+            f"{cases}: is truncated or not a parquet file ({error}); restore it from its source or import it again."
+        ) from error
+    return BenchmarkFacts(
+        name=meta.name,
+        kind=meta.kind,
+        n_cases=n_cases,
+        dimensions=meta.dimensions,
+        fingerprint=fingerprint,
+        case_fingerprint=case_fingerprint,
+        source=meta.source,
+        licence=meta.licence,
+        revision=meta.revision,
+    )
+
+
+def _run_facts(folder: Path, case_fingerprint: str) -> RunFacts:
+    manifest = read_manifest(folder)
+    digest = hashlib.sha256()
+    for path in [folder / FILE_NAME, *part_paths(folder)]:
+        digest.update(path.name.encode() + b"\0" + sha256_of(path).encode())
+    judged = manifest.benchmark_fingerprint
+    return RunFacts(
+        judge=manifest.judge,
+        run_id=folder.name,
+        seed=manifest.seed,
+        device=manifest.device,
+        prompt_id=manifest.prompt_id,
+        source=Path(manifest.source).name,
+        created=manifest.created,
+        git_commit=manifest.git_commit,
+        same_cases=judged == case_fingerprint if judged else None,
+        sha256=digest.hexdigest(),
+    )
+
+
+@cache
+def versions() -> dict[str, str]:
+    """The versions of everything that shapes a report."""
+    found = library_versions()
+    for name in _REPORT_PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def code_hash() -> str:
+    """SHA-256 over the library's source. The site's templates are left out: they change pages, not figures."""
+    return _hash_of("**/*.py", "**/*.toml")
+
+
+def template_hash() -> str:
+    """SHA-256 over the site's templates and style."""
+    return _hash_of("report/templates/*")
+
+
+def _hash_of(*patterns: str) -> str:
+    package = Path(mrb_lib.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted({path for pattern in patterns for path in package.glob(pattern) if path.is_file()}):
+        digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
