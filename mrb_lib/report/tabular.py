@@ -1,0 +1,176 @@
+"""A frame as a table for readers: rounded, intervals beside their values, the best in bold, everything escaped."""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+Best = Literal["max", "min"]
+NOT_AVAILABLE = "n/a"
+MOST_ROWS = 200
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "%": r"\%",
+    "#": r"\#",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "\u2013": "--",
+    "\u2026": r"\ldots{}",
+}
+
+
+def plain(text: str) -> str:
+    """Text on one line, without the control characters that would steer a reader's program."""
+    spaced = " ".join(text.split())
+    return "".join(letter for letter in spaced if not unicodedata.category(letter).startswith("C"))
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A table as readers see it.
+
+    Attributes
+    ----------
+    columns : the headings
+    rows : the cells as text, not escaped
+    best : (row, column) of the cells to set in bold
+    numeric : for each column, whether it holds numbers
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    best: frozenset[tuple[int, int]]
+    numeric: tuple[bool, ...]
+
+
+def show(
+    frame: pd.DataFrame,
+    *,
+    best: Mapping[str, Best] | None = None,
+    reference_rows: Collection[str] = (),
+    digits: int = 3,
+) -> Shown:
+    """Turn a frame into the text of a table.
+
+    Parameters
+    ----------
+    frame : a column `x` with `x_low` and `x_high` beside it (or `low` and `high` after the only such column) is shown
+        as one: value [low, high]
+    best : for each column named, which value to mark; equal values are all marked
+    reference_rows : values of the first column whose rows are shown but do not compete
+    digits : decimals of numbers that are not whole
+    """
+    bounds = _bounds(frame)
+    hidden = {name for pair in bounds.values() for name in pair}
+    names = [name for name in frame.columns if name not in hidden]
+    competes = ~frame[names[0]].astype("str").isin(list(reference_rows)).to_numpy() if names else np.array([], bool)
+    columns: list[list[str]] = []
+    marked: set[tuple[int, int]] = set()
+    for j, name in enumerate(names):
+        columns.append(_cells(frame, name, bounds.get(name), digits))
+        if best and name in best:
+            marked.update((int(i), j) for i in _best(frame[name].to_numpy(dtype=float), best[name], competes))
+    return Shown(
+        tuple(name.replace("_", " ") for name in names),
+        tuple(zip(*columns, strict=True)),
+        frozenset(marked),
+        tuple(pd.api.types.is_numeric_dtype(frame[name]) for name in names),
+    )
+
+
+def _bounds(frame: pd.DataFrame) -> dict[str, tuple[str, str]]:
+    names = list(map(str, frame.columns))
+    found = {name: (f"{name}_low", f"{name}_high") for name in names if {f"{name}_low", f"{name}_high"} <= set(names)}
+    if {"low", "high"} <= set(names) and names.index("low") > 0:
+        found[names[names.index("low") - 1]] = ("low", "high")
+    return found
+
+
+def _cells(frame: pd.DataFrame, name: str, bounds: tuple[str, str] | None, digits: int) -> list[str]:
+    values = frame[name]
+    if not pd.api.types.is_numeric_dtype(values):
+        return ["\u2013" if pd.isna(value) else plain(str(value)) for value in values]
+    whole = bool((values.dropna() % 1 == 0).all()) and bounds is None
+    probability = name.startswith("p_")
+    texts = [_number(value, 0 if whole and not probability else digits, probability) for value in values]
+    if bounds is None:
+        return texts
+    ends = frame[list(bounds)].to_numpy(dtype=float)
+    return [
+        text if np.isnan(pair).any() else f"{text} [{pair[0]:.{digits}f}, {pair[1]:.{digits}f}]"
+        for text, pair in zip(texts, ends, strict=True)
+    ]
+
+
+def _number(value: float, digits: int, probability: bool) -> str:
+    if np.isnan(value):
+        return NOT_AVAILABLE
+    if probability and value < 10**-digits:
+        return f"<{10**-digits:g}"
+    text = f"{value:.{digits}f}"
+    return text.removeprefix("-") if not re.search("[1-9]", text) else text
+
+
+def _best(values: np.ndarray, rule: Best, competes: np.ndarray) -> np.ndarray:
+    candidates = np.where(competes, values, np.nan)
+    if np.isnan(candidates).all():
+        return np.array([], dtype=int)
+    top = np.nanmax(candidates) if rule == "max" else np.nanmin(candidates)
+    return np.flatnonzero(np.isclose(candidates, top, rtol=0, atol=1e-12))
+
+
+def latex_text(text: str) -> str:
+    """Text of unknown origin that LaTeX prints as it is."""
+    return "".join(_LATEX.get(letter, letter) for letter in plain(text))
+
+
+def to_html(shown: Shown, caption: str) -> str:
+    """The table as HTML, all text escaped; at most `MOST_ROWS` rows."""
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in shown.columns)
+    lines = []
+    for i, row in enumerate(shown.rows[:MOST_ROWS]):
+        cells = (_html_cell(text, bold=(i, j) in shown.best, right=shown.numeric[j]) for j, text in enumerate(row))
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    more = len(shown.rows) - MOST_ROWS
+    note = f" ({more} more rows in the CSV)" if more > 0 else ""
+    return (
+        f"<table><caption>{html.escape(caption + note)}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{''.join(lines)}</tbody></table>"
+    )
+
+
+def _html_cell(text: str, *, bold: bool, right: bool) -> str:
+    inner = f"<strong>{html.escape(text)}</strong>" if bold else html.escape(text)
+    return f'<td style="text-align:{"right" if right else "left"}">{inner}</td>'
+
+
+def to_latex(shown: Shown, caption: str, label: str) -> str:
+    """The table as LaTeX (booktabs), all text escaped."""
+    shape = "".join("r" if number else "l" for number in shown.numeric)
+    lines = [" & ".join(map(latex_text, shown.columns)) + r" \\", r"\midrule"]
+    for i, row in enumerate(shown.rows):
+        texts = [latex_text(text) for text in row]
+        cells = (rf"\textbf{{{text}}}" if (i, j) in shown.best else text for j, text in enumerate(texts))
+        lines.append(" & ".join(cells) + r" \\")
+    body = "\n".join(lines)
+    return (
+        "% needs \\usepackage{booktabs}\n"
+        "\\begin{table}\n\\centering\n"
+        f"\\caption{{{latex_text(caption)}}}\n\\label{{tab:{label}}}\n"
+        f"\\begin{{tabular}}{{{shape}}}\n\\toprule\n{body}\n\\bottomrule\n\\end{{tabular}}\n\\end{{table}}\n"
+    )
