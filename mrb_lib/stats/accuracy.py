@@ -1,0 +1,239 @@
+"""How often judges are right against the gold labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.stats import confusion
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, join_reasons, mean_of_defined, typed
+from mrb_lib.stats.resample import Ratios, cluster_codes, ratios
+from mrb_lib.stats.scoring import (
+    TIE,
+    Scores,
+    Verdicts,
+    encode_gold,
+    encode_verdicts,
+    excluded_reason,
+    rows_used,
+    score,
+)
+from mrb_lib.stats.subfields import Group, groups
+
+NO_CASES = "no case can be scored"
+NO_KAPPA = "cohen_kappa is undefined: gold and verdicts hold one category only"
+COLUMNS = [
+    "judge",
+    "dimension",
+    "subfield",
+    "by",
+    "policy",
+    "n",
+    "n_excluded",
+    "n_unassigned",
+    "coverage",
+    "accuracy",
+    "low",
+    "high",
+    "cohen_kappa",
+    "n_answered",
+    "exact_accuracy",
+    "precision_macro",
+    "recall_macro",
+    "f1_macro",
+    "n_decisive",
+    "decisive_accuracy",
+    "reason",
+]
+
+
+def correctness(verdicts: pd.DataFrame, gold: pd.DataFrame, policy: str = "balanced") -> pd.DataFrame:
+    """What each judge's verdicts on each case are worth: the rows behind `accuracy`.
+
+    Parameters
+    ----------
+    verdicts : the verdicts table, of one probe
+    gold : `case_id, dimension, choice`; a case without a row, or with a null, has no label
+    policy : a scoring policy, see `mrb_lib.stats.scoring.score`
+
+    Returns
+    -------
+    DataFrame
+        One row a judge, case and dimension that has a verdict: `judge`, `case_id`,
+        `dimension`, `score` (0 to 1; null where the policy excludes the case),
+        `answered` (share of the verdicts read that have a choice; null where excluded
+        for want of gold or rows), `reason` (why the score is null). By judge, dimension
+        and case.
+
+    Raises
+    ------
+    InputError
+        The policy is unknown, or verdicts of several probes are mixed.
+    """
+    case_ids = pd.concat([gold["case_id"], verdicts["case_id"]], ignore_index=True).drop_duplicates(ignore_index=True)
+    coded = encode_verdicts(verdicts, case_ids)
+    labels = encode_gold(gold, case_ids, coded.dimensions)
+    scores = score(coded, labels, policy)
+    judge, dimension, case = np.nonzero(scores.judged)
+    value, answered = scores.score[scores.judged], scores.answered[scores.judged]
+    has_gold, has_rows = labels[dimension, case] >= 0, np.isfinite(answered)
+    table = [excluded_reason(policy, bool(kind & 2), bool(kind & 1)) for kind in range(4)]
+    reason = pd.Series(np.array(table, dtype=object)[2 * has_gold + has_rows], dtype="str")
+    return pd.DataFrame(
+        {
+            "judge": pd.Index(coded.judges, dtype="str").take(judge),
+            "case_id": pd.Index(case_ids).take(case),
+            "dimension": pd.Index(coded.dimensions, dtype="str").take(dimension),
+            "score": value,
+            "answered": answered,
+            "reason": reason.where(np.isnan(value)),
+        }
+    )
+
+
+def accuracy(
+    verdicts: pd.DataFrame,
+    gold: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    policy: str = "balanced",
+    by: str | None = None,
+    dimensions: Sequence[str] | None = None,
+    cluster: str | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Accuracy of each judge on each dimension, overall and by subfield, with intervals.
+
+    Parameters
+    ----------
+    verdicts : the verdicts table, of one probe
+    gold : `case_id, dimension, choice`; a case without a row, or with a null, has no label
+    cases : the cases table; every case that is not scored is counted as excluded
+    policy : a scoring policy, see `mrb_lib.stats.scoring.score`
+    by : a cases column to break down by, or `model_pair`
+    dimensions : the dimensions to report, in order; None reports all that were judged
+    cluster : the cases column to resample by, see `mrb_lib.stats.resample.cluster_codes`
+    resamples, seed : of the cluster bootstrap; 0 resamples give no intervals
+
+    Returns
+    -------
+    DataFrame
+        One row a judge and dimension it has a verdict on, overall (`subfield` null)
+        and for every subfield:
+        `n` cases scored; `n_excluded` cases of the benchmark or subfield that are not
+        (no gold label, or no verdict of the kind the policy needs); `n_unassigned` cases
+        in no subfield; `coverage` share of the verdicts that the policy reads which have
+        a choice, averaged over the cases with gold and such verdicts, so that `answered`
+        is seen beside what it leaves out; `accuracy` mean score with the 95% percentile
+        interval `low`, `high` of the cluster bootstrap.
+        Over verdicts with a choice, orders and repeats pooled (under `official`: order AB,
+        repeat 0), on cases with gold: `cohen_kappa` with gold, `n_answered` verdicts,
+        `exact_accuracy` the share with the gold label, `precision_macro`, `recall_macro`,
+        `f1_macro` (see `mrb_lib.stats.confusion.macro`); of these, `n_decisive` where
+        neither verdict nor gold is a tie, and `decisive_accuracy` among them.
+        `reason` says why a value is null.
+
+    Raises
+    ------
+    InputError
+        An option is unknown, `by` or `cluster` cannot be used, a verdict speaks of an
+        unknown case, or verdicts of several probes are mixed.
+
+    Notes
+    -----
+    Published values: `tests/published/test_pandalm.py`, `test_llmfao.py`,
+    `test_llmbar.py`. Coverage of the intervals: `tests/simulation/test_coverage.py`.
+    """
+    coded = encode_verdicts(verdicts, cases["case_id"], dimensions)
+    labels = encode_gold(gold, cases["case_id"], coded.dimensions)
+    scores = score(coded, labels, policy)
+    parts = groups(cases, by)
+    judged: BoolArray = np.asarray(scores.judged.any(axis=2))
+    estimates = _estimates(scores, judged, parts, cluster_codes(cases, cluster), resamples=resamples, seed=seed)
+    tables = confusions(coded, labels, parts, rows_used(coded, policy))
+    frames = [
+        _frame(coded, scores, judged, part, found, table, policy)
+        for part, found, table in zip(parts, estimates, tables, strict=True)
+    ]
+    return typed(pd.concat(frames, ignore_index=True), COLUMNS)
+
+
+def _estimates(
+    scores: Scores, judged: BoolArray, parts: Sequence[Group], codes: IntArray, *, resamples: int, seed: int
+) -> list[Ratios]:
+    value = np.ascontiguousarray(scores.score[judged].T)
+    counted = np.isfinite(value)
+    value[~counted] = 0.0
+    return ratios(
+        [(part.cases, value[part.cases], counted[part.cases].astype(np.float64)) for part in parts],
+        codes,
+        resamples=resamples,
+        seed=seed,
+    )
+
+
+def confusions(coded: Verdicts, labels: IntArray, parts: Sequence[Group], used: BoolArray) -> list[FloatArray]:
+    """Counts of gold label (rows) by verdict (columns), shape (judges, dimensions, 3, 3), for each group of cases.
+
+    Null verdicts and cases without gold are not counted.
+    """
+    n_judges, n_dimensions, n_cases = coded.shape
+    label = labels[coded.dimension, coded.case]
+    kept = used & (coded.choice >= 0) & (label >= 0)
+    member = np.full(n_cases, len(parts) - 1, dtype=np.int64)
+    for i, part in enumerate(parts[1:]):
+        member[part.cases] = i
+    row = coded.judge[kept] * n_dimensions + coded.dimension[kept]
+    cell = row * len(parts) + member[coded.case[kept]]
+    found = confusion.counts(cell, label[kept], coded.choice[kept], n_judges * n_dimensions * len(parts), 3)
+    found = found.reshape(n_judges, n_dimensions, len(parts), 3, 3)
+    return [found.sum(axis=2), *(found[:, :, i] for i in range(len(parts) - 1))]
+
+
+def _frame(
+    coded: Verdicts,
+    scores: Scores,
+    judged: BoolArray,
+    part: Group,
+    found: Ratios,
+    table: FloatArray,
+    policy: str,
+) -> pd.DataFrame:
+    judge, dimension = np.nonzero(judged)
+    answered = scores.answered[:, :, part.cases][judged]
+    coverage = mean_of_defined(answered)[:, 0]
+    chosen = table[judged]
+    decisive = chosen[:, :TIE, :TIE]
+    kappa = confusion.cohen_kappa(chosen)
+    precision, recall, f1 = confusion.macro(chosen)
+    n_answered = chosen.sum(axis=(1, 2)).astype(np.int64)
+    reasons = [
+        join_reasons(NO_CASES if n == 0 else "", reason, NO_KAPPA if answers > 0 and np.isnan(value) else "")
+        for n, reason, answers, value in zip(found.n, found.reason, n_answered, kappa, strict=True)
+    ]
+    return pd.DataFrame(
+        {
+            "judge": pd.Index(coded.judges, dtype="str").take(judge),
+            "dimension": pd.Index(coded.dimensions, dtype="str").take(dimension),
+            **part.label(),
+            "policy": policy,
+            "n": found.n,
+            "n_excluded": len(part.cases) - found.n,
+            "coverage": coverage,
+            "accuracy": found.value,
+            "low": found.low,
+            "high": found.high,
+            "cohen_kappa": kappa,
+            "n_answered": n_answered,
+            "exact_accuracy": confusion.accuracy(chosen),
+            "precision_macro": precision,
+            "recall_macro": recall,
+            "f1_macro": f1,
+            "n_decisive": decisive.sum(axis=(1, 2)).astype(np.int64),
+            "decisive_accuracy": confusion.accuracy(decisive),
+            "reason": reasons,
+        }
+    )

@@ -1,0 +1,123 @@
+"""Annotations as arrays: the labels people gave, by dimension and group of cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.schema import CONSENSUS
+from mrb_lib.stats.agreement_kernel import votes_by_case
+from mrb_lib.stats.options import FloatArray, IntArray, encode, pick_dimensions
+from mrb_lib.stats.pairwise import PairRows, Pairs, collect, pair_rows
+from mrb_lib.stats.subfields import Group
+
+NO_ANNOTATIONS = "there are no annotations"
+ONLY_CONSENSUS = "only consensus labels are published"
+
+
+class Annotations(NamedTuple):
+    """Annotations by people as codes; the arrays have one entry an annotation.
+
+    Attributes
+    ----------
+    annotators, dimensions : the names behind the codes, in the order to show them
+    n_consensus : shape (dimensions,), rows of the annotator `consensus`, which are left out
+    choice : position among the categories
+    """
+
+    annotators: list[str]
+    dimensions: list[str]
+    n_consensus: IntArray
+    case: IntArray
+    annotator: IntArray
+    dimension: IntArray
+    choice: IntArray
+
+    def of(self, dimension: int) -> tuple[IntArray, IntArray, IntArray]:
+        """Case, annotator and choice of the annotations on one dimension."""
+        rows = self.dimension == dimension
+        return self.case[rows], self.annotator[rows], self.choice[rows]
+
+    def absence(self, dimension: int) -> str:
+        """Why there are no annotations by people on a dimension."""
+        return ONLY_CONSENSUS if self.n_consensus[dimension] else NO_ANNOTATIONS
+
+
+def encode_annotations(
+    annotations: pd.DataFrame, cases: pd.DataFrame, categories: Sequence[str], dimensions: Sequence[str] | None
+) -> Annotations:
+    """Turn an annotations table into codes.
+
+    Raises
+    ------
+    InputError
+        A choice is not among the categories, or an annotation speaks of an unknown case.
+    """
+    names = pick_dimensions(annotations["dimension"].unique(), dimensions)
+    kept = annotations[annotations["dimension"].isin(names)]
+    dimension = encode(kept["dimension"], names, "dimension")
+    person = (kept["annotator"] != CONSENSUS).to_numpy(dtype=bool)
+    people = kept[person]
+    annotators = sorted(map(str, people["annotator"].unique()))
+    return Annotations(
+        annotators=annotators,
+        dimensions=names,
+        n_consensus=np.bincount(dimension[~person], minlength=len(names)).astype(np.int64),
+        case=encode(people["case_id"], list(cases["case_id"]), "case_id"),
+        annotator=encode(people["annotator"], annotators, "annotator"),
+        dimension=dimension[person],
+        choice=encode(people["choice"], categories, "choice"),
+    )
+
+
+class Part(NamedTuple):
+    """The annotations of one dimension on one group of cases.
+
+    Attributes
+    ----------
+    cases : positions in the cases table of the annotated cases
+    votes : shape (len(cases), categories), how many annotators gave each label
+    pairs : the pairs of annotators that share any of these cases
+    """
+
+    dimension: int
+    group: Group
+    cases: IntArray
+    votes: FloatArray
+    n_annotators: int
+    pairs: Pairs
+
+
+def parts(coded: Annotations, groups: Sequence[Group], n_cases: int, n_categories: int) -> Iterator[Part]:
+    """Every dimension of every group, the groups in the outer order."""
+    tables = []
+    for dimension in range(len(coded.dimensions)):
+        case, annotator, choice = coded.of(dimension)
+        votes = votes_by_case(case, choice, n_cases, n_categories)
+        present = np.zeros((n_cases, len(coded.annotators)), dtype=bool)
+        present[case, annotator] = True
+        rows = pair_rows(case, annotator, choice)
+        tables.append((votes, present, rows, np.searchsorted(rows.case, np.arange(n_cases + 1))))
+    for group in groups:
+        for dimension, (votes, present, rows, bounds) in enumerate(tables):
+            cases = group.cases[votes[group.cases].any(axis=1)]
+            yield Part(
+                dimension=dimension,
+                group=group,
+                cases=cases,
+                votes=votes[cases],
+                n_annotators=int(present[cases].any(axis=0).sum()),
+                pairs=_pairs(rows, bounds, cases, n_categories),
+            )
+
+
+def _pairs(rows: PairRows, bounds: IntArray, cases: IntArray, n_categories: int) -> Pairs:
+    """The pairs of annotators on some cases; `rows` is sorted by case, `bounds` says where each case begins."""
+    length = bounds[cases + 1] - bounds[cases]
+    position = np.repeat(np.arange(len(cases)), length)
+    offset = np.arange(len(position)) - np.repeat(np.cumsum(length) - length, length)
+    kept = bounds[cases][position] + offset
+    return collect(rows.take(kept), position, len(cases), n_categories)

@@ -1,0 +1,106 @@
+"""The options that the statistics share, checked in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from mrb_lib.errors import InputError
+from mrb_lib.schema import DIMENSIONS, POLICIES
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+TINY = 1e-12
+
+_TEXT = {
+    "annotator",
+    "annotator_1",
+    "annotator_2",
+    "by",
+    "correction",
+    "department",
+    "dimension",
+    "judge",
+    "judge_1",
+    "judge_2",
+    "level",
+    "modality",
+    "organ",
+    "policy",
+    "reason",
+    "subfield",
+    "test",
+}
+_COUNTS = {"family", "judges", "n", "only_1", "only_2"}
+
+
+def typed(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """The columns of a result, in order and with their types, even where a column is empty or all missing."""
+    types: dict[str, str] = {}
+    for name in columns:
+        types[name] = "str" if name in _TEXT else "int64" if name in _COUNTS or name.startswith("n_") else "float64"
+    return frame[list(columns)].astype(types)
+
+
+def check_policy(policy: str) -> None:
+    """Raise `InputError` if `policy` is not one of the named scoring policies."""
+    if policy not in POLICIES:
+        raise InputError(f"policy {policy!r} is unknown; use one of {', '.join(POLICIES)}.")
+
+
+def pick_dimensions(found: Iterable[str], wanted: Sequence[str] | None) -> list[str]:
+    """The dimensions to report: those wanted, in that order, or all found in the plan's order, then by name."""
+    if wanted is not None:
+        return list(dict.fromkeys(wanted))
+    order = {name: i for i, name in enumerate(DIMENSIONS)}
+    return sorted(set(found), key=lambda name: (order.get(name, len(order)), name))
+
+
+def encode(values: pd.Series, vocabulary: Sequence[str], what: str) -> IntArray:
+    """Turn text into positions in a vocabulary.
+
+    Parameters
+    ----------
+    values : text, missing allowed
+    vocabulary : the values allowed, in order
+    what : the column, to name it in a message
+
+    Returns
+    -------
+    int array, one entry a value; -1 where the value is missing
+
+    Raises
+    ------
+    InputError
+        A value is not in the vocabulary.
+    """
+    found, labels = pd.factorize(values)
+    known = pd.Series(list(vocabulary), dtype=object)
+    position = pd.Index(known).get_indexer(pd.Index(labels).astype(object))
+    if (position < 0).any():
+        wrong = labels[int(np.flatnonzero(position < 0)[0])]
+        shown = ", ".join(map(str, vocabulary[:8])) + (", ..." if len(vocabulary) > 8 else "")
+        raise InputError(f"column {what}: {wrong!r} is not one of {shown}; correct it or remove its rows.")
+    return np.append(position, -1)[found].astype(np.int64)
+
+
+def divide(numerator: FloatArray, denominator: FloatArray | IntArray) -> FloatArray:
+    """The ratio, NaN where the denominator is 0 (or so close to it that only rounding keeps it away)."""
+    out: FloatArray = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), np.nan)
+    np.divide(numerator, denominator, out=out, where=denominator > TINY)
+    return out
+
+
+def mean_of_defined(values: FloatArray) -> FloatArray:
+    """The mean of each row over its entries that are not NaN, shape (b, k) to (b, 1); NaN where none is."""
+    defined = np.isfinite(values)
+    return divide(np.where(defined, values, 0.0).sum(axis=1), defined.sum(axis=1))[:, None]
+
+
+def join_reasons(*reasons: str) -> str | None:
+    """Reasons why something is undefined as one text; None if there is none."""
+    return "; ".join(reason for reason in reasons if reason) or None
