@@ -10,12 +10,17 @@ from pathlib import Path
 from typing import cast
 
 import mrb_lib
-from mrb_lib.report.execute import plain
 
+_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _ABSOLUTE = re.compile(r"(?<![\w.:/~-])(?:/[\w.@+-]+)+/([\w.@+-]+)")
 _PAPERMILL_MARK = "papermill-error-cell-tag"
 
 Json = dict[str, object]
+
+
+def plain(text: str) -> str:
+    """The text without terminal colours."""
+    return _ANSI.sub("", text)
 
 
 class Names:

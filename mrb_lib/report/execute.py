@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import json
 import os
-import re
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mrb_lib.errors import InputError
+from mrb_lib.report.clean import plain
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 PARAMETERS = ("benchmark", "runs", "dimension", "policy", "seed", "out")
 EXECUTED, RESULT, TASK = "executed.ipynb", "result.json", "task.json"
 ARTEFACTS = ("figures", "tables")
-_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _ADDED = {"injected-parameters", "papermill-error-cell-tag"}
 _EXCERPT_LINES = 12
 
@@ -174,11 +173,6 @@ def _excerpt(source: str | list[str]) -> str:
     lines = ("".join(source)).splitlines()
     more = [] if len(lines) <= _EXCERPT_LINES else [f"... ({len(lines) - _EXCERPT_LINES} more lines)"]
     return "\n".join([*lines[:_EXCERPT_LINES], *more])
-
-
-def plain(text: str) -> str:
-    """The text without terminal colours."""
-    return _ANSI.sub("", text)
 
 
 def use_own_kernel(folder: Path) -> None:

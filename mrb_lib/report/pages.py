@@ -16,8 +16,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
 
-from mrb_lib.report.clean import Json
-from mrb_lib.report.execute import plain
+from mrb_lib.report.clean import Json, plain
 from mrb_lib.report.records import Record
 
 MAX_ROWS = 60

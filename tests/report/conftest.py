@@ -1,0 +1,133 @@
+"""Fixtures of the report's tests: a small benchmark, and notebooks that publish without drawing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
+from mrb_lib.files import staged_folder
+from mrb_lib.report.pipeline import ReportResult, report
+from mrb_lib.runs.store import save_imported
+from mrb_lib.schema import Kind
+
+PARAMETERS = 'benchmark = "demo"\nruns = ""\ndimension = "overall"\npolicy = "balanced"\nseed = 0\nout = ""'
+
+# What publish leaves, without the cost of drawing: one grey pixel stated to be at 300 dpi.
+PUBLISH = """
+import base64, json
+from pathlib import Path
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACXBIWXMAAC4jAAAuIwF4pT92AAAACklEQVR4"
+    "nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="
+)
+def publish_figure(id, title="A figure", caption="What it shows.", data="x,y\\n1,2.5\\n", **more):
+    folder = Path(out, "figures"); folder.mkdir(exist_ok=True)
+    folder.joinpath(f"{id}.png").write_bytes(PNG)
+    folder.joinpath(f"{id}.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
+    folder.joinpath(f"{id}.csv").write_text(data)
+    files = {suffix: f"{id}.{suffix}" for suffix in ("png", "svg", "csv")}
+    sidecar = dict(id=id, title=title, caption=caption, reading="Up is more.", policy=policy, n=4, simulated=False)
+    folder.joinpath(f"{id}.json").write_text(json.dumps({**sidecar, "files": files, **more}))
+def publish_table(id, data, title="A table", caption="What it lists."):
+    folder = Path(out, "tables"); folder.mkdir(exist_ok=True)
+    folder.joinpath(f"{id}.csv").write_text(data)
+    folder.joinpath(f"{id}.tex").write_text("tabular")
+    files = {suffix: f"{id}.{suffix}" for suffix in ("csv", "tex")}
+    sidecar = dict(id=id, title=title, caption=caption, policy=policy, n=4, simulated=False, files=files)
+    folder.joinpath(f"{id}.json").write_text(json.dumps(sidecar))
+"""
+
+
+class Options(TypedDict, total=False):
+    figures: Path
+    dimension: str
+    policy: str
+    seed: int
+    jobs: int
+    force: bool
+    progress: Callable[[str], None]
+
+
+class Lab:
+    """A folder with a benchmark, notebooks, and the report made of them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.notebooks = folder / "notebooks"
+        self.bench = folder / "bench"
+        self.out = folder / "out"
+        self.notebooks.mkdir()
+
+    def notebook(self, name: str, *cells: str, parameters: str = PARAMETERS) -> Path:
+        """Write a notebook: title, parameters, then these cells; one that starts with `# ` is prose."""
+        head = [self._prose(f"# The title of {name}\n\nWhat {name} asks."), self._code(parameters, ["parameters"])]
+        body = [self._prose(cell) if cell.startswith("# ") else self._code(cell) for cell in cells]
+        listed = [{**cell, "id": f"cell-{i}"} for i, cell in enumerate([*head, *body])]
+        content = {"cells": listed, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+        path = self.notebooks / f"{name}.ipynb"
+        path.write_text(json.dumps(content), encoding="utf-8")
+        return path
+
+    def benchmark(self, *, kind: Kind = "general", name: str = "small", judge: str = "first") -> Path:
+        """Write the benchmark, with the verdicts of one judge."""
+        ids = pd.Series(["c1", "c2", "c3", "c4"])
+        cases = pd.DataFrame({"case_id": ids, "question": "Q?", "response_a": "left", "response_b": "right"})
+        votes = {"case_id": ids, "annotator": "r1", "dimension": "overall", "choice": ["A", "B", "A", "tie"]}
+        meta = BenchmarkMeta(name, kind, ("clarity", "overall"))
+        with staged_folder(self.bench, overwrite=True) as stage:
+            save(Benchmark(meta, cases, pd.DataFrame(votes)), stage)
+        verdicts = {"judge": judge, "case_id": ids, "dimension": "overall", "order": "AB", "choice": "A"}
+        save_imported(pd.DataFrame(verdicts), self.bench / "runs", benchmark=name, kind=kind, source="table")
+        return self.bench
+
+    def report(self, **options: Unpack[Options]) -> ReportResult:
+        return report(self.bench, None, self.out, notebooks=self.notebooks, **options)
+
+    def states(self, folder: Path | None = None) -> dict[str, tuple[int, bytes]]:
+        """When each published file was written, and what it holds."""
+        root = folder or self.out
+        files = sorted(path for path in root.rglob("*") if path.is_file())
+        return {path.relative_to(root).as_posix(): (path.stat().st_mtime_ns, path.read_bytes()) for path in files}
+
+    @staticmethod
+    def _prose(source: str) -> dict[str, object]:
+        return {"cell_type": "markdown", "metadata": {}, "source": source}
+
+    @staticmethod
+    def _code(source: str, tags: Sequence[str] = ()) -> dict[str, object]:
+        metadata = {"tags": list(tags)}
+        return {"cell_type": "code", "metadata": metadata, "source": source, "outputs": [], "execution_count": None}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Keep what can be made again out of the user's cache."""
+    folder = tmp_path_factory.mktemp("mrb-home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MRB_HOME", str(folder))
+        yield folder
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    lab = Lab(tmp_path)
+    lab.benchmark()
+    return lab
+
+
+@pytest.fixture(scope="session")
+def publish() -> str:
+    """Code for a notebook's cell, to publish figures and tables without drawing."""
+    return PUBLISH
+
+
+@pytest.fixture(scope="session")
+def new_lab() -> Callable[[Path], Lab]:
+    """Make a lab in a folder of one's own, for reports that several tests look at."""
+    return Lab

@@ -1,0 +1,166 @@
+"""What a notebook opens, and the embedded benchmark that is made when it is first asked for."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
+from mrb_lib.errors import InputError
+from mrb_lib.report import workspace
+from mrb_lib.report.workspace import DEMO_JUDGES, home, make_demo, open_workspace
+from mrb_lib.runs.store import ANALYSIS_COLUMNS
+
+WRITE_DEMO = """
+import os, sys, time
+from pathlib import Path
+import pandas as pd
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
+from mrb_lib.report import workspace
+
+def write(folder, cases, seed):
+    with open(os.environ["MADE"], "a") as stream:
+        stream.write("x")
+    cases = pd.DataFrame({"case_id": ["c"], "question": "Q", "response_a": "l", "response_b": "r"})
+    votes = pd.DataFrame({"case_id": ["c"], "annotator": "r", "dimension": "overall", "choice": "A"})
+    save(Benchmark(BenchmarkMeta("demo", "simulated", ("overall",)), cases, votes), folder)
+
+workspace._write_benchmark = write
+opened = workspace.open_workspace("demo")
+print(len(opened.verdicts), len(opened.manifests))
+"""
+
+
+def _stand_in(folder: Path, cases: int, seed: int) -> None:
+    ids = [f"c{i}" for i in range(cases)]
+    frame = pd.DataFrame({"case_id": ids, "question": "Q?", "response_a": "left", "response_b": "right"})
+    votes = pd.DataFrame({"case_id": ids, "annotator": "r1", "dimension": "overall", "choice": "A"})
+    save(Benchmark(BenchmarkMeta("demo", "simulated", ("overall",)), frame, votes), folder)
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A home of one's own, and a generator that notes each time it is called."""
+    calls: list[int] = []
+
+    def write(folder: Path, cases: int, seed: int) -> None:
+        calls.append(seed)
+        _stand_in(folder, cases, seed)
+
+    monkeypatch.setenv("MRB_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(workspace, "_write_benchmark", write)
+    return calls
+
+
+def test_a_benchmark_without_runs_has_no_verdicts_but_their_columns(tmp_path: Path) -> None:
+    (tmp_path / "bench").mkdir()
+    _stand_in(tmp_path / "bench", 2, 0)
+    opened = open_workspace(str(tmp_path / "bench"))
+    assert opened.verdicts.empty
+    assert list(opened.verdicts.columns) == ANALYSIS_COLUMNS
+    assert opened.manifests == []
+
+
+def test_the_runs_inside_the_benchmark_are_the_default(lab: Any) -> None:
+    opened = open_workspace(str(lab.bench))
+    assert len(opened.verdicts) == 4
+    assert [manifest.judge for manifest in opened.manifests] == ["first"]
+
+
+def test_only_simulated_data_carry_the_note(lab: Any) -> None:
+    assert not open_workspace(str(lab.bench)).simulated
+    assert open_workspace(str(lab.bench)).note == ""
+    opened = open_workspace(str(lab.benchmark(kind="simulated")))
+    assert opened.simulated
+    assert opened.note.startswith("SIMULATED")
+
+
+def test_a_dimension_the_benchmark_lacks_becomes_its_last(lab: Any) -> None:
+    opened = open_workspace(str(lab.bench))
+    assert opened.dimension("clarity") == "clarity"
+    assert opened.dimension("creativity") == "overall"
+
+
+@pytest.mark.parametrize(("benchmark", "runs"), [("", ""), ("nowhere", ""), ("bench", "nowhere")])
+def test_what_is_not_there_is_bad_input(benchmark: str, runs: str, lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(lab.folder)
+    with pytest.raises(InputError):
+        open_workspace(benchmark, runs)
+
+
+def test_home_follows_the_users_choice_then_xdg(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MRB_HOME", str(tmp_path / "chosen"))
+    assert home() == tmp_path / "chosen"
+    monkeypatch.delenv("MRB_HOME")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert home() == tmp_path / "cache" / "mrb"
+    monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert home() == tmp_path / ".cache" / "mrb"
+
+
+def test_the_demo_is_made_once_and_judged_by_every_weightless_judge(made: list[int]) -> None:
+    lines: list[str] = []
+    first = open_workspace("demo", progress=lines.append)
+    assert first.simulated
+    assert {manifest.judge for manifest in first.manifests} == set(DEMO_JUDGES)
+    assert set(first.verdicts["order"]) == {"AB", "BA"}
+    open_workspace("demo", progress=lines.append)
+    assert made == [0]
+    assert len(lines) == 2, "what takes long is said, and only when it is done"
+
+
+def test_the_demo_is_made_again_when_its_code_or_a_parameter_changes(
+    made: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_demo(cases=3, progress=lambda line: None)
+    make_demo(cases=4, progress=lambda line: None)
+    assert len(made) == 2
+    real = workspace._code_hash
+    monkeypatch.setattr(workspace, "_code_hash", lambda patterns: "changed" + real(patterns))
+    make_demo(cases=4, progress=lambda line: None)
+    assert len(made) == 3
+
+
+def test_a_change_to_the_judges_makes_the_runs_again_but_not_the_benchmark(
+    made: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    benchmark, runs = make_demo(cases=3, progress=lambda line: None)
+    drawn, judged = (benchmark / "benchmark.toml").stat().st_ino, (runs / "stamp.json").stat().st_ino
+    make_demo(cases=3, judges=("first", "longer"), progress=lambda line: None)
+    assert made == [0]
+    assert (benchmark / "benchmark.toml").stat().st_ino == drawn
+    assert (runs / "stamp.json").stat().st_ino != judged
+    assert len(list(runs.glob("*/manifest.json"))) == 2
+
+
+def test_a_demo_that_was_interrupted_is_made_again(made: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(folder: Path, cases: int, seed: int) -> None:
+        (folder / "benchmark.toml").write_text("half")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(workspace, "_write_benchmark", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            make_demo(cases=3, progress=lambda line: None)
+    assert not (home() / "demo" / "benchmark").exists()
+    benchmark, _ = make_demo(cases=3, progress=lambda line: None)
+    assert json.loads((benchmark / "stamp.json").read_text())["cases"] == 3
+    assert not list(benchmark.parent.glob(".benchmark.*"))
+
+
+def test_processes_that_start_together_make_the_demo_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MRB_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("MADE", str(tmp_path / "made"))
+    command = [sys.executable, "-c", WRITE_DEMO]
+    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    said = [process.communicate(timeout=60)[0].strip() for process in started]
+    assert [process.returncode for process in started] == [0, 0, 0]
+    assert (tmp_path / "made").read_text() == "x"
+    assert set(said) == {f"{2 * len(DEMO_JUDGES)} {len(DEMO_JUDGES)}"}
