@@ -33,7 +33,7 @@ def audit(folder: Path, *, progress: Progress | None = None) -> list[Finding]:
     Parameters
     ----------
     folder : the folder that holds `benchmark.toml`
-    progress : called with the number of images done and their total
+    progress : called with "images", how many are done, and of how many
 
     Returns
     -------

@@ -36,7 +36,7 @@ _DECODING_ERRORS = (
     zlib.error,
 )
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[str, int, int], None]
 Severity = Literal["error", "warning"]
 Problem = tuple[Severity, str, str]
 
@@ -53,7 +53,7 @@ def image_findings(
     ----------
     folder : the benchmark's `images` folder; it may be absent
     cases : the cases table; `images` holds lists of safe names
-    progress : called with the number of images done and their total
+    progress : called with "images", how many are done, and of how many
 
     Returns
     -------
@@ -88,7 +88,7 @@ def image_findings(
             found += [place.finding(*problem) for problem in _problems(path)]
             digests[name] = _digest(path)
         if progress is not None:
-            progress(done, len(names))
+            progress("images", done, len(names))
     return found + list(_shared(digests, users, cases)), digests
 
 

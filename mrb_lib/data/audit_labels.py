@@ -206,6 +206,7 @@ def cluster_findings(cases: pd.DataFrame) -> list[Finding]:
         return []
     bare = cases["images"].map(len) == 0
     candidates = [str(name) for name in cases.columns if _GROUP_ID.match(str(name))]
+    candidates.sort(key=lambda name: int(cases[name].isna().to_numpy().sum()))
     for column in [*candidates, "question"]:
         values = folded(cases["question"])[bare] if column == "question" else cases[column].dropna()
         distinct = values.nunique()

@@ -1,0 +1,271 @@
+"""Downloading the published dataset from the Hub."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from urllib.parse import urlsplit
+
+from mrb_lib.data.benchmark import save
+from mrb_lib.errors import InputError, MrbError, RunError
+from mrb_lib.files import staged_folder
+from mrb_lib.schema import Finding
+
+REPO = "Nandzy/Med-RewardBench"
+GROUND_TRUTH = "pair_gt_all"
+# Data and its description only: nothing that a program would run, and no pickles.
+PATTERNS = ("*.jsonl", "*.parquet", "*.json", "README*", "LICENSE*")
+TIMEOUT_S = 10.0
+_SHOWN_FILES = 20
+_REPO_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
+
+
+def pull(
+    out: Path,
+    *,
+    repo: str = REPO,
+    revision: str | None = None,
+    overwrite: bool = False,
+    progress: bool = True,
+    report: Callable[[Sequence[Finding]], None] | None = None,
+) -> Path:
+    """Download a dataset in the official layout and write it as a benchmark folder.
+
+    The files go to the Hub's cache first. A connection that breaks within a file is
+    taken up again where it broke; after a failure, the next call fetches only the
+    files that are not complete. `out` appears only when all is done.
+
+    Parameters
+    ----------
+    out : the benchmark folder to write
+    repo : the dataset on the Hub, `owner/name`
+    revision : a commit, branch or tag; None is the newest on the main branch
+    overwrite : replace `out` if this program wrote it
+    progress : show progress bars on a terminal
+    report : called with the findings of the import
+
+    Returns
+    -------
+    Path
+        `out`. Its `benchmark.toml` records the exact commit as `revision`.
+
+    Raises
+    ------
+    InputError
+        `out` exists; there is no such dataset or revision; its layout is not the official one.
+    RunError
+        The download did not succeed: no network, no permission, no space, interrupted.
+
+    Notes
+    -----
+    Honours HF_ENDPOINT, HF_TOKEN, HF_HOME and HF_HUB_OFFLINE. Talks to the endpoint
+    only: telemetry is off, and so is the Xet transfer where a custom endpoint is set.
+    Tested by tests/data/test_hub.py.
+    """
+    if not _REPO_NAME.fullmatch(repo):
+        raise InputError(f"repo {repo!r}: is not the name of a dataset on the Hub; write owner/name, such as {REPO}.")
+    endpoint = _endpoint()
+    with staged_folder(out, overwrite=overwrite) as stage:
+        with _plain_errors(repo, revision, endpoint):
+            snapshot = _snapshot(repo, revision, endpoint, progress=progress)
+        findings = _convert(snapshot, stage, repo, endpoint)
+    if report is not None:
+        report(findings)
+    return out
+
+
+def _endpoint() -> str | None:
+    """The address in HF_ENDPOINT, checked; None for the public Hub."""
+    endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/")
+    if not endpoint:
+        return None
+    try:
+        parts = urlsplit(endpoint)
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        valid = False
+    if not valid:
+        raise InputError("HF_ENDPOINT: is not a web address; write it as https://host or unset it.")
+    return endpoint
+
+
+def _shown(endpoint: str | None) -> str:
+    """The endpoint as messages and records show it: without a user name or password."""
+    parts = urlsplit(endpoint or "https://huggingface.co")
+    port = f":{parts.port}" if parts.port else ""
+    return f"{parts.scheme}://{parts.hostname}{port}{parts.path}"
+
+
+def _offline() -> bool:
+    from huggingface_hub import constants
+
+    asked = os.environ.get("HF_HUB_OFFLINE", "").strip().upper() in ("1", "ON", "YES", "TRUE")
+    return asked or bool(constants.HF_HUB_OFFLINE)
+
+
+def _snapshot(repo: str, revision: str | None, endpoint: str | None, *, progress: bool) -> Path:
+    """The dataset's folder in the Hub's cache, complete; its name is the commit."""
+    # Imported here, because this library reads its environment when it is imported.
+    from huggingface_hub import HfApi, constants, get_cached_repo_tree, snapshot_download
+    from huggingface_hub.utils.tqdm import tqdm
+
+    class Silent(tqdm):
+        """Progress bars that are not shown."""
+
+        def __init__(self, *args: object, **kwargs: object) -> None:
+            super().__init__(*args, **{**kwargs, "disable": True})  # type: ignore[no-untyped-call]  # as the library has it
+
+    constants.HF_HUB_DISABLE_TELEMETRY = True
+    if endpoint is not None:
+        constants.HF_HUB_DISABLE_XET = True
+    offline = _offline()
+    if offline:
+        get_cached_repo_tree(repo, repo_type="dataset", revision=revision)
+    else:
+        info = HfApi(endpoint=endpoint).dataset_info(repo, revision=revision, timeout=TIMEOUT_S)
+        _data_root([entry.rfilename for entry in info.siblings or []], repo, None)
+    with _quiet_log():
+        folder = Path(
+            snapshot_download(
+                repo,
+                repo_type="dataset",
+                revision=revision,
+                endpoint=endpoint,
+                local_files_only=offline,
+                allow_patterns=list(PATTERNS),
+                tqdm_class=None if progress and sys.stderr.isatty() else Silent,
+            )
+        )
+    # When the connection breaks after the first answer, the library falls back to what an older call left in the cache.
+    if not offline and folder.name != info.sha:
+        raise RunError(f"{repo}: changed, or was cut off, while it was downloaded; run the command again.")
+    return folder
+
+
+@contextmanager
+def _quiet_log() -> Iterator[None]:
+    """Keep the library's warnings off the terminal: they quote addresses, which may hold a password."""
+    logger = logging.getLogger("huggingface_hub")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def _data_root(names: Sequence[str], repo: str, local: Path | None) -> PurePosixPath:
+    """The folder, within the dataset, that contains the ground truth."""
+    roots = set()
+    for name in names:
+        parts = PurePosixPath(name).parts
+        if GROUND_TRUTH in parts[:-1]:
+            roots.add(PurePosixPath(*parts[: parts.index(GROUND_TRUTH)]))
+    if len(roots) == 1:
+        return roots.pop()
+    shown = ", ".join(sorted(names)[:_SHOWN_FILES]) + (", ..." if len(names) > _SHOWN_FILES else "")
+    what = f"has {len(roots)} folders {GROUND_TRUTH}" if roots else f"has no folder {GROUND_TRUTH}"
+    where = local or "FOLDER"
+    fetch = "" if local else f"download it with `hf download --repo-type dataset {repo} --local-dir FOLDER`, and "
+    raise InputError(
+        f"{repo}: {what}, so it is not in the official layout; its {len(names)} files: {shown}; "
+        f"{fetch}use `mrb import table {where} OUT` on tables of cases and annotations."
+    )
+
+
+def _convert(snapshot: Path, stage: Path, repo: str, endpoint: str | None) -> list[Finding]:
+    from mrb_lib.data.formats.official import read
+    from mrb_lib.runs.store import save_imported
+
+    names = [path.relative_to(snapshot).as_posix() for path in snapshot.rglob("*") if path.is_file()]
+    imported = read(snapshot / _data_root(names, repo, snapshot))
+    source = f"{_shown(endpoint)}/datasets/{repo}"
+    meta = replace(imported.benchmark.meta, source=source, revision=snapshot.name)
+    save(replace(imported.benchmark, meta=meta), stage)
+    if len(imported.verdicts):
+        save_imported(imported.verdicts, stage / "runs", benchmark=meta.name, kind=meta.kind, source=source)
+    return list(imported.findings)
+
+
+@contextmanager
+def _plain_errors(repo: str, revision: str | None, endpoint: str | None) -> Iterator[None]:
+    """Turn whatever a download can raise into one message that says what to do next.
+
+    The library's own texts are not passed on: they may quote headers and addresses with secrets in them.
+    """
+    from huggingface_hub.errors import (  # type: ignore[attr-defined]  # HTTPError, of the HTTP library below it
+        CachedRepoTreeNotFoundError,
+        HfHubHTTPError,
+        HTTPError,
+        LocalEntryNotFoundError,
+        OfflineModeIsEnabled,
+    )
+
+    at = _shown(endpoint)
+    elsewhere = "or download it on another machine and run `mrb import official FOLDER OUT`"
+    try:
+        yield
+    except MrbError:
+        raise
+    except HfHubHTTPError as error:
+        raise _refused(error, repo, revision, endpoint) from None
+    except (CachedRepoTreeNotFoundError, OfflineModeIsEnabled, LocalEntryNotFoundError, HTTPError) as error:
+        if _offline():
+            at_revision = f" at {revision}" if revision else ""
+            raise RunError(
+                f"{repo}{at_revision}: HF_HUB_OFFLINE is set and the Hub's cache holds no complete copy; "
+                f"unset it and run the command once with a network, {elsewhere}."
+            ) from None
+        reason = type(error.__cause__ or error).__name__
+        raise RunError(
+            f"{repo}: {at} cannot be reached, or the connection broke ({reason}); check the connection and run the "
+            f"command again (complete files are kept), set HF_ENDPOINT to a mirror, set HF_HUB_OFFLINE=1 to use an "
+            f"earlier download, {elsewhere}."
+        ) from None
+    except KeyboardInterrupt:
+        raise RunError(f"{repo}: interrupted; run the command again, complete files are kept.") from None
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise RunError(
+                f"{repo}: there is no space left for the Hub's cache; make room, or set HF_HOME to a larger disk, "
+                "and run the command again."
+            ) from None
+        reason = error.strerror or "a file arrived with the wrong size"
+        raise RunError(f"{repo}: the download failed ({reason}); run the command again, {elsewhere}.") from None
+    except (ValueError, KeyError, TypeError, AssertionError) as error:
+        raise RunError(
+            f"{repo}: {at} does not answer like a Hub ({type(error).__name__}); check HF_ENDPOINT, {elsewhere}."
+        ) from None
+
+
+def _refused(error: Exception, repo: str, revision: str | None, endpoint: str | None) -> MrbError:
+    """What an answer other than success means to the user."""
+    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RevisionNotFoundError
+
+    status = error.response.status_code if isinstance(error, HfHubHTTPError) else 0
+    page = f"{_shown(endpoint)}/datasets/{repo}"
+    if isinstance(error, RevisionNotFoundError):
+        return InputError(f"{repo}: has no revision {revision!r}; name a commit, branch or tag listed at {page}.")
+    if isinstance(error, GatedRepoError) or status == 403:
+        return RunError(
+            f"{repo}: access is not granted (status {status}); accept its terms at {page} and set HF_TOKEN to a token "
+            "of that account."
+        )
+    if status == 401:
+        return RunError(
+            f"{repo}: the Hub asks who you are (status 401): it is private, does not exist, or HF_TOKEN is not valid; "
+            "check the name and set HF_TOKEN to a valid token."
+        )
+    if status == 404:
+        return InputError(f"{repo}: there is no such dataset at {_shown(endpoint)}; check --repo and HF_ENDPOINT.")
+    return RunError(
+        f"{repo}: {_shown(endpoint)} answered with status {status}; run the command again later, or set HF_ENDPOINT "
+        "to a mirror."
+    )
