@@ -25,6 +25,9 @@ FEW_CASES = "fewer than two cases have two annotators"
 ONE_CATEGORY = "one category only: agreement beyond chance is undefined"
 NO_KAPPA = "cohen_kappa is undefined for every pair of annotators"
 FEW_SHARED = "the two annotators share fewer than two cases"
+ENOUGH_SHARED = 10
+SPARSE_PAIR = f"no interval for cohen_kappa: the two share fewer than {ENOUGH_SHARED} cases"
+SPARSE_PAIRS = f"no interval for cohen_kappa: most pairs of annotators share fewer than {ENOUGH_SHARED} cases"
 _SHOWN = ("percent_agreement", "cohen_kappa", "fleiss_kappa", "krippendorff_alpha", "gwet_ac1")
 COLUMNS = [
     "dimension",
@@ -111,6 +114,9 @@ def agreement(
     that of the labels used anywhere in `annotations`, whatever the dimension or subfield, so
     that subfields compare; AC1 stays defined where all gave one label of several in use,
     while the kappas and alpha are null. Alpha is Krippendorff's (2011).
+    Kappas of pairs that share few cases are biased, and more so in resamples, so that a
+    bootstrap interval would miss its own estimate (it does on LLMFAO's 124 annotators): there
+    is none for `cohen_kappa` where the median pair shares fewer than `ENOUGH_SHARED` cases.
     Validated in `tests/published/` and `tests/stats/test_agreement.py`; coverage in
     `tests/simulation/test_coverage.py`.
     """
@@ -197,12 +203,14 @@ def _with_intervals(
     paired_clusters = int((item.sums[:, 0] > 0).sum())
     row: dict[str, object] = {}
     n_cases = int((part.votes.sum(axis=1) >= 2).sum())
-    notes = []
+    shared = part.pairs.shared_by(2, part.votes.shape[1]).n
+    sparse = bool(len(shared)) and np.median(shared) < ENOUGH_SHARED
+    notes = [SPARSE_PAIRS] if sparse and np.isfinite(estimate["cohen_kappa"]) else []
     for i, name in enumerate(order):
-        defined = np.isfinite(estimate[name]) and paired_clusters >= 2
+        defined = np.isfinite(estimate[name]) and paired_clusters >= 2 and not (name == "cohen_kappa" and sparse)
         row[name] = estimate[name]
         row[f"{name}_low"], row[f"{name}_high"] = (low[i], high[i]) if defined else (np.nan, np.nan)
-        if np.isfinite(estimate[name]):
+        if defined or paired_clusters < 2:
             notes.append(interval_reason(n_cases, paired_clusters, resamples, low[i], high[i]))
     row["reason"] = join_reasons(*reasons, *dict.fromkeys(notes))
     return row
@@ -229,10 +237,11 @@ def annotator_pairs(
     -------
     DataFrame
         One row a dimension, group of cases and pair: `dimension`, `subfield`, `by`,
-        `annotator_1`, `annotator_2`, `n` cases they share, `n_unassigned`, `percent_agreement` and
-        `cohen_kappa`, each with `_low` and `_high`, `reason`. Null for fewer than two shared
-        cases; the kappa is also null where both gave one and the same label only. Where
-        nobody shares a case there is one row without annotators.
+        `annotator_1`, `annotator_2`, `n` cases they share, `n_unassigned`,
+        `percent_agreement` and `cohen_kappa`, each with `_low` and `_high`, `reason`. Null
+        for fewer than two shared cases (the kappa's interval: fewer than `ENOUGH_SHARED`);
+        the kappa is also null where both gave one and the same label only. Where nobody
+        shares a case there is one row without annotators.
 
     Raises
     ------
@@ -272,16 +281,15 @@ def _pair_frame(part: Part, item: Block, drawn: FloatArray, n_categories: int, r
     low, high = interval(drawn)
     clusters = _clusters_of_pairs(item, len(n), n_categories)
     values[np.tile(n < 2, 2)] = np.nan
-    for bound in (low, high):
-        bound[np.isnan(values) | np.tile(clusters < 2, 2)] = np.nan
+    unknown = np.isnan(values) | np.tile(clusters < 2, 2)
+    unknown[len(n) :] |= n < ENOUGH_SHARED
+    low[unknown], high[unknown] = np.nan, np.nan
     kappa = values[len(n) :]
     reasons = [FEW_SHARED if shared < 2 else "" for shared in n]
-    for i in np.flatnonzero(n >= 2):
-        texts = [ONE_CATEGORY if np.isnan(kappa[i]) else ""]
-        for at in (i, i + len(n)):
-            if np.isfinite(values[at]):
-                texts.append(interval_reason(int(n[i]), int(clusters[i]), resamples, low[at], high[at]))
-        reasons[i] = join_reasons(*dict.fromkeys(texts)) or ""
+    for i in np.flatnonzero(n >= 2).tolist():
+        texts = [ONE_CATEGORY if np.isnan(kappa[i]) else SPARSE_PAIR if n[i] < ENOUGH_SHARED else ""]
+        texts.append(interval_reason(int(n[i]), int(clusters[i]), resamples, low[i], high[i]))
+        reasons[i] = join_reasons(*texts) or ""
     columns: dict[str, object] = {**part.group.label(), "n": n, "reason": [text or None for text in reasons]}
     for i, name in enumerate(("percent_agreement", "cohen_kappa")):
         place = slice(i * len(n), (i + 1) * len(n))

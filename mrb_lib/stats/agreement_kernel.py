@@ -42,7 +42,7 @@ def case_statistics(votes: FloatArray) -> FloatArray:
     coincidences = votes[:, :, None] * votes[:, None, :]
     coincidences[:, np.arange(n_categories), np.arange(n_categories)] -= votes
     coincidences *= (paired / np.where(total >= 2, total - 1, 1.0))[:, None, None]
-    return np.hstack([paired[:, None], agreeing[:, None], shares, coincidences.reshape(len(votes), -1)])
+    return np.hstack([paired[:, None], agreeing[:, None], shares, coincidences.reshape(len(votes), n_categories**2)])
 
 
 class Kernel(NamedTuple):

@@ -230,7 +230,7 @@ def analyze(
         raise InputError(f"seed {seed}: must not be negative.")
     request = _Request(
         benchmark=benchmark,
-        verdicts=_verdicts_for(benchmark, verdicts, table, probe),
+        verdicts=_verdicts_for(benchmark, verdicts, table, probe, dimension),
         policy=policy,
         by=by,
         dimensions=meta.dimensions if dimension is None else [dimension],
@@ -249,7 +249,9 @@ def _check(what: str, value: str, known: Sequence[str]) -> None:
         raise InputError(f"{what} {value!r} is unknown; use one of {', '.join(known)}.")
 
 
-def _verdicts_for(benchmark: Benchmark, verdicts: pd.DataFrame | None, table: str, probe: str) -> pd.DataFrame:
+def _verdicts_for(
+    benchmark: Benchmark, verdicts: pd.DataFrame | None, table: str, probe: str, dimension: str | None
+) -> pd.DataFrame:
     """The verdicts of one probe; an empty frame for a table that needs none."""
     if table not in NEED_VERDICTS:
         return pd.DataFrame()
@@ -273,4 +275,13 @@ def _verdicts_for(benchmark: Benchmark, verdicts: pd.DataFrame | None, table: st
         found = sorted(map(str, verdicts["probe"].unique()))
     if not len(kept):
         raise InputError(f"table {table}: no verdict is of probe {probe!r}; use one of {', '.join(found)}.")
+    judged = sorted(map(str, kept["dimension"].unique()))
+    unknown = [name for name in judged if name not in meta.dimensions]
+    if unknown:
+        raise InputError(
+            f"table {table}: verdicts are on dimension {unknown[0]!r}, which benchmark {meta.name} does not have; "
+            "declare it in benchmark.toml or remove the run."
+        )
+    if dimension is not None and dimension not in judged:
+        raise InputError(f"table {table}: no verdict is on dimension {dimension!r}; use one of {', '.join(judged)}.")
     return kept
