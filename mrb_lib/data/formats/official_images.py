@@ -1,0 +1,180 @@
+"""The images inside the official layout's parquet files, named safely and read one at a time."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mrb_lib.data.formats.base import counted
+from mrb_lib.errors import InputError
+from mrb_lib.files import is_safe_name, slug
+from mrb_lib.schema import Finding
+
+COLUMN = "image"
+_BATCH = 16
+_BUFFER = 1 << 20
+_MAGIC = (
+    (b"\x89PNG\r\n\x1a\n", ".png"),
+    (b"\xff\xd8\xff", ".jpg"),
+    (b"GIF8", ".gif"),
+    (b"BM", ".bmp"),
+    (b"II*\0", ".tif"),
+    (b"MM\0*", ".tif"),
+    (b"RIFF", ".webp"),
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an image is: a row of a row group of a parquet file."""
+
+    path: Path
+    group: int
+    row: int
+
+
+class ParquetImages(Mapping[str, bytes]):
+    """Images by name, read from parquet files when asked for.
+
+    A few rows are in memory at a time. Reading the images in the order of the cases
+    goes through each file once; going back starts the row group again.
+    """
+
+    def __init__(self, places: Mapping[str, Place]) -> None:
+        self._places = dict(places)
+        self._at: tuple[Path, int] | None = None
+        self._rows: Iterator[tuple[int, bytes | None, str | None]] = iter(())
+        self._next = 0
+
+    def __getitem__(self, name: str) -> bytes:
+        place = self._places[name]
+        if self._at != (place.path, place.group) or place.row < self._next:
+            self._at = (place.path, place.group)
+            self._rows = _rows_of(place.path, place.group)
+        for row, content, _ in self._rows:
+            self._next = row + 1
+            if row == place.row and content is not None:
+                return content
+        raise InputError(f"{place.path}: the image {name} is gone; the file changed while it was read, so start again.")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+def open_parquet(path: Path) -> pq.ParquetFile:
+    """Open a parquet file.
+
+    Raises
+    ------
+    InputError
+        The file is empty, truncated or not parquet.
+    """
+    try:
+        return pq.ParquetFile(path, buffer_size=_BUFFER)
+    except (pa.ArrowException, OSError) as error:
+        what = "is empty" if path.is_file() and path.stat().st_size == 0 else f"is truncated or not parquet ({error})"
+        raise InputError(f"{path}: {what}; restore it from its source.") from error
+
+
+def _rows_of(path: Path, group: int) -> Iterator[tuple[int, bytes | None, str | None]]:
+    """The row, the bytes and the path of each image of a row group."""
+    row = 0
+    try:
+        for batch in open_parquet(path).iter_batches(_BATCH, row_groups=[group], columns=[COLUMN]):
+            for value in batch.column(0).to_pylist():
+                given = value if isinstance(value, dict) else {"bytes": value}
+                yield row, given.get("bytes"), given.get("path")
+                row += 1
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path}, column {COLUMN}: cannot be read ({error}); restore the file.") from error
+
+
+def _check_type(path: Path, kind: pa.DataType) -> None:
+    inner = kind.field("bytes").type if pa.types.is_struct(kind) and kind.get_field_index("bytes") >= 0 else kind
+    if not (pa.types.is_binary(inner) or pa.types.is_large_binary(inner)):
+        raise InputError(f"{path}, column {COLUMN}: is {kind}, not image bytes; save it as a struct of bytes and path.")
+
+
+class ImageIndex:
+    """Names every image of the parquet files, in reading order, without keeping any.
+
+    An image keeps the name the file gives it where that is a plain relative name that
+    no other image has; else it is named after its organ and case. Equal images of
+    equal name are one image.
+    """
+
+    def __init__(self) -> None:
+        self.places: dict[str, Place] = {}
+        self._digests: dict[str, bytes] = {}
+        self._folders: set[str] = set()
+
+    def add(self, path: Path, organ: str, case_ids: Sequence[str], findings: list[Finding]) -> list[list[str]]:
+        """The image names of each row of a file: one name, or none where there is no image.
+
+        Raises
+        ------
+        InputError
+            The column is damaged or holds something else than images.
+        """
+        file = open_parquet(path)
+        if COLUMN not in file.schema_arrow.names:
+            problem = "the column is missing, so no case has an image"
+            findings.append(Finding("warning", str(path), None, COLUMN, problem, "judges see the text only"))
+            return [[] for _ in case_ids]
+        _check_type(path, file.schema_arrow.field(COLUMN).type)
+        names: list[list[str]] = []
+        absent = renamed = 0
+        for group in range(file.num_row_groups):
+            for row, content, given in _rows_of(path, group):
+                if content is None:
+                    absent += 1
+                    names.append([])
+                    continue
+                name = self._name(content, given, organ, case_ids[len(names)])
+                renamed += given is not None and name != given
+                self.places.setdefault(name, Place(path, group, row))
+                names.append([name])
+        findings += counted(absent, "warning", path, "images are null", "those cases have no image", COLUMN)
+        problem = "image paths lead out of the folder or repeat"
+        findings += counted(renamed, "info", path, problem, "those images are named after their case", COLUMN)
+        return names
+
+    def _name(self, content: bytes, given: str | None, organ: str, case_id: str) -> str:
+        digest = hashlib.blake2b(content, digest_size=16).digest()
+        own = f"{organ}/{slug(case_id)}"
+        candidates = [given] if given is not None and _is_plain(given) else []
+        candidates += [own + _suffix(content), f"{own}-{digest.hex()}{_suffix(content)}"]
+        for name in candidates:
+            folders = {parent.as_posix() for parent in PurePosixPath(name).parents} - {"."}
+            known = self._digests.get(name)
+            if known == digest:
+                return name
+            if known is None and name not in self._folders and not folders & self._digests.keys():
+                self._digests[name] = digest
+                self._folders |= folders
+                return name
+        raise InputError(f"image of case {case_id}: no free name is left; rename the images {own}*.")
+
+
+def _is_plain(name: str) -> bool:
+    parts = name.split("/")
+    return (
+        is_safe_name(name)
+        and name.isprintable()
+        and all(part and not part.startswith(".") and len(part.encode("utf-8")) <= 150 for part in parts)
+    )
+
+
+def _suffix(content: bytes) -> str:
+    return next((suffix for magic, suffix in _MAGIC if content.startswith(magic)), ".img")

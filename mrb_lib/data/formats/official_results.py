@@ -1,0 +1,218 @@
+"""The result files of the official pipeline as verdicts.
+
+`.../<organ>/pair_<judge>.jsonl` and `.../all/pair_<judge>.jsonl`; a slash in the
+judge's name makes a subfolder. A raw file's `chosen_answer` is the judge's reply, a
+normalized file's an object of choices. The same verdicts stand in several trees:
+the normalized choice is taken where there is one, and the raw reply is kept with it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+import pandas as pd
+
+from mrb_lib.data.formats.base import counted, verdict_table
+from mrb_lib.data.formats.official_reply import choices_in_object, choices_in_reply
+from mrb_lib.data.formats.sources import Record, read_jsonl
+from mrb_lib.errors import InputError
+from mrb_lib.schema import DIMENSIONS, Finding
+
+PREFIX, ALL = "pair_", "all"
+NORMALIZED = "normalized"
+
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class ResultFile:
+    """A result file, the judge its name states, and its group: an organ, or `all`."""
+
+    path: Path
+    judge: str
+    group: str
+    normalized: bool
+
+
+@dataclass
+class _Judge:
+    """What was read of one judge; replies and choices by case, with the record they came from."""
+
+    replies: dict[str, tuple[str | None, Record]] = field(default_factory=dict)
+    choices: dict[str, tuple[Mapping[str, object], Record]] = field(default_factory=dict)
+    models: dict[str, str] = field(default_factory=dict)
+    normalized_groups: set[str] = field(default_factory=set)
+    rows: int = 0
+    repeated: int = 0
+    unknown: int = 0
+
+
+def result_files(folder: Path, organs: Collection[str], findings: list[Finding]) -> list[ResultFile]:
+    """The result files under a folder; those in a folder that is no organ are counted and left."""
+    found = []
+    for path in sorted(folder.rglob("*.jsonl")):
+        parts = path.relative_to(folder).parts
+        start = next((i for i, part in enumerate(parts) if i and part.startswith(PREFIX)), None)
+        if start is None or "pair_gt_all" in parts:
+            continue
+        if parts[start - 1] not in organs and parts[start - 1] != ALL:
+            problem = f"{parts[start - 1]} is no organ of this data, so its results are left out"
+            findings.append(Finding("warning", str(path), None, None, problem, "add the organ's files or remove it"))
+            continue
+        judge = "/".join(parts[start:]).removeprefix(PREFIX).removesuffix(".jsonl")
+        if not judge:
+            raise InputError(f"{path}: the name states no judge; name the file pair_<judge>.jsonl.")
+        tree = "/".join(parts[: start - 1])
+        found.append(ResultFile(path, judge, parts[start - 1], NORMALIZED in tree))
+    return found
+
+
+def read_results(
+    files: Iterable[ResultFile],
+    case_ids: Mapping[tuple[str, str], str],
+    cases: pd.DataFrame,
+    source: Path,
+    findings: list[Finding],
+) -> pd.DataFrame:
+    """The verdicts of all result files; order AB, repeat 0, probe none.
+
+    Parameters
+    ----------
+    case_ids : the case id by organ and question id
+    cases : the cases table, whose order the verdicts follow
+
+    Returns
+    -------
+    DataFrame
+        Six rows a judge and case that has a row in a result file. A dimension without
+        a readable choice has status `unparsed`, with the reply. A case that has a raw
+        row but is missing from the judge's normalized file was dropped by the
+        published parser and is `unparsed`. Column `answer_model` is kept where it is
+        not simply the judge's name.
+
+    Raises
+    ------
+    InputError
+        A file is damaged, two files give different verdicts of a judge on a case, or
+        none of a judge's rows is about a case of this data.
+    """
+    owners: dict[str, list[str]] = defaultdict(list)
+    for organ, question in case_ids:
+        owners[question].append(organ)
+    judges: dict[str, _Judge] = defaultdict(_Judge)
+    for file in files:
+        judge = judges[file.judge]
+        records = read_jsonl(file.path, findings)
+        if file.normalized and file.group != ALL:
+            judge.normalized_groups.add(file.group)
+        if not records and not file.normalized:
+            problem = "is empty (the published script empties it before it judges)"
+            findings.append(Finding("warning", str(file.path), None, None, problem, "judge again or restore it"))
+        for record in records:
+            _take(record, file, judge, owners, case_ids)
+    rows: list[tuple[str | None, ...]] = []
+    models: list[str | None] = []
+    organ_of = dict(zip(cases["case_id"], cases["organ"], strict=True))
+    for name in sorted(judges):
+        judge = judges[name]
+        if judge.rows and judge.rows == judge.unknown:
+            raise InputError(f"{source}: no verdict of judge {name} is about a case of this data; check the folder.")
+        mine = _rows_of(name, judge, organ_of)
+        rows += mine
+        models += [judge.models.get(str(row[1])) for row in mine]
+        findings += _count(name, judge, mine, len(cases), source)
+    table = verdict_table(rows, str(source))
+    if any(model is not None for model in models):
+        table["answer_model"] = pd.Series(models, dtype="str")
+    return table
+
+
+def _take(
+    record: Record,
+    file: ResultFile,
+    judge: _Judge,
+    owners: Mapping[str, Sequence[str]],
+    case_ids: Mapping[tuple[str, str], str],
+) -> None:
+    judge.rows += 1
+    question = record.id("question_id")
+    answer = record.get("chosen_answer")
+    organs = owners.get(question, ())
+    if not organs:
+        judge.unknown += 1
+        return
+    organ = _organ(record, file, organs, question)
+    case_id = case_ids[organ, question]
+    if isinstance(answer, dict):
+        judge.normalized_groups.add(organ)
+        judge.repeated += _keep(judge.choices, case_id, answer, record)
+    elif answer is None or isinstance(answer, str):
+        judge.repeated += _keep(judge.replies, case_id, answer, record)
+    else:
+        raise record.error("chosen_answer", f"is {type(answer).__name__}, not text or an object", "restore it")
+    model = record.values.get("answer_model")
+    if isinstance(model, str) and model != file.judge:
+        judge.models[case_id] = model
+
+
+def _organ(record: Record, file: ResultFile, organs: Sequence[str], question: str) -> str:
+    if len(organs) == 1:
+        return organs[0]
+    for organ in (record.values.get("modality_type"), file.group):
+        if isinstance(organ, str) and organ in organs:
+            return organ
+    raise record.error("modality_type", f"question {question} occurs in {', '.join(organs)}", "state one of them")
+
+
+def _keep(known: dict[str, tuple[Answer, Record]], case_id: str, value: Answer, record: Record) -> bool:
+    """Remember a verdict; whether it was known already. A different one is refused."""
+    first = known.setdefault(case_id, (value, record))
+    if first[1] is record:
+        return False
+    if first[0] != value:
+        problem = f"differs from the verdict on the same case in {first[1].file}, {first[1].place}"
+        raise record.error("chosen_answer", problem, "remove the result files of one of the two runs")
+    return True
+
+
+def _rows_of(name: str, judge: _Judge, organ_of: Mapping[str, str]) -> list[tuple[str | None, ...]]:
+    rows: list[tuple[str | None, ...]] = []
+    for case_id, organ in organ_of.items():
+        if case_id not in judge.replies and case_id not in judge.choices:
+            continue
+        reply = judge.replies[case_id][0] if case_id in judge.replies else None
+        choices: dict[str, str] = {}
+        if case_id in judge.choices:
+            given = judge.choices[case_id][0]
+            choices = choices_in_object(given)
+            reply = json.dumps(given, ensure_ascii=False) if case_id not in judge.replies else reply
+        elif reply is not None and organ not in judge.normalized_groups:
+            choices = choices_in_reply(reply)
+        for dimension in DIMENSIONS:
+            choice = choices.get(dimension)
+            rows.append((name, case_id, dimension, "AB", choice, "ok" if choice else "unparsed", reply))
+    return rows
+
+
+def _count(
+    name: str, judge: _Judge, rows: Sequence[tuple[str | None, ...]], n_cases: int, source: Path
+) -> list[Finding]:
+    unparsed = Counter(row[5] for row in rows)["unparsed"]
+    null = sum(reply is None for reply, _ in judge.replies.values())
+    superseded = len(judge.replies.keys() & judge.choices.keys())
+    absent = n_cases - len(rows) // len(DIMENSIONS)
+    by = f"judge {name}"
+    return [
+        *counted(judge.unknown, "warning", source, f"rows of {by} are about no case of this data", "they are left out"),
+        *counted(judge.repeated, "info", source, f"rows of {by} repeat another file's verdict", "one is read"),
+        *counted(superseded, "info", source, f"raw verdicts of {by} are also normalized", "that choice is read"),
+        *counted(null, "warning", source, f"chosen_answer values of {by} are null", "they are read as unparsed"),
+        *counted(unparsed, "warning", source, f"verdicts of {by} are unparsed", "they stay, without a choice"),
+        *counted(absent, "warning", source, f"cases have no row of {by}", "the published script counts them wrong"),
+    ]
