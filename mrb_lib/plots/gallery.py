@@ -33,8 +33,9 @@ def failures(cards: pd.DataFrame, *, images: Mapping[str, bytes]) -> Paper:
     bands = max(ceil(len(cards) / 2), 1)
     figure = canvas(PAGE, _CARD * bands + 0.25)
     parts = figure.subfigures(bands, 2, squeeze=False, wspace=0.02, hspace=0.02)
+    pictures = any(len(names) for names in cards["images"])
     for part, (_, card) in zip(parts.flat, cards.iterrows(), strict=False):
-        _draw_card(part, card, images)
+        _draw_card(part, card, images if pictures else None)
     handles: list[Patch | Line2D] = [
         Patch(facecolor=colour, edgecolor="#888888", linewidth=0.4, label=name if name != "none" else "no verdict")
         for name, colour in CHOICE_COLOURS.items()
@@ -44,21 +45,24 @@ def failures(cards: pd.DataFrame, *, images: Mapping[str, bytes]) -> Paper:
     return figure
 
 
-def _draw_card(part: SubFigure, card: pd.Series, images: Mapping[str, bytes]) -> None:
+def _draw_card(part: SubFigure, card: pd.Series, images: Mapping[str, bytes] | None) -> None:
+    """One card; `images` is None where no card has an image, and the text takes their room."""
     grid = part.add_gridspec(2, 2, width_ratios=(1.15, 2.2), height_ratios=(7.5, 1))
-    picture, words, votes = (part.add_subplot(cell) for cell in (grid[0, 0], grid[0, 1], grid[1, :]))
-    _draw_picture(picture, list(card["images"]), images)
+    words, votes = part.add_subplot(grid[0, 1] if images is not None else grid[0, :]), part.add_subplot(grid[1, :])
+    wide = 44 if images is not None else 70
+    if images is not None:
+        _draw_picture(part.add_subplot(grid[0, 0]), list(card["images"]), images)
     place = "" if pd.isna(card.get("place")) else f" \u00b7 {label(title_case(card['place']), 20)}"
     words.set_axis_off()
     words.set_xlim(0, 1)
     words.set_ylim(0, 1)
     lines = (
         (1.0, 0.0, f"{label(card['case_id'], 24)}{place}", "black", "bold"),
-        (0.89, 0.0, paragraph(card["question"], 44, 3), "black", "normal"),
+        (0.89, 0.0, paragraph(card["question"], wide, 3), "black", "normal"),
         (0.62, 0.0, "A", COLOURS["A"], "bold"),
-        (0.62, 0.06, paragraph(card["response_a"], 41, 4), "#333333", "normal"),
+        (0.62, 0.06, paragraph(card["response_a"], wide - 3, 4), "#333333", "normal"),
         (0.28, 0.0, "B", COLOURS["B"], "bold"),
-        (0.28, 0.06, paragraph(card["response_b"], 41, 4), "#333333", "normal"),
+        (0.28, 0.06, paragraph(card["response_b"], wide - 3, 4), "#333333", "normal"),
     )
     for y, x, text, colour, weight in lines:
         words.text(x, y, text, va="top", fontsize=6, color=colour, weight=weight, linespacing=1.05)

@@ -59,7 +59,7 @@ def panels(
     order_by: str | None = None,
     group: str | None = None,
     reference: pd.DataFrame | None = None,
-    reference_label: str = "human\u2013human level",
+    reference_label: str = "reference",
     line_at: float | None = None,
     limits: tuple[float, float] | None = None,
 ) -> Paper:

@@ -8,6 +8,9 @@ from mrb_lib.plots.intervals import panels
 from mrb_lib.plots.style import Paper
 
 
+HUMAN_LEVEL = "human\u2013human level"
+
+
 def leaderboard(
     accuracy: pd.DataFrame,
     *,
@@ -38,4 +41,5 @@ def leaderboard(
         order_by=order_by,
         group=group,
         reference=reference,
+        reference_label=HUMAN_LEVEL,
     )

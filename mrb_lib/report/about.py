@@ -8,7 +8,7 @@ import pandas as pd
 
 from mrb_lib.judges.roster import roster
 from mrb_lib.report.workspace import Workspace
-from mrb_lib.schema import ORDERS
+from mrb_lib.schema import CONSENSUS, ORDERS
 
 Need = Literal[
     "preferences",
@@ -54,7 +54,8 @@ def _lacks(workspace: Workspace, need: Need) -> str:
     if need == "annotations":
         return f"{name} has no annotations" if benchmark.annotations.empty else ""
     if need == "annotators":
-        count = benchmark.annotations["annotator"].nunique()
+        names = benchmark.annotations["annotator"]
+        count = names[names != CONSENSUS].nunique()  # a published consensus is nobody's own
         return "" if count > 1 else f"{name} has {count or 'no'} annotator; agreement takes two"
     if need == "verdicts":
         return "there are no verdicts about it: no run was given" if verdicts.empty else ""

@@ -145,8 +145,8 @@ def _verdict(said: pd.DataFrame, dimension: str, gold: object) -> str:
     return _cell(choice if _is_text(choice) else f"({status})", mark=_is_text(choice) and choice == gold)
 
 
-def _cell(value: object, *, mark: bool = False) -> str:
-    if not _is_text(value):
+def _cell(value: str | None, *, mark: bool = False) -> str:
+    if not isinstance(value, str) or not value:
         return "<td>&ndash;</td>"
     return f'<td class="mrb-gold">{_text(value)}</td>' if mark else f"<td>{_text(value)}</td>"
 
