@@ -1,0 +1,67 @@
+"""Agreement of K-QA's three physicians (Manes et al., 2024), a label set that is not a preference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mrb_lib.data.formats import kqa
+from mrb_lib.data.formats.base import Imported
+from mrb_lib.errors import InputError
+from mrb_lib.stats.tables import analyze
+
+EXACT = 1e-6
+
+
+@pytest.fixture(scope="module")
+def imported(reference_data: Path) -> Imported:
+    return kqa.read(reference_data / "kqa")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "low", "high"),
+    [
+        ("percent_agreement", 0.854637, 0.8279, 0.8814),
+        ("cohen_kappa", 0.720836, 0.6697, 0.7714),
+        ("fleiss_kappa", 0.718868, 0.6663, 0.7703),
+        ("krippendorff_alpha", 0.719103, 0.6666, 0.7705),
+        ("gwet_ac1", 0.803952, 0.7677, 0.8407),
+    ],
+)
+def test_agreement(imported: Imported, name: str, value: float, low: float, high: float) -> None:
+    row = analyze(imported.benchmark, None, "agreement", cluster="case_id").iloc[0]
+    assert row["n_cases"] == 399
+    assert row[name] == pytest.approx(value, abs=EXACT)
+    assert row[f"{name}_low"] == pytest.approx(low, abs=0.01)
+    assert row[f"{name}_high"] == pytest.approx(high, abs=0.01)
+
+
+def test_annotator_pairs(imported: Imported) -> None:
+    rows = analyze(imported.benchmark, None, "annotator_pairs")
+    kappas = rows.set_index(["annotator_1", "annotator_2"])["cohen_kappa"]
+    assert kappas["label_0", "label_1"] == pytest.approx(0.669636, abs=EXACT)
+    assert kappas["label_0", "label_2"] == pytest.approx(0.761185, abs=EXACT)
+    assert kappas["label_1", "label_2"] == pytest.approx(0.731687, abs=EXACT)
+
+
+def test_claims_about_one_question_are_not_independent(imported: Imported) -> None:
+    rows = analyze(imported.benchmark, None, "agreement", cluster="case_id").iloc[0]
+    clustered = analyze(imported.benchmark, None, "agreement", cluster="question").iloc[0]
+    for name in ("percent_agreement", "gwet_ac1"):
+        assert clustered[name] == rows[name]
+        width = clustered[f"{name}_high"] - clustered[f"{name}_low"]
+        assert width > rows[f"{name}_high"] - rows[f"{name}_low"]
+
+
+@pytest.mark.parametrize("table", ["accuracy", "consistency", "significance"])
+def test_labels_that_are_not_preferences_cannot_be_scored(imported: Imported, table: str) -> None:
+    with pytest.raises(InputError, match="not preferences"):
+        analyze(imported.benchmark, imported.verdicts, table)
+
+
+def test_ceiling_works_on_any_labels(imported: Imported) -> None:
+    rows = analyze(imported.benchmark, None, "ceiling").set_index("annotator")
+    assert list(rows.index) == ["label_0", "label_1", "label_2", "mean"]
+    assert rows.loc["mean", "accuracy"] == pytest.approx(rows["accuracy"].iloc[:3].mean())
+    assert (rows["n"] + rows["n_excluded"]).iloc[:3].tolist() == [399, 399, 399]

@@ -1,0 +1,65 @@
+"""LLMFAO: 124 annotators in an incomplete design, two judges in one order (D. Ustalov)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mrb_lib.data.formats import llmfao
+from mrb_lib.data.formats.base import Imported
+from mrb_lib.stats.tables import analyze
+
+EXACT = 1e-6
+
+
+@pytest.fixture(scope="module")
+def imported(reference_data: Path) -> Imported:
+    return llmfao.read(reference_data / "llmfao")
+
+
+def test_agreement(imported: Imported) -> None:
+    row = analyze(imported.benchmark, None, "agreement").iloc[0]
+    assert (row["n_cases"], row["n_unpaired"], row["n_annotators"]) == (2124, 15, 124)
+    assert row["percent_agreement"] == pytest.approx(0.528562, abs=EXACT)
+    assert row["krippendorff_alpha"] == pytest.approx(0.290595, abs=EXACT)
+    assert row["krippendorff_alpha_low"] < 0.290595 < row["krippendorff_alpha_high"]
+
+
+def test_alpha_with_the_tie_in_the_middle(imported: Imported) -> None:
+    row = analyze(imported.benchmark, None, "agreement", level="ordinal", resamples=0).iloc[0]
+    assert row["krippendorff_alpha"] == pytest.approx(0.287553, abs=EXACT)
+
+
+def test_no_interval_is_given_where_pairs_of_annotators_share_few_cases(imported: Imported) -> None:
+    row = analyze(imported.benchmark, None, "agreement", resamples=200).iloc[0]
+    assert row["n_pairs_undefined"] > 0
+    assert row["cohen_kappa"] == row["cohen_kappa"]
+    assert row[["cohen_kappa_low", "cohen_kappa_high"]].isna().all()
+    assert "share fewer than" in row["reason"]
+
+
+@pytest.mark.parametrize(
+    ("judge", "accuracy", "kappa", "decisive", "n_decisive", "first_rate"),
+    [
+        ("gpt3", 0.377389, 0.101514, 0.631308, 971, 0.695116),
+        ("gpt4", 0.446204, 0.21813, 0.745925, 1043, 0.454896),
+    ],
+)
+def test_judges(
+    imported: Imported, judge: str, accuracy: float, kappa: float, decisive: float, n_decisive: int, first_rate: float
+) -> None:
+    row = analyze(imported.benchmark, imported.verdicts, "accuracy", policy="official").set_index("judge").loc[judge]
+    assert (row["n"], row["n_excluded"], row["n_decisive"]) == (1831, 308, n_decisive)
+    assert row["accuracy"] == pytest.approx(accuracy, abs=EXACT)
+    assert row["cohen_kappa"] == pytest.approx(kappa, abs=EXACT)
+    assert row["decisive_accuracy"] == pytest.approx(decisive, abs=EXACT)
+    shown = analyze(imported.benchmark, imported.verdicts, "consistency").set_index("judge").loc[judge]
+    assert shown["first_rate"] == pytest.approx(first_rate, abs=EXACT)
+    assert shown["first_rate_low"] < first_rate < shown["first_rate_high"]
+
+
+def test_one_order_says_nothing_about_position_bias(imported: Imported) -> None:
+    rows = analyze(imported.benchmark, imported.verdicts, "consistency", resamples=0)
+    assert rows[["consistency", "coverage", "order_kappa", "position_bias"]].isna().all(axis=None)
+    assert rows["reason"].str.contains("both orders").all()

@@ -1,0 +1,111 @@
+"""PandaLM's published agreement and accuracies (Wang et al., ICLR 2024; README of 2023-06-09).
+
+The literals are the recomputed values of the reference folder's truths, which agree
+with the published ones to the digits that were published.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mrb_lib.data.formats import pandalm
+from mrb_lib.data.formats.base import Imported
+from mrb_lib.stats.tables import analyze
+
+EXACT = 1e-6
+
+
+@pytest.fixture(scope="module")
+def imported(reference_data: Path) -> Imported:
+    return pandalm.read(reference_data / "pandalm")
+
+
+@pytest.fixture(scope="module")
+def as_tie(reference_data: Path) -> Imported:
+    return pandalm.read(reference_data / "pandalm", unparsed_as_tie=True)
+
+
+def table(imported: Imported, name: str, **options: object) -> pd.DataFrame:
+    return analyze(imported.benchmark, imported.verdicts, name, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "low", "high"),
+    [
+        ("percent_agreement", 0.91992, 0.9059, 0.9333),
+        ("cohen_kappa", 0.864209, 0.8405, 0.8865),
+        ("fleiss_kappa", 0.864175, 0.8404, 0.8864),
+        ("krippendorff_alpha", 0.864221, 0.8405, 0.8865),
+        ("gwet_ac1", 0.886445, 0.8664, 0.9057),
+    ],
+)
+def test_agreement(imported: Imported, name: str, value: float, low: float, high: float) -> None:
+    row = table(imported, "agreement", cluster="case_id").iloc[0]
+    assert row["n_cases"] == 999
+    assert row["n_annotators"] == 3
+    assert row[name] == pytest.approx(value, abs=EXACT)
+    assert row[f"{name}_low"] == pytest.approx(low, abs=0.01)
+    assert row[f"{name}_high"] == pytest.approx(high, abs=0.01)
+
+
+def test_annotator_pairs(imported: Imported) -> None:
+    rows = table(imported, "annotator_pairs").set_index(["annotator_1", "annotator_2"])["cohen_kappa"]
+    assert rows["annotator1", "annotator2"] == pytest.approx(0.852023, abs=EXACT)
+    assert rows["annotator1", "annotator3"] == pytest.approx(0.878944, abs=EXACT)
+    assert rows["annotator2", "annotator3"] == pytest.approx(0.861661, abs=EXACT)
+
+
+@pytest.mark.parametrize(
+    ("judge", "expected"),
+    [
+        ("gpt-3.5-turbo", (0.710711, 0.587919, 0.573623, 0.575538, 0.495784)),
+        ("pandalm-7b", (0.667668, 0.573831, 0.574969, 0.574305, 0.435355)),
+    ],
+)
+def test_accuracy_with_unparsed_read_as_tie(as_tie: Imported, judge: str, expected: tuple[float, ...]) -> None:
+    row = table(as_tie, "accuracy", policy="official").set_index("judge").loc[judge]
+    assert (row["n"], row["n_excluded"], row["coverage"]) == (999, 0, 1.0)
+    assert row["accuracy"] == pytest.approx(expected[0], abs=EXACT)
+    names = ["exact_accuracy", "precision_macro", "recall_macro", "f1_macro", "cohen_kappa"]
+    assert tuple(row[names]) == pytest.approx(expected, abs=EXACT)
+
+
+def test_accuracy_with_unparsed_dropped_or_wrong(imported: Imported) -> None:
+    row = table(imported, "accuracy", policy="official").set_index("judge").loc["gpt-3.5-turbo"]
+    assert row["accuracy"] == pytest.approx(0.697698, abs=EXACT)
+    assert row["n_answered"] == 974
+    assert row["coverage"] == pytest.approx(974 / 999)
+    names = ["exact_accuracy", "precision_macro", "recall_macro", "f1_macro", "cohen_kappa"]
+    expected = (0.715606, 0.53654, 0.541652, 0.533082, 0.492865)
+    assert tuple(row[names]) == pytest.approx(expected, abs=EXACT)
+
+
+@pytest.mark.parametrize("correction", ["none", "holm", "bonferroni", "bh"])
+def test_mcnemar(as_tie: Imported, correction: str) -> None:
+    row = table(as_tie, "significance", policy="official", correction=correction).iloc[0]
+    assert (row["judge_1"], row["judge_2"]) == ("gpt-3.5-turbo", "pandalm-7b")
+    assert (row["only_1"], row["only_2"], row["test"]) == (154, 111, "mcnemar_exact")
+    assert row["p_value"] == pytest.approx(0.00974726, abs=1e-8)
+    assert row["p_adjusted"] == pytest.approx(0.00974726, abs=1e-8)
+    assert row["difference"] == pytest.approx((154 - 111) / 999)
+    assert row["low"] < row["difference"] < row["high"]
+
+
+@pytest.mark.parametrize("policy", ["strict", "net"])
+def test_policies_that_need_both_orders_exclude_every_case(imported: Imported, policy: str) -> None:
+    rows = table(imported, "accuracy", policy=policy)
+    assert (rows["n"] == 0).all()
+    assert (rows["n_excluded"] == 999).all()
+    assert rows["accuracy"].isna().all()
+    assert rows["reason"].notna().all()
+
+
+def test_model_pairs_cover_the_benchmark(imported: Imported) -> None:
+    rows = table(imported, "agreement", by="model_pair", resamples=200)
+    parts = rows[rows["subfield"].notna()]
+    assert len(parts) == 10
+    assert parts["n_cases"].sum() == 999
+    assert "cerebras-gpt-6.7B vs llama-7b" in set(parts["subfield"])
