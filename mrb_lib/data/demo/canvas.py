@@ -8,6 +8,7 @@ sides of the body and no two pictures coincide.
 from __future__ import annotations
 
 import io
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -271,5 +272,5 @@ class Canvas:
         end = WIDTH - 8 - width
         whole[FIELD + 5 : FIELD + 7, end - length : end] = 235
         stream = io.BytesIO()
-        Image.fromarray(whole).save(stream, format="PNG", compress_level=1)
+        Image.fromarray(whole).save(stream, format="PNG", compress_level=1, compress_type=zlib.Z_RLE)
         return stream.getvalue()

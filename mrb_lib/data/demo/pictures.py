@@ -49,7 +49,7 @@ def draw_picture(scene: Scene, rng: np.random.Generator) -> bytes:
             for spot in facts.spots:
                 _lesion(canvas, facts, spot)
     finish(canvas)
-    return canvas.png(bar=view.bar, step=8 if view.colour else 6)
+    return canvas.png(bar=view.bar, step=10 if view.colour else 8)
 
 
 def outline(shape: str, angle: Pixels, phase: tuple[float, float, float]) -> Pixels:

@@ -1,0 +1,92 @@
+"""Questions about the finding of a case; no question gives an answer away."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import cast
+
+import numpy as np
+
+from mrb_lib.data.demo.findings import Facts, Scene, pick
+
+Phrases = dict[str, dict[str, list[str]]]
+
+QUESTION_TYPES = ("open", "description", "location", "measurement", "diagnosis", "next_step", "closed")
+_ASKED: dict[str, tuple[str, ...]] = {
+    "open": ("finding", "site"),
+    "description": ("finding", "shape", "brightness"),
+    "location": ("site", "side"),
+    "measurement": ("count", "size"),
+    "diagnosis": ("finding", "impression"),
+    "next_step": ("plan",),
+}
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question and what it asks for.
+
+    Attributes
+    ----------
+    type : one of `QUESTION_TYPES`
+    asked : the aspects that a direct answer must name
+    hypothesis : what a closed question supposes of its aspect: a side, "several", or a brightness
+    """
+
+    text: str
+    type: str
+    asked: tuple[str, ...]
+    hypothesis: str | None = None
+
+
+@lru_cache(maxsize=1)
+def phrases() -> Phrases:
+    """All sentences by section and name."""
+    text = files("mrb_lib.data.demo").joinpath("phrases.toml").read_text(encoding="utf-8")
+    return cast(Phrases, tomllib.loads(text))
+
+
+def ask(scene: Scene, rng: np.random.Generator) -> Question:
+    """Draw the question of a case; a closed question supposes what is true or what is false, by the toss of a coin."""
+    kind = pick(rng, QUESTION_TYPES)
+    hypothesis = None
+    if kind == "closed":
+        aspect = pick(rng, ("side", "count", "brightness") if scene.main.side else ("count", "brightness"))
+        template = pick(rng, phrases()["questions"][f"closed_{aspect}"])
+        options = {"side": ("left", "right"), "count": ("several",), "brightness": scene.view.terms}
+        hypothesis = pick(rng, options[aspect])
+        asked: tuple[str, ...] = (aspect,)
+    else:
+        template = pick(rng, phrases()["questions"][kind])
+        asked = tuple(a for a in _ASKED[kind] if a != "side" or scene.main.side)
+    text = template.format(
+        picture=scene.view.picture, region=scene.view.region, tissue=scene.view.tissue, hypothesis=hypothesis
+    )
+    if rng.random() < 0.7:
+        text = f"{_vignette(scene, rng)} {text}"
+    return Question(text, kind, asked, hypothesis)
+
+
+def _vignette(scene: Scene, rng: np.random.Generator) -> str:
+    symptom = pick(rng, scene.view.symptoms)
+    return pick(rng, phrases()["questions"]["vignette"]).format(
+        age=scene.age,
+        person="woman" if scene.woman else "man",
+        symptom=symptom,
+        Symptom=symptom[0].upper() + symptom[1:],
+    )
+
+
+def holds(hypothesis: str, *, side: str | None, count: int | None, term: str | None) -> bool:
+    """Whether a closed question's hypothesis is true of the given facts."""
+    if hypothesis == "several":
+        return count is not None and count > 1
+    return hypothesis in (side, term)
+
+
+def place(facts: Facts) -> str:
+    """The true place of a finding, as a report names it."""
+    return facts.site.name.format(side=facts.side)
