@@ -21,7 +21,7 @@ from mrb_lib.schema import Finding
 MAX_PIXELS = 50_000_000
 MAX_BYTES = 20_000_000
 # Plain raster formats only: others (EPS, for one) start outside programs when they are decoded.
-FORMATS = ("PNG", "JPEG", "MPO", "GIF", "BMP", "TIFF", "WEBP", "JPEG2000", "PPM")
+FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "JPEG2000", "PPM")
 _ORIENTATION = 0x0112
 _BITS_PER_SAMPLE = 258
 _DECODING_ERRORS = (

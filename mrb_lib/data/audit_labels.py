@@ -50,12 +50,14 @@ def annotation_findings(cases: pd.DataFrame, annotations: pd.DataFrame, dimensio
     if annotations.empty:
         problem = "there are no annotations, so there is no gold and nothing to score judges against"
         return [Finding("info", ANNOTATIONS_FILE, None, None, problem, "import them if the source has any")]
-    case = pd.Index(cases["case_id"]).get_indexer(pd.Index(annotations["case_id"]))
+    first = np.flatnonzero(~cases["case_id"].duplicated())
+    place = pd.Index(cases["case_id"].iloc[first]).get_indexer(pd.Index(annotations["case_id"]))
+    case = np.where(place >= 0, first[place], -1)
     cells = pd.DataFrame({"case": case, "row": np.arange(len(annotations))})
     cells["annotator"], annotators = pd.factorize(annotations["annotator"], sort=True)
     cells["dimension"] = pd.Index(dimensions).get_indexer(pd.Index(annotations["dimension"]))
     cells = cells[(cells["case"] >= 0) & (cells["dimension"] >= 0) & (cells["annotator"] >= 0)]
-    bare = np.setdiff1d(np.arange(len(cases)), cells["case"].unique())
+    bare = np.setdiff1d(first, cells["case"].unique())
     found = [
         Finding(
             "warning",

@@ -155,13 +155,13 @@ def _explain(cases: pd.DataFrame, unit: _Unit, links: dict[int, int], done: np.n
         step = int(shift.iloc[0])
         first = int(shifted.min())
         done[shifted] = True
-        direction = "below" if step > 0 else "above"
+        direction, rows = "below" if step > 0 else "above", "row" if abs(step) == 1 else "rows"
         yield Finding(
             "warning",
             CASES_FILE,
             first + 1,
             unit.column,
-            f"from here on, {unit.what} of {len(shifted)} cases fit the question {abs(step)} rows {direction}",
+            f"from here on, {unit.what} of {len(shifted)} cases fit the question {abs(step)} {rows} {direction}",
             "a join by position went wrong: join questions and responses by id",
             str(ids.iloc[first]),
         )

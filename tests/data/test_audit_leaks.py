@@ -1,0 +1,128 @@
+"""One leak of the gold label at a time; and innocent look-alikes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .sound_benchmark import Sound, audit_with, places
+
+
+def gold_of(b: Sound) -> list[str]:
+    votes = b.annotations[(b.annotations["annotator"] == "anna") & (b.annotations["dimension"] == "overall")]
+    return list(votes["choice"])
+
+
+@pytest.mark.parametrize(
+    "phrase",
+    [
+        "Assistant A is better.",
+        "assistant B's answer is clearly better",
+        "The correct answer is response A.",
+        "Overall the better one is Response B.",
+        '{"human_answer": "B"}',
+        "gold: B",
+        "Gold label = A",
+        "winner: tie",
+        "My final verdict is [[A]]",
+    ],
+)
+@pytest.mark.parametrize("column", ["question", "response_a", "response_b"])
+def test_a_phrase_that_names_the_label(tmp_path: Path, column: str, phrase: str) -> None:
+    findings = audit_with(tmp_path, lambda b: b.put(column, 6, f"{b.cases[column][5]} {phrase}"))
+    assert places(findings) == [("warning", "cases.parquet", 6, column)]
+    assert findings[0].case_id == "case-06"
+
+
+@pytest.mark.parametrize(
+    "phrase",
+    [
+        "The correct answer is B.",
+        "Answer A is better supported; option B is worse.",
+        "consistent with hepatitis B; vitamin A is better absorbed with fat",
+        "the gold standard: A biopsy",
+        "The label: a small metal marker",
+        "a better response is expected",
+        "type A is preferred",
+        "The response is better than expected",
+    ],
+)
+def test_medicine_and_multiple_choice_are_no_leak(tmp_path: Path, phrase: str) -> None:
+    assert audit_with(tmp_path, lambda b: b.put("response_a", 6, f"{b.cases['response_a'][5]} {phrase}")) == []
+
+
+@pytest.mark.parametrize("spelling", ["{}", "response_{}", "[[{}]]"])
+def test_a_column_that_spells_the_label(tmp_path: Path, spelling: str) -> None:
+    def change(b: Sound) -> None:
+        b.cases["answer_key"] = [spelling.format(label) for label in gold_of(b)]
+
+    findings = audit_with(tmp_path, change)
+    assert places(findings) == [("warning", "cases.parquet", 1, "answer_key")]
+
+
+def test_a_column_that_encodes_the_label(tmp_path: Path) -> None:
+    def change(b: Sound) -> None:
+        b.cases["code"] = [{"A": 1, "B": 2}[label] for label in gold_of(b)]
+
+    assert places(audit_with(tmp_path, change)) == [("warning", "cases.parquet", 1, "code")]
+
+
+def test_a_column_that_mostly_agrees_is_no_leak(tmp_path: Path) -> None:
+    def change(b: Sound) -> None:
+        b.cases["guess"] = [*gold_of(b)[:-1], "tie"]
+
+    assert audit_with(tmp_path, change) == []
+
+
+@pytest.mark.parametrize("name", ["gold_A.png", "case5-winner-b.png", "label-tie_3.png", "better_response_a.png"])
+def test_a_file_name_that_spells_the_label(tmp_path: Path, name: str) -> None:
+    def change(b: Sound) -> None:
+        b.put("images", 5, [name])
+        b.images[name] = b.images.pop("scan-05.png")
+
+    assert places(audit_with(tmp_path, change)) == [("warning", "cases.parquet", 5, "images")]
+
+
+@pytest.mark.parametrize("name", ["label_abdomen.png", "golden-apple.png", "scan_a.png", "5-b.png"])
+def test_an_ordinary_file_name_is_no_leak(tmp_path: Path, name: str) -> None:
+    def change(b: Sound) -> None:
+        b.put("images", 5, [name])
+        b.images[name] = b.images.pop("scan-05.png")
+
+    assert audit_with(tmp_path, change) == []
+
+
+def rename_by(b: Sound, letters: list[str]) -> None:
+    names = [f"scan-{i + 1:02d}_{letter}.png" for i, letter in enumerate(letters)]
+    b.images = dict(zip(names, b.images.values(), strict=True))
+    b.cases["images"] = [[name] for name in names]
+
+
+def test_letters_in_file_names_that_are_the_label(tmp_path: Path) -> None:
+    findings = audit_with(tmp_path, lambda b: rename_by(b, gold_of(b)))
+    assert places(findings) == [("warning", "cases.parquet", 1, "images")]
+
+
+def test_letters_in_file_names_that_are_not_the_label(tmp_path: Path) -> None:
+    assert audit_with(tmp_path, lambda b: rename_by(b, ["a", "b"] * 12)) == []
+
+
+def test_gold_on_one_side_is_reported_with_its_p_value(tmp_path: Path) -> None:
+    def change(b: Sound) -> None:
+        overall = b.annotations["dimension"] == "overall"
+        b.annotations.loc[overall & (b.annotations["case_id"] > "case-02"), "choice"] = "B"
+        b.annotations.loc[overall & (b.annotations["case_id"] <= "case-02"), "choice"] = "A"
+
+    (finding,) = audit_with(tmp_path, change)
+    assert places([finding]) == [("warning", "annotations.parquet", None, "choice")]
+    # 2 * sum(comb(24, k) for k in range(3)) / 2**24
+    assert "22 of 24" in finding.problem and "p = 3.6e-05" in finding.problem
+
+
+def test_gold_a_little_on_one_side_is_not_reported(tmp_path: Path) -> None:
+    def change(b: Sound) -> None:
+        b.annotations.loc[b.annotations["case_id"] <= "case-16", "choice"] = "A"
+        b.annotations.loc[b.annotations["case_id"] > "case-16", "choice"] = "B"
+
+    assert audit_with(tmp_path, change) == []

@@ -1,0 +1,113 @@
+"""One defect in the texts at a time: that finding, in its row and column, and no other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from .sound_benchmark import Sound, audit_with, picture, places
+
+
+@pytest.mark.parametrize("column", ["question", "response_a", "response_b"])
+@pytest.mark.parametrize("blank", ["", " \n\t", "\u00a0"])
+def test_a_blank_text(tmp_path: Path, column: str, blank: str) -> None:
+    findings = audit_with(tmp_path, lambda b: b.put(column, 5, blank))
+    assert places(findings) == [("warning", "cases.parquet", 5, column)]
+    assert findings[0].case_id == "case-05"
+
+
+def test_identical_responses_whatever_their_case_and_spaces(tmp_path: Path) -> None:
+    def change(b: Sound) -> None:
+        b.put("response_b", 8, "  " + b.cases["response_a"][7].upper().replace(" ", "\n"))
+
+    assert places(audit_with(tmp_path, change)) == [("warning", "cases.parquet", 8, "response_b")]
+
+
+def copy_case(b: Sound, *, flip: bool = False, images: str = "same", **changes: str) -> None:
+    """Append a copy of case 4 as case 25, annotated like it."""
+    row = b.cases.iloc[3].to_dict() | {"case_id": "case-25"}
+    if flip:
+        row |= {"response_a": row["response_b"], "response_b": row["response_a"]}
+    if images != "same":
+        row["images"] = ["scan-25.png"]
+        b.images["scan-25.png"] = b.images["scan-04.png"] if images == "renamed" else picture(99)
+    b.cases = pd.concat([b.cases, pd.DataFrame([row | changes])], ignore_index=True)
+    votes = b.annotations[b.annotations["case_id"] == "case-04"].assign(case_id="case-25")
+    if flip:
+        votes["choice"] = votes["choice"].map({"A": "B", "B": "A"})
+    b.annotations = pd.concat([b.annotations, votes], ignore_index=True)
+
+
+def test_a_copied_case(tmp_path: Path) -> None:
+    findings = audit_with(tmp_path, copy_case)
+    assert places(findings) == [("warning", "cases.parquet", 25, "question")]
+    assert "case-04 in row 4" in findings[0].problem
+
+
+def test_a_copied_case_under_another_image_name(tmp_path: Path) -> None:
+    findings = audit_with(tmp_path, lambda b: copy_case(b, images="renamed"))
+    assert places(findings) == [
+        ("warning", "cases.parquet", 25, "question"),
+        ("info", "cases.parquet", 25, "images"),
+    ]
+
+
+def test_the_same_words_about_another_image_are_another_case(tmp_path: Path) -> None:
+    assert audit_with(tmp_path, lambda b: copy_case(b, images="other")) == []
+
+
+@pytest.mark.parametrize("flip", [False, True])
+def test_exchanged_responses_are_found_in_either_frame(tmp_path: Path, flip: bool) -> None:
+    findings = audit_with(tmp_path, lambda b: copy_case(b, flip=flip))
+    column = "response_a" if flip else "question"
+    assert places(findings) == [("warning", "cases.parquet", 25, column)]
+    assert ("exchanged" in findings[0].problem) is flip
+
+
+def test_the_same_responses_of_other_responders_are_a_remark(tmp_path: Path) -> None:
+    def change(b: Sound) -> None:
+        b.cases["model_a"], b.cases["model_b"] = "one", "two"
+        copy_case(b, model_b="three")
+
+    findings = audit_with(tmp_path, change)
+    assert places(findings) == [("info", "cases.parquet", None, "response_a")]
+    assert findings[0].problem.startswith("1 cases")
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("a nodule of 3 \ufffdm", "U+FFFD"),
+        ("d\u00c3\u00a9bris in the bladder", "Windows-1252"),
+        ("the patient\u00e2\u20ac\u2122s lung", "Windows-1252"),
+        ("37 \u00c2\u00b0C", "Windows-1252"),
+        ("\u00d0\u00bf\u00d1\u20ac\u00d0\u00b8\u00d0\u00b2\u00d0\u00b5\u00d1\u201a", "Windows-1252"),
+        ("a lesion\x00 here", "control character"),
+        ("\x1b[31mred", "control character"),
+        ("\ufeffa lesion", "byte order mark"),
+    ],
+)
+@pytest.mark.parametrize("column", ["question", "response_b", "reference"])
+def test_damaged_characters(tmp_path: Path, column: str, text: str, what: str) -> None:
+    def change(b: Sound) -> None:
+        b.cases["reference"] = "a reference"
+        b.put(column, 6, f"{b.cases[column][5]} {text}")
+
+    findings = audit_with(tmp_path, change)
+    assert places(findings) == [("warning", "cases.parquet", 6, column)]
+    assert what in findings[0].problem
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "d\u00e9bris, na\u00efve, \u201equoted\u201c, 5 \u00b5m \u00b1 2 \u00b0C, \u00d8 4 mm",
+        "\u75be\u60a3\u306e\u753b\u50cf \u4e2d\u6587 \u0440\u0443\u0441\u0441\u043a\u0438\u0439 \u03b1-\u03b2",
+        "S\u00c3O PAULO, \u00c2ngulo, CAF\u00c9\u201d, \u00e0 l'\u00e2ge",
+        "line\r\nbreaks\tand tabs \U0001fac1",
+    ],
+)
+def test_other_languages_are_not_damage(tmp_path: Path, text: str) -> None:
+    assert audit_with(tmp_path, lambda b: b.put("response_a", 6, f"{b.cases['response_a'][5]} {text}")) == []
