@@ -60,4 +60,4 @@ def analyze(
     elif as_latex:
         typer.echo(render.as_latex(frame, caption=what), nl=False)
     else:
-        typer.echo(f"{what}\n\n{render.as_text(frame)}")
+        typer.echo(f"{what}\n\n{render.as_text(render.condensed(frame))}")

@@ -21,7 +21,7 @@ def export(
     from mrb_lib.files import staged_folder
     from mrb_lib.runs.store import empty_verdicts, load_verdicts
 
-    write = writer(format_).write
+    write = writer(format_)
     benchmark = load(bench)
     verdicts = empty_verdicts() if str(runs) == "-" else load_verdicts(runs, benchmark.cases, replies=True)
     with staged_folder(out) as folder:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-import click
 import typer
 
 from mrb_lib.cli import analyze, check, demo, export, import_, judge, judges, pull, report
@@ -47,18 +46,10 @@ def _options(
 def main() -> None:
     """Run the command line; exits with 0 done, 1 failed, 2 bad input or usage."""
     try:
-        sys.exit(app(standalone_mode=False))
-    except click.exceptions.Exit as stop:
-        sys.exit(stop.exit_code)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except (click.Abort, KeyboardInterrupt):
+        app()
+    except KeyboardInterrupt:
         print("mrb: interrupted; what was finished is kept, the same command goes on from there.", file=sys.stderr)
         sys.exit(1)
     except MrbError as error:
         print(f"mrb: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(1)

@@ -9,15 +9,32 @@ import pandas as pd
 MARK = "SIMULATED"
 
 
-def as_text(frame: pd.DataFrame, *, decimals: int = 3) -> str:
+def _show(value: object) -> str:
+    if value is None or value is pd.NA or (isinstance(value, float) and value != value):
+        return "-"
+    return f"{value:.3f}" if isinstance(value, float) else " ".join(str(value).split())
+
+
+def condensed(frame: pd.DataFrame) -> pd.DataFrame:
+    """For reading: an estimate and its bounds in one column, and no column without any value.
+
+    `low, high` belong to the column before them, `x_low, x_high` to `x`.
+    """
+    out = frame.dropna(axis="columns", how="all") if len(frame) else frame
+    names = [str(name) for name in out.columns]
+    for low in [name for name in names if name == "low" or name.endswith("_low")]:
+        high = low.removesuffix("low") + "high"
+        estimate = names[names.index(low) - 1] if low == "low" else low.removesuffix("_low")
+        if high in names and estimate in names:
+            bounds = zip(out[estimate], out[low], out[high], strict=True)
+            shown = [f"{_show(x)} [{_show(a)}, {_show(b)}]" if pd.notna(a) else _show(x) for x, a, b in bounds]
+            out = out.assign(**{estimate: shown}).drop(columns=[low, high])
+    return out
+
+
+def as_text(frame: pd.DataFrame) -> str:
     """An aligned table; missing values are shown as a dash."""
-
-    def show(value: object) -> str:
-        if value is None or value is pd.NA or (isinstance(value, float) and value != value):
-            return "-"
-        return f"{value:.{decimals}f}" if isinstance(value, float) else " ".join(str(value).split())
-
-    cells = [[show(value) for value in row] for row in frame.itertuples(index=False, name=None)]
+    cells = [[_show(value) for value in row] for row in frame.itertuples(index=False, name=None)]
     numeric = [pd.api.types.is_numeric_dtype(frame[name]) for name in frame.columns]
     heads = [str(name) for name in frame.columns]
     widths = [max([len(head), *(len(row[i]) for row in cells)]) for i, head in enumerate(heads)]

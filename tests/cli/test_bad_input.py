@@ -18,6 +18,11 @@ def _edit(name: str, old: str, new: str) -> Callable[[Path], None]:
     return change
 
 
+def _write_a_word_for_a_number(folder: Path) -> None:
+    verdicts = pd.read_csv(folder / "verdicts.csv", dtype=str)
+    verdicts.assign(p_a=["high"] + ["0.5"] * (len(verdicts) - 1)).to_csv(folder / "verdicts.csv", index=False)
+
+
 def _truncate_parquet(folder: Path) -> None:
     pd.read_csv(folder / "cases.csv", dtype=str).to_parquet(folder / "cases.parquet")
     (folder / "cases.csv").unlink()
@@ -30,13 +35,9 @@ def _spoil_image(folder: Path) -> None:
     (folder / "images" / "1.png").write_bytes(whole[:30])
 
 
-VERDICT_HEAD = "judge,case_id,dimension,order,choice"
 BAD = {
     "a missing column": (_edit("cases.csv", "response_b", "response_c"), ["cases.csv", "response_b"]),
-    "a wrong type": (
-        _edit("verdicts.csv", f"{VERDICT_HEAD}\nj,1,overall,AB,A", f"{VERDICT_HEAD},p_a\nj,1,overall,AB,A,high"),
-        ["verdicts.csv", "row 1", "p_a"],
-    ),
+    "a wrong type": (_write_a_word_for_a_number, ["verdicts.csv", "row 1", "p_a"]),
     "an unknown choice": (
         _edit("verdicts.csv", "j,2,overall,AB,A", "j,2,overall,AB,C"),
         ["verdicts.csv", "row 3", "choice"],
