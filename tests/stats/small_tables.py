@@ -1,0 +1,57 @@
+"""Small tables written as text, one letter a case: A, B, T (tie), ? (null), - (no row)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+CHOICE = {"A": "A", "B": "B", "T": "tie", "?": None}
+
+
+def ids(n: int) -> list[str]:
+    return [f"c{i}" for i in range(n)]
+
+
+def cases_of(n: int, **columns: list[object]) -> pd.DataFrame:
+    return pd.DataFrame({"case_id": ids(n), "question": "q", "response_a": "one two", "response_b": "three", **columns})
+
+
+def gold_of(letters: str, dimension: str = "overall") -> pd.DataFrame:
+    """A dash leaves the row out, a question mark leaves the label empty."""
+    rows = [(case, dimension, CHOICE[c]) for case, c in zip(ids(len(letters)), letters, strict=True) if c != "-"]
+    return pd.DataFrame(rows, columns=["case_id", "dimension", "choice"]).astype("str")
+
+
+def annotations_of(by_annotator: Mapping[str, str], dimension: str = "overall") -> pd.DataFrame:
+    rows = [
+        (case, annotator, dimension, CHOICE.get(c, c))
+        for annotator, letters in by_annotator.items()
+        for case, c in zip(ids(len(letters)), letters, strict=True)
+        if c != "-"
+    ]
+    return pd.DataFrame(rows, columns=["case_id", "annotator", "dimension", "choice"]).astype("str")
+
+
+def verdicts_of(shown: Mapping[tuple[str, str] | tuple[str, str, int], str], dimension: str = "overall") -> pd.DataFrame:
+    """Keys are (judge, order) or (judge, order, repeat)."""
+    rows = []
+    for key, letters in shown.items():
+        judge, order, repeat = key if len(key) == 3 else (*key, 0)
+        for case, c in zip(ids(len(letters)), letters, strict=True):
+            if c != "-":
+                rows.append((judge, case, dimension, order, repeat, "none", CHOICE[c]))
+    columns = ["judge", "case_id", "dimension", "order", "repeat", "probe", "choice"]
+    return pd.DataFrame(rows, columns=columns).astype({name: "str" for name in columns if name != "repeat"})
+
+
+def random_verdicts(generator: np.random.Generator, n: int, judges: int, repeats: int = 1) -> pd.DataFrame:
+    """Verdicts in both orders with ties, nulls and missing rows."""
+    shown = {
+        (f"j{judge}", order, repeat): "".join(generator.choice(list("AABBT?-"), n))
+        for judge in range(judges)
+        for order in ("AB", "BA")
+        for repeat in range(repeats)
+    }
+    return verdicts_of(shown)
