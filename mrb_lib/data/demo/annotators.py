@@ -47,9 +47,7 @@ NOISE = {
 MISSING = 0.005
 
 
-def vote(
-    difference: Mapping[str, float], log_length: float, rng: np.random.Generator
-) -> list[tuple[str, str, str]]:
+def vote(difference: Mapping[str, float], log_length: float, rng: np.random.Generator) -> list[tuple[str, str, str]]:
     """The votes on one case.
 
     Parameters

@@ -106,7 +106,12 @@ def write_demo(
     if seed < 0:
         raise InputError(f"--seed {seed}: must not be negative; give a number from 0 on.")
     meta = BenchmarkMeta(
-        NAME, "simulated", description=DESCRIPTION, source="drawn by mrb demo", licence="MIT", extra={"seed": seed, "cases": cases}
+        NAME,
+        "simulated",
+        description=DESCRIPTION,
+        source="drawn by mrb demo",
+        licence="MIT",
+        extra={"seed": seed, "cases": cases},
     )
     with (
         BenchmarkWriter(folder, meta) as writer,
@@ -203,9 +208,7 @@ def _truth_rows(
         "second_finding": None if second is None else second.kind.noun,
         "second_site": None if second is None else place(second),
     }
-    return [
-        {**common, "dimension": d, "quality_a": qualities[0][d], "quality_b": qualities[1][d]} for d in DIMENSIONS
-    ]
+    return [{**common, "dimension": d, "quality_a": qualities[0][d], "quality_b": qualities[1][d]} for d in DIMENSIONS]
 
 
 def _named_facts(facts: Facts, scene: Scene) -> dict[str, object]:

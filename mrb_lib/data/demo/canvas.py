@@ -8,10 +8,12 @@ sides of the body and no two pictures coincide.
 from __future__ import annotations
 
 import io
+import tomllib
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.resources import files
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +74,19 @@ def _lettering(text: str) -> NDArray[np.bool_]:
     return letters[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
 
 
+@lru_cache(maxsize=1)
+def _outlines() -> dict[str, dict[str, str]]:
+    return tomllib.loads(files("mrb_lib.data.demo").joinpath("outlines.toml").read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=128)
+def outline(name: str) -> tuple[Point, ...]:
+    """The points of an outline of `outlines.toml`, named "group.part"."""
+    group, part = name.split(".")
+    pairs = (point.split(",") for point in _outlines()[group][part].split())
+    return tuple((float(x), float(y)) for x, y in pairs)
+
+
 def smooth(points: Sequence[Point] | Outline, *, closed: bool = True) -> Outline:
     """A Catmull-Rom curve through the points, with shape (number of points, 2)."""
     p = np.asarray(points, dtype=float)
@@ -80,6 +95,11 @@ def smooth(points: Sequence[Point] | Outline, *, closed: bool = True) -> Outline
     knots = np.concatenate([p[:-3], p[1:-2], p[2:-1], p[3:]]).reshape(4, 2 * n)
     curve = (_SPLINE @ knots).reshape(-1, n, 2).transpose(1, 0, 2).reshape(-1, 2)
     return curve if closed else np.concatenate([curve, p[-2:-1]])
+
+
+@lru_cache(maxsize=256)
+def _smooth_closed(points: tuple[Point, ...]) -> Outline:
+    return smooth(points)
 
 
 class Canvas:
@@ -138,7 +158,7 @@ class Canvas:
         dx = np.arange(x0, x1, dtype=np.float32)[None, :] - np.float32(cx)
         dy = np.arange(y0, y1, dtype=np.float32)[:, None] - np.float32(cy)
         distance = np.sqrt(((dx * cos + dy * sin) / rx) ** 2 + ((dy * cos - dx * sin) / ry) ** 2)
-        mask = np.clip(0.5 + (1 - distance) * (min(rx, ry) / soft), 0, 1)
+        mask = np.clip(0.5 + (1 - distance) * np.float32(min(rx, ry) / soft), 0, 1)
         self.blend(mask, x0, y0, value, amount=amount, add=add)
 
     def polygon(
@@ -152,7 +172,9 @@ class Canvas:
         curved: bool = True,
     ) -> None:
         """Fill a closed outline, rounded through its points where `curved`."""
-        self._raster([self._place(smooth(points) if curved else points)], None, soft, value, amount, add)
+        if curved:
+            points = _smooth_closed(points) if isinstance(points, tuple) else smooth(points)
+        self._raster([self._place(points)], None, soft, value, amount, add)
 
     def stroke(
         self,

@@ -58,7 +58,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Scene:
-    """Everything that a picture shows: the view, its frame, the main finding and, in some cases, a smaller second one."""
+    """Everything that a picture shows; `second` is a smaller second finding, which most cases lack."""
 
     view: View
     frame: Frame

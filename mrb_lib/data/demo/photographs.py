@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from mrb_lib.data.demo.canvas import FIELD, WIDTH, Canvas, Pixels, Point
+from mrb_lib.data.demo.canvas import FIELD, WIDTH, Canvas, Pixels, Point, outline
 
 
 @lru_cache(maxsize=4)
@@ -32,7 +32,13 @@ def fundus(c: Canvas) -> None:
     c.ellipse(*disc, 20, 22, (226, 150, 88), soft=8, amount=0.8)
     c.ellipse(*disc, 17, 19, (246, 206, 140), soft=4)
     for up in (-1, 1):
-        arcade = [(disc[0], disc[1] + up * c.vary(8, 4)), (168, 122 + up * 46), (128, 122 + up * c.vary(72, 5)), (80, 122 + up * 76), (40, 122 + up * c.vary(58, 8))]
+        arcade = [
+            (disc[0], disc[1] + up * c.vary(8, 4)),
+            (168, 122 + up * 46),
+            (128, 122 + up * c.vary(72, 5)),
+            (80, 122 + up * 76),
+            (40, 122 + up * c.vary(58, 8)),
+        ]
         nasal = [disc, (200, 118 + up * 34), (222, 120 + up * c.vary(70, 10))]
         for path, width in ((arcade, 3.4), (nasal, 2.6)):
             _vessel(c, path, width, (126, 24, 22))
@@ -86,13 +92,13 @@ def colon(c: Canvas) -> None:
     for radius, value in ((104, (206, 112, 90)), (82, (196, 98, 80)), (60, (176, 82, 68)), (40, (140, 58, 50))):
         t = np.linspace(0, 2 * np.pi, 18, endpoint=False)
         r = radius * (1 + 0.11 * np.cos(3 * (t + turn)) + 0.03 * np.cos(5 * t + c.vary(0, 3)))
-        outline = [(float(128 + a * np.cos(b)), float(122 + 0.94 * a * np.sin(b))) for a, b in zip(r, t, strict=True)]
-        c.stroke([*outline, outline[0]], 5, (240, 166, 138), soft=2.4, amount=0.7)
-        c.polygon(outline, value, soft=3, amount=0.8)
+        fold = [(float(128 + a * np.cos(b)), float(122 + 0.94 * a * np.sin(b))) for a, b in zip(r, t, strict=True)]
+        c.stroke([*fold, fold[0]], 5, (240, 166, 138), soft=2.4, amount=0.7)
+        c.polygon(fold, value, soft=3, amount=0.8)
     vessels = []
     for _ in range(12):
-        t, r = 2 * np.pi * c.rng.random(), c.vary(92, 16)
-        x, y = float(128 + r * np.cos(t)), float(122 + r * np.sin(t))
+        angle, reach = 2 * np.pi * c.rng.random(), c.vary(92, 16)
+        x, y = float(128 + reach * np.cos(angle)), float(122 + reach * np.sin(angle))
         vessels.append([(x, y), (x + c.vary(0, 10), y + c.vary(0, 10)), (x + c.vary(0, 22), y + c.vary(0, 22))])
     c.strokes(vessels, 1, (184, 64, 60), soft=0.6, amount=0.6)
     _lumen(c, 22, 19)
@@ -114,7 +120,14 @@ def finish_endoscopy(c: Canvas) -> None:
     for _ in range(7):
         t, r = 2 * np.pi * c.rng.random(), c.vary(92, 10)
         c.ellipse(
-            float(128 + r * np.cos(t)), float(122 + r * np.sin(t)), c.vary(2.6, 1), c.vary(1.4, 0.5), (255, 244, 236), soft=1.6, angle=c.vary(0, 90), amount=0.8
+            float(128 + r * np.cos(t)),
+            float(122 + r * np.sin(t)),
+            c.vary(2.6, 1),
+            c.vary(1.4, 0.5),
+            (255, 244, 236),
+            soft=1.6,
+            angle=c.vary(0, 90),
+            amount=0.8,
         )
     c.pixels *= _round(118.0, 2.5)[..., None]
 
@@ -125,22 +138,34 @@ def mouth(c: Canvas) -> None:
     c.ellipse(128, 122, 118, 112, (176, 82, 78), soft=10)
     c.ellipse(128, 122, 104, 98, (202, 106, 100), soft=6)
     c.ellipse(128, 118, 92, 84, (70, 20, 24), soft=8)
-    c.polygon([(52, 60), (88, 38), (128, 32), (168, 38), (204, 60), (196, 78), (128, 62), (60, 78)], (206, 110, 112), soft=3)
+    c.polygon(outline("mouth.gum"), (206, 110, 112), soft=3)
     gaps = []
     for k in range(-5, 6):
         n = abs(k)
         x, half = 128 + k * 14.4, (7.6, 7, 7, 7, 7, 6)[n]
         y = 50 + 0.62 * n * n
-        c.polygon([(x - half, y), (x + half, y), (x + half * 0.9, y + 22 - n), (x, y + 25 - n), (x - half * 0.9, y + 22 - n)], (240, 232, 212), soft=0.9)
+        c.polygon(
+            [(x - half, y), (x + half, y), (x + half * 0.9, y + 22 - n), (x, y + 25 - n), (x - half * 0.9, y + 22 - n)],
+            (240, 232, 212),
+            soft=0.9,
+        )
         gaps.append([(x + half, y + 2), (x + half * 0.9, y + 21 - n)])
     c.strokes(gaps, 0.9, (150, 120, 104), soft=0.6, amount=0.6)
     c.ellipse(128, 104, 7, 11, (164, 62, 66), soft=4)
-    c.polygon([(64, 118), (90, 100), (128, 96), (166, 100), (192, 118), (198, 160), (176, 202), (128, 218), (80, 202), (58, 160)], (204, 104, 106), soft=3)
-    c.polygon([(74, 122), (96, 108), (128, 104), (160, 108), (182, 122), (186, 158), (166, 194), (128, 208), (90, 194), (70, 158)], (218, 126, 124), soft=9)
+    c.polygon(outline("mouth.tongue"), (204, 104, 106), soft=3)
+    c.polygon(outline("mouth.tongue_surface"), (218, 126, 124), soft=9)
     c.stroke([(128, 112), (c.vary(128, 2), 160), (128, 200)], 3, (176, 82, 88), soft=2, amount=0.7)
     for _ in range(24):
         t, r = 2 * np.pi * c.rng.random(), np.sqrt(c.rng.random())
-        c.ellipse(float(128 + 52 * r * np.cos(t)), float(156 + 44 * r * np.sin(t)), 1.3, 1.3, (236, 158, 152), soft=1.5, amount=0.7)
+        c.ellipse(
+            float(128 + 52 * r * np.cos(t)),
+            float(156 + 44 * r * np.sin(t)),
+            1.3,
+            1.3,
+            (236, 158, 152),
+            soft=1.5,
+            amount=0.7,
+        )
     c.letter("R", 8, 8)
 
 

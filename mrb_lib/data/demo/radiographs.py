@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mrb_lib.data.demo.canvas import WIDTH, Canvas, Point
+from mrb_lib.data.demo.canvas import WIDTH, Canvas, Point, outline
 
 
 def chest(c: Canvas) -> None:
     """A frontal chest radiograph; the patient's right is on the left of the picture."""
-    c.polygon([(104, -8), (152, -8), (158, 22), (232, 46), (252, 120), (244, 260), (12, 260), (4, 120), (24, 46), (98, 22)], 104, soft=4)
+    c.polygon(outline("chest.body"), 104, soft=4)
     c.polygon([(66, 200), (190, 200), (236, 262), (20, 262)], 150, soft=8)
     for flip in (False, True):
-        c.polygon(_across(_LUNG, flip), 34, soft=2.5)
-    c.polygon([(118, -6), (138, -6), (142, 60), (150, 100), (146, 250), (110, 250), (113, 100), (115, 50)], 150, soft=4)
+        c.polygon(_across(outline("chest.lung"), flip), 34, soft=2.5)
+    c.polygon(outline("chest.mediastinum"), 150, soft=4)
     c.ellipse(c.vary(143, 3), 160, c.vary(41, 3), 42, 172, soft=10, angle=28)
     c.ellipse(148, 84, 12, 13, 160, soft=6, amount=0.7)
     c.stroke([(128, -4), (128, 40), (127, 86)], 9, -34, soft=2, add=True)
@@ -40,31 +40,27 @@ def chest(c: Canvas) -> None:
     c.letter("R", 12, 8)
 
 
-_LUNG: tuple[Point, ...] = (
-    (96, 36), (76, 44), (58, 74), (46, 118), (38, 168), (37, 206), (54, 196), (78, 186), (104, 192), (112, 168),
-    (113, 120), (111, 66),
-)  # fmt: skip
-
-
 def _across(points: Sequence[Point], flip: bool) -> list[Point]:
     return [(WIDTH - x, y) for x, y in points] if flip else list(points)
 
 
 def mammogram(c: Canvas) -> None:
     """A mediolateral oblique mammogram, drawn as the left breast (chest wall on the left of the picture)."""
-    c.polygon([(-20, -20), (70, -20), (96, 24), (140, 80), (176, 134), (180, 152), (164, 184), (112, 222), (40, 240), (-20, 250)], 74, soft=2.5)
-    c.polygon([(-20, -20), (60, -20), (88, 24), (130, 80), (164, 132), (169, 150), (152, 178), (104, 212), (40, 228), (-20, 236)], 92, soft=7)
+    c.polygon(outline("mammogram.skin"), 74, soft=2.5)
+    c.polygon(outline("mammogram.gland"), 92, soft=7)
     c.ellipse(177, 146, 5, 6, 150, soft=2)
     for _ in range(26):
         t, s = c.rng.random(2)
         x, y = 30 + 112 * t, 140 + (s - 0.5) * (150 - 96 * t)
-        c.ellipse(float(x), float(y), c.vary(22, 10), c.vary(11, 5), c.vary(22, 12), soft=14, angle=c.vary(0, 50), add=True)
+        c.ellipse(
+            float(x), float(y), c.vary(22, 10), c.vary(11, 5), c.vary(22, 12), soft=14, angle=c.vary(0, 50), add=True
+        )
     ducts = []
     for k in range(9):
         y = c.vary(60 + 18 * k, 6)
         ducts.append([(c.vary(24, 14), y), (c.vary(90, 20), (y + 146) / 2 + c.vary(0, 10)), (172.0, 146.0)])
     c.strokes(ducts, 1.6, 15, soft=0.9, add=True)
-    c.polygon([(-10, -10), (74, -10), (60, 40), (34, 96), (6, 150), (-10, 170)], 168, soft=5, amount=0.85)
+    c.polygon(outline("mammogram.muscle"), 168, soft=5, amount=0.85)
     c.letter("L MLO" if not c.frame.mirrored else "R MLO", 214 if not c.frame.mirrored else 8, 8)
 
 
@@ -73,7 +69,17 @@ def _bone(c: Canvas, a: Point, b: Point, shaft: float, head: float, base: float,
     (ax, ay), (bx, by) = a, b
     length = float(np.hypot(bx - ax, by - ay))
     ux, uy = (bx - ax) / length, (by - ay) / length
-    profile = ((0, 0.62), (0.04, 0.95), (0.12, 0.92), (0.3, 0.0), (0.5, -0.06), (0.7, 0.0), (0.88, 0.92), (0.96, 0.95), (1, 0.62))
+    profile = (
+        (0, 0.62),
+        (0.04, 0.95),
+        (0.12, 0.92),
+        (0.3, 0.0),
+        (0.5, -0.06),
+        (0.7, 0.0),
+        (0.88, 0.92),
+        (0.96, 0.95),
+        (1, 0.62),
+    )
 
     def outline(thin: float) -> list[Point]:
         right, left = [], []
@@ -98,17 +104,26 @@ def _carpus(c: Canvas, bones: Sequence[tuple[float, float, float, float, float]]
 
 def foot(c: Canvas) -> None:
     """A dorsoplantar radiograph of the foot, drawn as the right foot (great toe on the left of the picture)."""
-    c.polygon([(70, 14), (104, 8), (134, 18), (160, 36), (184, 62), (192, 96), (186, 140), (176, 196), (170, 260), (84, 260), (82, 200), (68, 140), (58, 80), (60, 30)], 62, soft=3)
+    c.polygon(outline("foot.flesh"), 62, soft=3)
     _carpus(c, [(106, 236, 26, 20, 0), (152, 240, 20, 24, 0)], 150)
-    _carpus(c, [(103, 206, 20, 11, -8), (152, 200, 15, 17, 15), (88, 183, 10, 11, 0), (109, 180, 9, 11, 0), (127, 181, 9, 10, 8)], 146)
-    rays = (
-        ((90, 171), (80, 100), 6.4, 11, 10, 15), ((110, 169), (107, 86), 3.8, 7, 7.5, 11), ((128, 171), (131, 92), 3.7, 6.8, 7.3, 10),
-        ((144, 178), (153, 104), 3.7, 6.6, 7, 9), ((159, 188), (174, 120), 4, 6.4, 7.5, 8),
-    )  # fmt: skip
-    tips = ((78, 24), (106, 16), (136, 24), (160, 40), (183, 64))
-    for (base, head, shaft, top, bottom, _), tip in zip(rays, tips, strict=True):
-        _bone(c, base, head, shaft, top * 0.9, bottom * 0.95)
-        _phalanges(c, head, tip, (0.55, 0.95) if tip == tips[0] else (0.46, 0.72, 0.95), shaft * (1 if tip == tips[0] else 0.86))
+    _carpus(
+        c,
+        [
+            (103, 206, 20, 11, -8),
+            (152, 200, 15, 17, 15),
+            (88, 183, 10, 11, 0),
+            (109, 180, 9, 11, 0),
+            (127, 181, 9, 10, 8),
+        ],
+        146,
+    )
+    bases, heads = outline("foot.bases"), outline("foot.heads")
+    tips = outline("foot.toes")
+    widths = ((6.4, 9.9, 9.5), (3.8, 6.3, 7.1), (3.7, 6.1, 6.9), (3.7, 5.9, 6.7), (4.0, 5.8, 7.1))
+    for k, (base, head, tip, (shaft, top, bottom)) in enumerate(zip(bases, heads, tips, widths, strict=True)):
+        _bone(c, base, head, shaft, top, bottom)
+        great = k == 0
+        _phalanges(c, head, tip, (0.55, 0.95) if great else (0.46, 0.72, 0.95), shaft if great else 0.86 * shaft)
     c.ellipse(72, 106, 4, 5, 205, soft=2, amount=0.6)
     c.ellipse(89, 107, 4, 5, 205, soft=2, amount=0.6)
     c.letter("L" if c.frame.mirrored else "R", 12, 8)
@@ -126,13 +141,13 @@ def _phalanges(c: Canvas, head: Point, tip: Point, ends: Sequence[float], shaft:
 
 def knee(c: Canvas) -> None:
     """A frontal radiograph of the knee, drawn as the right knee (fibula on the left of the picture)."""
-    c.polygon([(68, -10), (190, -10), (196, 60), (202, 120), (192, 180), (178, 260), (70, 260), (62, 180), (54, 110), (62, 50)], 58, soft=4)
-    c.polygon([(108, -10), (152, -10), (154, 50), (168, 78), (186, 98), (182, 122), (160, 130), (138, 124), (130, 114), (120, 124), (98, 130), (76, 120), (74, 98), (92, 76), (106, 48)], 192, soft=0.8)
-    c.polygon([(113, -12), (147, -12), (149, 52), (162, 82), (180, 101), (176, 118), (158, 125), (139, 118), (130, 107), (120, 118), (99, 125), (81, 115), (81, 100), (97, 80), (111, 50)], 146, soft=3)
-    c.polygon([(74, 142), (98, 138), (124, 139), (129, 133), (135, 139), (160, 138), (186, 142), (184, 160), (166, 178), (154, 206), (150, 260), (112, 260), (110, 206), (96, 178), (78, 162)], 196, soft=0.8)
-    c.polygon([(80, 146), (100, 143), (128, 144), (160, 143), (180, 146), (178, 157), (160, 176), (148, 206), (144, 262), (118, 262), (116, 206), (102, 178), (84, 160)], 146, soft=3)
-    c.polygon([(66, 168), (78, 164), (86, 174), (84, 194), (82, 262), (68, 262), (70, 200), (62, 182)], 182, soft=0.8)
-    c.polygon([(69, 172), (78, 169), (82, 177), (79, 200), (78, 262), (73, 262), (73, 200), (67, 182)], 140, soft=1.5)
+    c.polygon(outline("knee.flesh"), 58, soft=4)
+    c.polygon(outline("knee.femur"), 192, soft=0.8)
+    c.polygon(outline("knee.femoral_marrow"), 146, soft=3)
+    c.polygon(outline("knee.tibia"), 196, soft=0.8)
+    c.polygon(outline("knee.tibial_marrow"), 146, soft=3)
+    c.polygon(outline("knee.fibula"), 182, soft=0.8)
+    c.polygon(outline("knee.fibular_marrow"), 140, soft=1.5)
     c.ellipse(c.vary(131, 2), c.vary(84, 3), 24, 26, 20, soft=4, add=True)
     c.ellipse(130, 84, 21, 23, -7, soft=3, add=True)
     trabeculae = [[(84 + 6.2 * k, 150.0 + 2 * (k % 3)), (84 + 6.2 * k + c.vary(0, 2), 170.0)] for k in range(16)]
@@ -142,11 +157,13 @@ def knee(c: Canvas) -> None:
 
 def hand(c: Canvas) -> None:
     """A frontal radiograph of the hand and wrist, drawn as the right hand seen palm down (thumb on the left)."""
-    heads = ((80, 140), (99, 102), (122, 96), (142, 102), (159, 114))
-    bases = ((102, 176), (112, 164), (124, 164), (136, 167), (147, 172))
-    tips = ((40, 88), (78, 16), (118, 6), (152, 18), (188, 52))
-    c.polygon([(90, 100), (128, 90), (164, 108), (166, 150), (160, 186), (158, 260), (98, 260), (96, 192), (78, 158)], 58, soft=3)
-    flesh = [[(head[0], head[1] + 24), head, (tip[0], tip[1] + 4)] for head, tip in zip(heads[1:], tips[1:], strict=True)]
+    heads = outline("hand.heads")
+    bases = outline("hand.bases")
+    tips = outline("hand.tips")
+    c.polygon(outline("hand.palm"), 58, soft=3)
+    flesh = [
+        [(head[0], head[1] + 24), head, (tip[0], tip[1] + 4)] for head, tip in zip(heads[1:], tips[1:], strict=True)
+    ]
     c.strokes([[(104, 180), (78, 136), (42, 86)], *flesh], 21, 58, soft=2)
     _bone(c, (114, 268), (114, 206), 9.5, 16, 10)
     _bone(c, (146, 268), (147, 210), 5.6, 8, 7)
@@ -166,10 +183,10 @@ def panoramic(c: Canvas) -> None:
         c.ellipse(x, 62, 34, 24, -16, soft=8, add=True)
         c.stroke(_across([(66, 74), (88, 86), (108, 82)], x > 128), 2, 40, soft=1.2, add=True)
     c.ellipse(128, 60, 12, 26, -14, soft=6, add=True)
-    c.stroke([(50, 88), (92, 92), (128, 94), (164, 92), (206, 88)], 15, 48, soft=4, add=True)
-    jaw = [(12, 74), (26, 70), (40, 78), (40, 112), (54, 146), (92, 160), (128, 164), (164, 160), (202, 146), (216, 112), (216, 78), (230, 70), (244, 74), (240, 130), (222, 178), (182, 206), (128, 216), (74, 206), (34, 178), (16, 130)]
+    c.stroke(outline("jaws.palate"), 15, 48, soft=4, add=True)
+    jaw = outline("jaws.mandible")
     c.polygon(jaw, 122, soft=2)
-    c.stroke([(20, 134), (38, 174), (78, 202), (128, 212), (178, 202), (218, 174), (236, 134)], 6, 50, soft=1.6, add=True)
+    c.stroke(outline("jaws.lower_border"), 6, 50, soft=1.6, add=True)
     for flip in (False, True):
         c.stroke(_across([(38, 128), (58, 168), (92, 184), (110, 184)], flip), 3, -26, soft=1.2, add=True)
         c.ellipse(234 if flip else 22, 72, 10, 9, 150, soft=4, amount=0.7)
@@ -191,11 +208,40 @@ def _tooth_pair(c: Canvas, k: int) -> list[list[Point]]:
         lean = sign * (1.5 if n < 4 else 3.0) * (0.5 if up < 0 else 1)
         crown, neck, end = middle + up * 3, middle + up * 15, middle + up * (14 + root)
         if n >= 6:
-            roots = [(x + wide, neck), (x + wide * 0.8 + lean, end), (x + wide * 0.25 + lean, end - up * 4), (x + lean * 0.5, neck + up * 8), (x - wide * 0.25 + lean, end - up * 4), (x - wide * 0.8 + lean, end), (x - wide, neck)]
+            roots = [
+                (x + wide, neck),
+                (x + wide * 0.8 + lean, end),
+                (x + wide * 0.25 + lean, end - up * 4),
+                (x + lean * 0.5, neck + up * 8),
+                (x - wide * 0.25 + lean, end - up * 4),
+                (x - wide * 0.8 + lean, end),
+                (x - wide, neck),
+            ]
         else:
             roots = [(x + wide * 0.75, neck), (x + lean + 1, end), (x + lean - 1, end), (x - wide * 0.75, neck)]
-        c.polygon([(x - wide, crown + up * 4), (x - wide * 0.7, crown), (x + wide * 0.7, crown), (x + wide, crown + up * 4), *roots], 186, soft=0.7)
-        c.polygon([(x - wide, crown + up * 6), (x - wide * 0.8, crown), (x + wide * 0.8, crown), (x + wide, crown + up * 6), (x + wide * 0.8, neck - up * 2), (x - wide * 0.8, neck - up * 2)], 224, soft=0.8)
+        c.polygon(
+            [
+                (x - wide, crown + up * 4),
+                (x - wide * 0.7, crown),
+                (x + wide * 0.7, crown),
+                (x + wide, crown + up * 4),
+                *roots,
+            ],
+            186,
+            soft=0.7,
+        )
+        c.polygon(
+            [
+                (x - wide, crown + up * 6),
+                (x - wide * 0.8, crown),
+                (x + wide * 0.8, crown),
+                (x + wide, crown + up * 6),
+                (x + wide * 0.8, neck - up * 2),
+                (x - wide * 0.8, neck - up * 2),
+            ],
+            224,
+            soft=0.8,
+        )
         canals.append([(x, crown + up * 8), (x + lean, end - up * 4)])
     return canals
 

@@ -176,7 +176,7 @@ def _falsehood(aspect: str, scene: Scene, plan: Plan, rng: np.random.Generator) 
 
 
 def _second(scene: Scene, know: float, rng: np.random.Generator) -> Facts | None:
-    """The second finding as this responder reports it: the true one, or, from those who know little, an invented one."""
+    """The second finding as it is reported: the true one, or, from those who know little, an invented one."""
     if scene.second is not None:
         return scene.second
     if rng.random() < 0.5 * know + 0.5:
@@ -222,7 +222,10 @@ def quality(plan: Plan, scene: Scene, question: Question, rng: np.random.Generat
     raw = {
         "accuracy": balance / (sum(weights.values()) + 1.2),
         "relevance": -1.0 * plan.drift - 0.2 * plan.padding - 0.6 * (plan.directness == 0),
-        "comprehensiveness": len(plan.claims) + 0.8 * plan.negatives + 0.8 * plan.limitation + 1.2 * (plan.second is not None),
+        "comprehensiveness": len(plan.claims)
+        + 0.8 * plan.negatives
+        + 0.8 * plan.limitation
+        + 1.2 * (plan.second is not None),
         "creativity": 1.0 * plan.insights + 0.6 * plan.differential,
         "responsiveness": plan.directness * (0.4 + 0.6 * answered) - 0.1 * plan.padding,
     }

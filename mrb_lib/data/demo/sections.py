@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mrb_lib.data.demo.canvas import Canvas, Point
+from mrb_lib.data.demo.canvas import Canvas, Point, outline
 
 _TAU = 2 * np.pi
 
@@ -65,7 +65,10 @@ def _sulci(c: Canvas, n: int, *, length: float, width: float, value: float) -> N
         bend = c.vary(0, 0.06)
         steps = ((0, -0.03), (1, reach / 2), (0, reach), (1.5, 1.35 * reach))
         lines.append(
-            [(float(128 + 81 * (1 - r) * np.cos(t + bend * s)), float(122 + 99 * (1 - r) * np.sin(t + bend * s))) for s, r in steps]
+            [
+                (float(128 + 81 * (1 - r) * np.cos(t + bend * s)), float(122 + 99 * (1 - r) * np.sin(t + bend * s)))
+                for s, r in steps
+            ]
         )
     c.strokes(lines, width, value, soft=0.8, amount=0.7)
 
@@ -78,7 +81,7 @@ def _midline(c: Canvas, value: float) -> None:
 def _ventricles(c: Canvas, value: float) -> None:
     wide = c.vary(1.0, 0.15)
     for flip in (-1, 1):
-        horn = [(3, 98), (6, 84), (14, 72), (19, 74), (15, 88), (11, 104), (9, 118), (14, 136), (22, 154), (20, 166), (12, 156), (6, 136), (3, 118)]
+        horn = outline("brain.ventricle")
         c.polygon([(128 + flip * x * wide, y) for x, y in horn], value, soft=1)
     c.ellipse(128, 138, 2.2, 12, value, soft=1.5)
 
@@ -87,12 +90,12 @@ def lung_ct(c: Canvas) -> None:
     """An axial CT of the chest, lung window; the patient's right is on the left of the picture."""
     _trunk(c, ry=88, fat=128, muscle=176)
     for flip in (-1, 1):
-        lung = [(14, 58), (34, 42), (66, 52), (88, 86), (95, 126), (88, 166), (64, 190), (36, 186), (20, 168), (24, 140), (18, 104)]
+        lung = list(outline("thorax.lung"))
         if flip > 0:
             lung[-2:] = [(40, 142), (32, 108)]
         c.polygon([(128 + flip * x, y) for x, y in lung], 50, soft=1.4)
     c.ellipse(c.vary(142, 2), 122, 31, 31, 200, soft=3, angle=30)
-    c.polygon([(112, 62), (144, 62), (150, 110), (146, 176), (112, 176), (110, 110)], 196, soft=2)
+    c.polygon(outline("thorax.mediastinum"), 196, soft=2)
     c.ellipse(151, 168, 11, 11, 206, soft=1.5)
     _vertebra(c, 128, 192)
     for flip in (-1, 1):
@@ -102,7 +105,9 @@ def lung_ct(c: Canvas) -> None:
         t = np.deg2rad(28 + 30 * k)
         if abs(np.cos(t)) > 0.25:
             x, y = float(128 + 104 * np.cos(t)), float(122 + 79 * np.sin(t))
-            c.ellipse(x, y, 11, 3.4, 242, soft=1.6, angle=float(np.rad2deg(np.arctan2(79 * np.cos(t), -104 * np.sin(t)))))
+            c.ellipse(
+                x, y, 11, 3.4, 242, soft=1.6, angle=float(np.rad2deg(np.arctan2(79 * np.cos(t), -104 * np.sin(t))))
+            )
     c.letter("R", 8, 8)
 
 
@@ -130,7 +135,21 @@ def _trunk(c: Canvas, *, ry: float, fat: float, muscle: float) -> None:
 
 
 def _vertebra(c: Canvas, x: float, y: float) -> None:
-    c.polygon([(x - 34, y + 2), (x - 12, y + 6), (x, y + 4), (x + 12, y + 6), (x + 34, y + 2), (x + 12, y + 16), (x + 4, y + 30), (x - 4, y + 30), (x - 12, y + 16)], 226, soft=1)
+    c.polygon(
+        [
+            (x - 34, y + 2),
+            (x - 12, y + 6),
+            (x, y + 4),
+            (x + 12, y + 6),
+            (x + 34, y + 2),
+            (x + 12, y + 16),
+            (x + 4, y + 30),
+            (x - 4, y + 30),
+            (x - 12, y + 16),
+        ],
+        226,
+        soft=1,
+    )
     c.ellipse(x, y - 6, 18, 14, 238, soft=1.5)
     c.ellipse(x, y - 6, 14, 10, 205, soft=3)
     c.ellipse(x, y + 12, 7, 6, 120, soft=1.5)
@@ -140,12 +159,12 @@ def abdomen_ct(c: Canvas) -> None:
     """An axial CT of the upper abdomen, soft-tissue window; the liver is on the left of the picture."""
     _trunk(c, ry=90, fat=52, muscle=118)
     c.ellipse(128, 120, 101, 79, 58, soft=2)
-    c.polygon([(112, 58), (82, 52), (50, 70), (31, 108), (34, 146), (50, 170), (66, 168), (84, 138), (104, 122), (136, 104), (150, 76), (136, 62)], 156, soft=1.2)
+    c.polygon(outline("abdomen.liver"), 156, soft=1.2)
     for _ in range(7):
         x, y = c.vary(70, 26), c.vary(108, 28)
         c.ellipse(x, y, c.vary(3, 1), c.vary(2, 0.8), 172, soft=1.5, angle=c.vary(0, 80))
-    c.polygon([(206, 84), (222, 106), (222, 142), (206, 162), (196, 152), (204, 124), (196, 100)], 150, soft=1.2)
-    c.polygon([(150, 64), (180, 60), (204, 76), (198, 102), (172, 112), (154, 100)], 108, soft=1.5)
+    c.polygon(outline("abdomen.spleen"), 150, soft=1.2)
+    c.polygon(outline("abdomen.stomach"), 108, soft=1.5)
     c.ellipse(c.vary(176, 3), 74, 18, 9, 8, soft=2)
     c.ellipse(138, 132, 26, 8, 124, soft=3, angle=-14)
     for flip in (-1, 1):
@@ -182,7 +201,7 @@ def pelvis_mri(c: Canvas) -> None:
         c.ellipse(x + flip * 2, 170, 34, 32, 52, soft=4, angle=flip * 20)
         c.ellipse(x, 118, 21, 23, 34, soft=1.5)
         c.ellipse(x, 118, 18.5, 20.5, 134, soft=2)
-        c.polygon([(128 + flip * a, b) for a, b in ((58, 92), (66, 88), (68, 122), (62, 150), (54, 148), (60, 120))], 96, soft=1.5)
+        c.polygon([(128 + flip * a, b) for a, b in outline("pelvis.acetabulum")], 96, soft=1.5)
         c.ellipse(128 + flip * 62, 66, 22, 12, 58, soft=3, angle=flip * -16)
         c.ellipse(128 + flip * 38, 128, 12, 10, 118, soft=3)
         c.ellipse(128 + flip * 41, 127, 4, 3.4, 176, soft=2)
@@ -193,7 +212,7 @@ def pelvis_mri(c: Canvas) -> None:
     c.ellipse(128, 124, 10, 5, 196, soft=2.5)
     c.ellipse(128, 170, 16, 14, 78, soft=1.5)
     c.ellipse(128, 170, 10, 8, 40, soft=2)
-    c.polygon([(98, 200), (128, 192), (158, 200), (146, 216), (128, 212), (110, 216)], 128, soft=1.5)
+    c.polygon(outline("pelvis.sacrum"), 128, soft=1.5)
     c.letter("R", 8, 8)
 
 
@@ -201,11 +220,11 @@ def cardiac_mri(c: Canvas) -> None:
     """A short-axis late-enhancement image of the heart; the right ventricle is on the left of the picture."""
     c.ellipse(128, 122, 122, 104, 148, soft=2)
     c.ellipse(128, 122, 112, 94, 84, soft=3)
-    c.polygon([(30, 60), (70, 36), (92, 60), (78, 110), (84, 170), (40, 176), (22, 120)], 16, soft=3)
-    c.polygon([(226, 60), (196, 34), (176, 52), (204, 100), (206, 160), (196, 186), (226, 176), (236, 120)], 16, soft=3)
-    c.polygon([(24, 180), (80, 172), (130, 196), (140, 226), (60, 220)], 104, soft=3)
-    c.polygon([(98, 66), (128, 56), (118, 82), (106, 116), (104, 150), (114, 178), (90, 172), (70, 140), (72, 98)], 54, soft=2)
-    c.polygon([(98, 71), (120, 64), (113, 82), (101, 116), (99, 150), (105, 171), (90, 166), (75, 138), (77, 100)], 178, soft=2)
+    c.polygon(outline("heart.right_lung"), 16, soft=3)
+    c.polygon(outline("heart.left_lung"), 16, soft=3)
+    c.polygon(outline("heart.liver"), 104, soft=3)
+    c.polygon(outline("heart.right_ventricle_wall"), 54, soft=2)
+    c.polygon(outline("heart.right_ventricle"), 178, soft=2)
     c.ellipse(152, 122, 51, 53, 46, soft=2)
     c.ellipse(152, 122, 27, 28, 190, soft=2)
     for degrees in (40, 215):

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from mrb_lib.data.demo.canvas import FIELD, WIDTH, Canvas, Pixels, Point
+from mrb_lib.data.demo.canvas import FIELD, WIDTH, Canvas, Pixels, Point, outline
 
 
 @lru_cache(maxsize=4)
@@ -35,16 +35,21 @@ def _speckle(c: Canvas, fan: Pixels, strength: float = 0.15) -> None:
 def echo(c: Canvas) -> None:
     """An apical four-chamber view: left ventricle and atrium on the right of the picture."""
     c.pixels[...] = 46
-    heart = [(128, 30), (168, 44), (196, 96), (200, 150), (186, 206), (128, 218), (70, 206), (56, 150), (62, 96), (92, 44)]
+    heart = outline("echo.heart")
     c.polygon(heart, 128, soft=3)
     squeeze = c.vary(0, 2.5)
-    left_ventricle = [(146, 46), (164, 62), (182, 104), (182, 134), (160, 140), (139, 136), (137, 96), (138, 58)]
-    right_ventricle = [(112, 62), (120, 60), (121, 96), (121, 134), (100, 140), (76, 134), (76, 106), (92, 78)]
+    left_ventricle = outline("echo.left_ventricle")
+    right_ventricle = outline("echo.right_ventricle")
     c.polygon([(x + (squeeze if x > 160 else 0), y) for x, y in left_ventricle], 13, soft=1.6)
     c.polygon(right_ventricle, 13, soft=1.6)
     c.ellipse(161, 174, 24, 27, 13, soft=3)
     c.ellipse(95, 174, 23, 25, 13, soft=3)
-    for hinge, tip in (((140, 142), (156, 152)), ((184, 142), (168, 152)), ((119, 142), (104, 151)), ((76, 142), (90, 151))):
+    for hinge, tip in (
+        ((140, 142), (156, 152)),
+        ((184, 142), (168, 152)),
+        ((119, 142), (104, 151)),
+        ((76, 142), (90, 151)),
+    ):
         c.stroke([hinge, ((hinge[0] + tip[0]) / 2, (hinge[1] + tip[1]) / 2 - 3), tip], 2.2, 190, soft=0.7)
     c.stroke([(129, 40), (129, 90), (130, 138)], 3, 172, soft=1.5, amount=0.7)
     c.stroke([(130, 146), (128, 206)], 2.4, 178, soft=0.9)
@@ -80,9 +85,14 @@ def _layers(c: Canvas, lines: list[tuple[list[Point], float, float]]) -> None:
 def liver(c: Canvas) -> None:
     """An oblique view of the right upper abdomen: liver, gallbladder, kidney."""
     c.pixels[...] = 96
-    c.polygon([(40, 20), (216, 20), (236, 110), (196, 168), (120, 196), (50, 190), (10, 120)], 112, soft=3)
+    c.polygon(outline("ultrasound.liver"), 112, soft=3)
     _layers(c, [([(70, 30), (128, 24), (186, 30)], 3, 176), ([(20, 176), (90, 206), (150, 204), (220, 168)], 4, 210)])
-    for x, y, rx, ry, angle in ((80, 92, 17, 4, 30), (104, 136, 13, 4, -25), (70, 140, 9, 3.4, 50), (120, 82, 10, 3, -40)):
+    for x, y, rx, ry, angle in (
+        (80, 92, 17, 4, 30),
+        (104, 136, 13, 4, -25),
+        (70, 140, 9, 3.4, 50),
+        (120, 82, 10, 3, -40),
+    ):
         c.ellipse(c.vary(x, 3), c.vary(y, 3), rx, ry, 30, soft=2.5, angle=angle)
         c.ellipse(x, y - 5, rx, 1.6, 150, soft=2, angle=angle, amount=0.5)
     c.ellipse(174, 106, 37, 24, 160, soft=3, angle=-24)
@@ -94,8 +104,8 @@ def uterus(c: Canvas) -> None:
     """A transverse transabdominal view of the female pelvis; the patient's right is on the left."""
     c.pixels[...] = 70
     _layers(c, [([(70, 24), (128, 18), (186, 24)], 4, 170), ([(64, 36), (128, 30), (192, 36)], 2, 140)])
-    c.polygon([(76, 50), (128, 42), (180, 50), (172, 84), (128, 92), (84, 84)], 150, soft=3)
-    c.polygon([(79, 52), (128, 45), (177, 52), (169, 81), (128, 88), (87, 81)], 8, soft=2.4)
+    c.polygon(outline("ultrasound.bladder_wall"), 150, soft=3)
+    c.polygon(outline("ultrasound.bladder"), 8, soft=2.4)
     c.ellipse(128, 136, 52, 40, 156, soft=3)
     c.ellipse(128, 136, 48, 36, 108, soft=3)
     c.ellipse(128, 136, 22, 5, 180, soft=4)

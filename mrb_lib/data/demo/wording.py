@@ -88,7 +88,11 @@ def write_response(plan: Plan, scene: Scene, question: Question, rng: np.random.
         sentences = [answer, *sentences]
     elif plan.directness == 1:
         late = pick(rng, phrases()["style"]["late"])
-        sentences = [writer.say("style", "opening"), *sentences, f"{late} {answer[0].lower() if answer[1:2].islower() else answer[0]}{answer[1:]}"]
+        sentences = [
+            writer.say("style", "opening"),
+            *sentences,
+            f"{late} {answer[0].lower() if answer[1:2].islower() else answer[0]}{answer[1:]}",
+        ]
     else:
         sentences = [answer, *sentences] if rng.random() < 0.5 else [*sentences, answer]
         if plan.responder.style == "chatty":
@@ -180,7 +184,9 @@ class _Writer:
 
     def _one_by_one(self) -> list[str]:
         lines: dict[str, Callable[[], str]] = {
-            "finding": lambda: self.say("facts", "finding", np=article(self.words.noun) if (self.words.count or 1) == 1 else self.words.noun),
+            "finding": lambda: self.say(
+                "facts", "finding", np=article(self.words.noun) if (self.words.count or 1) == 1 else self.words.noun
+            ),
             "site": lambda: self.say("facts", "place"),
             "side": lambda: self.say("facts", "place"),
         }
