@@ -108,6 +108,8 @@ def execute(source: Path, folder: Path, parameters: Mapping[str, str | int]) -> 
     NotebookFailure or None
         None when every cell ran.
     """
+    # jsonschema can check IRIs with this; notebooks hold none, and importing it compiles a grammar for two seconds.
+    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]  # None is how an import is refused
     import papermill
     from papermill.engines import NBClientEngine, papermill_engines
 
@@ -155,18 +157,17 @@ def _published(folder: Path) -> set[str]:
     return {f"{kind}/{path.stem}" for kind in ARTEFACTS for path in (folder / kind).glob("*.json")}
 
 
-def _failure(name: str, executed: Path, error: str, message: str) -> NotebookFailure:
+def _failure(name: str, executed: Path, error: str, value: str) -> NotebookFailure:
     """Find the failed cell in the executed copy; the cells papermill added are not counted."""
     cells = json.loads(executed.read_text(encoding="utf-8"))["cells"] if executed.is_file() else []
-    number = 0
-    for cell in cells:
-        if _ADDED & set(cell["metadata"].get("tags", [])):
-            continue
-        number += 1
-        status = cell["metadata"].get("papermill", {}).get("status")
-        if cell["cell_type"] == "code" and status in ("failed", "running"):
-            return NotebookFailure(name, number, _excerpt(cell["source"]), error, plain(message))
-    return NotebookFailure(name, None, "", error, plain(message))
+    own = [cell for cell in cells if not _ADDED & set(cell["metadata"].get("tags", []))]
+    notes = [cell["metadata"].get("papermill", {}) for cell in own]
+    # A kernel that dies leaves no cell marked as failed: then it was the last one started.
+    started = [i for i, note in enumerate(notes) if note.get("start_time")]
+    suspects = [i for i in started if notes[i].get("status") == "failed"] or started[-1:]
+    if not suspects:
+        return NotebookFailure(name, None, "", error, plain(value))
+    return NotebookFailure(name, suspects[0] + 1, _excerpt(own[suspects[0]]["source"]), error, plain(value))
 
 
 def _excerpt(source: str | list[str]) -> str:

@@ -20,9 +20,7 @@ from mrb_lib.report.clean import Json, plain
 from mrb_lib.report.records import Record
 
 MAX_ROWS = 60
-NOTHING = "\N{EN DASH}"
 _SILENT = re.compile(r"^<.*>$", re.DOTALL)
-_HIDDEN_COLUMNS = ("data_kind",)
 
 
 def blocks(notebook: Json, record: Record, out: Path, pages: Mapping[str, str]) -> Iterator[Json]:
@@ -33,7 +31,7 @@ def blocks(notebook: Json, record: Record, out: Path, pages: Mapping[str, str]) 
     notebook : parsed JSON of the executed notebook, cleaned
     pages : the page of each notebook file, for links between notebooks
     """
-    found = {f"figures/{item['id']}": _figure(item) for item in record.figures}
+    found = {f"figures/{item['id']}": {**item, "kind": "figure"} for item in record.figures}
     found |= {f"tables/{item['id']}": _table(item, out) for item in record.tables}
     absent = {str(item["id"]): {**item, "kind": "absent"} for item in record.not_applicable}
     first = True
@@ -78,52 +76,25 @@ def _printed(output: Json, *, published: bool) -> str:
     return "" if published or _SILENT.match(text.strip()) else plain(text)
 
 
-def _figure(sidecar: Json) -> Json:
-    return {**sidecar, "kind": "figure"}
-
-
 def _table(sidecar: Json, out: Path) -> Json:
-    """A table as it is displayed: at most MAX_ROWS rows, numbers rounded; the CSV has everything."""
+    """A table as it is displayed: at most MAX_ROWS of its rows; the CSV has all of them at full precision."""
     path = out / "tables" / Path(cast(dict[str, str], sidecar["files"])["csv"]).name
     with path.open(encoding="utf-8", newline="") as stream:
-        header, *rows = list(csv.reader(stream)) or [[]]
-    shown = [i for i, name in enumerate(header) if name not in _HIDDEN_COLUMNS]
-    columns = [_column(header[i], [row[i] if i < len(row) else "" for row in rows]) for i in shown]
-    numeric = [all(_number(row[i]) is not None for row in rows if i < len(row) and row[i]) for i in shown]
+        n_rows = max(0, sum(1 for _ in csv.reader(stream)) - 1)
+    shown = cast(dict[str, list[list[str]]], sidecar["shown"])
+    best: set[tuple[object, ...]] = {tuple(cell) for cell in shown["best"]}
+    rows = [
+        [{"text": text, "best": (i, j) in best} for j, text in enumerate(row)]
+        for i, row in enumerate(shown["rows"][:MAX_ROWS])
+    ]
     return {
         **sidecar,
         "kind": "table",
-        "header": [header[i].replace("_", " ") for i in shown],
-        "numeric": numeric,
-        "rows": [list(row) for row in zip(*columns, strict=True)][:MAX_ROWS],
-        "more": max(0, len(rows) - MAX_ROWS),
-        "n_rows": len(rows),
+        "columns": list(zip(shown["columns"], shown["numeric"], strict=True)),
+        "rows": rows,
+        "more": n_rows - len(rows),
+        "n_rows": n_rows,
     }
-
-
-def _column(name: str, cells: list[str]) -> list[str]:
-    numbers = [_number(cell) for cell in cells]
-    if name.endswith("id") or any(number is None for number, cell in zip(numbers, cells, strict=True) if cell):
-        return [cell or NOTHING for cell in cells]
-    whole = all(number is None or number != number or number.is_integer() for number in numbers)
-    return [_show(number, whole=whole, probability=name.startswith("p_")) for number in numbers]
-
-
-def _number(cell: str) -> float | None:
-    try:
-        return float(cell)
-    except ValueError:
-        return None
-
-
-def _show(number: float | None, *, whole: bool, probability: bool) -> str:
-    if number is None or number != number:
-        return NOTHING
-    if whole and not probability:
-        return f"{number:.0f}"
-    if probability and number < 0.001:
-        return "<0.001"
-    return f"{number:.3f}".replace("-0.000", "0.000")
 
 
 def without_title(source: str) -> str:

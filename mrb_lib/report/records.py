@@ -183,6 +183,8 @@ def _sidecars(folder: Path, executed: Json) -> Iterator[tuple[str, Json]]:
 def _artefacts(folder: Path, kind: str, sidecar: Json, names: Names) -> Iterator[tuple[str, Path]]:
     """The files of one figure or table: all of them there, and none naming a folder of this machine."""
     listed = cast(Json, sidecar["files"])
+    if kind == "tables" and not _is_displayable(sidecar.get("shown")):
+        raise RunError(f"tables/{sidecar['id']}: has no cells to show; publish it with mrb_lib.report.publish.")
     missing = [suffix for suffix in FILES_OF[kind] if suffix not in listed]
     if missing:
         raise RunError(f"{kind}/{sidecar['id']}: has no {', '.join(missing)} file; publish it again.")
@@ -196,6 +198,14 @@ def _artefacts(folder: Path, kind: str, sidecar: Json, names: Names) -> Iterator
         if path.suffix != ".png" and names.betrays(path.read_text(encoding="utf-8")):
             raise RunError(f"{kind}/{path.name}: names a folder of this machine; leave the path out.")
         yield f"{kind}/{path.name}", path
+
+
+def _is_displayable(shown: object) -> bool:
+    """Whether a table's sidecar holds its cells as text, every row as long as the head."""
+    if not isinstance(shown, dict) or not shown.keys() >= {"columns", "rows", "best", "numeric"}:
+        return False
+    widths = {len(shown["columns"]), len(shown["numeric"]), *map(len, shown["rows"])}
+    return len(widths) == 1
 
 
 def _refuse_taken(files: Iterable[str], taken: Mapping[str, str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -12,7 +12,10 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
 from mrb_lib.files import staged_folder
+from mrb_lib.report import pipeline, provenance
+from mrb_lib.report.execute import EXECUTED, NotebookFailure
 from mrb_lib.report.pipeline import ReportResult, report
+from mrb_lib.report.workers import Finished
 from mrb_lib.runs.store import save_imported
 from mrb_lib.schema import Kind
 
@@ -34,12 +37,14 @@ def publish_figure(id, title="A figure", caption="What it shows.", data="x,y\\n1
     files = {suffix: f"{id}.{suffix}" for suffix in ("png", "svg", "csv")}
     sidecar = dict(id=id, title=title, caption=caption, reading="Up is more.", policy=policy, n=4, simulated=False)
     folder.joinpath(f"{id}.json").write_text(json.dumps({**sidecar, "files": files, **more}))
-def publish_table(id, data, title="A table", caption="What it lists."):
+def publish_table(id, data, title="A table", caption="What it lists.", best=()):
     folder = Path(out, "tables"); folder.mkdir(exist_ok=True)
     folder.joinpath(f"{id}.csv").write_text(data)
     folder.joinpath(f"{id}.tex").write_text("tabular")
     files = {suffix: f"{id}.{suffix}" for suffix in ("csv", "tex")}
     sidecar = dict(id=id, title=title, caption=caption, policy=policy, n=4, simulated=False, files=files)
+    head, *rows = [line.split(",") for line in data.splitlines()]
+    sidecar["shown"] = dict(columns=head, rows=rows, best=list(best), numeric=[name != "judge" for name in head])
     folder.joinpath(f"{id}.json").write_text(json.dumps(sidecar))
 """
 
@@ -119,6 +124,44 @@ def lab(tmp_path: Path) -> Lab:
     lab = Lab(tmp_path)
     lab.benchmark()
     return lab
+
+
+@pytest.fixture(autouse=True)
+def steady_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library does not change while a test runs, even where somebody is at work on it."""
+    monkeypatch.setattr(provenance, "code_hash", lambda: "the code")
+
+
+@pytest.fixture
+def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the notebooks in this process, for tests of what is run and what becomes of it."""
+
+    def run(
+        notebooks: Sequence[Path], folder: Path, parameters: Mapping[str, str | int], jobs: int
+    ) -> Iterator[Finished]:
+        for path in notebooks:
+            (folder / path.stem).mkdir(parents=True)
+            yield Finished(path, folder / path.stem, _run_here(path, folder / path.stem, parameters), 0.1)
+
+    monkeypatch.setattr(pipeline, "run_notebooks", run)
+
+
+def _run_here(path: Path, folder: Path, parameters: Mapping[str, str | int]) -> NotebookFailure | None:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    names: dict[str, object] = {**parameters, "out": str(folder)}
+    failure = None
+    seen: set[str] = set()
+    for number, cell in enumerate(content["cells"], start=1):
+        if cell["cell_type"] == "code" and not cell["metadata"]["tags"] and failure is None:
+            try:
+                exec(cell["source"], names)  # noqa: S102  # the tests' own cells
+            except Exception as error:  # noqa: BLE001  # whatever the cell raises
+                failure = NotebookFailure(path.stem, number, cell["source"], type(error).__name__, str(error))
+            found = {f"{file.parent.name}/{file.stem}" for file in folder.glob("*/*.json")}
+            cell["metadata"]["mrb"] = {"published": sorted(found - seen)}
+            seen |= found
+    (folder / EXECUTED).write_text(json.dumps(content), encoding="utf-8")
+    return failure
 
 
 @pytest.fixture(scope="session")

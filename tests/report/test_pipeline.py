@@ -1,0 +1,352 @@
+"""A report is made of what changed, loses nothing when a notebook fails, and says which cell did."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mrb_lib.errors import InputError, RunError
+from mrb_lib.files import sha256_of
+from mrb_lib.report import pipeline, provenance
+from mrb_lib.report.pipeline import report
+
+FAILING = 'half = 1\n\nraise ValueError(f"no gold in {benchmark} for {out}")'
+
+
+def _index(folder: Path) -> Any:
+    return json.loads((folder / "index.json").read_text(encoding="utf-8"))
+
+
+def _ids(folder: Path) -> list[str]:
+    return [figure["id"] for figure in _index(folder)["figures"]]
+
+
+@pytest.fixture
+def two(lab: Any, publish: str, quickly: None) -> Any:
+    """Two notebooks, run quickly: one publishes a figure and a table, one a figure."""
+    lab.notebook("one", publish + 'publish_figure("first")', 'publish_table("scores", "judge,accuracy\\nfirst,0.5\\n")')
+    lab.notebook("two", publish + 'publish_figure("second")')
+    return lab
+
+
+def test_figures_tables_pages_and_index_are_there(two: Any) -> None:
+    result = two.report()
+    assert result.executed == ("one", "two")
+    assert result.failed == result.skipped == ()
+    assert result.index == two.out / "index.html"
+    expected = {f"figures/{name}.{kind}" for name in ("first", "second") for kind in ("png", "svg", "csv")}
+    expected |= {"tables/scores.csv", "tables/scores.tex", "figures/index.json", "index.html"}
+    expected |= {f"{kind}" for name in ("one", "two") for kind in (f"pages/{name}.html", f"executed/{name}.ipynb")}
+    assert {name for name in two.states() if not name.startswith(".cache")} == expected
+    index = _index(two.out / "figures")
+    assert [figure["id"] for figure in index["figures"]] == ["first", "second"]
+    assert index["figures"][0]["notebook"] == "one"
+    for entry in [*index["figures"], *index["tables"]]:
+        assert all((two.out / "figures" / name).is_file() for name in entry["files"].values())
+
+
+def test_nothing_changed_means_nothing_run_and_nothing_written(two: Any) -> None:
+    two.report(figures=two.folder / "mirror")
+    before = two.states(two.folder)
+    start = time.perf_counter()
+    result = two.report(figures=two.folder / "mirror")
+    assert time.perf_counter() - start < 2
+    assert result.skipped == ("one", "two")
+    assert result.executed == ()
+    assert two.states(two.folder) == before
+
+
+def test_a_failure_names_its_cell_and_does_not_stop_the_others(lab: Any, publish: str) -> None:
+    lab.notebook("a_bad", publish + 'publish_figure("early")', "# Prose", FAILING, "never = 1")
+    lab.notebook("b_good", publish + 'publish_figure("kept")')
+    lab.notebook("c_plain", "x = 1", parameters='benchmark = "demo"\nseed = 0')
+    result = lab.report()
+    assert result.executed == ("b_good",)
+    bad, plain = result.failed
+    # Title, parameters, publishing and prose come before it; cells that papermill adds are not counted.
+    assert (bad.notebook, bad.cell, bad.error) == ("a_bad", 5, "ValueError")
+    assert bad.source == FAILING
+    assert bad.value.startswith("no gold in bench for out")
+    assert (plain.notebook, plain.cell, plain.error) == ("c_plain", None, "InputError")
+    assert "runs, dimension, policy, out" in plain.value
+    assert _ids(lab.out / "figures") == ["kept"], "what a failed notebook published is not shown"
+    assert (lab.out / "executed" / "a_bad.ipynb").is_file()
+    index = (lab.out / "index.html").read_text()
+    assert "a_bad, cell 5 failed" in index
+    assert "no gold in bench" in index
+    assert [failed["notebook"] for failed in _index(lab.out / "figures")["failed"]] == ["a_bad", "c_plain"]
+
+
+def test_a_failed_notebook_runs_again_and_its_old_figures_are_gone_meanwhile(two: Any, publish: str) -> None:
+    mirror = two.folder / "mirror"
+    two.report(figures=mirror)
+    two.notebook("two", publish + 'publish_figure("second")\n1 / 0')
+    failed = two.report(figures=mirror)
+    assert (failed.skipped, len(failed.failed)) == (("one",), 1)
+    assert not (two.out / "figures" / "second.png").exists()
+    assert not (mirror / "second.png").exists()
+    two.notebook("two", publish + 'publish_figure("second")')
+    mended = two.report(figures=mirror)
+    assert (mended.executed, mended.skipped, mended.failed) == (("two",), ("one",), ())
+    assert _ids(mirror) == ["first", "second"]
+
+
+def test_only_what_is_affected_by_a_change_runs_again(two: Any, publish: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    two.report()
+    two.notebook("two", publish + 'publish_figure("other")')
+    result = two.report()
+    assert (result.executed, result.skipped) == (("two",), ("one",))
+    assert not (two.out / "figures" / "second.png").exists(), "what it published before is gone"
+    (two.notebooks / "one.ipynb").unlink()
+    assert two.report().skipped == ("two",)
+    assert _ids(two.out / "figures") == ["other"]
+    assert not (two.out / "tables" / "scores.csv").exists()
+    assert not (two.out / "pages" / "one.html").exists()
+
+
+def test_everything_that_shapes_a_figure_is_part_of_the_key(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def key(**options: Any) -> str:
+        chosen = {"policy": "balanced", "dimension": "overall", "seed": 0, **options}
+        made_from = provenance.provenance(two.bench, two.bench / "runs", **chosen)
+        return pipeline._key(two.notebooks / "one.ipynb", made_from)
+
+    keys = [key(), key(policy="strict"), key(dimension="clarity"), key(seed=1)]
+    two.benchmark(judge="longer")
+    keys.append(key())
+    two.benchmark(name="renamed")
+    keys.append(key())
+    monkeypatch.setattr(provenance, "code_hash", lambda: "other code")
+    keys.append(key())
+    monkeypatch.setattr(provenance, "versions", lambda: {"pandas": "0"})
+    keys.append(key())
+    assert len(set(keys)) == len(keys)
+    assert key() == keys[-1]
+
+
+def test_a_changed_parameter_reaches_the_notebook(lab: Any) -> None:
+    lab.notebook("one", "print('policy', policy, 'dimension', dimension, 'seed', seed)")
+    lab.report()
+    result = lab.report(policy="strict", dimension="clarity", seed=7)
+    assert result.executed == ("one",)
+    assert "policy strict dimension clarity seed 7" in (lab.out / "pages" / "one.html").read_text()
+
+
+@pytest.mark.parametrize("damage", ["missing", "altered", "record"])
+def test_a_file_that_is_missing_or_altered_is_made_again(damage: str, lab: Any, publish: str, quickly: None) -> None:
+    lab.notebook("one", publish + 'publish_figure("first")')
+    lab.report()
+    png = lab.out / "figures" / "first.png"
+    whole = sha256_of(png)
+    if damage == "missing":
+        png.unlink()
+    elif damage == "altered":
+        png.write_bytes(b"x")
+    else:
+        (lab.out / ".cache" / "one.json").write_text("{")
+    assert lab.report().executed == ("one",)
+    assert sha256_of(png) == whole
+
+
+def test_a_page_that_is_missing_is_written_without_running_a_notebook(two: Any) -> None:
+    two.report()
+    before = two.states()
+    (two.out / "pages" / "one.html").unlink()
+    (two.out / "index.html").write_text("altered")
+    assert two.report().skipped == ("one", "two")
+    after = two.states()
+    assert {name: content for name, (_, content) in after.items()} == {n: content for n, (_, content) in before.items()}
+
+
+def test_the_mirror_keeps_what_it_did_not_write(two: Any) -> None:
+    mirror = two.folder / "mirror"
+    (mirror / "tables").mkdir(parents=True)
+    (mirror / "mine.txt").write_text("mine")
+    two.report(figures=mirror)
+    assert (mirror / "mine.txt").read_text() == "mine"
+    assert set(two.states(mirror)) == {
+        "mine.txt", "index.json", "tables/scores.csv", "tables/scores.tex",
+        *(f"{name}.{kind}" for name in ("first", "second") for kind in ("png", "svg", "csv")),
+    }  # fmt: skip
+    for entry in [*_index(mirror)["figures"], *_index(mirror)["tables"]]:
+        assert all((mirror / name).is_file() for name in entry["files"].values())
+    (two.notebooks / "one.ipynb").unlink()
+    two.report(figures=mirror)
+    assert set(two.states(mirror)) == {"mine.txt", "index.json", "second.png", "second.svg", "second.csv"}
+
+
+def test_the_mirror_refuses_to_write_over_a_file_of_yours(lab: Any, publish: str, quickly: None) -> None:
+    lab.notebook("one", publish + 'publish_figure("first")')
+    mirror = lab.folder / "mirror"
+    mirror.mkdir()
+    (mirror / "first.csv").write_text("my own notes")
+    with pytest.raises(InputError, match=r"first\.csv"):
+        lab.report(figures=mirror)
+    assert [path.name for path in mirror.iterdir()] == ["first.csv"]
+
+
+def test_the_mirror_does_not_change_when_the_same_report_is_made_again(two: Any) -> None:
+    mirror = two.folder / "mirror"
+    two.report(figures=mirror)
+    before = two.states(mirror)
+    assert two.report(figures=mirror, force=True).executed == ("one", "two")
+    assert two.states(mirror) == before
+    assert "created" not in (mirror / "index.json").read_text()
+
+
+def test_no_folder_of_this_machine_is_published(lab: Any, publish: str) -> None:
+    lab.benchmark(kind="simulated")
+    lab.notebook(
+        "one", publish + 'publish_figure("first")', "import sys, os; print(sys.executable, benchmark, runs, out)"
+    )
+    lab.notebook("two", "import json\njson.loads(out)", "x")
+    lab.notebook("three", "import sys, json; sys.stderr.write(json.__file__)", "open(benchmark + '/nothing')")
+    assert len(lab.report(figures=lab.folder / "mirror").failed) == 2
+    roots = [str(lab.folder), sys.prefix, sys.base_prefix, str(Path.home()), "/usr/", str(Path(json.__file__).parent)]
+    for folder in (lab.out, lab.folder / "mirror"):
+        for name, (_, content) in lab.states(folder).items():
+            assert [root for root in roots if root.encode() in content] == [], name
+
+
+def test_two_notebooks_cannot_publish_the_same_figure(lab: Any, publish: str, quickly: None) -> None:
+    lab.notebook("one", publish + 'publish_figure("same")')
+    lab.notebook("two", publish + 'publish_figure("same")')
+    result = lab.report()
+    assert len(result.executed) == 1
+    assert "publishes it too" in result.failed[0].value
+    assert _ids(lab.out / "figures") == ["same"]
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ('publish_figure("a"); Path(out, "figures/a.svg").unlink()', "announced but not written"),
+        ('publish_figure("a", files={"png": "a.png"})', "no svg, csv file"),
+        ('publish_figure("a", files={"png": "../../../a.png", "svg": "a.svg", "csv": ".."})', "leads out|not written"),
+        ('publish_figure("a", data=f"path\\n{benchmark}\\n")', "names a folder"),
+    ],
+)
+def test_a_figure_that_is_not_whole_fails_its_notebook(
+    code: str, message: str, lab: Any, publish: str, quickly: None
+) -> None:
+    lab.notebook("one", publish + code)
+    failure = lab.report().failed[0]
+    assert failure.error == "RunError"
+    assert any(part in failure.value for part in message.split("|"))
+    assert _ids(lab.out / "figures") == []
+
+
+def test_a_kernel_that_dies_is_a_failure_of_its_cell(lab: Any) -> None:
+    lab.notebook("one", "x = 1", "import os; os._exit(3)")
+    failure = lab.report().failed[0]
+    assert (failure.cell, failure.error) == (4, "DeadKernelError")
+
+
+def test_the_kernel_is_this_interpreter_whatever_the_machine_has_registered(
+    lab: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = tmp_path / "jupyter" / "kernels" / "python3"
+    kernel.mkdir(parents=True)
+    spec = {"argv": ["/bin/false", "{connection_file}"], "display_name": "Other", "language": "python"}
+    (kernel / "kernel.json").write_text(json.dumps(spec))
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
+    lab.notebook("one", f"import sys; assert sys.executable == {sys.executable!r}, sys.executable")
+    assert lab.report().failed == ()
+
+
+def test_what_is_not_a_notebook_fails_alone(lab: Any, publish: str) -> None:
+    (lab.notebooks / "broken.ipynb").write_text("{")
+    lab.notebook("good", publish + 'publish_figure("kept")')
+    result = lab.report()
+    assert result.executed == ("good",)
+    assert "is not a notebook" in result.failed[0].value
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"policy": "fair"}, "policy"),
+        ({"dimension": "creativity"}, "dimension"),
+        ({"jobs": 0}, "jobs"),
+        ({"seed": -1}, "seed"),
+    ],
+)
+def test_a_bad_option_is_refused_before_anything_is_written(options: Any, message: str, lab: Any) -> None:
+    lab.notebook("one", "x = 1")
+    with pytest.raises(InputError, match=message):
+        lab.report(**options)
+    assert not lab.out.exists()
+
+
+@pytest.mark.parametrize("damage", ["no benchmark", "truncated cases", "foreign verdicts", "no runs", "no notebooks"])
+def test_bad_input_is_said_once_before_anything_is_written(damage: str, lab: Any) -> None:
+    lab.notebook("one", "x = 1")
+    runs = None
+    if damage == "no benchmark":
+        (lab.bench / "benchmark.toml").unlink()
+    elif damage == "truncated cases":
+        content = (lab.bench / "cases.parquet").read_bytes()
+        (lab.bench / "cases.parquet").write_bytes(content[: len(content) // 2])
+    elif damage == "foreign verdicts":
+        runs = lab.bench / "runs"
+        text = (runs / "first" / "part-00000.parquet").read_bytes()
+        (runs / "first" / "part-00000.parquet").write_bytes(text[:40])
+    elif damage == "no runs":
+        runs = lab.folder / "nowhere"
+    else:
+        (lab.notebooks / "one.ipynb").unlink()
+    with pytest.raises(InputError):
+        report(lab.bench, runs, lab.out, notebooks=lab.notebooks)
+    assert not lab.out.exists()
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(lab: Any) -> None:
+    lab.notebook("one", "x = 1")
+    lab.out.mkdir()
+    (lab.out / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError, match="something else"):
+        lab.report()
+    assert [path.name for path in lab.out.iterdir()] == ["thesis.tex"]
+
+
+def test_a_second_report_to_the_same_folder_is_refused_while_one_runs(lab: Any) -> None:
+    lab.notebook("one", "x = 1")
+    with pipeline._held(lab.out), pytest.raises(RunError, match="another report"):
+        lab.report()
+
+
+def test_an_interrupted_report_leaves_no_process_and_resumes(lab: Any, publish: str) -> None:
+    mark = lab.folder / "kernel"
+    lab.notebook("a_quick", publish + 'publish_figure("quick")')
+    lab.notebook("b_slow", f"import os, time\nopen({str(mark)!r}, 'w').write(str(os.getpid()))\ntime.sleep(60)")
+    pin = "from mrb_lib.report import provenance; provenance.code_hash = lambda: 'the code'"
+    call = f"report({str(lab.bench)!r}, None, {str(lab.out)!r}, notebooks=Path({str(lab.notebooks)!r}), jobs=1)"
+    code = f"from pathlib import Path\nfrom mrb_lib.report.pipeline import report\n{pin}\n{call}"
+    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not mark.is_file() or not mark.read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=20) != 0
+    kernel = int(mark.read_text())
+    while Path(f"/proc/{kernel}").exists() and "Z" not in Path(f"/proc/{kernel}/stat").read_text().split()[2]:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert not (lab.out / ".cache" / "work").exists()
+    lab.notebook("b_slow", "x = 1")
+    result = lab.report()
+    assert (result.executed, result.skipped) == (("b_slow",), ("a_quick",))
+
+
+def test_the_thread_count_shares_the_cores(lab: Any) -> None:
+    lab.notebook("one", "import os; print('threads', os.environ['OMP_NUM_THREADS'])")
+    lab.report(jobs=1)
+    assert f"threads {os.cpu_count()}" in (lab.out / "pages" / "one.html").read_text()
