@@ -85,9 +85,9 @@ def assemble(
     InputError
         A table breaks its contract, or speaks of a case that does not exist.
     """
-    cases = conform(cases, "cases", str(source))
     if cases.empty:
         raise InputError(f"{source}: holds no cases; check that it is the folder you mean.")
+    cases = conform(cases, "cases", str(source))
     check_references(annotations, cases, str(source))
     check_references(verdicts, cases, str(source))
     return Imported(Benchmark(meta, cases, annotations, images or {}), verdicts, list(findings))
