@@ -113,6 +113,8 @@ def prose(source: str, pages: Mapping[str, str]) -> Markup:
     for token in tokens:
         if token.tag == "h1":  # a page has one, its title
             token.tag = "h2"
+        if token.type == "th_open":
+            token.attrs["scope"] = "col"
         for child in token.children or []:
             if child.type == "link_open":
                 _mend_link(child, pages)

@@ -1,0 +1,166 @@
+"""The site opens from disk with no network, every link leads somewhere, and hostile text stays text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+HOSTILE = '<script>alert(1)</script><img src=x onerror="alert(2)">"\'{{ 7*7 }}'
+CELLS = (
+    "# Reading\n\n## A part\n\nSee [the next](02_next.ipynb), [a paper](https://doi.org/10.1), "
+    "[bad](javascript:alert(1)), [gone](../data/x.csv) and ![picture](http://example.org/x.png) <script>alert(3)</script>"
+    "\n\n| a | b |\n|---|---|\n| 1 | 2 |",
+    "print(HOSTILE)",
+    "from IPython.display import HTML, Javascript, display\n"
+    "display(HTML('<b id=injected>html</b>')); display(Javascript('alert(4)'))",
+    "{'a': 1}",
+)
+
+
+class Page(HTMLParser):
+    """What a page links to, loads, names and says."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.ids: list[str] = []
+        self.tags: list[tuple[str, dict[str, str]]] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = {name: value or "" for name, value in attrs}
+        self.tags.append((tag, found))
+        self.links += [found[name] for name in ("href",) if name in found]
+        self.loads += [found[name] for name in ("src", "srcset", "data", "poster") if name in found]
+        self.ids += [found["id"]] if "id" in found else []
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def with_tag(self, name: str) -> list[dict[str, str]]:
+        return [attributes for tag, attributes in self.tags if tag == name]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, new_lab: Callable[[Path], Any], publish: str) -> Any:
+    """A report of simulated data, with hostile text wherever text can come from, a failure, and absent figures."""
+    lab = new_lab(tmp_path_factory.mktemp("site"))
+    lab.benchmark(kind="simulated", name=f"bench {HOSTILE}", judge=f"judge {HOSTILE}")
+    hostile = f"HOSTILE = {HOSTILE!r}\n"
+    figures = 'publish_figure("plain-id", title=HOSTILE, caption=HOSTILE, reading=HOSTILE, simulated=True)'
+    rows = "f'judge,accuracy\\n{HOSTILE},0.51234567\\n' + 'x,0.5\\n' * 99"
+    absent = (
+        'Path(out, "figures/organs.json").write_text(json.dumps(dict(id="organs", title="Organs", reason=HOSTILE)))'
+    )
+    lab.notebook(
+        "01_first", publish + hostile, figures, f'publish_table("scores", {rows}, best=[[0, 1]])', absent, *CELLS
+    )
+    lab.notebook("02_next", f"raise ValueError({HOSTILE!r})")
+    assert [failure.notebook for failure in lab.report().failed] == ["02_next"]
+    return lab
+
+
+@pytest.fixture(scope="module")
+def pages(made: Any) -> dict[str, Page]:
+    found = [made.out / "index.html", *sorted((made.out / "pages").glob("*.html"))]
+    return {path.relative_to(made.out).as_posix(): Page(path.read_text(encoding="utf-8")) for path in found}
+
+
+def test_there_is_a_page_for_each_notebook_and_an_index(pages: dict[str, Page]) -> None:
+    assert list(pages) == ["index.html", "pages/01_first.html", "pages/02_next.html"]
+
+
+def test_every_link_leads_to_a_file_and_its_part(made: Any, pages: dict[str, Page]) -> None:
+    n_local = 0
+    for name, page in pages.items():
+        for link in [*page.links, *page.loads]:
+            parts = urlsplit(link)
+            if parts.scheme in ("https", "http") and link not in page.loads:
+                continue
+            assert parts.scheme == parts.netloc == "", link
+            assert not parts.path.startswith("/"), link
+            target = (made.out / name).parent / unquote(parts.path) if parts.path else made.out / name
+            assert target.resolve().is_relative_to(made.out.resolve())
+            assert target.is_file(), link
+            if parts.fragment:
+                assert unquote(parts.fragment) in pages[target.resolve().relative_to(made.out.resolve()).as_posix()].ids
+            n_local += 1
+    assert n_local > 20
+
+
+def test_nothing_is_loaded_from_the_network_and_nothing_can_run(pages: dict[str, Page]) -> None:
+    for page in pages.values():
+        assert [load for load in page.loads if ":" in load] == []
+        policy = next(meta["content"] for meta in page.with_tag("meta") if "http-equiv" in meta)
+        assert "default-src 'none'" in policy
+        assert "script" not in policy
+        tags = {tag for tag, _ in page.tags}
+        assert tags.isdisjoint({"script", "iframe", "object", "embed", "form", "link", "base", "svg"})
+        assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
+        assert not [link for link in page.links if link.lower().startswith(("javascript", "data"))]
+        assert "injected" not in page.ids
+
+
+def test_hostile_text_is_shown_as_text(pages: dict[str, Page]) -> None:
+    assert pages["pages/01_first.html"].text.count(HOSTILE) >= 5, "title, caption, reading, cell, output"
+    assert pages["pages/02_next.html"].text.count(HOSTILE) >= 2, "the error, and its traceback"
+    assert pages["index.html"].text.count(HOSTILE) >= 4, "benchmark, judge, failure, reason"
+
+
+def test_simulated_data_say_so_on_every_page(pages: dict[str, Page], lab: Any, publish: str, quickly: None) -> None:
+    for page in pages.values():
+        assert "SIMULATED" in page.text.split("Skip to the content")[1][:40]
+    lab.notebook("one", publish + 'publish_figure("one")')
+    lab.report()
+    assert "SIMULATED" not in (lab.out / "index.html").read_text()
+    assert "SIMULATED" not in (lab.out / "pages" / "one.html").read_text()
+
+
+def test_a_page_reads_in_the_order_of_the_notebook(pages: dict[str, Page]) -> None:
+    text = pages["pages/01_first.html"].text
+    marks = ["What 01_first asks.", "How to read it.", "What it lists.", "Organs is not", "See the next", "{'a': 1}"]
+    places = [text.rindex(mark) for mark in marks]  # the code, which has some of them too, comes first
+    assert places == sorted(places)
+    assert 'benchmark = "demo"' not in text, "the defaults are not what was used"
+
+
+def test_a_table_is_rounded_and_says_what_it_leaves_out(pages: dict[str, Page]) -> None:
+    page = pages["pages/01_first.html"]
+    assert "40 more rows are in the CSV, which has 100 at full precision" in page.text
+    assert len(page.with_tag("strong")) >= 2
+
+
+def test_markdown_links_lead_to_pages_and_pictures_are_not_loaded(pages: dict[str, Page]) -> None:
+    page = pages["pages/01_first.html"]
+    assert "02_next.html" in page.links
+    assert "https://doi.org/10.1" in page.links
+    assert not [link for link in page.links if "x.csv" in link]
+    assert page.loads == ["../figures/plain-id.png"]
+
+
+def test_the_index_lists_figures_tables_absences_failures_and_provenance(made: Any, pages: dict[str, Page]) -> None:
+    index = pages["index.html"]
+    assert {"figures/plain-id.png", "figures/plain-id.svg", "figures/plain-id.csv"} <= set(index.links)
+    assert {"tables/scores.csv", "tables/scores.tex", "figures/index.json"} <= set(index.links)
+    for text in ("Organs", "02_next, cell 3 failed", "ValueError", "pandas", "balanced", "clarity, overall"):
+        assert text in index.text
+    manifest = next((made.bench / "runs").glob("*/manifest.json"))
+    assert manifest.parent.name in index.text
+
+
+def test_pages_can_be_read_with_a_keyboard_and_a_screen_reader(pages: dict[str, Page]) -> None:
+    for page in pages.values():
+        assert len(page.with_tag("main")) == len(page.with_tag("h1")) == 1
+        assert page.with_tag("nav")
+        assert "#content" in page.links
+        assert page.with_tag("html") == [{"lang": "en"}]
+        assert all(image["alt"] for image in page.with_tag("img"))
+        assert all(head["scope"] for head in page.with_tag("th"))
+        assert len(page.ids) == len(set(page.ids))
