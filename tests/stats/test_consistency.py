@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
+
+from mrb_lib.stats.consistency import consistency
+
+from .small_tables import cases_of, random_verdicts, verdicts_of
+
+FAST = {"resamples": 200, "seed": 0}
+NAMES = ("n", "coverage", "consistency", "first_rate", "position_bias")
+
+
+def measured(ab: str, ba: str) -> dict[str, float]:
+    rows = consistency(verdicts_of({("j", "AB"): ab, ("j", "BA"): ba}), cases_of(len(ab)), **FAST)
+    return rows.iloc[0].to_dict()
+
+
+@pytest.mark.parametrize(
+    ("ab", "ba", "expected"),
+    [
+        ("ABAB", "ABAB", (4, 1, 1, 0.5, 0)),
+        ("AAAA", "BBBB", (4, 1, 0, 1, 1)),
+        ("BBBB", "AAAA", (4, 1, 0, 0, -1)),
+        ("TTAB", "TTAB", (4, 1, 1, 0.5, 0)),
+        ("AT", "TT", (2, 1, 0.5, 1, 0.25)),
+        ("AB?A", "AB-?", (2, 2 / 3, 1, 3 / 5, 0)),
+        ("A?", "B?", (1, 0.5, 0, 1, 1)),
+    ],
+)
+def test_worked_cases(ab: str, ba: str, expected: tuple[float, ...]) -> None:
+    row = measured(ab, ba)
+    assert [row[name] for name in NAMES] == pytest.approx(expected)
+
+
+def test_order_kappa_equals_scikit_learn() -> None:
+    generator = np.random.default_rng(6)
+    ab, ba = ("".join(generator.choice(list("AABT"), 50)) for _ in range(2))
+    row = measured(ab, ba)
+    assert row["order_kappa"] == pytest.approx(cohen_kappa_score(list(ab), list(ba)))
+    assert row["consistency"] == pytest.approx(np.mean([a == b for a, b in zip(ab, ba, strict=True)]))
+
+
+@given(st.lists(st.tuples(st.sampled_from("ABT"), st.sampled_from("ABT")), min_size=2, max_size=8))
+@settings(max_examples=50, deadline=None)
+def test_a_consistent_judge_has_no_position_bias_and_a_mirrored_one_the_opposite(pairs: list[tuple[str, str]]) -> None:
+    ab, ba = ("".join(column) for column in zip(*pairs, strict=True))
+    assert measured(ab, ab)["position_bias"] == 0
+    assert measured(ab, ba)["position_bias"] == pytest.approx(-measured(ba, ab)["position_bias"])
+    assert -1 <= measured(ab, ba)["position_bias"] <= 1
+
+
+def test_repeats_are_compared_within_an_order_and_averaged_over_cases() -> None:
+    shown = {("j", "AB", 0): "AAA", ("j", "AB", 1): "ABA", ("j", "AB", 2): "AB-", ("j", "BA", 0): "AB?"}
+    row = consistency(verdicts_of(shown), cases_of(3), **FAST).iloc[0]
+    assert row["repeat_agreement"] == pytest.approx((1 + 1 / 3 + 1) / 3)
+    assert (row["n"], row["n_presented"]) == (2, 3)
+    assert row["consistency"] == pytest.approx((1 + 0) / 2)
+
+
+def test_repeats_with_any_numbers_are_repeats() -> None:
+    shown = {("j", "AB", 7): "AB", ("j", "AB", 9): "AA"}
+    row = consistency(verdicts_of(shown), cases_of(2), **FAST).iloc[0]
+    assert row["repeat_agreement"] == 0.5
+
+
+def test_what_one_order_cannot_tell_is_null_with_its_reason() -> None:
+    row = consistency(verdicts_of({("j", "AB"): "AAB"}), cases_of(3), **FAST).iloc[0]
+    names = ["coverage", "consistency", "order_kappa", "position_bias", "position_bias_low", "repeat_agreement"]
+    assert row[names].isna().all()
+    assert row["first_rate"] == pytest.approx(2 / 3)
+    assert "no case was presented in both orders" in row["reason"]
+    silent = consistency(verdicts_of({("j", "AB"): "??", ("j", "BA"): "AA"}), cases_of(2), **FAST).iloc[0]
+    assert (silent["n"], silent["coverage"]) == (0, 0)
+    assert "no case was answered in both orders" in silent["reason"]
+    ties = consistency(verdicts_of({("j", "AB"): "TT", ("j", "BA"): "TT"}), cases_of(2), **FAST).iloc[0]
+    assert np.isnan(ties["first_rate"])
+    assert (ties["tie_rate"], ties["consistency"], ties["n_first"]) == (1, 1, 0)
+    assert "no verdict is decisive" in ties["reason"]
+
+
+def test_subfields_add_up() -> None:
+    generator = np.random.default_rng(1)
+    organ = list(generator.choice(["eye", "lung"], 30))
+    rows = consistency(random_verdicts(generator, 30, 2), cases_of(30, organ=organ), by="organ", **FAST)
+    whole, parts = rows[rows["subfield"].isna()].set_index("judge"), rows[rows["subfield"].notna()]
+    for name in ("n", "n_presented", "n_first"):
+        assert parts.groupby("judge")[name].sum().tolist() == whole[name].tolist()
+    weighted = (parts["consistency"] * parts["n"]).groupby(parts["judge"]).sum()
+    assert weighted.to_numpy() == pytest.approx((whole["consistency"] * whole["n"]).to_numpy())
+    assert (whole["position_bias_low"] <= whole["position_bias"]).all()
+    assert (whole["position_bias"] <= whole["position_bias_high"]).all()

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+from fractions import Fraction
+from math import comb
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import friedmanchisquare
+
+from mrb_lib.errors import InputError
+from mrb_lib.stats.accuracy import correctness
+from mrb_lib.stats.paired import omnibus, significance
+
+from .small_tables import cases_of, gold_of, random_verdicts, verdicts_of
+
+FAST = {"resamples": 200, "seed": 0}
+
+
+def exact_p(smaller: int, total: int) -> float:
+    """Twice the lower tail of a fair coin, in whole numbers."""
+    return float(min(Fraction(1), Fraction(2 * sum(comb(total, k) for k in range(smaller + 1)), 2**total)))
+
+
+def of_counts(counts: dict[str, int]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Judges "j1", "j2", ... from how often each pattern of right (1) and wrong (0) occurs; gold is A."""
+    patterns = [pattern for pattern, count in counts.items() for _ in range(count)]
+    columns = zip(*patterns, strict=True)
+    shown = {(f"j{i}", "AB"): "".join("BA"[int(c)] for c in column) for i, column in enumerate(columns, start=1)}
+    return verdicts_of(shown), gold_of("A" * len(patterns)), cases_of(len(patterns))
+
+
+def test_agresti_approval_ratings() -> None:
+    """Agresti, Categorical Data Analysis: 794, 150, 86, 570; the difference of .04 has the interval (.02, .06)."""
+    row = significance(
+        *of_counts({"11": 794, "10": 150, "01": 86, "00": 570}), policy="official", resamples=4000
+    ).iloc[0]
+    assert (row["n"], row["only_1"], row["only_2"]) == (1600, 150, 86)
+    assert row["difference"] == pytest.approx(0.04)
+    assert (row["low"], row["high"]) == (pytest.approx(0.021, abs=0.002), pytest.approx(0.059, abs=0.002))
+    assert row["test"] == "mcnemar_exact"
+    assert row["p_value"] == pytest.approx(exact_p(86, 236), rel=1e-9)
+    assert row["p_value"] == pytest.approx(3.7e-5, abs=0.1e-5)
+
+
+def test_cochran_q_of_three_drugs() -> None:
+    """The SAS documentation of PROC FREQ, Cochran's Q test: Q = 8.4706, 2 df, p = 0.0145."""
+    counts = {"111": 6, "110": 16, "101": 2, "100": 4, "011": 2, "010": 4, "001": 6, "000": 6}
+    row = omnibus(*of_counts(counts), policy="official").iloc[0]
+    assert (row["test"], row["n"], row["judges"], row["df"]) == ("cochran_q", 46, 3, 2)
+    assert row["statistic"] == pytest.approx(8.4706, abs=5e-5)
+    assert row["p_value"] == pytest.approx(0.0145, abs=5e-5)
+
+
+def test_on_right_and_wrong_the_sign_test_is_mcnemars() -> None:
+    tables = of_counts({"10": 9, "01": 3, "11": 5})
+    exact, sign = (significance(*tables, policy=policy, **FAST).iloc[0] for policy in ("official", "balanced"))
+    assert (exact["test"], sign["test"]) == ("mcnemar_exact", "sign_exact")
+    assert exact["p_value"] == pytest.approx(sign["p_value"]) == pytest.approx(exact_p(3, 12))
+
+
+@pytest.mark.parametrize(
+    ("correction", "expected"),
+    [
+        ("none", lambda p: p),
+        ("bonferroni", lambda p: np.minimum(1, 3 * p)),
+        ("holm", lambda p: np.minimum(1, np.maximum.accumulate(p * [3, 2, 1]))),
+        ("bh", lambda p: np.minimum.accumulate((p * [3, 3 / 2, 1])[::-1])[::-1]),
+    ],
+)
+def test_corrections_are_over_the_pairs_of_one_dimension_and_subfield(correction: str, expected: object) -> None:
+    verdicts, gold, cases = of_counts({"110": 12, "011": 3, "100": 2, "001": 1, "010": 4})
+    cases["organ"] = ["eye", "lung"] * 11
+    rows = significance(verdicts, gold, cases, policy="official", correction=correction, by="organ", **FAST)
+    assert (rows["correction"] == correction).all()
+    assert len(rows) == 9
+    for _, family in rows.groupby("subfield", dropna=False):
+        assert (family["family"] == 3).all()
+        by_p = family.sort_values("p_value")
+        assert by_p["p_adjusted"].to_numpy() == pytest.approx(expected(by_p["p_value"].to_numpy()))
+        assert (family["p_adjusted"] >= family["p_value"]).all()
+
+
+def test_cases_are_paired() -> None:
+    generator = np.random.default_rng(4)
+    verdicts = random_verdicts(generator, 60, judges=3)
+    gold = gold_of("".join(generator.choice(list("ABT?"), 60)))
+    rows = significance(verdicts, gold, cases_of(60), **FAST)
+    wide = correctness(verdicts, gold).pivot_table(index="case_id", columns="judge", values="score")
+    for row in rows.itertuples():
+        both = wide[[row.judge_1, row.judge_2]].dropna()
+        gain = both[row.judge_1] - both[row.judge_2]
+        assert (row.n, row.n_excluded) == (len(both), 60 - len(both))
+        assert row.difference == pytest.approx(gain.mean())
+        assert (row.only_1, row.only_2) == ((gain > 0).sum(), (gain < 0).sum())
+        assert row.p_value == pytest.approx(exact_p(min(row.only_1, row.only_2), row.only_1 + row.only_2))
+        assert row.low <= row.difference <= row.high
+
+
+def test_pairing_narrows_the_interval_of_judges_that_err_together() -> None:
+    together = of_counts({"11": 50, "00": 45, "10": 5})
+    apart = of_counts({"11": 28, "00": 23, "10": 27, "01": 22})
+    narrow, wide = (significance(*tables, policy="official", **FAST).iloc[0] for tables in (together, apart))
+    assert narrow["difference"] == pytest.approx(wide["difference"])
+    assert narrow["high"] - narrow["low"] < (wide["high"] - wide["low"]) / 2
+
+
+def test_friedman_is_scipys_on_complete_cases() -> None:
+    generator = np.random.default_rng(4)
+    verdicts = random_verdicts(generator, 40, judges=4)
+    gold = gold_of("".join(generator.choice(list("ABT"), 40)))
+    row = omnibus(verdicts, gold, cases_of(40)).iloc[0]
+    wide = correctness(verdicts, gold).pivot_table(index="case_id", columns="judge", values="score").dropna()
+    statistic, p_value = friedmanchisquare(*wide.to_numpy().T)
+    assert (row["test"], row["n"], row["n_excluded"]) == ("friedman", len(wide), 40 - len(wide))
+    assert (row["statistic"], row["p_value"]) == (pytest.approx(statistic), pytest.approx(p_value))
+
+
+@pytest.mark.parametrize(
+    ("counts", "policy", "reason"),
+    [
+        ({"1": 3}, "official", "one judge only"),
+        ({"11": 3, "00": 2}, "official", "do not differ on any case"),
+        ({"10": 1}, "official", "fewer than two cases"),
+        ({"10": 5, "01": 3}, "balanced", "needs three judges"),
+    ],
+)
+def test_an_undefined_omnibus_test_says_why(counts: dict[str, int], policy: str, reason: str) -> None:
+    row = omnibus(*of_counts(counts), policy=policy).iloc[0]
+    assert row[["statistic", "df", "p_value"]].isna().all()
+    assert reason in row["reason"]
+
+
+def test_an_undefined_comparison_says_why() -> None:
+    verdicts = verdicts_of({("a", "AB"): "AB--", ("b", "AB"): "--AB", ("c", "AB"): "A--B"})
+    rows = significance(verdicts, gold_of("AAAA"), cases_of(4), **FAST).set_index(["judge_1", "judge_2"])
+    assert rows.loc[("a", "b"), "n"] == 0
+    assert "no case is scored for both" in rows.loc[("a", "b"), "reason"]
+    assert "needs two cases" in rows.loc[("a", "c"), "reason"]
+    assert rows[["p_value", "p_adjusted", "low"]].isna().all(axis=None)
+    assert (rows["family"] == 0).all()
+
+
+def test_one_judge_gives_no_pairs() -> None:
+    rows = significance(*of_counts({"1": 3}), **FAST)
+    assert len(rows) == 0
+    assert {"judge_1", "p_adjusted", "correction"} <= set(rows.columns)
+
+
+def test_an_unknown_correction_is_refused() -> None:
+    with pytest.raises(InputError, match="correction 'sidak' is unknown; use one of bonferroni, holm, bh, none"):
+        significance(*of_counts({"10": 3}), correction="sidak", **FAST)
