@@ -34,7 +34,9 @@ def annotations_of(by_annotator: Mapping[str, str], dimension: str = "overall") 
     return pd.DataFrame(rows, columns=["case_id", "annotator", "dimension", "choice"]).astype("str")
 
 
-def verdicts_of(shown: Mapping[tuple[str, str] | tuple[str, str, int], str], dimension: str = "overall") -> pd.DataFrame:
+def verdicts_of(
+    shown: Mapping[tuple[str, str] | tuple[str, str, int], str], dimension: str = "overall"
+) -> pd.DataFrame:
     """Keys are (judge, order) or (judge, order, repeat)."""
     rows = []
     for key, letters in shown.items():

@@ -87,7 +87,9 @@ def test_the_order_of_rows_and_the_names_of_cases_mean_nothing() -> None:
     verdicts = random_verdicts(generator, 25, judges=2)
     gold = gold_of("".join(generator.choice(list("ABT"), 25)))
     first = accuracy(verdicts, gold, cases_of(25), **FAST)
-    shuffled = accuracy(verdicts.sample(frac=1, random_state=1), gold.sample(frac=1, random_state=2), cases_of(25), **FAST)
+    shuffled = accuracy(
+        verdicts.sample(frac=1, random_state=1), gold.sample(frac=1, random_state=2), cases_of(25), **FAST
+    )
     pd.testing.assert_frame_equal(first, shuffled)
     again = accuracy(verdicts, gold, cases_of(25), **FAST)
     pd.testing.assert_frame_equal(first, again)
@@ -99,9 +101,7 @@ def test_swapping_the_answers_everywhere_changes_no_accuracy() -> None:
     gold = gold_of("".join(generator.choice(list("ABT"), 25)))
     swap = {"A": "B", "B": "A"}
     first = accuracy(verdicts, gold, cases_of(25), **FAST)
-    turned = accuracy(
-        verdicts.replace({"choice": swap}), gold.replace({"choice": swap}), cases_of(25), **FAST
-    )
+    turned = accuracy(verdicts.replace({"choice": swap}), gold.replace({"choice": swap}), cases_of(25), **FAST)
     pd.testing.assert_frame_equal(first, turned)
 
 

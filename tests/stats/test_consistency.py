@@ -15,7 +15,7 @@ NAMES = ("n", "coverage", "consistency", "first_rate", "position_bias")
 
 
 def measured(ab: str, ba: str) -> dict[str, float]:
-    rows = consistency(verdicts_of({("j", "AB"): ab, ("j", "BA"): ba}), cases_of(len(ab)), **FAST)
+    rows = consistency(verdicts_of({("j", "AB"): ab, ("j", "BA"): ba}), cases_of(len(ab)), resamples=0)
     return rows.iloc[0].to_dict()
 
 
@@ -45,12 +45,13 @@ def test_order_kappa_equals_scikit_learn() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("ABT"), st.sampled_from("ABT")), min_size=2, max_size=8))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_a_consistent_judge_has_no_position_bias_and_a_mirrored_one_the_opposite(pairs: list[tuple[str, str]]) -> None:
     ab, ba = ("".join(column) for column in zip(*pairs, strict=True))
     assert measured(ab, ab)["position_bias"] == 0
-    assert measured(ab, ba)["position_bias"] == pytest.approx(-measured(ba, ab)["position_bias"])
-    assert -1 <= measured(ab, ba)["position_bias"] <= 1
+    bias = measured(ab, ba)["position_bias"]
+    assert bias == pytest.approx(-measured(ba, ab)["position_bias"])
+    assert -1 <= bias <= 1
 
 
 def test_repeats_are_compared_within_an_order_and_averaged_over_cases() -> None:

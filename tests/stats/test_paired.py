@@ -32,9 +32,9 @@ def of_counts(counts: dict[str, int]) -> tuple[pd.DataFrame, pd.DataFrame, pd.Da
 
 def test_agresti_approval_ratings() -> None:
     """Agresti, Categorical Data Analysis: 794, 150, 86, 570; the difference of .04 has the interval (.02, .06)."""
-    row = significance(
-        *of_counts({"11": 794, "10": 150, "01": 86, "00": 570}), policy="official", resamples=4000
-    ).iloc[0]
+    row = significance(*of_counts({"11": 794, "10": 150, "01": 86, "00": 570}), policy="official", resamples=4000).iloc[
+        0
+    ]
     assert (row["n"], row["only_1"], row["only_2"]) == (1600, 150, 86)
     assert row["difference"] == pytest.approx(0.04)
     assert (row["low"], row["high"]) == (pytest.approx(0.021, abs=0.002), pytest.approx(0.059, abs=0.002))

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
+from mrb_lib.errors import InputError
+from mrb_lib.stats.tables import NEED_VERDICTS, TABLES, analyze
+
+from .small_tables import annotations_of, cases_of, verdicts_of
+
+PROMISED = {
+    "composition": "organ department modality n_cases share",
+    "agreement": "dimension subfield n_cases n_annotators percent_agreement percent_agreement_low "
+    "percent_agreement_high cohen_kappa cohen_kappa_low fleiss_kappa fleiss_kappa_high krippendorff_alpha "
+    "krippendorff_alpha_low gwet_ac1 gwet_ac1_low gwet_ac1_high",
+    "accuracy": "judge dimension subfield n n_excluded coverage accuracy low high cohen_kappa",
+    "consistency": "judge dimension n coverage consistency first_rate position_bias position_bias_low "
+    "position_bias_high repeat_agreement",
+    "significance": "judge_1 judge_2 dimension n difference low high only_1 only_2 p_value p_adjusted correction "
+    "test statistic df judges family",
+    "ceiling": "dimension annotator accuracy low high",
+    "annotator_pairs": "dimension annotator_1 annotator_2 n percent_agreement cohen_kappa",
+}
+ANNOTATIONS = {"a": "AABBTA", "b": "AABBTB", "c": "ABBBTA"}
+VERDICTS = {
+    ("j1", "AB"): "AABBTA",
+    ("j1", "BA"): "AABBTB",
+    ("j2", "AB"): "AAAAAA",
+    ("j2", "BA"): "BBBBBB",
+    ("j3", "AB"): "A?BATB",
+    ("j3", "BA"): "AABATB",
+}
+
+
+def benchmark(**columns: list[object]) -> Benchmark:
+    meta = BenchmarkMeta("little", "general", ("overall", "accuracy"))
+    cases = cases_of(6, organ=["eye", "eye", "lung", "lung", None, "lung"], **columns)
+    return Benchmark(meta, cases, annotations_of(ANNOTATIONS))
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("by", [None, "organ"])
+def test_every_table_has_its_columns_and_types(table: str, by: str | None) -> None:
+    rows = analyze(benchmark(), verdicts_of(VERDICTS), table, by=by, resamples=50)
+    assert set(PROMISED[table].split()) <= set(rows.columns)
+    assert len(rows)
+    for name in rows.columns:
+        assert rows[name].dtype != object, name
+    if by is not None:
+        assert set(rows["subfield"].dropna()) == {"eye", "lung"}
+        assert rows["subfield"].isna().any()
+
+
+def test_the_same_call_gives_the_same_table_to_the_last_digit() -> None:
+    for table in TABLES:
+        first, second = (analyze(benchmark(), verdicts_of(VERDICTS), table, resamples=50, seed=4) for _ in range(2))
+        pd.testing.assert_frame_equal(first, second, check_exact=True)
+
+
+def test_the_omnibus_rows_follow_the_pairs() -> None:
+    rows = analyze(benchmark(), verdicts_of(VERDICTS), "significance", policy="strict", resamples=50)
+    assert rows["judge_1"].isna().tolist() == [False, False, False, True]
+    last = rows.iloc[-1]
+    assert (last["test"], last["judges"], last["df"]) == ("cochran_q", 3, 2)
+    alone = verdicts_of({key: value for key, value in VERDICTS.items() if key[0] == "j1"})
+    only = analyze(benchmark(), alone, "significance", resamples=50)
+    assert only["judge_1"].isna().tolist() == [True]
+    assert only["reason"].tolist() == ["there is one judge only"]
+
+
+@pytest.mark.parametrize("table", NEED_VERDICTS)
+@pytest.mark.parametrize("verdicts", [None, verdicts_of(VERDICTS).iloc[:0]])
+def test_a_table_of_verdicts_needs_verdicts(table: str, verdicts: pd.DataFrame | None) -> None:
+    with pytest.raises(InputError, match="needs verdicts and there are none; .*mrb judge"):
+        analyze(benchmark(), verdicts, table)
+
+
+@pytest.mark.parametrize("table", [name for name in TABLES if name not in NEED_VERDICTS])
+def test_other_tables_need_none(table: str) -> None:
+    assert len(analyze(benchmark(), None, table, resamples=20))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"table": "acuracy"}, "table 'acuracy' is unknown; use one of composition, agreement"),
+        ({"policy": "best"}, "policy 'best' is unknown; use one of official"),
+        ({"by": "planet"}, "by 'planet': the cases have no such column"),
+        ({"by": "modality"}, "by 'modality': the column is empty"),
+        ({"dimension": "taste"}, "dimension 'taste' is unknown; use one of overall, accuracy"),
+        ({"dimension": "accuracy"}, "no verdict is on dimension 'accuracy'; use one of overall"),
+        ({"correction": "sidak"}, "correction 'sidak' is unknown"),
+        ({"gold": "loudest"}, "gold rule 'loudest' is unknown"),
+        ({"level": "ratio"}, "level 'ratio' is unknown"),
+        ({"resamples": -1}, "resamples -1: must not be negative"),
+        ({"seed": -1}, "seed -1: must not be negative"),
+        ({"cluster": "patient"}, "cluster 'patient': the cases have no such column"),
+        ({"probe": "blank"}, "no verdict is of probe 'blank'; use one of none"),
+    ],
+)
+def test_a_wrong_option_is_named_with_what_is_allowed(options: dict[str, object], message: str) -> None:
+    given = {"table": "accuracy", "resamples": 10, **options}
+    with pytest.raises(InputError) as caught:
+        analyze(benchmark(modality=[None] * 6), verdicts_of(VERDICTS), given.pop("table"), **given)
+    assert message in str(caught.value)
+
+
+def test_a_dimension_the_benchmark_does_not_have_is_refused() -> None:
+    with pytest.raises(InputError, match="dimension 'taste', which benchmark little does not have"):
+        analyze(benchmark(), verdicts_of(VERDICTS, "taste"), "accuracy")
+
+
+def test_only_the_probe_asked_for_is_read() -> None:
+    plain = verdicts_of({("j1", "AB"): "AABBTA"})
+    probed = verdicts_of({("j1", "AB"): "BBAAAB"}).assign(probe="swapped-image")
+    both = pd.concat([plain, probed])
+    for probe, alone in (("none", plain), ("swapped-image", probed)):
+        found = analyze(benchmark(), both, "accuracy", probe=probe, resamples=20)
+        pd.testing.assert_frame_equal(found, analyze(benchmark(), alone, "accuracy", probe=probe, resamples=20))
+
+
+def test_unanimous_gold_excludes_what_was_disputed() -> None:
+    rows = [analyze(benchmark(), verdicts_of(VERDICTS), "accuracy", gold=gold) for gold in ("majority", "unanimous")]
+    assert rows[0]["n"].tolist() == [6, 6, 6]
+    assert rows[1]["n"].tolist() == [4, 4, 4]
+    assert rows[1]["n_excluded"].tolist() == [2, 2, 2]
+
+
+def test_level_orders_preferences_with_the_tie_in_the_middle() -> None:
+    votes = {"a": "AATTBB", "b": "ATTBBB"}
+    two = Benchmark(BenchmarkMeta("two", "general", ("overall",)), cases_of(6), annotations_of(votes))
+    alphas = {
+        level: analyze(two, None, "agreement", level=level, resamples=0)["krippendorff_alpha"].iloc[0]
+        for level in ("nominal", "ordinal", "interval")
+    }
+    assert alphas["nominal"] < alphas["ordinal"]
+    assert alphas["nominal"] < alphas["interval"]
