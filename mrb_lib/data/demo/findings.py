@@ -11,8 +11,9 @@ from mrb_lib.data.demo.canvas import Frame
 from mrb_lib.data.demo.catalogue import Kind, Site, View, views_of
 
 T = TypeVar("T")
-SMALLEST_RADIUS = 5.0
-_COUNT_WEIGHTS = (0.6, 0.85, 1.0)
+SMALLEST_RADIUS = 4.5
+_COUNT_WEIGHTS = (0.52, 0.8, 1.0)
+_TRIES = 40
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def _facts(
     largest = scale * site.room * float(rng.uniform(0.72, 1.0))
     wanted = 1 + int(np.searchsorted(_COUNT_WEIGHTS, rng.random(), side="right"))
     if wanted > 1:
-        largest *= 0.82
+        largest *= 0.74
     radii = [max(SMALLEST_RADIUS * scale, largest * f) for f in (1.0, *rng.uniform(0.78, 0.95, wanted - 1))]
     mirror = site.paired and view.canonical is None and side == "left"
     spots: list[Spot] = []
@@ -120,14 +121,14 @@ def _place(
     site: Site, radius: float, mirror: bool, frame: Frame, others: list[Spot], rng: np.random.Generator
 ) -> Spot | None:
     """A place for a lesion that touches no other; None where the site has no room left."""
-    for attempt in range(30):
-        reach = np.sqrt(rng.random()) * (1.0 if not others else 1.0 + 0.02 * attempt)
+    for attempt in range(_TRIES):
+        reach = np.sqrt(rng.random()) * (1.0 if not others else 1.0 + 0.5 * attempt / _TRIES)
         angle = 2 * np.pi * rng.random()
         x = site.x + float(reach * np.cos(angle)) * site.rx
         y = site.y + float(reach * np.sin(angle)) * site.ry
         px, py = frame.at(256 - x if mirror else x, y)
         r = radius * frame.zoom
-        if all(np.hypot(px - o.x, py - o.y) > 1.15 * (r + o.radius) + 3 for o in others):
+        if all(np.hypot(px - o.x, py - o.y) > 1.1 * (r + o.radius) + 2 for o in others):
             phase = 2 * np.pi * rng.random(3)
             return Spot(px, py, r, (float(phase[0]), float(phase[1]), float(phase[2])))
     return None
