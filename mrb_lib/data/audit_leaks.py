@@ -22,20 +22,32 @@ _SIDE = r"(?:(?:assistant|response|model)[ _]?)"
 _BETTER = r"(?:better|best|preferred|superior|the winner|more accurate|worse|inferior)"
 # Each pattern names one of the two responses or a label key. "The correct answer is B" alone is left to
 # multiple-choice questions, and "answer A", "option A" with it.
+# Each stands behind the words without which it cannot match, which are much faster to look for.
 _PHRASES = (
-    re.compile(rf"\b{_SIDE}[AB]\b(?:['\u2019]s)?(?: answer| response)?,? is (?:\w+ )?{_BETTER}\b", re.IGNORECASE),
-    re.compile(
-        rf"\b(?:correct|better|best|preferred|winning|gold)(?: (?:answer|response|one|choice))? is {_SIDE}[AB]\b",
-        re.IGNORECASE,
+    (
+        ("assistant", "response", "model"),
+        re.compile(rf"\b{_SIDE}[AB]\b(?:['\u2019]s)?(?: answer| response)?,? is (?:\w+ )?{_BETTER}\b", re.IGNORECASE),
     ),
-    re.compile(r"\b(?:human_answer|human_label|gold_label|majority_label|chosen_answer)\b", re.IGNORECASE),
-    re.compile(
-        r"\b(?i:gold|label|winner|verdict|preferred|preference|ground[ _]truth)[\"']?\s*[:=]\s*[\"'\[]*"
-        rf"(?:(?i:{_SIDE})?[AB]|(?i:tie))\b(?![\w'\u2019])"
+    (
+        ("assistant", "response", "model"),
+        re.compile(
+            rf"\b(?:correct|better|best|preferred|winning|gold)(?: (?:answer|response|one|choice))? is {_SIDE}[AB]\b",
+            re.IGNORECASE,
+        ),
     ),
-    re.compile(r"\[\[(?:[AB]|[Tt]ie)\]\]"),
+    (
+        ("_answer", "_label"),
+        re.compile(r"\b(?:human_answer|human_label|gold_label|majority_label|chosen_answer)\b", re.IGNORECASE),
+    ),
+    (
+        ("gold", "label", "winner", "verdict", "prefer", "truth"),
+        re.compile(
+            r"\b(?i:gold|label|winner|verdict|preferred|preference|ground[ _]truth)[\"']?\s*[:=]\s*[\"'\[]*"
+            rf"(?:(?i:{_SIDE})?[AB]|(?i:tie))\b(?![\w'\u2019])"
+        ),
+    ),
+    (("[[",), re.compile(r"\[\[(?:[AB]|[Tt]ie)\]\]")),
 )
-_HINT = re.compile(r"assistant|response|model|human_|gold|label|winner|verdict|prefer|truth|answer|\[\[", re.IGNORECASE)
 _NAMED_LABEL = re.compile(
     r"(?:^|[^a-z])(?:gold|label|winner|human_answer|preferred|better|best|verdict)[-_. ]*(?:is[-_. ]*)?"
     r"(?:response|answer|assistant)?[-_. ]*(a|b|tie)(?![a-z])",
@@ -77,9 +89,7 @@ def leak_findings(cases: pd.DataFrame, gold: pd.DataFrame | None) -> list[Findin
 def _phrases(cases: pd.DataFrame) -> Iterator[Finding]:
     for column in ("question", "response_a", "response_b"):
         for i, text in enumerate(cases[column].fillna("")):
-            if _HINT.search(text) is None:
-                continue
-            hit = next((match for pattern in _PHRASES if (match := pattern.search(text))), None)
+            hit = _giveaway(text)
             if hit is not None:
                 yield Finding(
                     "warning",
@@ -90,6 +100,14 @@ def _phrases(cases: pd.DataFrame) -> Iterator[Finding]:
                     "remove the phrase, or the case",
                     str(cases["case_id"].iloc[i]),
                 )
+
+
+def _giveaway(text: str) -> re.Match[str] | None:
+    lower = text.lower()
+    for words, pattern in _PHRASES:
+        if any(word in lower for word in words) and (hit := pattern.search(text)):
+            return hit
+    return None
 
 
 def _file_names(cases: pd.DataFrame) -> Iterator[Finding]:

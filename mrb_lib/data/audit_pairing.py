@@ -17,6 +17,7 @@ from mrb_lib.schema import Finding
 STRAY = 0.1  # similarity to its own question under which a response may have come from elsewhere
 MATCH = 0.15  # similarity to another case's question over which it may belong there
 RATIO = 2.0  # how many times more similar to the other question than to its own
+LEAD = 1.5  # how many times more similar to that question than to the next likely one
 MIN_SHARED = 2  # words shared with the other question, so that no single word decides
 MIN_WORDS = 5  # of an identical response, so that "Yes" under two questions is nothing
 MIN_SHIFTED = 5  # responses displaced by the same number of rows, to speak of a shift
@@ -48,8 +49,8 @@ def pairing_findings(cases: pd.DataFrame) -> list[Finding]:
     """Find responses that were exchanged, rotated, shifted or copied between cases.
 
     A response is suspected when it shares next to no informative words with its own
-    question (and the other response), and at least twice as many, in at least two
-    words, with another suspected case. It is reported only where the suspicions
+    question (and the other response), and clearly more, in at least two words, with
+    one other suspected case than with any further one. It is reported only where the suspicions
     agree: they close a cycle (i belongs to j and j to i, or longer), or many are
     displaced by the same number of rows. A lone suspicion is not reported, because
     good responses that share no word with their question are common.
@@ -134,14 +135,13 @@ def _links(words: _Words, unit: _Unit, question: np.ndarray, done: np.ndarray) -
     for start in range(0, len(stray), _CHUNK):
         rows = stray[start : start + _CHUNK]
         similarity = (moved[rows] @ contexts).toarray()
-        allowed = (similarity >= MATCH) & (similarity >= RATIO * own[rows, None])
-        allowed &= question[rows][:, None] != question[stray][None, :]
-        allowed &= (plain[rows] @ shared).toarray() >= MIN_SHARED
-        similarity[~allowed] = -1
-        best = similarity.argmax(axis=1)
-        for i, j, score in zip(rows, stray[best], similarity.max(axis=1), strict=True):
-            if score > 0:
-                links[int(i)] = int(j)
+        similarity[question[rows][:, None] == question[stray][None, :]] = 0
+        similarity[(plain[rows] @ shared).toarray() < MIN_SHARED] = 0
+        best, score = similarity.argmax(axis=1), similarity.max(axis=1)
+        similarity[question[stray[best]][:, None] == question[stray][None, :]] = 0
+        runner_up = similarity.max(axis=1)
+        sure = (score >= MATCH) & (score >= RATIO * own[rows]) & (score >= LEAD * runner_up)
+        links.update(zip(rows[sure].tolist(), stray[best[sure]].tolist(), strict=True))
     return links, left_out
 
 
