@@ -183,8 +183,8 @@ def _second(scene: Scene, know: float, rng: np.random.Generator) -> Facts | None
         return None
     kind = pick(rng, scene.view.kinds)
     site = scene.view.sites[pick(rng, kind.at)]
-    side = pick(rng, ("left", "right")) if site.paired else None
-    return Facts(kind, site, side, 1, pick(rng, kind.shapes), 0.0, scene.main.spots[:1])
+    side = scene.main.side or pick(rng, ("left", "right"))
+    return Facts(kind, site, side if site.paired else None, 1, pick(rng, kind.shapes), 0.0, scene.main.spots[:1])
 
 
 QUALITIES = ("accuracy", "relevance", "comprehensiveness", "creativity", "responsiveness")

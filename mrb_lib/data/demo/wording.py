@@ -69,8 +69,6 @@ class Words:
         return f"{self.size} {self.view.unit}"
 
     def largest(self) -> str:
-        if self.size is None:
-            return "of which the exact size is hard to tell"
         return f"{'the largest ' if (self.count or 1) > 1 else ''}measuring about {self.length()}"
 
 
