@@ -65,7 +65,9 @@ def _code(cell: Json, source: str, found: Mapping[str, Json], absent: Mapping[st
         if output["output_type"] == "error":
             yield {"kind": "error", "text": plain("\n".join(cast(list[str], output["traceback"])))}
         elif text := _printed(output, published=bool(names)):
-            yield {"kind": "text", "text": text}
+            yield {"kind": "text", "text": text, "wrap": output["output_type"] == "stream"}
+        elif not names and "text/html" in cast(Json, output.get("data", {})):
+            yield {"kind": "elsewhere"}
 
 
 def _printed(output: Json, *, published: bool) -> str:

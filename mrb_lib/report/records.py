@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
@@ -101,24 +101,15 @@ def install(out: Path, folder: Path, record: Record, names: Names, taken: Mappin
         Complete, and kept. A failed notebook publishes its executed copy only.
     """
     executed = _read_executed(folder, names)
-    figures: list[Json] = []
-    tables: list[Json] = []
-    not_applicable: list[Json] = []
+    record = replace(record, title=_title(executed) or record.notebook)
     files: dict[str, Path] = {}
-    failure = record.failure
-    if failure is None:
+    if record.failure is None:
         try:
-            for kind, sidecar in _sidecars(folder, executed):
-                if "files" not in sidecar:
-                    not_applicable.append(sidecar)
-                    continue
-                files.update(_artefacts(folder, kind, sidecar, names))
-                (figures if kind == "figures" else tables).append(sidecar)
+            record, files = _gather(folder, record, executed, names)
             _refuse_taken(files, taken)
         except RunError as error:
             failure = NotebookFailure(record.notebook, None, "", "RunError", str(error))
-    if failure is not None:
-        figures, tables, not_applicable, files = [], [], [], {}
+            record, files = replace(record, figures=[], tables=[], not_applicable=[], failure=failure), {}
     hashes: dict[str, str] = {}
     for name, path in files.items():
         (out / name).parent.mkdir(parents=True, exist_ok=True)
@@ -128,21 +119,23 @@ def install(out: Path, folder: Path, record: Record, names: Names, taken: Mappin
         name = f"executed/{file_name(record.notebook)}.ipynb"
         write_atomic(out / name, json.dumps(executed, indent=1, ensure_ascii=False) + "\n")
         hashes[name] = sha256_of(out / name)
-    complete = Record(
-        notebook=record.notebook,
-        key=record.key,
-        title=_title(executed) or record.notebook,
-        made=record.made,
-        commit=record.commit,
-        seconds=record.seconds,
-        files=hashes,
-        figures=figures,
-        tables=tables,
-        not_applicable=not_applicable,
-        failure=failure,
-    )
-    write_record(out, complete)
-    return complete
+    record = replace(record, files=hashes)
+    write_record(out, record)
+    return record
+
+
+def _gather(folder: Path, record: Record, executed: Json, names: Names) -> tuple[Record, dict[str, Path]]:
+    """The record with everything the notebook published, and where each file lies."""
+    found: dict[str, list[Json]] = {"figures": [], "tables": [], "not_applicable": []}
+    files: dict[str, Path] = {}
+    for kind, sidecar in _sidecars(folder, executed):
+        if "files" in sidecar:
+            files.update(_artefacts(folder, kind, sidecar, names))
+            found[kind].append(sidecar)
+        else:
+            found["not_applicable"].append(sidecar)
+    record = replace(record, figures=found["figures"], tables=found["tables"], not_applicable=found["not_applicable"])
+    return record, files
 
 
 def _read_executed(folder: Path, names: Names) -> Json:

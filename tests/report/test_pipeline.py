@@ -285,7 +285,7 @@ def test_a_bad_option_is_refused_before_anything_is_written(options: Any, messag
     assert not lab.out.exists()
 
 
-@pytest.mark.parametrize("damage", ["no benchmark", "truncated cases", "foreign verdicts", "no runs", "no notebooks"])
+@pytest.mark.parametrize("damage", ["no benchmark", "truncated cases", "truncated verdicts", "no runs", "no notebooks"])
 def test_bad_input_is_said_once_before_anything_is_written(damage: str, lab: Any) -> None:
     lab.notebook("one", "x = 1")
     runs = None
@@ -294,7 +294,7 @@ def test_bad_input_is_said_once_before_anything_is_written(damage: str, lab: Any
     elif damage == "truncated cases":
         content = (lab.bench / "cases.parquet").read_bytes()
         (lab.bench / "cases.parquet").write_bytes(content[: len(content) // 2])
-    elif damage == "foreign verdicts":
+    elif damage == "truncated verdicts":
         runs = lab.bench / "runs"
         text = (runs / "first" / "part-00000.parquet").read_bytes()
         (runs / "first" / "part-00000.parquet").write_bytes(text[:40])
@@ -322,6 +322,7 @@ def test_a_second_report_to_the_same_folder_is_refused_while_one_runs(lab: Any) 
         lab.report()
 
 
+@pytest.mark.slow
 def test_an_interrupted_report_leaves_no_process_and_resumes(lab: Any, publish: str) -> None:
     mark = lab.folder / "kernel"
     lab.notebook("a_quick", publish + 'publish_figure("quick")')

@@ -12,9 +12,9 @@ import pytest
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror="alert(2)">"\'{{ 7*7 }}'
 CELLS = (
-    "# Reading\n\n## A part\n\nSee [the next](02_next.ipynb), [a paper](https://doi.org/10.1), [bad](javascript:alert(1)), "
-    "[gone](../data/x.csv) and ![picture](http://example.org/x.png) <script>alert(3)</script>"
-    "\n\n| a | b |\n|---|---|\n| 1 | 2 |",
+    "# Reading\n\n## A part\n\nSee [the next](02_next.ipynb), [a paper](https://doi.org/10.1), "
+    "[bad](javascript:alert(1)), [gone](../data/x.csv) and ![picture](http://example.org/x.png) "
+    "<script>alert(3)</script>\n\n| a | b |\n|---|---|\n| 1 | 2 |",
     "print(HOSTILE)",
     "from IPython.display import HTML, Javascript, display\n"
     "display(HTML('<b id=injected>html</b>')); display(Javascript('alert(4)'))",
