@@ -28,7 +28,7 @@ COPIED = ("dataset", "question_type", "image_id", "body_part")
 _OURS = {ours: theirs for theirs, ours in RENAMED.items()}
 _DERIVED = ("images", "organ")
 _IMAGE_TYPE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
-_ROWS_A_GROUP = 64
+_ROWS_A_GROUP = 16
 _FILE = "export"
 
 
@@ -144,7 +144,7 @@ def _consensus(benchmark: Benchmark, cases: pd.DataFrame, findings: list[Finding
     findings += counted(lost, "warning", _FILE, "labels of such cases are not written", "export as table to keep them")
     written = decided[complete]
     ties = int((written["choice"] == "tie").sum())
-    cure = "the published judges cannot answer tie, so its script counts them wrong there"
+    cure = "the published prompt offers no tie, so its judges count as wrong there"
     findings += counted(ties, "warning", _FILE, "labels are ties", cure, "choice")
 
     labels: dict[str, dict[str, str]] = {}

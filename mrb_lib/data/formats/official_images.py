@@ -16,7 +16,7 @@ from mrb_lib.files import is_safe_name, slug
 from mrb_lib.schema import Finding
 
 COLUMN = "image"
-_BATCH = 16
+_BATCH = 4
 _BUFFER = 1 << 20
 _MAGIC = (
     (b"\x89PNG\r\n\x1a\n", ".png"),
@@ -31,34 +31,46 @@ _MAGIC = (
 
 @dataclass(frozen=True)
 class Place:
-    """Where an image is: a row of a row group of a parquet file."""
+    """Where an image is: a row of a row group of a parquet file; `last` of its group or not."""
 
     path: Path
     group: int
     row: int
+    last: bool
+
+
+@dataclass
+class _Cursor:
+    """How far a row group has been read."""
+
+    group: int
+    rows: Iterator[tuple[int, bytes | None, str | None]]
+    next_row: int = 0
 
 
 class ParquetImages(Mapping[str, bytes]):
     """Images by name, read from parquet files when asked for.
 
-    A few rows are in memory at a time. Reading the images in the order of the cases
-    goes through each file once; going back starts the row group again.
+    A row group of each file that is being read is in memory, no more. Reading the
+    images of a file in their order goes through it once, whatever other files are read
+    in between; going back starts the row group again.
     """
 
     def __init__(self, places: Mapping[str, Place]) -> None:
         self._places = dict(places)
-        self._at: tuple[Path, int] | None = None
-        self._rows: Iterator[tuple[int, bytes | None, str | None]] = iter(())
-        self._next = 0
+        self._cursors: dict[Path, _Cursor] = {}
 
     def __getitem__(self, name: str) -> bytes:
         place = self._places[name]
-        if self._at != (place.path, place.group) or place.row < self._next:
-            self._at = (place.path, place.group)
-            self._rows = _rows_of(place.path, place.group)
-        for row, content, _ in self._rows:
-            self._next = row + 1
+        cursor = self._cursors.get(place.path)
+        if cursor is None or cursor.group != place.group or place.row < cursor.next_row:
+            cursor = _Cursor(place.group, _rows_of(place.path, place.group))
+            self._cursors[place.path] = cursor
+        for row, content, _ in cursor.rows:
+            cursor.next_row = row + 1
             if row == place.row and content is not None:
+                if place.last:
+                    del self._cursors[place.path]
                 return content
         raise InputError(f"{place.path}: the image {name} is gone; the file changed while it was read, so start again.")
 
@@ -81,7 +93,7 @@ def open_parquet(path: Path) -> pq.ParquetFile:
         The file is empty, truncated or not parquet.
     """
     try:
-        return pq.ParquetFile(path, buffer_size=_BUFFER)
+        return pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
     except (pa.ArrowException, OSError) as error:
         what = "is empty" if path.is_file() and path.stat().st_size == 0 else f"is truncated or not parquet ({error})"
         raise InputError(f"{path}: {what}; restore it from its source.") from error
@@ -136,6 +148,7 @@ class ImageIndex:
         names: list[list[str]] = []
         absent = renamed = 0
         for group in range(file.num_row_groups):
+            last = file.metadata.row_group(group).num_rows - 1
             for row, content, given in _rows_of(path, group):
                 if content is None:
                     absent += 1
@@ -143,7 +156,7 @@ class ImageIndex:
                     continue
                 name = self._name(content, given, organ, case_ids[len(names)])
                 renamed += given is not None and name != given
-                self.places.setdefault(name, Place(path, group, row))
+                self.places.setdefault(name, Place(path, group, row, row == last))
                 names.append([name])
         findings += counted(absent, "warning", path, "images are null", "those cases have no image", COLUMN)
         problem = "image paths lead out of the folder or repeat"
