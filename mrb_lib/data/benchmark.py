@@ -270,9 +270,9 @@ class BenchmarkWriter:
             categories=self.meta.categories,
         )
         check_references(annotations, cases, "annotations")
-        again = cases["case_id"].isin(list(self._ids))
-        if again.any():
-            raise InputError(f"cases: case_id {cases.loc[again, 'case_id'].iloc[0]} occurs again; keep one of the two.")
+        again = [case for case in cases["case_id"] if case in self._ids]
+        if again:
+            raise InputError(f"cases: case_id {again[0]} occurs again; keep one of the two.")
         self._ids.update(cases["case_id"])
         self._append("cases", cases)
         self._append("annotations", annotations)
