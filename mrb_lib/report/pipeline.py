@@ -116,7 +116,7 @@ def report(
             "policy": policy,
             "seed": seed,
         }
-        names = Names(_folder_names(place.benchmark, place.runs, out))
+        names = Names(_folder_names(place.benchmark, place.runs, out, sources))
         for record in _run(todo, out, parameters, keys, dict(records), names, jobs, say):
             records[record.notebook] = record
         ordered = [records[source.stem] for source in sources]
@@ -203,8 +203,10 @@ def _held(out: Path) -> Iterator[None]:
         yield
 
 
-def _folder_names(benchmark: Path, runs: Path | None, out: Path) -> dict[Path, str]:
+def _folder_names(benchmark: Path, runs: Path | None, out: Path, sources: Sequence[Path]) -> dict[Path, str]:
+    """How the folders are called in what is published; where a notebook worked stands for where its files end up."""
     folders = {benchmark: benchmark.absolute().name, out: out.name}
+    folders |= {_work(out) / source.stem: out.name for source in sources}
     return folders if runs is None else {**folders, runs: runs.absolute().name}
 
 
@@ -219,7 +221,7 @@ def _run(
     say: Say,
 ) -> Iterator[Record]:
     """Run notebooks and put what each published in its place as soon as it is done."""
-    work = out / CACHE / "work"
+    work = _work(out)
     if work.exists():  # an earlier report was killed
         shutil.rmtree(work)
     if not sources:
@@ -237,6 +239,10 @@ def _run(
             yield record
     finally:
         shutil.rmtree(work)
+
+
+def _work(out: Path) -> Path:
+    return out / CACHE / "work"
 
 
 def _record(done: Finished, key: str, commit: str, names: Names) -> Record:
