@@ -102,20 +102,7 @@ def read_results(
         A file is damaged, two files give different verdicts of a judge on a case, or
         none of a judge's rows is about a case of this data.
     """
-    owners: dict[str, list[str]] = defaultdict(list)
-    for organ, question in case_ids:
-        owners[question].append(organ)
-    judges: dict[str, _Judge] = defaultdict(_Judge)
-    for file in files:
-        judge = judges[file.judge]
-        records = read_jsonl(file.path, findings)
-        if file.normalized and file.group != ALL:
-            judge.normalized_groups.add(file.group)
-        if not records and not file.normalized:
-            problem = "is empty (the published script empties it before it judges)"
-            findings.append(Finding("warning", str(file.path), None, None, problem, "judge again or restore it"))
-        for record in records:
-            _take(record, file, judge, owners, case_ids)
+    judges = _gather(files, case_ids, findings)
     rows: list[tuple[str | None, ...]] = []
     models: list[str | None] = []
     organ_of = dict(zip(cases["case_id"], cases["organ"], strict=True))
@@ -131,6 +118,27 @@ def read_results(
     if any(model is not None for model in models):
         table["answer_model"] = pd.Series(models, dtype="str")
     return table
+
+
+def _gather(
+    files: Iterable[ResultFile], case_ids: Mapping[tuple[str, str], str], findings: list[Finding]
+) -> dict[str, _Judge]:
+    """What the files say, by judge."""
+    owners: dict[str, list[str]] = defaultdict(list)
+    for organ, question in case_ids:
+        owners[question].append(organ)
+    judges: dict[str, _Judge] = defaultdict(_Judge)
+    for file in files:
+        judge = judges[file.judge]
+        records = read_jsonl(file.path, findings)
+        if file.normalized and file.group != ALL:
+            judge.normalized_groups.add(file.group)
+        if not records and not file.normalized:
+            problem = "is empty (the published script empties it before it judges)"
+            findings.append(Finding("warning", str(file.path), None, None, problem, "judge again or restore it"))
+        for record in records:
+            _take(record, file, judge, owners, case_ids)
+    return judges
 
 
 def _take(
