@@ -219,7 +219,7 @@ def analyze(
     meta = benchmark.meta
     _check("table", table, TABLES)
     _check("gold rule", gold, GOLD_RULES)
-    _check("correction", correction, tuple(CORRECTIONS))
+    _check("correction", correction, CORRECTIONS)
     _check("level", level or meta.level, LEVELS)
     check_policy(policy)
     if dimension is not None:

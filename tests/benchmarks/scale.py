@@ -1,14 +1,14 @@
-"""How long accuracy and consistency take on 100,000 cases, and how much memory. SIMULATED data.
+"""How long the statistics take at the sizes they are made for, and how much memory. SIMULATED data.
 
-Run it by hand: `python tests/benchmarks/scale.py [CASES]`; the results are in RESULTS.md.
+Run it by hand: `python tests/benchmarks/scale.py`; the results are in RESULTS.md.
 """
 
 from __future__ import annotations
 
 import resource
-import sys
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,23 +16,23 @@ import pandas as pd
 from mrb_lib.schema import CHOICES, DIMENSIONS, ORGANS
 from mrb_lib.stats.accuracy import accuracy
 from mrb_lib.stats.consistency import consistency
+from mrb_lib.stats.paired import significance
 
-JUDGES = ("simulated-1", "simulated-2", "simulated-3")
 
-
-def simulate(n: int, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Verdicts (three judges, both orders, six dimensions), gold and cases, drawn at random."""
+def simulate(n: int, judges: int, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Verdicts (both orders, six dimensions), gold and cases, drawn at random."""
     generator = np.random.default_rng(seed)
     ids = np.array([f"SIMULATED-{i:07d}" for i in range(n)])
     cases = pd.DataFrame({"case_id": ids, "organ": generator.choice(ORGANS, n)}).astype("str")
-    shape = (len(JUDGES), len(DIMENSIONS), 2, n)
+    names = [f"simulated-{i:02d}" for i in range(judges)]
+    shape = (judges, len(DIMENSIONS), 2, n)
     label = generator.integers(0, 3, (len(DIMENSIONS), n))
-    right = generator.random(shape) < np.array([0.5, 0.6, 0.7])[:, None, None, None]
+    right = generator.random(shape) < np.linspace(0.5, 0.7, judges)[:, None, None, None]
     choice = np.where(right, label[None, :, None, :], generator.integers(0, 3, shape))
     judge, dimension, order, case = (axis.ravel() for axis in np.indices(shape))
     verdicts = pd.DataFrame(
         {
-            "judge": pd.Index(JUDGES, dtype="str").take(judge),
+            "judge": pd.Index(names, dtype="str").take(judge),
             "case_id": pd.Index(ids, dtype="str").take(case),
             "dimension": pd.Index(DIMENSIONS, dtype="str").take(dimension),
             "order": pd.Index(["AB", "BA"], dtype="str").take(order),
@@ -62,13 +62,16 @@ def measure(name: str, call: Callable[[], pd.DataFrame]) -> None:
 
 def main() -> None:
     """Simulate, then measure."""
-    n = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
-    verdicts, gold, cases = simulate(n)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"SIMULATED: {n} cases, {len(verdicts)} verdict rows, peak while simulating {peak:.2f} GB", flush=True)
-    measure("accuracy", lambda: accuracy(verdicts, gold, cases))
-    measure("consistency", lambda: consistency(verdicts, cases))
-    measure("accuracy by organ", lambda: accuracy(verdicts, gold, cases, by="organ"))
+    for n, judges, resamples in ((1_026, 32, 10_000), (100_000, 3, 2_000)):
+        verdicts, gold, cases = simulate(n, judges)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        print(f"SIMULATED: {n} cases, {judges} judges, {len(verdicts)} verdict rows, {resamples} resamples")
+        print(f"peak while simulating {peak:.2f} GB", flush=True)
+        tables = (verdicts, gold, cases)
+        measure("accuracy", partial(accuracy, *tables, resamples=resamples))
+        measure("consistency", partial(consistency, verdicts, cases, resamples=resamples))
+        measure("significance", partial(significance, *tables, resamples=resamples))
+        measure("accuracy by organ", partial(accuracy, *tables, by="organ", resamples=resamples))
 
 
 if __name__ == "__main__":

@@ -13,10 +13,10 @@ from .small_tables import annotations_of, cases_of
 
 COEFFICIENTS = ["percent_agreement", "cohen_kappa", "fleiss_kappa", "krippendorff_alpha", "gwet_ac1"]
 # Fleiss (1971), Table 1: the diagnoses of 30 patients by six psychiatrists each.
-DIAGNOSES = """
-444444 222555 233335 555555 222444 113333 333355 113334 114444 555555 144444 124444 222333 144444 224445
-333335 111455 111112 224444 133555 555555 244444 224555 114444 144445 222224 111155 224444 133333 555555
-""".split()
+DIAGNOSES = (
+    "444444 222555 233335 555555 222444 113333 333355 113334 114444 555555 144444 124444 222333 144444 224445 "
+    "333335 111455 111112 224444 133555 555555 244444 224555 114444 144445 222224 111155 224444 133333 555555"
+)
 
 
 def of_units(units: list[str]) -> pd.DataFrame:
@@ -25,7 +25,7 @@ def of_units(units: list[str]) -> pd.DataFrame:
 
 
 def test_fleiss_psychiatric_diagnoses() -> None:
-    row = agreement(of_units(DIAGNOSES), cases_of(30), categories=list("12345")).iloc[0]
+    row = agreement(of_units(DIAGNOSES.split()), cases_of(30), categories=list("12345")).iloc[0]
     assert row["fleiss_kappa"] == pytest.approx(0.430, abs=5e-4)
     assert row["percent_agreement"] == pytest.approx(0.5556, abs=5e-5)
     assert row["fleiss_kappa_low"] < 0.430 < row["fleiss_kappa_high"]

@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import friedmanchisquare
+from statsmodels.stats.multitest import multipletests
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.accuracy import correctness
-from mrb_lib.stats.paired import omnibus, significance
+from mrb_lib.stats.paired import adjust, omnibus, significance
 
 from .small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 
@@ -79,6 +80,15 @@ def test_corrections_are_over_the_pairs_of_one_dimension_and_subfield(correction
         by_p = family.sort_values("p_value")
         assert by_p["p_adjusted"].to_numpy() == pytest.approx(expected(by_p["p_value"].to_numpy()))
         assert (family["p_adjusted"] >= family["p_value"]).all()
+
+
+@pytest.mark.parametrize(("correction", "method"), [("bonferroni", "bonferroni"), ("holm", "holm"), ("bh", "fdr_bh")])
+def test_corrections_equal_statsmodels(correction: str, method: str) -> None:
+    generator = np.random.default_rng(2)
+    for m in (1, 2, 7, 40):
+        p_values = np.round(generator.random(m) ** 3, 2)
+        assert adjust(p_values, correction) == pytest.approx(multipletests(p_values, method=method)[1], abs=1e-12)
+    assert len(adjust(np.array([]), correction)) == 0
 
 
 def test_cases_are_paired() -> None:

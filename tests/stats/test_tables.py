@@ -72,7 +72,7 @@ def test_the_omnibus_rows_follow_the_pairs() -> None:
 @pytest.mark.parametrize("table", NEED_VERDICTS)
 @pytest.mark.parametrize("verdicts", [None, verdicts_of(VERDICTS).iloc[:0]])
 def test_a_table_of_verdicts_needs_verdicts(table: str, verdicts: pd.DataFrame | None) -> None:
-    with pytest.raises(InputError, match="needs verdicts and there are none; .*mrb judge"):
+    with pytest.raises(InputError, match="needs verdicts and there are none"):
         analyze(benchmark(), verdicts, table)
 
 
