@@ -20,6 +20,13 @@ def report(
     force: Annotated[bool, typer.Option("--force", help="Run every notebook, changed or not.")] = False,
 ) -> None:
     """Run the notebooks that changed, and write figures, tables and the static site."""
+    from importlib.util import find_spec
+
+    from mrb_lib.errors import InputError
+
+    missing = [name for name in ("ipykernel", "jinja2", "markdown_it", "nbformat", "papermill") if not find_spec(name)]
+    if missing:
+        raise InputError(f"report: {', '.join(missing)} is not installed; pip install 'mrb-workbench[report]' brings it.")
     from mrb_lib.report.pipeline import report as run
     from mrb_lib.report.workspace import locate
 
@@ -30,9 +37,7 @@ def report(
     )  # fmt: skip
     typer.echo(f"{len(result.executed)} notebooks run, {len(result.skipped)} unchanged, {len(result.failed)} failed")
     for failure in result.failed:
-        typer.echo(
-            f"{failure.notebook}, cell {failure.cell}: {failure.error}: {failure.value}\n{failure.source}", err=True
-        )
+        typer.echo(f"{failure}\n{failure.source}", err=True)
     typer.echo(f"Open {result.index}" + ("" if figures is None else f"; figures are in {figures}"))
     if result.failed:
         raise typer.Exit(1)

@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import json
 import shutil
+import sysconfig
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -131,14 +132,14 @@ def report(
 
 
 def _own_notebooks() -> Path:
-    """The checkout's notebooks, or those of the working folder where the library is installed without them."""
+    """The notebooks of the checkout, or those that were installed with the library."""
     beside = Path(mrb_lib.__file__).parent.parent / "notebooks"
-    return beside if beside.is_dir() else Path("notebooks")
+    return beside if beside.is_dir() else Path(sysconfig.get_path("data")) / "share" / "mrb-workbench" / "notebooks"
 
 
 def _sources(folder: Path) -> list[Path]:
     if not folder.is_dir():
-        raise InputError(f"{folder}: there is no such folder of notebooks; run from the project's folder.")
+        raise InputError(f"{folder}: there is no such folder of notebooks; install the package again.")
     found = sorted(path.absolute() for path in folder.glob("*.ipynb") if not path.name.startswith("."))
     if not found:
         raise InputError(f"{folder}: holds no notebook; add one, or name another folder.")
