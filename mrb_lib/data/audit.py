@@ -15,6 +15,8 @@ from mrb_lib.data.audit_labels import annotation_findings, cluster_findings, maj
 from mrb_lib.data.audit_leaks import ANNOTATIONS_FILE, leak_findings
 from mrb_lib.data.audit_pairing import pairing_findings
 from mrb_lib.data.audit_text import CASES_FILE, text_findings
+from mrb_lib.data.audit_vocabulary import displaced_rows, vocabulary_findings
+from mrb_lib.data.audit_words import word_sets
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, gold, read_meta
 from mrb_lib.errors import InputError
 from mrb_lib.files import is_safe_name
@@ -165,8 +167,11 @@ def _contents(
     preference = meta is None or meta.is_preference
     found, digests = image_findings(folder / "images", cases, progress)
     found += text_findings(cases, digests, preference=preference)
-    if preference:
-        found += pairing_findings(cases)
+    words = word_sets(cases) if preference else None
+    if words is not None:
+        displaced = pairing_findings(cases, words)
+        found += displaced
+        found += vocabulary_findings(cases, words, set(displaced_rows(displaced)))
     found += subfield_findings(cases)
     found += cluster_findings(cases)
     labels = None

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.preprocessing import normalize
 
 from mrb_lib.data.audit_text import CASES_FILE, folded
+from mrb_lib.data.audit_words import Words
 from mrb_lib.schema import Finding
 
 STRAY = 0.1  # similarity to its own question under which a response may have come from elsewhere
@@ -23,7 +21,6 @@ MIN_WORDS = 5  # of an identical response, so that "Yes" under two questions is 
 MIN_SHIFTED = 5  # responses displaced by the same number of rows, to speak of a shift
 CAP = 20_000  # responses compared with each other; more are counted, not compared
 _CHUNK = 1_000
-_WORD = r"(?u)\b\w\w\w+\b"
 
 
 @dataclass(frozen=True)
@@ -45,7 +42,7 @@ _UNITS = (
 )
 
 
-def pairing_findings(cases: pd.DataFrame) -> list[Finding]:
+def pairing_findings(cases: pd.DataFrame, words: Words) -> list[Finding]:
     """Find responses that were exchanged, rotated, shifted or copied between cases.
 
     A response is suspected when it shares next to no informative words with its own
@@ -58,6 +55,7 @@ def pairing_findings(cases: pd.DataFrame) -> list[Finding]:
     Parameters
     ----------
     cases : the cases table with its required columns, a row a case
+    words : the word sets of these cases
 
     Returns
     -------
@@ -65,18 +63,13 @@ def pairing_findings(cases: pd.DataFrame) -> list[Finding]:
 
     Notes
     -----
-    Similarity is the cosine of word sets weighted by inverse document frequency
-    (Sparck Jones 1972, doi:10.1108/eb026526). Words are runs of three or more word
-    characters, so texts in scripts without spaces give no evidence, and no finding.
+    Similarity is the cosine of word sets weighted by inverse document frequency.
+    Words are runs of three or more word characters, so texts in scripts without
+    spaces give no evidence, and no finding.
     Cases with the same question cannot be told apart. The thresholds were set so that the
     public data sets the importers read give no finding, which
     tests/data/test_audit_pairing.py checks along with the recovery of planted exchanges.
     """
-    if len(cases) < 2:
-        return []
-    words = _word_sets(cases)
-    if words is None:
-        return []
     question = pd.factorize(folded(cases["question"]))[0]
     found: list[Finding] = []
     done = np.zeros(len(cases), dtype=bool)
@@ -85,41 +78,13 @@ def pairing_findings(cases: pd.DataFrame) -> list[Finding]:
         if left_out:
             problem = f"{unit.what}: {left_out} texts share no word with their question and were not compared"
             found.append(Finding("info", CASES_FILE, None, unit.column, problem, "look at a sample of them yourself"))
-        found += _explain(cases, unit, links, done)
+        cycles = _on_cycles(links)
+        cycles &= _without_rival(words, unit, question, links, cycles)
+        found += _explain(cases, unit, links, cycles, done)
     return found + list(_repeated(cases, question, done))
 
 
-class _Words:
-    """Word sets as sparse matrices with shape (cases, words), and each word's weight."""
-
-    def __init__(self, sets: dict[str, sparse.csr_array]) -> None:
-        self.sets = sets
-        n = sets["question"].shape[0]
-        df = np.asarray(self.union(("question", "response_a", "response_b")).sum(axis=0)).ravel()
-        self.weight = np.log((1 + n) / (1 + df)).astype(np.float32)
-
-    def union(self, columns: tuple[str, ...]) -> sparse.csr_array:
-        total = sum((self.sets[name] for name in columns[1:]), start=self.sets[columns[0]]).copy()
-        total.data[:] = 1
-        return total
-
-    def unit_rows(self, columns: tuple[str, ...]) -> sparse.csr_array:
-        return sparse.csr_array(normalize(self.union(columns) * self.weight[None, :]))
-
-
-def _word_sets(cases: pd.DataFrame) -> _Words | None:
-    columns = ("question", "response_a", "response_b")
-    vectorizer = CountVectorizer(binary=True, token_pattern=_WORD, dtype=np.float32, min_df=2)
-    texts = pd.concat([cases[name].fillna("") for name in columns])
-    try:
-        matrix = sparse.csr_array(vectorizer.fit_transform(texts))
-    except ValueError:  # scikit-learn's word for "no words at all"
-        return None
-    n = len(cases)
-    return _Words({name: matrix[i * n : (i + 1) * n] for i, name in enumerate(columns)})
-
-
-def _links(words: _Words, unit: _Unit, question: np.ndarray, done: np.ndarray) -> tuple[dict[int, int], int]:
+def _links(words: Words, unit: _Unit, question: np.ndarray, done: np.ndarray) -> tuple[dict[int, int], int]:
     """For each suspected case, the suspected case whose question its text belongs to."""
     moved, kept = words.unit_rows(unit.moved), words.unit_rows(unit.kept)
     own = np.asarray(moved.multiply(kept).sum(axis=1)).ravel()
@@ -145,7 +110,23 @@ def _links(words: _Words, unit: _Unit, question: np.ndarray, done: np.ndarray) -
     return links, left_out
 
 
-def _explain(cases: pd.DataFrame, unit: _Unit, links: dict[int, int], done: np.ndarray) -> Iterator[Finding]:
+def _without_rival(
+    words: Words, unit: _Unit, question: np.ndarray, links: dict[int, int], cycles: set[int]
+) -> set[int]:
+    """The cases on cycles in which no text resembles any case of the whole table more than its partner."""
+    moved, kept = words.unit_rows(unit.moved), words.unit_rows(unit.kept).T.tocsc()
+    unrivalled = set()
+    for i in cycles:
+        similarity = (moved[[i]] @ kept).toarray()[0]
+        rivals = (question != question[i]) & (question != question[links[i]])
+        if similarity[links[i]] >= similarity[rivals].max(initial=0):
+            unrivalled.add(i)
+    return _on_cycles({i: links[i] for i in unrivalled})
+
+
+def _explain(
+    cases: pd.DataFrame, unit: _Unit, links: dict[int, int], cycles: set[int], done: np.ndarray
+) -> Iterator[Finding]:
     """Report the links that support each other, and mark their cases as done."""
     ids = cases["case_id"]
     offsets = pd.Series({i: j - i for i, j in links.items()}, dtype="int64")
@@ -165,7 +146,7 @@ def _explain(cases: pd.DataFrame, unit: _Unit, links: dict[int, int], done: np.n
             "a join by position went wrong: join questions and responses by id",
             str(ids.iloc[first]),
         )
-    for i in sorted(_on_cycles(links)):
+    for i in sorted(cycles):
         if done[i]:
             continue
         j = links[i]
@@ -178,7 +159,7 @@ def _explain(cases: pd.DataFrame, unit: _Unit, links: dict[int, int], done: np.n
             "put each response back under its question",
             str(ids.iloc[i]),
         )
-    done[list(_on_cycles(links))] = True
+    done[list(cycles)] = True
 
 
 def _on_cycles(links: dict[int, int]) -> set[int]:
