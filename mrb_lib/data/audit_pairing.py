@@ -113,13 +113,18 @@ def _links(words: Words, unit: _Unit, question: np.ndarray, done: np.ndarray) ->
 def _without_rival(
     words: Words, unit: _Unit, question: np.ndarray, links: dict[int, int], cycles: set[int]
 ) -> set[int]:
-    """The cases on cycles in which no text resembles any case of the whole table more than its partner."""
+    """The cycles whose texts resemble no case of the whole table more than their partner, and also its question alone.
+
+    The question is looked at alone because two responses to one question may differ in every word.
+    """
     moved, kept = words.unit_rows(unit.moved), words.unit_rows(unit.kept).T.tocsc()
+    asked = words.unit_rows(("question",)).T.tocsc()
     unrivalled = set()
     for i in cycles:
-        similarity = (moved[[i]] @ kept).toarray()[0]
-        rivals = (question != question[i]) & (question != question[links[i]])
-        if similarity[links[i]] >= similarity[rivals].max(initial=0):
+        j = links[i]
+        similarity, answers = (moved[[i]] @ kept).toarray()[0], (moved[[i]] @ asked).toarray()[0]
+        rivals = (question != question[i]) & (question != question[j])
+        if similarity[j] >= similarity[rivals].max(initial=0) and answers[j] > RATIO * answers[i]:
             unrivalled.add(i)
     return _on_cycles({i: links[i] for i in unrivalled})
 
@@ -136,13 +141,13 @@ def _explain(
         step = int(shift.iloc[0])
         first = int(shifted.min())
         done[shifted] = True
-        direction, rows = "below" if step > 0 else "above", "row" if abs(step) == 1 else "rows"
+        where = f"{abs(step)} {'row' if abs(step) == 1 else 'rows'} {'below' if step > 0 else 'above'}"
         yield Finding(
             "warning",
             CASES_FILE,
             first + 1,
             unit.column,
-            f"from here on, {unit.what} of {len(shifted)} cases fit the question {abs(step)} {rows} {direction}",
+            f"from here on, {unit.what} of at least {len(shifted)} cases fit the question {where}",
             "a join by position went wrong: join questions and responses by id",
             str(ids.iloc[first]),
         )

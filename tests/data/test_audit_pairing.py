@@ -71,7 +71,7 @@ def test_a_shift_is_one_finding_at_its_first_row(tmp_path: Path) -> None:
 
     shift, wrapped = audit_with(tmp_path, change)
     assert places([shift]) == [("warning", "cases.parquet", 6, "question")]
-    assert "18 cases fit the question 1 row below" in shift.problem
+    assert "at least 18 cases fit the question 1 row below" in shift.problem
     assert wrapped.row == 24 and "row 6" in wrapped.problem
 
 
