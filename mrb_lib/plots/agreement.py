@@ -32,7 +32,7 @@ COEFFICIENTS: dict[str, str] = {
     "krippendorff_alpha": "Krippendorff\u2019s alpha",
     "gwet_ac1": "Gwet\u2019s AC1",
 }
-_MOST_WITH_TEXT = 8
+_MOST_WITH_TEXT = 10
 
 
 @styled
@@ -114,8 +114,8 @@ def pairs(frame: pd.DataFrame, *, annotators: Sequence[str]) -> Paper:
             if first in at and second in at:
                 i, j = sorted((at[first], at[second]), reverse=True)
                 values[i, j] = kappa
-                bounds = "" if pd.isna(low) or pd.isna(high) else f"\n{low:.2f}\u2013{high:.2f}"
-                texts[i][j] = f"{kappa:.2f}{bounds}\nn = {n:,.0f}"
+                bounds = "" if pd.isna(low) or pd.isna(high) else f"\n{_short(low)} to {_short(high)}"
+                texts[i][j] = f"{_short(kappa)}{bounds}\nn = {n:,.0f}"
         mesh = draw_matrix(
             axes,
             values[1:, :-1],
@@ -134,3 +134,8 @@ def pairs(frame: pd.DataFrame, *, annotators: Sequence[str]) -> Paper:
         axes.set_axis_off()
     scale_bar(figure, mesh, list(grid.flat), "Cohen\u2019s kappa")
     return figure
+
+
+def _short(value: float) -> str:
+    """A coefficient with two decimals, without the zero that all have before the point."""
+    return f"{value:.2f}".replace("0.", ".", 1).replace("-", "\u2212")

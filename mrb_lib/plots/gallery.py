@@ -7,7 +7,7 @@ from math import ceil
 
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import SubFigure
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
@@ -17,7 +17,11 @@ from mrb_lib.plots.style import COLOURS, PAGE, Paper, canvas, label, paragraph, 
 
 CHOICE_COLOURS = {"A": COLOURS["A"], "B": COLOURS["B"], "tie": COLOURS["tie"], "none": COLOURS["missing"]}
 _CARD = 1.95
+_PICTURE = 1.2
+_EDGE = 0.06
+_FOOT = 0.25
 _PIXELS = 200
+_RESOLUTION = 180
 
 
 @styled
@@ -31,27 +35,39 @@ def failures(cards: pd.DataFrame, *, images: Mapping[str, bytes]) -> Paper:
     images : the bytes of the images by name; one that cannot be read is drawn as such
     """
     bands = max(ceil(len(cards) / 2), 1)
-    figure = canvas(PAGE, _CARD * bands + 0.25)
-    parts = figure.subfigures(bands, 2, squeeze=False, wspace=0.02, hspace=0.02)
+    height = _CARD * bands + _FOOT
+    figure = canvas(PAGE, height, layout=False)
+    figure.resolution = _RESOLUTION  # photographs do not shrink as drawings do
     pictures = any(len(names) for names in cards["images"])
-    for part, (_, card) in zip(parts.flat, cards.iterrows(), strict=False):
-        _draw_card(part, card, images if pictures else None)
+    for i, (_, card) in enumerate(cards.iterrows()):
+        corner = ((i % 2) * PAGE / 2, height - (i // 2 + 1) * _CARD)
+        _draw_card(figure, corner, card, images if pictures else None)
     handles: list[Patch | Line2D] = [
         Patch(facecolor=colour, edgecolor="#888888", linewidth=0.4, label=name if name != "none" else "no verdict")
         for name, colour in CHOICE_COLOURS.items()
     ]
     handles.append(Line2D([], [], color=COLOURS["gold"], linewidth=2.2, label="gold choice"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), handlelength=1.2, title_fontsize=6.5)
+    figure.legend(handles=handles, loc="lower center", ncols=len(handles), handlelength=1.2, title_fontsize=6.5)
     return figure
 
 
-def _draw_card(part: SubFigure, card: pd.Series, images: Mapping[str, bytes] | None) -> None:
-    """One card; `images` is None where no card has an image, and the text takes their room."""
-    grid = part.add_gridspec(2, 2, width_ratios=(1.15, 2.2), height_ratios=(7.5, 1))
-    words, votes = part.add_subplot(grid[0, 1] if images is not None else grid[0, :]), part.add_subplot(grid[1, :])
+def _draw_card(
+    figure: Figure, corner: tuple[float, float], card: pd.Series, images: Mapping[str, bytes] | None
+) -> None:
+    """One card, `corner` its lower left in inches; without `images` the text takes their room."""
+    width, height = figure.get_size_inches()
+
+    def part(left: float, bottom: float, across: float, up: float) -> Axes:
+        place = ((corner[0] + left) / width, (corner[1] + bottom) / height, across / width, up / height)
+        return figure.add_axes(place)
+
+    room = PAGE / 2 - 2 * _EDGE
+    votes = part(_EDGE, 0.1, room, 0.34)
+    indent = _PICTURE + 0.08 if images is not None else 0.0
+    words = part(_EDGE + indent, 0.52, room - indent, _CARD - 0.58)
     wide = 44 if images is not None else 70
     if images is not None:
-        _draw_picture(part.add_subplot(grid[0, 0]), list(card["images"]), images)
+        _draw_picture(part(_EDGE, 0.55, _PICTURE, _CARD - 0.61), list(card["images"]), images)
     place = "" if pd.isna(card.get("place")) else f" \u00b7 {label(title_case(card['place']), 20)}"
     words.set_axis_off()
     words.set_xlim(0, 1)
@@ -84,6 +100,7 @@ def _draw_picture(axes: Axes, names: list[str], images: Mapping[str, bytes]) -> 
             problem = "image unreadable"
         else:
             axes.imshow(picture, cmap="gray", vmin=0, vmax=255, gid="picture")
+            axes.set_anchor("N")
             if len(names) > 1:
                 axes.set_xlabel(f"1 of {len(names)} images", fontsize=6)
             return

@@ -95,7 +95,7 @@ def panels(
         if line_at is not None:
             axes.axvline(line_at, color="#888888", linewidth=0.6, linestyle=(0, (2, 2)), zorder=1)
         axes.set_title(label(title_case(name), 18 if columns > 3 else 40), fontsize=6.5 if columns > 3 else 7.5)
-        _rule(axes, span, positions, order, rows, headings)
+        _rule(axes, span, positions, order, rows, headings, 3 if columns > 2 else 8)
     for axes in list(grid.flat)[len(names) :]:
         axes.set_axis_off()
     figure.supxlabel(axis_label, fontsize=7)
@@ -157,16 +157,17 @@ def _rule(
     order: pd.DataFrame,
     rows: str,
     headings: Sequence[tuple[float, str]],
+    ticks: int,
 ) -> None:
     axes.set_xlim(*span)
     axes.set_ylim(max(positions, default=0) + 0.7, -0.7)
     axes.set_yticks(
-        [*positions, *(at for at, _ in headings)], [*labels(order[rows], 24), *(text for _, text in headings)]
+        [*positions, *(at for at, _ in headings)], [*labels(order[rows], 28), *(text for _, text in headings)]
     )
     for text in axes.get_yticklabels()[len(positions) :]:
         text.set_fontweight("bold")
     axes.tick_params(axis="y", length=0)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=3, steps=[1, 2, 2.5, 5, 10]))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=ticks, steps=[1, 2, 2.5, 5, 10]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: percent(value)))
     axes.grid(axis="both")
 

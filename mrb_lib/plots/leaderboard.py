@@ -7,7 +7,6 @@ import pandas as pd
 from mrb_lib.plots.intervals import panels
 from mrb_lib.plots.style import Paper
 
-
 HUMAN_LEVEL = "human\u2013human level"
 
 

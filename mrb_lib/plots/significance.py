@@ -14,7 +14,7 @@ from mrb_lib.plots.style import COLUMN, DIVERGING, PAGE, Paper, canvas, labels, 
 
 P_BOUNDS = (0.0, 0.001, 0.01, 0.05, 1.0)
 _P_COLOURS = ("#08306B", "#2171B5", "#9ECAE1", "#F4F4F4")
-_MOST_WITH_TEXT = 12
+_MOST_WITH_TEXT = 10
 
 
 def _square(frame: pd.DataFrame, value: str, judges: Sequence[str], *, sign: float) -> NDArray[np.float64]:
@@ -29,7 +29,7 @@ def _square(frame: pd.DataFrame, value: str, judges: Sequence[str], *, sign: flo
 
 
 def _canvas(count: int) -> Paper:
-    side = COLUMN if count <= 3 else min(PAGE, 1.9 + 0.42 * count)
+    side = COLUMN if count <= 3 else min(PAGE, 1.9 + 0.55 * count)
     return canvas(side, 0.86 * side)
 
 
@@ -45,7 +45,7 @@ def p_values(pairs: pd.DataFrame, *, judges: Sequence[str]) -> Paper:
     values = _square(pairs, "p_adjusted", judges, sign=1.0)[1:, :-1]
     wordy = len(judges) <= _MOST_WITH_TEXT
     texts = [["" if np.isnan(p) else "<.001" if p < 0.001 else f"{p:.3f}".lstrip("0") for p in row] for row in values]
-    names = labels(judges, 24)
+    names = labels(judges, 28)
     figure = _canvas(len(judges))
     axes = figure.subplots()
     mesh = draw_matrix(
@@ -83,7 +83,7 @@ def differences(pairs: pd.DataFrame, *, judges: Sequence[str]) -> Paper:
         for rows in zip(values, low, high, strict=True)
     ]
     widest = float(np.nanmax(np.abs(values))) if np.isfinite(values).any() else 1.0
-    names = labels(judges, 24)
+    names = labels(judges, 28)
     figure = _canvas(len(judges))
     axes = figure.subplots()
     mesh = draw_matrix(

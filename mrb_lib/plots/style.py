@@ -22,6 +22,7 @@ from matplotlib.backend_bases import RendererBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.transforms import Bbox
 from numpy.typing import ArrayLike
 from PIL import Image
 
@@ -97,26 +98,57 @@ class Paper(Figure):
 
     Ticks are made while a figure is drawn, long after the function that planned it
     has returned; the style therefore belongs to the drawing, not to that function.
+
+    Attributes
+    ----------
+    resolution : pixels an inch of the PNG
     """
+
+    resolution = RESOLUTION
+    _png: bytes | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether the layout is fixed; a finished figure is not to be changed any more."""
+        return self._png is not None
+
+    def finish(self) -> None:
+        """Lay the figure out for good, so that all formats are alike.
+
+        The solver of the layout does its sums in an order that differs from run to run;
+        positions are rounded to what can be seen, so that their last digits do not decide the bytes.
+        """
+        if self.finished:
+            return
+        with house_style():
+            self.draw_without_rendering()
+            self.set_layout_engine("none")
+            for axes in self.axes:
+                axes.set_position(Bbox(axes.get_position(original=True).get_points().round(5)))
+        self._png = self._quantized()
 
     def draw(self, renderer: RendererBase) -> None:
         """Draw in the house style."""
         with house_style():
             super().draw(renderer)
 
-    def png(self, resolution: int = RESOLUTION) -> bytes:
-        """The figure as PNG, the same bytes for the same figure.
+    def png(self) -> bytes:
+        """The figure as PNG, the same bytes for the same figure; finishes it."""
+        self.finish()
+        assert self._png is not None  # noqa: S101  # `finish` has just set it
+        return self._png
 
-        At most 256 colours are kept: a third of the size, and no difference that an eye can see in a chart.
-        """
-        with Image.open(io.BytesIO(self._saved("png", {"Software": None}, resolution))) as drawn:
+    def _quantized(self) -> bytes:
+        """At most 256 colours: a third of the size, and no difference that an eye can see in a chart."""
+        with Image.open(io.BytesIO(self._saved("png", {"Software": None}, self.resolution))) as drawn:
             few = drawn.convert("RGB").quantize(256, dither=Image.Dither.NONE)
         stream = io.BytesIO()
-        few.save(stream, format="PNG", optimize=True, dpi=(resolution, resolution))
+        few.save(stream, format="PNG", optimize=True, dpi=(self.resolution, self.resolution))
         return stream.getvalue()
 
     def svg(self) -> bytes:
-        """The figure as SVG with letters as outlines, the same bytes for the same figure."""
+        """The figure as SVG with letters as outlines, the same bytes for the same figure; finishes it."""
+        self.finish()
         return self._saved("svg", {"Date": None, "Creator": None}, 150)
 
     def _saved(self, kind: str, metadata: dict[str, None], resolution: int) -> bytes:
@@ -132,7 +164,7 @@ class Paper(Figure):
         """What a notebook shows: a PNG for dense screens, at 110 pixels an inch."""
         width, height = self.get_size_inches()
         size = {"width": round(width * 110), "height": round(height * 110)}
-        return {"image/png": self.png(220)}, {"image/png": size}
+        return {"image/png": self.png()}, {"image/png": size}
 
 
 def styled(plot: Callable[P, Paper]) -> Callable[P, Paper]:
@@ -146,22 +178,35 @@ def styled(plot: Callable[P, Paper]) -> Callable[P, Paper]:
     return run
 
 
-def canvas(width: float, height: float) -> Paper:
-    """An empty figure of a size in inches that lays itself out without overlaps."""
-    figure = Paper(figsize=(width, height), layout="constrained")
+def canvas(width: float, height: float, *, layout: bool = True) -> Paper:
+    """An empty figure of a size in inches that lays itself out without overlaps, unless the caller does."""
+    figure = Paper(figsize=(width, height), layout="constrained" if layout else None)
     FigureCanvasAgg(figure)
     return figure
 
 
-def mark_simulated(figure: Figure) -> None:
-    """Say on the figure's face that its data are simulated, in a strip added above it."""
+def mark_simulated(figure: Paper) -> None:
+    """Say on the figure's face that its data are simulated, in a strip added above it.
+
+    Raises
+    ------
+    ValueError
+        The figure is finished already.
+    """
     if any(text.get_gid() == "simulated" for text in figure.texts):
         return
+    if figure.finished:
+        raise ValueError("a finished figure cannot be marked; mark it first")
     width, height = figure.get_size_inches()
     figure.set_size_inches(width, height + STRIP)
+    share = height / (height + STRIP)
     engine = figure.get_layout_engine()
     if engine is not None:
-        engine.set(rect=(0, 0, 1, height / (height + STRIP)))  # type: ignore[call-arg]  # the constrained engine takes it
+        engine.set(rect=(0, 0, 1, share))  # type: ignore[call-arg]  # the constrained engine takes it
+    else:
+        for axes in figure.axes:
+            left, bottom, across, up = axes.get_position(original=True).bounds
+            axes.set_position((left, bottom * share, across, up * share))
     with house_style():
         text = figure.text(
             1 - 0.05 / width,

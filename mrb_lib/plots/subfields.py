@@ -61,7 +61,7 @@ def heatmap(accuracy: pd.DataFrame, *, judges: Sequence[str], subfields: Sequenc
         axes,
         values,
         across=across,
-        down=labels(judges, 24),
+        down=labels(judges, 28),
         colours=SEQUENTIAL,
         norm=_norm(values),
         texts=texts,

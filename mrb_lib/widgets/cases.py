@@ -15,7 +15,7 @@ import pandas as pd
 from mrb_lib.errors import InputError
 from mrb_lib.plots.pictures import png, thumbnail
 from mrb_lib.plots.style import COLOURS
-from mrb_lib.schema import NO_PROBE, ORDERS
+from mrb_lib.schema import NO_PROBE
 
 _STYLE = """
 .mrb-case{font:14px/1.45 system-ui,sans-serif;color:#222;background:#fff;border:1px solid #ccc;border-radius:6px;
@@ -128,10 +128,11 @@ def _verdicts(verdicts: pd.DataFrame, labels: pd.DataFrame) -> str:
     keys = ["judge", "order", "repeat", "probe"]
     rows = []
     shown = verdicts.sort_values([*keys, "dimension"])
-    for (judge, order, repeat, probe), part in shown.groupby(keys, sort=False):
+    for key, part in shown.groupby(keys, sort=False):
+        judge, order, repeat, probe = map(str, key)
         said = part.set_index("dimension")
-        how = f"{order[0]} first" if order in ORDERS else str(order)
-        how += f", repeat {repeat}" if repeat else ""
+        how = f"{order[0]} first"
+        how += f", repeat {repeat}" if repeat != "0" else ""
         how += f", probe {probe}" if probe != NO_PROBE else ""
         cells = [_verdict(said, dimension, gold.get(dimension)) for dimension in dimensions]
         rows.append([_cell(judge), _cell(how), *cells])
@@ -141,12 +142,12 @@ def _verdicts(verdicts: pd.DataFrame, labels: pd.DataFrame) -> str:
 def _verdict(said: pd.DataFrame, dimension: str, gold: object) -> str:
     if dimension not in said.index:
         return _cell(None)
-    choice, status = said.loc[dimension, "choice"], said.loc[dimension, "status"]
+    choice, status = said.loc[dimension, "choice"], str(said.loc[dimension, "status"])
     return _cell(choice if _is_text(choice) else f"({status})", mark=_is_text(choice) and choice == gold)
 
 
-def _cell(value: str | None, *, mark: bool = False) -> str:
-    if not isinstance(value, str) or not value:
+def _cell(value: object, *, mark: bool = False) -> str:
+    if not _is_text(value):
         return "<td>&ndash;</td>"
     return f'<td class="mrb-gold">{_text(value)}</td>' if mark else f"<td>{_text(value)}</td>"
 
