@@ -18,12 +18,14 @@ def check(
     from dataclasses import asdict
 
     from mrb_lib.cli.findings import echo_findings
+    from mrb_lib.cli.progress import bars
     from mrb_lib.data.audit import audit
     from mrb_lib.errors import InputError
 
     if not bench.is_dir():
         raise InputError(f"{bench}: there is no such folder; name a benchmark folder.")
-    findings = audit(bench)
+    with bars() as step:
+        findings = audit(bench, progress=step)
     counts = {name: sum(f.severity == name for f in findings) for name in ("error", "warning", "info")}
     if as_json:
         typer.echo(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False, indent=1))

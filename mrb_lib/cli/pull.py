@@ -18,8 +18,14 @@ def pull(
 
     Honours HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE; goes on where an interrupted download stopped.
     """
-    from mrb_lib.data.benchmark import read_meta
-    from mrb_lib.data.hub import pull as download
+    from mrb_lib.cli.findings import echo_findings
+    from mrb_lib.cli.writing import summary, write_imported
+    from mrb_lib.data.hub import fetch
+    from mrb_lib.files import staged_folder
 
-    download(out, repo=repo, revision=revision, overwrite=overwrite)
-    typer.echo(f"{out}: {repo} at {read_meta(out / 'benchmark.toml').revision}")
+    with staged_folder(out, overwrite=overwrite) as folder:
+        imported = fetch(repo=repo, revision=revision)
+        meta = imported.benchmark.meta
+        write_imported(imported, folder, meta.source)
+    echo_findings(imported.findings)
+    typer.echo(f"{summary(imported, out)}; {repo} at {meta.revision}")

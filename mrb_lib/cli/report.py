@@ -26,7 +26,9 @@ def report(
 
     missing = [name for name in ("ipykernel", "jinja2", "markdown_it", "nbformat", "papermill") if not find_spec(name)]
     if missing:
-        raise InputError(f"report: {', '.join(missing)} is not installed; pip install 'mrb-workbench[report]' brings it.")
+        raise InputError(
+            f"report: {', '.join(missing)} is not installed; pip install 'mrb-workbench[report]' brings it."
+        )
     from mrb_lib.report.pipeline import report as run
     from mrb_lib.report.workspace import locate
 

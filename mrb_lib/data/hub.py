@@ -7,16 +7,15 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
-from mrb_lib.data.benchmark import save
+from mrb_lib.data.formats.base import Imported
+from mrb_lib.data.formats.official import read
 from mrb_lib.errors import InputError, MrbError, RunError
-from mrb_lib.files import staged_folder
-from mrb_lib.schema import Finding
 
 REPO = "Nandzy/Med-RewardBench"
 GROUND_TRUTH = "pair_gt_all"
@@ -27,39 +26,28 @@ _SHOWN_FILES = 20
 _REPO_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 
 
-def pull(
-    out: Path,
-    *,
-    repo: str = REPO,
-    revision: str | None = None,
-    overwrite: bool = False,
-    progress: bool = True,
-    report: Callable[[Sequence[Finding]], None] | None = None,
-) -> Path:
-    """Download a dataset in the official layout and write it as a benchmark folder.
+def fetch(*, repo: str = REPO, revision: str | None = None, progress: bool = True) -> Imported:
+    """Download a dataset in the official layout into the Hub's cache, and read it from there.
 
-    The files go to the Hub's cache first. A connection that breaks within a file is
-    taken up again where it broke; after a failure, the next call fetches only the
-    files that are not complete. `out` appears only when all is done.
+    A connection that breaks within a file is taken up again where it broke; after a
+    failure, the next call fetches only the files that are not complete.
 
     Parameters
     ----------
-    out : the benchmark folder to write
     repo : the dataset on the Hub, `owner/name`
     revision : a commit, branch or tag; None is the newest on the main branch
-    overwrite : replace `out` if this program wrote it
     progress : show progress bars on a terminal
-    report : called with the findings of the import
 
     Returns
     -------
-    Path
-        `out`. Its `benchmark.toml` records the exact commit as `revision`.
+    Imported
+        What the official reader makes of it; the metadata name the source and, as
+        `revision`, the exact commit. Images are read from the cache when asked for.
 
     Raises
     ------
     InputError
-        `out` exists; there is no such dataset or revision; its layout is not the official one.
+        There is no such dataset or revision, or its layout is not the official one.
     RunError
         The download did not succeed: no network, no permission, no space, interrupted.
 
@@ -72,13 +60,12 @@ def pull(
     if not _REPO_NAME.fullmatch(repo):
         raise InputError(f"repo {repo!r}: is not the name of a dataset on the Hub; write owner/name, such as {REPO}.")
     endpoint = _endpoint()
-    with staged_folder(out, overwrite=overwrite) as stage:
-        with _plain_errors(repo, revision, endpoint):
-            snapshot = _snapshot(repo, revision, endpoint, progress=progress)
-        findings = _convert(snapshot, stage, repo, endpoint)
-    if report is not None:
-        report(findings)
-    return out
+    with _plain_errors(repo, revision, endpoint):
+        snapshot = _snapshot(repo, revision, endpoint, progress=progress)
+    names = [path.relative_to(snapshot).as_posix() for path in snapshot.rglob("*") if path.is_file()]
+    imported = read(snapshot / _data_root(names, repo, snapshot))
+    meta = replace(imported.benchmark.meta, source=f"{_shown(endpoint)}/datasets/{repo}", revision=snapshot.name)
+    return imported._replace(benchmark=replace(imported.benchmark, meta=meta))
 
 
 def _endpoint() -> str | None:
@@ -178,20 +165,6 @@ def _data_root(names: Sequence[str], repo: str, local: Path | None) -> PurePosix
         f"{repo}: {what}, so it is not in the official layout; its {len(names)} files: {shown}; "
         f"{fetch}use `mrb import table {where} OUT` on tables of cases and annotations."
     )
-
-
-def _convert(snapshot: Path, stage: Path, repo: str, endpoint: str | None) -> list[Finding]:
-    from mrb_lib.data.formats.official import read
-    from mrb_lib.runs.store import save_imported
-
-    names = [path.relative_to(snapshot).as_posix() for path in snapshot.rglob("*") if path.is_file()]
-    imported = read(snapshot / _data_root(names, repo, snapshot))
-    source = f"{_shown(endpoint)}/datasets/{repo}"
-    meta = replace(imported.benchmark.meta, source=source, revision=snapshot.name)
-    save(replace(imported.benchmark, meta=meta), stage)
-    if len(imported.verdicts):
-        save_imported(imported.verdicts, stage / "runs", benchmark=meta.name, kind=meta.kind, source=source)
-    return list(imported.findings)
 
 
 @contextmanager

@@ -16,8 +16,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from mrb_lib.cli.pull import pull as command
 from mrb_lib.data.benchmark import load
-from mrb_lib.data.hub import pull
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.schema import DIMENSIONS
 
@@ -27,6 +27,12 @@ REPO = "Some-Lab/Bench"
 OLD, NEW = "a" * 40, "b" * 40
 DATA_FILES = ["abdomen.jsonl", "brain.jsonl", "parquet/abdomen.parquet", "parquet/brain.parquet"]
 SECRET = "hf_the_secret_token"  # noqa: S105  no real token
+
+
+def pull(out: Path, **options: str) -> Path:
+    """`mrb pull`, and the folder it wrote."""
+    command(out, **options)
+    return out
 
 
 def write_official(root: Path, *, marker: str) -> Path:
@@ -325,9 +331,15 @@ def test_a_fresh_process_honours_the_environment(hub: LocalHub, tmp_path: Path) 
     hub.token = SECRET
     known = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
     environment = {**known, "HF_ENDPOINT": hub.url, "HF_TOKEN": SECRET, "HF_HOME": str(tmp_path / "home")}
-    code = "import sys, pathlib, mrb_lib.data.hub as hub; hub.pull(pathlib.Path(sys.argv[1]), repo=sys.argv[2])"
-    command = [sys.executable, "-c", code, str(tmp_path / "bench"), REPO]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    mrb = Path(sys.executable).with_name("mrb")
+    done = subprocess.run(
+        [mrb, "pull", tmp_path / "bench", "--repo", REPO],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stderr
     assert load(tmp_path / "bench").meta.revision == NEW
     assert (tmp_path / "home" / "hub").is_dir()

@@ -1,0 +1,45 @@
+"""Writing what was imported: the benchmark, and its verdicts as runs beside it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mrb_lib.data.formats.base import Imported
+
+
+def write_imported(imported: Imported, folder: Path, source: str) -> None:
+    """Write a benchmark into a staged folder, and its verdicts into `runs` there.
+
+    Parameters
+    ----------
+    source : where the data came from, for messages and the runs' manifests
+
+    Raises
+    ------
+    InputError
+        An image that a case names is missing or cannot be read.
+    """
+    from mrb_lib.data.audit_images import image_findings
+    from mrb_lib.data.benchmark import save
+    from mrb_lib.runs.store import save_imported
+    from mrb_lib.schema import raise_on_error
+
+    meta = imported.benchmark.meta
+    save(imported.benchmark, folder)
+    found, _ = image_findings(folder / "images", imported.benchmark.cases)
+    raise_on_error(replace(finding, file=source) for finding in found)
+    if len(imported.verdicts):
+        save_imported(imported.verdicts, folder / "runs", benchmark=meta.name, kind=meta.kind, source=source)
+
+
+def summary(imported: Imported, out: Path) -> str:
+    """What was written, in one line."""
+    benchmark, verdicts = imported.benchmark, imported.verdicts
+    mark = " (SIMULATED)" if benchmark.meta.kind == "simulated" else ""
+    line = f"{out}{mark}: {len(benchmark.cases)} cases, {len(benchmark.annotations)} annotations"
+    if not len(verdicts):
+        return f"{line}, no verdicts"
+    return f"{line}, {len(verdicts)} verdicts of {verdicts['judge'].nunique()} judges in {out / 'runs'}"
