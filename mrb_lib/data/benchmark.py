@@ -197,12 +197,14 @@ def read_table(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
         The file is missing, truncated or not parquet, or lacks a column asked for.
     """
     try:
-        frame: pd.DataFrame = pq.ParquetFile(path).read(columns=columns).to_pandas()
+        table = pq.ParquetFile(path).read(columns=columns)
+        table.validate(full=True)
+        frame: pd.DataFrame = table.to_pandas()
     except FileNotFoundError as error:
         raise InputError(f"{path}: the file is missing; import the benchmark again.") from error
     except (pa.ArrowException, OSError) as error:
         size = path.stat().st_size if path.is_file() else 0
-        what = "is empty" if size == 0 else f"is truncated or not a parquet file ({error})"
+        what = "is empty" if size == 0 else f"is damaged: truncated, or not a parquet file of text ({error})"
         raise InputError(f"{path}: {what}; restore it from its source or import it again.") from error
     return frame
 
