@@ -1,0 +1,130 @@
+"""Every notebook runs headless on benchmarks that lack nearly everything, and on one that has it all."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pandas as pd
+import papermill
+import pytest
+from PIL import Image
+
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
+from mrb_lib.data.formats import reader
+from mrb_lib.runs.store import save_imported
+from mrb_lib.schema import CHOICES, DIMENSIONS, ORDERS, ORGAN_DEPARTMENT, ORGANS
+
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+pytestmark = [
+    pytest.mark.slow,
+    # Jupyter's own clients announce their coming changes.
+    pytest.mark.filterwarnings("ignore"),
+]
+
+
+def run(path: Path, folder: Path, **parameters: object) -> nbformat.NotebookNode:
+    return papermill.execute_notebook(
+        str(path),
+        str(folder / path.name),
+        parameters={name: str(value) if isinstance(value, Path) else value for name, value in parameters.items()},
+        kernel_name="python3",
+        progress_bar=False,
+    )
+
+
+def sidecars(out: Path) -> dict[str, dict[str, object]]:
+    return {path.stem: json.loads(path.read_text()) for path in sorted((out / "figures").glob("*.json"))}
+
+
+@pytest.fixture(scope="session")
+def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sixty simulated cases with all columns, images, three annotators and seven judges in both orders."""
+    rng = np.random.default_rng(0)
+    folder = tmp_path_factory.mktemp("full")
+    ids = [f"case-{i:02d}" for i in range(60)]
+    organs = rng.choice(ORGANS, 60)
+    stream = io.BytesIO()
+    Image.fromarray(rng.integers(0, 255, (32, 32)).astype("uint8")).save(stream, format="PNG")
+    cases = pd.DataFrame(
+        {
+            "case_id": ids,
+            "question": "How many nodules, and is $x_1$ <b>bold</b>?",
+            "response_a": ["word " * int(k) for k in rng.integers(1, 40, 60)],
+            "response_b": ["word " * int(k) for k in rng.integers(1, 40, 60)],
+            "images": [[f"{name}.png"] for name in ids],
+            "organ": organs,
+            "department": [ORGAN_DEPARTMENT[organ] for organ in organs],
+            "modality": rng.choice(["CT", "MRI"], 60),
+            "dataset": "made-up",
+        }
+    )
+    votes = pd.DataFrame(
+        itertools.product(ids, ["r1", "r2", "r3"], DIMENSIONS), columns=["case_id", "annotator", "dimension"]
+    )
+    judges = [f"judge_{i}" for i in range(7)]
+    said = pd.DataFrame(
+        itertools.product(judges, ids, DIMENSIONS, ORDERS), columns=["judge", "case_id", "dimension", "order"]
+    )
+    votes["choice"] = rng.choice(CHOICES, len(votes), p=(0.5, 0.35, 0.15))
+    said["choice"] = rng.choice(CHOICES, len(said), p=(0.5, 0.35, 0.15))
+    images = {f"{name}.png": stream.getvalue() for name in ids}
+    save(Benchmark(BenchmarkMeta("full", "simulated"), cases, votes, images), folder)
+    save_imported(said, folder / "runs", benchmark="full", kind="simulated", source="test")
+    return folder
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_runs_on_a_full_simulated_benchmark_and_says_so(path: Path, full: Path, tmp_path: Path) -> None:
+    notebook = run(path, tmp_path, benchmark=full, out=tmp_path)
+    found = sidecars(tmp_path)
+    assert found
+    for name, sidecar in found.items():
+        assert "absent" not in sidecar, sidecar
+        assert sidecar["simulated"] is True
+        assert "SIMULATED" in sidecar["caption"]
+        assert len(str(sidecar["reading"])) > 30
+        for file in sidecar["files"].values():
+            assert (tmp_path / "figures" / file).stat().st_size < 500_000, name
+        assert "SIMULATED" in (tmp_path / "figures" / f"{name}.csv").read_text()
+    shown = [o for cell in notebook.cells if cell.cell_type == "code" for o in cell.outputs if "data" in o]
+    assert sum("image/png" in output.data for output in shown) == len(found)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_runs_on_the_official_policy_another_dimension_and_no_folder(path: Path, full: Path, tmp_path: Path) -> None:
+    run(path, tmp_path, benchmark=full, policy="official", dimension="creativity", seed=3)
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.fixture(scope="session", params=["pandalm", "kqa", "llmfao"])
+def public(request: pytest.FixtureRequest, reference_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Real data: one dimension, no images, no organs; kqa has labels that are no preferences, and no verdicts."""
+    folder = tmp_path_factory.mktemp(request.param)
+    imported = reader(request.param)(reference_data / request.param)
+    save(imported.benchmark, folder)
+    if len(imported.verdicts):
+        meta = imported.benchmark.meta
+        save_imported(imported.verdicts, folder / "runs", benchmark=meta.name, kind=meta.kind, source=request.param)
+    return folder
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_runs_on_public_data_and_says_what_is_missing(path: Path, public: Path, tmp_path: Path) -> None:
+    run(path, tmp_path, benchmark=public, out=tmp_path)
+    found = sidecars(tmp_path)
+    assert found
+    for sidecar in found.values():
+        assert sidecar["simulated"] is False
+        assert "SIMULATED" not in json.dumps(sidecar)
+        if "absent" in sidecar:
+            assert "files" not in sidecar
+            assert len(str(sidecar["reason"])) > 10
+    if path.stem.startswith("05"):
+        assert all("absent" in sidecar for sidecar in found.values())
+    if path.stem.startswith("02"):
+        assert not any("absent" in sidecar for sidecar in found.values())

@@ -1,0 +1,153 @@
+"""A case is shown whole, and nothing it says can act."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from mrb_lib.widgets.cases import case_html
+
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\0\u202e&lt;"
+
+
+class Reader(HTMLParser):
+    """Collects the tags, the attributes and the text that a browser would see."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.said: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data: str) -> None:
+        self.said.append(data.strip())
+
+
+def read(page: str) -> Reader:
+    reader = Reader()
+    reader.feed(page)
+    return reader
+
+
+def picture() -> bytes:
+    stream = io.BytesIO()
+    Image.fromarray(np.arange(64, dtype="uint8").reshape(8, 8)).save(stream, format="PNG")
+    return stream.getvalue()
+
+
+@pytest.fixture
+def shown() -> dict[str, object]:
+    case = pd.Series(
+        {
+            "case_id": "c1",
+            "question": "Which side?",
+            "response_a": "Left.",
+            "response_b": "Right.",
+            "images": ["a.png"],
+            "organ": "lung",
+            "model_a": "responder-1",
+            "model_b": None,
+        }
+    )
+    votes = [("c1", "r1", "overall", "A"), ("c1", "r2", "overall", "B"), ("c2", "r3", "overall", "tie")]
+    said = [
+        ("j", "c1", "overall", "AB", 0, "none", "A", "ok"),
+        ("j", "c1", "overall", "BA", 0, "none", None, "refused"),
+        ("k", "c2", "overall", "AB", 0, "none", "A", "ok"),
+    ]
+    return {
+        "case": case,
+        "images": {"a.png": picture()},
+        "annotations": pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"]),
+        "gold": pd.DataFrame({"case_id": ["c1"], "dimension": ["overall"], "choice": ["A"]}),
+        "verdicts": pd.DataFrame(
+            said, columns=["judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "status"]
+        ),
+    }
+
+
+def page(shown: dict[str, object], **more: object) -> str:
+    values = {**shown, **more}
+    return case_html(values.pop("case"), **values)
+
+
+def test_everything_about_the_case_and_nothing_about_others(shown: dict[str, object]) -> None:
+    said = read(page(shown)).said
+    assert {"c1", "Which side?", "Left.", "Right.", "responder-1", "r1", "r2", "j"} <= set(said)
+    assert {"A first", "B first", "(refused)"} <= set(said)
+    assert not {"r3", "k", "c2"} & set(said)
+
+
+def test_the_gold_choice_is_shaded_where_a_verdict_agrees(shown: dict[str, object]) -> None:
+    assert re.findall(r'<td class="mrb-gold">(.*?)</td>', page(shown)) == ["A", "A"]
+
+
+def test_the_image_is_drawn_anew_inside_the_page(shown: dict[str, object]) -> None:
+    sources = [value for name, value in read(page(shown)).attributes if name == "src"]
+    assert len(sources) == 1
+    kind, _, content = str(sources[0]).partition(",")
+    assert kind == "data:image/png;base64"
+    with Image.open(io.BytesIO(base64.b64decode(content))) as image:
+        np.testing.assert_array_equal(np.asarray(image), np.arange(64).reshape(8, 8))
+
+
+@pytest.mark.parametrize("field", ["case_id", "question", "response_a", "response_b", "organ", "model_a", "reference"])
+def test_hostile_text_of_the_case_is_only_text(shown: dict[str, object], field: str) -> None:
+    case = pd.Series({**shown["case"], field: HOSTILE})
+    check_harmless(page(shown, case=case))
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [("annotations", "annotator"), ("annotations", "choice"), ("annotations", "dimension"), ("gold", "choice"),
+     ("verdicts", "judge"), ("verdicts", "probe"), ("verdicts", "choice"), ("verdicts", "status"),
+     ("verdicts", "dimension")],
+)  # fmt: skip
+def test_hostile_text_of_the_tables_is_only_text(shown: dict[str, object], table: str, column: str) -> None:
+    frame = shown[table].copy()
+    frame.loc[0, column] = HOSTILE
+    check_harmless(page(shown, **{table: frame}))
+
+
+def check_harmless(text: str) -> None:
+    reader = read(text)
+    assert "script" not in reader.tags
+    assert not [name for name, _ in reader.attributes if name.startswith("on")]
+    assert all(str(value).startswith("data:image/png;") for name, value in reader.attributes if name == "src")
+    assert "\0" not in text
+    assert any("alert(1)" in part for part in reader.said) or "alert(1)" not in text
+
+
+def test_a_hostile_note_and_image_name_are_only_text(shown: dict[str, object]) -> None:
+    case = pd.Series({**shown["case"], "images": [HOSTILE, "../../etc/passwd"]})
+    text = page(shown, case=case, note=HOSTILE)
+    check_harmless(text)
+    assert "is missing]" in text
+
+
+def test_an_unreadable_image_is_said_to_be_so(shown: dict[str, object]) -> None:
+    text = page(shown, images={"a.png": b"<svg onload=alert(1)>"})
+    assert "is not a readable image" in text
+    check_harmless(text)
+
+
+def test_a_case_without_anything_but_text(shown: dict[str, object]) -> None:
+    empty = {name: shown[name].iloc[:0] for name in ("annotations", "gold", "verdicts")}
+    case = pd.Series({**shown["case"], "images": [], "organ": None})
+    assert read(page(shown, case=case, images={}, **empty)).said.count("none") == 2
+
+
+def test_the_note_of_simulated_data_comes_first(shown: dict[str, object]) -> None:
+    said = [text for text in read(page(shown, note="SIMULATED data: made up.")).said if not text.startswith(".mrb")]
+    assert said[0] == "SIMULATED data: made up."
