@@ -210,7 +210,7 @@ VERDICTS = "judge,case_id,dimension,order,choice,p_a,repeat\n"
              '{"case_id":2,"question":"","response_a":"","response_b":"","e":"x"}'},
             "column e: mixes types",
         ),
-        ({"cases__parquet": "PAR1 not"}, r"cases\.parquet: is truncated or not a parquet file"),
+        ({"cases__parquet": "PAR1 not"}, r"cases\.parquet: is damaged: truncated, or not a parquet file"),
         ({"cases__parquet": ""}, r"cases\.parquet: is empty"),
         ({"cases__csv": CASES, "annotations__csv": ANNOTATIONS + "001,r,overall,a\n001,r2,overall,A\n"},
          r"annotations\.csv, row 1, column choice .*'a' is not a known choice"),
