@@ -58,11 +58,11 @@ def lengths(frame: pd.DataFrame) -> Paper:
         if len(words):
             sns.ecdfplot(x=words, ax=axes, color=colour, linestyle=dash, label=name)
     longest = float(frame["words"].max()) if len(frame) else 1.0
-    if longest > 200:
-        axes.set_xscale("symlog", linthresh=1)
+    if longest > 500:
+        axes.set_xscale("log")
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
         axes.minorticks_off()
-    axes.set_xlim(0, max(longest, 1.0))
+    axes.set_xlim(1 if longest > 500 else 0, max(longest, 1.0))
     axes.axhline(0.5, color="#BBBBBB", linewidth=0.5, zorder=0)
     axes.yaxis.set_major_formatter(PercentFormatter(1))
     axes.set_xlabel("words")

@@ -95,7 +95,7 @@ def panels(
         if line_at is not None:
             axes.axvline(line_at, color="#888888", linewidth=0.6, linestyle=(0, (2, 2)), zorder=1)
         axes.set_title(label(title_case(name), 18 if columns > 3 else 40), fontsize=6.5 if columns > 3 else 7.5)
-        _rule(axes, span, positions, order, rows, headings, 3 if columns > 2 else 8)
+        _rule(axes, span, positions, order, rows, headings, 4 if columns > 2 else 8)
     for axes in list(grid.flat)[len(names) :]:
         axes.set_axis_off()
     figure.supxlabel(axis_label, fontsize=7)

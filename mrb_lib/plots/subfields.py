@@ -19,6 +19,7 @@ from mrb_lib.plots.style import (
     SERIES,
     Paper,
     canvas,
+    label,
     labels,
     paragraph,
     percent,
@@ -111,15 +112,15 @@ def radar(
     if len(judges) > len(SERIES):
         raise ValueError(f"a radar shows at most {len(SERIES)} judges, not {len(judges)}; choose some")
     values, low, high = (_table(accuracy, name, judges, subfields) for name in ("accuracy", "low", "high"))
-    columns = min(3, len(judges))
+    columns = min(_columns(subfields), len(judges))
     bands = ceil(len(judges) / columns)
-    figure = canvas(2.4 * columns if columns > 1 else 3.5, 2.2 * bands if columns > 1 else 3.2)
+    figure = canvas(*_size(columns, bands))
     grid = figure.subplots(bands, columns, subplot_kw={"projection": "polar"}, squeeze=False)
     spokes = np.linspace(0, 2 * np.pi, len(subfields), endpoint=False)
     for i, (axes, name) in enumerate(zip(grid.flat, labels(judges, 30), strict=False)):
         _panel(axes, spokes, values, low[i], high[i], i)
         axes.set_title(name, pad=4)
-        axes.set_xticks(spokes, [_spoke(title_case(text)) for text in subfields])
+        axes.set_xticks(spokes, [_spoke(text) for text in subfields])
         axes.tick_params(axis="x", pad=-1, labelsize=6)
         for tick, angle in zip(axes.get_xticklabels(), spokes, strict=True):
             side = np.sin(angle)
@@ -129,9 +130,24 @@ def radar(
     return figure
 
 
+def _columns(subfields: Sequence[str]) -> int:
+    """Three panels side by side where the names to the left and right of a radar are short, otherwise two."""
+    sides = np.abs(np.sin(np.linspace(0, 2 * np.pi, len(subfields), endpoint=False))) > 0.5
+    widest = max(len(word) for name, side in zip(subfields, sides, strict=True) if side for word in _words(name))
+    return 3 if widest <= 9 else 2
+
+
+def _size(columns: int, bands: int) -> tuple[float, float]:
+    return {1: (3.5, 3.2 * bands), 2: (PAGE, 2.35 * bands), 3: (PAGE, 2.2 * bands)}[columns]
+
+
+def _words(name: str) -> list[str]:
+    return label(title_case(name)).split()
+
+
 def _spoke(name: str) -> str:
     """The name at the end of a spoke, on two lines where it has several words."""
-    return paragraph(name, min(max(8, *map(len, name.split() or [""])), 18), 2)
+    return paragraph(title_case(name), min(max(8, *map(len, _words(name))), 18), 2)
 
 
 def _panel(
