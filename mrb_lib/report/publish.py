@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,7 +65,7 @@ def figure(
     workspace: Workspace,
     out: str,
     policy: str | None = None,
-    n: int | None = None,
+    n: int | Iterable[int] | None = None,
 ) -> Paper:
     """Publish a figure.
 
@@ -78,7 +78,8 @@ def figure(
     data : every number drawn, for the CSV beside the figure
     out : the report's folder; empty writes nothing
     policy : the scoring policy, where one was used
-    n : the number of cases it rests on; None where there is no single one
+    n : the number of cases it rests on, or several such numbers: the caption names the smallest and the largest,
+        the sidecar the largest
 
     Returns
     -------
@@ -105,7 +106,7 @@ def figure(
             caption=_caption(caption, workspace, policy, n),
             reading=reading,
             policy=policy,
-            n=n,
+            n=_largest(n),
             simulated=workspace.simulated,
             files={suffix: f"{id}.{suffix}" for suffix in ("png", "svg", "csv")},
         )
@@ -123,7 +124,7 @@ def table(
     best: Mapping[str, Best] | None = None,
     reference_rows: Collection[str] = (),
     policy: str | None = None,
-    n: int | None = None,
+    n: int | Iterable[int] | None = None,
     digits: int = 3,
 ) -> Table:
     """Publish a table: full precision in the CSV, rounded with the best in bold in LaTeX and in the notebook.
@@ -152,7 +153,7 @@ def table(
             title=title,
             caption=full,
             policy=policy,
-            n=n,
+            n=_largest(n),
             simulated=workspace.simulated,
             files={suffix: f"{id}.{suffix}" for suffix in ("csv", "tex")},
             shown={
@@ -205,12 +206,25 @@ def _check(name: str) -> None:
         raise InputError(f"the id {name!r} is not plain; use lower-case words joined by hyphens.")
 
 
-def _caption(caption: str, workspace: Workspace, policy: str | None, n: int | None) -> str:
+def _largest(n: int | Iterable[int] | None) -> int | None:
+    counts = _counts(n)
+    return max(counts) if counts else None
+
+
+def _counts(n: int | Iterable[int] | None) -> list[int]:
+    if n is None:
+        return []
+    return [int(count) for count in n] if isinstance(n, Iterable) else [int(n)]
+
+
+def _caption(caption: str, workspace: Workspace, policy: str | None, n: int | Iterable[int] | None) -> str:
     facts = [f"Benchmark: {workspace.benchmark.meta.name}"]
     if policy is not None:
         facts.append(f"policy: {policy}")
-    if n is not None:
-        facts.append(f"n = {n:,} cases")
+    counts = _counts(n)
+    if counts:
+        several = f"{min(counts):,} to " if min(counts) < max(counts) else ""
+        facts.append(f"n = {several}{max(counts):,} cases")
     return " ".join(filter(None, [workspace.note, caption, "; ".join(facts) + "."]))
 
 

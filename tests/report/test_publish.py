@@ -64,6 +64,19 @@ def test_a_figure_becomes_four_files_that_name_each_other(tmp_path: Path) -> Non
     )
 
 
+def test_several_n_are_named_from_smallest_to_largest() -> None:
+    table = publish.table(
+        pd.DataFrame({"a": [1]}),
+        "t",
+        title="T",
+        caption="C.",
+        workspace=workspace(),
+        out="",
+        n=pd.Series([9, 1026, 50]),
+    )
+    assert table.caption == "C. Benchmark: bench; n = 9 to 1,026 cases."
+
+
 def test_the_csv_holds_every_number_in_full(tmp_path: Path) -> None:
     publish_figure(tmp_path)
     back = pd.read_csv(tmp_path / "figures" / "leaderboard.csv")
