@@ -19,11 +19,13 @@ $(STAMP): pyproject.toml constraints.txt
 report: setup
 	$(BIN)/mrb report demo --out report --figures figures
 
+# Two test processes with one arithmetic thread each: more threads than cores slow each other down.
 test: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/nbstripout --verify notebooks/*.ipynb
 	$(BIN)/mypy
-	$(BIN)/pytest --numprocesses 2 --dist worksteal --cov --cov-report=term
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal --cov --cov-report=term
 
 lint: setup
 	$(BIN)/pre-commit run --all-files

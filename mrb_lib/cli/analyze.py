@@ -58,6 +58,6 @@ def analyze(
     elif as_csv:
         typer.echo(render.as_csv(frame, simulated=simulated), nl=False)
     elif as_latex:
-        typer.echo(render.as_latex(frame, caption=what), nl=False)
+        typer.echo(render.as_latex(frame, caption=what, label=table), nl=False)
     else:
-        typer.echo(f"{what}\n\n{render.as_text(render.condensed(frame))}")
+        typer.echo(f"{what}\n\n{render.as_text(frame)}")

@@ -84,7 +84,7 @@ def show(
     for j, name in enumerate(names):
         columns.append(_cells(frame, name, bounds.get(name), digits))
         if best and name in best:
-            marked.update((int(i), j) for i in _best(frame[name].to_numpy(dtype=float), best[name], competes))
+            marked.update((int(i), j) for i in _best(frame[name].to_numpy(dtype=float, na_value=np.nan), best[name], competes))
     return Shown(
         tuple(name.replace("_", " ") for name in names),
         tuple(zip(*columns, strict=True)),
@@ -105,12 +105,13 @@ def _cells(frame: pd.DataFrame, name: str, bounds: tuple[str, str] | None, digit
     values = frame[name]
     if not pd.api.types.is_numeric_dtype(values):
         return ["\u2013" if pd.isna(value) else plain(str(value)) for value in values]
-    whole = bool((values.dropna() % 1 == 0).all()) and bounds is None
+    numbers = values.to_numpy(dtype=float, na_value=np.nan)
+    whole = bool((numbers[~np.isnan(numbers)] % 1 == 0).all()) and bounds is None
     probability = name.startswith("p_")
-    texts = [_number(value, 0 if whole and not probability else digits, probability) for value in values]
+    texts = [_number(value, 0 if whole and not probability else digits, probability) for value in numbers]
     if bounds is None:
         return texts
-    ends = frame[list(bounds)].to_numpy(dtype=float)
+    ends = frame[list(bounds)].to_numpy(dtype=float, na_value=np.nan)
     return [
         text if np.isnan(pair).any() else f"{text} [{pair[0]:.{digits}f}, {pair[1]:.{digits}f}]"
         for text, pair in zip(texts, ends, strict=True)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
 from math import comb
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from mrb_lib.stats.paired import _exact_p, significance
 
@@ -33,6 +36,15 @@ def equal_judges(
     return verdicts, gold, pd.DataFrame({"case_id": ids})
 
 
+@pytest.fixture
+def quick_collections() -> Iterator[None]:
+    """statsmodels collects garbage in every correction; what is loaded already need not be looked through each time."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("quick_collections")
 def test_mcnemar_and_the_family_wise_error_of_holm() -> None:
     benchmarks = 500
     tables = equal_judges(np.random.default_rng(0), benchmarks, 150, 4)
