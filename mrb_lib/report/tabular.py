@@ -84,7 +84,9 @@ def show(
     for j, name in enumerate(names):
         columns.append(_cells(frame, name, bounds.get(name), digits))
         if best and name in best:
-            marked.update((int(i), j) for i in _best(frame[name].to_numpy(dtype=float, na_value=np.nan), best[name], competes))
+            marked.update(
+                (int(i), j) for i in _best(frame[name].to_numpy(dtype=float, na_value=np.nan), best[name], competes)
+            )
     return Shown(
         tuple(name.replace("_", " ") for name in names),
         tuple(zip(*columns, strict=True)),

@@ -163,7 +163,7 @@ def make_demo(
         return made
     with _only_one(target):
         if _stamp(target / "benchmark") != benchmark_stamp:
-            say(f"Making the embedded benchmark ({cases} simulated cases), once ...")
+            say(f"Making the embedded benchmark ({cases} SIMULATED cases), once ...")
             with _replacing(target / "benchmark") as stage:
                 _write_benchmark(stage, cases, seed)
                 _write_stamp(stage, benchmark_stamp)
