@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import TypedDict, cast
 
 import pandas as pd
 
@@ -23,6 +23,16 @@ from mrb_lib.stats.paired import CORRECTIONS, omnibus, significance
 _ORDERED_PREFERENCE = ("A", "tie", "B")
 
 
+class _Common(TypedDict):
+    """The options that every table with intervals takes."""
+
+    by: str | None
+    dimensions: Sequence[str]
+    cluster: str | None
+    resamples: int
+    seed: int
+
+
 @dataclass(frozen=True)
 class _Request:
     """What was asked for, checked; the parameters of `analyze`."""
@@ -30,14 +40,10 @@ class _Request:
     benchmark: Benchmark
     verdicts: pd.DataFrame
     policy: str
-    by: str | None
-    dimensions: Sequence[str]
     gold: GoldRule
     correction: str
-    resamples: int
-    seed: int
-    cluster: str | None
     level: str
+    common: _Common
 
     @property
     def cases(self) -> pd.DataFrame:
@@ -56,7 +62,7 @@ class _Request:
 
 
 def _composition(request: _Request) -> pd.DataFrame:
-    return composition(request.cases, by=request.by)
+    return composition(request.cases, by=request.common["by"])
 
 
 def _agreement(request: _Request) -> pd.DataFrame:
@@ -65,11 +71,7 @@ def _agreement(request: _Request) -> pd.DataFrame:
         request.cases,
         categories=request.categories,
         level=request.level,
-        by=request.by,
-        dimensions=request.dimensions,
-        cluster=request.cluster,
-        resamples=request.resamples,
-        seed=request.seed,
+        **request.common,
     )
 
 
@@ -78,11 +80,7 @@ def _annotator_pairs(request: _Request) -> pd.DataFrame:
         request.benchmark.annotations,
         request.cases,
         categories=request.categories,
-        by=request.by,
-        dimensions=request.dimensions,
-        cluster=request.cluster,
-        resamples=request.resamples,
-        seed=request.seed,
+        **request.common,
     )
 
 
@@ -92,11 +90,7 @@ def _ceiling(request: _Request) -> pd.DataFrame:
         request.cases,
         categories=request.categories,
         policy=request.policy,
-        by=request.by,
-        dimensions=request.dimensions,
-        cluster=request.cluster,
-        resamples=request.resamples,
-        seed=request.seed,
+        **request.common,
     )
 
 
@@ -106,11 +100,7 @@ def _accuracy(request: _Request) -> pd.DataFrame:
         request.labels(),
         request.cases,
         policy=request.policy,
-        by=request.by,
-        dimensions=request.dimensions,
-        cluster=request.cluster,
-        resamples=request.resamples,
-        seed=request.seed,
+        **request.common,
     )
 
 
@@ -118,11 +108,7 @@ def _consistency(request: _Request) -> pd.DataFrame:
     return consistency(
         request.verdicts,
         request.cases,
-        by=request.by,
-        dimensions=request.dimensions,
-        cluster=request.cluster,
-        resamples=request.resamples,
-        seed=request.seed,
+        **request.common,
     )
 
 
@@ -134,19 +120,15 @@ def _significance(request: _Request) -> pd.DataFrame:
         request.cases,
         policy=request.policy,
         correction=request.correction,
-        by=request.by,
-        dimensions=request.dimensions,
-        cluster=request.cluster,
-        resamples=request.resamples,
-        seed=request.seed,
+        **request.common,
     )
     together = omnibus(
         request.verdicts,
         labels,
         request.cases,
         policy=request.policy,
-        by=request.by,
-        dimensions=request.dimensions,
+        by=request.common["by"],
+        dimensions=request.common["dimensions"],
     )
     extra = ["statistic", "df", "judges"]
     columns = [*pairs.columns[:-1], *extra, "reason"]
@@ -232,14 +214,16 @@ def analyze(
         benchmark=benchmark,
         verdicts=_verdicts_for(benchmark, verdicts, table, probe, dimension),
         policy=policy,
-        by=by,
-        dimensions=meta.dimensions if dimension is None else [dimension],
         gold=cast(GoldRule, gold),
         correction=correction,
-        resamples=resamples,
-        seed=seed,
-        cluster=cluster,
         level=level or meta.level,
+        common={
+            "by": by,
+            "dimensions": meta.dimensions if dimension is None else [dimension],
+            "cluster": cluster,
+            "resamples": resamples,
+            "seed": seed,
+        },
     )
     return _MAKERS[table](request)
 
