@@ -28,7 +28,7 @@ def leaderboard(
     Returns
     -------
     Figure
-        Validated by tests/plots/test_intervals.py (what is drawn equals the frame).
+        Validated by tests/plots/test_values.py (what is drawn equals the frame).
     """
     reference = None if ceiling is None else ceiling.rename(columns={"accuracy": "value"})
     return panels(

@@ -139,9 +139,13 @@ class Paper(Figure):
         return self._png
 
     def _quantized(self) -> bytes:
-        """At most 256 colours: a third of the size, and no difference that an eye can see in a chart."""
+        """At most 256 colours: a third of the size, and no difference that an eye can see in a chart.
+
+        The colours are spread over all that occur: a palette by frequency goes to the edges of letters,
+        and draws a cell of a matrix in the colour of another value.
+        """
         with Image.open(io.BytesIO(self._saved("png", {"Software": None}, self.resolution))) as drawn:
-            few = drawn.convert("RGB").quantize(256, dither=Image.Dither.NONE)
+            few = drawn.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
         stream = io.BytesIO()
         few.save(stream, format="PNG", optimize=True, dpi=(self.resolution, self.resolution))
         return stream.getvalue()

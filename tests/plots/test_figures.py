@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from PIL import Image
 
 from mrb_lib.plots import agreement, composition, consistency, gallery, significance, subfields
 from mrb_lib.plots.leaderboard import leaderboard
-from mrb_lib.plots.style import PAGE, Paper, mark_simulated
+from mrb_lib.plots.style import COLOURS, PAGE, Paper, house_style, mark_simulated
 from mrb_lib.schema import DEPARTMENTS, DIMENSIONS, ORGANS
 
 SIZES = {"two judges, one dimension": (2, ("overall",)), "six judges": (6, DIMENSIONS), "32 judges": (32, DIMENSIONS)}
@@ -160,6 +160,22 @@ def test_files_stay_small_and_undated(frames, figure: str) -> None:
     assert b"<dc:date>" not in drawn.svg()
 
 
+@pytest.mark.parametrize("figure", ["organs-heatmap", "failures-gallery"])
+def test_few_colours_keep_what_a_colour_says(frames, figure: str) -> None:
+    """Of at most 256 colours: none is far from the one that was drawn, and paper stays white."""
+    drawn = make(frames, figure, 32, DIMENSIONS)
+    mark_simulated(drawn)
+    with Image.open(io.BytesIO(drawn.png())) as image:
+        few = np.asarray(image.convert("RGB")).astype(int)
+    full = io.BytesIO()
+    with house_style():
+        drawn.savefig(full, format="png", dpi=drawn.resolution)
+    with Image.open(full) as image:
+        every = np.asarray(image.convert("RGB")).astype(int)
+    assert np.abs(few - every).max() <= 16
+    assert (few[0, 0] == 255).all()
+
+
 def test_simulated_is_marked_once_and_only_where_asked(frames) -> None:
     drawn = make(frames, "leaderboard", 2, ("overall",))
     assert "SIMULATED" not in " ".join(text.get_text() for text in drawn.texts)
@@ -206,15 +222,13 @@ def test_dollars_are_not_formulas(frames) -> None:
 
 
 def test_colours_keep_their_meaning_apart() -> None:
-    """The colours of A, B, gold and the human level can be told apart by the colour-blind."""
-    from mrb_lib.plots.style import COLOURS
-
+    """The colours of A, B, gold, the human level and a tie can be told apart by the colour-blind, every two of them."""
     # Viénot, Brettel and Mollon (1999), deuteranopia, on linear RGB.
     deuteranopia = np.array([[0.29275, 0.70725, 0.0], [0.29275, 0.70725, 0.0], [-0.02234, 0.02234, 1.0]])
     linear = {
         name: (np.array([int(COLOURS[name][i : i + 2], 16) for i in (1, 3, 5)]) / 255) ** 2.2
         for name in ("A", "B", "gold", "human", "tie")
     }
-    seen = sorted((name, deuteranopia @ value) for name, value in linear.items())
-    for (first, one), (second, other) in pairwise([*seen, seen[0]]):
+    seen = {name: deuteranopia @ value for name, value in linear.items()}
+    for (first, one), (second, other) in combinations(seen.items(), 2):
         assert np.linalg.norm(one - other) > 0.05, (first, second)
