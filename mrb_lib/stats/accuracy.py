@@ -129,8 +129,8 @@ def accuracy(
         a choice, averaged over the cases with gold and such verdicts, so that `answered`
         is seen beside what it leaves out; `accuracy` mean score with the 95% percentile
         interval `low`, `high` of the cluster bootstrap.
-        Over verdicts with a choice, orders and repeats pooled (under `official`: order AB,
-        repeat 0), on cases with gold: `cohen_kappa` with gold, `n_answered` verdicts,
+        Over verdicts with a choice on cases that the policy can be applied to, orders and
+        repeats pooled (under `official`: order AB, repeat 0): `cohen_kappa` with gold, `n_answered` verdicts,
         `exact_accuracy` the share with the gold label, `precision_macro`, `recall_macro`,
         `f1_macro` (see `mrb_lib.stats.confusion.macro`); of these, `n_decisive` where
         neither verdict nor gold is a tie, and `decisive_accuracy` among them.
@@ -153,7 +153,8 @@ def accuracy(
     parts = groups(cases, by)
     judged: BoolArray = np.asarray(scores.judged.any(axis=2))
     estimates = _estimates(scores, judged, parts, cluster_codes(cases, cluster), resamples=resamples, seed=seed)
-    tables = confusions(coded, labels, parts, rows_used(coded, policy))
+    applies = np.isfinite(scores.answered)[coded.judge, coded.dimension, coded.case]
+    tables = confusions(coded, labels, parts, rows_used(coded, policy) & applies)
     frames = [
         _frame(coded, scores, judged, part, found, table, policy)
         for part, found, table in zip(parts, estimates, tables, strict=True)

@@ -63,6 +63,16 @@ def test_macro_and_kappa_pool_the_orders() -> None:
     assert (row["n_decisive"], row["decisive_accuracy"]) == (4, 0.75)
 
 
+@pytest.mark.parametrize("policy", ["strict", "net"])
+def test_kappa_is_of_the_cases_that_the_accuracy_is_of(policy: str) -> None:
+    verdicts = verdicts_of({("j", "AB"): "ABBBB", ("j", "BA"): "AB---"})
+    row = accuracy(verdicts, gold_of("ABAAA"), cases_of(5), policy=policy, **FAST).iloc[0]
+    assert (row["n"], row["n_answered"], row["accuracy"], row["cohen_kappa"]) == (2, 4, 1, 1)
+    none = accuracy(verdicts[verdicts["order"] == "AB"], gold_of("ABAAA"), cases_of(5), policy=policy, **FAST).iloc[0]
+    assert (none["n"], none["n_answered"]) == (0, 0)
+    assert none[["cohen_kappa", "exact_accuracy", "f1_macro", "decisive_accuracy"]].isna().all()
+
+
 def test_subfields_partition_the_cases_that_have_one() -> None:
     generator = np.random.default_rng(0)
     organ = [*generator.choice(["eye", "lung"], 28), None, None]
