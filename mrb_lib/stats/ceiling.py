@@ -106,7 +106,8 @@ def annotator_ceiling(
             drawn = next(replicated)
             absence = coded.absence(dimension) if not len(item.case) else FEW_ANNOTATORS
             if len(np.unique(item.annotator)) < 3:
-                rows.append(label | _row(MEAN, 0, len(group.cases), np.nan, (np.nan, np.nan), absence))
+                n_excluded = int(np.isin(item.case, group.cases).sum())
+                rows.append(label | _row(MEAN, 0, n_excluded, np.nan, (np.nan, np.nan), absence))
             else:
                 rows.extend(label | row for row in _rows(coded, item, group, codes, drawn, resamples))
     return typed(pd.DataFrame(rows, columns=COLUMNS), COLUMNS)

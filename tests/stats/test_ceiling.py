@@ -31,14 +31,17 @@ def test_one_other_is_no_majority() -> None:
 
 
 @pytest.mark.parametrize(
-    ("by_annotator", "reason"),
+    ("by_annotator", "n_excluded", "reason"),
     [
-        ({"a": "AB", "b": "AA"}, "fewer than three annotators"),
-        ({"consensus": "AB"}, "only consensus labels"),
+        ({"a": "AB", "b": "AA"}, 4, "fewer than three annotators"),
+        ({"consensus": "AB"}, 0, "only consensus labels"),
     ],
 )
-def test_without_three_annotators_there_is_no_ceiling(by_annotator: dict[str, str], reason: str) -> None:
+def test_without_three_annotators_there_is_no_ceiling(
+    by_annotator: dict[str, str], n_excluded: int, reason: str
+) -> None:
     rows = annotator_ceiling(annotations_of(by_annotator), cases_of(2), **FAST)
+    assert rows[["n", "n_excluded"]].iloc[0].tolist() == [0, n_excluded]  # annotations, as in every other row
     assert rows["annotator"].tolist() == ["mean"]
     assert rows[["accuracy", "low", "high"]].isna().all(axis=None)
     assert reason in rows["reason"].iloc[0]
