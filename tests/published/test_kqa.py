@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mrb_lib.data.benchmark import gold
 from mrb_lib.data.formats import kqa
 from mrb_lib.data.formats.base import Imported
 from mrb_lib.errors import InputError
@@ -43,6 +44,12 @@ def test_annotator_pairs(imported: Imported) -> None:
     assert kappas["label_0", "label_1"] == pytest.approx(0.669636, abs=EXACT)
     assert kappas["label_0", "label_2"] == pytest.approx(0.761185, abs=EXACT)
     assert kappas["label_1", "label_2"] == pytest.approx(0.731687, abs=EXACT)
+
+
+def test_the_authors_majority(imported: Imported) -> None:
+    label = gold(imported.benchmark)
+    assert label["choice"].value_counts().to_dict() == {"Neutral": 234, "Entailment": 153, "Contradiction": 12}
+    assert gold(imported.benchmark, "unanimous")["choice"].notna().sum() == 312
 
 
 def test_claims_about_one_question_are_not_independent(imported: Imported) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mrb_lib.data.benchmark import gold
 from mrb_lib.data.formats import llmfao
 from mrb_lib.data.formats.base import Imported
 from mrb_lib.stats.tables import analyze
@@ -24,6 +25,12 @@ def test_agreement(imported: Imported) -> None:
     assert row["percent_agreement"] == pytest.approx(0.528562, abs=EXACT)
     assert row["krippendorff_alpha"] == pytest.approx(0.290595, abs=EXACT)
     assert row["krippendorff_alpha_low"] < 0.290595 < row["krippendorff_alpha_high"]
+
+
+def test_plurality(imported: Imported) -> None:
+    label = gold(imported.benchmark)["choice"]
+    assert label.value_counts().to_dict() == {"tie": 772, "A": 559, "B": 500}
+    assert label.isna().sum() == 308
 
 
 def test_alpha_with_the_tie_in_the_middle(imported: Imported) -> None:

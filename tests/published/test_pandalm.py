@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from mrb_lib.data.benchmark import gold
 from mrb_lib.data.formats import pandalm
 from mrb_lib.data.formats.base import Imported
 from mrb_lib.stats.tables import analyze
@@ -83,6 +84,15 @@ def test_accuracy_with_unparsed_dropped_or_wrong(imported: Imported) -> None:
     assert tuple(row[names]) == pytest.approx(expected, abs=EXACT)
 
 
+def test_the_unanimous_cases(as_tie: Imported) -> None:
+    """879 unanimous, 120 two to one, none split three ways; majority labels tie 105, first 422, second 472."""
+    unanimous = table(as_tie, "accuracy", gold="unanimous", resamples=0)
+    assert set(unanimous["n"]) == {879}
+    assert set(unanimous["n_excluded"]) == {120}
+    assert set(table(as_tie, "accuracy", resamples=0)["n_excluded"]) == {0}
+    assert gold(as_tie.benchmark)["choice"].value_counts().to_dict() == {"B": 472, "A": 422, "tie": 105}
+
+
 @pytest.mark.parametrize("correction", ["none", "holm", "bonferroni", "bh"])
 def test_mcnemar(as_tie: Imported, correction: str) -> None:
     row = table(as_tie, "significance", policy="official", correction=correction).iloc[0]
@@ -99,7 +109,7 @@ def test_policies_that_need_both_orders_exclude_every_case(imported: Imported, p
     rows = table(imported, "accuracy", policy=policy)
     assert (rows["n"] == 0).all()
     assert (rows["n_excluded"] == 999).all()
-    assert rows["accuracy"].isna().all()
+    assert rows[["accuracy", "cohen_kappa", "exact_accuracy"]].isna().all(axis=None)
     assert rows["reason"].notna().all()
 
 
