@@ -123,7 +123,7 @@ VERDICTS = (
     Column("case_id"),
     Column("dimension"),
     Column("order", values=ORDERS),
-    Column("repeat", "int", required=False, default=0, low=0),
+    Column("repeat", "int", required=False, default=0, low=0, high=999_999),
     Column("probe", required=False, default=NO_PROBE),
     Column("choice", nullable=True, values=CHOICES),
     _optional("p_a", "float", low=0.0, high=1.0),
@@ -143,6 +143,7 @@ KEYS: dict[TableName, tuple[str, ...]] = {
     "annotations": ("case_id", "annotator", "dimension"),
     "verdicts": ("judge", "case_id", "dimension", "order", "repeat", "probe"),
 }
+_NAMES = {"case_id", "annotator", "dimension", "judge", "probe"}
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,7 @@ def raise_on_error(findings: Iterable[Finding]) -> None:
     """Raise `InputError` with the first finding that is an error, and the count of the others."""
     errors = [finding for finding in findings if finding.severity == "error"]
     if errors:
-        others = "" if len(errors) == 1 else f" ({len(errors) - 1} more like it; `mrb check` lists all)"
+        others = "" if len(errors) == 1 else f" (and {len(errors) - 1} more errors)"
         raise InputError(f"{errors[0]}{others}")
 
 
@@ -273,28 +274,15 @@ def _inspect_column(
         return
     missing = values.isna()
     if not column.nullable:
-        for i in _rows(missing):
+        blank = missing | (values.astype("str").str.strip() == "") if column.name in _NAMES else missing
+        for i in _rows(blank):
             yield finding(i, "the value is missing", "fill it in or remove the row")
-    if column.type in ("int", "float"):
-        numbers = pd.to_numeric(values, errors="coerce")
-        for i in _rows(numbers.isna() & ~missing):
-            yield finding(i, f"{values.iloc[i]!r} is not a number", "write a plain number")
-        if column.type == "int":
-            for i in _rows(numbers.notna() & (numbers % 1 != 0)):
-                yield finding(i, f"{values.iloc[i]!r} is not a whole number", "write a whole number")
-        outside = pd.Series(False, index=values.index)
-        if column.low is not None:
-            outside |= numbers < column.low
-        if column.high is not None:
-            outside |= numbers > column.high
-        for i in _rows(outside):
-            low = "-inf" if column.low is None else f"{column.low:g}"
-            high = "inf" if column.high is None else f"{column.high:g}"
-            yield finding(i, f"{values.iloc[i]!r} is outside {low} to {high}", "correct the value")
+    if column.type != "str":
+        yield from (finding(i, problem, cure) for i, problem, cure in _bad_numbers(values, column))
         return
     if not isinstance(values.dtype, pd.StringDtype) and not isinstance(values.dtype, pd.CategoricalDtype):
-        scalar = values.map(lambda value: isinstance(value, (str, int, np.integer))).astype(bool)
-        for i in _rows(~scalar & ~missing):
+        scalar = values.map(lambda value: isinstance(value, (str, int, np.integer)) and not isinstance(value, bool))
+        for i in _rows(~scalar.astype(bool) & ~missing):
             yield finding(i, f"{type(values.iloc[i]).__name__} where text belongs", "write plain text")
     if allowed is not None:
         for i in _rows(~values.astype("str").isin(list(allowed)) & ~missing):
@@ -302,6 +290,26 @@ def _inspect_column(
             if column.name == "dimension":
                 hint += ", or declare the dimension in benchmark.toml"
             yield finding(i, f"{str(values.iloc[i])!r} is not a known {column.name}", hint)
+
+
+def _bad_numbers(values: pd.Series, column: Column) -> Iterator[tuple[int, str, str]]:
+    # As text, True is no number, and a whole number too large for an array is read as what it is.
+    as_text = pd.api.types.is_object_dtype(values.dtype) or pd.api.types.is_bool_dtype(values.dtype)
+    numbers = pd.to_numeric(values.astype("str") if as_text else values, errors="coerce").astype("float64")
+    low = -np.inf if column.low is None else column.low
+    high = np.inf if column.high is None else column.high
+    problems = [
+        (numbers.isna() & values.notna(), "is not a number", "write a plain number"),
+        (np.isinf(numbers), "is not finite", "write a plain number, or leave it empty where there is none"),
+        ((numbers < low) | (numbers > high), f"is outside {low:g} to {high:g}", "correct the value"),
+    ]
+    if column.type == "int":
+        fraction = np.isfinite(numbers) & (numbers % 1 != 0)
+        problems.insert(1, (fraction, "is not a whole number", "write a whole number"))
+    for mask, problem, cure in problems:
+        for i in _rows(mask):
+            value = values.iloc[i]
+            yield i, f"{repr(value) if isinstance(value, str) else value} {problem}", cure
 
 
 def _bad_names(values: pd.Series) -> Iterator[tuple[int, str, str]]:
@@ -315,7 +323,8 @@ def _bad_names(values: pd.Series) -> Iterator[tuple[int, str, str]]:
             continue
         for name in names:
             if not isinstance(name, str) or not is_safe_name(name):
-                yield i, f"the image name {name!r} leads out of images/", "use a plain relative file name"
+                problem = f"the image name {name!r} leads out of images/, or is no possible name"
+                yield i, problem, "use a plain relative file name of at most 255 bytes"
 
 
 def _inspect_relations(frame: pd.DataFrame, table: TableName, source: str) -> Iterator[Finding]:

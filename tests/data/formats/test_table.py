@@ -26,7 +26,8 @@ TEXT = st.one_of(
     st.sampled_from(SAVAGE), st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
 )
 FULL = TEXT.filter(bool)
-IDS = st.one_of(st.from_regex(r"\A0{0,3}[0-9]{1,4}\Z"), FULL)
+NAMED = TEXT.filter(str.strip)
+IDS = st.one_of(st.from_regex(r"\A0{0,3}[0-9]{1,4}\Z"), NAMED)
 NAME = st.from_regex(r"\A[a-z0-9\[;, ]{1,8}\.png\Z")
 
 
@@ -50,10 +51,12 @@ def benchmarks(draw: st.DrawFn) -> tuple[Benchmark, pd.DataFrame]:
     cases["images"] = pd.Series(images, dtype=object)
     cases["organ"] = column(st.none() | FULL)
     cases["an extra, odd"] = column(st.none() | FULL)
-    rows = [(i, a, "overall", draw(st.sampled_from(CHOICES))) for i in ids for a in draw(st.sets(FULL, max_size=2))]
+    rows = [(i, a, "overall", draw(st.sampled_from(CHOICES))) for i in ids for a in draw(st.sets(NAMED, max_size=2))]
     annotations = pd.DataFrame(rows, columns=["case_id", "annotator", "dimension", "choice"], dtype="str")
     number = st.none() | st.floats(0, 1)
-    verdicts = pd.DataFrame({"judge": column(FULL), "case_id": cases["case_id"], "dimension": "overall", "order": "BA"})
+    verdicts = pd.DataFrame(
+        {"judge": column(NAMED), "case_id": cases["case_id"], "dimension": "overall", "order": "BA"}
+    )
     verdicts["repeat"] = draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
     verdicts["choice"] = column(st.none() | st.sampled_from(CHOICES))
     verdicts["p_a"] = pd.Series(draw(st.lists(number, min_size=n, max_size=n)), dtype="float64")
