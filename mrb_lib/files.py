@@ -13,9 +13,11 @@ from pathlib import Path, PurePosixPath
 
 from mrb_lib.errors import InputError
 
+_LONGEST_NAME = 255  # bytes, on all common file systems
+
 
 @contextmanager
-def staged_folder(out: Path, *, overwrite: bool = False) -> Iterator[Path]:
+def staged_folder(out: Path, *, overwrite: bool = False, source: Path | None = None) -> Iterator[Path]:
     """Yield an empty folder beside `out` that becomes `out` when the block succeeds.
 
     Parameters
@@ -25,20 +27,23 @@ def staged_folder(out: Path, *, overwrite: bool = False) -> Iterator[Path]:
     overwrite : bool
         Replace a folder that is already there. Only a folder that this program
         wrote (it holds `benchmark.toml` or `index.html`) is ever replaced.
+    source : Path or None
+        What is read in the block; `out` is not replaced where it is, or holds, that.
 
     Raises
     ------
     InputError
         `out` exists, and is not an empty folder or may not be replaced.
     """
-    out = out.absolute()
-    if out.exists():
-        _refuse_unless_replaceable(out, overwrite)
     try:
+        # A link is followed: the folder it points to is the one written.
+        out = out.resolve()
+        if out.exists():
+            _refuse_unless_replaceable(out, overwrite, source)
         out.parent.mkdir(parents=True, exist_ok=True)
         stage = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-    except OSError as error:
-        raise InputError(f"{out}: cannot be created ({error.strerror}); choose a folder you may write to.") from error
+    except (OSError, RuntimeError) as error:
+        raise InputError(f"{out}: cannot be created ({_reason(error)}); choose a folder you may write to.") from error
     try:
         yield stage
         stage.chmod(0o777 & ~_umask())
@@ -50,7 +55,7 @@ def staged_folder(out: Path, *, overwrite: bool = False) -> Iterator[Path]:
             shutil.rmtree(stage)
 
 
-def _refuse_unless_replaceable(out: Path, overwrite: bool) -> None:
+def _refuse_unless_replaceable(out: Path, overwrite: bool, source: Path | None) -> None:
     if not out.is_dir():
         raise InputError(f"{out}: is a file; name a folder that does not exist yet.")
     if not any(out.iterdir()):
@@ -59,6 +64,13 @@ def _refuse_unless_replaceable(out: Path, overwrite: bool) -> None:
         raise InputError(f"{out}: already exists; name another folder, or pass --overwrite to replace it.")
     if not any((out / mark).is_file() for mark in ("benchmark.toml", "index.html")):
         raise InputError(f"{out}: --overwrite replaces only folders this program wrote; remove it yourself.")
+    if source is not None and source.resolve().is_relative_to(out):
+        raise InputError(f"{out}: --overwrite would delete {source}, which is being read; name another folder.")
+
+
+def _reason(error: OSError | RuntimeError) -> str:
+    """Why a path cannot be used; `Path.resolve` reports links in a circle as a RuntimeError."""
+    return str(error.strerror) if isinstance(error, OSError) else "its links go round in a circle"
 
 
 def _umask() -> int:
@@ -94,8 +106,10 @@ def slug(text: str) -> str:
 
 
 def is_safe_name(name: str) -> bool:
-    """Whether `name` is a relative file name that cannot leave the folder it is joined to."""
+    """Whether `name` is a relative file name that can exist and cannot leave the folder it is joined to."""
     if not name or "\\" in name or "\0" in name or ":" in name:
+        return False
+    if any(len(part.encode("utf-8", "surrogatepass")) > _LONGEST_NAME for part in name.split("/")):
         return False
     path = PurePosixPath(name)
     return not path.is_absolute() and all(part not in ("..", ".") for part in name.split("/")) and "//" not in name
@@ -110,7 +124,11 @@ def inside(folder: Path, name: str) -> Path:
         The name climbs out of the folder, directly or through a symbolic link.
     """
     path = folder / name
-    if not is_safe_name(name) or not path.resolve().is_relative_to(folder.resolve()):
+    try:
+        stays = is_safe_name(name) and path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError) as error:
+        raise InputError(f"{path}: cannot be opened ({_reason(error)}); put the file itself there.") from error
+    if not stays:
         raise InputError(f"{folder}: the name {name!r} leads out of the folder; use a plain relative file name.")
     return path
 

@@ -34,6 +34,39 @@ def test_a_folder_that_is_there_is_not_replaced_unasked(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["new"]
 
 
+def test_a_link_to_a_folder_is_followed_and_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for target in ("empty", "not-there-yet"):
+        (tmp_path / f"link-{target}").symlink_to(tmp_path / target)
+        with staged_folder(tmp_path / f"link-{target}") as folder:
+            (folder / "whole").write_text("x")
+        assert (tmp_path / f"link-{target}").is_symlink()
+        assert (tmp_path / target / "whole").is_file()
+
+
+def test_a_name_that_cannot_be_created_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    for name, why in [("x" * 300, "too long"), ("circle", "circle")]:
+        with pytest.raises(InputError, match=why), staged_folder(tmp_path / name):
+            pass
+    with pytest.raises(InputError, match="circle"):
+        inside(tmp_path, "circle")
+    assert not is_safe_name("é" * 128)
+    assert is_safe_name("é" * 127)
+
+
+@pytest.mark.parametrize("source", [".", "raw"])
+def test_what_is_being_read_is_not_overwritten(tmp_path: Path, source: str) -> None:
+    (tmp_path / "out" / "raw").mkdir(parents=True)
+    (tmp_path / "out" / "benchmark.toml").write_text("x")
+    with (
+        pytest.raises(InputError, match="being read"),
+        staged_folder(tmp_path / "out", overwrite=True, source=tmp_path / "out" / source),
+    ):
+        pass
+    assert (tmp_path / "out" / "raw").is_dir()
+
+
 def test_a_file_in_the_way_is_refused(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("x")
     with pytest.raises(InputError, match="is a file"), staged_folder(tmp_path / "out"):

@@ -35,7 +35,7 @@ def import_(
     for option in given.keys() - accepted:
         raise InputError(f"--{option.replace('_', '-')}: import {format_} has no such option; leave it out.")
     imported = read(src, **given)
-    with staged_folder(out, overwrite=overwrite) as folder:
+    with staged_folder(out, overwrite=overwrite, source=src) as folder:
         write_imported(imported, folder, str(src))
     echo_findings(imported.findings)
     typer.echo(summary(imported, out))
