@@ -329,14 +329,19 @@ def test_an_interrupted_report_leaves_no_process_and_resumes(lab: Any, publish: 
     lab.notebook("b_slow", f"import os, time\nopen({str(mark)!r}, 'w').write(str(os.getpid()))\ntime.sleep(60)")
     pin = "from mrb_lib.report import provenance; provenance.code_hash = lambda: 'the code'"
     call = f"report({str(lab.bench)!r}, None, {str(lab.out)!r}, notebooks=Path({str(lab.notebooks)!r}), jobs=1)"
-    code = f"from pathlib import Path\nfrom mrb_lib.report.pipeline import report\n{pin}\n{call}"
-    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while not mark.is_file() or not mark.read_text():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=20) != 0
+    # A test run that was started in the background has Ctrl-C switched off, and its children inherit that.
+    terminal = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    code = f"{terminal}\nfrom pathlib import Path\nfrom mrb_lib.report.pipeline import report\n{pin}\n{call}"
+    with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL) as process:
+        try:
+            deadline = time.monotonic() + 60
+            while not mark.is_file() or not mark.read_text():
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=20) != 0
+        finally:
+            process.kill()
     kernel = int(mark.read_text())
     while Path(f"/proc/{kernel}").exists() and "Z" not in Path(f"/proc/{kernel}/stat").read_text().split()[2]:
         assert time.monotonic() < deadline
