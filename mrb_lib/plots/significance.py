@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 from mrb_lib.plots.matrix import draw_matrix, scale_bar
 from mrb_lib.plots.style import COLUMN, DIVERGING, PAGE, Paper, canvas, labels, percent, signed_percent, styled
 
+TESTS: dict[str, str] = {
+    "mcnemar_exact": "exact McNemar tests",
+    "sign_exact": "exact sign tests, on the cases whose scores differ,",
+}
 P_BOUNDS = (0.0, 0.001, 0.01, 0.05, 1.0)
 _P_COLOURS = ("#08306B", "#2171B5", "#9ECAE1", "#F4F4F4")
 _MOST_WITH_TEXT = 10

@@ -133,9 +133,10 @@ def significance(
     -----
     Under `official`, `strict` and `net` a score is 0 or 1 and the test is McNemar's
     exact test. Under `balanced` and `answered` it is the exact sign test on the cases
-    where the scores differ; on 0/1 scores both are the same binomial test. Where no case
-    differs the exact p is 1. The exact tests take cases as independent; where cases come in clusters read the
-    interval, which does not.
+    where the scores differ; on 0/1 scores both are the same binomial test. On graded scores
+    it asks which judge wins more cases, whatever by, so that it and the interval of the mean
+    difference may disagree. Where no case differs the exact p is 1. The exact tests take
+    cases as independent; where cases come in clusters read the interval, which does not.
     Validated in `tests/published/test_pandalm.py`, `tests/stats/test_paired.py` and, for
     the size of the test, `tests/simulation/test_size.py`.
     """

@@ -91,6 +91,9 @@ def test_runs_on_a_full_simulated_benchmark_and_says_so(path: Path, full: Path, 
         for file in sidecar["files"].values():
             assert (tmp_path / "figures" / file).stat().st_size < 500_000, name
         assert "SIMULATED" in (tmp_path / "figures" / f"{name}.csv").read_text()
+    if path.stem.startswith("04"):
+        assert "exact sign tests" in found["significance-p"]["caption"]  # what the balanced policy is tested with
+        assert "McNemar" not in found["significance-p"]["caption"]
     shown = [o for cell in notebook.cells if cell.cell_type == "code" for o in cell.outputs if "data" in o]
     assert sum("image/png" in output.data for output in shown) == len(found)
 
