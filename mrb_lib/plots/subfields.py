@@ -51,11 +51,9 @@ def heatmap(accuracy: pd.DataFrame, *, judges: Sequence[str], subfields: Sequenc
         [_text(value, start, end) for value, start, end in zip(*rows, strict=True)]
         for rows in zip(values, low, high, strict=True)
     ]
-    largest = accuracy.groupby("subfield")["n"].max()
-    across = [
-        f"{name}\nn = {int(largest.get(raw, 0)):,}"
-        for name, raw in zip(labels(map(title_case, subfields), 22), subfields, strict=True)
-    ]
+    counts = _table(accuracy, "n", judges, subfields)
+    names = labels(map(title_case, subfields), 22)
+    across = [f"{name}\n{_range(counts[:, i])}" for i, name in enumerate(names)]
     figure = canvas(PAGE, rows_height(len(judges), 0.24, 1.6))
     axes = figure.subplots()
     mesh = draw_matrix(
@@ -69,6 +67,15 @@ def heatmap(accuracy: pd.DataFrame, *, judges: Sequence[str], subfields: Sequenc
     )
     scale_bar(figure, mesh, axes, "accuracy (%)", percent)
     return figure
+
+
+def _range(counts: NDArray[np.float64]) -> str:
+    """How many cases stand behind a column; the smallest and the largest number where the judges differ."""
+    known = counts[~np.isnan(counts)].astype(int)
+    if not known.size:
+        return "n = 0"
+    few, many = known.min(), known.max()
+    return f"n = {few:,}" if few == many else f"n = {few:,}\u2013{many:,}"
 
 
 def _text(value: float, low: float, high: float) -> str:

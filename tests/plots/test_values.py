@@ -11,6 +11,8 @@ from matplotlib.figure import Figure
 from mrb_lib.plots import agreement, composition, consistency, gallery, significance, subfields
 from mrb_lib.plots.leaderboard import leaderboard
 from mrb_lib.plots.style import SERIES
+from mrb_lib.schema import ORDERS, POLICIES
+from mrb_lib.stats import paired
 
 JUDGES = ["alpha", "beta", "gamma"]
 
@@ -119,6 +121,14 @@ def test_heatmap_cells_hold_the_values(frames) -> None:
     assert [label.get_text().split("\n")[0] for label in axes.get_xticklabels()] == ["Brain", "Lung", "Oral cavity"]
 
 
+def test_heatmap_says_where_judges_were_scored_on_different_numbers_of_cases(frames) -> None:
+    accuracy = frames.accuracy(JUDGES, ["overall"], ["brain", "lung"])
+    accuracy["n"] = [9, 5, 7, 9, 5, 8, 9, 5, 6]
+    axes = subfields.heatmap(accuracy, judges=JUDGES, subfields=["brain", "lung", "eye"]).axes[0]
+    heads = [label.get_text().split("\n")[1] for label in axes.get_xticklabels()]
+    assert heads == ["n = 5", "n = 6\u20138", "n = 0"]
+
+
 def test_radar_breaks_where_a_value_is_missing(frames) -> None:
     organs = ["brain", "lung", "eye", "foot"]
     accuracy = frames.accuracy(JUDGES, ["overall"], organs)
@@ -163,6 +173,19 @@ def test_many_judges_get_a_dot_where_the_interval_leaves_out_zero() -> None:
     rows = [(a, b, 0.1, 0.05 if b == "j13" else -0.05, 0.2) for i, a in enumerate(judges) for b in judges[i + 1 :]]
     pairs = pd.DataFrame(rows, columns=["judge_1", "judge_2", "difference", "low", "high"])
     assert len(texts(significance.differences(pairs, judges=judges).axes[0], "cell")) == 2 * 13
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_name_of_the_test_is_that_of_the_test_that_was_made(policy: str) -> None:
+    ids = ["c0", "c1", "c2"]
+    said = [
+        (judge, case, "overall", order, "AB"[i]) for i, judge in enumerate("xy") for case in ids for order in ORDERS
+    ]
+    verdicts = pd.DataFrame(said, columns=["judge", "case_id", "dimension", "order", "choice"])
+    gold = pd.DataFrame({"case_id": ids, "dimension": "overall", "choice": "A"})
+    made = paired.significance(verdicts, gold, pd.DataFrame({"case_id": ids}), policy=policy, resamples=0)["test"]
+    kind = "sign tests" if policy in ("balanced", "answered") else "McNemar tests"
+    assert kind in significance.TESTS[made.iloc[0]]
 
 
 def test_p_values_are_written_and_undefined_ones_hatched() -> None:
