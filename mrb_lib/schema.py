@@ -298,7 +298,7 @@ def _bad_numbers(values: pd.Series, column: Column) -> Iterator[tuple[int, str, 
     numbers = pd.to_numeric(values.astype("str") if as_text else values, errors="coerce").astype("float64")
     low = -np.inf if column.low is None else column.low
     high = np.inf if column.high is None else column.high
-    problems = [
+    problems: list[tuple[pd.Series, str, str]] = [
         (numbers.isna() & values.notna(), "is not a number", "write a plain number"),
         (np.isinf(numbers), "is not finite", "write a plain number, or leave it empty where there is none"),
         ((numbers < low) | (numbers > high), f"is outside {low:g} to {high:g}", "correct the value"),
