@@ -108,6 +108,12 @@ def _table(folder: Path, table: TableName, meta: BenchmarkMeta | None, found: li
         found.append(Finding("error", file, None, None, problem, cure))
         return None
     frame = _decoded(arrow, file, found).to_pandas()
+    again = frame.columns[frame.columns.duplicated()]
+    if len(again):
+        found += [
+            Finding("error", file, None, name, "the column occurs twice", "remove one of the two") for name in again
+        ]
+        return None
     dimensions, categories = (meta.dimensions, meta.categories) if meta is not None else (None, None)
     if table == "annotations" and meta is None:
         categories = tuple(frame["choice"].dropna().astype("str").unique()) if "choice" in frame.columns else ()

@@ -194,7 +194,7 @@ def read_table(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
     Raises
     ------
     InputError
-        The file is missing, truncated or not parquet, or lacks a column asked for.
+        The file is missing, truncated or not parquet, or has two columns of one name.
     """
     try:
         table = pq.ParquetFile(path).read(columns=columns)
@@ -206,6 +206,9 @@ def read_table(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
         size = path.stat().st_size if path.is_file() else 0
         what = "is empty" if size == 0 else f"is damaged: truncated, or not a parquet file of text ({error})"
         raise InputError(f"{path}: {what}; restore it from its source or import it again.") from error
+    again = frame.columns[frame.columns.duplicated()]
+    if len(again):
+        raise InputError(f"{path}, column {again[0]}: the column occurs twice; remove one of the two.")
     return frame
 
 
@@ -286,12 +289,18 @@ class BenchmarkWriter:
 
     def _append(self, table: str, frame: pd.DataFrame) -> None:
         schema = self._schemas.get(table)
-        arrow = pa.Table.from_pandas(frame, schema=schema, preserve_index=False).replace_schema_metadata(None)
-        if schema is None:
-            arrow = arrow.cast(_without_null_types(arrow.schema))
-            self._schemas[table] = arrow.schema
-            self._writers[table] = pq.ParquetWriter(self.folder / f"{table}.parquet", arrow.schema, compression="zstd")
-        self._writers[table].write_table(arrow)
+        try:
+            arrow = pa.Table.from_pandas(frame, schema=schema, preserve_index=False).replace_schema_metadata(None)
+            if schema is None:
+                arrow = arrow.cast(_without_null_types(arrow.schema))
+                path = self.folder / f"{table}.parquet"
+                self._writers[table] = pq.ParquetWriter(path, arrow.schema, compression="zstd")
+                self._schemas[table] = arrow.schema
+            self._writers[table].write_table(arrow)
+        except (pa.ArrowException, OverflowError) as error:
+            raise InputError(
+                f"{table}: a column cannot be stored ({error}); make its values plain and alike, or leave it out."
+            ) from error
 
 
 def _without_null_types(schema: pa.Schema) -> pa.Schema:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mrb_lib.data.audit import audit
 from mrb_lib.data.benchmark import (
     Benchmark,
     BenchmarkMeta,
@@ -169,6 +171,23 @@ def test_a_damaged_table_is_named(tmp_path: Path, name: str, content: bytes | No
         load(tmp_path)
     assert name in str(caught.value)
     assert part in str(caught.value)
+
+
+def test_a_column_that_occurs_twice_is_named(tmp_path: Path) -> None:
+    save(_benchmark({"1": "A"}), tmp_path)
+    table = pq.read_table(tmp_path / "cases.parquet")
+    pq.write_table(table.append_column("question", table["question"]), tmp_path / "cases.parquet")
+    with pytest.raises(InputError, match=r"cases\.parquet, column question: .*twice"):
+        load(tmp_path)
+    assert [(f.column, f.problem) for f in audit(tmp_path)] == [("question", "the column occurs twice")]
+
+
+@pytest.mark.parametrize("value", [10**40, {}, {"a": object()}])
+def test_a_value_that_parquet_cannot_hold_is_refused(tmp_path: Path, value: object) -> None:
+    made = _benchmark({"1": "A"})
+    cases = made.cases.assign(extra=pd.Series([value] * len(made.cases), dtype=object))
+    with pytest.raises(InputError, match="cases: a column cannot be stored"):
+        save(replace(made, cases=cases), tmp_path)
 
 
 def test_text_that_is_not_utf_8_is_named(tmp_path: Path) -> None:

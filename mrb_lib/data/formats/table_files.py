@@ -106,8 +106,9 @@ def _from_records(records: list[Record], path: Path, known: dict[str, Column]) -
         if name not in known:
             try:
                 pa.array(values, from_pandas=True)
-            except pa.ArrowException as error:
-                raise InputError(f"{path}, column {name}: mixes types ({error}); make its values alike.") from error
+            except (pa.ArrowException, OverflowError) as error:
+                problem = f"mixes types or holds a number that is too large ({error})"
+                raise InputError(f"{path}, column {name}: {problem}; make its values alike, or text.") from error
             column = column.infer_objects()
         columns[name] = column
     return pd.DataFrame(columns)
