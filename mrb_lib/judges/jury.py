@@ -12,7 +12,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.judges.base import PromptlessJudge
 from mrb_lib.judges.orders import KEYS, TIE, to_shown
 from mrb_lib.runs.manifest import read_manifest
-from mrb_lib.runs.store import load_verdicts, run_folders
+from mrb_lib.runs.store import read_run, run_folders
 
 NAME = "consensus-of"
 
@@ -36,21 +36,18 @@ class ConsensusJudge(PromptlessJudge):
 
     def __init__(self, members: Sequence[str], runs: Path) -> None:
         self.name = f"{NAME}:{','.join(members)}" if members else NAME
-        made = {manifest.run_id: manifest.judge for manifest in map(read_manifest, _folders(runs))}
+        made = {folder: read_manifest(folder).judge for folder in (run_folders(runs) if runs.is_dir() else [])}
         wanted = list(members) or sorted({judge for judge in made.values() if not judge.startswith(NAME)})
         missing = [member for member in wanted if member not in made.values()]
         if missing:
             raise InputError(f"{self.name}: {missing[0]} has no run under {runs}; run `mrb judge` with it first.")
         if len(wanted) < 2:
             raise InputError(f"{self.name}: needs at least two judges with runs under {runs}; run them first.")
-        self.spec: Mapping[str, object] = {
-            "members": wanted,
-            "runs": sorted(run_id for run_id, judge in made.items() if judge in wanted),
-        }
-        votes = load_verdicts(runs)
-        votes = votes[votes["judge"].str.split("@").str[0].isin(wanted) | votes["judge"].isin(wanted)]
-        self._n_members = len(votes["judge"].unique())
-        self._tally = _tally(votes)
+        members_runs = [folder for folder, judge in made.items() if judge in wanted]
+        self.spec: Mapping[str, object] = {"members": wanted, "runs": [folder.name for folder in members_runs]}
+        votes = [read_run(folder, [*KEYS, "choice"]) for folder in members_runs]
+        self._n_members = len(votes)
+        self._tally = _tally(pd.concat(votes, ignore_index=True))
 
     def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
         """Look up the members' votes; rows that a member has not judged yet stay pending."""
@@ -60,10 +57,6 @@ class ConsensusJudge(PromptlessJudge):
         out["pick"] = to_shown(out["order"], out["choice"])
         out["status"] = np.where(out["choice"].isna(), "unparsed", "ok")
         return out[[*KEYS, "pick", "status"]]
-
-
-def _folders(runs: Path) -> list[Path]:
-    return run_folders(runs) if runs.is_dir() else []
 
 
 def _tally(votes: pd.DataFrame) -> pd.DataFrame:

@@ -103,6 +103,8 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 def read_manifest(folder: Path) -> Manifest:
     """Read a run's manifest; keys this version does not know are ignored.
 
+    The name of the folder is the run's id, whatever the file says: a copied run is a run of its own.
+
     Raises
     ------
     InputError
@@ -112,7 +114,8 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
         known = {f.name for f in fields(Manifest)}
-        return Manifest(**{name: value for name, value in raw.items() if name in known})
+        values = {name: value for name, value in raw.items() if name in known}
+        return Manifest(**{**values, "run_id": folder.resolve().name})
     except FileNotFoundError as error:
         raise InputError(f"{folder}: is not a run ({FILE_NAME} is missing); run `mrb judge` to make one.") from error
     except (OSError, ValueError, TypeError, AttributeError) as error:

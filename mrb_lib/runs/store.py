@@ -34,7 +34,11 @@ def empty_verdicts() -> pd.DataFrame:
 
 def part_paths(folder: Path) -> list[Path]:
     """The finished parts of a run, in the order they were written."""
-    return sorted(folder.glob("part-*.parquet"))
+    return sorted((path for path in folder.glob("part-*.parquet") if path.stem[5:].isdecimal()), key=_number)
+
+
+def _number(part: Path) -> int:
+    return int(part.stem.removeprefix("part-"))
 
 
 def append_part(folder: Path, verdicts: pd.DataFrame) -> Path:
@@ -43,21 +47,31 @@ def append_part(folder: Path, verdicts: pd.DataFrame) -> Path:
     Parameters
     ----------
     verdicts : a verdicts table that conforms; unknown columns are kept.
+
+    Raises
+    ------
+    InputError
+        An unknown column holds values that parquet cannot.
     """
     parts = part_paths(folder)
-    number = int(parts[-1].stem.removeprefix("part-")) + 1 if parts else 0
+    number = _number(parts[-1]) + 1 if parts else 0
     path = folder / f"part-{number:05d}.parquet"
     extra = [name for name in verdicts.columns if name not in SCHEMA.names]
     frame = verdicts.reindex(columns=[*SCHEMA.names, *extra])
     schema = SCHEMA
-    for name in extra:
-        schema = schema.append(pa.field(name, pa.Array.from_pandas(frame[name]).type))
-    table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False).replace_schema_metadata(None)
     temporary = folder / f".{path.name}.partial"
-    with temporary.open("wb") as stream:
-        pq.write_table(table, stream, compression="zstd")
-        stream.flush()
-        os.fsync(stream.fileno())
+    try:
+        for name in extra:
+            schema = schema.append(pa.field(name, pa.Array.from_pandas(frame[name]).type))
+        table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False).replace_schema_metadata(None)
+        with temporary.open("wb") as stream:
+            pq.write_table(table, stream, compression="zstd")
+            stream.flush()
+            os.fsync(stream.fileno())
+    except (pa.ArrowException, OverflowError) as error:
+        raise InputError(
+            f"verdicts: a column cannot be stored ({error}); make its values plain and alike, or leave it out."
+        ) from error
     temporary.replace(path)
     return path
 
@@ -100,16 +114,20 @@ def read_run(folder: Path, columns: list[str] | None = None) -> pd.DataFrame:
     Raises
     ------
     InputError
-        A part is damaged.
+        A part is damaged, or lacks a column.
     """
     tables = []
     for path in part_paths(folder):
         try:
-            tables.append(pq.ParquetFile(path).read(columns=columns))
+            table = pq.ParquetFile(path).read(columns=columns)
         except (pa.ArrowException, OSError) as error:
             raise InputError(
                 f"{path}: is truncated or not a parquet file ({error}); remove it and judge again."
             ) from error
+        absent = [name for name in columns or SCHEMA.names if name not in table.column_names]
+        if absent:
+            raise InputError(f"{path}, column {absent[0]}: is missing, so it is no part of a run; remove the file.")
+        tables.append(table)
     if not tables:
         return empty_verdicts()[columns or SCHEMA.names]
     frame: pd.DataFrame = pa.concat_tables(tables, promote_options="default").to_pandas()

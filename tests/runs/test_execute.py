@@ -16,7 +16,7 @@ from mrb_lib.errors import InputError, RunError
 from mrb_lib.runs import execute
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.manifest import read_manifest
-from mrb_lib.runs.store import exclusive, load_verdicts, part_paths, run_folders
+from mrb_lib.runs.store import exclusive, load_verdicts, part_paths, run_folders, save_imported
 from mrb_lib.schema import KEYS
 
 KEY = list(KEYS["verdicts"])
@@ -103,6 +103,24 @@ def test_a_jury_waits_for_all_its_members(little: Benchmark, tmp_path: Path) -> 
     judge(little, tmp_path, ["first"])
     [rest] = judge(little, tmp_path, ["consensus-of:first,longer"])
     assert (rest.made, rest.before, rest.waiting) == (30 * 4, 10 * 4, 0)
+
+
+def test_a_jury_counts_its_members_only_and_waits_for_one_without_any_verdict(
+    little: Benchmark, tmp_path: Path
+) -> None:
+    judge(little, tmp_path, ["longer", "first"])
+    others = load_verdicts(tmp_path).query("judge == 'longer'").assign(judge="first@home", choice="A")
+    save_imported(others, tmp_path, benchmark="little", kind="general", source="elsewhere")
+    [pair] = judge(little, tmp_path, ["consensus-of:first,longer"])
+    assert (pair.made, pair.waiting) == (40 * 4, 0)
+    table = load_verdicts(tmp_path).pivot(index=["case_id", "dimension", "order"], columns="judge", values="choice")
+    differs = table["first"] != table["longer"]
+    assert differs.any()
+    assert (table.loc[differs, "consensus-of:first,longer"] == "tie").all()
+    for part in part_paths(next(tmp_path.glob("first-*"))):
+        part.unlink()
+    [waiting] = judge(little, tmp_path, ["consensus-of:first,longer"], repeats=2)
+    assert (waiting.made, waiting.waiting) == (0, 40 * 4)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -63,8 +64,39 @@ def test_damage_is_named(tmp_path: Path) -> None:
         load_verdicts(tmp_path / "runs")
 
 
+def test_parts_beyond_the_fifth_digit_follow_and_other_files_are_no_parts(tmp_path: Path) -> None:
+    run = tmp_path / "r"
+    run.mkdir()
+    write_manifest(run, Manifest("r", "j"))
+    append_part(run, _verdicts(cases=1)).rename(run / "part-99999.parquet")
+    (run / "part-of-something.parquet").write_text("x")
+    for case in ("7", "8"):
+        append_part(run, _verdicts(cases=1).assign(case_id=case))
+    assert load_verdicts(tmp_path)["case_id"].tolist() == ["0", "7", "8"]
+
+
+def test_a_part_of_something_else_is_named(tmp_path: Path) -> None:
+    [run] = save_imported(_verdicts(), tmp_path / "runs", benchmark="b", kind="general", source="s")
+    pd.DataFrame({"case_id": ["0"]}).to_parquet(run / "part-00001.parquet")
+    with pytest.raises(InputError, match=r"part-00001\.parquet, column judge.*missing"):
+        load_verdicts(tmp_path / "runs")
+
+
+def test_a_copied_run_is_a_judge_of_its_own(tmp_path: Path) -> None:
+    [run] = save_imported(_verdicts(), tmp_path / "runs", benchmark="b", kind="general", source="s")
+    shutil.copytree(run, run.with_name("copy"))
+    found = load_verdicts(tmp_path / "runs")
+    assert sorted(found["judge"].unique()) == ["j@copy", "j@j"]
+
+
+def test_a_value_that_parquet_cannot_hold_is_refused_and_leaves_no_part(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be stored"):
+        append_part(tmp_path, _verdicts(mine=10**40))
+    assert part_paths(tmp_path) == []
+
+
 def test_a_manifest_survives_its_file_and_unknown_keys(tmp_path: Path) -> None:
-    manifest = Manifest("r", "j", {"members": ["ä", "b"], "t": 0.5}, seed=3, created=now())
+    manifest = Manifest(tmp_path.name, "j", {"members": ["ä", "b"], "t": 0.5}, seed=3, created=now())
     write_manifest(tmp_path, manifest)
     assert read_manifest(tmp_path) == manifest
     text = (tmp_path / FILE_NAME).read_text(encoding="utf-8")
