@@ -300,11 +300,11 @@ def _bad_numbers(values: pd.Series, column: Column) -> Iterator[tuple[int, str, 
     high = np.inf if column.high is None else column.high
     problems: list[tuple[pd.Series, str, str]] = [
         (numbers.isna() & values.notna(), "is not a number", "write a plain number"),
-        (np.isinf(numbers), "is not finite", "write a plain number, or leave it empty where there is none"),
+        (numbers.abs() == np.inf, "is not finite", "write a plain number, or leave it empty where there is none"),
         ((numbers < low) | (numbers > high), f"is outside {low:g} to {high:g}", "correct the value"),
     ]
     if column.type == "int":
-        fraction = np.isfinite(numbers) & (numbers % 1 != 0)
+        fraction = (numbers.abs() < np.inf) & (numbers % 1 != 0)
         problems.insert(1, (fraction, "is not a whole number", "write a whole number"))
     for mask, problem, cure in problems:
         for i in _rows(mask):
