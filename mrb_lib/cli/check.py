@@ -30,7 +30,7 @@ def check(
     if as_json:
         typer.echo(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False, indent=1))
     else:
-        echo_findings(findings, every=every)
+        echo_findings(findings, every=every, hint=" (--all shows them)")
         typer.echo(f"{bench}: {counts['error']} errors, {counts['warning']} warnings, {counts['info']} remarks")
     if counts["error"]:
         raise typer.Exit(2)

@@ -12,8 +12,8 @@ from mrb_lib.schema import Finding
 SHOWN_PER_KIND = 5
 
 
-def echo_findings(findings: Sequence[Finding], *, every: bool = False) -> None:
-    """Print findings to stderr, the worst first; of many alike only some, and how many more."""
+def echo_findings(findings: Sequence[Finding], *, every: bool = False, hint: str = "") -> None:
+    """Print findings to stderr, the worst first; of many alike only some, how many more, and `hint`."""
     groups: dict[tuple[str, str, str], list[Finding]] = defaultdict(list)
     for finding in findings:
         groups[finding.severity, finding.file, finding.cure].append(finding)
@@ -23,4 +23,4 @@ def echo_findings(findings: Sequence[Finding], *, every: bool = False) -> None:
         for finding in shown:
             typer.echo(f"{severity}: {finding}", err=True)
         if len(group) > len(shown):
-            typer.echo(f"{severity}: ... and {len(group) - len(shown)} more like it (--all shows them)", err=True)
+            typer.echo(f"{severity}: ... and {len(group) - len(shown)} more like it{hint}", err=True)

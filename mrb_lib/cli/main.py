@@ -9,6 +9,8 @@ import typer
 from mrb_lib.cli import analyze, check, demo, export, import_, judge, judges, pull, report
 from mrb_lib.errors import MrbError
 
+_INTERRUPTED = 130  # what Typer makes of Ctrl-C
+
 app = typer.Typer(
     name="mrb",
     help="Can this model be trusted to judge medical multimodal answers the way clinicians do?",
@@ -47,9 +49,18 @@ def main() -> None:
     """Run the command line; exits with 0 done, 1 failed, 2 bad input or usage."""
     try:
         app()
-    except KeyboardInterrupt:
-        print("mrb: interrupted; what was finished is kept, the same command goes on from there.", file=sys.stderr)
+    except SystemExit as stop:
+        if stop.code != _INTERRUPTED:
+            raise
+        print("mrb: interrupted; nothing is half-written, so run the same command again.", file=sys.stderr)
         sys.exit(1)
     except MrbError as error:
         print(f"mrb: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename is not None else ""
+        print(
+            f"mrb: {where}cannot be read or written ({error.strerror}); check the disk and its permissions.",
+            file=sys.stderr,
+        )
+        sys.exit(1)

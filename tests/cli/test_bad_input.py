@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -134,3 +135,34 @@ def test_a_damaged_run_is_named(mrb: Callable, tables: Path, tmp_path: Path) -> 
     result = mrb("analyze", tmp_path / "b")
     assert result.code == 2
     assert part.name in result.err
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        (KeyboardInterrupt(), "interrupted"),
+        (OSError(28, "No space left on device", "/disk/part"), "/disk/part: cannot be read or written (No space left"),
+    ],
+)
+def test_an_interruption_and_a_full_disk_end_with_one_message(
+    mrb: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raised: BaseException, said: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise raised
+
+    monkeypatch.setattr("mrb_lib.data.demo.write_demo", fail)
+    result = mrb("demo", tmp_path / "out")
+    assert (result.code, result.out) == (1, "")
+    assert len(result.err.splitlines()) == 1
+    assert said in result.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_only_check_offers_to_show_all_findings(mrb: Callable, tmp_path: Path) -> None:
+    (tmp_path / "t").mkdir()
+    numbers = {f"x{i}": i for i in range(9)}
+    rows = [{"case_id": i, "question": "", "response_a": f"a{i}", "response_b": f"b{i}", **numbers} for i in range(9)]
+    (tmp_path / "t" / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert mrb("import", "table", tmp_path / "t", tmp_path / "b").code == 0
+    assert "4 more like it (--all shows them)" in mrb("check", tmp_path / "b").err
+    assert "4 more like it\n" in mrb("export", "table", tmp_path / "b", "-", tmp_path / "e").err
