@@ -1,7 +1,8 @@
 """Intervals cover what they estimate as often as they claim. SIMULATED data of known truth.
 
-A 95% percentile interval that is right covers between 93% and 97% of the time here,
-plus three Monte-Carlo standard errors of the number of simulated benchmarks.
+A 95% percentile interval that is right covers between 94% and 96% of the time here, give or take
+three Monte-Carlo standard errors of the number of simulated benchmarks: 400 of them, so that an
+interval which always covers is found out, too.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from mrb_lib.stats.agreement import agreement
 from mrb_lib.stats.paired import significance
 
 RESAMPLES = 400
-LOW, HIGH = 0.93, 0.97
+LOW, HIGH = 0.94, 0.96
 
 
 def within(covered: np.ndarray) -> bool:

@@ -40,4 +40,4 @@ def test_coverage_of_the_interval_of_position_bias() -> None:
         rows = consistency(pd.concat(simulated), cases, resamples=400, seed=seed)
         covered.extend((rows["position_bias_low"] <= 0.2) & (rows["position_bias_high"] >= 0.2))
     slack = 3 * np.sqrt(0.95 * 0.05 / len(covered))
-    assert 0.93 - slack <= np.mean(covered) <= 0.97 + slack
+    assert 0.94 - slack <= np.mean(covered) <= 0.96 + slack < 1
