@@ -219,7 +219,7 @@ def _frame(
     n = found.n[pick["consistency"]]
     n_presented = presented[:, :, part.cases][judged].sum(axis=1)
     kappa = confusion.cohen_kappa(order_table)
-    ties = _decisive_counts(coded, part, judged)
+    n_first = _decisive_counts(coded, part, judged)
     out = pd.DataFrame(
         {
             "judge": pd.Index(coded.judges, dtype="str").take(judge),
@@ -229,7 +229,7 @@ def _frame(
             "n_presented": n_presented,
             "coverage": divide(n.astype(np.float64), n_presented),
             "order_kappa": kappa,
-            "n_first": ties,
+            "n_first": n_first,
         }
     )
     for name, place in pick.items():
@@ -242,7 +242,7 @@ def _frame(
             NOT_ANSWERED if n_presented[i] and not n[i] else "",
             found.reason[pick["consistency"]][i],
             NO_KAPPA if n[i] and np.isnan(kappa[i]) else "",
-            "" if ties[i] else NOTHING_CHOSEN,
+            "" if n_first[i] else NOTHING_CHOSEN,
             ONE_REPEAT if np.isnan(out["repeat_agreement"].iloc[i]) else "",
         )
         for i in range(rows)
