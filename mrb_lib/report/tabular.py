@@ -15,6 +15,7 @@ import pandas as pd
 Best = Literal["max", "min"]
 NOT_AVAILABLE = "n/a"
 MOST_ROWS = 200
+_ROWS_OF_A_PAGE = 40
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -163,17 +164,25 @@ def _html_cell(text: str, *, bold: bool, right: bool) -> str:
 
 
 def to_latex(shown: Shown, caption: str, label: str) -> str:
-    """The table as LaTeX (booktabs), all text escaped."""
+    """The table as LaTeX (booktabs), all text escaped; one that is longer than a page runs over several (longtable)."""
     shape = "".join("r" if number else "l" for number in shown.numeric)
-    lines = [" & ".join(map(latex_text, shown.columns)) + r" \\", r"\midrule"]
+    head = " & ".join(map(latex_text, shown.columns)) + " \\\\\n\\midrule\n"
+    lines = []
     for i, row in enumerate(shown.rows):
         texts = [latex_text(text) for text in row]
         cells = (rf"\textbf{{{text}}}" if (i, j) in shown.best else text for j, text in enumerate(texts))
-        lines.append(" & ".join(cells) + r" \\")
-    body = "\n".join(lines)
+        line = " & ".join(cells)
+        # After the end of a row LaTeX takes a bracket or a star for an option of it.
+        lines.append(("{}" if line.startswith(("[", "*")) else "") + line + r" \\")
+    body = "".join(f"{line}\n" for line in lines) + "\\bottomrule\n"
+    title = f"\\caption{{{latex_text(caption)}}}\\label{{tab:{label}}}"
+    if len(shown.rows) > _ROWS_OF_A_PAGE:
+        return (
+            "% needs \\usepackage{booktabs,longtable}\n"
+            f"\\begin{{longtable}}{{{shape}}}\n{title}\\\\\n\\toprule\n{head}\\endfirsthead\n"
+            f"\\toprule\n{head}\\endhead\n{body}\\end{{longtable}}\n"
+        )
     return (
-        "% needs \\usepackage{booktabs}\n"
-        "\\begin{table}\n\\centering\n"
-        f"\\caption{{{latex_text(caption)}}}\n\\label{{tab:{label}}}\n"
-        f"\\begin{{tabular}}{{{shape}}}\n\\toprule\n{body}\n\\bottomrule\n\\end{{tabular}}\n\\end{{table}}\n"
+        f"% needs \\usepackage{{booktabs}}\n\\begin{{table}}\n\\centering\n{title}\n"
+        f"\\begin{{tabular}}{{{shape}}}\n\\toprule\n{head}{body}\\end{{tabular}}\n\\end{{table}}\n"
     )

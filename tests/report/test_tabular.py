@@ -48,6 +48,21 @@ def test_latex_escapes_all_it_must() -> None:
     assert latex_text("a\n\nb\0c") == "a bc"
 
 
+def test_a_row_cannot_be_taken_for_an_option_of_the_row_above() -> None:
+    lines = to_latex(show(pd.DataFrame({"judge": ["a", "[2cm]", "*"], "n": [1, 2, 3]})), "C", "t").splitlines()
+    assert [line for line in lines if line.endswith("& 2 \\\\")] == ["{}[2cm] & 2 \\\\"]
+    assert not [line for line in lines if line.startswith(("[", "*"))]
+
+
+def test_a_latex_table_that_is_longer_than_a_page_may_be_broken() -> None:
+    short, long = (to_latex(show(pd.DataFrame({"judge": "a", "n": range(rows)})), "C", "t") for rows in (40, 41))
+    assert "longtable" not in short
+    assert long.count(r"\begin{longtable}{lr}") == long.count(r"\end{longtable}") == 1
+    assert r"\begin{table}" not in long
+    assert long.count("judge & n") == 2  # on the first page and on the others
+    assert sum(line.startswith("a & ") for line in long.splitlines()) == 41
+
+
 def test_an_empty_table_is_a_table() -> None:
     shown = show(pd.DataFrame({"judge": pd.Series(dtype="str"), "x": pd.Series(dtype="float")}), best={"x": "max"})
     assert "<tbody></tbody>" in to_html(shown, "none")
