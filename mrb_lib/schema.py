@@ -177,7 +177,7 @@ def raise_on_error(findings: Iterable[Finding]) -> None:
     """Raise `InputError` with the first finding that is an error, and the count of the others."""
     errors = [finding for finding in findings if finding.severity == "error"]
     if errors:
-        others = "" if len(errors) == 1 else f" (and {len(errors) - 1} more errors)"
+        others = "" if len(errors) == 1 else f" (and {len(errors) - 1} more)"
         raise InputError(f"{errors[0]}{others}")
 
 
