@@ -80,7 +80,9 @@ def image_findings(
         except InputError:
             found.append(place.finding("error", "is a link out of the folder", "put the file itself there"))
             continue
-        if not path.is_file():
+        if path.is_dir():
+            found.append(place.finding("error", "is a folder", "name the files in it, or put the image there"))
+        elif not path.is_file():
             found.append(place.finding("error", "is missing", "restore the file, or remove its name from the case"))
         elif name not in users:
             found.append(place.finding("warning", "is named by no case", "remove it, or add its name to its case"))
