@@ -9,8 +9,9 @@ import pytest
 
 LIBRARY = Path(__file__).parent.parent / "mrb_lib"
 LAYERS = (
-    "errors", "files", "schema", "data", "construct", "judges_base", "runs_store", "judges", "runs", "probes", "stats",
-    "training", "plots", "widgets", "report", "cli",
+    "errors", "files", "schema", "validation", "data", "construct", "judges_base", "runs_store", "judges", "runs",
+    "probes",
+    "stats", "training", "plots", "widgets", "report", "cli",
 )  # fmt: skip
 # A jury reads earlier verdicts, so the store lies below the judges and the execution above them.
 PLACED = {

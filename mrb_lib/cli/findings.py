@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import typer
 
-from mrb_lib.schema import Finding
+from mrb_lib.validation import Finding
 
 SHOWN_PER_KIND = 5
 

@@ -25,7 +25,7 @@ def write_imported(imported: Imported, folder: Path, source: str) -> None:
     from mrb_lib.data.audit_images import image_findings
     from mrb_lib.data.benchmark import save
     from mrb_lib.runs.store import save_imported
-    from mrb_lib.schema import raise_on_error
+    from mrb_lib.validation import raise_on_error
 
     meta = imported.benchmark.meta
     save(imported.benchmark, folder)

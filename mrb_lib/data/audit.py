@@ -20,7 +20,8 @@ from mrb_lib.data.audit_words import word_sets
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, gold, read_meta
 from mrb_lib.errors import InputError
 from mrb_lib.files import is_safe_name
-from mrb_lib.schema import COLUMNS, Finding, TableName, conform, inspect
+from mrb_lib.schema import COLUMNS, TableName
+from mrb_lib.validation import Finding, conform, inspect
 
 _META_FILE = "benchmark.toml"
 _SEVERITY = {"error": 0, "warning": 1, "info": 2}

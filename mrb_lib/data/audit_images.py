@@ -16,7 +16,7 @@ from PIL import Image, UnidentifiedImageError
 from mrb_lib.data.benchmark import FolderImages
 from mrb_lib.errors import InputError
 from mrb_lib.files import inside
-from mrb_lib.schema import Finding
+from mrb_lib.validation import Finding
 
 MAX_PIXELS = 50_000_000
 MAX_BYTES = 20_000_000

@@ -11,7 +11,8 @@ import pandas as pd
 
 from mrb_lib.data.audit_leaks import ANNOTATIONS_FILE
 from mrb_lib.data.audit_text import CASES_FILE, folded
-from mrb_lib.schema import DEPARTMENTS, ORGAN_DEPARTMENT, ORGANS, Finding
+from mrb_lib.schema import DEPARTMENTS, ORGAN_DEPARTMENT, ORGANS
+from mrb_lib.validation import Finding
 
 PANEL_SHARE = 0.8  # of the cases an annotator labelled, to belong to a panel that labels all
 DESIGN_SHARE = 0.8  # of the cells with the usual number of annotators, for that number to be the design

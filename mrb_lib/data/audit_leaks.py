@@ -10,7 +10,8 @@ import pandas as pd
 from scipy.stats import binomtest
 
 from mrb_lib.data.audit_text import CASES_FILE
-from mrb_lib.schema import CHOICES, Finding
+from mrb_lib.schema import CHOICES
+from mrb_lib.validation import Finding
 
 ANNOTATIONS_FILE = "annotations.parquet"
 MIN_LITERAL = 4  # cases on which a column must spell the gold label out to count as a leak

@@ -10,7 +10,7 @@ import pandas as pd
 
 from mrb_lib.data.audit_text import CASES_FILE, folded
 from mrb_lib.data.audit_words import Words
-from mrb_lib.schema import Finding
+from mrb_lib.validation import Finding
 
 STRAY = 0.1  # similarity to its own question under which a response may have come from elsewhere
 MATCH = 0.15  # similarity to another case's question over which it may belong there

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pandas as pd
 
-from mrb_lib.schema import Finding
+from mrb_lib.validation import Finding
 
 CASES_FILE = "cases.parquet"
 _RESPONSES = ("response_a", "response_b")

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from mrb_lib.data.audit_text import CASES_FILE
 from mrb_lib.data.audit_words import TEXTS, Words
-from mrb_lib.schema import Finding
+from mrb_lib.validation import Finding
 
 MARK_SHARE = 0.6  # of the cases with a word that are of one organ, for the word to mark it
 MARK_CASES = 5  # cases of that organ with the word

@@ -22,7 +22,8 @@ import tomli_w
 
 from mrb_lib.errors import InputError
 from mrb_lib.files import inside, write_atomic
-from mrb_lib.schema import CHOICES, DIMENSIONS, KINDS, LEVELS, Kind, Level, check_references, conform
+from mrb_lib.schema import CHOICES, DIMENSIONS, KINDS, LEVELS, Kind, Level
+from mrb_lib.validation import check_references, conform
 
 GoldRule = Literal["majority", "unanimous"]
 GOLD_RULES: tuple[GoldRule, ...] = ("majority", "unanimous")

@@ -29,7 +29,8 @@ from mrb_lib.runs.manifest import (
 )
 from mrb_lib.runs.plan import Plan
 from mrb_lib.runs.store import append_part, exclusive, read_run, run_folders
-from mrb_lib.schema import KEYS, ORDERS, conform
+from mrb_lib.schema import KEYS, ORDERS
+from mrb_lib.validation import conform
 
 CASES_PER_BATCH = 2048
 

@@ -19,7 +19,8 @@ import pyarrow.parquet as pq
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.files import slug
 from mrb_lib.runs.manifest import FILE_NAME, Manifest, library_versions, now, read_manifest, write_manifest
-from mrb_lib.schema import KEYS, VERDICTS, check_references, conform
+from mrb_lib.schema import KEYS, VERDICTS
+from mrb_lib.validation import check_references, conform
 
 _ARROW = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
 SCHEMA = pa.schema([pa.field(column.name, _ARROW[column.type]) for column in VERDICTS])

@@ -15,7 +15,8 @@ from PIL import Image
 
 from mrb_lib.data.audit import audit
 from mrb_lib.data.benchmark import BenchmarkMeta, write_meta
-from mrb_lib.schema import ORGAN_DEPARTMENT, ORGANS, Finding
+from mrb_lib.schema import ORGAN_DEPARTMENT, ORGANS
+from mrb_lib.validation import Finding
 
 TOPICS = (
     "subdural haematoma along the left convexity",

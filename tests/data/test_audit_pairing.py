@@ -12,7 +12,7 @@ from mrb_lib.data.audit_pairing import pairing_findings
 from mrb_lib.data.audit_words import word_sets
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.data.formats import reader
-from mrb_lib.schema import Finding
+from mrb_lib.validation import Finding
 
 from .sound_benchmark import Sound, audit_with, places, sound
 

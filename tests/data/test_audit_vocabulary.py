@@ -8,7 +8,7 @@ import pytest
 
 from mrb_lib.data.audit_vocabulary import vocabulary_findings
 from mrb_lib.data.audit_words import word_sets
-from mrb_lib.schema import Finding
+from mrb_lib.validation import Finding
 
 from .sound_benchmark import places
 

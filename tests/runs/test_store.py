@@ -9,7 +9,7 @@ import pytest
 from mrb_lib.errors import InputError
 from mrb_lib.runs.manifest import FILE_NAME, Manifest, now, read_manifest, write_manifest
 from mrb_lib.runs.store import append_part, empty_verdicts, load_verdicts, part_paths, save_imported
-from mrb_lib.schema import conform
+from mrb_lib.validation import conform
 
 
 def _verdicts(judge: str = "j", cases: int = 3, **more: object) -> pd.DataFrame:

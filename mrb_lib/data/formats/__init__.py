@@ -14,7 +14,7 @@ from mrb_lib.errors import InputError
 
 if TYPE_CHECKING:
     from mrb_lib.data.formats.base import Imported
-    from mrb_lib.schema import Finding
+    from mrb_lib.validation import Finding
 
 READERS: dict[str, str] = {
     name: f"mrb_lib.data.formats.{name}"

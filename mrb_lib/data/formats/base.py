@@ -10,7 +10,7 @@ import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations
 from mrb_lib.errors import InputError
-from mrb_lib.schema import Finding, check_references, conform
+from mrb_lib.validation import Finding, check_references, conform
 
 ANNOTATION_COLUMNS = ("case_id", "annotator", "dimension", "choice")
 VERDICT_COLUMNS = ("judge", "case_id", "dimension", "order", "choice", "status", "reply")

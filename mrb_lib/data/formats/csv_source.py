@@ -12,7 +12,7 @@ import pandas as pd
 
 from mrb_lib.data.formats.sources import Record, readable, skipped
 from mrb_lib.errors import InputError
-from mrb_lib.schema import Finding
+from mrb_lib.validation import Finding
 
 _CHUNK = 50_000
 

@@ -15,7 +15,8 @@ from mrb_lib.data.benchmark import BenchmarkMeta
 from mrb_lib.data.formats.base import Imported, annotation_table, assemble, counted, empty_verdicts
 from mrb_lib.data.formats.sources import Record, read_jsonl, text_id
 from mrb_lib.errors import InputError
-from mrb_lib.schema import CONSENSUS, Finding
+from mrb_lib.schema import CONSENSUS
+from mrb_lib.validation import Finding
 
 CATEGORY: dict[str, str] = {
     "mmlu-pro": "knowledge",

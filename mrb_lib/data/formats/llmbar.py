@@ -17,7 +17,8 @@ from mrb_lib.data.benchmark import BenchmarkMeta
 from mrb_lib.data.formats.base import Imported, annotation_table, assemble, counted, verdict_table
 from mrb_lib.data.formats.sources import Record, only_folder, read_json_array
 from mrb_lib.errors import InputError
-from mrb_lib.schema import CONSENSUS, Finding
+from mrb_lib.schema import CONSENSUS
+from mrb_lib.validation import Finding
 
 ITEMS = "dataset.json"
 META = BenchmarkMeta(

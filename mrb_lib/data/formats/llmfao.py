@@ -15,7 +15,7 @@ from mrb_lib.data.benchmark import BenchmarkMeta
 from mrb_lib.data.formats.base import PREFERENCE, Imported, absent, annotation_table, assemble, counted, verdict_table
 from mrb_lib.data.formats.csv_source import csv_records
 from mrb_lib.data.formats.sources import Record, only_folder, read_jsonl
-from mrb_lib.schema import Finding
+from mrb_lib.validation import Finding
 
 PAIRS, CROWD = "pairs-crowd.jsonl", "crowd-comparisons.csv"
 JUDGES = {"gpt3": "gpt3-crowd-comparisons.csv", "gpt4": "gpt4-crowd-comparisons.csv"}

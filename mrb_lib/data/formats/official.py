@@ -18,7 +18,8 @@ from mrb_lib.data.formats.official_export import write as write
 from mrb_lib.data.formats.official_ground_truth import read_ground_truth
 from mrb_lib.data.formats.official_results import read_results, result_files
 from mrb_lib.errors import InputError
-from mrb_lib.schema import CONSENSUS, DIMENSIONS, Finding
+from mrb_lib.schema import CONSENSUS, DIMENSIONS
+from mrb_lib.validation import Finding
 
 DATA = "pair_gt_all"
 _META: Mapping[str, object] = {

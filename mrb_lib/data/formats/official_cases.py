@@ -16,7 +16,8 @@ from mrb_lib.data.formats.official_images import COLUMN as IMAGE
 from mrb_lib.data.formats.official_images import ImageIndex, ParquetImages, open_parquet
 from mrb_lib.data.formats.sources import id_text
 from mrb_lib.errors import InputError
-from mrb_lib.schema import CASES, ORGAN_DEPARTMENT, ORGANS, Finding
+from mrb_lib.schema import CASES, ORGAN_DEPARTMENT, ORGANS
+from mrb_lib.validation import Finding
 
 RENAMED = {
     "question_id": "case_id",

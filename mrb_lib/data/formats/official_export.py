@@ -22,7 +22,8 @@ from mrb_lib.data.formats.official_cases import NOTE, ORDER, ORGAN, RENAMED
 from mrb_lib.data.formats.official_images import COLUMN as IMAGE
 from mrb_lib.data.formats.official_result_export import write_results
 from mrb_lib.errors import InputError
-from mrb_lib.schema import CONSENSUS, DIMENSIONS, ORGAN_DEPARTMENT, Finding
+from mrb_lib.schema import CONSENSUS, DIMENSIONS, ORGAN_DEPARTMENT
+from mrb_lib.validation import Finding
 
 COPIED = ("dataset", "question_type", "image_id", "body_part")
 _OURS = {ours: theirs for theirs, ours in RENAMED.items()}

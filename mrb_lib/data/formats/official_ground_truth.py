@@ -8,7 +8,8 @@ from mrb_lib.data.formats.base import counted
 from mrb_lib.data.formats.official_reply import choice_of
 from mrb_lib.data.formats.sources import Record, read_jsonl
 from mrb_lib.errors import InputError
-from mrb_lib.schema import DIMENSIONS, Finding
+from mrb_lib.schema import DIMENSIONS
+from mrb_lib.validation import Finding
 
 
 def read_ground_truth(path: Path, findings: list[Finding]) -> dict[str, dict[str, str]]:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from mrb_lib.data.formats.base import counted
 from mrb_lib.errors import InputError
 from mrb_lib.files import is_safe_name, slug
-from mrb_lib.schema import Finding
+from mrb_lib.validation import Finding
 
 COLUMN = "image"
 _BATCH = 4

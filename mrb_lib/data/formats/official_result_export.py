@@ -12,7 +12,8 @@ import pandas as pd
 from mrb_lib.data.formats.base import counted
 from mrb_lib.errors import InputError
 from mrb_lib.files import inside, is_safe_name, slug
-from mrb_lib.schema import DIMENSIONS, NO_PROBE, Finding
+from mrb_lib.schema import DIMENSIONS, NO_PROBE
+from mrb_lib.validation import Finding
 
 RAW, NORMALIZED = "data/benchmark_result_parquet1", "data/benchmark_result_parquet_normalized1"
 _FILE = "export"

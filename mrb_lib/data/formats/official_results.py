@@ -21,7 +21,8 @@ from mrb_lib.data.formats.base import counted, verdict_table
 from mrb_lib.data.formats.official_reply import choices_in_object, choices_in_reply
 from mrb_lib.data.formats.sources import Record, read_jsonl
 from mrb_lib.errors import InputError
-from mrb_lib.schema import DIMENSIONS, Finding
+from mrb_lib.schema import DIMENSIONS
+from mrb_lib.validation import Finding
 
 PREFIX, ALL = "pair_", "all"
 NORMALIZED = "normalized"

@@ -18,7 +18,7 @@ import pandas as pd
 from mrb_lib.data.benchmark import BenchmarkMeta
 from mrb_lib.data.formats.base import PREFERENCE, Imported, absent, annotation_table, assemble, counted, verdict_table
 from mrb_lib.data.formats.sources import Record, only_folder, read_json_array
-from mrb_lib.schema import Finding
+from mrb_lib.validation import Finding
 
 TEST_SET = "testset-v1.json"
 ANNOTATORS = ("annotator1", "annotator2", "annotator3")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from mrb_lib.errors import InputError
-from mrb_lib.schema import Finding
+from mrb_lib.validation import Finding
 
 Label = TypeVar("Label")
 

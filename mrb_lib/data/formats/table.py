@@ -25,7 +25,8 @@ from mrb_lib.data.formats.sources import only_folder
 from mrb_lib.data.formats.table_export import write as write
 from mrb_lib.data.formats.table_files import find_table, read_frame
 from mrb_lib.errors import InputError
-from mrb_lib.schema import CHOICES, DIMENSIONS, KINDS, Finding, Kind, check_references, conform
+from mrb_lib.schema import CHOICES, DIMENSIONS, KINDS, Kind
+from mrb_lib.validation import Finding, check_references, conform
 
 __all__ = ["read", "write"]
 

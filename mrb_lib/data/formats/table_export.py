@@ -17,7 +17,8 @@ from mrb_lib.data.benchmark import Benchmark, write_meta
 from mrb_lib.data.formats.base import counted
 from mrb_lib.errors import InputError
 from mrb_lib.files import inside
-from mrb_lib.schema import COLUMNS, Finding, TableName
+from mrb_lib.schema import COLUMNS, TableName
+from mrb_lib.validation import Finding
 
 FileFormat = Literal["csv", "parquet"]
 _CHUNK = 50_000

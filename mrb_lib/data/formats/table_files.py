@@ -12,7 +12,8 @@ from mrb_lib.data.benchmark import read_table
 from mrb_lib.data.formats.csv_source import read_csv
 from mrb_lib.data.formats.sources import Record, read_jsonl
 from mrb_lib.errors import InputError
-from mrb_lib.schema import COLUMNS, Column, Finding, TableName
+from mrb_lib.schema import COLUMNS, Column, TableName
+from mrb_lib.validation import Finding
 
 SUFFIXES = (".csv", ".parquet", ".jsonl")
 

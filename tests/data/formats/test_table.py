@@ -17,7 +17,8 @@ from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations
 from mrb_lib.data.formats.base import empty_verdicts
 from mrb_lib.data.formats.table import read, write
 from mrb_lib.errors import InputError
-from mrb_lib.schema import CHOICES, conform
+from mrb_lib.schema import CHOICES
+from mrb_lib.validation import conform
 
 CASES = "case_id,question,response_a,response_b\n001,q,a,b\n002,q,None,NA\n"
 SAVAGE = ["None", "NA", "nan", "null", "", " ", '"', '""', ",", "a,b", "\n", "\r", "\r\n", "a\r\nb", "😀", "=1+1", "[",

@@ -1,0 +1,272 @@
+"""Whether a table keeps its contract, and what exactly is wrong where it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.errors import InputError
+from mrb_lib.files import is_safe_name
+from mrb_lib.schema import ANSWERED_STATUSES, CHOICES, COLUMNS, KEYS, Column, ColumnType, TableName
+
+_NAMES = {"case_id", "annotator", "dimension", "judge", "probe"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong, or worth knowing, in the data.
+
+    `row` counts data rows from 1 (for text formats: the record's number in the
+    file, headers not counted); null where the finding is about a whole file.
+    """
+
+    severity: Literal["error", "warning", "info"]
+    file: str
+    row: int | None
+    column: str | None
+    problem: str
+    cure: str
+    case_id: str | None = None
+
+    def __str__(self) -> str:
+        where = self.file
+        if self.row is not None:
+            where += f", row {self.row}"
+        if self.column is not None:
+            where += f", column {self.column}"
+        if self.case_id is not None:
+            where += f" (case {self.case_id})"
+        return f"{where}: {self.problem}; {self.cure}."
+
+
+def raise_on_error(findings: Iterable[Finding]) -> None:
+    """Raise `InputError` with the first finding that is an error, and the count of the others."""
+    errors = [finding for finding in findings if finding.severity == "error"]
+    if errors:
+        others = "" if len(errors) == 1 else f" (and {len(errors) - 1} more)"
+        raise InputError(f"{errors[0]}{others}")
+
+
+def conform(
+    frame: pd.DataFrame,
+    table: TableName,
+    source: str,
+    *,
+    dimensions: Sequence[str] | None = None,
+    categories: Sequence[str] | None = None,
+) -> pd.DataFrame:
+    """Validate one table and give its columns their types and defaults.
+
+    Parameters
+    ----------
+    frame : DataFrame, one row an observation
+    table : which of the three stored tables it is
+    source : the file (or other origin) to name in messages
+    dimensions : the benchmark's dimensions; others are errors. None checks nothing.
+    categories : the labels an annotation may carry; None means A, B, tie.
+
+    Returns
+    -------
+    DataFrame
+        A new frame, unknown columns untouched, absent optional columns that have a
+        default filled in (`images` becomes an empty list).
+
+    Raises
+    ------
+    InputError
+        A column is missing, a value has the wrong type or is outside its
+        vocabulary, or a key occurs twice; names file, row and column.
+    """
+    raise_on_error(inspect(frame, table, source, dimensions=dimensions, categories=categories))
+    out = frame.copy(deep=False)
+    for column in COLUMNS[table]:
+        if column.name in out.columns:
+            out[column.name] = _cast(out[column.name], column.type)
+        elif column.type == "names":
+            out[column.name] = pd.Series([[] for _ in range(len(out))], index=out.index, dtype=object)
+        elif column.name == "status":
+            out["status"] = np.where(out["choice"].isna(), "unparsed", "ok")
+            out["status"] = out["status"].astype("str")
+        elif column.default is not None:
+            out[column.name] = pd.Series(
+                column.default, index=out.index, dtype="int64" if column.type == "int" else "str"
+            )
+    return out.reset_index(drop=True)
+
+
+def inspect(
+    frame: pd.DataFrame,
+    table: TableName,
+    source: str,
+    *,
+    dimensions: Sequence[str] | None = None,
+    categories: Sequence[str] | None = None,
+) -> list[Finding]:
+    """Everything in `frame` that breaks the contract of `table`; see `conform` for the parameters."""
+    found: list[Finding] = []
+    for column in COLUMNS[table]:
+        if column.name not in frame.columns:
+            if column.required:
+                cure = f"add it (the table needs {', '.join(c.name for c in COLUMNS[table] if c.required)})"
+                found.append(Finding("error", source, None, column.name, "the column is missing", cure))
+            continue
+        allowed = column.values
+        if column.name == "dimension" and dimensions is not None:
+            allowed = tuple(dimensions)
+        if table == "annotations" and column.name == "choice":
+            allowed = tuple(categories) if categories is not None else CHOICES
+        found.extend(_inspect_column(frame, column, allowed, source))
+    if not any(finding.severity == "error" for finding in found):
+        found.extend(_inspect_relations(frame, table, source))
+    return found
+
+
+def _rows(mask: pd.Series | np.ndarray) -> Iterator[int]:
+    yield from (int(i) for i in np.flatnonzero(np.asarray(mask, dtype=bool)))
+
+
+def _inspect_column(
+    frame: pd.DataFrame, column: Column, allowed: tuple[str, ...] | None, source: str
+) -> Iterator[Finding]:
+    values = frame[column.name]
+    ids = frame["case_id"] if "case_id" in frame.columns else None
+
+    def finding(i: int, problem: str, cure: str) -> Finding:
+        case = None if ids is None or column.name == "case_id" else str(ids.iloc[i])
+        return Finding("error", source, i + 1, column.name, problem, cure, case)
+
+    if column.type == "names":
+        yield from (finding(i, problem, cure) for i, problem, cure in _bad_names(values))
+        return
+    missing = values.isna()
+    if not column.nullable:
+        blank = missing | (values.astype("str").str.strip() == "") if column.name in _NAMES else missing
+        for i in _rows(blank):
+            yield finding(i, "the value is missing", "fill it in or remove the row")
+    if column.type != "str":
+        yield from (finding(i, problem, cure) for i, problem, cure in _bad_numbers(values, column))
+        return
+    if not isinstance(values.dtype, pd.StringDtype) and not isinstance(values.dtype, pd.CategoricalDtype):
+        scalar = values.map(lambda value: isinstance(value, (str, int, np.integer)) and not isinstance(value, bool))
+        for i in _rows(~scalar.astype(bool) & ~missing):
+            yield finding(i, f"{type(values.iloc[i]).__name__} where text belongs", "write plain text")
+    if allowed is not None:
+        for i in _rows(~values.astype("str").isin(list(allowed)) & ~missing):
+            hint = f"use one of {', '.join(allowed)}"
+            if column.name == "dimension":
+                hint += ", or declare the dimension in benchmark.toml"
+            yield finding(i, f"{str(values.iloc[i])!r} is not a known {column.name}", hint)
+
+
+def _bad_numbers(values: pd.Series, column: Column) -> Iterator[tuple[int, str, str]]:
+    # As text, True is no number, and a whole number too large for an array is read as what it is.
+    as_text = pd.api.types.is_object_dtype(values.dtype) or pd.api.types.is_bool_dtype(values.dtype)
+    numbers = pd.to_numeric(values.astype("str") if as_text else values, errors="coerce").astype("float64")
+    low = -np.inf if column.low is None else column.low
+    high = np.inf if column.high is None else column.high
+    problems: list[tuple[pd.Series, str, str]] = [
+        (numbers.isna() & values.notna(), "is not a number", "write a plain number"),
+        (numbers.abs() == np.inf, "is not finite", "write a plain number, or leave it empty where there is none"),
+        ((numbers < low) | (numbers > high), f"is outside {low:g} to {high:g}", "correct the value"),
+    ]
+    if column.type == "int":
+        fraction = (numbers.abs() < np.inf) & (numbers % 1 != 0)
+        problems.insert(1, (fraction, "is not a whole number", "write a whole number"))
+    for mask, problem, cure in problems:
+        for i in _rows(mask):
+            value = values.iloc[i]
+            yield i, f"{repr(value) if isinstance(value, str) else value} {problem}", cure
+
+
+def _bad_names(values: pd.Series) -> Iterator[tuple[int, str, str]]:
+    for i, names in enumerate(values):
+        if not isinstance(names, (list, tuple, np.ndarray)):
+            yield (
+                i,
+                f"{type(names).__name__} where a list of file names belongs",
+                "write a list, empty if there is none",
+            )
+            continue
+        for name in names:
+            if not isinstance(name, str) or not is_safe_name(name):
+                problem = f"the image name {name!r} leads out of images/, or is no possible name"
+                yield i, problem, "use a plain relative file name of at most 255 bytes"
+
+
+def _inspect_relations(frame: pd.DataFrame, table: TableName, source: str) -> Iterator[Finding]:
+    key = [name for name in KEYS[table] if name in frame.columns]
+    text = frame[key].astype("str")
+    group = text.groupby(key, sort=False).ngroup().to_numpy()
+    _, first_of = np.unique(group, return_index=True)
+    for i in _rows(text.duplicated(keep="first")):
+        row = text.iloc[i]
+        first = int(first_of[group[i]]) + 1
+        what = ", ".join(f"{name} {row[name]}" for name in key)
+        case = None if table == "cases" else str(row["case_id"])
+        yield Finding(
+            "error",
+            source,
+            i + 1,
+            key[0] if len(key) == 1 else None,
+            f"{what} occurs again (first in row {first})",
+            "keep one of the two",
+            case,
+        )
+    if table == "verdicts" and "status" in frame.columns:
+        answered = frame["status"].astype("str").isin(list(ANSWERED_STATUSES)) & frame["status"].notna()
+        for i in _rows(answered & frame["choice"].isna()):
+            status = frame["status"].iloc[i]
+            yield Finding(
+                "error",
+                source,
+                i + 1,
+                "choice",
+                f"status {status} without a choice",
+                "give the choice, or the status unparsed, refused or error",
+                str(frame["case_id"].iloc[i]),
+            )
+        for i in _rows(~answered & frame["status"].notna() & frame["choice"].notna()):
+            status = frame["status"].iloc[i]
+            yield Finding(
+                "error",
+                source,
+                i + 1,
+                "choice",
+                f"status {status} with a choice",
+                "leave the choice empty, or give the status ok or repaired",
+                str(frame["case_id"].iloc[i]),
+            )
+
+
+def _cast(values: pd.Series, type_: ColumnType) -> pd.Series:
+    if type_ == "str":
+        return values if isinstance(values.dtype, pd.StringDtype) else values.astype("str")
+    if type_ == "names":
+        return values.map(list)
+    return pd.to_numeric(values).astype("int64" if type_ == "int" else "float64")
+
+
+def check_references(frame: pd.DataFrame, cases: pd.DataFrame, source: str) -> None:
+    """Refuse a table that speaks of cases the benchmark does not have.
+
+    Raises
+    ------
+    InputError
+        A `case_id` of `frame` is not in `cases`; names the row and counts the others.
+    """
+    unknown = ~frame["case_id"].isin(cases["case_id"])
+    raise_on_error(
+        Finding(
+            "error",
+            source,
+            i + 1,
+            "case_id",
+            f"the case {frame['case_id'].iloc[i]!r} does not exist",
+            "correct the id or remove the row",
+        )
+        for i in _rows(unknown)
+    )
