@@ -11,7 +11,11 @@ import typer
 def judge(
     bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
     runs: Annotated[Path, typer.Argument(metavar="RUNS", help="The folder of runs; created if needed.")],
-    names: Annotated[list[str], typer.Option("--judge", help="A judge of the roster; may be given several times.")],
+    names: Annotated[
+        list[str],
+        typer.Option("--judge", metavar="NAME...", help="Judges of the roster, after one --judge or several."),
+    ],
+    more: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
     orders: Annotated[str, typer.Option(help="Which response is shown first: AB, BA or AB,BA.")] = "AB,BA",
     repeats: Annotated[int, typer.Option(min=1, help="Verdicts for each case, dimension and order.")] = 1,
     limit: Annotated[int | None, typer.Option(min=1, help="Judge only the first so many cases.")] = None,
@@ -26,7 +30,14 @@ def judge(
     mark = " SIMULATED" if benchmark.meta.kind == "simulated" else ""
     with bars() as step:
         summaries = run(
-            benchmark, runs, names, orders=orders.split(","), repeats=repeats, limit=limit, seed=seed, progress=step
+            benchmark,
+            runs,
+            [*names, *(more or [])],
+            orders=orders.split(","),
+            repeats=repeats,
+            limit=limit,
+            seed=seed,
+            progress=step,
         )
     for done in summaries:
         typer.echo(

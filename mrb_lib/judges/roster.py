@@ -43,12 +43,24 @@ def resolve(name: str, *, runs: Path, seed: int) -> Judge:
     InputError
         No judge has that name, or a jury lacks its members.
     """
-    if name == JURY or name.startswith(f"{JURY}:"):
-        members = name.removeprefix(JURY).removeprefix(":")
-        if name.endswith(":") or len(set(members.split(","))) != len(members.split(",")):
-            raise InputError(f"judge {name!r}: name each member once, as in {JURY}:first,longer,lexical.")
-        return ConsensusJudge(members.split(",") if members else [], runs)
-    judges: dict[str, Judge] = {judge.name: judge for judge in heuristics(seed)}
-    if name not in judges:
+    check_name(name)
+    members = _members(name)
+    if members is not None:
+        return ConsensusJudge(members, runs)
+    return {judge.name: judge for judge in heuristics(seed)}[name]
+
+
+def check_name(name: str) -> None:
+    """Raise `InputError` unless `name` is that of a judge, or of a jury that names each member once."""
+    members = _members(name)
+    if members is None and name not in {judge.name for judge in heuristics(0)}:
         raise InputError(f"judge {name!r} is not in the roster; `mrb judges` lists those there are.")
-    return judges[name]
+    if members is not None and (name.endswith(":") or len(set(members)) != len(members)):
+        raise InputError(f"judge {name!r}: name each member once, as in {JURY}:first,longer,lexical.")
+
+
+def _members(name: str) -> list[str] | None:
+    """The members that a jury's name lists, none for a jury of all; None if the name is not a jury's."""
+    if name == JURY:
+        return []
+    return name.removeprefix(f"{JURY}:").split(",") if name.startswith(f"{JURY}:") else None

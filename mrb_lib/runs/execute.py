@@ -17,7 +17,7 @@ from mrb_lib.errors import InputError, RunError
 from mrb_lib.files import slug
 from mrb_lib.judges.base import Judge
 from mrb_lib.judges.orders import show, to_case_frame
-from mrb_lib.judges.roster import resolve
+from mrb_lib.judges.roster import check_name, resolve
 from mrb_lib.runs.manifest import (
     FILE_NAME,
     Manifest,
@@ -105,6 +105,8 @@ def judge(
         benchmark.cases.head(limit) if limit else benchmark.cases, benchmark.meta.dimensions, tuple(orders), repeats
     )
     fingerprint = benchmark.case_fingerprint()
+    for name in names:
+        check_name(name)
     return [_run(benchmark, plan, fingerprint, runs, name, seed, progress) for name in dict.fromkeys(names)]
 
 
