@@ -36,6 +36,7 @@ def analyze(
 ) -> None:
     """Print one table of statistics, as text, JSON, CSV or LaTeX."""
     from mrb_lib.cli import render
+    from mrb_lib.cli.findings import echo_stale_runs
     from mrb_lib.data.benchmark import load
     from mrb_lib.errors import InputError
     from mrb_lib.runs.store import load_verdicts
@@ -47,6 +48,7 @@ def analyze(
     if runs is None and (bench / "runs").is_dir():
         runs = bench / "runs"
     verdicts = None if runs is None else load_verdicts(runs, benchmark.cases)
+    echo_stale_runs(runs, benchmark)
     frame = compute(
         benchmark, verdicts, table, policy=policy, by=by, dimension=dimension, gold=gold, correction=correction,
         resamples=resamples, seed=seed, cluster=cluster, level=level, probe=probe,

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from mrb_lib.validation import Finding
+
+if TYPE_CHECKING:
+    from mrb_lib.data.benchmark import Benchmark
 
 SHOWN_PER_KIND = 5
 
@@ -24,3 +29,11 @@ def echo_findings(findings: Sequence[Finding], *, every: bool = False, hint: str
             typer.echo(f"{severity}: {finding}", err=True)
         if len(group) > len(shown):
             typer.echo(f"{severity}: ... and {len(group) - len(shown)} more like it{hint}", err=True)
+
+
+def echo_stale_runs(runs: Path | None, benchmark: Benchmark) -> None:
+    """Say on stderr which runs judged other cases than the benchmark holds now."""
+    from mrb_lib.runs.store import runs_on_other_cases
+
+    for name in [] if runs is None else runs_on_other_cases(runs, benchmark.case_fingerprint()):
+        typer.echo(f"warning: run {name} judged other cases or images than {benchmark.path} holds now", err=True)

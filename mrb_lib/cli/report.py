@@ -22,6 +22,8 @@ def report(
     """Run the notebooks that changed, and write figures, tables and the static site."""
     from importlib.util import find_spec
 
+    from mrb_lib.cli.findings import echo_stale_runs
+    from mrb_lib.data.benchmark import load
     from mrb_lib.errors import InputError
 
     missing = [name for name in ("ipykernel", "jinja2", "markdown_it", "nbformat", "papermill") if not find_spec(name)]
@@ -33,6 +35,7 @@ def report(
     from mrb_lib.report.workspace import locate
 
     where = locate(bench, "" if runs is None else str(runs))
+    echo_stale_runs(where.runs, load(where.benchmark))
     result = run(
         where.benchmark, where.runs, out, figures=figures, policy=policy, dimension=dimension, seed=seed,
         jobs=jobs, force=force, progress=lambda line: typer.echo(line, err=True),

@@ -174,6 +174,22 @@ def load_verdicts(runs: str | Path, cases: pd.DataFrame | None = None, *, replie
     return pd.concat(frames, ignore_index=True)
 
 
+def runs_on_other_cases(runs: Path, fingerprint: str) -> list[str]:
+    """The runs that were made on other cases or images than those of a fingerprint.
+
+    Parameters
+    ----------
+    fingerprint : see `Benchmark.case_fingerprint`
+
+    Returns
+    -------
+    list of str
+        Their ids, by name. Imported runs do not know their cases, and are not among them.
+    """
+    made_on = {folder.name: read_manifest(folder).benchmark_fingerprint for folder in run_folders(runs)}
+    return sorted(name for name, found in made_on.items() if found not in ("", fingerprint))
+
+
 def save_imported(verdicts: pd.DataFrame, runs: Path, *, benchmark: str, kind: str, source: str) -> list[Path]:
     """Write verdicts that were made elsewhere as one run a judge.
 

@@ -96,6 +96,17 @@ def test_several_judges_may_follow_one_option(mrb: Callable, tables: Path, tmp_p
     assert not (tmp_path / "none").exists(), "a wrong name is found before the first judge runs"
 
 
+def test_verdicts_on_cases_that_were_edited_since_are_pointed_out(mrb: Callable, tables: Path, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    assert mrb("import", "table", tables, tmp_path / "b").code == 0
+    assert mrb("judge", tmp_path / "b", runs, "--judge", "first").code == 0
+    assert mrb("analyze", tmp_path / "b", runs).err == ""
+    cases = (tables / "cases.csv").read_text().replace("q3", "another question")
+    (tables / "cases.csv").write_text(cases)
+    assert mrb("import", "table", tables, tmp_path / "b", "--overwrite").code == 0
+    assert "judged other cases" in mrb("analyze", tmp_path / "b", runs).err
+
+
 def test_judges_lists_the_roster(mrb: Callable) -> None:
     listed = mrb("judges").out
     for name in ("random", "first", "longer", "shorter", "lexical", "consensus-of", "access", "engine"):
