@@ -20,16 +20,18 @@ def write_imported(imported: Imported, folder: Path, source: str) -> None:
     Raises
     ------
     InputError
-        An image that a case names is missing or cannot be read.
+        An image cannot be read. One that is missing was counted by the reader, and stays `mrb check`'s to report.
     """
     from mrb_lib.data.audit_images import image_findings
-    from mrb_lib.data.benchmark import save
+    from mrb_lib.data.benchmark import FolderImages, save
     from mrb_lib.runs.store import save_imported
     from mrb_lib.validation import raise_on_error
 
     meta = imported.benchmark.meta
     save(imported.benchmark, folder)
-    found, _ = image_findings(folder / "images", imported.benchmark.cases)
+    written = set(FolderImages(folder / "images"))
+    named = imported.benchmark.cases["images"].map(lambda names: [name for name in names if name in written])
+    found, _ = image_findings(folder / "images", imported.benchmark.cases.assign(images=named))
     raise_on_error(replace(finding, file=source) for finding in found)
     if len(imported.verdicts):
         save_imported(imported.verdicts, folder / "runs", benchmark=meta.name, kind=meta.kind, source=source)

@@ -107,6 +107,16 @@ def test_verdicts_on_cases_that_were_edited_since_are_pointed_out(mrb: Callable,
     assert "judged other cases" in mrb("analyze", tmp_path / "b", runs).err
 
 
+def test_an_image_that_is_not_at_hand_is_counted_and_does_not_stop_the_import(
+    mrb: Callable, tables: Path, tmp_path: Path
+) -> None:
+    (tables / "images" / "1.png").unlink()
+    done = mrb("import", "table", tables, tmp_path / "b")
+    assert done.code == 0
+    assert "1 images are not there" in done.err
+    assert mrb("check", tmp_path / "b").code == 2
+
+
 def test_judges_lists_the_roster(mrb: Callable) -> None:
     listed = mrb("judges").out
     for name in ("random", "first", "longer", "shorter", "lexical", "consensus-of", "access", "engine"):
