@@ -6,6 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The same examples every time, and no limit on how long one takes: speed is measured in tests/benchmarks.
+settings.register_profile("workbench", derandomize=True, deadline=None)
+settings.load_profile("workbench")
 
 
 @pytest.fixture(scope="session")
