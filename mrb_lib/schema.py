@@ -8,7 +8,7 @@ repeat and probe). Columns a table does not know are carried along untouched.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 Choice = Literal["A", "B", "tie"]
 Order = Literal["AB", "BA"]
@@ -84,8 +84,8 @@ class Column:
     high: float | None = None
 
 
-def _optional(name: str, type_: ColumnType = "str", **more: Any) -> Column:
-    return Column(name, type_, required=False, nullable=True, **more)
+def _optional(name: str, type_: ColumnType = "str", low: float | None = None, high: float | None = None) -> Column:
+    return Column(name, type_, required=False, nullable=True, low=low, high=high)
 
 
 CASES = (

@@ -15,6 +15,8 @@ from mrb_lib.schema import ANSWERED_STATUSES, CHOICES, COLUMNS, KEYS, Column, Co
 
 _NAMES = {"case_id", "annotator", "dimension", "judge", "probe"}
 
+Severity = Literal["error", "warning", "info"]
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -24,7 +26,7 @@ class Finding:
     file, headers not counted); null where the finding is about a whole file.
     """
 
-    severity: Literal["error", "warning", "info"]
+    severity: Severity
     file: str
     row: int | None
     column: str | None

@@ -8,7 +8,6 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Literal
 
 import pandas as pd
 from PIL import Image, UnidentifiedImageError
@@ -16,7 +15,7 @@ from PIL import Image, UnidentifiedImageError
 from mrb_lib.data.benchmark import FolderImages
 from mrb_lib.errors import InputError
 from mrb_lib.files import inside
-from mrb_lib.validation import Finding
+from mrb_lib.validation import Finding, Severity
 
 MAX_PIXELS = 50_000_000
 MAX_BYTES = 20_000_000
@@ -37,7 +36,6 @@ _DECODING_ERRORS = (
 )
 
 Progress = Callable[[str, int, int], None]
-Severity = Literal["error", "warning"]
 Problem = tuple[Severity, str, str]
 
 

@@ -112,30 +112,24 @@ class Paper(Figure):
         """Whether the layout is fixed; a finished figure is not to be changed any more."""
         return self._png is not None
 
-    def finish(self) -> None:
-        """Lay the figure out for good, so that all formats are alike.
-
-        The solver of the layout does its sums in an order that differs from run to run;
-        positions are rounded to what can be seen, so that their last digits do not decide the bytes.
-        """
-        if self.finished:
-            return
-        with house_style():
-            self.draw_without_rendering()
-            self.set_layout_engine("none")
-            for axes in self.axes:
-                axes.set_position(Bbox(axes.get_position(original=True).get_points().round(5)))
-        self._png = self._quantized()
-
     def draw(self, renderer: RendererBase) -> None:
         """Draw in the house style."""
         with house_style():
             super().draw(renderer)
 
     def png(self) -> bytes:
-        """The figure as PNG, the same bytes for the same figure; finishes it."""
-        self.finish()
-        assert self._png is not None  # noqa: S101  # `finish` has just set it
+        """The figure as PNG, the same bytes for the same figure; lays it out for good, so that all formats are alike.
+
+        The solver of the layout does its sums in an order that differs from run to run;
+        positions are rounded to what can be seen, so that their last digits do not decide the bytes.
+        """
+        if self._png is None:
+            with house_style():
+                self.draw_without_rendering()
+                self.set_layout_engine("none")
+                for axes in self.axes:
+                    axes.set_position(Bbox(axes.get_position(original=True).get_points().round(5)))
+            self._png = self._quantized()
         return self._png
 
     def _quantized(self) -> bytes:
@@ -152,7 +146,7 @@ class Paper(Figure):
 
     def svg(self) -> bytes:
         """The figure as SVG with letters as outlines, the same bytes for the same figure; finishes it."""
-        self.finish()
+        self.png()
         return self._saved("svg", {"Date": None, "Creator": None}, 150)
 
     def _saved(self, kind: str, metadata: dict[str, None], resolution: int) -> bytes:

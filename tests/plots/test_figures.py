@@ -152,7 +152,7 @@ def test_same_frame_same_bytes(figure: str) -> None:
 @pytest.mark.parametrize("figure", ["organs-heatmap", "significance-differences", "failures-gallery"])
 def test_files_stay_small_and_undated(frames, figure: str) -> None:
     drawn = make(frames, figure, 32, DIMENSIONS)
-    drawn.finish()
+    drawn.png()
     assert len(drawn.png()) < 500_000
     with Image.open(io.BytesIO(drawn.png())) as image:
         assert set(image.info) <= {"dpi", "transparency"}
@@ -185,7 +185,7 @@ def test_simulated_is_marked_once_and_only_where_asked(frames) -> None:
     assert [text.get_text() for text in drawn.texts].count("SIMULATED DATA") == 1
     assert drawn.get_figheight() > height
     late = make(frames, "leaderboard", 2, ("overall",))
-    late.finish()
+    late.png()
     with pytest.raises(ValueError, match="mark it first"):
         mark_simulated(late)
 
@@ -207,7 +207,7 @@ def test_hostile_names_are_drawn_as_text(frames, flaws: Callable[[Figure], list[
         ),
     ]
     for drawn in parts:
-        drawn.finish()
+        drawn.png()
         assert drawn.png()
         assert b"\0" not in drawn.svg()
         assert not [flaw for flaw in flaws(drawn) if "leaves the canvas" in flaw]

@@ -6,6 +6,7 @@ import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from typing import Any
 
 SHAPES = ("round", "oval", "lobulated", "irregular", "spiculated")
 CASES_PER_CYCLE = 1026
@@ -123,19 +124,19 @@ def views() -> dict[str, View]:
     return {name: _view(name, entry) for name, entry in raw["views"].items()}
 
 
-def _view(name: str, raw: dict[str, object]) -> View:
+def _view(name: str, raw: dict[str, Any]) -> View:
     values = {"unit": "mm", "canonical": None, "colour": False, "woman": False, **raw}
-    sites = tuple(Site(*entry) for entry in values.pop("sites"))  # type: ignore[attr-defined]  # TOML arrays
+    sites = tuple(Site(*entry) for entry in values.pop("sites"))
     kinds = tuple(
         Kind(**{"tint": None, "at": range(len(sites)), **entry, **_tuples(entry, len(sites))})
-        for entry in values.pop("kinds")  # type: ignore[attr-defined]  # an array of TOML tables
+        for entry in values.pop("kinds")
     )
     for key in ("terms", "symptoms", "negatives"):
-        values[key] = tuple(values[key])  # type: ignore[arg-type]  # TOML arrays
-    return View(name=name, sites=sites, kinds=kinds, **values)  # type: ignore[arg-type]  # the catalogue's own types
+        values[key] = tuple(values[key])
+    return View(name=name, sites=sites, kinds=kinds, **values)
 
 
-def _tuples(entry: dict[str, object], n_sites: int) -> dict[str, tuple[object, ...]]:
+def _tuples(entry: dict[str, Any], n_sites: int) -> dict[str, tuple[object, ...]]:
     lists = {"at": list(range(n_sites)), **{k: v for k, v in entry.items() if isinstance(v, list)}}
     return {key: tuple(value) for key, value in lists.items()}
 

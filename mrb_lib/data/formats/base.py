@@ -10,7 +10,7 @@ import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations
 from mrb_lib.errors import InputError
-from mrb_lib.validation import Finding, check_references, conform
+from mrb_lib.validation import Finding, Severity, check_references, conform
 
 ANNOTATION_COLUMNS = ("case_id", "annotator", "dimension", "choice")
 VERDICT_COLUMNS = ("judge", "case_id", "dimension", "order", "choice", "status", "reply")
@@ -100,7 +100,7 @@ def absent(path: Path, judge: str) -> Finding:
 
 def counted(
     count: int,
-    severity: str,
+    severity: Severity,
     file: str | Path,
     problem: str,
     cure: str,
@@ -110,4 +110,4 @@ def counted(
     """One finding that says how often something occurred; none where it never did."""
     if not count:
         return []
-    return [Finding(severity, str(file), row, column, f"{count:,} {problem}", cure)]  # type: ignore[arg-type]  # the callers write literals
+    return [Finding(severity, str(file), row, column, f"{count:,} {problem}", cure)]
