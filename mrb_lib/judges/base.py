@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Protocol
 
 import pandas as pd
+
+Answer = Callable[[], pd.DataFrame]
 
 
 class Judge(Protocol):
@@ -16,8 +19,11 @@ class Judge(Protocol):
     name : as in the verdicts
     spec : everything that shapes a verdict besides the prompt; a change starts a new run.
         Text, numbers, booleans, and lists and mappings of these only.
-    prompt_id, prompt_hash : the prompt template; empty for a judge without one
+    prompt_id, prompt_hash, prompt_text : the prompt's template; empty for a judge without one
     device : what it runs on, for the manifest
+    cases_per_batch : how many cases to hand over at once; verdicts are kept after every batch
+    dimensions : those it can judge; None for all of the benchmark's
+    notices : what its user should know, as that it fell back to a slower way; grows while it judges
     """
 
     @property
@@ -29,7 +35,30 @@ class Judge(Protocol):
     @property
     def prompt_hash(self) -> str: ...
     @property
+    def prompt_text(self) -> str: ...
+    @property
     def device(self) -> str: ...
+    @property
+    def cases_per_batch(self) -> int: ...
+    @property
+    def dimensions(self) -> tuple[str, ...] | None: ...
+    @property
+    def notices(self) -> list[str]: ...
+
+    def load(self) -> None:
+        """Get ready, as by reading weights: called once, before the first batch, and only if there is one."""
+        ...
+
+    def prepare(self, shown: pd.DataFrame) -> Answer:
+        """Do the part of a batch that needs no accelerator; the answer is finished when it is called.
+
+        While one batch is answered, the next may be prepared in another thread.
+
+        Parameters
+        ----------
+        shown : see `judge`
+        """
+        ...
 
     def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
         """Judge a batch.
@@ -45,8 +74,9 @@ class Judge(Protocol):
         DataFrame
             `case_id, dimension, order, repeat, probe`, `pick` (`first`, `second`, `tie`
             or null), `status`, and optionally `p_first, score_first, score_second, reply,
-            prompt_tokens, completion_tokens`. A row that cannot be judged yet is left
-            out and stays pending; one that failed has a null pick and its status.
+            prompt_tokens, completion_tokens, latency_s, cost_usd, error` (why a status is
+            `error`). A row that cannot be judged yet is left out and stays pending; one
+            that failed has a null pick and its status.
         """
         ...
 
@@ -56,4 +86,23 @@ class PromptlessJudge:
 
     prompt_id = ""
     prompt_hash = ""
+    prompt_text = ""
     device = "cpu"
+    cases_per_batch = 2048
+    dimensions: tuple[str, ...] | None = None
+
+    @property
+    def notices(self) -> list[str]:
+        """Nothing to know."""
+        return []
+
+    def load(self) -> None:
+        """Nothing to get ready."""
+
+    def prepare(self, shown: pd.DataFrame) -> Answer:
+        """Nothing to prepare; see `Judge.prepare`."""
+        return partial(self.judge, shown)
+
+    def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
+        """See `Judge.judge`."""
+        raise NotImplementedError

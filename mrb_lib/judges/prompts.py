@@ -1,0 +1,244 @@
+"""Prompts: Jinja templates with ids and hashes, in which no response can speak for the prompt.
+
+A template has three blocks, in this order: `case` (the task and the question),
+`responses`, and `ask` (what to reply). What lies in a block is the same for every
+row that shares it, so a judge that can reuse work reads `case` once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Final, Literal, cast, get_args
+
+from jinja2 import StrictUndefined, Template, TemplateError, meta
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from mrb_lib.errors import InputError
+
+Asks = Literal["all", "one", "rating"]
+
+BLOCKS: Final = ("case", "responses", "ask")
+DEFINITIONS: Final = {
+    "accuracy": "what it states is true of the image and medically correct",
+    "relevance": "it stays with what was asked and with what the image shows",
+    "comprehensiveness": "it covers every finding and aspect that the question calls for",
+    "creativity": "it offers insight or explanation beyond the obvious, without inventing",
+    "responsiveness": "it does what the question asks, directly and in usable form",
+    "overall": "all things considered, the one a clinician would rather be given",
+}
+_HEADER = re.compile(r"\A\{#-?\s*asks:\s*(\w+)\s*-?#\}\n?")
+_BREAK: Final = "\u200b"  # zero-width space
+_FOLDER = resources.files("mrb_lib.judges").joinpath("templates")
+# Text that some chat template or processor takes for a mark of its own; a tokenizer's own marks are added to these.
+_MARKS: Final = (
+    r"<\|[^<>|\s]{1,40}\|>|</?s>|\[/?INST\]|\[IMG(?:_[A-Z]{1,8})?\]|<</?SYS>>|◁/?think▷|"
+    r"</?(?:image|video|img|audio|bos|eos|pad|unk|think|start_of_turn|end_of_turn|start_of_image|end_of_image|"
+    r"image_soft_token|image_placeholder)>"
+)
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A prompt's text in its three parts; `text` is the whole."""
+
+    case: str
+    responses: str
+    ask: str
+
+    @property
+    def text(self) -> str:
+        """The parts in sequence."""
+        return self.case + self.responses + self.ask
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt's template.
+
+    Attributes
+    ----------
+    id : as in the verdicts
+    text : the template's source
+    asks : "all" dimensions in one reply, "one" dimension in one letter, or a "rating" of one response
+    hash : SHA-256 of the source and of what it renders to for a fixed case, so that a
+        change of the definitions or the fences changes it too
+    needs_reference : whether a case without a reference answer cannot be shown
+    """
+
+    id: str
+    text: str
+    asks: Asks
+    hash: str = field(init=False)
+    needs_reference: bool = field(init=False)
+    _template: Template = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        environment = _environment()
+        try:
+            template = environment.from_string(self.text)
+            names = meta.find_undeclared_variables(environment.parse(self.text))
+        except TemplateError as error:
+            raise InputError(f"prompt {self.id}: is not a Jinja template ({error}); correct it.") from error
+        object.__setattr__(self, "_template", template)
+        object.__setattr__(self, "needs_reference", "reference" in names)
+        missing = [name for name in BLOCKS if name not in template.blocks]
+        if missing:
+            raise InputError(
+                f"prompt {self.id}: has no block {missing[0]!r}; write {{% block {missing[0]} %}}...{{% endblock %}}."
+            )
+        sample = ["first", "second"][: 1 if self.asks == "rating" else 2]
+        dimensions = list(DEFINITIONS)
+        example = self.render("question", sample, dimensions, reference="reference", n_images=1)
+        if self.asks != "all":
+            example = self.render("question", sample, dimensions, "overall", reference="reference", n_images=1)
+        digest = hashlib.sha256("\0".join((self.text, example.text)).encode()).hexdigest()
+        object.__setattr__(self, "hash", digest)
+
+    def render(
+        self,
+        question: str,
+        responses: Sequence[str],
+        dimensions: Sequence[str],
+        dimension: str = "",
+        *,
+        reference: str | None = None,
+        n_images: int = 0,
+        scale: int = 5,
+        marks: re.Pattern[str] | None = None,
+    ) -> Rendered:
+        """The text for one case.
+
+        Parameters
+        ----------
+        responses : the response shown first, which the prompt calls A, and the second,
+            called B; one alone for a rating
+        dimensions : all that are judged, for the definitions
+        dimension : the one asked about, where one is
+        reference : the reference answer; None where the case has none
+        scale : the highest rating
+        marks : what is not to be taken for a mark of the model's own; see `marks_pattern`
+
+        Raises
+        ------
+        InputError
+            The template uses something it is not given, or fails.
+        """
+        given = [question, *responses, *([reference] if reference is not None else [])]
+        key = _key(given)
+        defused = [defuse(text, marks or _GENERIC) for text in given]
+        variables: dict[str, object] = {
+            "question": defused[0],
+            "first": defused[1],
+            "second": defused[2] if len(responses) == 2 else None,
+            "dimensions": list(dimensions),
+            "definitions": {name: DEFINITIONS[name] for name in dimensions if name in DEFINITIONS},
+            "dimension": dimension,
+            "reference": defused[-1] if reference is not None else None,
+            "n_images": n_images,
+            "scale": scale,
+            "key": key,
+            "fence": _fence(key),
+        }
+        try:
+            context = self._template.new_context(variables)
+            parts = ["".join(self._template.blocks[name](context)) for name in BLOCKS]
+            whole = self._template.render(variables)
+        except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
+            raise InputError(f"prompt {self.id}: cannot be rendered ({error}); correct the template.") from error
+        if whole.strip() != "".join(parts).strip():
+            raise InputError(
+                f"prompt {self.id}: has text outside its blocks, or blocks out of order; "
+                f"put everything into the blocks {', '.join(BLOCKS)}, in this order."
+            )
+        return Rendered(*parts)
+
+
+def builtin_ids() -> tuple[str, ...]:
+    """The ids of the prompts that come with the library."""
+    return tuple(sorted(path.name.removesuffix(".jinja") for path in _FOLDER.iterdir() if path.name.endswith(".jinja")))
+
+
+def load_prompt(id_or_file: str) -> Prompt:
+    """A prompt by its id, or from a template file, whose name without its ending becomes the id.
+
+    The file's first line is `{# asks: all #}` (or `one`, or `rating`), then come the
+    blocks `case`, `responses` and `ask`. They may use `question, first, second,
+    dimensions, definitions, dimension, reference, n_images, scale` and
+    `fence(name, text)`, which encloses a text so that it cannot end its enclosure.
+
+    Raises
+    ------
+    InputError
+        There is no such prompt or file, or it is not such a template.
+    """
+    if id_or_file in builtin_ids():
+        return _prompt(id_or_file, _FOLDER.joinpath(f"{id_or_file}.jinja").read_text(encoding="utf-8"))
+    path = Path(id_or_file)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"prompt {id_or_file!r}: is none of {', '.join(builtin_ids())} and cannot be read as a file; "
+            "name one of these or a template file."
+        ) from error
+    return _prompt(path.stem, text)
+
+
+def _prompt(name: str, text: str) -> Prompt:
+    header = _HEADER.match(text)
+    if header is None or header.group(1) not in get_args(Asks):
+        raise InputError(f"prompt {name}, row 1: must be {{# asks: all #}}, {{# asks: one #}} or {{# asks: rating #}}.")
+    return Prompt(name, text, cast(Asks, header.group(1)))
+
+
+def marks_pattern(tokens: Iterable[str]) -> re.Pattern[str]:
+    """A pattern of a tokenizer's special tokens and of the usual marks of chat templates."""
+    own = sorted((token for token in tokens if len(token.strip()) > 1 and _BREAK not in token), key=len, reverse=True)
+    return re.compile("|".join([*map(re.escape, own), _MARKS]))
+
+
+def defuse(text: str, marks: re.Pattern[str]) -> str:
+    """Break every mark in a text with a zero-width space, so that a tokenizer reads it as plain text.
+
+    Otherwise a response that holds a chat template's end mark would end the user's turn and speak for the judge.
+    """
+    while True:
+        text, found = marks.subn(lambda match: f"{match[0][0]}{_BREAK}{match[0][1:]}", text)
+        if not found:
+            return text
+
+
+_GENERIC = marks_pattern(())
+
+
+def _environment() -> ImmutableSandboxedEnvironment:
+    # The prompt is plain text for a model: nothing here is markup that escaping would protect.
+    return ImmutableSandboxedEnvironment(
+        undefined=StrictUndefined,
+        autoescape=False,  # noqa: S701
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _key(texts: Sequence[str]) -> str:
+    """A short key that no text holds, the same for both orders of the responses."""
+    material = "\0".join(sorted(texts)).encode()
+    number = 0
+    while True:
+        key = hashlib.sha256(number.to_bytes(4, "big") + material).hexdigest()[:8]
+        if not any(key in text for text in texts):
+            return key
+        number += 1
+
+
+def _fence(key: str) -> Callable[[str, str], str]:
+    def fence(name: str, text: str) -> str:
+        return f"<<<{name} {key}>>>\n{text}\n<<<end of {name} {key}>>>"
+
+    return fence

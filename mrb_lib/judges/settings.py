@@ -1,0 +1,70 @@
+"""What the user may set about how judges work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from mrb_lib.errors import InputError
+
+DType = Literal["auto", "float32", "bfloat16"]
+
+DEFAULT_TEMPERATURE_OF_REPEATS = 0.7
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of judges; None leaves a setting to the roster's entry or to the engine.
+
+    Attributes
+    ----------
+    seed : of everything that is drawn at random
+    prompt : id of a prompt, or path of a template file
+    temperature : of sampling; 0 is greedy
+    max_new_tokens : at which a reply is cut off
+    max_pixels : an image with more is made smaller before a judge sees it
+    batch_size : cases handed to a judge at once; changes the speed, not the verdicts
+    device : "auto", or a name that torch knows: "cpu", "cuda", "cuda:1"
+    dtype : "auto" is bfloat16 on a GPU and float32 on a CPU
+    revision : of a model on the Hub; None keeps that of earlier runs, or takes the newest at hand
+    download : weights that are not on this machine may be fetched from the Hub
+    trust_remote_code : a model that needs code from its repository may run it
+    url : base URL of an OpenAI-compatible server, as http://127.0.0.1:8000/v1
+    allow_remote : cases may be sent to a server that is not this machine
+    concurrency : requests to a server at a time
+    timeout_s : of one request, in seconds
+    scale : the highest rating, 5 or 10, of pointwise ratings
+    price_prompt, price_completion : US dollars per million tokens, where the cost is to be counted
+    """
+
+    seed: int = 0
+    prompt: str | None = None
+    temperature: float | None = None
+    max_new_tokens: int | None = None
+    max_pixels: int | None = None
+    batch_size: int | None = None
+    device: str = "auto"
+    dtype: DType = "auto"
+    revision: str | None = None
+    download: bool = False
+    trust_remote_code: bool = False
+    url: str | None = None
+    allow_remote: bool = False
+    concurrency: int = 8
+    timeout_s: float = 120.0
+    scale: int = 5
+    price_prompt: float | None = None
+    price_completion: float | None = None
+
+    def __post_init__(self) -> None:
+        positive = ("max_new_tokens", "max_pixels", "batch_size", "concurrency", "timeout_s")
+        for name in positive:
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise InputError(f"{name} {value}: must be more than 0.")
+        for name in ("temperature", "price_prompt", "price_completion"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < float("inf"):
+                raise InputError(f"{name} {value}: must be 0 or more.")
+        if self.scale not in (5, 10):
+            raise InputError(f"scale {self.scale}: ratings go from 1 to 5 or from 1 to 10.")
