@@ -220,7 +220,7 @@ def _environment() -> ImmutableSandboxedEnvironment:
     # The prompt is plain text for a model: nothing here is markup that escaping would protect.
     return ImmutableSandboxedEnvironment(
         undefined=StrictUndefined,
-        autoescape=False,  # noqa: S701
+        autoescape=False,
         trim_blocks=True,
         lstrip_blocks=True,
     )
