@@ -1,0 +1,192 @@
+"""What the roster file promises: one form, closed vocabularies, and a public page behind every model."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from importlib import resources
+from typing import TypeAlias
+
+import pytest
+
+Fact: TypeAlias = str | float | bool | dict[str, object]
+
+ACCESS = {"built in", "open", "proprietary"}
+DOMAINS = {"general", "medical", "critic", "reward"}
+ENGINES = {"packed", "generative", "reward", "endpoint"}
+THINKING = {"no", "optional", "always"}
+TEXTS = {"name", "model", "family", "access", "domain", "size", "licence", "engine", "thinking"} | {
+    "base_url",
+    "key_env",
+    "needs",
+    "about",
+    "source",
+}
+FLAGS = {"vision", "remote_code", "gated"}
+CHAT = {"system": bool, "images_first": bool, "template": dict}
+
+FAMILIES = (
+    "Qwen2-VL",
+    "Qwen2.5-VL",
+    "Qwen3-VL",
+    "InternVL2.5",
+    "InternVL3",
+    "LLaVA-1.5",
+    "LLaVA-1.6",
+    "LLaVA-OneVision",
+    "Llama-3.2-Vision",
+    "Pixtral",
+    "Phi-3.5-Vision",
+    "MiniCPM-V",
+    "DeepSeek-VL2",
+    "GLM-4V",
+    "Molmo",
+    "Gemma 3",
+    "MedGemma",
+    "Lingshu",
+    "HuatuoGPT-Vision",
+    "MedVLM-R1",
+    "Med-R1",
+    "LLaVA-Med",
+    "MediX-R1",
+    "MedMO",
+    "LLaVA-Critic-R1",
+    "R1-Reward",
+    "GPT",
+    "Claude",
+    "Gemini",
+)
+
+
+def _judges() -> list[dict[str, Fact]]:
+    """Every table of the roster file, as written."""
+    text = resources.files("mrb_lib.judges").joinpath("roster.toml").read_text(encoding="utf-8")
+    judges: list[dict[str, Fact]] = tomllib.loads(text)["judge"]
+    return judges
+
+
+JUDGES = _judges()
+MODELS = [judge for judge in JUDGES if judge["access"] != "built in"]
+every_judge = pytest.mark.parametrize("judge", JUDGES, ids=lambda judge: str(judge["name"]))
+every_model = pytest.mark.parametrize("judge", MODELS, ids=lambda judge: str(judge["name"]))
+
+
+def test_names_are_unique() -> None:
+    repeated = [name for name, count in Counter(str(judge["name"]) for judge in JUDGES).items() if count > 1]
+    assert repeated == []
+
+
+def test_no_model_is_listed_twice() -> None:
+    repeated = [model for model, count in Counter(str(judge["model"]) for judge in MODELS).items() if count > 1]
+    assert repeated == []
+
+
+@every_judge
+def test_a_name_is_a_slug_that_no_other_judge_name_can_be_mistaken_for(judge: dict[str, Fact]) -> None:
+    # ":" and "+" and "," belong to `path:DIR`, `NAME+ENGINE` and juries.
+    assert re.fullmatch(r"[a-z0-9]+(?:[.-][a-z0-9]+)*", str(judge["name"]))
+
+
+def test_there_are_at_least_32_models() -> None:
+    assert len(MODELS) >= 32
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_asked_for_is_there(family: str) -> None:
+    assert family in {judge["family"] for judge in MODELS}
+
+
+@pytest.mark.parametrize("family", ["Qwen2-VL", "Qwen2.5-VL", "Qwen3-VL"])
+def test_the_qwen_families_come_in_several_sizes(family: str) -> None:
+    assert len({judge["size"] for judge in MODELS if judge["family"] == family and "size" in judge}) >= 3
+
+
+@every_judge
+def test_keys_and_their_types_are_the_known_ones(judge: dict[str, Fact]) -> None:
+    assert set(judge) <= TEXTS | FLAGS | {"parameters", "chat"}
+    assert all(
+        isinstance(judge[key], str) and str(judge[key]).strip() == judge[key] != "" for key in TEXTS & set(judge)
+    )
+    assert all(isinstance(judge[key], bool) for key in FLAGS & set(judge))
+    assert isinstance(judge.get("parameters", 1.0), float)
+
+
+@every_judge
+def test_access_is_one_of_three(judge: dict[str, Fact]) -> None:
+    assert judge["access"] in ACCESS
+
+
+@every_model
+def test_vocabularies_are_closed(judge: dict[str, Fact]) -> None:
+    assert judge["domain"] in DOMAINS
+    assert judge["engine"] in ENGINES
+    assert judge.get("thinking", "no") in THINKING
+
+
+@every_model
+def test_what_is_needed_to_run_and_to_check_a_model_is_stated(judge: dict[str, Fact]) -> None:
+    assert {"model", "family", "access", "domain", "engine", "vision", "about", "source"} <= set(judge)
+    assert re.fullmatch(r"https://[^\s/]+\.[a-z]+/\S+", str(judge["source"]))
+
+
+@every_model
+def test_chat_quirks_are_the_known_ones(judge: dict[str, Fact]) -> None:
+    quirks = judge.get("chat", {})
+    assert isinstance(quirks, dict)
+    assert set(quirks) <= set(CHAT)
+    assert all(isinstance(value, CHAT[key]) for key, value in quirks.items())
+
+
+@every_model
+def test_open_models_are_hub_repositories_and_say_whether_they_bring_code(judge: dict[str, Fact]) -> None:
+    if judge["access"] == "open":
+        assert re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", str(judge["model"]))
+        assert "remote_code" in judge
+        assert judge["engine"] != "endpoint"
+
+
+@every_model
+def test_a_model_of_its_own_code_is_not_packed_and_says_what_it_needs(judge: dict[str, Fact]) -> None:
+    if judge.get("remote_code"):
+        assert judge["engine"] != "packed"
+        assert "code" in str(judge["needs"])
+
+
+@every_model
+def test_a_model_that_always_reasons_first_is_not_read_before_it_has(judge: dict[str, Fact]) -> None:
+    if judge.get("thinking") == "always":
+        assert judge["engine"] != "packed"
+
+
+@every_model
+def test_scalar_engines_and_reward_models_go_together(judge: dict[str, Fact]) -> None:
+    assert (judge["engine"] == "reward") == (judge["domain"] == "reward")
+
+
+@every_model
+def test_a_gated_model_says_that_terms_must_be_agreed_to(judge: dict[str, Fact]) -> None:
+    if judge.get("gated"):
+        assert "agreement" in str(judge["needs"])
+
+
+@every_model
+def test_an_endpoint_says_where_it_is_and_which_variable_holds_its_key(judge: dict[str, Fact]) -> None:
+    if judge["access"] == "proprietary":
+        assert judge["engine"] == "endpoint"
+        assert re.fullmatch(r"https://[a-z0-9.-]+\.[a-z]+/\S*", str(judge["base_url"]))
+        assert re.fullmatch(r"[A-Z][A-Z0-9_]*", str(judge["key_env"]))
+        assert not {"remote_code", "gated", "parameters"} & set(judge)
+    else:
+        assert not {"base_url", "key_env"} & set(judge)
+
+
+@every_model
+def test_size_and_parameters_agree(judge: dict[str, Fact]) -> None:
+    stated = re.match(r"([\d.]+)([BM])", str(judge.get("size", "")))
+    if stated and "parameters" in judge:
+        size = float(stated[1]) * {"B": 1.0, "M": 1e-3}[stated[2]]
+        ratio = float(str(judge["parameters"])) / size
+        # A published size rounds and often counts the language model alone (Qwen2.5-VL "3B" is shown as
+        # 4B by the Hub), so the weights may hold up to 35% more, but hardly less.
+        assert 0.85 <= ratio <= 1.35
