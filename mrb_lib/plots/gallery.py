@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from mrb_lib.data.pictures import thumbnail
 from mrb_lib.errors import InputError
-from mrb_lib.plots.pictures import thumbnail
 from mrb_lib.plots.style import COLOURS, PAGE, Paper, canvas, label, paragraph, styled, title_case
 
 CHOICE_COLOURS = {"A": COLOURS["A"], "B": COLOURS["B"], "tie": COLOURS["tie"], "none": COLOURS["missing"]}

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
+from mrb_lib.data.pictures import png, thumbnail
 from mrb_lib.errors import InputError
-from mrb_lib.plots.pictures import png, thumbnail
 from mrb_lib.plots.style import COLOURS
 from mrb_lib.schema import NO_PROBE
 

@@ -11,14 +11,14 @@ from PIL import Image, ImageOps
 from mrb_lib.errors import InputError
 
 
-def thumbnail(content: bytes, side: int, name: str = "image") -> Image.Image:
-    """Decode an image and shrink it, so that what is shown never depends on what a viewer makes of the file.
+def open_image(content: bytes, name: str = "image", *, draft: int | None = None) -> Image.Image:
+    """Decode an image, so that what is shown never depends on what a viewer makes of the file.
 
     Parameters
     ----------
     content : the bytes of the file, any format Pillow reads; of an animation the first frame is taken
-    side : the longest side of the picture in pixels; smaller images keep their size
     name : what to call the image in messages
+    draft : a JPEG may be decoded to any size whose sides are at least this many pixels, which is faster
 
     Returns
     -------
@@ -36,14 +36,29 @@ def thumbnail(content: bytes, side: int, name: str = "image") -> Image.Image:
             warnings.simplefilter("ignore")
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(io.BytesIO(content)) as opened:
-                opened.draft("RGB" if opened.mode == "RGB" else None, (side, side))
-                picture = _plain(ImageOps.exif_transpose(opened))
+                if draft is not None:
+                    opened.draft("RGB" if opened.mode == "RGB" else None, (draft, draft))
+                return _plain(ImageOps.exif_transpose(opened))
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise InputError(f"{name}: is too large to show safely ({error}); shrink it.") from error
     except Exception as error:  # Pillow's decoders raise nearly anything on damaged files
         raise InputError(f"{name}: is not a readable image ({type(error).__name__}); replace the file.") from error
+
+
+def thumbnail(content: bytes, side: int, name: str = "image") -> Image.Image:
+    """Decode an image and shrink it until its longest side is at most `side` pixels; see `open_image`."""
+    picture = open_image(content, name, draft=side)
     picture.thumbnail((side, side), Image.Resampling.LANCZOS)
     return picture
+
+
+def within(picture: Image.Image, pixels: int) -> Image.Image:
+    """The picture, made smaller in proportion where it has more than so many pixels."""
+    factor = (pixels / (picture.width * picture.height)) ** 0.5
+    if factor >= 1:
+        return picture
+    size = (max(1, int(picture.width * factor)), max(1, int(picture.height * factor)))
+    return picture.resize(size, Image.Resampling.LANCZOS)
 
 
 def _plain(image: Image.Image) -> Image.Image:

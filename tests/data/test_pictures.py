@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from mrb_lib.data.pictures import png, thumbnail
 from mrb_lib.errors import InputError
-from mrb_lib.plots.pictures import png, thumbnail
 
 
 def encoded(image: Image.Image, kind: str = "PNG", **options: object) -> bytes:
