@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from mrb_lib.errors import InputError
@@ -68,3 +68,21 @@ class Settings:
                 raise InputError(f"{name} {value}: must be 0 or more.")
         if self.scale not in (5, 10):
             raise InputError(f"scale {self.scale}: ratings go from 1 to 5 or from 1 to 10.")
+
+
+def for_repeats(settings: Settings, repeats: int) -> Settings:
+    """The settings with which repeats differ: greedy replies would be the same every time.
+
+    Parameters
+    ----------
+    repeats : verdicts for each case, dimension and order
+
+    Returns
+    -------
+    Settings
+        With `DEFAULT_TEMPERATURE_OF_REPEATS`, for all repeats alike, where there are
+        several and the user set no temperature; otherwise as given.
+    """
+    if repeats > 1 and settings.temperature is None:
+        return replace(settings, temperature=DEFAULT_TEMPERATURE_OF_REPEATS)
+    return settings
