@@ -139,17 +139,22 @@ def test_chat_quirks_are_the_known_ones(judge: dict[str, Fact]) -> None:
 
 
 @every_model
-def test_open_models_are_hub_repositories_and_say_whether_they_bring_code(judge: dict[str, Fact]) -> None:
+def test_open_models_are_hub_repositories(judge: dict[str, Fact]) -> None:
     if judge["access"] == "open":
         assert re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", str(judge["model"]))
-        assert "remote_code" in judge
         assert judge["engine"] != "endpoint"
+
+
+@every_model
+def test_a_packed_model_is_known_to_need_no_code_of_its_own(judge: dict[str, Fact]) -> None:
+    if judge["engine"] == "packed":
+        assert judge["remote_code"] is False
 
 
 @every_model
 def test_a_model_of_its_own_code_is_not_packed_and_says_what_it_needs(judge: dict[str, Fact]) -> None:
     if judge.get("remote_code"):
-        assert judge["engine"] != "packed"
+        assert judge["engine"] in {"generative", "reward"}
         assert "code" in str(judge["needs"])
 
 
