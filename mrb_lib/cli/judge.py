@@ -22,13 +22,14 @@ def judge(
     seed: Annotated[int, typer.Option(min=0, help="The seed of judges that draw at random.")] = 0,
 ) -> None:
     """Run judges over a benchmark. Verdicts already in RUNS are kept and not made again."""
-    from mrb_lib.cli.progress import bars
+    from mrb_lib.cli.progress import verdict_bars
     from mrb_lib.data.benchmark import load
+    from mrb_lib.judges.settings import Settings
     from mrb_lib.runs.execute import judge as run
 
     benchmark = load(bench)
     mark = " SIMULATED" if benchmark.meta.kind == "simulated" else ""
-    with bars() as step:
+    with verdict_bars() as step:
         summaries = run(
             benchmark,
             runs,
@@ -36,7 +37,7 @@ def judge(
             orders=orders.split(","),
             repeats=repeats,
             limit=limit,
-            seed=seed,
+            settings=Settings(seed=seed),
             progress=step,
         )
     for done in summaries:

@@ -1,12 +1,19 @@
-"""Progress on the terminal: bars where a person watches, nothing where the output goes to a file."""
+"""Progress on stderr: bars where a person watches, a few plain lines where it goes to a file."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mrb_lib.runs.progress import Progress, Status
 
 Step = Callable[[str, int, int], None]
+
+SECONDS_BETWEEN_LINES = 60.0
 
 
 @contextmanager
@@ -28,3 +35,61 @@ def bars() -> Iterator[Step]:
             progress.update(tasks[what], completed=done, total=total)
 
         yield step
+
+
+@contextmanager
+def verdict_bars() -> Iterator[Progress]:
+    """Show on stderr how judges proceed; the function yielded takes a `mrb_lib.runs.progress.Status`."""
+    if not sys.stderr.isatty():
+        yield Lines(lambda line: print(line, file=sys.stderr, flush=True))
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+
+    from mrb_lib.runs.progress import pace_text
+
+    text = (TextColumn(f"{{task.{field}}}", markup=False) for field in ("description", "fields[pace]"))
+    tasks: dict[str, TaskID] = {}
+    with Progress(
+        next(text), BarColumn(bar_width=20), MofNCompleteColumn(), next(text), console=Console(stderr=True)
+    ) as shown:
+
+        def step(status: Status) -> None:
+            if status.judge not in tasks:
+                tasks[status.judge] = shown.add_task(status.judge, pace="")
+            shown.update(
+                tasks[status.judge],
+                completed=status.held,
+                total=status.planned,
+                pace=pace_text(status),
+                refresh=status.finished,
+            )
+
+        yield step
+
+
+class Lines:
+    """A plain line when a judge starts, at most one a minute while it works, and one when it is done.
+
+    Parameters
+    ----------
+    write : takes each line, without its end
+    clock : seconds since any moment
+    """
+
+    def __init__(self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+        self._write = write
+        self._clock = clock
+        self._last: dict[str, float] = {}
+
+    def __call__(self, status: Status) -> None:
+        """Report a status, unless the judge's last line is too recent."""
+        from mrb_lib.runs.progress import pace_text
+
+        now = self._clock()
+        last = self._last.get(status.judge)
+        if last is not None and now - last < SECONDS_BETWEEN_LINES and not status.finished:
+            return
+        self._last[status.judge] = now
+        pace = pace_text(status)
+        self._write(f"{status.judge}: {status.held} of {status.planned} verdicts" + (f"; {pace}" if pace else ""))

@@ -182,9 +182,10 @@ def _write_benchmark(folder: Path, cases: int, seed: int) -> None:
 
 
 def _judge(benchmark: Path, runs: Path, judges: tuple[str, ...], seed: int) -> None:
-    from mrb_lib.runs.execute import judge  # only needed when the runs are made
+    from mrb_lib.judges.settings import Settings  # only needed when the runs are made
+    from mrb_lib.runs.execute import judge
 
-    judge(load(benchmark), runs, judges, seed=seed)
+    judge(load(benchmark), runs, judges, settings=Settings(seed=seed))
 
 
 def _no_verdicts() -> pd.DataFrame:

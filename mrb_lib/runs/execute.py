@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from mrb_lib.files import slug
 from mrb_lib.judges.base import Judge
 from mrb_lib.judges.orders import show, to_case_frame
 from mrb_lib.judges.roster import check_name, resolve
+from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.manifest import (
     FILE_NAME,
     Manifest,
@@ -28,6 +29,7 @@ from mrb_lib.runs.manifest import (
     write_manifest,
 )
 from mrb_lib.runs.plan import Plan
+from mrb_lib.runs.progress import Progress, Status
 from mrb_lib.runs.store import append_part, exclusive, read_run, run_folders
 from mrb_lib.schema import KEYS, ORDERS
 from mrb_lib.validation import conform
@@ -55,9 +57,6 @@ class RunSummary:
     other_runs: tuple[str, ...]
 
 
-Progress = Callable[[str, int, int], None]
-
-
 def judge(
     benchmark: Benchmark,
     runs: Path,
@@ -66,7 +65,9 @@ def judge(
     orders: Sequence[str] = ORDERS,
     repeats: int = 1,
     limit: int | None = None,
-    seed: int = 0,
+    settings: Settings | None = None,
+    extra: Sequence[Path] = (),
+    retry: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> list[RunSummary]:
     """Run judges over a benchmark and keep their verdicts.
@@ -82,8 +83,10 @@ def judge(
     orders : which response is shown first: AB, BA or both
     repeats : verdicts for each case, dimension and order
     limit : judge only the first so many cases; None judges all
-    seed : the seed of judges that draw at random
-    progress : called with the judge's name, verdicts held and verdicts planned
+    settings : how judges work; None for the defaults
+    extra : the user's own roster files
+    retry : verdicts of these statuses are made again: unparsed, refused, error
+    progress : called with a `Status` at the start, after every batch and at the end
 
     Raises
     ------
@@ -106,15 +109,23 @@ def judge(
     )
     fingerprint = benchmark.case_fingerprint()
     for name in names:
-        check_name(name)
-    return [_run(benchmark, plan, fingerprint, runs, name, seed, progress) for name in dict.fromkeys(names)]
+        check_name(name, extra)
+    settings = settings or Settings()
+    return [_run(benchmark, plan, fingerprint, runs, name, settings, extra, progress) for name in dict.fromkeys(names)]
 
 
 def _run(
-    benchmark: Benchmark, plan: Plan, fingerprint: str, runs: Path, name: str, seed: int, progress: Progress | None
+    benchmark: Benchmark,
+    plan: Plan,
+    fingerprint: str,
+    runs: Path,
+    name: str,
+    settings: Settings,
+    extra: Sequence[Path],
+    progress: Progress | None,
 ) -> RunSummary:
-    judge = resolve(name, runs=runs, seed=seed)
-    manifest = _manifest(benchmark, judge, fingerprint, seed)
+    judge = resolve(name, runs=runs, images=benchmark.images, settings=settings, extra=extra)
+    manifest = _manifest(benchmark, judge, fingerprint, settings.seed)
     folder = runs / manifest.run_id
     start = time.perf_counter()
     try:
@@ -127,7 +138,7 @@ def _run(
         pending = plan.pending(before)
         held, waiting = len(plan) - len(pending), 0
         if progress is not None:
-            progress(name, held, len(plan))
+            progress(Status(name, held, len(plan), 0, len(plan.cases)))
         for numbers in plan.batches(pending, CASES_PER_BATCH):
             verdicts = _judge_batch(judge, plan, numbers)
             if len(verdicts):
@@ -135,7 +146,7 @@ def _run(
             held += len(verdicts)
             waiting += len(numbers) - len(verdicts)
             if progress is not None:
-                progress(name, held, len(plan))
+                progress(Status(name, held, len(plan), 0, len(plan.cases)))
     others = tuple(
         path.name for path in run_folders(runs) if path != folder and read_manifest(path).judge == judge.name
     )

@@ -13,6 +13,7 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
 from mrb_lib.errors import InputError, RunError
+from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.manifest import read_manifest
@@ -52,13 +53,13 @@ def test_a_run_in_pieces_equals_a_run_at_once(little: Benchmark, tmp_path: Path)
 
 
 def test_a_changed_setting_starts_a_new_run_and_says_so(little: Benchmark, tmp_path: Path) -> None:
-    [one] = judge(little, tmp_path, ["random"], seed=0)
-    [two] = judge(little, tmp_path, ["random"], seed=1)
+    [one] = judge(little, tmp_path, ["random"], settings=Settings(seed=0))
+    [two] = judge(little, tmp_path, ["random"], settings=Settings(seed=1))
     assert one.folder != two.folder
     assert two.other_runs == (one.folder.name,)
     assert set(load_verdicts(tmp_path)["judge"]) == {f"random@{one.folder.name}", f"random@{two.folder.name}"}
-    [first] = judge(little, tmp_path, ["first"], seed=0)
-    assert judge(little, tmp_path, ["first"], seed=1)[0].folder == first.folder, (
+    [first] = judge(little, tmp_path, ["first"], settings=Settings(seed=0))
+    assert judge(little, tmp_path, ["first"], settings=Settings(seed=1))[0].folder == first.folder, (
         "its verdicts do not depend on the seed"
     )
 
@@ -76,7 +77,7 @@ def test_a_corrected_label_keeps_the_run_and_a_corrected_case_starts_another(lit
 
 
 def test_the_manifest_tells_how_to_repeat_the_run(little: Benchmark, tmp_path: Path) -> None:
-    [done] = judge(little, tmp_path, ["random"], seed=5)
+    [done] = judge(little, tmp_path, ["random"], settings=Settings(seed=5))
     manifest = read_manifest(done.folder)
     assert (manifest.judge, manifest.seed, dict(manifest.spec)) == ("random", 5, {"seed": 5})
     assert manifest.benchmark_fingerprint == little.case_fingerprint()
