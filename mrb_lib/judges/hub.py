@@ -1,0 +1,207 @@
+"""Models on the Hub: what of them is in the cache on this machine, and fetching one when the user asks for it."""
+
+from __future__ import annotations
+
+import errno
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Final
+
+from mrb_lib.data.hub import TIMEOUT_S, _endpoint, _offline, _quiet_log, _shown
+from mrb_lib.errors import InputError, MrbError, RunError
+
+WEIGHTS: Final = "*.safetensors"
+# Weights and what describes them. Neither pickles nor code; code only where the user trusts it.
+PATTERNS: Final = (WEIGHTS, "*.json", "*.txt", "*.jinja", "*.model")
+CODE_PATTERNS: Final = ("*.py", "*.tiktoken")
+# The same weights again, in the forms of other programs.
+_TWICE: Final = ("original/*", "onnx/*", "openvino/*", "*consolidated*", "*.onnx.json")
+_MODEL: Final = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}")
+
+
+def is_model_id(model: str) -> bool:
+    """Whether a text can be the id of a model on the Hub."""
+    return _MODEL.fullmatch(model) is not None and ".." not in model
+
+
+def snapshots(model: str) -> dict[str, Path]:
+    """The revisions of a model in the cache on this machine, complete or not: folder by commit; asks no network."""
+    root = _storage(model) / "snapshots"
+    if not is_model_id(model) or not root.is_dir():
+        return {}
+    return {path.name: path for path in sorted(root.iterdir()) if path.is_dir() and _COMMIT.fullmatch(path.name)}
+
+
+def cached(model: str, revision: str | None) -> Path | None:
+    """The folder of a revision in the cache; None where it is not there. Asks no network.
+
+    Parameters
+    ----------
+    revision : a commit, or a branch or tag as it was when it was downloaded; None is the main branch
+    """
+    known = snapshots(model)
+    if revision in known:
+        return known[revision]
+    reference = _storage(model) / "refs" / (revision or "main")
+    inside = reference.is_file() and reference.resolve().is_relative_to(_storage(model).resolve())
+    return known.get(reference.read_text(encoding="utf-8").strip()) if inside else None
+
+
+def _storage(model: str) -> Path:
+    from huggingface_hub import constants
+    from huggingface_hub.file_download import repo_folder_name
+
+    return Path(constants.HF_HUB_CACHE).expanduser() / repo_folder_name(repo_id=model, repo_type="model")
+
+
+def fetch(model: str, revision: str | None, *, trust_remote_code: bool) -> Path:
+    """Fetch a model's weights, and what describes them, into the cache on this machine.
+
+    Files that are complete are not fetched again. With HF_HUB_OFFLINE the network is not asked.
+
+    Parameters
+    ----------
+    revision : a commit, branch or tag; None is the newest on the main branch
+    trust_remote_code : also fetch the repository's code
+
+    Returns
+    -------
+    Path
+        The folder of that revision; its name is the commit.
+
+    Raises
+    ------
+    InputError
+        There is no such model or revision, access to it was not granted, it has no
+        weights as safetensors, or this machine is offline and the cache does not hold it.
+    RunError
+        The download broke off, or the disk is full.
+    """
+    endpoint = _endpoint()
+    if _offline():
+        folder = cached(model, revision)
+        if folder is None:
+            raise InputError(f"{model}: HF_HUB_OFFLINE is set and the Hub's cache does not hold it; unset it.")
+        return folder
+    with _plain_errors(model, revision, endpoint):
+        return _snapshot(model, revision, endpoint, trust_remote_code=trust_remote_code)
+
+
+def _snapshot(model: str, revision: str | None, endpoint: str | None, *, trust_remote_code: bool) -> Path:
+    from huggingface_hub import HfApi, constants, snapshot_download
+    from huggingface_hub.utils.tqdm import tqdm
+
+    class Silent(tqdm):
+        """Progress bars that are not shown."""
+
+        def __init__(self, *args: object, **kwargs: object) -> None:
+            super().__init__(*args, **{**kwargs, "disable": True})  # type: ignore[no-untyped-call]  # as the library has it
+
+    constants.HF_HUB_DISABLE_TELEMETRY = True
+    if endpoint is not None:
+        constants.HF_HUB_DISABLE_XET = True
+    info = HfApi(endpoint=endpoint).model_info(model, revision=revision, timeout=TIMEOUT_S)
+    check_weights([entry.rfilename for entry in info.siblings or []], model)
+    with _quiet_log():
+        folder = Path(
+            snapshot_download(
+                model,
+                revision=info.sha,
+                endpoint=endpoint,
+                allow_patterns=[*PATTERNS, *(CODE_PATTERNS if trust_remote_code else ())],
+                ignore_patterns=list(_TWICE),
+                tqdm_class=None if sys.stderr.isatty() else Silent,
+            )
+        )
+    if folder.name != info.sha:
+        raise RunError(f"{model}: was cut off while it was downloaded; run the command again.")
+    if revision is None or not _COMMIT.fullmatch(revision):
+        _remember(model, revision or "main", folder.name)
+    return folder
+
+
+def _remember(model: str, branch: str, commit: str) -> None:
+    """Note, as the Hub's library does, which commit a branch was at, so that it is found without a network."""
+    from mrb_lib.files import is_safe_name, write_atomic
+
+    if is_safe_name(branch):
+        write_atomic(_storage(model) / "refs" / branch, commit)
+
+
+def check_weights(names: Sequence[str], where: str) -> None:
+    """Raise `InputError` unless there are weights as safetensors among a model's files."""
+    if any(fnmatch(name, WEIGHTS) for name in names):
+        return
+    unsafe = [name for name in names if name.endswith((".bin", ".pt", ".pth", ".ckpt", ".pkl"))]
+    if unsafe:
+        raise InputError(
+            f"{where}: its weights are pickles ({unsafe[0]}), which can run any code when they are read; "
+            "use a revision with *.safetensors, or convert them."
+        )
+    raise InputError(f"{where}: holds no weights (*.safetensors); name a model that was saved with its weights.")
+
+
+@contextmanager
+def _plain_errors(model: str, revision: str | None, endpoint: str | None) -> Iterator[None]:
+    """Turn whatever a download can raise into one message; the library's own may quote headers with secrets."""
+    from huggingface_hub.errors import (  # type: ignore[attr-defined]  # HTTPError, of the HTTP library below it
+        HfHubHTTPError,
+        HTTPError,
+        LocalEntryNotFoundError,
+        OfflineModeIsEnabled,
+    )
+
+    again = "run the command again, complete files are kept"
+    try:
+        yield
+    except MrbError:
+        raise
+    except HfHubHTTPError as error:
+        raise _refused(error, model, revision, endpoint) from None
+    except (LocalEntryNotFoundError, OfflineModeIsEnabled, HTTPError) as error:
+        reason = type(error.__cause__ or error).__name__
+        raise InputError(
+            f"{model}: {_shown(endpoint)} cannot be reached, or the connection broke ({reason}); check the connection "
+            f"and {again}, set HF_ENDPOINT to a mirror, or use a local copy with --judge path:DIR."
+        ) from None
+    except KeyboardInterrupt:
+        raise RunError(f"{model}: the download was interrupted; {again}.") from None
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise RunError(
+                f"{model}: there is no space left for the Hub's cache; make room or set HF_HOME, and {again}."
+            ) from None
+        reason = error.strerror or "a file arrived with the wrong size"
+        raise RunError(f"{model}: the download failed ({reason}); {again}.") from None
+    except (ValueError, KeyError, TypeError, AssertionError) as error:
+        raise RunError(
+            f"{model}: {_shown(endpoint)} does not answer like a Hub ({type(error).__name__}); check HF_ENDPOINT."
+        ) from None
+
+
+def _refused(error: Exception, model: str, revision: str | None, endpoint: str | None) -> MrbError:
+    """What an answer other than success means to the user."""
+    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RevisionNotFoundError
+
+    status = error.response.status_code if isinstance(error, HfHubHTTPError) else 0
+    page = f"{_shown(endpoint)}/{model}"
+    if isinstance(error, RevisionNotFoundError):
+        return InputError(f"{model}: has no revision {revision!r}; name a commit, branch or tag listed at {page}.")
+    if isinstance(error, GatedRepoError) or status == 403:
+        return InputError(
+            f"{model}: access is not granted (status {status}); accept its terms at {page} and set HF_TOKEN to a token "
+            "of that account."
+        )
+    if status == 401:
+        return InputError(
+            f"{model}: the Hub asks who you are (status 401): it is private, does not exist, or HF_TOKEN is not valid; "
+            "check the name and set HF_TOKEN to a valid token."
+        )
+    if status == 404:
+        return InputError(f"{model}: there is no such model at {_shown(endpoint)}; check the name and HF_ENDPOINT.")
+    return RunError(f"{model}: {_shown(endpoint)} answered with status {status}; run the command again later.")
