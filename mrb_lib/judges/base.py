@@ -22,6 +22,8 @@ class Judge(Protocol):
     prompt_id, prompt_hash, prompt_text : the prompt's template; empty for a judge without one
     device : what it runs on, for the manifest
     cases_per_batch : how many cases to hand over at once; verdicts are kept after every batch
+    sorts_by_length : whether cases of like length should share a batch (padding costs time); the longest
+        then come first. Verdicts never depend on it
     dimensions : those it can judge; None for all of the benchmark's
     notices : what its user should know, as that it fell back to a slower way; grows while it judges
     """
@@ -40,6 +42,8 @@ class Judge(Protocol):
     def device(self) -> str: ...
     @property
     def cases_per_batch(self) -> int: ...
+    @property
+    def sorts_by_length(self) -> bool: ...
     @property
     def dimensions(self) -> tuple[str, ...] | None: ...
     @property
@@ -89,6 +93,7 @@ class PromptlessJudge:
     prompt_text = ""
     device = "cpu"
     cases_per_batch = 2048
+    sorts_by_length = False
     dimensions: tuple[str, ...] | None = None
 
     @property

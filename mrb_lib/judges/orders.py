@@ -73,6 +73,11 @@ def to_shown(order: pd.Series, choice: pd.Series) -> pd.Series:
     return _translate(order, choice, _TO_SHOWN)
 
 
+def probability_to_shown(order: pd.Series, p_a: pd.Series) -> pd.Series:
+    """The inverse for probabilities: that A is better, to that the first is better; null stays."""
+    return p_a.where(order == "AB", 1.0 - p_a)
+
+
 def _translate(order: pd.Series, value: pd.Series, table: dict[tuple[str, str], str]) -> pd.Series:
     out = pd.Series(np.nan, index=value.index, dtype="str").mask(value == TIE, TIE)
     for (shown, old), new in table.items():
