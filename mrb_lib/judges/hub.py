@@ -52,6 +52,18 @@ def cached(model: str, revision: str | None) -> Path | None:
     return known.get(reference.read_text(encoding="utf-8").strip()) if inside else None
 
 
+def listed(model: str, commit: str) -> list[str] | None:
+    """The files of a revision, as listed when it was fetched; None where no list was kept. Asks no network."""
+    from huggingface_hub import get_cached_repo_tree
+    from huggingface_hub.errors import CachedRepoTreeNotFoundError
+
+    try:
+        names = [file.path for file in get_cached_repo_tree(model, repo_type="model", revision=commit)]
+    except CachedRepoTreeNotFoundError:
+        return None
+    return [name for name in names if not any(fnmatch(name, pattern) for pattern in _TWICE)]
+
+
 def _storage(model: str) -> Path:
     from huggingface_hub import constants
     from huggingface_hub.file_download import repo_folder_name

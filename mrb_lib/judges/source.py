@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -19,11 +20,13 @@ from mrb_lib.runs.store import run_folders
 
 LOCAL: Final = "sha256:"
 _INDEX: Final = "model.safetensors.index.json"
+_CODE: Final = "*.py"
+_PART: Final = re.compile(r".*-\d+-of-\d+\.safetensors")
 # What shapes a verdict. A model's page, its licence and the log of its training do not.
 _MATTERS: Final = (
     "config*.json", "generation_config.json", "adapter_config.json", "*.safetensors", "*.safetensors.index.json",
     "tokenizer*", "special_tokens_map.json", "added_tokens.json", "vocab*", "merges.txt", "*.model", "*.tiktoken",
-    "*processor_config.json", "chat_template*", "additional_chat_templates/*", "*.py",
+    "*processor_config.json", "chat_template*", "additional_chat_templates/*", _CODE,
 )  # fmt: skip
 _THREADS: Final = 8
 
@@ -73,18 +76,36 @@ def locate(entry: Entry, *, revision: str | None, download: bool, trust_remote_c
         raise InputError(f"judge {entry.name!r}: {model!r} is not the id of a model on the Hub; write owner/name.")
     folder = hub.cached(model, revision)
     # A commit never changes, so one that is complete needs no question to the Hub.
-    if download and not (folder is not None and folder.name == revision and is_complete(folder)):
+    here = folder is not None and folder.name == revision and is_complete(folder, model, code=trust_remote_code)
+    if download and not here:
         folder = hub.fetch(model, revision, trust_remote_code=trust_remote_code)
     if folder is None:
         raise InputError(_not_here(entry, model, revision))
-    check_folder(folder, f"judge {entry.name!r}: {model} at {folder.name}")
+    where = f"judge {entry.name!r}: {model} at {folder.name}"
+    check_folder(folder, where)
+    absent = _absent(folder, model, code=trust_remote_code)
+    if absent:
+        raise InputError(
+            f"{where}: {len(absent)} files are missing ({absent[0]}), as after a download that broke off; "
+            "pass --download to fetch them."
+        )
     return Source(folder, folder.name)
+
+
+def _absent(folder: Path, model: str, *, code: bool) -> list[str]:
+    """The files of a snapshot that matter and were not fetched, as far as is known."""
+    patterns = [pattern for pattern in _MATTERS if code or pattern != _CODE]
+    return [
+        name
+        for name in hub.listed(model, folder.name) or []
+        if any(fnmatch(name, pattern) for pattern in patterns) and not (folder / name).is_file()
+    ]
 
 
 def _not_here(entry: Entry, model: str, revision: str | None) -> str:
     size = entry.weights_gb()
     about = "" if size is None else f" (about {size:.0f} GB in bfloat16)"
-    held = [commit for commit, folder in hub.snapshots(model).items() if is_complete(folder)]
+    held = [commit for commit, folder in hub.snapshots(model).items() if is_complete(folder, model)]
     here = f" This machine holds {', '.join(held)}; --revision takes one of them." if held else ""
     wanted = f" at {revision}" if revision else ""
     return (
@@ -141,13 +162,18 @@ def digest(folder: Path) -> str:
     return LOCAL + hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def is_complete(folder: Path) -> bool:
-    """Whether a folder holds a configuration and all the weights that belong to it."""
+def is_complete(folder: Path, model: str, *, code: bool = False) -> bool:
+    """Whether a snapshot of a model on the Hub holds its configuration, all its weights, and all else that matters.
+
+    Parameters
+    ----------
+    code : the repository's code matters, too
+    """
     try:
-        check_folder(folder, "")
+        check_folder(folder, model)
     except InputError:
         return False
-    return True
+    return not _absent(folder, model, code=code)
 
 
 def check_folder(folder: Path, where: str) -> None:
@@ -155,15 +181,22 @@ def check_folder(folder: Path, where: str) -> None:
     if not (folder / "config.json").is_file():
         raise InputError(f"{where}: holds no config.json; name a folder that a model was saved to, or fetch it again.")
     if not (folder / _INDEX).is_file():
-        hub.check_weights([path.name for path in folder.iterdir() if path.is_file()], where)
+        names = [path.name for path in folder.iterdir() if path.is_file()]
+        parts = [name for name in names if _PART.fullmatch(name)]
+        if parts and len(parts) == sum(name.endswith(".safetensors") for name in names):
+            raise InputError(
+                f"{where}: {_INDEX}, which lists the parts of its weights, is missing, as after a download that broke "
+                "off; fetch the model again, for one of the Hub with --download."
+            )
+        hub.check_weights(names, where)
         return
     try:
-        parts = set(json.loads((folder / _INDEX).read_text(encoding="utf-8"))["weight_map"].values())
+        listed = set(json.loads((folder / _INDEX).read_text(encoding="utf-8"))["weight_map"].values())
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{where}: {_INDEX} is damaged ({error!r}); fetch the model again.") from error
-    missing = sorted(str(name) for name in parts if not is_safe_name(str(name)) or not (folder / str(name)).is_file())
+    missing = sorted(str(name) for name in listed if not is_safe_name(str(name)) or not (folder / str(name)).is_file())
     if missing:
         raise InputError(
-            f"{where}: {len(missing)} of {len(parts)} files of weights are missing ({missing[0]}); "
+            f"{where}: {len(missing)} of {len(listed)} files of weights are missing ({missing[0]}); "
             "fetch the model again, for one of the Hub with --download."
         )

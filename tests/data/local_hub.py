@@ -1,4 +1,4 @@
-"""A loopback server that answers like the Hub, as far as downloading a dataset asks it to."""
+"""A loopback server that answers like the Hub, as far as downloading a dataset or a model asks it to."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ class LocalHub:
     Attributes
     ----------
     revisions : folder of each commit; `branches` and tags name commits
+    is_model : serve a model instead of a dataset
     cut : cut the connection in the middle of this file, once
     down_after_cut : answer 503 from then on
     status : answer every request with this status and `error_code`
@@ -42,6 +43,7 @@ class LocalHub:
     repo: str
     revisions: dict[str, Path]
     branches: dict[str, str]
+    is_model: bool = False
     cut: str = ""
     down_after_cut: bool = False
     status: int = 0
@@ -71,7 +73,8 @@ def _handler(hub: LocalHub) -> type[BaseHTTPRequestHandler]:
 
         def _answer(self) -> None:
             path = unquote(urlsplit(self.path).path)
-            file = re.fullmatch(rf"/datasets/{hub.repo}/resolve/([^/]+)/(.+)", path)
+            at, api_at = ("", "models/") if hub.is_model else ("datasets/", "datasets/")
+            file = re.fullmatch(rf"/{at}{hub.repo}/resolve/([^/]+)/(.+)", path)
             name = file[2] if file else ""
             headers = self.headers
             hub.requests.append(
@@ -85,7 +88,7 @@ def _handler(hub: LocalHub) -> type[BaseHTTPRequestHandler]:
                 return self._json({"error": "no"}, 401, "GatedRepo")
             if file:
                 return self._file(file[1], name)
-            api = re.fullmatch(rf"/api/datasets/{hub.repo}(?:/(revision|tree)/([^/]+))?", path)
+            api = re.fullmatch(rf"/api/{api_at}{hub.repo}(?:/(revision|tree)/([^/]+))?", path)
             if api is None:
                 return self._json({"error": "no such repository"}, 404, "RepoNotFound")
             return self._listing(api[1] or "revision", api[2] or "main")

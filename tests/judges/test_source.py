@@ -1,0 +1,248 @@
+"""What finding weights promises, against a loopback server that answers like the Hub."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mrb_lib.errors import InputError, RunError
+from mrb_lib.judges.entry import Entry
+from mrb_lib.judges.source import Source, digest, is_complete, locate, pinned_revision
+from mrb_lib.runs.manifest import Manifest, write_manifest
+
+from ..data.local_hub import LocalHub, serve
+
+MODEL = "Some-Lab/Judge-7B"
+OLD, NEW, PICKLED = "a" * 40, "b" * 40, "c" * 40
+ENTRY = Entry("judge-7b", "packed", model=MODEL, parameters=8.0)
+INDEX = {"weight_map": {"x": "model-00001-of-00002.safetensors", "y": "model-00002-of-00002.safetensors"}}
+
+
+def write_model(folder: Path, marker: str) -> Path:
+    """A model in two files of weights, with what no judge needs beside it."""
+    (folder / "original").mkdir(parents=True)
+    for name in INDEX["weight_map"].values():
+        (folder / name).write_bytes(f"{marker} {name}".encode() * 100)
+    (folder / "model.safetensors.index.json").write_text(json.dumps(INDEX))
+    (folder / "config.json").write_text(json.dumps({"marker": marker}))
+    (folder / "tokenizer.json").write_text("{}")
+    (folder / "chat_template.jinja").write_text("hello")
+    (folder / "README.md").write_text("# Judge")
+    for name in ("pytorch_model.bin", "modeling_judge.py", "consolidated.safetensors", "original/w.safetensors"):
+        (folder / name).write_bytes(b"never fetched")
+    return folder
+
+
+FETCHED = [
+    "chat_template.jinja",
+    "config.json",
+    *INDEX["weight_map"].values(),
+    "model.safetensors.index.json",
+    "tokenizer.json",
+]
+
+
+@pytest.fixture
+def online(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalHub]:
+    """A server with a model, an empty cache, no token, and library settings that are put back afterwards."""
+    from huggingface_hub import constants
+
+    for name in ("HF_ENDPOINT", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_HUB_OFFLINE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
+    for name in ("HF_HUB_DISABLE_XET", "HF_HUB_DISABLE_TELEMETRY", "HF_HUB_OFFLINE"):
+        monkeypatch.setattr(constants, name, False)
+    pickled = tmp_path / "pickled"
+    pickled.mkdir()
+    (pickled / "config.json").write_text("{}")
+    (pickled / "pytorch_model.bin").write_bytes(b"a pickle")
+    revisions = {OLD: write_model(tmp_path / "old", "old"), NEW: write_model(tmp_path / "new", "new"), PICKLED: pickled}
+    with serve(LocalHub(MODEL, revisions, {"main": NEW, "v1": OLD}, is_model=True)) as server:
+        monkeypatch.setenv("HF_ENDPOINT", server.url)
+        yield server
+
+
+def test_without_download_no_network_is_touched_and_the_size_and_the_cure_are_named(online: LocalHub) -> None:
+    with pytest.raises(InputError, match=r"Some-Lab/Judge-7B.*about 16 GB.*--download"):
+        locate(ENTRY, revision=None, download=False)
+    assert online.requests == []
+
+
+def test_a_download_fetches_weights_and_what_describes_them_and_nothing_that_runs(online: LocalHub) -> None:
+    source = locate(ENTRY, revision=None, download=True)
+    assert (source.revision, source.folder.name) == (NEW, NEW)
+    assert online.fetched() == FETCHED
+    assert is_complete(source.folder, MODEL)
+
+
+def test_code_is_fetched_only_where_it_is_trusted(online: LocalHub) -> None:
+    locate(ENTRY, revision=None, download=True, trust_remote_code=True)
+    assert online.fetched() == sorted([*FETCHED, "modeling_judge.py"])
+
+
+def test_what_was_fetched_is_found_again_without_a_network(online: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    fetched = locate(ENTRY, revision="v1", download=True)
+    newest = locate(ENTRY, revision=None, download=True)
+    online.requests.clear()
+    for revision, expected in ((None, newest), ("main", newest), (NEW, newest), ("v1", fetched), (OLD, fetched)):
+        assert locate(ENTRY, revision=revision, download=False) == expected
+    assert locate(ENTRY, revision=OLD, download=True) == fetched, "a commit that is complete is not asked for again"
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert locate(ENTRY, revision=None, download=True) == newest
+    assert online.requests == []
+
+
+def test_the_revisions_at_hand_are_named_where_another_is_asked_for(online: LocalHub) -> None:
+    locate(ENTRY, revision=OLD, download=True)
+    with pytest.raises(InputError, match=OLD):
+        locate(ENTRY, revision=None, download=False)
+
+
+@pytest.mark.parametrize("cut", ["model-00002-of-00002.safetensors", "tokenizer.json"])
+def test_a_download_that_broke_off_is_incomplete_and_goes_on_where_it_was(online: LocalHub, cut: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        # Files in turn, so that it is certain which are complete when the server goes down.
+        patch.setattr("huggingface_hub._snapshot_download.hf_thread_map", lambda f, files, **_: [f(x) for x in files])
+        online.cut, online.down_after_cut = cut, True
+        with pytest.raises(RunError, match="status 503"):
+            locate(ENTRY, revision=NEW, download=True)
+    with pytest.raises(InputError, match=r"broke off.*--download"):
+        locate(ENTRY, revision=NEW, download=False)
+    online.status = 0
+    online.requests.clear()
+    assert is_complete(locate(ENTRY, revision=NEW, download=True).folder, MODEL)
+    assert "model-00001-of-00002.safetensors" not in online.fetched()
+
+
+def test_weights_that_are_pickles_are_refused_before_anything_is_fetched(online: LocalHub) -> None:
+    with pytest.raises(InputError, match=r"pytorch_model\.bin.*safetensors"):
+        locate(ENTRY, revision=PICKLED, download=True)
+    assert online.fetched() == []
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "message"),
+    [
+        (401, "", "HF_TOKEN"),
+        (401, "GatedRepo", "accept its terms"),
+        (403, "GatedRepo", "accept its terms"),
+        (404, "RepoNotFound", "no such model"),
+        (404, "RevisionNotFound", "no revision 'v9'"),
+    ],
+)
+def test_a_refusal_is_one_plain_message(online: LocalHub, status: int, code: str, message: str) -> None:
+    online.status, online.error_code = status, code
+    with pytest.raises(InputError, match=message) as caught:
+        locate(ENTRY, revision="v9", download=True)
+    assert "\n" not in str(caught.value)
+
+
+def test_offline_without_a_copy_says_so(online: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(InputError, match="HF_HUB_OFFLINE"):
+        locate(ENTRY, revision=None, download=True)
+    assert online.requests == []
+
+
+def test_the_token_is_never_shown(online: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = "hf_the_secret_token"  # noqa: S105  no real token
+    monkeypatch.setenv("HF_TOKEN", secret)
+    online.token = "another"  # noqa: S105  no real token
+    with pytest.raises(InputError) as caught:
+        locate(ENTRY, revision=None, download=True)
+    assert secret not in str(caught.value)
+    assert caught.value.__cause__ is None and caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize("model", ["../../etc", "a/b/c", "/etc/passwd", "a b", "..", None])
+def test_a_name_that_is_no_model_is_refused(online: LocalHub, model: str | None) -> None:
+    with pytest.raises(InputError, match="owner/name"):
+        locate(replace(ENTRY, model=model), revision=None, download=True)
+    assert online.requests == []
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = write_model(tmp_path / "mine", "mine")
+    (made / "consolidated.safetensors").unlink()
+    return made
+
+
+def located(folder: Path) -> Source:
+    return locate(Entry("mine", "packed", path=folder), revision=None, download=False)
+
+
+def test_the_revision_of_a_folder_is_a_digest_of_what_shapes_a_verdict(folder: Path, tmp_path: Path) -> None:
+    before = located(folder).revision
+    assert before.startswith("sha256:")
+    (folder / "README.md").write_text("another page")
+    (folder / "trainer_state.json").write_text("{}")
+    assert located(folder).revision == before
+    folder.rename(tmp_path / "moved")
+    assert located(tmp_path / "moved").revision == before
+
+
+@pytest.mark.parametrize(
+    "name", ["config.json", "model-00002-of-00002.safetensors", "chat_template.jinja", "value_head.safetensors"]
+)
+def test_a_changed_or_added_file_changes_the_digest(folder: Path, name: str) -> None:
+    before = digest(folder)
+    (folder / name).write_bytes(b'{"changed": true}')
+    changed = digest(folder)
+    assert changed != before
+    (folder / name).rename(folder / f"tokenizer-{name}")
+    assert digest(folder) not in (before, changed), "the names count too"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda folder: (folder / "config.json").unlink(), "no config.json"),
+        (lambda folder: (folder / "model-00001-of-00002.safetensors").unlink(), "1 of 2 files of weights are missing"),
+        (lambda folder: (folder / "model.safetensors.index.json").unlink(), "parts of its weights, is missing"),
+        (lambda folder: (folder / "model.safetensors.index.json").write_text("{"), "is damaged"),
+        (lambda folder: (folder / "model.safetensors.index.json").write_text('{"weight_map": 3}'), "is damaged"),
+        (
+            lambda folder: (folder / "model.safetensors.index.json").write_text('{"weight_map": {"x": "../w"}}'),
+            "are missing",
+        ),
+    ],
+)
+def test_a_folder_that_lacks_something_is_refused(folder: Path, spoil: object, message: str) -> None:
+    assert callable(spoil)
+    spoil(folder)
+    with pytest.raises(InputError, match=message):
+        located(folder)
+
+
+def test_a_folder_of_pickles_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(InputError, match="holds no weights"):
+        located(tmp_path)
+    (tmp_path / "pytorch_model.bin").write_bytes(b"a pickle")
+    with pytest.raises(InputError, match="pickles"):
+        located(tmp_path)
+
+
+def _run(runs: Path, judge: str, created: str, **spec: object) -> None:
+    folder = runs / f"{judge}-{len(list(runs.glob('*')))}"
+    folder.mkdir(parents=True)
+    write_manifest(folder, Manifest(folder.name, judge, spec=spec, created=created))
+
+
+def test_a_judge_keeps_the_revision_of_its_latest_run_with_every_engine(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    assert pinned_revision(runs, "judge-7b") is None
+    _run(runs, "another", "2026-01-09", revision=PICKLED)
+    _run(runs, "judge-7b", "2026-01-03", revision="sha256:0")
+    assert pinned_revision(runs, "judge-7b", model=MODEL) is None
+    _run(runs, "judge-7b", "2026-01-02", revision=NEW, model=MODEL)
+    _run(runs, "judge-7b", "2026-01-01", revision=OLD, model=MODEL)
+    assert pinned_revision(runs, "judge-7b", model=MODEL) == NEW
+    assert pinned_revision(runs, "judge-7b+generative", model=MODEL) == NEW
+    assert pinned_revision(runs, "judge-7b", model="Some-Lab/Another") is None
