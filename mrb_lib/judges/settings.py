@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from mrb_lib.errors import InputError
+from mrb_lib.schema import DIMENSIONS
 
 DType = Literal["auto", "float32", "bfloat16"]
 
@@ -18,6 +19,8 @@ class Settings:
 
     Attributes
     ----------
+    dimensions : those the benchmark declares, set by the code that runs judges: a prompt
+        names all of them, whichever are still to be judged
     seed : of everything that is drawn at random
     prompt : id of a prompt, or path of a template file
     temperature : of sampling; 0 is greedy
@@ -37,6 +40,7 @@ class Settings:
     price_prompt, price_completion : US dollars per million tokens, where the cost is to be counted
     """
 
+    dimensions: tuple[str, ...] = DIMENSIONS
     seed: int = 0
     prompt: str | None = None
     temperature: float | None = None

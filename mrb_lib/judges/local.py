@@ -1,0 +1,234 @@
+"""What all judges that read weights on this machine have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, TypeVar
+
+import pandas as pd
+import torch
+from PIL import Image
+
+from mrb_lib.data.pictures import open_image, within
+from mrb_lib.errors import InputError, RunError
+from mrb_lib.judges.base import Answer
+from mrb_lib.judges.entry import Entry
+from mrb_lib.judges.orders import FIRST, SECOND
+from mrb_lib.judges.prompts import Asks, Rendered, load_prompt
+from mrb_lib.judges.settings import Settings
+from mrb_lib.judges.source import Source
+from mrb_lib.judges.weights import Weights, choose_device, choose_dtype, describe, load
+
+# About what the published vision-language judges were trained on: 1280 tokens of 28 x 28 pixels.
+MAX_PIXELS: Final = 1280 * 28 * 28
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class LocalJudge:
+    """Settings, prompt, weights and images of a judge on this machine; see `Judge` for the attributes.
+
+    Parameters
+    ----------
+    name : as in the verdicts
+    entry : what the roster says of it
+    source : where its weights lie
+    settings : the user's
+    images : the bytes of the benchmark's images by name
+    prompt : id of the prompt used where the user names none
+    asks : what a prompt may ask for here
+
+    Raises
+    ------
+    InputError
+        The prompt asks for something else, or the device does not exist.
+    """
+
+    engine = ""
+    dimensions: tuple[str, ...] | None = None
+    sorts_by_length = True
+
+    def __init__(
+        self,
+        name: str,
+        entry: Entry,
+        source: Source,
+        settings: Settings,
+        images: Mapping[str, bytes],
+        *,
+        prompt: str,
+        asks: Sequence[Asks],
+    ) -> None:
+        self.name = name
+        self.notices: list[str] = []
+        self.cases_per_batch = settings.batch_size or 8
+        self._entry, self._source, self._settings, self._images = entry, source, settings, images
+        self._prompt = load_prompt(settings.prompt or prompt)
+        if self._prompt.asks not in asks:
+            raise InputError(
+                f"judge {name}: prompt {self._prompt.id} asks for {self._prompt.asks!r}, but this engine reads "
+                f"{' or '.join(map(repr, asks))}; use another prompt, or name the engine as in NAME+generative."
+            )
+        self._device = choose_device(settings.device)
+        self._dtype = choose_dtype(settings.dtype, self._device)
+        self._template = dict(_mapping(entry.chat.get("template")))
+        self._max_pixels = settings.max_pixels or MAX_PIXELS
+        self._loaded: Weights | None = None
+        self._fits: int | None = None
+
+    @property
+    def spec(self) -> Mapping[str, object]:
+        """What shapes the verdicts besides the prompt."""
+        return {
+            "engine": self.engine,
+            "model": self._entry.model or self._source.folder.name,
+            "revision": self._source.revision,
+            "dtype": str(self._dtype).removeprefix("torch."),
+            "max_pixels": self._max_pixels,
+            "template": self._template,
+        }
+
+    @property
+    def prompt_id(self) -> str:
+        """See `Judge`."""
+        return self._prompt.id
+
+    @property
+    def prompt_hash(self) -> str:
+        """See `Judge`."""
+        return self._prompt.hash
+
+    @property
+    def prompt_text(self) -> str:
+        """See `Judge`."""
+        return self._prompt.text
+
+    @property
+    def device(self) -> str:
+        """What it runs on, with the chip's name."""
+        return describe(self._device)
+
+    def load(self) -> None:
+        """Read the weights."""
+        if self._loaded is None:
+            self._loaded = load(
+                self._source.folder,
+                device=self._device,
+                dtype=self._dtype,
+                trust_remote_code=self._settings.trust_remote_code,
+            )
+            if not self._loaded.sees_images:
+                self.notice("reads text only: the cases' images are not seen")
+
+    def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
+        """See `Judge.judge`."""
+        return self.prepare(shown)()
+
+    def prepare(self, shown: pd.DataFrame) -> Answer:
+        """See `Judge.prepare`."""
+        raise NotImplementedError
+
+    def notice(self, text: str) -> None:
+        """Tell the user something, once."""
+        if text not in self.notices:
+            self.notices.append(text)
+
+    @property
+    def _weights(self) -> Weights:
+        if self._loaded is None:
+            raise RunError(f"judge {self.name}: is asked before its weights are read; call load() first.")
+        return self._loaded
+
+    def _pictures(self, names: Iterable[str]) -> list[Image.Image]:
+        """The images of a case as a judge sees them; `InputError` where one is missing or cannot be read."""
+        pictures = []
+        for name in names if self._weights.sees_images else ():
+            try:
+                content = self._images[name]
+            except KeyError as error:
+                raise InputError(f"image {name} is missing") from error
+            pictures.append(within(open_image(content, name).convert("RGB"), self._max_pixels))
+        return pictures
+
+    def _render(
+        self, row: Mapping[str, object], responses: Sequence[str], dimensions: Sequence[str], dimension: str = ""
+    ) -> Rendered:
+        """The prompt for a row; `InputError` where it needs a reference that the case lacks."""
+        reference = row.get("reference")
+        if self._prompt.needs_reference and not isinstance(reference, str):
+            raise InputError(f"prompt {self._prompt.id} needs a reference answer, and the case has none")
+        return self._prompt.render(
+            str(row["question"]),
+            responses,
+            dimensions,
+            dimension,
+            reference=reference if isinstance(reference, str) else None,
+            n_images=len(image_names(row)) if self._weights.sees_images else 0,
+            scale=self._settings.scale,
+            marks=self._weights.marks,
+        )
+
+    def _chat(self, rendered: Rendered, n_images: int) -> str:
+        return self._weights.chat(rendered.text, n_images, self._template)
+
+    def _in_batches(self, items: Sequence[T], function: Callable[[Sequence[T]], list[R]]) -> list[R | None]:
+        """Apply a function to as many items at a time as the memory holds; None for one that alone is too much."""
+        out: list[R | None] = []
+        start = 0
+        while start < len(items):
+            size = min(self._fits or len(items), len(items) - start)
+            batch = _within_memory(function, items[start : start + size])
+            if batch is not None:
+                out += batch
+                start += size
+            elif size == 1:
+                out.append(None)
+                start += 1
+            else:
+                self._fits = (size + 1) // 2
+                self.notice(f"the memory did not hold {size} at a time: going on with {self._fits}")
+        return out
+
+
+def _within_memory(function: Callable[[Sequence[T]], list[R]], items: Sequence[T]) -> list[R] | None:
+    """The function's result; None where the memory does not suffice."""
+    try:
+        with torch.inference_mode():
+            return function(items)
+    except torch.OutOfMemoryError:
+        pass
+    except RuntimeError as error:
+        # The CPU's allocator has no error class of its own.
+        if "can't allocate memory" not in str(error) and "not enough memory" not in str(error):
+            raise
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    return None
+
+
+TOO_LARGE: Final = "the case alone does not fit into the device's memory; lower --max-pixels or use a larger device"
+
+
+def units(shown: pd.DataFrame, keys: Sequence[str]) -> list[tuple[list[int], list[dict[str, object]]]]:
+    """Rows that are judged together: their positions in `shown`, and the rows as mappings, in order of appearance."""
+    records = [{str(key): value for key, value in row.items()} for row in shown.to_dict("records")]
+    found: dict[tuple[object, ...], list[int]] = {}
+    for position, record in enumerate(records):
+        found.setdefault(tuple(record[key] for key in keys), []).append(position)
+    return [(positions, [records[i] for i in positions]) for positions in found.values()]
+
+
+def responses_of(row: Mapping[str, object]) -> list[str]:
+    """The responses in the order shown."""
+    return [str(row[FIRST]), str(row[SECOND])]
+
+
+def image_names(row: Mapping[str, object]) -> list[str]:
+    """The names of a case's images, empty where it has none."""
+    names = row.get("images")
+    return [str(name) for name in names] if isinstance(names, Iterable) and not isinstance(names, str) else []
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return {str(key): item for key, item in value.items()} if isinstance(value, Mapping) else {}

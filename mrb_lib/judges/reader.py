@@ -1,0 +1,176 @@
+"""The probability of given words as the first of a reply, for every prompt of a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import torch
+from PIL import Image
+
+from mrb_lib.judges.tree import Grower, Tree, pack
+from mrb_lib.judges.weights import Tensors, Weights
+
+# By how much the logarithm of a ratio of probabilities may differ between reading
+# together and reading alone before the two are not the same model any more.
+_TOLERANCE: Final = {torch.float32: 1e-3, torch.bfloat16: 0.25}
+_LOWEST: Final = 1e-45  # the smallest single-precision number: a ratio of probabilities stays defined
+
+Probabilities = list[list[list[float]]]
+
+
+@dataclass(frozen=True)
+class Question:
+    """The prompts of one case: as a tree, or alone where they cannot share."""
+
+    tree: Tree | None
+    texts: tuple[tuple[str, ...], ...]
+    pictures: tuple[Image.Image, ...]
+    lengths: tuple[tuple[int, ...], ...]
+
+    def tokens(self, branch: int, leaf: int) -> int:
+        """Tokens of one prompt on its own."""
+        return self.lengths[branch][leaf]
+
+
+class TreeReader:
+    """Reads the next-token probabilities of word groups after each prompt.
+
+    Parameters
+    ----------
+    groups : the spellings of each word; a spelling that is not one token of this model is left out
+
+    Attributes
+    ----------
+    why_alone : why prompts cannot share their beginnings with this model; empty where they can
+    """
+
+    def __init__(self, weights: Weights, groups: Sequence[Sequence[str]]) -> None:
+        self._weights = weights
+        self._groups = [_single_tokens(weights, group) for group in groups]
+        self._grower = Grower(weights)
+        self.why_alone = _why_alone(weights) or self._differs()
+
+    def question(self, texts: Sequence[Sequence[str]], endings: Sequence[str], pictures: list[Image.Image]) -> Question:
+        """The prompts of one case made ready; see `Grower.grow` for the parameters."""
+        if not self.why_alone:
+            tree = self._grower.grow(texts, endings, pictures)
+            lengths = tuple(
+                tuple(tree.prompt_tokens(branch, leaf) for leaf in range(len(row))) for branch, row in enumerate(texts)
+            )
+            return Question(tree, (), (), lengths)
+        lengths = tuple(tuple(len(self._weights.tokens(text)) for text in row) for row in texts)
+        return Question(None, tuple(map(tuple, texts)), tuple(pictures), lengths)
+
+    def read(self, questions: Sequence[Question]) -> list[Probabilities]:
+        """The probability of each group, by question, branch and leaf."""
+        out: list[Probabilities | None] = [None] * len(questions)
+        shapes: dict[tuple[int, int], list[int]] = {}
+        for i, question in enumerate(questions):
+            if question.tree is None:
+                out[i] = self.read_alone(question.texts, question.pictures)
+            else:
+                shapes.setdefault((len(question.tree.leaves), len(question.tree.leaves[0])), []).append(i)
+        for (n_branches, n_leaves), members in shapes.items():
+            trees = [tree for i in members if (tree := questions[i].tree) is not None]
+            probabilities = self.read_trees(trees).view(len(members), n_branches, n_leaves, -1).tolist()
+            for i, some in zip(members, probabilities, strict=True):
+                out[i] = some
+        return [some for some in out if some is not None]
+
+    def read_trees(self, trees: Sequence[Tree]) -> torch.Tensor:
+        """All prompts of trees of one shape in one pass; (trees, prompts, groups) on the CPU."""
+        weights = self._weights
+        packed = pack(trees, weights.pad_id, weights.to_device)
+        n_trunk = int((packed.segment == 0).sum())
+        extra: Tensors = dict(packed.pictures)
+        if packed.kinds is not None:
+            extra["mm_token_type_ids"] = packed.kinds
+        trunk = None
+        if packed.kinds is not None and bool(packed.kinds.any()) and hasattr(weights.model.model, "get_rope_index"):
+            trunk, _ = weights.model.model.get_rope_index(
+                packed.ids[:, :n_trunk],
+                mm_token_type_ids=packed.kinds[:, :n_trunk],
+                attention_mask=packed.real[:, :n_trunk].long(),
+                **{name: value for name, value in packed.pictures.items() if name.endswith("_thw")},
+            )
+        result = weights.model(
+            input_ids=packed.ids,
+            attention_mask=packed.mask(),
+            position_ids=packed.positions(trunk),
+            use_cache=False,
+            logits_to_keep=packed.ends,
+            **extra,
+        )
+        return self._of_groups(result.logits)
+
+    def read_alone(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> Probabilities:
+        """Each prompt in a pass of its own, as the model's processor and code see to it."""
+        weights = self._weights
+        return [
+            [
+                self._of_groups(
+                    weights.model(
+                        **weights.to_device(weights.encode([text], [pictures])), use_cache=False, logits_to_keep=1
+                    ).logits
+                )[0, 0].tolist()
+                for text in row
+            ]
+            for row in texts
+        ]
+
+    def _of_groups(self, logits: torch.Tensor) -> torch.Tensor:
+        every = logits.float().log_softmax(-1)
+        groups = [every[..., ids].logsumexp(-1) for ids in self._groups]
+        return torch.stack(groups, -1).exp().clamp_min(_LOWEST).cpu()
+
+    @torch.inference_mode()
+    def _differs(self) -> str:
+        """Read a few small prompts together and alone; why they cannot be read together, if so."""
+        weights = self._weights
+        words = ("left upper lobe clear", "small effusion on the right, no fracture seen there")
+        cases = []
+        for i, size in enumerate(((96, 80), (64, 112))):
+            pictures = [Image.new("RGB", size, (60 * i + 40, 90, 120))] if weights.sees_images else []
+            texts = [
+                [
+                    weights.chat(f"{' '.join(words[: 1 + (i + j) % 2])}\n{one}: A or B in {ask}?", len(pictures), {})
+                    for ask in ("truth", "style")
+                ]
+                for j, one in enumerate(words)
+            ]
+            cases.append((texts, pictures))
+        try:
+            trees = [self._grower.grow(texts, ["truth", "style"], pictures) for texts, pictures in cases]
+            together = self.read_trees(trees)
+        except (TypeError, ValueError, RuntimeError, AttributeError, IndexError, NotImplementedError) as error:
+            if isinstance(error, torch.OutOfMemoryError):
+                raise
+            return f"{type(error).__name__} in its code: {' '.join(str(error).split())[:120]}"
+        alone = torch.tensor([self.read_alone(texts, pictures) for texts, pictures in cases]).view(together.shape)
+        gap = float((together.log() - alone.log()).abs().max())
+        if not gap < _TOLERANCE[weights.model.dtype]:
+            return f"its probabilities change by a factor of {torch.tensor(gap).exp():.3g} when it does"
+        return ""
+
+
+def _single_tokens(weights: Weights, spellings: Sequence[str]) -> list[int]:
+    found = [weights.tokenizer(spelling, add_special_tokens=False)["input_ids"] for spelling in spellings]
+    single = sorted({ids[0] for ids in found if len(ids) == 1})
+    if not single:
+        raise ValueError(f"{spellings[0]!r} is not one token of this model")
+    return single
+
+
+def _why_alone(weights: Weights) -> str:
+    """What in a model's configuration forbids sharing, whatever a short try shows."""
+    config = weights.model.config.get_text_config()
+    kinds = set(getattr(config, "layer_types", None) or ()) - {"full_attention"}
+    if kinds:
+        return f"its layers are of the kind {', '.join(sorted(kinds))}"
+    if getattr(config, "sliding_window", None) and getattr(config, "use_sliding_window", True):
+        return f"it attends to a window of {config.sliding_window} tokens"
+    if getattr(config, "cross_attention_layers", None):
+        return "it attends to images outside the sequence of tokens"
+    return ""
