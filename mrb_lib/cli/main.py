@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from mrb_lib.cli import analyze, check, demo, export, import_, judge, judges, pull, report
+from mrb_lib.cli import analyze, check, demo, doctor, export, import_, judge, judges, pull, report
 from mrb_lib.errors import MrbError
 
 _INTERRUPTED = 130  # what Typer makes of Ctrl-C
@@ -25,6 +25,7 @@ app.command("pull")(pull.pull)
 app.command("check")(check.check)
 app.command("judges")(judges.judges)
 app.command("judge")(judge.judge)
+app.command("doctor")(doctor.doctor)
 app.command("analyze")(analyze.analyze)
 app.command("report")(report.report)
 app.command("export")(export.export)

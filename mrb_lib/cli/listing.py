@@ -1,0 +1,53 @@
+"""A list for a terminal: aligned columns, and the last one cut to the width there is."""
+
+from __future__ import annotations
+
+import sys
+from shutil import get_terminal_size
+from typing import Final
+
+import pandas as pd
+
+from mrb_lib.report.tabular import plain
+
+_NOTHING: Final = "-"
+_CUT: Final = "..."
+
+
+def listing(frame: pd.DataFrame, *, width: int | None) -> str:
+    """The rows of a frame under its column names; numbers to one decimal, `-` where a value is missing.
+
+    Parameters
+    ----------
+    width : of a line; what the last column holds beyond it is cut and ends in `...`. None cuts nothing.
+    """
+    cells = [[name.replace("_", " ") for name in frame.columns]]
+    values = frame.astype(object).where(frame.notna(), None)
+    cells += [[_cell(value) for value in row] for row in values.itertuples(index=False)]
+    numeric = [pd.api.types.is_numeric_dtype(frame[name]) for name in frame.columns]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = (
+        "  ".join(
+            cell.rjust(width) if number else cell.ljust(width)
+            for cell, width, number in zip(row, widths, numeric, strict=True)
+        )
+        for row in cells
+    )
+    return "\n".join(_cut(line.rstrip(), width) for line in lines)
+
+
+def terminal_width(otherwise: int | None) -> int | None:
+    """The width of the terminal that stdout is, or `otherwise` where it is a file or a pipe."""
+    return get_terminal_size().columns if sys.stdout.isatty() else otherwise
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return _NOTHING
+    return f"{value:.1f}" if isinstance(value, float) else plain(str(value))
+
+
+def _cut(line: str, width: int | None) -> str:
+    if width is None or len(line) <= width:
+        return line
+    return line[: max(width - len(_CUT), 1)] + _CUT
