@@ -96,7 +96,10 @@ def _judges(table: pd.DataFrame, keys: list[str]) -> Iterator[str]:
     fits = ((weights["fits_gpu"] == "yes") | (weights["fits_cpu"] == "yes")).sum()
     unknown = weights["weights_gb"].isna().sum()
     yield ""
-    yield f"{fits} of {len(weights)} judges with weights fit (weights and 20 % more: a rule of thumb), {unknown} of unknown size"
+    yield (
+        f"{fits} of {len(weights)} judges with weights fit (weights and 20 % more: a rule of thumb), "
+        f"{unknown} of unknown size"
+    )
     yield ""
     shown = weights.rename(columns={"fits_gpu": "GPU_bf16", "fits_cpu": "CPU_fp32", "weights_gb": "GB_bf16"})
     columns = ["name", "GB_bf16", "GPU_bf16", "CPU_fp32", "cached", "needs"]

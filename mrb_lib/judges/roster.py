@@ -17,8 +17,7 @@ from mrb_lib.judges.base import Judge
 from mrb_lib.judges.entry import Engine, Entry
 from mrb_lib.judges.entry_file import read_entries
 from mrb_lib.judges.heuristic import heuristics
-from mrb_lib.judges.jury import NAME as JURY
-from mrb_lib.judges.jury import ConsensusJudge
+from mrb_lib.judges.jury import Jury, is_jury, parse_jury
 from mrb_lib.judges.settings import Settings
 from mrb_lib.judges.source import locate, pinned_revision
 
@@ -112,7 +111,8 @@ def resolve(
     ----------
     name : a name of the roster (`NAME`), with another engine (`NAME+ENGINE`), a folder of
         weights (`path:DIR` or `path:DIR+ENGINE`), a model of a server (`endpoint:MODEL`), or a jury
-    runs : the folder of runs, where a jury finds its members' verdicts and a model its revision
+    runs : the folder of runs, where a model finds the revision it had. A jury is returned without
+        its members, whose runs `mrb_lib.runs.juries` finds.
     images : the benchmark's images, by name
     settings : what the user set
     extra : the user's own roster files
@@ -121,12 +121,11 @@ def resolve(
     ------
     InputError
         No judge has that name, its weights are not at hand, it needs remote code that
-        the user has not allowed, a library is missing, or a jury lacks its members.
+        the user has not allowed, or a library is missing.
     """
     check_name(name, extra)
-    members = _members(name)
-    if members is not None:
-        return ConsensusJudge(members, runs)
+    if is_jury(name):
+        return Jury(name)
     entry = entry_of(name, extra)
     if entry.engine == "heuristic":
         return {judge.name: judge for judge in heuristics(settings.seed)}[name]
@@ -147,12 +146,12 @@ def resolve(
 
 
 def check_name(name: str, extra: Sequence[Path] = ()) -> None:
-    """Raise `InputError` unless `name` is that of a judge, or of a jury that names each member once."""
-    members = _members(name)
-    if members is None:
+    """Raise `InputError` unless `name` is that of a judge, or a well-formed name of a jury.
+
+    A jury's members are looked for among the runs when it is to judge: they may have been imported.
+    """
+    if parse_jury(name) is None:
         entry_of(name, extra)
-    elif name.endswith(":") or len(set(members)) != len(members):
-        raise InputError(f"judge {name!r}: name each member once, as in {JURY}:first,longer,lexical.")
 
 
 def entry_of(name: str, extra: Sequence[Path] = ()) -> Entry:
@@ -188,7 +187,7 @@ def entry_of(name: str, extra: Sequence[Path] = ()) -> Entry:
 
 def samples(name: str, extra: Sequence[Path] = ()) -> bool:
     """Whether a judge writes replies that can be drawn at random, so that repeats differ with a temperature."""
-    return _members(name) is None and entry_of(name, extra).engine in _SAMPLE
+    return not is_jury(name) and entry_of(name, extra).engine in _SAMPLE
 
 
 def _folder_entry(name: str, folder: Path, engine: Engine | None) -> Entry:
@@ -212,10 +211,3 @@ def _load(where: tuple[str, str], name: str, packages: Sequence[str]) -> Callabl
         if missing[0].startswith("mrb_lib"):
             raise
     raise InputError(f"judge {name!r}: needs {missing[0]}; install it with `pip install 'mrb-workbench[judges]'`.")
-
-
-def _members(name: str) -> list[str] | None:
-    """The members that a jury's name lists, none for a jury of all; None if the name is not a jury's."""
-    if name == JURY:
-        return []
-    return name.removeprefix(f"{JURY}:").split(",") if name.startswith(f"{JURY}:") else None
