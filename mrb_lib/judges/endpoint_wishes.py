@@ -1,0 +1,134 @@
+"""What is asked of a server beyond a plain chat, until it refuses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Final, Literal
+
+Limit = Literal["max_tokens", "max_completion_tokens"]
+
+TOP_LOGPROBS: Final = 20
+_FEWER_LOGPROBS: Final = 5  # the most that several hosts give
+_NAMES: Final[Mapping[str, re.Pattern[str]]] = {
+    "schema": re.compile(r"response_format|json_schema|structured|guided|grammar", re.IGNORECASE),
+    "logprobs": re.compile("logprobs", re.IGNORECASE),
+    "seed": re.compile(r"\bseed\b", re.IGNORECASE),
+}
+_CONSEQUENCE: Final = {
+    "schema": "replies are parsed as they come",
+    "logprobs": "p_a is null from here on",
+    "seed": "a sampled reply cannot be reproduced",
+}
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a request asks for besides its text.
+
+    Attributes
+    ----------
+    schema : a reply held to a JSON schema
+    top_logprobs : how many alternatives of each token, with their probabilities; 0 for none
+    seed : sampling from a seed
+    limit : by which name the longest reply is stated; newer hosts refuse the older one
+    """
+
+    schema: bool
+    top_logprobs: int
+    seed: bool = True
+    limit: Limit = "max_tokens"
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What is asked for, by name."""
+        asked = {"schema": self.schema, "logprobs": self.top_logprobs > 0, "seed": self.seed}
+        return frozenset(name for name, wanted in asked.items() if wanted)
+
+    def without(self, names: frozenset[str]) -> Wishes:
+        """The same but for some."""
+        return replace(
+            self,
+            schema=self.schema and "schema" not in names,
+            top_logprobs=0 if "logprobs" in names else self.top_logprobs,
+            seed=self.seed and "seed" not in names,
+        )
+
+    def plainer(self, refusal: str, proven: frozenset[str]) -> Wishes | None:
+        """What to try after a refusal; None if there is nothing left that could be the reason.
+
+        Parameters
+        ----------
+        refusal : what the server said
+        proven : the names of wishes that it granted before: a refusal that does not name them is not about them
+        """
+        if self.limit == "max_tokens" and "max_completion_tokens" in refusal:
+            return replace(self, limit="max_completion_tokens")
+        named = frozenset(name for name in self.names if _NAMES[name].search(refusal))
+        if "logprobs" in named and self.top_logprobs > _FEWER_LOGPROBS:
+            return replace(self.without(named - {"logprobs"}), top_logprobs=_FEWER_LOGPROBS)
+        suspects = named or self.names - proven
+        return self.without(suspects) if suspects else None
+
+
+class Notices:
+    """What the user should know, each said once, from whichever thread."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, None] = {}
+        self._lock = Lock()
+
+    def add(self, text: str) -> None:
+        """Say something, unless it was said."""
+        with self._lock:
+            self._texts.setdefault(text)
+
+    def all(self) -> list[str]:
+        """What was said so far, in its order."""
+        with self._lock:
+            return list(self._texts)
+
+
+class Negotiation:
+    """What one server has granted and refused so far, for all requests to come."""
+
+    def __init__(self, wishes: Wishes, notices: Notices) -> None:
+        self._wishes = wishes
+        self._proven: frozenset[str] = frozenset()
+        self._notices = notices
+        self._lock = Lock()
+
+    @property
+    def wishes(self) -> Wishes:
+        """What to ask for now."""
+        with self._lock:
+            return self._wishes
+
+    @property
+    def proven(self) -> frozenset[str]:
+        """The names of what was granted before."""
+        with self._lock:
+            return self._proven
+
+    def granted(self, wishes: Wishes, refusal: str | None) -> None:
+        """Take note of a request that was answered.
+
+        What a refusal made it leave out is asked for no more: only the answer shows
+        that leaving it out was what the server wanted.
+
+        Parameters
+        ----------
+        wishes : what the request asked for
+        refusal : what the server said before to a request that asked for more; None if it did not
+        """
+        with self._lock:
+            self._proven |= wishes.names
+            if refusal is None:
+                return
+            lost = self._wishes.names - wishes.names
+            fewer = min(self._wishes.top_logprobs, wishes.top_logprobs)
+            self._wishes = replace(self._wishes.without(lost), top_logprobs=fewer, limit=wishes.limit)
+        for name in sorted(lost):
+            self._notices.add(f"the server refuses {name}, so it is not asked for: {_CONSEQUENCE[name]} ({refusal})")
