@@ -14,7 +14,7 @@ from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.base import Answer
 from mrb_lib.judges.entry import Entry
 from mrb_lib.judges.orders import FIRST, SECOND
-from mrb_lib.judges.prompts import Asks, Rendered, load_prompt
+from mrb_lib.judges.prompts import Asks, Prompt, Rendered, load_prompt
 from mrb_lib.judges.settings import Settings
 from mrb_lib.judges.source import Source
 from mrb_lib.judges.weights import Weights, choose_device, choose_dtype, describe, load
@@ -36,7 +36,7 @@ class LocalJudge:
     source : where its weights lie
     settings : the user's
     images : the bytes of the benchmark's images by name
-    prompt : id of the prompt used where the user names none
+    prompt : id of the prompt used where the user names none; None for a judge that takes no prompt
     asks : what a prompt may ask for here
 
     Raises
@@ -57,19 +57,14 @@ class LocalJudge:
         settings: Settings,
         images: Mapping[str, bytes],
         *,
-        prompt: str,
+        prompt: str | None,
         asks: Sequence[Asks],
     ) -> None:
         self.name = name
         self.notices: list[str] = []
         self.cases_per_batch = settings.batch_size or 8
         self._entry, self._source, self._settings, self._images = entry, source, settings, images
-        self._prompt = load_prompt(settings.prompt or prompt)
-        if self._prompt.asks not in asks:
-            raise InputError(
-                f"judge {name}: prompt {self._prompt.id} asks for {self._prompt.asks!r}, but this engine reads "
-                f"{' or '.join(map(repr, asks))}; use another prompt, or name the engine as in NAME+generative."
-            )
+        self._own_prompt = _fitting_prompt(name, settings.prompt, prompt, asks)
         self._device = choose_device(settings.device)
         self._dtype = choose_dtype(settings.dtype, self._device)
         self._template = dict(_mapping(entry.chat.get("template")))
@@ -92,17 +87,17 @@ class LocalJudge:
     @property
     def prompt_id(self) -> str:
         """See `Judge`."""
-        return self._prompt.id
+        return self._own_prompt.id if self._own_prompt else ""
 
     @property
     def prompt_hash(self) -> str:
         """See `Judge`."""
-        return self._prompt.hash
+        return self._own_prompt.hash if self._own_prompt else ""
 
     @property
     def prompt_text(self) -> str:
         """See `Judge`."""
-        return self._prompt.text
+        return self._own_prompt.text if self._own_prompt else ""
 
     @property
     def device(self) -> str:
@@ -133,6 +128,12 @@ class LocalJudge:
         """Tell the user something, once."""
         if text not in self.notices:
             self.notices.append(text)
+
+    @property
+    def _prompt(self) -> Prompt:
+        if self._own_prompt is None:
+            raise RunError(f"judge {self.name}: takes no prompt.")
+        return self._own_prompt
 
     @property
     def _weights(self) -> Weights:
@@ -172,7 +173,7 @@ class LocalJudge:
     def _chat(self, rendered: Rendered, n_images: int) -> str:
         return self._weights.chat(rendered.text, n_images, self._template)
 
-    def _in_batches(self, items: Sequence[T], function: Callable[[Sequence[T]], list[R]]) -> list[R | None]:
+    def _in_batches(self, items: Sequence[T], function: Callable[[Sequence[T]], Sequence[R]]) -> list[R | None]:
         """Apply a function to as many items at a time as the memory holds; None for one that alone is too much."""
         out: list[R | None] = []
         start = 0
@@ -191,7 +192,22 @@ class LocalJudge:
         return out
 
 
-def _within_memory(function: Callable[[Sequence[T]], list[R]], items: Sequence[T]) -> list[R] | None:
+def _fitting_prompt(judge: str, wanted: str | None, usual: str | None, asks: Sequence[Asks]) -> Prompt | None:
+    """The prompt that the user wants, or the usual one; `InputError` where it asks for what cannot be read."""
+    if usual is None:
+        if wanted is not None:
+            raise InputError(f"judge {judge}: is a scalar reward model and takes no prompt; leave --prompt out.")
+        return None
+    prompt = load_prompt(wanted or usual)
+    if prompt.asks not in asks:
+        raise InputError(
+            f"judge {judge}: prompt {prompt.id} asks for {prompt.asks!r}, but this engine reads "
+            f"{' or '.join(map(repr, asks))}; use another prompt, or another engine as in NAME+generative."
+        )
+    return prompt
+
+
+def _within_memory(function: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T]) -> Sequence[R] | None:
     """The function's result; None where the memory does not suffice."""
     try:
         with torch.inference_mode():

@@ -28,7 +28,7 @@ LOW_MASS: Final = 0.05
 
 
 class PackedJudge(LocalJudge):
-    """One pass a case; every row has `p_first`, and `letter_mass`, the probability of A and B together.
+    """One pass a case; every row has `p_first`, and `answer_mass`, the probability of A and B together.
 
     A model that cannot share work between prompts is asked each question alone, with a notice.
 
@@ -110,5 +110,5 @@ class PackedJudge(LocalJudge):
                 pick = FIRST if p_first > 0.5 else SECOND if p_first < 0.5 else TIE
                 tokens = question.tokens(branch, leaf)
                 for position in positions:
-                    rows.put(position, "ok", pick, p_first=p_first, letter_mass=mass, prompt_tokens=tokens)
+                    rows.put(position, "ok", pick, p_first=p_first, answer_mass=mass, prompt_tokens=tokens)
         return rows.frame()

@@ -17,7 +17,7 @@ _NUMBERS: Final = (
     "p_first",
     "score_first",
     "score_second",
-    "letter_mass",
+    "answer_mass",
     "latency_s",
     "prompt_tokens",
     "completion_tokens",

@@ -18,6 +18,8 @@ from transformers import (
     AutoModelForCausalLM,
     AutoModelForImageTextToText,
     AutoTokenizer,
+    GenerationConfig,
+    LogitsProcessorList,
     PreTrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
@@ -48,6 +50,12 @@ class _Talks(Protocol):
     def apply_chat_template(self, conversation: list[dict[str, object]], **options: object) -> str: ...
 
 
+class _Writes(Protocol):
+    """A model's text generation."""
+
+    def generate(self, **arguments: object) -> torch.Tensor: ...
+
+
 @dataclass(frozen=True)
 class Weights:
     """A loaded model.
@@ -75,8 +83,30 @@ class Weights:
         value = self.tokenizer.pad_token_id
         return int(value if value is not None else self.tokenizer.eos_token_id or 0)
 
-    def chat(self, text: str, n_images: int, options: Mapping[str, object]) -> str:
+    @property
+    def ends(self) -> list[int]:
+        """The tokens that end a reply."""
+        stated = self.model.generation_config.eos_token_id if self.model.generation_config else None
+        stated = self.tokenizer.eos_token_id if stated is None else stated
+        return [int(token) for token in (stated if isinstance(stated, list) else [stated]) if token is not None]
+
+    def generate(self, inputs: Tensors, config: GenerationConfig, processors: LogitsProcessorList) -> torch.Tensor:
+        """Prompt and reply as token ids, (B, prompt + reply), filled up with `pad_id`."""
+        writes = cast("_Writes", self.model)
+        return writes.generate(**inputs, generation_config=config, logits_processor=processors)
+
+    def has_token(self, *spellings: str) -> bool:
+        """Whether one of the spellings is a single token."""
+        ids = (self.tokenizer(spelling, add_special_tokens=False)["input_ids"] for spelling in spellings)
+        return any(len(cast("list[int]", some)) == 1 for some in ids)
+
+    def chat(self, text: str, n_images: int, options: Mapping[str, object], *, reply: str | None = None) -> str:
         """The chat template's text of one user turn with its images first, up to where the reply begins.
+
+        Parameters
+        ----------
+        options : arguments of the template
+        reply : the assistant's turn that follows, to its end; None for the reply still to be made
 
         Raises
         ------
@@ -87,9 +117,12 @@ class Weights:
         if self.processor is not None:
             content = [*({"type": "image"} for _ in range(n_images)), {"type": "text", "text": text}]
         talks = cast("_Talks", self.processor if self.processor is not None else self.tokenizer)
-        turn: list[dict[str, object]] = [{"role": "user", "content": content}]
+        turns: list[dict[str, object]] = [{"role": "user", "content": content}]
+        if reply is not None:
+            said: object = reply if self.processor is None else [{"type": "text", "text": reply}]
+            turns.append({"role": "assistant", "content": said})
         try:
-            return talks.apply_chat_template(turn, tokenize=False, add_generation_prompt=True, **options)
+            return talks.apply_chat_template(turns, tokenize=False, add_generation_prompt=reply is None, **options)
         except (ValueError, TypeError, KeyError, TemplateError) as error:
             raise InputError(f"{self.model.name_or_path}: its chat template cannot be used ({error}).") from error
 
@@ -211,6 +244,9 @@ def load(folder: Path, *, device: torch.device, dtype: torch.dtype, trust_remote
         )
         model = model.eval()
         model.to(device)
+        # What a publisher set for chatting (temperature, penalties) must not shape a verdict unnoticed.
+        own = model.generation_config
+        model.generation_config = GenerationConfig(eos_token_id=own.eos_token_id, pad_token_id=own.pad_token_id)
     except torch.OutOfMemoryError as error:
         raise RunError(f"{folder.name}: does not fit into the memory of {device}; `mrb doctor` shows what does.") from (
             error
