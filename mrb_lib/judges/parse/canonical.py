@@ -1,0 +1,162 @@
+"""A canonical form of prose, in which every letter that means a response is marked, and no other is.
+
+`@a` and `@b` stand for the two responses, `@ab` for both together, `!a` `!b` `!t` for a
+bracketed verdict such as `[[A]]`, `#0` `#1` ... for the dimensions asked, `#x` for a
+dimension that was not, `#f` for words that announce the final verdict, and `%` for
+alternatives that were only repeated from the task ("A or B", "A|B|tie"). Everything else is lower
+case. A bare letter means a response only between words that fit one: so the article
+"a", vitamin A, hepatitis B and group B streptococcus are left as they are.
+"""
+
+from __future__ import annotations
+
+import re
+
+from mrb_lib.judges.parse.names import ADJECTIVE, Names
+
+# How far around a letter is looked: it bounds the work for each letter.
+_NEAR = 32
+
+_NOUN = r"(?:assistant|answer|response|option|model|candidate|reply|system|agent|choice|output|responder)"
+_TIE = r"(?:tie|equal|both|neither|draw|same)"
+_QUOTES = str.maketrans(
+    dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2039\u203a\u300c\u300d\u300e\u300f\u301d\u301e\uff02", '"')
+    | dict.fromkeys("\u2018\u2019\u201a\u201b\uff07\u00b4\uff40", "'")
+)
+_NOISE = re.compile(r"[^\w\s.,:;!?|/<>=&'\"()\[\]+%-]|_|%")
+_EMPHASIS = re.compile(r"[*`~]+")
+_SAYS = r"(?:tie|tied|draw|both|neither|equal|same)"
+
+_ONE = rf"[\[<(\"']{{0,3}}(?:(?:the )?{_NOUN}s?\s)?(?:[AB]|{_TIE})(?![\w'+-])[\]>)\"']{{0,3}}"
+_ECHO = re.compile(
+    rf"(?<![\w|/]){_ONE}(?:\s{{0,3}}(?:\||/|,?\sor\s|,)\s{{0,3}}(?:or\s|a\s)?{_ONE}){{1,4}}", re.IGNORECASE
+)
+_ADJECTIVES = re.compile(rf"\b(more|most|less|least)\s({ADJECTIVE})\b", re.IGNORECASE)
+_FINAL = re.compile(
+    r"\b(?:final (?:overall )?(?:verdict|answer|decision|choice|judge?ment|winner|result|preference|conclusion|evaluation"
+    r"|assessment|ranking|pick)|in (?:conclusion|summary)|conclusion|summary)\b",
+    re.IGNORECASE,
+)
+_ORDINAL = {"first": "a", "1st": "a", "1": "a", "one": "a", "second": "b", "2nd": "b", "2": "b", "two": "b"}
+_SIDES = re.compile(
+    rf"\b(?:the\s)?(?P<ordinal>first|second|1st|2nd)\s(?:assistant|answer|response|reply)\b(?:'s)?"
+    rf"|\b(?:the\s)?(?:assistant|answer|response|reply)\s?#?(?P<number>1|2|one|two)\b(?![.,]\d)(?:'s)?"
+    rf"|\b(?:the\s)?{_NOUN}s?(?:\s{_NOUN})?[\s_#-]{{0,2}}[\"'(\[<]{{0,3}}(?P<named>[AB])(?!\w)[\"')\]>]{{0,3}}"
+    r"|(?<![\w'&+@#/|.-])(?P<bare>[AB])(?!\w)",
+    re.IGNORECASE,
+)
+_POSSESSED = re.compile(rf"(@[ab])'s(?:\s(?:own\s)?{_NOUN})?\b")
+_BEFORE = frozenset(
+    "that and or but so then than think thinks believe believes find choose chose chosen prefer pick picked select "
+    "selected is was are favor favour favors favours of to with for by over both neither say says verdict answer while whereas because "
+    "since as though although however conclude therefore thus hence winner choice beats outperforms between better "
+    "best wins nor vs versus preferred feel where whether if considers option be it here".split()
+)
+_VERBS = (
+    "is was are were wins won win has have had gives gave provides provided offers offered does did outperforms "
+    "outperformed performs performed seems seemed appears excels excelled beats beat leads prevails dominates surpasses "
+    "demonstrates shows presents delivers remains loses lost lacks contains includes stands would edges scores ranks fares "
+    "looks covers comes takes deserves goes meets addresses misses fails ties tied provide"
+).split()
+_AFTER = frozenset(
+    [*_VERBS, *"because since as and or nor than on in for over by due vs versus with also both here".split()]
+)
+_AFTER_STOP = frozenset("because since it the both as while this that and on in for overall i so my".split())
+_ADVERB = re.compile(rf"\s\w{{1,20}}ly\s(?:{'|'.join(_VERBS)})\b")
+_LABELLED = re.compile(r"(?:\A|[:=|(\[\"'-])[\s\"'(\[<.]*\Z")
+_ENDED = re.compile(r"[\"')\]>]*(?:\s*(?:\Z|[,;|#)\]])|[.!?:-](?:\s|\Z))")
+_NEXT_WORD = re.compile(r"\s+(\w+)")
+_LAST_WORD = re.compile(r"(\w+)[\s\"'(\[<]*\Z")
+
+
+def canonical(text: str, names: Names) -> str:
+    """One line or value in canonical form."""
+    line = _EMPHASIS.sub("", text.translate(_QUOTES))
+    line = " ".join(_NOISE.sub(" ", line).split())
+    line = _ECHO.sub(_echoed, line)
+    line = _ADJECTIVES.sub(lambda m: _compared(m, names), line)
+    line = _FINAL.sub(" #f ", line)
+    if names.pattern is not None:
+        line = names.pattern.sub(lambda m: f" {names.marker(m.group())} ", line)
+    line = _SIDES.sub(_side, line)
+    line = _POSSESSED.sub(r"\1", line.lower())
+    line = " ".join(line.split())
+    line = re.sub(r"@a ?(?:and|&) ?@b|@b ?(?:and|&) ?@a", "@ab", line)
+    line = re.sub(r"\[\[ ?@([ab])(?: ?>+ ?@[ab])? ?\]\]", r"!\1", line)
+    line = re.sub(rf"\[\[ ?(?:{_SAYS}|@ab|@[ab] ?=+ ?@[ab]) ?\]\]", "!t", line)
+    return _overall_as_adjective(line, names)
+
+
+def _echoed(found: re.Match[str]) -> str:
+    """`%` for letters offered as alternatives; "both, neither" without a letter is left alone."""
+    return " % " if re.search(r"(?<!\w)[ab](?!\w)", found.group().lower()) else found.group()
+
+
+def _compared(found: re.Match[str], names: Names) -> str:
+    better = found.group(1).lower() in ("more", "most")
+    return f"{'better' if better else 'worse'} {names.adjective(found.group(2))} "
+
+
+def _overall_as_adjective(line: str, names: Names) -> str:
+    """Without the `overall` of "overall accuracy"."""
+    overall = names.marker("overall")
+    return re.sub(rf"{overall} (?=#\d)", "", line)
+
+
+def _side(found: re.Match[str]) -> str:
+    """The mark of a response, or the text as it was where the letter means something else."""
+    kind = found.lastgroup
+    letter = found.group(kind or 0)
+    if kind in ("ordinal", "number"):
+        return f" @{_ORDINAL[letter.lower()]} "
+    before = found.string[max(0, found.start() - _NEAR) : found.start()]
+    after = found.string[found.end() : found.end() + _NEAR]
+    if kind == "named":
+        fits = _fits_after(after) if letter.islower() else not re.match(r"-\w|'[^s\s]|\+", after)
+    elif letter.islower():
+        fits = _LABELLED.search(before) is not None and _ENDED.match(after) is not None
+    else:
+        fits = _fits_before(before) and _fits_after(after)
+    return (
+        f" @{letter.lower()}{_closing(found)} "
+        if fits and kind == "named"
+        else f" @{letter.lower()} "
+        if fits
+        else found.group()
+    )
+
+
+def _closing(found: re.Match[str]) -> str:
+    """Brackets around a named letter go with it, unless they open before the noun."""
+    closed = found.group()[found.end("named") - found.start() :]
+    inside = found.group()[: found.start("named") - found.start()]
+    return closed[sum(inside.count(sign) for sign in "\"'([<") :]
+
+
+def _fits_before(before: str) -> bool:
+    """Whether what precedes a bare letter lets it mean a response."""
+    last = _LAST_WORD.search(before)
+    if last is None:
+        return True
+    word = last.group(1).lower()
+    marker = before[: last.start()].endswith("#")
+    return marker or word in _BEFORE
+
+
+def _fits_after(after: str) -> bool:
+    """Whether what follows a letter lets it mean a response."""
+    if not after.strip() or after.startswith("'s ") or after[0] in ',;!?)]|":>=':
+        return True
+    if after[0] == "'":
+        return not after[1:2].isalnum()
+    if after[0] == ".":
+        word = _NEXT_WORD.match(after[1:])
+        return not after[1:2].isalnum() and (
+            word is None or not word.group(1)[0].islower() or word.group(1) in _AFTER_STOP
+        )
+    if not after[0].isspace():
+        return False
+    word = _NEXT_WORD.match(after)
+    if word is None:
+        return not after.lstrip().startswith("+")
+    return word.group(1) in _AFTER or word.group(1) in ("A", "B") or _ADVERB.match(after) is not None

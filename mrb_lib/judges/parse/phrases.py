@@ -1,0 +1,155 @@
+"""What a value or a clause in canonical form says: the first response, the second, or a tie."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_CHOICES = {"a": "A", "b": "B", "t": "tie", "tie": "tie"}
+_OTHER = {"a": "b", "b": "a", "t": "t"}
+_PLAIN = {"a": "A", "b": "B", "tie": "tie"}
+
+_ADVERB = (
+    r"(?:(?:also|clearly|slightly|much|far|significantly|still|generally|marginally|somewhat|a bit|a little|definitely"
+    r"|considerably|the|a|an|therefore|thus|just|even|arguably|by far|simply|overall|#\w+|notably|substantially|more) ){0,4}"
+)
+_IS = (
+    r"(?:is|was|are|were|seems|appears|looks|remains|comes out|performs|performed|does|did|fares|scores|ranks|provides"
+    r"|provided|gives|gave|offers|offered|has|had|shows|demonstrates|delivers|presents|stands)"
+)
+_GOOD = (
+    r"(?:detailed|complete|thorough|precise|correct|helpful|informative|specific|clear|useful|appropriate|original"
+    r"|innovative|faithful|reliable|suitable|insightful|focused|nuanced|accurate|relevant|comprehensive|creative|responsive"
+    r"|robust|concise|coherent|convincing|in-depth|direct|factual|professional|structured|organized)"
+)
+_BETTER = rf"(?:better|best|superior|stronger|strongest|preferred|preferable|favou?red|winner|ahead|clearer|more {_GOOD}|most {_GOOD}|higher(?= #| quality))"
+_WORSE = rf"(?:worse|worst|weaker|weakest|inferior|poorer|less {_GOOD}|least {_GOOD})"
+_WINS = r"(?:wins|won|outperforms|outperformed|excels|excelled|prevails|beats|surpasses|dominates|leads|takes it|comes out on top)"
+_NAMED = (
+    r"(?:winner|winners|verdict|choice|decision|judge?ment|preference|preferred|better|best|answer|pick|selection"
+    r"|result|conclusion|stronger|superior|#f)"
+)
+_TOLD = r"(?:(?:answer|response|assistant|one|option|model|choice|reply|verdict|here|on|for|in|terms of|the|#\w+|is|would be) ){0,4}"
+
+_PHRASES: tuple[tuple[re.Pattern[str], bool], ...] = tuple(
+    (re.compile(pattern), straight)
+    for pattern, straight in (
+        (rf"@([ab]) (?:, )?{_ADVERB}{_IS} (?:to be |as |out )?{_ADVERB}{_BETTER}\b", True),
+        (rf"@([ab]) {_ADVERB}{_WINS}\b", True),
+        (rf"@([ab]) {_ADVERB}{_IS} (?:to be |as )?{_ADVERB}{_WORSE}\b", False),
+        (r"@([ab]) (?:clearly |slightly )?(?:loses|lost)\b", False),
+        (
+            r"\b(?:choose|chose|prefer|prefers|preferred|pick|picked|select|selected|favou?rs?|go with|going with|vote for|opt for"
+            r"|goes to|belongs to|in favou?r of|won by|won for) (?:for )?([@!][abt])\b(?!b)",
+            True,
+        ),
+        (rf"\b{_NAMED} {_TOLD}(?:is|was|:|=|goes to|-) ?(?:clearly |the |that |: |\" ?|\( ?)?([@!][abt])\b", True),
+        (r"(?<!\w)(![abt])\b", True),
+        (r"@([ab]) ?>+=? ?@[ab]", True),
+        (r"@([ab]) ?<+=? ?@[ab]", False),
+        (r"@([ab]) (?:on|in|for|in terms of|regarding)(?: the)? #\w", True),
+        (r"#\w+ ?[,=(-]? ?@([ab])(?= ?(?:\Z|,|\)|#|and))", True),
+    )
+)
+_TIES = re.compile(
+    r"(?:@ab|both|they|it|two|responses|answers|assistants) (?:\w+ ){0,4}?(?:equal|equally|tied|tie|the same|similarly|comparable"
+    r"|comparably|identical|equivalent|a draw)\b"
+    r"|(?:\b(?:is|are|as|it|call|ends in|#\w+|was|a|:) ?){1,3}(?:a |an |about |roughly |nearly )?(?:tie|draw|tied|equal)\b"
+    r"|\b(?:tie|tied|draw|equal|equally|even|on par) (?:on|in|for|at|regarding)\b"
+    r"|\bneither (?:\w+ ){0,4}?(?:better|superior|wins|stronger|preferred|outperforms|winner)\b"
+    r"|\bno (?:clear |significant |real |meaningful |notable ){0,2}(?:winner|difference|preference)\b"
+    r"|@[ab] ?=+ ?@[ab]|@ab (?:tie|draw)\b"
+)
+_HEDGE = re.compile(
+    r"\b(?:not|never|hardly|cannot|nor|which|either|suppose|assuming|instead of|rather than|correct (?:answer|option|choice)"
+    r"|decide between|choose between|\w+n't)\b"
+)
+_OPEN = re.compile(r"\b(?:if|whether|unless)\b|\?")
+_NO_TIE = re.compile(r"\b(?:not|never|isn't|aren't|no longer|nearly)\b")
+
+_TIE_CORE = (
+    r"(?:tie|tied|draw|both|neither|equal|equally good|equal quality|same|even|equivalent|comparable|similar|equally"
+    r"|no difference|no (?:clear )?winner|no preference|@ab|!t)"
+)
+_TIE_ALONE = re.compile(
+    rf"(?:(?:it's|it is|this is|they are|both are|is|@ab are|verdict) ?){{0,2}}(?:an? |the |about |roughly |almost |both )?{_TIE_CORE}"
+    r"(?: (?:assistants?|answers?|responses?|options?|of them|equally|equal|good|quality|are|is|better|same|the|tie|tied|strong"
+    r"|well|relevant|accurate|correct)){0,4}"
+)
+_TIE_THEN = re.compile(
+    r"(?:it's |it is )?(?:an? )?(?:tie|tied|draw|equal|equally|neither|both|even|same)(?: ?[.,;:(-]| because| since| as\b(?! above)"
+    r"| on | in | for both| between| (?:assistants|answers|responses) (?:are|perform)\w* (?:equally|similarly|comparably|equal))"
+)
+_CONTRAST = re.compile(
+    r"\b(?:but|however|though|although|while|whereas|except|slight|slightly|edge)\b|#\w+ ?:|@[ab]\b(?!b)"
+)
+_HEAD = re.compile(r"[\"'(\[< ]{0,4}[@!]([abt])\b(?!b)[\"')\]> ]{0,4}")
+_REASON = re.compile(r"[.,;!(]|-|(?:because|since|as|due|for|by|with|over|than|overall|here)\b")
+_STRIP = " .,;\"'()[]<>-?"
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A verdict found in a clause: where, for which choice, and whether in brackets as `[[A]]`."""
+
+    at: int
+    choice: str
+    bracketed: bool
+
+
+def plain_choice(value: object) -> str | None:
+    """A, B or tie, in any case and with spaces around; None for anything else."""
+    return _PLAIN.get(value.strip().lower()) if isinstance(value, str) else None
+
+
+def exact_choice(value: str) -> str | None:
+    """The choice of a value that is one response or a tie and nothing else."""
+    bare = value.strip(_STRIP).rstrip("!")
+    if bare.startswith("!"):
+        bare = "@" + bare[1:] if bare[1:] in ("a", "b") else "tie" if bare == "!t" else bare
+    if bare in ("@a", "@b"):
+        return _CHOICES[bare[1]]
+    if re.fullmatch(r"@[ab] ?=+ ?@[ab]", bare) or _TIE_ALONE.fullmatch(bare):
+        return "tie"
+    return None
+
+
+def value_choice(value: str) -> str | None:
+    """The choice of a value that states one, with or without its reason: "B, because it is clearer"."""
+    choice = exact_choice(value)
+    if choice is not None:
+        return choice
+    head = _HEAD.match(value)
+    if head is not None:
+        side, rest = head.group(1), value[head.end() :]
+        if (
+            _REASON.match(rest)
+            and not re.search(rf"@{_OTHER[side]} ?[:(=-]", rest)
+            and not re.match(r"[.,(]? ?\d*/", rest)
+        ):
+            return _CHOICES[side]
+    tie = _TIE_THEN.match(value)
+    if tie is not None and not _CONTRAST.search(value, tie.end()):
+        return "tie"
+    said = {phrase.choice for phrase in phrases(value)}
+    return said.pop() if len(said) == 1 else None
+
+
+def phrases(clause: str) -> list[Phrase]:
+    """The verdicts that a clause states, in its order; none where it only asks, supposes or denies."""
+    if _OPEN.search(clause):
+        return []
+    hedge = _HEDGE.search(clause)
+    until = len(clause) if hedge is None else hedge.start()
+    found: dict[int, Phrase] = {}
+    for pattern, straight in _PHRASES:
+        for match in pattern.finditer(clause):
+            side = match.group(1)
+            letter = side[-1] if straight else _OTHER[side[-1]]
+            if match.start() < until:
+                found.setdefault(match.start(1), Phrase(match.start(), _CHOICES[letter], side[0] == "!"))
+    for match in _TIES.finditer(clause):
+        denied = _NO_TIE.search(match.group()) or (hedge is not None and hedge.start() < match.start())
+        if not denied:
+            found.setdefault(match.start(), Phrase(match.start(), "tie", False))
+    return sorted(found.values(), key=lambda phrase: phrase.at)

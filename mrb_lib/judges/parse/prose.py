@@ -1,0 +1,194 @@
+"""Verdicts in prose: labelled lines, headings with sections below them, tables, and sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from mrb_lib.judges.parse.canonical import canonical
+from mrb_lib.judges.parse.names import Names
+from mrb_lib.judges.parse.phrases import Phrase, exact_choice, phrases, value_choice
+from mrb_lib.judges.parse.statements import Statement
+from mrb_lib.judges.parse.tables import split_tables, table_statement
+
+_WORDS = (
+    r"(?: (?:winner|verdict|choice|preference|preferred|better|best|judge?ment|decision|answer|response|result|pick"
+    r"|comparison|score|rating|is|was|assessment|analysis|evaluation|winning|assistant)){0,3}"
+)
+_LABEL = re.compile(
+    rf"#(\d+|x|f){_WORDS} ?(?:\([^()]{{0,80}}\) ?)?[)\"'\]]{{0,2}} ?(?:(?::|=+|->|\||-(?= )|-\Z|\bgoes to\b) ?){{1,2}}"
+)
+_LABEL_ALONE = re.compile(rf"\(?#(\d+|x|f){_WORDS} ?(?:\([^()]{{0,80}}\))? ?[:-]?")
+_UNSIGNED = re.compile(
+    r"#(\d+|f)(?: (?:winner|verdict|is)){0,2} ?[,(]? ?\(?([@!][abt]\b(?!b)|tie|equal|both|neither)\)?(?= ?(?:\Z|[.,;|]))"
+)
+_VERDICT = re.compile(
+    r"(?:so |therefore |thus )?,? ?(?:the |my )?(?:winner|verdict|choice|preference|preferred|better|best|judge?ment|decision"
+    r"|answer|result|selection|selected|pick|vote|winning|therefore|thus|hence)(?: (?:answer|response|assistant|one|option|model|choice))? ?(?::|=|is\b|-(?= )) ?"
+)
+_CLAUSES = re.compile(r"[.!;?](?=\s|\Z)|,? \b(?:but|whereas|however|yet)\b|,? (?=\b(?:while|although|though)\b)")
+_CONCEDES = re.compile(r"\W*(?:while|although|though|even though|despite)\b")
+_SETTLES = re.compile(r"\b(?:actually|therefore|correction|finally|on reflection|on second thought|ultimately)\b|#f")
+_MARK = re.compile(r"#(\d+|x|f)\b")
+_BULLET = re.compile(
+    r"^[\s>]*(?:(#{1,6})\s*)?(?:[-+\u2022*\u25aa\u25e6\u2023\u00b7]\s+)?(?:\(?\d{1,2}[.):]\s*|\([a-z]\)\s+)?"
+)
+_FENCE = re.compile(r"^\s*(?:```|~~~)")
+_TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z_ -]{1,40})>")
+_TAGS = frozenset(("answer", "verdict", "winner", "choice", "final_answer", "final_verdict", "judgment", "preference"))
+_SAID_ALONE = 7
+_INLINE = 8
+
+
+class Prose:
+    """Reads the stretches of prose of one reply, one after the other."""
+
+    def __init__(self, names: Names, text: str) -> None:
+        self._names = names
+        lines = [line for line in text.splitlines() if line.strip()]
+        self._first, self._last = (lines[0], lines[-1]) if lines else ("", "")
+        self._section: str | None = None
+        self._level = _INLINE
+        self._waits = False
+
+    def read(self, text: str) -> list[Statement]:
+        """The statements of one stretch."""
+        self._section, self._waits = None, False
+        found: list[Statement] = []
+        for block, is_table in split_tables(self._untagged(text).splitlines(), self._names):
+            if is_table:
+                statement = table_statement(block, self._names)
+                found += [] if statement is None else [statement]
+            else:
+                for line in block:
+                    found += self._line(line)
+        return found
+
+    def _untagged(self, text: str) -> str:
+        """`<accuracy>B</accuracy>` as a labelled line."""
+
+        def written(tag: re.Match[str]) -> str:
+            name = tag.group(2)
+            known = self._names.role(name)[0] in ("dimension", "other") or name.lower() in _TAGS
+            return tag.group() if not known else "\n" if tag.group(1) else f"\n{name}: "
+
+        return _TAG.sub(written, text)
+
+    def _line(self, line: str) -> Iterator[Statement]:
+        if not line.strip():
+            if self._level == _INLINE:
+                self._section = None
+            return
+        if _FENCE.match(line):
+            return
+        bullet = _BULLET.match(line)
+        signs = bullet.group(1) if bullet is not None else None
+        said = canonical(line[bullet.end() if bullet is not None else 0 :], self._names)
+        if not said.strip(" -=."):
+            return
+        if self._heads(said, signs):
+            return
+        waits, self._waits = self._waits, False
+        alone = None if signs or said.endswith(":") else exact_choice(said)
+        if alone is not None and (waits or line in (self._first, self._last)):
+            yield from self._answer(alone, self._section, firm=True)
+            return
+        if line == self._first and not signs and (begun := self._begins(said)) is not None:
+            yield from self._answer(begun, None, firm=True)
+        yield from self._labelled(said)
+
+    def _heads(self, said: str, signs: str | None) -> bool:
+        """Whether the line is a heading; it opens a section where it names one dimension."""
+        alone = _LABEL_ALONE.fullmatch(said)
+        marks = set(_MARK.findall(said)) if signs and not re.search(r"[@!%]", said) else set()
+        if alone is not None or len(marks) == 1:
+            self._section = alone.group(1) if alone is not None else marks.pop()
+            self._level = len(signs) if signs else _SAID_ALONE
+            self._waits = True
+            return True
+        if not signs:
+            return False
+        if len(signs) <= self._level:
+            self._section = None
+        return re.fullmatch(r"@[ab]b?[ :.]*", said) is not None
+
+    def _begins(self, said: str) -> str | None:
+        """The choice that the first line of a reply on one dimension begins with: "B. It is clearer."."""
+        begun = re.match(r"([@!])([ab])(?: ?[.,]| -| because| since)", said)
+        return None if begun is None or self._names.only is None else value_choice(said)
+
+    def _labelled(self, said: str) -> Iterator[Statement]:
+        labels = list(_LABEL.finditer(said))
+        start = labels[0].start() if labels else len(said)
+        yield from self._unlabelled(said[:start])
+        for at, label in enumerate(labels):
+            end = labels[at + 1].start() if at + 1 < len(labels) else len(said)
+            value = said[label.end() : end].strip(" ,;|")
+            self._section, self._level = label.group(1), _INLINE
+            choice = value_choice(value) if not value.startswith(":") else None
+            if choice is not None:
+                yield from self._answer(choice, label.group(1), firm=True)
+            else:
+                yield from self._sentences(value)
+
+    def _unlabelled(self, said: str) -> Iterator[Statement]:
+        """What stands before the first label of a line."""
+        verdict = _VERDICT.match(said)
+        if verdict is not None and not _MARK.search(said):
+            choice = value_choice(said[verdict.end() :])
+            if choice is not None:
+                yield from self._answer(choice, self._section, firm=True)
+                return
+        pairs = list(_UNSIGNED.finditer(said))
+        if pairs and len(pairs) == len(_MARK.findall(said)):
+            for pair in pairs:
+                choice = exact_choice(pair.group(2))
+                yield from self._answer(choice, pair.group(1), firm=True)
+            return
+        yield from self._sentences(said)
+
+    def _sentences(self, said: str) -> Iterator[Statement]:
+        for clause in _CLAUSES.split(said):
+            parts = clause.split(",", 1) if _CONCEDES.match(clause) else [clause]
+            for part in parts:
+                yield from self._clause(part)
+
+    def _clause(self, clause: str) -> Iterator[Statement]:
+        told = phrases(clause)
+        if not told:
+            return
+        marks = [(mark.start(), mark.group(1)) for mark in _MARK.finditer(clause)]
+        firm = _SETTLES.search(clause) is not None
+        named = [mark for mark in marks if mark[1].isdigit()]
+        if named:
+            yield from self._named(told, named, firm)
+        elif any(mark == "x" for _, mark in marks):
+            return
+        else:
+            bracketed = [phrase for phrase in told if phrase.bracketed]
+            last = (bracketed or told)[-1]
+            agreed = bracketed or len({phrase.choice for phrase in told}) == 1
+            if agreed and (last.bracketed or not _CONCEDES.match(clause)):
+                section = "f" if marks else self._section
+                yield from self._answer(last.choice, section, firm=firm or last.bracketed)
+
+    def _named(self, told: Sequence[Phrase], marks: Sequence[tuple[int, str]], firm: bool) -> Iterator[Statement]:
+        """One verdict on all dimensions of the clause, or as many verdicts as dimensions, in turn."""
+        firm = firm or any(phrase.bracketed for phrase in told)
+        if len({phrase.choice for phrase in told}) == 1:
+            for _, mark in marks:
+                yield from self._answer(told[0].choice, mark, firm=firm)
+        elif len(told) == len(marks):
+            for phrase, (_, mark) in zip(told, marks, strict=True):
+                yield from self._answer(phrase.choice, mark, firm=firm)
+
+    def _answer(self, choice: str | None, section: str | None, *, firm: bool) -> Iterator[Statement]:
+        """A statement on the dimension that a section stands for; none where it stands for none asked."""
+        if section is None:
+            name = self._names.only
+        elif section == "f":
+            name = self._names.overall
+        else:
+            name = self._names.asked[int(section)] if section.isdigit() else None
+        if name is not None and choice is not None:
+            yield Statement({name: choice}, firm)
