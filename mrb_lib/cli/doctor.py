@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import pandas as pd
 
@@ -29,73 +29,74 @@ def doctor(
     Whether a judge fits is a rule of thumb: its weights and 20 % more, in bfloat16 on
     one GPU, in float32 on the CPU. The network is not asked, and no key is shown.
     """
+    import os
+
+    from mrb_lib.judges.endpoint_address import KEY_ENV
     from mrb_lib.judges.machine import look, survey
     from mrb_lib.judges.roster import entries
 
     known = entries(rosters or ())
     machine = look()
     table = survey(known, machine)
-    keys = list(dict.fromkeys(entry.key_env for entry in known if entry.key_env))
+    variables = [*(entry.key_env for entry in known if entry.key_env), KEY_ENV]
+    keys = {name: bool(os.environ.get(name)) for name in variables}
     if as_json:
         typer.echo(_as_json(machine, table, keys))
         return
-    for line in _describe(machine):
-        typer.echo(line)
-    for line in _judges(table, keys):
+    for line in (*_describe(machine), _keys(keys), "", *_judges(table)):
         typer.echo(line)
 
 
-def _as_json(machine: Machine, table: pd.DataFrame, keys: list[str]) -> str:
+def _as_json(machine: Machine, table: pd.DataFrame, keys: Mapping[str, bool]) -> str:
     import json
-    import os
     from dataclasses import asdict
 
     from mrb_lib.cli.render import as_json
 
     judges = json.loads(as_json(table, table="judges", policy="", simulated=False))["rows"]
-    set_here = {name: bool(os.environ.get(name)) for name in keys}
-    return json.dumps({**asdict(machine), "keys": set_here, "judges": judges}, ensure_ascii=False, default=str)
+    return json.dumps({**asdict(machine), "keys": keys, "judges": judges}, ensure_ascii=False, default=str)
+
+
+def _line(label: str, text: str) -> str:
+    from textwrap import fill
+
+    return fill(text, _WIDTH, initial_indent=f"{label:<10}", subsequent_indent=" " * 10, break_on_hyphens=False)
 
 
 def _describe(machine: Machine) -> Iterator[str]:
-    from textwrap import fill
-
-    def entry(label: str, text: str) -> str:
-        return fill(text, _WIDTH, initial_indent=f"{label:<10}", subsequent_indent=" " * 10, break_on_hyphens=False)
-
     if machine.gpus is None:
-        yield entry("GPU", "unknown: torch is not installed")
+        yield _line("GPU", "unknown: torch is not installed")
     elif not machine.gpus:
-        yield entry("GPU", "none that torch can use")
+        yield _line("GPU", "none that torch can use")
     for gpu in machine.gpus or ():
-        yield entry("GPU", f"{gpu.name}, {gpu.total_gb:.1f} GB, {gpu.free_gb:.1f} GB free")
+        yield _line("GPU", f"{gpu.name}, {gpu.total_gb:.1f} GB, {gpu.free_gb:.1f} GB free")
     total, available = (_gb(value) for value in (machine.ram_total_gb, machine.ram_available_gb))
-    yield entry("memory", f"{total}, {available} available")
-    yield entry("CPU", f"{machine.cpus} usable")
-    yield entry("versions", ", ".join(f"{name} {version}" for name, version in machine.versions.items()))
+    yield _line("memory", f"{total}, {available} available")
+    yield _line("CPU", f"{machine.cpus} usable")
+    yield _line("versions", ", ".join(f"{name} {version}" for name, version in machine.versions.items()))
     lacking = {extra: packages for extra, packages in machine.extras.items() if packages}
-    yield entry("extras", ", ".join(extra for extra in machine.extras if extra not in lacking) or "none") + " complete"
+    complete = [extra for extra in machine.extras if extra not in lacking]
+    yield _line("extras", f"complete: {', '.join(complete) or 'none'}")
     for extra, packages in lacking.items():
-        yield entry("", f"{extra} lacks {', '.join(packages)}: pip install 'mrb-workbench[{extra}]'")
+        yield _line("", f"{extra} lacks {', '.join(packages)}: pip install 'mrb-workbench[{extra}]'")
     hub = machine.hub
     state = "offline (HF_HUB_OFFLINE is set)" if hub.offline else "asked only with --download"
-    yield entry("Hub", f"{hub.endpoint}, {state}, token {'set' if hub.token else 'not set'}")
-    yield entry("cache", f"{hub.cache}, {'writable' if hub.writable else 'NOT writable'}, {_gb(hub.free_gb)} free")
+    yield _line("Hub", f"{hub.endpoint}, {state}, token {'set' if hub.token else 'not set'}")
+    yield _line("cache", f"{hub.cache}, {'writable' if hub.writable else 'NOT writable'}, {_gb(hub.free_gb)} free")
     for note in machine.notes:
-        yield entry("note", note)
+        yield _line("note", note)
 
 
-def _judges(table: pd.DataFrame, keys: list[str]) -> Iterator[str]:
-    import os
+def _keys(keys: Mapping[str, bool]) -> str:
+    return _line("keys", ", ".join(f"{name} {'set' if is_set else 'not set'}" for name, is_set in keys.items()))
 
+
+def _judges(table: pd.DataFrame) -> Iterator[str]:
     from mrb_lib.cli.listing import listing, terminal_width
 
-    if keys:
-        yield f"{'keys':<10}" + ", ".join(f"{name} {'set' if os.environ.get(name) else 'not set'}" for name in keys)
     weights = table[table["fits_gpu"].notna()]
     fits = ((weights["fits_gpu"] == "yes") | (weights["fits_cpu"] == "yes")).sum()
     unknown = weights["weights_gb"].isna().sum()
-    yield ""
     yield (
         f"{fits} of {len(weights)} judges with weights fit (weights and 20 % more: a rule of thumb), "
         f"{unknown} of unknown size"

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from mrb_lib.judges.settings import DType, Settings
+    from mrb_lib.runs.execute import RunSummary
+
+    Run = Callable[..., list[RunSummary]]
+
+_ENGINES = ("local", "ray")
+_DTYPES = ("auto", "float32", "bfloat16")
 
 
 def judge(
@@ -13,39 +24,163 @@ def judge(
     runs: Annotated[Path, typer.Argument(metavar="RUNS", help="The folder of runs; created if needed.")],
     names: Annotated[
         list[str],
-        typer.Option("--judge", metavar="NAME...", help="Judges of the roster, after one --judge or several."),
+        typer.Option(
+            "--judge",
+            metavar="NAME...",
+            help="Judges, after one --judge or several: NAME or NAME+ENGINE of the roster, path:DIR, endpoint:MODEL, "
+            "or a jury as consensus-of:NAME,NAME.",
+        ),
     ],
     more: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
     orders: Annotated[str, typer.Option(help="Which response is shown first: AB, BA or AB,BA.")] = "AB,BA",
-    repeats: Annotated[int, typer.Option(min=1, help="Verdicts for each case, dimension and order.")] = 1,
-    limit: Annotated[int | None, typer.Option(min=1, help="Judge only the first so many cases.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of judges that draw at random.")] = 0,
+    repeats: Annotated[int, typer.Option(help="Verdicts for each case, dimension and order.")] = 1,
+    limit: Annotated[int | None, typer.Option(help="Judge only the first so many cases.")] = None,
+    retry: Annotated[
+        str, typer.Option(metavar="STATUSES", help="Make verdicts of these again: unparsed,refused,error.")
+    ] = "",
+    rosters: Annotated[
+        list[Path] | None,
+        typer.Option("--roster", metavar="FILE", envvar="MRB_ROSTER", help="More judges, in a TOML file; repeatable."),
+    ] = None,
+    prompt: Annotated[
+        str | None, typer.Option(metavar="ID|FILE", help="A prompt's id, or a template; default: the engine's.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of everything drawn at random.")] = 0,
+    temperature: Annotated[
+        float | None, typer.Option(help="Of sampled replies; 0 is greedy, the default unless there are repeats.")
+    ] = None,
+    max_new_tokens: Annotated[int | None, typer.Option(help="Cut a reply off after so many tokens.")] = None,
+    max_pixels: Annotated[int | None, typer.Option(help="Make images with more pixels smaller.")] = None,
+    scale: Annotated[int, typer.Option(help="The highest rating, 5 or 10, of judges that rate.")] = 5,
+    batch_size: Annotated[int | None, typer.Option(help="Cases at once; changes the speed only.")] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",
+    dtype: Annotated[str, typer.Option(help="auto (bfloat16 on a GPU, else float32), float32 or bfloat16.")] = "auto",
+    revision: Annotated[
+        str | None, typer.Option(help="Of a model on the Hub; default: that of earlier runs, else the newest.")
+    ] = None,
+    download: Annotated[bool, typer.Option("--download", help="Fetch weights that are not on this machine.")] = False,
+    trust_remote_code: Annotated[
+        bool, typer.Option("--trust-remote-code", help="Run code that a model's repository brings.")
+    ] = False,
+    url: Annotated[str | None, typer.Option(help="An OpenAI-compatible server: http://127.0.0.1:8000/v1.")] = None,
+    allow_remote: Annotated[
+        bool, typer.Option("--allow-remote", help="Cases may be sent to a server that is not this machine.")
+    ] = False,
+    concurrency: Annotated[int, typer.Option(help="Requests to a server at a time.")] = 8,
+    timeout: Annotated[float, typer.Option(help="Seconds that a request to a server may take.")] = 120.0,
+    price_prompt: Annotated[float | None, typer.Option(help="US dollars per million prompt tokens.")] = None,
+    price_completion: Annotated[float | None, typer.Option(help="US dollars per million reply tokens.")] = None,
+    engine: Annotated[str, typer.Option(help="local, or ray for many GPUs and machines.")] = "local",
+    workers: Annotated[int | None, typer.Option(help="Of --engine ray: models loaded at once.")] = None,
+    gpus_per_worker: Annotated[float | None, typer.Option(help="Of --engine ray: GPUs each of them takes.")] = None,
 ) -> None:
     """Run judges over a benchmark. Verdicts already in RUNS are kept and not made again."""
     from mrb_lib.cli.progress import verdict_bars
     from mrb_lib.data.benchmark import load
     from mrb_lib.judges.settings import Settings
-    from mrb_lib.runs.execute import judge as run
 
+    settings = Settings(
+        seed=seed, prompt=prompt, temperature=temperature, max_new_tokens=max_new_tokens, max_pixels=max_pixels,
+        batch_size=batch_size, device=device, dtype=_dtype(dtype), revision=revision, download=download,
+        trust_remote_code=trust_remote_code, url=url, allow_remote=allow_remote, concurrency=concurrency,
+        timeout_s=timeout, scale=scale, price_prompt=price_prompt, price_completion=price_completion,
+    )  # fmt: skip
+    _check_engine(engine, workers, gpus_per_worker)
+    run = _on_ray(workers, gpus_per_worker) if engine == "ray" else _here()
+    judges = [*names, *(more or [])]
+    extra = tuple(rosters or ())
+    _say_temperature(judges, extra, settings, repeats)
     benchmark = load(bench)
-    mark = " SIMULATED" if benchmark.meta.kind == "simulated" else ""
     with verdict_bars() as step:
         summaries = run(
             benchmark,
             runs,
-            [*names, *(more or [])],
+            judges,
             orders=orders.split(","),
             repeats=repeats,
             limit=limit,
-            settings=Settings(seed=seed),
+            settings=settings,
+            extra=extra,
+            retry=tuple(status.strip() for status in retry.split(",") if status.strip()),
             progress=step,
         )
     for done in summaries:
+        _report(done, " SIMULATED" if benchmark.meta.kind == "simulated" else "")
+
+
+def _dtype(text: str) -> DType:
+    from typing import cast
+
+    from mrb_lib.errors import InputError
+
+    if text not in _DTYPES:
+        raise InputError(f"--dtype {text!r}: use {', '.join(_DTYPES)}.")
+    return cast("DType", text)
+
+
+def _check_engine(engine: str, workers: int | None, gpus_per_worker: float | None) -> None:
+    from importlib.util import find_spec
+
+    from mrb_lib.errors import InputError
+
+    if engine not in _ENGINES:
+        raise InputError(f"--engine {engine!r}: use {' or '.join(_ENGINES)}.")
+    for option, value in (("--workers", workers), ("--gpus-per-worker", gpus_per_worker)):
+        if value is not None and engine != "ray":
+            raise InputError(f"{option}: is for --engine ray; add it, or leave {option} out.")
+        if value is not None and value < 0:
+            raise InputError(f"{option} {value}: must not be less than 0.")
+    if workers == 0:
+        raise InputError("--workers 0: at least 1 is needed.")
+    if engine == "ray" and find_spec("ray") is None:
+        raise InputError("--engine ray: needs ray; install it with `pip install 'mrb-workbench[scaleout]'`.")
+
+
+def _here() -> Run:
+    from mrb_lib.runs.execute import judge
+
+    return judge
+
+
+def _on_ray(workers: int | None, gpus_per_worker: float | None) -> Run:
+    from functools import partial
+
+    from mrb_lib.runs.scaleout import judge
+
+    return partial(judge, workers=workers, gpus_per_worker=gpus_per_worker)
+
+
+def _say_temperature(judges: Sequence[str], extra: Sequence[Path], settings: Settings, repeats: int) -> None:
+    from mrb_lib.judges.roster import samples
+    from mrb_lib.judges.settings import for_repeats
+
+    used = for_repeats(settings, repeats)
+    if used != settings and any(samples(name, extra) for name in judges):
         typer.echo(
-            f"{done.judge}: {done.made}{mark} verdicts made in {done.seconds:.1f} s, "
-            f"{done.before} were there, in {done.folder}"
+            f"temperature {used.temperature} for all {repeats} repeats: greedy replies would be the same every time "
+            "(--temperature sets another)",
+            err=True,
         )
-        if done.waiting:
-            typer.echo(f"{done.judge}: {done.waiting} verdicts wait for members that have not judged them", err=True)
-        for other in done.other_runs:
-            typer.echo(f"{done.judge}: settings or cases differ from run {other}, which is kept beside it", err=True)
+
+
+def _report(done: RunSummary, mark: str) -> None:
+    """What became of one judge: the result on stdout, what else its user should know on stderr."""
+    from mrb_lib.runs.retry import RETRIABLE
+    from mrb_lib.runs.totals import totals
+
+    for member in done.members:
+        _report(member, mark)
+    again = f" ({done.retried} of them again)" if done.retried else ""
+    typer.echo(
+        f"{done.judge}: {done.made}{mark} verdicts made{again} in {done.seconds:.1f} s, "
+        f"{done.before} were there, in {done.folder}"
+    )
+    held = totals(done.folder)
+    typer.echo(f"{done.judge}: {held}")
+    failed = [status for status in RETRIABLE if held.statuses.get(status)]
+    if failed:
+        typer.echo(f"{done.judge}: --retry {','.join(failed)} makes the verdicts without a choice again", err=True)
+    if done.waiting:
+        typer.echo(f"{done.judge}: {done.waiting} verdicts wait for members that have not judged them", err=True)
+    for text in (*done.notices, *done.other_runs):
+        typer.echo(f"{done.judge}: {text}", err=True)

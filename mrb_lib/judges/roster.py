@@ -135,10 +135,7 @@ def resolve(
             "on this machine; read that code, then pass --trust-remote-code."
         )
     if entry.engine == "endpoint":
-        served = replace(entry, base_url=settings.url or entry.base_url)
-        if served.base_url is None:
-            raise InputError(f"judge {name!r}: needs the address of a server; pass --url http://HOST:PORT/v1.")
-        return _load(_ENDPOINT, name, ())(entry.name, served, settings, images)
+        return _load(_ENDPOINT, name, ())(entry.name, entry, settings, images)
     build = _load(_WITH_WEIGHTS[entry.engine], name, ("torch", "transformers"))
     revision = settings.revision or pinned_revision(runs, entry.name, model=entry.model)
     source = locate(entry, revision=revision, download=settings.download, trust_remote_code=settings.trust_remote_code)
