@@ -1,0 +1,136 @@
+"""What `mrb doctor` and `mrb judges` show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mrb_lib.judges.machine import Gpu, HubState, Machine
+from mrb_lib.judges.roster import ROSTER_COLUMNS, roster
+
+from .conftest import parsed
+
+MINE = '[[judge]]\nname = "mine"\nengine = "packed"\npath = "weights"\nparameters = 0.5\nfamily = "Home"\n'
+
+
+@pytest.fixture(autouse=True)
+def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty cache, no roster of the user's, and a machine with a GPU of 40 GB that lacks an extra."""
+    from huggingface_hub import constants
+
+    hub = HubState(True, "https://huggingface.co", False, tmp_path / "cache", False, 10.0)
+    gpus = (Gpu("chip", 40.0, 39.0),)
+    machine = Machine(4, 32.0, 30.0, gpus, {"python": "3"}, {"judges": (), "scaleout": ("ray",)}, hub, ("a warning",))
+    monkeypatch.setattr("mrb_lib.judges.machine.look", lambda: machine)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("MRB_ROSTER", raising=False)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    (tmp_path / "mine.toml").write_text(MINE, encoding="utf-8")
+    return tmp_path / "mine.toml"
+
+
+def test_doctor_names_what_there_is_what_is_missing_and_what_fits(
+    mrb: Callable, mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "the secret")
+    result = mrb("doctor", "--roster", mine)
+    assert result.code == 0
+    for part in (
+        "chip, 40.0 GB, 39.0 GB free",
+        "scaleout lacks ray: pip install 'mrb-workbench[scaleout]'",
+        "offline (HF_HUB_OFFLINE is set)",
+        "NOT writable",
+        "OPENAI_API_KEY not set",
+        "ANTHROPIC_API_KEY set",
+        "a warning",
+    ):
+        assert part in result.out
+    [line] = [line for line in result.out.splitlines() if line.startswith("mine ")]
+    assert line.split() == ["mine", "1.0", "yes", "yes", "no", "-"]
+    assert max(map(len, result.out.splitlines())) <= 100
+    assert "the secret" not in result.out + result.err
+
+
+def test_doctor_as_json_holds_the_same_and_every_judge(
+    mrb: Callable, mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "the secret")
+    result = mrb("doctor", "--json", "--roster", mine)
+    found = parsed(result)
+    assert found["gpus"] == [{"name": "chip", "total_gb": 40.0, "free_gb": 39.0}]
+    assert found["extras"] == {"judges": [], "scaleout": ["ray"]}
+    assert found["keys"]["OPENAI_API_KEY"] is True
+    assert [judge["name"] for judge in found["judges"]] == roster([mine])["name"].tolist()
+    last = found["judges"][-1]
+    assert (last["fits_gpu"], last["fits_cpu"], last["cached"], last["key"]) == ("yes", "yes", "no", None)
+    assert "the secret" not in result.out + result.err
+
+
+def test_judges_as_json_holds_every_column(mrb: Callable) -> None:
+    rows = parsed(mrb("judges", "--json"))["rows"]
+    assert [row["name"] for row in rows] == roster()["name"].tolist()
+    assert set(rows[0]) == set(ROSTER_COLUMNS)
+    assert rows[0]["licence"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "keep"),
+    [
+        (["--access", "Proprietary"], lambda row: row["access"] == "proprietary"),
+        (["--domain", "medical", "--engine", "packed"], lambda r: (r["domain"], r["engine"]) == ("medical", "packed")),
+        (["--family", "qwen3-vl"], lambda row: row["family"] == "Qwen3-VL"),
+        (["--search", "MEDGEMMA"], lambda row: "medgemma" in row["name"]),
+        (["--search", "(.*"], lambda row: False),
+    ],
+)
+def test_filters_keep_exactly_the_judges_they_describe(
+    mrb: Callable, options: list[str], keep: Callable[[dict[str, object]], bool]
+) -> None:
+    everyone = parsed(mrb("judges", "--json"))["rows"]
+    result = mrb("judges", "--json", *options)
+    assert result.code == 0
+    assert parsed(result)["rows"] == [row for row in everyone if keep(row)]
+
+
+def test_fits_keeps_what_fits_and_counts_what_nobody_knows(mrb: Callable) -> None:
+    result = mrb("judges", "--fits", "--json")
+    rows = parsed(result)["rows"]
+    names = {row["name"] for row in rows}
+    assert {"first", "gpt-4o"} <= names, "no weights, no memory"
+    limit = 40 / 1.2
+    everyone = roster()
+    small = everyone.loc[everyone["weights_gb"] <= limit, "name"]
+    assert set(small) <= names
+    assert not names & set(everyone.loc[everyone["weights_gb"] > limit, "name"])
+    assert "of unknown size" in result.err
+
+
+def test_judges_are_listed_in_aligned_columns(mrb: Callable, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MRB_ROSTER", str(mine))
+    lines = mrb("judges").out.splitlines()
+    assert len(lines) == 1 + len(roster([mine]))
+    starts = {line.index(word) for line, word in zip(lines[:2], ("access", "built in"), strict=True)}
+    assert len(starts) == 1
+    assert lines[-1].split() == ["mine", "-", "-", "Home", "-", "1.0", "packed", "-"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["judges", "--access", "secret"],
+        ["judges", "--engine", "magic"],
+        ["judges", "--roster", "nowhere.toml"],
+        ["doctor", "--roster", "nowhere.toml"],
+    ],
+)
+def test_bad_options_end_with_one_line(mrb: Callable, arguments: list[str]) -> None:
+    result = mrb(*arguments)
+    assert (result.code, result.out) == (2, "")
+    assert len(result.err.splitlines()) == 1
+    assert arguments[-1] in result.err

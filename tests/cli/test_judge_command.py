@@ -1,0 +1,186 @@
+"""What the options of `mrb judge` reach, and what it says when it is done."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from mrb_lib.judges.settings import Settings
+from mrb_lib.runs.execute import RunSummary
+from mrb_lib.runs.manifest import Manifest, write_manifest
+from mrb_lib.runs.store import append_part
+from mrb_lib.validation import conform
+
+ROSTER = '[[judge]]\nname = "writer"\nengine = "generative"\nmodel = "a/b"\n'
+
+
+@pytest.fixture
+def bench(mrb: Callable, tables: Path, tmp_path: Path) -> Path:
+    assert mrb("import", "table", tables, tmp_path / "bench").code == 0
+    return tmp_path / "bench"
+
+
+@pytest.fixture
+def roster(tmp_path: Path) -> Path:
+    (tmp_path / "roster.toml").write_text(ROSTER, encoding="utf-8")
+    return tmp_path / "roster.toml"
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[SimpleNamespace]:
+    """What the local engine is asked to do; it does nothing."""
+    calls: list[SimpleNamespace] = []
+
+    def note(benchmark: object, runs: Path, names: list[str], **options: object) -> list[RunSummary]:
+        calls.append(SimpleNamespace(runs=runs, names=names, **options))
+        return []
+
+    monkeypatch.setattr("mrb_lib.runs.execute.judge", note)
+    return calls
+
+
+def test_without_options_the_settings_are_the_defaults(
+    mrb: Callable, bench: Path, tmp_path: Path, asked: list[SimpleNamespace]
+) -> None:
+    result = mrb("judge", bench, tmp_path / "r", "--judge", "first")
+    assert (result.code, result.err) == (0, "")
+    [call] = asked
+    assert call.settings == Settings()
+    assert (call.names, call.orders, call.repeats, call.limit) == (["first"], ["AB", "BA"], 1, None)
+    assert (tuple(call.extra), tuple(call.retry)) == ((), ())
+
+
+def test_every_option_reaches_the_judges(
+    mrb: Callable, bench: Path, roster: Path, tmp_path: Path, asked: list[SimpleNamespace]
+) -> None:
+    result = mrb(
+        "judge", bench, tmp_path / "r", "--judge", "writer", "first", "--orders", "BA", "--repeats", 2, "--limit", 1,
+        "--retry", "unparsed, error", "--roster", roster, "--prompt", "rubric", "--seed", 3, "--temperature", 0.2,
+        "--max-new-tokens", 9, "--max-pixels", 99, "--scale", 10, "--batch-size", 4, "--device", "cpu", "--dtype",
+        "float32", "--revision", "v1", "--download", "--trust-remote-code", "--url", "http://127.0.0.1:1/v1",
+        "--allow-remote", "--concurrency", 5, "--timeout", 7, "--price-prompt", 1.5, "--price-completion", 2.5,
+    )  # fmt: skip
+    assert result.code == 0, result
+    [call] = asked
+    assert call.settings == Settings(
+        seed=3, prompt="rubric", temperature=0.2, max_new_tokens=9, max_pixels=99, batch_size=4, device="cpu",
+        dtype="float32", revision="v1", download=True, trust_remote_code=True, url="http://127.0.0.1:1/v1",
+        allow_remote=True, concurrency=5, timeout_s=7.0, scale=10, price_prompt=1.5, price_completion=2.5,
+    )  # fmt: skip
+    assert (call.names, call.orders, call.repeats, call.limit) == (["writer", "first"], ["BA"], 2, 1)
+    assert (call.extra, call.retry) == ((roster,), ("unparsed", "error"))
+    assert result.err == "", "the user chose a temperature"
+
+
+def test_roster_files_may_come_from_the_environment(
+    mrb: Callable,
+    bench: Path,
+    roster: Path,
+    tmp_path: Path,
+    asked: list[SimpleNamespace],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MRB_ROSTER", str(roster))
+    assert mrb("judge", bench, tmp_path / "r", "--judge", "writer").code == 0
+    assert asked[0].extra == (roster,)
+
+
+def test_repeats_of_a_judge_that_writes_are_sampled_and_that_is_said(
+    mrb: Callable, bench: Path, roster: Path, tmp_path: Path, asked: list[SimpleNamespace]
+) -> None:
+    options = ["--repeats", 3, "--roster", roster]
+    assert "temperature 0.7 for all 3 repeats" in mrb("judge", bench, tmp_path, "--judge", "writer", *options).err
+    assert mrb("judge", bench, tmp_path, "--judge", "first", *options).err == ""
+
+
+def test_ray_is_asked_with_its_workers(
+    mrb: Callable, bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[dict[str, object]] = []
+
+    def spread(*_: object, **options: object) -> list[RunSummary]:
+        calls.append(options)
+        return []
+
+    monkeypatch.setitem(sys.modules, "mrb_lib.runs.scaleout", SimpleNamespace(judge=spread))
+    done = mrb(
+        "judge", bench, tmp_path / "r", "--judge", "first", "--engine", "ray", "--workers", 2, "--gpus-per-worker", 0.5
+    )
+    assert done.code == 0, done
+    assert (calls[0]["workers"], calls[0]["gpus_per_worker"]) == (2, 0.5)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--engine", "slurm"],
+        ["--workers", "2"],
+        ["--engine", "ray", "--workers", "0"],
+        ["--dtype", "float8"],
+        ["--temperature", "-1"],
+        ["--max-new-tokens", "0"],
+        ["--batch-size", "0"],
+        ["--concurrency", "0"],
+        ["--scale", "7"],
+        ["--repeats", "0"],
+        ["--limit", "0"],
+        ["--orders", "AC"],
+        ["--retry", "ok"],
+        ["--retry", "whenever"],
+        ["--judge", "nobody"],
+        ["--judge", "path:nowhere"],
+        ["--judge", "consensus-of:first,first"],
+        ["--roster", "nowhere.toml"],
+    ],
+)
+def test_wrong_options_end_with_one_line_and_write_nothing(
+    mrb: Callable, bench: Path, tmp_path: Path, options: list[str]
+) -> None:
+    result = mrb("judge", bench, tmp_path / "r", "--judge", "first", *options)
+    assert (result.code, result.out) == (2, ""), result
+    assert len(result.err.splitlines()) == 1, result.err
+    assert not (tmp_path / "r").exists()
+
+
+def _run(folder: Path) -> Path:
+    folder.mkdir()
+    write_manifest(folder, Manifest(folder.name, "writer"))
+    rows = pd.DataFrame(
+        {
+            "judge": "writer",
+            "case_id": ["1", "2", "3"],
+            "dimension": "overall",
+            "order": "AB",
+            "choice": ["A", None, None],
+            "status": ["ok", "unparsed", "error"],
+            "prompt_tokens": [1000.0, 500.0, None],
+            "completion_tokens": [10.0, 5.0, None],
+        }
+    )
+    append_part(folder, conform(rows.iloc[:1].assign(cost_usd=0.25), "verdicts", "test"))
+    append_part(folder, conform(rows.iloc[1:], "verdicts", "test"))
+    return folder
+
+
+def test_the_end_of_a_run_says_what_it_holds_what_it_cost_and_what_to_know(
+    mrb: Callable, bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = _run(tmp_path / "writer-1")
+    done = RunSummary("writer", folder, 2, 1, 4, 1.5, ("prompt differs from run x",), 1, ("a notice",))
+    monkeypatch.setattr("mrb_lib.runs.execute.judge", lambda *_, **__: [done])
+    result = mrb("judge", bench, tmp_path / "r", "--judge", "first")
+    assert result.out.splitlines() == [
+        f"writer: 2 verdicts made (1 of them again) in 1.5 s, 1 were there, in {folder}",
+        "writer: 1 ok, 1 unparsed, 1 error; 1,500 prompt and 15 reply tokens; 0.2500 USD",
+    ]
+    assert result.err.splitlines() == [
+        "writer: --retry unparsed,error makes the verdicts without a choice again",
+        "writer: 4 verdicts wait for members that have not judged them",
+        "writer: a notice",
+        "writer: prompt differs from run x",
+    ]

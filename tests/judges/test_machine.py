@@ -1,0 +1,122 @@
+"""What is said of a machine, whatever machine the tests run on."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from mrb_lib.judges import machine as module
+from mrb_lib.judges.entry import Entry
+from mrb_lib.judges.machine import ROOM, Gpu, HubState, Machine, look, missing_extras, survey
+
+HUB = HubState(False, "https://huggingface.co", False, Path("cache"), True, 10.0)
+WITH_GPU = Machine(4, 100.0, 50.0, (Gpu("small", 8.0, 1.0), Gpu("large", 80.0, 1.0)), {}, {}, HUB)
+JUST = 0.999 * 80 / (2 * ROOM)  # billions of parameters that just fit the large GPU in bfloat16
+
+
+def entry(parameters: float | None, **more: object) -> Entry:
+    return Entry("judge", "packed", model="a/b", parameters=parameters, **more)
+
+
+@pytest.fixture
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_a_judge_fits_the_largest_gpu_or_the_main_memory_with_room_for_its_work() -> None:
+    fits = [(WITH_GPU.fits_gpu(entry(n)), WITH_GPU.fits_cpu(entry(n))) for n in (1.0, JUST, JUST * 1.01, None)]
+    assert fits == [("yes", "yes"), ("yes", "no"), ("no", "no"), ("unknown", "unknown")]
+    assert WITH_GPU.fits_cpu(entry(0.999 * 100 / (4 * ROOM))) == "yes"
+
+
+def test_without_a_gpu_none_fits_it_and_without_torch_nobody_knows() -> None:
+    assert replace(WITH_GPU, gpus=()).fits_gpu(entry(1.0)) == "no"
+    assert replace(WITH_GPU, gpus=()).fits_gpu(entry(None)) == "no"
+    assert replace(WITH_GPU, gpus=None).fits_gpu(entry(1.0)) == "unknown"
+    assert replace(WITH_GPU, ram_total_gb=None).fits_cpu(entry(1.0)) == "unknown"
+
+
+@pytest.mark.parametrize("engine", ["heuristic", "jury", "endpoint"])
+def test_a_judge_without_weights_needs_no_memory_and_no_cache(engine: str, empty_cache: Path) -> None:
+    table = survey([replace(entry(None), engine=engine)], WITH_GPU)
+    assert table[["fits_gpu", "fits_cpu", "cached"]].isna().all(axis=None)
+
+
+def test_weights_count_as_here_only_when_they_are_complete(empty_cache: Path) -> None:
+    def cached() -> list[str]:
+        return survey([entry(1.0)], WITH_GPU)["cached"].tolist()
+
+    assert cached() == ["no"]
+    snapshot = empty_cache / "models--a--b" / "snapshots" / ("a" * 40)
+    snapshot.mkdir(parents=True)
+    (snapshot / "config.json").write_text("{}")
+    assert cached() == ["no"]
+    (snapshot / "model.safetensors").write_bytes(b"weights")
+    assert cached() == ["yes"]
+
+
+def test_a_key_is_reported_as_set_or_not_and_never_itself(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    served = Entry("served", "endpoint", model="m", key_env="THE_KEY")
+    monkeypatch.delenv("THE_KEY", raising=False)
+    assert survey([served], WITH_GPU)["key"].tolist() == ["no"]
+    monkeypatch.setenv("THE_KEY", "the secret")
+    table = survey([served], WITH_GPU)
+    assert table["key"].tolist() == ["yes"]
+    assert "the secret" not in table.to_string()
+
+
+def test_looking_asks_no_network_and_finds_what_there_must_be(
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("the network was asked")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setenv("HF_TOKEN", "hf_the_secret_token")
+    monkeypatch.setenv("HF_ENDPOINT", "http://user:password@mirror.example:80")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    found = look()
+    assert found.cpus >= 1
+    assert found.ram_total_gb is None or 0.1 < found.ram_total_gb < 1e5
+    assert found.versions["python"] == sys.version.split()[0]
+    assert (found.hub.offline, found.hub.token, found.hub.writable) == (True, True, True)
+    assert (found.hub.endpoint, found.hub.cache) == ("http://mirror.example:80", empty_cache)
+    assert "secret" not in repr(found) and "password" not in repr(found)
+
+
+def test_gpus_are_counted_with_their_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    cuda = SimpleNamespace(
+        is_available=lambda: True,
+        device_count=lambda: 2,
+        mem_get_info=lambda number: (int(1e9), int(8e9)),
+        get_device_name=lambda number: f"chip {number}",
+    )
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
+    assert look().gpus == (Gpu("chip 0", 8.0, 1.0), Gpu("chip 1", 8.0, 1.0))
+
+    def broken(number: int) -> None:
+        raise RuntimeError("CUDA error: out of order\nmore")
+
+    monkeypatch.setattr(cuda, "mem_get_info", broken)
+    found = look()
+    assert (found.gpus, found.notes) == ((), ("a GPU does not answer (CUDA error: out of order)",))
+
+
+def test_without_torch_the_gpus_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert look().gpus is None
+
+
+def test_an_extra_that_lacks_a_package_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = ["numpy>=2", 'torch>=2.6; extra == "judges"', "jinja2 >=3 ; extra == 'report'"]
+    monkeypatch.setattr(module.metadata, "requires", lambda name: wanted)
+    monkeypatch.setattr(module, "_is_installed", lambda package: package != "torch")
+    assert missing_extras() == {"judges": ("torch",), "report": ()}

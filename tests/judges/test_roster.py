@@ -1,0 +1,257 @@
+"""What names of judges promise, and what is said of a roster file with a mistake."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from mrb_lib.errors import InputError
+from mrb_lib.judges import roster as module
+from mrb_lib.judges.entry import Entry
+from mrb_lib.judges.roster import ROSTER_COLUMNS, check_name, entries, entry_of, resolve, roster, samples
+from mrb_lib.judges.settings import DEFAULT_TEMPERATURE_OF_REPEATS, Settings, for_repeats
+from mrb_lib.judges.source import Source
+from mrb_lib.runs.manifest import Manifest, write_manifest
+
+MINE = '[[judge]]\nname = "mine"\nengine = "packed"\npath = "weights"\nparameters = 7\nchat = { system = false }\n'
+WITH_WEIGHTS = {
+    "packed": ("packed", "PackedJudge"),
+    "generative": ("generative", "GenerativeJudge"),
+    "reward": ("reward", "RewardJudge"),
+    "rating": ("rating", "RatingJudge"),
+}
+
+
+def write(folder: Path, text: str, name: str = "mine.toml") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def model_folder(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    (folder / "model.safetensors").write_bytes(b"weights")
+    return folder
+
+
+@pytest.fixture
+def engines(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[object, ...]]:
+    """Engines that only note what they were made with, in place of those that read weights or call servers."""
+    made: dict[str, tuple[object, ...]] = {}
+    for engine, (name, kind) in {**WITH_WEIGHTS, "endpoint": ("endpoint", "EndpointJudge")}.items():
+
+        def note(*arguments: object, engine: str = engine) -> object:
+            made[engine] = arguments
+            return SimpleNamespace(name=arguments[0])
+
+        monkeypatch.setitem(sys.modules, f"mrb_lib.judges.{name}", SimpleNamespace(**{kind: note}))
+    return made
+
+
+def resolved(name: str, tmp_path: Path, *, extra: Sequence[Path] = (), **settings: object) -> str:
+    images: Mapping[str, bytes] = {}
+    return resolve(name, runs=tmp_path / "runs", images=images, settings=Settings(**settings), extra=extra).name
+
+
+def test_the_roster_is_a_table_of_every_entry_and_its_memory() -> None:
+    table = roster()
+    assert tuple(table.columns) == ROSTER_COLUMNS
+    assert table["name"].tolist() == [entry.name for entry in entries()]
+    by_name = {entry.name: entry for entry in entries()}
+    for row in table.itertuples():
+        parameters = by_name[row.name].parameters
+        assert (row.weights_gb == 2 * parameters) if parameters else row.weights_gb != row.weights_gb
+
+
+def test_every_built_in_judge_has_a_name_that_can_be_checked() -> None:
+    for entry in entries():
+        check_name(entry.name)
+
+
+def test_a_users_entry_is_added_in_a_few_lines(tmp_path: Path) -> None:
+    file = write(tmp_path, MINE)
+    entry = entry_of("mine", [file])
+    assert entry == Entry("mine", "packed", path=tmp_path / "weights", parameters=7.0, chat={"system": False})
+    assert roster([file])["name"].tolist()[-1] == "mine"
+    assert roster([file])["weights_gb"].tolist()[-1] == 14.0
+    with pytest.raises(InputError, match="not in the roster"):
+        check_name("mine")
+
+
+BAD = {
+    "no TOML": ("name = mine\n", ["is not TOML", "line 1"]),
+    "no judge": ("[judges]\n", ["judges", "[[judge]]"]),
+    "empty": ("", ["[[judge]]"]),
+    "a judge that is no table": ('judge = "mine"\n', ["[[judge]]"]),
+    "an unknown key": (MINE + "temperature = 1\n", ["'mine'", "'temperature'", "is not known"]),
+    "no name": ('[[judge]]\nengine = "packed"\nmodel = "a/b"\n', ["judge 1", "'name'", "is missing"]),
+    "no engine": ('[[judge]]\nname = "mine"\nmodel = "a/b"\n', ["'mine'", "'engine'", "is missing"]),
+    "no model": ('[[judge]]\nname = "mine"\nengine = "packed"\n', ["'mine'", "'model'"]),
+    "model and path": (MINE + 'model = "a/b"\n', ["'mine'", "'model'", "either"]),
+    "an endpoint without a model": (
+        '[[judge]]\nname = "mine"\nengine = "endpoint"\nbase_url = "http://h/v1"\n',
+        ["'mine'", "'model'"],
+    ),
+    "a wrong type": (MINE.replace("7", '"7"'), ["'mine'", "'parameters'", "'7'"]),
+    "true for a number": (MINE.replace("7", "true"), ["'mine'", "'parameters'", "True"]),
+    "a number below 0": (MINE.replace("7", "-7"), ["'mine'", "'parameters'", "-7"]),
+    "no number": (MINE.replace("7", "nan"), ["'mine'", "'parameters'", "nan"]),
+    "text for a flag": (MINE + 'remote_code = "no"\n', ["'mine'", "'remote_code'", "true or false"]),
+    "an empty text": (MINE + 'licence = " "\n', ["'mine'", "'licence'"]),
+    "an unknown engine": (MINE.replace("packed", "magic"), ["'mine'", "'engine'", "'magic'", "generative"]),
+    "an engine of the library": (MINE.replace("packed", "heuristic"), ["'mine'", "'engine'", "heuristic"]),
+    "a name that is no name": (MINE.replace('"mine"', '"my+judge"'), ["'my+judge'", "'name'"]),
+    "a name that is taken": (MINE.replace('"mine"', '"first"'), ["'first'", "'name'", "already"]),
+    "a name twice": (MINE + MINE, ["'mine'", "'name'", "already"]),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_mistake_in_a_roster_is_named_by_file_judge_and_key(tmp_path: Path, case: str) -> None:
+    text, parts = BAD[case]
+    file = write(tmp_path, text)
+    with pytest.raises(InputError) as caught:
+        entries([file])
+    for part in (str(file), *parts):
+        assert part in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_roster_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"nowhere\.toml"):
+        entries([tmp_path / "nowhere.toml"])
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(InputError, match=r"binary\.toml"):
+        entries([tmp_path / "binary.toml"])
+
+
+@pytest.mark.parametrize("engine", WITH_WEIGHTS)
+def test_a_folder_is_judged_with_the_engine_named_and_called_after_the_folder(
+    engines: dict[str, tuple[object, ...]], tmp_path: Path, engine: str
+) -> None:
+    folder = model_folder(tmp_path / "my judge")
+    assert resolved(f"path:{folder}+{engine}", tmp_path) == f"my judge+{engine}"
+    name, entry, source, settings, images = engines[engine]
+    assert (name, entry) == (f"my judge+{engine}", Entry(f"my judge+{engine}", engine, path=folder))
+    assert isinstance(source, Source)
+    assert source.revision.startswith("sha256:")
+    assert (settings, images) == (Settings(), {})
+
+
+def test_a_folder_is_packed_unless_the_user_says_otherwise(
+    engines: dict[str, tuple[object, ...]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = model_folder(tmp_path / "judge+v2")
+    assert resolved(f"path:{folder}", tmp_path) == "judge+v2"
+    assert set(engines) == {"packed"}
+    monkeypatch.chdir(folder)
+    assert resolved("path:.", tmp_path) == "judge+v2"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("path:{tmp}", "config.json"),
+        ("path:{tmp}/nowhere", "config.json"),
+        ("path:", "config.json"),
+        ("path:{tmp}/there+endpoint", "no server"),
+        ("nobody", "not in the roster"),
+        ("", "not in the roster"),
+        ("qwen2-vl-7b+magic", "engines are generative"),
+        ("first+packed", "no weights"),
+        ("gpt-4o+generative", "no weights"),
+        ("endpoint:", "not in the roster"),
+        ("endpoint:m+packed", "no other engine"),
+        ("consensus-of:a,a", "twice"),
+        ("escalate-of:9:a,b", "escalate-of"),
+    ],
+)
+def test_a_name_that_is_none_is_refused_with_what_to_do(tmp_path: Path, name: str, said: str) -> None:
+    model_folder(tmp_path / "there")
+    with pytest.raises(InputError, match=said):
+        check_name(name.format(tmp=tmp_path))
+
+
+def test_a_model_of_a_server_is_named_after_it(engines: dict[str, tuple[object, ...]], tmp_path: Path) -> None:
+    name = "endpoint:org/model:latest"
+    assert resolved(name, tmp_path, url="http://127.0.0.1:1/v1") == name
+    assert engines["endpoint"][1] == Entry(name, "endpoint", model="org/model:latest")
+    assert resolved("qwen2-vl-7b+endpoint", tmp_path, url="http://127.0.0.1:1/v1") == "qwen2-vl-7b+endpoint"
+    assert engines["endpoint"][1].model == "Qwen/Qwen2-VL-7B-Instruct"
+
+
+def test_remote_code_is_refused_unless_the_user_trusts_it(
+    engines: dict[str, tuple[object, ...]], tmp_path: Path
+) -> None:
+    model_folder(tmp_path / "weights")
+    file = write(tmp_path, MINE + "remote_code = true\n")
+    with pytest.raises(InputError, match="--trust-remote-code"):
+        resolved("mine", tmp_path, extra=[file])
+    assert resolved("mine", tmp_path, extra=[file], trust_remote_code=True) == "mine"
+
+
+def test_a_missing_library_is_named_with_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = model_folder(tmp_path / "judge")
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"needs torch.*mrb-workbench\[judges\]"):
+        resolved(f"path:{folder}", tmp_path)
+
+
+def test_weights_that_are_not_here_are_not_fetched_unasked(
+    engines: dict[str, tuple[object, ...]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(InputError, match=r"Qwen/Qwen2-VL-7B-Instruct.*about 17 GB.*--download"):
+        resolved("qwen2-vl-7b", tmp_path)
+    assert engines == {}
+
+
+def test_a_judge_keeps_the_revision_of_its_earlier_runs_unless_one_is_named(
+    engines: dict[str, tuple[object, ...]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str | None] = []
+
+    def located(entry: Entry, *, revision: str | None, **_: object) -> Source:
+        asked.append(revision)
+        return Source(tmp_path, "f" * 40)
+
+    monkeypatch.setattr(module, "locate", located)
+    resolved("qwen2-vl-7b", tmp_path)
+    run = tmp_path / "runs" / "earlier"
+    run.mkdir(parents=True)
+    write_manifest(run, Manifest("earlier", "qwen2-vl-7b", spec={"revision": "e" * 40}, created="2026-01-01"))
+    resolved("qwen2-vl-7b+generative", tmp_path)
+    resolved("qwen2-vl-7b", tmp_path, revision="v1")
+    assert asked == [None, "e" * 40, "v1"]
+
+
+def test_repeats_are_sampled_unless_the_user_names_a_temperature() -> None:
+    assert for_repeats(Settings(), 1) == Settings()
+    assert for_repeats(Settings(), 3) == Settings(temperature=DEFAULT_TEMPERATURE_OF_REPEATS)
+    assert for_repeats(Settings(temperature=0.0), 3) == Settings(temperature=0.0)
+    assert [samples(name) for name in ("first", "qwen2-vl-7b", "qwen2-vl-7b+generative", "gpt-4o")] == [
+        False,
+        False,
+        True,
+        True,
+    ]
+
+
+def test_listing_judges_and_resolving_those_without_weights_never_imports_torch() -> None:
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom mrb_lib.cli.main import main\n"
+        "from mrb_lib.judges.roster import resolve\nfrom mrb_lib.judges.settings import Settings\n"
+        "resolve('first', runs=Path('none'), images={}, settings=Settings())\n"
+        "sys.argv = ['mrb', 'judges']\n"
+        "try:\n    main()\nexcept SystemExit as stop:\n    assert not stop.code\n"
+        "assert not {'torch', 'transformers', 'huggingface_hub', 'ray'} & sys.modules.keys()\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
