@@ -226,8 +226,9 @@ class Jury(PromptlessJudge):
             for member, name in enumerate(self.members):
                 if name in said:
                     recorded[row, member] = _ABSTAINS if said[name] is None else _VOTES.index(said[name])
-        changed: np.ndarray = (votes != recorded) & (votes != _MISSING) & (recorded != _MISSING)
-        return changed.any(axis=1)
+        changed = (votes != recorded) & (votes != _MISSING) & (recorded != _MISSING)
+        anybody: np.ndarray = np.any(changed, axis=1)
+        return anybody
 
     def _mean(self, tally: Tally) -> np.ndarray:
         asked = np.arange(len(self.members)) < tally.asked[:, None]

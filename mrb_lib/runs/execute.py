@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import InputError, RunError
-from mrb_lib.files import slug
+from mrb_lib.errors import InputError
 from mrb_lib.judges.base import Judge
-from mrb_lib.judges.orders import show, to_case_frame
+from mrb_lib.judges.jury import Jury
 from mrb_lib.judges.roster import check_name, resolve
-from mrb_lib.judges.settings import Settings
-from mrb_lib.runs.manifest import (
-    FILE_NAME,
-    Manifest,
-    git_commit,
-    library_versions,
-    now,
-    read_manifest,
-    write_manifest,
-)
+from mrb_lib.judges.settings import Settings, for_repeats
+from mrb_lib.runs.interrupt import InterruptedRunError, stop_on_signals
+from mrb_lib.runs.juries import check_members, common_dimensions, convene
+from mrb_lib.runs.local import Engine, Job, run_locally
+from mrb_lib.runs.manifest import FILE_NAME, Manifest, run_id
+from mrb_lib.runs.others import OtherRun, other_runs
 from mrb_lib.runs.plan import Plan
-from mrb_lib.runs.progress import Progress, Status
-from mrb_lib.runs.store import append_part, exclusive, read_run, run_folders
+from mrb_lib.runs.progress import Progress, Tracker
+from mrb_lib.runs.record import new_manifest, options_of, record
+from mrb_lib.runs.retry import check_retry, set_aside
+from mrb_lib.runs.store import append_part, clear_leftovers, exclusive, read_run
 from mrb_lib.schema import KEYS, ORDERS
-from mrb_lib.validation import conform
 
-CASES_PER_BATCH = 2048
+_HELD = [*KEYS["verdicts"][1:], "status"]
+
+# Which of the verdicts held are to be made again, as an array of bool with shape (rows,).
+Redo = Callable[[pd.DataFrame], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,12 @@ class RunSummary:
     ----------
     made, before : verdicts made now, and found from earlier
     waiting : verdicts that could not be made yet (a jury waits for its members)
-    other_runs : runs of the same judge with other settings, beside this one
+    seconds : with the time to load weights
+    other_runs : runs of the same judge with other settings, beside this one, and what differs
+    retried : verdicts that were set aside to be made again; of a jury also those whose
+        members have changed their choice
+    notices : what the user should know about how the judge worked
+    members : of a jury: what became of the members that it had to ask
     """
 
     judge: str
@@ -54,7 +58,32 @@ class RunSummary:
     before: int
     waiting: int
     seconds: float
-    other_runs: tuple[str, ...]
+    other_runs: tuple[OtherRun, ...]
+    retried: int = 0
+    notices: tuple[str, ...] = ()
+    members: tuple[RunSummary, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Call:
+    """What all judges of one call have in common."""
+
+    benchmark: Benchmark
+    runs: Path
+    plan: Plan
+    limit: int | None
+    settings: Settings
+    make: Callable[[str], Judge]
+    engine: Engine
+    progress: Progress | None
+    fingerprint: str
+
+    def folder(self, judge: Judge) -> Path:
+        return self.runs / run_id(judge, self.fingerprint)
+
+    def manifest(self, judge: Judge, plan: Plan) -> Manifest:
+        options = options_of(plan, self.limit, self.settings)
+        return new_manifest(self.benchmark, judge, self.fingerprint, options, self.settings.seed)
 
 
 def judge(
@@ -68,12 +97,16 @@ def judge(
     settings: Settings | None = None,
     extra: Sequence[Path] = (),
     retry: Sequence[str] = (),
+    engine: Engine = run_locally,
     progress: Progress | None = None,
 ) -> list[RunSummary]:
     """Run judges over a benchmark and keep their verdicts.
 
     What is already in the store is not judged again. A judge whose settings, prompt
-    or cases changed starts a new run beside the old one.
+    or cases changed starts a new run beside the old one. A jury that names its
+    members first has them judge what it needs of them, each in its own run.
+
+    Validated by tests/runs/test_execute.py and tests/runs/test_interruption.py.
 
     Parameters
     ----------
@@ -86,15 +119,41 @@ def judge(
     settings : how judges work; None for the defaults
     extra : the user's own roster files
     retry : verdicts of these statuses are made again: unparsed, refused, error
+    engine : where batches are answered; a jury always counts in this process
     progress : called with a `Status` at the start, after every batch and at the end
+
+    Returns
+    -------
+    list of RunSummary
+        One for each name, in their order, names that are given again left out.
 
     Raises
     ------
     InputError
         A name is unknown, an option is out of range, or the labels are not preferences.
+    InterruptedRunError
+        SIGINT or SIGTERM came; the batch in flight was finished and kept.
     RunError
-        Another process writes the same run.
+        Another process writes the same run, or a judge failed.
     """
+    _check(benchmark, names, limit)
+    check_retry(retry)
+    cases = benchmark.cases.head(limit) if limit else benchmark.cases
+    plan = Plan(cases, benchmark.meta.dimensions, tuple(orders), repeats)
+    for name in names:
+        check_name(name, extra)
+        check_members(name, runs, partial(check_name, extra=extra))
+    chosen = for_repeats(settings or Settings(), repeats)
+    make = partial(resolve, runs=runs, images=benchmark.images, settings=chosen, extra=extra)
+    call = _Call(benchmark, runs, plan, limit, chosen, make, engine, progress, benchmark.case_fingerprint())
+
+    def redo(held: pd.DataFrame) -> np.ndarray:
+        return held["status"].isin(list(retry)).to_numpy()
+
+    return [_run(call, name, redo) for name in dict.fromkeys(names)]
+
+
+def _check(benchmark: Benchmark, names: Sequence[str], limit: int | None) -> None:
     if not benchmark.meta.is_preference:
         raise InputError(
             f"benchmark {benchmark.meta.name}: its labels ({', '.join(benchmark.meta.categories)}) are not "
@@ -104,99 +163,122 @@ def judge(
         raise InputError(f"limit {limit}: at least 1 case is needed.")
     if not names:
         raise InputError("no judge is named; pass --judge NAME (`mrb judges` lists them).")
-    plan = Plan(
-        benchmark.cases.head(limit) if limit else benchmark.cases, benchmark.meta.dimensions, tuple(orders), repeats
-    )
-    fingerprint = benchmark.case_fingerprint()
-    for name in names:
-        check_name(name, extra)
-    settings = settings or Settings()
-    return [_run(benchmark, plan, fingerprint, runs, name, settings, extra, progress) for name in dict.fromkeys(names)]
 
 
-def _run(
-    benchmark: Benchmark,
-    plan: Plan,
-    fingerprint: str,
-    runs: Path,
-    name: str,
-    settings: Settings,
-    extra: Sequence[Path],
-    progress: Progress | None,
+def _run(call: _Call, name: str, redo: Redo) -> RunSummary:
+    judge = call.make(name)
+    if isinstance(judge, Jury):
+        return _run_jury(call, judge, redo)
+    plan = _restricted(call.plan, judge.name, judge.dimensions)
+    return _execute(call, judge, plan, np.arange(len(plan)), redo, partial(call.make, name))
+
+
+def _run_jury(call: _Call, unseated: Jury, redo: Redo) -> RunSummary:
+    """Ask the members for what the jury lacks, then count; members judge with the settings of the call."""
+    seats = convene(unseated, call.runs, call.fingerprint, call.make)
+    jury = Jury(unseated.name, {seat.name: seat.folder for seat in seats})
+    plan = _restricted(call.plan, jury.name, common_dimensions(seats, call.plan.dimensions))
+    everything = np.arange(len(plan))
+
+    def redo_or_outdated(held: pd.DataFrame) -> np.ndarray:
+        jury.load()
+        again: np.ndarray = redo(held) | jury.outdated(held)
+        return again
+
+    held = read_run(call.folder(jury), [*_HELD, "reply"])
+    lacking = np.setdiff1d(everything, plan.numbers(held[~redo_or_outdated(held)]))
+    asked = []
+    for member, seat in enumerate(seats):
+        if seat.judge is None:
+            continue
+        jury.load()
+        wanted = lacking[jury.tally(plan.keys(lacking)).needs(member)]
+        if len(wanted):
+            asked.append(_execute(call, seat.judge, plan, wanted, _nothing, partial(call.make, seat.name)))
+    local = replace(call, engine=run_locally, settings=replace(call.settings, batch_size=None))
+    done = _execute(local, jury, plan, everything, redo_or_outdated, partial(call.make, jury.name))
+    notices = (*done.notices, *(seat.notice for seat in seats if seat.notice))
+    return replace(done, notices=notices, members=tuple(asked))
+
+
+def _nothing(held: pd.DataFrame) -> np.ndarray:
+    return np.zeros(len(held), dtype=bool)
+
+
+def _restricted(plan: Plan, name: str, dimensions: Sequence[str] | None) -> Plan:
+    if dimensions is None:
+        return plan
+    common = tuple(dimension for dimension in plan.dimensions if dimension in dimensions)
+    if not common:
+        raise InputError(
+            f"judge {name}: judges {', '.join(dimensions) or 'no dimension'}, and the benchmark has "
+            f"{', '.join(plan.dimensions)}; choose another judge."
+        )
+    return replace(plan, dimensions=common)
+
+
+def _execute(
+    call: _Call, judge: Judge, plan: Plan, wanted: np.ndarray, redo: Redo, make: Callable[[], Judge]
 ) -> RunSummary:
-    judge = resolve(name, runs=runs, images=benchmark.images, settings=settings, extra=extra)
-    manifest = _manifest(benchmark, judge, fingerprint, settings.seed)
-    folder = runs / manifest.run_id
+    """Make those of the wanted verdicts that the judge's run does not hold, or that are to be made again."""
     start = time.perf_counter()
+    folder = call.folder(judge)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{runs}: cannot be created ({error.strerror}); name a folder you may write to.") from error
+        raise InputError(
+            f"{call.runs}: cannot be created ({error.strerror}); name a folder you may write to."
+        ) from error
     with exclusive(folder):
-        _start(folder, manifest)
-        before = read_run(folder, list(KEYS["verdicts"]))
-        pending = plan.pending(before)
-        held, waiting = len(plan) - len(pending), 0
-        if progress is not None:
-            progress(Status(name, held, len(plan), 0, len(plan.cases)))
-        for numbers in plan.batches(pending, CASES_PER_BATCH):
-            verdicts = _judge_batch(judge, plan, numbers)
+        clear_leftovers(folder)
+        columns = [*_HELD, "reply"] if isinstance(judge, Jury) else _HELD
+        held = read_run(folder, columns)
+        numbers = plan.numbers(held)
+        planned = np.isin(numbers, wanted)
+        again = redo(held) & planned
+        kept = planned & ~again
+        pending = np.setdiff1d(wanted, numbers[kept])
+        tracker = Tracker(judge.name, plan, wanted, held[kept], numbers[kept], call.progress)
+        tracker.start()
+        try:
+            if len(pending):
+                job = Job(judge, plan, _batches(call, judge, plan, pending), make)
+                _make(call, job, folder, again, tracker)
+            elif not (folder / FILE_NAME).is_file():
+                record(folder, call.manifest(judge, plan))
+        finally:
+            tracker.finish()
+    made = tracker.held - int(kept.sum())
+    return RunSummary(
+        judge=judge.name,
+        folder=folder,
+        made=made,
+        before=int(kept.sum()),
+        waiting=len(pending) - made,
+        seconds=time.perf_counter() - start,
+        other_runs=other_runs(call.runs, call.manifest(judge, plan)),
+        retried=int(again.sum()),
+        notices=tuple(judge.notices),
+    )
+
+
+def _batches(call: _Call, judge: Judge, plan: Plan, pending: np.ndarray) -> list[np.ndarray]:
+    cases = call.settings.batch_size or judge.cases_per_batch
+    return list(plan.batches(plan.longest_first(pending) if judge.sorts_by_length else pending, cases))
+
+
+def _make(call: _Call, job: Job, folder: Path, again: np.ndarray, tracker: Tracker) -> None:
+    """Answer the batches of a job and keep each; what is to be made again leaves only once the judge is ready."""
+    with closing(call.engine(job)) as answers, stop_on_signals() as stop:
+        record(folder, call.manifest(job.judge, job.plan))
+        set_aside(folder, again)
+        tracker.begin()
+        for verdicts in answers:
             if len(verdicts):
                 append_part(folder, verdicts)
-            held += len(verdicts)
-            waiting += len(numbers) - len(verdicts)
-            if progress is not None:
-                progress(Status(name, held, len(plan), 0, len(plan.cases)))
-    others = tuple(
-        path.name for path in run_folders(runs) if path != folder and read_manifest(path).judge == judge.name
-    )
-    return RunSummary(
-        judge.name,
-        folder,
-        len(pending) - waiting,
-        len(plan) - len(pending),
-        waiting,
-        time.perf_counter() - start,
-        others,
-    )
-
-
-def _judge_batch(judge: Judge, plan: Plan, numbers: np.ndarray) -> pd.DataFrame:
-    start = time.perf_counter()
-    shown = show(plan.rows(numbers))
-    verdicts = to_case_frame(judge.judge(shown)).assign(judge=judge.name)
-    if judge.prompt_id:
-        verdicts["prompt_id"] = judge.prompt_id
-    if "latency_s" not in verdicts.columns and len(verdicts):
-        verdicts["latency_s"] = (time.perf_counter() - start) / len(verdicts)
-    if verdicts.duplicated(list(KEYS["verdicts"])).any() or len(verdicts) > len(numbers):
-        raise RunError(f"judge {judge.name}: answered a verdict twice; nothing of this batch was kept.")
-    return conform(verdicts, "verdicts", f"judge {judge.name}")
-
-
-def _manifest(benchmark: Benchmark, judge: Judge, fingerprint: str, seed: int) -> Manifest:
-    identity = [judge.name, dict(judge.spec), judge.prompt_hash, fingerprint]
-    digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
-    return Manifest(
-        run_id=f"{slug(judge.name)}-{digest[:8]}",
-        judge=judge.name,
-        spec=judge.spec,
-        prompt_id=judge.prompt_id,
-        prompt_hash=judge.prompt_hash,
-        benchmark=benchmark.meta.name,
-        benchmark_fingerprint=fingerprint,
-        kind=benchmark.meta.kind,
-        seed=seed,
-        device=judge.device,
-        versions=library_versions(),
-        git_commit=git_commit(),
-        created=now(),
-    )
-
-
-def _start(folder: Path, manifest: Manifest) -> None:
-    """Write the manifest of a new run; clear what a killed process left of an old one."""
-    for leftover in folder.glob(".part-*.partial"):
-        leftover.unlink()
-    if not (folder / FILE_NAME).is_file():
-        write_manifest(folder, manifest)
+                tracker.add(verdicts)
+            if stop.asked:
+                raise InterruptedRunError(
+                    f"judge {job.judge.name}: interrupted; {tracker.held} of {tracker.planned} verdicts are kept in "
+                    f"{folder}; run the same command again to go on."
+                )

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
 from mrb_lib.errors import InputError
-from mrb_lib.files import write_atomic
+from mrb_lib.files import slug, write_atomic
+from mrb_lib.judges.base import Judge
 
 FILE_NAME = "manifest.json"
 _PACKAGES = (
@@ -30,6 +32,11 @@ _PACKAGES = (
     "seaborn",
     "torch",
     "transformers",
+    "accelerate",
+    "tokenizers",
+    "jinja2",
+    "httpx",
+    "ray",
 )
 
 
@@ -42,11 +49,17 @@ class Manifest:
     run_id : name of the run's folder
     judge : the judge's name, as in the verdicts
     spec : the judge's settings, JSON values only
-    prompt_id, prompt_hash : the prompt template and its SHA-256; empty for judges without a prompt
+    prompt_id, prompt_hash, prompt_text : the prompt template, its SHA-256 and its source;
+        empty for judges without a prompt
     benchmark, benchmark_fingerprint, kind : the benchmark judged; the fingerprint is empty for imported verdicts
     source : where the verdicts came from, for a run that was imported instead of executed
     seed : the seed of everything random
     device : what the judge ran on
+    options : what was asked for: `orders, repeats, limit` (null for all cases), `dimensions`,
+        and the settings that were not left open; never a key
+    sent_to : the address of the server that was shown the cases; empty where they stayed in the process
+    resumed : later sessions that made verdicts of this run in another way: when, and which of
+        `device, versions, git_commit, options` were different then
     """
 
     run_id: str
@@ -54,6 +67,7 @@ class Manifest:
     spec: Mapping[str, object] = field(default_factory=dict)
     prompt_id: str = ""
     prompt_hash: str = ""
+    prompt_text: str = ""
     benchmark: str = ""
     benchmark_fingerprint: str = ""
     kind: str = ""
@@ -63,6 +77,21 @@ class Manifest:
     versions: Mapping[str, str] = field(default_factory=dict)
     git_commit: str = ""
     created: str = ""
+    options: Mapping[str, object] = field(default_factory=dict)
+    sent_to: str = ""
+    resumed: Sequence[Mapping[str, object]] = field(default_factory=list)
+
+
+def run_id(judge: Judge, fingerprint: str) -> str:
+    """The name of a run's folder: it follows from everything that shapes a verdict.
+
+    Parameters
+    ----------
+    fingerprint : of the cases, see `Benchmark.case_fingerprint`
+    """
+    identity = [judge.name, dict(judge.spec), judge.prompt_hash, fingerprint]
+    digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+    return f"{slug(judge.name)}-{digest[:8]}"
 
 
 def library_versions() -> dict[str, str]:
@@ -89,9 +118,20 @@ def git_commit() -> str:
 
 
 def now() -> str:
-    """The time in UTC, to the second, ISO 8601; SOURCE_DATE_EPOCH overrides it for reproducible output."""
+    """The time in UTC, to the second, ISO 8601; SOURCE_DATE_EPOCH overrides it for reproducible output.
+
+    Raises
+    ------
+    InputError
+        SOURCE_DATE_EPOCH is not a number of seconds that a date can have.
+    """
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    moment = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    try:
+        moment = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    except (ValueError, OverflowError, OSError) as error:
+        raise InputError(
+            f"SOURCE_DATE_EPOCH={epoch!r}: is not a time in seconds since 1970 ({error}); correct it or unset it."
+        ) from error
     return moment.isoformat(timespec="seconds")
 
 

@@ -41,8 +41,8 @@ class Plan:
     def __len__(self) -> int:
         return len(self.cases) * self.per_case
 
-    def pending(self, made: pd.DataFrame) -> np.ndarray:
-        """The numbers of the verdicts that `made` (a verdicts table) does not hold, ascending."""
+    def numbers(self, made: pd.DataFrame) -> np.ndarray:
+        """The number of each row of a verdicts table; -1 where the plan does not ask for it."""
         case = _positions(self.cases["case_id"], made["case_id"])
         order = _positions(self.orders, made["order"])
         dimension = _positions(self.dimensions, made["dimension"])
@@ -51,23 +51,47 @@ class Plan:
             (case >= 0) & (order >= 0) & (dimension >= 0) & (repeat < self.repeats) & (made["probe"] == self.probe)
         ).to_numpy()
         number = ((case * len(self.orders) + order) * self.repeats + repeat) * len(self.dimensions) + dimension
-        return np.setdiff1d(np.arange(len(self)), number[planned])
+        return np.where(planned, number, -1)
 
-    def rows(self, numbers: np.ndarray) -> pd.DataFrame:
-        """The cases to judge for these verdicts: every case column, and `order, repeat, dimension, probe`."""
+    def pending(self, made: pd.DataFrame) -> np.ndarray:
+        """The numbers of the verdicts that `made` (a verdicts table) does not hold, ascending."""
+        return np.setdiff1d(np.arange(len(self)), self.numbers(made))
+
+    def longest_first(self, numbers: np.ndarray) -> np.ndarray:
+        """The same numbers, case by case, those of the cases with the longest texts first."""
+        case = numbers // self.per_case
+        texts = [name for name in ("question", "response_a", "response_b", "reference") if name in self.cases.columns]
+        length = np.sum([self.cases[name].str.len().fillna(0).to_numpy() for name in texts], axis=0)
+        return numbers[np.lexsort((numbers, -length[case]))]
+
+    def keys(self, numbers: np.ndarray) -> pd.DataFrame:
+        """The keys of these verdicts: `case_id, order, repeat, dimension, probe`."""
         rest, dimension = np.divmod(numbers, len(self.dimensions))
         rest, repeat = np.divmod(rest, self.repeats)
         case, order = np.divmod(rest, len(self.orders))
-        out = self.cases.iloc[case].reset_index(drop=True)
-        return out.assign(
-            order=pd.Series(np.array(self.orders, dtype=object)[order], dtype="str"),
-            repeat=repeat,
-            dimension=pd.Series(np.array(self.dimensions, dtype=object)[dimension], dtype="str"),
-            probe=pd.Series(self.probe, index=out.index, dtype="str"),
+        return pd.DataFrame(
+            {
+                "case_id": self.cases["case_id"].iloc[case].reset_index(drop=True),
+                "order": pd.Series(np.array(self.orders, dtype=object)[order], dtype="str"),
+                "repeat": repeat,
+                "dimension": pd.Series(np.array(self.dimensions, dtype=object)[dimension], dtype="str"),
+                "probe": pd.Series(self.probe, index=range(len(numbers)), dtype="str"),
+            }
         )
 
+    def rows(self, numbers: np.ndarray) -> pd.DataFrame:
+        """The cases to judge for these verdicts: every case column, and `order, repeat, dimension, probe`."""
+        out = self.cases.iloc[numbers // self.per_case].reset_index(drop=True)
+        keys = self.keys(numbers)
+        return out.assign(**{name: keys[name] for name in keys.columns})
+
     def batches(self, numbers: np.ndarray, cases: int) -> Iterator[np.ndarray]:
-        """Split verdict numbers so that each batch holds whole cases, at most `cases` of them."""
+        """Split verdict numbers so that each batch holds whole cases, at most `cases` of them.
+
+        Parameters
+        ----------
+        numbers : those of one case together, as in `pending` and `longest_first`
+        """
         case = numbers // self.per_case
         starts = np.flatnonzero(np.diff(case, prepend=-1))[::cases]
         yield from (part for part in np.split(numbers, starts[1:]) if len(part))

@@ -7,8 +7,10 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
 import pandas as pd
 
+from mrb_lib.runs.plan import Plan
 from mrb_lib.schema import STATUSES
 
 WINDOW_S = 60.0
@@ -45,17 +47,12 @@ class Status:
 Progress = Callable[[Status], None]
 
 
-def count_statuses(verdicts: pd.DataFrame) -> dict[str, int]:
-    """How many rows have each status, in the vocabulary's order; statuses that do not occur are left out."""
-    found = verdicts["status"].value_counts()
-    return {status: int(found[status]) for status in STATUSES if status in found.index}
-
-
 @dataclass(frozen=True)
 class _Batch:
     ended: float
     seconds: float
     verdicts: int
+    cases: int
     tokens: float | None
 
 
@@ -80,9 +77,9 @@ class Pace:
         """A batch is finished; its tokens are those of the prompts and of the replies."""
         now = self._clock()
         columns = [name for name in ("prompt_tokens", "completion_tokens") if name in verdicts.columns]
-        tokens = verdicts[columns].sum(min_count=1).sum(min_count=1) if columns else float("nan")
-        counted = None if pd.isna(tokens) else float(tokens)
-        self._batches.append(_Batch(now, now - self._last, len(verdicts), counted))
+        counted = verdicts[columns].to_numpy(dtype=float)
+        tokens = None if np.isnan(counted).all() else float(np.nansum(counted))
+        self._batches.append(_Batch(now, now - self._last, len(verdicts), verdicts["case_id"].nunique(), tokens))
         self._last = now
         while len(self._batches) > 1 and self._batches[0].ended < now - WINDOW_S:
             self._batches.popleft()
@@ -90,6 +87,10 @@ class Pace:
     def verdicts_per_s(self) -> float | None:
         """Verdicts a second; None before the first batch."""
         return self._rate(sum(batch.verdicts for batch in self._batches))
+
+    def cases_per_s(self) -> float | None:
+        """Cases a second; None before the first batch."""
+        return self._rate(sum(batch.cases for batch in self._batches))
 
     def tokens_per_s(self) -> float | None:
         """Tokens a second; None where no batch counted any."""
@@ -99,6 +100,86 @@ class Pace:
     def _rate(self, amount: float) -> float | None:
         seconds = sum(batch.seconds for batch in self._batches)
         return amount / seconds if seconds > 0 else None
+
+
+class Tracker:
+    """Counts what a run holds, and reports it.
+
+    Parameters
+    ----------
+    judge : the judge's name
+    wanted : array of the numbers of the verdicts asked for
+    held : those of them that the run has already, as a table with a status, and `numbers` theirs
+    report : called with each status; None reports nothing
+    clock : seconds since any moment
+    """
+
+    def __init__(
+        self,
+        judge: str,
+        plan: Plan,
+        wanted: np.ndarray,
+        held: pd.DataFrame,
+        numbers: np.ndarray,
+        report: Progress | None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._judge = judge
+        self._plan = plan
+        self.planned = len(wanted)
+        self._missing = np.bincount(np.setdiff1d(wanted, numbers) // plan.per_case, minlength=len(plan.cases))
+        self._cases = len(np.unique(wanted // plan.per_case))
+        self._counts = dict.fromkeys(STATUSES, 0)
+        self._report = report
+        self._pace = Pace(clock)
+        self._count(held)
+
+    @property
+    def held(self) -> int:
+        """Verdicts kept."""
+        return sum(self._counts.values())
+
+    def start(self) -> None:
+        """Report where the run stands, before weights are loaded."""
+        self._tell()
+
+    def begin(self) -> None:
+        """The first batch begins now."""
+        self._pace.start()
+
+    def add(self, verdicts: pd.DataFrame) -> None:
+        """Count a batch and report."""
+        self._count(verdicts)
+        done = np.bincount(self._plan.numbers(verdicts) // self._plan.per_case, minlength=len(self._missing))
+        self._missing = self._missing - done
+        self._pace.add(verdicts)
+        self._tell()
+
+    def finish(self) -> None:
+        """Report for the last time."""
+        self._tell(finished=True)
+
+    def _count(self, verdicts: pd.DataFrame) -> None:
+        for status, count in verdicts["status"].value_counts().items():
+            self._counts[str(status)] += int(count)
+
+    def _tell(self, *, finished: bool = False) -> None:
+        if self._report is None:
+            return
+        rate, left = self._pace.verdicts_per_s(), self.planned - self.held
+        status = Status(
+            judge=self._judge,
+            held=self.held,
+            planned=self.planned,
+            cases_done=self._cases - int((self._missing > 0).sum()),
+            cases_planned=self._cases,
+            cases_per_s=self._pace.cases_per_s(),
+            tokens_per_s=self._pace.tokens_per_s(),
+            eta_s=left / rate if rate else None,
+            counts={name: count for name, count in self._counts.items() if count},
+            finished=finished,
+        )
+        self._report(status)
 
 
 def pace_text(status: Status) -> str:

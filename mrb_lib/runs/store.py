@@ -2,6 +2,8 @@
 
 `RUNS/<run_id>/manifest.json` and `RUNS/<run_id>/part-00000.parquet`, ... A part is
 written under a temporary name and renamed, so a reader sees all of it or none.
+Verdicts that were judged again are moved to `retried-00000.parquet`, ... (see
+`mrb_lib.runs.retry`), which no table is made from.
 """
 
 from __future__ import annotations
@@ -39,7 +41,34 @@ def part_paths(folder: Path) -> list[Path]:
 
 
 def _number(part: Path) -> int:
-    return int(part.stem.removeprefix("part-"))
+    return int(part.stem.rpartition("-")[2])
+
+
+def clear_leftovers(folder: Path) -> None:
+    """Remove what a killed process left half-written; call it while holding the run."""
+    for pattern in (".*.parquet.partial", f".{FILE_NAME}.*"):
+        for leftover in folder.glob(pattern):
+            leftover.unlink()
+
+
+def write_part(path: Path, table: pa.Table) -> None:
+    """Write a parquet file so that, whatever happens, it is there whole or not at all."""
+    temporary = path.with_name(f".{path.name}.partial")
+    with temporary.open("wb") as stream:
+        pq.write_table(table, stream, compression="zstd")
+        stream.flush()
+        os.fsync(stream.fileno())
+    temporary.replace(path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder survive a power cut, as fsync does for a file's content."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def append_part(folder: Path, verdicts: pd.DataFrame) -> Path:
@@ -60,38 +89,47 @@ def append_part(folder: Path, verdicts: pd.DataFrame) -> Path:
     extra = [name for name in verdicts.columns if name not in SCHEMA.names]
     frame = verdicts.reindex(columns=[*SCHEMA.names, *extra])
     schema = SCHEMA
-    temporary = folder / f".{path.name}.partial"
     try:
         for name in extra:
-            schema = schema.append(pa.field(name, pa.Array.from_pandas(frame[name]).type))
+            # A column without any value takes the type that other parts give it.
+            kind = pa.null() if frame[name].isna().all() else pa.Array.from_pandas(frame[name]).type
+            schema = schema.append(pa.field(name, kind))
         table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False).replace_schema_metadata(None)
-        with temporary.open("wb") as stream:
-            pq.write_table(table, stream, compression="zstd")
-            stream.flush()
-            os.fsync(stream.fileno())
+        write_part(path, table)
     except (pa.ArrowException, OverflowError) as error:
         raise InputError(
             f"verdicts: a column cannot be stored ({error}); make its values plain and alike, or leave it out."
         ) from error
-    temporary.replace(path)
     return path
 
 
 @contextmanager
 def exclusive(folder: Path) -> Iterator[None]:
-    """Hold a run for writing; a second process is refused.
+    """Hold a run for writing; a second process is refused. The folder is created, and removed if no run came of it.
+
+    The lock is the process's own: it ends with the process, however that ends.
 
     Raises
     ------
     RunError
         Another process holds the run.
     """
-    with (folder / ".lock").open("w") as stream:
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = folder / ".lock"
+    with lock.open("w") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held = os.fstat(stream.fileno()).st_ino == lock.stat().st_ino
         except OSError as error:
             raise RunError(f"{folder}: another process is writing this run; wait for it or stop it.") from error
-        yield
+        if not held:
+            raise RunError(f"{folder}: another process was writing this run just now; try again.")
+        try:
+            yield
+        finally:
+            if folder.is_dir() and {path.name for path in folder.iterdir()} == {lock.name}:
+                lock.unlink()
+                folder.rmdir()
 
 
 def run_folders(runs: Path) -> list[Path]:
@@ -120,7 +158,8 @@ def read_run(folder: Path, columns: list[str] | None = None) -> pd.DataFrame:
     tables = []
     for path in part_paths(folder):
         try:
-            table = pq.ParquetFile(path).read(columns=columns)
+            # Parts are small: the threads that read columns side by side cost more than they save.
+            table = pq.ParquetFile(path).read(columns=columns, use_threads=False)
         except (pa.ArrowException, OSError) as error:
             raise InputError(
                 f"{path}: is truncated or not a parquet file ({error}); remove it and judge again."
@@ -131,7 +170,12 @@ def read_run(folder: Path, columns: list[str] | None = None) -> pd.DataFrame:
         tables.append(table)
     if not tables:
         return empty_verdicts()[columns or SCHEMA.names]
-    frame: pd.DataFrame = pa.concat_tables(tables, promote_options="default").to_pandas()
+    try:
+        frame: pd.DataFrame = pa.concat_tables(tables, promote_options="permissive").to_pandas()
+    except pa.ArrowException as error:
+        raise InputError(
+            f"{folder}: its parts hold a column of different types ({error}); remove the part that is wrong."
+        ) from error
     return frame
 
 

@@ -56,7 +56,9 @@ def test_a_changed_setting_starts_a_new_run_and_says_so(little: Benchmark, tmp_p
     [one] = judge(little, tmp_path, ["random"], settings=Settings(seed=0))
     [two] = judge(little, tmp_path, ["random"], settings=Settings(seed=1))
     assert one.folder != two.folder
-    assert two.other_runs == (one.folder.name,)
+    [other] = two.other_runs
+    assert (other.run_id, other.differs) == (one.folder.name, {"spec.seed": (0, 1)})
+    assert str(other) == f"seed 0 -> 1 differs from run {one.folder.name}, which is kept beside it"
     assert set(load_verdicts(tmp_path)["judge"]) == {f"random@{one.folder.name}", f"random@{two.folder.name}"}
     [first] = judge(little, tmp_path, ["first"], settings=Settings(seed=0))
     assert judge(little, tmp_path, ["first"], settings=Settings(seed=1))[0].folder == first.folder, (
@@ -82,46 +84,6 @@ def test_the_manifest_tells_how_to_repeat_the_run(little: Benchmark, tmp_path: P
     assert (manifest.judge, manifest.seed, dict(manifest.spec)) == ("random", 5, {"seed": 5})
     assert manifest.benchmark_fingerprint == little.case_fingerprint()
     assert manifest.versions["pandas"] == pd.__version__
-
-
-def test_a_jury_takes_the_majority_of_its_members(little: Benchmark, tmp_path: Path) -> None:
-    judge(little, tmp_path, ["longer", "shorter", "first", "consensus-of", "consensus-of:first,longer"])
-    table = load_verdicts(tmp_path).pivot(index=["case_id", "dimension", "order"], columns="judge", values="choice")
-    for row in table.itertuples(index=False):
-        votes = dict(zip(table.columns, row, strict=True))
-        three = [votes[name] for name in ("longer", "shorter", "first")]
-        modes = {vote for vote in three if three.count(vote) == max(map(three.count, three))}
-        assert votes["consensus-of"] == (modes.pop() if len(modes) == 1 else "tie")
-        pair = {votes["first"], votes["longer"]}
-        assert votes["consensus-of:first,longer"] == (pair.pop() if len(pair) == 1 else "tie")
-
-
-def test_a_jury_waits_for_all_its_members(little: Benchmark, tmp_path: Path) -> None:
-    judge(little, tmp_path, ["longer"])
-    judge(little, tmp_path, ["first"], limit=10)
-    [partial] = judge(little, tmp_path, ["consensus-of:first,longer"])
-    assert (partial.made, partial.waiting) == (10 * 4, 30 * 4)
-    judge(little, tmp_path, ["first"])
-    [rest] = judge(little, tmp_path, ["consensus-of:first,longer"])
-    assert (rest.made, rest.before, rest.waiting) == (30 * 4, 10 * 4, 0)
-
-
-def test_a_jury_counts_its_members_only_and_waits_for_one_without_any_verdict(
-    little: Benchmark, tmp_path: Path
-) -> None:
-    judge(little, tmp_path, ["longer", "first"])
-    others = load_verdicts(tmp_path).query("judge == 'longer'").assign(judge="first@home", choice="A")
-    save_imported(others, tmp_path, benchmark="little", kind="general", source="elsewhere")
-    [pair] = judge(little, tmp_path, ["consensus-of:first,longer"])
-    assert (pair.made, pair.waiting) == (40 * 4, 0)
-    table = load_verdicts(tmp_path).pivot(index=["case_id", "dimension", "order"], columns="judge", values="choice")
-    differs = table["first"] != table["longer"]
-    assert differs.any()
-    assert (table.loc[differs, "consensus-of:first,longer"] == "tie").all()
-    for part in part_paths(next(tmp_path.glob("first-*"))):
-        part.unlink()
-    [waiting] = judge(little, tmp_path, ["consensus-of:first,longer"], repeats=2)
-    assert (waiting.made, waiting.waiting) == (0, 40 * 4)
 
 
 @pytest.mark.parametrize(
@@ -154,39 +116,3 @@ def test_two_processes_on_one_run_refuse_each_other(little: Benchmark, tmp_path:
     [done] = judge(little, tmp_path, ["first"])
     with exclusive(done.folder), pytest.raises(RunError, match="another process"):
         judge(little, tmp_path, ["first"])
-
-
-def test_a_killed_run_goes_on_where_it_was(little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    script = """
-        import sys, time
-        from pathlib import Path
-        from mrb_lib.data.benchmark import load
-        from mrb_lib.judges.heuristic import RandomJudge
-        from mrb_lib.runs import execute
-        execute.CASES_PER_BATCH = 1
-        honest = RandomJudge.judge
-        def slow(self, shown):
-            time.sleep(0.02)
-            return honest(self, shown)
-        RandomJudge.judge = slow
-        execute.judge(load(sys.argv[1]), Path(sys.argv[2]), ["random"])
-    """
-    runs = tmp_path / "runs"
-    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script), str(little.path), str(runs)])
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and not (
-        runs.is_dir() and run_folders(runs) and len(part_paths(run_folders(runs)[0])) > 3
-    ):
-        time.sleep(0.01)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    [folder] = run_folders(runs)
-    (folder / ".part-99999.parquet.partial").write_bytes(b"half")
-    kept = len(load_verdicts(runs))
-    assert 0 < kept < 40 * 4
-    monkeypatch.setattr(execute, "CASES_PER_BATCH", 16)
-    [done] = judge(little, runs, ["random"])
-    assert (done.before, done.made) == (kept, 40 * 4 - kept)
-    judge(little, tmp_path / "whole", ["random"])
-    pd.testing.assert_frame_equal(_sorted(load_verdicts(runs)), _sorted(load_verdicts(tmp_path / "whole")))
-    assert not list(folder.glob(".part-*"))

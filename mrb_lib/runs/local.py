@@ -1,0 +1,114 @@
+"""The local engine: batches answered in this process, the next one prepared meanwhile."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.errors import RunError
+from mrb_lib.judges.base import Answer, Judge
+from mrb_lib.judges.orders import show, to_case_frame
+from mrb_lib.runs.plan import Plan
+from mrb_lib.schema import KEYS
+from mrb_lib.validation import conform
+
+_KEY = list(KEYS["verdicts"][1:])
+_TEXTS = ("reply", "error")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What an engine is to do.
+
+    Attributes
+    ----------
+    judge : whose weights are not loaded yet
+    plan : what the numbers of verdicts mean
+    batches : arrays of numbers of verdicts, in the order to answer them; at least one
+    make : makes an equal judge in another process
+    """
+
+    judge: Judge
+    plan: Plan
+    batches: Sequence[np.ndarray]
+    make: Callable[[], Judge]
+
+
+# An engine gets ready when it is called (it loads weights, starts workers); what it then yields are
+# verdicts tables, one a batch in any order, without the verdicts that must wait.
+Engine = Callable[[Job], Generator[pd.DataFrame, None, None]]
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    shown: pd.DataFrame
+    answer: Answer
+    seconds: float
+
+
+def run_locally(job: Job) -> Generator[pd.DataFrame, None, None]:
+    """Load the judge and answer the batches of a job one after the other."""
+    job.judge.load()
+    return _answers(job)
+
+
+def judge_rows(judge: Judge, rows: pd.DataFrame) -> pd.DataFrame:
+    """Verdicts about some rows of a plan, as a table that conforms; the judge must be loaded.
+
+    Parameters
+    ----------
+    rows : see `Plan.rows`
+
+    Raises
+    ------
+    RunError
+        The judge broke its protocol.
+    """
+    return _finish(judge, _prepare(judge, rows))
+
+
+def _answers(job: Job) -> Generator[pd.DataFrame, None, None]:
+    with ThreadPoolExecutor(1, thread_name_prefix="prepare") as background:
+
+        def prepare(numbers: np.ndarray) -> _Prepared:
+            return _prepare(job.judge, job.plan.rows(numbers))
+
+        ahead = background.submit(prepare, job.batches[0])
+        for following in [*job.batches[1:], None]:
+            prepared = ahead.result()
+            if following is not None:
+                ahead = background.submit(prepare, following)
+            yield _finish(job.judge, prepared)
+
+
+def _prepare(judge: Judge, rows: pd.DataFrame) -> _Prepared:
+    start = time.perf_counter()
+    shown = show(rows)
+    return _Prepared(shown, judge.prepare(shown), time.perf_counter() - start)
+
+
+def _finish(judge: Judge, prepared: _Prepared) -> pd.DataFrame:
+    start = time.perf_counter()
+    verdicts = to_case_frame(prepared.answer()).assign(judge=judge.name)
+    seconds = prepared.seconds + time.perf_counter() - start
+    _check_keys(judge, prepared.shown, verdicts)
+    if judge.prompt_id:
+        verdicts["prompt_id"] = judge.prompt_id
+    if "latency_s" not in verdicts.columns and len(verdicts):
+        verdicts["latency_s"] = seconds / len(verdicts)
+    texts = [name for name in _TEXTS if name in verdicts.columns]
+    return conform(verdicts.astype(dict.fromkeys(texts, "str")), "verdicts", f"judge {judge.name}")
+
+
+def _check_keys(judge: Judge, shown: pd.DataFrame, verdicts: pd.DataFrame) -> None:
+    asked = pd.MultiIndex.from_frame(shown[_KEY])
+    given = pd.MultiIndex.from_frame(verdicts[_KEY])
+    if given.has_duplicates:
+        raise RunError(f"judge {judge.name}: answered a verdict twice; nothing of this batch was kept.")
+    if not given.isin(asked).all():
+        raise RunError(f"judge {judge.name}: answered what was not asked; nothing of this batch was kept.")

@@ -1,0 +1,97 @@
+"""What a run's manifest says: written when the run starts, and extended when it is resumed in another way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.judges.base import Judge
+from mrb_lib.judges.settings import Settings
+from mrb_lib.runs.manifest import (
+    FILE_NAME,
+    Manifest,
+    git_commit,
+    library_versions,
+    now,
+    read_manifest,
+    run_id,
+    write_manifest,
+)
+from mrb_lib.runs.plan import Plan
+from mrb_lib.runs.store import sync_folder
+
+_SESSION = ("device", "versions", "git_commit", "options")
+
+
+def new_manifest(
+    benchmark: Benchmark, judge: Judge, fingerprint: str, options: Mapping[str, object], seed: int
+) -> Manifest:
+    """The manifest of a run that starts now."""
+    url = judge.spec.get("url")
+    return Manifest(
+        run_id=run_id(judge, fingerprint),
+        judge=judge.name,
+        spec=judge.spec,
+        prompt_id=judge.prompt_id,
+        prompt_hash=judge.prompt_hash,
+        prompt_text=judge.prompt_text,
+        benchmark=benchmark.meta.name,
+        benchmark_fingerprint=fingerprint,
+        kind=benchmark.meta.kind,
+        seed=seed,
+        device=judge.device,
+        versions=library_versions(),
+        git_commit=git_commit(),
+        created=now(),
+        options=options,
+        sent_to=without_secrets(url) if isinstance(url, str) else "",
+    )
+
+
+def options_of(plan: Plan, limit: int | None, settings: Settings) -> dict[str, object]:
+    """What was asked for; settings that the user left open are left out.
+
+    Parameters
+    ----------
+    limit : of cases, as the user gave it
+    """
+    asked: dict[str, object] = {
+        "orders": list(plan.orders),
+        "repeats": plan.repeats,
+        "limit": limit,
+        "dimensions": list(plan.dimensions),
+    }
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        if value is not None:
+            asked[field.name] = without_secrets(value) if field.name == "url" else value
+    return asked
+
+
+def without_secrets(url: str) -> str:
+    """An address without the user, the password and the query, any of which may be a key."""
+    try:
+        parts = urlsplit(url)
+        return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    except ValueError:
+        return ""
+
+
+def record(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest of a new run; to that of an older one, add what is different about this session.
+
+    A session like the first, or like the one before, adds nothing.
+    """
+    if not (folder / FILE_NAME).is_file():
+        write_manifest(folder, manifest)
+        sync_folder(folder)
+        return
+    old = read_manifest(folder)
+    session = {name: getattr(manifest, name) for name in _SESSION if getattr(manifest, name) != getattr(old, name)}
+    known = [{name: value for name, value in other.items() if name != "created"} for other in old.resumed]
+    if session and session not in known:
+        write_manifest(folder, replace(old, resumed=[*old.resumed, {"created": manifest.created, **session}]))
+        sync_folder(folder)
