@@ -8,6 +8,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -157,9 +158,20 @@ def digest(folder: Path) -> str:
         if path.is_file() and any(fnmatch(path.relative_to(folder).as_posix(), pattern) for pattern in _MATTERS)
     )
     with ThreadPoolExecutor(_THREADS) as pool:
-        contents = pool.map(sha256_of, [folder / name for name in names])
+        contents = pool.map(_content, [folder / name for name in names])
         lines = [f"{name}\0{content}\n" for name, content in zip(names, contents, strict=True)]
     return LOCAL + hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _content(path: Path) -> str:
+    state = path.stat()
+    return _content_of(path.resolve(), state.st_size, state.st_mtime_ns)
+
+
+@lru_cache(maxsize=4096)
+def _content_of(path: Path, size: int, mtime_ns: int) -> str:
+    """The SHA-256 of a file, read once a process while its size and time stay the same: weights are large."""
+    return sha256_of(path)
 
 
 def is_complete(folder: Path, model: str, *, code: bool = False) -> bool:
