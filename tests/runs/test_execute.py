@@ -1,23 +1,16 @@
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import textwrap
-import time
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
-from mrb_lib.errors import InputError, RunError
+from mrb_lib.errors import InputError
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs import execute
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.manifest import read_manifest
-from mrb_lib.runs.store import exclusive, load_verdicts, part_paths, run_folders, save_imported
+from mrb_lib.runs.store import load_verdicts
 from mrb_lib.schema import KEYS
 
 KEY = list(KEYS["verdicts"])
@@ -110,9 +103,3 @@ def test_labels_that_are_no_preference_cannot_be_judged(little: Benchmark, tmp_p
     meta = BenchmarkMeta("nli", "general", ("overall", "accuracy"), categories=("Yes", "No"))
     with pytest.raises(InputError, match="not preferences"):
         judge(Benchmark(meta, little.cases, little.annotations, path=little.path), tmp_path / "runs", ["first"])
-
-
-def test_two_processes_on_one_run_refuse_each_other(little: Benchmark, tmp_path: Path) -> None:
-    [done] = judge(little, tmp_path, ["first"])
-    with exclusive(done.folder), pytest.raises(RunError, match="another process"):
-        judge(little, tmp_path, ["first"])
