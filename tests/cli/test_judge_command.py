@@ -184,3 +184,22 @@ def test_the_end_of_a_run_says_what_it_holds_what_it_cost_and_what_to_know(
         "writer: a notice",
         "writer: prompt differs from run x",
     ]
+
+
+def test_a_local_folder_is_judged_with_its_digest_on_record(mrb: Callable, bench: Path, tmp_path: Path) -> None:
+    from mrb_lib.judges.source import digest
+    from mrb_lib.judges.tiny import write_tiny
+    from mrb_lib.runs.manifest import read_manifest
+
+    write_tiny(tmp_path / "tiny", "llava")
+    command = ["judge", bench, tmp_path / "r", "--judge", f"path:{tmp_path / 'tiny'}", "--device", "cpu"]
+    first = mrb(*command)
+    assert first.code == 0, first.err
+    [folder] = (tmp_path / "r").iterdir()
+    manifest = read_manifest(folder)
+    assert (manifest.judge, manifest.spec["revision"]) == ("tiny", digest(tmp_path / "tiny"))
+    assert "tiny: 0 verdicts made" in mrb(*command).out, "the same folder goes on with its run"
+    (tmp_path / "tiny" / "tokenizer_extra.json").write_text("{}")
+    changed = mrb(*command)
+    assert "revision" in changed.err and folder.name in changed.err
+    assert len(list((tmp_path / "r").iterdir())) == 2
