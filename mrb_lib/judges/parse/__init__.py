@@ -31,7 +31,7 @@ ReadingStatus = Literal["ok", "repaired", "unparsed", "refused"]
 __all__ = ["Reading", "choices_in_object", "parse"]
 
 _FENCED = re.compile(r"\A```(?:json)?[ \t]*\n(.*)\n[ \t]*```\Z", re.DOTALL | re.IGNORECASE)
-_BARE = {"A": "A", "B": "B", "TIE": "tie", "[[A]]": "A", "[[B]]": "B", "[[TIE]]": "tie"}
+_BARE = {"A": "A", "B": "B", "tie": "tie", "[[A]]": "A", "[[B]]": "B", "[[tie]]": "tie"}
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ class Reading:
     ----------
     choices : for every dimension asked, in the order asked: A (the response shown
         first), B (the second), tie, or None where the reply has no readable verdict
-    status : `ok`, a clean and complete answer: one valid JSON object (alone or in one
-        code fence) with A, B or tie for every dimension, or, where one dimension was
-        asked, a letter or `[[A]]` alone. `repaired`: choices were read, with leniency
-        in form or without all dimensions. `refused`: no choice, and the reply
-        declines to judge. `unparsed`: no choice.
+    status : `ok`, a clean and complete answer: it is, or after its reasons ends with,
+        one valid JSON object (in a code fence or not) with A, B or tie for every
+        dimension; or, where one dimension was asked, a letter or `[[A]]` alone.
+        `repaired`: choices were read, with leniency in form or without all dimensions.
+        `refused`: no choice, and the reply declines to judge. `unparsed`: no choice.
     """
 
     choices: Mapping[str, str | None]
@@ -94,7 +94,13 @@ def parse(reply: str, dimensions: Sequence[str]) -> Reading:
     clean = _clean(answer, names)
     if clean is not None:
         return Reading(clean, "ok")
-    found = last_verdict(_statements(plainly_written(answer), names), names.asked)
+    text = plainly_written(answer)
+    spans = read_objects(text, names)
+    ending = _ending(answer, text, spans)
+    clean = None if ending is None else _clean(ending, names)
+    if clean is not None:
+        return Reading(clean, "ok")
+    found = last_verdict(_statements(text, spans, names), names.asked)
     choices = {name: found.get(name) for name in names.asked}
     if any(choices.values()):
         return Reading(choices, "repaired")
@@ -136,9 +142,16 @@ def _clean(answer: str, names: Names) -> dict[str, str | None] | None:
     return {name: choices[name] for name in names.asked} if len(choices) == len(names.asked) else None
 
 
-def _statements(text: str, names: Names) -> list[Statement]:
+def _ending(answer: str, text: str, spans: Sequence[Span]) -> str | None:
+    """The object with which the answer ends, after its reasons; None where it ends otherwise."""
+    if not spans or text[spans[-1].end :].strip(" \n\t`"):
+        return None
+    ending = text[spans[-1].start : spans[-1].end]
+    return ending if answer.rstrip(" \n\t`").endswith(ending) else None
+
+
+def _statements(text: str, spans: Sequence[Span], names: Names) -> list[Statement]:
     """All statements of the text, in its order."""
-    spans = read_objects(text, names)
     prose = Prose(names, text)
     found: list[Statement] = []
     for before, span in _segments(text, spans):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from mrb_lib.judges.parse.names import ADJECTIVE, Names
+from mrb_lib.judges.parse.names import ADJECTIVE, Names, words
 
 # How far around a letter is looked: it bounds the work for each letter.
 _NEAR = 32
@@ -31,38 +31,37 @@ _ONE = rf"[\[<(\"']{{0,3}}(?:(?:the )?{_NOUN}s?\s)?(?:[AB]|{_TIE})(?![\w'+-])[\]
 _ECHO = re.compile(
     rf"(?<![\w|/]){_ONE}(?:\s{{0,3}}(?:\||/|,?\sor\s|,)\s{{0,3}}(?:or\s|a\s)?{_ONE}){{1,4}}", re.IGNORECASE
 )
+_OFFERED = words("a b tie equal both neither draw same")
 _ADJECTIVES = re.compile(rf"\b(more|most|less|least)\s({ADJECTIVE})\b", re.IGNORECASE)
 _FINAL = re.compile(
-    r"\b(?:final (?:overall )?(?:verdict|answer|decision|choice|judge?ment|winner|result|preference|conclusion|evaluation"
-    r"|assessment|ranking|pick)|in (?:conclusion|summary)|conclusion|summary)\b",
+    r"\b(?:final (?:overall )?(?:verdict|answer|decision|choice|judge?ment|winner|result|preference|conclusion"
+    r"|evaluation|assessment|ranking|pick)|in (?:conclusion|summary)|conclusion|summary|final(?=\s?:))\b",
     re.IGNORECASE,
 )
 _ORDINAL = {"first": "a", "1st": "a", "1": "a", "one": "a", "second": "b", "2nd": "b", "2": "b", "two": "b"}
 _SIDES = re.compile(
     rf"\b(?:the\s)?(?P<ordinal>first|second|1st|2nd)\s(?:assistant|answer|response|reply)\b(?:'s)?"
     rf"|\b(?:the\s)?(?:assistant|answer|response|reply)\s?#?(?P<number>1|2|one|two)\b(?![.,]\d)(?:'s)?"
-    rf"|\b(?:the\s)?{_NOUN}s?(?:\s{_NOUN})?[\s_#-]{{0,2}}[\"'(\[<]{{0,3}}(?P<named>[AB])(?!\w)[\"')\]>]{{0,3}}"
-    r"|(?<![\w'&+@#/|.-])(?P<bare>[AB])(?!\w)",
+    rf"|\b(?:the\s)?{_NOUN}s?(?:\s{_NOUN})?[\s_#-]{{0,2}}[\"'(\[<]{{0,3}}(?P<named>[AB])(?!\w)(?:(?!'s\b)[\"')\]>]){{0,3}}"
+    r"|(?<![\w&+@#/|.-])(?<!\w')(?P<bare>[AB])(?!\w)",
     re.IGNORECASE,
 )
-_POSSESSED = re.compile(rf"(@[ab])'s(?:\s(?:own\s)?{_NOUN})?\b")
-_BEFORE = frozenset(
+_POSSESSED = re.compile(rf"(@[ab]) ?'s(?:\s(?:own\s)?{_NOUN})?\b")
+_BEFORE = words(
     "that and or but so then than think thinks believe believes find choose chose chosen prefer pick picked select "
-    "selected is was are favor favour favors favours of to with for by over both neither say says verdict answer while whereas because "
-    "since as though although however conclude therefore thus hence winner choice beats outperforms between better "
-    "best wins nor vs versus preferred feel where whether if considers option be it here".split()
+    "selected is was are favor favour favors favours of to with for by over both neither say says verdict answer while "
+    "whereas because since as though although however conclude therefore thus hence winner choice beats outperforms "
+    "between better best wins clearly nor vs versus preferred feel where whether if considers option be it here"
 )
-_VERBS = (
+_VERBS = words(
     "is was are were wins won win has have had gives gave provides provided offers offered does did outperforms "
-    "outperformed performs performed seems seemed appears excels excelled beats beat leads prevails dominates surpasses "
-    "demonstrates shows presents delivers remains loses lost lacks contains includes stands would edges scores ranks fares "
-    "looks covers comes takes deserves goes meets addresses misses fails ties tied provide"
-).split()
-_AFTER = frozenset(
-    [*_VERBS, *"because since as and or nor than on in for over by due vs versus with also both here".split()]
+    "outperformed performs performed seems seemed appears excels excelled beats beat leads prevails dominates "
+    "surpasses demonstrates shows presents delivers remains loses lost lacks contains includes stands would edges "
+    "scores ranks fares looks covers comes takes deserves goes meets addresses misses fails ties tied provide"
 )
-_AFTER_STOP = frozenset("because since it the both as while this that and on in for overall i so my".split())
-_ADVERB = re.compile(rf"\s\w{{1,20}}ly\s(?:{'|'.join(_VERBS)})\b")
+_AFTER = _VERBS | words("because since as and or nor than on in for over by due vs versus with also both here")
+_AFTER_STOP = words("because since it the both as while this that and on in for overall i so my")
+_ADVERB = re.compile(rf"\s\w{{1,20}}ly\s(?:{'|'.join(sorted(_VERBS))})\b")
 _LABELLED = re.compile(r"(?:\A|[:=|(\[\"'-])[\s\"'(\[<.]*\Z")
 _ENDED = re.compile(r"[\"')\]>]*(?:\s*(?:\Z|[,;|#)\]])|[.!?:-](?:\s|\Z))")
 _NEXT_WORD = re.compile(r"\s+(\w+)")
@@ -88,8 +87,9 @@ def canonical(text: str, names: Names) -> str:
 
 
 def _echoed(found: re.Match[str]) -> str:
-    """`%` for letters offered as alternatives; "both, neither" without a letter is left alone."""
-    return " % " if re.search(r"(?<!\w)[ab](?!\w)", found.group().lower()) else found.group()
+    """`%` for a letter offered among alternatives; "both, neither" without a letter is left alone."""
+    offered = _OFFERED.intersection(re.findall(r"\w+", found.group().lower()))
+    return " % " if len(offered) > 1 and offered & {"a", "b"} else found.group()
 
 
 def _compared(found: re.Match[str], names: Names) -> str:

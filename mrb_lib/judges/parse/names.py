@@ -14,15 +14,22 @@ Role = Literal["dimension", "other", "final", "verdict", "subject", "wrapper", "
 
 _WORDS = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_VERDICT = frozenset(
-    "winner winners choice verdict preference preferred better best answer judgment judgement decision result selection "
-    "selected pick label value winning vote chosen".split()
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a list written as text."""
+    return frozenset(text.split())
+
+
+_VERDICT = words(
+    "winner winners choice verdict preference preferred better best answer judgment judgement decision result "
+    "selection selected pick label value winning vote chosen"
 )
-_FILLERS = _VERDICT | frozenset("response assistant the is for on in of dimension criterion final my".split())
-_SUBJECTS = frozenset("dimension criterion criteria aspect metric category name key".split())
-_WRAPPERS = frozenset(
-    "evaluation evaluations output comparison assessment judgments judgements verdicts results choices answers data final "
-    "response json".split()
+_FILLERS = _VERDICT | words("response assistant the is for on in of dimension criterion final my quality")
+_SUBJECTS = words("dimension criterion criteria aspect metric category name key")
+_WRAPPERS = words(
+    "evaluation evaluations output comparison assessment judgments judgements verdicts results choices answers data "
+    "final response json"
 )
 _ADJECTIVES = {
     "accurate": "accuracy",
@@ -65,17 +72,17 @@ class Names:
         name = self.plain(key)
         if name is not None:
             return "dimension", name
-        words = [word.casefold() for word in _WORDS.findall(_CAMEL.sub(" ", key))]
-        rest = "".join(word for word in words if word not in _FILLERS and not word.isdigit())
+        said = [word.casefold() for word in _WORDS.findall(_CAMEL.sub(" ", key))]
+        rest = "".join(word for word in said if word not in _FILLERS and not word.isdigit())
         if rest and self.by_loose.get(rest) is not None:
             return "dimension", self.by_loose[rest]
         if rest and rest in _OTHERS:
             return "other", None
-        if words and not rest and not _VERDICT.isdisjoint(words):
-            return ("final" if "final" in words else "verdict"), None
-        if len(words) == 1 and words[0] in _SUBJECTS:
+        if said and not rest and not _VERDICT.isdisjoint(said):
+            return ("final" if "final" in said else "verdict"), None
+        if len(said) == 1 and said[0] in _SUBJECTS:
             return "subject", None
-        return ("wrapper" if words and all(word in _WRAPPERS for word in words) else "none"), None
+        return ("wrapper" if said and _WRAPPERS.issuperset(said) else "none"), None
 
     def marker(self, found: str) -> str:
         """`#` and the position of the dimension asked, or `#x` for one that was not."""
@@ -114,8 +121,8 @@ def names_of(dimensions: tuple[str, ...]) -> Names:
             by_loose[key] = None if key in by_loose else name
     spellings = {key: _WORDS.findall(name) for name in (*asked, *DIMENSIONS) if (key := loose(name))}
     patterns = [
-        r"[\s_-]{0,3}".join(re.escape(word) for word in words)
-        for words in sorted(spellings.values(), key=lambda words: -sum(map(len, words)))
+        r"[\s_-]{0,3}".join(re.escape(word) for word in spelling)
+        for spelling in sorted(spellings.values(), key=lambda spelling: -sum(map(len, spelling)))
     ]
     pattern = re.compile(rf"(?<![^\W_])(?:{'|'.join(patterns)})(?![^\W_])", re.IGNORECASE) if patterns else None
     return Names(asked, by_loose, pattern)

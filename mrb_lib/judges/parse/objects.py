@@ -30,12 +30,16 @@ _CLOSERS = {
     "\u300e": "\u300f",
 }
 _BEGINS = re.compile(
-    r"\{\s{0,200}(?:[\"'`\u201c\u201d\u201e\u00ab\u2018\uff02\uff07\u300c\u300e{}]|//|/\*|#|[A-Za-z][\w -]{0,60}[:=])|\[\s{0,200}\{"
+    r"\{\s{0,200}(?:[\"'`\u201c\u201d\u201e\u00ab\u2018\uff02\uff07\u300c\u300e{}]|//|/\*|#|[A-Za-z][\w -]{0,60}[:=])"
+    r"|\[\s{0,200}\{"
 )
 _SPACE = re.compile(r"[\s;]+")
 _COMMENT = re.compile(r"//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?|#[^\n]*")
 _BARE = re.compile(r"(?:[^,:={}\[\]\n\"/#]|/(?![/*]))+")
-_ENDS = re.compile(r"\s*+(?:[,:=}\])]|//|/\*|#|```|\Z)|[^\S\n]*+\n\s*+[\"'\u201c\u201e\u00ab\u2018`]")
+# What may follow a closing quotation mark; after a comma only the next entry may.
+_QUOTE = r"[\"'`\u201c\u201e\u00ab\u2018\uff02\uff07\u300c\u300e]"
+_NEXT = rf"(?:{_QUOTE}|[{{\[}}\]\d-]|//|/\*|#|\Z|null\b|true\b|false\b|\.{{2,3}}|[A-Za-z_][\w ]{{0,40}}[:=])"
+_ENDS = re.compile(rf"\s*+(?:[:=}}\])]|//|/\*|#|```|\Z|,\s*+{_NEXT})|[^\S\n]*+\n\s*+{_QUOTE}")
 _SHORT = frozenset(("a", "b", "tie", "both", "neither", "equal", "draw", "same"))
 
 

@@ -9,28 +9,47 @@ _CHOICES = {"a": "A", "b": "B", "t": "tie", "tie": "tie"}
 _OTHER = {"a": "b", "b": "a", "t": "t"}
 _PLAIN = {"a": "A", "b": "B", "tie": "tie"}
 
-_ADVERB = (
-    r"(?:(?:also|clearly|slightly|much|far|significantly|still|generally|marginally|somewhat|a bit|a little|definitely"
-    r"|considerably|the|a|an|therefore|thus|just|even|arguably|by far|simply|overall|#\w+|notably|substantially|more) ){0,4}"
-)
-_IS = (
-    r"(?:is|was|are|were|seems|appears|looks|remains|comes out|performs|performed|does|did|fares|scores|ranks|provides"
-    r"|provided|gives|gave|offers|offered|has|had|shows|demonstrates|delivers|presents|stands)"
-)
-_GOOD = (
-    r"(?:detailed|complete|thorough|precise|correct|helpful|informative|specific|clear|useful|appropriate|original"
-    r"|innovative|faithful|reliable|suitable|insightful|focused|nuanced|accurate|relevant|comprehensive|creative|responsive"
-    r"|robust|concise|coherent|convincing|in-depth|direct|factual|professional|structured|organized)"
-)
-_BETTER = rf"(?:better|best|superior|stronger|strongest|preferred|preferable|favou?red|winner|ahead|clearer|more {_GOOD}|most {_GOOD}|higher(?= #| quality))"
-_WORSE = rf"(?:worse|worst|weaker|weakest|inferior|poorer|less {_GOOD}|least {_GOOD})"
-_WINS = r"(?:wins|won|outperforms|outperformed|excels|excelled|prevails|beats|surpasses|dominates|leads|takes it|comes out on top)"
-_NAMED = (
-    r"(?:winner|winners|verdict|choice|decision|judge?ment|preference|preferred|better|best|answer|pick|selection"
-    r"|result|conclusion|stronger|superior|#f)"
-)
-_TOLD = r"(?:(?:answer|response|assistant|one|option|model|choice|reply|verdict|here|on|for|in|terms of|the|#\w+|is|would be) ){0,4}"
 
+def any_of(text: str) -> str:
+    """A pattern for any one of the expressions that a text lists, `_` standing for a space."""
+    return f"(?:{'|'.join(text.split()).replace('_', ' ')})"
+
+
+_ADVERBS = any_of(
+    r"also clearly slightly much far significantly still generally marginally somewhat a_bit a_little definitely "
+    r"notably considerably the a an therefore thus just even arguably by_far simply overall #\w+ substantially more"
+)
+_ADVERB = rf"(?:{_ADVERBS} ){{0,4}}"
+_IS = any_of(
+    "is was are were seems appears looks remains comes_out performs performed does did fares scores ranks provides "
+    "provided gives gave offers offered has had shows demonstrates delivers presents stands"
+)
+_GOOD = any_of(
+    "detailed complete thorough precise correct helpful informative specific clear useful appropriate original "
+    "innovative faithful reliable suitable insightful focused nuanced accurate relevant comprehensive creative responsive robust "
+    "concise coherent convincing in-depth direct factual professional structured organized"
+)
+_BETTER = any_of(
+    "better best superior stronger strongest preferred preferable favou?red winner ahead clearer "
+    rf"more_{_GOOD} most_{_GOOD} higher(?=_#|_quality)"
+)
+_WORSE = any_of(rf"worse worst weaker weakest inferior poorer less_{_GOOD} least_{_GOOD}")
+_WINS = any_of(
+    "wins won outperforms outperformed excels excelled prevails beats surpasses dominates leads edges takes_it "
+    "comes_out_on_top"
+)
+_NAMED = any_of(
+    "winner winners verdict choice decision judge?ment preference preferred better best answer pick selection result "
+    "conclusion stronger superior"
+)
+_NOUNS = any_of(
+    r"answer response assistant one option model choice reply verdict here on for in terms of the #\w+ is would_be"
+)
+_CHOOSES = any_of(
+    "choose chose prefer prefers preferred pick picked select selected favou?rs? go_with going_with vote_for opt_for "
+    "goes_to belongs_to in_favou?r_of won_by won_for"
+)
+# Each with whether the response it captures is the better one.
 _PHRASES: tuple[tuple[re.Pattern[str], bool], ...] = tuple(
     (re.compile(pattern), straight)
     for pattern, straight in (
@@ -38,52 +57,56 @@ _PHRASES: tuple[tuple[re.Pattern[str], bool], ...] = tuple(
         (rf"@([ab]) {_ADVERB}{_WINS}\b", True),
         (rf"@([ab]) {_ADVERB}{_IS} (?:to be |as )?{_ADVERB}{_WORSE}\b", False),
         (r"@([ab]) (?:clearly |slightly )?(?:loses|lost)\b", False),
+        (rf"\b{_CHOOSES} (?:for )?([@!][abt])\b", True),
         (
-            r"\b(?:choose|chose|prefer|prefers|preferred|pick|picked|select|selected|favou?rs?|go with|going with|vote for|opt for"
-            r"|goes to|belongs to|in favou?r of|won by|won for) (?:for )?([@!][abt])\b(?!b)",
+            rf"(?:\b{_NAMED}|#f) (?:{_NOUNS} ){{0,4}}(?:is|was|:|=|goes to|-) ?"
+            r"(?:clearly |the |that |: |\" ?|\( ?)?([@!][abt])\b",
             True,
         ),
-        (rf"\b{_NAMED} {_TOLD}(?:is|was|:|=|goes to|-) ?(?:clearly |the |that |: |\" ?|\( ?)?([@!][abt])\b", True),
         (r"(?<!\w)(![abt])\b", True),
+        (r"\b(?:therefore|thus|hence|so) ?[:,]? ?([@!][abt])(?= ?(?:\Z|[.,;]))", True),
         (r"@([ab]) ?>+=? ?@[ab]", True),
         (r"@([ab]) ?<+=? ?@[ab]", False),
-        (r"@([ab]) (?:on|in|for|in terms of|regarding)(?: the)? #\w", True),
-        (r"#\w+ ?[,=(-]? ?@([ab])(?= ?(?:\Z|,|\)|#|and))", True),
+        (r"(?:\A|[,;] ?|\band )\s?@([ab]) (?:on|in|for|in terms of|regarding)(?: the)? #\w", True),
+        (r"#\w+ ?[,=(-]? ?@([ab])(?= ?(?:\Z|[.,)#]|and))", True),
     )
 )
+_SAME = any_of("equal equally tied tie the_same similarly comparable comparably identical equivalent a_draw")
 _TIES = re.compile(
-    r"(?:@ab|both|they|it|two|responses|answers|assistants) (?:\w+ ){0,4}?(?:equal|equally|tied|tie|the same|similarly|comparable"
-    r"|comparably|identical|equivalent|a draw)\b"
-    r"|(?:\b(?:is|are|as|it|call|ends in|#\w+|was|a|:) ?){1,3}(?:a |an |about |roughly |nearly )?(?:tie|draw|tied|equal)\b"
+    rf"(?:@ab|both|they|it|two|responses|answers|assistants) (?:\w+ ){{0,4}}?{_SAME}\b"
+    r"|(?:\b(?:is|are|as|it|call|ends in|was|a|:) ?|#\w+ ){1,3}(?:a |an |about |roughly )?(?:tie|draw|tied|equal)\b"
     r"|\b(?:tie|tied|draw|equal|equally|even|on par) (?:on|in|for|at|regarding)\b"
     r"|\bneither (?:\w+ ){0,4}?(?:better|superior|wins|stronger|preferred|outperforms|winner)\b"
     r"|\bno (?:clear |significant |real |meaningful |notable ){0,2}(?:winner|difference|preference)\b"
     r"|@[ab] ?=+ ?@[ab]|@ab (?:tie|draw)\b"
 )
 _HEDGE = re.compile(
-    r"\b(?:not|never|hardly|cannot|nor|which|either|suppose|assuming|instead of|rather than|correct (?:answer|option|choice)"
-    r"|decide between|choose between|\w+n't)\b"
+    r"\b(?:not|never|hardly|cannot|nor|which|either|suppose|assuming|instead of|rather than|decide between"
+    r"|choose between|correct (?:answer|option|choice)|\w+n't)\b"
 )
 _OPEN = re.compile(r"\b(?:if|whether|unless)\b|\?")
 _NO_TIE = re.compile(r"\b(?:not|never|isn't|aren't|no longer|nearly)\b")
 
-_TIE_CORE = (
-    r"(?:tie|tied|draw|both|neither|equal|equally good|equal quality|same|even|equivalent|comparable|similar|equally"
-    r"|no difference|no (?:clear )?winner|no preference|@ab|!t)"
+_TIE_CORE = any_of(
+    "tie tied draw both neither equal equally_good equal_quality same even equivalent comparable similar equally "
+    "no_difference no_(?:clear_)?winner no_preference @ab !t"
 )
 _TIE_ALONE = re.compile(
-    rf"(?:(?:it's|it is|this is|they are|both are|is|@ab are|verdict) ?){{0,2}}(?:an? |the |about |roughly |almost |both )?{_TIE_CORE}"
-    r"(?: (?:assistants?|answers?|responses?|options?|of them|equally|equal|good|quality|are|is|better|same|the|tie|tied|strong"
-    r"|well|relevant|accurate|correct)){0,4}"
+    r"(?:(?:it's|it is|this is|they are|both are|is|@ab are|verdict) ?){0,2}"
+    r"(?:an? |the |about |roughly |almost |both )?"
+    + _TIE_CORE
+    + r"(?: (?:assistants?|answers?|responses?|options?|of them|equally|equal|good|quality|are|is|better|same|the"
+    r"|tie|tied|strong|well|relevant|accurate|correct)){0,4}"
 )
 _TIE_THEN = re.compile(
-    r"(?:it's |it is )?(?:an? )?(?:tie|tied|draw|equal|equally|neither|both|even|same)(?: ?[.,;:(-]| because| since| as\b(?! above)"
-    r"| on | in | for both| between| (?:assistants|answers|responses) (?:are|perform)\w* (?:equally|similarly|comparably|equal))"
+    r"(?:it's |it is )?(?:an? )?(?:tie|tied|draw|equal|equally|neither|both|even|same)"
+    r"(?: ?[.,;:(-]| because| since| as\b(?! above)| on | in | for both| between"
+    r"| (?:assistants|answers|responses) (?:are|perform)\w* (?:equally|similarly|comparably|equal))"
 )
 _CONTRAST = re.compile(
     r"\b(?:but|however|though|although|while|whereas|except|slight|slightly|edge)\b|#\w+ ?:|@[ab]\b(?!b)"
 )
-_HEAD = re.compile(r"[\"'(\[< ]{0,4}[@!]([abt])\b(?!b)[\"')\]> ]{0,4}")
+_HEAD = re.compile(r"[\"'(\[< ]{0,4}[@!]([abt])\b[\"')\]> ]{0,4}")
 _REASON = re.compile(r"[.,;!(]|-|(?:because|since|as|due|for|by|with|over|than|overall|here)\b")
 _STRIP = " .,;\"'()[]<>-?"
 
@@ -122,11 +145,7 @@ def value_choice(value: str) -> str | None:
     head = _HEAD.match(value)
     if head is not None:
         side, rest = head.group(1), value[head.end() :]
-        if (
-            _REASON.match(rest)
-            and not re.search(rf"@{_OTHER[side]} ?[:(=-]", rest)
-            and not re.match(r"[.,(]? ?\d*/", rest)
-        ):
+        if _REASON.match(rest) and not re.search(rf"@{_OTHER[side]} ?[:(=-]", rest):
             return _CHOICES[side]
     tie = _TIE_THEN.match(value)
     if tie is not None and not _CONTRAST.search(value, tie.end()):

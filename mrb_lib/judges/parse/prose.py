@@ -6,27 +6,35 @@ import re
 from collections.abc import Iterator, Sequence
 
 from mrb_lib.judges.parse.canonical import canonical
-from mrb_lib.judges.parse.names import Names
-from mrb_lib.judges.parse.phrases import Phrase, exact_choice, phrases, value_choice
+from mrb_lib.judges.parse.names import Names, words
+from mrb_lib.judges.parse.phrases import Phrase, any_of, exact_choice, phrases, value_choice
 from mrb_lib.judges.parse.statements import Statement
 from mrb_lib.judges.parse.tables import split_tables, table_statement
 
-_WORDS = (
-    r"(?: (?:winner|verdict|choice|preference|preferred|better|best|judge?ment|decision|answer|response|result|pick"
-    r"|comparison|score|rating|is|was|assessment|analysis|evaluation|winning|assistant)){0,3}"
+_WORDS = any_of(
+    "winner verdict choice preference preferred better best judge?ment decision answer response result pick comparison "
+    "score rating is was assessment analysis evaluation winning assistant"
 )
+_NAMED = rf"(?: {_WORDS}){{0,3}}"
 _LABEL = re.compile(
-    rf"#(\d+|x|f){_WORDS} ?(?:\([^()]{{0,80}}\) ?)?[)\"'\]]{{0,2}} ?(?:(?::|=+|->|\||-(?= )|-\Z|\bgoes to\b) ?){{1,2}}"
+    rf"#(\d+|x|f){_NAMED} ?(?:\([^()]{{0,80}}\) ?)?[)\"'\]]{{0,2}} ?"
+    r"(?:(?::|=+|->|\||-(?= )|-\Z|\bgoes to\b) ?){1,2}"
 )
-_LABEL_ALONE = re.compile(rf"\(?#(\d+|x|f){_WORDS} ?(?:\([^()]{{0,80}}\))? ?[:-]?")
+_LABEL_ALONE = re.compile(rf"\(?#(\d+|x|f){_NAMED} ?(?:\([^()]{{0,80}}\))? ?[:-]?")
 _UNSIGNED = re.compile(
-    r"#(\d+|f)(?: (?:winner|verdict|is)){0,2} ?[,(]? ?\(?([@!][abt]\b(?!b)|tie|equal|both|neither)\)?(?= ?(?:\Z|[.,;|]))"
+    r"#(\d+|f)(?: (?:winner|verdict|is)){0,2} ?[,(]? ?\(?([@!][abt]\b|tie|equal|both|neither)\)?(?= ?(?:\Z|[.,;|]))"
+)
+_LABELS = any_of(
+    "winner verdict choice preference preferred better best judge?ment decision answer result selection selected pick "
+    "vote winning response assistant option output reply"
 )
 _VERDICT = re.compile(
-    r"(?:so |therefore |thus )?,? ?(?:the |my )?(?:winner|verdict|choice|preference|preferred|better|best|judge?ment|decision"
-    r"|answer|result|selection|selected|pick|vote|winning|therefore|thus|hence)(?: (?:answer|response|assistant|one|option|model|choice))? ?(?::|=|is\b|-(?= )) ?"
+    rf"(?:so |therefore |thus )?,? ?(?:the |my )?{_LABELS}(?: (?:answer|response|assistant|one|option|model|choice))?"
+    r" ?(?::|=|is\b|-(?= )) ?"
 )
-_CLAUSES = re.compile(r"[.!;?](?=\s|\Z)|,? \b(?:but|whereas|however|yet)\b|,? (?=\b(?:while|although|though)\b)")
+_CLAUSES = re.compile(
+    r"[.!;](?=\s|\Z)|(?<=\?)(?=\s)|,? \b(?:but|whereas|however|yet)\b|,? (?=\b(?:while|although|though)\b)"
+)
 _CONCEDES = re.compile(r"\W*(?:while|although|though|even though|despite)\b")
 _SETTLES = re.compile(r"\b(?:actually|therefore|correction|finally|on reflection|on second thought|ultimately)\b|#f")
 _MARK = re.compile(r"#(\d+|x|f)\b")
@@ -34,8 +42,11 @@ _BULLET = re.compile(
     r"^[\s>]*(?:(#{1,6})\s*)?(?:[-+\u2022*\u25aa\u25e6\u2023\u00b7]\s+)?(?:\(?\d{1,2}[.):]\s*|\([a-z]\)\s+)?"
 )
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
-_TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z_ -]{1,40})>")
-_TAGS = frozenset(("answer", "verdict", "winner", "choice", "final_answer", "final_verdict", "judgment", "preference"))
+_TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9_ -]{0,40}?)\s?/?>")
+_TAGS = words("answer verdict winner choice final_answer final_verdict judgment preference")
+_INLINE_TAGS = words("b i u em strong span code mark")
+_LINE_TAGS = words("br p li ul ol div tr table tbody thead h1 h2 h3 h4 h5 h6")
+_CELL_TAGS = words("td th")
 _SAID_ALONE = 7
 _INLINE = 8
 
@@ -45,7 +56,7 @@ class Prose:
 
     def __init__(self, names: Names, text: str) -> None:
         self._names = names
-        lines = [line for line in text.splitlines() if line.strip()]
+        lines = [line for line in text.splitlines() if line.strip() and not _FENCE.match(line)]
         self._first, self._last = (lines[0], lines[-1]) if lines else ("", "")
         self._section: str | None = None
         self._level = _INLINE
@@ -65,14 +76,21 @@ class Prose:
         return found
 
     def _untagged(self, text: str) -> str:
-        """`<accuracy>B</accuracy>` as a labelled line."""
+        """`<accuracy>B</accuracy>` as a labelled line, and HTML as the text that it shows."""
 
-        def written(tag: re.Match[str]) -> str:
-            name = tag.group(2)
-            known = self._names.role(name)[0] in ("dimension", "other") or name.lower() in _TAGS
-            return tag.group() if not known else "\n" if tag.group(1) else f"\n{name}: "
+        def shown(tag: re.Match[str]) -> str:
+            name = tag.group(2).lower()
+            if name in _INLINE_TAGS:
+                return ""
+            if name in _LINE_TAGS:
+                return "\n"
+            if name in _CELL_TAGS:
+                return " | " if tag.group(1) else "| "
+            if name in _TAGS or self._names.role(name)[0] in ("dimension", "other"):
+                return "\n" if tag.group(1) else f"\n{name}: "
+            return tag.group()
 
-        return _TAG.sub(written, text)
+        return _TAG.sub(shown, text)
 
     def _line(self, line: str) -> Iterator[Statement]:
         if not line.strip():
@@ -148,10 +166,16 @@ class Prose:
         yield from self._sentences(said)
 
     def _sentences(self, said: str) -> Iterator[Statement]:
-        for clause in _CLAUSES.split(said):
+        """The clauses of a line; a choice alone at its end answers what the line is about."""
+        clauses = [clause for clause in _CLAUSES.split(said) if clause.strip()]
+        last = exact_choice(clauses[-1]) if len(clauses) > 1 else None
+        for clause in clauses if last is None else clauses[:-1]:
             parts = clause.split(",", 1) if _CONCEDES.match(clause) else [clause]
             for part in parts:
                 yield from self._clause(part)
+        if last is not None:
+            asked = _MARK.findall(clauses[-2]) if clauses[-2].endswith("?") else []
+            yield from self._answer(last, asked[0] if len(asked) == 1 else self._section, firm=True)
 
     def _clause(self, clause: str) -> Iterator[Statement]:
         told = phrases(clause)

@@ -5,22 +5,24 @@ from __future__ import annotations
 import re
 import unicodedata
 
+_THOUGHT = r"(?:seed:)?(?:think|thinking|thought|thoughts|reasoning)"
 _TAGS = re.compile(
-    r"(?P<open><\s?(?:seed:)?(?:think|thinking|thought|thoughts|reasoning)\s?>|<\|begin_of_thought\|>|◁think▷|\[THINK\]"
-    r"|<\|channel\|>\s?analysis\s?<\|message\|>|<unused94>)"
-    r"|(?P<close><\s?/\s?(?:seed:)?(?:think|thinking|thought|thoughts|reasoning)\s?>|<\|end_of_thought\|>|◁/think▷"
-    r"|\[/THINK\]|<\|channel\|>\s?final\s?<\|message\|>|<unused95>)",
+    rf"(?P<open><\s?{_THOUGHT}\s?>|<\|begin_of_thought\|>|◁think▷|\[THINK\]|<\|channel\|>\s?analysis\s?<\|message\|>"
+    r"|<unused94>)"
+    rf"|(?P<close><\s?/\s?{_THOUGHT}\s?>|<\|end_of_thought\|>|◁/think▷|\[/THINK\]|<\|channel\|>\s?final\s?<\|message\|>"
+    r"|<unused95>)",
     re.IGNORECASE,
 )
+_MARKS = re.compile(r"<\|[a-z_]{1,24}\|>|</?s>|<(?:start|end)_of_turn>|<eos>|<pad>|\[/?INST\]", re.IGNORECASE)
 _REFUSALS = re.compile(
-    r"\b(?:i(?:'m| am)? (?:really |very |so )?sorry|i apologi[sz]e|i must (?:respectfully )?decline|i (?:have to|will) decline"
-    r"|i refuse|as an ai|i (?:can ?not|can't|could not|couldn't|won't|will not|am unable to|am not able to|do not feel able to)"
-    r" (?:in good conscience |really |fairly |safely )?(?:help|assist|evaluat|compar|judg|provid|determin|compl|analy|view|see"
-    r"|access|make|give|answer|fulfil|offer|interpret|diagnos|assess|choose|rate|process|do|engage|continue|review|support"
-    r"|open|discuss|recommend|decide|say|tell)\w{0,6}"
-    r"|i'm (?:unable|not able) to|unable to (?:assist|comply|help|evaluate|judge|compare|process|view|provide)"
-    r"|against (?:my|the) (?:policy|policies|guidelines))\b"
-    r"|(?:抱歉|对不起|我无法|我不能)"
+    r"\b(?:i(?:'m| am)? (?:really |very |so )?sorry|i apologi[sz]e|i refuse|as an ai|i must (?:respectfully )?decline"
+    r"|i (?:have to|will) decline|i'm (?:unable|not able) to|against (?:my|the) (?:policy|policies|guidelines)"
+    r"|unable to (?:assist|comply|help|evaluate|judge|compare|process|view|provide)"
+    r"|i (?:can ?not|can't|could not|couldn't|won't|will not|am unable to|am not able to)"
+    r" (?:in good conscience |really |fairly |safely )?(?:help|assist|evaluat|compar|judg|provid|determin|compl"
+    r"|analy|view|see|access|make|give|answer|fulfil|offer|interpret|diagnos|assess|choose|rate|process|do|engage|continue|review"
+    r"|support|open|discuss|recommend|decide|say|tell)\w{0,6})\b"
+    r"|抱歉|对不起|我无法|我不能"
 )
 _PLAIN = str.maketrans(
     {
@@ -69,10 +71,11 @@ def without_thinking(reply: str) -> str:
 def plainly_written(text: str) -> str:
     """The text with full-width letters and punctuation, dashes, arrows and spaces in their ASCII form.
 
-    Quotation marks stay: the reader of objects matches each with its partner.
+    A model's own marks (`<|im_end|>`) end a line. Quotation marks stay: the reader of objects
+    matches each with its partner.
     """
     styled = _STYLED.sub(lambda m: unicodedata.normalize("NFKC", m.group()), text)
-    return _BOXED.sub(r"[[\1]]", styled.translate(_PLAIN))
+    return _BOXED.sub(r"[[\1]]", _MARKS.sub("\n", styled.translate(_PLAIN)))
 
 
 def refuses(answer: str) -> bool:
