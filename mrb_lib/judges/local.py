@@ -48,6 +48,7 @@ class LocalJudge:
     engine = ""
     dimensions: tuple[str, ...] | None = None
     sorts_by_length = True
+    speaks = True  # whether probabilities of words are read
 
     def __init__(
         self,
@@ -75,6 +76,7 @@ class LocalJudge:
     @property
     def spec(self) -> Mapping[str, object]:
         """What shapes the verdicts besides the prompt."""
+        named = {"dimensions": list(self._settings.dimensions)} if self._own_prompt else {}
         return {
             "engine": self.engine,
             "model": self._entry.model or self._source.folder.name,
@@ -82,6 +84,7 @@ class LocalJudge:
             "dtype": str(self._dtype).removeprefix("torch."),
             "max_pixels": self._max_pixels,
             "template": self._template,
+            **named,
         }
 
     @property
@@ -112,6 +115,7 @@ class LocalJudge:
                 device=self._device,
                 dtype=self._dtype,
                 trust_remote_code=self._settings.trust_remote_code,
+                speaks=self.speaks,
             )
             if not self._loaded.sees_images:
                 self.notice("reads text only: the cases' images are not seen")

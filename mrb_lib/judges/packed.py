@@ -30,6 +30,7 @@ LOW_MASS: Final = 0.05
 class PackedJudge(LocalJudge):
     """One pass a case; every row has `p_first`, and `answer_mass`, the probability of A and B together.
 
+    The tokens that were read for a case stand in the first of its rows, so that sums are right.
     A model that cannot share work between prompts is asked each question alone, with a notice.
 
     Validated by tests/judges/test_packed.py against scoring each question alone.
@@ -74,19 +75,18 @@ class PackedJudge(LocalJudge):
         dimensions = list(dict.fromkeys(str(record["dimension"]) for record in records))
         first_of = {str(record["order"]): record for record in reversed(records)}
         pictures = self._pictures(image_names(records[0]))
-        texts, endings = [], []
+        texts = []
         for order in orders:
             row = first_of[order]
             rendered = [
                 self._render(row, responses_of(row), self._settings.dimensions, dimension) for dimension in dimensions
             ]
             texts.append([self._chat(one, len(pictures)) for one in rendered])
-            endings = [one.ask for one in rendered]
         places: dict[tuple[int, int], list[int]] = {}
         for position, record in zip(positions, records, strict=True):
             place = (orders.index(str(record["order"])), dimensions.index(str(record["dimension"])))
             places.setdefault(place, []).append(position)
-        return self.reader.question(texts, endings, pictures), places
+        return self.reader.question(texts, pictures), places
 
     @property
     def reader(self) -> TreeReader:
@@ -101,6 +101,7 @@ class PackedJudge(LocalJudge):
     ) -> pd.DataFrame:
         readings = self._in_batches(questions, self.reader.read)
         for question, places, reading in zip(questions, wanted, readings, strict=True):
+            at_first: int | None = question.n_tokens
             for (branch, leaf), positions in places.items():
                 if reading is None:
                     rows.fail(positions, TOO_LARGE)
@@ -108,7 +109,7 @@ class PackedJudge(LocalJudge):
                 first, second = reading[branch][leaf]
                 p_first, mass = first / (first + second), first + second
                 pick = FIRST if p_first > 0.5 else SECOND if p_first < 0.5 else TIE
-                tokens = question.tokens(branch, leaf)
                 for position in positions:
-                    rows.put(position, "ok", pick, p_first=p_first, answer_mass=mass, prompt_tokens=tokens)
+                    rows.put(position, "ok", pick, p_first=p_first, answer_mass=mass, prompt_tokens=at_first)
+                    at_first = None
         return rows.frame()

@@ -54,7 +54,7 @@ class RatingJudge(LocalJudge):
     ) -> None:
         super().__init__(name, entry, source, settings, images, prompt="rating", asks=("rating",))
         self._reader: TreeReader | None = None
-        self._splits = False
+        self._splits, self._lead = False, ""
 
     @property
     def spec(self) -> Mapping[str, object]:
@@ -67,7 +67,9 @@ class RatingJudge(LocalJudge):
         if self._reader is None:
             super().load()
             scale = self._settings.scale
-            self._splits = scale == 10 and not self._weights.has_token("10", " 10")
+            self._splits = scale == 10 and not self._weights.single_tokens("10", " 10")
+            # Where a reply's first number is a space and then its digits, as in Llama 2, it is read after the space.
+            self._lead = " " if len(self._weights.tokens_of("1")) > 1 else ""
             words = [str(rating) for rating in range(1, scale + (not self._splits))] + ["0"] * self._splits
             self._reader = TreeReader(self._weights, [[word, f" {word}"] if word != "0" else ["0"] for word in words])
         return self._reader
@@ -93,17 +95,15 @@ class RatingJudge(LocalJudge):
         row = records[0]
         dimensions = list(dict.fromkeys(str(record["dimension"]) for record in records))
         pictures = self._pictures(image_names(row))
-        texts, endings = [], []
+        texts = []
         for response in responses_of(row):
             rendered = [self._render(row, [response], self._settings.dimensions, one) for one in dimensions]
-            chats = [self._chat(one, len(pictures)) for one in rendered]
-            endings = [one.ask for one in rendered]
+            chats = [self._chat(one, len(pictures)) + self._lead for one in rendered]
             if self._splits:  # "10" is "1" and then "0": ask what follows the "1" as well
                 chats += [f"{chat}1" for chat in chats]
-                endings += [f"{ending}1" for ending in endings]
             texts.append(chats)
         return _Rated(
-            self.reader.question(texts, endings, pictures),
+            self.reader.question(texts, pictures),
             tuple(positions),
             tuple(dimensions.index(str(record["dimension"])) for record in records),
             tuple(record["order"] != row["order"] for record in records),
@@ -118,13 +118,14 @@ class RatingJudge(LocalJudge):
             shares = np.array(reading)  # (responses, leaves, words)
             if self._splits:
                 shares = _with_ten(shares)
+            at_first: int | None = one.question.n_tokens
             for position, leaf, swapped in zip(one.positions, one.leaves, one.swapped, strict=True):
                 first, second = shares[::-1, leaf] if swapped else shares[:, leaf]
-                self._put(rows, position, first, second, one.question.tokens(int(swapped), leaf))
-
+                self._put(rows, position, first, second, at_first)
+                at_first = None
         return rows.frame()
 
-    def _put(self, rows: VerdictRows, position: int, first: np.ndarray, second: np.ndarray, tokens: int) -> None:
+    def _put(self, rows: VerdictRows, position: int, first: np.ndarray, second: np.ndarray, tokens: int | None) -> None:
         mass = min(first.sum(), second.sum())
         first, second = first / first.sum(), second / second.sum()
         ratings = np.arange(1, len(first) + 1)

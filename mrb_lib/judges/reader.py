@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from inspect import signature
 from typing import Final
 
 import torch
 from PIL import Image
 
+from mrb_lib.errors import InputError
 from mrb_lib.judges.tree import Grower, Tree, pack
 from mrb_lib.judges.weights import Tensors, Weights
 
@@ -22,16 +25,12 @@ Probabilities = list[list[list[float]]]
 
 @dataclass(frozen=True)
 class Question:
-    """The prompts of one case: as a tree, or alone where they cannot share."""
+    """The prompts of one case: as a tree, or alone where they cannot share; `n_tokens` are read in all."""
 
     tree: Tree | None
     texts: tuple[tuple[str, ...], ...]
     pictures: tuple[Image.Image, ...]
-    lengths: tuple[tuple[int, ...], ...]
-
-    def tokens(self, branch: int, leaf: int) -> int:
-        """Tokens of one prompt on its own."""
-        return self.lengths[branch][leaf]
+    n_tokens: int
 
 
 class TreeReader:
@@ -50,18 +49,20 @@ class TreeReader:
         self._weights = weights
         self._groups = [_single_tokens(weights, group) for group in groups]
         self._grower = Grower(weights)
+        self._keeps = "logits_to_keep" in signature(weights.model.forward).parameters
         self.why_alone = _why_alone(weights) or self._differs()
 
-    def question(self, texts: Sequence[Sequence[str]], endings: Sequence[str], pictures: list[Image.Image]) -> Question:
-        """The prompts of one case made ready; see `Grower.grow` for the parameters."""
+    def question(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> Question:
+        """The prompts of one case made ready; see `Grower.grow` for the parameters and what is raised."""
         if not self.why_alone:
-            tree = self._grower.grow(texts, endings, pictures)
-            lengths = tuple(
-                tuple(tree.prompt_tokens(branch, leaf) for leaf in range(len(row))) for branch, row in enumerate(texts)
-            )
-            return Question(tree, (), (), lengths)
-        lengths = tuple(tuple(len(self._weights.tokens(text)) for text in row) for row in texts)
-        return Question(None, tuple(map(tuple, texts)), tuple(pictures), lengths)
+            with suppress(ValueError):
+                tree = self._grower.grow(texts, pictures)
+                return Question(tree, (), (), tree.n_tokens)
+        # Read once now, so that what the processor refuses is known before the model's turn.
+        whole = self._weights.encode([texts[0][0]], [pictures])["input_ids"].shape[1]
+        of_images = whole - len(self._weights.tokens(texts[0][0]))
+        n_tokens = sum(len(self._weights.tokens(text)) + of_images for row in texts for text in row)
+        return Question(None, tuple(map(tuple, texts)), tuple(pictures), n_tokens)
 
     def read(self, questions: Sequence[Question]) -> list[Probabilities]:
         """The probability of each group, by question, branch and leaf."""
@@ -95,30 +96,30 @@ class TreeReader:
                 attention_mask=packed.real[:, :n_trunk].long(),
                 **{name: value for name, value in packed.pictures.items() if name.endswith("_thw")},
             )
-        result = weights.model(
-            input_ids=packed.ids,
-            attention_mask=packed.mask(),
-            position_ids=packed.positions(trunk),
-            use_cache=False,
-            logits_to_keep=packed.ends,
-            **extra,
-        )
-        return self._of_groups(result.logits)
+        inputs = {"input_ids": packed.ids, "attention_mask": packed.mask(), "position_ids": packed.positions(trunk)}
+        return self._of_groups(self._logits({**inputs, **extra}, packed.ends))
 
     def read_alone(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> Probabilities:
         """Each prompt in a pass of its own, as the model's processor and code see to it."""
         weights = self._weights
         return [
             [
-                self._of_groups(
-                    weights.model(
-                        **weights.to_device(weights.encode([text], [pictures])), use_cache=False, logits_to_keep=1
-                    ).logits
-                )[0, 0].tolist()
+                self._of_groups(self._logits(weights.to_device(weights.encode([text], [pictures])), None))[
+                    0, 0
+                ].tolist()
                 for text in row
             ]
             for row in texts
         ]
+
+    def _logits(self, inputs: Tensors, at: torch.Tensor | None) -> torch.Tensor:
+        """What follows the tokens at some columns, None for the last; (B, columns, vocabulary)."""
+        wanted = {"logits_to_keep": 1 if at is None else at} if self._keeps else {}
+        logits: torch.Tensor = self._weights.model(**inputs, use_cache=False, **wanted).logits
+        if at is None:
+            return logits[:, -1:]
+        # A model may take the wish and not heed it.
+        return logits if logits.shape[1] == at.numel() else logits[:, at]
 
     def _of_groups(self, logits: torch.Tensor) -> torch.Tensor:
         every = logits.float().log_softmax(-1)
@@ -142,7 +143,7 @@ class TreeReader:
             ]
             cases.append((texts, pictures))
         try:
-            trees = [self._grower.grow(texts, ["truth", "style"], pictures) for texts, pictures in cases]
+            trees = [self._grower.grow(texts, pictures) for texts, pictures in cases]
             together = self.read_trees(trees)
         except (TypeError, ValueError, RuntimeError, AttributeError, IndexError, NotImplementedError) as error:
             if isinstance(error, torch.OutOfMemoryError):
@@ -156,10 +157,12 @@ class TreeReader:
 
 
 def _single_tokens(weights: Weights, spellings: Sequence[str]) -> list[int]:
-    found = [weights.tokenizer(spelling, add_special_tokens=False)["input_ids"] for spelling in spellings]
-    single = sorted({ids[0] for ids in found if len(ids) == 1})
+    single = weights.single_tokens(*spellings)
     if not single:
-        raise ValueError(f"{spellings[0]!r} is not one token of this model")
+        raise InputError(
+            f"{weights.model.name_or_path}: {spellings[0]!r} is not one token of this model, so its probability "
+            "cannot be read; use NAME+generative."
+        )
     return single
 
 

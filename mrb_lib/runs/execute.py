@@ -143,7 +143,7 @@ def judge(
     for name in names:
         check_name(name, extra)
         check_members(name, runs, partial(check_name, extra=extra))
-    chosen = for_repeats(settings or Settings(), repeats)
+    chosen = replace(for_repeats(settings or Settings(), repeats), dimensions=benchmark.meta.dimensions)
     make = partial(resolve, runs=runs, images=benchmark.images, settings=chosen, extra=extra)
     call = _Call(benchmark, runs, plan, limit, chosen, make, engine, progress, benchmark.case_fingerprint())
 

@@ -92,8 +92,9 @@ def append_part(folder: Path, verdicts: pd.DataFrame) -> Path:
     try:
         for name in extra:
             # A column without any value takes the type that other parts give it.
-            kind = pa.null() if frame[name].isna().all() else pa.Array.from_pandas(frame[name]).type
-            schema = schema.append(pa.field(name, kind))
+            if frame[name].isna().all():
+                frame[name] = pd.Series(None, index=frame.index, dtype=object)
+            schema = schema.append(pa.field(name, pa.Array.from_pandas(frame[name]).type))
         table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False).replace_schema_metadata(None)
         write_part(path, table)
     except (pa.ArrowException, OverflowError) as error:
