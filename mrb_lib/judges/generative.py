@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, cast
@@ -93,7 +94,10 @@ class GenerativeJudge(LocalJudge):
                 asked.append(self._ask(positions, records))
             except InputError as error:
                 rows.fail(positions, str(error))
-        inputs = self._encode(asked) if asked else {}
+        inputs: Tensors = {}
+        if asked:
+            with suppress(InputError):  # which case it was is found when the replies are written
+                inputs = self._encode(asked)
         return partial(self._answer, rows, asked, inputs)
 
     def _ask(self, positions: Sequence[int], records: Sequence[Mapping[str, object]]) -> _Asked:
@@ -110,12 +114,16 @@ class GenerativeJudge(LocalJudge):
         return self._weights.encode([one.text for one in asked], [one.pictures for one in asked])
 
     def _answer(self, rows: VerdictRows, asked: Sequence[_Asked], inputs: Tensors) -> pd.DataFrame:
-        def write(some: Sequence[_Asked]) -> list[_Reply]:
-            return self._write(some, inputs if len(some) == len(asked) else self._encode(some))
+        def write(some: Sequence[_Asked]) -> list[_Reply | str]:
+            try:
+                encoded = inputs if inputs and len(some) == len(asked) else self._encode(some)
+            except InputError as error:
+                return [str(error)] if len(some) == 1 else [reply for one in some for reply in write([one])]
+            return list(self._write(some, encoded))
 
         for one, reply in zip(asked, self._in_batches(asked, write), strict=True):
-            if reply is None:
-                rows.fail(one.positions, TOO_LARGE)
+            if reply is None or isinstance(reply, str):
+                rows.fail(one.positions, reply or TOO_LARGE)
             else:
                 self._read(rows, one, reply)
         return rows.frame()
@@ -129,7 +137,7 @@ class GenerativeJudge(LocalJudge):
             do_sample=False,
             num_beams=1,
             pad_token_id=weights.pad_id,
-            eos_token_id=weights.ends,
+            eos_token_id=weights.ends or None,
         )
         noise = LogitsProcessorList()
         if self._temperature:

@@ -36,10 +36,10 @@ class RewardHead:
     def check(self) -> None:
         """Raise `InputError` where the head does not fit the model."""
         size = self.weights.model.config.get_text_config().hidden_size
-        if self.weight.shape != (1, size):
+        if self.weight.shape != (1, size) or self.bias.shape != (1,):
             raise InputError(
                 f"{self.weights.model.name_or_path}: its scalar head has shape {tuple(self.weight.shape)} and its "
-                f"model {size} hidden units; a reward model needs one row of that many."
+                f"model {size} hidden units; a reward model needs one row of that many, and one bias at most."
             )
 
     def scores(self, inputs: Tensors) -> torch.Tensor:

@@ -12,12 +12,13 @@ from PIL import Image
 from mrb_lib.data.pictures import open_image, within
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.base import Answer
+from mrb_lib.judges.checkpoint import load
 from mrb_lib.judges.entry import Entry
 from mrb_lib.judges.orders import FIRST, SECOND
 from mrb_lib.judges.prompts import Asks, Prompt, Rendered, load_prompt
 from mrb_lib.judges.settings import Settings
 from mrb_lib.judges.source import Source
-from mrb_lib.judges.weights import Weights, choose_device, choose_dtype, describe, load
+from mrb_lib.judges.weights import Weights, choose_device, choose_dtype, describe
 
 # About what the published vision-language judges were trained on: 1280 tokens of 28 x 28 pixels.
 MAX_PIXELS: Final = 1280 * 28 * 28

@@ -96,7 +96,7 @@ class Prompt:
         example = self.render("question", sample, dimensions, reference="reference", n_images=1)
         if self.asks != "all":
             example = self.render("question", sample, dimensions, "overall", reference="reference", n_images=1)
-        digest = hashlib.sha256("\0".join((self.text, example.text)).encode()).hexdigest()
+        digest = hashlib.sha256("\0".join((self.text, example.text)).encode("utf-8", "surrogatepass")).hexdigest()
         object.__setattr__(self, "hash", digest)
 
     def render(
@@ -148,7 +148,15 @@ class Prompt:
             context = self._template.new_context(variables)
             parts = ["".join(self._template.blocks[name](context)) for name in BLOCKS]
             whole = self._template.render(variables)
-        except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
+        except (
+            TemplateError,
+            TypeError,
+            ValueError,
+            ArithmeticError,
+            LookupError,
+            RecursionError,
+            MemoryError,
+        ) as error:
             raise InputError(f"prompt {self.id}: cannot be rendered ({error}); correct the template.") from error
         if whole.strip() != "".join(parts).strip():
             raise InputError(
@@ -228,7 +236,7 @@ def _environment() -> ImmutableSandboxedEnvironment:
 
 def _key(texts: Sequence[str]) -> str:
     """A short key that no text holds, the same for both orders of the responses."""
-    material = "\0".join(sorted(texts)).encode()
+    material = "\0".join(sorted(texts)).encode("utf-8", "surrogatepass")
     number = 0
     while True:
         key = hashlib.sha256(number.to_bytes(4, "big") + material).hexdigest()[:8]

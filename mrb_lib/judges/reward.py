@@ -48,6 +48,7 @@ class RewardJudge(LocalJudge):
 
     engine = "reward"
     dimensions = (DIMENSION,)
+    speaks = False
 
     def __init__(
         self, name: str, entry: Entry, source: Source, settings: Settings, images: Mapping[str, bytes]
@@ -93,8 +94,8 @@ class RewardJudge(LocalJudge):
 
     def _answer(self, rows: VerdictRows, scored: Sequence[_Scored]) -> pd.DataFrame:
         for one, result in zip(scored, self._in_batches(scored, self._score), strict=True):
-            if result is None:
-                rows.fail(one.positions, TOO_LARGE)
+            if result is None or isinstance(result, str):
+                rows.fail(one.positions, result or TOO_LARGE)
                 continue
             (first, second), tokens, seconds = result
             for i, (position, swapped) in enumerate(zip(one.positions, one.swapped, strict=True)):
@@ -111,10 +112,15 @@ class RewardJudge(LocalJudge):
                 )
         return rows.frame()
 
-    def _score(self, scored: Sequence[_Scored]) -> list[tuple[tuple[float, float], int, float]]:
+    def _score(self, scored: Sequence[_Scored]) -> list[tuple[tuple[float, float], int, float] | str]:
+        """Scores, tokens and seconds of each case, or why it could not be encoded."""
         start = time.perf_counter()
         texts = [text for one in scored for text in one.texts]
-        inputs = self._weights.encode(texts, [one.pictures for one in scored for _ in one.texts])
+        try:
+            inputs = self._weights.encode(texts, [one.pictures for one in scored for _ in one.texts])
+        except InputError as error:
+            # Which case it was is found by asking one at a time.
+            return [str(error)] if len(scored) == 1 else [one for case in scored for one in self._score([case])]
         scores = self.head.scores(self._weights.to_device(inputs)).tolist()
         lengths = inputs["attention_mask"].sum(1).tolist()
         seconds = (time.perf_counter() - start) / len(scored)

@@ -16,8 +16,8 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from mrb_lib.errors import InputError
+from mrb_lib.judges.checkpoint import still_processor
 from mrb_lib.judges.prompts import builtin_ids, load_prompt
-from mrb_lib.judges.weights import still_processor
 
 Architecture = Literal["llava", "qwen2_5_vl", "llama"]
 

@@ -59,18 +59,24 @@ class Grower:
         self._weights = weights
         self._endings: dict[tuple[str, ...], tuple[list[int], ...]] = {}
 
-    def grow(self, texts: Texts, endings: Sequence[str], pictures: Sequence[Image.Image]) -> Tree:
+    def grow(self, texts: Texts, pictures: Sequence[Image.Image]) -> Tree:
         """The tree of one case.
 
         Parameters
         ----------
         texts : the chat template's text for each branch and leaf; those of one branch
             differ in their endings alone
-        endings : the text of each leaf, by which its tokens are remembered
         pictures : the images of the case, which come first in every text
+
+        Raises
+        ------
+        InputError
+            The processor refuses an image.
+        ValueError
+            The processor changes what comes after the images, so that prompts cannot be put together.
         """
         weights = self._weights
-        prompts = [self._prompts(row, tuple(endings)) for row in texts]
+        prompts = [self._prompts(row) for row in texts]
         paths = [ids for row in prompts for ids in row]
         n_trunk = common([row[0] for row in prompts] if len(prompts) > 1 else paths)
         heads = [common(row) if len(row) > 1 else len(row[0]) - 1 for row in prompts]
@@ -90,9 +96,17 @@ class Grower:
             extra = {name: value for name, value in inputs.items() if name not in TOKENWISE}
         return Tree(trunk, kinds, branches, leaves, extra)
 
-    def _prompts(self, texts: Sequence[str], endings: tuple[str, ...]) -> list[list[int]]:
-        """The token ids of one branch's texts; the endings are read once and then put after each beginning."""
+    def _prompts(self, texts: Sequence[str]) -> list[list[int]]:
+        """The token ids of one branch's texts; the endings are read once and then put after each beginning.
+
+        An ending begins with the last line that all texts begin alike: no tokenizer's
+        word reaches over the end of a line, so its tokens do not depend on what is before it.
+        """
         first = self._weights.tokens(texts[0])
+        low, high = min(texts), max(texts)  # what these two begin with, all in between begin with
+        alike = next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), len(low))
+        line = low[:alike].rfind("\n") + 1
+        endings = tuple(text[line:] for text in texts)
         known = self._endings.get(endings)
         if known is not None and first[len(first) - len(known[0]) :] == known[0]:
             beginning = first[: len(first) - len(known[0])]

@@ -1,4 +1,4 @@
-"""A model and its processor, read from a folder of safetensors, and text and images made into its inputs."""
+"""A loaded model: text and images made into its inputs, and the device it runs on."""
 
 from __future__ import annotations
 
@@ -6,36 +6,27 @@ import platform
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, Protocol, cast
 
 import torch
-import transformers
 from jinja2 import TemplateError
 from PIL import Image
 from transformers import (
-    AutoConfig,
-    AutoModelForCausalLM,
-    AutoModelForImageTextToText,
-    AutoTokenizer,
     GenerationConfig,
     LogitsProcessorList,
-    PreTrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
     ProcessorMixin,
 )
-from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
-from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
 
-from mrb_lib.errors import InputError, RunError
-from mrb_lib.judges.prompts import marks_pattern
+from mrb_lib.errors import InputError
 from mrb_lib.judges.settings import DType
 
 Tensors = dict[str, torch.Tensor]
 
 # Inputs that go with the tokens, one value a token; every other input belongs to the images.
 TOKENWISE: Final = ("input_ids", "attention_mask", "mm_token_type_ids", "token_type_ids")
+_SPACES: Final = ("\u2581", "\u0120")  # how vocabularies write a space: SentencePiece, and byte-level ones
 
 
 class _Encodes(Protocol):
@@ -80,25 +71,42 @@ class Weights:
     @property
     def pad_id(self) -> int:
         """A token to fill up with; it is never attended to."""
-        value = self.tokenizer.pad_token_id
-        return int(value if value is not None else self.tokenizer.eos_token_id or 0)
+        return int(self.tokenizer.pad_token_id)
 
     @property
     def ends(self) -> list[int]:
-        """The tokens that end a reply."""
+        """The tokens that end a reply: the model's own, and the tokenizer's.
+
+        A model fine-tuned to chat often keeps the end mark of its base model in its
+        configuration, and would write on past the end of its turn.
+        """
         stated = self.model.generation_config.eos_token_id if self.model.generation_config else None
-        stated = self.tokenizer.eos_token_id if stated is None else stated
-        return [int(token) for token in (stated if isinstance(stated, list) else [stated]) if token is not None]
+        every = [*(stated if isinstance(stated, list) else [stated]), self.tokenizer.eos_token_id]
+        return sorted({int(token) for token in every if token is not None})
 
     def generate(self, inputs: Tensors, config: GenerationConfig, processors: LogitsProcessorList) -> torch.Tensor:
         """Prompt and reply as token ids, (B, prompt + reply), filled up with `pad_id`."""
         writes = cast("_Writes", self.model)
         return writes.generate(**inputs, generation_config=config, logits_processor=processors)
 
-    def has_token(self, *spellings: str) -> bool:
-        """Whether one of the spellings is a single token."""
-        ids = (self.tokenizer(spelling, add_special_tokens=False)["input_ids"] for spelling in spellings)
-        return any(len(cast("list[int]", some)) == 1 for some in ids)
+    def tokens_of(self, word: str) -> list[int]:
+        """The token ids of a word alone, without any marks."""
+        return cast("list[int]", self.tokenizer(word, add_special_tokens=False)["input_ids"])
+
+    def single_tokens(self, *spellings: str) -> list[int]:
+        """The tokens that stand for one of the spellings all by themselves.
+
+        Looked up in the vocabulary, too: a tokenizer that puts a mark of space before
+        every text never shows what a word is without it, and some never show it with it.
+        """
+        found: set[int] = set()
+        for spelling in spellings:
+            ids = self.tokens_of(spelling)
+            found |= {ids[0]} if len(ids) == 1 else set()
+            for space in _SPACES:
+                known = cast("int | None", self.tokenizer.convert_tokens_to_ids(spelling.replace(" ", space)))
+                found |= {known} if known is not None and known != self.tokenizer.unk_token_id else set()
+        return sorted(found)
 
     def chat(self, text: str, n_images: int, options: Mapping[str, object], *, reply: str | None = None) -> str:
         """The chat template's text of one user turn with its images first, up to where the reply begins.
@@ -143,23 +151,31 @@ class Weights:
         -------
         dict
             `input_ids` and `attention_mask` with shape (texts, tokens), on the CPU, and what the images need.
+
+        Raises
+        ------
+        InputError
+            The processor refuses an image, as one that is hundreds of times as wide as high.
         """
         marks = any(self._adds_marks(text) for text in texts)
         arguments: dict[str, object] = {
             "text": list(texts),
             "return_tensors": "pt",
             "padding": True,
+            "padding_side": "left",
             "add_special_tokens": marks,
         }
-        encodes = cast("_Encodes", self.tokenizer)
-        if self.processor is not None:
-            encodes = cast("_Encodes", self.processor)
-            arguments["padding_side"] = "left"
-            if any(images):
-                arguments["images"] = [list(some) for some in images]
-        else:
-            arguments["padding_side"] = "left"
-        return {name: value for name, value in encodes(**arguments).items() if isinstance(value, torch.Tensor)}
+        if self.processor is None:
+            arguments["return_token_type_ids"] = False
+            return dict(cast("_Encodes", self.tokenizer)(**arguments))
+        if any(images):
+            arguments["images"] = [list(some) for some in images]
+        try:
+            made = cast("_Encodes", self.processor)(**arguments)
+        except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+            reason = " ".join(str(error).split())[:200]
+            raise InputError(f"the model's processor refuses the case ({reason})") from error
+        return {name: value for name, value in made.items() if isinstance(value, torch.Tensor)}
 
     def to_device(self, inputs: Mapping[str, torch.Tensor]) -> Tensors:
         """Move inputs beside the weights; pictures take the weights' type."""
@@ -207,77 +223,3 @@ def describe(device: torch.device) -> str:
     if device.type == "cuda":
         return f"{device} ({torch.cuda.get_device_name(device)})"
     return f"{device} ({platform.machine()}, {torch.get_num_threads()} threads)"
-
-
-def load(folder: Path, *, device: torch.device, dtype: torch.dtype, trust_remote_code: bool = False) -> Weights:
-    """Read a model and its processor.
-
-    Parameters
-    ----------
-    folder : a checkpoint as `save_pretrained` writes it, weights as safetensors
-    trust_remote_code : code in the folder may be run
-
-    Raises
-    ------
-    InputError
-        The folder holds no model that this library can read, or needs its own code.
-    RunError
-        The memory does not suffice.
-    """
-    transformers.utils.logging.disable_progress_bar()
-    try:
-        config = AutoConfig.from_pretrained(folder, trust_remote_code=trust_remote_code)
-        sees = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
-        processor = _processor(folder, config, trust_remote_code) if sees else None
-        tokenizer = (
-            processor.tokenizer
-            if processor is not None
-            else AutoTokenizer.from_pretrained(folder, trust_remote_code=trust_remote_code)
-        )
-        kind = AutoModelForImageTextToText if sees else AutoModelForCausalLM
-        model = kind.from_pretrained(
-            folder,
-            dtype=dtype,
-            use_safetensors=True,
-            attn_implementation="sdpa",
-            trust_remote_code=trust_remote_code,
-        )
-        model = model.eval()
-        model.to(device)
-        # What a publisher set for chatting (temperature, penalties) must not shape a verdict unnoticed.
-        own = model.generation_config
-        model.generation_config = GenerationConfig(eos_token_id=own.eos_token_id, pad_token_id=own.pad_token_id)
-    except torch.OutOfMemoryError as error:
-        raise RunError(f"{folder.name}: does not fit into the memory of {device}; `mrb doctor` shows what does.") from (
-            error
-        )
-    except (OSError, ValueError, KeyError, ImportError) as error:
-        reason = " ".join(str(error).split())[:300]
-        raise InputError(f"{folder}: cannot be loaded as a judge ({reason}).") from error
-    return Weights(model, tokenizer, processor, device, marks_pattern(special_tokens(tokenizer)))
-
-
-def special_tokens(tokenizer: PreTrainedTokenizerBase) -> set[str]:
-    """The tokens that a tokenizer treats as marks, and never as text."""
-    added = {token.content for token in tokenizer.added_tokens_decoder.values() if token.special}
-    return added | set(tokenizer.all_special_tokens)
-
-
-def still_processor(kind: type[ProcessorMixin]) -> type[ProcessorMixin]:
-    """A processor class that reads still images and text, and asks for no video or audio processor.
-
-    Video processors need torchvision, of which judging images has no use.
-    """
-    wanted = [name for name in kind.get_attributes() if name in ("image_processor", "tokenizer")]
-    return type(kind.__name__, (kind,), {"get_attributes": classmethod(lambda cls: list(wanted))})
-
-
-def _processor(folder: Path, config: PreTrainedConfig, trust_remote_code: bool) -> ProcessorMixin:
-    kind: object = PROCESSOR_MAPPING.get(type(config), None)
-    if not (isinstance(kind, type) and issubclass(kind, ProcessorMixin)):
-        loaded = transformers.AutoProcessor.from_pretrained(folder, trust_remote_code=trust_remote_code)
-    else:
-        loaded = still_processor(kind).from_pretrained(folder, trust_remote_code=trust_remote_code)
-    if not isinstance(loaded, ProcessorMixin):
-        raise InputError(f"{folder}: holds no processor for images ({type(loaded).__name__} was found).")
-    return loaded
