@@ -90,6 +90,8 @@ def parse(reply: str, dimensions: Sequence[str]) -> Reading:
     published parser, each shown to be absent).
     """
     names = names_of(tuple(dimensions))
+    if not names.asked:
+        raise ValueError("no dimension is asked")
     answer = without_thinking(reply).strip()
     clean = _clean(answer, names)
     if clean is not None:

@@ -27,9 +27,12 @@ _NOISE = re.compile(r"[^\w\s.,:;!?|/<>=&'\"()\[\]+%-]|_|%")
 _EMPHASIS = re.compile(r"[*`~]+")
 _SAYS = r"(?:tie|tied|draw|both|neither|equal|same)"
 
-_ONE = rf"[\[<(\"']{{0,3}}(?:(?:the )?{_NOUN}s?\s)?(?:[AB]|{_TIE})(?![\w'+-])[\]>)\"']{{0,3}}"
+_ONE = rf"[\[<(\"']{{0,3}}(?:(?:the )?{_NOUN}s?\s)?(?:(?-i:[AB])|{_TIE})(?![\w'+-])[\]>)\"']{{0,3}}"
 _ECHO = re.compile(
-    rf"(?<![\w|/]){_ONE}(?:\s{{0,3}}(?:\||/|,?\sor\s|,)\s{{0,3}}(?:or\s|a\s)?{_ONE}){{1,4}}", re.IGNORECASE
+    rf"(?<![\w|/]){_ONE}(?:\s{{0,3}}(?:\||/|,?\sor\s|,)\s{{0,3}}(?:or\s|(?-i:a\s))?{_ONE}){{1,4}}", re.IGNORECASE
+)
+_ECHO_LOWER = re.compile(
+    rf"(?<![\w|/])(?:[ab]|{_TIE})(?:\s{{0,3}}(?:\||/|\sor\s)\s{{0,3}}(?:[ab]|{_TIE})(?!\w)){{1,4}}"
 )
 _OFFERED = words("a b tie equal both neither draw same")
 _ADJECTIVES = re.compile(rf"\b(more|most|less|least)\s({ADJECTIVE})\b", re.IGNORECASE)
@@ -72,7 +75,7 @@ def canonical(text: str, names: Names) -> str:
     """One line or value in canonical form."""
     line = _EMPHASIS.sub("", text.translate(_QUOTES))
     line = " ".join(_NOISE.sub(" ", line).split())
-    line = _ECHO.sub(_echoed, line)
+    line = _ECHO_LOWER.sub(_echoed, _ECHO.sub(_echoed, line))
     line = _ADJECTIVES.sub(lambda m: _compared(m, names), line)
     line = _FINAL.sub(" #f ", line)
     if names.pattern is not None:
@@ -104,26 +107,22 @@ def _overall_as_adjective(line: str, names: Names) -> str:
 
 
 def _side(found: re.Match[str]) -> str:
-    """The mark of a response, or the text as it was where the letter means something else."""
-    kind = found.lastgroup
-    letter = found.group(kind or 0)
+    """The mark of a response; the text as it was, or `%`, where the letter means something else."""
+    kind = found.lastgroup or "bare"
+    letter = found.group(kind)
     if kind in ("ordinal", "number"):
         return f" @{_ORDINAL[letter.lower()]} "
     before = found.string[max(0, found.start() - _NEAR) : found.start()]
     after = found.string[found.end() : found.end() + _NEAR]
+    mark = f" @{letter.lower()} "
     if kind == "named":
         fits = _fits_after(after) if letter.islower() else not re.match(r"-\w|'[^s\s]|\+", after)
-    elif letter.islower():
-        fits = _LABELLED.search(before) is not None and _ENDED.match(after) is not None
-    else:
-        fits = _fits_before(before) and _fits_after(after)
-    return (
-        f" @{letter.lower()}{_closing(found)} "
-        if fits and kind == "named"
-        else f" @{letter.lower()} "
-        if fits
-        else found.group()
-    )
+        return f"{mark.rstrip()}{_closing(found)} " if fits else found.group()
+    if letter.islower():
+        return mark if _LABELLED.search(before) and _ENDED.match(after) else letter
+    if not _fits_before(before):
+        return "%"
+    return mark if _fits_after(after) else letter
 
 
 def _closing(found: re.Match[str]) -> str:
@@ -159,4 +158,4 @@ def _fits_after(after: str) -> bool:
     word = _NEXT_WORD.match(after)
     if word is None:
         return not after.lstrip().startswith("+")
-    return word.group(1) in _AFTER or word.group(1) in ("A", "B") or _ADVERB.match(after) is not None
+    return word.group(1) in _AFTER or _ADVERB.match(after) is not None

@@ -26,7 +26,8 @@ _IS = any_of(
 )
 _GOOD = any_of(
     "detailed complete thorough precise correct helpful informative specific clear useful appropriate original "
-    "innovative faithful reliable suitable insightful focused nuanced accurate relevant comprehensive creative responsive robust "
+    "innovative faithful "
+    " reliable suitable insightful focused nuanced accurate relevant comprehensive creative responsive robust "
     "concise coherent convincing in-depth direct factual professional structured organized"
 )
 _BETTER = any_of(

@@ -80,7 +80,7 @@ class Prose:
 
         def shown(tag: re.Match[str]) -> str:
             name = tag.group(2).lower()
-            if name in _INLINE_TAGS:
+            if name in _INLINE_TAGS and tag.group(2) != "B":
                 return ""
             if name in _LINE_TAGS:
                 return "\n"
