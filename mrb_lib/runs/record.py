@@ -58,17 +58,16 @@ def options_of(plan: Plan, limit: int | None, settings: Settings) -> dict[str, o
     ----------
     limit : of cases, as the user gave it
     """
-    asked: dict[str, object] = {
+    chosen = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    if settings.url is not None:
+        chosen["url"] = without_secrets(settings.url)
+    return {
+        **{name: value for name, value in chosen.items() if value is not None},
         "orders": list(plan.orders),
         "repeats": plan.repeats,
         "limit": limit,
         "dimensions": list(plan.dimensions),
     }
-    for field in fields(settings):
-        value = getattr(settings, field.name)
-        if value is not None:
-            asked[field.name] = without_secrets(value) if field.name == "url" else value
-    return asked
 
 
 def without_secrets(url: str) -> str:

@@ -1,17 +1,24 @@
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from pathlib import Path
 
+import hypothesis
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
-from mrb_lib.errors import InputError
+from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.manifest import read_manifest
 from mrb_lib.runs.store import load_verdicts
 from mrb_lib.schema import KEYS
+
+from .scripted import Said, Scripted, comparable, little_benchmark, use
 
 KEY = list(KEYS["verdicts"])
 ALL = ["random", "first", "longer", "shorter", "lexical"]
@@ -103,3 +110,80 @@ def test_labels_that_are_no_preference_cannot_be_judged(little: Benchmark, tmp_p
     meta = BenchmarkMeta("nli", "general", ("overall", "accuracy"), categories=("Yes", "No"))
     with pytest.raises(InputError, match="not preferences"):
         judge(Benchmark(meta, little.cases, little.annotations, path=little.path), tmp_path / "runs", ["first"])
+
+
+@hypothesis.settings(max_examples=12)
+@given(
+    batch_size=st.integers(1, 20),
+    limits=st.lists(st.integers(1, 15), max_size=3),
+    orders=st.permutations(["AB", "BA"]),
+    sorts=st.booleans(),
+)
+def test_neither_batches_nor_pieces_nor_orders_change_a_row(
+    tmp_path_factory: pytest.TempPathFactory, batch_size: int, limits: list[int], orders: list[str], sorts: bool
+) -> None:
+    folder = tmp_path_factory.mktemp("any")
+    bench = little_benchmark(folder / "bench", cases=15)
+    with pytest.MonkeyPatch.context() as patch:
+        scripted = Scripted()
+        use(patch, scripted)
+        judge(bench, folder / "whole", ["scripted"])
+        scripted.sorts_by_length = sorts
+        for limit in [*limits, None]:
+            judge(
+                bench, folder / "pieces", ["scripted"],
+                orders=orders, limit=limit, settings=Settings(batch_size=batch_size),
+            )  # fmt: skip
+    whole, pieces = (comparable(load_verdicts(folder / name, replies=True)) for name in ("whole", "pieces"))
+    pd.testing.assert_frame_equal(whole, pieces)
+    assert scripted.asked == 2 * len(whole)
+
+
+def test_cases_of_like_length_share_a_batch_the_longest_first(
+    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted = Scripted()
+    scripted.sorts_by_length = True
+    use(monkeypatch, scripted)
+    judge(little, tmp_path, ["scripted"], settings=Settings(batch_size=8))
+    lengths = [
+        batch["question"].str.len() + batch["first"].str.len() + batch["second"].str.len() for batch in scripted.batches
+    ]
+    assert all(one.min() >= other.max() for one, other in itertools.pairwise(lengths))
+    assert [batch["case_id"].nunique() for batch in scripted.batches] == [8] * 5
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (lambda frame: pd.concat([frame, frame.head(1)]), "answered a verdict twice"),
+        (lambda frame: frame.assign(case_id="c0x"), "answered what was not asked"),
+        (lambda frame: frame.assign(repeat=1), "answered what was not asked"),
+    ],
+)
+def test_a_judge_that_answers_something_else_is_stopped(
+    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Callable, why: str
+) -> None:
+    class Wrong(Scripted):
+        def answer(self, shown: pd.DataFrame) -> pd.DataFrame:
+            return answer(super().answer(shown).head(3))
+
+    use(monkeypatch, Wrong())
+    with pytest.raises(RunError, match=f"{why}; nothing of this batch was kept"):
+        judge(little, tmp_path / "runs", ["scripted"])
+    assert load_verdicts(tmp_path / "runs").empty
+
+
+def test_a_text_that_only_some_batches_have_is_kept(
+    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def say(key: tuple[object, ...]) -> Said:
+        if key[0] == "c7":
+            return {"pick": None, "status": "error", "error": "broken", "cost_usd": 1.5}
+        return {"pick": "first", "status": "ok", "error": None, "cost_usd": None}
+
+    use(monkeypatch, Scripted(say=say))
+    judge(little, tmp_path, ["scripted"], settings=Settings(batch_size=5))
+    found = load_verdicts(tmp_path, replies=True).set_index("case_id")[["error", "cost_usd"]]
+    assert found.dropna().drop_duplicates().to_dict("index") == {"c7": {"error": "broken", "cost_usd": 1.5}}
+    assert found.isna().all(axis=1).sum() == 156

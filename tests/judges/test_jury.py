@@ -1,0 +1,348 @@
+"""What juries promise: their rules, whose verdicts they count, and whom they ask."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.errors import InputError
+from mrb_lib.judges.jury import Jury, parse_jury
+from mrb_lib.judges.settings import Settings
+from mrb_lib.runs.execute import RunSummary, judge
+from mrb_lib.runs.manifest import Manifest, read_manifest, write_manifest
+from mrb_lib.runs.store import append_part, load_verdicts, read_run, run_folders, save_imported
+from mrb_lib.validation import conform
+
+from ..runs.scripted import Said, Scripted, comparable, draw, little_benchmark, mixed, use
+
+VOTES = ("A", "B", "tie", None)
+ROW = ["case_id", "dimension", "order"]
+
+
+@pytest.fixture
+def little(tmp_path: Path) -> Benchmark:
+    return little_benchmark(tmp_path / "bench")
+
+
+def decide(
+    folder: Path, name: str, votes: list[tuple[str | None, ...]], p_a: list[float] | None = None
+) -> pd.DataFrame:
+    """The jury's verdicts on cases 0, 1, ... about which its members a, b, c, ... voted; "-" is no verdict."""
+    members = {}
+    for place, letter in enumerate("abcdefg"[: len(votes[0])]):
+        members[letter] = folder / letter
+        rows = [(str(case), row[place]) for case, row in enumerate(votes) if row[place] != "-"]
+        frame = pd.DataFrame(rows, columns=["case_id", "choice"]).astype("str")
+        frame = frame.assign(judge=letter, dimension="overall", order="AB")
+        if p_a is not None:
+            frame["p_a"] = p_a[place]
+        shutil.rmtree(members[letter], ignore_errors=True)
+        members[letter].mkdir(parents=True)
+        append_part(members[letter], conform(frame, "verdicts", "test"))
+    jury = Jury(name, members)
+    jury.load()
+    keys = {"case_id": [str(case) for case in range(len(votes))], "dimension": "overall", "order": "AB", "repeat": 0}
+    found = jury.judge(pd.DataFrame({**keys, "probe": "none"}))
+    picks = {"first": "A", "second": "B"}
+    return found.set_index("case_id").assign(choice=lambda frame: frame["pick"].replace(picks).astype(object))
+
+
+def chosen(found: pd.DataFrame) -> list[str | None]:
+    return [None if pd.isna(choice) else str(choice) for choice in found["choice"]]
+
+
+def test_the_majority_of_three_for_every_combination_of_votes(tmp_path: Path) -> None:
+    votes = list(itertools.product(VOTES, repeat=3))
+    found = decide(tmp_path, "consensus-of:a,b,c", votes)
+    for row, choice, status in zip(votes, chosen(found), found["status"], strict=True):
+        counts = Counter(vote for vote in row if vote is not None)
+        modes = [vote for vote, count in counts.items() if count == max(counts.values())]
+        assert choice == (None if not modes else modes[0] if len(modes) == 1 else "tie"), row
+        assert status == ("unparsed" if choice is None else "ok")
+
+
+def test_weights_are_compared_exactly(tmp_path: Path) -> None:
+    votes = [("A", "B", "B"), ("A", "B", "tie"), ("A", None, "B"), (None, None, None), ("A", "A", "B")]
+    assert chosen(decide(tmp_path, "weighted-of:a=0.3,b=0.1,c=0.2", votes)) == ["tie", "A", "A", None, "A"]
+    assert chosen(decide(tmp_path, "weighted-of:a=0.3,b=0.1,c=0.21", votes)) == ["B", "A", "A", None, "A"]
+
+
+@pytest.mark.parametrize(
+    ("first", "votes", "expected", "asked"),
+    [
+        (2, ("A", "A", "-", "-"), "A", 2),
+        (2, ("A", None, "-", "-"), "A", 2),
+        (2, (None, None, "B", "-"), "B", 3),
+        (2, ("A", "B", "A", "-"), "A", 3),
+        (2, ("A", "B", None, "A"), "A", 4),
+        (2, ("A", "B", "tie", "A"), "A", 4),
+        (2, ("A", "B", "A", "B"), "A", 3),
+        (2, ("A", "B", None, None), "tie", 4),
+        (3, ("A", "A", "B", "B"), "tie", 4),
+        (1, ("tie", "-", "-", "-"), "tie", 1),
+        (1, (None, "B", "-", "-"), "B", 2),
+        (2, (None, None, None, None), None, 4),
+        (4, ("A", "A", "B", "tie"), "A", 4),
+    ],
+)
+def test_a_further_member_counts_only_where_those_before_do_not_settle_it(
+    tmp_path: Path, first: int, votes: tuple[str | None, ...], expected: str | None, asked: int
+) -> None:
+    name = f"escalate-of:{first}:a,b,c,d"
+    found = decide(tmp_path, name, [votes])
+    assert chosen(found) == [expected]
+    assert json.loads(found["reply"].iloc[0]) == dict(zip("abcd"[:asked], votes, strict=False))
+    # That the others have spoken, and what they said, changes nothing.
+    full = tuple("B" if vote == "-" else vote for vote in votes)
+    pd.testing.assert_frame_equal(decide(tmp_path, name, [full]), found)
+
+
+def test_a_verdict_waits_for_a_member_that_is_asked_and_has_none(tmp_path: Path) -> None:
+    votes = [("A", "-", "A"), ("A", "A", "-"), ("A", "B", "-"), ("A", "B", "B")]
+    assert decide(tmp_path, "consensus-of:a,b,c", votes).index.tolist() == ["3"]
+    assert decide(tmp_path, "escalate-of:2:a,b,c", votes).index.tolist() == ["1", "3"]
+
+
+def test_the_probability_is_the_mean_of_those_asked_if_all_gave_one(tmp_path: Path) -> None:
+    votes = [("A", "A", "B")]
+    assert decide(tmp_path, "consensus-of:a,b,c", votes, [0.9, 0.6, 0.3])["p_first"].tolist() == [pytest.approx(0.6)]
+    weighted = decide(tmp_path, "weighted-of:a=2,b=1,c=1", votes, [0.9, 0.6, 0.4])
+    assert weighted["p_first"].tolist() == [pytest.approx(0.7)]
+    escalated = decide(tmp_path, "escalate-of:2:a,b,c", votes, [0.9, 0.6, np.nan])
+    assert escalated["p_first"].tolist() == [pytest.approx(0.75)], "c was not asked"
+    assert decide(tmp_path, "consensus-of:a,b,c", votes, [0.9, 0.6, np.nan])["p_first"].isna().all()
+
+
+@settings(max_examples=30)
+@given(st.permutations(range(3)), st.lists(st.sampled_from(VOTES), min_size=3, max_size=3))
+def test_a_majority_does_not_depend_on_the_order_of_its_members(
+    tmp_path_factory: pytest.TempPathFactory, order: list[int], votes: list[str | None]
+) -> None:
+    folder = tmp_path_factory.mktemp("jury")
+    one = chosen(decide(folder, "consensus-of:a,b,c", [tuple(votes)]))
+    assert chosen(decide(folder, "consensus-of:a,b,c", [tuple(votes[place] for place in order)])) == one
+    swapped = [{"A": "B", "B": "A"}.get(vote or "", vote) for vote in votes]
+    [other] = chosen(decide(folder, "consensus-of:a,b,c", [tuple(swapped)]))
+    assert {"A": "B", "B": "A"}.get(one[0] or "", one[0]) == other
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "consensus-of:", "consensus-of:a", "consensus-of:a,a", "consensus-of:a,,b", "consensus-of:a,consensus-of",
+        "weighted-of", "weighted-of:a,b", "weighted-of:a=1", "weighted-of:a=1,b=0", "weighted-of:a=1,b=-1",
+        "weighted-of:a=1,b=nan", "weighted-of:a=1,b=inf", "weighted-of:a=1,b=1e30", "weighted-of:a=1,b=1/0",
+        "weighted-of:=1,b=2", "escalate-of", "escalate-of:a,b", "escalate-of:0:a,b", "escalate-of:3:a,b",
+        "escalate-of:-1:a,b", "escalate-of:²:a,b", "escalate-of:1:", "escalate-of:1:a,escalate-of:1:b",
+    ],
+)  # fmt: skip
+def test_a_jury_that_is_not_well_formed_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match="judge "):
+        parse_jury(name)
+
+
+def test_a_name_may_hold_what_names_of_judges_hold() -> None:
+    parsed = parse_jury("weighted-of:endpoint:org/model=2,path:a=b=1/3")
+    assert parsed is not None
+    assert (parsed.members, parsed.weights) == (("endpoint:org/model", "path:a=b"), (6, 1))
+    assert parse_jury("longer") is None
+
+
+def _table(runs: Path) -> pd.DataFrame:
+    table = load_verdicts(runs).pivot(index=ROW, columns="judge", values="choice")
+    return table.astype(object).where(table.notna(), None)
+
+
+def test_a_jury_takes_the_majority_of_its_members(little: Benchmark, tmp_path: Path) -> None:
+    judge(little, tmp_path, ["longer", "shorter", "first", "consensus-of", "consensus-of:first,longer"])
+    table = _table(tmp_path)
+    for row in table.itertuples(index=False):
+        votes = dict(zip(table.columns, row, strict=True))
+        three = [votes[name] for name in ("longer", "shorter", "first")]
+        modes = {vote for vote in three if three.count(vote) == max(map(three.count, three))}
+        assert votes["consensus-of"] == (modes.pop() if len(modes) == 1 else "tie")
+        pair = {votes["first"], votes["longer"]}
+        assert votes["consensus-of:first,longer"] == (pair.pop() if len(pair) == 1 else "tie")
+
+
+def test_members_that_have_not_judged_are_run_first_and_a_second_call_goes_on(
+    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = Scripted("one"), Scripted("two", lambda key: {"pick": "first", "status": "ok"})
+    use(monkeypatch, one, two)
+    judge(little, tmp_path, ["one"], limit=10)
+    [done] = judge(little, tmp_path, ["consensus-of:one,two"], limit=30)
+    assert [(member.judge, member.made, member.before) for member in done.members] == [("one", 80, 0), ("two", 120, 0)]
+    assert (done.made, done.before, done.waiting) == (120, 0, 0)
+    [again] = judge(little, tmp_path, ["consensus-of:one,two"], limit=30)
+    assert (again.folder, again.made, again.before, again.members) == (done.folder, 0, 120, ())
+    assert again.other_runs == ()
+    assert (one.asked, two.asked) == (120, 120)
+    [rest] = judge(little, tmp_path, ["consensus-of:one,two"])
+    assert (rest.folder, rest.made, rest.before) == (done.folder, 40, 120)
+    whole = comparable(load_verdicts(tmp_path, replies=True))
+    judge(little, tmp_path / "whole", ["two", "one", "consensus-of:one,two"])
+    pd.testing.assert_frame_equal(comparable(load_verdicts(tmp_path / "whole", replies=True)), whole)
+
+
+def test_escalation_asks_further_members_only_about_rows_that_are_open(
+    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def says(salt: str) -> Callable[[tuple[object, ...]], Said]:
+        def say(key: tuple[object, ...]) -> Said:
+            pick = ("first", "second", None)[draw(salt, *key) % 3]
+            return {"pick": pick, "status": "ok" if pick else "refused"}
+
+        return say
+
+    members = [Scripted(name, says(name)) for name in ("one", "two", "three", "four")]
+    use(monkeypatch, *members)
+    [done] = judge(little, tmp_path, ["escalate-of:2:one,two,three,four"], settings=Settings(batch_size=7))
+    table = _table(tmp_path)
+    first = table[["one", "two"]]
+    settled = [len({vote for vote in row if vote is not None}) == 1 for row in first.itertuples(index=False, name=None)]
+    assert table.loc[settled, ["three", "four"]].isna().all(axis=None)
+    assert table.loc[~np.array(settled), "three"].size == members[2].asked == 160 - sum(settled)
+    assert [member.asked for member in members[:2]] == [160, 160]
+    assert 0 < members[3].asked < members[2].asked < 160
+    assert (done.made, done.waiting) == (160, 0)
+    jury = read_run(done.folder).set_index(ROW)
+    assert set(jury["reply"].map(json.loads).map(len)) == {2, 3, 4}
+    # The same jury over members that have all spoken says the same.
+    judge(little, tmp_path / "all", ["one", "two", "three", "four", "escalate-of:2:one,two,three,four"])
+    [folder] = [folder for folder in run_folders(tmp_path / "all") if folder.name.startswith("escalate")]
+    pd.testing.assert_frame_equal(comparable(read_run(folder)), comparable(read_run(done.folder)))
+    for member in members:
+        member.batches.clear()
+    [again] = judge(little, tmp_path, ["escalate-of:2:one,two,three,four"])
+    assert (again.before, sum(member.asked for member in members)) == (160, 0)
+
+
+def test_an_interrupted_member_is_resumed_and_the_jury_sits_when_it_is_done(
+    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(key: tuple[object, ...]) -> Said:
+        if key[0] == "c9":
+            raise RuntimeError("broken")
+        return mixed(key)
+
+    one, two = Scripted("one"), Scripted("two", fails)
+    use(monkeypatch, one, two)
+    with pytest.raises(RuntimeError, match="broken"):
+        judge(little, tmp_path, ["consensus-of:one,two"], settings=Settings(batch_size=3))
+    two.say = mixed
+    [done] = judge(little, tmp_path, ["consensus-of:one,two"], settings=Settings(batch_size=3))
+    assert [(member.judge, member.made) for member in done.members] == [("two", 160 - 36)]
+    assert (one.asked, done.made) == (160, 160)
+
+
+def test_an_imported_member_is_read_and_what_it_lacks_waits(little: Benchmark, tmp_path: Path) -> None:
+    [home] = judge(little, tmp_path / "other", ["longer"], limit=10)
+    theirs = read_run(home.folder).assign(judge="theirs")
+    save_imported(theirs, tmp_path / "runs", benchmark="little", kind="general", source="elsewhere")
+    [partial] = judge(little, tmp_path / "runs", ["consensus-of:first,theirs"])
+    assert (partial.made, partial.waiting) == (40, 120)
+    assert [(member.judge, member.made) for member in partial.members] == [("first", 160)]
+    [again] = judge(little, tmp_path / "runs", ["consensus-of:first,theirs"])
+    assert (again.made, again.before, again.waiting, again.members) == (0, 40, 120, ())
+
+
+def test_an_imported_run_of_a_judge_of_the_roster_is_counted_and_not_judged_anew(
+    little: Benchmark, tmp_path: Path
+) -> None:
+    [home] = judge(little, tmp_path / "other", ["longer"])
+    theirs = read_run(home.folder).assign(judge="first", choice="A")
+    save_imported(theirs, tmp_path / "runs", benchmark="little", kind="general", source="elsewhere")
+    [done] = judge(little, tmp_path / "runs", ["consensus-of:first,longer"])
+    assert [member.judge for member in done.members] == ["longer"]
+    assert done.notices == ("first: run first is counted, which other settings made",)
+
+
+def test_of_several_runs_of_a_member_one_is_counted_and_named(
+    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seed, day in ((1, "3"), (2, "1"), (3, "2")):
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", str(int(day) * 86_400))
+        judge(little, tmp_path, ["random"], settings=Settings(seed=seed))
+    folder = {read_manifest(path).seed: path.name for path in run_folders(tmp_path)}
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+
+    def counted(done: RunSummary) -> object:
+        return read_manifest(done.folder).spec["runs"][0]
+
+    [own] = judge(little, tmp_path, ["consensus-of:random,first"], settings=Settings(seed=2))
+    assert (counted(own), own.notices) == (folder[2], ()), "the run that these settings make comes first"
+    [other] = judge(little, tmp_path, ["consensus-of:random,first"], settings=Settings(seed=9))
+    assert counted(other) == folder[1], "then the newest"
+    assert other.notices == (f"random: run {folder[1]} is counted, which other settings made",)
+    [everybody] = judge(little, tmp_path, ["consensus-of"])
+    assert folder[1] in read_manifest(everybody.folder).spec["runs"]
+    assert everybody.notices == (
+        f"random: run {folder[1]} is counted, the newest; not {', '.join(sorted([folder[2], folder[3]]))}",
+    )
+    assert own.other_runs == ()
+    assert [set(found.differs) for found in other.other_runs] == [{"spec.runs"}]
+
+
+def test_runs_on_other_cases_are_not_counted(little: Benchmark, tmp_path: Path) -> None:
+    other = little_benchmark(tmp_path / "other", cases=5)
+    judge(other, tmp_path / "runs", ["first", "longer"])
+    with pytest.raises(InputError, match="at least two judges with runs on these cases"):
+        judge(little, tmp_path / "runs", ["consensus-of"])
+    [done] = judge(little, tmp_path / "runs", ["consensus-of:first,longer"])
+    assert [member.made for member in done.members] == [160, 160]
+
+
+def test_a_verdict_whose_members_changed_their_choice_is_made_again(
+    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = Scripted("one"), Scripted("two", lambda key: {"pick": "first", "status": "ok"})
+    use(monkeypatch, one, two)
+    [done] = judge(little, tmp_path, ["consensus-of:one,two"])
+    one.say = lambda key: {"pick": "second", "status": "ok"}
+    [member] = judge(little, tmp_path, ["one"], retry=["refused"])
+    [again] = judge(little, tmp_path, ["consensus-of:one,two"])
+    assert (again.folder, again.retried, again.made) == (done.folder, member.retried, member.retried)
+    assert member.retried > 5
+    said = read_run(again.folder).set_index(ROW)["reply"].map(lambda reply: json.loads(reply)["one"] or "-")
+    now = read_run(member.folder).set_index(ROW)["choice"].fillna("-")
+    assert said.sort_index().tolist() == now.sort_index().tolist()
+    assert judge(little, tmp_path, ["consensus-of:one,two"])[0].retried == 0
+
+
+def test_a_jury_judges_the_dimensions_that_all_its_members_can(
+    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = Scripted("one"), Scripted("two")
+    one.dimensions = ("accuracy",)
+    use(monkeypatch, one, two)
+    [done] = judge(little, tmp_path, ["consensus-of:one,two"])
+    assert (done.made, one.asked, two.asked) == (80, 80, 80)
+
+
+@pytest.mark.parametrize("name", ["consensus-of:first,nobody", "weighted-of:first=1,nobody=2", "escalate-of:1:first,x"])
+def test_a_member_that_is_nobody_is_found_before_anybody_judges(little: Benchmark, tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=name):
+        judge(little, tmp_path / "runs", ["longer", name])
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_copied_run_counts_as_one_of_the_two(little: Benchmark, tmp_path: Path) -> None:
+    judge(little, tmp_path, ["first", "longer"])
+    [run] = tmp_path.glob("first-*")
+    shutil.copytree(run, tmp_path / "copy")
+    write_manifest(tmp_path / "copy", Manifest("copy", "first", created="1999-01-01T00:00:00+00:00"))
+    [done] = judge(little, tmp_path, ["consensus-of"])
+    assert read_manifest(done.folder).spec["runs"] == [run.name, next(tmp_path.glob("longer-*")).name]
+    assert done.made == 160

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.cli.progress import Lines, verdict_bars
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.judges.settings import Settings
+from mrb_lib.runs.execute import judge
+from mrb_lib.runs.plan import Plan
+from mrb_lib.runs.progress import Pace, Status, Tracker, duration_text, pace_text
+from mrb_lib.runs.store import read_run
+
+from .scripted import Scripted, use
+
+CASES = pd.DataFrame({"case_id": list("abcd"), "question": "q"})
+PLAN = Plan(CASES, ("overall",))
+
+
+def _made(numbers: list[int], **more: object) -> pd.DataFrame:
+    return PLAN.keys(np.array(numbers, dtype=int)).assign(status="ok", **more)
+
+
+def test_the_pace_is_that_of_the_session_without_the_time_to_load() -> None:
+    now = 100.0
+    reports: list[Status] = []
+    tracker = Tracker("j", PLAN, np.arange(8), _made([0, 1]), np.array([0, 1]), reports.append, clock=lambda: now)
+    tracker.start()
+    now += 500
+    tracker.begin()
+    now += 2
+    tracker.add(_made([2, 3, 4], prompt_tokens=10.0, completion_tokens=[1.0, np.nan, 3.0]))
+    assert (reports[0].held, reports[0].cases_done, reports[0].cases_per_s, reports[0].eta_s) == (2, 1, None, None)
+    last = reports[1]
+    assert (last.held, last.planned, last.cases_done, last.cases_planned) == (5, 8, 2, 4)
+    assert (last.cases_per_s, last.tokens_per_s, last.eta_s) == (1.0, 17.0, 2.0)
+
+
+def test_the_pace_follows_the_last_minute_and_needs_no_tokens() -> None:
+    now = 0.0
+    pace = Pace(lambda: now)
+    for seconds in (50.0, 70.0, 1.0, 1.0):
+        now += seconds
+        pace.add(_made([0, 1]))
+    assert pace.verdicts_per_s() == 6 / 72, "the first batch ended more than a minute ago"
+    assert pace.tokens_per_s() is None
+
+
+def test_every_batch_is_reported_and_the_statuses_are_those_of_all_rows_held(
+    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, Scripted())
+    judge(little, tmp_path, ["scripted"], limit=10)
+    reports: list[Status] = []
+    [done] = judge(little, tmp_path, ["scripted"], settings=Settings(batch_size=10), progress=reports.append)
+    assert [report.held for report in reports] == [40, 80, 120, 160, 160]
+    assert [report.cases_done for report in reports] == [10, 20, 30, 40, 40]
+    assert [report.finished for report in reports] == [False] * 4 + [True]
+    held = read_run(done.folder)["status"].value_counts().to_dict()
+    assert dict(reports[-1].counts) == held
+    assert set(held) == {"ok", "repaired", "unparsed", "refused", "error"}
+    assert reports[-1].tokens_per_s is not None
+
+
+def test_where_nobody_watches_there_is_a_line_at_the_start_one_a_minute_and_the_last() -> None:
+    now, lines = 0.0, []
+    report = Lines(lines.append, lambda: now)
+    for held in range(301):
+        report(Status("j", held, 300, 0, 1, 2.0, None, 300.0 - held, {"ok": held}))
+        now += 1
+    report(Status("j", 300, 300, 1, 1, 2.0, None, 0.0, {"ok": 300}, finished=True))
+    assert [line.split()[1] for line in lines] == ["0", "60", "120", "180", "240", "300", "300"]
+    assert lines[1] == "j: 60 of 300 verdicts; 2 cases/s, 4:00 left, ok 60"
+    report(Status("k", 0, 5, 0, 1))
+    assert lines[-1] == "k: 0 of 5 verdicts"
+
+
+def test_without_a_terminal_lines_go_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    with verdict_bars() as report:
+        report(Status("[red]j", 1, 2, 0, 1))
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "[red]j: 1 of 2 verdicts\n")
+
+
+def test_on_a_terminal_a_bar_shows_the_pace_as_plain_text(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "200")
+    with verdict_bars() as report:
+        report(Status("[red]j", 1, 2, 0, 1, 3.25, 1000.0, 61.0, {"ok": 1}))
+        report(Status("[red]j", 2, 2, 1, 1, 3.25, 1000.0, 0.0, {"ok": 2}, finished=True))
+    shown = capsys.readouterr().err
+    for text in ("[red]j", "2/2", "3.25 cases/s", "1,000 tokens/s", "ok 2"):
+        assert text in shown
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (61.4, "1:01"), (3599.9, "1:00:00"), (90_000, "25:00:00")])
+def test_durations_read_like_a_clock(seconds: float, text: str) -> None:
+    assert duration_text(seconds) == text
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    assert pace_text(Status("j", 0, 1, 0, 1)) == ""

@@ -1,0 +1,140 @@
+"""The manifest holds what is needed to repeat a run, and nothing that is secret."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark, load, save
+from mrb_lib.errors import InputError
+from mrb_lib.judges.settings import Settings
+from mrb_lib.runs.execute import judge
+from mrb_lib.runs.manifest import FILE_NAME, now, read_manifest
+from mrb_lib.runs.record import without_secrets
+from mrb_lib.runs.store import load_verdicts, save_imported
+
+from .scripted import Scripted, use
+
+
+def test_the_manifest_states_prompt_options_and_where_cases_went(
+    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = Scripted(url="https://me:secret@example.org/v1?key=secret")
+    server.prompt_id, server.prompt_hash, server.prompt_text = "mine", "f" * 64, "{# asks: all #}"
+    use(monkeypatch, server)
+    settings = Settings(seed=3, temperature=0.5, url="https://me:secret@example.org/v1?key=secret")
+    [done] = judge(little, tmp_path, ["scripted"], orders=("BA",), repeats=2, limit=4, settings=settings)
+    manifest = read_manifest(done.folder)
+    assert (manifest.prompt_id, manifest.prompt_text) == ("mine", "{# asks: all #}")
+    assert manifest.sent_to == "https://example.org/v1"
+    asked = {"orders": ["BA"], "repeats": 2, "limit": 4, "dimensions": ["overall", "accuracy"]}
+    set_by_user = {"seed": 3, "temperature": 0.5, "url": "https://example.org/v1"}
+    assert {**manifest.options, **asked, **set_by_user} == manifest.options
+    assert "revision" not in manifest.options, "what was left open is not stated"
+    assert set(load_verdicts(tmp_path, replies=True)["prompt_id"]) == {"mine"}
+
+
+def test_a_session_of_another_kind_is_added_and_one_like_it_is_not(
+    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted = Scripted()
+    use(monkeypatch, scripted)
+    [done] = judge(little, tmp_path, ["scripted"], limit=4)
+    first = read_manifest(done.folder)
+    scripted.device = "another"
+    for limit in (6, 6, 8):
+        judge(little, tmp_path, ["scripted"], limit=limit)
+    manifest = read_manifest(done.folder)
+    assert (manifest.device, manifest.options, manifest.created) == (first.device, first.options, first.created)
+    assert [(entry["device"], entry["options"]["limit"]) for entry in manifest.resumed] == [
+        ("another", 6),
+        ("another", 8),
+    ]
+
+
+def test_the_device_recorded_is_the_one_after_loading(
+    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Late(Scripted):
+        def load(self) -> None:
+            self.device = "known now"
+
+    use(monkeypatch, Late())
+    [done] = judge(little, tmp_path, ["scripted"])
+    assert read_manifest(done.folder).device == "known now"
+
+
+def test_other_runs_say_what_differs(little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(bench: Benchmark, prompt: str, **spec: object) -> list[dict[str, tuple[object, object]]]:
+        scripted = Scripted(**spec)
+        scripted.prompt_hash = prompt
+        use(monkeypatch, scripted)
+        [done] = judge(bench, tmp_path / "runs", ["scripted"], limit=1)
+        return [dict(other.differs) for other in done.other_runs]
+
+    assert run(little, "a" * 64, temperature=0, chat={"x": 1}) == []
+    assert run(little, "a" * 64, temperature=0.7, chat={"x": 1}) == [{"spec.temperature": (0, 0.7)}]
+    assert {"prompt_hash": ("a" * 64, "b" * 64)} in run(little, "b" * 64, temperature=0, chat={"x": 1})
+    save(Benchmark(little.meta, little.cases.assign(question="?"), little.annotations), tmp_path / "other")
+    found = run(load(tmp_path / "other"), "b" * 64, temperature=0, chat={"x": 2})
+    assert all("cases" in differs for differs in found)
+    assert {"spec.chat.x", "cases"} in [set(differs) for differs in found]
+
+
+def test_an_imported_run_of_the_same_judge_is_said_to_be_imported(little: Benchmark, tmp_path: Path) -> None:
+    [done] = judge(little, tmp_path / "a", ["first"])
+    save_imported(load_verdicts(tmp_path / "a"), tmp_path / "b", benchmark="b", kind="general", source="theirs.csv")
+    [again] = judge(little, tmp_path / "b", ["first"])
+    assert again.folder.name == done.folder.name
+    assert [str(other) for other in again.other_runs] == [
+        "source theirs.csv -> judged differs from run first, which is kept beside it"
+    ]
+
+
+def test_a_judge_judges_only_its_dimensions(little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    narrow = Scripted()
+    narrow.dimensions = ("creativity", "accuracy")
+    use(monkeypatch, narrow)
+    [done] = judge(little, tmp_path, ["scripted"])
+    assert done.made == 80
+    assert set(load_verdicts(tmp_path)["dimension"]) == {"accuracy"}
+    narrow.dimensions = ("creativity",)
+    with pytest.raises(InputError, match="judges creativity, and the benchmark has overall, accuracy"):
+        judge(little, tmp_path, ["scripted"])
+
+
+def test_weights_are_loaded_once_and_only_if_something_is_pending(
+    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted = Scripted()
+    use(monkeypatch, scripted)
+    judge(little, tmp_path, ["scripted"], settings=Settings(batch_size=9))
+    assert scripted.loads == 1
+    [done] = judge(little, tmp_path, ["scripted"])
+    assert (scripted.loads, done.made, done.before) == (1, 0, 160)
+
+
+@pytest.mark.parametrize("junk", ["yesterday", "1e99", "9" * 30, "-" + "9" * 30])
+def test_a_date_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, junk: str) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", junk)
+    with pytest.raises(InputError, match="SOURCE_DATE_EPOCH"):
+        now()
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("http://127.0.0.1:8000/v1", "http://127.0.0.1:8000/v1"),
+        ("http://key@[::1]:8000/v1#key", "http://[::1]:8000/v1"),
+        ("http://[broken/v1?key", ""),
+    ],
+)
+def test_an_address_is_recorded_without_its_keys(url: str, shown: str) -> None:
+    assert without_secrets(url) == shown
+
+
+def test_the_manifest_is_plain_json(little: Benchmark, tmp_path: Path) -> None:
+    [done] = judge(little, tmp_path, ["random"])
+    assert json.loads((done.folder / FILE_NAME).read_text())["options"]["orders"] == ["AB", "BA"]
