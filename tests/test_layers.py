@@ -9,11 +9,12 @@ import pytest
 
 LIBRARY = Path(__file__).parent.parent / "mrb_lib"
 LAYERS = (
-    "errors", "files", "schema", "validation", "data", "construct", "judges_base", "runs_store", "judges", "runs",
+    "errors", "files", "schema", "validation", "parse", "data", "construct", "judges_base", "runs_store", "judges", "runs",
     "probes",
     "stats", "training", "plots", "widgets", "report", "cli",
 )  # fmt: skip
 # A jury reads earlier verdicts, so the store lies below the judges and the execution above them.
+# Replies are parsed wherever they come from, published result files included, so the parser lies below the data.
 PLACED = {
     "mrb_lib.runs.store": "runs_store",
     "mrb_lib.runs.manifest": "runs_store",
@@ -29,6 +30,8 @@ def _modules() -> list[Path]:
 def _layer(module: str) -> int | None:
     if module in ("mrb_lib", "mrb_lib.runs", "mrb_lib.judges"):
         return None
+    if module.startswith("mrb_lib.judges.parse"):
+        return LAYERS.index("parse")
     return LAYERS.index(PLACED.get(module, module.split(".")[1]))
 
 

@@ -118,6 +118,8 @@ def _side(found: re.Match[str]) -> str:
     if kind == "named":
         fits = _fits_after(after) if letter.islower() else not re.match(r"-\w|'[^s\s]|\+", after)
         return f"{mark.rstrip()}{_closing(found)} " if fits else found.group()
+    if before.endswith("[[") and after.startswith("]]"):
+        return mark
     if letter.islower():
         return mark if _LABELLED.search(before) and _ENDED.match(after) else letter
     if not _fits_before(before):

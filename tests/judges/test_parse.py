@@ -1,0 +1,479 @@
+"""Replies as judges write them: what is read, what never is, and what holds for any text.
+
+Choices are written in one line, in the order of the six dimensions: A, B, t for a
+tie, and a dot for a dimension without a choice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mrb_lib.judges.parse import Reading, choices_in_object, parse
+from mrb_lib.schema import CHOICES, DIMENSIONS
+
+LETTER = {"A": "A", "B": "B", "tie": "t", None: "."}
+CHOICE = {"A": "A", "B": "B", "t": "tie"}
+
+
+def line(reading: Reading) -> str:
+    return "".join(LETTER[reading.choices[name]] for name in DIMENSIONS)
+
+
+def read(reply: str) -> str:
+    return line(parse(reply, DIMENSIONS))
+
+
+def read_one(reply: str, dimension: str = "accuracy") -> str | None:
+    return parse(reply, [dimension]).choices[dimension]
+
+
+def wide(text: str) -> str:
+    """The text in full-width letters and punctuation, as East Asian keyboards give it."""
+    return "".join(chr(ord(sign) + 0xFEE0) if "!" <= sign <= "~" else sign for sign in text)
+
+
+def as_json(choices: str) -> str:
+    return json.dumps({name: CHOICE[c] for name, c in zip(DIMENSIONS, choices, strict=True) if c != "."})
+
+
+FULL = as_json("ABABtB")
+DRAFT, FINAL = as_json("AAAAAA"), as_json("BBBBBA")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        FULL,
+        f" {FULL}\n",
+        f"```json\n{FULL}\n```",
+        f"```\n{FULL}\n```\n",
+        json.dumps(json.loads(FULL) | {"reason": "A is a worse answer"}, indent=2),
+        f"Both were checked, step by step. A is more accurate.\n\n```json\n{FULL}\n```",
+        f"<think>{DRAFT}</think>\n{FULL}",
+        json.dumps({name.upper(): f" {choice.lower()} " for name, choice in json.loads(FULL).items()}),
+    ],
+)
+def test_a_clean_and_complete_object_is_ok(reply: str) -> None:
+    reading = parse(reply, DIMENSIONS)
+    assert (line(reading), reading.status) == ("ABABtB", "ok")
+
+
+@pytest.mark.parametrize("reply", ["B", " B\n", "[[B]]", '{"accuracy": "B"}', "<think>A, or...</think>\nB"])
+def test_one_dimension_is_answered_cleanly_by_a_letter(reply: str) -> None:
+    assert parse(reply, ["accuracy"]) == Reading({"accuracy": "B"}, "ok")
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (f"{FULL}\nI hope this helps.", "ABABtB"),
+        (as_json("ABAB.B"), "ABAB.B"),
+        ("{'accuracy': 'B', 'relevance': 'A', 'reason': 'it's better'}", "BA...."),
+        ('{"accuracy": {"winner": "B", "reason": "x"}, "relevance": {"winner": "A"}}', "BA...."),
+        ('{"verdict": ' + as_json("BABABA") + ', "reason": "A is better"}', "BABABA"),
+        ('{"verdict": {"accuracy": "B", "relevance": "A"}, "overall": "B"}', "BA...B"),
+        ('[{"dimension": "accuracy", "choice": "B"}, {"dimension": "overall", "choice": "A"}]', "B....A"),
+        ('{"all": [{"criterion": "Overall quality", "A": 4, "B": 5, "better": "Assistant B"}]}', ".....B"),
+        ('{"dimension": "accuracy", "choice": "B"}\n{"dimension": "overall", "choice": "A"}', "B....A"),
+        ('{"accuracy": "B", "relevance": "A", // fine\n "comprehensiveness": "B", /* x */}', "BAB..."),
+        ('{accuracy: B, relevance: A, "overall": tie}', "BA...t"),
+        ("{“accuracy”: “B”, „overall“: «A»}", "B....A"),
+        (wide('{"accuracy":"B","overall":"A"}'), "B....A"),
+        ('{"Accuracy_winner": "B", "betterRelevance": "A", "final_verdict": "B"}', "BA...B"),
+        ('{"accuracy": "B" "overall": "A"}', "B....A"),
+        ('{"accuracy": "B"\n"overall": "A"}', "B....A"),
+        ('{"accuracy": "B", "reason": "he said "hello", then", "overall": "A"}', "B....A"),
+        ('{"accuracy": "Assistant B", "relevance": "both", "overall": "B."}', "Bt...B"),
+        ('{"accuracy": "B is better", "overall": "A - more complete", "relevance": "the second answer"}', "BB...A"),
+        ('{"accuracy": "(B)", "overall": "[[A]]", "relevance": "**B**", "creativity": "assistant_a"}', "BB.A.A"),
+        ('{"accuracy": ["B"], "relevance": ["A", "B"]}', "B....."),
+        ('Based on {image}: {"accuracy": "B", "overall": "A"}', "B....A"),
+        ("```python\nresult = {'accuracy': 'B', 'overall': 'A'}\n```", "B....A"),
+    ],
+)
+def test_objects_are_repaired(reply: str, expected: str) -> None:
+    reading = parse(reply, DIMENSIONS)
+    assert (line(reading), reading.status) == (expected, "repaired")
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ('{"accuracy": "B", "relevance": "A", "overall": "B"', "BA...B"),
+        ('{"accuracy": "B", "relevance": "A", "overall": "B', "BA...."),
+        ('{"accuracy": "B", "relevance": "A", "overall": "', "BA...."),
+        ('{"accuracy": "B", "relevance": "A", "overall":', "BA...."),
+        ('{"accuracy": "B", "relevance": "A", "over', "BA...."),
+        ('```json\n{"accuracy": "B",\n"relevance": "A",\n', "BA...."),
+    ],
+)
+def test_what_a_cut_off_object_holds_is_kept_and_a_cut_off_word_is_not_guessed(reply: str, expected: str) -> None:
+    """`"A` may have been the beginning of "Assistant B" or of "A|B"."""
+    assert read(reply) == expected
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("Accuracy: B\nRelevance: A\nCreativity: tie\nResponsiveness: both\nOverall: Answer B", "BA.ttB"),
+        ("**Accuracy**: B\n- **Relevance:** A\n* *Creativity* - **B**\n1. Overall — `A`", "BA.B.A"),
+        (f"{wide('Accuracy:B,Relevance:A;Overall:B')}。", "BA...B"),
+        ("ACCURACY: ASSISTANT B\noverall: assistant a", "B....A"),
+        ("accuracy: b, relevance: a, overall: TIE", "BA...t"),
+        ("Accuracy=B Relevance=A Overall=B", "BA...B"),
+        ("accuracy -> B, overall → A", "B....A"),
+        ("- accuracy : „B“\n- overall : «A»\n- relevance: \u201aB\u2018\n- creativity: 「A」", "BB.A.A"),
+        ("### Accuracy\nAssistant A says X. Assistant B is better.\n\n### Relevance\n**Winner: A**", "BA...."),
+        ("Accuracy\n\nB\n\nRelevance\n\nA", "BA...."),
+        ("Accuracy\n- A: misses it\n- B: finds it\n- Verdict: B\n\nRelevance\n- Verdict: tie", "Bt...."),
+        ("accuracy:\n  winner: B\nrelevance:\n  winner: A", "BA...."),
+        ("Winner on accuracy: Assistant B\nWinner (relevance): A", "BA...."),
+        ("<accuracy>B</accuracy><overall>A</overall>", "B....A"),
+        ("<b>Overall</b>: <b>A</b>", ".....A"),
+        ("Accuracy: B | Relevance: A | Overall: B", "BA...B"),
+        ("Accuracy: A > B\nRelevance: B>>A\nOverall: A = B", "AB...t"),
+        ("Overall: \\boxed{A}", ".....A"),
+        ("Overall: [[A]]", ".....A"),
+        ("Overall: B, a more complete answer", ".....B"),
+        ("Overall winner: Assistant A (8/10 vs 7/10)", ".....A"),
+        ("Accuracy: Assistant A's answer is more accurate than Assistant B's.", "A....."),
+        ("Relevance: Both are relevant, but B is more relevant.", ".B...."),
+        ("Accuracy: Assistant A gets the stage wrong; Assistant B is right, so B.", "B....."),
+    ],
+)
+def test_labelled_lines_and_headings(reply: str, expected: str) -> None:
+    reading = parse(reply, DIMENSIONS)
+    assert (line(reading), reading.status) == (expected, "repaired")
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("| Dimension | Winner |\n|---|---|\n| Accuracy | B |\n| **Overall** | **A** (slightly) |", "B....A"),
+        ("| | Assistant A | Assistant B | Winner |\n|-|-|-|-|\n| Accuracy | good | better | B |", "B....."),
+        ("| Dimension | Assistant A | Assistant B |\n|---|---|---|\n| Accuracy | | ✓ |\n| Overall | ✓ | |", "B....A"),
+        ("| Accuracy | Relevance | Overall |\n|---|---|---|\n| B | A | tie |", "BA...t"),
+        ("Accuracy | B\nOverall | A", "B....A"),
+        ("| Accuracy | A | B |", "......"),
+        ("| Accuracy | A |\n| Accuracy | B |\n| Overall | B |", ".....B"),
+        ("<table><tr><td>Accuracy</td><td>B</td></tr></table>", "B....."),
+    ],
+)
+def test_tables(reply: str, expected: str) -> None:
+    assert read(reply) == expected
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("Assistant B is better on accuracy. On relevance, A wins.", "BA...."),
+        ("On accuracy, B wins, on relevance, A wins.", "BA...."),
+        ("B wins on accuracy but A is better on relevance.", "BA...."),
+        ("Assistant A outperforms Assistant B in accuracy, whereas Assistant B is superior in creativity.", "A..B.."),
+        ("B is more accurate. A is less creative than B.", "B..B.."),
+        ("In terms of accuracy, I prefer Response B. For relevance, Response A. Overall, Response B.", "BA...B"),
+        ("A and B are equal on creativity, and neither is better on accuracy.", "t..t.."),
+        ("A is the better response overall.", ".....A"),
+        ("Overall: Response A", ".....A"),
+        ("Overall, A.", ".....A"),
+        ("For overall accuracy B is better.", "B....."),
+        ("As an AI I cannot give medical advice, but: Accuracy: B, Overall: A", "B....A"),
+        ("The first response is better on accuracy.", "A....."),
+    ],
+)
+def test_prose(reply: str, expected: str) -> None:
+    assert read(reply) == expected
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "",
+        "B",
+        "[[B]]",
+        "I choose B because it has a clearer description.",
+        "I could not find a difference between the answers.",
+        "The second assistant gives a better answer.",
+        "The finding is consistent with hepatitis B.",
+        "Accuracy: hepatitis B\nRelevance: vitamin A\nOverall: B. burgdorferi",
+        "Accuracy: Group A streptococcus. Overall: type A influenza, group B streptococcus, B-cell lymphoma",
+        "Overall: A benign lesion. Overall, a better answer would mention it.",
+        "The patient has hepatitis B, so the overall accuracy is high in A's response.",
+        '{"accuracy": "A|B", "relevance": "A or B", "creativity": "<A|B|tie>", "overall": "A, B, or tie"}',
+        "Accuracy: A/B\nRelevance: [A/B/tie]\nOverall: either A or B",
+        "Which is better on accuracy, A or B? If A is right, A is better on accuracy.",
+        "I am not convinced that Assistant B is better on accuracy. Assistant A is not better on relevance.",
+        "Is Assistant A better on accuracy? Whether A is better on relevance is open.",
+        "Accuracy: A: 4, B: 5\nRelevance: A=4, B=5\nOverall: A (4/5), B (5/5)",
+        "Accuracy (A): good\nAccuracy (B): bad",
+        '{"accuracy": 1, "relevance": true, "overall": null}',
+        '{"Assistant A": {"accuracy": 4}, "Assistant B": {"accuracy": 5}}',
+        "Accuracy: same as above\nOverall: draw a line",
+        "Accuracy: N/A\nOverall: n/a",
+        "A, B, A, B, A, B",
+        "<think>" + DRAFT,
+    ],
+)
+def test_what_is_no_verdict_stays_unparsed(reply: str) -> None:
+    reading = parse(reply, DIMENSIONS)
+    assert (line(reading), reading.status) == ("......", "unparsed")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I'm sorry, I can't evaluate a medical image.",
+        "I\u2019m sorry, but I can\u2019t help with that.",
+        "I cannot say that A is better on accuracy.",
+        "As an AI, I am unable to compare A and B.",
+        '{"accuracy": "I cannot evaluate", "overall": "I cannot evaluate"}',
+    ],
+)
+@pytest.mark.parametrize("dimensions", [DIMENSIONS, ["accuracy"]])
+def test_refusals_are_refused_and_never_verdicts(reply: str, dimensions: list[str]) -> None:
+    reading = parse(reply, dimensions)
+    assert (set(reading.choices.values()), reading.status) == ({None}, "refused")
+    assert reading.status_of("accuracy") == "refused"
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (f"{DRAFT}\nWait, I was wrong.\n{FINAL}", "BBBBBA"),
+        (f'{{"draft": {DRAFT}, "final": {FINAL}}}', "BBBBBA"),
+        (f'{DRAFT}\nThough {{"accuracy": "B"}}', "AAAAAA"),
+        ('{"accuracy": "A", "relevance": "A"} no, {"accuracy": "B"}', "B....."),
+        ('{"accuracy": "B", "relevance": "A"}\nOverall, Assistant B is better.', "BA...B"),
+        (f"{DRAFT[:-1]}\nCorrected: {FINAL}", "BBBBBA"),
+        (f"Accuracy: A\nRelevance: B\nOverall: A\n\n{FINAL}", "BBBBBA"),
+        (
+            "\n".join(f"{name}: A" for name in DIMENSIONS) + "\n" + "\n".join(f"{name}: B" for name in DIMENSIONS),
+            "BBBBBB",
+        ),
+        ("\n".join(f"{name}: B" for name in DIMENSIONS) + "\nWhile A is more accurate, B is kinder.", "BBBBBB"),
+        ("Accuracy: A is better at first sight, but B is right: B is better.", "B....."),
+    ],
+)
+def test_the_last_complete_verdict_counts_else_the_last_partial_one(reply: str, expected: str) -> None:
+    assert read(reply) == expected
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"<think>{DRAFT}</think>{FINAL}",
+        f"<thinking>{DRAFT}</thinking>{FINAL}",
+        f"<|begin_of_thought|>{DRAFT}<|end_of_thought|>{FINAL}",
+        f"◁think▷{DRAFT}◁/think▷{FINAL}",
+        f"{DRAFT} so be it</think>{FINAL}",
+        f"<THINK>\n{DRAFT}\n</THINK>\n{FINAL}",
+        f"{FINAL}<think>{DRAFT}",
+        f"<think>x</think>{FINAL}<think>{DRAFT}</think>",
+    ],
+)
+def test_thinking_is_left_out(reply: str) -> None:
+    assert read(reply) == "BBBBBA"
+
+
+def test_a_dimension_named_twice_in_one_object_has_no_choice_unless_both_agree() -> None:
+    assert read('{"accuracy": "A", "accuracy": "B", "relevance": "B", "Relevance": "B", "overall": "A"}') == ".B...A"
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("Option [[A]] at first ... my final verdict is [[B]]", ".....B"),
+        ("Final verdict: [[B]]", ".....B"),
+        ("## Final Verdict\n\nAssistant B", ".....B"),
+        ("In conclusion, B is better.", ".....B"),
+        ('{"final_verdict": "B"}', ".....B"),
+        ("## Verdict\n\nAssistant B", "......"),
+        ('{"winner": "B"}', "......"),
+        ("Therefore B is better.", "......"),
+    ],
+)
+def test_a_verdict_on_no_dimension_answers_overall_at_most_and_only_where_it_says_so(reply: str, expected: str) -> None:
+    assert read(reply) == expected
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "b",
+        "B.",
+        "(B)",
+        "**B**",
+        wide("B"),
+        "「B」",
+        "B</s>",
+        "<|im_start|>assistant\nB<|im_end|>",
+        "```\nB\n```",
+        "\\boxed{B}",
+        "<answer>B</answer>",
+        "Answer: B",
+        "Assistant B",
+        "Final answer: B",
+        "The better answer is B.",
+        '{"winner": "B"}',
+        '{"verdict": {"winner": "B"}}',
+        "I choose B because it has a clearer description.",
+        "B. The second is clearer.",
+        "The second assistant gives a better answer.",
+        "[[A]]? No, on reflection [[B]].",
+        "[[B>A]]",
+        "Hepatitis A. So: B",
+        "A is fine.\n\nB",
+        "B\n\nBecause A is vague.",
+        "Accuracy: B",
+        "Between A and B, B is better.",
+    ],
+)
+def test_one_dimension_is_answered_by_a_verdict_on_none(reply: str) -> None:
+    assert read_one(reply) == "B"
+
+
+@pytest.mark.parametrize(
+    "reply", ["tie", "Tie.", "both", "Neither", "equal", "same", "It is a draw.", "A=B", "[[tie]]"]
+)
+def test_ties(reply: str) -> None:
+    assert read_one(reply) == "tie"
+    assert read(f"Overall: {reply}") == ".....t"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Relevance: B",
+        '{"relevance": "B"}',
+        '{"relevance": {"winner": "B"}}',
+        "Overall: B",
+        "B is more relevant.",
+        "A|B",
+        "A or B",
+        "<A|B|tie>",
+        "vitamin A",
+        "Hepatitis B",
+        "type A",
+        "Group B streptococcus",
+        "A patient",
+        "C",
+        "[[C]]",
+        "**Assistant A:**\nfine\n**Assistant B:**\nvague",
+        "A: good\nB: bad",
+        "The correct answer is A",
+        "Same as above",
+    ],
+)
+def test_one_dimension_is_not_answered_by_another_or_by_a_letter_that_is_no_verdict(reply: str) -> None:
+    assert read_one(reply) is None
+
+
+@pytest.mark.parametrize("written", ["clinical safety", "Clinical-Safety", "CLINICAL_SAFETY", "clinicalSafety"])
+def test_any_names_of_dimensions_work_in_any_spelling(written: str) -> None:
+    asked = ["clinical safety", "c++ (style)"]
+    for reply in (json.dumps({written: "B"}), f"**{written}**: B", f"Assistant B is better on {written}."):
+        assert parse(reply, asked).choices == {"clinical safety": "B", "c++ (style)": None}
+
+
+def test_every_row_has_its_status() -> None:
+    reading = parse('{"accuracy": "B"}', DIMENSIONS)
+    assert [reading.status_of(name) for name in ("accuracy", "overall")] == ["repaired", "unparsed"]
+    with pytest.raises(KeyError):
+        reading.status_of("beauty")
+
+
+def test_no_dimension_is_a_mistake_of_the_caller() -> None:
+    with pytest.raises(ValueError, match="no dimension"):
+        parse("A", [])
+
+
+def test_an_object_is_read_plainly() -> None:
+    given_: Mapping[str, object] = {"Accuracy": " b ", "overall": "TIE", "creativity": "Assistant B", "relevance": 1}
+    assert choices_in_object(given_, DIMENSIONS) == {"accuracy": "B", "overall": "tie"}
+    assert choices_in_object({"overall": "A", "Overall": "A"}, DIMENSIONS) == {}
+
+
+SIGNS = """A B a b tie both { } [ ] " ' : , # ** | --- Accuracy overall Assistant better is on not [[ ]] ``` // winner
+<think> </think> final A|B % @a #0 !a “ ” \uff21 \uff1a \uff02 \\ ß İ \u017f 1 the first answer > < = - . ? 's while ( ) /* ①"""
+WORDS = st.sampled_from([*SIGNS.split(), "\n", "\x00", "\ud800", " ", "\U0001d400"])
+
+
+@given(st.one_of(st.text(), st.lists(WORDS).map("".join), st.lists(WORDS).map(" ".join)))
+def test_no_text_raises_and_the_status_fits_the_choices(reply: str) -> None:
+    for dimensions in (DIMENSIONS, ["overall"], ["", "!!", "A"]):
+        reading = parse(reply, dimensions)
+        assert list(reading.choices) == list(dimensions)
+        assert set(reading.choices.values()) <= {*CHOICES, None}
+        assert (reading.status in ("ok", "repaired")) == any(reading.choices.values())
+
+
+FORMS = st.sampled_from(
+    [
+        "{{{}}}",
+        "```json\n{{{}}}\n```",
+        "**Verdict**\n{{{}}}\nThat is all.",
+        "<think>A, or B?</think>{{{}}}",
+        "{{'verdict': {{{}}}}}",
+    ]
+)
+ENTRIES = st.sampled_from(["'{}': '{}',", '"{}": "Assistant {}",', '"{}": {{"winner": "{}"}},', '"{}": "{}",'])
+LINES = st.sampled_from(["{}: {}", "- **{}**: {}", "{} - Assistant {}", "| {} | {} |", "Answer {1} is better on {0}."])
+
+
+@given(st.lists(st.sampled_from("AB"), min_size=6, max_size=6), FORMS, ENTRIES, LINES)
+def test_swapping_the_letters_of_a_reply_swaps_its_choices(letters: list[str], form: str, entry: str, row: str) -> None:
+    swapped = ["B" if letter == "A" else "A" for letter in letters]
+    for written in (letters, swapped):
+        pairs = list(zip(DIMENSIONS, written, strict=True))
+        assert read(form.format("".join(entry.format(*pair) for pair in pairs))) == "".join(written)
+        assert read("\n".join(row.format(*pair) for pair in pairs)) == "".join(written)
+
+
+@given(st.dictionaries(st.sampled_from(DIMENSIONS), st.sampled_from(CHOICES), min_size=1), st.text())
+def test_any_subset_of_choices_is_read_back_whatever_the_reason_says(choices: dict[str, str], reason: str) -> None:
+    reading = parse(json.dumps(choices | {"reason": reason}), DIMENSIONS)
+    assert {name: choice for name, choice in reading.choices.items() if choice} == choices
+
+
+UNITS = [
+    "{",
+    "[",
+    '{"',
+    '{"a":',
+    "[{",
+    '"',
+    '{"x":"a"b ',
+    "{“a:1,",
+    "\\",
+    '{"a":"\n',
+    '\n"',
+    "|",
+    "|-",
+    "A|",
+    "A and B ",
+    "both they ",
+    "## Accuracy\n",
+    "Accuracy: ",
+    "B is better on accuracy ",
+    "A > ",
+    "<think>",
+    "_",
+    "Accuracy (",
+    "winner is ",
+    "{/*",
+    '{"accuracy":"B"}',
+]
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_hostile_replies_are_read_to_their_end(unit: str) -> None:
+    """Nested a hundred thousand deep, or one sign over and over: no recursion, and no work that grows with the square.
+
+    A quadratic reader would need hours for these, and so fail by the time limit of any run.
+    """
+    assert set(parse(unit * (200_000 // len(unit)) + "x", DIMENSIONS).choices) == set(DIMENSIONS)
