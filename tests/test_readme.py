@@ -52,6 +52,17 @@ def test_the_commands_for_own_data_and_the_python_snippet_run(tables: Path) -> N
     subprocess.run([sys.executable, "-c", snippet], cwd=tables, check=True)
 
 
+@pytest.mark.slow
+def test_the_commands_that_try_models_run(tmp_path: Path) -> None:
+    [commands] = [block for block in _blocks("sh") if "random-llava" in block]
+    lines = [shlex.split(line, comments=True) for line in commands.splitlines()]
+    assert {line[1] for line in lines} == {"demo", "judge", "analyze"}
+    for line in lines:
+        command = [Path(sys.executable).with_name("mrb"), *line[1:]]
+        done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert {line.split()[0] for line in done.stdout.splitlines() if line} >= {"random-llava", "random-llava+rating"}
+
+
 def test_the_licence_of_krippendorff_is_stated() -> None:
     [paragraph] = [part for part in README.split("\n\n") if "krippendorff" in part and "GPL-3" in part]
     assert paragraph.startswith("MIT")
@@ -62,5 +73,5 @@ def test_every_command_and_table_is_named() -> None:
 
     for table in TABLES:
         assert f"`{table}`" in README
-    for command in ("import", "pull", "check", "judge", "analyze", "report", "export"):
+    for command in ("import", "pull", "check", "doctor", "judges", "judge", "analyze", "report", "export"):
         assert f"mrb {command}" in README

@@ -12,6 +12,10 @@ def demo(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write.")],
     cases: Annotated[int, typer.Option(min=1, help="Number of cases.")] = 1026,
     seed: Annotated[int, typer.Option(min=0, help="The seed everything is drawn from.")] = 0,
+    judges: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Also write two small judges with RANDOM WEIGHTS, to try the engines with."),
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if this program wrote it.")] = False,
 ) -> None:
     """Write the embedded benchmark: SIMULATED cases, images, answers and annotators."""
@@ -22,3 +26,25 @@ def demo(
     with staged_folder(out, overwrite=overwrite) as folder, bars() as step:
         write_demo(folder, cases=cases, seed=seed, progress=lambda done: step("cases", done, cases))
     typer.echo(f"{out}: {cases} SIMULATED cases, seed {seed}")
+    if judges is not None:
+        _write_judges(judges, out, seed)
+
+
+def _write_judges(folder: Path, bench: Path, seed: int) -> None:
+    from mrb_lib.data.benchmark import load
+    from mrb_lib.errors import InputError
+    from mrb_lib.files import staged_folder
+
+    try:
+        from mrb_lib.judges.tiny import write_tiny
+    except ImportError as error:
+        raise InputError(
+            f"{folder}: small judges need {error.name}; install it with pip install 'mrb-workbench[judges]'."
+        ) from error
+    cases = load(bench).cases.head(300)
+    texts = [*cases["question"], *cases["response_a"]]
+    with staged_folder(folder) as stage:
+        write_tiny(stage / "random-llava", "llava", vocabulary=4000, texts=texts, seed=seed)
+        write_tiny(stage / "random-qwen2.5-vl", "qwen2_5_vl", vocabulary=4000, texts=texts, seed=seed)
+    for name in ("random-llava", "random-qwen2.5-vl"):
+        typer.echo(f"{folder / name}: a judge with RANDOM WEIGHTS; judge with it as path:{folder / name}")

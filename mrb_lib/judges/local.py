@@ -23,6 +23,15 @@ from mrb_lib.judges.weights import Weights, choose_device, choose_dtype, describ
 # About what the published vision-language judges were trained on: 1280 tokens of 28 x 28 pixels.
 MAX_PIXELS: Final = 1280 * 28 * 28
 
+# Below this probability of all admissible answers together, their ratio says little about the model.
+LOW_MASS: Final = 0.05
+
+_ASKS: Final[Mapping[Asks, str]] = {
+    "all": "all dimensions in one reply",
+    "one": "one letter a dimension",
+    "rating": "a rating of one response",
+}
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -63,7 +72,8 @@ class LocalJudge:
         asks: Sequence[Asks],
     ) -> None:
         self.name = name
-        self.notices: list[str] = []
+        self._notices: list[str] = []
+        self._n_read = self._n_low = 0
         self.cases_per_batch = settings.batch_size or 8
         self._entry, self._source, self._settings, self._images = entry, source, settings, images
         self._own_prompt = _fitting_prompt(name, settings.prompt, prompt, asks)
@@ -131,8 +141,24 @@ class LocalJudge:
 
     def notice(self, text: str) -> None:
         """Tell the user something, once."""
-        if text not in self.notices:
-            self.notices.append(text)
+        if text not in self._notices:
+            self._notices.append(text)
+
+    @property
+    def notices(self) -> list[str]:
+        """What the user should know; see `Judge`."""
+        if not self._n_low:
+            return list(self._notices)
+        low = (
+            f"{self._n_low} of {self._n_read} verdicts rest on answers that together had less than {LOW_MASS:.0%} of "
+            "the probability (column answer_mass): the model meant to say something else"
+        )
+        return [*self._notices, low]
+
+    def _note_mass(self, mass: float) -> None:
+        """Count a verdict by the probability that the model gives to all admissible answers together."""
+        self._n_read += 1
+        self._n_low += mass < LOW_MASS
 
     @property
     def _prompt(self) -> Prompt:
@@ -206,8 +232,8 @@ def _fitting_prompt(judge: str, wanted: str | None, usual: str | None, asks: Seq
     prompt = load_prompt(wanted or usual)
     if prompt.asks not in asks:
         raise InputError(
-            f"judge {judge}: prompt {prompt.id} asks for {prompt.asks!r}, but this engine reads "
-            f"{' or '.join(map(repr, asks))}; use another prompt, or another engine as in NAME+generative."
+            f"judge {judge}: prompt {prompt.id} asks for {_ASKS[prompt.asks]}, but this engine reads "
+            f"{' or '.join(_ASKS[one] for one in asks)}; use another prompt, or another engine as in NAME+generative."
         )
     return prompt
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Final
 
 import pandas as pd
 
@@ -22,9 +21,6 @@ from mrb_lib.judges.reader import Question, TreeReader
 from mrb_lib.judges.rows import VerdictRows
 from mrb_lib.judges.settings import Settings
 from mrb_lib.judges.source import Source
-
-# Below this the letters are not what the model would have said, and their ratio says little.
-LOW_MASS: Final = 0.05
 
 
 class PackedJudge(LocalJudge):
@@ -110,6 +106,7 @@ class PackedJudge(LocalJudge):
                 p_first, mass = first / (first + second), first + second
                 pick = FIRST if p_first > 0.5 else SECOND if p_first < 0.5 else TIE
                 for position in positions:
+                    self._note_mass(mass)
                     rows.put(position, "ok", pick, p_first=p_first, answer_mass=mass, prompt_tokens=at_first)
                     at_first = None
         return rows.frame()

@@ -127,6 +127,7 @@ class RatingJudge(LocalJudge):
 
     def _put(self, rows: VerdictRows, position: int, first: np.ndarray, second: np.ndarray, tokens: int | None) -> None:
         mass = min(first.sum(), second.sum())
+        self._note_mass(float(mass))
         first, second = first / first.sum(), second / second.sum()
         ratings = np.arange(1, len(first) + 1)
         one, two = float(first @ ratings), float(second @ ratings)
