@@ -87,6 +87,7 @@ def record(folder: Path, manifest: Manifest) -> None:
     if not (folder / FILE_NAME).is_file():
         write_manifest(folder, manifest)
         sync_folder(folder)
+        sync_folder(folder.parent)
         return
     old = read_manifest(folder)
     session = {name: getattr(manifest, name) for name in _SESSION if getattr(manifest, name) != getattr(old, name)}
