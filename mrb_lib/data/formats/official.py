@@ -3,7 +3,7 @@
 Reading and writing are `read` here and `write` of `official_export`. The layout and
 the published script's way with it are described beside each part: ground truth in
 `official_ground_truth`, pairs in `official_cases` and `official_images`, results in
-`official_results` and `official_reply`.
+`official_results`, whose raw replies `mrb_lib.judges.parse` reads anew.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from mrb_lib.data.formats.base import counted
-from mrb_lib.data.formats.official_reply import choice_of
 from mrb_lib.data.formats.sources import Record, read_jsonl
 from mrb_lib.errors import InputError
+from mrb_lib.judges.parse import plain_choice
 from mrb_lib.schema import DIMENSIONS
 from mrb_lib.validation import Finding
 
@@ -54,7 +54,7 @@ def _labels(record: Record) -> dict[str, str]:
         value = answer.get(dimension)
         if value is None:
             continue
-        choice = choice_of(value)
+        choice = plain_choice(value)
         if choice is None:
             raise record.error(f"human_answer.{dimension}", f"{str(value)[:60]!r} is not a label", "use A, B or tie")
         labels[dimension] = choice

@@ -17,6 +17,7 @@ from mrb_lib.validation import Finding
 
 RAW, NORMALIZED = "data/benchmark_result_parquet1", "data/benchmark_result_parquet_normalized1"
 _FILE = "export"
+_ANEW = "the reply decides it anew when it is read back"
 _WRITTEN = {"judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "status", "reply", "answer_model"}
 _COPIED = ("dataset", "modality_type", "question_type", "question")
 
@@ -62,9 +63,9 @@ def _selected(verdicts: pd.DataFrame, cases: pd.DataFrame, findings: list[Findin
         findings += counted(int((kept & ~fits).sum()), "warning", _FILE, what, "they are left out", column)
         kept &= fits
     rows = verdicts[kept]
-    for status, becomes in (("repaired", "ok"), ("refused", "unparsed"), ("error", "unparsed")):
+    for status, cure in (("repaired", _ANEW), ("refused", _ANEW), ("error", "they read back as unparsed")):
         count = int((rows["status"] == status).sum())
-        problem, cure = f"verdicts have status {status}", f"they read back as {becomes}"
+        problem = f"verdicts have status {status}"
         findings += counted(count, "info", _FILE, problem, cure, "status")
 
     return rows

@@ -2,15 +2,17 @@
 
 `.../<organ>/pair_<judge>.jsonl` and `.../all/pair_<judge>.jsonl`; a slash in the
 judge's name makes a subfolder. A raw file's `chosen_answer` is the judge's reply, a
-normalized file's an object of choices. The same verdicts stand in several trees:
-the normalized choice is taken where there is one, and the raw reply is kept with it.
+normalized file's an object of choices. The same verdicts stand in several trees. A raw
+reply is read anew, because the published parser takes the article "a" for a verdict,
+and drops a reply for one unreadable dimension; how many verdicts differ from the
+normalized file is counted. Only a case without a raw reply is taken from there.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -18,15 +20,15 @@ from typing import TypeVar
 import pandas as pd
 
 from mrb_lib.data.formats.base import counted, verdict_table
-from mrb_lib.data.formats.official_reply import choices_in_object, choices_in_reply
 from mrb_lib.data.formats.sources import Record, read_jsonl
 from mrb_lib.errors import InputError
+from mrb_lib.judges.parse import choices_in_object, parse
 from mrb_lib.schema import DIMENSIONS
 from mrb_lib.validation import Finding
 
 PREFIX, ALL = "pair_", "all"
 NORMALIZED = "normalized"
-
+CHANGED, READ, LOST = "changed", "read", "lost"
 
 Answer = TypeVar("Answer")
 
@@ -49,6 +51,7 @@ class _Judge:
     choices: dict[str, tuple[Mapping[str, object], Record]] = field(default_factory=dict)
     models: dict[str, str] = field(default_factory=dict)
     normalized_groups: set[str] = field(default_factory=set)
+    changes: Counter[str] = field(default_factory=Counter)
     rows: int = 0
     repeated: int = 0
     unknown: int = 0
@@ -91,11 +94,14 @@ def read_results(
     Returns
     -------
     DataFrame
-        Six rows a judge and case that has a row in a result file. A dimension without
-        a readable choice has status `unparsed`, with the reply. A case that has a raw
-        row but is missing from the judge's normalized file was dropped by the
-        published parser and is `unparsed`. Column `answer_model` is kept where it is
-        not simply the judge's name.
+        Six rows a judge and case that has a row in a result file. Where there is a raw
+        reply, choice and status are what `mrb_lib.judges.parse` reads in it, whatever
+        the normalized file says; the findings count, for each judge, the verdicts
+        with another choice than there, those that the published parser had dropped
+        and that are read now, and those that it had and that are none. Where there
+        is only a normalized object, its choices are `ok`, and a dimension without one
+        is `unparsed`. Column `answer_model` is kept where it is not simply the
+        judge's name.
 
     Raises
     ------
@@ -192,36 +198,64 @@ def _keep(known: dict[str, tuple[Answer, Record]], case_id: str, value: Answer, 
 
 def _rows_of(name: str, judge: _Judge, organ_of: Mapping[str, str]) -> list[tuple[str | None, ...]]:
     rows: list[tuple[str | None, ...]] = []
-    for case_id, organ in organ_of.items():
+    for case_id in organ_of:
         if case_id not in judge.replies and case_id not in judge.choices:
             continue
         reply = judge.replies[case_id][0] if case_id in judge.replies else None
-        choices: dict[str, str] = {}
-        if case_id in judge.choices:
-            given = judge.choices[case_id][0]
-            choices = choices_in_object(given)
-            reply = json.dumps(given, ensure_ascii=False) if case_id not in judge.replies else reply
-        elif reply is not None and organ not in judge.normalized_groups:
-            choices = choices_in_reply(reply)
+        published = _published(judge, case_id, organ_of[case_id])
+        choices: Mapping[str, str | None] = published or {}
+        statuses: dict[str, str] = {}
+        if reply is not None:
+            reading = parse(reply, DIMENSIONS)
+            choices = reading.choices
+            statuses = {dimension: reading.status_of(dimension) for dimension in DIMENSIONS}
+            if published is not None:
+                judge.changes.update(_changes(published, choices))
+        elif case_id not in judge.replies:
+            reply = json.dumps(judge.choices[case_id][0], ensure_ascii=False)
         for dimension in DIMENSIONS:
             choice = choices.get(dimension)
-            rows.append((name, case_id, dimension, "AB", choice, "ok" if choice else "unparsed", reply))
+            status = statuses.get(dimension, "ok" if choice else "unparsed")
+            rows.append((name, case_id, dimension, "AB", choice, status, reply))
     return rows
+
+
+def _published(judge: _Judge, case_id: str, organ: str) -> Mapping[str, str] | None:
+    """The choices in the judge's normalized file, none where it dropped the case; None where there is no such file."""
+    if case_id in judge.choices:
+        return choices_in_object(judge.choices[case_id][0], DIMENSIONS)
+    return {} if organ in judge.normalized_groups else None
+
+
+def _changes(published: Mapping[str, str], read: Mapping[str, str | None]) -> Iterator[str]:
+    """How each verdict of a case differs from the published one, where it does."""
+    for dimension in DIMENSIONS:
+        before, now = published.get(dimension), read.get(dimension)
+        if before != now:
+            yield READ if before is None else LOST if now is None else CHANGED
 
 
 def _count(
     name: str, judge: _Judge, rows: Sequence[tuple[str | None, ...]], n_cases: int, source: Path
 ) -> list[Finding]:
-    unparsed = Counter(row[5] for row in rows)["unparsed"]
-    null = sum(reply is None for reply, _ in judge.replies.values())
-    superseded = len(judge.replies.keys() & judge.choices.keys())
+    statuses = Counter(row[5] for row in rows)
+    null = sum(reply is None and case not in judge.choices for case, (reply, _) in judge.replies.items())
+    anew = sum(judge.replies[case_id][0] is not None for case_id in judge.replies.keys() & judge.choices.keys())
     absent = n_cases - len(rows) // len(DIMENSIONS)
     by = f"judge {name}"
+    changed = f"verdicts of {by} have another choice than in the normalized file"
+    found = f"verdicts of {by} that the published parser had dropped are read"
+    lost = f"verdicts of {by} that the published parser had made are not in the reply"
+    stay = "they stay, without a choice"
     return [
         *counted(judge.unknown, "warning", source, f"rows of {by} are about no case of this data", "they are left out"),
         *counted(judge.repeated, "info", source, f"rows of {by} repeat another file's verdict", "one is read"),
-        *counted(superseded, "info", source, f"raw verdicts of {by} are also normalized", "that choice is read"),
+        *counted(anew, "info", source, f"raw replies of {by} are also normalized", "they are read anew"),
+        *counted(judge.changes[CHANGED], "warning", source, changed, "the choice in the reply counts"),
+        *counted(judge.changes[READ], "warning", source, found, "the choice in the reply counts"),
+        *counted(judge.changes[LOST], "warning", source, lost, stay),
         *counted(null, "warning", source, f"chosen_answer values of {by} are null", "they are read as unparsed"),
-        *counted(unparsed, "warning", source, f"verdicts of {by} are unparsed", "they stay, without a choice"),
+        *counted(statuses["unparsed"], "warning", source, f"verdicts of {by} are unparsed", stay),
+        *counted(statuses["refused"], "warning", source, f"verdicts of {by} are refused", stay),
         *counted(absent, "warning", source, f"cases have no row of {by}", "the published script counts them wrong"),
     ]

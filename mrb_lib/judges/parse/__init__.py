@@ -28,7 +28,7 @@ from mrb_lib.judges.parse.text import plainly_written, refuses, without_thinking
 
 ReadingStatus = Literal["ok", "repaired", "unparsed", "refused"]
 
-__all__ = ["Reading", "choices_in_object", "parse"]
+__all__ = ["Reading", "choices_in_object", "parse", "plain_choice"]
 
 _FENCED = re.compile(r"\A```(?:json)?[ \t]*\n(.*)\n[ \t]*```\Z", re.DOTALL | re.IGNORECASE)
 _BARE = {"A": "A", "B": "B", "tie": "tie", "[[A]]": "A", "[[B]]": "B", "[[tie]]": "tie"}

@@ -41,7 +41,8 @@ def verdicts_for(case_ids: list[str], judge: str, seed: int) -> pd.DataFrame:
             choices, reply = {}, None
         for dimension in DIMENSIONS:
             choice = choices.get(dimension)
-            rows.append((judge, case_id, dimension, "AB", choice, "ok" if choice else "unparsed", reply))
+            status = "unparsed" if choice is None else "ok" if len(choices) == 6 else "repaired"
+            rows.append((judge, case_id, dimension, "AB", choice, status, reply))
     names = ["judge", "case_id", "dimension", "order", "choice", "status", "reply"]
     return conform(pd.DataFrame(rows, columns=names), "verdicts", "made")
 
@@ -92,7 +93,7 @@ def test_round_trip_of_the_sample(reference_data: Path, tmp_path: Path, judges: 
         made = pd.concat([verdicts_for(ids, judge, i) for i, judge in enumerate(judges)], ignore_index=True)
         imported = imported._replace(verdicts=made)
     findings = write(imported.benchmark, imported.verdicts, tmp_path / "first")
-    assert findings == []
+    assert {finding.column for finding in findings} <= {"status"}
     again = read(tmp_path / "first")
     assert_same(imported, again)
     assert again.benchmark.meta == imported.benchmark.meta
@@ -261,7 +262,7 @@ def test_what_the_layout_cannot_hold_is_counted(tmp_path: Path) -> None:
         "36 verdicts are repeats",
         "36 verdicts are about a probed case",
         "12 verdicts are on cases left out",
-        "24 verdicts have status repaired; they read back as ok",
+        "24 verdicts have status repaired; the reply decides it anew when it is read back",
         "24 values have no place here",
         "the judge's name 'x/../y' cannot name a file",
         "4 cases have no one reply of a judge",

@@ -360,26 +360,60 @@ def test_organs_with_different_columns_and_types(tree, make_pair: Make) -> None:
         read(tree.write())
 
 
-def test_the_normalized_choice_goes_before_the_raw_reply(tree) -> None:
-    raw = [{"question_id": i, "chosen_answer": f"reply {i}"} for i in (1, 2)]
-    tree.results("org/J", raw)
-    tree.results("org/J", raw, "all")
-    tree.results("org/J", [{"question_id": 1, "chosen_answer": all_of("B")}], normalized=True)
+def test_a_raw_reply_is_read_anew_and_every_change_is_counted(tree) -> None:
+    """The published parser turned "a better answer" into A, dropped a tie, and read nothing wrongly in the third."""
+    tree.organ("brain", [1, 2, 3, 4])
+    raw = {
+        1: "The second assistant gives a better answer.",
+        2: json.dumps(all_of("B", overall="tie")),
+        3: json.dumps(all_of("B")),
+        4: "Accuracy: Assistant B. Overall: Assistant B.",
+    }
+    rows = [{"question_id": i, "chosen_answer": reply} for i, reply in raw.items()]
+    tree.results("org/J", rows)
+    tree.results("org/J", rows, "all")
+    published = {1: all_of("A"), 3: all_of("B"), 4: all_of("A")}
+    tree.results("org/J", [{"question_id": i, "chosen_answer": a} for i, a in published.items()], normalized=True)
     imported = read(tree.write())
     verdicts = imported.verdicts
     assert set(verdicts["judge"]) == {"org/J"}
-    assert verdicts.groupby("case_id")["status"].first().to_dict() == {"1": "ok", "2": "unparsed"}
-    assert verdicts.groupby("case_id")["reply"].first().to_dict() == {"1": "reply 1", "2": "reply 2"}
-    assert "2 rows of judge org/J repeat another file's verdict" in said(imported)
-    assert "1 raw verdicts of judge org/J are also normalized" in said(imported)
-    assert "6 verdicts of judge org/J are unparsed" in said(imported)
+    choices = verdicts.fillna({"choice": "."}).groupby("case_id")["choice"].agg("".join)
+    assert choices.to_dict() == {"1": "......", "2": "BBBBBtie", "3": "BBBBBB", "4": "B....B"}
+    statuses = verdicts.groupby("case_id")["status"].agg(lambda s: " ".join(sorted(set(s))))
+    assert statuses.to_dict() == {"1": "unparsed", "2": "ok", "3": "ok", "4": "repaired unparsed"}
+    assert verdicts.groupby("case_id")["reply"].first().to_dict() == {str(i): reply for i, reply in raw.items()}
+    for expected in (
+        "4 rows of judge org/J repeat another file's verdict",
+        "3 raw replies of judge org/J are also normalized; they are read anew",
+        "2 verdicts of judge org/J have another choice than in the normalized file",
+        "6 verdicts of judge org/J that the published parser had dropped are read",
+        "10 verdicts of judge org/J that the published parser had made are not in the reply",
+        "10 verdicts of judge org/J are unparsed",
+    ):
+        assert expected in said(imported)
 
 
-def test_what_the_published_parser_dropped_stays_unparsed(tree) -> None:
-    """A raw row that the normalized file lacks counts wrong there, though our parser could read it."""
+def test_without_a_normalized_file_there_is_nothing_to_compare_with(tree) -> None:
     tree.results("J", [{"question_id": 1, "chosen_answer": json.dumps(all_of("A"))}])
-    tree.results("J", [], normalized=True)
-    assert read(tree.write()).verdicts["choice"].isna().all()
+    imported = read(tree.write())
+    assert imported.verdicts["choice"].eq("A").all()
+    assert "published parser" not in said(imported)
+
+
+def test_a_normalized_choice_without_a_raw_reply_is_kept(tree) -> None:
+    tree.results("J", [{"question_id": 1, "chosen_answer": None}])
+    rows = [{"question_id": 1, "chosen_answer": all_of("A")}, {"question_id": 2, "chosen_answer": {"overall": "B"}}]
+    tree.results("J", rows, normalized=True)
+    verdicts = read(tree.write()).verdicts
+    assert verdicts.fillna({"choice": "."}).groupby("case_id")["choice"].agg("".join).tolist() == ["AAAAAA", ".....B"]
+    assert set(verdicts["status"]) == {"ok", "unparsed"}
+
+
+def test_a_refusal_is_imported_as_refused(tree) -> None:
+    tree.results("J", [{"question_id": 1, "chosen_answer": "I'm sorry, I can't evaluate a medical image."}])
+    imported = read(tree.write())
+    assert set(imported.verdicts["status"]) == {"refused"}
+    assert "6 verdicts of judge J are refused" in said(imported)
 
 
 def test_two_runs_that_disagree_are_refused(tree) -> None:
