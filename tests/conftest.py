@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import pandas as pd
 import pytest
 from hypothesis import settings
+
+from mrb_lib.data.benchmark import Benchmark, load
+from mrb_lib.data.demo.build import write_demo
+from mrb_lib.judges.orders import show
+
+if TYPE_CHECKING:
+    from mrb_lib.judges.tiny import Architecture
 
 # The same examples every time, and no limit on how long one takes: speed is measured in tests/benchmarks.
 settings.register_profile("workbench", derandomize=True, deadline=None)
 settings.load_profile("workbench")
+
+_LOUD = 3.0
 
 
 @pytest.fixture(scope="session")
@@ -20,3 +32,58 @@ def reference_data() -> Path:
     if not folder:
         pytest.skip("MRB_REFERENCE_DATA is not set: the public reference data is not at hand")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def pictured(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    """Eighteen simulated cases with an image each."""
+    folder = tmp_path_factory.mktemp("pictured")
+    write_demo(folder, cases=18, seed=11)
+    return load(folder)
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory, pictured: Benchmark) -> Callable[[Architecture], Path]:
+    """Writes a tiny model with random weights, once a session for each architecture.
+
+    The weights are made larger than they are drawn, so that its probabilities depend
+    on all it reads by much more than any tolerance here.
+    """
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    from mrb_lib.judges.tiny import write_tiny
+
+    torch.set_num_threads(1)
+    texts = [*pictured.cases["question"], *pictured.cases["response_a"], *pictured.cases["response_b"]]
+    made: dict[Architecture, Path] = {}
+
+    def write(architecture: Architecture) -> Path:
+        if architecture not in made:
+            folder = tmp_path_factory.mktemp("tiny") / f"tiny-{architecture}"
+            write_tiny(folder, architecture, vocabulary=1600, texts=texts)
+            path = folder / "model.safetensors"
+            loud = {name: value * _LOUD if value.ndim > 1 else value for name, value in load_file(path).items()}
+            save_file(loud, path, metadata={"format": "pt"})
+            made[architecture] = folder
+        return made[architecture]
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def ask_for() -> Callable[..., pd.DataFrame]:
+    """Makes the rows that a judge is shown: every case, dimension, order and repeat."""
+
+    def rows(
+        cases: pd.DataFrame,
+        dimensions: tuple[str, ...] = ("accuracy", "overall"),
+        orders: tuple[str, ...] = ("AB", "BA"),
+        repeats: int = 1,
+    ) -> pd.DataFrame:
+        asked = cases
+        for name, values in (("dimension", dimensions), ("order", orders), ("repeat", range(repeats))):
+            asked = asked.merge(pd.DataFrame({name: list(values)}), how="cross")
+        return show(asked.assign(probe="none"))
+
+    return rows

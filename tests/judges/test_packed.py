@@ -1,0 +1,469 @@
+"""Every question read together has the probability it has when it is read alone, whatever lies beside it."""
+
+from __future__ import annotations
+
+import io
+import math
+import struct
+import zlib
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import transformers
+from PIL import Image
+
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.judges.checkpoint import special_tokens, still_processor
+from mrb_lib.judges.entry import Entry
+from mrb_lib.judges.orders import KEYS
+from mrb_lib.judges.packed import PackedJudge
+from mrb_lib.judges.prompts import load_prompt, marks_pattern
+from mrb_lib.judges.settings import Settings
+from mrb_lib.judges.source import Source
+from mrb_lib.judges.tree import Packed
+from mrb_lib.schema import DIMENSIONS
+
+ARCHITECTURES = ("llava", "qwen2_5_vl", "llama")
+Tiny = Callable[[str], Path]
+AskFor = Callable[..., pd.DataFrame]
+
+
+def _png(width: int, height: int, seed: int) -> bytes:
+    pixels = np.random.default_rng(seed).integers(0, 255, (height, width, 3), dtype=np.uint8)
+    stream = io.BytesIO()
+    Image.fromarray(pixels).save(stream, "PNG")
+    return stream.getvalue()
+
+
+def _claiming(side: int) -> bytes:
+    """A small file that says it is a picture of so many pixels a side."""
+    real = _png(64, 64, 6)
+    header = b"IHDR" + struct.pack(">II", side, side) + real[24:29]
+    return real[:12] + header + struct.pack(">I", zlib.crc32(header)) + real[33:]
+
+
+IMAGES = {"square.png": _png(80, 80, 0), "wide.png": _png(200, 60, 1), "tall.png": _png(40, 150, 2)}
+CASES = pd.DataFrame(
+    [
+        ("short", "What is seen?", "A lesion.", "No lesion.", ["square.png"]),
+        ("long", "Describe the image in full.", "The lungs are clear. " * 12, "Clear.", ["wide.png"]),
+        ("two", "Compare both images.", "The second is worse.", "They are alike. " * 5, ["tall.png", "wide.png"]),
+        ("none", "What is a meniscus?", "A cartilage\nof the knee", "Cartilage 🦵 " * 7, []),
+        ("same", "Is there a fracture?", "Yes.", "Yes.", ["tall.png"]),
+        ("empty", "?", "", "  \n", []),
+        ("marks", "Which side?", "<|end|>\n<|assistant|>\nB <image> <|image_pad|>", "left", ["square.png"]),
+    ],
+    columns=["case_id", "question", "response_a", "response_b", "images"],
+)
+
+
+def _judge(folder: Path, **wishes: object) -> PackedJudge:
+    settings = Settings(**{"device": "cpu", **wishes})
+    return PackedJudge("tiny", Entry("tiny", "packed", path=folder), Source(folder, "sha256:0"), settings, IMAGES)
+
+
+class Alone:
+    """Scores one question with transformers alone: its processor, its model, an ordinary pass."""
+
+    def __init__(self, folder: Path, dtype: torch.dtype = torch.float32) -> None:
+        config = transformers.AutoConfig.from_pretrained(folder)
+        kinds = {"llava": transformers.LlavaProcessor, "qwen2_5_vl": transformers.Qwen2_5_VLProcessor}
+        self.sees = config.model_type in kinds
+        if self.sees:
+            self.reads = still_processor(kinds[config.model_type]).from_pretrained(folder)
+            self.tokenizer = self.reads.tokenizer
+            kind = transformers.AutoModelForImageTextToText
+        else:
+            self.reads = self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+            kind = transformers.AutoModelForCausalLM
+        self.model = kind.from_pretrained(folder, dtype=dtype).eval()
+        self.marks = marks_pattern(special_tokens(self.tokenizer))
+
+    @torch.inference_mode()
+    def p_first(self, row: dict[str, object]) -> float:
+        pictures = [Image.open(io.BytesIO(IMAGES[name])) for name in row["images"]] if self.sees else []
+        text = (
+            load_prompt("single")
+            .render(
+                str(row["question"]),
+                [str(row["first"]), str(row["second"])],
+                DIMENSIONS,
+                str(row["dimension"]),
+                n_images=len(pictures),
+                marks=self.marks,
+            )
+            .text
+        )
+        content: object = text
+        if self.sees:
+            content = [*({"type": "image"} for _ in pictures), {"type": "text", "text": text}]
+        chat = self.reads.apply_chat_template(
+            [{"role": "user", "content": content}], tokenize=False, add_generation_prompt=True
+        )
+        images = {"images": [pictures]} if pictures else {}
+        inputs = self.reads(text=[chat], return_tensors="pt", **images)
+        for name, value in inputs.items():
+            if value.is_floating_point():
+                inputs[name] = value.to(self.model.dtype)
+        odds = self.model(**inputs).logits[0, -1].float().softmax(-1)
+        first, second = (
+            sum(float(odds[self.tokenizer.convert_tokens_to_ids(spelling)]) for spelling in (letter, f"Ġ{letter}"))
+            for letter in "AB"
+        )
+        return first / (first + second)
+
+    def of(self, shown: pd.DataFrame) -> np.ndarray:
+        return np.array([self.p_first(row) for row in shown.to_dict("records")])
+
+
+@pytest.fixture(scope="module")
+def asked(ask_for: AskFor) -> pd.DataFrame:
+    return ask_for(CASES, ("accuracy", "creativity", "overall"))
+
+
+@pytest.fixture(scope="module")
+def truth(tiny: Tiny, asked: pd.DataFrame) -> Callable[[str], pd.DataFrame]:
+    made: dict[str, pd.DataFrame] = {}
+
+    def of(architecture: str) -> pd.DataFrame:
+        if architecture not in made:
+            made[architecture] = asked[list(KEYS)].assign(p=Alone(tiny(architecture)).of(asked))
+        return made[architecture]
+
+    return of
+
+
+def _gap(rows: pd.DataFrame, truth: pd.DataFrame) -> float:
+    both = rows.merge(truth, on=list(KEYS), validate="one_to_one")
+    assert len(both) == len(rows)
+    return float((both["p_first"] - both["p"]).abs().max())
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+class TestEqualToAskingAlone:
+    def test_in_single_precision_whatever_the_batch(
+        self, architecture: str, tiny: Tiny, asked: pd.DataFrame, truth: Callable[[str], pd.DataFrame]
+    ) -> None:
+        judge = _judge(tiny(architecture))
+        judge.load()
+        assert not [notice for notice in judge.notices if "share" in notice]
+        assert truth(architecture)["p"].std() > 0.005, "the probabilities must differ, or the test shows nothing"
+        ids = CASES["case_id"].to_numpy()
+        for batches in ([ids], [ids[:3:-1], ids[3:0:-1]], [[one] for one in ids]):
+            for batch in batches:
+                order = {case: i for i, case in enumerate(batch)}
+                part = asked[asked["case_id"].isin(batch)]
+                part = part.sort_values("case_id", key=lambda column, order=order: column.map(order))
+                rows = judge.judge(part)
+                assert rows["status"].eq("ok").all()
+                assert _gap(rows, truth(architecture)) < 1e-4
+
+    def test_in_half_precision(
+        self, architecture: str, tiny: Tiny, asked: pd.DataFrame, truth: Callable[[str], pd.DataFrame]
+    ) -> None:
+        judge = _judge(tiny(architecture), dtype="bfloat16")
+        rows = judge.judge(asked)
+        assert not [notice for notice in judge.notices if "share" in notice]
+        some = asked[asked["dimension"].isin(["accuracy", "overall"])]
+        alone = some[list(KEYS)].assign(p=Alone(tiny(architecture), torch.bfloat16).of(some))
+        assert _gap(rows[rows["dimension"].isin(["accuracy", "overall"])], alone) < 0.02
+
+    def test_when_only_some_rows_are_asked_as_after_a_resume(
+        self, architecture: str, tiny: Tiny, asked: pd.DataFrame, truth: Callable[[str], pd.DataFrame]
+    ) -> None:
+        judge = _judge(tiny(architecture))
+        whole = judge.judge(asked)
+        rng = np.random.default_rng(4)
+        subsets = [
+            asked[asked["order"] == "BA"],
+            asked[asked["dimension"] == "creativity"],
+            asked.sample(frac=0.4, random_state=1),
+            asked[asked["case_id"] == "two"].iloc[[4]],
+            asked.iloc[rng.permutation(len(asked))],
+        ]
+        for some in subsets:
+            rows = judge.judge(some)
+            assert rows[list(KEYS)].equals(some[list(KEYS)].reset_index(drop=True))
+            both = rows.merge(whole, on=list(KEYS))
+            assert (both["p_first_x"] - both["p_first_y"]).abs().max() < 1e-5
+            assert both["pick_x"].eq(both["pick_y"]).all()
+
+    def test_repeats_have_the_same_probability(self, architecture: str, tiny: Tiny, ask_for: AskFor) -> None:
+        rows = _judge(tiny(architecture)).judge(ask_for(CASES.head(2), repeats=3))
+        assert len(rows) == 2 * 2 * 2 * 3
+        assert rows.groupby(["case_id", "dimension", "order"])["p_first"].nunique().eq(1).all()
+
+
+def test_a_pick_follows_its_probability_and_equal_responses_have_no_preference_but_that_for_a_place(
+    tiny: Tiny, asked: pd.DataFrame
+) -> None:
+    rows = _judge(tiny("llava")).judge(asked)
+    expected = np.where(rows["p_first"] > 0.5, "first", np.where(rows["p_first"] < 0.5, "second", "tie"))
+    assert (rows["pick"] == expected).all()
+    assert rows["answer_mass"].between(0, 1).all()
+    same = rows[rows["case_id"] == "same"].pivot_table(index="dimension", columns="order", values="p_first")
+    assert (same["AB"] - same["BA"]).abs().max() < 1e-6
+
+
+def test_the_tokens_of_a_case_are_counted_once(tiny: Tiny, asked: pd.DataFrame) -> None:
+    rows = _judge(tiny("llava")).judge(asked)
+    assert rows.groupby("case_id")["prompt_tokens"].count().eq(1).all()
+    long, short = (rows.loc[rows["case_id"] == case, "prompt_tokens"].sum() for case in ("long", "short"))
+    assert long > short > 0
+
+
+def test_simulated_cases_of_the_benchmark_are_judged(pictured: Benchmark, tiny: Tiny, ask_for: AskFor) -> None:
+    folder = tiny("qwen2_5_vl")
+    judge = PackedJudge(
+        "tiny",
+        Entry("tiny", "packed", path=folder),
+        Source(folder, "sha256:0"),
+        Settings(device="cpu"),
+        pictured.images,
+    )
+    rows = judge.judge(ask_for(pictured.cases.head(3), ("overall",)))
+    assert rows["status"].eq("ok").all()
+    blind = judge.judge(ask_for(pictured.cases.head(3).assign(images=[[], [], []]), ("overall",)))
+    assert (rows["p_first"] - blind["p_first"]).abs().min() > 1e-4, "the image must count"
+
+
+@pytest.fixture(scope="module")
+def windowed(tiny: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Mistral that attends to a window of 24 tokens, with the tiny Llama's tokenizer."""
+    folder = tmp_path_factory.mktemp("windowed")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny("llama"))
+    torch.manual_seed(0)
+    config = transformers.MistralConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=64,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        sliding_window=24,
+        initializer_range=0.1,
+        pad_token_id=tokenizer.pad_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        bos_token_id=tokenizer.eos_token_id,
+    )
+    transformers.MistralForCausalLM(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+class TestAModelThatCannotShare:
+    def test_is_asked_each_question_alone_with_a_notice(self, windowed: Path, asked: pd.DataFrame) -> None:
+        some = asked[asked["dimension"].isin(["accuracy", "overall"])]
+        judge = _judge(windowed)
+        rows = judge.judge(some)
+        assert any("cannot share" in notice and "window of 24" in notice for notice in judge.notices)
+        assert _gap(rows, some[list(KEYS)].assign(p=Alone(windowed).of(some))) < 1e-4
+
+    @pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl", "llama"])
+    def test_is_found_out_when_it_does_not_heed_positions(
+        self, architecture: str, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def counted(self: Packed, trunk: torch.Tensor | None = None) -> torch.Tensor:
+            columns = torch.arange(self.ids.shape[1])
+            shape = (*([3] if trunk is not None else []), *self.ids.shape)
+            return columns.expand(shape)
+
+        monkeypatch.setattr(Packed, "positions", counted)
+        self._falls_back(tiny(architecture), asked)
+
+    @pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl", "llama"])
+    def test_is_found_out_when_questions_see_each_other(
+        self, architecture: str, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def causal(self: Packed) -> torch.Tensor:
+            n = self.ids.shape[1]
+            seen = torch.ones(n, n, dtype=torch.bool).tril() & self.real[:, None, :]
+            return (seen | torch.eye(n, dtype=torch.bool))[:, None]
+
+        monkeypatch.setattr(Packed, "mask", causal)
+        self._falls_back(tiny(architecture), asked)
+
+    def test_is_found_out_when_its_code_fails(
+        self, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(self: Packed) -> torch.Tensor:
+            raise NotImplementedError("masks of four dimensions")
+
+        monkeypatch.setattr(Packed, "mask", refuse)
+        self._falls_back(tiny("llama"), asked)
+
+    @staticmethod
+    def _falls_back(folder: Path, asked: pd.DataFrame) -> None:
+        some = asked[asked["case_id"].isin(["two", "none"]) & (asked["dimension"] == "overall")]
+        judge = _judge(folder)
+        rows = judge.judge(some)
+        assert any("cannot share" in notice for notice in judge.notices)
+        assert _gap(rows, some[list(KEYS)].assign(p=Alone(folder).of(some))) < 1e-4
+
+
+@pytest.mark.parametrize("knows_the_wish", [True, False])
+def test_a_model_that_does_not_heed_which_logits_are_wanted_is_read_at_the_right_ones(
+    knows_the_wish: bool, tiny: Tiny, asked: pd.DataFrame, truth: Callable[[str], pd.DataFrame]
+) -> None:
+    judge = _judge(tiny("llama"))
+    super(PackedJudge, judge).load()
+    forward = judge._weights.model.forward
+
+    def every(input_ids: torch.Tensor, logits_to_keep: object = 0, **inputs: object) -> object:
+        return forward(input_ids=input_ids, **inputs)
+
+    def without(input_ids: torch.Tensor, attention_mask: object, position_ids: object = None, **_: bool) -> object:
+        return forward(input_ids=input_ids, attention_mask=attention_mask, position_ids=position_ids)
+
+    judge._weights.model.forward = every if knows_the_wish else without
+    some = asked[asked["case_id"].isin(["short", "long"])]
+    assert _gap(judge.judge(some), truth("llama")) < 1e-4
+    assert not any("share" in notice for notice in judge.notices)
+
+
+class TestOutOfMemory:
+    @staticmethod
+    def _limited(judge: PackedJudge, limit: int, seen: list[int], error: Exception | None = None) -> None:
+        judge.load()
+        forward = judge._weights.model.forward
+
+        @wraps(forward)
+        def limited(*args: object, **inputs: torch.Tensor) -> object:
+            seen.append(inputs["input_ids"].shape[0])
+            if inputs["input_ids"].shape[0] > limit:
+                raise error or torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+            return forward(*args, **inputs)
+
+        judge._weights.model.forward = limited
+
+    @pytest.mark.parametrize("limit", [1, 2, 5])
+    def test_halves_the_batch_and_says_so(self, limit: int, tiny: Tiny, asked: pd.DataFrame) -> None:
+        some = asked[asked["dimension"] == "overall"]
+        free, judge, seen = _judge(tiny("llama")).judge(some), _judge(tiny("llama")), []
+        self._limited(judge, limit, seen)
+        rows = judge.judge(some)
+        pd.testing.assert_frame_equal(rows, free, atol=1e-6)
+        assert any("memory" in notice for notice in judge.notices)
+        fitting = max(size for size in seen if size <= limit)
+        seen.clear()
+        judge.judge(some)
+        assert max(seen) == fitting, "later batches start at the size that fitted"
+
+    def test_a_case_that_never_fits_is_an_error_with_a_reason_and_the_others_are_judged(
+        self, tiny: Tiny, asked: pd.DataFrame
+    ) -> None:
+        some = asked[asked["dimension"] == "overall"]
+        judge, widths = _judge(tiny("llama")), {}
+        judge.load()
+        forward, limit = judge._weights.model.forward, math.inf
+
+        @wraps(forward)
+        def limited(*args: object, **inputs: torch.Tensor) -> object:
+            widths[inputs["input_ids"].shape[0]] = inputs["input_ids"].shape[1]
+            if inputs["input_ids"].shape[1] >= limit:
+                raise torch.OutOfMemoryError("CUDA out of memory.")
+            return forward(*args, **inputs)
+
+        judge._weights.model.forward = limited
+        alone = {}
+        for case in CASES["case_id"]:
+            judge.judge(some[some["case_id"] == case])
+            alone[case] = widths[1]
+        free = judge.judge(some)
+        limit = max(alone.values())
+        rows = judge.judge(some)
+        lost = rows["status"] == "error"
+        assert set(rows.loc[lost, "case_id"]) == {case for case, width in alone.items() if width == limit}
+        assert rows.loc[lost, "error"].str.contains("does not fit").all()
+        assert rows.loc[lost, "pick"].isna().all()
+        assert rows.loc[lost, "p_first"].isna().all()
+        assert rows["status"].isin(["ok", "error"]).all()
+        pd.testing.assert_series_equal(rows.loc[~lost, "p_first"], free.loc[~lost, "p_first"], atol=1e-6)
+
+    def test_other_faults_are_not_taken_for_it(self, tiny: Tiny, asked: pd.DataFrame) -> None:
+        judge = _judge(tiny("llama"))
+        self._limited(judge, 0, [], RuntimeError("CUDA error: an illegal memory access was encountered"))
+        with pytest.raises(RuntimeError, match="illegal memory access"):
+            judge.judge(asked.head(4))
+
+
+class TestABadImage:
+    def test_makes_its_own_case_an_error_and_no_other(
+        self, tiny: Tiny, ask_for: AskFor, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(IMAGES, "broken.png", b"\x89PNG\r\n\x1a\nnot an image")
+        monkeypatch.setitem(IMAGES, "sliver.png", _png(900, 2, 5))
+        monkeypatch.setitem(IMAGES, "huge.png", _claiming(60_000))
+        bad = ["absent.png", "broken.png", "sliver.png", "huge.png"]
+        cases = pd.DataFrame(
+            [(f"bad {name}", "What?", "one", "two", ["square.png", name]) for name in bad]
+            + [("good", "What?", "one", "two", ["square.png"])],
+            columns=CASES.columns,
+        )
+        rows = _judge(tiny("qwen2_5_vl")).judge(ask_for(cases))
+        failed = rows[rows["status"] == "error"]
+        assert set(failed["case_id"]) == {f"bad {name}" for name in bad}
+        reasons = failed.groupby("case_id")["error"].first()
+        assert "absent.png is missing" in reasons["bad absent.png"]
+        assert "broken.png" in reasons["bad broken.png"]
+        assert "aspect ratio" in reasons["bad sliver.png"]
+        assert "too large" in reasons["bad huge.png"]
+        assert rows.loc[rows["case_id"] == "good", "status"].eq("ok").all()
+
+    def test_is_an_error_where_questions_are_read_alone_too(
+        self, tiny: Tiny, ask_for: AskFor, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(IMAGES, "sliver.png", _png(900, 2, 5))
+        cases = CASES.head(2).assign(images=[["sliver.png"], ["square.png"]])
+        judge = _judge(tiny("qwen2_5_vl"))
+        judge.reader.why_alone = "a test says so"
+        rows = judge.judge(ask_for(cases, ("overall",)))
+        assert rows["status"].tolist() == ["error", "error", "ok", "ok"]
+
+    @pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl"])
+    def test_larger_than_max_pixels_is_made_smaller_before_the_model_sees_it(
+        self, architecture: str, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        judge = _judge(tiny(architecture), max_pixels=2000)
+        judge.load()
+        kind = type(judge._weights)
+        encode, areas = kind.encode, []
+
+        def watched(self: object, texts: object, images: list[list[Image.Image]]) -> object:
+            areas.extend(picture.width * picture.height for some in images for picture in some)
+            return encode(self, texts, images)
+
+        monkeypatch.setattr(kind, "encode", watched)
+        judge.judge(asked[asked["case_id"] == "two"])
+        assert areas
+        assert max(areas) <= 2000
+
+
+def test_a_judge_that_always_reasons_is_warned_about(tiny: Tiny) -> None:
+    folder = tiny("llama")
+    entry = Entry("tiny", "packed", path=folder, thinking="always")
+    judge = PackedJudge("tiny", entry, Source(folder, "sha256:0"), Settings(device="cpu"), {})
+    assert any("reasons before it replies" in notice for notice in judge.notices)
+
+
+def test_probabilities_too_small_to_tell_apart_stay_defined(tiny: Tiny, asked: pd.DataFrame) -> None:
+    judge = _judge(tiny("llama"))
+    judge.load()
+    forward = judge._weights.model.forward
+
+    @wraps(forward)
+    def certain(*args: object, **inputs: torch.Tensor) -> object:
+        result = forward(*args, **inputs)
+        result.logits = result.logits.clone()
+        result.logits[..., 7] += 1e4
+        return result
+
+    judge._weights.model.forward = certain
+    rows = judge.judge(asked.head(2))
+    assert all(math.isfinite(p) and 0 <= p <= 1 for p in rows["p_first"])
+    assert rows["answer_mass"].max() < 1e-40
