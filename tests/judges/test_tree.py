@@ -1,0 +1,220 @@
+"""A tree of prompts holds exactly the tokens of each prompt, and every token sees its own prompt alone."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from mrb_lib.judges.checkpoint import load, special_tokens
+from mrb_lib.judges.prompts import Prompt, load_prompt, marks_pattern
+from mrb_lib.judges.tree import Grower, Tree, common, join, pack
+from mrb_lib.judges.weights import Weights
+
+Tiny = Callable[[str], Path]
+PICTURE = Image.new("RGB", (90, 70), (10, 120, 200))
+TEXTS = st.one_of(
+    st.text(max_size=40),
+    st.lists(
+        st.sampled_from([" ", "\n", "\r\n", "\t", "a", "acc", "A", "ü", "肺", "🦵", "10", "<", "|>", "'s", "  "]),
+        max_size=12,
+    ).map("".join),
+)
+NAMES = st.lists(
+    st.sampled_from(["acc", "accuracy", "accurate", "overall", "over", "o", "ü-ness", "10", "1", "image quality"]),
+    min_size=1,
+    max_size=5,
+    unique=True,
+)
+# A user's prompt whose question begins right after the response, without so much as a space.
+ABRUPT = Prompt(
+    "abrupt",
+    "{% block case %}{{ question }}{% endblock %}{% block responses %}{{ first }}|{{ second }}{% endblock %}"
+    "{% block ask %}{{ dimension }}{{ first }}?{% endblock %}",
+    "one",
+)
+
+
+@pytest.fixture(scope="module")
+def weights(tiny: Tiny) -> Callable[[str], Weights]:
+    made: dict[str, Weights] = {}
+
+    def of(architecture: str) -> Weights:
+        if architecture not in made:
+            folder = tiny(architecture)
+            made[architecture] = load(folder, device=torch.device("cpu"), dtype=torch.float32)
+        return made[architecture]
+
+    return of
+
+
+def _chats(
+    weights: Weights, prompt: Prompt, question: str, pair: tuple[str, str], names: list[str], n_images: int
+) -> list[list[str]]:
+    return [
+        [
+            weights.chat(
+                prompt.render(question, order, names, name, n_images=n_images, marks=weights.marks).text, n_images, {}
+            )
+            for name in names
+        ]
+        for order in (pair, pair[::-1])
+    ]
+
+
+def _paths(tree: Tree) -> list[list[list[int]]]:
+    return [
+        [tree.trunk + branch + leaf for leaf in row] for branch, row in zip(tree.branches, tree.leaves, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl", "llama"])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(TEXTS, TEXTS, TEXTS, NAMES, st.booleans(), st.booleans())
+def test_paths_are_the_tokens_of_each_whole_prompt(
+    architecture: str,
+    weights: Callable[[str], Weights],
+    question: str,
+    first: str,
+    second: str,
+    names: list[str],
+    pictured: bool,
+    abrupt: bool,
+) -> None:
+    held = weights(architecture)
+    prompt = ABRUPT if abrupt else load_prompt("single")
+    pictures = [PICTURE] if pictured and held.sees_images else []
+    grower = Grower(held)
+    for pair in ((first, second), (second + "x", first), (first, second)):  # what was remembered must not mislead
+        chats = _chats(held, prompt, question, pair, names, len(pictures))
+        tree = grower.grow(chats, pictures)
+        for row, paths in zip(chats, _paths(tree), strict=True):
+            for text, path in zip(row, paths, strict=True):
+                assert path == held.encode([text], [pictures])["input_ids"][0].tolist()
+        assert all(leaf for row in tree.leaves for leaf in row), "each prompt has a last token of its own"
+        assert tree.n_tokens <= sum(len(path) for row in _paths(tree) for path in row)
+
+
+@pytest.fixture(scope="module")
+def smollm(smollm_gguf: Path, tiny: Tiny) -> Weights:
+    """SmolLM2's tokenizer; its weights are not read, so a tiny model stands in for them."""
+    if importlib.util.find_spec("gguf") is None:
+        pytest.skip("gguf is not installed")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(smollm_gguf.parent, gguf_file=smollm_gguf.name)
+    stand_in = load(tiny("llama"), device=torch.device("cpu"), dtype=torch.float32).model
+    return Weights(stand_in, tokenizer, None, torch.device("cpu"), marks_pattern(special_tokens(tokenizer)))
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(TEXTS, TEXTS, TEXTS, NAMES, st.booleans())
+def test_paths_are_the_tokens_of_each_whole_prompt_with_a_real_tokenizer(
+    smollm: Weights, question: str, first: str, second: str, names: list[str], abrupt: bool
+) -> None:
+    grower = Grower(smollm)
+    prompt = ABRUPT if abrupt else load_prompt("single")
+    for pair in ((first, second), (second, first + " ")):
+        chats = _chats(smollm, prompt, question, pair, names, 0)
+        for row, paths in zip(chats, _paths(grower.grow(chats, [])), strict=True):
+            assert paths == [smollm.tokens(text) for text in row]
+
+
+def test_questions_are_read_once_and_the_two_orders_share_case_and_images(weights: Callable[[str], Weights]) -> None:
+    held = weights("llava")
+    names = ["accuracy", "relevance", "overall"]
+    chats = _chats(held, load_prompt("single"), "Which side? " * 20, ("left " * 30, "right " * 20), names, 1)
+    tree = Grower(held).grow(chats, [PICTURE])
+    image = held.tokenizer.convert_tokens_to_ids("<image>")
+    assert tree.trunk.count(image) == 16
+    assert all(image not in branch for branch in tree.branches)
+    assert max(len(leaf) for row in tree.leaves for leaf in row) < 20
+    assert len(tree.trunk) > 100
+    assert tree.n_tokens < 0.6 * sum(len(path) for row in _paths(tree) for path in row)
+
+
+class TestCommon:
+    def test_leaves_every_sequence_at_least_its_last_token(self) -> None:
+        assert common([[1, 2, 3], [1, 2, 3]]) == 2
+        assert common([[1, 2], [1, 2, 3]]) == 1
+        assert common([[1], [1, 2]]) == 0
+
+    def test_stops_at_the_first_difference(self) -> None:
+        assert common([[1, 2, 3, 4], [1, 2, 9, 4], [1, 2, 3, 4]]) == 2
+        assert common([[5, 2], [1, 2]]) == 0
+
+
+def _hand_made() -> list[Tree]:
+    """Two trees of two branches with two leaves each; the second's segments are longer or shorter."""
+    one = Tree([1, 2], None, [[3], [4, 5]], [[[6], [7]], [[8], [9]]], {})
+    two = Tree([11], None, [[13, 14], [15]], [[[16, 17], [18]], [[19], [20]]], {})
+    return [one, two]
+
+
+def _same(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return dict(tensors)
+
+
+class TestPacking:
+    #                         trunk   branch 0 branch 1  leaves
+    IDS = ((1, 2, 0, 3, 4, 5, 0, 6, 7, 8, 9), (0, 11, 13, 14, 0, 15, 16, 17, 18, 19, 20))
+    POSITIONS = ((0, 1, 0, 2, 2, 3, 0, 3, 3, 4, 4), (0, 0, 1, 2, 0, 1, 3, 4, 3, 2, 2))
+    # By hand: which columns each real column of the first and of the second tree attends to.
+    SEEN = (
+        {0: {0}, 1: {0, 1}, 3: {0, 1, 3}, 4: {0, 1, 4}, 5: {0, 1, 4, 5}, 7: {0, 1, 3, 7}, 8: {0, 1, 3, 8},
+         9: {0, 1, 4, 5, 9}, 10: {0, 1, 4, 5, 10}},
+        {1: {1}, 2: {1, 2}, 3: {1, 2, 3}, 5: {1, 5}, 6: {1, 2, 3, 6}, 7: {1, 2, 3, 6, 7}, 8: {1, 2, 3, 8},
+         9: {1, 5, 9}, 10: {1, 5, 10}},
+    )  # fmt: skip
+
+    def test_fills_segments_up_on_their_left_and_finds_their_ends(self) -> None:
+        packed = pack(_hand_made(), 0, _same)
+        assert packed.ids.tolist() == [list(row) for row in self.IDS]
+        assert packed.real.tolist() == [[token != 0 for token in row] for row in self.IDS]
+        assert packed.segment.tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 5, 6]
+        assert packed.ends.tolist() == [7, 8, 9, 10]
+
+    def test_counts_positions_along_each_prompt(self) -> None:
+        assert pack(_hand_made(), 0, _same).positions().tolist() == [list(row) for row in self.POSITIONS]
+
+    def test_lets_every_token_see_its_own_prompt_so_far(self) -> None:
+        mask = pack(_hand_made(), 0, _same).mask()
+        assert mask.shape == (2, 1, 11, 11)
+        for row, seen in enumerate(self.SEEN):
+            for column, expected in seen.items():
+                assert set(mask[row, 0, column].nonzero().flatten().tolist()) == expected
+        assert mask.any(-1).all(), "a row of nothing has no softmax"
+
+    def test_goes_on_from_the_highest_of_a_models_own_positions(self) -> None:
+        packed = pack(_hand_made(), 0, _same)
+        trunk = torch.tensor([[[0, 5], [0, 0]], [[0, 3], [0, 0]], [[0, 2], [0, 0]]])
+        three = packed.positions(trunk)
+        assert three.shape == (3, 2, 11)
+        assert torch.equal(three[:, :, :2], trunk)
+        for axis in three:
+            assert axis[0, [3, 4, 5, 7, 8, 9, 10]].tolist() == [6, 6, 7, 7, 7, 8, 8]
+            assert axis[1, [2, 3, 5, 6, 7, 8, 9, 10]].tolist() == [1, 2, 1, 3, 4, 3, 2, 2]
+
+    def test_one_branch_needs_no_segment_of_its_own(self) -> None:
+        packed = pack([Tree([1, 2], None, [[]], [[[3], [4, 5]]], {})], 0, _same)
+        assert packed.ids.tolist() == [[1, 2, 3, 4, 5]]
+        assert packed.positions().tolist() == [[0, 1, 2, 2, 3]]
+        assert packed.ends.tolist() == [2, 4]
+
+
+class TestJoin:
+    def test_fills_tiles_up_to_the_most_of_any_case(self) -> None:
+        joined = join([{"pixel_values": torch.ones(1, 2, 3)}, {}, {"pixel_values": torch.ones(2, 4, 3)}])
+        assert joined["pixel_values"].shape == (3, 4, 3)
+        assert joined["pixel_values"].sum() == 2 * 3 + 2 * 4 * 3
+        assert joined["pixel_values"][0, 2:].abs().sum() == 0
+
+    def test_keeps_what_only_some_cases_have(self) -> None:
+        joined = join([{"a": torch.tensor([1])}, {"b": torch.tensor([[2, 3]])}])
+        assert (joined["a"].tolist(), joined["b"].tolist()) == ([1], [[2, 3]])
+        assert join([{}, {}]) == {}
