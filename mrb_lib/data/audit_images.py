@@ -13,6 +13,7 @@ import pandas as pd
 from PIL import Image, UnidentifiedImageError
 
 from mrb_lib.data.benchmark import FolderImages
+from mrb_lib.data.pictures import FORMATS
 from mrb_lib.errors import InputError
 from mrb_lib.files import inside
 from mrb_lib.validation import Finding, Severity
@@ -20,7 +21,6 @@ from mrb_lib.validation import Finding, Severity
 MAX_PIXELS = 50_000_000
 MAX_BYTES = 20_000_000
 # Plain raster formats only: others (EPS, for one) start outside programs when they are decoded.
-FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "JPEG2000", "PPM")
 _ORIENTATION = 0x0112
 _BITS_PER_SAMPLE = 258
 _DECODING_ERRORS = (

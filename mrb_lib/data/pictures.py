@@ -10,13 +10,16 @@ from PIL import Image, ImageOps
 
 from mrb_lib.errors import InputError
 
+# Raster formats that Pillow decodes itself: for others it may start an outside program, as for PostScript.
+FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "JPEG2000", "PPM")
+
 
 def open_image(content: bytes, name: str = "image", *, draft: int | None = None) -> Image.Image:
     """Decode an image, so that what is shown never depends on what a viewer makes of the file.
 
     Parameters
     ----------
-    content : the bytes of the file, any format Pillow reads; of an animation the first frame is taken
+    content : the bytes of the file, in one of `FORMATS`; of an animation the first frame is taken
     name : what to call the image in messages
     draft : a JPEG may be decoded to any size whose sides are at least this many pixels, which is faster
 
@@ -35,7 +38,7 @@ def open_image(content: bytes, name: str = "image", *, draft: int | None = None)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(io.BytesIO(content)) as opened:
+            with Image.open(io.BytesIO(content), formats=FORMATS) as opened:
                 if draft is not None:
                     opened.draft("RGB" if opened.mode == "RGB" else None, (draft, draft))
                 return _plain(ImageOps.exif_transpose(opened))

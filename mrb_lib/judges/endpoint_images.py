@@ -9,8 +9,7 @@ from typing import Final
 
 from PIL import Image
 
-from mrb_lib.data.audit_images import FORMATS
-from mrb_lib.data.pictures import open_image, png, within
+from mrb_lib.data.pictures import FORMATS, open_image, png, within
 from mrb_lib.errors import InputError
 
 MAX_PIXELS: Final = 1_003_520  # the usual cap of Qwen-VL processors: 1280 patches of 28 x 28

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mrb_lib.data.pictures import png, thumbnail
+from mrb_lib.data.pictures import open_image, png, thumbnail, within
 from mrb_lib.errors import InputError
 
 
@@ -73,3 +73,16 @@ def test_a_bomb_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100)
     with pytest.raises(InputError, match="too large"):
         thumbnail(encoded(Image.new("L", (20, 20))), 10)
+
+
+def test_an_image_that_would_start_an_outside_program_is_refused() -> None:
+    postscript = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 4 4\n%%EndComments\nshowpage\n%%EOF\n"
+    with pytest.raises(InputError, match="not a readable image"):
+        open_image(postscript)
+
+
+def test_a_picture_within_the_limit_is_left_alone_and_a_larger_one_keeps_its_shape() -> None:
+    picture = Image.new("RGB", (400, 100))
+    assert within(picture, 40_000) is picture
+    smaller = within(picture, 10_000)
+    assert smaller.size == (200, 50)
