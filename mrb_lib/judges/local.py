@@ -118,6 +118,11 @@ class LocalJudge:
         """What it runs on, with the chip's name."""
         return describe(self._device)
 
+    @property
+    def parts(self) -> tuple[Entry, Source, Settings]:
+        """What it was built from besides its name and the images, to build an equal one in another process."""
+        return self._entry, self._source, self._settings
+
     def load(self) -> None:
         """Read the weights."""
         if self._loaded is None:

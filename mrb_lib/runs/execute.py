@@ -270,7 +270,8 @@ def _batches(call: _Call, judge: Judge, plan: Plan, pending: np.ndarray) -> list
 def _make(call: _Call, job: Job, folder: Path, again: np.ndarray, tracker: Tracker) -> None:
     """Answer the batches of a job and keep each; what is to be made again leaves only once the judge is ready."""
     with closing(call.engine(job)) as answers, stop_on_signals() as stop:
-        record(folder, call.manifest(job.judge, job.plan))
+        manifest = call.manifest(job.judge, job.plan)
+        record(folder, replace(manifest, device=", ".join(job.devices)) if job.devices else manifest)
         set_aside(folder, again)
         tracker.begin()
         for verdicts in answers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -31,12 +31,14 @@ class Job:
     plan : what the numbers of verdicts mean
     batches : arrays of numbers of verdicts, in the order to answer them; at least one
     make : makes an equal judge in another process
+    devices : what the batches are answered on, filled in by an engine that answers them elsewhere
     """
 
     judge: Judge
     plan: Plan
     batches: Sequence[np.ndarray]
     make: Callable[[], Judge]
+    devices: list[str] = field(default_factory=list)
 
 
 # An engine gets ready when it is called (it loads weights, starts workers); what it then yields are
@@ -45,7 +47,9 @@ Engine = Callable[[Job], Generator[pd.DataFrame, None, None]]
 
 
 @dataclass(frozen=True)
-class _Prepared:
+class Prepared:
+    """A batch whose part without an accelerator is done, and the seconds that took."""
+
     shown: pd.DataFrame
     answer: Answer
     seconds: float
@@ -57,42 +61,35 @@ def run_locally(job: Job) -> Generator[pd.DataFrame, None, None]:
     return _answers(job)
 
 
-def judge_rows(judge: Judge, rows: pd.DataFrame) -> pd.DataFrame:
-    """Verdicts about some rows of a plan, as a table that conforms; the judge must be loaded.
-
-    Parameters
-    ----------
-    rows : see `Plan.rows`
-
-    Raises
-    ------
-    RunError
-        The judge broke its protocol.
-    """
-    return _finish(judge, _prepare(judge, rows))
-
-
 def _answers(job: Job) -> Generator[pd.DataFrame, None, None]:
     with ThreadPoolExecutor(1, thread_name_prefix="prepare") as background:
 
-        def prepare(numbers: np.ndarray) -> _Prepared:
-            return _prepare(job.judge, job.plan.rows(numbers))
+        def prepare(numbers: np.ndarray) -> Prepared:
+            return prepare_rows(job.judge, job.plan.rows(numbers))
 
         ahead = background.submit(prepare, job.batches[0])
         for following in [*job.batches[1:], None]:
             prepared = ahead.result()
             if following is not None:
                 ahead = background.submit(prepare, following)
-            yield _finish(job.judge, prepared)
+            yield answer_rows(job.judge, prepared)
 
 
-def _prepare(judge: Judge, rows: pd.DataFrame) -> _Prepared:
+def prepare_rows(judge: Judge, rows: pd.DataFrame) -> Prepared:
+    """Do what needs no accelerator for some rows of a plan (see `Plan.rows`); the judge must be loaded."""
     start = time.perf_counter()
     shown = show(rows)
-    return _Prepared(shown, judge.prepare(shown), time.perf_counter() - start)
+    return Prepared(shown, judge.prepare(shown), time.perf_counter() - start)
 
 
-def _finish(judge: Judge, prepared: _Prepared) -> pd.DataFrame:
+def answer_rows(judge: Judge, prepared: Prepared) -> pd.DataFrame:
+    """The verdicts about the rows prepared, as a table that conforms.
+
+    Raises
+    ------
+    RunError
+        The judge broke its protocol.
+    """
     start = time.perf_counter()
     verdicts = to_case_frame(prepared.answer()).assign(judge=judge.name)
     seconds = prepared.seconds + time.perf_counter() - start
