@@ -1,4 +1,4 @@
-"""One case as a self-contained piece of HTML: its images, the two responses, the votes, the gold and the verdicts.
+"""One case as a self-contained piece of HTML: its images, the responses, the votes, the gold, verdicts and replies.
 
 Everything from the data is escaped, images are decoded and drawn anew, and no script is used; what a hostile case
 says can therefore be read but does nothing.
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import base64
 import html
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from math import isnan
 
 import pandas as pd
 
@@ -28,9 +30,15 @@ padding:12px 16px;margin:12px 0;max-width:1100px}
 .mrb-case img{max-width:320px;max-height:320px;margin:4px 8px 4px 0;vertical-align:top}
 .mrb-case table{border-collapse:collapse}
 .mrb-case td,.mrb-case th{border:1px solid #ddd;padding:2px 8px;text-align:left}
-.mrb-case .mrb-gold{background:#FCEFC9}
+.mrb-case .mrb-gold{background:#FCEFC9}.mrb-case .mrb-wide{overflow-x:auto}
+.mrb-case .mrb-p{color:#555;margin-left:.5em}.mrb-case .mrb-status{color:#B00020;font-style:italic}
+.mrb-case details{margin:4px 0}.mrb-case summary{cursor:pointer}.mrb-case summary span{color:#666}
+.mrb-case .mrb-reply{background:#F6F6F6;border:1px solid #ddd;border-radius:4px;padding:6px 10px;margin:4px 0 8px;
+max-height:320px;overflow:auto;font:12px/1.45 ui-monospace,monospace}
 """.replace("\n", "")
 _SIDE = 640
+# What no page can hold: it is shown as the sign for a letter that is none.
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 _PLACE = ("organ", "department", "modality", "dataset")
 
 
@@ -49,7 +57,8 @@ def case_html(
     ----------
     case : one row of the cases table
     images : the bytes of the images by name; what is missing or cannot be read is said in its place
-    annotations, gold, verdicts : the tables, of this case or of all; only rows of this case are shown
+    annotations, gold, verdicts : the tables, of this case or of all; only rows of this case are shown. Verdicts with
+        `p_a` show the probability of what they chose; those with `reply` and `error` show these, whole, on demand.
     note : a sentence to show above it, as for simulated data
 
     Returns
@@ -70,7 +79,7 @@ def case_html(
         f'<div class="mrb-pair">{_response("A", case)}{_response("B", case)}</div>',
         f'<h4>Reference</h4><p class="mrb-text">{_text(reference)}</p>' if _is_text(reference) else "",
         "<h4>Annotators</h4>" + _votes(votes, labels),
-        "<h4>Judges</h4>" + _verdicts(said, labels),
+        "<h4>Judges</h4>" + _verdicts(said, labels) + _replies(said),
     ]
     return f'<section class="mrb-case">{"".join(parts)}</section>'
 
@@ -81,7 +90,7 @@ def _is_text(value: object) -> bool:
 
 def _text(value: object) -> str:
     """Escaped text; letters that reorder their surroundings cannot reach beyond their element (see the style)."""
-    return html.escape(str(value).replace("\0", "\ufffd"))
+    return html.escape(_UNWRITABLE.sub("\ufffd", str(value)))
 
 
 def _response(side: str, case: pd.Series) -> str:
@@ -125,25 +134,71 @@ def _verdicts(verdicts: pd.DataFrame, labels: pd.DataFrame) -> str:
         return "<p>none</p>"
     gold = labels.set_index("dimension")["choice"]
     dimensions = list(dict.fromkeys([*labels["dimension"], *verdicts["dimension"]]))
-    keys = ["judge", "order", "repeat", "probe"]
     rows = []
-    shown = verdicts.sort_values([*keys, "dimension"])
-    for key, part in shown.groupby(keys, sort=False):
+    for judge, how, part in _presented(verdicts):
+        said = {str(row["dimension"]): row for row in part.to_dict("records")}
+        cells = [_verdict(said.get(str(name)), gold.get(name)) for name in dimensions]
+        rows.append([_cell(judge), _cell(how), *cells])
+    return f'<div class="mrb-wide">{_table(["judge", "shown", *dimensions], rows)}</div>'
+
+
+def _presented(verdicts: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """The verdicts of each judge, order, repeat and probe, with the judge's name and how the case was shown."""
+    keys = ["judge", "order", "repeat", "probe"]
+    for key, part in verdicts.sort_values([*keys, "dimension"]).groupby(keys, sort=False):
         judge, order, repeat, probe = map(str, key)
-        said = part.set_index("dimension")
         how = f"{order[0]} first"
         how += f", repeat {repeat}" if repeat != "0" else ""
         how += f", probe {probe}" if probe != NO_PROBE else ""
-        cells = [_verdict(said, dimension, gold.get(dimension)) for dimension in dimensions]
-        rows.append([_cell(judge), _cell(how), *cells])
-    return _table(["judge", "shown", *dimensions], rows)
+        yield judge, how, part
 
 
-def _verdict(said: pd.DataFrame, dimension: str, gold: object) -> str:
-    if dimension not in said.index:
+def _verdict(row: Mapping[Hashable, object] | None, gold: object) -> str:
+    """The choice, how probable the judge held it, and the status unless all went well."""
+    if row is None:
         return _cell(None)
-    choice, status = said.loc[dimension, "choice"], str(said.loc[dimension, "status"])
-    return _cell(choice if _is_text(choice) else f"({status})", mark=_is_text(choice) and choice == gold)
+    choice, status, p_a = row["choice"], str(row["status"]), row.get("p_a")
+    mark = f' <span class="mrb-status">({_text(status)})</span>' if status != "ok" else ""
+    if not _is_text(choice):
+        return f"<td>{mark.strip() or '&ndash;'}</td>"
+    sure = {"A": p_a, "B": 1 - p_a}.get(str(choice)) if isinstance(p_a, float) and not isnan(p_a) else None
+    small = "" if sure is None else f' <small class="mrb-p">{sure:.2f}</small>'
+    shaded = ' class="mrb-gold"' if choice == gold else ""
+    return f"<td{shaded}>{_text(choice)}{small}{mark}</td>"
+
+
+def _replies(verdicts: pd.DataFrame) -> str:
+    """What each judge wrote, and why it failed, to open one by one; dimensions that share a reply share its place."""
+    shown = []
+    for judge, how, part in _presented(verdicts):
+        texts = part.reindex(columns=["reply", "error"])
+        found: dict[tuple[object, object], list[str]] = {}
+        for dimension, reply, error in zip(part["dimension"], texts["reply"], texts["error"], strict=True):
+            if isinstance(reply, str) or isinstance(error, str):
+                found.setdefault((reply, error), []).append(str(dimension))
+        if not found:
+            continue
+        names = [", ".join(dimensions) if len(found) > 1 else "" for dimensions in found.values()]
+        body = "".join(_reply(name, reply, error) for name, (reply, error) in zip(names, found, strict=True))
+        head = f"<bdi>{_text(judge)}</bdi>, <bdi>{_text(how)}</bdi> <span>{_amount(reply for reply, _ in found)}</span>"
+        shown.append(f"<details><summary>{head}</summary>{body}</details>")
+    return "<h4>Replies</h4>" + "".join(shown) if shown else ""
+
+
+def _amount(replies: Iterable[object]) -> str:
+    lengths = [len(reply) for reply in replies if isinstance(reply, str)]
+    if not lengths:
+        return "no reply"
+    return f"{'1 reply' if len(lengths) == 1 else f'{len(lengths)} replies'}, {sum(lengths):,} characters"
+
+
+def _reply(dimensions: str, reply: object, error: object) -> str:
+    parts = [
+        f'<p class="mrb-place">{_text(dimensions)}</p>' if dimensions else "",
+        f'<div class="mrb-text mrb-reply">{_text(reply) or "(empty)"}</div>' if isinstance(reply, str) else "",
+        f'<p class="mrb-text mrb-status">error: {_text(error)}</p>' if isinstance(error, str) else "",
+    ]
+    return "".join(parts)
 
 
 def _cell(value: object, *, mark: bool = False) -> str:
