@@ -96,7 +96,8 @@ class RatingJudge(LocalJudge):
         dimensions = list(dict.fromkeys(str(record["dimension"]) for record in records))
         pictures = self._pictures(image_names(row))
         texts = []
-        for response in responses_of(row):
+        # Of two equal responses one is read: read side by side, rounding would find one of them better.
+        for response in dict.fromkeys(responses_of(row)):
             rendered = [self._render(row, [response], self._settings.dimensions, one) for one in dimensions]
             chats = [self._chat(one, len(pictures)) + self._lead for one in rendered]
             if self._splits:  # "10" is "1" and then "0": ask what follows the "1" as well
@@ -115,7 +116,7 @@ class RatingJudge(LocalJudge):
             if reading is None:
                 rows.fail(one.positions, TOO_LARGE)
                 continue
-            shares = np.array(reading)  # (responses, leaves, words)
+            shares = np.array(reading if len(reading) == 2 else reading * 2)  # (responses, leaves, words)
             if self._splits:
                 shares = _with_ten(shares)
             at_first: int | None = one.question.n_tokens

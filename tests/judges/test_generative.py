@@ -1,0 +1,330 @@
+"""Replies depend on the case, the prompt and the seed alone, and are kept as they were written."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from PIL import Image
+from scipy import stats
+from transformers import GenerationConfig, LogitsProcessorList
+
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.errors import InputError
+from mrb_lib.judges import generative
+from mrb_lib.judges.entry import Entry
+from mrb_lib.judges.generative import GenerativeJudge
+from mrb_lib.judges.orders import KEYS
+from mrb_lib.judges.settings import Settings
+from mrb_lib.judges.source import Source
+from mrb_lib.judges.weights import Tensors, Weights
+from mrb_lib.schema import DIMENSIONS
+
+Tiny = Callable[[str], Path]
+AskFor = Callable[..., pd.DataFrame]
+CASES = pd.DataFrame(
+    [
+        ("alpha", "What is seen?", "A lesion.", "No lesion."),
+        ("beta", "Describe it in full.", "The lungs are clear. " * 9, "Clear."),
+        ("gamma", "Which side?", "left", "The right side, I think. " * 4),
+        ("delta", "?", "", "yes"),
+    ],
+    columns=["case_id", "question", "response_a", "response_b"],
+)
+JSON_A = json.dumps(dict.fromkeys(DIMENSIONS, "A"))
+
+
+def _judge(folder: Path, entry: Entry | None = None, images: object = None, **wishes: object) -> GenerativeJudge:
+    settings = Settings(**{"device": "cpu", "max_new_tokens": 8, **wishes})
+    entry = entry or Entry("tiny", "generative", path=folder)
+    return GenerativeJudge("tiny", entry, Source(folder, "sha256:0"), settings, images or {})
+
+
+def _replies(rows: pd.DataFrame) -> dict[tuple[object, ...], str]:
+    return {tuple(row[key] for key in KEYS): row["reply"] for row in rows.to_dict("records")}
+
+
+class Script:
+    """Stands in for a model's writing: the reply to a prompt is what a function of the prompt says."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, reply: Callable[[str], str], *, ended: bool = True) -> None:
+        self.configs: list[GenerationConfig] = []
+
+        def generate(
+            weights: Weights, inputs: Tensors, config: GenerationConfig, processors: LogitsProcessorList
+        ) -> torch.Tensor:
+            self.configs.append(config)
+            rows = []
+            for ids in inputs["input_ids"].tolist():
+                said = weights.tokenizer(reply(weights.tokenizer.decode(ids)), add_special_tokens=False)["input_ids"]
+                rows.append(said + ([weights.tokenizer.eos_token_id] if ended else []))
+            width = max(map(len, rows))
+            filled = [row + [weights.pad_id] * (width - len(row)) for row in rows]
+            return torch.cat([inputs["input_ids"], torch.tensor(filled)], dim=1)
+
+        monkeypatch.setattr(Weights, "generate", generate)
+
+
+class TestIndependence:
+    @pytest.mark.parametrize("architecture", ["llama", "llava", "qwen2_5_vl"])
+    @pytest.mark.parametrize("temperature", [None, 1.0])
+    def test_of_the_batch_and_the_order_of_cases(
+        self, architecture: str, temperature: float | None, tiny: Tiny, ask_for: AskFor, pictured: Benchmark
+    ) -> None:
+        names = [pictured.cases["images"].iloc[i] for i in range(2)]
+        cases = CASES.assign(images=[names[0], [], names[1], [*names[0], *names[1]]])
+        asked = ask_for(cases, ("accuracy", "overall"), repeats=2 if temperature else 1)
+        judge = _judge(tiny(architecture), images=pictured.images, temperature=temperature)
+        whole = _replies(judge.judge(asked))
+        assert len(set(whole.values())) > 3, "replies must differ, or the test shows nothing"
+        alone = {}
+        for case in reversed(CASES["case_id"].tolist()):
+            alone |= _replies(judge.judge(asked[asked["case_id"] == case]))
+        assert alone == whole
+        assert _replies(judge.judge(asked.sample(frac=1.0, random_state=3))) == whole
+
+    def test_of_which_dimensions_are_still_to_be_judged(self, tiny: Tiny, ask_for: AskFor) -> None:
+        judge = _judge(tiny("llama"))
+        whole = _replies(judge.judge(ask_for(CASES, DIMENSIONS)))
+        assert _replies(judge.judge(ask_for(CASES, ("creativity",)))).items() <= whole.items()
+
+    def test_of_what_was_judged_before(self, tiny: Tiny, ask_for: AskFor, pictured: Benchmark) -> None:
+        text_only = ask_for(CASES.assign(images=[[]] * 4), ("overall",))
+        judge = _judge(tiny("qwen2_5_vl"), images=pictured.images)
+        before = _replies(judge.judge(text_only))
+        judge.judge(ask_for(pictured.cases.head(2), ("overall",)))
+        assert _replies(judge.judge(text_only)) == before
+
+
+class TestSampling:
+    def test_is_greedy_unless_a_temperature_is_set(self, tiny: Tiny, ask_for: AskFor) -> None:
+        rows = _judge(tiny("llama"), seed=1).judge(ask_for(CASES, ("overall",), repeats=2))
+        assert rows.groupby(["case_id", "order"])["reply"].nunique().eq(1).all()
+        other = _judge(tiny("llama"), seed=2).judge(ask_for(CASES, ("overall",), repeats=2))
+        assert _replies(rows) == _replies(other)
+        cold = _judge(tiny("llama"), temperature=0.0).judge(ask_for(CASES, ("overall",)))
+        assert _replies(cold).items() <= _replies(rows).items()
+
+    def test_draws_the_most_probable_words_at_the_lowest_temperatures(self, tiny: Tiny, ask_for: AskFor) -> None:
+        asked = ask_for(CASES, ("overall",))
+        greedy, nearly = (_judge(tiny("llama"), temperature=t).judge(asked) for t in (None, 1e-5))
+        assert _replies(greedy) == _replies(nearly)
+
+    def test_repeats_differ_and_seeds_differ_and_the_same_seed_does_not(self, tiny: Tiny, ask_for: AskFor) -> None:
+        asked = ask_for(CASES, ("overall",), repeats=3)
+        one, again, other = (_judge(tiny("llama"), temperature=1.0, seed=seed).judge(asked) for seed in (5, 5, 6))
+        assert _replies(one) == _replies(again)
+        assert _replies(one) != _replies(other)
+        assert one.groupby(["case_id", "order"])["reply"].nunique().eq(3).all()
+
+    def test_agrees_with_the_softmax(self) -> None:
+        logits, temperature, n = torch.tensor([1.5, 0.0, -1.0, 0.7, -3.0]), 0.8, 6000
+        draw = generative._Gumbel(range(n), temperature, torch.device("cpu"))
+        for _ in range(2):  # the second draw of each generator, too
+            found = draw(torch.empty(0), logits.expand(n, -1)).argmax(-1).bincount(minlength=5)
+            expected = (logits.double() / temperature).softmax(-1) * n
+            assert stats.chisquare(found.numpy(), expected.numpy()).pvalue > 0.01
+
+    def test_never_draws_what_is_impossible(self) -> None:
+        scores = torch.tensor([[0.0, -torch.inf, 2.0]]).expand(500, -1)
+        assert (generative._Gumbel(range(500), 5.0, torch.device("cpu"))(torch.empty(0), scores).argmax(-1) != 1).all()
+
+
+class TestReading:
+    def test_rows_of_one_reply_share_it_and_its_cost_stands_once(
+        self, tiny: Tiny, ask_for: AskFor, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        Script(monkeypatch, lambda prompt: JSON_A)
+        rows = _judge(tiny("llama")).judge(ask_for(CASES, DIMENSIONS))
+        assert rows["reply"].eq(JSON_A).all(), "without end marks and padding"
+        assert rows["pick"].eq("first").all()
+        assert rows["status"].eq("ok").all()
+        groups = rows.groupby(["case_id", "order"], sort=False)
+        for column in ("prompt_tokens", "completion_tokens", "latency_s"):
+            assert groups[column].count().eq(1).all()
+            assert groups.head(1)[column].notna().all()
+        tokenizer = _judge(tiny("llama"))
+        tokenizer.load()
+        written = len(tokenizer._weights.tokenizer(JSON_A)["input_ids"])
+        assert rows["completion_tokens"].dropna().eq(written + 1).all(), "the end mark was written, too"
+
+    def test_is_of_the_order_shown(self, tiny: Tiny, ask_for: AskFor, monkeypatch: pytest.MonkeyPatch) -> None:
+        def longer(prompt: str) -> str:
+            body = prompt[prompt.index("<<<response A") :]
+            first = body[: body.index("<<<end of response A")]
+            return JSON_A if "No lesion." in first else JSON_A.replace('"A"', '"tie"')
+
+        Script(monkeypatch, longer)
+        rows = _judge(tiny("llama")).judge(ask_for(CASES.head(1), DIMENSIONS))
+        assert rows.loc[rows["order"] == "AB", "pick"].eq("tie").all()
+        assert rows.loc[rows["order"] == "BA", "pick"].eq("first").all()
+
+    @pytest.mark.parametrize(
+        ("reply", "status", "pick"),
+        [
+            ("I'm sorry, but I cannot compare these responses.", "refused", None),
+            ("", "unparsed", None),
+            ('{"accuracy": "B", "overall": "B', "repaired", "second"),
+            (
+                "<think>Both look like A to me. overall: A. accuracy: A</think>" + JSON_A.replace('"A"', '"B"'),
+                "ok",
+                "second",
+            ),
+        ],
+    )
+    def test_replies_of_every_kind(
+        self,
+        reply: str,
+        status: str,
+        pick: str | None,
+        tiny: Tiny,
+        ask_for: AskFor,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        Script(monkeypatch, lambda prompt: reply)
+        rows = _judge(tiny("llama")).judge(ask_for(CASES, ("accuracy",)))
+        assert rows["reply"].eq(reply).all(), "thinking is kept"
+        assert rows["status"].eq(status).all()
+        assert rows["pick"].isna().all() if pick is None else rows["pick"].eq(pick).all()
+
+    def test_a_reply_that_is_cut_off_has_no_end_mark_to_lose(
+        self, tiny: Tiny, ask_for: AskFor, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        Script(monkeypatch, lambda prompt: '{"accuracy": "A", "rele', ended=False)
+        rows = _judge(tiny("llama")).judge(ask_for(CASES.head(1), DIMENSIONS))
+        assert rows["reply"].eq('{"accuracy": "A", "rele').all()
+        by_dimension = rows.set_index(["order", "dimension"])
+        assert by_dimension.loc[("AB", "accuracy"), "pick"] == "first"
+        assert by_dimension.loc[("AB", "relevance"), "status"] == "unparsed"
+
+    def test_one_letter_for_each_dimension(self, tiny: Tiny, ask_for: AskFor, monkeypatch: pytest.MonkeyPatch) -> None:
+        Script(monkeypatch, lambda prompt: "B" if "better response in accuracy" in prompt else "A")
+        rows = _judge(tiny("llama"), prompt="single").judge(ask_for(CASES, ("accuracy", "overall")))
+        assert rows.loc[rows["dimension"] == "accuracy", "pick"].eq("second").all()
+        assert rows.loc[rows["dimension"] == "overall", "pick"].eq("first").all()
+        assert rows["prompt_tokens"].notna().all()
+
+    def test_a_rating_prompt_is_refused(self, tiny: Tiny) -> None:
+        with pytest.raises(InputError, match="rating"):
+            _judge(tiny("llama"), prompt="rating")
+
+    def test_ends_at_the_tokenizers_end_mark_where_the_configuration_names_another(
+        self, tiny: Tiny, tmp_path: Path, ask_for: AskFor, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder = tmp_path / "base"
+        shutil.copytree(tiny("llama"), folder)
+        stated = json.loads((folder / "generation_config.json").read_text())
+        (folder / "generation_config.json").write_text(json.dumps({**stated, "eos_token_id": 4}))
+        Script(monkeypatch, lambda prompt: f"{JSON_A}<|end|>\n<|user|> now {JSON_A.replace('A', 'B')}")
+        rows = _judge(folder).judge(ask_for(CASES.head(1), ("overall",)))
+        assert rows["reply"].eq(JSON_A).all()
+
+
+class TestAPublishersSettings:
+    def test_do_not_shape_verdicts(self, tiny: Tiny, tmp_path: Path, ask_for: AskFor) -> None:
+        folder = tmp_path / "warm"
+        shutil.copytree(tiny("llama"), folder)
+        stated = json.loads((folder / "generation_config.json").read_text())
+        wishes = {
+            "do_sample": True, "temperature": 1.9, "top_k": 3, "top_p": 0.4, "repetition_penalty": 1.8,
+            "no_repeat_ngram_size": 2, "max_new_tokens": 2, "min_new_tokens": 7, "num_beams": 2, "max_length": 3,
+        }  # fmt: skip
+        (folder / "generation_config.json").write_text(json.dumps({**stated, **wishes}))
+        asked = ask_for(CASES, ("overall",))
+        assert _replies(_judge(folder).judge(asked)) == _replies(_judge(tiny("llama")).judge(asked))
+
+
+class TestSpec:
+    def test_changes_with_what_shapes_a_verdict(self, tiny: Tiny) -> None:
+        folder = tiny("llama")
+        usual = _judge(folder)
+        for wish in (
+            {"temperature": 0.5},
+            {"max_new_tokens": 9},
+            {"dtype": "bfloat16"},
+            {"max_pixels": 1000},
+            {"dimensions": ("overall",)},
+        ):
+            assert _judge(folder, **wish).spec != usual.spec, wish
+        thinks = Entry("tiny", "generative", path=folder, chat={"template": {"enable_thinking": True}})
+        assert _judge(folder, thinks).spec != usual.spec
+        assert _judge(folder, prompt="rubric").prompt_hash != usual.prompt_hash
+        seeds = [_judge(folder, temperature=0.5, seed=seed).spec for seed in (1, 2)]
+        assert seeds[0] != seeds[1]
+
+    def test_does_not_change_with_what_only_shapes_the_speed(self, tiny: Tiny) -> None:
+        folder = tiny("llama")
+        usual = _judge(folder)
+        for wish in ({"batch_size": 3}, {"seed": 8}, {"device": "cpu:0"}, {"dtype": "float32"}, {"concurrency": 2}):
+            assert _judge(folder, **wish).spec == usual.spec, wish
+        json.dumps(usual.spec)
+
+    def test_gives_room_for_reasons_and_for_thinking(self, tiny: Tiny) -> None:
+        folder = tiny("llama")
+        thinks = Entry("tiny", "generative", path=folder, thinking="always")
+        lengths = [
+            _judge(folder, entry, max_new_tokens=None, prompt=prompt).spec["max_new_tokens"]
+            for entry, prompt in ((None, "single"), (None, "plain"), (None, "reasoned"), (thinks, "plain"))
+        ]
+        assert lengths == sorted(set(lengths))
+
+
+class TestWhatCannotBeJudged:
+    def test_is_an_error_with_a_reason_and_the_others_are_judged(
+        self, tiny: Tiny, ask_for: AskFor, pictured: Benchmark
+    ) -> None:
+        stream = io.BytesIO()
+        Image.new("RGB", (900, 2)).save(stream, "PNG")
+        images = {**pictured.images, "sliver.png": stream.getvalue()}
+        good = list(pictured.cases["images"].iloc[0])
+        cases = CASES.assign(images=[["sliver.png"], good, ["absent.png"], []])
+        rows = (
+            _judge(tiny("qwen2_5_vl"), images=images)
+            .judge(ask_for(cases, ("overall",)))
+            .set_index(["case_id", "order"])
+        )
+        assert "aspect ratio" in rows.loc[("alpha", "AB"), "error"]
+        assert "absent.png is missing" in rows.loc[("gamma", "BA"), "error"]
+        assert rows.loc["beta", "reply"].notna().all()
+        assert rows.loc["delta", "reply"].notna().all()
+        assert (rows["status"] == "error").sum() == 4
+
+    def test_a_reference_prompt_without_a_reference(self, tiny: Tiny, ask_for: AskFor) -> None:
+        cases = CASES.assign(reference=pd.Series(["the truth", None, np.nan, "x"], dtype="str"))
+        rows = _judge(tiny("llama"), prompt="reference").judge(ask_for(cases, ("overall",))).set_index("case_id")
+        assert rows.loc[["beta", "gamma"], "status"].eq("error").all()
+        assert rows.loc["beta", "error"].str.contains("reference").all()
+        assert rows.loc[["alpha", "delta"], "status"].ne("error").all()
+        none = _judge(tiny("llama"), prompt="reference").judge(ask_for(CASES, ("overall",)))
+        assert none["status"].eq("error").all()
+
+    def test_memory_that_does_not_suffice_halves_the_batch_and_the_rows_are_the_same(
+        self, tiny: Tiny, ask_for: AskFor
+    ) -> None:
+        asked = ask_for(CASES, ("overall",), repeats=2)
+        free = _judge(tiny("llama"), temperature=1.0).judge(asked)
+        judge = _judge(tiny("llama"), temperature=1.0)
+        judge.load()
+        forward, seen = judge._weights.model.forward, []
+
+        @wraps(forward)
+        def limited(*args: object, **inputs: torch.Tensor) -> object:
+            seen.append(inputs["input_ids"].shape[0])
+            if seen[-1] > 4:
+                raise torch.OutOfMemoryError("CUDA out of memory.")
+            return forward(*args, **inputs)
+
+        judge._weights.model.forward = limited
+        assert _replies(judge.judge(asked)) == _replies(free)
+        assert any("memory" in notice for notice in judge.notices)
+        seen.clear()
+        judge.judge(asked)
+        assert max(seen) == 4
