@@ -9,8 +9,8 @@ import pytest
 
 LIBRARY = Path(__file__).parent.parent / "mrb_lib"
 LAYERS = (
-    "errors", "files", "schema", "validation", "parse", "data", "construct", "judges_base", "runs_store", "judges", "runs",
-    "probes",
+    "errors", "files", "schema", "validation", "parse", "data", "construct", "judges_base", "runs_store",
+    "judges", "runs", "probes",
     "stats", "training", "plots", "widgets", "report", "cli",
 )  # fmt: skip
 # A jury reads earlier verdicts, so the store lies below the judges and the execution above them.

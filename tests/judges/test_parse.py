@@ -399,7 +399,8 @@ def test_an_object_is_read_plainly() -> None:
 
 
 SIGNS = """A B a b tie both { } [ ] " ' : , # ** | --- Accuracy overall Assistant better is on not [[ ]] ``` // winner
-<think> </think> final A|B % @a #0 !a “ ” \uff21 \uff1a \uff02 \\ ß İ \u017f 1 the first answer > < = - . ? 's while ( ) /* ①"""
+<think> </think> final A|B % @a #0 !a “ ” \uff21 \uff1a \uff02 \\ ß İ \u017f 1 the first answer > < = - . ? 's
+while ( ) /* ①"""
 WORDS = st.sampled_from([*SIGNS.split(), "\n", "\x00", "\ud800", " ", "\U0001d400"])
 
 
