@@ -128,6 +128,7 @@ class Prompt:
         InputError
             The template uses something it is not given, or fails.
         """
+        reference = reference if self.needs_reference else None  # what is not shown must not shape the key either
         given = [question, *responses, *([reference] if reference is not None else [])]
         key = _key(given)
         defused = [defuse(text, marks or _GENERIC) for text in given]

@@ -20,6 +20,28 @@ def smollm_gguf() -> Path:
 
 
 @pytest.fixture(scope="session")
+def smollm(smollm_gguf: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same weights as an ordinary checkpoint in single precision, that `path:FOLDER` judges with."""
+    import torch
+    import transformers
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    transformers.utils.logging.disable_progress_bar()
+    torch.set_num_threads(1)
+    arguments = {"pretrained_model_name_or_path": smollm_gguf.parent, "gguf_file": smollm_gguf.name}
+    packed = AutoModelForCausalLM.from_pretrained(**arguments, dtype=torch.float32)
+    # Saved as it is, the model would say of itself that it is quantized still.
+    del packed.config.quantization_config
+    plain = type(packed)(packed.config)
+    plain.load_state_dict(packed.state_dict())
+    plain.generation_config = packed.generation_config
+    folder = tmp_path_factory.mktemp("smollm") / "smollm2-135m"
+    plain.save_pretrained(folder)
+    AutoTokenizer.from_pretrained(**arguments).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def smollm_server(smollm_gguf: Path) -> Iterator[str]:
     """The base URL of a llama.cpp server of that model on loopback; it takes no images."""
     import xllamacpp
