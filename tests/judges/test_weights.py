@@ -1,0 +1,319 @@
+"""A model is read whole or not at all, without running code that lies beside it, and its inputs are its publisher's."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+from PIL import Image
+from safetensors.torch import load_file, save_file
+
+from mrb_lib.errors import InputError
+from mrb_lib.judges.checkpoint import load, special_tokens
+from mrb_lib.judges.weights import Weights, choose_device, choose_dtype, describe
+
+Tiny = Callable[[str], Path]
+CPU = torch.device("cpu")
+PICTURE = Image.new("RGB", (80, 60), (200, 30, 90))
+
+
+def _load(folder: Path, **more: bool) -> Weights:
+    return load(folder, device=CPU, dtype=torch.float32, **more)
+
+
+def _change(file: Path, **values: object) -> None:
+    stated = {**json.loads(file.read_text()), **values}
+    file.write_text(json.dumps({key: value for key, value in stated.items() if value is not None}))
+
+
+@pytest.fixture
+def copy(tiny: Tiny, tmp_path: Path) -> Callable[[str], Path]:
+    def make(architecture: str) -> Path:
+        return Path(shutil.copytree(tiny(architecture), tmp_path / f"copy-{architecture}"))
+
+    return make
+
+
+class TestLoading:
+    @pytest.mark.parametrize(("architecture", "sees"), [("llava", True), ("qwen2_5_vl", True), ("llama", False)])
+    def test_finds_out_whether_the_model_sees_images(self, architecture: str, sees: bool, tiny: Tiny) -> None:
+        weights = _load(tiny(architecture))
+        assert weights.sees_images == sees
+        assert not weights.model.training
+        assert weights.model.dtype == torch.float32
+
+    @pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl"])
+    def test_needs_no_torchvision(self, architecture: str, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "torchvision", None)
+        weights = _load(tiny(architecture))
+        assert "pixel_values" in weights.encode([weights.chat("hello", 1, {})], [[PICTURE]])
+
+    def test_refuses_weights_that_are_only_pickled(self, copy: Callable[[str], Path]) -> None:
+        folder = copy("llama")
+        torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+        (folder / "model.safetensors").unlink()
+        with pytest.raises(InputError, match="cannot be loaded"):
+            _load(folder)
+
+    @pytest.mark.parametrize("architecture", ["llama", "llava"])
+    def test_refuses_a_folder_that_lacks_some_of_its_weights(
+        self, architecture: str, copy: Callable[[str], Path]
+    ) -> None:
+        folder = copy(architecture)
+        held = load_file(folder / "model.safetensors")
+        [lost, *_] = [name for name in held if "layers.1.self_attn.q_proj" in name]
+        save_file(
+            {name: value for name, value in held.items() if name != lost},
+            folder / "model.safetensors",
+            metadata={"format": "pt"},
+        )
+        with pytest.raises(InputError, match=r"1 of the weights .* missing \(.*q_proj.weight\)"):
+            _load(folder)
+
+    def test_needs_the_head_that_makes_words_only_where_words_are_read(self, tiny: Tiny, tmp_path: Path) -> None:
+        config = transformers.AutoConfig.from_pretrained(tiny("llama"), tie_word_embeddings=False, num_labels=1)
+        transformers.LlamaForSequenceClassification(config).save_pretrained(tmp_path)
+        transformers.AutoTokenizer.from_pretrained(tiny("llama")).save_pretrained(tmp_path)
+        with pytest.raises(InputError, match="lm_head"):
+            _load(tmp_path)
+        assert _load(tmp_path, speaks=False).model is not None
+
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            lambda folder: (folder / "config.json").write_text("{"),
+            lambda folder: _change(folder / "config.json", model_type="no-such-model"),
+            lambda folder: _change(folder / "config.json", hidden_size="many"),
+            lambda folder: _change(folder / "config.json", hidden_size=192),
+            lambda folder: (folder / "model.safetensors").write_bytes(
+                (folder / "model.safetensors").read_bytes()[:5000]
+            ),
+            lambda folder: (folder / "model.safetensors").write_bytes(b""),
+            lambda folder: (folder / "tokenizer.json").write_text("[]"),
+            lambda folder: [(folder / name).unlink() for name in ("tokenizer.json", "tokenizer_config.json")],
+        ],
+        ids=["half a config", "unknown type", "wrong type", "other shapes", "cut off", "empty", "no tokenizer", "none"],
+    )
+    def test_of_a_damaged_folder_is_an_error_that_names_it(
+        self, damage: Callable[[Path], object], copy: Callable[[str], Path]
+    ) -> None:
+        folder = copy("llama")
+        damage(folder)
+        with pytest.raises(InputError, match="copy-llama"):
+            _load(folder)
+
+    @pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl"])
+    def test_of_a_model_for_images_without_a_processor_is_refused(
+        self, architecture: str, copy: Callable[[str], Path]
+    ) -> None:
+        folder = copy(architecture)
+        (folder / "processor_config.json").unlink()
+        with pytest.raises(InputError, match=f"copy-{architecture}"):
+            _load(folder)
+
+    def test_of_another_processor_than_the_architectures_usual_one_takes_that_one(
+        self, copy: Callable[[str], Path]
+    ) -> None:
+        folder = copy("llava")
+        _change(folder / "processor_config.json", processor_class="LlavaNextProcessor")
+        assert type(_load(folder).processor).__name__ == "LlavaNextProcessor"
+        _change(folder / "processor_config.json", processor_class="NoSuchProcessor")
+        try:
+            found = type(_load(folder).processor).__name__
+        except InputError:
+            found = "refused"
+        assert found != "LlavaProcessor", "a prompt made by the wrong processor is a wrong prompt"
+
+    def test_keeps_no_wish_of_the_publisher_but_the_end_marks(self, copy: Callable[[str], Path]) -> None:
+        folder = copy("llama")
+        _change(folder / "generation_config.json", temperature=0.3, do_sample=True, repetition_penalty=1.5)
+        kept = _load(folder).model.generation_config
+        assert kept.eos_token_id is not None
+        assert (kept.temperature, kept.repetition_penalty, kept.do_sample) in {(None, None, None), (1.0, 1.0, False)}
+
+
+class TestRemoteCode:
+    """A folder may hold Python files and ask to have them run."""
+
+    @staticmethod
+    def _plant(folder: Path) -> Path:
+        proof = folder.parent / "was-run"
+        (folder / "evil.py").write_text(f"open({str(proof)!r}, 'w').close()\n")
+        return proof
+
+    @pytest.mark.parametrize(
+        ("architecture", "file", "values"),
+        [
+            ("llama", "config.json", {"model_type": "evil", "auto_map": {"AutoConfig": "evil.C"}}),
+            (
+                "llama",
+                "tokenizer_config.json",
+                {"tokenizer_class": "EvilTokenizer", "auto_map": {"AutoTokenizer": ["evil.T", "evil.T"]}},
+            ),
+            (
+                "llava",
+                "processor_config.json",
+                {"processor_class": "EvilProcessor", "auto_map": {"AutoProcessor": "evil.P"}},
+            ),
+        ],
+    )
+    def test_is_refused_and_not_run(
+        self, architecture: str, file: str, values: dict[str, object], copy: Callable[[str], Path]
+    ) -> None:
+        folder = copy(architecture)
+        proof = self._plant(folder)
+        _change(folder / file, **values)
+        with pytest.raises(InputError):
+            _load(folder)
+        assert not proof.exists()
+
+    def test_is_not_run_where_the_library_has_code_of_its_own(self, copy: Callable[[str], Path]) -> None:
+        folder = copy("llama")
+        proof = self._plant(folder)
+        _change(folder / "config.json", auto_map={"AutoConfig": "evil.C", "AutoModelForCausalLM": "evil.M"})
+        assert type(_load(folder).model) is transformers.LlamaForCausalLM
+        assert not proof.exists()
+
+    def test_of_an_image_processor_is_not_run(self, copy: Callable[[str], Path]) -> None:
+        folder = copy("llava")
+        proof = self._plant(folder)
+        stated = json.loads((folder / "processor_config.json").read_text())
+        part = {
+            **stated["image_processor"],
+            "image_processor_type": "Evil",
+            "auto_map": {"AutoImageProcessor": "evil.I"},
+        }
+        _change(folder / "processor_config.json", image_processor=part)
+        with pytest.raises(InputError):
+            _load(folder)
+        assert not proof.exists()
+
+
+class TestInputs:
+    def test_a_tokenizer_without_a_padding_token_can_be_filled_up(self, copy: Callable[[str], Path]) -> None:
+        folder = copy("llama")
+        _change(folder / "tokenizer_config.json", pad_token=None)
+        weights = _load(folder)
+        inputs = weights.encode(["a", "a longer text"], [[], []])
+        assert inputs["attention_mask"][0].tolist() == sorted(inputs["attention_mask"][0].tolist()), "on the left"
+        assert inputs["attention_mask"].sum(1).tolist() == [
+            len(weights.tokens(text)) for text in ("a", "a longer text")
+        ]
+
+    @pytest.mark.parametrize("architecture", ["llama", "llava"])
+    @pytest.mark.parametrize("written", [True, False])
+    def test_the_first_mark_stands_once_whoever_writes_it(
+        self, written: bool, architecture: str, copy: Callable[[str], Path]
+    ) -> None:
+        folder = copy(architecture)
+        file = folder / "tokenizer.json"
+        stated = json.loads(file.read_text())
+        mark = {"SpecialToken": {"id": "<|system|>", "type_id": 0}}
+        stated["post_processor"] = {
+            "type": "TemplateProcessing",
+            "single": [mark, {"Sequence": {"id": "A", "type_id": 0}}],
+            "pair": [mark, {"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
+            "special_tokens": {"<|system|>": {"id": "<|system|>", "ids": [2], "tokens": ["<|system|>"]}},
+        }
+        file.write_text(json.dumps(stated))
+        first_mark = {"bos_token": "<|system|>"}
+        _change(folder / "tokenizer_config.json", **first_mark)
+        if written:
+            template = folder / "chat_template.jinja"
+            template.write_text("<|system|>" + template.read_text())
+        weights = _load(folder)
+        text = weights.chat("hello", 0, {})
+        first = weights.tokenizer.convert_tokens_to_ids("<|system|>")
+        assert weights.tokens(text).count(first) == 1
+        assert weights.tokens(text)[0] == first
+        assert weights.encode([text], [[]])["input_ids"][0].tolist() == weights.tokens(text)
+
+    def test_a_chat_template_kept_with_the_tokenizer_is_found(self, copy: Callable[[str], Path], tiny: Tiny) -> None:
+        folder = copy("llava")
+        template = (folder / "chat_template.jinja").read_text()
+        (folder / "chat_template.jinja").unlink()
+        _change(folder / "tokenizer_config.json", chat_template=template)
+        assert _load(folder).chat("hi", 1, {}) == _load(tiny("llava")).chat("hi", 1, {})
+
+    def test_no_chat_template_is_an_error(self, copy: Callable[[str], Path]) -> None:
+        for architecture in ("llama", "llava"):
+            folder = copy(architecture)
+            (folder / "chat_template.jinja").unlink()
+            with pytest.raises(InputError, match="chat template"):
+                _load(folder).chat("hi", 0, {})
+
+    def test_a_chat_template_may_refuse_and_takes_options(self, copy: Callable[[str], Path]) -> None:
+        folder = copy("llama")
+        template = "{% if not polite %}{{ raise_exception('say please') }}{% endif %}{{ messages[0]['content'] }}"
+        (folder / "chat_template.jinja").write_text(template)
+        weights = _load(folder)
+        with pytest.raises(InputError, match="say please"):
+            weights.chat("hi", 0, {})
+        assert weights.chat("hi", 0, {"polite": True}) == "hi"
+
+    def test_text_alone_goes_to_a_template_as_text(self, copy: Callable[[str], Path]) -> None:
+        folder = copy("llama")
+        (folder / "chat_template.jinja").write_text("{% for turn in messages %}{{ turn['content'] + '!' }}{% endfor %}")
+        assert _load(folder).chat("hi", 2, {}, reply="ho") == "hi!ho!"
+
+    @pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl"])
+    def test_cases_with_and_without_images_share_a_batch(self, architecture: str, tiny: Tiny) -> None:
+        weights = _load(tiny(architecture))
+        pictures = [[PICTURE], [], [PICTURE, PICTURE.resize((30, 90))]]
+        texts = [weights.chat("hello", len(some), {}) for some in pictures]
+        together = weights.encode(texts, pictures)
+        for i, (text, some) in enumerate(zip(texts, pictures, strict=True)):
+            alone = weights.encode([text], [some])["input_ids"][0].tolist()
+            assert together["input_ids"][i][together["attention_mask"][i].bool()].tolist() == alone
+
+    def test_an_image_that_the_processor_refuses_is_bad_input(self, tiny: Tiny) -> None:
+        weights = _load(tiny("qwen2_5_vl"))
+        with pytest.raises(InputError, match="aspect ratio"):
+            weights.encode([weights.chat("hi", 1, {})], [[Image.new("RGB", (900, 2))]])
+
+    def test_pictures_take_the_type_of_the_weights(self, tiny: Tiny) -> None:
+        weights = load(tiny("llava"), device=CPU, dtype=torch.bfloat16)
+        moved = weights.to_device(weights.encode([weights.chat("hi", 1, {})], [[PICTURE]]))
+        assert moved["pixel_values"].dtype == torch.bfloat16
+        assert moved["input_ids"].dtype == torch.long
+
+    def test_replies_end_at_the_models_and_the_tokenizers_marks(self, copy: Callable[[str], Path]) -> None:
+        folder = copy("llama")
+        _change(folder / "generation_config.json", eos_token_id=[3, 4])
+        weights = _load(folder)
+        assert weights.ends == sorted({3, 4, weights.tokenizer.eos_token_id})
+
+    def test_marks_need_not_be_declared_special(self, tiny: Tiny) -> None:
+        tokenizer = _load(tiny("llama")).tokenizer
+        tokenizer.add_tokens(["<tool_call>", "   "])
+        assert "<tool_call>" in special_tokens(tokenizer)
+        assert "   " not in special_tokens(tokenizer)
+
+    def test_a_word_is_found_with_and_without_its_space(self, tiny: Tiny) -> None:
+        weights = _load(tiny("llama"))
+        spelled = {weights.tokenizer.convert_ids_to_tokens(token) for token in weights.single_tokens("A", " A")}
+        assert spelled == {"A", "ĠA"}
+        assert weights.single_tokens("no such word") == []
+
+
+class TestDevice:
+    def test_of_an_unknown_name_is_bad_input(self) -> None:
+        for name in ("gpu", "cuda:9999", "", "cpu cpu"):
+            with pytest.raises(InputError, match="mrb doctor"):
+                choose_device(name)
+
+    def test_half_precision_is_for_accelerators_unless_asked_for(self) -> None:
+        assert choose_dtype("auto", CPU) == torch.float32
+        assert choose_dtype("auto", torch.device("cuda")) == torch.bfloat16
+        assert choose_dtype("bfloat16", CPU) == torch.bfloat16
+        assert choose_dtype("float32", torch.device("cuda")) == torch.float32
+
+    def test_is_described_for_people(self) -> None:
+        assert describe(CPU).startswith("cpu (")
+        assert "thread" in describe(CPU)
