@@ -14,6 +14,7 @@ from matplotlib.ticker import MaxNLocator
 from mrb_lib.plots.style import COLOURS, PAGE, SERIES, Paper, canvas, label, labels, styled, title_case
 
 _PANELS_A_ROW = 3
+_CROWDED = 500
 _MANY = 2000
 _NARROWEST = 1e-3
 _GREY = "#555555"
@@ -49,19 +50,20 @@ def order_probabilities(pairs: pd.DataFrame, *, dimensions: Sequence[str], mark:
     columns = min(len(judges), _PANELS_A_ROW)
     rows = ceil(len(judges) / columns)
     width = min(PAGE, 0.6 + 2.2 * max(columns, 2))
-    figure = canvas(width, rows * (width / columns if columns > 1 else 2.9) + 0.75)
+    figure = canvas(width, rows * (width / max(columns, 2) - 0.15) + 0.7)
     grid = figure.subplots(rows, columns, squeeze=False)
     looks = _looks(dimensions)
     for axes, judge, title in zip(grid.flat, judges, labels(judges, 34), strict=False):
         _panel(axes, pairs[pairs["judge"] == judge], looks)
         axes.set_title(title)
+        axes.set_xlabel("probability of A, A shown first")
     for axes in list(grid.flat)[len(judges) :]:
         axes.set_axis_off()
-    figure.supxlabel("probability of A, A shown first", fontsize=7)
-    figure.supylabel("probability of A, B shown first", fontsize=7)
-    figure.legend(handles=_handles(looks), loc="outside lower center", ncols=4 if columns > 1 else 2)
+    for axes in grid[:, 0]:
+        axes.set_ylabel("probability of A, B shown first")
+    figure.legend(handles=_handles(looks), loc="outside lower center", ncols=4)
     if mark:
-        figure.suptitle(label(mark), fontsize=7.5, weight="bold", color=COLOURS["simulated"])
+        figure.suptitle(label(mark), x=0.01, ha="left", fontsize=7.5, weight="bold", color=COLOURS["simulated"])
     return figure
 
 
@@ -74,7 +76,7 @@ def _panel(axes: Axes, part: pd.DataFrame, looks: dict[str, tuple[str, str]]) ->
     reach = _reach(part)
     span = (0.5 - reach, 0.5 + reach)
     for (name, _, dashes), ends in zip(_LINES, (span, span[::-1]), strict=True):
-        axes.plot(span, ends, color=_GREY, linewidth=0.8, linestyle=dashes, zorder=1, gid=name)
+        axes.plot(span, ends, color=_GREY, linewidth=0.8, linestyle=dashes, zorder=3, gid=name)
     axes.axhline(0.5, color="#DDDDDD", linewidth=0.6, zorder=0)
     axes.axvline(0.5, color="#DDDDDD", linewidth=0.6, zorder=0)
     shown = [(name, part[part["dimension"] == name], look) for name, look in looks.items()]
@@ -84,7 +86,7 @@ def _panel(axes: Axes, part: pd.DataFrame, looks: dict[str, tuple[str, str]]) ->
             points["p_ba"],
             marker,
             color=colour,
-            markersize=3.2,
+            markersize=3.2 if len(part) < _CROWDED else 2.2,
             markeredgewidth=0,
             alpha=0.75 if len(part) < _MANY else 0.3,
             gid=f"values {name}",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import html
-import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from math import isnan
 
@@ -28,17 +27,15 @@ padding:12px 16px;margin:12px 0;max-width:1100px}
 .mrb-case .mrb-pair{display:grid;grid-template-columns:1fr 1fr;gap:12px}
 .mrb-case .mrb-pair>div{border-left:4px solid;padding-left:10px}
 .mrb-case img{max-width:320px;max-height:320px;margin:4px 8px 4px 0;vertical-align:top}
-.mrb-case table{border-collapse:collapse}
+.mrb-case table{border-collapse:collapse;font:inherit}
 .mrb-case td,.mrb-case th{border:1px solid #ddd;padding:2px 8px;text-align:left}
-.mrb-case .mrb-gold{background:#FCEFC9}.mrb-case .mrb-wide{overflow-x:auto}
+.mrb-case .mrb-gold{background:#FCEFC9}.mrb-case .mrb-wide{overflow-x:auto;white-space:nowrap}
 .mrb-case .mrb-p{color:#555;margin-left:.5em}.mrb-case .mrb-status{color:#B00020;font-style:italic}
 .mrb-case details{margin:4px 0}.mrb-case summary{cursor:pointer}.mrb-case summary span{color:#666}
 .mrb-case .mrb-reply{background:#F6F6F6;border:1px solid #ddd;border-radius:4px;padding:6px 10px;margin:4px 0 8px;
 max-height:320px;overflow:auto;font:12px/1.45 ui-monospace,monospace}
 """.replace("\n", "")
 _SIDE = 640
-# What no page can hold: it is shown as the sign for a letter that is none.
-_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 _PLACE = ("organ", "department", "modality", "dataset")
 
 
@@ -90,7 +87,7 @@ def _is_text(value: object) -> bool:
 
 def _text(value: object) -> str:
     """Escaped text; letters that reorder their surroundings cannot reach beyond their element (see the style)."""
-    return html.escape(_UNWRITABLE.sub("\ufffd", str(value)))
+    return html.escape(str(value).replace("\0", "\ufffd"))
 
 
 def _response(side: str, case: pd.Series) -> str:
@@ -180,7 +177,8 @@ def _replies(verdicts: pd.DataFrame) -> str:
             continue
         names = [", ".join(dimensions) if len(found) > 1 else "" for dimensions in found.values()]
         body = "".join(_reply(name, reply, error) for name, (reply, error) in zip(names, found, strict=True))
-        head = f"<bdi>{_text(judge)}</bdi>, <bdi>{_text(how)}</bdi> <span>{_amount(reply for reply, _ in found)}</span>"
+        amount = _amount(reply for reply, _ in found)
+        head = f"<bdi>{_text(judge)}</bdi>, <bdi>{_text(how)}</bdi> <span>&middot; {amount}</span>"
         shown.append(f"<details><summary>{head}</summary>{body}</details>")
     return "<h4>Replies</h4>" + "".join(shown) if shown else ""
 

@@ -17,6 +17,8 @@ PARAMETERS = {
     "seed": 0,
     "out": "",
 }
+# What a notebook takes besides.
+MORE: dict[str, dict[str, object]] = {"08_judging": {"judge": "", "limit": 12}}
 FIGURES = {
     "composition-organs",
     "composition-departments",
@@ -35,6 +37,7 @@ FIGURES = {
     "significance-p",
     "significance-differences",
     "failures-gallery",
+    "engine-orders",
 }
 
 
@@ -67,13 +70,16 @@ class TestNotebook:
         tagged = [cell for cell in read(path).cells if "parameters" in cell.metadata.get("tags", [])]
         assert len(tagged) == 1
         statements = ast.parse(tagged[0].source).body
-        assert {s.targets[0].id: ast.literal_eval(s.value) for s in statements} == PARAMETERS
+        assert {s.targets[0].id: ast.literal_eval(s.value) for s in statements} == {
+            **PARAMETERS,
+            **MORE.get(path.stem, {}),
+        }
 
     def test_uses_every_parameter_that_changes_what_it_shows(self, path: Path) -> None:
         used = {
             node.id for node in ast.walk(code(path)) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
         }
-        assert {"benchmark", "runs", "out"} <= used
+        assert {"benchmark", "runs", "out", *MORE.get(path.stem, {})} <= used
 
     def test_defines_nothing(self, path: Path) -> None:
         made = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)

@@ -151,3 +151,111 @@ def test_a_case_without_anything_but_text(shown: dict[str, object]) -> None:
 def test_the_note_of_simulated_data_comes_first(shown: dict[str, object]) -> None:
     said = [text for text in read(page(shown, note="SIMULATED data: made up.")).said if not text.startswith(".mrb")]
     assert said[0] == "SIMULATED data: made up."
+
+
+def judged(*rows: dict[str, object]) -> pd.DataFrame:
+    """Verdicts about the case, a row each, where nothing else is said by judge j, with A first, on `overall`."""
+    usual = {"judge": "j", "case_id": "c1", "dimension": "overall", "order": "AB", "repeat": 0, "probe": "none"}
+    found = {"choice": None, "p_a": np.nan, "status": "ok", "reply": None, "error": None}
+    return pd.DataFrame([{**usual, **found, **row} for row in rows]).astype({"p_a": "float64"})
+
+
+def cells(text: str) -> list[str]:
+    """The cells of the table of verdicts, without their marks."""
+    table = text.partition("<h4>Judges</h4>")[2].partition("</table>")[0]
+    return [re.sub(r"<[^>]*>", "", cell) for cell in re.findall(r"<td.*?</td>", table)]
+
+
+@pytest.mark.parametrize(
+    ("choice", "p_a", "expected"),
+    [("A", 0.714, "A 0.71"), ("B", 0.2, "B 0.80"), ("tie", 0.5, "tie"), ("A", np.nan, "A"), (None, 0.3, "(unparsed)")],
+)
+def test_a_verdict_shows_the_probability_of_the_side_it_chose(
+    shown: dict[str, object], choice: str | None, p_a: float, expected: str
+) -> None:
+    status = "ok" if choice else "unparsed"
+    verdicts = judged({"choice": choice, "p_a": p_a, "status": status})
+    assert cells(page(shown, verdicts=verdicts))[-1] == expected
+
+
+def test_what_needed_leniency_is_marked_and_what_went_well_is_not(shown: dict[str, object]) -> None:
+    rows = [{"choice": "A", "status": "repaired"}, {"choice": "A", "order": "BA"}]
+    found = cells(page(shown, verdicts=judged(*rows)))
+    assert found == ["j", "A first", "A (repaired)", "j", "B first", "A"]
+
+
+def test_a_reply_that_answers_six_rows_is_shown_once(shown: dict[str, object]) -> None:
+    rows = [
+        {"dimension": dimension, "order": order, "choice": "A", "reply": f"the reply with {order[0]} first"}
+        for dimension in ("accuracy", "relevance", "overall")
+        for order in ("AB", "BA")
+    ]
+    text = page(shown, verdicts=judged(*rows))
+    assert text.count("<details>") == 2
+    assert text.count("the reply with A first") == text.count("the reply with B first") == 1
+    assert "relevance</p>" not in text  # one reply needs no word on what it answers
+
+
+def test_replies_of_single_questions_say_which_they_answer(shown: dict[str, object]) -> None:
+    rows = [{"dimension": name, "reply": reply} for name, reply in (("accuracy", "A"), ("overall", "B"), ("x", "A"))]
+    text = page(shown, verdicts=judged(*rows))
+    replies = text.partition("<h4>Replies</h4>")[2]
+    assert re.findall(r'<p class="mrb-place">(.*?)</p>', replies) == ["accuracy, x", "overall"]
+    assert "2 replies, 2 characters" in replies
+
+
+def test_every_repeat_and_probe_keeps_its_own_reply(shown: dict[str, object]) -> None:
+    rows = [{"reply": "one"}, {"repeat": 1, "reply": "two"}, {"probe": "swap", "reply": "three"}]
+    said = read(page(shown, verdicts=judged(*rows))).said
+    assert {"one", "two", "three", "A first", "A first, repeat 1", "A first, probe swap"} <= set(said)
+
+
+def test_a_failure_says_why(shown: dict[str, object]) -> None:
+    verdicts = judged({"status": "error", "error": "the server answered 500"})
+    text = page(shown, verdicts=verdicts)
+    assert "(error)" in text
+    assert "error: the server answered 500" in read(text).said
+    assert "no reply" in text
+
+
+def test_an_empty_reply_is_not_the_same_as_none(shown: dict[str, object]) -> None:
+    assert "(empty)" in page(shown, verdicts=judged({"status": "unparsed", "reply": ""}))
+    assert "Replies" not in page(shown, verdicts=judged({"choice": "A"}))
+
+
+def test_a_long_reply_is_shown_whole(shown: dict[str, object]) -> None:
+    reply = "<think>\n" + "so many words " * 20_000 + "\n</think> the end"
+    text = page(shown, verdicts=judged({"reply": reply}))
+    assert reply in read(text).said
+    assert re.search(r"\.mrb-reply\{[^}]*max-height[^}]*overflow:auto", text)
+
+
+@pytest.mark.parametrize("column", ["reply", "error", "judge", "dimension", "probe", "choice", "status"])
+def test_hostile_text_of_replies_is_only_text(shown: dict[str, object], column: str) -> None:
+    hostile = HOSTILE + "</div></details><style>*{display:none}</style>"
+    row = {"reply": "said", "error": "why", "choice": "A", "p_a": 0.5, column: hostile}
+    text = page(shown, verdicts=judged(row))
+    check_harmless(text)
+    assert read(text).tags.count("style") == 1
+    assert text.count("<details>") == text.count("</details>") == 1
+
+
+def test_letters_that_turn_the_direction_are_kept_inside_their_element(shown: dict[str, object]) -> None:
+    text = page(shown, verdicts=judged({"judge": "\u202ej", "reply": "\u202eevil"}))
+    assert "<bdi>\u202ej</bdi>" in text
+    assert re.search(r'<div class="mrb-text mrb-reply">\u202eevil</div>', text)
+    assert re.search(r"\.mrb-text\{[^}]*unicode-bidi:isolate", text)
+
+
+def test_the_same_tables_give_the_same_page(shown: dict[str, object]) -> None:
+    rows = [
+        {"judge": judge, "dimension": dimension, "order": order, "reply": f"{judge}{order}", "choice": "A", "p_a": 0.7}
+        for judge in "kj"
+        for dimension in ("overall", "accuracy")
+        for order in ("BA", "AB")
+    ]
+    verdicts = judged(*rows)
+    turned = verdicts.iloc[::-1].reset_index(drop=True)
+    first, again, other = (page(shown, verdicts=table) for table in (verdicts, verdicts, turned))
+    assert first == again
+    assert first.partition("<h4>Replies</h4>")[2] == other.partition("<h4>Replies</h4>")[2]
