@@ -212,16 +212,17 @@ class LocalJudge:
     def _in_batches(self, items: Sequence[T], function: Callable[[Sequence[T]], Sequence[R]]) -> list[R | None]:
         """Apply a function to as many items at a time as the memory holds; None for one that alone is too much."""
         out: list[R | None] = []
-        start = 0
+        start, before = 0, self._fits
         while start < len(items):
             size = min(self._fits or len(items), len(items) - start)
             batch = _within_memory(function, items[start : start + size])
             if batch is not None:
                 out += batch
-                start += size
+                start, before = start + size, self._fits
             elif size == 1:
+                # One case that never fits says nothing about how many others do.
                 out.append(None)
-                start += 1
+                start, self._fits = start + 1, before
             else:
                 self._fits = (size + 1) // 2
                 self.notice(f"the memory did not hold {size} at a time: going on with {self._fits}")

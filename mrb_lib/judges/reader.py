@@ -11,7 +11,7 @@ from typing import Final
 import torch
 from PIL import Image
 
-from mrb_lib.errors import InputError
+from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.tree import Grower, Tree, pack
 from mrb_lib.judges.weights import Tensors, Weights
 
@@ -143,13 +143,17 @@ class TreeReader:
             ]
             cases.append((texts, pictures))
         try:
-            trees = [self._grower.grow(texts, pictures) for texts, pictures in cases]
-            together = self.read_trees(trees)
-        except (TypeError, ValueError, RuntimeError, AttributeError, IndexError, NotImplementedError) as error:
-            if isinstance(error, torch.OutOfMemoryError):
+            try:
+                trees = [self._grower.grow(texts, pictures) for texts, pictures in cases]
+                together = self.read_trees(trees)
+            except torch.OutOfMemoryError:
                 raise
-            return f"{type(error).__name__} in its code: {' '.join(str(error).split())[:120]}"
-        alone = torch.tensor([self.read_alone(texts, pictures) for texts, pictures in cases]).view(together.shape)
+            except (TypeError, ValueError, RuntimeError, AttributeError, LookupError) as error:
+                return f"{type(error).__name__} in its code: {' '.join(str(error).split())[:120]}"
+            alone = torch.tensor([self.read_alone(texts, pictures) for texts, pictures in cases]).view(together.shape)
+        except torch.OutOfMemoryError as error:
+            name = weights.model.name_or_path
+            raise RunError(f"{name}: its weights leave no memory on {weights.device} to judge with.") from error
         gap = float((together.log() - alone.log()).abs().max())
         if not gap < _TOLERANCE[weights.model.dtype]:
             return f"its probabilities change by a factor of {torch.tensor(gap).exp():.3g} when it does"

@@ -18,6 +18,7 @@ import transformers
 from PIL import Image
 
 from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.errors import RunError
 from mrb_lib.judges.checkpoint import special_tokens, still_processor
 from mrb_lib.judges.entry import Entry
 from mrb_lib.judges.orders import KEYS
@@ -384,6 +385,37 @@ class TestOutOfMemory:
         assert rows.loc[lost, "p_first"].isna().all()
         assert rows["status"].isin(["ok", "error"]).all()
         pd.testing.assert_series_equal(rows.loc[~lost, "p_first"], free.loc[~lost, "p_first"], atol=1e-6)
+
+    def test_of_one_case_does_not_slow_down_the_rest(self, tiny: Tiny, asked: pd.DataFrame) -> None:
+        some = asked[asked["dimension"] == "overall"]
+        judge, seen = _judge(tiny("llama")), []
+        judge.load()
+        forward = judge._weights.model.forward
+
+        @wraps(forward)
+        def limited(*args: object, **inputs: torch.Tensor) -> object:
+            seen.append(inputs["input_ids"].shape)
+            if inputs["input_ids"].shape[1] > 900:
+                raise torch.OutOfMemoryError("CUDA out of memory.")
+            return forward(*args, **inputs)
+
+        judge._weights.model.forward = limited
+        huge = some[some["case_id"] == "long"].assign(first="The lungs are clear. " * 900, case_id="huge")
+        rows = judge.judge(pd.concat([huge, some]))
+        assert rows.loc[rows["status"] == "error", "case_id"].tolist() == ["huge"] * len(huge)
+        seen.clear()
+        judge.judge(some)
+        assert [size for size, _ in seen] == [some["case_id"].nunique()]
+
+    def test_while_it_is_tried_whether_work_can_be_shared_is_told_plainly(
+        self, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def full(self: Packed) -> torch.Tensor:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+
+        monkeypatch.setattr(Packed, "mask", full)
+        with pytest.raises(RunError, match="leave no memory"):
+            _judge(tiny("llama")).load()
 
     def test_other_faults_are_not_taken_for_it(self, tiny: Tiny, asked: pd.DataFrame) -> None:
         judge = _judge(tiny("llama"))
