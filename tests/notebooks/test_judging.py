@@ -1,0 +1,128 @@
+"""The notebook that judges live: what stands in for a judge says so, and what cannot be shown is said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pandas as pd
+import papermill
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
+
+NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "08_judging.ipynb"
+pytestmark = [
+    pytest.mark.slow,
+    # Jupyter's own clients announce their coming changes.
+    pytest.mark.filterwarnings("ignore"),
+]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Path:
+    """Four simulated cases without images, annotations or runs."""
+    lengths = np.arange(1, 5)
+    cases = pd.DataFrame(
+        {
+            "case_id": [f"c{i}" for i in lengths],
+            "question": "Which side?",
+            "response_a": ["left " * i for i in lengths],
+            "response_b": ["right " * (5 - i) for i in lengths],
+        }
+    )
+    votes = pd.DataFrame({name: pd.Series(dtype="str") for name in ("case_id", "annotator", "dimension", "choice")})
+    save(Benchmark(BenchmarkMeta("small", "simulated", ("accuracy", "overall")), cases, votes), tmp_path / "bench")
+    return tmp_path / "bench"
+
+
+# Run at the start of an interpreter: torch is not found in it, as where it is not installed.
+NO_TORCH = """
+from importlib.machinery import PathFinder
+real = PathFinder.find_spec
+PathFinder.find_spec = lambda name, *more: None if name.partition(".")[0] == "torch" else real(name, *more)
+"""
+
+
+def run(bench: Path, out: Path, **parameters: object) -> nbformat.NotebookNode:
+    return papermill.execute_notebook(
+        str(NOTEBOOK),
+        str(out / "executed.ipynb"),
+        parameters={"benchmark": str(bench), "out": str(out), **parameters},
+        kernel_name="python3",
+        progress_bar=False,
+    )
+
+
+def sidecars(out: Path) -> dict[str, dict[str, object]]:
+    return {path.stem: json.loads(path.read_text()) for path in sorted(out.glob("*/*.json"))}
+
+
+def pages(notebook: nbformat.NotebookNode) -> list[str]:
+    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+    return ["".join(output.data["text/html"]) for output in outputs if "text/html" in output.get("data", {})]
+
+
+def test_a_stand_in_and_simulated_cases_are_named_on_everything_shown(bench: Path, tmp_path: Path) -> None:
+    before = sorted(bench.rglob("*"))
+    notebook = run(bench, tmp_path, limit=2)
+    found = sidecars(tmp_path)
+    assert set(found) == {"engine-verdicts", "engines", "engine-agreement", "engine-orders"}
+    for name, sidecar in found.items():
+        assert "RANDOM WEIGHTS" in str(sidecar["caption"]), name
+        assert "SIMULATED" in str(sidecar["caption"]), name
+        data = next(tmp_path.glob(f"*/{name}.csv")).read_text()
+        assert "RANDOM-WEIGHTS" in data, name
+        assert str(tmp_path) not in data + str(sidecar)
+    shown = pages(notebook)
+    assert len(shown) == 5  # progress, three tables, the cases
+    assert all("RANDOM-WEIGHTS" in page for page in shown)
+    assert all("SIMULATED" in page for page in shown[1:])
+    assert "2 of 2" not in shown[0]
+    assert shown[0].count("8 of 8") == 3  # verdicts: cases x dimensions x orders, by each engine
+    cards = next(page for page in shown if "mrb-case" in page)
+    assert cards.count("<section") == 2
+    assert cards.count("<details>") == 4  # one reply of the generative engine for each order
+    assert sorted(bench.rglob("*")) == before
+
+
+def test_verdicts_and_pairs_hold_every_case_order_and_dimension(bench: Path, tmp_path: Path) -> None:
+    run(bench, tmp_path, limit=3, judge="")
+    verdicts = pd.read_csv(tmp_path / "tables" / "engine-verdicts.csv")
+    assert len(verdicts) == 3 * 2 * 3
+    assert verdicts.loc[verdicts["judge"].str.endswith("packed"), "p_a"].notna().all()
+    pairs = pd.read_csv(tmp_path / "figures" / "engine-orders.csv")
+    assert len(pairs) == 3 * 2 * 2  # cases, dimensions, engines with probabilities
+    rated = pairs[pairs["judge"].str.endswith("rating")]
+    np.testing.assert_allclose(rated["p_ab"], rated["p_ba"], atol=1.01e-4)  # rated alone, without any order
+
+
+def test_a_judge_without_probabilities_has_no_figure_and_the_reason_is_said(bench: Path, tmp_path: Path) -> None:
+    run(bench, tmp_path, judge="longer")
+    found = sidecars(tmp_path)
+    assert found["engine-orders"]["absent"] is True
+    assert "probability" in str(found["engine-orders"]["reason"])
+    assert "RANDOM" not in json.dumps(found)
+    compared = pd.read_csv(tmp_path / "tables" / "engines.csv").iloc[0]
+    assert (compared["judge"], compared["n"], compared["consistency"]) == ("longer", 4, 1.0)
+
+
+def test_without_torch_the_notebook_says_what_to_install(
+    bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(NO_TORCH)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    notebook = run(bench, tmp_path)
+    assert sidecars(tmp_path) == {
+        "engine-orders": {
+            "id": "engine-orders",
+            "title": "Probabilities in the two orders",
+            "absent": True,
+            "reason": "needs mrb-workbench[judges]: torch not installed",
+            "simulated": True,
+        }
+    }
+    assert all("needs mrb-workbench[judges]" in page for page in pages(notebook))
