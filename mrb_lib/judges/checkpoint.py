@@ -63,6 +63,10 @@ def load(
         The folder holds no model that this library can read, lacks some of its weights, or needs its own code.
     RunError
         The memory does not suffice.
+
+    Notes
+    -----
+    Validated by tests/judges/test_weights.py.
     """
     transformers.utils.logging.disable_progress_bar()
     try:

@@ -43,6 +43,9 @@ class TreeReader:
     Attributes
     ----------
     why_alone : why prompts cannot share their beginnings with this model; empty where they can
+
+    Validated by tests/judges/test_packed.py and, for the architectures of published judges,
+    tests/judges/test_architectures.py.
     """
 
     def __init__(self, weights: Weights, groups: Sequence[Sequence[str]]) -> None:

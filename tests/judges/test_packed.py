@@ -400,7 +400,7 @@ class TestOutOfMemory:
             return forward(*args, **inputs)
 
         judge._weights.model.forward = limited
-        huge = some[some["case_id"] == "long"].assign(first="The lungs are clear. " * 900, case_id="huge")
+        huge = some[some["case_id"] == "long"].assign(first="The lungs are clear. " * 120, case_id="huge")
         rows = judge.judge(pd.concat([huge, some]))
         assert rows.loc[rows["status"] == "error", "case_id"].tolist() == ["huge"] * len(huge)
         seen.clear()

@@ -76,7 +76,7 @@ def _paths(tree: Tree) -> list[list[list[int]]]:
 
 
 @pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl", "llama"])
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(TEXTS, TEXTS, TEXTS, NAMES, st.booleans(), st.booleans())
 def test_paths_are_the_tokens_of_each_whole_prompt(
     architecture: str,
