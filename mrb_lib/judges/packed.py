@@ -61,6 +61,8 @@ class PackedJudge(LocalJudge):
                 continue
             questions.append(question)
             wanted.append(places)
+        if self.reader.why_apart:
+            self.notice(f"some cases are read one question at a time ({self.reader.why_apart})")
         return partial(self._answer, rows, questions, wanted)
 
     def _question(

@@ -89,6 +89,8 @@ class RatingJudge(LocalJudge):
                 rated.append(self._rate(positions, records))
             except InputError as error:
                 rows.fail(positions, str(error))
+        if self.reader.why_apart:
+            self.notice(f"some cases are read one question at a time ({self.reader.why_apart})")
         return partial(self._answer, rows, rated)
 
     def _rate(self, positions: Sequence[int], records: Sequence[Mapping[str, object]]) -> _Rated:

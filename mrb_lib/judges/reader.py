@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from inspect import signature
 from typing import Final
 
+import numpy as np
 import torch
 from PIL import Image
 
@@ -15,9 +15,10 @@ from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.tree import Grower, Tree, pack
 from mrb_lib.judges.weights import Tensors, Weights
 
-# By how much the logarithm of a ratio of probabilities may differ between reading
-# together and reading alone before the two are not the same model any more.
-_TOLERANCE: Final = {torch.float32: 1e-3, torch.bfloat16: 0.25}
+# By how much a share of the probability, and the logarithm of the probability of all groups
+# together, may differ between reading together and reading alone before the two are not the
+# same model any more. In bfloat16 a logit of 16 has steps of an eighth.
+_TOLERANCE: Final = {torch.float32: (1e-4, 1e-3), torch.bfloat16: (0.05, 0.7)}
 _LOWEST: Final = 1e-45  # the smallest single-precision number: a ratio of probabilities stays defined
 
 Probabilities = list[list[list[float]]]
@@ -43,6 +44,7 @@ class TreeReader:
     Attributes
     ----------
     why_alone : why prompts cannot share their beginnings with this model; empty where they can
+    why_apart : why some cases so far were read alone nevertheless; empty where none was
 
     Validated by tests/judges/test_packed.py and, for the architectures of published judges,
     tests/judges/test_architectures.py.
@@ -53,13 +55,17 @@ class TreeReader:
         self._groups = [_single_tokens(weights, group) for group in groups]
         self._grower = Grower(weights)
         self._keeps = "logits_to_keep" in signature(weights.model.forward).parameters
+        self.why_apart = ""
         self.why_alone = _why_alone(weights) or self._differs()
 
     def question(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> Question:
         """The prompts of one case made ready; see `Grower.grow` for the parameters and what is raised."""
         if not self.why_alone:
-            with suppress(ValueError):
+            try:
                 tree = self._grower.grow(texts, pictures)
+            except ValueError as error:
+                self.why_apart = str(error)
+            else:
                 return Question(tree, (), (), tree.n_tokens)
         # Read once now, so that what the processor refuses is known before the model's turn.
         whole = self._weights.encode([texts[0][0]], [pictures])["input_ids"].shape[1]
@@ -157,10 +163,17 @@ class TreeReader:
         except torch.OutOfMemoryError as error:
             name = weights.model.name_or_path
             raise RunError(f"{name}: its weights leave no memory on {weights.device} to judge with.") from error
-        gap = float((together.log() - alone.log()).abs().max())
-        if not gap < _TOLERANCE[weights.model.dtype]:
-            return f"its probabilities change by a factor of {torch.tensor(gap).exp():.3g} when it does"
+        return _difference(together, alone, *_TOLERANCE[weights.model.dtype])
+
+
+def _difference(together: torch.Tensor, alone: torch.Tensor, shares: float, masses: float) -> str:
+    """How far the probabilities of groups, (..., groups), lie apart, in words; empty within the tolerances."""
+    sums = [some.sum(-1, keepdim=True) for some in (together, alone)]
+    gap = float((together / sums[0] - alone / sums[1]).abs().max())
+    factor = float((sums[0].log() - sums[1].log()).abs().max())
+    if gap < shares and factor < masses:
         return ""
+    return f"its probabilities change by up to {gap:.3g}, and in all by a factor of {np.exp(factor):.3g}, when it does"
 
 
 def _single_tokens(weights: Weights, spellings: Sequence[str]) -> list[int]:

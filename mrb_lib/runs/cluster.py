@@ -44,17 +44,22 @@ class Crew:
 
 
 def crew_for(
-    nodes: Sequence[Mapping[str, float]], workers: int | None, gpus_per_worker: float | None, device: str
+    nodes: Sequence[Mapping[str, float]],
+    workers: int | None,
+    gpus_per_worker: float | None,
+    device: str = "auto",
+    memory: float = 0.0,
 ) -> Crew:
     """Share out the machines of a cluster.
 
     Parameters
     ----------
-    nodes : what each machine has, as `{"CPU": 8.0, "GPU": 2.0}`
+    nodes : what each machine has, as `{"CPU": 8.0, "GPU": 2.0, "memory": 3e10}`
     workers : None for as many as there is room for: with GPUs by the share that each
-        takes, without them one for every two processors
+        takes, without them one for every two processors, as far as the memory suffices
     gpus_per_worker : None for one GPU each where there are any
     device : "cpu" asks for no GPUs
+    memory : bytes that a worker needs on a machine without a GPU, as far as is known
 
     Returns
     -------
@@ -64,20 +69,18 @@ def crew_for(
     gpus = gpus_per_worker
     if gpus is None:
         gpus = 1.0 if device != "cpu" and any(node.get("GPU", 0) for node in nodes) else 0.0
-    wanted = workers or max(1, room(nodes, Crew(0, 1 if gpus else _CPUS_OF_A_WORKER, gpus)))
+    usual = Crew(0, 1 if gpus else _CPUS_OF_A_WORKER, gpus)
+    wanted = workers or max(1, room(nodes, usual, 0.0 if gpus else memory))
     most = _CPUS_OF_A_WORKER if gpus else int(max((node.get("CPU", 0.0) for node in nodes), default=1.0))
     crews = (Crew(wanted, cpus, gpus) for cpus in range(most, 1, -1))
     return next((crew for crew in crews if room(nodes, crew) >= wanted), Crew(wanted, 1, gpus))
 
 
-def room(nodes: Sequence[Mapping[str, float]], crew: Crew) -> int:
-    """How many workers of a crew the machines hold at once."""
+def room(nodes: Sequence[Mapping[str, float]], crew: Crew, memory: float = 0.0) -> int:
+    """How many workers of a crew, each with so many bytes of memory, the machines hold at once."""
+    needs = {"CPU": crew.cpus, "GPU": crew.gpus, "memory": memory}
     return sum(
-        min(
-            int(node.get("CPU", 0.0) / crew.cpus),
-            int(node.get("GPU", 0.0) / crew.gpus + _ROUNDING) if crew.gpus else sys.maxsize,
-        )
-        for node in nodes
+        min(int(node.get(name, 0.0) / need + _ROUNDING) for name, need in needs.items() if need) for node in nodes
     )
 
 
@@ -151,7 +154,7 @@ class Cluster:
         nodes = cast("Callable[[], list[dict[str, Mapping[str, float]]]]", ray.nodes)()
         return [node["Resources"] for node in nodes if node["Alive"]]
 
-    def crew(self, workers: int | None, gpus_per_worker: float | None, device: str) -> Crew:
+    def crew(self, workers: int | None, gpus_per_worker: float | None, device: str, memory: float) -> Crew:
         """The crew for a judge; see `crew_for`.
 
         Raises
@@ -160,7 +163,7 @@ class Cluster:
             This machine has no room for it. A cluster may grow, so there a word on stderr must do.
         """
         nodes = self.nodes()
-        crew = crew_for(nodes, workers, gpus_per_worker, device)
+        crew = crew_for(nodes, workers, gpus_per_worker, device, memory)
         there = room(nodes, crew)
         if there >= crew.workers:
             return crew

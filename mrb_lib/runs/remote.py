@@ -8,6 +8,7 @@ the library and the weights.
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +27,7 @@ from mrb_lib.judges.entry import Entry
 from mrb_lib.judges.orders import SHOWN
 from mrb_lib.judges.settings import Settings
 from mrb_lib.judges.source import Source, check_folder, locate
+from mrb_lib.runs.cluster import Crew
 from mrb_lib.runs.desk import RESTARTS, Desk, DeskImages
 from mrb_lib.runs.local import answer_rows, prepare_rows
 from mrb_lib.runs.manifest import library_versions
@@ -35,6 +37,7 @@ GREETING: Final = -1
 """The number of a batch without verdicts, which a worker answers as soon as its judge is loaded."""
 ANSWER: Final = pa.schema(
     {
+        "worker": pa.string(),
         "batch": pa.int64(),
         "verdicts": pa.large_binary(),
         "failure": pa.string(),
@@ -46,6 +49,7 @@ ANSWER: Final = pa.schema(
 _MEMORY: Final = ", as when the memory does not suffice; use fewer workers or a smaller --batch-size"
 _CASE_COLUMNS: Final = (*SHOWN, "response_a", "response_b")
 _MATTERS: Final = (".safetensors", ".json", ".jinja", ".model")
+_GROWTH: Final = 2.4
 _SAMPLES, _SAMPLE_BYTES = 16, 64 * 1024
 
 Recipe = Callable[[Mapping[str, bytes]], Judge]
@@ -68,7 +72,7 @@ class Assignment:
     ----------
     spec, prompt_hash : what the judge must be like, or its verdicts would belong to another run
     plan : with no cases, which come with the batches
-    workers : how many there are
+    crew : all workers, and what each has
     versions : of the libraries where the run was started
     """
 
@@ -77,15 +81,15 @@ class Assignment:
     spec: Mapping[str, object]
     prompt_hash: str
     plan: Plan
-    workers: int
+    crew: Crew
     versions: Mapping[str, str]
 
 
-def assignment(judge: Judge, plan: Plan, workers: int) -> Assignment:
+def assignment(judge: Judge, plan: Plan, crew: Crew) -> Assignment:
     """What the workers must know to answer for a judge that is not loaded yet."""
     bare = replace(plan, cases=plan.cases.head(0))
     spec, versions = dict(judge.spec), library_versions()
-    return Assignment(judge.name, _recipe(judge), spec, judge.prompt_hash, bare, workers, versions)
+    return Assignment(judge.name, _recipe(judge), spec, judge.prompt_hash, bare, crew, versions)
 
 
 def _recipe(judge: Judge) -> Recipe:
@@ -123,6 +127,17 @@ def _rebuild(
             "copy the weights there again."
         )
     return build(name, entry, source, settings, images)
+
+
+def memory_of(judge: Judge) -> float:
+    """Roughly the bytes of main memory that a judge's weights take on a machine without a GPU; 0 without weights.
+
+    Most weights are kept in 16 bits a number, and worked with in 32.
+    """
+    if not isinstance(judge, WithWeights):
+        return 0.0
+    _, source, _ = judge.parts
+    return _GROWTH * sum(path.stat().st_size for path in source.folder.glob("*.safetensors"))
 
 
 def glance(folder: Path) -> dict[str, str]:
@@ -198,13 +213,14 @@ class Worker:
         self._assigned, self._desk = assigned, desk
         self._preparing, self._answering = threading.Lock(), threading.Lock()
         self._remarks = _other_versions(assigned)
-        self._told = 0
         self._failure: Exception | None = None
         try:
-            if desk.start() > assigned.workers + RESTARTS:
+            if desk.start() > assigned.crew.workers + RESTARTS:
                 raise RunError(f"judge {assigned.name}: the workers die while they load it{_MEMORY}.")
             self._judge = assigned.recipe(DeskImages(desk))
             _check_equal(assigned, self._judge)
+            if assigned.crew.gpus and self._judge.device.startswith("cpu"):
+                raise RunError(f"judge {assigned.name}: has a GPU that torch cannot use; `mrb doctor` says more there.")
             self._judge.load()
             desk.ready()
         except Exception as error:  # noqa: BLE001  # reported with the first batch
@@ -221,8 +237,7 @@ class Worker:
         except Exception as error:  # noqa: BLE001  # whatever a judge raises
             return self._failed(number, error, "failed")
         notices = [*self._remarks, *self._judge.notices]
-        new, self._told = notices[self._told :], len(notices)
-        return _answer_table(batch=number, verdicts=verdicts, notices=new, device=self._judge.device)
+        return _answer_table(batch=number, verdicts=verdicts, notices=notices, device=self._judge.device)
 
     def _answer(self, number: int, cases: bytes, numbers: Sequence[int]) -> bytes:
         if self._desk.begin(number) > RESTARTS + 1:
@@ -245,7 +260,7 @@ class Worker:
 
 
 def _answer_table(**values: object) -> pa.Table:
-    return pa.Table.from_pylist([values], schema=ANSWER)
+    return pa.Table.from_pylist([{"worker": f"{platform.node()} {os.getpid()}", **values}], schema=ANSWER)
 
 
 def _check_equal(assigned: Assignment, judge: Judge) -> None:

@@ -6,6 +6,7 @@ workers do, and `mrb_lib.runs.cluster` for where they are.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -20,7 +21,7 @@ from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError, MrbError, RunError
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
-from mrb_lib.runs.cluster import INSTALL, Cluster, Crew, one_line
+from mrb_lib.runs.cluster import INSTALL, Cluster, Crew, crew_for, one_line
 from mrb_lib.runs.desk import Desk, DistantDesk
 from mrb_lib.runs.execute import RunSummary
 from mrb_lib.runs.local import Job, run_locally
@@ -32,6 +33,7 @@ from mrb_lib.runs.remote import (
     Worker,
     assignment,
     batch_table,
+    memory_of,
     unpacked,
 )
 from mrb_lib.schema import ORDERS
@@ -40,7 +42,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Answers = Generator["pa.Table", None, None]
+# What each worker last had to say.
+Said = dict[str, list[str]]
 
+_COUNTED: Final = re.compile(r"(\d+) of (\d+)( .*)")
+_NOT_SPREAD: Final = "worked in this process: it asks a server, and workers would not make that faster"
 # One batch is answered while the next is prepared.
 _BATCHES_OF_A_WORKER: Final = 2
 
@@ -94,8 +100,7 @@ def judge(
     chosen = settings or Settings()
     _check(chosen, workers, gpus_per_worker)
     with Cluster(workers) as cluster:
-        here: set[str] = set()
-        spread = _Spread(cluster, benchmark.images, workers, gpus_per_worker, chosen.device, here)
+        spread = _Spread(cluster, benchmark.images, workers, gpus_per_worker, chosen.device)
         done = execute.judge(
             benchmark,
             runs,
@@ -103,13 +108,13 @@ def judge(
             orders=orders,
             repeats=repeats,
             limit=limit,
-            settings=_for_workers(chosen, spread),
+            settings=_for_workers(chosen, cluster, gpus_per_worker),
             extra=extra,
             retry=retry,
             engine=spread,
             progress=progress,
         )
-        return [_with_notices(one, here, cluster.notices) for one in done]
+        return [_with_notices(one, spread.said, cluster.notices) for one in done]
 
 
 def _check(settings: Settings, workers: int | None, gpus_per_worker: float | None) -> None:
@@ -125,22 +130,34 @@ def _check(settings: Settings, workers: int | None, gpus_per_worker: float | Non
         )
 
 
-def _for_workers(settings: Settings, spread: _Spread) -> Settings:
-    """Settings that mean the same here and where the judges work: this machine may have no GPU, or one too many."""
-    if spread.gpus_per_worker == 0:
+def _for_workers(settings: Settings, cluster: Cluster, gpus_per_worker: float | None) -> Settings:
+    """Settings that mean the same here and where the judges work: this machine may have no GPU, or the only one."""
+    if settings.device == "cpu" or gpus_per_worker == 0:
         return replace(settings, device="cpu")
-    if settings.device == "cpu" or not spread.cluster.is_given:
+    if not cluster.is_given:
         return settings
-    if spread.cluster.crew(spread.workers, spread.gpus_per_worker, settings.device).gpus == 0:
-        return replace(settings, device="cpu")
-    return replace(settings, dtype="bfloat16" if settings.dtype == "auto" else settings.dtype)
+    if crew_for(cluster.nodes(), 1, gpus_per_worker).gpus == 0:
+        if settings.device == "auto":
+            return replace(settings, device="cpu")
+        raise InputError(f"device {settings.device!r}: Ray has no GPU; add one, or use --device cpu.")
+    return replace(settings, device="auto", dtype="bfloat16" if settings.dtype == "auto" else settings.dtype)
 
 
-def _with_notices(summary: RunSummary, here: set[str], more: Sequence[str]) -> RunSummary:
-    if summary.judge in here:
-        more = [*more, "worked in this process: it asks a server, and more workers would only ask more at a time"]
-    members = tuple(_with_notices(member, here, ()) for member in summary.members)
-    return replace(summary, notices=(*summary.notices, *more), members=members)
+def _with_notices(summary: RunSummary, said: Mapping[str, Said], more: Sequence[str] = ()) -> RunSummary:
+    notices = dict.fromkeys((*summary.notices, *_together(said.get(summary.judge, {})), *more))
+    return replace(
+        summary, notices=tuple(notices), members=tuple(_with_notices(member, said) for member in summary.members)
+    )
+
+
+def _together(said: Said) -> list[str]:
+    """What all workers have to say; what they count, as "3 of 12 verdicts ...", is added up."""
+    counts: dict[str, np.ndarray] = {}
+    for text in (text for notices in said.values() for text in notices):
+        found = _COUNTED.match(text)
+        count, rest = (np.array([int(found[1]), int(found[2])]), found[3]) if found else (np.zeros(2, dtype=int), text)
+        counts[rest] = counts.get(rest, 0) + count
+    return [f"{some} of {every}{rest}" if every else rest for rest, (some, every) in counts.items()]
 
 
 @dataclass(frozen=True)
@@ -149,7 +166,7 @@ class _Spread:
 
     Attributes
     ----------
-    here : the judges that were not spread, filled in
+    said : for each judge, what each of its workers has to say; filled in
     """
 
     cluster: Cluster
@@ -157,24 +174,25 @@ class _Spread:
     workers: int | None
     gpus_per_worker: float | None
     device: str
-    here: set[str] = field(default_factory=set)
+    said: dict[str, Said] = field(default_factory=dict)
 
     def __call__(self, job: Job) -> Generator[pd.DataFrame, None, None]:
         """Start the workers, and return the answers once the first of them is ready."""
         if job.judge.spec.get("engine") == "endpoint":
-            self.here.add(job.judge.name)
+            self.said[job.judge.name] = {"": [_NOT_SPREAD]}
             return run_locally(job)
-        has_weights = isinstance(job.judge, WithWeights)
-        crew = self.cluster.crew(self.workers, self.gpus_per_worker if has_weights else 0.0, self.device)
+        gpus = self.gpus_per_worker if isinstance(job.judge, WithWeights) else 0.0
+        crew = self.cluster.crew(self.workers, gpus, self.device, memory_of(job.judge))
         crew = replace(crew, workers=min(crew.workers, len(job.batches)))
         with _plain_errors(job.judge.name), ExitStack() as undo:
-            answers = _start(job, assignment(job.judge, job.plan, crew.workers), DistantDesk(self.images), crew)
+            answers = _start(job, assignment(job.judge, job.plan, crew), DistantDesk(self.images), crew)
             undo.callback(answers.close)
             first = next(answers)
-            _note(job, first)
+            said = self.said.setdefault(job.judge.name, {})
+            _note(first, said)
             undo.pop_all()
         job.devices.append(f"{crew.workers} x {first.column('device')[0].as_py()}")
-        return _collect(job, answers, first)
+        return _collect(job, answers, first, said)
 
 
 def _start(job: Job, assigned: Assignment, desk: Desk, crew: Crew) -> Answers:
@@ -200,12 +218,12 @@ def _start(job: Job, assigned: Assignment, desk: Desk, crew: Crew) -> Answers:
     return cast("Answers", iter(answers.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0)))
 
 
-def _collect(job: Job, answers: Answers, first: pa.Table) -> Generator[pd.DataFrame, None, None]:
+def _collect(job: Job, answers: Answers, first: pa.Table, said: Said) -> Generator[pd.DataFrame, None, None]:
     """The verdicts of every batch, once each."""
     missing = set(range(len(job.batches)))
     try:
         for table in _then(first, answers, job.judge.name):
-            _note(job, table)
+            _note(table, said)
             for row in table.to_pylist():
                 number = row["batch"]
                 if number in missing:
@@ -227,13 +245,12 @@ def _then(first: pa.Table, answers: Answers, name: str) -> Iterator[pa.Table]:
         yield table
 
 
-def _note(job: Job, answer: pa.Table) -> None:
-    """Raise what went wrong with a worker, and pass on what its judge has to say."""
+def _note(answer: pa.Table, said: Said) -> None:
+    """Raise what went wrong with a worker, and note what its judge has to say."""
     for row in answer.to_pylist():
         if row["failure"] is not None:
             raise (InputError if row["bad_input"] else RunError)(row["failure"])
-        # Only judges with weights have anything to say, and theirs is a list.
-        job.judge.notices.extend(text for text in row["notices"] or () if text not in job.judge.notices)
+        said[row["worker"]] = row["notices"]
 
 
 def _checked(job: Job, number: int, verdicts: pd.DataFrame) -> pd.DataFrame:

@@ -26,7 +26,8 @@ import transformers
 
 from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.data.demo import write_demo
-from mrb_lib.judges import tiny, weights
+from mrb_lib.judges import tiny
+from mrb_lib.judges.checkpoint import load as load_weights
 from mrb_lib.judges.entry import Entry
 from mrb_lib.judges.generative import GenerativeJudge
 from mrb_lib.judges.local import LocalJudge, units
@@ -71,13 +72,13 @@ ENTRY = Entry("random-weights", "packed", model="random weights")
 def small_model(folder: Path, texts: list[str]) -> Weights:
     """About 60 M parameters in single precision on the CPU."""
     tiny.write_tiny(folder, "qwen2_5_vl", width=768, layers=12, vocabulary=4000, texts=texts)
-    return weights.load(folder, device=torch.device("cpu"), dtype=torch.float32)
+    return load_weights(folder, device=torch.device("cpu"), dtype=torch.float32)
 
 
 def large_model(folder: Path, texts: list[str]) -> Weights:
     """Qwen2.5-VL-7B's architecture with random weights in bfloat16 on the GPU."""
     tiny.write_tiny(folder, "qwen2_5_vl", vocabulary=4000, texts=texts)
-    little = weights.load(folder, device=torch.device("cpu"), dtype=torch.float32)
+    little = load_weights(folder, device=torch.device("cpu"), dtype=torch.float32)
     own = little.model.config.to_dict()
     marks = {name: own[name] for name in own if name.endswith("_token_id")}
     config = transformers.Qwen2_5_VLConfig.from_dict({**SEVEN_B, **marks})

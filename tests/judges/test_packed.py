@@ -6,7 +6,7 @@ import io
 import math
 import struct
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from mrb_lib.judges.packed import PackedJudge
 from mrb_lib.judges.prompts import load_prompt, marks_pattern
 from mrb_lib.judges.settings import Settings
 from mrb_lib.judges.source import Source
-from mrb_lib.judges.tree import Packed
+from mrb_lib.judges.tree import Grower, Packed, Texts, Tree
 from mrb_lib.schema import DIMENSIONS
 
 ARCHITECTURES = ("llava", "qwen2_5_vl", "llama")
@@ -297,6 +297,24 @@ class TestAModelThatCannotShare:
 
         monkeypatch.setattr(Packed, "mask", refuse)
         self._falls_back(tiny("llama"), asked)
+
+    def test_a_single_case_that_cannot_be_a_tree_is_read_alone_and_said(
+        self, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        some = asked[asked["case_id"].isin(["two", "long"]) & (asked["dimension"] == "overall")]
+        judge = _judge(tiny("llava"))
+        judge.load()
+        grow = Grower.grow
+
+        def reluctant(self: Grower, texts: Texts, pictures: Sequence[Image.Image]) -> Tree:
+            if len(pictures) == 2:
+                raise ValueError("the processor changes the text after the images")
+            return grow(self, texts, pictures)
+
+        monkeypatch.setattr(Grower, "grow", reluctant)
+        rows = judge.judge(some)
+        assert any("read one question at a time (the processor changes" in notice for notice in judge.notices)
+        assert _gap(rows, some[list(KEYS)].assign(p=Alone(tiny("llava")).of(some))) < 1e-4
 
     @staticmethod
     def _falls_back(folder: Path, asked: pd.DataFrame) -> None:
