@@ -239,13 +239,17 @@ def _quiet() -> Iterator[None]:
         # Copying its settings, Ray touches those that it has deprecated itself.
         warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"ray\.")
         import ray.data
+        from ray._private import worker
 
         context, level = ray.data.DataContext.get_current(), logger.level
         bars, context.enable_progress_bars = context.enable_progress_bars, False
         logger.setLevel(logging.CRITICAL + 1)
+        # What Ray's own processes report would be printed among this command's results, on stdout.
+        reports, worker._worker_logs_enabled = worker._worker_logs_enabled, False
         try:
             yield
         finally:
+            worker._worker_logs_enabled = reports
             logger.setLevel(level)
             context.enable_progress_bars = bars
 

@@ -253,8 +253,8 @@ class Worker:
             text = f"{error} (on {platform.node()})"
         else:
             text = (
-                f"judge {self._assigned.name}: {what} on {platform.node()} ({type(error).__name__}: {error}); "
-                "--engine local shows where."
+                f"judge {self._assigned.name}: {what} on {platform.node()} "
+                f"({type(error).__name__}: {' '.join(str(error).split())}); --engine local shows where."
             )
         return _answer_table(batch=number, failure=text, bad_input=isinstance(error, InputError))
 

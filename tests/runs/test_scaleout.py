@@ -1,0 +1,437 @@
+"""What is promised about runs that are spread over several workers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.errors import InputError, RunError
+from mrb_lib.judges.roster import resolve
+from mrb_lib.judges.settings import Settings
+from mrb_lib.runs import execute, scaleout
+from mrb_lib.runs.cluster import Cluster, Crew, crew_for, one_line, room
+from mrb_lib.runs.desk import RESTARTS, DeskImages, FrontDesk
+from mrb_lib.runs.interrupt import InterruptedRunError
+from mrb_lib.runs.manifest import read_manifest
+from mrb_lib.runs.plan import Plan
+from mrb_lib.runs.progress import Status
+from mrb_lib.runs.remote import GREETING, Assignment, Worker, assignment, batch_table, glance, unpacked
+from mrb_lib.runs.store import exclusive, load_verdicts
+
+from . import scripted
+from .scripted import Said, Scripted, comparable, use
+
+ONE = Crew(1, 1, 0.0)
+ALONE = {"workers": 2, "gpus_per_worker": 0.0}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    """A Ray on this machine, for all tests; its workers get the judges of the tests with their code."""
+    from ray import cloudpickle
+
+    for module in (scripted, sys.modules[__name__]):
+        cloudpickle.register_pickle_by_value(module)
+    with Cluster(2) as started:
+        started.connect()
+        yield started
+
+
+@pytest.fixture(scope="module")
+def whole(
+    pictured: Benchmark, tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, pd.DataFrame]:
+    """A judge with weights, and its verdicts made in one go in this process."""
+    name, runs = f"path:{tiny('llava')}", tmp_path_factory.mktemp("whole")
+    execute.judge(pictured, runs, [name], settings=Settings(device="cpu"))
+    return name, comparable(load_verdicts(runs, replies=True))
+
+
+def assert_same(found: pd.DataFrame, expected: pd.DataFrame) -> None:
+    pd.testing.assert_frame_equal(found.drop(columns="p_a"), expected.drop(columns="p_a"), rtol=0, atol=1e-5)
+    np.testing.assert_allclose(found["p_a"], expected["p_a"], rtol=0, atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cluster")
+def test_what_this_process_began_workers_finish_with_the_rows_of_one_go(
+    pictured: Benchmark, whole: tuple[str, pd.DataFrame], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    name, expected = whole
+    execute.judge(pictured, tmp_path, [name], limit=5, settings=Settings(device="cpu"))
+    [done] = scaleout.judge(pictured, tmp_path, [name], settings=Settings(batch_size=3), **ALONE)
+    assert (done.before, done.made, done.waiting) == (5 * 12, 13 * 12, 0)
+    assert_same(comparable(load_verdicts(tmp_path, replies=True)), expected)
+    assert "2 x cpu" in str(read_manifest(done.folder).resumed)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cluster")
+def test_a_worker_that_is_killed_midway_loses_and_doubles_nothing(
+    pictured: Benchmark, whole: tuple[str, pd.DataFrame], tmp_path: Path
+) -> None:
+    name, expected = whole
+    killed: list[int] = []
+
+    def kill_once(status: Status) -> None:
+        if 0 < status.held < status.planned and not killed:
+            killed.append(workers()[0])
+            os.kill(killed[0], signal.SIGKILL)
+
+    [done] = scaleout.judge(pictured, tmp_path, [name], settings=Settings(batch_size=1), progress=kill_once, **ALONE)
+    assert len(killed) == 1
+    assert done.made == len(expected)
+    assert_same(comparable(load_verdicts(tmp_path, replies=True)), expected)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_the_members_of_a_jury_that_need_no_weights_are_spread_too(
+    little: Benchmark, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    name = "consensus-of:random,longer"
+    here, there = tmp_path / "here", tmp_path / "there"
+    execute.judge(little, here, [name])
+    execute.judge(little, there, ["longer"])
+    [jury] = scaleout.judge(little, there, [name], settings=Settings(batch_size=9), **ALONE)
+    assert [member.made for member in jury.members] == [160]
+    assert read_manifest(jury.members[0].folder).device == "2 x cpu"
+    pd.testing.assert_frame_equal(
+        comparable(load_verdicts(there, replies=True)), comparable(load_verdicts(here, replies=True))
+    )
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.usefixtures("cluster")
+def test_an_interrupted_run_keeps_what_arrived_of_every_status_and_says_how_to_go_on(
+    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, Scripted())
+    execute.judge(little, tmp_path / "here", ["scripted"])
+
+    def interrupt(status: Status) -> None:
+        if 80 < status.held < 160 and not status.finished:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    there = tmp_path / "there"
+    with pytest.raises(InterruptedRunError, match=r"of 160 verdicts are kept in .*; run the same command again"):
+        scaleout.judge(little, there, ["scripted"], settings=Settings(batch_size=1), progress=interrupt, **ALONE)
+    kept = load_verdicts(there)
+    assert 80 < len(kept) < 160
+    assert set(kept["status"]) == {"ok", "repaired", "unparsed", "refused", "error"}
+    [done] = execute.judge(little, there, ["scripted"])
+    assert (done.before, done.made) == (len(kept), 160 - len(kept))
+    pd.testing.assert_frame_equal(
+        comparable(load_verdicts(there, replies=True)), comparable(load_verdicts(tmp_path / "here", replies=True))
+    )
+
+
+class Lost(Scripted):
+    """Finds no weights when it is to load them."""
+
+    def load(self) -> None:
+        raise InputError("judge lost: its weights are gone; fetch them.")
+
+
+@pytest.mark.usefixtures("cluster")
+def test_what_a_worker_cannot_load_is_one_message_and_nothing_is_written(
+    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, Lost("lost"))
+    with pytest.raises(InputError, match=r"^judge lost: its weights are gone; fetch them\. \(on \S+\)$"):
+        scaleout.judge(little, tmp_path / "runs", ["lost"], workers=1, gpus_per_worker=0)
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+def test_weights_that_a_worker_misses_are_named(tiny: Callable[[str], Path], tmp_path: Path, little: Benchmark) -> None:
+    folder = shutil.copytree(tiny("llava"), tmp_path / "moved")
+    judge = resolve(f"path:{folder}", runs=tmp_path, images={}, settings=Settings(device="cpu"))
+    plan = Plan(little.cases, little.meta.dimensions)
+    assigned = assignment(judge, plan, ONE)
+    (folder / "model.safetensors").unlink()
+    row = said_by(Worker(assigned, FrontDesk({})), plan, GREETING, np.array([], dtype=int))
+    assert row["bad_input"]
+    assert str(folder) in str(row["failure"])
+    assert "safetensors" in str(row["failure"])
+
+
+def test_a_run_that_another_process_writes_is_refused_before_ray_is_needed(little: Benchmark, tmp_path: Path) -> None:
+    [done] = execute.judge(little, tmp_path, ["random"], limit=1)
+    with exclusive(done.folder), pytest.raises(RunError, match="another process is writing this run"):
+        scaleout.judge(little, tmp_path, ["random"])
+    assert scaleout.judge(little, tmp_path, ["random"], limit=1)[0].made == 0, "nothing to do needs no Ray either"
+
+
+def test_a_judge_that_asks_a_server_stays_in_this_process_and_says_so(
+    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = Scripted("served", engine="endpoint")
+    use(monkeypatch, served)
+    [done] = scaleout.judge(little, tmp_path, ["served"])
+    assert (done.made, served.asked) == (160, 160)
+    assert "worked in this process" in done.notices[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"workers": 0}, "workers 0: at least 1"),
+        ({"gpus_per_worker": 2.0}, "GPUs per worker 2: must be from 0 to 1"),
+        ({"settings": Settings(device="cuda:1")}, "device 'cuda:1': with engine ray, Ray chooses"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(
+    little: Benchmark, tmp_path: Path, options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        scaleout.judge(little, tmp_path / "runs", ["random"], **options)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_without_ray_the_message_says_what_to_install(
+    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scaleout, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"needs ray; install it with `pip install 'mrb-workbench\[scaleout\]'`"):
+        scaleout.judge(little, tmp_path, ["random"])
+
+
+def test_nothing_that_no_judge_may_see_leaves_this_machine(pictured: Benchmark) -> None:
+    plan = Plan(pictured.cases, pictured.meta.dimensions)
+    [row] = batch_table(plan, 0, np.arange(24)).to_pylist()
+    cases = unpacked(row["cases"])
+    assert {"model_a", "model_b", "dataset", "split"} <= set(plan.cases.columns)
+    assert not {"model_a", "model_b", "dataset", "split"} & set(cases.columns)
+    assert cases["case_id"].tolist() == plan.cases["case_id"].head(2).tolist()
+
+
+def test_a_batch_means_the_same_verdicts_wherever_its_cases_stand(pictured: Benchmark) -> None:
+    plan = Plan(pictured.cases, ("overall", "accuracy"), repeats=2)
+    numbers = np.array([71, 64, 8, 15, 9])
+    [row] = batch_table(plan, 0, numbers).to_pylist()
+    there = replace(plan, cases=unpacked(row["cases"])).rows(np.array(row["numbers"]))
+    expected = plan.rows(numbers)[there.columns]
+    pd.testing.assert_frame_equal(there, expected)
+    assert [type(names) for names in there["images"]] == [list] * 5
+
+
+def job_of(judge: Scripted, bench: Benchmark) -> tuple[Plan, Assignment]:
+    plan = Plan(bench.cases, bench.meta.dimensions)
+    return plan, assignment(judge, plan, ONE)
+
+
+def said_by(worker: Worker, plan: Plan, number: int, verdicts: np.ndarray) -> dict[str, object]:
+    [row] = worker(batch_table(plan, number, verdicts)).to_pylist()
+    return row
+
+
+def test_a_judge_that_fails_on_a_worker_is_one_line_with_its_machine(little: Benchmark) -> None:
+    def fail(key: tuple[object, ...]) -> Said:
+        raise ValueError("no idea\nat all")
+
+    plan, assigned = job_of(Scripted(say=fail), little)
+    row = said_by(Worker(assigned, FrontDesk({})), plan, 0, np.arange(4))
+    assert row["verdicts"] is None
+    assert not row["bad_input"]
+    assert str(row["failure"]).startswith("judge scripted: failed on ")
+    assert "(ValueError: no idea at all)" in str(row["failure"])
+
+
+def test_a_batch_that_kills_its_worker_again_and_again_ends_the_run(little: Benchmark) -> None:
+    plan, assigned = job_of(Scripted(), little)
+    desk = FrontDesk({})
+    for _ in range(RESTARTS + 1):
+        assert said_by(Worker(assigned, desk), plan, 3, np.arange(4))["failure"] is None
+    assert "a batch made its worker die 5 times" in str(
+        said_by(Worker(assigned, desk), plan, 3, np.arange(4))["failure"]
+    )
+
+
+def test_workers_that_die_while_they_load_end_the_run(little: Benchmark) -> None:
+    class Heavy(Scripted):
+        def load(self) -> None:
+            raise MemoryError("no room")
+
+    plan, assigned = job_of(Heavy(), little)
+    desk = FrontDesk({})
+    failures = [
+        str(said_by(Worker(assigned, desk), plan, GREETING, np.array([], dtype=int))["failure"])
+        for _ in range(RESTARTS + 2)
+    ]
+    assert ["(MemoryError: no room)" in text for text in failures] == [True] * (RESTARTS + 1) + [False]
+    assert "the workers die while they load it" in failures[-1]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"spec": {"dtype": "bfloat16"}}, "dtype is 'float32' there and 'bfloat16' where the run was started"),
+        ({"prompt_hash": "another"}, "its prompt is another"),
+        ({"crew": Crew(1, 1, 1.0)}, "has a GPU that torch cannot use"),
+    ],
+)
+def test_a_worker_whose_judge_is_not_the_same_answers_nothing(
+    little: Benchmark, changed: dict[str, object], message: str
+) -> None:
+    plan, assigned = job_of(Scripted(dtype="float32"), little)
+    worker = Worker(replace(assigned, **changed), FrontDesk({}))
+    assert message in str(said_by(worker, plan, 0, np.arange(4))["failure"])
+
+
+def test_other_versions_on_a_worker_are_a_notice(little: Benchmark) -> None:
+    plan, assigned = job_of(Scripted(), little)
+    worker = Worker(replace(assigned, versions={**assigned.versions, "numpy": "1.0"}), FrontDesk({}))
+    [notice] = said_by(worker, plan, 0, np.arange(4))["notices"]
+    assert "has numpy" in notice
+    assert "(not 1.0)" in notice
+
+
+def test_another_copy_of_the_weights_is_refused_by_name_and_the_same_is_not_read_through(
+    tiny: Callable[[str], Path], tmp_path: Path, pictured: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = shutil.copytree(tiny("llava"), tmp_path / "copy")
+    plan = Plan(pictured.cases, pictured.meta.dimensions)
+    judge = resolve(f"path:{folder}", runs=tmp_path / "runs", images={}, settings=Settings(device="cpu"))
+    assigned = assignment(judge, plan, ONE)
+    monkeypatch.setattr("mrb_lib.judges.source.digest", lambda folder: pytest.fail("hashed again"))
+    assert assigned.recipe({}).spec == judge.spec
+    weights = folder / "model.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    with pytest.raises(RunError, match=r"copy holds another model\.safetensors than where the run was started"):
+        assigned.recipe({})
+
+
+def test_a_glance_reads_large_weights_in_places_and_sees_that_all_of_them_changed(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    before = rng.integers(0, 256, 3 * 2**20, dtype=np.uint8)
+    weights = tmp_path / "model.safetensors"
+    weights.write_bytes(before.tobytes())
+    seen = glance(tmp_path)
+    weights.write_bytes((before ^ (rng.random(len(before)) < 1e-4)).tobytes())
+    assert glance(tmp_path) != seen
+    weights.write_bytes(before.tobytes() + b"1")
+    assert glance(tmp_path) != seen
+    weights.write_bytes(before.tobytes())
+    (tmp_path / "README.md").write_text("about it")
+    assert glance(tmp_path) == seen
+
+
+def test_images_from_the_desk_are_missing_or_refused_as_they_are_at_home(pictured: Benchmark) -> None:
+    images = DeskImages(FrontDesk(pictured.images))
+    name = pictured.cases["images"][0][0]
+    assert images[name] == pictured.images[name]
+    with pytest.raises(KeyError):
+        images["absent.png"]
+    with pytest.raises(InputError) as there:
+        images["../escape.png"]
+    with pytest.raises(InputError) as here:
+        pictured.images["../escape.png"]
+    assert str(there.value) == str(here.value)
+
+
+def test_answers_that_come_twice_count_once_and_those_that_do_not_come_are_missed(little: Benchmark) -> None:
+    plan, assigned = job_of(Scripted(), little)
+    worker = Worker(assigned, FrontDesk({}))
+    batches = [np.arange(4), np.arange(4, 8), np.arange(8, 12)]
+    tables = [worker(batch_table(plan, number, batches[number])) for number in (0, 1, 0)]
+    job = execute.Job(Scripted(), plan, batches, Scripted)
+
+    def arriving() -> Iterator[pa.Table]:
+        yield from tables[1:]
+
+    collected = scaleout._collect(job, arriving(), tables[0], {})
+    assert [plan.numbers(next(collected)).tolist() for _ in range(2)] == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    with pytest.raises(RunError, match="1 batches did not come back"):
+        next(collected)
+
+
+def test_what_workers_count_is_added_up_and_the_rest_is_said_once() -> None:
+    said = {"a 1": ["reads text only", "2 of 12 verdicts rest"], "b 1": ["3 of 24 verdicts rest", "reads text only"]}
+    assert scaleout._together(said) == ["reads text only", "5 of 36 verdicts rest"]
+
+
+GPUS = [{"CPU": 16.0, "GPU": 8.0}, {"CPU": 16.0, "GPU": 8.0}, {"CPU": 4.0}]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "options", "expected"),
+    [
+        (GPUS, (None, None), Crew(16, 2, 1.0)),
+        (GPUS, (None, 0.5), Crew(32, 1, 0.5)),
+        (GPUS, (3, None), Crew(3, 2, 1.0)),
+        (GPUS, (None, None, "cpu"), Crew(18, 2, 0.0)),
+        ([{"CPU": 2.0}], (None, None), Crew(1, 2, 0.0)),
+        ([{"CPU": 2.0}], (2, None), Crew(2, 1, 0.0)),
+        ([{"CPU": 8.0}, {"CPU": 3.0}], (3, None), Crew(3, 3, 0.0)),
+        ([{"CPU": 64.0, "memory": 1e11}], (None, None, "auto", 3e10), Crew(3, 21, 0.0)),
+        ([{"CPU": 64.0, "GPU": 1.0, "memory": 1e10}], (None, None, "auto", 3e10), Crew(1, 2, 1.0)),
+        ([{"CPU": 2.0}], (5, 1.0), Crew(5, 1, 1.0)),
+        ([], (None, None), Crew(1, 1, 0.0)),
+    ],
+)
+def test_workers_share_out_what_there_is(
+    nodes: list[dict[str, float]], options: tuple[object, ...], expected: Crew
+) -> None:
+    assert crew_for(nodes, *options) == expected
+
+
+def test_shares_of_a_gpu_fill_it() -> None:
+    assert room([{"CPU": 64.0, "GPU": 1.0}], Crew(0, 1, 0.1)) == 10
+
+
+@pytest.mark.parametrize(
+    ("address", "error", "message"),
+    [
+        ("ray://somewhere:10001", InputError, "from one of its machines"),
+        ("nowhere", RunError, "no Ray cluster can be used"),
+    ],
+)
+def test_a_cluster_that_cannot_be_used_is_said_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, address: str, error: type[Exception], message: str
+) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
+    with pytest.raises(error, match=message) as caught, Cluster(1) as cluster:
+        cluster.connect()
+    assert "\n" not in str(caught.value)
+
+
+def test_what_ray_says_in_pages_becomes_its_last_line() -> None:
+    pages = "\x1b[36mray::Worker()\x1b[39m (pid=1)\n  File x\nTraceback (most recent call last):\nOSError: gone\n\n"
+    assert one_line(RuntimeError(pages)) == "OSError: gone"
+    assert one_line(RuntimeError("plain.\nMore.")) == "plain."
+    assert one_line(RuntimeError()) == "RuntimeError"
+
+
+def workers() -> list[int]:
+    """The processes in which workers of this process's Ray judge."""
+    parents: dict[int, int] = {}
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            pid, command = int(entry.name), (entry / "cmdline").read_bytes()
+            parents[pid] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+        except (ValueError, OSError):
+            continue
+        if command.startswith(b"ray::MapWorker"):
+            found.append(pid)
+    return [pid for pid in found if os.getpid() in ancestors(pid, parents)]
+
+
+def ancestors(pid: int, parents: dict[int, int]) -> Iterator[int]:
+    while pid in parents:
+        pid = parents[pid]
+        yield pid
