@@ -5,19 +5,17 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-import signal
 import sys
 import tempfile
-import threading
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, cast
 
 from mrb_lib.errors import InputError, RunError
+from mrb_lib.runs.hush import environment, own_signals, quiet, silent_stderr
 
 ADDRESS: Final = "RAY_ADDRESS"
 INSTALL: Final = "`pip install 'mrb-workbench[scaleout]'`"
@@ -26,10 +24,14 @@ OBJECT_STORE_BYTES: Final = 400 * 1024**2
 _CPUS_OF_A_WORKER: Final = 2
 # On a machine that is busy, Ray's own processes sometimes miss each other's deadlines.
 _ATTEMPTS: Final = 2
-_STDERR: Final = 2
 _ROUNDING: Final = 1e-9
 # Nothing is reported to anybody; what goes wrong is said by this library; and workers are all that is wanted here.
-_ENVIRONMENT: Final = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_worker_niceness": "0"}
+_ENVIRONMENT: Final = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_DATA_USAGE_DISABLED": "1",
+    "RAY_BACKEND_LOG_LEVEL": "fatal",
+    "RAY_worker_niceness": "0",
+}
 # Ray reads it when it is imported: without clusters, its processes talk over loopback only.
 _LOOPBACK: Final = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 
@@ -134,11 +136,12 @@ class Cluster:
         if self._connected:
             return
         given = self.is_given
-        with _environment({} if given or "ray" in sys.modules else _LOOPBACK):
+        with environment({} if given or "ray" in sys.modules else _LOOPBACK):
             import ray
-        self._ends.enter_context(_quiet())
+        self._ends.enter_context(environment(_ENVIRONMENT))
+        self._ends.enter_context(quiet())
         if not ray.is_initialized():
-            with _environment(_ENVIRONMENT), _own_signals():
+            with own_signals():
                 if given:
                     self._ends.callback(ray.shutdown)
                     _join(os.environ[ADDRESS])
@@ -195,7 +198,7 @@ class Cluster:
         }
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                with _silent_stderr():
+                with silent_stderr():
                     ray.init(**options, logging_level=logging.CRITICAL, log_to_driver=False)
                 return
             except Exception as error:
@@ -214,7 +217,7 @@ def _join(address: str) -> None:
             "`ray job submit -- mrb judge ...`."
         )
     try:
-        with _silent_stderr():
+        with silent_stderr():
             ray.init(address=address, logging_level=logging.CRITICAL, log_to_driver=False)
     except Exception as error:
         raise RunError(
@@ -229,67 +232,3 @@ def one_line(error: BaseException) -> str:
     if not lines:
         return type(error).__name__
     return lines[-1] if any(line.startswith("Traceback") or "ray::" in line for line in lines) else lines[0]
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep from the user what Ray Data logs, and remarks on its own settings: this library says what matters."""
-    logger = logging.getLogger("ray.data")
-    with warnings.catch_warnings():
-        # Copying its settings, Ray touches those that it has deprecated itself.
-        warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"ray\.")
-        import ray.data
-        from ray._private import worker
-
-        context, level = ray.data.DataContext.get_current(), logger.level
-        bars, context.enable_progress_bars = context.enable_progress_bars, False
-        logger.setLevel(logging.CRITICAL + 1)
-        # What Ray's own processes report would be printed among this command's results, on stdout.
-        reports, worker._worker_logs_enabled = worker._worker_logs_enabled, False
-        try:
-            yield
-        finally:
-            worker._worker_logs_enabled = reports
-            logger.setLevel(level)
-            context.enable_progress_bars = bars
-
-
-@contextmanager
-def _silent_stderr() -> Iterator[None]:
-    """Ray's compiled part announces on stderr, past Python, that it is to say nothing."""
-    sys.stderr.flush()
-    kept = os.dup(_STDERR)
-    try:
-        with Path(os.devnull).open("w") as nowhere:
-            os.dup2(nowhere.fileno(), _STDERR)
-        yield
-    finally:
-        sys.stderr.flush()
-        os.dup2(kept, _STDERR)
-        os.close(kept)
-
-
-@contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Set what the user has not set, for as long as the block runs."""
-    mine = {name: value for name, value in values.items() if name not in os.environ}
-    os.environ.update(mine)
-    try:
-        yield
-    finally:
-        for name in mine:
-            os.environ.pop(name, None)
-
-
-@contextmanager
-def _own_signals() -> Iterator[None]:
-    """Ray takes over SIGTERM where it is started; this gives it back."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    handler = signal.getsignal(signal.SIGTERM)
-    try:
-        yield
-    finally:
-        if handler is not None:
-            signal.signal(signal.SIGTERM, handler)
