@@ -107,10 +107,10 @@ def longer(benchmark: Benchmark, judge: PackedJudge, tokens: int) -> pd.DataFram
 
 
 def timed(judge: LocalJudge, cases: pd.DataFrame, benchmark: Benchmark, batch: int) -> float:
-    """Cases per second, from rows to verdicts; the first batch warms up and does not count."""
+    """Cases per second, from rows to verdicts; two cases before that warm up and do not count."""
     plan = Plan(cases, benchmark.meta.dimensions, ("AB", "BA"))
     batches = list(plan.batches(np.arange(len(plan)), batch))
-    judge.judge(show(plan.rows(batches[0])))
+    judge.judge(show(plan.rows(np.arange(2 * plan.per_case))))
     start = time.perf_counter()
     for numbers in batches:
         judge.judge(show(plan.rows(numbers)))
@@ -134,7 +134,7 @@ def separate(judge: PackedJudge, cases: pd.DataFrame, benchmark: Benchmark, batc
             for leaf in range(len(benchmark.meta.dimensions)):
                 held.model(**_plain(held, trees, branch, leaf), use_cache=False, logits_to_keep=1).logits.cpu()
 
-    one(batches[0])
+    one(np.arange(2 * plan.per_case))
     start = time.perf_counter()
     for numbers in batches:
         one(numbers)
@@ -214,17 +214,19 @@ def compare(n: int, batch: int, tokens: int | None) -> None:
         print(
             f"{parameters / 1e6:.0f} M parameters, {held.model.dtype}, {packed.device}, {n} cases, batches of {batch}"
         )
-        fastest = timed(packed, cases, benchmark, batch)
         n_tokens, n_prompt = _unique_tokens(packed, cases, benchmark)
-        speeds = {"(b) twelve separate passes": separate(packed, cases, benchmark, batch)}
+        print(f"a prompt has {n_prompt:.0f} tokens on average, a case's tree {n_tokens:.0f}", flush=True)
+        fastest = timed(packed, cases, benchmark, batch)
+        print(f"(c) packed: {fastest:.3f} cases/s", flush=True)
+
+        def beside(name: str, speed: float) -> None:
+            print(f"{name}: {speed:.3f} cases/s; packed is {fastest / speed:.1f} times as fast", flush=True)
+
         with endless():
-            speeds["(a) JSON of 80 tokens"] = timed(ready(GenerativeJudge, max_new_tokens=80), cases, benchmark, batch)
+            beside("(a) JSON of 80 tokens", timed(ready(GenerativeJudge, max_new_tokens=80), cases, benchmark, batch))
             reasoned = ready(GenerativeJudge, max_new_tokens=400, prompt="reasoned")
-            speeds["(d) reasons of 400 tokens"] = timed(reasoned, cases, benchmark, batch)
-        print(f"a prompt has {n_prompt:.0f} tokens on average, a case's tree {n_tokens:.0f}")
-        print(f"(c) packed: {fastest:.3f} cases/s")
-        for name, speed in sorted(speeds.items()):
-            print(f"{name}: {speed:.3f} cases/s; packed is {fastest / speed:.1f} times as fast")
+            beside("(d) reasons of 400 tokens", timed(reasoned, cases, benchmark, batch))
+        beside("(b) twelve separate passes", separate(packed, cases, benchmark, batch))
         rate = matmul_rate(packed._device, held.model.dtype)
         body = parameters - held.model.get_input_embeddings().weight.numel()
         share = n_tokens * 2 * body * fastest / rate
@@ -275,7 +277,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--whole", action="store_true", help="1,026 cases through packed, instead of the comparison")
     gpu = torch.cuda.is_available()
-    parser.add_argument("--cases", type=int, default=128 if gpu else 24)
+    parser.add_argument("--cases", type=int, default=128 if gpu else 16)
     parser.add_argument("--batch", type=int, default=16 if gpu else 8)
     parser.add_argument("--tokens", type=int, default=1000 if gpu else None, help="of a prompt, by lengthening")
     chosen = parser.parse_args()
