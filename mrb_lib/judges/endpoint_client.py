@@ -21,7 +21,7 @@ ATTEMPTS: Final = 6
 ATTEMPTS_AT_FIRST: Final = 3
 LONGEST_WAIT_S: Final = 120.0
 _LONGEST_BACKOFF_S: Final = 30.0
-_NEGOTIABLE: Final = (400, 404, 422)
+_NEGOTIABLE: Final = (400, 403, 404, 422)
 
 _Send = Callable[[bytes], ChatReply | Fault | Refusal]
 
@@ -190,6 +190,8 @@ class ChatClient:
             "messages": [{"role": "user", "content": request.content}],
             wishes.limit: self._max_tokens,
         }
+        if not wishes.temperature:
+            body.pop("temperature", None)
         if wishes.seed:
             body["seed"] = request.seed
         if wishes.top_logprobs:

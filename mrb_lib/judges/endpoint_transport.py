@@ -22,6 +22,7 @@ from mrb_lib.judges.endpoint_reply import (
     read_reply,
     shown,
 )
+from mrb_lib.judges.endpoint_wishes import names_a_wish
 
 _CONNECT_S: Final = 10.0
 _MAX_BYTES: Final = 64_000_000
@@ -117,7 +118,8 @@ class Transport:
 
     def _refused(self, response: httpx.Response, body: bytes) -> Fault | Refusal:
         status, message = response.status_code, error_message(body, self.address.without_key)
-        if status in (401, 403):
+        # "You are not allowed to request logprobs from this model" is a 403, too, and no word about the key.
+        if status == 401 or (status == 403 and not names_a_wish(message)):
             state = "is rejected" if self.address.key else "is not set"
             raise InputError(
                 f"{self.address.host}: answers HTTP {status}, and the key in the environment variable "

@@ -16,11 +16,13 @@ _NAMES: Final[Mapping[str, re.Pattern[str]]] = {
     "schema": re.compile(r"response_format|json_schema|structured|guided|grammar", re.IGNORECASE),
     "logprobs": re.compile("logprobs", re.IGNORECASE),
     "seed": re.compile(r"\bseed\b", re.IGNORECASE),
+    "temperature": re.compile("temperature", re.IGNORECASE),
 }
 _CONSEQUENCE: Final = {
     "schema": "replies are parsed as they come",
     "logprobs": "p_a is null from here on",
     "seed": "a sampled reply cannot be reproduced",
+    "temperature": "replies are drawn as the server sets it, and may differ from time to time",
 }
 
 
@@ -33,18 +35,21 @@ class Wishes:
     schema : a reply held to a JSON schema
     top_logprobs : how many alternatives of each token, with their probabilities; 0 for none
     seed : sampling from a seed
+    temperature : that of the settings; some models that reason take their own alone
     limit : by which name the longest reply is stated; newer hosts refuse the older one
     """
 
     schema: bool
     top_logprobs: int
     seed: bool = True
+    temperature: bool = True
     limit: Limit = "max_tokens"
 
     @property
     def names(self) -> frozenset[str]:
         """What is asked for, by name."""
         asked = {"schema": self.schema, "logprobs": self.top_logprobs > 0, "seed": self.seed}
+        asked["temperature"] = self.temperature
         return frozenset(name for name, wanted in asked.items() if wanted)
 
     def without(self, names: frozenset[str]) -> Wishes:
@@ -54,6 +59,7 @@ class Wishes:
             schema=self.schema and "schema" not in names,
             top_logprobs=0 if "logprobs" in names else self.top_logprobs,
             seed=self.seed and "seed" not in names,
+            temperature=self.temperature and "temperature" not in names,
         )
 
     def plainer(self, refusal: str, proven: frozenset[str]) -> Wishes | None:
@@ -69,8 +75,14 @@ class Wishes:
         named = frozenset(name for name in self.names if _NAMES[name].search(refusal))
         if "logprobs" in named and self.top_logprobs > _FEWER_LOGPROBS:
             return replace(self.without(named - {"logprobs"}), top_logprobs=_FEWER_LOGPROBS)
-        suspects = named or self.names - proven
+        # Every server knows a temperature, so it is the reason only where it is named.
+        suspects = named or self.names - proven - {"temperature"}
         return self.without(suspects) if suspects else None
+
+
+def names_a_wish(refusal: str) -> bool:
+    """Whether a refusal is about something that need not be asked for."""
+    return any(pattern.search(refusal) for pattern in _NAMES.values())
 
 
 class Notices:

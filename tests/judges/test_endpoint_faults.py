@@ -254,6 +254,27 @@ def test_newer_names_for_the_longest_reply_are_learnt(server: ChatServer) -> Non
     assert [("max_tokens" in received.body) for received in server.received] == [True, False, False, False, False]
 
 
+@pytest.mark.parametrize("temperature", [None, 0.7])
+def test_a_model_that_takes_no_temperature_is_asked_without_and_that_is_said(
+    server: ChatServer, temperature: float | None
+) -> None:
+    text = "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) is supported."
+    server.answer = _refusing({"temperature": text}, 400)
+    served = judge(server.url, temperature=temperature)
+    assert served.judge(shown(3))["status"].eq("ok").all()
+    assert [notice for notice in served.notices if "refuses temperature" in notice]
+    assert not [notice for notice in served.notices if "refuses seed" in notice]
+
+
+def test_a_model_whose_probabilities_are_forbidden_is_asked_without_although_the_status_is_that_of_a_bad_key(
+    server: ChatServer,
+) -> None:
+    server.answer = _refusing({"logprobs": "You are not allowed to request logprobs from this model"}, 403)
+    served = judge(server.url)
+    assert served.judge(shown(3))["status"].eq("ok").all()
+    assert [notice for notice in served.notices if "refuses logprobs" in notice]
+
+
 def test_nothing_leaves_for_a_remote_that_was_not_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     def connect(*_: object) -> None:
         raise AssertionError("a connection was made")
