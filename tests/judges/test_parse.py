@@ -362,7 +362,7 @@ def test_ties(reply: str) -> None:
         "Group B streptococcus",
         "A patient",
         "C",
-        "[[C]]",
+        "[[D]]",
         "**Assistant A:**\nfine\n**Assistant B:**\nvague",
         "A: good\nB: bad",
         "The correct answer is A",

@@ -1,8 +1,9 @@
 """A canonical form of prose, in which every letter that means a response is marked, and no other is.
 
 `@a` and `@b` stand for the two responses, `@ab` for both together, `!a` `!b` `!t` for a
-bracketed verdict such as `[[A]]`, `#0` `#1` ... for the dimensions asked, `#x` for a
-dimension that was not, `#f` for words that announce the final verdict, and `%` for
+bracketed verdict such as `[[A]]` (`[[C]]` is a tie: a third bracketed letter means nothing else
+where two responses are compared, and pairwise prompts have long asked for it), `#0` `#1` ...
+for the dimensions asked, `#x` for a dimension that was not, `#f` for words that announce the final verdict, and `%` for
 alternatives that were only repeated from the task ("A or B", "A|B|tie"). Everything else is lower
 case. A bare letter means a response only between words that fit one: so the article
 "a", vitamin A, hepatitis B and group B streptococcus are left as they are.
@@ -24,6 +25,7 @@ _QUOTES = str.maketrans(
     | dict.fromkeys("\u2018\u2019\u201a\u201b\uff07\u00b4\uff40", "'")
 )
 _NOISE = re.compile(r"[^\w\s.,:;!?|/<>=&'\"()\[\]+%-]|_|%")
+_CROSS = re.compile("[\u274c\u2717\u2718\u274e]")
 _EMPHASIS = re.compile(r"[*`~]+")
 _SAYS = r"(?:tie|tied|draw|both|neither|equal|same)"
 
@@ -34,6 +36,11 @@ _ECHO = re.compile(
 _ECHO_LOWER = re.compile(
     rf"(?<![\w|/])(?:[ab]|{_TIE})(?:\s{{0,3}}(?:\||/|\sor\s)\s{{0,3}}(?:[ab]|{_TIE})(?!\w)){{1,4}}"
 )
+_THIRD = re.compile(r"\[\[ ?c ?\]\]")
+_OFFERS_BEFORE = re.compile(r"(?:%|\]\]|![abt])[\s,/|\"']*(?:(?:or|and)[\s\"']*)?\Z")
+_OFFERS_AFTER = re.compile(r"[\"')]*\s?(?:for|if|when|where|would|means|stands|is|to indicate|[/|])\b")
+# Several bracketed verdicts in a row are what could be answered.
+_LISTED = re.compile(r"![abt](?: ?(?:vs\.?|versus|and|or|&|,|/|\|)? ?![abt])+")
 _OFFERED = words("a b tie equal both neither draw same")
 _ADJECTIVES = re.compile(rf"\b(more|most|less|least)\s({ADJECTIVE})\b", re.IGNORECASE)
 _FINAL = re.compile(
@@ -43,7 +50,8 @@ _FINAL = re.compile(
 )
 _ORDINAL = {"first": "a", "1st": "a", "1": "a", "one": "a", "second": "b", "2nd": "b", "2": "b", "two": "b"}
 _SIDES = re.compile(
-    rf"\b(?:the\s)?(?P<ordinal>first|second|1st|2nd)\s(?:assistant|answer|response|reply)\b(?:'s)?"
+    rf"\b(?:the\s)?(?P<ordinal>first|second|1st|2nd)\s(?:assistant|answer|response|reply|one)\b(?:'s)?"
+    r"|\bthe\s(?P<place>first|second)(?=\s(?:is|was)\s(?:\w{1,20}ly\s|much\s|far\s)?(?:better|superior|preferable)\b)"
     rf"|\b(?:the\s)?(?:assistant|answer|response|reply)\s?#?(?P<number>1|2|one|two)\b(?![.,]\d)(?:'s)?"
     rf"|\b(?:the\s)?{_NOUN}s?(?:\s{_NOUN})?[\s_#-]{{0,2}}[\"'(\[<]{{0,3}}(?P<named>[AB])(?!\w)(?:(?!'s\b)[\"')\]>]){{0,3}}"
     r"|(?<![\w&+@#/|.-])(?<!\w')(?P<bare>[AB])(?!\w)",
@@ -54,7 +62,8 @@ _BEFORE = words(
     "that and or but so then than think thinks believe believes find choose chose chosen prefer pick picked select "
     "selected is was are favor favour favors favours of to with for by over both neither say says verdict answer while "
     "whereas because since as though although however conclude therefore thus hence winner choice beats outperforms "
-    "between better best wins clearly nor vs versus preferred feel where whether if considers option be it here"
+    "between better best wins clearly nor vs versus preferred feel where whether if considers option be it here "
+    "actually"
 )
 _VERBS = words(
     "is was are were wins won win has have had gives gave provides provided offers offered does did outperforms "
@@ -67,13 +76,14 @@ _AFTER_STOP = words("because since it the both as while this that and on in for 
 _ADVERB = re.compile(rf"\s\w{{1,20}}ly\s(?:{'|'.join(sorted(_VERBS))})\b")
 _LABELLED = re.compile(r"(?:\A|[:=|(\[\"'-])[\s\"'(\[<.]*\Z")
 _ENDED = re.compile(r"[\"')\]>]*(?:\s*(?:\Z|[,;|#)\]])|[.!?:-](?:\s|\Z))")
+_COMPARED = re.compile(r"\b[AB]\s?<+=?\s?\Z")
 _NEXT_WORD = re.compile(r"\s+(\w+)")
 _LAST_WORD = re.compile(r"(\w+)[\s\"'(\[<]*\Z")
 
 
 def canonical(text: str, names: Names) -> str:
     """One line or value in canonical form."""
-    line = _EMPHASIS.sub("", text.translate(_QUOTES))
+    line = _EMPHASIS.sub("", _CROSS.sub(" wrong ", text.translate(_QUOTES)))
     line = " ".join(_NOISE.sub(" ", line).split())
     line = _ECHO_LOWER.sub(_echoed, _ECHO.sub(_echoed, line))
     line = _ADJECTIVES.sub(lambda m: _compared(m, names), line)
@@ -84,9 +94,21 @@ def canonical(text: str, names: Names) -> str:
     line = _POSSESSED.sub(r"\1", line.lower())
     line = " ".join(line.split())
     line = re.sub(r"@a ?(?:and|&) ?@b|@b ?(?:and|&) ?@a", "@ab", line)
-    line = re.sub(r"\[\[ ?@([ab])(?: ?>+ ?@[ab])? ?\]\]", r"!\1", line)
+    line = line.replace("neither @a nor @b", "neither").replace("neither @b nor @a", "neither")
+    line = re.sub(r"\[\[ ?@([ab])(?: ?>+=? ?@[ab])? ?\]\]", r"!\1", line)
+    line = re.sub(r"\[\[ ?@[ab] ?<+=? ?@([ab]) ?\]\]", r"!\1", line)
+    line = _THIRD.sub(_third, line)
     line = re.sub(rf"\[\[ ?(?:{_SAYS}|@ab|@[ab] ?=+ ?@[ab]) ?\]\]", "!t", line)
+    line = _LISTED.sub("%", line)
     return _overall_as_adjective(line, names)
+
+
+def _third(found: re.Match[str]) -> str:
+    """`!t` for a `[[C]]` that is a verdict; the text as it was where it names an option or something medical."""
+    before = found.string[max(0, found.start() - _NEAR) : found.start()]
+    after = found.string[found.end() : found.end() + _NEAR]
+    offered = _OFFERS_BEFORE.search(before) or _OFFERS_AFTER.match(after) or not _fits_before(before)
+    return found.group() if offered else "!t"
 
 
 def _echoed(found: re.Match[str]) -> str:
@@ -110,7 +132,7 @@ def _side(found: re.Match[str]) -> str:
     """The mark of a response; the text as it was, or `%`, where the letter means something else."""
     kind = found.lastgroup or "bare"
     letter = found.group(kind)
-    if kind in ("ordinal", "number"):
+    if kind in ("ordinal", "number", "place"):
         return f" @{_ORDINAL[letter.lower()]} "
     before = found.string[max(0, found.start() - _NEAR) : found.start()]
     after = found.string[found.end() : found.end() + _NEAR]
@@ -136,6 +158,8 @@ def _closing(found: re.Match[str]) -> str:
 
 def _fits_before(before: str) -> bool:
     """Whether what precedes a bare letter lets it mean a response."""
+    if _COMPARED.search(before):
+        return True
     last = _LAST_WORD.search(before)
     if last is None:
         return True
@@ -146,7 +170,7 @@ def _fits_before(before: str) -> bool:
 
 def _fits_after(after: str) -> bool:
     """Whether what follows a letter lets it mean a response."""
-    if not after.strip() or after.startswith("'s ") or after[0] in ',;!?)]|":>=':
+    if not after.strip() or after.startswith("'s ") or after[0] in ',;!?)]|":<>=':
         return True
     if after[0] == "'":
         return not after[1:2].isalnum()

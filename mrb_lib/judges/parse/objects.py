@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from mrb_lib.judges.parse.canonical import canonical
 from mrb_lib.judges.parse.names import Names
-from mrb_lib.judges.parse.phrases import value_choice
+from mrb_lib.judges.parse.phrases import exact_choice, value_choice
 from mrb_lib.judges.parse.statements import Statement
 
 _CLOSERS = {
@@ -40,6 +40,7 @@ _BARE = re.compile(r"(?:[^,:={}\[\]\n\"/#]|/(?![/*]))+")
 _QUOTE = r"[\"'`\u201c\u201e\u00ab\u2018\uff02\uff07\u300c\u300e]"
 _NEXT = rf"(?:{_QUOTE}|[{{\[}}\]\d-]|//|/\*|#|\Z|null\b|true\b|false\b|\.{{2,3}}|[A-Za-z_][\w ]{{0,40}}[:=])"
 _ENDS = re.compile(rf"\s*+(?:[:=}}\])]|//|/\*|#|```|\Z|,\s*+{_NEXT})|[^\S\n]*+\n\s*+{_QUOTE}")
+_LONGEST_KEY = 40
 _SHORT = frozenset(("a", "b", "tie", "both", "neither", "equal", "draw", "same"))
 
 
@@ -246,10 +247,12 @@ class _Reader:
         return closed
 
     def _hand_on(self, outer: _Open, closed: _Closed) -> None:
-        if closed.choices:
-            outer.inner.append((closed.last, closed.choices))
         key, outer_waits = outer.key, outer.waiting
         outer.key, outer.waiting = None, False
+        if outer_waits and key and exact_choice(canonical(key[:_LONGEST_KEY], self._names)) is not None:
+            return  # what stands under a response's own name rates it alone
+        if closed.choices:
+            outer.inner.append((closed.last, closed.choices))
         if outer.sign == "[" or not outer_waits or key is None:
             return
         outer.pairs += 1

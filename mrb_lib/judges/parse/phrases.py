@@ -43,6 +43,7 @@ _NAMED = any_of(
     "winner winners verdict choice decision judge?ment preference preferred better best answer pick selection result "
     "conclusion stronger superior"
 )
+_NAMED_NOUN = any_of("answer response assistant one option model choice reply")
 _NOUNS = any_of(
     r"answer response assistant one option model choice reply verdict here on for in terms of the #\w+ is would_be"
 )
@@ -54,16 +55,26 @@ _CHOOSES = any_of(
 _PHRASES: tuple[tuple[re.Pattern[str], bool], ...] = tuple(
     (re.compile(pattern), straight)
     for pattern, straight in (
-        (rf"@([ab]) (?:, )?{_ADVERB}{_IS} (?:to be |as |out )?{_ADVERB}{_BETTER}\b", True),
+        (
+            rf"@([ab]) (?:, )?{_ADVERB}{_IS} (?:to be |as |out )?{_ADVERB}{_BETTER}\b"
+            r"(?! than (?:expected|nothing|average|usual))",
+            True,
+        ),
         (rf"@([ab]) {_ADVERB}{_WINS}\b", True),
         (rf"@([ab]) {_ADVERB}{_IS} (?:to be |as )?{_ADVERB}{_WORSE}\b", False),
         (r"@([ab]) (?:clearly |slightly )?(?:loses|lost)\b", False),
         (rf"\b{_CHOOSES} (?:for )?([@!][abt])\b", True),
         (
-            rf"(?:\b{_NAMED}|#f) (?:{_NOUNS} ){{0,4}}(?:is|was|:|=|goes to|-) ?"
+            rf"\b(?:{_WORSE}|losing) (?:{_NAMED_NOUN} )(?:{_NOUNS} ){{0,4}}(?:is|was|:|=) ?"
+            r"(?:clearly |the |that )?([@!][ab])\b",
+            False,
+        ),
+        (
+            rf"(?:\b(?<!'s ){_NAMED}|#f) (?:{_NOUNS} ){{0,4}}(?:is|was|:|=|goes to|-) ?"
             r"(?:clearly |the |that |: |\" ?|\( ?)?([@!][abt])\b",
             True,
         ),
+        (r"\b(?:winner|verdict|preferred|preference|better) ?: ?([@!][abt])\b(?! ?[:=])", True),
         (r"(?<!\w)(![abt])\b", True),
         (r"\b(?:therefore|thus|hence|so) ?[:,]? ?([@!][abt])(?= ?(?:\Z|[.,;]))", True),
         (r"@([ab]) ?>+=? ?@[ab]", True),
@@ -83,10 +94,24 @@ _TIES = re.compile(
 )
 _HEDGE = re.compile(
     r"\b(?:not|never|hardly|cannot|nor|which|either|suppose|assuming|instead of|rather than|decide between"
-    r"|choose between|correct (?:answer|option|choice)|\w+n't)\b"
+    r"|choose between|no longer|(?:correct|right|reference|gold|expected|true|standard|ideal|ground[ -]truth"
+    r"|expert's?|wrong|incorrect)"
+    r" (?:answer|option|choice|response|label)|\w+n't)\b"
+)
+# A response or the task in its own words, which may be an order to the judge.
+REPORTS = re.compile(
+    r"(?:@[ab]|\b(?:task|prompt|user|question|text|instructions?|response|answer)) (?:\w{1,20} ){0,2}?"
+    r"(?:says|said|claims|claimed|writes|wrote|asserts|tells|told|tries|instructs|orders|demands|insists)\b"
+)
+# What others may say, or what only seemed so, is not the judge's verdict.
+_NOT_HELD = re.compile(
+    r"\b(?:(?:could|might|may|can) be argued|(?:one|some|someone|somebody|people|others"
+    r"|you|clinicians|readers|patients|doctors|users?)"
+    r" (?:could|might|may|would) \w+|at first|(?:for|in case of) a tie|initially|seemingly|ostensibly|on the surface)\b"
+    rf"|{REPORTS.pattern}"
 )
 _OPEN = re.compile(r"\b(?:if|whether|unless)\b|\?")
-_NO_TIE = re.compile(r"\b(?:not|never|isn't|aren't|no longer|nearly)\b")
+_NO_TIE = re.compile(r"\b(?:almost|close to|near|not|never|isn't|aren't|no longer|nearly)\b")
 
 _TIE_CORE = any_of(
     "tie tied draw both neither equal equally_good equal_quality same even equivalent comparable similar equally "
@@ -105,20 +130,35 @@ _TIE_THEN = re.compile(
     r"| (?:assistants|answers|responses) (?:are|perform)\w* (?:equally|similarly|comparably|equal))"
 )
 _CONTRAST = re.compile(
-    r"\b(?:but|however|though|although|while|whereas|except|slight|slightly|edge)\b|#\w+ ?:|@[ab]\b(?!b)"
+    r"\b(?:but|however|though|although|while|whereas|except|lean|leaning|slight|slightly|edge)\b|#\w+ ?:|@[ab]\b(?!b)"
 )
 _HEAD = re.compile(r"[\"'(\[< ]{0,4}[@!]([abt])\b[\"')\]> ]{0,4}")
 _REASON = re.compile(r"[.,;!(]|-|(?:because|since|as|due|for|by|with|over|than|overall|here)\b")
+_CORRECTS = re.compile(
+    r"(?:(?:\b(?:no|wait|sorry|hmm)(?: ?[,.:;!-]){1,4}|\b(?:actually|correction|or rather|i mean|make that|scratch that"
+    r"|on (?:second thought|reflection|closer \w{1,20}))(?: ?[,.:;-]){0,4}) ?){1,4}"
+    r"(?:it is |it's |i choose |i say |the (?:answer|verdict) is )?"
+    r"(?=[@!][abt]\b ?(?:\Z|[.,;!)]|(?:is |wins ?)(?:clearly |slightly )?(?:better(?= ?(?:\Z|[.,;]))|(?=\Z|[.,;]))))"
+)
+# After a letter: not why it was chosen, but what is wrong with it, or the other letter in its turn.
+_NO_REASON = re.compile(
+    r"[ .,;:(-]*(?:(?:x|wrong|incorrect|inaccurate|false|worse|weaker|poor)\b(?! (?:in|by|for) @)"
+    r"|misses\b|missed\b|fails\b"
+    r"|lacks\b|in contrast|by contrast|on the other hand|however|unlike|or\b|then\b|maybe\b|perhaps\b|possibly\b)"
+)
+_IN_TURN = re.compile(r"[;,] ?@[ab](?: ?\Z| ?[,;(]| (?:for|in|on|because|due|as)\b)")
+_PARTIAL = re.compile(r"\b(?:more|most|less|least|clearer)\b")
 _STRIP = " .,;\"'()[]<>-?"
 
 
 @dataclass(frozen=True)
 class Phrase:
-    """A verdict found in a clause: where, for which choice, and whether in brackets as `[[A]]`."""
+    """A verdict found in a clause: where, for which choice, in brackets as `[[A]]`, on one quality only."""
 
     at: int
     choice: str
     bracketed: bool
+    partial: bool
 
 
 def plain_choice(value: object) -> str | None:
@@ -146,18 +186,35 @@ def value_choice(value: str) -> str | None:
     head = _HEAD.match(value)
     if head is not None:
         side, rest = head.group(1), value[head.end() :]
+        corrections = [found.end() for found in _CORRECTS.finditer(rest)]
+        if corrections:
+            return value_choice(rest[corrections[-1] :])
+        if _NO_REASON.match(rest) or _IN_TURN.search(rest):
+            return None
         if _REASON.match(rest) and not re.search(rf"@{_OTHER[side]} ?[:(=-]", rest):
             return _CHOICES[side]
     tie = _TIE_THEN.match(value)
-    if tie is not None and not _CONTRAST.search(value, tie.end()):
-        return "tie"
+    if tie is not None:
+        return None if _CONTRAST.search(value, tie.end()) else "tie"
     said = {phrase.choice for phrase in phrases(value)}
     return said.pop() if len(said) == 1 else None
 
 
+def corrected(line: str) -> str | None:
+    """The choice of a line that begins with a correction: "Wait, no: B"."""
+    found = _CORRECTS.match(line)
+    return None if found is None else exact_choice(found.string[found.end() :])
+
+
+def hedged_tie(value: str) -> bool:
+    """Whether a value begins as a tie and then leans to one side."""
+    tie = _TIE_THEN.match(value)
+    return tie is not None and _CONTRAST.search(value, tie.end()) is not None
+
+
 def phrases(clause: str) -> list[Phrase]:
     """The verdicts that a clause states, in its order; none where it only asks, supposes or denies."""
-    if _OPEN.search(clause):
+    if _OPEN.search(clause) or _NOT_HELD.search(clause):
         return []
     hedge = _HEDGE.search(clause)
     until = len(clause) if hedge is None else hedge.start()
@@ -167,9 +224,14 @@ def phrases(clause: str) -> list[Phrase]:
             side = match.group(1)
             letter = side[-1] if straight else _OTHER[side[-1]]
             if match.start() < until:
-                found.setdefault(match.start(1), Phrase(match.start(), _CHOICES[letter], side[0] == "!"))
+                found.setdefault(
+                    match.start(1),
+                    Phrase(match.start(), _CHOICES[letter], side[0] == "!", _PARTIAL.search(match.group()) is not None),
+                )
     for match in _TIES.finditer(clause):
-        denied = _NO_TIE.search(match.group()) or (hedge is not None and hedge.start() < match.start())
+        denied = _NO_TIE.search(clause, max(0, match.start() - 12), match.end()) or (
+            hedge is not None and hedge.start() < match.start()
+        )
         if not denied:
-            found.setdefault(match.start(), Phrase(match.start(), "tie", False))
+            found.setdefault(match.start(), Phrase(match.start(), "tie", False, False))
     return sorted(found.values(), key=lambda phrase: phrase.at)

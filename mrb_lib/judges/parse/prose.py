@@ -7,7 +7,16 @@ from collections.abc import Iterator, Sequence
 
 from mrb_lib.judges.parse.canonical import canonical
 from mrb_lib.judges.parse.names import Names, words
-from mrb_lib.judges.parse.phrases import Phrase, any_of, exact_choice, phrases, value_choice
+from mrb_lib.judges.parse.phrases import (
+    REPORTS,
+    Phrase,
+    any_of,
+    corrected,
+    exact_choice,
+    hedged_tie,
+    phrases,
+    value_choice,
+)
 from mrb_lib.judges.parse.statements import Statement
 from mrb_lib.judges.parse.tables import split_tables, table_statement
 
@@ -17,7 +26,7 @@ _WORDS = any_of(
 )
 _NAMED = rf"(?: {_WORDS}){{0,3}}"
 _LABEL = re.compile(
-    rf"#(\d+|x|f){_NAMED} ?(?:\([^()]{{0,80}}\) ?)?[)\"'\]]{{0,2}} ?"
+    rf"#(\d+|x|f){_NAMED} ?(?:\([^()]{{0,80}}\) ?)?(?:% ?)?[)\"'\]]{{0,2}} ?"
     r"(?:(?::|=+|->|\||-(?= )|-\Z|\bgoes to\b) ?){1,2}"
 )
 _LABEL_ALONE = re.compile(rf"\(?#(\d+|x|f){_NAMED} ?(?:\([^()]{{0,80}}\))? ?[:-]?")
@@ -35,6 +44,18 @@ _VERDICT = re.compile(
 _CLAUSES = re.compile(
     r"[.!;](?=\s|\Z)|(?<=\?)(?=\s)|,? \b(?:but|whereas|however|yet)\b|,? (?=\b(?:while|although|though)\b)"
 )
+# "Overall, B is longer but A is better": what a sentence begins with, it is about until its end.
+_LED = re.compile(
+    r"(?:(?:on|in|for|in terms of|regarding|as for) (?:the )?)?#(\d+|f) ?, ?(?P<rest>[^.!;#?]*)(?=[.!;]|\Z)"
+)
+_LOSES = re.compile(
+    r"\b(?:worse|worst|weaker|weakest|less|least|lower|lowest|loser|losing|poor|poorer|poorest|inferior|not|lacks?|fails?"
+    r"|failed|issues?|problems?|errors?|weakness(?:es)?|reject(?:ed|s)?)"
+    r"(?: (?:in|on|of|for|with|in terms of|at|the)){0,2} ?\Z"
+)
+_SENTENCE = re.compile(r"[.!?;](?=\s)")
+_ITEM = re.compile(r"\W*@?[ab] \d{1,2}\W*")
+_RIVAL = re.compile(r"(?<!than )(?<!over )(?<!to )(?<!beats )(?<!outperforms )(?<!surpasses )@([ab])\b")
 _CONCEDES = re.compile(r"\W*(?:while|although|though|even though|despite)\b")
 _SETTLES = re.compile(r"\b(?:actually|therefore|correction|finally|on reflection|on second thought|ultimately)\b|#f")
 _MARK = re.compile(r"#(\d+|x|f)\b")
@@ -48,6 +69,9 @@ _INLINE_TAGS = words("b i u em strong span code mark")
 _LINE_TAGS = words("br p li ul ol div tr table tbody thead h1 h2 h3 h4 h5 h6")
 _CELL_TAGS = words("td th")
 _SAID_ALONE = 7
+_NEAR = 40
+_REPORTED = 160
+_SHORT_LINE = 60
 _INLINE = 8
 
 
@@ -71,9 +95,27 @@ class Prose:
                 statement = table_statement(block, self._names)
                 found += [] if statement is None else [statement]
             else:
-                for line in block:
-                    found += self._line(line)
+                listed = self._listed(block)
+                for at, line in enumerate(block):
+                    found += () if at in listed else self._line(line)
         return found
+
+    def _listed(self, lines: Sequence[str]) -> set[int]:
+        """The lines that only name both responses, one below the other: a list or a loop, and no verdict."""
+        run: dict[int, str] = {}
+        listed: set[int] = set()
+        for at, line in enumerate([*lines, "."]):
+            if not line.strip():
+                continue
+            bullet = _BULLET.match(line)
+            text = line[bullet.end() if bullet is not None else 0 :]
+            choice = exact_choice(canonical(text, self._names)) if len(line) <= _SHORT_LINE else None
+            if choice is not None:
+                run[at] = choice
+                continue
+            listed |= run.keys() if len(set(run.values())) > 1 else set()
+            run = {}
+        return listed
 
     def _untagged(self, text: str) -> str:
         """`<accuracy>B</accuracy>` as a labelled line, and HTML as the text that it shows."""
@@ -111,6 +153,10 @@ class Prose:
         if alone is not None and (waits or line in (self._first, self._last)):
             yield from self._answer(alone, self._section, firm=True)
             return
+        changed = corrected(said)
+        if changed is not None:
+            yield from self._answer(changed, self._section, firm=True)
+            return
         if line == self._first and not signs and (begun := self._begins(said)) is not None:
             yield from self._answer(begun, None, firm=True)
         yield from self._labelled(said)
@@ -143,7 +189,13 @@ class Prose:
             end = labels[at + 1].start() if at + 1 < len(labels) else len(said)
             value = said[label.end() : end].strip(" ,;|")
             self._section, self._level = label.group(1), _INLINE
+            if _LOSES.search(said, max(0, label.start() - _NEAR), label.start()):
+                continue
+            if REPORTS.search(_SENTENCE.split(said[max(0, label.start() - _REPORTED) : label.start()])[-1]):
+                continue
             choice = value_choice(value) if not value.startswith(":") else None
+            if choice is None and hedged_tie(value):
+                continue
             if choice is not None:
                 yield from self._answer(choice, label.group(1), firm=True)
             else:
@@ -167,8 +219,20 @@ class Prose:
 
     def _sentences(self, said: str) -> Iterator[Statement]:
         """The clauses of a line; a choice alone at its end answers what the line is about."""
+        led = _LED.match(said)
+        parts = [] if led is None else _CLAUSES.split(led.group("rest"))
+        if led is not None and (len(parts) > 1 or _CONCEDES.match(parts[0])):
+            yield from self._led(led.group(1), parts)
+            said = said[led.end() :].lstrip(" .!;")
         clauses = [clause for clause in _CLAUSES.split(said) if clause.strip()]
-        last = exact_choice(clauses[-1]) if len(clauses) > 1 else None
+        # "1. B 2. A" is a list, and "Assistant B -" a heading.
+        listed = (
+            len(clauses) < 2
+            or _ITEM.fullmatch(clauses[-2])
+            or exact_choice(clauses[-2])
+            or said.rstrip().endswith(("-", ":"))
+        )
+        last = None if listed else exact_choice(clauses[-1])
         for clause in clauses if last is None else clauses[:-1]:
             parts = clause.split(",", 1) if _CONCEDES.match(clause) else [clause]
             for part in parts:
@@ -176,6 +240,14 @@ class Prose:
         if last is not None:
             asked = _MARK.findall(clauses[-2]) if clauses[-2].endswith("?") else []
             yield from self._answer(last, asked[0] if len(asked) == 1 else self._section, firm=True)
+
+    def _led(self, mark: str, clauses: Sequence[str]) -> Iterator[Statement]:
+        """What a sentence about one dimension says in all; being better counts before being better at something."""
+        held = [clause.split(",", 1)[-1] if _CONCEDES.match(clause) else clause for clause in clauses]
+        told = [phrase for clause in held for phrase in phrases(clause)]
+        said = {phrase.choice for phrase in told if not phrase.partial} or {phrase.choice for phrase in told}
+        if len(said) == 1:
+            yield from self._answer(said.pop(), mark, firm=any(phrase.bracketed for phrase in told))
 
     def _clause(self, clause: str) -> Iterator[Statement]:
         told = phrases(clause)
@@ -185,7 +257,7 @@ class Prose:
         firm = _SETTLES.search(clause) is not None
         named = [mark for mark in marks if mark[1].isdigit()]
         if named:
-            yield from self._named(told, named, firm)
+            yield from self._named(told, self._meant(clause, told, named), firm)
         elif any(mark == "x" for _, mark in marks):
             return
         else:
@@ -195,6 +267,24 @@ class Prose:
             if agreed and (last.bracketed or not _CONCEDES.match(clause)):
                 section = "f" if marks else self._section
                 yield from self._answer(last.choice, section, firm=firm or last.bracketed)
+
+    def _meant(
+        self, clause: str, told: Sequence[Phrase], marks: Sequence[tuple[int, str]]
+    ) -> Sequence[tuple[int, str]]:
+        """Of several dimensions those that one verdict is about: not an "overall," that only begins the sentence, nor
+        what follows a mention of the other response ("A over B on accuracy, and B over A on relevance").
+        """
+        if len(marks) < 2:
+            return marks
+        overall = self._names.overall
+        if overall is not None and re.match(r"#\d+ ?,", clause.lstrip()):
+            marks = [mark for at, mark in enumerate(marks) if at or self._names.asked[int(mark[1])] != overall]
+        said = {phrase.choice for phrase in told}
+        if len(said) > 1:
+            return marks
+        start = marks[0][0]
+        rivals = [rival.start() for rival in _RIVAL.finditer(clause, start) if rival.group(1).upper() not in said]
+        return [mark for mark in marks if not rivals or mark[0] < rivals[0]]
 
     def _named(self, told: Sequence[Phrase], marks: Sequence[tuple[int, str]], firm: bool) -> Iterator[Statement]:
         """One verdict on all dimensions of the clause, or as many verdicts as dimensions, in turn."""
