@@ -81,6 +81,7 @@ class Lines:
         self._write = write
         self._clock = clock
         self._last: dict[str, float] = {}
+        self._line = ""
 
     def __call__(self, status: Status) -> None:
         """Report a status, unless the judge's last line is too recent."""
@@ -92,4 +93,8 @@ class Lines:
             return
         self._last[status.judge] = now
         pace = pace_text(status)
-        self._write(f"{status.judge}: {status.held} of {status.planned} verdicts" + (f"; {pace}" if pace else ""))
+        line = f"{status.judge}: {status.held} of {status.planned} verdicts" + (f"; {pace}" if pace else "")
+        # Where nothing was left to do, the first line and the last are the same.
+        if line != self._line:
+            self._line = line
+            self._write(line)

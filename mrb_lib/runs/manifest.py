@@ -155,8 +155,25 @@ def read_manifest(folder: Path) -> Manifest:
         raw = json.loads(path.read_text(encoding="utf-8"))
         known = {f.name for f in fields(Manifest)}
         values = {name: value for name, value in raw.items() if name in known}
+        _check_types(values)
         return Manifest(**{**values, "run_id": folder.resolve().name})
     except FileNotFoundError as error:
         raise InputError(f"{folder}: is not a run ({FILE_NAME} is missing); run `mrb judge` to make one.") from error
     except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise InputError(f"{path}: is damaged ({error}); remove the run's folder and judge again.") from error
+        raise InputError(
+            f"{path}: is damaged ({error}); restore it, or remove this file alone: the "
+            "command that made the run writes it anew, and keeps the verdicts."
+        ) from error
+
+
+def _check_types(values: Mapping[str, object]) -> None:
+    """Raise `TypeError` unless every value is of the type that its field has."""
+    for name, value in values.items():
+        if name == "resumed":
+            fits = isinstance(value, list) and all(isinstance(session, dict) for session in value)
+        elif name in ("spec", "versions", "options"):
+            fits = isinstance(value, dict)
+        else:
+            fits = isinstance(value, int if name == "seed" else str)
+        if not fits:
+            raise TypeError(f"{name} is {type(value).__name__}")

@@ -53,14 +53,26 @@ def clear_leftovers(folder: Path) -> None:
 
 
 def write_part(path: Path, table: pa.Table) -> None:
-    """Write a parquet file so that, whatever happens, it is there whole or not at all."""
+    """Write a parquet file so that, whatever happens, it is there whole or not at all.
+
+    Raises
+    ------
+    RunError
+        The disk is full, or cannot be written to.
+    """
     temporary = path.with_name(f".{path.name}.partial")
-    with temporary.open("wb") as stream:
-        pq.write_table(table, stream, compression="zstd")
-        stream.flush()
-        os.fsync(stream.fileno())
-    temporary.replace(path)
-    sync_folder(path.parent)
+    try:
+        with temporary.open("wb") as stream:
+            pq.write_table(table, stream, compression="zstd")
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise RunError(
+            f"{path}: cannot be written ({error.strerror or error}); the verdicts kept before are safe: make room on "
+            "the disk or mend its permissions, and run the same command again to go on."
+        ) from error
 
 
 def sync_folder(folder: Path) -> None:

@@ -105,3 +105,11 @@ def test_durations_read_like_a_clock(seconds: float, text: str) -> None:
 
 def test_what_is_not_known_is_left_out() -> None:
     assert pace_text(Status("j", 0, 1, 0, 1)) == ""
+
+
+def test_a_judge_with_nothing_left_to_do_says_so_once() -> None:
+    lines: list[str] = []
+    report = Lines(lines.append, lambda: 0.0)
+    for finished in (False, True):
+        report(Status("j", 36, 36, 3, 3, counts={"ok": 36}, finished=finished))
+    assert lines == ["j: 36 of 36 verdicts; ok 36"]

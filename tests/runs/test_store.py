@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import errno
+import json
 import shutil
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from mrb_lib.errors import InputError
+from mrb_lib.errors import InputError, RunError
 from mrb_lib.runs.manifest import FILE_NAME, Manifest, now, read_manifest, write_manifest
 from mrb_lib.runs.store import append_part, empty_verdicts, load_verdicts, part_paths, save_imported
 from mrb_lib.validation import conform
@@ -62,6 +64,30 @@ def test_damage_is_named(tmp_path: Path) -> None:
     (run / FILE_NAME).write_text("[1]")
     with pytest.raises(InputError, match="damaged"):
         load_verdicts(tmp_path / "runs")
+
+
+@pytest.mark.parametrize("damage", [{"resumed": None}, {"resumed": [1]}, {"spec": "x"}, {"seed": "0"}, {"judge": None}])
+def test_a_manifest_of_wrong_types_is_damaged_and_says_how_to_keep_the_verdicts(
+    tmp_path: Path, damage: dict[str, object]
+) -> None:
+    [run] = save_imported(_verdicts(), tmp_path / "runs", benchmark="b", kind="general", source="s")
+    values = json.loads((run / FILE_NAME).read_text())
+    (run / FILE_NAME).write_text(json.dumps({**values, **damage}))
+    with pytest.raises(InputError, match=r"damaged.*remove this file alone.*keeps the verdicts"):
+        read_manifest(run)
+
+
+def test_a_full_disk_is_named_with_the_file_and_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    run = tmp_path / "r"
+    run.mkdir()
+    append_part(run, _verdicts())
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(RunError, match=r"part-00001\.parquet: cannot be written \(No space left.*run the same command"):
+        append_part(run, _verdicts())
+    assert [path.name for path in part_paths(run)] == ["part-00000.parquet"]
 
 
 def test_parts_beyond_the_fifth_digit_follow_and_other_files_are_no_parts(tmp_path: Path) -> None:
