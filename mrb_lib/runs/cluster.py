@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import socket
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +25,7 @@ OBJECT_STORE_BYTES: Final = 400 * 1024**2
 _CPUS_OF_A_WORKER: Final = 2
 # On a machine that is busy, Ray's own processes sometimes miss each other's deadlines.
 _ATTEMPTS: Final = 2
+_CONNECT_S: Final = 10.0
 _ROUNDING: Final = 1e-9
 # Nothing is reported to anybody; what goes wrong is said by this library; and workers are all that is wanted here.
 _ENVIRONMENT: Final = {
@@ -113,7 +115,7 @@ class Cluster:
     def is_given(self) -> bool:
         """Whether there is a Ray to use, so that none is to be started."""
         ray = sys.modules.get("ray")
-        return bool(os.environ.get(ADDRESS)) or (ray is not None and bool(ray.is_initialized()))
+        return os.environ.get(ADDRESS, "") not in ("", "local") or (ray is not None and bool(ray.is_initialized()))
 
     @property
     def notices(self) -> list[str]:
@@ -216,7 +218,11 @@ def _join(address: str) -> None:
             f"{ADDRESS}={address}: a cluster is used from one of its machines; run the command there, for one with "
             "`ray job submit -- mrb judge ...`."
         )
+    host, _, port = address.rpartition(":")
     try:
+        if address != "auto":
+            # Where nobody listens, Ray would go on trying for minutes.
+            socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_S).close()
         with silent_stderr():
             ray.init(address=address, logging_level=logging.CRITICAL, log_to_driver=False)
     except Exception as error:

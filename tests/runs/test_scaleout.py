@@ -96,6 +96,7 @@ def test_a_worker_that_is_killed_midway_loses_and_doubles_nothing(
     assert_same(comparable(load_verdicts(tmp_path, replies=True)), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
 def test_the_members_of_a_jury_that_need_no_weights_are_spread_too(
     little: Benchmark, tmp_path: Path, capfd: pytest.CaptureFixture[str]
@@ -113,6 +114,7 @@ def test_the_members_of_a_jury_that_need_no_weights_are_spread_too(
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
 def test_an_interrupted_run_keeps_what_arrived_of_every_status_and_says_how_to_go_on(
     little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -144,6 +146,7 @@ class Lost(Scripted):
         raise InputError("judge lost: its weights are gone; fetch them.")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
 def test_what_a_worker_cannot_load_is_one_message_and_nothing_is_written(
     little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -164,6 +167,23 @@ def test_weights_that_a_worker_misses_are_named(tiny: Callable[[str], Path], tmp
     assert row["bad_input"]
     assert str(folder) in str(row["failure"])
     assert "safetensors" in str(row["failure"])
+
+
+@pytest.mark.slow
+def test_what_is_asked_of_a_cluster_must_be_there_and_means_the_same_on_its_machines(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InputError, match="9999 workers with 1 CPUs each: this machine has room for"):
+        cluster.crew(9999, 0.0, "cpu", 0.0)
+    monkeypatch.setattr(cluster, "nodes", lambda: [{"CPU": 4.0}])
+    with pytest.raises(InputError, match="device 'cuda': Ray has no GPU"):
+        scaleout._for_workers(Settings(device="cuda"), cluster, None)
+    assert scaleout._for_workers(Settings(), cluster, None).device == "cpu"
+    monkeypatch.setattr(cluster, "nodes", lambda: [{"CPU": 4.0, "GPU": 1.0}])
+    assert scaleout._for_workers(Settings(), cluster, 0.0).device == "cpu"
+    chosen = scaleout._for_workers(Settings(device="cuda"), cluster, None)
+    assert (chosen.device, chosen.dtype) == ("auto", "bfloat16")
+    assert scaleout._for_workers(Settings(dtype="float32"), cluster, None).dtype == "float32"
 
 
 def test_a_run_that_another_process_writes_is_refused_before_ray_is_needed(little: Benchmark, tmp_path: Path) -> None:
@@ -397,6 +417,7 @@ def test_shares_of_a_gpu_fill_it() -> None:
     [
         ("ray://somewhere:10001", InputError, "from one of its machines"),
         ("nowhere", RunError, "no Ray cluster can be used"),
+        ("127.0.0.1:1", RunError, "no Ray cluster can be used there .*refused"),
     ],
 )
 def test_a_cluster_that_cannot_be_used_is_said_in_one_line(
