@@ -37,6 +37,8 @@ _UNREADABLE: Final = (
 )
 
 _WORDS: Final = "lm_head."  # the parameters that turn hidden states into words
+# Code that lies elsewhere is named as owner/name--module.Class.
+_CODE_ELSEWHERE: Final = re.compile(rb'"auto_map"\s*:\s*\{[^{}]*"[^"]*--')
 _BRACKETED: Final = re.compile(r"[<\[◁]\S+[>\]▷]")
 
 
@@ -54,7 +56,8 @@ def load(
     Parameters
     ----------
     folder : a checkpoint as `save_pretrained` writes it, weights as safetensors
-    trust_remote_code : code in the folder may be run
+    trust_remote_code : code in the folder may be run; code that the folder names in another
+        repository is never fetched
     speaks : the model is to give probabilities of words, so its language model head must be in the folder
 
     Raises
@@ -69,14 +72,16 @@ def load(
     Validated by tests/judges/test_weights.py.
     """
     transformers.utils.logging.disable_progress_bar()
+    if trust_remote_code:
+        _check_code(folder)
     try:
-        config = AutoConfig.from_pretrained(folder, trust_remote_code=trust_remote_code)
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=trust_remote_code, local_files_only=True)
         sees = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
         processor = _processor(folder, config, trust_remote_code) if sees else None
         tokenizer = (
             processor.tokenizer
             if processor is not None
-            else AutoTokenizer.from_pretrained(folder, trust_remote_code=trust_remote_code)
+            else AutoTokenizer.from_pretrained(folder, trust_remote_code=trust_remote_code, local_files_only=True)
         )
         _complete(tokenizer, processor)
         kind = cast("_Loads", AutoModelForImageTextToText if sees else AutoModelForCausalLM)
@@ -87,6 +92,7 @@ def load(
             use_safetensors=True,
             attn_implementation="sdpa",
             trust_remote_code=trust_remote_code,
+            local_files_only=True,
         )
         _check_found(folder, model, found["missing_keys"], speaks)
         model = model.eval()
@@ -133,6 +139,16 @@ def _complete(tokenizer: PreTrainedTokenizerBase, processor: ProcessorMixin | No
         processor.chat_template = tokenizer.chat_template
 
 
+def _check_code(folder: Path) -> None:
+    """Raise `InputError` where trusted code lies in another repository: it would be fetched unasked."""
+    for path in sorted(folder.glob("*config.json")):
+        if _CODE_ELSEWHERE.search(path.read_bytes()):
+            raise InputError(
+                f"{path}: names code in another repository (auto_map), which is neither fetched nor recorded; "
+                "put that code into the folder and name it there, or leave --trust-remote-code out."
+            )
+
+
 def _check_found(folder: Path, model: PreTrainedModel, missing: Iterable[str], speaks: bool) -> None:
     """Raise `InputError` where weights were not in the folder: transformers draws them at random and goes on."""
     parameters = {name for name, _ in model.named_parameters()}
@@ -163,9 +179,13 @@ def _processor(folder: Path, config: PreTrainedConfig, trust_remote_code: bool) 
         # As Pixtral's, whose architecture is LLaVA's and whose processor is not.
         kind = getattr(transformers, declared, None)
     if not (isinstance(kind, type) and issubclass(kind, ProcessorMixin)):
-        loaded = transformers.AutoProcessor.from_pretrained(folder, trust_remote_code=trust_remote_code)
+        loaded = transformers.AutoProcessor.from_pretrained(
+            folder, trust_remote_code=trust_remote_code, local_files_only=True
+        )
     else:
-        loaded = still_processor(kind).from_pretrained(folder, trust_remote_code=trust_remote_code)
+        loaded = still_processor(kind).from_pretrained(
+            folder, trust_remote_code=trust_remote_code, local_files_only=True
+        )
     if not isinstance(loaded, ProcessorMixin):
         raise InputError(f"{folder}: holds no processor for images ({type(loaded).__name__} was found).")
     return loaded

@@ -17,7 +17,7 @@ from mrb_lib.judges.entry import Entry
 from mrb_lib.judges.orders import FIRST, SECOND
 from mrb_lib.judges.prompts import Asks, Prompt, Rendered, load_prompt
 from mrb_lib.judges.settings import Settings
-from mrb_lib.judges.source import Source
+from mrb_lib.judges.source import Source, names_code
 from mrb_lib.judges.weights import Weights, choose_device, choose_dtype, describe
 
 # About what the published vision-language judges were trained on: 1280 tokens of 28 x 28 pixels.
@@ -81,6 +81,7 @@ class LocalJudge:
         self._dtype = choose_dtype(settings.dtype, self._device)
         self._template = dict(_mapping(entry.chat.get("template")))
         self._max_pixels = settings.max_pixels or MAX_PIXELS
+        self._runs_code = settings.trust_remote_code and names_code(source.folder)
         self._loaded: Weights | None = None
         self._fits: int | None = None
 
@@ -88,14 +89,17 @@ class LocalJudge:
     def spec(self) -> Mapping[str, object]:
         """What shapes the verdicts besides the prompt."""
         named = {"dimensions": list(self._settings.dimensions)} if self._own_prompt else {}
+        # A model that this library knows runs its own code in place of the library's where it is trusted.
+        code = {"remote_code": True} if self._runs_code else {}
         return {
             "engine": self.engine,
-            "model": self._entry.model or self._source.folder.name,
+            "model": self._entry.model or self._source.folder.resolve().name,
             "revision": self._source.revision,
             "dtype": str(self._dtype).removeprefix("torch."),
             "max_pixels": self._max_pixels,
             "template": self._template,
             **named,
+            **code,
         }
 
     @property
@@ -260,6 +264,10 @@ def _within_memory(function: Callable[[Sequence[T]], Sequence[R]], items: Sequen
     return None
 
 
+NO_NUMBER: Final = (
+    "the model's answer is not a number, as where its arithmetic overflows or its weights are damaged; "
+    "try --dtype float32, or fetch the model again"
+)
 TOO_LARGE: Final = "the case alone does not fit into the device's memory; lower --max-pixels or use a larger device"
 
 

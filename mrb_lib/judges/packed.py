@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from math import isfinite
 
 import pandas as pd
 
 from mrb_lib.errors import InputError
 from mrb_lib.judges.base import Answer
 from mrb_lib.judges.entry import Entry
-from mrb_lib.judges.local import TOO_LARGE, LocalJudge, image_names, responses_of, units
+from mrb_lib.judges.local import NO_NUMBER, TOO_LARGE, LocalJudge, image_names, responses_of, units
 from mrb_lib.judges.orders import FIRST, SECOND, TIE
 from mrb_lib.judges.reader import Question, TreeReader
 from mrb_lib.judges.rows import VerdictRows
@@ -105,6 +106,9 @@ class PackedJudge(LocalJudge):
                     rows.fail(positions, TOO_LARGE)
                     continue
                 first, second = reading[branch][leaf]
+                if not isfinite(first + second):  # neither more nor less than a half, which is not a tie
+                    rows.fail(positions, NO_NUMBER)
+                    continue
                 p_first, mass = first / (first + second), first + second
                 pick = FIRST if p_first > 0.5 else SECOND if p_first < 0.5 else TIE
                 for position in positions:

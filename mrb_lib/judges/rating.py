@@ -17,7 +17,7 @@ import pandas as pd
 from mrb_lib.errors import InputError
 from mrb_lib.judges.base import Answer
 from mrb_lib.judges.entry import Entry
-from mrb_lib.judges.local import TOO_LARGE, LocalJudge, image_names, responses_of, units
+from mrb_lib.judges.local import NO_NUMBER, TOO_LARGE, LocalJudge, image_names, responses_of, units
 from mrb_lib.judges.orders import FIRST, SECOND, TIE
 from mrb_lib.judges.reader import Question, TreeReader
 from mrb_lib.judges.rows import VerdictRows
@@ -129,6 +129,9 @@ class RatingJudge(LocalJudge):
         return rows.frame()
 
     def _put(self, rows: VerdictRows, position: int, first: np.ndarray, second: np.ndarray, tokens: int | None) -> None:
+        if not np.isfinite([first, second]).all():
+            rows.fail([position], NO_NUMBER)
+            return
         mass = min(first.sum(), second.sum())
         self._note_mass(float(mass))
         first, second = first / first.sum(), second / second.sum()

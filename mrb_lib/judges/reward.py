@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import isfinite
 from typing import Final
 
 import numpy as np
@@ -16,7 +17,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.judges.base import Answer
 from mrb_lib.judges.entry import Entry
 from mrb_lib.judges.heads import RewardHead, load_head
-from mrb_lib.judges.local import TOO_LARGE, LocalJudge, image_names, responses_of, units
+from mrb_lib.judges.local import NO_NUMBER, TOO_LARGE, LocalJudge, image_names, responses_of, units
 from mrb_lib.judges.orders import FIRST, SECOND, TIE
 from mrb_lib.judges.prompts import defuse
 from mrb_lib.judges.rows import VerdictRows
@@ -98,6 +99,9 @@ class RewardJudge(LocalJudge):
                 rows.fail(one.positions, result or TOO_LARGE)
                 continue
             (first, second), tokens, seconds = result
+            if not (isfinite(first) and isfinite(second)):
+                rows.fail(one.positions, NO_NUMBER)
+                continue
             for i, (position, swapped) in enumerate(zip(one.positions, one.swapped, strict=True)):
                 a, b = (second, first) if swapped else (first, second)
                 rows.put(

@@ -163,6 +163,11 @@ def digest(folder: Path) -> str:
     return LOCAL + hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def names_code(folder: Path) -> bool:
+    """Whether a model's configuration names code of its own, to be run in place of this library's."""
+    return any(b'"auto_map"' in path.read_bytes() for path in folder.glob("*config.json"))
+
+
 def _content(path: Path) -> str:
     state = path.stat()
     return _content_of(path.resolve(), state.st_size, state.st_mtime_ns)

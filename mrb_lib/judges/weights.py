@@ -204,7 +204,7 @@ def choose_device(device: str) -> torch.device:
         name = "cuda" if torch.cuda.is_available() else "cpu"
     try:
         chosen = torch.device(name)
-        torch.empty(1, device=chosen)
+        torch.zeros(1, device=chosen).item()  # "meta" can be written to and never read
     except (RuntimeError, AssertionError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"device {device!r}: cannot be used ({reason}); `mrb doctor` shows what there is.") from error

@@ -517,3 +517,20 @@ def test_probabilities_too_small_to_tell_apart_stay_defined(tiny: Tiny, asked: p
     rows = judge.judge(asked.head(2))
     assert all(math.isfinite(p) and 0 <= p <= 1 for p in rows["p_first"])
     assert rows["answer_mass"].max() < 1e-40
+
+
+def test_a_folder_is_the_same_judge_by_whatever_path_it_is_named(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tiny("llama")
+    spec = _judge(folder).spec
+    monkeypatch.chdir(folder)
+    assert _judge(Path()).spec == spec
+
+
+def test_what_is_not_a_number_is_an_error_and_never_a_tie(tiny: Tiny, asked: pd.DataFrame) -> None:
+    judge = _judge(tiny("llama"))
+    judge.load()
+    judge._weights.model.get_output_embeddings().weight.data.fill_(math.nan)
+    rows = judge.judge(asked.head(2))
+    assert rows["status"].eq("error").all()
+    assert rows["pick"].isna().all()
+    assert rows["error"].str.contains("not a number").all()

@@ -125,6 +125,15 @@ class TestScores:
         rows = _judge(folder).judge(ask_for(CASES, ("overall",)))
         assert rows["p_first"].between(0, 1).all()
 
+    def test_that_are_no_numbers_are_errors_and_never_ties(
+        self, headed: Callable[[str], Path], ask_for: AskFor
+    ) -> None:
+        folder = headed("llama")
+        save_head(folder, WEIGHT * math.nan, BIAS)
+        rows = _judge(folder).judge(ask_for(CASES, ("overall",)))
+        assert rows["status"].eq("error").all()
+        assert rows["pick"].isna().all()
+
     def test_cost_stands_once_a_case(self, headed: Callable[[str], Path], ask_for: AskFor) -> None:
         rows = _judge(headed("llama")).judge(ask_for(CASES, ("overall",), repeats=2))
         assert rows.groupby("case_id")["prompt_tokens"].count().eq(1).all()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,10 @@ from safetensors.torch import load_file, save_file
 
 from mrb_lib.errors import InputError
 from mrb_lib.judges.checkpoint import load, special_tokens
+from mrb_lib.judges.entry import Entry
+from mrb_lib.judges.packed import PackedJudge
+from mrb_lib.judges.settings import Settings
+from mrb_lib.judges.source import Source
 from mrb_lib.judges.weights import Weights, choose_device, choose_dtype, describe
 
 Tiny = Callable[[str], Path]
@@ -180,6 +185,30 @@ class TestRemoteCode:
         assert type(_load(folder).model) is transformers.LlamaForCausalLM
         assert not proof.exists()
 
+    def test_that_lies_in_another_repository_is_never_fetched(
+        self, copy: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def call(*_: object) -> None:
+            raise AssertionError("the network was asked")
+
+        monkeypatch.setattr(socket.socket, "connect", call)
+        folder = copy("llama")
+        _change(folder / "config.json", auto_map={"AutoConfig": "someone/else--code.X"})
+        with pytest.raises(InputError, match="another repository"):
+            _load(folder, trust_remote_code=True)
+        assert type(_load(folder).model) is transformers.LlamaForCausalLM
+
+    def test_is_part_of_what_a_run_is_recognised_by(self, copy: Callable[[str], Path]) -> None:
+        folder = copy("llama")
+        entry, source = Entry("tiny", "packed", path=folder), Source(folder, "sha256:0")
+
+        def spec(*, trusted: bool) -> Mapping[str, object]:
+            return PackedJudge("tiny", entry, source, Settings(device="cpu", trust_remote_code=trusted), {}).spec
+
+        assert spec(trusted=True) == spec(trusted=False)
+        _change(folder / "config.json", auto_map={"AutoConfig": "evil.C"})
+        assert spec(trusted=True) != spec(trusted=False)
+
     def test_of_an_image_processor_is_not_run(self, copy: Callable[[str], Path]) -> None:
         folder = copy("llava")
         proof = self._plant(folder)
@@ -304,7 +333,7 @@ class TestInputs:
 
 class TestDevice:
     def test_of_an_unknown_name_is_bad_input(self) -> None:
-        for name in ("gpu", "cuda:9999", "", "cpu cpu"):
+        for name in ("gpu", "cuda:9999", "", "cpu cpu", "meta"):
             with pytest.raises(InputError, match="mrb doctor"):
                 choose_device(name)
 
