@@ -23,7 +23,7 @@ _KINDS: Final[Mapping[str, tuple[type, str]]] = {
     **dict.fromkeys(_TEXTS, (str, "text in quotes")),
     **dict.fromkeys(_FLAGS, (bool, "true or false")),
     "parameters": (float, "a number of billions, as 8.3"),
-    "chat": (dict, "an inline table, as { system = false }"),
+    "chat": (dict, "an inline table, as { template = { enable_thinking = false } }"),
 }
 _VOCABULARIES: Final[Mapping[str, tuple[str, ...]]] = {
     "engine": get_args(Engine),
@@ -85,6 +85,8 @@ def _check_value(key: str, value: object, where: str) -> None:
         raise InputError(f"{where}, key {key!r}: {value!r} is not {description}; correct it, or leave the key out.")
     if isinstance(value, (int, float)) and not isinstance(value, bool) and not 0 < value < float("inf"):
         raise InputError(f"{where}, key {key!r}: {value!r} is not a number of billions above 0; correct it.")
+    if isinstance(value, dict) and (list(value) != ["template"] or not isinstance(value["template"], dict)):
+        raise InputError(f"{where}, key {key!r}: {value!r} is not {description}; template is the one thing it holds.")
     if key in _VOCABULARIES and value not in _VOCABULARIES[key]:
         raise InputError(f"{where}, key {key!r}: {value!r} is none of {', '.join(_VOCABULARIES[key])}; write one.")
 

@@ -158,7 +158,8 @@ class Prompt:
             RecursionError,
             MemoryError,
         ) as error:
-            raise InputError(f"prompt {self.id}: cannot be rendered ({error}); correct the template.") from error
+            reason = str(error) or type(error).__name__
+            raise InputError(f"prompt {self.id}: cannot be rendered ({reason}); correct the template.") from error
         if whole.strip() != "".join(parts).strip():
             raise InputError(
                 f"prompt {self.id}: has text outside its blocks, or blocks out of order; "

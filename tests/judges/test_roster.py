@@ -18,7 +18,10 @@ from mrb_lib.judges.settings import DEFAULT_TEMPERATURE_OF_REPEATS, Settings, fo
 from mrb_lib.judges.source import Source
 from mrb_lib.runs.manifest import Manifest, write_manifest
 
-MINE = '[[judge]]\nname = "mine"\nengine = "packed"\npath = "weights"\nparameters = 7\nchat = { system = false }\n'
+MINE = (
+    '[[judge]]\nname = "mine"\nengine = "packed"\npath = "weights"\nparameters = 7\n'
+    "chat = { template = { enable_thinking = false } }\n"
+)
 WITH_WEIGHTS = {
     "packed": ("packed", "PackedJudge"),
     "generative": ("generative", "GenerativeJudge"),
@@ -77,7 +80,8 @@ def test_every_built_in_judge_has_a_name_that_can_be_checked() -> None:
 def test_a_users_entry_is_added_in_a_few_lines(tmp_path: Path) -> None:
     file = write(tmp_path, MINE)
     entry = entry_of("mine", [file])
-    assert entry == Entry("mine", "packed", path=tmp_path / "weights", parameters=7.0, chat={"system": False})
+    chat = {"template": {"enable_thinking": False}}
+    assert entry == Entry("mine", "packed", path=tmp_path / "weights", parameters=7.0, chat=chat)
     assert roster([file])["name"].tolist()[-1] == "mine"
     assert roster([file])["weights_gb"].tolist()[-1] == 14.0
     with pytest.raises(InputError, match="not in the roster"):
@@ -102,6 +106,11 @@ BAD = {
     "true for a number": (MINE.replace("7", "true"), ["'mine'", "'parameters'", "True"]),
     "a number below 0": (MINE.replace("7", "-7"), ["'mine'", "'parameters'", "-7"]),
     "no number": (MINE.replace("7", "nan"), ["'mine'", "'parameters'", "nan"]),
+    "an unknown quirk": (MINE.replace("template", "system"), ["'mine'", "'chat'", "template"]),
+    "a quirk that is no table": (
+        MINE.replace("{ enable_thinking = false }", "false"),
+        ["'mine'", "'chat'", "enable_thinking"],
+    ),
     "text for a flag": (MINE + 'remote_code = "no"\n', ["'mine'", "'remote_code'", "true or false"]),
     "an empty text": (MINE + 'licence = " "\n', ["'mine'", "'licence'"]),
     "an unknown engine": (MINE.replace("packed", "magic"), ["'mine'", "'engine'", "'magic'", "generative"]),

@@ -24,7 +24,7 @@ TEXTS = {"name", "model", "family", "access", "domain", "size", "licence", "engi
     "source",
 }
 FLAGS = {"vision", "remote_code", "gated"}
-CHAT = {"system": bool, "images_first": bool, "template": dict}
+CHAT = {"template": dict}
 
 FAMILIES = (
     "Qwen2-VL",
