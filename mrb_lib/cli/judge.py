@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     Run = Callable[..., list[RunSummary]]
 
 _ENGINES = ("local", "ray")
+_LONGEST_REASON = 300
 _DTYPES = ("auto", "float32", "bfloat16")
 
 
@@ -165,6 +166,8 @@ def _say_temperature(judges: Sequence[str], extra: Sequence[Path], settings: Set
 
 def _report(done: RunSummary, mark: str) -> None:
     """What became of one judge: the result on stdout, what else its user should know on stderr."""
+    from textwrap import shorten
+
     from mrb_lib.runs.retry import RETRIABLE
     from mrb_lib.runs.totals import totals
 
@@ -177,6 +180,8 @@ def _report(done: RunSummary, mark: str) -> None:
     )
     held = totals(done.folder)
     typer.echo(f"{done.judge}: {held}")
+    if held.usual_error is not None:
+        typer.echo(f"{done.judge}: most errors: {shorten(held.usual_error, _LONGEST_REASON)}", err=True)
     failed = [status for status in RETRIABLE if held.statuses.get(status)]
     if failed:
         typer.echo(f"{done.judge}: --retry {','.join(failed)} makes the verdicts without a choice again", err=True)

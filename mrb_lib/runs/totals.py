@@ -16,6 +16,7 @@ from mrb_lib.runs.store import part_paths
 from mrb_lib.schema import STATUSES
 
 _SUMMED: Final = ("prompt_tokens", "completion_tokens", "cost_usd")
+_READ: Final = ("status", "error", *_SUMMED)
 
 
 @dataclass(frozen=True)
@@ -27,12 +28,15 @@ class Totals:
     statuses : how many verdicts have each status, in the vocabulary's order; those that do not occur are left out
     prompt_tokens, completion_tokens : None where no verdict counts any
     cost_usd : None where no price was known
+    usual_error : the reason that most verdicts of status `error` give, the first in the alphabet of equally
+        frequent ones; None where none gives one
     """
 
     statuses: Mapping[str, int] = field(default_factory=dict)
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cost_usd: float | None = None
+    usual_error: str | None = None
 
     def __str__(self) -> str:
         parts = [", ".join(f"{count:,} {status}" for status, count in self.statuses.items()) or "no verdicts"]
@@ -61,7 +65,7 @@ def totals(folder: Path) -> Totals:
     for path in part_paths(folder):
         try:
             part = pq.ParquetFile(path)
-            names = [name for name in ("status", *_SUMMED) if name in part.schema_arrow.names]
+            names = [name for name in _READ if name in part.schema_arrow.names]
             frames.append(part.read(columns=names, use_threads=False).to_pandas())
         except (pa.ArrowException, OSError) as error:
             raise InputError(
@@ -69,7 +73,7 @@ def totals(folder: Path) -> Totals:
             ) from error
     if not frames:
         return Totals()
-    table = pd.concat([frame.reindex(columns=["status", *_SUMMED]) for frame in frames], ignore_index=True)
+    table = pd.concat([frame.reindex(columns=[*_READ]) for frame in frames], ignore_index=True)
     found = table["status"].value_counts()
     sums = {name: pd.to_numeric(table[name]).sum(min_count=1) for name in _SUMMED}
     known = {name: float(value) for name, value in sums.items() if pd.notna(value)}
@@ -78,4 +82,10 @@ def totals(folder: Path) -> Totals:
         int(known["prompt_tokens"]) if "prompt_tokens" in known else None,
         int(known["completion_tokens"]) if "completion_tokens" in known else None,
         known.get("cost_usd"),
+        _usual(table.loc[table["status"] == "error", "error"]),
     )
+
+
+def _usual(reasons: pd.Series) -> str | None:
+    often = reasons.dropna().astype("str").mode()
+    return str(often.iloc[0]) if len(often) else None

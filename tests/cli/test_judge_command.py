@@ -163,7 +163,8 @@ def _run(folder: Path) -> Path:
         }
     )
     append_part(folder, conform(rows.iloc[:1].assign(cost_usd=0.25), "verdicts", "test"))
-    append_part(folder, conform(rows.iloc[1:], "verdicts", "test"))
+    rest = rows.iloc[1:].assign(error=[None, "image x.png is missing"])
+    append_part(folder, conform(rest, "verdicts", "test"))
     return folder
 
 
@@ -179,6 +180,7 @@ def test_the_end_of_a_run_says_what_it_holds_what_it_cost_and_what_to_know(
         "writer: 1 ok, 1 unparsed, 1 error; 1,500 prompt and 15 reply tokens; 0.2500 USD",
     ]
     assert result.err.splitlines() == [
+        "writer: most errors: image x.png is missing",
         "writer: --retry unparsed,error makes the verdicts without a choice again",
         "writer: 4 verdicts wait for members that have not judged them",
         "writer: a notice",
