@@ -132,7 +132,7 @@ class Weights:
         try:
             return talks.apply_chat_template(turns, tokenize=False, add_generation_prompt=reply is None, **options)
         except (ValueError, TypeError, KeyError, TemplateError) as error:
-            raise InputError(f"{self.model.name_or_path}: its chat template cannot be used ({error}).") from error
+            raise InputError(f"the model's chat template cannot be used ({error})") from error
 
     def tokens(self, text: str) -> list[int]:
         """The token ids of a chat template's text; images are still single placeholders."""

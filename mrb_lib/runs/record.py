@@ -61,6 +61,9 @@ def options_of(plan: Plan, limit: int | None, settings: Settings) -> dict[str, o
     chosen = {field.name: getattr(settings, field.name) for field in fields(settings)}
     if settings.url is not None:
         chosen["url"] = without_secrets(settings.url)
+    if settings.prompt is not None:
+        # Its text is in the manifest; where the file lies is nobody else's business.
+        chosen["prompt"] = Path(settings.prompt).name
     return {
         **{name: value for name, value in chosen.items() if value is not None},
         "orders": list(plan.orders),

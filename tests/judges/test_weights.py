@@ -274,8 +274,9 @@ class TestInputs:
         for architecture in ("llama", "llava"):
             folder = copy(architecture)
             (folder / "chat_template.jinja").unlink()
-            with pytest.raises(InputError, match="chat template"):
+            with pytest.raises(InputError, match="chat template") as caught:
                 _load(folder).chat("hi", 0, {})
+            assert str(folder) not in str(caught.value), "it stands in the verdicts, which others may be given"
 
     def test_a_chat_template_may_refuse_and_takes_options(self, copy: Callable[[str], Path]) -> None:
         folder = copy("llama")

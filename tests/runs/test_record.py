@@ -24,13 +24,14 @@ def test_the_manifest_states_prompt_options_and_where_cases_went(
     server = Scripted(url="https://me:secret@example.org/v1?key=secret")
     server.prompt_id, server.prompt_hash, server.prompt_text = "mine", "f" * 64, "{# asks: all #}"
     use(monkeypatch, server)
-    settings = Settings(seed=3, temperature=0.5, url="https://me:secret@example.org/v1?key=secret")
+    url = "https://me:secret@example.org/v1?key=secret"
+    settings = Settings(seed=3, temperature=0.5, url=url, prompt=str(tmp_path / "mine.jinja"))
     [done] = judge(little, tmp_path, ["scripted"], orders=("BA",), repeats=2, limit=4, settings=settings)
     manifest = read_manifest(done.folder)
     assert (manifest.prompt_id, manifest.prompt_text) == ("mine", "{# asks: all #}")
     assert manifest.sent_to == "https://example.org/v1"
     asked = {"orders": ["BA"], "repeats": 2, "limit": 4, "dimensions": ["overall", "accuracy"]}
-    set_by_user = {"seed": 3, "temperature": 0.5, "url": "https://example.org/v1"}
+    set_by_user = {"seed": 3, "temperature": 0.5, "url": "https://example.org/v1", "prompt": "mine.jinja"}
     assert {**manifest.options, **asked, **set_by_user} == manifest.options
     assert "revision" not in manifest.options, "what was left open is not stated"
     assert set(load_verdicts(tmp_path, replies=True)["prompt_id"]) == {"mine"}
