@@ -12,7 +12,9 @@ import torch
 from PIL import Image
 
 from mrb_lib.errors import InputError, RunError
+from mrb_lib.judges import tree_attention
 from mrb_lib.judges.tree import Grower, Tree, pack
+from mrb_lib.judges.tree_attention import reading
 from mrb_lib.judges.weights import Tensors, Weights
 
 # By how much a share of the probability, and the logarithm of the probability of all groups
@@ -56,6 +58,8 @@ class TreeReader:
         self._grower = Grower(weights)
         self._keeps = "logits_to_keep" in signature(weights.model.forward).parameters
         self.why_apart = ""
+        if weights.model._can_set_attn_implementation():
+            weights.model.set_attn_implementation(tree_attention.NAME)
         self.why_alone = _why_alone(weights) or self._differs()
 
     def question(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> Question:
@@ -105,8 +109,10 @@ class TreeReader:
                 attention_mask=packed.real[:, :n_trunk].long(),
                 **{name: value for name, value in packed.pictures.items() if name.endswith("_thw")},
             )
-        inputs = {"input_ids": packed.ids, "attention_mask": packed.mask(), "position_ids": packed.positions(trunk)}
-        return self._of_groups(self._logits({**inputs, **extra}, packed.ends))
+        mask = packed.mask()
+        inputs = {"input_ids": packed.ids, "attention_mask": mask, "position_ids": packed.positions(trunk)}
+        with reading(packed.ids.shape[1], packed.blocks(mask)):
+            return self._of_groups(self._logits({**inputs, **extra}, packed.ends))
 
     def read_alone(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> Probabilities:
         """Each prompt in a pass of its own, as the model's processor and code see to it."""

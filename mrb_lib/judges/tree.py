@@ -16,6 +16,7 @@ from typing import Final
 import torch
 from PIL import Image
 
+from mrb_lib.judges.tree_attention import Block
 from mrb_lib.judges.weights import TOKENWISE, Tensors, Weights
 
 Texts = Sequence[Sequence[str]]
@@ -161,6 +162,31 @@ class Packed:
         allowed = (path & before)[None] & self.real[:, None, :]
         # A row of nothing but False has no softmax: what is filled up attends to itself, and nobody to it.
         return (allowed | torch.eye(n, dtype=torch.bool, device=path.device))[:, None]
+
+    def blocks(self, mask: torch.Tensor) -> list[Block]:
+        """The same as a mask over all pairs, without the pairs that never see each other.
+
+        Parameters
+        ----------
+        mask : see `mask`
+        """
+        widths = torch.bincount(self.segment, minlength=self.ancestors.shape[0]).tolist()
+        stops = [sum(widths[: i + 1]) for i in range(len(widths))]
+        starts = [stop - width for stop, width in zip(stops, widths, strict=True)]
+        # The leaves of a branch stand side by side and share their path: they are one group.
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for segment in range(len(widths)):
+            above = tuple(s for s in range(segment) if self.ancestors[segment, s])
+            groups.setdefault(above if len(above) == 2 else (*above, -segment), []).append(segment)
+        blocks = []
+        for members in groups.values():
+            rows = slice(starts[members[0]], stops[members[-1]])
+            if rows.start == rows.stop:
+                continue
+            above = tuple(s for s in range(members[0]) if self.ancestors[members[0], s])
+            path = (*(slice(starts[s], stops[s]) for s in above), rows)
+            blocks.append(Block(rows, path, torch.cat([mask[:, :, rows, some] for some in path], dim=-1)))
+        return blocks
 
     def positions(self, trunk: torch.Tensor | None = None) -> torch.Tensor:
         """The position of each token in its own prompt, (B, L), or (3, B, L) if the trunk's are.

@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -66,18 +67,19 @@ SEVEN_B: Mapping[str, object] = {
     },
     "tie_word_embeddings": False,
 }
+_CASES_FOR_TOKENS = 200
 ENTRY = Entry("random-weights", "packed", model="random weights")
 
 
 def small_model(folder: Path, texts: list[str]) -> Weights:
     """About 60 M parameters in single precision on the CPU."""
-    tiny.write_tiny(folder, "qwen2_5_vl", width=768, layers=12, vocabulary=4000, texts=texts)
+    tiny.write_tiny(folder, "qwen2_5_vl", width=768, layers=12, vocabulary=8000, texts=texts)
     return load_weights(folder, device=torch.device("cpu"), dtype=torch.float32)
 
 
 def large_model(folder: Path, texts: list[str]) -> Weights:
     """Qwen2.5-VL-7B's architecture with random weights in bfloat16 on the GPU."""
-    tiny.write_tiny(folder, "qwen2_5_vl", vocabulary=4000, texts=texts)
+    tiny.write_tiny(folder, "qwen2_5_vl", vocabulary=8000, texts=texts)
     little = load_weights(folder, device=torch.device("cpu"), dtype=torch.float32)
     own = little.model.config.to_dict()
     marks = {name: own[name] for name in own if name.endswith("_token_id")}
@@ -104,6 +106,12 @@ def longer(benchmark: Benchmark, judge: PackedJudge, tokens: int) -> pd.DataFram
     n = len(judge._weights.tokenizer(filler)["input_ids"])
     extra = filler[: int(len(filler) * max(0.0, tokens - now) / 2 / n)]
     return cases.assign(response_a=cases["response_a"] + " " + extra, response_b=cases["response_b"] + " " + extra)
+
+
+def shorter(cases: pd.DataFrame, words: int) -> pd.DataFrame:
+    """The cases, with responses cut after so many words."""
+    cut = {name: cases[name].str.split().str[:words].str.join(" ") for name in ("response_a", "response_b")}
+    return cases.assign(**cut)
 
 
 def timed(judge: LocalJudge, cases: pd.DataFrame, benchmark: Benchmark, batch: int) -> float:
@@ -190,14 +198,16 @@ def endless() -> Iterator[None]:
         Weights.ends = kept  # type: ignore[method-assign]
 
 
-def compare(n: int, batch: int, tokens: int | None) -> None:
+def compare(n: int, batch: int, tokens: int | None, words: int | None) -> None:
     """Print cases per second of the four ways, and their ratios."""
     on_gpu = torch.cuda.is_available()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        write_demo(folder / "demo", cases=n)
+        write_demo(folder / "demo", cases=max(n, _CASES_FOR_TOKENS))
         benchmark = load(folder / "demo")
-        texts = [*benchmark.cases["question"], *benchmark.cases["response_a"]]
+        # As many tokens a word as a real model's: the tokenizer learns from more text than is judged.
+        texts = [*benchmark.cases["question"], *benchmark.cases["response_a"], *benchmark.cases["response_b"]]
+        benchmark = replace(benchmark, cases=benchmark.cases.head(n))
         held = (large_model if on_gpu else small_model)(folder / "model", texts)
         source = Source(folder / "model", "random")
 
@@ -210,6 +220,7 @@ def compare(n: int, batch: int, tokens: int | None) -> None:
         packed = ready(PackedJudge)
         assert isinstance(packed, PackedJudge)
         cases = longer(benchmark, packed, tokens) if tokens else benchmark.cases
+        cases = shorter(cases, words) if words else cases
         parameters = sum(p.numel() for p in held.model.parameters())
         print(
             f"{parameters / 1e6:.0f} M parameters, {held.model.dtype}, {packed.device}, {n} cases, batches of {batch}"
@@ -278,10 +289,13 @@ if __name__ == "__main__":
     parser.add_argument("--whole", action="store_true", help="1,026 cases through packed, instead of the comparison")
     gpu = torch.cuda.is_available()
     parser.add_argument("--cases", type=int, default=128 if gpu else 16)
-    parser.add_argument("--batch", type=int, default=16 if gpu else 8)
+    parser.add_argument("--batch", type=int, default=16 if gpu else 4)
     parser.add_argument("--tokens", type=int, default=1000 if gpu else None, help="of a prompt, by lengthening")
+    parser.add_argument(
+        "--words", type=int, default=None if gpu else 45, help="after which responses are cut; 0: never"
+    )
     chosen = parser.parse_args()
     if chosen.whole:
         whole()
     else:
-        compare(chosen.cases, chosen.batch, chosen.tokens)
+        compare(chosen.cases, chosen.batch, chosen.tokens, chosen.words)
