@@ -107,6 +107,7 @@ def judge(
         )
     for done in summaries:
         _report(done, " SIMULATED" if benchmark.meta.kind == "simulated" else "")
+    _fail_if_hopeless(summaries)
 
 
 def _dtype(text: str) -> DType:
@@ -161,6 +162,17 @@ def _say_temperature(judges: Sequence[str], extra: Sequence[Path], settings: Set
             f"temperature {used.temperature} for all {repeats} repeats: greedy replies would be the same every time "
             "(--temperature sets another)",
             err=True,
+        )
+
+
+def _fail_if_hopeless(summaries: Sequence[RunSummary]) -> None:
+    from mrb_lib.errors import RunError
+    from mrb_lib.runs.totals import totals
+
+    hopeless = [done.judge for done in summaries if set(totals(done.folder).statuses) == {"error"}]
+    if hopeless:
+        raise RunError(
+            f"{', '.join(hopeless)}: every verdict is an error; see above, mend that, and use --retry error."
         )
 
 

@@ -59,16 +59,16 @@ def fetch(*, repo: str = REPO, revision: str | None = None, progress: bool = Tru
     """
     if not _REPO_NAME.fullmatch(repo):
         raise InputError(f"repo {repo!r}: is not the name of a dataset on the Hub; write owner/name, such as {REPO}.")
-    endpoint = _endpoint()
+    endpoint = hub_endpoint()
     with _plain_errors(repo, revision, endpoint):
         snapshot = _snapshot(repo, revision, endpoint, progress=progress)
     names = [path.relative_to(snapshot).as_posix() for path in snapshot.rglob("*") if path.is_file()]
     imported = read(snapshot / _data_root(names, repo, snapshot))
-    meta = replace(imported.benchmark.meta, source=f"{_shown(endpoint)}/datasets/{repo}", revision=snapshot.name)
+    meta = replace(imported.benchmark.meta, source=f"{shown(endpoint)}/datasets/{repo}", revision=snapshot.name)
     return imported._replace(benchmark=replace(imported.benchmark, meta=meta))
 
 
-def _endpoint() -> str | None:
+def hub_endpoint() -> str | None:
     """The address in HF_ENDPOINT, checked; None for the public Hub."""
     endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/")
     if not endpoint:
@@ -83,14 +83,15 @@ def _endpoint() -> str | None:
     return endpoint
 
 
-def _shown(endpoint: str | None) -> str:
+def shown(endpoint: str | None) -> str:
     """The endpoint as messages and records show it: without a user name or password."""
     parts = urlsplit(endpoint or "https://huggingface.co")
     port = f":{parts.port}" if parts.port else ""
     return f"{parts.scheme}://{parts.hostname}{port}{parts.path}"
 
 
-def _offline() -> bool:
+def is_offline() -> bool:
+    """Whether the environment forbids asking the Hub."""
     from huggingface_hub import constants
 
     asked = os.environ.get("HF_HUB_OFFLINE", "").strip().upper() in ("1", "ON", "YES", "TRUE")
@@ -112,13 +113,13 @@ def _snapshot(repo: str, revision: str | None, endpoint: str | None, *, progress
     constants.HF_HUB_DISABLE_TELEMETRY = True
     if endpoint is not None:
         constants.HF_HUB_DISABLE_XET = True
-    offline = _offline()
+    offline = is_offline()
     if offline:
         get_cached_repo_tree(repo, repo_type="dataset", revision=revision)
     else:
         info = HfApi(endpoint=endpoint).dataset_info(repo, revision=revision, timeout=TIMEOUT_S)
         _data_root([entry.rfilename for entry in info.siblings or []], repo, None)
-    with _quiet_log():
+    with quiet_log():
         folder = Path(
             snapshot_download(
                 repo,
@@ -137,7 +138,7 @@ def _snapshot(repo: str, revision: str | None, endpoint: str | None, *, progress
 
 
 @contextmanager
-def _quiet_log() -> Iterator[None]:
+def quiet_log() -> Iterator[None]:
     """Keep the library's warnings off the terminal: they quote addresses, which may hold a password."""
     logger = logging.getLogger("huggingface_hub")
     before = logger.level
@@ -181,7 +182,7 @@ def _plain_errors(repo: str, revision: str | None, endpoint: str | None) -> Iter
         OfflineModeIsEnabled,
     )
 
-    at = _shown(endpoint)
+    at = shown(endpoint)
     elsewhere = "or download it on another machine and run `mrb import official FOLDER OUT`"
     try:
         yield
@@ -190,7 +191,7 @@ def _plain_errors(repo: str, revision: str | None, endpoint: str | None) -> Iter
     except HfHubHTTPError as error:
         raise _refused(error, repo, revision, endpoint) from None
     except (CachedRepoTreeNotFoundError, OfflineModeIsEnabled, LocalEntryNotFoundError, HTTPError) as error:
-        if _offline():
+        if is_offline():
             at_revision = f" at {revision}" if revision else ""
             raise RunError(
                 f"{repo}{at_revision}: HF_HUB_OFFLINE is set and the Hub's cache holds no complete copy; "
@@ -223,7 +224,7 @@ def _refused(error: Exception, repo: str, revision: str | None, endpoint: str | 
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RevisionNotFoundError
 
     status = error.response.status_code if isinstance(error, HfHubHTTPError) else 0
-    page = f"{_shown(endpoint)}/datasets/{repo}"
+    page = f"{shown(endpoint)}/datasets/{repo}"
     if isinstance(error, RevisionNotFoundError):
         return InputError(f"{repo}: has no revision {revision!r}; name a commit, branch or tag listed at {page}.")
     if isinstance(error, GatedRepoError) or status == 403:
@@ -237,8 +238,8 @@ def _refused(error: Exception, repo: str, revision: str | None, endpoint: str | 
             "check the name and set HF_TOKEN to a valid token."
         )
     if status == 404:
-        return InputError(f"{repo}: there is no such dataset at {_shown(endpoint)}; check --repo and HF_ENDPOINT.")
+        return InputError(f"{repo}: there is no such dataset at {shown(endpoint)}; check --repo and HF_ENDPOINT.")
     return RunError(
-        f"{repo}: {_shown(endpoint)} answered with status {status}; run the command again later, or set HF_ENDPOINT "
+        f"{repo}: {shown(endpoint)} answered with status {status}; run the command again later, or set HF_ENDPOINT "
         "to a mirror."
     )

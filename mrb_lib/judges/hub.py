@@ -11,7 +11,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final
 
-from mrb_lib.data.hub import TIMEOUT_S, _endpoint, _offline, _quiet_log, _shown
+from mrb_lib.data.hub import TIMEOUT_S, hub_endpoint, is_offline, quiet_log, shown
 from mrb_lib.errors import InputError, MrbError, RunError
 
 WEIGHTS: Final = "*.safetensors"
@@ -94,8 +94,8 @@ def fetch(model: str, revision: str | None, *, trust_remote_code: bool) -> Path:
     RunError
         The download broke off, or the disk is full.
     """
-    endpoint = _endpoint()
-    if _offline():
+    endpoint = hub_endpoint()
+    if is_offline():
         folder = cached(model, revision)
         if folder is None:
             raise InputError(f"{model}: HF_HUB_OFFLINE is set and the Hub's cache does not hold it; unset it.")
@@ -119,7 +119,7 @@ def _snapshot(model: str, revision: str | None, endpoint: str | None, *, trust_r
         constants.HF_HUB_DISABLE_XET = True
     info = HfApi(endpoint=endpoint).model_info(model, revision=revision, timeout=TIMEOUT_S)
     check_weights([entry.rfilename for entry in info.siblings or []], model)
-    with _quiet_log():
+    with quiet_log():
         folder = Path(
             snapshot_download(
                 model,
@@ -178,7 +178,7 @@ def _plain_errors(model: str, revision: str | None, endpoint: str | None) -> Ite
     except (LocalEntryNotFoundError, OfflineModeIsEnabled, HTTPError) as error:
         reason = type(error.__cause__ or error).__name__
         raise InputError(
-            f"{model}: {_shown(endpoint)} cannot be reached, or the connection broke ({reason}); check the connection "
+            f"{model}: {shown(endpoint)} cannot be reached, or the connection broke ({reason}); check the connection "
             f"and {again}, set HF_ENDPOINT to a mirror, or use a local copy with --judge path:DIR."
         ) from None
     except KeyboardInterrupt:
@@ -192,7 +192,7 @@ def _plain_errors(model: str, revision: str | None, endpoint: str | None) -> Ite
         raise RunError(f"{model}: the download failed ({reason}); {again}.") from None
     except (ValueError, KeyError, TypeError, AssertionError) as error:
         raise RunError(
-            f"{model}: {_shown(endpoint)} does not answer like a Hub ({type(error).__name__}); check HF_ENDPOINT."
+            f"{model}: {shown(endpoint)} does not answer like a Hub ({type(error).__name__}); check HF_ENDPOINT."
         ) from None
 
 
@@ -201,7 +201,7 @@ def _refused(error: Exception, model: str, revision: str | None, endpoint: str |
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RevisionNotFoundError
 
     status = error.response.status_code if isinstance(error, HfHubHTTPError) else 0
-    page = f"{_shown(endpoint)}/{model}"
+    page = f"{shown(endpoint)}/{model}"
     if isinstance(error, RevisionNotFoundError):
         return InputError(f"{model}: has no revision {revision!r}; name a commit, branch or tag listed at {page}.")
     if isinstance(error, GatedRepoError) or status == 403:
@@ -215,5 +215,5 @@ def _refused(error: Exception, model: str, revision: str | None, endpoint: str |
             "check the name and set HF_TOKEN to a valid token."
         )
     if status == 404:
-        return InputError(f"{model}: there is no such model at {_shown(endpoint)}; check the name and HF_ENDPOINT.")
-    return RunError(f"{model}: {_shown(endpoint)} answered with status {status}; run the command again later.")
+        return InputError(f"{model}: there is no such model at {shown(endpoint)}; check the name and HF_ENDPOINT.")
+    return RunError(f"{model}: {shown(endpoint)} answered with status {status}; run the command again later.")

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 import pandas as pd
 
-from mrb_lib.data.hub import _endpoint, _offline, _shown
+from mrb_lib.data.hub import hub_endpoint, is_offline, shown
 from mrb_lib.judges import hub
 from mrb_lib.judges.entry import Entry
 from mrb_lib.judges.source import is_complete
@@ -237,8 +237,8 @@ def _hub_state() -> HubState:
     cache = Path(constants.HF_HUB_CACHE).expanduser()
     there = next(path for path in (cache, *cache.parents) if path.exists())
     return HubState(
-        offline=_offline(),
-        endpoint=_shown(_endpoint()),
+        offline=is_offline(),
+        endpoint=shown(hub_endpoint()),
         token=get_token() is not None,
         cache=cache,
         writable=os.access(there, os.W_OK),

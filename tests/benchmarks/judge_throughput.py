@@ -234,7 +234,9 @@ def compare(n: int, batch: int, tokens: int | None, words: int | None) -> None:
             print(f"{name}: {speed:.3f} cases/s; packed is {fastest / speed:.1f} times as fast", flush=True)
 
         with endless():
-            beside("(a) JSON of 80 tokens", timed(ready(GenerativeJudge, max_new_tokens=80), cases, benchmark, batch))
+            # The prompt that says as much as that of `packed`: with the dimensions defined.
+            replies = ready(GenerativeJudge, max_new_tokens=80, prompt="rubric")
+            beside("(a) JSON of 80 tokens", timed(replies, cases, benchmark, batch))
             reasoned = ready(GenerativeJudge, max_new_tokens=400, prompt="reasoned")
             beside("(d) reasons of 400 tokens", timed(reasoned, cases, benchmark, batch))
         beside("(b) twelve separate passes", separate(packed, cases, benchmark, batch))

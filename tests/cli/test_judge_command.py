@@ -205,3 +205,19 @@ def test_a_local_folder_is_judged_with_its_digest_on_record(mrb: Callable, bench
     changed = mrb(*command)
     assert "revision" in changed.err and folder.name in changed.err
     assert len(list((tmp_path / "r").iterdir())) == 2
+
+
+@pytest.mark.parametrize(("statuses", "code"), [(["error", "error"], 1), (["error", "ok"], 0), (["unparsed"] * 2, 0)])
+def test_a_run_in_which_nothing_could_be_judged_has_failed(
+    mrb: Callable, bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statuses: list[str], code: int
+) -> None:
+    folder = tmp_path / "r" / "first"
+    folder.mkdir(parents=True)
+    rows = {"judge": "first", "case_id": "1", "dimension": "overall", "order": ["AB", "BA"], "status": statuses}
+    choices = ["A" if status == "ok" else None for status in statuses]
+    append_part(folder, conform(pd.DataFrame(rows).assign(choice=choices), "verdicts", "test"))
+    summary = RunSummary("first", folder, 2, 0, 0, 0.1, ())
+    monkeypatch.setattr("mrb_lib.runs.execute.judge", lambda *given, **options: [summary])
+    result = mrb("judge", bench, tmp_path / "r", "--judge", "first")
+    assert result.code == code
+    assert ("every verdict is an error" in result.err) == bool(code)
