@@ -77,7 +77,7 @@ def small_model(folder: Path, texts: list[str]) -> Weights:
     return load_weights(folder, device=torch.device("cpu"), dtype=torch.float32)
 
 
-def large_model(folder: Path, texts: list[str]) -> Weights:
+def large_model(folder: Path, texts: list[str], device: str = "cuda") -> Weights:
     """Qwen2.5-VL-7B's architecture with random weights in bfloat16 on the GPU."""
     tiny.write_tiny(folder, "qwen2_5_vl", vocabulary=8000, texts=texts)
     little = load_weights(folder, device=torch.device("cpu"), dtype=torch.float32)
@@ -87,7 +87,7 @@ def large_model(folder: Path, texts: list[str]) -> Weights:
     previous = torch.get_default_dtype()
     torch.set_default_dtype(torch.bfloat16)
     try:
-        with torch.device("cuda"):
+        with torch.device(device):
             model = transformers.Qwen2_5_VLForConditionalGeneration._from_config(config, attn_implementation="sdpa")
     finally:
         torch.set_default_dtype(previous)
@@ -95,7 +95,7 @@ def large_model(folder: Path, texts: list[str]) -> Weights:
     processor = little.processor
     assert processor is not None
     processor.image_processor.size = {"shortest_edge": 56 * 56, "longest_edge": 448 * 448}
-    return Weights(model.eval(), little.tokenizer, processor, torch.device("cuda"), little.marks)
+    return Weights(model.eval(), little.tokenizer, processor, torch.device(device), little.marks)
 
 
 def longer(benchmark: Benchmark, judge: PackedJudge, tokens: int) -> pd.DataFrame:
