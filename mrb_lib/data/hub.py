@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import errno
-import logging
-import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from urllib.parse import urlsplit
 
 from mrb_lib.data.formats.base import Imported
 from mrb_lib.data.formats.official import read
-from mrb_lib.errors import InputError, MrbError, RunError
+from mrb_lib.data.hub_access import TIMEOUT_S, Wanted, hub_endpoint, is_offline, plain_errors, quiet_log, shown
+from mrb_lib.errors import InputError, RunError
 
 REPO = "Nandzy/Med-RewardBench"
 GROUND_TRUTH = "pair_gt_all"
 # Data and its description only: nothing that a program would run, and no pickles.
 PATTERNS = ("*.jsonl", "*.parquet", "*.json", "README*", "LICENSE*")
-TIMEOUT_S = 10.0
 _SHOWN_FILES = 20
 _REPO_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 
@@ -60,42 +55,13 @@ def fetch(*, repo: str = REPO, revision: str | None = None, progress: bool = Tru
     if not _REPO_NAME.fullmatch(repo):
         raise InputError(f"repo {repo!r}: is not the name of a dataset on the Hub; write owner/name, such as {REPO}.")
     endpoint = hub_endpoint()
-    with _plain_errors(repo, revision, endpoint):
+    elsewhere = "download it on another machine and run `mrb import official FOLDER OUT`"
+    with plain_errors(Wanted("dataset", repo, revision, endpoint, elsewhere)):
         snapshot = _snapshot(repo, revision, endpoint, progress=progress)
     names = [path.relative_to(snapshot).as_posix() for path in snapshot.rglob("*") if path.is_file()]
     imported = read(snapshot / _data_root(names, repo, snapshot))
     meta = replace(imported.benchmark.meta, source=f"{shown(endpoint)}/datasets/{repo}", revision=snapshot.name)
     return imported._replace(benchmark=replace(imported.benchmark, meta=meta))
-
-
-def hub_endpoint() -> str | None:
-    """The address in HF_ENDPOINT, checked; None for the public Hub."""
-    endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/")
-    if not endpoint:
-        return None
-    try:
-        parts = urlsplit(endpoint)
-        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        valid = False
-    if not valid:
-        raise InputError("HF_ENDPOINT: is not a web address; write it as https://host or unset it.")
-    return endpoint
-
-
-def shown(endpoint: str | None) -> str:
-    """The endpoint as messages and records show it: without a user name or password."""
-    parts = urlsplit(endpoint or "https://huggingface.co")
-    port = f":{parts.port}" if parts.port else ""
-    return f"{parts.scheme}://{parts.hostname}{port}{parts.path}"
-
-
-def is_offline() -> bool:
-    """Whether the environment forbids asking the Hub."""
-    from huggingface_hub import constants
-
-    asked = os.environ.get("HF_HUB_OFFLINE", "").strip().upper() in ("1", "ON", "YES", "TRUE")
-    return asked or bool(constants.HF_HUB_OFFLINE)
 
 
 def _snapshot(repo: str, revision: str | None, endpoint: str | None, *, progress: bool) -> Path:
@@ -137,18 +103,6 @@ def _snapshot(repo: str, revision: str | None, endpoint: str | None, *, progress
     return folder
 
 
-@contextmanager
-def quiet_log() -> Iterator[None]:
-    """Keep the library's warnings off the terminal: they quote addresses, which may hold a password."""
-    logger = logging.getLogger("huggingface_hub")
-    before = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
-
-
 def _data_root(names: Sequence[str], repo: str, local: Path | None) -> PurePosixPath:
     """The folder, within the dataset, that contains the ground truth."""
     roots = set()
@@ -165,81 +119,4 @@ def _data_root(names: Sequence[str], repo: str, local: Path | None) -> PurePosix
     raise InputError(
         f"{repo}: {what}, so it is not in the official layout; its {len(names)} files: {shown}; "
         f"{fetch}use `mrb import table {where} OUT` on tables of cases and annotations."
-    )
-
-
-@contextmanager
-def _plain_errors(repo: str, revision: str | None, endpoint: str | None) -> Iterator[None]:
-    """Turn whatever a download can raise into one message that says what to do next.
-
-    The library's own texts are not passed on: they may quote headers and addresses with secrets in them.
-    """
-    from huggingface_hub.errors import (  # type: ignore[attr-defined]  # HTTPError, of the HTTP library below it
-        CachedRepoTreeNotFoundError,
-        HfHubHTTPError,
-        HTTPError,
-        LocalEntryNotFoundError,
-        OfflineModeIsEnabled,
-    )
-
-    at = shown(endpoint)
-    elsewhere = "or download it on another machine and run `mrb import official FOLDER OUT`"
-    try:
-        yield
-    except MrbError:
-        raise
-    except HfHubHTTPError as error:
-        raise _refused(error, repo, revision, endpoint) from None
-    except (CachedRepoTreeNotFoundError, OfflineModeIsEnabled, LocalEntryNotFoundError, HTTPError) as error:
-        if is_offline():
-            at_revision = f" at {revision}" if revision else ""
-            raise RunError(
-                f"{repo}{at_revision}: HF_HUB_OFFLINE is set and the Hub's cache holds no complete copy; "
-                f"unset it and run the command once with a network, {elsewhere}."
-            ) from None
-        reason = type(error.__cause__ or error).__name__
-        raise RunError(
-            f"{repo}: {at} cannot be reached, or the connection broke ({reason}); check the connection and run the "
-            f"command again (complete files are kept), set HF_ENDPOINT to a mirror, set HF_HUB_OFFLINE=1 to use an "
-            f"earlier download, {elsewhere}."
-        ) from None
-    except KeyboardInterrupt:
-        raise RunError(f"{repo}: interrupted; run the command again, complete files are kept.") from None
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise RunError(
-                f"{repo}: there is no space left for the Hub's cache; make room, or set HF_HOME to a larger disk, "
-                "and run the command again."
-            ) from None
-        reason = error.strerror or "a file arrived with the wrong size"
-        raise RunError(f"{repo}: the download failed ({reason}); run the command again, {elsewhere}.") from None
-    except (ValueError, KeyError, TypeError, AssertionError) as error:
-        raise RunError(
-            f"{repo}: {at} does not answer like a Hub ({type(error).__name__}); check HF_ENDPOINT, {elsewhere}."
-        ) from None
-
-
-def _refused(error: Exception, repo: str, revision: str | None, endpoint: str | None) -> MrbError:
-    """What an answer other than success means to the user."""
-    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RevisionNotFoundError
-
-    status = error.response.status_code if isinstance(error, HfHubHTTPError) else 0
-    page = f"{shown(endpoint)}/datasets/{repo}"
-    if isinstance(error, RevisionNotFoundError):
-        return InputError(f"{repo}: has no revision {revision!r}; name a commit, branch or tag listed at {page}.")
-    if isinstance(error, GatedRepoError) or status == 403:
-        return RunError(
-            f"{repo}: access is not granted (status {status}); accept its terms at {page} and set HF_TOKEN to a token "
-            "of that account."
-        )
-    if status == 401:
-        return RunError(
-            f"{repo}: the Hub asks who you are (status 401): it is private, does not exist, or HF_TOKEN is not valid; "
-            "check the name and set HF_TOKEN to a valid token."
-        )
-    if status == 404:
-        return InputError(f"{repo}: there is no such dataset at {shown(endpoint)}; check --repo and HF_ENDPOINT.")
-    return RunError(
-        f"{repo}: {shown(endpoint)} answered with status {status}; run the command again later, or set HF_ENDPOINT "
-        "to a mirror."
     )

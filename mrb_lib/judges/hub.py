@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import errno
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final
 
-from mrb_lib.data.hub import TIMEOUT_S, hub_endpoint, is_offline, quiet_log, shown
-from mrb_lib.errors import InputError, MrbError, RunError
+from mrb_lib.data.hub_access import TIMEOUT_S, Wanted, hub_endpoint, is_offline, plain_errors, quiet_log
+from mrb_lib.errors import InputError, RunError
 
 WEIGHTS: Final = "*.safetensors"
 # Weights and what describes them. Neither pickles nor code; code only where the user trusts it.
@@ -89,10 +87,10 @@ def fetch(model: str, revision: str | None, *, trust_remote_code: bool) -> Path:
     Raises
     ------
     InputError
-        There is no such model or revision, access to it was not granted, it has no
-        weights as safetensors, or this machine is offline and the cache does not hold it.
+        There is no such model or revision, it has no weights as safetensors, or this
+        machine is offline and the cache does not hold it.
     RunError
-        The download broke off, or the disk is full.
+        Access was not granted, the download broke off, or the disk is full.
     """
     endpoint = hub_endpoint()
     if is_offline():
@@ -100,7 +98,7 @@ def fetch(model: str, revision: str | None, *, trust_remote_code: bool) -> Path:
         if folder is None:
             raise InputError(f"{model}: HF_HUB_OFFLINE is set and the Hub's cache does not hold it; unset it.")
         return folder
-    with _plain_errors(model, revision, endpoint):
+    with plain_errors(Wanted("model", model, revision, endpoint, "use a local copy with --judge path:DIR")):
         return _snapshot(model, revision, endpoint, trust_remote_code=trust_remote_code)
 
 
@@ -156,64 +154,3 @@ def check_weights(names: Sequence[str], where: str) -> None:
             "use a revision with *.safetensors, or convert them."
         )
     raise InputError(f"{where}: holds no weights (*.safetensors); name a model that was saved with its weights.")
-
-
-@contextmanager
-def _plain_errors(model: str, revision: str | None, endpoint: str | None) -> Iterator[None]:
-    """Turn whatever a download can raise into one message; the library's own may quote headers with secrets."""
-    from huggingface_hub.errors import (  # type: ignore[attr-defined]  # HTTPError, of the HTTP library below it
-        HfHubHTTPError,
-        HTTPError,
-        LocalEntryNotFoundError,
-        OfflineModeIsEnabled,
-    )
-
-    again = "run the command again, complete files are kept"
-    try:
-        yield
-    except MrbError:
-        raise
-    except HfHubHTTPError as error:
-        raise _refused(error, model, revision, endpoint) from None
-    except (LocalEntryNotFoundError, OfflineModeIsEnabled, HTTPError) as error:
-        reason = type(error.__cause__ or error).__name__
-        raise InputError(
-            f"{model}: {shown(endpoint)} cannot be reached, or the connection broke ({reason}); check the connection "
-            f"and {again}, set HF_ENDPOINT to a mirror, or use a local copy with --judge path:DIR."
-        ) from None
-    except KeyboardInterrupt:
-        raise RunError(f"{model}: the download was interrupted; {again}.") from None
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise RunError(
-                f"{model}: there is no space left for the Hub's cache; make room or set HF_HOME, and {again}."
-            ) from None
-        reason = error.strerror or "a file arrived with the wrong size"
-        raise RunError(f"{model}: the download failed ({reason}); {again}.") from None
-    except (ValueError, KeyError, TypeError, AssertionError) as error:
-        raise RunError(
-            f"{model}: {shown(endpoint)} does not answer like a Hub ({type(error).__name__}); check HF_ENDPOINT."
-        ) from None
-
-
-def _refused(error: Exception, model: str, revision: str | None, endpoint: str | None) -> MrbError:
-    """What an answer other than success means to the user."""
-    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RevisionNotFoundError
-
-    status = error.response.status_code if isinstance(error, HfHubHTTPError) else 0
-    page = f"{shown(endpoint)}/{model}"
-    if isinstance(error, RevisionNotFoundError):
-        return InputError(f"{model}: has no revision {revision!r}; name a commit, branch or tag listed at {page}.")
-    if isinstance(error, GatedRepoError) or status == 403:
-        return InputError(
-            f"{model}: access is not granted (status {status}); accept its terms at {page} and set HF_TOKEN to a token "
-            "of that account."
-        )
-    if status == 401:
-        return InputError(
-            f"{model}: the Hub asks who you are (status 401): it is private, does not exist, or HF_TOKEN is not valid; "
-            "check the name and set HF_TOKEN to a valid token."
-        )
-    if status == 404:
-        return InputError(f"{model}: there is no such model at {shown(endpoint)}; check the name and HF_ENDPOINT.")
-    return RunError(f"{model}: {shown(endpoint)} answered with status {status}; run the command again later.")

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 import pandas as pd
 
-from mrb_lib.data.hub import hub_endpoint, is_offline, shown
+from mrb_lib.data.hub_access import hub_endpoint, is_offline, shown
 from mrb_lib.judges import hub
 from mrb_lib.judges.entry import Entry
 from mrb_lib.judges.source import is_complete

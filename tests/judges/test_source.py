@@ -126,18 +126,20 @@ def test_weights_that_are_pickles_are_refused_before_anything_is_fetched(online:
 
 
 @pytest.mark.parametrize(
-    ("status", "code", "message"),
+    ("status", "code", "error", "message"),
     [
-        (401, "", "HF_TOKEN"),
-        (401, "GatedRepo", "accept its terms"),
-        (403, "GatedRepo", "accept its terms"),
-        (404, "RepoNotFound", "no such model"),
-        (404, "RevisionNotFound", "no revision 'v9'"),
+        (401, "", RunError, "HF_TOKEN"),
+        (401, "GatedRepo", RunError, "accept its terms"),
+        (403, "GatedRepo", RunError, "accept its terms"),
+        (404, "RepoNotFound", InputError, "no such model"),
+        (404, "RevisionNotFound", InputError, "no revision 'v9'"),
     ],
 )
-def test_a_refusal_is_one_plain_message(online: LocalHub, status: int, code: str, message: str) -> None:
+def test_a_refusal_is_one_plain_message(
+    online: LocalHub, status: int, code: str, error: type[Exception], message: str
+) -> None:
     online.status, online.error_code = status, code
-    with pytest.raises(InputError, match=message) as caught:
+    with pytest.raises(error, match=message) as caught:
         locate(ENTRY, revision="v9", download=True)
     assert "\n" not in str(caught.value)
 
@@ -153,7 +155,7 @@ def test_the_token_is_never_shown(online: LocalHub, monkeypatch: pytest.MonkeyPa
     secret = "hf_the_secret_token"  # noqa: S105  no real token
     monkeypatch.setenv("HF_TOKEN", secret)
     online.token = "another"  # noqa: S105  no real token
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(RunError) as caught:
         locate(ENTRY, revision=None, download=True)
     assert secret not in str(caught.value)
     assert caught.value.__cause__ is None and caught.value.__suppress_context__
