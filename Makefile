@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 export MRB_HOME := $(CURDIR)/.mrb
 
-.PHONY: setup report test lint clean
+.PHONY: setup report test coverage lint clean
 
 setup: $(STAMP)
 
@@ -28,6 +28,10 @@ test: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/nbstripout --verify notebooks/*.ipynb
 	$(BIN)/mypy
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal
+
+# Tracing every line doubles the time of the tests, so it has a target of its own.
+coverage: setup
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal --cov --cov-report=term
 
 lint: setup
