@@ -7,19 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from mrb_lib.schema import CHOICES
 from mrb_lib.stats import confusion
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, join_reasons, mean_of_defined, typed
+from mrb_lib.stats.panel import TIE, Panel, as_panel
 from mrb_lib.stats.resample import Ratios, cluster_codes, ratios
-from mrb_lib.stats.scoring import (
-    TIE,
-    Scores,
-    Verdicts,
-    encode_gold,
-    encode_verdicts,
-    excluded_reason,
-    rows_used,
-    score,
-)
+from mrb_lib.stats.scoring import Scores, columns_used, encode_gold, excluded_reason, score
 from mrb_lib.stats.subfields import Group, groups
 
 NO_CASES = "no case can be scored"
@@ -73,9 +66,9 @@ def correctness(verdicts: pd.DataFrame, gold: pd.DataFrame, policy: str = "balan
         The policy is unknown, or verdicts of several probes are mixed.
     """
     case_ids = pd.concat([gold["case_id"], verdicts["case_id"]], ignore_index=True).drop_duplicates(ignore_index=True)
-    coded = encode_verdicts(verdicts, case_ids)
-    labels = encode_gold(gold, case_ids, coded.dimensions)
-    scores = score(coded, labels, policy)
+    panel = as_panel(verdicts, case_ids)
+    labels = encode_gold(gold, case_ids, panel.dimensions)
+    scores = score(panel, labels, policy)
     judge, dimension, case = np.nonzero(scores.judged)
     value, answered = scores.score[scores.judged], scores.answered[scores.judged]
     has_gold, has_rows = labels[dimension, case] >= 0, np.isfinite(answered)
@@ -83,9 +76,9 @@ def correctness(verdicts: pd.DataFrame, gold: pd.DataFrame, policy: str = "balan
     reason = pd.Series(np.array(table, dtype=object)[2 * has_gold + has_rows], dtype="str")
     return pd.DataFrame(
         {
-            "judge": pd.Index(coded.judges, dtype="str").take(judge),
+            "judge": pd.Index(panel.judges, dtype="str").take(judge),
             "case_id": pd.Index(case_ids).take(case),
-            "dimension": pd.Index(coded.dimensions, dtype="str").take(dimension),
+            "dimension": pd.Index(panel.dimensions, dtype="str").take(dimension),
             "score": value,
             "answered": answered,
             "reason": reason.where(np.isnan(value)),
@@ -94,7 +87,7 @@ def correctness(verdicts: pd.DataFrame, gold: pd.DataFrame, policy: str = "balan
 
 
 def accuracy(
-    verdicts: pd.DataFrame,
+    verdicts: pd.DataFrame | Panel,
     gold: pd.DataFrame,
     cases: pd.DataFrame,
     *,
@@ -109,7 +102,7 @@ def accuracy(
 
     Parameters
     ----------
-    verdicts : the verdicts table, of one probe
+    verdicts : the verdicts table, of one probe, or the panel of it
     gold : `case_id, dimension, choice`; a case without a row, or with a null, has no label
     cases : the cases table; every case that is not scored is counted as excluded
     policy : a scoring policy, see `mrb_lib.stats.scoring.score`
@@ -147,16 +140,15 @@ def accuracy(
     Published values: `tests/published/test_pandalm.py`, `test_llmfao.py`,
     `test_llmbar.py`. Coverage of the intervals: `tests/simulation/test_coverage.py`.
     """
-    coded = encode_verdicts(verdicts, cases["case_id"], dimensions)
-    labels = encode_gold(gold, cases["case_id"], coded.dimensions)
-    scores = score(coded, labels, policy)
+    panel = as_panel(verdicts, cases["case_id"], dimensions)
+    labels = encode_gold(gold, cases["case_id"], panel.dimensions)
+    scores = score(panel, labels, policy)
     parts = groups(cases, by)
     judged: BoolArray = np.asarray(scores.judged.any(axis=2))
     estimates = _estimates(scores, judged, parts, cluster_codes(cases, cluster), resamples=resamples, seed=seed)
-    applies = np.isfinite(scores.answered)[coded.judge, coded.dimension, coded.case]
-    tables = confusions(coded, labels, parts, rows_used(coded, policy) & applies)
+    tables = confusions(panel, labels, parts, policy, np.isfinite(scores.answered))
     frames = [
-        _frame(coded, scores, judged, part, found, table, policy)
+        _frame(panel, scores, judged, part, found, table, policy)
         for part, found, table in zip(parts, estimates, tables, strict=True)
     ]
     return typed(pd.concat(frames, ignore_index=True), COLUMNS)
@@ -176,26 +168,37 @@ def _estimates(
     )
 
 
-def confusions(coded: Verdicts, labels: IntArray, parts: Sequence[Group], used: BoolArray) -> list[FloatArray]:
+def confusions(
+    panel: Panel, labels: IntArray, parts: Sequence[Group], policy: str, applies: BoolArray
+) -> list[FloatArray]:
     """Counts of gold label (rows) by verdict (columns), shape (judges, dimensions, 3, 3), for each group of cases.
 
-    Null verdicts and cases without gold are not counted.
+    Parameters
+    ----------
+    parts : the whole benchmark, then groups that share no case
+    policy : only the verdicts that it reads are counted
+    applies : shape (judges, dimensions, cases), where they count; null verdicts and cases without gold never do
     """
-    n_judges, n_dimensions, n_cases = coded.shape
-    label = labels[coded.dimension, coded.case]
-    kept = used & (coded.choice >= 0) & (label >= 0)
+    n_judges, n_dimensions, n_cases = panel.shape
+    k = len(CHOICES)
     member = np.full(n_cases, len(parts) - 1, dtype=np.int64)
     for i, part in enumerate(parts[1:]):
         member[part.cases] = i
-    row = coded.judge[kept] * n_dimensions + coded.dimension[kept]
-    cell = row * len(parts) + member[coded.case[kept]]
-    found = confusion.counts(cell, label[kept], coded.choice[kept], n_judges * n_dimensions * len(parts), 3)
-    found = found.reshape(n_judges, n_dimensions, len(parts), 3, 3)
-    return [found.sum(axis=2), *(found[:, :, i] for i in range(len(parts) - 1))]
+    row = (np.arange(n_dimensions)[:, None] * len(parts) + member) * k + labels
+    used = panel.choice[..., *columns_used(panel, policy)]
+    found = np.zeros((n_judges, n_dimensions * len(parts) * k * k))
+    for judge, choices in enumerate(used):
+        counted = applies[judge] & (labels >= 0)
+        for order, repeat in np.ndindex(choices.shape[2:]):
+            choice = choices[:, :, order, repeat]
+            kept = counted & (choice >= 0)
+            found[judge] += np.bincount(row[kept] * k + choice[kept], minlength=found.shape[1])
+    tables = found.reshape(n_judges, n_dimensions, len(parts), k, k)
+    return [tables.sum(axis=2), *(tables[:, :, i] for i in range(len(parts) - 1))]
 
 
 def _frame(
-    coded: Verdicts,
+    panel: Panel,
     scores: Scores,
     judged: BoolArray,
     part: Group,
@@ -217,8 +220,8 @@ def _frame(
     ]
     return pd.DataFrame(
         {
-            "judge": pd.Index(coded.judges, dtype="str").take(judge),
-            "dimension": pd.Index(coded.dimensions, dtype="str").take(dimension),
+            "judge": pd.Index(panel.judges, dtype="str").take(judge),
+            "dimension": pd.Index(panel.dimensions, dtype="str").take(dimension),
             **part.label(),
             "policy": policy,
             "n": found.n,

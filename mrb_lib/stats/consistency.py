@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats import confusion
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, join_reasons, typed
+from mrb_lib.stats.panel import ABSENT, TIE, Panel, as_panel
 from mrb_lib.stats.resample import Ratios, cluster_codes, ratios
-from mrb_lib.stats.scoring import TIE, Verdicts, encode_verdicts
 from mrb_lib.stats.subfields import Group, groups
 
 ONE_ORDER = "no case was presented in both orders"
@@ -21,7 +21,6 @@ NOT_ANSWERED = "no case was answered in both orders"
 NOTHING_CHOSEN = "first_rate is undefined: no verdict is decisive"
 ONE_REPEAT = "repeat_agreement is undefined: no case was answered twice in one order"
 NO_KAPPA = "order_kappa is undefined: one category only"
-_ABSENT = -2
 _MEASURES = ("consistency", "position_bias", "first_rate", "tie_rate", "repeat_agreement")
 COLUMNS = [
     "judge",
@@ -61,19 +60,15 @@ class Presentations(NamedTuple):
     shown_ba: NDArray[np.int8]
 
 
-def presentations(coded: Verdicts) -> Presentations:
+def presentations(panel: Panel) -> Presentations:
     """Lay verdicts out by order and repeat."""
-    repeat, names = pd.factorize(coded.repeat)
-    width = max(1, len(names))
-    size = int(np.prod(coded.shape)) * width
-    position = coded.cell * width + repeat
-    shown = np.full((2, size), _ABSENT, dtype=np.int8)
-    shown[coded.swapped.astype(np.int64), position] = coded.choice
-    return Presentations(shown[0].reshape(-1, width), shown[1].reshape(-1, width))
+    cells, width = int(np.prod(panel.shape)), panel.choice.shape[4]
+    ab, ba = (panel.choice[:, :, :, order].reshape(cells, width) for order in range(2))
+    return Presentations(ab, ba)
 
 
 def consistency(
-    verdicts: pd.DataFrame,
+    verdicts: pd.DataFrame | Panel,
     cases: pd.DataFrame,
     *,
     by: str | None = None,
@@ -124,18 +119,18 @@ def consistency(
     Published values: `tests/published/test_llmbar.py`, `test_llmfao.py`; a planted bias
     is recovered in `tests/simulation/test_position_bias.py`.
     """
-    coded = encode_verdicts(verdicts, cases["case_id"], dimensions)
-    judged: BoolArray = np.asarray(coded.judged().any(axis=2))
+    panel = as_panel(verdicts, cases["case_id"], dimensions)
+    judged: BoolArray = np.asarray(panel.judged().any(axis=2))
     parts = groups(cases, by)
-    shown = presentations(coded)
+    shown = presentations(panel)
     values, counts = _case_values(shown)
-    shape = (len(_MEASURES), *coded.shape)
+    shape = (len(_MEASURES), *panel.shape)
     estimates = _estimates(
         values.reshape(shape), counts.reshape(shape), judged, parts, cluster_codes(cases, cluster), resamples, seed
     )
-    presented = ((shown.shown_ab != _ABSENT) & (shown.shown_ba != _ABSENT)).any(axis=1).reshape(coded.shape)
+    presented = ((shown.shown_ab != ABSENT) & (shown.shown_ba != ABSENT)).any(axis=1).reshape(panel.shape)
     frames = [
-        _frame(coded, judged, part, found, presented, _order_table(coded, shown, part, judged))
+        _frame(panel, judged, part, found, presented, _order_table(panel, shown, part, judged))
         for part, found in zip(parts, estimates, strict=True)
     ]
     return typed(pd.concat(frames, ignore_index=True), COLUMNS)
@@ -195,9 +190,9 @@ def _estimates(
     )
 
 
-def _order_table(coded: Verdicts, shown: Presentations, part: Group, judged: BoolArray) -> FloatArray:
+def _order_table(panel: Panel, shown: Presentations, part: Group, judged: BoolArray) -> FloatArray:
     """Counts of the choice in order AB by that in order BA, shape (rows of the frame, 3, 3)."""
-    shape = (*coded.shape, -1)
+    shape = (*panel.shape, -1)
     ab = shown.shown_ab.reshape(shape)[:, :, part.cases][judged]
     ba = shown.shown_ba.reshape(shape)[:, :, part.cases][judged]
     both = (ab >= 0) & (ba >= 0)
@@ -206,7 +201,7 @@ def _order_table(coded: Verdicts, shown: Presentations, part: Group, judged: Boo
 
 
 def _frame(
-    coded: Verdicts,
+    panel: Panel,
     judged: BoolArray,
     part: Group,
     found: Ratios,
@@ -219,11 +214,11 @@ def _frame(
     n = found.n[pick["consistency"]]
     n_presented = presented[:, :, part.cases][judged].sum(axis=1)
     kappa = confusion.cohen_kappa(order_table)
-    n_first = _decisive_counts(coded, part, judged)
+    n_first = _decisive_counts(panel, part, judged)
     out = pd.DataFrame(
         {
-            "judge": pd.Index(coded.judges, dtype="str").take(judge),
-            "dimension": pd.Index(coded.dimensions, dtype="str").take(dimension),
+            "judge": pd.Index(panel.judges, dtype="str").take(judge),
+            "dimension": pd.Index(panel.dimensions, dtype="str").take(dimension),
             **part.label(),
             "n": n,
             "n_presented": n_presented,
@@ -250,10 +245,7 @@ def _frame(
     return out
 
 
-def _decisive_counts(coded: Verdicts, part: Group, judged: BoolArray) -> IntArray:
-    member = np.zeros(coded.n_cases, dtype=bool)
-    member[part.cases] = True
-    rows = member[coded.case] & (coded.choice >= 0) & (coded.choice != TIE)
-    row = coded.judge[rows] * len(coded.dimensions) + coded.dimension[rows]
-    counts = np.bincount(row, minlength=judged.size).reshape(judged.shape)
-    return counts[judged].astype(np.int64)
+def _decisive_counts(panel: Panel, part: Group, judged: BoolArray) -> IntArray:
+    choice = panel.choice[:, :, part.cases]
+    counts = ((choice >= 0) & (choice != TIE)).sum(axis=(2, 3, 4))
+    return np.asarray(counts[judged], dtype=np.int64)

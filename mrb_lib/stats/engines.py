@@ -12,14 +12,13 @@ from mrb_lib.schema import CHOICES
 from mrb_lib.stats import confusion
 from mrb_lib.stats.consistency import presentations
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, encode, join_reasons, pick_dimensions, typed
+from mrb_lib.stats.panel import ABSENT, Panel, as_panel
 from mrb_lib.stats.resample import cluster_codes, ratios
-from mrb_lib.stats.scoring import Verdicts, encode_verdicts
 
 NO_PROBABILITIES = "no case has a probability in both orders"
 NEVER_BOTH = "no case was answered by both"
 NO_KAPPA = "cohen_kappa is undefined: one category only"
 NO_TOKENS = "no verdict counts its tokens"
-_ABSENT = -2
 _UNIT = ["judge", "case_id", "dimension", "repeat"]
 SHIFT_COLUMNS = ["judge", "dimension", "n", "n_presented", "shift", "shift_low", "shift_high", "gap", "gap_low",
                  "gap_high", "reason"]  # fmt: skip
@@ -163,16 +162,16 @@ def agreement_between(
     Two that agree may both be wrong, or both look at the position only. Validated in
     `tests/stats/test_engines.py`.
     """
-    coded = encode_verdicts(verdicts, cases["case_id"], dimensions)
-    first, second = _choices_of_pairs(coded)
+    panel = as_panel(verdicts, cases["case_id"], dimensions)
+    first, second = _choices_of_pairs(panel)
     both = (first >= 0) & (second >= 0)
     same = np.nan_to_num(divide((both & (first == second)).sum(axis=2).astype(np.float64), both.sum(axis=2)))
     counted = np.where(both.any(axis=2), 1.0, 0.0)
     part = np.arange(len(cases)), same.T, counted.T
     found = ratios([part], cluster_codes(cases, cluster), resamples=resamples, seed=seed)[0]
-    n_presented = ((first != _ABSENT) & (second != _ABSENT)).any(axis=2).sum(axis=1)
+    n_presented = ((first != ABSENT) & (second != ABSENT)).any(axis=2).sum(axis=1)
     kappa = _kappa(first, second, both)
-    pairs = [(*pair, dimension) for pair in combinations(coded.judges, 2) for dimension in coded.dimensions]
+    pairs = [(*pair, dimension) for pair in combinations(panel.judges, 2) for dimension in panel.dimensions]
     out = pd.DataFrame(pairs, columns=["judge_1", "judge_2", "dimension"]).assign(
         n=found.n,
         n_presented=n_presented,
@@ -189,13 +188,13 @@ def agreement_between(
     return typed(out, AGREEMENT_COLUMNS)
 
 
-def _choices_of_pairs(coded: Verdicts) -> tuple[IntArray, IntArray]:
+def _choices_of_pairs(panel: Panel) -> tuple[IntArray, IntArray]:
     """The choices of the one and of the other, each of shape (pairs * dimensions, cases, orders * repeats).
 
     -1 is a null choice, -2 a presentation that was not made.
     """
-    shown = np.concatenate(presentations(coded), axis=1).astype(np.int64)
-    judges, dimensions, n_cases = coded.shape
+    shown = np.concatenate(presentations(panel), axis=1).astype(np.int64)
+    judges, dimensions, n_cases = panel.shape
     shown = shown.reshape(judges, dimensions, n_cases, shown.shape[1])
     one, other = np.triu_indices(judges, k=1)
     shape = (len(one) * dimensions, n_cases, shown.shape[3])

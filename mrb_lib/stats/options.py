@@ -60,7 +60,7 @@ def pick_dimensions(found: Iterable[str], wanted: Sequence[str] | None) -> list[
     return sorted(set(found), key=lambda name: (order.get(name, len(order)), name))
 
 
-def encode(values: pd.Series, vocabulary: Sequence[str], what: str) -> IntArray:
+def encode(values: pd.Series, vocabulary: Sequence[str] | pd.Index, what: str) -> IntArray:
     """Turn text into positions in a vocabulary.
 
     Parameters
@@ -79,11 +79,11 @@ def encode(values: pd.Series, vocabulary: Sequence[str], what: str) -> IntArray:
         A value is not in the vocabulary.
     """
     found, labels = pd.factorize(values)
-    known = pd.Series(list(vocabulary), dtype=object)
-    position = pd.Index(known).get_indexer(pd.Index(labels).astype(object))
+    known = vocabulary if isinstance(vocabulary, pd.Index) else pd.Index(list(vocabulary))
+    position = known.astype(object).get_indexer(pd.Index(labels).astype(object))
     if (position < 0).any():
         wrong = labels[int(np.flatnonzero(position < 0)[0])]
-        shown = ", ".join(map(str, vocabulary[:8])) + (", ..." if len(vocabulary) > 8 else "")
+        shown = ", ".join(map(str, list(vocabulary[:8]))) + (", ..." if len(vocabulary) > 8 else "")
         raise InputError(f"column {what}: {wrong!r} is not one of {shown}; correct it or remove its rows.")
     return np.append(position, -1)[found].astype(np.int64)
 

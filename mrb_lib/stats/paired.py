@@ -15,8 +15,9 @@ from statsmodels.stats.multitest import multipletests
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.options import FloatArray, IntArray, check_policy, join_reasons, typed
+from mrb_lib.stats.panel import Panel, as_panel
 from mrb_lib.stats.resample import cluster_codes, ratios
-from mrb_lib.stats.scoring import BINARY_POLICIES, Scores, encode_gold, encode_verdicts, score
+from mrb_lib.stats.scoring import BINARY_POLICIES, Scores, encode_gold, score
 from mrb_lib.stats.subfields import Group, groups
 
 _STATSMODELS = {"bonferroni": "bonferroni", "holm": "holm", "bh": "fdr_bh"}
@@ -76,7 +77,7 @@ class _Scored(NamedTuple):
 
 
 def _scored(
-    verdicts: pd.DataFrame,
+    verdicts: pd.DataFrame | Panel,
     gold: pd.DataFrame,
     cases: pd.DataFrame,
     policy: str,
@@ -84,13 +85,13 @@ def _scored(
     dimensions: Sequence[str] | None,
 ) -> _Scored:
     check_policy(policy)
-    coded = encode_verdicts(verdicts, cases["case_id"], dimensions)
-    labels = encode_gold(gold, cases["case_id"], coded.dimensions)
-    return _Scored(coded.judges, coded.dimensions, score(coded, labels, policy), groups(cases, by))
+    panel = as_panel(verdicts, cases["case_id"], dimensions)
+    labels = encode_gold(gold, cases["case_id"], panel.dimensions)
+    return _Scored(panel.judges, panel.dimensions, score(panel, labels, policy), groups(cases, by))
 
 
 def significance(
-    verdicts: pd.DataFrame,
+    verdicts: pd.DataFrame | Panel,
     gold: pd.DataFrame,
     cases: pd.DataFrame,
     *,
@@ -231,7 +232,7 @@ def adjust(p_values: FloatArray, correction: str) -> FloatArray:
 
 
 def omnibus(
-    verdicts: pd.DataFrame,
+    verdicts: pd.DataFrame | Panel,
     gold: pd.DataFrame,
     cases: pd.DataFrame,
     *,

@@ -7,55 +7,17 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from mrb_lib.errors import InputError
-from mrb_lib.schema import CHOICES, NO_PROBE, ORDERS
-from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_policy, divide, encode, pick_dimensions
+from mrb_lib.schema import CHOICES
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_policy, divide, encode
+from mrb_lib.stats.panel import ABSENT, TIE, Panel
 
-TIE = CHOICES.index("tie")
 BINARY_POLICIES = ("official", "strict", "net")
 NO_GOLD = "no gold label"
 NO_ANSWER = "no verdict has a choice"
 ONE_ORDER = "not judged in both orders"
 NOT_FIRST = "not judged in order AB, repeat 0"
-
-
-class Verdicts(NamedTuple):
-    """A verdicts table as codes; the arrays have one entry a verdict row.
-
-    Attributes
-    ----------
-    judges, dimensions : the names behind the codes, in the order to show them
-    n_cases : length of the cases table that `case` points into
-    swapped : the order was BA
-    choice : position in `CHOICES`; -1 where null
-    """
-
-    judges: list[str]
-    dimensions: list[str]
-    n_cases: int
-    judge: IntArray
-    dimension: IntArray
-    case: IntArray
-    swapped: BoolArray
-    repeat: IntArray
-    choice: IntArray
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Judges, dimensions, cases."""
-        return len(self.judges), len(self.dimensions), self.n_cases
-
-    @property
-    def cell(self) -> IntArray:
-        """Position of each row in an array of shape (judges, dimensions, cases), flattened."""
-        return (self.judge * len(self.dimensions) + self.dimension) * self.n_cases + self.case
-
-    def judged(self) -> BoolArray:
-        """Whether each judge has a verdict on each dimension and case, shape (judges, dimensions, cases)."""
-        size = int(np.prod(self.shape))
-        found: BoolArray = np.bincount(self.cell, minlength=size) > 0
-        return found.reshape(self.shape)
 
 
 class Scores(NamedTuple):
@@ -72,40 +34,6 @@ class Scores(NamedTuple):
     score: FloatArray
     answered: FloatArray
     judged: BoolArray
-
-
-def encode_verdicts(verdicts: pd.DataFrame, case_ids: pd.Series, dimensions: Sequence[str] | None = None) -> Verdicts:
-    """Turn a verdicts table into codes.
-
-    Parameters
-    ----------
-    case_ids : the ids of all cases, in order
-    dimensions : the dimensions to keep; None keeps all
-
-    Raises
-    ------
-    InputError
-        A verdict speaks of an unknown case, or the verdicts are of several probes.
-    """
-    if "probe" in verdicts.columns and verdicts["probe"].nunique(dropna=False) > 1:
-        found = ", ".join(sorted(map(str, verdicts["probe"].unique())))
-        raise InputError(f"verdicts: several probes are mixed ({found}); keep one, {NO_PROBE!r} for the plain cases.")
-    names = pick_dimensions(verdicts["dimension"].unique(), dimensions)
-    if dimensions is not None and not verdicts["dimension"].isin(names).all():
-        verdicts = verdicts[verdicts["dimension"].isin(names)]
-    judges = sorted(map(str, verdicts["judge"].unique()))
-    n = len(verdicts)
-    return Verdicts(
-        judges=judges,
-        dimensions=names,
-        n_cases=len(case_ids),
-        judge=encode(verdicts["judge"], judges, "judge"),
-        dimension=encode(verdicts["dimension"], names, "dimension"),
-        case=encode(verdicts["case_id"], list(case_ids), "case_id"),
-        swapped=encode(verdicts["order"], ORDERS, "order") == 1,
-        repeat=verdicts["repeat"].to_numpy(dtype=np.int64) if "repeat" in verdicts.columns else np.zeros(n, np.int64),
-        choice=encode(verdicts["choice"], CHOICES, "choice"),
-    )
 
 
 def encode_gold(gold: pd.DataFrame, case_ids: pd.Series, dimensions: Sequence[str]) -> IntArray:
@@ -132,15 +60,7 @@ def credit(choice: IntArray, label: IntArray, tie: int, *, graded: bool) -> Floa
     return out
 
 
-def rows_used(coded: Verdicts, policy: str) -> BoolArray:
-    """The verdict rows that a policy reads, shape (n,)."""
-    used: BoolArray = np.ones(len(coded.choice), dtype=bool)
-    if policy == "official":
-        used = ~coded.swapped & (coded.repeat == 0)
-    return used
-
-
-def score(coded: Verdicts, labels: IntArray, policy: str) -> Scores:
+def score(panel: Panel, labels: IntArray, policy: str) -> Scores:
     """Score every judge on every dimension and case.
 
     `official`: the verdict in order AB, repeat 0, is the gold label; null is wrong.
@@ -170,35 +90,51 @@ def score(coded: Verdicts, labels: IntArray, policy: str) -> Scores:
     implementation, and in `tests/published/`.
     """
     check_policy(policy)
-    size = int(np.prod(coded.shape))
-    used = rows_used(coded, policy)
-    cell = coded.cell
-    both = (np.bincount(cell[coded.swapped], minlength=size) > 0) & (
-        np.bincount(cell[~coded.swapped], minlength=size) > 0
-    )
-    if not used.all():
-        cell = cell[used]
-    choice = coded.choice[used]
-    label = labels.ravel()[cell % (len(coded.dimensions) * coded.n_cases)] if size else choice
-    rows = np.bincount(cell, minlength=size).astype(np.float64)
-    answers: FloatArray = np.bincount(cell, weights=choice >= 0, minlength=size).astype(np.float64)
-    points = _points(choice, label, policy)
-    total: FloatArray = np.bincount(cell, weights=points, minlength=size).astype(np.float64)
-    applies = (both if policy in ("strict", "net") else rows > 0) & (np.tile(labels.ravel(), len(coded.judges)) >= 0)
+    value, answered = np.full(panel.shape, np.nan), np.full(panel.shape, np.nan)
+    used = panel.choice[..., *columns_used(panel, policy)]
+    for judge, choices in enumerate(used):
+        value[judge], answered[judge] = _score_judge(choices, labels, policy)
+    return Scores(value, answered, panel.judged())
+
+
+def columns_used(panel: Panel, policy: str) -> tuple[slice, slice]:
+    """The orders and repeats that a policy reads, as positions on the last two axes of `panel.choice`."""
+    if policy != "official":
+        return slice(None), slice(None)
+    first = panel.repeats.index(0) if 0 in panel.repeats else len(panel.repeats)
+    return slice(0, 1), slice(first, first + 1)
+
+
+def _score_judge(choices: NDArray[np.int8], labels: IntArray, policy: str) -> tuple[FloatArray, FloatArray]:
+    """The scores and the shares answered of one judge, each of shape (dimensions, cases)."""
+    worth = _worth(policy)
+    total, rows, answers = (np.zeros(labels.shape) for _ in range(3))
+    for order, repeat in np.ndindex(choices.shape[2:]):
+        choice = choices[:, :, order, repeat]
+        total += worth[labels, choice]
+        rows += choice != ABSENT
+        answers += choice >= 0
+    applies = (rows > 0) & (labels >= 0)
+    if policy in ("strict", "net"):
+        applies &= (choices != ABSENT).any(axis=3).all(axis=2)
     value = _combine(total, rows, answers, policy)
-    return Scores(
-        score=np.where(applies, value, np.nan).reshape(coded.shape),
-        answered=np.where(applies, divide(answers, rows), np.nan).reshape(coded.shape),
-        judged=coded.judged(),
-    )
+    return np.where(applies, value, np.nan), np.where(applies, divide(answers, rows), np.nan)
 
 
-def _points(choice: IntArray, label: IntArray, policy: str) -> FloatArray:
-    if policy != "net":
-        return credit(choice, label, TIE, graded=policy in ("balanced", "answered"))
-    points = np.where(choice == label, 1.0, -1.0)
-    points[(choice < 0) | ((choice == TIE) & (label != TIE))] = 0.0
-    return points
+def _worth(policy: str) -> FloatArray:
+    """What a choice is worth against a label, shape (labels, choices): indices are codes, negative ones from the end.
+
+    The last label is "none"; the last choice but one is "absent", the last is null.
+    """
+    table = np.zeros((len(CHOICES) + 1, len(CHOICES) + 2))
+    for label, choice in np.ndindex(len(CHOICES), len(CHOICES)):
+        if choice == label:
+            table[label, choice] = 1.0
+        elif policy == "net":
+            table[label, choice] = 0.0 if choice == TIE else -1.0
+        elif policy in ("balanced", "answered") and TIE in (choice, label):
+            table[label, choice] = 0.5
+    return table
 
 
 def _combine(total: FloatArray, rows: FloatArray, answers: FloatArray, policy: str) -> FloatArray:
