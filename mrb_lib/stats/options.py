@@ -90,7 +90,9 @@ def encode(values: pd.Series, vocabulary: Sequence[str] | pd.Index, what: str) -
 
 def divide(numerator: FloatArray, denominator: FloatArray | IntArray) -> FloatArray:
     """The ratio, NaN where the denominator is 0 (or so close to it that only rounding keeps it away)."""
-    out: FloatArray = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), np.nan)
+    columns = numerator.flags.f_contiguous and not numerator.flags.c_contiguous
+    shape = np.broadcast_shapes(numerator.shape, denominator.shape)
+    out: FloatArray = np.full(shape, np.nan, order="F" if columns else "C")
     np.divide(numerator, denominator, out=out, where=denominator > TINY)
     return out
 

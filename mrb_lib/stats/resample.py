@@ -10,6 +10,7 @@ which makes the whole bootstrap a matrix product.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -17,16 +18,19 @@ import pandas as pd
 from scipy import sparse
 
 from mrb_lib.errors import InputError
+from mrb_lib.stats.draws import are_kept, draws
 from mrb_lib.stats.options import FloatArray, IntArray, divide
+from mrb_lib.stats.quantiles import CONFIDENCE as CONFIDENCE
+from mrb_lib.stats.quantiles import interval as interval
+from mrb_lib.stats.quantiles import quantiles as quantiles
+from mrb_lib.stats.quantiles import ratio_intervals
 
-CONFIDENCE = 0.95
 ONE_CLUSTER = "no interval: all cases are in one cluster"
 FEW_CASES = "no interval: fewer than two cases"
 NO_RESAMPLES = "no interval: no resamples were asked for"
 FEW_DEFINED = "no interval: undefined in most resamples"
 NO_VARIATION = "the interval has no width because the cases do not differ, which is not certainty"
 
-_DRAWN_AT_ONCE = 2**24
 _ESTIMATED_AT_ONCE = 2**22
 _NO_WIDTH = 1e-12
 
@@ -68,27 +72,6 @@ def cluster_codes(cases: pd.DataFrame, cluster: str | None = None) -> IntArray:
     return codes
 
 
-def draws(total: int, resamples: int, seed: int) -> Iterator[FloatArray]:
-    """How often each cluster is drawn, in chunks of shape (resamples in the chunk, total).
-
-    The draws depend on the `total` number of clusters, `resamples` and `seed` only, not on the size of the chunks.
-
-    Raises
-    ------
-    InputError
-        `resamples` is negative.
-    """
-    if resamples < 0:
-        raise InputError(f"resamples {resamples}: must not be negative; 2000 is the default, 0 gives no intervals.")
-    generator = np.random.default_rng(seed)
-    chunk = max(1, _DRAWN_AT_ONCE // max(1, total))
-    for start in range(0, resamples, chunk):
-        counts = np.empty((min(chunk, resamples - start), total))
-        for row in counts:
-            row[:] = np.bincount(generator.integers(0, total, total), minlength=total)
-        yield counts
-
-
 class Block(NamedTuple):
     """Something to bootstrap: sums by cluster, and what is computed from them.
 
@@ -126,26 +109,35 @@ def block(codes: IntArray, values: FloatArray | sparse.csr_array, statistic: Sta
 def replicates(blocks: Sequence[Block], total: int, *, resamples: int, seed: int) -> list[FloatArray]:
     """The estimates of each block in each resample, shape (resamples, m); the draws are shared by all blocks.
 
+    The estimates of one column lie next to each other in memory.
+
     Parameters
     ----------
     total : the number of clusters in the whole benchmark
     """
-    parts: list[list[FloatArray]] = [[] for _ in blocks]
-    if total == 0:
-        return [np.empty((0, _width(item))) for item in blocks]
-    for counts in draws(total, resamples, seed):
-        for item, found in zip(blocks, parts, strict=True):
-            everyone = len(item.clusters) == total
-            weights = counts if everyone else counts[:, item.clusters]
+    return list(each_replicates(blocks, total, resamples=resamples, seed=seed))
+
+
+def each_replicates(blocks: Sequence[Block], total: int, *, resamples: int, seed: int) -> Iterator[FloatArray]:
+    """As `replicates`, a block at a time, so that only one's estimates need be in memory."""
+    at_once = 1 if are_kept(total, resamples) else max(1, len(blocks))
+    for start in range(0, len(blocks), at_once):
+        yield from _replicates(blocks[start : start + at_once], total, resamples, seed)
+
+
+def _replicates(blocks: Sequence[Block], total: int, resamples: int, seed: int) -> list[FloatArray]:
+    out = [np.empty((_width(item), resamples if total else 0)).T for item in blocks]
+    start = 0
+    for counts in draws(total, resamples, seed) if total else ():
+        stop = start + counts.shape[1]
+        for item, found in zip(blocks, out, strict=True):
+            weights = counts if len(item.clusters) == total else counts[item.clusters]
             step = max(1, _ESTIMATED_AT_ONCE // max(1, item.sums.shape[1]))
-            found.extend(
-                item.statistic(_weighted(weights[start : start + step], item.sums))
-                for start in range(0, len(weights), step)
-            )
-    return [
-        np.concatenate(found) if found else np.empty((0, _width(item)))
-        for item, found in zip(blocks, parts, strict=True)
-    ]
+            for first in range(0, stop - start, step):
+                part = weights[:, first : first + step]
+                found[start + first : start + first + part.shape[1]] = item.statistic(_weighted(part, item.sums))
+        start = stop
+    return out
 
 
 def _width(item: Block) -> int:
@@ -153,34 +145,14 @@ def _width(item: Block) -> int:
 
 
 def _weighted(weights: FloatArray, sums: FloatArray | sparse.csr_array) -> FloatArray:
-    if isinstance(sums, np.ndarray):
-        return weights @ sums
-    return np.asarray((sums.T @ weights.T).T, dtype=np.float64)
+    """The sums of each resample, shape (b, k), from weights of shape (clusters, b)."""
+    return np.asarray(sums.T @ weights, dtype=np.float64).T
 
 
 def ratio(sums: FloatArray) -> FloatArray:
     """The ratio of sums: the first half of the columns over the second half; NaN where nothing was counted."""
     half = sums.shape[1] // 2
     return divide(sums[:, :half], sums[:, half:])
-
-
-def interval(found: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The 95% percentile interval of each column of replicates, shape (resamples, m).
-
-    Replicates in which the statistic is undefined are left out; where they are more
-    than half, or there are no replicates, the interval is NaN.
-    """
-    tails = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
-    out = np.full((2, found.shape[1]), np.nan)
-    if not len(found):
-        return out[0], out[1]
-    defined = np.isfinite(found)
-    complete = defined.all(axis=0)
-    if complete.any():
-        out[:, complete] = np.quantile(found[:, complete], tails, axis=0)
-    for column in np.flatnonzero(~complete & (2 * defined.sum(axis=0) >= len(found))):
-        out[:, column] = np.quantile(found[defined[:, column], column], tails)
-    return out[0], out[1]
 
 
 class Ratios(NamedTuple):
@@ -221,19 +193,49 @@ def ratios(
     Coverage of the intervals, with and without clusters, is checked in
     `tests/simulation/test_coverage.py`.
     """
-    blocks = [block(codes[cases], np.hstack([num, den]), ratio) for cases, num, den in parts]
-    found = replicates(blocks, n_clusters(codes), resamples=resamples, seed=seed)
+    blocks, shared = [], []
+    for cases, num, den in parts:
+        columns, which = _distinct(den)
+        shared.append(which)
+        blocks.append(block(codes[cases], np.hstack([num, den[:, columns]]), partial(_ratio_of, which=which)))
+    found = _bounds(blocks, shared, n_clusters(codes), resamples, seed)
     out = []
-    for (_, num, den), item, replicated in zip(parts, blocks, found, strict=True):
+    for (_, num, den), which, item, (low, high) in zip(parts, shared, blocks, found, strict=True):
         n = (den > 0).sum(axis=0).astype(np.int64)
-        value = ratio(np.hstack([num.sum(axis=0), den.sum(axis=0)])[None, :])[0]
-        clusters = (item.sums[:, den.shape[1] :] > 0).sum(axis=0)
-        low, high = interval(replicated)
+        value = divide(num.sum(axis=0), den.sum(axis=0))
+        clusters = (item.sums[:, num.shape[1] :] > 0).sum(axis=0)[which]
         unknown = (n < 2) | (clusters < 2)
         low[unknown], high[unknown] = np.nan, np.nan
         reason = [interval_reason(int(n[i]), int(clusters[i]), resamples, low[i], high[i]) for i in range(len(n))]
         out.append(Ratios(n, value, low, high, reason))
     return out
+
+
+def _bounds(
+    blocks: Sequence[Block], shared: Sequence[IntArray], total: int, resamples: int, seed: int
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """The intervals of the ratios of each block; without their replicates in memory where the draws are kept."""
+    if not (total and resamples and are_kept(total, resamples)):
+        yield from (interval(found) for found in replicates(blocks, total, resamples=resamples, seed=seed))
+        return
+    (counts,) = draws(total, resamples, seed)
+    for item, which in zip(blocks, shared, strict=True):
+        weights = counts if len(item.clusters) == total else counts[item.clusters]
+        yield ratio_intervals(
+            np.asarray(item.sums[:, : len(which)]), np.asarray(item.sums[:, len(which) :]), which, weights
+        )
+
+
+def _distinct(columns: FloatArray) -> tuple[IntArray, IntArray]:
+    """The first of each kind of column, and which of these each column equals: most measures count the same cases."""
+    seen: dict[bytes, int] = {}
+    which = np.array([seen.setdefault(column.tobytes(), len(seen)) for column in columns.T], dtype=np.int64)
+    return np.unique(which, return_index=True)[1].astype(np.int64), which
+
+
+def _ratio_of(sums: FloatArray, which: IntArray) -> FloatArray:
+    """The first columns over the denominators that they share."""
+    return divide(sums[:, : len(which)], sums[:, len(which) + which])
 
 
 def n_clusters(codes: IntArray) -> int:

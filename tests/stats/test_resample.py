@@ -5,26 +5,28 @@ import pytest
 from scipy import sparse
 
 from mrb_lib.errors import InputError
+from mrb_lib.stats import draws as drawing
 from mrb_lib.stats import resample
-from mrb_lib.stats.resample import block, cluster_codes, draws, interval, n_clusters, ratio, ratios, replicates
+from mrb_lib.stats.resample import block, cluster_codes, draws, interval, n_clusters, quantiles, ratio, ratios, replicates
 
 from .small_tables import cases_of
 
 
 def test_a_resample_draws_as_many_clusters_as_there_are() -> None:
-    counts = np.concatenate(list(draws(7, 50, seed=3)))
-    assert counts.shape == (50, 7)
-    assert (counts.sum(axis=1) == 7).all()
-    assert counts.mean(axis=0) == pytest.approx(np.ones(7), abs=0.5)
+    counts = np.hstack(list(draws(7, 50, seed=3)))
+    assert counts.shape == (7, 50)
+    assert (counts.sum(axis=0) == 7).all()
+    assert counts.mean(axis=1) == pytest.approx(np.ones(7), abs=0.5)
 
 
 def test_draws_depend_on_the_seed_and_not_on_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = np.concatenate(list(draws(11, 20, seed=1)))
-    monkeypatch.setattr(resample, "_DRAWN_AT_ONCE", 33)
+    whole = np.hstack(list(draws(11, 20, seed=1)))
+    monkeypatch.setattr(drawing, "_KEPT", 0)
+    monkeypatch.setattr(drawing, "_DRAWN_AT_ONCE", 33)
     chunks = list(draws(11, 20, seed=1))
     assert len(chunks) == 7
-    assert (np.concatenate(chunks) == whole).all()
-    assert (np.concatenate(list(draws(11, 20, seed=2))) != whole).any()
+    assert (np.hstack(chunks) == whole).all()
+    assert (np.hstack(list(draws(11, 20, seed=2))) != whole).any()
 
 
 def test_estimates_do_not_depend_on_chunks_or_on_sparse_sums(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,6 +100,36 @@ def test_the_interval_is_the_percentile_interval() -> None:
     low, high = interval(found)
     assert low == pytest.approx(np.percentile(found, 2.5, axis=0))
     assert high == pytest.approx(np.percentile(found, 97.5, axis=0))
+
+
+def test_intervals_of_ratios_are_those_of_their_replicates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where cases are missing, and where a resample draws no case that counts."""
+    generator = np.random.default_rng(6)
+    codes, value = generator.integers(0, 9, 60), generator.random((60, 7))
+    counted = (generator.random((60, 7)) < 0.8).astype(float)
+    counted[1:, 3] = 0.0
+    counted[:, 5] = counted[:, 4]
+    parts = [(np.arange(60), value * counted, counted), (np.arange(20), (value * counted)[:20], counted[:20])]
+    quick = ratios(parts, codes, resamples=200, seed=3)
+    monkeypatch.setattr(drawing, "_KEPT", 0)
+    plain = ratios(parts, codes, resamples=200, seed=3)
+    for one, other in zip(quick, plain, strict=True):
+        assert one.low == pytest.approx(other.low, rel=1e-12, nan_ok=True)
+        assert one.high == pytest.approx(other.high, rel=1e-12, nan_ok=True)
+        assert one.reason == other.reason
+    assert np.isnan(quick[0].low[3])
+    assert np.isfinite(quick[0].low[[0, 4, 5]]).all()
+
+
+def test_quantiles_may_be_asked_for_at_levels_of_each_column() -> None:
+    found = np.random.default_rng(1).random((500, 3))
+    found[::5, 1] = np.nan
+    levels = np.array([[0.1, 0.2, np.nan], [0.9, 0.5, 0.5]])
+    out = quantiles(found, levels)
+    assert out[:, 0] == pytest.approx(np.quantile(found[:, 0], [0.1, 0.9]))
+    assert out[:, 1] == pytest.approx(np.nanquantile(found[:, 1], [0.2, 0.5]))
+    assert np.isnan(out[0, 2])
+    assert out[1, 2] == pytest.approx(np.median(found[:, 2]))
 
 
 def test_clusters_are_the_column_or_the_cases_themselves() -> None:
