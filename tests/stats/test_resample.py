@@ -7,7 +7,17 @@ from scipy import sparse
 from mrb_lib.errors import InputError
 from mrb_lib.stats import draws as drawing
 from mrb_lib.stats import resample
-from mrb_lib.stats.resample import block, cluster_codes, draws, interval, n_clusters, quantiles, ratio, ratios, replicates
+from mrb_lib.stats.resample import (
+    block,
+    cluster_codes,
+    draws,
+    interval,
+    n_clusters,
+    quantiles,
+    ratio,
+    ratios,
+    replicates,
+)
 
 from .small_tables import cases_of
 
