@@ -1,0 +1,284 @@
+"""Strengths from paired comparisons: Bradley-Terry, and Davidson and Rao-Kupper for ties. Arrays in, arrays out.
+
+Many sets of comparisons are fitted at once, each by Newton's method on log strengths, where all three log
+likelihoods are concave. The same responders are compared in every set; some may be absent from some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+from scipy.special import expit, log_expit
+
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
+
+_STEPS, _HALVINGS = 60, 30
+_SMALL_STEP, _LARGE_STEP, _NO_MAXIMUM = 1e-9, 4.0, 30.0
+_RIDGE = 1e-11
+_HUGE = 1e300
+
+
+class Fit(NamedTuple):
+    """Fitted strengths of `m` sets of comparisons among `r` responders.
+
+    Attributes
+    ----------
+    log_strength : shape (m, r), of mean 0 over the responders compared; NaN for one that never is,
+        and throughout a set without a finite maximum
+    tie : shape (m,), the parameter of ties: Davidson's nu (0 without ties), Rao and Kupper's theta (1 without ties);
+        NaN in Bradley-Terry, which has none
+    """
+
+    log_strength: FloatArray
+    tie: FloatArray
+
+    @property
+    def strength(self) -> FloatArray:
+        """The strengths, which sum to 1 in every set, shape (m, r)."""
+        return to_strength(self.log_strength)
+
+
+class _Slope(NamedTuple):
+    """A log likelihood of each set, its gradient, and the negative of its second derivatives."""
+
+    value: FloatArray
+    gradient: FloatArray
+    information: FloatArray
+
+
+Likelihood = Callable[[FloatArray], _Slope]
+
+
+def to_strength(log_strength: FloatArray) -> FloatArray:
+    """Log strengths on the scale on which they sum to 1 over the last axis, NaN left out."""
+    known = np.isfinite(log_strength)
+    top = np.where(known, log_strength, -np.inf).max(axis=-1, keepdims=True, initial=-_HUGE)
+    raw = np.exp(np.where(known, log_strength - top, 0.0))
+    total = np.where(known, raw, 0.0).sum(axis=-1, keepdims=True)
+    return np.where(known, raw / np.where(total > 0, total, 1.0), np.nan)
+
+
+def components(wins: FloatArray, ties: FloatArray) -> tuple[IntArray, IntArray]:
+    """The parts of one set of comparisons, shape (r, r): weak and strong components of the graph of wins.
+
+    A tie is a win of both. Bradley-Terry strengths exist if and only if all responders that are compared
+    are in one strong component (Ford 1957).
+
+    Returns
+    -------
+    tuple of int arrays, shape (r,): the weak and the strong component of each responder
+    """
+    edge = (wins + ties) > 0
+    _, weak = connected_components(edge, directed=True, connection="weak")
+    _, strong = connected_components(edge, directed=True, connection="strong")
+    return weak.astype(np.int64), strong.astype(np.int64)
+
+
+def bradley_terry(wins: FloatArray, ties: FloatArray) -> Fit:
+    """Maximum likelihood strengths; a tie is half a win of either.
+
+    Parameters
+    ----------
+    wins : shape (m, r, r), how often the responder of the row beat that of the column; need not be whole
+    ties : shape (m, r, r), symmetric, how often they tied
+
+    Returns
+    -------
+    Fit; a set whose graph of wins is not strongly connected has no finite maximum
+
+    Notes
+    -----
+    Bradley and Terry (1952), Biometrika 39, 324; Ford (1957), Am. Math. Monthly 64(8), 28. Validated in
+    `tests/stats/test_bradley_terry.py` and `tests/published/test_bradley_terry.py`.
+    """
+    scored = wins + ties / 2
+    n = scored + scored.swapaxes(1, 2)
+
+    def likelihood(x: FloatArray) -> _Slope:
+        gap = x[:, :, None] - x[:, None, :]
+        p = expit(gap)
+        information = _laplacian(n * p * (1 - p))
+        return _Slope((scored * log_expit(gap)).sum(axis=(1, 2)), (scored - n * p).sum(axis=2), information)
+
+    compared = n.sum(axis=2) > 0
+    found, exists = _maximum(likelihood, np.zeros(n.shape[:2]), compared, _connected(wins, ties))
+    return Fit(_centred(found, compared & exists[:, None]), np.full(len(n), np.nan))
+
+
+def davidson(wins: FloatArray, ties: FloatArray) -> Fit:
+    """Maximum likelihood strengths and nu, where a tie has a probability of its own.
+
+    Against each other, i wins, j wins and they tie with probabilities proportional to p_i, p_j and
+    nu * sqrt(p_i p_j).
+
+    Parameters
+    ----------
+    wins, ties : as in `bradley_terry`
+
+    Notes
+    -----
+    Davidson (1970), JASA 65, 317, doi:10.1080/01621459.1970.10481082. Validated as `bradley_terry`.
+    """
+    n = wins + wins.swapaxes(1, 2) + ties
+    scored = wins + ties / 2
+    n_ties = ties.sum(axis=(1, 2)) / 2
+
+    def likelihood(x: FloatArray) -> _Slope:
+        gap = (x[:, :-1, None] - x[:, None, :-1]) / 2
+        nu = x[:, -1, None, None]
+        total = np.logaddexp(np.logaddexp(gap, -gap), nu)
+        win, tie = np.exp(gap - total), np.exp(nu - total)
+        lead = (win - win.swapaxes(1, 2)) / 2
+        value = (wins * (gap - total)).sum(axis=(1, 2)) + (ties * (nu - total)).sum(axis=(1, 2)) / 2
+        gradient = np.hstack(
+            [(scored - n * (win + tie / 2)).sum(axis=2), (n_ties - (n * tie).sum(axis=(1, 2)) / 2)[:, None]]
+        )
+        spread = n * ((1 - tie) / 4 - lead**2)
+        across, last = -(n * tie * lead).sum(axis=2), (n * tie * (1 - tie)).sum(axis=(1, 2)) / 2
+        return _Slope(value, gradient, _bordered(_laplacian(spread), across, last))
+
+    return _with_ties(likelihood, wins, ties, start=0.0, without=0.0)
+
+
+def rao_kupper(wins: FloatArray, ties: FloatArray) -> Fit:
+    """Maximum likelihood strengths and theta, a threshold that a difference must pass to be noticed.
+
+    Responder i beats j with probability p_i / (p_i + theta * p_j), theta at least 1.
+
+    Parameters
+    ----------
+    wins, ties : as in `bradley_terry`
+
+    Notes
+    -----
+    Rao and Kupper (1967), JASA 62, 194, doi:10.1080/01621459.1967.10482901. Validated as `bradley_terry`.
+    """
+    scored = wins + ties
+    n_ties = ties.sum(axis=(1, 2)) / 2
+
+    def likelihood(x: FloatArray) -> _Slope:
+        threshold = x[:, -1]
+        safe = np.where(threshold > 0, threshold, 1.0)
+        gap = x[:, :-1, None] - x[:, None, :-1] - threshold[:, None, None]
+        q = expit(-gap)
+        missed = scored * q
+        value = (scored * log_expit(gap)).sum(axis=(1, 2)) + n_ties * (2 * safe + np.log(-np.expm1(-2 * safe)))
+        rest = -np.expm1(-2 * safe)
+        gradient = np.hstack(
+            [(missed - missed.swapaxes(1, 2)).sum(axis=2), (2 * n_ties / rest - missed.sum(axis=(1, 2)))[:, None]]
+        )
+        spread = missed * (1 - q)
+        both = spread + spread.swapaxes(1, 2)
+        across = (spread.swapaxes(1, 2) - spread).sum(axis=2)
+        last = spread.sum(axis=(1, 2)) + 4 * n_ties * np.exp(-2 * safe) / rest**2
+        return _Slope(np.where(threshold > 0, value, -np.inf), gradient, _bordered(_laplacian(both), across, last))
+
+    return _with_ties(likelihood, wins, ties, start=0.5, without=1.0)
+
+
+def information(wins: FloatArray, ties: FloatArray, log_strength: FloatArray) -> FloatArray:
+    """The observed information of Bradley-Terry log strengths, shape (m, r, r); NaN strengths count as 0."""
+    scored = wins + ties / 2
+    x = np.nan_to_num(log_strength)
+    p = expit(x[:, :, None] - x[:, None, :])
+    return _laplacian((scored + scored.swapaxes(1, 2)) * p * (1 - p))
+
+
+def _with_ties(likelihood: Likelihood, wins: FloatArray, ties: FloatArray, *, start: float, without: float) -> Fit:
+    """Fit a model with a parameter of ties; where there is no tie it is Bradley and Terry's model."""
+    m, r = wins.shape[:2]
+    tied, decided = ties.sum(axis=(1, 2)) > 0, wins.sum(axis=(1, 2)) > 0
+    compared = (wins + wins.swapaxes(1, 2) + ties).sum(axis=2) > 0
+    x = np.zeros((m, r + 1))
+    x[:, -1] = start
+    found, exists = _maximum(likelihood, x, compared, tied & decided & _connected(wins, ties))
+    plain = bradley_terry(wins, ties).log_strength
+    strengths = np.where(tied[:, None], _centred(found[:, :-1], compared & exists[:, None]), plain)
+    fitted = np.where(exists, np.exp(found[:, -1]), np.nan)
+    return Fit(strengths, np.where(~tied & np.isfinite(plain).any(axis=1), without, fitted))
+
+
+def _maximum(
+    likelihood: Likelihood, x: FloatArray, compared: BoolArray, wanted: BoolArray
+) -> tuple[FloatArray, BoolArray]:
+    """Climb to the maximum of every set that is wanted; the second result says where there is one.
+
+    Where there is none, steps do not become small: the parameters run away and are stopped.
+
+    Parameters
+    ----------
+    x : shape (m, p), where to start; the first columns are log strengths
+    compared : shape (m, r), the responders to fit
+    """
+    going, found = wanted.copy(), np.zeros(len(x), dtype=bool)
+    for _ in range(_STEPS):
+        if not going.any():
+            break
+        slope = likelihood(x)
+        step = _newton_step(slope, compared)
+        step[~going] = 0.0
+        size = np.abs(step).max(axis=1, initial=0.0)
+        scale = np.minimum(1.0, _LARGE_STEP / np.maximum(size, _SMALL_STEP))
+        for _ in range(_HALVINGS):
+            ahead = likelihood(x + scale[:, None] * step).value
+            worse = ~(ahead >= slope.value - _SMALL_STEP * (1 + np.abs(slope.value)))
+            if not worse.any():
+                break
+            scale[worse] /= 2
+        x = x + scale[:, None] * step
+        found |= going & (size < _SMALL_STEP)
+        going &= (size >= _SMALL_STEP) & (np.abs(x).max(axis=1, initial=0.0) < _NO_MAXIMUM)
+    return x, found
+
+
+def _newton_step(slope: _Slope, compared: BoolArray) -> FloatArray:
+    """Newton's step, shape (m, p).
+
+    Only differences of log strengths are determined: their mean stays where it is, as do responders not compared.
+    The touch of ridge keeps a set without a maximum solvable, and moves no maximum, where the gradient is zero.
+    """
+    m, p = slope.gradient.shape
+    r = compared.shape[1]
+    matrix = slope.information.copy()
+    matrix[:, :r, :r] += compared[:, :, None] & compared[:, None, :]
+    diagonal = np.ones((m, p)) * _RIDGE
+    diagonal[:, :r] += ~compared
+    matrix[:, np.arange(p), np.arange(p)] += diagonal
+    return np.asarray(np.linalg.solve(matrix, slope.gradient[:, :, None])[:, :, 0], dtype=np.float64)
+
+
+def _laplacian(weight: FloatArray) -> FloatArray:
+    """The second derivatives of a function of differences, from its curvature in each, shape (m, r, r)."""
+    r = weight.shape[1]
+    out = -weight
+    out[:, np.arange(r), np.arange(r)] = weight.sum(axis=2) - weight[:, np.arange(r), np.arange(r)]
+    return out
+
+
+def _bordered(strengths: FloatArray, across: FloatArray, last: FloatArray) -> FloatArray:
+    """The second derivatives with those of one more parameter at the end."""
+    m, r = across.shape
+    out = np.empty((m, r + 1, r + 1))
+    out[:, :r, :r] = strengths
+    out[:, :r, r] = out[:, r, :r] = across
+    out[:, r, r] = last
+    return out
+
+
+def _connected(wins: FloatArray, ties: FloatArray) -> BoolArray:
+    """Whether all responders of each set that are compared are in one strong component, and there are two or more."""
+    out = np.zeros(len(wins), dtype=bool)
+    for i, (won, tied) in enumerate(zip(wins, ties, strict=True)):
+        compared = (won + won.T + tied).sum(axis=1) > 0
+        out[i] = compared.any() and len(np.unique(components(won, tied)[1][compared])) == 1
+    return out
+
+
+def _centred(x: FloatArray, known: BoolArray) -> FloatArray:
+    """The log strengths that are known with mean 0 in every set; NaN for the others."""
+    n = known.sum(axis=1, keepdims=True)
+    mean = np.where(known, x, 0.0).sum(axis=1, keepdims=True) / np.where(n > 0, n, 1)
+    return np.where(known, x - mean, np.nan)
