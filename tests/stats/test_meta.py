@@ -1,0 +1,95 @@
+"""Many meta-analyses at once: against brute force, with holes, and at the edges."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+from mrb_lib.errors import InputError
+from mrb_lib.stats.meta import ESTIMATORS, Tau2, pool
+
+
+def random_sets(rows: int, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    variance = generator.uniform(0.2, 3.0, (rows, k))
+    spread = generator.uniform(0, 1.5, (rows, 1))
+    return generator.normal(0, np.sqrt(variance) + spread), variance
+
+
+def restricted(tau2: float, effect: np.ndarray, variance: np.ndarray) -> float:
+    """Minus the restricted log likelihood, up to a constant."""
+    weight = 1 / (variance + tau2)
+    mean = (weight * effect).sum() / weight.sum()
+    return 0.5 * float((weight * (effect - mean) ** 2).sum() - np.log(weight).sum() + np.log(weight.sum()))
+
+
+def test_reml_is_the_maximum_of_the_restricted_likelihood() -> None:
+    effect, variance = random_sets(60, 7)
+    found = pool(effect, variance).tau2
+    grid = np.linspace(0, 30, 3001)
+    for i in range(len(found)):
+        start = grid[np.argmin([restricted(value, effect[i], variance[i]) for value in grid[::10]]) * 10]
+        bounds = (max(start - 0.2, 0.0), start + 0.2)
+        best = optimize.minimize_scalar(
+            restricted, bounds=bounds, args=(effect[i], variance[i]), method="bounded", options={"xatol": 1e-10}
+        )
+        assert restricted(found[i], effect[i], variance[i]) <= best.fun + 1e-9
+        assert found[i] == pytest.approx(best.x, abs=2e-4)
+    assert (found == 0).any() and (found > 1).any()
+
+
+def test_the_bounds_of_tau2_are_where_q_is_a_quantile_of_chi_squared() -> None:
+    effect, variance = random_sets(40, 6, seed=1)
+    found = pool(effect, variance, tau2="pm")
+    for tau2, target in (
+        (found.tau2_low, stats.chi2.ppf(0.975, 5)),
+        (found.tau2_high, stats.chi2.ppf(0.025, 5)),
+        (found.tau2, 5.0),
+    ):
+        weight = 1 / (variance + tau2[:, None])
+        mean = (weight * effect).sum(axis=1, keepdims=True) / weight.sum(axis=1, keepdims=True)
+        q = (weight * (effect - mean) ** 2).sum(axis=1)
+        assert (tau2 > 0).any()
+        assert q[tau2 > 0] == pytest.approx(target, rel=1e-9)
+        assert (q[tau2 == 0] <= target * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("tau2", ESTIMATORS)
+def test_a_missing_estimate_is_as_if_it_had_never_been_there(tau2: Tau2) -> None:
+    effect, variance = random_sets(5, 6, seed=2)
+    holed = effect.copy()
+    holed[:, 2] = np.nan
+    whole, holes = pool(np.delete(effect, 2, 1), np.delete(variance, 2, 1), tau2=tau2), pool(holed, variance, tau2=tau2)
+    for name in set(whole._fields) - {"weight"}:
+        assert getattr(holes, name) == pytest.approx(getattr(whole, name), abs=1e-12), name
+    assert np.isnan(holes.weight[:, 2]).all()
+    assert np.nansum(holes.weight, axis=1) == pytest.approx(np.ones(5))
+
+
+def test_equal_variances_make_it_a_one_sample_t_test() -> None:
+    """Hartung and Knapp's interval is then Student's, whatever the variance between is."""
+    effect = np.random.default_rng(3).normal(1, 2, (4, 9))
+    for tau2 in ESTIMATORS:
+        found = pool(effect, np.full(effect.shape, 0.7), tau2=tau2)
+        expected = stats.t.interval(0.95, 8, loc=effect.mean(axis=1), scale=stats.sem(effect, axis=1))
+        assert found.low == pytest.approx(expected[0])
+        assert found.high == pytest.approx(expected[1])
+
+
+def test_one_two_or_no_estimates() -> None:
+    nan = np.nan
+    effect = np.array([[1.0, nan, nan], [1.0, 2.0, nan], [nan, nan, nan]])
+    found = pool(effect, np.ones((3, 3)))
+    assert found.k.tolist() == [1, 2, 0]
+    for name in set(found._fields) - {"k", "weight"}:
+        values = getattr(found, name)
+        assert np.isnan(values[[0, 2]]).all(), name
+        assert np.isnan(values[1]) == name.startswith("prediction"), name
+
+
+def test_a_certain_estimate_and_an_unknown_estimator_are_refused() -> None:
+    with pytest.raises(InputError, match="sampling variance of 0"):
+        pool(np.zeros((1, 2)), np.array([[1.0, 0.0]]))
+    with pytest.raises(InputError, match="unknown"):
+        pool(np.zeros((1, 2)), np.ones((1, 2)), tau2="ml")  # type: ignore[arg-type]  # what is tested
