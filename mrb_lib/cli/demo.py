@@ -16,16 +16,23 @@ def demo(
         Path | None,
         typer.Option(metavar="DIR", help="Also write two small judges with RANDOM WEIGHTS, to try the engines with."),
     ] = None,
+    verdicts: Annotated[
+        bool, typer.Option("--verdicts", help="Also write OUT/runs: the verdicts of SIMULATED judges, with faults.")
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if this program wrote it.")] = False,
 ) -> None:
     """Write the embedded benchmark: SIMULATED cases, images, answers and annotators."""
     from mrb_lib.cli.progress import bars
     from mrb_lib.data.demo import write_demo
     from mrb_lib.files import staged_folder
+    from mrb_lib.report.workspace import write_simulated_runs
 
     with staged_folder(out, overwrite=overwrite) as folder, bars() as step:
         write_demo(folder, cases=cases, seed=seed, progress=lambda done: step("cases", done, cases))
+        made = write_simulated_runs(folder, folder / "runs", seed=seed) if verdicts else []
     typer.echo(f"{out}: {cases} SIMULATED cases, seed {seed}")
+    if made:
+        typer.echo(f"{out / 'runs'}: verdicts of {len(made)} SIMULATED judges")
     if judges is not None:
         _write_judges(judges, out, seed)
 

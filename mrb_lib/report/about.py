@@ -22,7 +22,7 @@ Need = Literal[
     "modality",
     "dataset",
 ]
-IMPORTED, OTHER = "imported", "other"
+IMPORTED, SIMULATED, OTHER = "imported", "SIMULATED", "other"
 
 
 def missing(workspace: Workspace, *needs: Need) -> str:
@@ -83,7 +83,7 @@ def judge_groups(workspace: Workspace) -> pd.DataFrame:
         name = manifest.judge.split(":")[0]
         group = OTHER
         if manifest.source:
-            group = IMPORTED
+            group = SIMULATED if manifest.kind == "simulated" and manifest.source == SIMULATED else IMPORTED
         elif name in known.index:
             access, family = str(known.loc[name, "access"]), str(known.loc[name, "family"])
             group = family if access == "built in" else access

@@ -19,11 +19,11 @@ import pandas as pd
 import pyarrow as pa
 
 import mrb_lib
-from mrb_lib.data.benchmark import Benchmark, load
+from mrb_lib.data.benchmark import Benchmark, load, read_table
 from mrb_lib.errors import InputError
 from mrb_lib.files import write_atomic
 from mrb_lib.runs.manifest import Manifest, read_manifest
-from mrb_lib.runs.store import ANALYSIS_COLUMNS, SCHEMA, load_verdicts, run_folders
+from mrb_lib.runs.store import ANALYSIS_COLUMNS, SCHEMA, load_verdicts, run_folders, save_imported
 
 DEMO = "demo"
 DEMO_JUDGES = ("random", "first", "longer", "shorter", "lexical", "consensus-of")
@@ -32,7 +32,7 @@ DEMO_SEED = 0
 
 _STAMP = "stamp.json"
 _BENCHMARK_CODE = ("data/demo/**/*.py", "data/benchmark.py", "schema.py")
-_RUNS_CODE = ("judges/**/*.py", "judges/**/*.toml", "runs/*.py")
+_RUNS_CODE = ("judges/**/*.py", "judges/**/*.toml", "runs/*.py", "data/demo/judges.py")
 
 
 @dataclass(frozen=True)
@@ -186,6 +186,27 @@ def _judge(benchmark: Path, runs: Path, judges: tuple[str, ...], seed: int) -> N
     from mrb_lib.runs.execute import judge
 
     judge(load(benchmark), runs, judges, settings=Settings(seed=seed))
+    write_simulated_runs(benchmark, runs, seed=seed)
+
+
+def write_simulated_runs(benchmark: Path, runs: Path, *, seed: int) -> list[Path]:
+    """Write the verdicts of the embedded benchmark's SIMULATED judges, a run each.
+
+    Parameters
+    ----------
+    benchmark : a folder that `mrb_lib.data.demo.write_demo` wrote
+    runs : the folder of runs, which may hold others
+
+    Returns
+    -------
+    list of Path
+        The folders written.
+    """
+    from mrb_lib.data.demo.judges import MARK, simulated_verdicts  # only needed when the runs are made
+
+    loaded = load(benchmark)
+    verdicts = simulated_verdicts(read_table(benchmark / "truth.parquet"), loaded.cases, seed=seed)
+    return save_imported(verdicts, runs, benchmark=loaded.meta.name, kind=loaded.meta.kind, source=MARK)
 
 
 def _no_verdicts() -> pd.DataFrame:

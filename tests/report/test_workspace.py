@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
+from mrb_lib.data.demo.judges import JUDGES, REPEATS
 from mrb_lib.errors import InputError
 from mrb_lib.report import workspace
 from mrb_lib.report.workspace import DEMO_JUDGES, home, make_demo, open_workspace
@@ -27,9 +28,12 @@ from mrb_lib.report import workspace
 def write(folder, cases, seed):
     with open(os.environ["MADE"], "a") as stream:
         stream.write("x")
-    cases = pd.DataFrame({"case_id": ["c"], "question": "Q", "response_a": "l", "response_b": "r"})
+    shared = {"department": "Neurology", "model_a": "m", "model_b": "n"}
+    cases = pd.DataFrame({"case_id": ["c"], "question": "Q", "response_a": "l", "response_b": "r", **shared})
     votes = pd.DataFrame({"case_id": ["c"], "annotator": "r", "dimension": "overall", "choice": "A"})
     save(Benchmark(BenchmarkMeta("demo", "simulated", ("overall",)), cases, votes), folder)
+    truth = pd.DataFrame({"case_id": ["c"], "dimension": "overall", "quality_a": 0.4, "quality_b": 0.1})
+    truth.to_parquet(Path(folder, "truth.parquet"))
 
 workspace._write_benchmark = write
 opened = workspace.open_workspace("demo")
@@ -40,8 +44,11 @@ print(len(opened.verdicts), len(opened.manifests))
 def _stand_in(folder: Path, cases: int, seed: int) -> None:
     ids = [f"c{i}" for i in range(cases)]
     frame = pd.DataFrame({"case_id": ids, "question": "Q?", "response_a": "left", "response_b": "right"})
+    frame = frame.assign(department="Neurology", model_a="one", model_b="other")
     votes = pd.DataFrame({"case_id": ids, "annotator": "r1", "dimension": "overall", "choice": "A"})
     save(Benchmark(BenchmarkMeta("demo", "simulated", ("overall",)), frame, votes), folder)
+    truth = pd.DataFrame({"case_id": ids, "dimension": "overall", "quality_a": 0.4, "quality_b": 0.1})
+    truth.to_parquet(folder / "truth.parquet")
 
 
 @pytest.fixture
@@ -109,7 +116,9 @@ def test_the_demo_is_made_once_and_judged_by_every_weightless_judge(made: list[i
     lines: list[str] = []
     first = open_workspace("demo", progress=lines.append)
     assert first.simulated
-    assert {manifest.judge for manifest in first.manifests} == set(DEMO_JUDGES)
+    simulated = {judge.name for judge in JUDGES}
+    assert {manifest.judge for manifest in first.manifests} == {*DEMO_JUDGES, *simulated}
+    assert {manifest.judge for manifest in first.manifests if manifest.source == "SIMULATED"} == simulated
     assert set(first.verdicts["order"]) == {"AB", "BA"}
     open_workspace("demo", progress=lines.append)
     assert made == [0]
@@ -137,7 +146,7 @@ def test_a_change_to_the_judges_makes_the_runs_again_but_not_the_benchmark(
     assert made == [0]
     assert (benchmark / "benchmark.toml").stat().st_ino == drawn
     assert (runs / "stamp.json").stat().st_ino != judged
-    assert len(list(runs.glob("*/manifest.json"))) == 2
+    assert len(list(runs.glob("*/manifest.json"))) == 2 + len(JUDGES)
 
 
 def test_a_demo_that_was_interrupted_is_made_again(made: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,4 +172,5 @@ def test_processes_that_start_together_make_the_demo_once(tmp_path: Path, monkey
     said = [process.communicate(timeout=60)[0].strip() for process in started]
     assert [process.returncode for process in started] == [0, 0, 0]
     assert (tmp_path / "made").read_text() == "x"
-    assert set(said) == {f"{2 * len(DEMO_JUDGES)} {len(DEMO_JUDGES)}"}
+    verdicts = 2 * (len(DEMO_JUDGES) + REPEATS * len(JUDGES))
+    assert set(said) == {f"{verdicts} {len(DEMO_JUDGES) + len(JUDGES)}"}
