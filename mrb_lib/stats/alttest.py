@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CHOICES, LEVELS
-from mrb_lib.stats.alttest_kernel import CORRECTIONS, Compared, Outcome, compare, compare_all, label_values
+from mrb_lib.stats.alttest_kernel import Compared, Outcome, compare, compare_all, label_values
 from mrb_lib.stats.labels import Annotations, encode_annotations
+from mrb_lib.stats.multiplicity import check_correction
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, encode, join_reasons, mean_of_defined
 from mrb_lib.stats.panel import ABSENT
 from mrb_lib.stats.resample import Block, block, cluster_codes, interval, interval_reason, n_clusters, replicates
@@ -184,8 +185,7 @@ def alt_test_rows(
 def _check(options: Options) -> None:
     if options.level not in LEVELS:
         raise InputError(f"level {options.level!r} is unknown; use one of {', '.join(LEVELS)}.")
-    if options.correction not in CORRECTIONS:
-        raise InputError(f"correction {options.correction!r} is unknown; use one of {', '.join(CORRECTIONS)}.")
+    check_correction(options.correction)
     if not 0 <= options.epsilon < 1:
         raise InputError(f"epsilon {options.epsilon}: must be 0 or more and less than 1; 0.15 is the default.")
 

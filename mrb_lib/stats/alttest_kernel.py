@@ -8,24 +8,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
-from statsmodels.stats.multitest import multipletests
 
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement_kernel import votes_by_case
 from mrb_lib.stats.labels import Annotations
+from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.panel import ABSENT, NULL, TIE, Panel
 from mrb_lib.stats.scoring import columns_used
 
 ALPHA = 0.05
-CORRECTIONS = {
-    "by": "fdr_by",
-    "bh": "fdr_bh",
-    "holm": "holm",
-    "hochberg": "simes-hochberg",
-    "bonferroni": "bonferroni",
-    "none": "",
-}
 _EQUAL = 1e-9
 
 
@@ -238,15 +230,5 @@ def compare_all(
         annotator[:, who] = divide(np.where(used, item.annotator, 0.0).sum(axis=1), items[:, who])
         p_value[:, who] = lower_tail_p(item.annotator - item.judge, codes[item.cases], epsilon)
     p_value[units < least] = np.nan
-    p_adjusted = np.full(shape, np.nan)
-    for row, found in enumerate(p_value):
-        known = np.isfinite(found)
-        if known.any():
-            p_adjusted[row, known] = _adjusted(found[known], CORRECTIONS[correction])
+    p_adjusted = np.array([adjust(row, correction) for row in p_value]).reshape(shape)
     return Outcome(items, units, judge, annotator, p_value, p_adjusted, p_adjusted <= ALPHA)
-
-
-def _adjusted(p_values: FloatArray, method: str) -> FloatArray:
-    if not method:
-        return p_values
-    return np.asarray(multipletests(p_values, method=method)[1], dtype=np.float64)

@@ -1,18 +1,21 @@
-"""How well people do by the standard that judges are held to."""
+"""How well people do by the standard that judges are held to, and how far judges are from it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
 from mrb_lib.schema import CHOICES
+from mrb_lib.stats import alttest
 from mrb_lib.stats.agreement_kernel import votes_by_case
+from mrb_lib.stats.alttest_kernel import labels_by_policy
+from mrb_lib.stats.ceiling_judges import Loo, judge_rows
 from mrb_lib.stats.labels import Annotations, encode_annotations
 from mrb_lib.stats.options import FloatArray, IntArray, check_policy, join_reasons, mean_of_defined, typed
+from mrb_lib.stats.panel import Panel, as_panel
 from mrb_lib.stats.resample import block, cluster_codes, interval, interval_reason, n_clusters, ratio, replicates
 from mrb_lib.stats.scoring import BINARY_POLICIES, credit
 from mrb_lib.stats.subfields import Group, groups
@@ -20,6 +23,7 @@ from mrb_lib.stats.subfields import Group, groups
 FEW_ANNOTATORS = "fewer than three annotators: the others have no majority"
 NO_CASES = "the others have a majority on none of the annotator's cases"
 MEAN = "mean"
+ANNOTATOR = "annotator"
 COLUMNS = [
     "dimension",
     "subfield",
@@ -36,12 +40,114 @@ COLUMNS = [
 ]
 
 
-class _Scored(NamedTuple):
-    """The annotations of one dimension, scored against the others; one entry an annotation."""
+ALL_COLUMNS = [
+    "dimension",
+    "part",
+    "judge",
+    "annotator",
+    "subfield",
+    "by",
+    "policy",
+    "n",
+    "n_excluded",
+    "n_unassigned",
+    "accuracy",
+    "low",
+    "high",
+    "ceiling",
+    "difference",
+    "difference_low",
+    "difference_high",
+    *alttest.COLUMNS[6:-1],
+    "reason",
+]
 
-    case: IntArray
-    annotator: IntArray
-    score: FloatArray
+
+def ceiling(
+    verdicts: pd.DataFrame | Panel | None,
+    annotations: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    categories: Sequence[str] = CHOICES,
+    policy: str = "balanced",
+    by: str | None = None,
+    dimensions: Sequence[str] | None = None,
+    cluster: str | None = None,
+    level: str = "nominal",
+    epsilon: float = 0.15,
+    correction: str = "by",
+    resamples: int = 2000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """How well annotators agree with each other's majority, how near judges come, and whether one may stand in for one.
+
+    Parameters
+    ----------
+    verdicts : the verdicts table or its panel; None or without judges gives the annotators' rows alone
+    annotations, cases, categories, policy, by, dimensions, cluster, resamples, seed : as in `annotator_ceiling`
+    level, epsilon, correction : of the alternative annotator test, see `mrb_lib.stats.alttest.alternative_annotator`
+
+    Returns
+    -------
+    DataFrame
+        Columns that a row's kind does not have are null; `part` says the kind.
+
+        "annotator": see `annotator_ceiling`.
+        "judge", one a dimension, group of cases and judge: `accuracy` of the judge against the very labels that
+        the annotators are held to (for each annotator the majority of the others), by the same policy, on
+        the cases it is scored on, the mean over annotators, with `low`, `high`; `ceiling`, the mean accuracy of the
+        annotators on those same cases; `difference`, the one minus the other, with the paired interval
+        `difference_low`, `difference_high` of the same draws; `n` cases, `n_excluded` cases with a verdict that
+        cannot be scored, `n_unassigned`, `reason`.
+        "alt_test" and "alt_test_annotator", over all cases: see `mrb_lib.stats.alttest.alternative_annotator`;
+        which of a judge's verdicts count is `mrb_lib.stats.alttest_kernel.labels_by_policy`.
+
+    Raises
+    ------
+    InputError
+        As in `annotator_ceiling`, or an option of the test is out of range.
+
+    Notes
+    -----
+    A judge's accuracy here differs from the table `accuracy`: a label that one annotator had no part in is
+    less reliable than the gold label, for people and judges alike, and only so can the two be compared.
+    Validated in `tests/stats/test_ceiling.py`; the test's own validation is named with it.
+    """
+    people = annotator_ceiling(
+        annotations,
+        cases,
+        categories=categories,
+        policy=policy,
+        by=by,
+        dimensions=dimensions,
+        cluster=cluster,
+        resamples=resamples,
+        seed=seed,
+    ).assign(part=ANNOTATOR)
+    frames = [people]
+    coded = encode_annotations(annotations, cases, categories, dimensions)
+    panel = None if verdicts is None else as_panel(verdicts, cases["case_id"], coded.dimensions)
+    if panel is not None and panel.judges:
+        codes = cluster_codes(cases, cluster)
+        held = [_score(coded, i, len(cases), categories, policy) for i in range(len(coded.dimensions))]
+        absences = [_absence(coded, i, item) for i, item in enumerate(held)]
+        judges = judge_rows(
+            panel, held, absences, groups(cases, by), codes, categories, policy, resamples=resamples, seed=seed
+        )
+        options = alttest.Options(level, epsilon, correction, resamples, seed)
+        labels, present = labels_by_policy(panel, categories, policy)
+        tests = alttest.alt_test_rows(panel.judges, labels, present, coded, codes, categories, options)
+        frames += [pd.DataFrame(judges), tests.assign(policy=policy)]
+    return _typed(frames)
+
+
+def _typed(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    text = ("dimension", "part", "judge", "annotator", "subfield", "by", "policy", "correction", "reason")
+    counts = ("n", "n_excluded", "n_unassigned", "n_annotators", "n_items")
+    types = dict.fromkeys(ALL_COLUMNS, "float64") | dict.fromkeys(text, "str") | dict.fromkeys(counts, "Int64")
+    types["passes"] = "boolean"
+    whole = [frame.reindex(columns=ALL_COLUMNS).astype(types) for frame in frames if len(frame)]
+    return pd.concat(whole, ignore_index=True) if whole else pd.DataFrame(columns=ALL_COLUMNS).astype(types)
 
 
 def annotator_ceiling(
@@ -104,8 +210,8 @@ def annotator_ceiling(
         for dimension, item in enumerate(scored):
             label = {"dimension": coded.dimensions[dimension], **group.label(), "policy": policy}
             drawn = next(replicated)
-            absence = coded.absence(dimension) if not len(item.case) else FEW_ANNOTATORS
-            if len(np.unique(item.annotator)) < 3:
+            absence = _absence(coded, dimension, item)
+            if absence:
                 n_excluded = int(np.isin(item.case, group.cases).sum())
                 rows.append(label | _row(MEAN, 0, n_excluded, np.nan, (np.nan, np.nan), absence))
             else:
@@ -113,19 +219,27 @@ def annotator_ceiling(
     return typed(pd.DataFrame(rows, columns=COLUMNS), COLUMNS)
 
 
-def _score(coded: Annotations, dimension: int, n_cases: int, categories: Sequence[str], policy: str) -> _Scored:
+def _absence(coded: Annotations, dimension: int, item: Loo) -> str:
+    """Why a dimension has no ceiling; empty if it has one."""
+    if not len(item.case):
+        return coded.absence(dimension)
+    return FEW_ANNOTATORS if len(np.unique(item.annotator)) < 3 else ""
+
+
+def _score(coded: Annotations, dimension: int, n_cases: int, categories: Sequence[str], policy: str) -> Loo:
     case, annotator, choice = coded.of(dimension)
     votes = votes_by_case(case, choice, n_cases, len(categories))
     others = votes[case]
     others[np.arange(len(case)), choice] -= 1
     top = others.max(axis=1) if len(case) else np.zeros(0)
     decided = (others.sum(axis=1) >= 2) & ((others == top[:, None]).sum(axis=1) == 1)
+    label = np.where(decided, others.argmax(axis=1), -1).astype(np.int64)
     tie = list(categories).index("tie") if "tie" in categories else -1
-    value = credit(choice, others.argmax(axis=1).astype(np.int64), tie, graded=policy not in BINARY_POLICIES)
-    return _Scored(case, annotator, np.where(decided, value, np.nan))
+    value = credit(choice, label, tie, graded=policy not in BINARY_POLICIES)
+    return Loo(case, annotator, np.where(decided, value, np.nan), label)
 
 
-def _sums(item: _Scored, group: Group, n_cases: int, n_annotators: int) -> sparse.csr_array:
+def _sums(item: Loo, group: Group, n_cases: int, n_annotators: int) -> sparse.csr_array:
     """What each case of the group adds: the scores, then the counts, of every annotator."""
     counted = np.isfinite(item.score)
     case, annotator, value = item.case[counted], item.annotator[counted], item.score[counted]
@@ -146,7 +260,7 @@ def _rates(sums: FloatArray) -> FloatArray:
 
 
 def _rows(
-    coded: Annotations, item: _Scored, group: Group, codes: IntArray, drawn: FloatArray, resamples: int
+    coded: Annotations, item: Loo, group: Group, codes: IntArray, drawn: FloatArray, resamples: int
 ) -> list[dict[str, object]]:
     low, high = interval(drawn)
     n_annotators = len(coded.annotators)
