@@ -7,13 +7,19 @@ from typing import Annotated
 
 import typer
 
+_TABLES = (
+    "composition", "agreement", "annotator_pairs", "ceiling", "annotators", "gold_rules", "accuracy", "significance",
+    "letters", "models", "dif", "consistency", "bias", "calibration", "selective", "ranking", "ppi", "difficulty",
+    "jury", "power", "transfer",
+)  # fmt: skip
+
 
 def analyze(
     bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
     runs: Annotated[Path | None, typer.Argument(metavar="[RUNS]", help="The runs; default: BENCH/runs.")] = None,
     table: Annotated[
         str,
-        typer.Option(help="composition, agreement, annotator_pairs, accuracy, consistency, significance or ceiling."),
+        typer.Option(help=f"{', '.join(_TABLES)}."),
     ] = "accuracy",
     policy: Annotated[str, typer.Option(help="official, balanced, strict, net or answered.")] = "balanced",
     by: Annotated[
@@ -21,8 +27,20 @@ def analyze(
         typer.Option(help="Also by organ, department, modality, dataset, model_pair or another column of the cases."),
     ] = None,
     dimension: Annotated[str | None, typer.Option(help="One dimension; default: all.")] = None,
-    gold: Annotated[str, typer.Option(help="majority or unanimous.")] = "majority",
-    correction: Annotated[str, typer.Option(help="holm, bonferroni, bh or none.")] = "holm",
+    gold: Annotated[str, typer.Option(help="majority, unanimous or posterior (Dawid and Skene).")] = "majority",
+    correction: Annotated[str, typer.Option(help="holm, hochberg, bonferroni, bh, by or none.")] = "holm",
+    family: Annotated[
+        str,
+        typer.Option(help="Tests corrected together: dimension (and subfield), or all."),
+    ] = "dimension",
+    margin: Annotated[float, typer.Option(help="significance: differences of accuracy below it count as none.")] = 0.05,
+    epsilon: Annotated[
+        float,
+        typer.Option(help="ceiling: the cost-benefit penalty of the alternative annotator test."),
+    ] = 0.15,
+    target: Annotated[
+        float, typer.Option(help="selective: the agreement with clinicians wanted where the judge answers.")
+    ] = 0.9,
     level: Annotated[str | None, typer.Option(help="Read the labels as nominal, ordinal or interval.")] = None,
     cluster: Annotated[
         str | None, typer.Option(help="The column of the cases whose values are resampled together.")
@@ -39,18 +57,23 @@ def analyze(
     from mrb_lib.cli.findings import echo_stale_runs
     from mrb_lib.data.benchmark import load
     from mrb_lib.errors import InputError
-    from mrb_lib.runs.store import load_verdicts
-    from mrb_lib.stats.tables import analyze as compute
+    from mrb_lib.runs.store import iter_verdicts
+    from mrb_lib.stats import tables
 
     if as_json + as_csv + as_latex > 1:
         raise InputError("--json, --csv and --latex: choose one.")
     benchmark = load(bench)
     if runs is None and (bench / "runs").is_dir():
         runs = bench / "runs"
-    verdicts = None if runs is None else load_verdicts(runs, benchmark.cases)
+    tables.check_table(table)
+    columns = tables.columns_for(table)
+    verdicts = None
+    if runs is not None and columns and benchmark.meta.is_preference:
+        verdicts = tables.read_panels(benchmark, iter_verdicts(runs, benchmark.cases, columns))
     echo_stale_runs(runs, benchmark)
-    frame = compute(
+    frame = tables.analyze(
         benchmark, verdicts, table, policy=policy, by=by, dimension=dimension, gold=gold, correction=correction,
+        family=family, margin=margin, epsilon=epsilon, target=target,
         resamples=resamples, seed=seed, cluster=cluster, level=level, probe=probe,
     )  # fmt: skip
     simulated = benchmark.meta.kind == "simulated"

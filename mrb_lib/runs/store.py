@@ -11,7 +11,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,7 +27,8 @@ from mrb_lib.validation import check_references, conform
 
 _ARROW = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
 SCHEMA = pa.schema([pa.field(column.name, _ARROW[column.type]) for column in VERDICTS])
-ANALYSIS_COLUMNS = [*KEYS["verdicts"], "choice", "p_a", "score_a", "score_b", "status"]
+COSTS = ("latency_s", "prompt_tokens", "completion_tokens")
+ANALYSIS_COLUMNS = [*KEYS["verdicts"], "choice", "p_a", "score_a", "score_b", "status", *COSTS]
 
 
 def empty_verdicts() -> pd.DataFrame:
@@ -175,11 +176,19 @@ def read_run(folder: Path, columns: list[str] | None = None) -> pd.DataFrame:
     InputError
         A part is damaged, or lacks a column.
     """
+    table = _read_parts(folder, columns)
+    frame: pd.DataFrame = table.to_pandas()
+    return frame
+
+
+def _read_parts(folder: Path, columns: Sequence[str] | None, coded: Sequence[str] = ()) -> pa.Table:
+    """The parts of a run as one table; the columns `coded` are read as positions in a list of their values."""
     tables = []
     for path in part_paths(folder):
         try:
             # Parts are small: the threads that read columns side by side cost more than they save.
-            table = pq.ParquetFile(path).read(columns=columns, use_threads=False)
+            source = pq.ParquetFile(path, read_dictionary=list(coded))
+            table = source.read(columns=None if columns is None else list(columns), use_threads=False)
         except (pa.ArrowException, OSError) as error:
             raise InputError(
                 f"{path}: is truncated or not a parquet file ({error}); remove it and judge again."
@@ -189,14 +198,13 @@ def read_run(folder: Path, columns: list[str] | None = None) -> pd.DataFrame:
             raise InputError(f"{path}, column {absent[0]}: is missing, so it is no part of a run; remove the file.")
         tables.append(table)
     if not tables:
-        return empty_verdicts()[columns or SCHEMA.names]
+        return SCHEMA.empty_table().select(list(columns or SCHEMA.names))
     try:
-        frame: pd.DataFrame = pa.concat_tables(tables, promote_options="permissive").to_pandas()
+        return pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
     except pa.ArrowException as error:
         raise InputError(
             f"{folder}: its parts hold a column of different types ({error}); remove the part that is wrong."
         ) from error
-    return frame
 
 
 def load_verdicts(runs: str | Path, cases: pd.DataFrame | None = None, *, replies: bool = False) -> pd.DataFrame:
@@ -222,20 +230,56 @@ def load_verdicts(runs: str | Path, cases: pd.DataFrame | None = None, *, replie
     InputError
         There is no such folder, a file is damaged, or a verdict speaks of an unknown case.
     """
-    folders = run_folders(Path(runs))
-    manifests = [read_manifest(folder) for folder in folders]
-    names = [manifest.judge for manifest in manifests]
     frames = []
-    for folder, manifest in zip(folders, manifests, strict=True):
+    for folder, name in _named(Path(runs)):
         frame = read_run(folder, None if replies else ANALYSIS_COLUMNS)
         if cases is not None:
             check_references(frame, cases, str(folder))
-        if names.count(manifest.judge) > 1:
-            frame["judge"] = f"{manifest.judge}@{manifest.run_id}"
-        frames.append(frame)
+        frames.append(frame if name is None else frame.assign(judge=name))
     if not frames:
         return empty_verdicts()
     return pd.concat(frames, ignore_index=True)
+
+
+def _named(runs: Path) -> list[tuple[Path, str | None]]:
+    """Each run with the name to show its judge by, None for its own: several runs of one judge are told apart."""
+    folders = run_folders(runs)
+    manifests = [read_manifest(folder) for folder in folders]
+    names = [manifest.judge for manifest in manifests]
+    return [
+        (folder, f"{manifest.judge}@{manifest.run_id}" if names.count(manifest.judge) > 1 else None)
+        for folder, manifest in zip(folders, manifests, strict=True)
+    ]
+
+
+def iter_verdicts(
+    runs: str | Path, cases: pd.DataFrame, columns: Sequence[str] = ANALYSIS_COLUMNS
+) -> Iterator[pd.DataFrame]:
+    """The verdicts of every run under a folder, a run at a time, so that only one's need be in memory.
+
+    Parameters
+    ----------
+    runs, cases : as in `load_verdicts`
+    columns : those to read
+
+    Yields
+    ------
+    DataFrame
+        The verdicts of one run; text columns are categorical.
+
+    Raises
+    ------
+    InputError
+        As in `load_verdicts`.
+    """
+    coded = [name for name in columns if SCHEMA.field(name).type == pa.string()]
+    for folder, name in _named(Path(runs)):
+        frame: pd.DataFrame = _read_parts(folder, columns, coded).to_pandas()
+        if "case_id" in coded:
+            named = pd.DataFrame({"case_id": frame["case_id"].cat.remove_unused_categories().cat.categories})
+            if not named["case_id"].isin(cases["case_id"]).all():
+                check_references(frame.astype({"case_id": "str"}), cases, str(folder))
+        yield frame if name is None else frame.assign(judge=pd.Categorical([name] * len(frame)))
 
 
 def runs_on_other_cases(runs: Path, fingerprint: str) -> list[str]:

@@ -48,8 +48,13 @@ def typed(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
 
 def check_policy(policy: str) -> None:
     """Raise `InputError` if `policy` is not one of the named scoring policies."""
-    if policy not in POLICIES:
-        raise InputError(f"policy {policy!r} is unknown; use one of {', '.join(POLICIES)}.")
+    check_choice("policy", policy, POLICIES)
+
+
+def check_choice(what: str, value: str, known: Sequence[str]) -> None:
+    """Raise `InputError` if the option `what` has a value that is not known."""
+    if value not in known:
+        raise InputError(f"{what} {value!r} is unknown; use one of {', '.join(known)}.")
 
 
 def pick_dimensions(found: Iterable[str], wanted: Sequence[str] | None) -> list[str]:

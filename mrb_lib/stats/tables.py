@@ -1,159 +1,86 @@
-"""The tables of `mrb analyze`: from a benchmark and verdicts to one frame."""
+"""The tables of `mrb analyze`: from a benchmark and verdicts to one frame.
+
+A table is a function of `mrb_lib.stats` that is named here. It is given, by the names of
+its parameters, what it asks for of `Inputs`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TypedDict, cast
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from typing import Final, cast
 
 import pandas as pd
 
-from mrb_lib.data.benchmark import GOLD_RULES, Benchmark, GoldRule
-from mrb_lib.data.benchmark import gold as gold_labels
+from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
-from mrb_lib.schema import LEVELS, NO_PROBE
-from mrb_lib.stats.accuracy import accuracy
-from mrb_lib.stats.agreement import agreement, annotator_pairs
-from mrb_lib.stats.ceiling import annotator_ceiling
-from mrb_lib.stats.composition import composition
-from mrb_lib.stats.consistency import consistency
-from mrb_lib.stats.options import check_policy
-from mrb_lib.stats.paired import CORRECTIONS, omnibus, significance
+from mrb_lib.schema import KEYS, LEVELS, NO_PROBE
+from mrb_lib.stats.inputs import RULES, Inputs
+from mrb_lib.stats.options import check_choice, check_policy
+from mrb_lib.stats.panel import COST_COLUMNS, Panel, panels
 
-_ORDERED_PREFERENCE = ("A", "tie", "B")
-
-
-class _Common(TypedDict):
-    """The options that every table with intervals takes."""
-
-    by: str | None
-    dimensions: Sequence[str]
-    cluster: str | None
-    resamples: int
-    seed: int
-
-
-@dataclass(frozen=True)
-class _Request:
-    """What was asked for, checked; the parameters of `analyze`."""
-
-    benchmark: Benchmark
-    verdicts: pd.DataFrame
-    policy: str
-    gold: GoldRule
-    correction: str
-    level: str
-    common: _Common
-
-    @property
-    def cases(self) -> pd.DataFrame:
-        return self.benchmark.cases
-
-    @property
-    def categories(self) -> tuple[str, ...]:
-        """The labels in their order of measurement: a tie lies between A and B."""
-        declared = self.benchmark.meta.categories
-        if self.level == "nominal" or not self.benchmark.meta.is_preference:
-            return declared
-        return tuple(name for name in _ORDERED_PREFERENCE if name in declared)
-
-    def labels(self) -> pd.DataFrame:
-        return gold_labels(self.benchmark, self.gold)
-
-
-def _composition(request: _Request) -> pd.DataFrame:
-    return composition(request.cases, by=request.common["by"])
-
-
-def _agreement(request: _Request) -> pd.DataFrame:
-    return agreement(
-        request.benchmark.annotations,
-        request.cases,
-        categories=request.categories,
-        level=request.level,
-        **request.common,
-    )
-
-
-def _annotator_pairs(request: _Request) -> pd.DataFrame:
-    return annotator_pairs(
-        request.benchmark.annotations,
-        request.cases,
-        categories=request.categories,
-        **request.common,
-    )
-
-
-def _ceiling(request: _Request) -> pd.DataFrame:
-    return annotator_ceiling(
-        request.benchmark.annotations,
-        request.cases,
-        categories=request.categories,
-        policy=request.policy,
-        **request.common,
-    )
-
-
-def _accuracy(request: _Request) -> pd.DataFrame:
-    return accuracy(
-        request.verdicts,
-        request.labels(),
-        request.cases,
-        policy=request.policy,
-        **request.common,
-    )
-
-
-def _consistency(request: _Request) -> pd.DataFrame:
-    return consistency(
-        request.verdicts,
-        request.cases,
-        **request.common,
-    )
-
-
-def _significance(request: _Request) -> pd.DataFrame:
-    labels = request.labels()
-    pairs = significance(
-        request.verdicts,
-        labels,
-        request.cases,
-        policy=request.policy,
-        correction=request.correction,
-        **request.common,
-    )
-    together = omnibus(
-        request.verdicts,
-        labels,
-        request.cases,
-        policy=request.policy,
-        by=request.common["by"],
-        dimensions=request.common["dimensions"],
-    )
-    extra = ["statistic", "df", "judges"]
-    columns = [*pairs.columns[:-1], *extra, "reason"]
-    out = pd.concat([pairs.reindex(columns=columns), together.reindex(columns=columns)], ignore_index=True)
-    counts = dict.fromkeys(("only_1", "only_2", "family", "judges"), "Int64")
-    text = dict.fromkeys(("judge_1", "judge_2", "subfield", "by", "correction", "reason"), "str")
-    return out.astype(counts | text)
-
-
-_MAKERS: dict[str, Callable[[_Request], pd.DataFrame]] = {
-    "composition": _composition,
-    "agreement": _agreement,
-    "accuracy": _accuracy,
-    "consistency": _consistency,
-    "significance": _significance,
-    "ceiling": _ceiling,
-    "annotator_pairs": _annotator_pairs,
+_FUNCTIONS: Final[dict[str, str]] = {
+    "composition": "composition.composition",
+    "agreement": "agreement.agreement",
+    "annotator_pairs": "agreement.annotator_pairs",
+    "ceiling": "ceiling.ceiling",
+    "annotators": "annotators.annotators",
+    "gold_rules": "gold_rules.gold_rules",
+    "accuracy": "accuracy.accuracy",
+    "significance": "paired.comparisons",
+    "letters": "letters.letters",
+    "models": "models.models",
+    "dif": "dif.dif",
+    "consistency": "consistency.consistency",
+    "bias": "bias.bias",
+    "calibration": "calibration.calibration",
+    "selective": "selective.selective",
+    "ranking": "ranking.ranking",
+    "ppi": "ppi.ppi",
+    "difficulty": "difficulty.difficulty",
+    "jury": "jury.jury",
+    "power": "power.power",
+    "transfer": "transfer.transfer",
 }
-TABLES: tuple[str, ...] = tuple(_MAKERS)
-NEED_VERDICTS = ("accuracy", "consistency", "significance")
+TABLES: tuple[str, ...] = tuple(_FUNCTIONS)
+VERDICTS_OPTIONAL: Final = ("ceiling", "ranking")
+_PROBABILITIES: Final = ("calibration", "selective")
+_COSTS: Final = ("jury",)
+FAMILIES: Final = ("dimension", "all")
+CORRECTIONS: Final = ("holm", "hochberg", "bonferroni", "bh", "by", "none")
+
+Verdicts = pd.DataFrame | Mapping[str, Panel] | None
+
+
+@cache
+def _function(table: str) -> Callable[..., pd.DataFrame]:
+    module, _, name = _FUNCTIONS[table].partition(".")
+    return cast(Callable[..., pd.DataFrame], getattr(import_module(f"mrb_lib.stats.{module}"), name))
+
+
+def asks_for(table: str) -> tuple[str, ...]:
+    """The names of what a table is made from, all of `Inputs`."""
+    return tuple(inspect.signature(_function(table)).parameters)
+
+
+def needs_verdicts(table: str) -> bool:
+    """Whether a table cannot be made without verdicts."""
+    return table not in VERDICTS_OPTIONAL and "verdicts" in asks_for(table)
+
+
+def columns_for(table: str) -> tuple[str, ...]:
+    """The columns of the verdicts table that a table is made from; none where it reads no verdicts."""
+    if "verdicts" not in asks_for(table):
+        return ()
+    probabilities = ("p_a",) if table in _PROBABILITIES else ()
+    return (*KEYS["verdicts"], "choice", *probabilities, *(COST_COLUMNS if table in _COSTS else ()))
 
 
 def analyze(
     benchmark: Benchmark,
-    verdicts: pd.DataFrame | None,
+    verdicts: Verdicts,
     table: str,
     *,
     policy: str = "balanced",
@@ -161,6 +88,10 @@ def analyze(
     dimension: str | None = None,
     gold: str = "majority",
     correction: str = "holm",
+    family: str = "dimension",
+    margin: float = 0.05,
+    epsilon: float = 0.15,
+    target: float = 0.9,
     resamples: int = 2000,
     seed: int = 0,
     cluster: str | None = None,
@@ -171,27 +102,29 @@ def analyze(
 
     Parameters
     ----------
-    verdicts : the verdicts table; may be None or empty for tables about the annotators or the cases
+    verdicts : the verdicts table, or its panels by probe (see `read_panels`), which are quicker where
+        several tables are made; None or empty for tables about the annotators or the cases
     table : its name
-    policy : the scoring policy, for `accuracy`, `significance` and `ceiling`
+    policy : the scoring policy
     by : a cases column to break down by, or `model_pair`; None gives overall rows only
     dimension : one dimension; None gives all the benchmark's
-    gold : the rule that makes gold labels from the annotations
-    correction : for multiple tests, in `significance`
+    gold : the rule that makes gold labels from the annotations, one of `RULES`
+    correction, family : for multiple tests, and the tests that are corrected together: those of one
+        dimension and subfield, or "all" of the table
+    margin : the largest difference of accuracy that counts as none, in `significance`
+    epsilon : what a judge may fall short of an annotator for being cheaper, in `ceiling` (alternative annotator test)
+    target : the agreement wanted where a judge answers, in `selective`
     resamples, seed : of the cluster bootstrap
     cluster : the cases column to resample by; None takes the column `cluster` where there
         is one, else resamples cases
-    level : of measurement, in `agreement`; None takes the benchmark's own. Above the nominal
+    level : of measurement of the labels; None takes the benchmark's own. Above the nominal
         level preferences are ordered A, tie, B.
     probe : the verdicts to read
 
     Returns
     -------
     DataFrame
-        See the function of the same name: `mrb_lib.stats.composition.composition`,
-        `agreement.agreement`, `agreement.annotator_pairs`, `accuracy.accuracy`,
-        `consistency.consistency`, `ceiling.annotator_ceiling`. In `significance` the rows of
-        `paired.omnibus` follow those of `paired.significance`, with null judges.
+        See the function of `mrb_lib.stats` that makes the table; `mrb analyze --help` names them.
 
     Raises
     ------
@@ -199,73 +132,105 @@ def analyze(
         An option is unknown, or the table needs verdicts or preferences that are not there.
     """
     meta = benchmark.meta
-    _check("table", table, TABLES)
-    _check("gold rule", gold, GOLD_RULES)
-    _check("correction", correction, CORRECTIONS)
-    _check("level", level or meta.level, LEVELS)
+    check_table(table)
+    check_choice("gold rule", gold, RULES)
+    check_choice("correction", correction, CORRECTIONS)
+    check_choice("family", family, FAMILIES)
+    check_choice("level", level or meta.level, LEVELS)
     check_policy(policy)
     if dimension is not None:
-        _check("dimension", dimension, meta.dimensions)
+        check_choice("dimension", dimension, meta.dimensions)
     if resamples < 0:
         raise InputError(f"resamples {resamples}: must not be negative; 2000 is the default, 0 gives no intervals.")
     if seed < 0:
         raise InputError(f"seed {seed}: must not be negative.")
-    request = _Request(
+    for name, value in (("margin", margin), ("epsilon", epsilon), ("target", target)):
+        if not 0 <= value < 1:
+            raise InputError(f"{name} {value}: must be a fraction, at least 0 and below 1.")
+    dimensions = list(meta.dimensions) if dimension is None else [dimension]
+    inputs = Inputs(
         benchmark=benchmark,
-        verdicts=_verdicts_for(benchmark, verdicts, table, probe, dimension),
-        policy=policy,
-        gold=cast(GoldRule, gold),
-        correction=correction,
+        probes=_probes(benchmark, verdicts, table, probe, dimensions),
+        probe=probe,
+        rule=gold,
         level=level or meta.level,
-        common={
-            "by": by,
-            "dimensions": meta.dimensions if dimension is None else [dimension],
-            "cluster": cluster,
-            "resamples": resamples,
-            "seed": seed,
-        },
+        by=by,
+        dimensions=dimensions,
+        cluster=cluster,
+        policy=policy,
+        correction=correction,
+        family=family,
+        margin=margin,
+        epsilon=epsilon,
+        target=target,
+        resamples=resamples,
+        seed=seed,
     )
-    return _MAKERS[table](request)
+    return _function(table)(**{name: getattr(inputs, name) for name in asks_for(table)})
 
 
-def _check(what: str, value: str, known: Sequence[str]) -> None:
-    if value not in known:
-        raise InputError(f"{what} {value!r} is unknown; use one of {', '.join(known)}.")
+def check_table(table: str) -> None:
+    """Raise `InputError` if `table` is not one of `TABLES`."""
+    check_choice("table", table, TABLES)
 
 
-def _verdicts_for(
-    benchmark: Benchmark, verdicts: pd.DataFrame | None, table: str, probe: str, dimension: str | None
-) -> pd.DataFrame:
-    """The verdicts of one probe; an empty frame for a table that needs none."""
-    if table not in NEED_VERDICTS:
-        return pd.DataFrame()
+def read_panels(benchmark: Benchmark, frames: Iterable[pd.DataFrame]) -> dict[str, Panel]:
+    """Lay out the verdicts about a benchmark, a frame at a time, such as `mrb_lib.runs.store.iter_verdicts` yields.
+
+    Raises
+    ------
+    InputError
+        A verdict is on a dimension that the benchmark does not have, or as in `mrb_lib.stats.panel.panels`.
+    """
     meta = benchmark.meta
+
+    def checked() -> Iterable[pd.DataFrame]:
+        for frame in frames:
+            unknown = sorted(set(map(str, frame["dimension"].dropna().unique())) - set(meta.dimensions))
+            if unknown:
+                raise InputError(
+                    f"verdicts are on dimension {unknown[0]!r}, which benchmark {meta.name} does not have; "
+                    "declare it in benchmark.toml or remove the run."
+                )
+            yield frame
+
+    return panels(checked(), benchmark.cases["case_id"], meta.dimensions)
+
+
+def _probes(
+    benchmark: Benchmark, verdicts: Verdicts, table: str, probe: str, dimensions: Sequence[str]
+) -> Mapping[str, Panel]:
+    """The panels a table reads, on the dimensions asked for; none for a table that reads none."""
+    if "verdicts" not in asks_for(table):
+        return {}
+    meta = benchmark.meta
+    needed = needs_verdicts(table)
     if not meta.is_preference:
+        if not needed:
+            return {}
         raise InputError(
             f"table {table}: the labels of benchmark {meta.name} ({', '.join(meta.categories)}) are not "
             "preferences between two responses, so that no verdict can be scored; use agreement, annotator_pairs, "
-            "ceiling or composition."
+            "annotators, ceiling or composition."
         )
     if verdicts is None or not len(verdicts):
+        if not needed:
+            return {}
         raise InputError(
             f"table {table}: needs verdicts and there are none; name a folder of runs, or make one with "
             "`mrb judge BENCH RUNS --judge NAME`."
         )
-    if "probe" not in verdicts.columns:
-        kept = verdicts if probe == NO_PROBE else verdicts.iloc[:0]
-        found = [NO_PROBE]
-    else:
-        kept = verdicts[verdicts["probe"] == probe]
-        found = sorted(map(str, verdicts["probe"].unique()))
-    if not len(kept):
-        raise InputError(f"table {table}: no verdict is of probe {probe!r}; use one of {', '.join(found)}.")
-    judged = sorted(map(str, kept["dimension"].unique()))
-    unknown = [name for name in judged if name not in meta.dimensions]
-    if unknown:
+    found = read_panels(benchmark, [verdicts]) if isinstance(verdicts, pd.DataFrame) else verdicts
+    if probe not in found:
+        raise InputError(f"table {table}: no verdict is of probe {probe!r}; use one of {', '.join(sorted(found))}.")
+    judged = _judged(found[probe])
+    if len(dimensions) == 1 and dimensions[0] not in judged:
         raise InputError(
-            f"table {table}: verdicts are on dimension {unknown[0]!r}, which benchmark {meta.name} does not have; "
-            "declare it in benchmark.toml or remove the run."
+            f"table {table}: no verdict is on dimension {dimensions[0]!r}; use one of {', '.join(judged)}."
         )
-    if dimension is not None and dimension not in judged:
-        raise InputError(f"table {table}: no verdict is on dimension {dimension!r}; use one of {', '.join(judged)}.")
-    return kept
+    return {name: panel.of_dimensions(dimensions) for name, panel in found.items()}
+
+
+def _judged(panel: Panel) -> list[str]:
+    judged = panel.judged()
+    return [name for i, name in enumerate(panel.dimensions) if judged[:, i].any()]
