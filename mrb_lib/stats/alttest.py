@@ -16,7 +16,7 @@ from mrb_lib.stats.labels import Annotations, encode_annotations
 from mrb_lib.stats.multiplicity import check_correction
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, encode, join_reasons, mean_of_defined
 from mrb_lib.stats.panel import ABSENT
-from mrb_lib.stats.resample import Block, block, cluster_codes, interval, interval_reason, n_clusters, replicates
+from mrb_lib.stats.resample import block, cluster_codes, interval, interval_reason, n_clusters, replicates
 
 ALT_TEST, ALT_TEST_ANNOTATOR = "alt_test", "alt_test_annotator"
 LEAST_ITEMS = 30
@@ -162,10 +162,8 @@ def alt_test_rows(
         for dimension in range(len(coded.dimensions))
     ]
     tests = [compare_all(item, len(judges), codes, options.epsilon, options.correction, LEAST_ITEMS) for item in every]
-    blocks = [_block(item, test, codes) for item, test in zip(every, tests, strict=True)]
-    drawn = replicates(blocks, n_clusters(codes), resamples=options.resamples, seed=options.seed)
-    for dimension, (item, test, found) in enumerate(zip(every, tests, drawn, strict=True)):
-        low, high = interval(found)
+    low, high = _bounds(every, tests, codes, options)
+    for dimension, (item, test) in enumerate(zip(every, tests, strict=True)):
         shared = {
             "dimension": coded.dimensions[dimension],
             "epsilon": options.epsilon,
@@ -173,7 +171,9 @@ def alt_test_rows(
         }
         annotated = len(np.unique(coded.of(dimension)[0]))
         for judge, name in enumerate(judges):
-            summary = _summary(item, test, judge, codes, (low[judge], high[judge]), options.resamples)
+            summary = _summary(
+                item, test, judge, codes, (low[dimension, judge], high[dimension, judge]), options.resamples
+            )
             absence = coded.absence(dimension) if not annotated else ""
             summary["n_excluded"] = annotated - int(str(summary["n"]))
             summary["reason"] = join_reasons(absence) or summary["reason"]
@@ -190,24 +190,47 @@ def _check(options: Options) -> None:
         raise InputError(f"epsilon {options.epsilon}: must be 0 or more and less than 1; 0.15 is the default.")
 
 
-def _block(compared: Sequence[Compared], test: Outcome, codes: IntArray) -> Block:
-    """What the bootstrap needs for the advantage probability of every judge: the mean over the annotators tested."""
-    shape = test.p_value.shape
-    won = np.zeros((len(codes), *shape))
-    counted = np.zeros((len(codes), *shape))
+def _bounds(
+    every: Sequence[Sequence[Compared]], tests: Sequence[Outcome], codes: IntArray, options: Options
+) -> tuple[FloatArray, FloatArray]:
+    """The intervals of the advantage probabilities, means over the annotators tested; shape (dimensions, judges)."""
+    sums, pieces = [], []
+    for compared, test in zip(every, tests, strict=True):
+        won, counted = _won(compared, test, codes)
+        same = (counted == counted[:, :, :1]) | ~test.tested
+        if same.all():
+            share = np.maximum(test.tested.sum(axis=1), 1)
+            won, counted = (won.sum(axis=2) / share)[:, :, None], counted[:, :, :1]
+        distinct, which = np.unique(counted.reshape(len(codes), -1), axis=1, return_inverse=True)
+        pieces.append((won.shape[1:], which.reshape(-1)))
+        sums.append(np.hstack([won.reshape(len(codes), -1), distinct]))
+
+    def statistic(drawn: FloatArray) -> FloatArray:
+        out, start = [drawn[:, :0]], 0
+        for (n_judges, n_people), which in pieces:
+            width = n_judges * n_people
+            rate = divide(drawn[:, start : start + width], drawn[:, start + width :][:, which])
+            if n_people > 1:
+                rate = np.hstack([mean_of_defined(rate[:, at : at + n_people]) for at in range(0, width, n_people)])
+            out.append(rate)
+            start += width + int(which.max(initial=-1)) + 1
+        return np.hstack(out)
+
+    blocks = [block(codes, np.hstack([np.zeros((len(codes), 0)), *sums]), statistic)]
+    (found,) = replicates(blocks, n_clusters(codes), resamples=options.resamples, seed=options.seed)
+    low, high = interval(found)
+    return low.reshape(len(tests), -1), high.reshape(len(tests), -1)
+
+
+def _won(compared: Sequence[Compared], test: Outcome, codes: IntArray) -> tuple[FloatArray, FloatArray]:
+    """The advantages of the judges by case, and whether they count, shape (cases, judges, annotators)."""
+    shape = (len(codes), *test.p_value.shape)
+    won, counted = np.zeros(shape), np.zeros(shape)
     for who, item in enumerate(compared):
         used = item.used & test.tested[:, who][:, None]
         won[item.cases, :, who] = np.where(used, item.judge, 0.0).T
         counted[item.cases, :, who] = used.T
-    distinct, which = np.unique(counted.reshape(len(codes), -1), axis=1, return_inverse=True)
-    which = which.reshape(-1)
-    width = shape[0] * shape[1]
-
-    def statistic(sums: FloatArray) -> FloatArray:
-        rate = divide(sums[:, :width], sums[:, width:][:, which])
-        return np.hstack([mean_of_defined(rate[:, at : at + shape[1]]) for at in range(0, width, max(1, shape[1]))])
-
-    return block(codes, np.hstack([won.reshape(len(codes), -1), distinct]), statistic)
+    return won, counted
 
 
 def _summary(

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mrb_lib.schema import CHOICES
-from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, join_reasons, mean_of_defined
+from mrb_lib.stats.options import TINY, BoolArray, FloatArray, IntArray, divide, join_reasons
 from mrb_lib.stats.panel import Panel
-from mrb_lib.stats.resample import Block, block, interval, interval_reason, n_clusters, replicates
+from mrb_lib.stats.resample import Block, block, each_replicates, interval, interval_reason, n_clusters
 from mrb_lib.stats.scoring import score
 from mrb_lib.stats.subfields import Group
 
@@ -49,24 +49,36 @@ class _Held(NamedTuple):
     people: FloatArray
     counted: FloatArray
     which: IntArray
-    judged: FloatArray
+    judged: BoolArray
 
     def sums(self, cases: IntArray) -> FloatArray:
         """What each of some cases adds, one row a case."""
-        return np.hstack([self.judge[cases].reshape(len(cases), -1), self.people[cases], self.counted[cases]])
+        judge = self.judge[cases].swapaxes(1, 2).reshape(len(cases), -1)
+        return np.hstack([judge, self.people[cases], self.counted[cases]])
+
+    @property
+    def width(self) -> int:
+        """The number of columns of `sums`."""
+        return self.which.size + 2 * int(self.counted.shape[1])
 
     def rates(self, sums: FloatArray) -> FloatArray:
-        """Accuracy, ceiling and their difference of every judge, shape (b, 3 x judges), from weighted sums."""
+        """Accuracy, ceiling and their difference of every judge, (3 x judges, b), from weighted sums, (width, b)."""
         n_judges, n_people = self.which.shape
-        width, distinct = n_judges * n_people, self.counted.shape[1]
-        counted = sums[:, width + distinct :]
-        people = divide(sums[:, width : width + distinct], counted)
-        columns: list[FloatArray] = []
-        for judge, which in enumerate(self.which):
-            won = divide(sums[:, judge * n_people : (judge + 1) * n_people], counted[:, which])
-            columns += [mean_of_defined(won), mean_of_defined(people[:, which])]
-        table = np.hstack(columns).reshape(len(sums), n_judges, 2)
-        return np.hstack([table[:, :, 0], table[:, :, 1], table[:, :, 0] - table[:, :, 1]])
+        people, counted = np.split(sums[n_judges * n_people :], 2)
+        won = sums[: n_judges * n_people].reshape(n_people, n_judges, -1)
+        share = np.nan_to_num(divide(np.ones(counted.shape), counted))
+        out = np.zeros((3, n_judges, sums.shape[1]))
+        kinds, kind = np.unique(self.which, axis=0, return_inverse=True)
+        for place, columns in enumerate(kinds):
+            some = np.flatnonzero(kind.reshape(-1) == place)
+            judges = slice(None) if len(some) == n_judges else some
+            known = (counted[columns] > TINY).sum(axis=0)
+            for who, column in enumerate(columns):
+                out[0, judges] += won[who, judges] * share[column]
+                out[1, judges] += people[column] * share[column]
+            out[:2, judges] *= divide(np.ones(len(known)), known)
+        out[2] = out[0] - out[1]
+        return out.reshape(3 * n_judges, -1)
 
 
 def judge_rows(
@@ -91,14 +103,14 @@ def judge_rows(
     worth = _worth(panel, categories, policy)
     judged = panel.judged()
     sums = [_held(item, worth[:, :, d], judged[:, d]) for d, item in enumerate(held)]
-    blocks = [_block(item, group, codes) for group in groups for item in sums]
-    drawn = iter(replicates(blocks, n_clusters(codes), resamples=resamples, seed=seed))
+    blocks = [_block(sums, group, codes) for group in groups]
+    drawn = each_replicates(blocks, n_clusters(codes), resamples=resamples, seed=seed)
     rows = []
-    for group in groups:
+    for group, found_here in zip(groups, drawn, strict=True):
+        ends = np.stack(interval(found_here)).reshape(2, len(sums), 2, len(panel.judges))
         for dimension, item in enumerate(sums):
-            ends = interval(next(drawn))
             label = {"dimension": panel.dimensions[dimension], "part": JUDGE, **group.label(), "policy": policy}
-            found = _judges(item, group, codes, ends, absences[dimension], resamples)
+            found = _judges(item, group, codes, ends[:, dimension], absences[dimension], resamples)
             rows += [label | {"judge": name} | row for name, row in zip(panel.judges, found, strict=True)]
     return rows
 
@@ -129,24 +141,33 @@ def _held(item: Loo, worth: FloatArray, judged: BoolArray) -> _Held:
     stacked = np.vstack([people.reshape(n_cases, -1), counted.reshape(n_cases, -1)])
     distinct, which = np.unique(stacked, axis=1, return_inverse=True)
     which = which.reshape(n_judges, len(names)).astype(np.int64)
-    return _Held(judge, distinct[:n_cases], distinct[n_cases:], which, judged.T.astype(np.float64))
+    return _Held(judge, distinct[:n_cases], distinct[n_cases:], which, judged.T)
 
 
-def _block(item: _Held, group: Group, codes: IntArray) -> Block:
-    return block(codes[group.cases], item.sums(group.cases), item.rates)
+def _block(held: Sequence[_Held], group: Group, codes: IntArray) -> Block:
+    """The accuracies of the judges, then their distances to the ceiling, dimension by dimension."""
+    bounds = np.cumsum([0, *(item.width for item in held)])
+
+    def statistic(sums: FloatArray) -> FloatArray:
+        rows = np.ascontiguousarray(sums.T)
+        found = [item.rates(rows[start:stop]) for item, start, stop in zip(held, bounds, bounds[1:], strict=False)]
+        third = [len(rates) // 3 for rates in found]
+        kept = [part for rates, n in zip(found, third, strict=True) for part in (rates[:n], rates[2 * n :])]
+        return np.vstack(kept).T if kept else np.empty((len(sums), 0))
+
+    return block(codes[group.cases], np.hstack([item.sums(group.cases) for item in held]), statistic)
 
 
 def _judges(
     item: _Held,
     group: Group,
     codes: IntArray,
-    ends: tuple[FloatArray, FloatArray],
+    ends: FloatArray,
     absence: str,
     resamples: int,
 ) -> list[dict[str, object]]:
     n_judges = item.which.shape[0]
-    estimate = item.rates(item.sums(group.cases).sum(axis=0)[None])[0]
-    low, high = (end.reshape(3, n_judges) for end in ends)
+    estimate = item.rates(item.sums(group.cases).sum(axis=0)[:, None])
     rows: list[dict[str, object]] = []
     for judge, (accuracy, people, difference) in enumerate(estimate.reshape(3, n_judges).T):
         scored = item.counted[np.ix_(group.cases, item.which[judge])].any(axis=1)
@@ -157,7 +178,7 @@ def _judges(
             rows.append({"n": 0, "n_excluded": n_excluded, "reason": join_reasons(absence or NOT_SCORED)})
             continue
         known = n >= 2 and clusters >= 2
-        bounds = [(float(low[i, judge]), float(high[i, judge])) if known else (np.nan, np.nan) for i in (0, 2)]
+        bounds = ends[:, :, judge].T.tolist() if known else [[np.nan, np.nan]] * 2
         rows.append(
             {
                 "n": n,
@@ -169,7 +190,7 @@ def _judges(
                 "difference": difference,
                 "difference_low": bounds[1][0],
                 "difference_high": bounds[1][1],
-                "reason": join_reasons(interval_reason(n, clusters, resamples, *bounds[0])),
+                "reason": join_reasons(interval_reason(n, clusters, resamples, bounds[0][0], bounds[0][1])),
             }
         )
     return rows

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats.ceiling import annotator_ceiling
+from mrb_lib.stats.ceiling_annotators import annotator_ceiling
 
 from .small_tables import annotations_of, cases_of
 
