@@ -1,0 +1,166 @@
+"""Ranks with honest intervals, and how far two rankings of the same responders agree. Arrays in, arrays out.
+
+Ranks are not smooth: where two strengths are nearly equal, the percentile interval of bootstrapped ranks, and
+still more that of a bootstrapped rank correlation, misses the truth far more often than it says, because every
+resample adds noise that pulls ranks towards the middle. Intervals here are instead read off the comparisons of
+strengths pair by pair (Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies 91, 476,
+doi:10.1093/restud/rdad006): a pair is *told apart* where its difference exceeds a multiple of its standard error
+that allows for the number of comparisons (Bonferroni). They hold the truth with at least 95%, near ties included;
+`tests/simulation/test_ranking.py` checks that.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
+from mrb_lib.stats.resample import CONFIDENCE
+
+_DIGITS = 9
+
+
+class Strengths(NamedTuple):
+    """Estimated log strengths of one source.
+
+    Attributes
+    ----------
+    value : shape (r,); NaN where undefined
+    covariance : shape (r, r); NaN where unknown
+    df : degrees of freedom of the standard errors
+    """
+
+    value: FloatArray
+    covariance: FloatArray
+    df: float
+
+    def of(self, kept: BoolArray) -> Strengths:
+        """The strengths of some responders."""
+        return Strengths(self.value[kept], self.covariance[np.ix_(kept, kept)], self.df)
+
+
+class RankAgreement(NamedTuple):
+    """How far two rankings agree; the intervals are NaN where a standard error is unknown.
+
+    Attributes
+    ----------
+    n : responders ranked by both
+    kendall : tau-b, with `low` and `high`
+    spearman : Pearson's correlation of mid-ranks
+    pearson_of_ranks : of competition ranks (1, 2, 2, 4), which differs from Spearman's where strengths are equal
+    overlap : share of the `k` first of one that are among the `k` first of the other
+    n_told_apart : pairs of responders told apart by both, of `n_pairs`
+    """
+
+    n: int
+    kendall: tuple[float, float, float]
+    spearman: tuple[float, float, float]
+    pearson_of_ranks: float
+    overlap: tuple[float, float, float]
+    k: int
+    n_pairs: int
+    n_told_apart: int
+
+
+def ranks(log_strength: FloatArray) -> FloatArray:
+    """Competition ranks along the last axis, 1 for the strongest; NaN where there is no strength."""
+    out = np.full(log_strength.shape, np.nan)
+    for row in np.ndindex(log_strength.shape[:-1]):
+        known = np.isfinite(log_strength[row])
+        out[row][known] = stats.rankdata(-log_strength[row][known].round(_DIGITS), method="min")
+    return out
+
+
+def rank_interval(strengths: Strengths, comparisons: int | None = None) -> tuple[IntArray, IntArray]:
+    """The best and the worst rank that each responder may have, 1 the strongest, shape (r,).
+
+    Parameters
+    ----------
+    comparisons : how many comparisons are to be right together. None takes those that one responder is in, so
+        that each interval alone holds its responder's rank with at least 95%; r (r - 1) / 2 makes all hold together.
+    """
+    r = len(strengths.value)
+    stronger = told_apart(strengths, comparisons or max(r - 1, 1))
+    return (1 + (stronger > 0).sum(axis=0)).astype(np.int64), (r - (stronger > 0).sum(axis=1)).astype(np.int64)
+
+
+def told_apart(strengths: Strengths, comparisons: int) -> IntArray:
+    """1 where the row is stronger than the column, -1 where weaker, 0 where they are not told apart, shape (r, r)."""
+    variance = strengths.covariance.diagonal()
+    gap = strengths.value[:, None] - strengths.value[None, :]
+    error = np.sqrt(np.maximum(variance[:, None] + variance[None, :] - 2 * strengths.covariance, 0.0))
+    critical = stats.t.ppf(1 - (1 - CONFIDENCE) / (2 * comparisons), strengths.df)
+    return np.where(np.abs(gap) > critical * error, np.sign(gap), 0.0).astype(np.int64)
+
+
+def agreement(first: Strengths, second: Strengths, top: int) -> RankAgreement:
+    """Compare two rankings of the same responders.
+
+    Parameters
+    ----------
+    first, second : strengths of the same r responders; those that either lacks are left out
+    top : k of the overlap; at most the number of responders less one
+
+    Returns
+    -------
+    RankAgreement; NaN with fewer than two responders, or where a source has all strengths equal
+
+    Notes
+    -----
+    An interval leaves open every pair that either source does not tell apart: it reaches from "all of those
+    disagree" to "all of those agree". Kendall (1938), Biometrika 30, 81, tau-b as in scipy.
+    """
+    both = np.isfinite(first.value) & np.isfinite(second.value)
+    x, y = first.of(both), second.of(both)
+    r = int(both.sum())
+    n_pairs, k = r * (r - 1) // 2, max(min(top, r - 1), 0)
+    if r < 2:
+        nothing = (np.nan, np.nan, np.nan)
+        return RankAgreement(r, nothing, nothing, np.nan, nothing, k, n_pairs, 0)
+    known = bool(np.isfinite(x.covariance).all() and np.isfinite(y.covariance).all())
+    order_x, order_y = (np.sign(_gaps(item.value.round(_DIGITS))) for item in (x, y))
+    place_x, place_y = (ranks(item.value) for item in (x, y))
+    mid_x, mid_y = (stats.rankdata(-item.value.round(_DIGITS)) for item in (x, y))
+    in_x, in_y = place_x <= k, place_y <= k
+    tau = _cosine(order_x, order_y)
+    overlap = float((in_x & in_y).sum() / max(in_x.sum(), in_y.sum()))
+    bounds, told = _bounds(x, y, k, n_pairs) if known else (np.full((3, 2), np.nan), 0)
+    tau_low, tau_high, rho_low, rho_high, overlap_low, overlap_high = map(float, bounds.ravel())
+    return RankAgreement(
+        n=r,
+        kendall=(tau, tau_low, tau_high),
+        spearman=(_cosine(mid_x - mid_x.mean(), mid_y - mid_y.mean()), rho_low, rho_high),
+        pearson_of_ranks=_cosine(place_x - place_x.mean(), place_y - place_y.mean()),
+        overlap=(overlap, overlap_low, overlap_high),
+        k=k,
+        n_pairs=n_pairs,
+        n_told_apart=told,
+    )
+
+
+def _bounds(x: Strengths, y: Strengths, k: int, n_pairs: int) -> tuple[FloatArray, int]:
+    """Kendall's, Spearman's and the overlap's bounds, shape (3, 2), and how many pairs both tell apart."""
+    r = len(x.value)
+    sign_x, sign_y = told_apart(x, 2 * n_pairs), told_apart(y, 2 * n_pairs)
+    product = (sign_x * sign_y)[np.triu_indices(r, 1)]
+    told = int((product != 0).sum())
+    tau = (product.sum() + np.array([-1, 1]) * (n_pairs - told)) / n_pairs
+    (low_x, high_x), (low_y, high_y) = (rank_interval(item, 2 * n_pairs) for item in (x, y))
+    far = np.maximum(high_x - low_y, high_y - low_x)
+    near = np.maximum(np.maximum(low_x - high_y, low_y - high_x), 0)
+    rho = np.maximum(1 - 6 * np.array([(far**2).sum(), (near**2).sum()]) / (r**3 - r), -1.0)
+    certain = max(int(((high_x <= k) & (high_y <= k)).sum()), 2 * k - r)
+    possible = min(int(((low_x <= k) & (low_y <= k)).sum()), k)
+    return np.array([tau, rho, [certain / k, possible / k]]), told
+
+
+def _gaps(values: FloatArray) -> FloatArray:
+    first, second = np.triu_indices(len(values), 1)
+    return values[first] - values[second]
+
+
+def _cosine(x: FloatArray, y: FloatArray) -> float:
+    scale = float(np.sqrt((x @ x) * (y @ y)))
+    return float(x @ y) / scale if scale > 0 else np.nan
