@@ -1,0 +1,250 @@
+"""Differences of mean scores between all pairs of judges, made from the judges' own sums.
+
+Where two judges are scored on the same cases, their difference in a resample is the
+difference of their means in it, so that the matrix products are over judges and not over
+pairs. Only a pair that is scored on different cases needs a column of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from mrb_lib.stats.draws import draws
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.paired_bootstrap import of_sorted
+from mrb_lib.stats.permutation import flips, p_values
+from mrb_lib.stats.resample import n_clusters
+from mrb_lib.stats.subfields import Group
+from mrb_lib.stats.weighted_sums import Single, Sums, cluster_sums, weighted_sums
+
+_PAIRS_AT_ONCE = 64
+_NO_VARIANCE = 1e-9
+
+
+class Columns(NamedTuple):
+    """What is summed over cases, and which columns make the difference of which pair.
+
+    Attributes
+    ----------
+    scores : shape (cases, k), what each case adds; 0 where it does not count
+    counted : shape (cases, q), 1 where a case counts, one column for every set of cases that occurs
+    which : shape (k,), the column of `counted` of each column of `scores`
+    dimension, first, second : shape (p,), the pairs of judges
+    plus, minus : shape (p,), the columns of `scores` whose means differ by the pair's difference; `minus` is -1
+        where `plus` holds the pair's own differences
+    bounds : shape (dimensions + 1,), where the judges' columns of each dimension begin
+    """
+
+    scores: FloatArray
+    counted: FloatArray
+    which: IntArray
+    dimension: IntArray
+    first: IntArray
+    second: IntArray
+    plus: IntArray
+    minus: IntArray
+    bounds: IntArray
+
+
+class Differences(NamedTuple):
+    """The differences of all pairs over one group of cases; every array has shape (p,).
+
+    Attributes
+    ----------
+    n : cases scored for both
+    only_1, only_2 : cases on which the first, the second judge has the higher score
+    clusters : clusters with such cases
+    value, low, high : the mean difference and its 95% percentile interval
+    error : its cluster-robust standard error; 0 where no cluster departs from the mean
+    bootstrap_p, permutation_p : two-sided
+    """
+
+    n: IntArray
+    only_1: IntArray
+    only_2: IntArray
+    clusters: IntArray
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    error: FloatArray
+    bootstrap_p: FloatArray
+    permutation_p: FloatArray
+
+
+def columns(score: FloatArray, judged: BoolArray) -> Columns:
+    """Plan the columns for scores of shape (judges, dimensions, cases).
+
+    Parameters
+    ----------
+    judged : shape (judges, dimensions), who takes part where
+    """
+    parts: list[FloatArray] = []
+    masks: dict[bytes, int] = {}
+    counted: list[FloatArray] = []
+    which: list[int] = []
+    pairs: list[tuple[int, int, int, int, int]] = []
+    own: list[tuple[int, FloatArray]] = []
+    bounds = [0]
+
+    def place(mask: BoolArray) -> int:
+        key = np.packbits(mask).tobytes()
+        if key not in masks:
+            masks[key] = len(counted)
+            counted.append(mask.astype(np.float64))
+        return masks[key]
+
+    for dimension in range(score.shape[1]):
+        judges = np.flatnonzero(judged[:, dimension])
+        value = score[judges, dimension]
+        known = np.isfinite(value)
+        start = bounds[-1]
+        parts.append(np.where(known, value, 0.0))
+        which.extend(place(mask) for mask in known)
+        bounds.append(start + len(judges))
+        for i, j in combinations(range(len(judges)), 2):
+            if which[start + i] == which[start + j]:
+                pairs.append((dimension, judges[i], judges[j], start + i, start + j))
+            else:
+                own.append((len(pairs), np.where(known[i] & known[j], value[i] - value[j], np.nan)))
+                pairs.append((dimension, judges[i], judges[j], -1, -1))
+    table = np.array(pairs, dtype=np.int64).reshape(-1, 5).T.copy()
+    for number, (pair, gain) in enumerate(own):
+        known = np.isfinite(gain)
+        table[3, pair] = bounds[-1] + number
+        which.append(place(known))
+    parts.extend(np.nan_to_num(gain)[None] for _, gain in own)
+    n = score.shape[2]
+    return Columns(
+        np.ascontiguousarray(np.concatenate([np.empty((0, n)), *parts]).T),
+        np.array(counted).reshape(-1, n).T.copy(),
+        np.array(which, dtype=np.int64),
+        dimension=table[0],
+        first=table[1],
+        second=table[2],
+        plus=table[3],
+        minus=table[4],
+        bounds=np.array(bounds, dtype=np.int64),
+    )
+
+
+def differences(
+    score: FloatArray, plan: Columns, parts: Sequence[Group], codes: IntArray, *, resamples: int, seed: int
+) -> Iterator[Differences]:
+    """The differences of all pairs of `plan`, for each group of cases.
+
+    Parameters
+    ----------
+    score : shape (judges, dimensions, cases), NaN where a case is excluded
+    codes : the cluster of every case of the benchmark
+
+    Notes
+    -----
+    The p of the bootstrap is the share of resampled differences that lie at least as far
+    from the observed one as zero does, the bootstrap's distribution standing for the
+    one under no difference: Efron and Tibshirani (1993), An Introduction to the Bootstrap,
+    section 16.4, and Hall and Wilson (1991), doi:10.2307/2532163. The standard error is that of
+    a ratio of sums over clusters, by linearisation.
+    """
+    total = n_clusters(codes)
+    both = np.hstack([plan.scores, plan.counted])
+    k = len(plan.which)
+    sums = [cluster_sums(codes[part.cases], both[part.cases]) for part in parts]
+    resampled = weighted_sums(sums, partial(draws, total, resamples, seed), total, resamples)
+    scores = [Sums(item.clusters, item.values[:, :k]) for item in sums]
+    flipped = weighted_sums(scores, partial(flips, total, resamples, seed), total, resamples)
+    counts = _counts(score, plan, parts)
+    for item, drawn, turned, (n, only_1, only_2) in zip(sums, resampled, flipped, counts, strict=True):
+        value, error, clusters, observed = _analytic(item.values, plan)
+        low, high, bootstrap_p, permutation_p = _resampled(plan, value, observed, drawn, turned)
+        unknown = (n < 2) | (clusters < 2)
+        for values in (low, high, error, bootstrap_p, permutation_p):
+            values[unknown] = np.nan
+        yield Differences(n, only_1, only_2, clusters, value, low, high, error, bootstrap_p, permutation_p)
+
+
+def _counts(score: FloatArray, plan: Columns, parts: Sequence[Group]) -> list[tuple[IntArray, IntArray, IntArray]]:
+    """For each group: the cases scored for both judges of each pair, and those that either judge wins."""
+    member = np.zeros((score.shape[2], len(parts)), dtype=np.float32)
+    for i, part in enumerate(parts):
+        member[part.cases, i] = 1
+    found = np.zeros((3, len(plan.plus), len(parts)), dtype=np.int64)
+    order = np.lexsort((plan.first, plan.dimension))
+    starts = np.flatnonzero(np.diff(plan.dimension[order] * len(score) + plan.first[order], prepend=-1))
+    for pairs in np.split(order, starts[1:]) if len(order) else ():
+        dimension, first = plan.dimension[pairs[0]], plan.first[pairs[0]]
+        gain = score[first, dimension] - score[plan.second[pairs], dimension]
+        for row, chosen in enumerate((np.isfinite(gain), gain > 0, gain < 0)):
+            found[row, pairs] = chosen.astype(np.float32) @ member
+    return [(found[0, :, i], found[1, :, i], found[2, :, i]) for i in range(len(parts))]
+
+
+def _analytic(sums: FloatArray, plan: Columns) -> tuple[FloatArray, FloatArray, IntArray, FloatArray]:
+    """The mean difference of each pair, its standard error, its clusters, and the sum of its differences."""
+    k = len(plan.which)
+    num, den = sums[:, :k], sums[:, k:]
+    total = den.sum(axis=0)[plan.which]
+    mean = divide(num.sum(axis=0), total)
+    residual = num - np.nan_to_num(mean) * den[:, plan.which]
+    square = (residual**2).sum(axis=0)
+    own = plan.minus < 0
+    value = np.where(own, mean[plan.plus], mean[plan.plus] - mean[plan.minus])
+    spread = np.where(own, square[plan.plus], square[plan.plus] + square[plan.minus])
+    for dimension, (start, stop) in enumerate(zip(plan.bounds[:-1], plan.bounds[1:], strict=True)):
+        cross = residual[:, start:stop].T @ residual[:, start:stop]
+        here = (plan.dimension == dimension) & ~own
+        spread[here] -= 2 * cross[plan.plus[here] - start, plan.minus[here] - start]
+    spread[spread < _NO_VARIANCE * np.maximum(1.0, square[plan.plus])] = 0.0
+    clusters = (den > 0).sum(axis=0)[plan.which[plan.plus]]
+    counted = total[plan.plus]
+    error = np.sqrt(divide(spread, counted**2) * divide(clusters.astype(np.float64), clusters - 1))
+    return value, error, clusters.astype(np.int64), np.nan_to_num(value * counted)
+
+
+def _resampled(
+    plan: Columns, value: FloatArray, observed: FloatArray, drawn: Single, turned: Single
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """The interval and the p of the bootstrap, and the p of the sign flips, of each pair."""
+    resamples = drawn.shape[1]
+    out = np.full((4, len(value)), np.nan)
+    if not resamples:
+        return out[0], out[1], out[2], out[3]
+    k = len(plan.which)
+    divisors = drawn[k:]
+    divisors[divisors == 0] = np.nan
+    means = drawn[:k]
+    means /= divisors[plan.which]
+    half = -(-len(value) // 2)
+
+    def work(start: int) -> None:
+        room = np.empty((_PAIRS_AT_ONCE, resamples), dtype=np.float32)
+        stop = min(start + half, len(value))
+        for first in range(start, stop, _PAIRS_AT_ONCE):
+            pairs = slice(first, min(first + _PAIRS_AT_ONCE, stop))
+            found = _subtract(means, plan.plus[pairs], plan.minus[pairs], room)
+            found.sort(axis=1)
+            out[:3, pairs] = of_sorted(found, value[pairs])
+        for first in range(start, stop, _PAIRS_AT_ONCE):
+            pairs = slice(first, min(first + _PAIRS_AT_ONCE, stop))
+            out[3, pairs] = p_values(_subtract(turned, plan.plus[pairs], plan.minus[pairs], room), observed[pairs])
+
+    with ThreadPoolExecutor(max_workers=2) as pool:  # sorting leaves the interpreter free
+        list(pool.map(work, (0, half)))
+    return out[0], out[1], out[2], out[3]
+
+
+def _subtract(each: Single, plus: IntArray, minus: IntArray, room: Single) -> Single:
+    """The rows `plus` minus the rows `minus` (or nothing, where it is -1), written into the first rows of `room`."""
+    breaks = np.flatnonzero((np.diff(plus) != 0) | (np.diff(minus) != 1)) + 1
+    for start, stop in zip([0, *breaks.tolist()], [*breaks.tolist(), len(plus)], strict=True):
+        first, second = plus[start], minus[start]
+        if second < 0:
+            room[start:stop] = each[plus[start:stop]]
+        else:
+            np.subtract(each[first], each[second : second + stop - start], out=room[start:stop])
+    return room[: len(plus)]
