@@ -3,32 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from typing import cast
+from typing import NamedTuple
 
-import krippendorff
 import numpy as np
 import pandas as pd
-from statsmodels.stats.inter_rater import fleiss_kappa
 
-from mrb_lib.errors import InputError
-from mrb_lib.schema import CHOICES, CONSENSUS, LEVELS, Level
-from mrb_lib.stats.agreement_kernel import COEFFICIENTS, Kernel, case_statistics, category_values
+from mrb_lib.schema import CHOICES
+from mrb_lib.stats import icc
+from mrb_lib.stats.agreement_kernel import COEFFICIENTS, Kernel
+from mrb_lib.stats.agreement_measures import (
+    ENOUGH_SHARED,
+    Interval,
+    icc_intervals,
+    kernels,
+    mean_kappa_intervals,
+    of_pairs,
+    of_scores,
+    of_votes,
+    votes_intervals,
+)
+from mrb_lib.stats.annotator_pairs import annotator_pairs as annotator_pairs
 from mrb_lib.stats.labels import Part, encode_annotations, parts
-from mrb_lib.stats.options import FloatArray, IntArray, join_reasons, typed
-from mrb_lib.stats.pairwise import agreement_and_kappa, mean_kappa, total
-from mrb_lib.stats.resample import Block, block, cluster_codes, interval, interval_reason, n_clusters, replicates
+from mrb_lib.stats.measures import Measure, Resampled, resampled
+from mrb_lib.stats.options import join_reasons, typed
+from mrb_lib.stats.pairwise import Pairs
+from mrb_lib.stats.resample import cluster_codes, interval_reason
 from mrb_lib.stats.subfields import groups
+from mrb_lib.stats.weighted import KAPPAS, PairKernel, adjusted, bias_index, prevalence_index
 
 NOBODY_PAIRED = "no case has two annotators"
 FEW_CASES = "fewer than two cases have two annotators"
 ONE_CATEGORY = "one category only: agreement beyond chance is undefined"
 NO_KAPPA = "cohen_kappa is undefined for every pair of annotators"
-FEW_SHARED = "the two annotators share fewer than two cases"
-ENOUGH_SHARED = 10
-SPARSE_PAIR = f"no interval for cohen_kappa: the two share fewer than {ENOUGH_SHARED} cases"
-SPARSE_PAIRS = f"no interval for cohen_kappa: most pairs of annotators share fewer than {ENOUGH_SHARED} cases"
-_SHOWN = ("percent_agreement", "cohen_kappa", "fleiss_kappa", "krippendorff_alpha", "gwet_ac1")
+SPARSE_PAIRS = f"no interval for kappas of pairs: most pairs of annotators share fewer than {ENOUGH_SHARED} cases"
+NO_ORDER = "nominal labels: no weighted kappa, AC2 or ICC"
+NO_SCORES = "ordinal labels: no ICC"
+NO_ICC = "the ICC is undefined: the scores do not vary, or annotators and cases cannot be told apart"
+INCOMPLETE = "no analytic interval for the ICC: not every annotator labelled every case"
+CLUSTERED = "no analytic interval for the ICC: cases are in clusters"
+SHOWN = (
+    "percent_agreement",
+    "cohen_kappa",
+    "linear_kappa",
+    "quadratic_kappa",
+    "fleiss_kappa",
+    "krippendorff_alpha",
+    "gwet_ac1",
+    "gwet_ac2",
+    "pabak",
+    "icc_2_1",
+    "icc_2_k",
+)
 COLUMNS = [
     "dimension",
     "subfield",
@@ -41,23 +66,11 @@ COLUMNS = [
     "n_pairs",
     "n_pairs_undefined",
     "level",
-    *(name + bound for name in _SHOWN for bound in ("", "_low", "_high")),
-    "reason",
-]
-PAIR_COLUMNS = [
-    "dimension",
-    "subfield",
-    "by",
-    "annotator_1",
-    "annotator_2",
-    "n",
-    "n_unassigned",
-    "percent_agreement",
-    "percent_agreement_low",
-    "percent_agreement_high",
-    "cohen_kappa",
-    "cohen_kappa_low",
-    "cohen_kappa_high",
+    *(name + end for name in SHOWN for end in ("", "_low", "_high")),
+    *(name + end for name in SHOWN for end in ("_analytic_low", "_analytic_high")),
+    "prevalence_index",
+    "bias_index",
+    "annotators_per_case",
     "reason",
 ]
 
@@ -83,7 +96,8 @@ def agreement(
     cases : the cases table
     categories : the labels, in their order where `level` is ordinal or interval; on the
         interval level labels that are numbers count as these numbers, others as their positions
-    level : of measurement, "nominal", "ordinal" or "interval"; Krippendorff's alpha alone uses it
+    level : of measurement, "nominal", "ordinal" or "interval"; alpha, the weighted kappas and
+        AC2 use it, and ICCs are for the interval level
     by, dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy`
 
     Returns
@@ -93,10 +107,16 @@ def agreement(
         `n_cases` with two annotators or more; `n_unpaired` with one; `n_unassigned` in no
         subfield; `n_annotators`; `n_categories` the labels in use (see Notes); `n_pairs` of
         annotators with a defined kappa, `n_pairs_undefined` others that share cases; `level`;
-        and, each with the bounds `_low`, `_high` of a 95% percentile cluster-bootstrap interval:
+        and, each with the bounds `_low`, `_high` of a 95% percentile cluster-bootstrap interval
+        and `_analytic_low`, `_analytic_high` of an analytic one:
         `percent_agreement` the share of agreeing pairs of annotators, a mean over cases;
-        `cohen_kappa` the mean over pairs of annotators that share two cases or more and
-        have a defined kappa; `fleiss_kappa`; `krippendorff_alpha`; `gwet_ac1`.
+        `cohen_kappa`, `linear_kappa`, `quadratic_kappa` the means over pairs of annotators that
+        share two cases or more and have a defined kappa; `fleiss_kappa`; `krippendorff_alpha`;
+        `gwet_ac1`; `gwet_ac2` with quadratic weights; `pabak`, percent agreement beyond that of
+        labels used evenly; `icc_2_1` and `icc_2_k`.
+        Without intervals, as they describe: `prevalence_index` (0 labels are used evenly, 1 one
+        only); `bias_index` (0 annotators use the labels alike), a mean over pairs;
+        `annotators_per_case`, a harmonic mean over cases with two or more, the k of ICC(2,k).
         `reason` says why values are null.
 
     Raises
@@ -110,196 +130,130 @@ def agreement(
     Where annotators are missing, Fleiss' kappa takes chance agreement from each case's
     shares of the categories, averaged over all annotated cases, as Gwet (2014, Handbook of
     Inter-Rater Reliability, 4th ed., ch. 3) does; with complete annotations it is Fleiss
-    (1971). AC1 is Gwet's (2008, doi:10.1348/000711006X126600); its number of categories is
-    that of the labels used anywhere in `annotations`, whatever the dimension or subfield, so
+    (1971). AC1 and AC2 are Gwet's (2008, doi:10.1348/000711006X126600); their number of categories
+    is that of the labels used anywhere in `annotations`, whatever the dimension or subfield, so
     that subfields compare; AC1 stays defined where all gave one label of several in use,
-    while the kappas and alpha are null. Alpha is Krippendorff's (2011).
+    while the kappas and alpha are null. Alpha is Krippendorff's (2011). The ICCs are those of
+    `mrb_lib.stats.icc`, the indices of prevalence and bias those of `mrb_lib.stats.weighted`:
+    Fleiss' kappa is (PABAK - PI^2) / (1 - PI^2), so that it falls as one label dominates,
+    at the same percent agreement; AC1 beside it does not.
+
+    Analytic intervals, see `mrb_lib.stats.agreement_intervals`, count each cluster once. Bootstrap
+    and analytic intervals hold for the annotators at hand; the ICC's analytic interval, by the F
+    distribution, takes annotators as a sample, too, and is wider by that. It needs every
+    annotator to have scored every case, and cases that are not in clusters.
     Kappas of pairs that share few cases are biased, and more so in resamples, so that a
     bootstrap interval would miss its own estimate (it does on LLMFAO's 124 annotators): there
-    is none for `cohen_kappa` where the median pair shares fewer than `ENOUGH_SHARED` cases.
-    Validated in `tests/published/` and `tests/stats/test_agreement.py`; coverage in
-    `tests/simulation/test_coverage.py`.
+    is none for kappas of pairs where the median pair shares fewer than `ENOUGH_SHARED` cases.
+    Validated in `tests/published/test_agreement_textbook.py` and `tests/stats/test_agreement.py`;
+    coverage in `tests/simulation/test_agreement.py`.
     """
-    if level not in LEVELS:
-        raise InputError(f"level {level!r} is unknown; use one of {', '.join(LEVELS)}.")
+    many, two = kernels(annotations, categories, level)
     coded = encode_annotations(annotations, cases, categories, dimensions)
-    used = annotations.loc[annotations["annotator"] != CONSENSUS, "choice"].nunique()
-    kernel = Kernel(cast(Level, level), category_values(categories), int(used))
     codes = cluster_codes(cases, cluster)
-    found = list(parts(coded, groups(cases, by), len(cases), len(categories)))
-    kappa = partial(mean_kappa, n_categories=len(categories))
-    blocks = []
-    for part in found:
-        blocks.append(block(codes[part.cases], case_statistics(part.votes), kernel.coefficients))
-        blocks.append(block(codes[part.cases], part.pairs.shared_by(2, len(categories)).sums, kappa))
-    replicated = replicates(blocks, n_clusters(codes), resamples=resamples, seed=seed)
+    chosen = groups(cases, by)
+    found = [_Plan.of(part, many, two) for part in parts(coded, chosen, len(cases), two.distances)]
+    d = max(1, len(coded.dimensions))
+    by_group = [[item for plan in found[i : i + d] for item in plan.measures] for i in range(0, len(found), d)]
+    drawn = iter([item for group in resampled(by_group, codes, resamples=resamples, seed=seed) for item in group])
     rows = []
-    for i, part in enumerate(found):
-        estimate, text = _estimates(part, kernel, coded.absence(part.dimension))
-        drawn = np.hstack(replicated[2 * i : 2 * i + 2])
-        row = _described(part, kernel) | {"dimension": coded.dimensions[part.dimension]}
-        rows.append(row | _with_intervals(part, estimate, text, drawn, blocks[2 * i], resamples))
+    for plan in found:
+        row = plan.described() | {"dimension": coded.dimensions[plan.part.dimension]}
+        rows.append(
+            row | plan.estimates([next(drawn) for _ in plan.measures], coded.absence(plan.part.dimension), resamples)
+        )
     return typed(pd.DataFrame(rows, columns=COLUMNS), COLUMNS)
 
 
-def _described(part: Part, kernel: Kernel) -> dict[str, object]:
-    n_votes = part.votes.sum(axis=1)
-    shared = part.pairs.shared_by(2, part.votes.shape[1])
-    kappas = agreement_and_kappa(total(shared), part.votes.shape[1])
-    defined = int(np.isfinite(kappas[0, len(shared.n) :]).sum())
-    return {
-        **part.group.label(),
-        "n_cases": int((n_votes >= 2).sum()),
-        "n_unpaired": int((n_votes == 1).sum()),
-        "n_annotators": part.n_annotators,
-        "n_categories": kernel.n_categories,
-        "n_pairs": defined,
-        "n_pairs_undefined": len(part.pairs.n) - defined,
-        "level": kernel.level,
-    }
+class _Plan(NamedTuple):
+    """A part and what is estimated of it: of votes, of pairs, and of scores where labels are scores."""
+
+    part: Part
+    many: Kernel
+    two: PairKernel
+    pairs: Pairs
+    measures: list[Measure]
+
+    @classmethod
+    def of(cls, part: Part, many: Kernel, two: PairKernel) -> _Plan:
+        pairs = part.pairs.shared_by(2)
+        measures = [of_votes(part, many)]
+        if len(pairs.n) and np.median(pairs.n) >= ENOUGH_SHARED:
+            measures.append(of_pairs(part, pairs, two, mean=True))
+        if many.level == "interval":
+            measures.append(of_scores(part, many))
+        return cls(part, many, two, pairs, measures)
+
+    def described(self) -> dict[str, object]:
+        """Counts and indices."""
+        number, q = self.part.votes.sum(axis=1), self.many.n_categories
+        row = {
+            **self.part.group.label(),
+            "n_cases": int((number >= 2).sum()),
+            "n_unpaired": int((number == 1).sum()),
+            "n_annotators": self.part.n_annotators,
+            "n_categories": q,
+            "n_pairs": 0,
+            "n_pairs_undefined": len(self.part.pairs.n),
+            "level": self.many.level,
+        }
+        if (number >= 2).sum() < 2:
+            return row
+        row["annotators_per_case"] = 1 / (1 / number[number >= 2]).mean()
+        shares = (self.part.votes / number[:, None]).mean(axis=0)
+        row["prevalence_index"] = float(prevalence_index(shares, q))
+        if len(self.pairs.n):
+            sums = self.pairs.total()
+            split = self.two.split(sums)
+            each = bias_index(split.first[:, :, 0] / split.n, split.second[:, :, 0] / split.n, q)
+            row["bias_index"] = float(each.mean())
+            defined = int(np.isfinite(self.two.coefficients(sums)[0, len(each) : 2 * len(each)]).sum())
+            row |= {"n_pairs": defined, "n_pairs_undefined": len(self.part.pairs.n) - defined}
+        return row
+
+    def estimates(self, drawn: list[Resampled], absence: str, resamples: int) -> dict[str, object]:
+        """The coefficients with their intervals, and why some of them are null."""
+        n_cases = int(self.part.paired.sum())
+        if n_cases < 2:
+            return {"reason": absence if not len(self.part.cases) else FEW_CASES if n_cases else NOBODY_PAIRED}
+        sums = np.asarray(drawn[0].sums)
+        clusters = int((sums[:, 0] > 0).sum())
+        independent = int((sums[:, 3 : 3 + len(self.many.values)].sum(axis=1) > 0).sum()) == len(self.part.cases)
+        found = dict(zip(COEFFICIENTS, votes_intervals(drawn[0], self.many), strict=True))
+        reasons = [ONE_CATEGORY] if np.isnan(found["krippendorff_alpha"].value) else []
+        sparse = bool(len(self.pairs.n) and np.median(self.pairs.n) < ENOUGH_SHARED)
+        if sparse:
+            means = self.two.mean_kappas(self.pairs.total())[0].tolist()
+            found |= {name: Interval(value, *[np.nan] * 4) for name, value in zip(self.two.kappas, means, strict=True)}
+        elif len(self.pairs.n):
+            means = mean_kappa_intervals(drawn[1], self.two, clusters, independent)
+            found |= dict(zip(self.two.kappas, means, strict=True))
+        if np.isnan(found.get("cohen_kappa", _NOTHING).value):
+            reasons.append(NO_KAPPA)
+        if self.many.level == "interval":
+            scores, _, complete = icc_intervals(drawn[-1], independent)
+            found |= dict(zip(icc.COEFFICIENTS, scores, strict=True))
+            reasons.append(NO_ICC if np.isnan(scores[0].value) else "" if complete else INCOMPLETE)
+            reasons.append("" if independent else CLUSTERED)
+        else:
+            reasons.append(NO_ORDER if self.many.level == "nominal" else NO_SCORES)
+        percent = np.array(found["percent_agreement"])
+        found["pabak"] = Interval(*adjusted(percent, self.many.n_categories).tolist())
+        return _row(found, reasons, sparse, n_cases, clusters, resamples)
 
 
-def _estimates(part: Part, kernel: Kernel, absence: str) -> tuple[dict[str, float], list[str]]:
-    """The coefficients, and why some of them are NaN."""
-    estimate = dict.fromkeys(_SHOWN, np.nan)
-    n_cases = int((part.votes.sum(axis=1) >= 2).sum())
-    if n_cases < 2:
-        return estimate, [absence if not len(part.cases) else FEW_CASES if n_cases else NOBODY_PAIRED]
-    sums = case_statistics(part.votes).sum(axis=0)[None, :]
-    estimate |= dict(zip(COEFFICIENTS, kernel.coefficients(sums)[0].tolist(), strict=True))
-    shared = part.pairs.shared_by(2, part.votes.shape[1])
-    estimate["cohen_kappa"] = float(mean_kappa(total(shared), part.votes.shape[1])[0, 0])
-    paired = part.votes[part.votes.sum(axis=1) >= 2]
-    reasons = []
-    if (paired.sum(axis=0) > 0).sum() < 2:
-        estimate["krippendorff_alpha"] = np.nan
-        reasons.append(ONE_CATEGORY)
-    else:
-        estimate["krippendorff_alpha"] = float(
-            krippendorff.alpha(
-                value_counts=part.votes,
-                value_domain=kernel.values,
-                level_of_measurement=kernel.level,
-            )
-        )
-        if _is_complete(part.votes):
-            estimate["fleiss_kappa"] = float(fleiss_kappa(part.votes, method="fleiss"))
-    if np.isnan(estimate["cohen_kappa"]):
-        reasons.append(NO_KAPPA)
-    return estimate, reasons
+_NOTHING = Interval(*[np.nan] * 5)
 
 
-def _is_complete(votes: FloatArray) -> bool:
-    n_votes = votes.sum(axis=1)
-    return bool((n_votes == n_votes[0]).all())
-
-
-def _with_intervals(
-    part: Part, estimate: dict[str, float], reasons: list[str], drawn: FloatArray, item: Block, resamples: int
+def _row(
+    found: dict[str, Interval], reasons: list[str], sparse: bool, n_cases: int, clusters: int, resamples: int
 ) -> dict[str, object]:
-    """The coefficients with their bounds; `drawn` has the columns of the kernel, then the mean kappa."""
-    low, high = interval(drawn)
-    order = (*COEFFICIENTS, "cohen_kappa")
-    paired_clusters = int((item.sums[:, 0] > 0).sum())
     row: dict[str, object] = {}
-    n_cases = int((part.votes.sum(axis=1) >= 2).sum())
-    shared = part.pairs.shared_by(2, part.votes.shape[1]).n
-    sparse = bool(len(shared)) and np.median(shared) < ENOUGH_SHARED
-    notes = [SPARSE_PAIRS] if sparse and np.isfinite(estimate["cohen_kappa"]) else []
-    for i, name in enumerate(order):
-        defined = np.isfinite(estimate[name]) and paired_clusters >= 2 and not (name == "cohen_kappa" and sparse)
-        row[name] = estimate[name]
-        row[f"{name}_low"], row[f"{name}_high"] = (low[i], high[i]) if defined else (np.nan, np.nan)
-        if defined or paired_clusters < 2:
-            notes.append(interval_reason(n_cases, paired_clusters, resamples, low[i], high[i]))
+    notes = [SPARSE_PAIRS] if sparse and np.isfinite(found["cohen_kappa"].value) else []
+    for name, item in found.items():
+        known = np.isfinite(item.value)
+        row |= (item if known and clusters >= 2 else item.without_bounds()).columns(name)
+        if clusters < 2 or (known and not (sparse and name in KAPPAS)):
+            notes.append(interval_reason(n_cases, clusters, resamples, item.low, item.high))
     row["reason"] = join_reasons(*reasons, *dict.fromkeys(notes))
     return row
-
-
-def annotator_pairs(
-    annotations: pd.DataFrame,
-    cases: pd.DataFrame,
-    *,
-    categories: Sequence[str] = CHOICES,
-    by: str | None = None,
-    dimensions: Sequence[str] | None = None,
-    cluster: str | None = None,
-    resamples: int = 2000,
-    seed: int = 0,
-) -> pd.DataFrame:
-    """Agreement of every two annotators that share cases: the pairwise matrix in long form.
-
-    Parameters
-    ----------
-    As in `agreement`.
-
-    Returns
-    -------
-    DataFrame
-        One row a dimension, group of cases and pair: `dimension`, `subfield`, `by`,
-        `annotator_1`, `annotator_2`, `n` cases they share, `n_unassigned`,
-        `percent_agreement` and `cohen_kappa`, each with `_low` and `_high`, `reason`. Null
-        for fewer than two shared cases (the kappa's interval: fewer than `ENOUGH_SHARED`);
-        the kappa is also null where both gave one and the same label only. Where nobody
-        shares a case there is one row without annotators.
-
-    Raises
-    ------
-    InputError
-        As in `agreement`.
-
-    Notes
-    -----
-    The published kappas of PandaLM's annotators: `tests/published/test_pandalm.py`.
-    """
-    coded = encode_annotations(annotations, cases, categories, dimensions)
-    codes = cluster_codes(cases, cluster)
-    n_categories = len(categories)
-    found = list(parts(coded, groups(cases, by), len(cases), n_categories))
-    statistic = partial(agreement_and_kappa, n_categories=n_categories)
-    blocks = [block(codes[part.cases], part.pairs.sums, statistic) for part in found]
-    replicated = replicates(blocks, n_clusters(codes), resamples=resamples, seed=seed)
-    frames = []
-    for part, item, drawn in zip(found, blocks, replicated, strict=True):
-        if len(part.pairs.n):
-            frame = _pair_frame(part, item, drawn, n_categories, resamples)
-            names = np.array(coded.annotators, dtype=object)
-            frame["annotator_1"], frame["annotator_2"] = names[part.pairs.first], names[part.pairs.second]
-        else:
-            reason = NOBODY_PAIRED if len(part.cases) else coded.absence(part.dimension)
-            frame = pd.DataFrame([{**part.group.label(), "n": 0, "reason": reason}], columns=PAIR_COLUMNS)
-        frame["dimension"] = coded.dimensions[part.dimension]
-        frames.append(typed(frame, PAIR_COLUMNS))
-    if not frames:
-        return typed(pd.DataFrame(columns=PAIR_COLUMNS), PAIR_COLUMNS)
-    return pd.concat(frames, ignore_index=True)
-
-
-def _pair_frame(part: Part, item: Block, drawn: FloatArray, n_categories: int, resamples: int) -> pd.DataFrame:
-    n = part.pairs.n
-    values = agreement_and_kappa(total(part.pairs), n_categories)[0]
-    low, high = interval(drawn)
-    clusters = _clusters_of_pairs(item, len(n), n_categories)
-    values[np.tile(n < 2, 2)] = np.nan
-    unknown = np.isnan(values) | np.tile(clusters < 2, 2)
-    unknown[len(n) :] |= n < ENOUGH_SHARED
-    low[unknown], high[unknown] = np.nan, np.nan
-    kappa = values[len(n) :]
-    reasons = [FEW_SHARED if shared < 2 else "" for shared in n]
-    for i in np.flatnonzero(n >= 2).tolist():
-        texts = [ONE_CATEGORY if np.isnan(kappa[i]) else SPARSE_PAIR if n[i] < ENOUGH_SHARED else ""]
-        texts.append(interval_reason(int(n[i]), int(clusters[i]), resamples, low[i], high[i]))
-        reasons[i] = join_reasons(*texts) or ""
-    columns: dict[str, object] = {**part.group.label(), "n": n, "reason": [text or None for text in reasons]}
-    for i, name in enumerate(("percent_agreement", "cohen_kappa")):
-        place = slice(i * len(n), (i + 1) * len(n))
-        columns |= {name: values[place], f"{name}_low": low[place], f"{name}_high": high[place]}
-    return pd.DataFrame(columns)
-
-
-def _clusters_of_pairs(item: Block, n_pairs: int, n_categories: int) -> IntArray:
-    """How many clusters hold cases that each pair shares."""
-    cluster, column = item.sums.nonzero()
-    pair = column // (1 + 2 * n_categories)
-    seen = np.unique(cluster.astype(np.int64) * max(1, n_pairs) + pair)
-    return np.bincount(seen % max(1, n_pairs), minlength=n_pairs).astype(np.int64)

@@ -1,8 +1,7 @@
-"""Agreement coefficients from sums over cases, for a whole bootstrap at once.
+"""Agreement coefficients of many annotators from sums over cases, for a whole bootstrap at once.
 
-Each coefficient but Cohen's kappa is a function of a few sums over cases; a resample
-weights them. `krippendorff` and `statsmodels` give the point estimates where they
-can; `tests/stats/test_agreement_kernel.py` ties this kernel to them.
+Each coefficient here is a smooth function of a few sums over cases; a resample weights them.
+`tests/stats/test_agreement_kernel.py` ties this kernel to `krippendorff` and `statsmodels`.
 """
 
 from __future__ import annotations
@@ -13,36 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mrb_lib.schema import Level
-from mrb_lib.stats.options import FloatArray, IntArray, divide
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 
-COEFFICIENTS = ("percent_agreement", "fleiss_kappa", "krippendorff_alpha", "gwet_ac1")
-
-
-def case_statistics(votes: FloatArray) -> FloatArray:
-    """What each case adds to the sums.
-
-    Parameters
-    ----------
-    votes : shape (n, K), how many annotators gave each category; rows may differ in
-        their number of annotators
-
-    Returns
-    -------
-    float array, shape (n, 2 + K + K * K): whether the case has two annotators or more;
-    its share of agreeing pairs of annotators; its share of each category; its
-    coincidences (Krippendorff), pairs of values from different annotators weighted by
-    1 / (annotators - 1).
-    """
-    total = votes.sum(axis=1)
-    paired = (total >= 2).astype(np.float64)
-    pairs = np.where(total >= 2, total * (total - 1), 1.0)
-    agreeing = (votes * (votes - 1)).sum(axis=1) / pairs * paired
-    shares = votes / np.maximum(total, 1)[:, None]
-    n_categories = votes.shape[1]
-    coincidences = votes[:, :, None] * votes[:, None, :]
-    coincidences[:, np.arange(n_categories), np.arange(n_categories)] -= votes
-    coincidences *= (paired / np.where(total >= 2, total - 1, 1.0))[:, None, None]
-    return np.hstack([paired[:, None], agreeing[:, None], shares, coincidences.reshape(len(votes), n_categories**2)])
+COEFFICIENTS = ("percent_agreement", "fleiss_kappa", "krippendorff_alpha", "gwet_ac1", "gwet_ac2")
 
 
 class Kernel(NamedTuple):
@@ -50,48 +22,107 @@ class Kernel(NamedTuple):
 
     Attributes
     ----------
-    level : "nominal", "ordinal" or "interval", for alpha
-    values : shape (K,), the categories as numbers, for alpha on the interval level
-    n_categories : number of categories that the annotators could use, for AC1
+    level : "nominal", "ordinal" or "interval"
+    values : shape (K,), the categories as numbers from 0 to 1; see `scaled`
+    used : shape (K,), the categories that the annotators could use, for AC1 and AC2
+    finite : whether alpha has Krippendorff's correction for small samples; without it alpha
+        does not change when all cases are doubled, as its linearisation wants it
     """
 
     level: Level
     values: FloatArray
-    n_categories: int
+    used: BoolArray
+    finite: bool = True
+
+    @property
+    def n_categories(self) -> int:
+        """How many categories the annotators could use."""
+        return int(self.used.sum())
+
+    def case_statistics(self, votes: FloatArray) -> FloatArray:
+        """What each case adds to the sums.
+
+        Parameters
+        ----------
+        votes : shape (n, K), how many annotators gave each category; rows may differ in
+            their number of annotators
+
+        Returns
+        -------
+        float array, shape (n, 3 + 2K + D): whether the case has two annotators or more; its
+        share of agreeing pairs of annotators; its mean squared distance between two of its
+        annotators; its share of each category; its votes for each category, if it has two
+        annotators; and its disagreement in Krippendorff's weighting, pairs divided by the
+        number of annotators less one: D = 1 sum of half the squared distances, or on the ordinal
+        level, where distances depend on all cases, D = K (K - 1) / 2 coincidences of two labels.
+        """
+        total = votes.sum(axis=1)
+        paired = (total >= 2).astype(np.float64)
+        others = np.where(total >= 2, total - 1, 1.0)
+        pairs = np.where(total >= 2, total * (total - 1), 1.0)
+        agreeing = (votes * (votes - 1)).sum(axis=1) / pairs * paired
+        squares = (total * (votes @ self.values**2) - (votes @ self.values) ** 2) * paired
+        if self.level == "ordinal":
+            low, high = np.triu_indices(votes.shape[1], k=1)
+            disagreement = votes[:, low] * votes[:, high] * (paired / others)[:, None]
+        elif self.level == "interval":
+            disagreement = (squares / others)[:, None]
+        else:
+            disagreement = (total * (paired - agreeing) / 2 * paired)[:, None]
+        return np.hstack(
+            [
+                np.stack([paired, agreeing, 2 * squares / pairs], axis=1),
+                votes / np.maximum(total, 1)[:, None],
+                votes * paired[:, None],
+                disagreement,
+            ]
+        )
 
     def coefficients(self, sums: FloatArray) -> FloatArray:
-        """Coefficients, shape (b, 4), of weighted sums, shape (b, 2 + K + K * K); NaN where undefined."""
+        """Coefficients, shape (b, 5), of weighted sums, shape (b, 3 + 2K + D); NaN where undefined."""
         k = len(self.values)
-        paired, agreeing, shares = sums[:, 0], sums[:, 1], sums[:, 2 : 2 + k]
+        (paired, agreeing, squares), shares, rest = np.split(sums.T, [3, 3 + k])
         observed = divide(agreeing, paired)
-        proportions = divide(shares, shares.sum(axis=1, keepdims=True))
-        fleiss = _beyond_chance(observed, (proportions**2).sum(axis=1))
-        spread = (proportions * (1 - proportions)).sum(axis=1)
-        ac1 = (
-            _beyond_chance(observed, spread / (self.n_categories - 1))
-            if self.n_categories > 1
-            else np.full(len(sums), np.nan)
-        )
-        alpha = self.alpha(sums[:, 2 + k :].reshape(-1, k, k))
-        return np.stack([observed, fleiss, alpha, ac1], axis=1)
+        concentration = (divide(shares, shares.sum(axis=0)) ** 2).sum(axis=0)
+        fleiss = _beyond_chance(observed, concentration)
+        alpha = self._alpha(rest[:k], rest[k:])
+        return np.stack([observed, fleiss, alpha, *self._gwet(observed, divide(squares, paired), concentration)]).T
 
-    def alpha(self, coincidences: FloatArray) -> FloatArray:
-        """Krippendorff's alpha of coincidence matrices, shape (b, K, K)."""
-        n_v = coincidences.sum(axis=2)
-        n = n_v.sum(axis=1)
-        delta = self.distances(n_v)
-        observed = (coincidences * delta).sum(axis=(1, 2))
-        expected = (n_v[:, :, None] * n_v[:, None, :] * delta).sum(axis=(1, 2))
-        return 1 - divide((n - 1) * observed, expected)
-
-    def distances(self, n_v: FloatArray) -> FloatArray:
-        """Squared distances between categories, shape (b, K, K), given their frequencies, shape (b, K)."""
-        if self.level == "interval":
-            return ((self.values[:, None] - self.values[None, :]) ** 2)[None]
+    def _gwet(self, observed: FloatArray, squares: FloatArray, concentration: FloatArray) -> list[FloatArray]:
+        """AC1, and AC2 with quadratic weights where the labels are ordered."""
+        q = self.n_categories
+        undefined = np.full(len(observed), np.nan)
+        if q < 2:
+            return [undefined, undefined]
+        spread = (1 - concentration) / (q * (q - 1))
+        ac1 = _beyond_chance(observed, q * spread)
         if self.level == "nominal":
-            return 1 - np.eye(len(self.values))[None]
-        middle = np.cumsum(n_v, axis=1) - n_v / 2
-        return (middle[:, :, None] - middle[:, None, :]) ** 2
+            return [ac1, undefined]
+        values = self.values[self.used]
+        weights = 1 - ((values[:, None] - values[None, :]) / np.ptp(values)) ** 2
+        return [ac1, _beyond_chance(1 - squares / np.ptp(values) ** 2, weights.sum() * spread)]
+
+    def _alpha(self, n_v: FloatArray, disagreement: FloatArray) -> FloatArray:
+        """Krippendorff's alpha of votes by category, shape (K, b), and disagreements, shape (D, b)."""
+        n = n_v.sum(axis=0)
+        if self.level == "nominal":
+            observed, expected = disagreement[0], (n**2 - (n_v**2).sum(axis=0)) / 2
+        elif self.level == "interval":
+            observed, expected = disagreement[0], _half_squares(n_v, self.values[:, None])
+        else:
+            middle = divide(np.cumsum(n_v, axis=0) - n_v / 2, n)
+            low, high = np.triu_indices(len(n_v), k=1)
+            observed = (disagreement * (middle[low] - middle[high]) ** 2).sum(axis=0)
+            expected = _half_squares(n_v, middle)
+        return 1 - divide((n - self.finite) * observed, expected)
+
+
+def _half_squares(n_v: FloatArray, values: FloatArray) -> FloatArray:
+    """Half the sum of squared distances between all votes; 0, not nearly 0, where all are for one category."""
+    n = n_v.sum(axis=0)
+    mean = divide((n_v * values).sum(axis=0), n)
+    total: FloatArray = n * (n_v * (values - mean) ** 2).sum(axis=0)
+    return total
 
 
 def _beyond_chance(observed: FloatArray, chance: FloatArray) -> FloatArray:
@@ -105,6 +136,13 @@ def category_values(categories: Sequence[str]) -> FloatArray:
     except ValueError:
         return np.arange(len(categories), dtype=np.float64)
     return numbers if np.isfinite(numbers).all() else np.arange(len(categories), dtype=np.float64)
+
+
+def scaled(categories: Sequence[str], level: Level) -> FloatArray:
+    """The categories as numbers from 0 to 1; on the ordinal level, by position only."""
+    numbers = category_values(categories) if level == "interval" else np.arange(len(categories), dtype=np.float64)
+    span = np.ptp(numbers) if len(numbers) else 0.0
+    return (numbers - numbers.min()) / span if span > 0 else np.zeros(len(numbers))
 
 
 def votes_by_case(case: IntArray, choice: IntArray, n_cases: int, n_categories: int) -> FloatArray:

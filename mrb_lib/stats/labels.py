@@ -10,8 +10,8 @@ import pandas as pd
 
 from mrb_lib.schema import CONSENSUS
 from mrb_lib.stats.agreement_kernel import votes_by_case
-from mrb_lib.stats.options import FloatArray, IntArray, encode, pick_dimensions
-from mrb_lib.stats.pairwise import PairRows, Pairs, collect, pair_rows
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, encode, pick_dimensions
+from mrb_lib.stats.pairwise import Pairs, collect, pair_rows
 from mrb_lib.stats.subfields import Group
 
 NO_ANNOTATIONS = "there are no annotations"
@@ -80,6 +80,7 @@ class Part(NamedTuple):
     ----------
     cases : positions in the cases table of the annotated cases
     votes : shape (len(cases), categories), how many annotators gave each label
+    position, annotator, choice : one entry an annotation; position is that of its case in `cases`
     pairs : the pairs of annotators that share any of these cases
     """
 
@@ -87,37 +88,65 @@ class Part(NamedTuple):
     group: Group
     cases: IntArray
     votes: FloatArray
-    n_annotators: int
+    position: IntArray
+    annotator: IntArray
+    choice: IntArray
     pairs: Pairs
 
+    @property
+    def n_annotators(self) -> int:
+        """Annotators of any of these cases."""
+        return len(np.unique(self.annotator))
 
-def parts(coded: Annotations, groups: Sequence[Group], n_cases: int, n_categories: int) -> Iterator[Part]:
-    """Every dimension of every group, the groups in the outer order."""
+    @property
+    def paired(self) -> BoolArray:
+        """Which cases have two annotators or more."""
+        return np.asarray(self.votes.sum(axis=1) >= 2)
+
+
+def parts(coded: Annotations, groups: Sequence[Group], n_cases: int, distances: FloatArray) -> Iterator[Part]:
+    """Every dimension of every group, the groups in the outer order.
+
+    Parameters
+    ----------
+    distances : shape (W, K, K), between the labels, for the sums of the pairs
+    """
     tables = []
+    every = np.arange(n_cases + 1)
     for dimension in range(len(coded.dimensions)):
         case, annotator, choice = coded.of(dimension)
-        votes = votes_by_case(case, choice, n_cases, n_categories)
-        present = np.zeros((n_cases, len(coded.annotators)), dtype=bool)
-        present[case, annotator] = True
+        order = np.argsort(case, kind="stable")
+        case, annotator, choice = case[order], annotator[order], choice[order]
+        votes = votes_by_case(case, choice, n_cases, distances.shape[1])
         rows = pair_rows(case, annotator, choice)
-        tables.append((votes, present, rows, np.searchsorted(rows.case, np.arange(n_cases + 1))))
+        starts = np.searchsorted(case, every), np.searchsorted(rows.case, every)
+        tables.append((votes, annotator, choice, rows, starts))
     for group in groups:
-        for dimension, (votes, present, rows, bounds) in enumerate(tables):
+        for dimension, (votes, annotator, choice, rows, (first, first_pair)) in enumerate(tables):
             cases = group.cases[votes[group.cases].any(axis=1)]
+            position, kept = _entries(first, cases)
+            pair_position, kept_pairs = _entries(first_pair, cases)
             yield Part(
                 dimension=dimension,
                 group=group,
                 cases=cases,
                 votes=votes[cases],
-                n_annotators=int(present[cases].any(axis=0).sum()),
-                pairs=_pairs(rows, bounds, cases, n_categories),
+                position=position,
+                annotator=annotator[kept],
+                choice=choice[kept],
+                pairs=collect(rows.take(kept_pairs), pair_position, len(cases), distances),
             )
 
 
-def _pairs(rows: PairRows, bounds: IntArray, cases: IntArray, n_categories: int) -> Pairs:
-    """The pairs of annotators on some cases; `rows` is sorted by case, `bounds` says where each case begins."""
-    length = bounds[cases + 1] - bounds[cases]
+def _entries(first: IntArray, cases: IntArray) -> tuple[IntArray, IntArray]:
+    """The entries of some cases, where those of each case lie together from `first` on.
+
+    Returns
+    -------
+    position : which of `cases` each entry is of
+    kept : the entries
+    """
+    length = first[cases + 1] - first[cases]
     position = np.repeat(np.arange(len(cases)), length)
     offset = np.arange(len(position)) - np.repeat(np.cumsum(length) - length, length)
-    kept = bounds[cases][position] + offset
-    return collect(rows.take(kept), position, len(cases), n_categories)
+    return position, first[cases][position] + offset

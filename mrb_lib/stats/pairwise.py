@@ -1,4 +1,4 @@
-"""Pairs of annotators: who agrees with whom, in designs with many annotators and missing annotations."""
+"""Pairs of annotators: who labelled the same cases as whom, in designs with many annotators and missing annotations."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from mrb_lib.stats import confusion
-from mrb_lib.stats.options import FloatArray, IntArray, divide, mean_of_defined
+from mrb_lib.stats.options import FloatArray, IntArray
 
 
 class PairRows(NamedTuple):
@@ -58,8 +57,8 @@ class Pairs(NamedTuple):
     ----------
     first, second : shape (P,), the annotators
     n : shape (P,), cases they share
-    sums : sparse, shape (cases, P * (1 + 2K)): for each pair whether the labels agree, the
-        first one's label, the second one's label
+    sums : sparse, shape (cases, P * (W + 2K)): for each pair W distances between the two labels,
+        the first one's label, the second one's label
     """
 
     first: IntArray
@@ -67,63 +66,42 @@ class Pairs(NamedTuple):
     n: IntArray
     sums: sparse.csr_array
 
-    def shared_by(self, n: int, n_categories: int) -> Pairs:
-        """The pairs that share at least `n` cases."""
-        kept = np.flatnonzero(self.n >= n)
+    def only(self, kept: IntArray) -> Pairs:
+        """The pairs at some positions."""
         if len(kept) == len(self.n):
             return self
-        width = 1 + 2 * n_categories
+        width = self.sums.shape[1] // len(self.n)
         columns = (kept[:, None] * width + np.arange(width)).ravel()
         return Pairs(self.first[kept], self.second[kept], self.n[kept], self.sums[:, columns])
 
+    def shared_by(self, n: int) -> Pairs:
+        """The pairs that share at least `n` cases."""
+        return self.only(np.flatnonzero(self.n >= n))
 
-def collect(rows: PairRows, position: IntArray, n_cases: int, n_categories: int) -> Pairs:
+    def total(self) -> FloatArray:
+        """The sums over all cases, shape (1, P * (W + 2K))."""
+        return np.asarray(self.sums.sum(axis=0), dtype=np.float64)[None, :]
+
+
+def collect(rows: PairRows, position: IntArray, n_cases: int, distances: FloatArray) -> Pairs:
     """Group `rows` by pair of annotators.
 
     Parameters
     ----------
     position : the row of each entry's case in the sums, 0 to n_cases - 1
+    distances : shape (W, K, K), between the labels
     """
     stride = int(rows.second.max()) + 1 if len(rows.second) else 1
     keys, pair, n = np.unique(rows.first * stride + rows.second, return_inverse=True, return_counts=True)
-    width = 1 + 2 * n_categories
-    agree = rows.choice_first == rows.choice_second
-    column = np.concatenate(
-        [
-            (pair * width)[agree],
-            pair * width + 1 + rows.choice_first,
-            pair * width + 1 + n_categories + rows.choice_second,
-        ]
+    n_distances, n_categories, _ = distances.shape
+    start = pair * (n_distances + 2 * n_categories)
+    apart = distances[:, rows.choice_first, rows.choice_second]
+    places = [*(start + i for i in range(n_distances)), start + n_distances + rows.choice_first]
+    places.append(start + n_distances + n_categories + rows.choice_second)
+    values = np.concatenate([*apart, np.ones(2 * len(start))])
+    column, row = np.concatenate(places), np.tile(position, n_distances + 2)
+    kept = values != 0
+    sums = sparse.csr_array(
+        (values[kept], (row[kept], column[kept])), shape=(n_cases, len(keys) * (n_distances + 2 * n_categories))
     )
-    row = np.concatenate([position[agree], position, position])
-    sums = sparse.csr_array((np.ones(len(row)), (row, column)), shape=(n_cases, len(keys) * width))
     return Pairs(keys // stride, keys % stride, n.astype(np.int64), sums)
-
-
-def total(pairs: Pairs) -> FloatArray:
-    """The sums over all cases, shape (1, P * (1 + 2K))."""
-    return np.asarray(pairs.sums.sum(axis=0), dtype=np.float64)[None, :]
-
-
-def agreement_and_kappa(sums: FloatArray, n_categories: int) -> FloatArray:
-    """Share of agreement and Cohen's kappa of each pair, from weighted sums.
-
-    Parameters
-    ----------
-    sums : shape (b, P * (1 + 2K))
-
-    Returns
-    -------
-    float array, shape (b, 2P): the shares, then the kappas; NaN where undefined
-    """
-    width = 1 + 2 * n_categories
-    split = sums.reshape(len(sums), sums.shape[1] // width, width)
-    agreeing, first, second = split[:, :, 0], split[:, :, 1 : 1 + n_categories], split[:, :, 1 + n_categories :]
-    n = first.sum(axis=2)
-    return np.hstack([divide(agreeing, n), confusion.kappa(agreeing, first, second)])
-
-
-def mean_kappa(sums: FloatArray, n_categories: int) -> FloatArray:
-    """The mean of the defined kappas over pairs, shape (b, 1); NaN where none is."""
-    kappas = agreement_and_kappa(sums, n_categories)
-    return mean_of_defined(kappas[:, kappas.shape[1] // 2 :])

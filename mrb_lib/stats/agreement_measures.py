@@ -1,0 +1,142 @@
+"""What is estimated of the annotations of one dimension on one group of cases, and with which intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, cast
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from mrb_lib.errors import InputError
+from mrb_lib.schema import CONSENSUS, LEVELS, Level
+from mrb_lib.stats import icc
+from mrb_lib.stats.agreement_intervals import gradient, normal_interval, squared_influence, t_interval
+from mrb_lib.stats.agreement_kernel import Kernel, scaled
+from mrb_lib.stats.labels import Part
+from mrb_lib.stats.measures import Measure, Resampled
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
+from mrb_lib.stats.pairwise import Pairs
+from mrb_lib.stats.resample import interval
+from mrb_lib.stats.weighted import PairKernel
+
+ENOUGH_SHARED = 10
+_DENSE = 128
+
+
+class Interval(NamedTuple):
+    """An estimate, its cluster-bootstrap interval and its analytic one; NaN where there is none."""
+
+    value: float
+    low: float
+    high: float
+    analytic_low: float
+    analytic_high: float
+
+    def columns(self, name: str) -> dict[str, float]:
+        """As columns of a table."""
+        ends = ("", "_low", "_high", "_analytic_low", "_analytic_high")
+        return {name + end: value for end, value in zip(ends, self, strict=True)}
+
+    def without_bounds(self) -> Interval:
+        """The estimate alone."""
+        return Interval(self.value, *([np.nan] * 4))
+
+
+def kernels(annotations: pd.DataFrame, categories: Sequence[str], level: str) -> tuple[Kernel, PairKernel]:
+    """The kernels of many annotators and of pairs for a level of measurement.
+
+    Raises
+    ------
+    InputError
+        The level is unknown.
+    """
+    if level not in LEVELS:
+        raise InputError(f"level {level!r} is unknown; use one of {', '.join(LEVELS)}.")
+    known = cast(Level, level)
+    given = set(annotations.loc[annotations["annotator"] != CONSENSUS, "choice"].unique())
+    used = np.array([name in given for name in categories], dtype=bool)
+    values = scaled(categories, known)
+    return Kernel(known, values, used), PairKernel(known, values, used)
+
+
+def of_votes(part: Part, kernel: Kernel) -> Measure:
+    """The coefficients that need no pairs of annotators."""
+    return Measure(part.cases, kernel.case_statistics(part.votes), kernel.coefficients)
+
+
+def of_pairs(part: Part, pairs: Pairs, kernel: PairKernel, *, mean: bool) -> Measure:
+    """The coefficients of pairs of annotators, or the means of their kappas."""
+    return Measure(part.cases, dense_if_few(pairs.sums), kernel.mean_kappas if mean else kernel.coefficients)
+
+
+def of_scores(part: Part, kernel: Kernel) -> Measure:
+    """The intraclass correlations."""
+    sums = icc.case_sums(part.position, part.annotator, kernel.values[part.choice], len(part.cases))
+    return Measure(part.cases, dense_if_few(sums), icc.coefficients)
+
+
+def dense_if_few(sums: sparse.csr_array) -> FloatArray | sparse.csr_array:
+    """Few columns multiply faster where zeros are written out."""
+    return sums.toarray() if sums.shape[1] <= _DENSE else sums
+
+
+def votes_intervals(found: Resampled, kernel: Kernel) -> list[Interval]:
+    """Of percent agreement, Fleiss' kappa, alpha, AC1 and AC2, in the order of `agreement_kernel.COEFFICIENTS`."""
+    total = found.measure.total()
+    sums = np.asarray(found.sums, dtype=np.float64)
+    slope = gradient(kernel._replace(finite=False).coefficients, total[0])
+    paired = int((sums[:, 0] > 0).sum())
+    annotated = int((sums[:, 3 : 3 + len(kernel.values)].sum(axis=1) > 0).sum())
+    clusters = np.array([paired, annotated, paired, annotated, annotated])
+    value = kernel.coefficients(total)[0]
+    analytic = t_interval(value, squared_influence(sums, slope), clusters)
+    return _rows(value, interval(found.replicates), analytic)
+
+
+def mean_kappa_intervals(found: Resampled, kernel: PairKernel, clusters: int, independent: bool) -> list[Interval]:
+    """Of the means over pairs of annotators of Cohen's kappa and its weighted forms."""
+    total = found.measure.total()
+    value = kernel.mean_kappas(total)[0]
+    slopes = kernel.gradients(total)[1:-1]
+    defined = np.isfinite(slopes).all(axis=2, keepdims=True)
+    share = defined / np.maximum(defined.sum(axis=1, keepdims=True), 1)
+    slope = np.where(defined, slopes, 0.0) * share
+    variance = squared_influence(found.sums, slope.reshape(len(slope), -1).T)
+    analytic = kappa_interval(value, variance, np.full(len(value), clusters), independent)
+    return _rows(value, interval(found.replicates), analytic)
+
+
+def icc_intervals(found: Resampled, independent: bool) -> tuple[list[Interval], float, bool]:
+    """Of ICC(2,1) and ICC(2,k); k; and whether every annotator scored every case."""
+    total = found.measure.total()
+    squares = icc.Squares.of(total)
+    low, high = icc.f_intervals(squares)
+    if not independent:
+        low, high = np.full_like(low, np.nan), np.full_like(high, np.nan)
+    k = squares.per_case
+    limits = (np.hstack([bound, icc.stepped_up(bound, k)]) for bound in (low, high))
+    complete = bool(np.abs(squares.n - squares.cases * squares.annotators)[0] < 0.5)
+    value = icc.coefficients(total)[0]
+    return _rows(value, interval(found.replicates), (next(limits), next(limits))), float(k[0]), complete
+
+
+def kappa_interval(
+    value: FloatArray, variance: FloatArray, clusters: IntArray, independent: bool | BoolArray
+) -> tuple[FloatArray, FloatArray]:
+    """Of kappas: the large-sample interval where each case is a cluster of its own, else Student's t of clusters."""
+    customary = normal_interval(value, variance, clusters)
+    clustered = t_interval(value, variance, clusters)
+    return (
+        np.where(independent, customary[0], clustered[0]),
+        np.where(independent, customary[1], clustered[1]),
+    )
+
+
+def _rows(
+    value: FloatArray, drawn: tuple[FloatArray, FloatArray], analytic: tuple[FloatArray, FloatArray]
+) -> list[Interval]:
+    table = np.stack([value, *drawn, *analytic])
+    table[:, np.isnan(value)] = np.nan
+    return [Interval(*column) for column in table.T.tolist()]

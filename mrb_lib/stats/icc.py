@@ -1,0 +1,148 @@
+"""Intraclass correlations of scores: how much of their variance is the cases' own.
+
+ICC(2,1) is the reliability of one annotator's score in absolute agreement, ICC(2,k) that of a case's mean
+score; both take annotators as a random sample (Shrout & Fleiss 1979, doi:10.1037/0033-2909.86.2.420; ICC(A,1)
+and ICC(A,k) of McGraw & Wong 1996, doi:10.1037/1082-989X.1.1.30). Annotations may be missing: the components
+of variance come from Henderson's first method (Searle, Casella & McCulloch 1992, Variance Components, ch. 5),
+which gives the mean squares' own where none is missing.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.stats import f as f_distribution
+
+from mrb_lib.stats.options import TINY, FloatArray, IntArray, divide
+
+COEFFICIENTS = ("icc_2_1", "icc_2_k")
+_SCALARS = 6
+
+
+def case_sums(position: IntArray, annotator: IntArray, score: FloatArray, n_cases: int) -> sparse.csr_array:
+    """What each case adds to the sums.
+
+    Parameters
+    ----------
+    position, annotator, score : one entry an annotation; position is that of the case, 0 to n_cases - 1
+
+    Returns
+    -------
+    sparse, shape (n_cases, 6 + 2J), only cases with two scores or more being counted: scores, cases, squared
+    scores, squared sum of scores divided by their number, squared number, 1 / number; scores by annotator; and
+    sum of scores by annotator
+    """
+    number = np.bincount(position, minlength=n_cases).astype(np.float64)
+    counts = number >= 2
+    total = np.bincount(position, weights=score, minlength=n_cases)
+    squares = np.bincount(position, weights=score**2, minlength=n_cases)
+    inverse = 1 / np.maximum(number, 1)
+    scalars = np.stack([number, np.ones(n_cases), squares, total**2 * inverse, number**2, inverse], axis=1)
+    kept = counts[position]
+    names, column = np.unique(annotator, return_inverse=True)
+    place = (position[kept], column[kept])
+    shape = (n_cases, len(names))
+    return sparse.csr_array(
+        sparse.hstack(
+            [
+                sparse.csr_array(scalars * counts[:, None]),
+                sparse.csr_array((np.ones(int(kept.sum())), place), shape=shape),
+                sparse.csr_array((score[kept], place), shape=shape),
+            ]
+        )
+    )
+
+
+class Squares(NamedTuple):
+    """The uncorrected sums of squares and the sizes of a design; every array has shape (...).
+
+    Attributes
+    ----------
+    n, cases, annotators : scores, cases and annotators
+    total, by_case, by_annotator, mean : squared scores; squared sums divided by their numbers of scores
+    n_by_case, n_by_annotator : squared numbers of scores, summed and divided by `n`
+    inverse : 1 / scores of a case, summed
+    """
+
+    n: FloatArray
+    cases: FloatArray
+    annotators: FloatArray
+    total: FloatArray
+    by_case: FloatArray
+    by_annotator: FloatArray
+    mean: FloatArray
+    n_by_case: FloatArray
+    n_by_annotator: FloatArray
+    inverse: FloatArray
+
+    @classmethod
+    def of(cls, sums: FloatArray) -> Squares:
+        """From weighted sums of `case_sums`, shape (b, 6 + 2J)."""
+        n, cases, total, by_case, number, inverse = sums.T[:_SCALARS]
+        each, score = np.split(sums.T[_SCALARS:], 2)
+        by_annotator = np.nan_to_num(divide(score**2, each)).sum(axis=0)
+        mean = divide(score.sum(axis=0) ** 2, n)
+        n_by_annotator = divide((each**2).sum(axis=0), n)
+        there = (each > TINY).sum(axis=0).astype(np.float64)
+        return cls(n, cases, there, total, by_case, by_annotator, mean, divide(number, n), n_by_annotator, inverse)
+
+    @property
+    def per_case(self) -> FloatArray:
+        """Scores a case, the harmonic mean."""
+        return divide(self.cases, self.inverse)
+
+    def coefficients(self) -> tuple[FloatArray, FloatArray]:
+        """ICC(2,1) and ICC(2,k) for k = `per_case`; NaN where undefined."""
+        within_case = divide(self.total - self.by_case, self.n - self.cases)
+        within_annotator = divide(self.total - self.by_annotator, self.n - self.annotators)
+        explained = (self.n - self.n_by_case) * within_annotator + (self.n - self.n_by_annotator) * within_case
+        freedom = self.n + 1 - self.n_by_case - self.n_by_annotator
+        error = divide(explained - (self.total - self.mean), freedom)
+        between = within_annotator - error
+        single = divide(between, between + within_case)
+        return single, divide(between, between + divide(within_case, self.per_case))
+
+
+def coefficients(sums: FloatArray) -> FloatArray:
+    """ICC(2,1) and ICC(2,k), shape (b, 2), of weighted sums of `case_sums`."""
+    return np.stack(Squares.of(sums).coefficients()).T
+
+
+def f_intervals(squares: Squares, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
+    """Limits of ICC(2,1) from the F distribution, for complete designs of independent cases.
+
+    Returns
+    -------
+    low, high : shape (...); NaN where the design is not complete, or where there is no error
+
+    Notes
+    -----
+    Satterthwaite's approximation, Shrout & Fleiss (1979, p. 424), McGraw & Wong (1996, table 7).
+    The limits of ICC(2,k) are these by Spearman and Brown's formula, see `stepped_up`.
+    """
+    n, k = squares.cases, squares.annotators
+    complete = (np.abs(squares.n - n * k) < TINY) & (n >= 2) & (k >= 2)
+    rows = divide(squares.by_case - squares.mean, n - 1)
+    columns = divide(squares.by_annotator - squares.mean, k - 1)
+    residual = squares.total - squares.by_case - squares.by_annotator + squares.mean
+    error = divide(np.maximum(residual, 0.0), (n - 1) * (k - 1))
+    single = squares.coefficients()[0]
+    ratio = divide(k * single, n * (1 - single))
+    between, rest = ratio * columns, (1 + ratio * (n - 1)) * error
+    freedom = divide((between + rest) ** 2, divide(between**2, k - 1) + divide(rest**2, (n - 1) * (k - 1)))
+    usable = complete & np.isfinite(freedom) & (error > TINY)
+    freedom = np.where(usable, freedom, 1.0)
+    tail = (1 + confidence) / 2
+    lower = f_distribution.ppf(tail, np.where(usable, n - 1, 1.0), freedom)
+    upper = f_distribution.ppf(tail, freedom, np.where(usable, n - 1, 1.0))
+    spread = k * columns + (k * n - k - n) * error
+    low = divide(n * (rows - lower * error), lower * spread + n * rows)
+    high = divide(n * (upper * rows - error), spread + n * upper * rows)
+    return np.where(usable, low, np.nan), np.where(usable, high, np.nan)
+
+
+def stepped_up(single: FloatArray, k: FloatArray) -> FloatArray:
+    """The reliability of a mean of k scores from that of one, by Spearman and Brown's formula."""
+    return divide(k * single, 1 + (k - 1) * single)

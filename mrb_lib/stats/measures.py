@@ -1,0 +1,97 @@
+"""Many statistics of many parts of a benchmark, resampled together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from mrb_lib.stats.options import FloatArray, IntArray
+from mrb_lib.stats.resample import Block, Statistic, block, n_clusters, replicates
+
+
+class Measure(NamedTuple):
+    """Something to estimate on some cases.
+
+    Attributes
+    ----------
+    cases : shape (n,), positions in the cases table, each once
+    values : shape (n, k), dense or sparse, what each case adds to the sums
+    statistic : maps weighted sums, shape (b, k), to estimates, shape (b, m); NaN where undefined
+    """
+
+    cases: IntArray
+    values: FloatArray | sparse.csr_array
+    statistic: Statistic
+
+    def total(self) -> FloatArray:
+        """The sums over all cases, shape (1, k)."""
+        return np.asarray(self.values.sum(axis=0), dtype=np.float64).reshape(1, -1)
+
+
+class Resampled(NamedTuple):
+    """A measure, its sums by cluster and its replicates.
+
+    Attributes
+    ----------
+    sums : shape (c, k)
+    replicates : shape (resamples, m)
+    """
+
+    measure: Measure
+    sums: FloatArray | sparse.csr_array
+    replicates: FloatArray
+
+
+def resampled(
+    groups: Sequence[Sequence[Measure]], codes: IntArray, *, resamples: int, seed: int
+) -> list[list[Resampled]]:
+    """Bootstrap the measures of several groups of cases with draws shared by all.
+
+    Parameters
+    ----------
+    groups : measures on about the same cases; the dense ones of a group become one matrix product
+    codes : shape (n_cases,), the cluster of every case of the benchmark
+    """
+    blocks: list[Block] = []
+    for measures in groups:
+        blocks.append(_joined([item for item in measures if isinstance(item.values, np.ndarray)], codes))
+        alone = [item for item in measures if not isinstance(item.values, np.ndarray)]
+        blocks.extend(block(codes[item.cases], item.values, item.statistic) for item in alone)
+    found = iter(zip(blocks, replicates(blocks, n_clusters(codes), resamples=resamples, seed=seed), strict=True))
+    out = []
+    for measures in groups:
+        together, drawn = next(found)
+        column, at, rows = 0, 0, []
+        for item in measures:
+            if isinstance(item.values, np.ndarray):
+                width, m = item.values.shape[1], _width(item)
+                sums = together.sums[:, column : column + width]
+                rows.append(Resampled(item, sums, drawn[:, at : at + m]))
+                column, at = column + width, at + m
+            else:
+                own, replicated = next(found)
+                rows.append(Resampled(item, own.sums, replicated))
+        out.append(rows)
+    return out
+
+
+def _joined(measures: Sequence[Measure], codes: IntArray) -> Block:
+    """One block of all measures; a case that a measure does not have adds nothing to it."""
+    cases = np.unique(np.concatenate([item.cases for item in measures])) if measures else np.array([], dtype=np.int64)
+    ends = np.cumsum([0, *(item.values.shape[1] for item in measures)])
+    values = np.zeros((len(cases), int(ends[-1])))
+    for i, item in enumerate(measures):
+        values[np.searchsorted(cases, item.cases), ends[i] : ends[i + 1]] = np.asarray(item.values)
+
+    def statistic(sums: FloatArray) -> FloatArray:
+        found = [item.statistic(sums[:, ends[i] : ends[i + 1]]).T for i, item in enumerate(measures)]
+        return np.concatenate(found).T if found else np.empty((len(sums), 0))
+
+    return block(codes[cases], values, statistic)
+
+
+def _width(item: Measure) -> int:
+    return int(item.statistic(np.ones((1, item.values.shape[1]))).shape[1])
