@@ -219,7 +219,8 @@ def _bounds(
     blocks = [block(codes, np.hstack([np.zeros((len(codes), 0)), *sums]), statistic)]
     (found,) = replicates(blocks, n_clusters(codes), resamples=options.resamples, seed=options.seed)
     low, high = interval(found)
-    return low.reshape(len(tests), -1), high.reshape(len(tests), -1)
+    n_judges = len(tests[0].p_value) if tests else 0
+    return low.reshape(len(tests), n_judges), high.reshape(len(tests), n_judges)
 
 
 def _won(compared: Sequence[Compared], test: Outcome, codes: IntArray) -> tuple[FloatArray, FloatArray]:

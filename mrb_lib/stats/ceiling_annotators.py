@@ -153,13 +153,16 @@ def _block(scored: Sequence[Loo], group: Group, codes: IntArray, n_annotators: i
     parts = [_sums(item, group, len(codes), n_annotators) for item in scored]
     sums = sparse.csr_array(sparse.hstack(parts)) if parts else sparse.csr_array((len(group.cases), 0))
     return block(
-        codes[group.cases], sums if n_annotators > _DENSE else sums.toarray(), partial(_all_rates, n_annotators)
+        codes[group.cases],
+        sums if n_annotators > _DENSE else sums.toarray(),
+        partial(_all_rates, n_annotators, len(scored)),
     )
 
 
-def _all_rates(n_annotators: int, sums: FloatArray) -> FloatArray:
-    step = max(1, 2 * n_annotators)
-    return np.hstack([sums[:, :0], *(_rates(sums[:, at : at + step]) for at in range(0, sums.shape[1], step))])
+def _all_rates(n_annotators: int, n_dimensions: int, sums: FloatArray) -> FloatArray:
+    step = 2 * n_annotators
+    parts = [_rates(sums[:, at * step : (at + 1) * step]) for at in range(n_dimensions)]
+    return np.hstack([np.empty((len(sums), 0)), *parts])
 
 
 def _rates(sums: FloatArray) -> FloatArray:
