@@ -10,7 +10,16 @@ from pathlib import Path, PurePosixPath
 
 from mrb_lib.data.formats.base import Imported
 from mrb_lib.data.formats.official import read
-from mrb_lib.data.hub_access import TIMEOUT_S, Wanted, hub_endpoint, is_offline, plain_errors, quiet_log, shown
+from mrb_lib.data.hub_access import (
+    TIMEOUT_S,
+    Wanted,
+    hub_endpoint,
+    is_offline,
+    plain_errors,
+    progress_class,
+    quiet_log,
+    shown,
+)
 from mrb_lib.errors import InputError, RunError
 
 REPO = "Nandzy/Med-RewardBench"
@@ -68,13 +77,6 @@ def _snapshot(repo: str, revision: str | None, endpoint: str | None, *, progress
     """The dataset's folder in the Hub's cache, complete; its name is the commit."""
     # Imported here, because this library reads its environment when it is imported.
     from huggingface_hub import HfApi, constants, get_cached_repo_tree, snapshot_download
-    from huggingface_hub.utils.tqdm import tqdm
-
-    class Silent(tqdm):
-        """Progress bars that are not shown."""
-
-        def __init__(self, *args: object, **kwargs: object) -> None:
-            super().__init__(*args, **{**kwargs, "disable": True})  # type: ignore[no-untyped-call]  # as the library has it
 
     constants.HF_HUB_DISABLE_TELEMETRY = True
     if endpoint is not None:
@@ -94,7 +96,7 @@ def _snapshot(repo: str, revision: str | None, endpoint: str | None, *, progress
                 endpoint=endpoint,
                 local_files_only=offline,
                 allow_patterns=list(PATTERNS),
-                tqdm_class=None if progress and sys.stderr.isatty() else Silent,
+                tqdm_class=progress_class(shown=progress and sys.stderr.isatty()),
             )
         )
     # When the connection breaks after the first answer, the library falls back to what an older call left in the cache.

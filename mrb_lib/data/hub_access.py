@@ -164,3 +164,18 @@ def _refused(error: Exception, wanted: Wanted) -> MrbError:
     return RunError(
         f"{name}: {at} answered with status {status}; run the command again later, or set HF_ENDPOINT to a mirror."
     )
+
+
+def progress_class(*, shown: bool) -> type[object] | None:
+    """What `huggingface_hub` is to draw progress bars with: None for its own, or a class that draws none."""
+    if shown:
+        return None
+    from huggingface_hub.utils.tqdm import tqdm  # this library reads its environment when it is imported
+
+    class Silent(tqdm):
+        """Progress bars that are not shown."""
+
+        def __init__(self, *args: object, **kwargs: object) -> None:
+            super().__init__(*args, **{**kwargs, "disable": True})  # type: ignore[no-untyped-call]  # as the library has it
+
+    return Silent

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Protocol
@@ -85,7 +86,7 @@ class Judge(Protocol):
         ...
 
 
-class PromptlessJudge:
+class PromptlessJudge(ABC):
     """The part of the protocol that all judges without a prompt and without weights share."""
 
     prompt_id = ""
@@ -102,12 +103,13 @@ class PromptlessJudge:
         return []
 
     def load(self) -> None:
-        """Nothing to get ready."""
+        """Nothing to get ready: there are no weights."""
+        return
 
     def prepare(self, shown: pd.DataFrame) -> Answer:
         """Nothing to prepare; see `Judge.prepare`."""
         return partial(self.judge, shown)
 
+    @abstractmethod
     def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
         """See `Judge.judge`."""
-        raise NotImplementedError

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
 from mrb_lib.errors import InputError
@@ -96,7 +96,5 @@ def _files_with(folder: Path, key: str) -> list[Path]:
     single = folder / "model.safetensors"
     if not single.is_file():
         return []
-    from safetensors import safe_open
-
     with safe_open(single, framework="pt") as held:
-        return [single] if key in held.keys() else []  # noqa: SIM118
+        return [single] if key in set(held.keys()) else []

@@ -9,7 +9,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final
 
-from mrb_lib.data.hub_access import TIMEOUT_S, Wanted, hub_endpoint, is_offline, plain_errors, quiet_log
+from mrb_lib.data.hub_access import TIMEOUT_S, Wanted, hub_endpoint, is_offline, plain_errors, progress_class, quiet_log
 from mrb_lib.errors import InputError, RunError
 
 WEIGHTS: Final = "*.safetensors"
@@ -104,13 +104,6 @@ def fetch(model: str, revision: str | None, *, trust_remote_code: bool) -> Path:
 
 def _snapshot(model: str, revision: str | None, endpoint: str | None, *, trust_remote_code: bool) -> Path:
     from huggingface_hub import HfApi, constants, snapshot_download
-    from huggingface_hub.utils.tqdm import tqdm
-
-    class Silent(tqdm):
-        """Progress bars that are not shown."""
-
-        def __init__(self, *args: object, **kwargs: object) -> None:
-            super().__init__(*args, **{**kwargs, "disable": True})  # type: ignore[no-untyped-call]  # as the library has it
 
     constants.HF_HUB_DISABLE_TELEMETRY = True
     if endpoint is not None:
@@ -125,7 +118,7 @@ def _snapshot(model: str, revision: str | None, endpoint: str | None, *, trust_r
                 endpoint=endpoint,
                 allow_patterns=[*PATTERNS, *(CODE_PATTERNS if trust_remote_code else ())],
                 ignore_patterns=list(_TWICE),
-                tqdm_class=None if sys.stderr.isatty() else Silent,
+                tqdm_class=progress_class(shown=sys.stderr.isatty()),
             )
         )
     if folder.name != info.sha:

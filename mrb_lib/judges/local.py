@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeVar
 
@@ -36,7 +37,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-class LocalJudge:
+class LocalJudge(ABC):
     """Settings, prompt, weights and images of a judge on this machine; see `Judge` for the attributes.
 
     Parameters
@@ -144,9 +145,9 @@ class LocalJudge:
         """See `Judge.judge`."""
         return self.prepare(shown)()
 
+    @abstractmethod
     def prepare(self, shown: pd.DataFrame) -> Answer:
         """See `Judge.prepare`."""
-        raise NotImplementedError
 
     def notice(self, text: str) -> None:
         """Tell the user something, once."""

@@ -122,7 +122,7 @@ class DeskImages(Mapping[str, bytes]):
         return found
 
     def __iter__(self) -> Iterator[str]:
-        raise NotImplementedError
+        raise TypeError("the images at the desk are fetched by name; they cannot be listed")
 
     def __len__(self) -> int:
-        raise NotImplementedError
+        raise TypeError("the images at the desk are fetched by name; they cannot be counted")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 
@@ -105,8 +104,6 @@ def test_paths_are_the_tokens_of_each_whole_prompt(
 @pytest.fixture(scope="module")
 def smollm(smollm_gguf: Path, tiny: Tiny) -> Weights:
     """SmolLM2's tokenizer; its weights are not read, so a tiny model stands in for them."""
-    if importlib.util.find_spec("gguf") is None:
-        pytest.skip("gguf is not installed")
     tokenizer = transformers.AutoTokenizer.from_pretrained(smollm_gguf.parent, gguf_file=smollm_gguf.name)
     stand_in = load(tiny("llama"), device=torch.device("cpu"), dtype=torch.float32).model
     return Weights(stand_in, tokenizer, None, torch.device("cpu"), marks_pattern(special_tokens(tokenizer)))
