@@ -33,7 +33,7 @@ class Anova(NamedTuple):
 
 
 def repeated_measures(scores: FloatArray) -> Anova | None:
-    """Analyse scores of shape (cases, judges), complete, two cases and two judges at least; None where there is no error.
+    """Analyse complete scores of shape (cases, judges), two of each at least; None where there is no error.
 
     Notes
     -----

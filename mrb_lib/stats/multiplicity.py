@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
-from mrb_lib.errors import InputError
-from mrb_lib.stats.options import FloatArray, IntArray
+from mrb_lib.stats.options import FloatArray, IntArray, check_choice
 
-CORRECTIONS = ("bonferroni", "holm", "hochberg", "bh", "by", "none")
+CORRECTIONS = ("holm", "hochberg", "bonferroni", "bh", "by", "none")
 FAMILIES = ("dimension", "all")
-
-
-def check_correction(correction: str) -> None:
-    """Raise `InputError` if `correction` is not one of the named corrections."""
-    if correction not in CORRECTIONS:
-        raise InputError(f"correction {correction!r} is unknown; use one of {', '.join(CORRECTIONS)}.")
-
-
-def check_family(family: str) -> None:
-    """Raise `InputError` if `family` is not one of the families of tests that can be declared."""
-    if family not in FAMILIES:
-        raise InputError(f"family {family!r} is unknown; use one of {', '.join(FAMILIES)}.")
 
 
 def adjust(p_values: FloatArray, correction: str) -> FloatArray:
@@ -55,7 +44,7 @@ def adjust(p_values: FloatArray, correction: str) -> FloatArray:
     statsmodels and with published examples; the error rates are simulated in
     `tests/simulation/test_size.py`.
     """
-    check_correction(correction)
+    check_choice("correction", correction, CORRECTIONS)
     out = np.array(p_values, dtype=np.float64)
     tested = np.flatnonzero(np.isfinite(out))
     if correction == "none" or not len(tested):
@@ -98,7 +87,7 @@ def adjust_families(p_values: FloatArray, families: IntArray, correction: str) -
     adjusted = np.full(len(p_values), np.nan)
     order = np.argsort(families, kind="stable")
     bounds = np.searchsorted(families[order], np.arange(len(size) + 1))
-    for start, end in zip(bounds[:-1], bounds[1:], strict=True):
+    for start, end in pairwise(bounds):
         rows = order[start:end]
         adjusted[rows] = adjust(p_values[rows], correction)
     return adjusted, size[families].astype(np.int64)

@@ -66,7 +66,7 @@ def cochran_q(right: FloatArray) -> float:
 
 
 def mean_ranks(scores: FloatArray) -> FloatArray:
-    """The rank of each judge on each case, 1 the best, ties sharing their mean rank, for scores of shape (cases, judges)."""
+    """The rank of each judge on each case, 1 the best, ties sharing their mean, for scores of shape (cases, judges)."""
     return np.asarray(rankdata(-scores, axis=1), dtype=np.float64)
 
 
@@ -123,11 +123,11 @@ def omnibus(
 
 def of_scores(panel: Panel, value: FloatArray, parts: Sequence[Group], policy: str) -> pd.DataFrame:
     """As `omnibus`, from scores of shape (judges, dimensions, cases) that were computed already."""
-    judged = panel.judged().any(axis=2)
-    rows = []
+    judged: BoolArray = np.asarray(panel.judged().any(axis=2))
+    rows: list[tuple[int, int, dict[str, object]]] = []
     for dimension in np.flatnonzero(judged.any(axis=0)):
         scores = value[judged[:, dimension], dimension].T
-        complete = np.isfinite(scores).all(axis=1)
+        complete: BoolArray = np.asarray(np.isfinite(scores).all(axis=1))
         ranks = mean_ranks(scores) if policy not in BINARY_POLICIES else None
         for position, part in enumerate(parts):
             chosen = part.cases[complete[part.cases]]
@@ -170,9 +170,7 @@ def _tests(scores: FloatArray, ranks: FloatArray | None) -> Iterator[Test]:
     if anova is None:
         yield Test("rm_anova", reason=NO_ERROR)
     else:
-        yield Test(
-            "rm_anova", anova.f, anova.df, anova.df_error, anova.epsilon, anova.p_value, anova.p_gg
-        )
+        yield Test("rm_anova", anova.f, anova.df, anova.df_error, anova.epsilon, anova.p_value, anova.p_gg)
 
 
 def _alike(scores: FloatArray) -> BoolArray:

@@ -1,30 +1,33 @@
-"""Whether one judge is better than another on the same cases."""
+"""Whether one judge is better than another on the same cases, or as good as the other."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
-from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest, friedmanchisquare
-from statsmodels.stats.contingency_tables import cochrans_q, mcnemar
-from statsmodels.stats.multitest import multipletests
+from scipy.special import stdtr
 
-from mrb_lib.errors import InputError
-from mrb_lib.stats.options import FloatArray, IntArray, check_policy, join_reasons, typed
+from mrb_lib.stats.differences import Columns, Differences, columns, differences
+from mrb_lib.stats.equivalence import check_margin, equivalence, noninferiority
+from mrb_lib.stats.exact import sign_test
+from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES, adjust_families
+from mrb_lib.stats.omnibus import COLUMNS as OMNIBUS_COLUMNS
+from mrb_lib.stats.omnibus import of_scores
+from mrb_lib.stats.options import FloatArray, IntArray, check_choice, divide, join_reasons, typed
 from mrb_lib.stats.panel import Panel, as_panel
-from mrb_lib.stats.resample import cluster_codes, ratios
-from mrb_lib.stats.scoring import BINARY_POLICIES, Scores, encode_gold, score
+from mrb_lib.stats.resample import NO_RESAMPLES, cluster_codes, interval_reason
+from mrb_lib.stats.scoring import BINARY_POLICIES, encode_gold, score
 from mrb_lib.stats.subfields import Group, groups
 
-_STATSMODELS = {"bonferroni": "bonferroni", "holm": "holm", "bh": "fdr_bh"}
-CORRECTIONS = (*_STATSMODELS, "none")
+ALPHA = 0.05
+PAIR, OMNIBUS = "pair", "omnibus"
 NO_CASES = "no case is scored for both judges"
 ONE_CASE = "a test needs two cases that are scored for both judges"
-PAIR_COLUMNS = [
+NO_SPREAD = "no t tests: the difference is the same in every cluster"
+_FLAGS = ("equivalent", "noninferior", "noninferior_2")
+COLUMNS = [
+    "part",
     "judge_1",
     "judge_2",
     "dimension",
@@ -34,9 +37,11 @@ PAIR_COLUMNS = [
     "n",
     "n_excluded",
     "n_unassigned",
+    "n_clusters",
     "difference",
     "low",
     "high",
+    "standard_error",
     "only_1",
     "only_2",
     "test",
@@ -44,85 +49,78 @@ PAIR_COLUMNS = [
     "p_adjusted",
     "correction",
     "family",
-    "reason",
-]
-OMNIBUS_COLUMNS = [
-    "dimension",
-    "subfield",
-    "by",
-    "policy",
-    "n",
-    "n_excluded",
-    "n_unassigned",
-    "judges",
-    "test",
+    "family_scope",
+    "mid_p",
+    "permutation_p",
+    "bootstrap_p",
+    "t_p",
+    "margin",
+    "equivalence_p",
+    "equivalence_p_adjusted",
+    "equivalent",
+    "noninferiority_p",
+    "noninferiority_p_adjusted",
+    "noninferior",
+    "noninferiority_2_p",
+    "noninferiority_2_p_adjusted",
+    "noninferior_2",
     "statistic",
     "df",
-    "p_value",
+    "df_error",
+    "epsilon",
+    "p_gg",
+    "judges",
     "reason",
 ]
 
 
-class _Scored(NamedTuple):
-    """Scores with what is needed to go through them; `score` has shape (judges, dimensions, cases)."""
-
-    judges: list[str]
-    dimensions: list[str]
-    scores: Scores
-    parts: list[Group]
-
-    def judged(self, dimension: int) -> IntArray:
-        """The judges that have a verdict on a dimension."""
-        return np.flatnonzero(self.scores.judged[:, dimension].any(axis=1))
-
-
-def _scored(
-    verdicts: pd.DataFrame | Panel,
-    gold: pd.DataFrame,
-    cases: pd.DataFrame,
-    policy: str,
-    by: str | None,
-    dimensions: Sequence[str] | None,
-) -> _Scored:
-    check_policy(policy)
-    panel = as_panel(verdicts, cases["case_id"], dimensions)
-    labels = encode_gold(gold, cases["case_id"], panel.dimensions)
-    return _Scored(panel.judges, panel.dimensions, score(panel, labels, policy), groups(cases, by))
-
-
-def significance(
+def comparisons(
     verdicts: pd.DataFrame | Panel,
     gold: pd.DataFrame,
     cases: pd.DataFrame,
     *,
     policy: str = "balanced",
     correction: str = "holm",
+    family: str = "dimension",
+    margin: float = 0.05,
     by: str | None = None,
     dimensions: Sequence[str] | None = None,
     cluster: str | None = None,
     resamples: int = 2000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Compare every two judges on the cases that are scored for both.
+    """Compare every two judges on the cases that are scored for both, and all judges at once.
 
     Parameters
     ----------
     verdicts, gold, cases, policy, by, dimensions, cluster, resamples, seed : as in
         `mrb_lib.stats.accuracy.accuracy`
-    correction : "holm", "bonferroni" (family-wise error), "bh" (Benjamini-Hochberg, false
-        discovery rate) or "none"; over the family of all pairs of judges within one
-        dimension and subfield
+    correction : for the number of tests, see `mrb_lib.stats.multiplicity.adjust`
+    family : which tests are corrected together: all pairs within one dimension and subfield
+        ("dimension"), or all pairs of the table ("all"); tests of one kind only
+    margin : the largest difference of accuracy that does not matter, as a fraction, stated beforehand
 
     Returns
     -------
     DataFrame
-        One row a pair of judges, dimension and subfield (null: overall): `n` cases
-        scored for both, `n_excluded` the others; `difference` mean score of `judge_1`
-        minus that of `judge_2` with the 95% interval `low`, `high` of the paired cluster
-        bootstrap; `only_1`, `only_2` cases on which `judge_1`, `judge_2` has the higher
-        score; `test`, `p_value` two-sided and exact, `p_adjusted`, `correction`, `family`
-        (the number of tests corrected for); `reason` why a value is null.
-        No rows for fewer than two judges.
+        First one row a pair of judges, dimension and subfield (null: overall), `part` "pair":
+
+        - `n` cases scored for both, in `n_clusters` clusters; `n_excluded` the others
+        - `difference` mean score of `judge_1` minus that of `judge_2` with the 95% interval
+          `low`, `high` of the paired cluster bootstrap, and its cluster-robust `standard_error`
+        - `only_1`, `only_2` cases on which `judge_1`, `judge_2` has the higher score
+        - `test`, `p_value` two-sided and exact, `p_adjusted`, `correction`, `family` (the
+          number of tests corrected for), `family_scope`
+        - `mid_p` of the same test; of the mean difference: `permutation_p` (signs of clusters
+          flipped), `bootstrap_p`, `t_p` (cluster-robust t test with clusters - 1 degrees of freedom)
+        - `equivalence_p` of the two one-sided tests against `margin`, `noninferiority_p` (`judge_1` is
+          not worse than `judge_2` by the margin) and `noninferiority_2_p` (the other way
+          round); each with its `_adjusted` and with the verdict at level 0.05, adjusted: `equivalent`,
+          `noninferior`, `noninferior_2`, null where undefined
+
+        Then, `part` "omnibus" and judges null, the rows of `mrb_lib.stats.omnibus.omnibus`
+        with `statistic`, `df`, `df_error`, `epsilon`, `p_value`, `p_gg`, `judges`; they are in no family.
+        `reason` says why a value is null.
 
     Raises
     ------
@@ -137,173 +135,137 @@ def significance(
     where the scores differ; on 0/1 scores both are the same binomial test. On graded scores
     it asks which judge wins more cases, whatever by, so that it and the interval of the mean
     difference may disagree. Where no case differs the exact p is 1. The exact tests take
-    cases as independent; where cases come in clusters read the interval, which does not.
-    Validated in `tests/published/test_pandalm.py`, `tests/stats/test_paired.py` and, for
-    the size of the test, `tests/simulation/test_size.py`.
+    cases as independent; where cases come in clusters read the interval, `permutation_p` or
+    `t_p`, which do not. The smallest `permutation_p` is 1 / (resamples + 1).
+    Validated in `tests/published/test_pandalm.py`, `test_mcnemar.py`, `tests/stats/test_paired.py` and, for
+    the size of the tests, `tests/simulation/test_size.py`.
     """
-    if correction not in CORRECTIONS:
-        raise InputError(f"correction {correction!r} is unknown; use one of {', '.join(CORRECTIONS)}.")
-    scored = _scored(verdicts, gold, cases, policy, by, dimensions)
-    codes = cluster_codes(cases, cluster)
-    frames = []
-    for dimension in range(len(scored.dimensions)):
-        judges = scored.judged(dimension)
-        if len(judges) >= 2:
-            frames.extend(_pairs(scored, dimension, judges, codes, policy, resamples, seed))
-    if not frames:
-        return typed(pd.DataFrame(columns=PAIR_COLUMNS), PAIR_COLUMNS)
-    rows = pd.concat([_adjusted(frame, correction) for frame in frames], ignore_index=True)
-    order = rows["subfield"].astype("str").fillna("").to_numpy()
-    return typed(rows.iloc[np.argsort(order, kind="stable")].reset_index(drop=True), PAIR_COLUMNS)
+    check_choice("correction", correction, CORRECTIONS)
+    check_choice("family", family, FAMILIES)
+    check_margin(margin)
+    panel = as_panel(verdicts, cases["case_id"], dimensions)
+    scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy)
+    parts = groups(cases, by)
+    plan = columns(scores.score, np.asarray(scores.judged.any(axis=2)))
+    found = differences(scores.score, plan, parts, cluster_codes(cases, cluster), resamples=resamples, seed=seed)
+    frames = [_pairs(panel, plan, part, each, policy, resamples) for part, each in zip(parts, found, strict=True)]
+    pairs = _tested(pd.concat(frames, ignore_index=True), correction, family, margin)
+    together = of_scores(panel, scores.score, parts, policy).assign(part=OMNIBUS)
+    return _typed(pd.concat([pairs, together.reindex(columns=[*OMNIBUS_COLUMNS, "part"])], ignore_index=True))
 
 
-def _pairs(
-    scored: _Scored, dimension: int, judges: IntArray, codes: IntArray, policy: str, resamples: int, seed: int
-) -> list[pd.DataFrame]:
-    """One frame of all pairs for each group of cases."""
-    value = scored.scores.score[judges, dimension]
-    pairs = list(combinations(range(len(judges)), 2))
-    first, second = (np.array(side) for side in zip(*pairs, strict=True))
-    difference = value[first] - value[second]
-    both = np.isfinite(difference)
-    gain = np.where(both, difference, 0.0).T
-    counted = both.T.astype(np.float64)
-    estimates = ratios(
-        [(part.cases, gain[part.cases], counted[part.cases]) for part in scored.parts],
-        codes,
-        resamples=resamples,
-        seed=seed,
-    )
-    test = "mcnemar_exact" if policy in BINARY_POLICIES else "sign_exact"
-    frames = []
-    for part, found in zip(scored.parts, estimates, strict=True):
-        only_1 = (gain[part.cases] > 0).sum(axis=0)
-        only_2 = (gain[part.cases] < 0).sum(axis=0)
-        tested = zip(only_1, only_2, found.n, strict=True)
-        p_value = [_exact_p(int(a), int(b), test) if n >= 2 else np.nan for a, b, n in tested]
-        empty = [NO_CASES if n == 0 else ONE_CASE if n == 1 else "" for n in found.n]
-        reasons = [join_reasons(*texts) for texts in zip(empty, found.reason, strict=True)]
-        frames.append(
-            pd.DataFrame(
-                {
-                    "judge_1": [scored.judges[judges[i]] for i in first],
-                    "judge_2": [scored.judges[judges[i]] for i in second],
-                    "dimension": scored.dimensions[dimension],
-                    **part.label(),
-                    "policy": policy,
-                    "n": found.n,
-                    "n_excluded": len(part.cases) - found.n,
-                    "difference": found.value,
-                    "low": found.low,
-                    "high": found.high,
-                    "only_1": only_1,
-                    "only_2": only_2,
-                    "test": test,
-                    "p_value": p_value,
-                    "reason": reasons,
-                }
-            )
-        )
-    return frames
-
-
-@lru_cache(maxsize=65536)
-def _exact_p(only_1: int, only_2: int, test: str) -> float:
-    if test == "mcnemar_exact":
-        return float(mcnemar(np.array([[0, only_1], [only_2, 0]]), exact=True).pvalue)
-    if only_1 + only_2 == 0:
-        return 1.0
-    return float(binomtest(only_1, only_1 + only_2, 0.5).pvalue)
-
-
-def _adjusted(frame: pd.DataFrame, correction: str) -> pd.DataFrame:
-    p_value = frame["p_value"].to_numpy(dtype=np.float64)
-    tested = np.isfinite(p_value)
-    adjusted = np.full(len(p_value), np.nan)
-    adjusted[tested] = adjust(p_value[tested], correction)
-    return frame.assign(p_adjusted=adjusted, correction=correction, family=int(tested.sum()))
-
-
-def adjust(p_values: FloatArray, correction: str) -> FloatArray:
-    """Correct the p values of one family of tests, shape (m,); see `significance` for the names."""
-    if correction == "none" or not len(p_values):
-        return p_values
-    return np.asarray(multipletests(p_values, method=_STATSMODELS[correction])[1], dtype=np.float64)
-
-
-def omnibus(
+def significance(
     verdicts: pd.DataFrame | Panel,
     gold: pd.DataFrame,
     cases: pd.DataFrame,
     *,
     policy: str = "balanced",
+    correction: str = "holm",
+    family: str = "dimension",
+    margin: float = 0.05,
     by: str | None = None,
     dimensions: Sequence[str] | None = None,
+    cluster: str | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
 ) -> pd.DataFrame:
-    """Test whether all judges are equally good, on the cases that are scored for every one.
-
-    Parameters
-    ----------
-    verdicts, gold, cases, policy, by, dimensions : as in `significance`
-
-    Returns
-    -------
-    DataFrame
-        One row a dimension and subfield (null: overall): `n` cases scored for every
-        judge, `n_excluded` the others, `judges` their number, `test` ("cochran_q" for 0/1
-        scores, "friedman" for graded ones), `statistic`, `df`, `p_value` (chi-squared), `reason`.
-
-    Notes
-    -----
-    Cochran (1950), doi:10.1093/biomet/37.3-4.256, by statsmodels; Friedman's test with
-    the correction for ties, by scipy, which needs three judges. Both take cases as
-    independent. A worked example is in `tests/stats/test_paired.py`.
-    """
-    scored = _scored(verdicts, gold, cases, policy, by, dimensions)
-    rows = []
-    for part in scored.parts:
-        for dimension, name in enumerate(scored.dimensions):
-            judges = scored.judged(dimension)
-            if not len(judges):
-                continue
-            value = scored.scores.score[judges, dimension][:, part.cases]
-            complete = value[:, np.isfinite(value).all(axis=0)].T
-            test = "cochran_q" if policy in BINARY_POLICIES else "friedman"
-            statistic, df, p_value, reason = _omnibus(complete, test)
-            rows.append(
-                {
-                    "dimension": name,
-                    **part.label(),
-                    "policy": policy,
-                    "n": len(complete),
-                    "n_excluded": len(part.cases) - len(complete),
-                    "judges": len(judges),
-                    "test": test,
-                    "statistic": statistic,
-                    "df": df,
-                    "p_value": p_value,
-                    "reason": reason or None,
-                }
-            )
-    return typed(pd.DataFrame(rows, columns=OMNIBUS_COLUMNS), OMNIBUS_COLUMNS)
+    """The rows of `comparisons` that are about two judges; none for fewer than two judges."""
+    rows = comparisons(
+        verdicts,
+        gold,
+        cases,
+        policy=policy,
+        correction=correction,
+        family=family,
+        margin=margin,
+        by=by,
+        dimensions=dimensions,
+        cluster=cluster,
+        resamples=resamples,
+        seed=seed,
+    )
+    return rows[rows["part"] == PAIR].reset_index(drop=True)
 
 
-def _omnibus(value: FloatArray, test: str) -> tuple[float, float, float, str]:
-    """Statistic, degrees of freedom, p and the reason why they are NaN; `value` has shape (cases, judges)."""
-    n, judges = value.shape
-    reason = ""
-    if judges < 2:
-        reason = "there is one judge only"
-    elif n < 2:
-        reason = "fewer than two cases are scored for every judge"
-    elif test == "friedman" and judges < 3:
-        reason = "Friedman's test needs three judges; read the pair's own test"
-    elif (value == value[:, :1]).all():
-        reason = "the judges do not differ on any case"
-    if reason:
-        return np.nan, np.nan, np.nan, reason
-    if test == "cochran_q":
-        found = cochrans_q(value)
-        return float(found.statistic), float(judges - 1), float(found.pvalue), ""
-    statistic, p_value = friedmanchisquare(*value.T)
-    return float(statistic), float(judges - 1), float(p_value), ""
+def _pairs(panel: Panel, plan: Columns, part: Group, found: Differences, policy: str, resamples: int) -> pd.DataFrame:
+    """All pairs over one group of cases, before any correction."""
+    names, dimensions = pd.Index(panel.judges, dtype="str"), pd.Index(panel.dimensions, dtype="str")
+    exact, mid_p = sign_test(found.only_1, found.only_2)
+    untested = found.n < 2
+    exact[untested], mid_p[untested] = np.nan, np.nan
+    df = np.maximum(found.clusters - 1, 1).astype(np.float64)
+    t = divide(np.abs(found.value), found.error)
+    return pd.DataFrame(
+        {
+            "part": PAIR,
+            "judge_1": names.take(plan.first),
+            "judge_2": names.take(plan.second),
+            "dimension": dimensions.take(plan.dimension),
+            **part.label(),
+            "policy": policy,
+            "n": found.n,
+            "n_excluded": len(part.cases) - found.n,
+            "n_clusters": found.clusters,
+            "difference": found.value,
+            "low": found.low,
+            "high": found.high,
+            "standard_error": found.error,
+            "df": df,
+            "only_1": found.only_1,
+            "only_2": found.only_2,
+            "test": "mcnemar_exact" if policy in BINARY_POLICIES else "sign_exact",
+            "p_value": exact,
+            "mid_p": mid_p,
+            "permutation_p": found.permutation_p,
+            "bootstrap_p": found.bootstrap_p,
+            "t_p": np.minimum(1.0, 2 * np.asarray(stdtr(df, -t))),
+            "reason": _reasons(found, resamples),
+        }
+    )
+
+
+def _reasons(found: Differences, resamples: int) -> list[str | None]:
+    usual = NO_RESAMPLES if resamples == 0 else None
+    plain = (found.n >= 2) & (found.error > 0) & ((found.high > found.low) | (resamples == 0))
+    out: list[str | None] = [usual] * len(found.n)
+    for i in np.flatnonzero(~plain):
+        n, clusters, error = int(found.n[i]), int(found.clusters[i]), found.error[i]
+        out[i] = join_reasons(
+            NO_CASES if n == 0 else ONE_CASE if n == 1 else "",
+            interval_reason(n, clusters, resamples, found.low[i], found.high[i]),
+            NO_SPREAD if error == 0 else "",
+        )
+    return out
+
+
+def _tested(pairs: pd.DataFrame, correction: str, family: str, margin: float) -> pd.DataFrame:
+    """The pairs with their corrected p values and the tests against the margin."""
+    families = np.zeros(len(pairs), dtype=np.int64)
+    if family == "dimension":
+        grouped = pairs.groupby(["subfield", "dimension"], dropna=False, sort=False)
+        families = grouped.ngroup().to_numpy(dtype=np.int64)
+
+    def adjusted(p_values: FloatArray) -> tuple[FloatArray, IntArray]:
+        return adjust_families(p_values, families, correction)
+
+    value, error, df = (pairs[name].to_numpy(np.float64) for name in ("difference", "standard_error", "df"))
+    out = pairs.assign(correction=correction, family_scope=family, margin=margin)
+    out["p_adjusted"], out["family"] = adjusted(pairs["p_value"].to_numpy(np.float64))
+    for name, flag, p_values in (
+        ("equivalence", "equivalent", equivalence(value, error, df, margin)),
+        ("noninferiority", "noninferior", noninferiority(value, error, df, margin)),
+        ("noninferiority_2", "noninferior_2", noninferiority(-value, error, df, margin)),
+    ):
+        corrected, _ = adjusted(p_values)
+        out[f"{name}_p"], out[f"{name}_p_adjusted"] = p_values, corrected
+        out[flag] = pd.Series(corrected <= ALPHA, dtype="boolean").mask(np.isnan(corrected))
+    return out
+
+
+def _typed(frame: pd.DataFrame) -> pd.DataFrame:
+    """Counts and flags of rows that have none are null."""
+    special: dict[str, str] = dict.fromkeys(("n_clusters", "only_1", "only_2", "family", "judges"), "Int64")
+    special |= dict.fromkeys(_FLAGS, "boolean") | dict.fromkeys(("part", "family_scope"), "str")
+    full = frame.reindex(columns=COLUMNS).astype(special)
+    plain = typed(full, [name for name in COLUMNS if name not in special])
+    return pd.concat([plain, full[list(special)]], axis=1)[COLUMNS]

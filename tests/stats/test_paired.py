@@ -10,7 +10,9 @@ from scipy.stats import friedmanchisquare
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.accuracy import correctness
-from mrb_lib.stats.paired import adjust, omnibus, significance
+from mrb_lib.stats.multiplicity import adjust
+from mrb_lib.stats.omnibus import omnibus
+from mrb_lib.stats.paired import significance
 
 from .small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 
@@ -159,5 +161,5 @@ def test_one_judge_gives_no_pairs() -> None:
 
 
 def test_an_unknown_correction_is_refused() -> None:
-    with pytest.raises(InputError, match="correction 'sidak' is unknown; use one of bonferroni, holm, bh, none"):
+    with pytest.raises(InputError, match="correction 'sidak' is unknown; use one of holm, hochberg, bonferroni, bh, by, none"):
         significance(*of_counts({"10": 3}), correction="sidak", **FAST)
