@@ -11,8 +11,8 @@ from mrb_lib.stats.options import BoolArray, FloatArray
 
 Correlation = Literal["independence", "exchangeable"]
 
-_STEPS, _CLOSE, _FAR = 40, 1e-10, 30.0
-_TERMS, _NEGLIGIBLE = 200, 1e-12
+_STEPS, _CLOSE, _FAR = 40, 1e-8, 30.0
+_TERMS, _NEGLIGIBLE = 200, 1e-9
 
 
 class Gee(NamedTuple):

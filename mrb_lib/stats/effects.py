@@ -1,0 +1,108 @@
+"""What log odds mean in probability: average marginal effects and their gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from mrb_lib.stats.observations import Design
+from mrb_lib.stats.options import FloatArray, divide
+
+_REACH, _COARSE, _FINE, _NODES = 40.0, 1601, 32001, 61
+
+
+class Curve(NamedTuple):
+    """A probability and its derivatives at linear predictors; those by `sigma` are None without a random intercept."""
+
+    mean: FloatArray
+    slope: FloatArray
+    bend: FloatArray
+    by_sigma: FloatArray | None = None
+    slope_by_sigma: FloatArray | None = None
+
+
+Response = Callable[[FloatArray], Curve]
+
+
+def logistic(eta: FloatArray) -> Curve:
+    """The probability of a marginal model."""
+    mean = 1 / (1 + np.exp(-np.clip(eta, -_REACH, _REACH)))
+    slope = mean * (1 - mean)
+    return Curve(mean, slope, slope * (1 - 2 * mean))
+
+
+def logistic_normal(sigma: float) -> Response:
+    """The probability averaged over normal random intercepts with a standard deviation of `sigma`.
+
+    Tabulated once and interpolated: the error is below 1e-7.
+    """
+    points = np.linspace(-_REACH, _REACH, _COARSE)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+    weights = weights / weights.sum()
+    at, scaled = logistic(points[:, None] + sigma * nodes), weights * nodes
+    sums = [at.mean @ weights, at.slope @ weights, at.bend @ weights, at.slope @ scaled, at.bend @ scaled]
+    table = CubicSpline(points, np.column_stack(sums))(np.linspace(-_REACH, _REACH, _FINE)).T.copy()
+    rise = np.diff(table, append=table[:, -1:])
+    each = (_FINE - 1) / (2 * _REACH)
+
+    def curve(eta: FloatArray) -> Curve:
+        place = (np.clip(eta, -_REACH, _REACH) + _REACH) * each
+        below = place.astype(np.int32)
+        place -= below
+        return Curve(
+            *(values.take(below) + steps.take(below) * place for values, steps in zip(table, rise, strict=True))
+        )
+
+    return curve
+
+
+class Average(NamedTuple):
+    """A probability (or a slope) averaged over observations, shape (F,), and its gradient, shape (F, q)."""
+
+    value: FloatArray
+    gradient: FloatArray
+
+
+def standardised(design: Design, beta: FloatArray, weights: FloatArray, response: Response) -> Average:
+    """The average probability when every observation has the covariates of `design`.
+
+    Parameters
+    ----------
+    beta : shape (F, p)
+    weights : shape (F, C, N), how often each observation counts
+
+    Returns
+    -------
+    Average, its gradient by the p coefficients and, where the response has one, by the standard deviation
+    of the random intercept.
+    """
+    at = response(design.linear(beta))
+    total = weights.sum(axis=(1, 2))
+    gradient = design.total(weights * at.slope)
+    if at.by_sigma is not None:
+        gradient = np.column_stack([gradient, (weights * at.by_sigma).sum(axis=(1, 2))])
+    return Average(divide((weights * at.mean).sum(axis=(1, 2)), total), divide(gradient, total[:, None]))
+
+
+def slope(design: Design, beta: FloatArray, weights: FloatArray, response: Response, column: int) -> Average:
+    """The average derivative of the probability by the covariate `column`; see `standardised`."""
+    eta = design.linear(beta)
+    at = response(eta)
+    total = weights.sum(axis=(1, 2))
+    average = (weights * at.slope).sum(axis=(1, 2))
+    gradient = beta[:, column, None] * design.total(weights * at.bend)
+    gradient[:, column] += average
+    if at.slope_by_sigma is not None:
+        by_sigma = beta[:, column] * (weights * at.slope_by_sigma).sum(axis=(1, 2))
+        gradient = np.column_stack([gradient, by_sigma])
+    return Average(divide(beta[:, column] * average, total), divide(gradient, total[:, None]))
+
+
+def replaced(design: Design, columns: slice | int, cells: FloatArray | float, cases: FloatArray | float) -> Design:
+    """The design with the factors of some covariates set for all cells and cases."""
+    new_cells, new_cases = design.cells.copy(), design.cases.copy()
+    new_cells[:, columns], new_cases[:, columns] = cells, cases
+    return Design(new_cells, new_cases)

@@ -1,0 +1,312 @@
+"""From fitted models of correctness to the rows of a table: contrasts, intervals, marginal effects, tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from mrb_lib.stats import gee, mixed
+from mrb_lib.stats.effects import Average, Response, logistic, logistic_normal
+from mrb_lib.stats.observations import Observations
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, join_reasons
+from mrb_lib.stats.resample import CONFIDENCE
+from mrb_lib.stats.terms import (
+    Covariates,
+    Terms,
+    confounded,
+    deviations,
+    level_averages,
+    number_rows,
+    pooled,
+    single,
+    usable_levels,
+)
+
+ALL, ONE, INTERACTION = "all judges", "one judge", "interaction"
+FEWEST_CLUSTERS = 5
+SEPARATED = "no finite estimate: a combination of the covariates tells right from wrong without error"
+ALWAYS_RIGHT = "always right: the log odds are infinite"
+ALWAYS_WRONG = "always wrong: the log odds are infinite"
+UNSEEN = "no verdict"
+ALIASED = "not identified: a linear combination of the other terms"
+ONE_LEVEL = "nothing to compare: fewer than two levels can be estimated"
+FEW_CLUSTERS = f"no interval: fewer than {FEWEST_CLUSTERS} clusters"
+NO_EFFECT = "no marginal effect: the intercept is a level, not a change"
+NUISANCE = "a part of the model, without an interval"
+NO_SPREAD = "at its boundary: cases differ no more than chance makes them; no interval"
+FEW_FOR_TEST = "no test: too few judges or clusters for its degrees of freedom"
+_MOST_LOG_ODDS = 15.0
+
+Row = dict[str, object]
+
+
+class _Fits(NamedTuple):
+    """F fits of one model: p coefficients and, for `mixed`, the standard deviation of the random intercept.
+
+    `good` tells the fits that converged to something finite; `cov` has shape (F, q, q).
+    """
+
+    terms: Terms
+    data: Observations
+    beta: FloatArray
+    kept: BoolArray
+    cov: FloatArray
+    good: BoolArray
+    df: FloatArray
+    response: Response
+
+
+class _Line(NamedTuple):
+    """A term and level in all F fits: `contrast` (F, p), `effect`, `n`, `n_clusters` (F,) and F reasons."""
+
+    term: str
+    level: str | None
+    contrast: FloatArray
+    effect: Average | None
+    n: FloatArray
+    n_clusters: IntArray
+    reason: list[str]
+
+
+def all_judges(
+    judges: Sequence[str], right: FloatArray, asked: FloatArray, cluster: IntArray, known: Covariates
+) -> list[Row]:
+    """The rows of the two models of all judges; J judges, 2 orders, N cases."""
+    terms = pooled(judges, known)
+    shape = (1, -1, asked.shape[2])
+    data, pure = _without_pure(terms, Observations(right.reshape(shape), asked.reshape(shape), cluster))
+    if not data.asked.any():
+        return []
+    marginal = gee.fit(terms.design, data)
+    within = mixed.fit(terms.design, data, start=_start(marginal))
+    df = _degrees(terms, marginal.kept, data)
+    sound = marginal.converged & (np.abs(marginal.beta).max(axis=1) < _MOST_LOG_ODDS)
+    fits = _Fits(terms, data, marginal.beta, marginal.kept, marginal.robust, sound, df, logistic)
+    rows = [{"part": ALL, "model": "gee", **row} for row in _rows(fits, pure)[0]]
+    n, m = float(data.asked.sum()), int(_clusters(data.asked.sum(axis=1) > 0, cluster)[0])
+    rest = {"part": ALL, "level": None, "n": n, "n_clusters": m}
+    rows.append(
+        {**rest, "model": "gee", "term": "working_correlation", "estimate": marginal.alpha[0], "reason": NUISANCE}
+    )
+    finite = within.converged and float(np.abs(within.beta).max()) < _MOST_LOG_ODDS
+    good = np.array([finite])
+    curve = logistic_normal(within.sigma if finite else 0.0)
+    fits = _Fits(terms, data, within.beta[None], within.kept[None, :-1], within.robust[None], good, df, curve)
+    rows += [{"part": ALL, "model": "mixed", **row} for row in _rows(fits, pure)[0]]
+    rows.append({**rest, "model": "mixed", "term": "case_sd", **_spread(within, finite, float(df[0]))})
+    return rows
+
+
+def _start(marginal: gee.Gee) -> FloatArray:
+    """Where the mixed model may begin: marginal log odds are nearer to 0 by what cases differ in."""
+    correlation = float(np.clip(marginal.alpha[0], 0.01, 0.9))
+    variance = np.pi**2 / 3 * correlation / (1 - correlation)
+    return np.append(marginal.beta[0] * np.sqrt(1 + 0.346 * variance), np.sqrt(variance))
+
+
+def _spread(fit: mixed.Mixed, finite: bool, df: float) -> Row:
+    """The standard deviation of the random intercept, its interval symmetric on the logarithmic scale."""
+    if not finite:
+        return {"reason": SEPARATED}
+    if not fit.kept[-1]:
+        return {"estimate": 0.0, "reason": NO_SPREAD}
+    se = float(np.sqrt(fit.robust[-1, -1]))
+    ratio = float(np.exp(stats.t.ppf((1 + CONFIDENCE) / 2, df) * se / fit.sigma))
+    return {"estimate": fit.sigma, "se": se, "low": fit.sigma / ratio, "high": fit.sigma * ratio}
+
+
+def each_judge(
+    judges: Sequence[str], right: FloatArray, asked: FloatArray, cluster: IntArray, known: Covariates
+) -> list[Row]:
+    """The rows of the models of one judge, and of the tests of what differs between judges."""
+    terms = single(known)
+    data, pure = _without_pure(terms, Observations(right, asked, cluster))
+    found = gee.fit(terms.design, data, "independence")
+    sound = found.converged & (np.abs(found.beta).max(axis=1) < _MOST_LOG_ODDS) & (data.asked.sum(axis=(1, 2)) > 0)
+    df = _degrees(terms, found.kept, data)
+    fits = _Fits(terms, data, found.beta, found.kept, found.robust, sound, df, logistic)
+    rows: list[Row] = []
+    for judge, asked_any, lines in zip(judges, asked.any(axis=(1, 2)), _rows(fits, pure), strict=True):
+        if asked_any:
+            rows.extend({"part": ONE, "model": "gee", "judge": judge, **row} for row in lines)
+    return [*rows, *_interactions(fits, found.influence)]
+
+
+def _without_pure(terms: Terms, data: Observations) -> tuple[Observations, dict[tuple[str, int, int], str]]:
+    """Leave out the levels of factors that are always right or always wrong, whose log odds are infinite.
+
+    Returns
+    -------
+    The observations without them, and why, by factor, fit and level.
+    """
+    right, asked = data.right.copy(), data.asked.copy()
+    pure: dict[tuple[str, int, int], str] = {}
+    while True:
+        before = len(pure)
+        for name, (place, _) in terms.levels.items():
+            cells, cases = terms.design.cells[:, place], terms.design.cases[:, place]
+            hits, all_of = (((values @ cases) * cells).sum(axis=1) for values in (right, asked))
+            for fit, level in np.argwhere((all_of > 0) & ((hits == 0) | (hits == all_of))):
+                pure[name, int(fit), int(level)] = ALWAYS_WRONG if hits[fit, level] == 0 else ALWAYS_RIGHT
+                gone = cells[:, level, None] * cases[:, level] > 0
+                right[fit][gone], asked[fit][gone] = 0.0, 0.0
+        if len(pure) == before:
+            return Observations(right, asked, data.cluster), pure
+
+
+def _degrees(terms: Terms, kept: BoolArray, data: Observations) -> FloatArray:
+    """Degrees of freedom: clusters less the covariates that only cases have, at least 1."""
+    of_cases = ~(np.ptp(terms.design.cells, axis=0) > 0)
+    clusters = _clusters(data.asked.sum(axis=1) > 0, data.cluster)
+    found: FloatArray = np.maximum(clusters - (kept & of_cases).sum(axis=1), 1).astype(np.float64)
+    return found
+
+
+def _clusters(seen: BoolArray, cluster: IntArray) -> IntArray:
+    """How many clusters have a case that is seen, from (F, N) to (F,)."""
+    n_clusters = int(cluster.max()) + 1
+    if n_clusters == len(cluster):
+        return seen.sum(axis=1).astype(np.int64)
+    return np.array([np.count_nonzero(np.bincount(cluster[row], minlength=n_clusters)) for row in seen], np.int64)
+
+
+def _rows(fits: _Fits, pure: dict[tuple[str, int, int], str]) -> list[list[Row]]:
+    """The rows of each of F fits."""
+    lines = [*_intercept(fits), *(line for name in fits.terms.levels for line in _factor(fits, name, pure))]
+    lines += _numbers(fits)
+    out: list[list[Row]] = [[] for _ in fits.beta]
+    quantile = stats.t.ppf((1 + CONFIDENCE) / 2, fits.df)
+    for line in lines:
+        contrast = _padded(line.contrast, fits.cov.shape[1])
+        estimate = (line.contrast * fits.beta).sum(axis=1)
+        se = _width(contrast, fits.cov)
+        p_value = 2 * stats.t.sf(np.abs(divide(estimate, se)), fits.df)
+        effect = None if line.effect is None else line.effect.value
+        effect_se = None if line.effect is None else _width(line.effect.gradient, fits.cov)
+        for f, rows in enumerate(out):
+            row: Row = {"term": line.term, "level": line.level, "n": line.n[f], "n_clusters": line.n_clusters[f]}
+            reason = line.reason[f] or ("" if fits.good[f] else SEPARATED)
+            if not reason:
+                few = line.n_clusters[f] < FEWEST_CLUSTERS
+                row |= {"estimate": estimate[f]} | ({} if effect is None else {"marginal_effect": effect[f]})
+                if not few:
+                    row |= {"se": se[f], "p_value": p_value[f], **_ends("", estimate[f], quantile[f] * se[f])}
+                    if effect is not None and effect_se is not None:
+                        row |= _ends("marginal_effect_", effect[f], quantile[f] * effect_se[f])
+                reason = join_reasons(FEW_CLUSTERS if few else "", NO_EFFECT if effect is None else "") or ""
+            rows.append({**row, "reason": reason or None})
+    return out
+
+
+def _ends(prefix: str, value: float, half: float) -> Row:
+    return {f"{prefix}low": value - half, f"{prefix}high": value + half}
+
+
+def _width(contrast: FloatArray, cov: FloatArray) -> FloatArray:
+    variance = (np.matmul(contrast[:, None, :], cov)[:, 0] * contrast).sum(axis=1)
+    out: FloatArray = np.sqrt(np.maximum(variance, 0.0))
+    return out
+
+
+def _padded(contrast: FloatArray, width: int) -> FloatArray:
+    """A contrast of the coefficients, with a zero for the standard deviation of the random intercept."""
+    rest = width - contrast.shape[1]
+    return np.hstack([contrast, np.zeros((len(contrast), rest))]) if rest else contrast
+
+
+def _intercept(fits: _Fits) -> list[_Line]:
+    """The mean over the levels of all factors."""
+    contrast = np.zeros(fits.beta.shape)
+    for name, usable in usable_levels(fits.terms, fits.data.asked).items():
+        place, _ = fits.terms.levels[name]
+        contrast[:, place] = divide(usable.astype(np.float64), usable.sum(axis=1)[:, None])
+    seen = fits.data.asked.sum(axis=1)
+    reason = ["" if fine else UNSEEN for fine in seen.any(axis=1)]
+    n_clusters = _clusters(seen > 0, fits.data.cluster)
+    return [_Line("intercept", None, np.nan_to_num(contrast), None, seen.sum(axis=1), n_clusters, reason)]
+
+
+def _factor(fits: _Fits, name: str, pure: dict[tuple[str, int, int], str]) -> list[_Line]:
+    """The rows of a factor: each level against the mean of all that can be estimated."""
+    place, levels = fits.terms.levels[name]
+    if name == "intercept":
+        return []
+    usable = usable_levels(fits.terms, fits.data.asked)[name]
+    unclear = confounded(fits.terms, fits.data.asked)[name]
+    averages = level_averages(fits.terms, name, fits.beta, fits.data.asked, fits.response)
+    values = np.nan_to_num(np.stack([average.value for average in averages], axis=1))
+    gradients = np.nan_to_num(np.stack([average.gradient for average in averages], axis=1))
+    compare = np.stack([deviations(row) for row in usable])
+    value, gradient = (np.einsum("flk,fk...->fl...", compare, array) for array in (values, gradients))
+    lines = []
+    for level, text in enumerate(levels):
+        contrast = np.zeros(fits.beta.shape)
+        contrast[:, place] = compare[:, level]
+        member = fits.terms.design.cells[:, place][:, level, None] * fits.terms.design.cases[:, place][:, level]
+        seen = (fits.data.asked * member).sum(axis=1)
+        reason = [
+            pure.get((name, f, level), "")
+            or (UNSEEN if not usable[f, level] else "")
+            or (ONE_LEVEL if usable[f].sum() < 2 else "")
+            or (ALIASED if unclear[f] else "")
+            for f in range(len(usable))
+        ]
+        effect = Average(value[:, level], gradient[:, level])
+        n_clusters = _clusters(seen > 0, fits.data.cluster)
+        lines.append(_Line(name, text, contrast, effect, seen.sum(axis=1), n_clusters, reason))
+    return lines
+
+
+def _numbers(fits: _Fits) -> list[_Line]:
+    seen = fits.data.asked.sum(axis=1)
+    n_clusters = _clusters(seen > 0, fits.data.cluster)
+    lines = []
+    for row, effect in number_rows(fits.terms, fits.beta, fits.data.asked, fits.response):
+        kept = fits.kept[:, fits.terms.numbers[row.term]]
+        reason = [
+            UNSEEN if not any_seen else "" if fine else ALIASED
+            for any_seen, fine in zip(seen.any(axis=1), kept, strict=True)
+        ]
+        contrast = np.broadcast_to(row.contrast, fits.beta.shape)
+        lines.append(_Line(row.term, row.level, contrast, effect, seen.sum(axis=1), n_clusters, reason))
+    return lines
+
+
+def _interactions(fits: _Fits, influence: FloatArray) -> list[Row]:
+    """Whether a term is the same for all judges: Wald tests with the covariance between the judges' models."""
+    rows = []
+    for name in ("subfield", *fits.terms.numbers):
+        if name not in fits.terms.levels and name not in fits.terms.numbers:
+            continue
+        if name in fits.terms.levels:
+            place, levels = fits.terms.levels[name]
+            compare = deviations(np.ones(len(levels), dtype=bool))[:-1]
+            columns = np.arange(place.start, place.stop)
+        else:
+            columns, compare = np.array([fits.terms.numbers[name]]), np.ones((1, 1))
+        usable = fits.good & (fits.kept[:, columns].all(axis=1))
+        rows.append(_wald(name, fits, influence, usable, columns, compare))
+    return rows
+
+
+def _wald(
+    name: str, fits: _Fits, influence: FloatArray, usable: BoolArray, columns: IntArray, compare: FloatArray
+) -> Row:
+    n_judges, m = int(usable.sum()), influence.shape[1]
+    asked = fits.data.asked[usable]
+    row: Row = {"part": INTERACTION, "model": "gee", "term": f"judge:{name}", "level": None}
+    row |= {"n": asked.sum(), "n_clusters": int(_clusters(asked.any(axis=(0, 1))[None], fits.data.cluster)[0])}
+    df = (n_judges - 1) * len(compare)
+    if df < 1 or m < 2 * df:
+        return {**row, "reason": FEW_FOR_TEST}
+    between = deviations(np.ones(n_judges, dtype=bool))[:-1]
+    theta = (fits.beta[usable][:, columns] @ compare.T).T @ between.T
+    pulls = np.einsum("jmc,dc,kj->mdk", influence[usable][:, :, columns], compare, between, optimize=True)
+    pulls = pulls.reshape(m, -1)
+    wald = float(theta.ravel() @ np.linalg.solve(pulls.T @ pulls, theta.ravel()))
+    statistic = wald * (m - df) / (df * (m - 1))
+    p_value = float(stats.f.sf(statistic, df, m - df))
+    return {**row, "statistic": statistic, "df": df, "p_value": p_value}
