@@ -270,11 +270,14 @@ def _bordered(strengths: FloatArray, across: FloatArray, last: FloatArray) -> Fl
 
 def _connected(wins: FloatArray, ties: FloatArray) -> BoolArray:
     """Whether all responders of each set that are compared are in one strong component, and there are two or more."""
-    out = np.zeros(len(wins), dtype=bool)
-    for i, (won, tied) in enumerate(zip(wins, ties, strict=True)):
-        compared = (won + won.T + tied).sum(axis=1) > 0
-        out[i] = compared.any() and len(np.unique(components(won, tied)[1][compared])) == 1
-    return out
+    r = wins.shape[1]
+    reached = (wins + ties + np.eye(r)).astype(np.float32)
+    for _ in range(max(r - 1, 1).bit_length()):
+        reached = (reached > 0).astype(np.float32)
+        reached = reached @ reached
+    compared = (wins + wins.swapaxes(1, 2) + ties).sum(axis=2) > 0
+    needed = compared[:, :, None] & compared[:, None, :]
+    return np.asarray(compared.any(axis=1) & ((reached > 0) | ~needed).all(axis=(1, 2)))
 
 
 def _centred(x: FloatArray, known: BoolArray) -> FloatArray:

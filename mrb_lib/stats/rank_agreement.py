@@ -11,6 +11,7 @@ that allows for the number of comparisons (Bonferroni). They hold the truth with
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -66,11 +67,20 @@ class RankAgreement(NamedTuple):
 
 def ranks(log_strength: FloatArray) -> FloatArray:
     """Competition ranks along the last axis, 1 for the strongest; NaN where there is no strength."""
-    out = np.full(log_strength.shape, np.nan)
-    for row in np.ndindex(log_strength.shape[:-1]):
-        known = np.isfinite(log_strength[row])
-        out[row][known] = stats.rankdata(-log_strength[row][known].round(_DIGITS), method="min")
-    return out
+    return np.where(np.isfinite(log_strength), 1 + _beaten_by(log_strength)[0], np.nan)
+
+
+def mid_ranks(log_strength: FloatArray) -> FloatArray:
+    """As `ranks`, where equals share the mean of their ranks."""
+    above, level = _beaten_by(log_strength)
+    return np.where(np.isfinite(log_strength), above + (1 + level) / 2, np.nan)
+
+
+def _beaten_by(log_strength: FloatArray) -> tuple[IntArray, IntArray]:
+    """How many are stronger than each, and how many are as strong, itself included."""
+    x = np.where(np.isfinite(log_strength), log_strength.round(_DIGITS), -np.inf)
+    other, own = x[..., None, :], x[..., :, None]
+    return (other > own).sum(axis=-1), (other == own).sum(axis=-1)
 
 
 def rank_interval(strengths: Strengths, comparisons: int | None = None) -> tuple[IntArray, IntArray]:
@@ -91,8 +101,13 @@ def told_apart(strengths: Strengths, comparisons: int) -> IntArray:
     variance = strengths.covariance.diagonal()
     gap = strengths.value[:, None] - strengths.value[None, :]
     error = np.sqrt(np.maximum(variance[:, None] + variance[None, :] - 2 * strengths.covariance, 0.0))
-    critical = stats.t.ppf(1 - (1 - CONFIDENCE) / (2 * comparisons), strengths.df)
-    return np.where(np.abs(gap) > critical * error, np.sign(gap), 0.0).astype(np.int64)
+    return np.where(np.abs(gap) > _critical(comparisons, strengths.df) * error, np.sign(gap), 0.0).astype(np.int64)
+
+
+@lru_cache(maxsize=1024)
+def _critical(comparisons: int, df: float) -> float:
+    """Student's quantile that so many two-sided comparisons pass together by chance with at most 5% (Bonferroni)."""
+    return float(stats.t.ppf(1 - (1 - CONFIDENCE) / (2 * comparisons), df))
 
 
 def agreement(first: Strengths, second: Strengths, top: int) -> RankAgreement:
@@ -122,7 +137,7 @@ def agreement(first: Strengths, second: Strengths, top: int) -> RankAgreement:
     known = bool(np.isfinite(x.covariance).all() and np.isfinite(y.covariance).all())
     order_x, order_y = (np.sign(_gaps(item.value.round(_DIGITS))) for item in (x, y))
     place_x, place_y = (ranks(item.value) for item in (x, y))
-    mid_x, mid_y = (stats.rankdata(-item.value.round(_DIGITS)) for item in (x, y))
+    mid_x, mid_y = (mid_ranks(item.value) for item in (x, y))
     in_x, in_y = place_x <= k, place_y <= k
     tau = _cosine(order_x, order_y)
     overlap = float((in_x & in_y).sum() / max(in_x.sum(), in_y.sum()))

@@ -9,11 +9,11 @@ import numpy as np
 from scipy.special import expit
 
 from mrb_lib.stats import bradley_terry as models
-from mrb_lib.stats.comparisons import Responders, tally
+from mrb_lib.stats.comparisons import A, Responders, tally
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, join_reasons
 from mrb_lib.stats.panel import TIE
 from mrb_lib.stats.rank_agreement import Strengths
-from mrb_lib.stats.resample import Block, Statistic, block, interval, interval_reason, n_clusters, replicates
+from mrb_lib.stats.resample import block, interval, interval_reason, n_clusters, replicates
 
 NO_COMPARISON = "no comparison of two responders"
 APART = "no finite strengths: {} were never compared with the others"
@@ -22,6 +22,7 @@ NO_MAXIMUM = "no finite strengths: the likelihood has no maximum"
 FEW_CLUSTERS = "no interval: not more clusters than responders"
 _NAMED = 4
 _ABSENT = -1e3
+_HELD = 2**26
 
 
 class Fitted(NamedTuple):
@@ -54,7 +55,15 @@ class Fitted(NamedTuple):
 
 
 class _Point(NamedTuple):
-    """Everything but the bootstrap; `item` holds the influence of every cluster on the sources that are `fitted`."""
+    """What is known of one dimension before the bootstrap.
+
+    Attributes
+    ----------
+    n_cases, clusters : shape (m,), the cases and clusters that compare anything
+    fitted : shape (m,), whether there are strengths
+    inverse : shape (f, r, r), of the information of the f sources that are fitted
+    residual : shape (cases, f), what response A scored beyond what was expected, widened for small samples
+    """
 
     wins: FloatArray
     ties: FloatArray
@@ -62,7 +71,8 @@ class _Point(NamedTuple):
     n_cases: IntArray
     clusters: IntArray
     fitted: BoolArray
-    item: Block
+    inverse: FloatArray
+    residual: FloatArray
 
 
 def fit(outcomes: Sequence[FloatArray], who: Responders, codes: IntArray, *, resamples: int, seed: int) -> list[Fitted]:
@@ -75,78 +85,103 @@ def fit(outcomes: Sequence[FloatArray], who: Responders, codes: IntArray, *, res
 
     Notes
     -----
-    A resample is not fitted anew. It moves the log strengths by the sum of the influences of the clusters drawn,
-    which is one Newton step of the weighted likelihood, widened by sqrt(C / (C - p)) for C clusters and p free
-    strengths, and is then put on the scale of the strengths. Unlike a refit it is defined in every resample. Compared
-    with refits in `tests/stats/test_strengths.py`; coverage in `tests/simulation/test_ranking.py`.
+    A resample is not fitted anew. It moves the log strengths by the influence of the clusters drawn, which is one
+    Newton step of the weighted likelihood, widened by sqrt(C / (C - p)) for C clusters and p free strengths, and
+    is then put on the scale of the strengths. Unlike a refit it is defined in every resample. Compared with refits
+    in `tests/stats/test_strengths.py`; coverage in `tests/simulation/test_ranking.py`.
     """
     points = [_point(table, who, codes) for table in outcomes]
-    drawn = replicates([point.item for point in points], n_clusters(codes), resamples=resamples, seed=seed)
-    return [_fitted(point, found, who, resamples) for point, found in zip(points, drawn, strict=True)]
+    found: list[Fitted] = []
+    room = max(1, _HELD // max(1, resamples * len(who.names)))
+    start = 0
+    while start < len(points):
+        stop, width = start + 1, points[start].residual.shape[1]
+        while stop < len(points) and width + points[stop].residual.shape[1] <= room:
+            width += points[stop].residual.shape[1]
+            stop += 1
+        part = points[start:stop]
+        drawn = _scores(part, who, codes, resamples=resamples, seed=seed)
+        edges = np.cumsum([0, *(point.residual.shape[1] for point in part)])
+        found += [_fitted(point, drawn[edges[i] : edges[i + 1]], who, codes, resamples) for i, point in enumerate(part)]
+        start = stop
+    return found
 
 
 def _point(outcomes: FloatArray, who: Responders, codes: IntArray) -> _Point:
     wins, ties = tally(outcomes, who)
     found = models.bradley_terry(wins, ties)
-    weight = np.where(who.paired, outcomes.sum(axis=2), 0.0)
-    compares = weight > 0
+    compares = (outcomes.sum(axis=2) > 0) & who.paired
     clusters = np.array([len(np.unique(codes[row])) for row in compares], dtype=np.int64)
     known = np.isfinite(found.log_strength)
     fitted: BoolArray = np.asarray(known.any(axis=1))
     free = known.sum(axis=1) - 1
-    scale = np.sqrt(clusters / np.maximum(clusters - free, 1))
-    shift = influence(wins[fitted], ties[fitted], found.log_strength[fitted], outcomes[fitted], who)
-    shift *= scale[fitted, None]
-    item = block(codes, shift.reshape(len(codes), -1), _to_strengths(found.log_strength[fitted]))
-    return _Point(wins, ties, found, compares.sum(axis=1).astype(np.int64), clusters, fitted, item)
+    scale = np.sqrt(clusters / np.maximum(clusters - free, 1))[fitted]
+    strengths = found.log_strength[fitted]
+    return _Point(
+        wins=wins,
+        ties=ties,
+        fit=found,
+        n_cases=compares.sum(axis=1).astype(np.int64),
+        clusters=clusters,
+        fitted=fitted,
+        inverse=_inverse(wins[fitted], ties[fitted], strengths),
+        residual=_residual(outcomes[fitted], strengths, who) * scale,
+    )
 
 
-def influence(
-    wins: FloatArray, ties: FloatArray, log_strength: FloatArray, outcomes: FloatArray, who: Responders
-) -> FloatArray:
-    """What each case's being counted once more adds to the log strengths, to first order; shape (cases, m, r).
-
-    Parameters
-    ----------
-    log_strength : shape (m, r), the maximum; NaN for a responder never compared
-    outcomes : shape (m, cases, 3)
-    """
+def _inverse(wins: FloatArray, ties: FloatArray, log_strength: FloatArray) -> FloatArray:
+    """The inverse of the information where the mean of the log strengths is held, shape (m, r, r)."""
     known = np.isfinite(log_strength)
     matrix = models.information(wins, ties, log_strength) + (known[:, :, None] & known[:, None, :])
     r = matrix.shape[1]
     matrix[:, np.arange(r), np.arange(r)] += ~known
-    inverse = np.linalg.inv(matrix)
+    return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
+
+
+def _residual(outcomes: FloatArray, log_strength: FloatArray, who: Responders) -> FloatArray:
+    """What response A scored on each case beyond what the strengths expect, shape (cases, m)."""
     x = np.nan_to_num(log_strength)
-    n = outcomes.sum(axis=2)
-    score = outcomes[:, :, 0] + outcomes[:, :, TIE] / 2 - n * expit(x[:, who.a] - x[:, who.b])
-    score *= who.paired
-    return np.asarray((inverse[:, who.a] - inverse[:, who.b]).swapaxes(0, 1) * score.T[:, :, None], dtype=np.float64)
+    expected = outcomes.sum(axis=2) * expit(x[:, who.a] - x[:, who.b])
+    scored = outcomes[:, :, A] + outcomes[:, :, TIE] / 2
+    return np.asarray(((scored - expected) * who.paired).T, dtype=np.float64)
 
 
-def _to_strengths(log_strength: FloatArray) -> Statistic:
-    centre = np.where(np.isfinite(log_strength), log_strength, _ABSENT)
+def _scores(points: Sequence[_Point], who: Responders, codes: IntArray, *, resamples: int, seed: int) -> FloatArray:
+    """The gradient of the log likelihood in every resample, shape (sources of all points, r, resamples).
 
-    def statistic(shifts: FloatArray) -> FloatArray:
-        x = shifts.reshape(-1, *centre.shape) + centre
-        x -= x.max(axis=2, keepdims=True)
-        np.exp(x, out=x)
-        x /= x.sum(axis=2, keepdims=True)
-        return x.reshape(len(shifts), -1)
+    A case is in the gradient of its own two responders only, so that each has its own, smaller product.
+    """
+    residual = np.hstack([point.residual for point in points])
+    blocks = []
+    for responder in range(len(who.names)):
+        sign = ((who.a == responder) * 1.0 - (who.b == responder)) * who.paired
+        cases = np.flatnonzero(sign)
+        blocks.append(block(codes[cases], sign[cases, None] * residual[cases], _itself))
+    drawn = replicates(blocks, n_clusters(codes), resamples=resamples, seed=seed)
+    out = np.empty((residual.shape[1], len(blocks), len(drawn[0])))
+    for responder, found in enumerate(drawn):
+        out[:, responder] = found.T
+    return out
 
-    return statistic
+
+def _itself(sums: FloatArray) -> FloatArray:
+    return sums
 
 
-def _fitted(point: _Point, drawn: FloatArray, who: Responders, resamples: int) -> Fitted:
-    m, r = point.fit.log_strength.shape
-    df = point.clusters - np.isfinite(point.fit.log_strength).sum(axis=1) + 1
+def _fitted(point: _Point, drawn: FloatArray, who: Responders, codes: IntArray, resamples: int) -> Fitted:
+    known = np.isfinite(point.fit.log_strength)
+    m, r = known.shape
     covariance, low, high = np.full((m, r, r), np.nan), np.full((m, r), np.nan), np.full((m, r), np.nan)
-    influences = np.asarray(point.item.sums).reshape(len(point.item.clusters), -1, r).transpose(1, 2, 0)
-    covariance[point.fitted] = influences @ influences.swapaxes(1, 2)
-    low[point.fitted], high[point.fitted] = (side.reshape(-1, r) for side in interval(drawn))
+    covariance[point.fitted] = point.inverse @ _spread(point.residual, who, codes) @ point.inverse
+    for i, source in enumerate(np.flatnonzero(point.fitted)):
+        drawn[i] = _on_their_scale(point.inverse[i] @ drawn[i], point.fit.log_strength[source])
+    bounds = interval(drawn.reshape(-1, drawn.shape[2]).T)
+    low[point.fitted], high[point.fitted] = (side.reshape(-1, r) for side in bounds)
+    df = point.clusters - known.sum(axis=1) + 1
     unknown = (df < 1) | (point.clusters < 2)
-    covariance[unknown], low[unknown], high[unknown] = np.nan, np.nan, np.nan
-    low[np.isnan(point.fit.log_strength)] = high[np.isnan(point.fit.log_strength)] = np.nan
-    reasons = [_reason(point, i, who, resamples, int(df[i]), low[i], high[i]) for i in range(m)]
+    covariance[unknown] = np.nan
+    for side in (low, high):
+        side[unknown[:, None] | ~known] = np.nan
     return Fitted(
         wins=point.wins,
         ties=point.ties,
@@ -157,8 +192,27 @@ def _fitted(point: _Point, drawn: FloatArray, who: Responders, resamples: int) -
         df=np.maximum(df, 1).astype(np.int64),
         low=low,
         high=high,
-        reasons=reasons,
+        reasons=[_reason(point, i, who, resamples, int(df[i]), low[i], high[i]) for i in range(m)],
     )
+
+
+def _spread(residual: FloatArray, who: Responders, codes: IntArray) -> FloatArray:
+    """The sum over clusters of the outer product of their gradients, shape (m, r, r)."""
+    m = residual.shape[1]
+    gradient = np.zeros((n_clusters(codes), len(who.names), m))
+    np.add.at(gradient, (codes, who.a), residual)
+    np.subtract.at(gradient, (codes, who.b), residual)
+    by_source = gradient.transpose(2, 1, 0)
+    return np.asarray(by_source @ by_source.swapaxes(1, 2), dtype=np.float64)
+
+
+def _on_their_scale(shift: FloatArray, log_strength: FloatArray) -> FloatArray:
+    """Shifted log strengths, shape (r, resamples), as strengths that sum to 1."""
+    x = shift + np.where(np.isfinite(log_strength), log_strength, _ABSENT)[:, None]
+    x -= x.max(axis=0)
+    np.exp(x, out=x)
+    x /= x.sum(axis=0)
+    return x
 
 
 def _reason(
