@@ -1,0 +1,136 @@
+"""Whether a judge is as sure as it should be: what its probabilities are worth against gold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.schema import NO_PROBE
+from mrb_lib.stats import calibration_rows as rows
+from mrb_lib.stats.calibration_curves import bins_frame, risk_frame
+from mrb_lib.stats.calibration_summary import order, summarize
+from mrb_lib.stats.confidence import contradictions, excluded, forecasts
+from mrb_lib.stats.panel import Panel, as_panel
+from mrb_lib.stats.recalibration import folds, isotonic, scale_temperature
+from mrb_lib.stats.resample import cluster_codes
+from mrb_lib.stats.robust import layout
+from mrb_lib.stats.scoring import encode_gold
+from mrb_lib.stats.shift import shift_frame
+from mrb_lib.stats.subfields import groups
+
+
+def calibration(
+    verdicts: pd.DataFrame | Panel,
+    gold: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    probes: Mapping[str, Panel] | None = None,
+    by: str | None = None,
+    dimensions: Sequence[str] | None = None,
+    cluster: str | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Compare the probabilities of judges with gold.
+
+    Every verdict with a probability, on a case whose gold label is A or B, is one forecast: orders and repeats
+    stand side by side, in one cluster. What "confidence" and "right" mean is in `mrb_lib.stats.confidence`.
+
+    Parameters
+    ----------
+    verdicts : the verdicts of one probe, with `p_a`
+    gold : `case_id, dimension, choice`
+    probes : the verdicts of several probes by name, for the rows `shift`
+    by : a cases column to break the summary down by
+    dimensions : the dimensions to report; None reports all that were judged
+    cluster : the cases column whose values are the units of all intervals
+    resamples : 0 gives no intervals; otherwise they are computed from the clusters' residuals, without resampling
+    seed : deals the clusters into the folds of recalibration
+
+    Returns
+    -------
+    DataFrame
+        `judge, dimension, subfield, by, part` and then, null where the part has no such column:
+
+        `summary`, one row a judge, dimension and subfield: `n` forecasts on `n_cases`; of the judge's verdicts
+        `n_excluded` are none, being `n_no_gold`, `n_gold_tie` or `n_no_probability`; `n_unassigned` cases in no
+        subfield; `n_contradicting` verdicts that chose against their own probability.
+        `ece` of 10 bins of equal width, an estimate biased upwards, `ece_debiased`, and `ece_low`, `ece_high`,
+        an interval of the true error of those bins (it may lie below `ece`); the same for `ece_equal_mass`.
+        `brier` of `p_a`, and its exact decomposition, `reliability` - `resolution` + `uncertainty` +
+        `within_bin_variance` - `within_bin_covariance`, over 10 bins of `p_a`.
+        `log_loss` (natural; null where it is infinite, because `n_zero_probability` forecasts gave the gold label
+        0) and `log_loss_clipped`, of probabilities clipped to .001 and .999.
+        `auroc` of `p_a` for gold A, `auroc_confidence` of confidence for being right.
+        `accuracy` of the side leaned to, `mean_confidence`, `overconfidence` their difference,
+        `wrong_at_high_confidence` the share wrong of the `n_high_confidence` forecasts of confidence .9 or more.
+        Each with `_low` and `_high`. Recalibrated across folds of clusters, by maps fitted to the whole dimension:
+        `temperature` of all folds, and ece, brier and log loss after (`ece_temperature`, `ece_isotonic`...).
+
+        `bin`, the reliability diagram of the whole benchmark, by `binning` (`equal_width`, `equal_mass`): `bin`,
+        `n`, `confidence` mean, `accuracy` with its interval `low`, `high`.
+
+        `risk_coverage`, of the whole benchmark: `threshold`, `n` answered, `coverage`, `risk`, `low`, `high`.
+
+        `shift`, of the whole benchmark, one row each other `probe`: over the `n` forecasts that exist under both,
+        the value there less the value here of `ece` (debiased), `mean_confidence`, `accuracy`,
+        `overconfidence`, `brier`, as `<name>_difference` with its paired interval.
+
+        `reason` says why a value is null.
+
+    Raises
+    ------
+    InputError
+        An option is unknown, `by` or `cluster` cannot be used, or a verdict speaks of an unknown case.
+
+    Notes
+    -----
+    Sources are with each statistic: `mrb_lib.stats.ece`, `proper_scores`, `recalibration`, `risk_coverage`, `robust`.
+    Validated in `tests/published/test_calibration.py`, `tests/stats/test_calibration.py` and, for coverage,
+    `tests/simulation/test_calibration.py`.
+    """
+    panel = as_panel(verdicts, cases["case_id"], dimensions)
+    labels = encode_gold(gold, cases["case_id"], panel.dimensions)
+    codes = cluster_codes(cases, cluster)
+    parts = groups(cases, by)
+    judged = panel.judged().any(axis=2).ravel()
+    if not len(codes) or not judged.any():
+        return rows.assemble([])
+    found = forecasts(panel, labels)
+    columns = len(judged)
+    whole = layout(parts[:1], codes)
+    fold = folds(codes, seed)[found.case]
+    scaled = scale_temperature(found, fold, columns, whole)
+    ordered = order(found)
+    stepped = isotonic(found, ordered.by_confidence, fold, columns)
+    counts = rows.Counts(excluded(panel, labels), contradictions(panel, labels))
+    frames = []
+    for group in (parts[:1], parts[1:]):
+        if group:
+            summary = summarize(ordered, scaled.p, stepped, columns, layout(group, codes))
+            frames.append(rows.summary_frame(panel, judged, group, summary, counts, scaled))
+    frames.append(bins_frame(panel, ordered, whole))
+    frames.append(risk_frame(panel, ordered, whole))
+    for name, other in _other_probes(panel, verdicts, probes).items():
+        aligned = as_panel(other, cases["case_id"], panel.dimensions)
+        frames.append(shift_frame(panel, aligned, labels, name, whole))
+    return rows.assemble(frames, intervals=resamples > 0)
+
+
+def _other_probes(panel: Panel, verdicts: pd.DataFrame | Panel, probes: Mapping[str, Panel] | None) -> dict[str, Panel]:
+    """The probes that are not the one the verdicts are of, which is known by being the same, or else by its name."""
+    given = dict(probes or {})
+    own = [name for name, other in given.items() if other is verdicts or _same(panel, other)] or [NO_PROBE]
+    return {name: other for name, other in given.items() if name not in own}
+
+
+def _same(panel: Panel, other: Panel) -> bool:
+    return (
+        panel.judges == other.judges
+        and panel.dimensions == other.dimensions
+        and np.array_equal(panel.choice, other.choice)
+        and (panel.p_a is None) == (other.p_a is None)
+        and (panel.p_a is None or other.p_a is None or np.array_equal(panel.p_a, other.p_a, equal_nan=True))
+    )

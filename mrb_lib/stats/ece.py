@@ -1,0 +1,184 @@
+"""Expected calibration error: the plain estimate, the debiased one, and an interval that covers.
+
+The plain estimate adds up absolute gaps, so that chance alone makes it positive: of a
+judge that is perfectly calibrated it is not 0, and no resampling of it has an interval that
+covers the truth. Here the gap of each bin is taken as normal about its true value, with its
+cluster-robust error; the absolute value of a normal variable has a known mean and variance, and
+the interval holds the true errors from which the observed sum of gaps is no surprise.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from mrb_lib.stats.options import FloatArray, IntArray, divide
+from mrb_lib.stats.proper_scores import Ranked
+from mrb_lib.stats.robust import Layout, by_group, t_quantile
+
+BINS = 10
+_ROUNDING = 1e-9
+_STEPS = 40
+_CLOSE = 1e-9
+_FAR = 40.0
+
+
+class Ece(NamedTuple):
+    """Expected calibration error, shape (columns, G).
+
+    Attributes
+    ----------
+    value : the plain estimate, biased upwards
+    debiased : less its bias, at least 0
+    low, high : 95% interval of the true error; NaN with fewer than two clusters
+    gap : shape (columns, G, b), for the b bins with a gap somewhere its signed share: mean over all of
+        (right - confidence) in it
+    covariance : shape (columns, G, b, b), of `gap`
+    """
+
+    value: FloatArray
+    debiased: FloatArray
+    low: FloatArray
+    high: FloatArray
+    gap: FloatArray
+    covariance: FloatArray
+
+
+def equal_width(values: FloatArray, bins: int = BINS) -> IntArray:
+    """The bin of each value from 0 to 1, each bin closed at its upper end, the first at both."""
+    found = np.ceil(values * bins - _ROUNDING).astype(np.int64) - 1
+    return np.clip(found, 0, bins - 1)
+
+
+def equal_mass(ranked: Ranked, n_cells: int, bins: int = BINS) -> IntArray:
+    """The bin of each value within its cell, about as many in each; equal values share a bin.
+
+    Parameters
+    ----------
+    ranked : the values within cells, see `mrb_lib.stats.proper_scores.rank`
+
+    Returns
+    -------
+    int array
+        In the order given to `rank`.
+    """
+    n = np.bincount(ranked.cell, minlength=n_cells)
+    lower = ranked.starts[ranked.block] - (np.cumsum(n) - n)[ranked.cell]
+    out = np.empty(len(ranked.order), dtype=np.int64)
+    out[ranked.order] = lower * bins // n[ranked.cell]
+    return out
+
+
+def calibration_error(gaps: FloatArray, counts: FloatArray, at: Layout) -> Ece:
+    """Expected calibration error of each column in each group.
+
+    Parameters
+    ----------
+    gaps : shape (columns, bins, P), sum of (right - confidence) in each bin and unit
+    counts : shape (columns, P), forecasts of each unit
+
+    Notes
+    -----
+    The plain estimate is that of Naeini 2015 and Guo 2017 (arXiv 1706.04599); the bias taken off
+    is the normal one of Kumar, Liang and Ma 2019 (arXiv 1909.10155), here in closed form and with
+    cluster-robust errors. The interval inverts a test along the observed pattern of gaps,
+    scaled. Coverage: `tests/simulation/test_calibration.py`.
+    """
+    used = gaps.any(axis=(0, 2))
+    gaps = gaps[:, used] if used.any() else gaps[:, :1]
+    n = by_group(counts, at)
+    gap = np.swapaxes(divide(by_group(gaps, at), n[:, None, :]), 1, 2)
+    clusters = by_group((counts > 0).astype(np.float64), at)
+    covariance = _covariance(gaps, counts, np.nan_to_num(gap), n, clusters, at)
+    value = np.abs(gap).sum(axis=2)
+    deviation = np.sqrt(np.diagonal(covariance, axis1=2, axis2=3))
+    bias = folded_mean(np.nan_to_num(gap), np.nan_to_num(deviation)).sum(axis=2) - value
+    low, high = _interval(gap, covariance, t_quantile(clusters))
+    return Ece(value, np.where(np.isnan(value), np.nan, np.maximum(value - bias, 0.0)), low, high, gap, covariance)
+
+
+def _covariance(
+    gaps: FloatArray, counts: FloatArray, gap: FloatArray, n: FloatArray, clusters: FloatArray, at: Layout
+) -> FloatArray:
+    """The cluster-robust covariance of the gaps of a column and group, shape (columns, G, bins, bins)."""
+    columns, bins, _ = gaps.shape
+    out = np.full((columns, at.shape[0], bins, bins), np.nan)
+    ends = np.append(at.starts[1:], at.shape[1])
+    for group, (start, end) in enumerate(zip(at.starts, ends, strict=True)):
+        residual = gaps[:, :, start:end] - gap[:, group, :, None] * counts[:, None, start:end]
+        out[:, group] = residual @ np.swapaxes(residual, 1, 2)
+    scale = divide(np.where(clusters >= 2, divide(clusters, clusters - 1), np.nan), n**2)
+    return out * scale[:, :, None, None]
+
+
+def folded_mean(mean: FloatArray, deviation: FloatArray) -> FloatArray:
+    """The mean of the absolute value of a normal variable (Leone, Nelson and Nottingham 1961)."""
+    out: FloatArray = _folded(mean, deviation)[0]
+    return out
+
+
+def _folded(mean: FloatArray, deviation: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The mean of the absolute value of a normal variable, and its slope in the variable's mean."""
+    known = deviation > 0
+    ratio = np.clip(np.divide(mean, deviation, out=np.zeros_like(mean), where=known), -_FAR, _FAR)
+    slope = np.where(known, 2 * special.ndtr(ratio) - 1, np.sign(mean))
+    return deviation * np.exp(-(ratio**2) / 2) * np.sqrt(2 / np.pi) + mean * slope, slope
+
+
+def _interval(gap: FloatArray, covariance: FloatArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Bounds on the sum of absolute true gaps, from the observed ones, of shape (columns, G, bins)."""
+    low, high = np.full(gap.shape[:2], np.nan), np.full(gap.shape[:2], np.nan)
+    value = np.abs(gap).sum(axis=2)
+    variance = np.diagonal(covariance, axis1=2, axis2=3).sum(axis=2)
+    possible = np.isfinite(z) & (value > 0) & (np.where(np.isnan(variance), 0.0, variance) > 0)
+    if possible.any():
+        found = gap[possible], covariance[possible], z[possible]
+        low[possible], high[possible] = _solve(*found, sign=1.0), _solve(*found, sign=-1.0)
+    return low, high
+
+
+def _solve(gap: FloatArray, covariance: FloatArray, z: FloatArray, *, sign: float) -> FloatArray:
+    """The true error whose mean is `z` deviations below (sign 1) or above (sign -1) the observed one; 0 at least.
+
+    False position (the Illinois rule) on the scale of the gaps, which `_moments` is monotone in.
+    """
+    seen = np.abs(gap).sum(axis=1)
+    deviations = np.sqrt(np.einsum("mbb->mb", covariance))
+
+    def surplus(scale: FloatArray) -> FloatArray:
+        mean, deviation = _moments(gap * scale[:, None], covariance, deviations)
+        out: FloatArray = seen - mean - sign * z * deviation
+        return out
+
+    start, end = np.zeros_like(seen), 1 + 2 * z * deviations.sum(axis=1) / seen
+    above, below = surplus(start), surplus(end)
+    none = above <= 0
+    previous = np.zeros_like(seen)
+    for _ in range(_STEPS):
+        apart = np.where(none | (below == above), 1.0, below - above)
+        middle = np.where(none, 0.0, end - below * (end - start) / apart)
+        at = surplus(middle)
+        if np.abs(at[~none]).max(initial=0.0) < _CLOSE:
+            break
+        side = np.sign(at)
+        again = np.where(side == previous, 0.5, 1.0)
+        up, previous = at > 0, side
+        start, above, end, below = (
+            np.where(up, middle, start),
+            np.where(up, at, above * again),
+            np.where(up, end, middle),
+            np.where(up, below * again, at),
+        )
+    out: FloatArray = middle * seen
+    return out
+
+
+def _moments(gap: FloatArray, covariance: FloatArray, deviation: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation of the sum of absolute observed gaps, from the true ones, shape (m, bins)."""
+    folded, slope = _folded(gap, deviation)
+    own = np.maximum(gap**2 + deviation**2 - folded**2, 0.0) - (slope * deviation) ** 2
+    across = ((covariance @ slope[:, :, None])[:, :, 0] * slope).sum(axis=1)
+    out: FloatArray = np.sqrt(np.maximum(own.sum(axis=1) + across, 0.0))
+    return folded.sum(axis=1), out
