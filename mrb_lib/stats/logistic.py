@@ -20,9 +20,10 @@ FEW_CLUSTERS = "no interval: fewer clusters than ten for each predictor"
 CLUSTERS_A_PREDICTOR = 10
 
 _ITERATIONS = 30
-_CONVERGED = 1e-9
+_CONVERGED = 1e-7
 _LARGEST_STEP = 4.0
 _SINGULAR = 1e-9
+_AT_ONCE = 2**18
 
 
 class Fits(NamedTuple):
@@ -87,9 +88,26 @@ def fit(x: FloatArray, y: FloatArray, codes: IntArray) -> Fits:
     with the factor G/(G-1) (N-1)/(N-k), as in statsmodels, with which
     `tests/stats/test_logistic.py` compares them.
     """
+    member = indicator(codes)
+    step = max(1, _AT_ONCE // max(1, x.shape[1] * x.shape[2]))
+    parts = [
+        _fit(x if len(x) == 1 else x[start : start + step], y[start : start + step], member)
+        for start in range(0, max(1, len(y)), step)
+    ]
+    if len(parts) == 1:
+        return parts[0]
+    return Fits(
+        np.concatenate([part.n for part in parts]),
+        np.concatenate([part.clusters for part in parts]),
+        np.concatenate([part.coefficient for part in parts]),
+        np.concatenate([part.error for part in parts]),
+        [why for part in parts for why in part.reason],
+    )
+
+
+def _fit(x: FloatArray, y: FloatArray, member: sparse.csr_array) -> Fits:
     used = np.isfinite(y)
     n = used.sum(axis=1).astype(np.int64)
-    member = _indicator(codes)
     clusters = ((used @ member) > 0).sum(axis=1).astype(np.int64)
     x = np.where(used[:, :, None], x, 0.0)
     y = np.where(used, y, 0.0)
@@ -99,8 +117,8 @@ def fit(x: FloatArray, y: FloatArray, codes: IntArray) -> Fits:
     shape = (len(y), x.shape[2])
     coefficient, error = np.full(shape, np.nan), np.full(shape, np.nan)
     found, converged = _newton(x[open_rows], y[open_rows], used[open_rows])
-    coefficient[open_rows[converged]] = found[converged]
     done = open_rows[converged]
+    coefficient[done] = found[converged]
     error[done] = _sandwich(x[done], y[done], used[done], coefficient[done], member, clusters[done], n[done])
     separated = np.zeros(len(y), dtype=bool)
     separated[open_rows[~converged]] = True
@@ -122,7 +140,7 @@ def _reason(n: int, varies: bool, identified: bool, separated: bool, few: bool) 
     return FEW_CLUSTERS if few else ""
 
 
-def _indicator(codes: IntArray) -> sparse.csr_array:
+def indicator(codes: IntArray) -> sparse.csr_array:
     """Which case belongs to which cluster, shape (cases, clusters); sums by cluster are a product with it."""
     _, position = np.unique(codes, return_inverse=True)
     width = int(position.max()) + 1 if len(position) else 0
@@ -146,7 +164,7 @@ def _newton(x: FloatArray, y: FloatArray, used: BoolArray) -> tuple[FloatArray, 
         rows = np.flatnonzero(~converged)
         if not len(rows):
             break
-        part = x[rows]
+        part = x if len(rows) == len(x) else x[rows]
         mean = expit((part @ coefficient[rows][:, :, None])[:, :, 0])
         score = (np.swapaxes(part, 1, 2) @ ((y[rows] - mean) * used[rows])[:, :, None])[:, :, 0]
         information = np.swapaxes(part, 1, 2) @ (part * (mean * (1 - mean))[:, :, None])

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from mrb_lib.stats.self_preference import family_of, is_family, is_same, kinship
+
+
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [
+        ("gpt-4o", "GPT"),
+        ("GPT 4", "GPT"),
+        ("Qwen2.5-VL-7B-Instruct", "Qwen2.5-VL"),
+        ("Qwen/Qwen2-VL-7B-Instruct", "Qwen2-VL"),
+        ("LLaVA-Med-v1.5", "LLaVA-Med"),
+        ("meta-llama/Llama-3.2-11B-Vision-Instruct", "Llama-3.2-Vision"),
+        ("random", None),
+        ("consensus-of", None),
+        ("Placebo-Chat-9B", None),
+        ("", None),
+    ],
+)
+def test_family(name: str, family: str | None) -> None:
+    assert family_of(name) == family
+
+
+def test_names_are_compared_without_their_spelling() -> None:
+    assert is_same("qwen2.5-vl-7b+packed", "Qwen/Qwen2.5-VL-7B-Instruct")
+    assert is_same("My Model", "my_model")
+    assert not is_same("qwen2.5-vl-7b", "Qwen2.5-VL-3B-Instruct")
+    assert not is_same("", "")
+    assert is_family("qwen2.5-vl-7b", "Qwen2.5-VL-3B-Instruct")
+    assert not is_family("random", "first")
+
+
+def test_sides() -> None:
+    cases = pd.DataFrame(
+        {
+            "model_a": ["GPT-4o", "gpt-5", "gpt-4o", "Other-1B", None],
+            "model_b": ["Other-1B", "Other-1B", "gpt-5", "gpt-4o", "gpt-4o"],
+        }
+    )
+    found = kinship(["gpt-4o", "random"], cases)
+    assert found.own.tolist() == [[1, 0, 1, -1, -1], [0] * 5]
+    assert found.family.tolist() == [[0, 1, 0, 0, 0], [0] * 5]
+    assert found.known
+    both = kinship(["gpt-4o"], pd.DataFrame({"model_a": ["gpt-4o"], "model_b": ["GPT-4o"]}))
+    assert both.own.tolist() == [[0]]
+    assert not kinship(["gpt-4o"], pd.DataFrame({"case_id": ["c"]})).known
