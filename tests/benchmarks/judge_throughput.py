@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -190,12 +191,8 @@ def matmul_rate(device: torch.device, dtype: torch.dtype) -> float:
 @contextmanager
 def endless() -> Iterator[None]:
     """Replies run to their full length, as replies of real models of that length would."""
-    kept = Weights.ends
-    Weights.ends = property(lambda self: [])  # type: ignore[method-assign, assignment]
-    try:
+    with patch.object(Weights, "ends", property(lambda self: [])):
         yield
-    finally:
-        Weights.ends = kept  # type: ignore[method-assign]
 
 
 def compare(n: int, batch: int, tokens: int | None, words: int | None) -> None:
@@ -211,8 +208,8 @@ def compare(n: int, batch: int, tokens: int | None, words: int | None) -> None:
         held = (large_model if on_gpu else small_model)(folder / "model", texts)
         source = Source(folder / "model", "random")
 
-        def ready(kind: Callable[..., LocalJudge], **settings: object) -> LocalJudge:
-            judge = kind("random-weights", ENTRY, source, Settings(**settings), benchmark.images)  # type: ignore[arg-type]
+        def ready(kind: Callable[..., LocalJudge], settings: Settings | None = None) -> LocalJudge:
+            judge = kind("random-weights", ENTRY, source, settings or Settings(), benchmark.images)
             judge._loaded = held
             judge.load()
             return judge
@@ -235,9 +232,9 @@ def compare(n: int, batch: int, tokens: int | None, words: int | None) -> None:
 
         with endless():
             # The prompt that says as much as that of `packed`: with the dimensions defined.
-            replies = ready(GenerativeJudge, max_new_tokens=80, prompt="rubric")
+            replies = ready(GenerativeJudge, Settings(max_new_tokens=80, prompt="rubric"))
             beside("(a) JSON of 80 tokens", timed(replies, cases, benchmark, batch))
-            reasoned = ready(GenerativeJudge, max_new_tokens=400, prompt="reasoned")
+            reasoned = ready(GenerativeJudge, Settings(max_new_tokens=400, prompt="reasoned"))
             beside("(d) reasons of 400 tokens", timed(reasoned, cases, benchmark, batch))
         beside("(b) twelve separate passes", separate(packed, cases, benchmark, batch))
         rate = matmul_rate(packed._device, held.model.dtype)
@@ -264,8 +261,9 @@ def whole() -> None:
         write_demo(folder / "demo")
         benchmark = load(folder / "demo")
         texts = [*benchmark.cases["question"].head(300), *benchmark.cases["response_a"].head(300)]
-        for architecture in ("llava", "qwen2_5_vl"):
-            model = tiny.write_tiny(folder / architecture, architecture, vocabulary=4000, texts=texts)  # type: ignore[arg-type]
+        architectures: tuple[tiny.Architecture, ...] = ("llava", "qwen2_5_vl")
+        for architecture in architectures:
+            model = tiny.write_tiny(folder / architecture, architecture, vocabulary=4000, texts=texts)
             memory: list[float] = []
             start = time.perf_counter()
             done = run(benchmark, folder / "runs", [f"path:{model}"], progress=partial(_note, memory))
