@@ -16,6 +16,9 @@ _TAIL = 0.975
 _ITERATIONS = 200
 _CLOSE = 1e-13
 _LEAST = 1e-300
+_NODES = 24
+_HALVINGS = 10
+_STEPS = 15
 
 
 class Pooled(NamedTuple):
@@ -31,7 +34,6 @@ class Pooled(NamedTuple):
     estimate : the mean of the random-effects distribution
     standard_error, low, high : of Hartung and Knapp, t with k - 1 degrees of freedom
     wald_error : the standard error without their correction
-    prediction_low, prediction_high : where the true value of a new member of the population lies
     weight : the share of each estimate in `estimate`
     """
 
@@ -50,8 +52,6 @@ class Pooled(NamedTuple):
     low: FloatArray
     high: FloatArray
     wald_error: FloatArray
-    prediction_low: FloatArray
-    prediction_high: FloatArray
     weight: FloatArray
 
 
@@ -64,7 +64,7 @@ class _Sets(NamedTuple):
     k: IntArray
 
     def rows(self, kept: BoolArray) -> _Sets:
-        return _Sets(*(values[kept] for values in self))
+        return _Sets(self.effect[kept], self.variance[kept], self.used[kept], self.k[kept])
 
     def weights(self, tau2: FloatArray) -> FloatArray:
         return np.where(self.used, 1.0 / (self.variance + tau2[:, None]), 0.0)
@@ -90,7 +90,7 @@ def pool(effect: FloatArray, variance: FloatArray, *, tau2: Tau2 = "reml", profi
     Returns
     -------
     Pooled
-        NaN where undefined: with one estimate everything but `k`, with two the prediction interval.
+        NaN where undefined: with one estimate everything but `k`.
 
     Raises
     ------
@@ -101,9 +101,7 @@ def pool(effect: FloatArray, variance: FloatArray, *, tau2: Tau2 = "reml", profi
     -----
     DerSimonian and Laird (1986), doi:10.1016/0197-2456(86)90046-2; Hartung and Knapp (2001),
     doi:10.1002/sim.791; I2 of Higgins and Thompson (2002), doi:10.1002/sim.1186; intervals of tau2 by
-    the Q-profile of Viechtbauer (2007), doi:10.1002/sim.2514; prediction interval of Higgins, Thompson and
-    Spiegelhalter (2009), doi:10.1111/j.1467-985X.2008.00552.x, with k - 2 degrees of freedom and Hartung and Knapp's
-    standard error (Partlett and Riley 2017, doi:10.1002/sim.7140). REML is found by Fisher scoring. Published
+    the Q-profile of Viechtbauer (2007), doi:10.1002/sim.2514. REML is found by Fisher scoring. Published
     values: `tests/published/test_meta.py`; coverage and size: `tests/simulation/test_transfer.py`.
     """
     if tau2 not in ESTIMATORS:
@@ -127,7 +125,6 @@ def pool(effect: FloatArray, variance: FloatArray, *, tau2: Tau2 = "reml", profi
     spread = divide((weight * sets.residuals(weight) ** 2).sum(axis=1), df)
     error = np.sqrt(divide(spread, total))
     reach = _t(df) * error
-    new = _t(df - 1) * np.sqrt(chosen + error**2)
     return Pooled(
         k=sets.k,
         q=np.where(enough, q, np.nan),
@@ -144,10 +141,74 @@ def pool(effect: FloatArray, variance: FloatArray, *, tau2: Tau2 = "reml", profi
         low=estimate - reach,
         high=estimate + reach,
         wald_error=np.where(enough, np.sqrt(divide(np.ones_like(total), total)), np.nan),
-        prediction_low=estimate - new,
-        prediction_high=estimate + new,
         weight=np.where(sets.used & enough[:, None], divide(weight, total[:, None]), np.nan),
     )
+
+
+class Predictive(NamedTuple):
+    """What to expect of a new member of each of `m` populations: a mixture of normal distributions, each array (m, b).
+
+    `share` has shape (b,), and is the weight of each component.
+    """
+
+    mean: FloatArray
+    variance: FloatArray
+    share: FloatArray
+
+    def below(self, value: FloatArray, variance: FloatArray) -> FloatArray:
+        """The probability of an estimate below `value`, both of shape (m,), if its sampling variance is `variance`."""
+        spread = np.sqrt(self.variance + variance[:, None])
+        out: FloatArray = np.asarray(special.ndtr((value[:, None] - self.mean) / spread)) @ self.share
+        return out
+
+    def interval(self) -> tuple[FloatArray, FloatArray]:
+        """The central 95% of a new member's true value: halving first, then Newton's steps."""
+        return self._quantile(1 - _TAIL), self._quantile(_TAIL)
+
+    def _quantile(self, tail: float) -> FloatArray:
+        """The quantile of each mixture, which lies among those of its components."""
+        spread = np.sqrt(self.variance)
+        ends = self.mean + special.ndtri(tail) * spread
+        low, high = ends.min(axis=1, initial=np.inf), ends.max(axis=1, initial=-np.inf)
+        moved: FloatArray = (low + high) / 2
+        for step in range(_STEPS):
+            found = (low + high) / 2 if step < _HALVINGS else np.clip(moved, low, high)
+            z = (found[:, None] - self.mean) / spread
+            excess = np.asarray(special.ndtr(z)) @ self.share - tail
+            moved = found - divide(excess, (np.exp(-(z**2) / 2) / spread) @ self.share / np.sqrt(2 * np.pi))
+            low, high = np.where(excess < 0, found, low), np.where(excess < 0, high, found)
+        return np.asarray(np.clip(moved, low, high))
+
+
+def predict(effect: FloatArray, variance: FloatArray) -> Predictive:
+    """The confidence distribution of a new member's true value, for sets of estimates as `pool` takes.
+
+    Returns
+    -------
+    Predictive
+        NaN for a set of fewer than three estimates.
+
+    Notes
+    -----
+    The variance between is not put in as if it were known, which makes the usual interval cover too little
+    (Nagashima, Noma and Furukawa 2019, doi:10.1177/0962280218773520, whose confidence distribution this follows). Here
+    it is that of the Q-profile: the generalised Q at the true variance is chi-squared, so that each quantile of
+    chi-squared gives a variance between, and a normal distribution given that; 24 quantiles, weighted by Gauss and
+    Legendre's rule, make the mixture. With equal and small sampling variances it is Student's prediction from a normal
+    sample (`tests/stats/test_meta.py`). Coverage: `tests/simulation/test_transfer.py`.
+    """
+    sets = _sets(effect, variance)
+    df = sets.k - 1
+    node, share = np.polynomial.legendre.leggauss(_NODES)
+    found = np.zeros(len(df))
+    mean, spread = np.full((2, len(df), _NODES), np.nan)
+    for i, upper in enumerate((node + 1) / 2):
+        found = _profile(sets, _chi2(df, upper), found)
+        weight = sets.weights(found)
+        mean[:, i] = sets.mean(weight)
+        spread[:, i] = found + divide(np.ones_like(found), weight.sum(axis=1))
+    mean[df < 2] = np.nan
+    return Predictive(mean, spread, share / 2)
 
 
 def _sets(effect: FloatArray, variance: FloatArray) -> _Sets:
@@ -180,19 +241,22 @@ def _q(sets: _Sets, tau2: FloatArray) -> tuple[FloatArray, FloatArray]:
     return (weight * squared).sum(axis=1), (weight**2 * squared).sum(axis=1)
 
 
-def _profile(sets: _Sets, target: FloatArray | IntArray) -> FloatArray:
+def _profile(sets: _Sets, target: FloatArray | IntArray, start: FloatArray | None = None) -> FloatArray:
     """The variance between at which the generalised Q is the target; 0 where it is below it throughout.
 
-    The generalised Q falls and is convex, so that Newton's steps from 0 never pass the root.
+    The generalised Q falls and is convex, so that Newton's steps from 0, or a start below the root, never pass it.
     """
-    found = np.zeros(len(sets.k))
+    out = np.zeros(len(sets.k)) if start is None else start.copy()
+    found, active = out, np.arange(len(out))
     for _ in range(_ITERATIONS):
         q, slope = _q(sets, found)
-        step = np.nan_to_num(np.maximum(divide(q - target, slope), 0.0))
-        found += step
-        if (step <= _CLOSE * found).all():
+        moved = found + np.nan_to_num(np.maximum(divide(q - target, slope), 0.0))
+        still = moved - found > _CLOSE * found
+        out[active] = moved
+        if not still.any():
             break
-    return found
+        found, active, target, sets = moved[still], active[still], target[still], sets.rows(still)
+    return out
 
 
 def _reml(sets: _Sets, start: FloatArray) -> FloatArray:

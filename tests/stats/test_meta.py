@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize, stats
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats.meta import ESTIMATORS, Tau2, pool
+from mrb_lib.stats.meta import ESTIMATORS, Tau2, pool, predict
 
 
 def random_sets(rows: int, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -85,7 +85,26 @@ def test_one_two_or_no_estimates() -> None:
     for name in set(found._fields) - {"k", "weight"}:
         values = getattr(found, name)
         assert np.isnan(values[[0, 2]]).all(), name
-        assert np.isnan(values[1]) == name.startswith("prediction"), name
+        assert np.isfinite(values[1]), name
+    assert np.isnan(np.array(predict(effect, np.ones((3, 3))).interval())).all()
+
+
+def test_a_prediction_from_exact_estimates_is_students() -> None:
+    """A new value from a normal sample: mean plus or minus t s sqrt(1 + 1/k)."""
+    for k in (4, 6, 12, 30):
+        effect = np.random.default_rng(k).normal(1, 2, (20, k))
+        low, high = predict(effect, np.full(effect.shape, 1e-9)).interval()
+        scale = effect.std(axis=1, ddof=1) * np.sqrt(1 + 1 / k)
+        expected = stats.t.interval(0.95, k - 1, loc=effect.mean(axis=1), scale=scale)
+        assert (high - low) == pytest.approx(expected[1] - expected[0], rel=0.01 if k > 4 else 0.03)
+        assert (high + low) / 2 == pytest.approx(effect.mean(axis=1), abs=0.01)
+
+
+def test_a_prediction_where_nothing_varies_is_that_of_the_common_mean() -> None:
+    """k estimates that are all the same: the variance between is 0 in nearly all of the confidence distribution."""
+    low, high = predict(np.full((1, 40), 0.3), np.full((1, 40), 0.01)).interval()
+    assert (low + high)[0] / 2 == pytest.approx(0.3)
+    assert (high - low)[0] == pytest.approx(2 * 1.96 * np.sqrt(0.01 / 40), rel=0.02)
 
 
 def test_a_certain_estimate_and_an_unknown_estimator_are_refused() -> None:
