@@ -273,11 +273,12 @@ def iter_verdicts(
         As in `load_verdicts`.
     """
     coded = [name for name in columns if SCHEMA.field(name).type == pa.string()]
+    known = pd.Index(cases["case_id"]).astype(object)
     for folder, name in _named(Path(runs)):
         frame: pd.DataFrame = _read_parts(folder, columns, coded).to_pandas()
         if "case_id" in coded:
-            named = pd.DataFrame({"case_id": frame["case_id"].cat.remove_unused_categories().cat.categories})
-            if not named["case_id"].isin(cases["case_id"]).all():
+            spoken_of = frame["case_id"].cat.remove_unused_categories().cat.categories
+            if (known.get_indexer(spoken_of.astype(object)) < 0).any():
                 check_references(frame.astype({"case_id": "str"}), cases, str(folder))
         yield frame if name is None else frame.assign(judge=pd.Categorical([name] * len(frame)))
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.runs.manifest import FILE_NAME, Manifest, now, read_manifest, write_manifest
-from mrb_lib.runs.store import append_part, empty_verdicts, load_verdicts, part_paths, save_imported
+from mrb_lib.runs.store import append_part, empty_verdicts, iter_verdicts, load_verdicts, part_paths, save_imported
 from mrb_lib.validation import conform
 
 
@@ -133,3 +134,22 @@ def test_a_manifest_survives_its_file_and_unknown_keys(tmp_path: Path) -> None:
 def test_the_time_can_be_fixed_for_reproducible_output(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
     assert now() == "1970-01-01T00:00:00+00:00"
+
+
+def test_runs_come_one_at_a_time_with_the_same_rows_and_names(tmp_path: Path) -> None:
+    rows = [("c1", "AB", "A"), ("c2", "BA", None)]
+    frame = pd.DataFrame(rows, columns=["case_id", "order", "choice"]).assign(judge="j", dimension="overall")
+    for name, judge in (("first", "j"), ("second", "j"), ("third", "k")):
+        folder = tmp_path / name
+        [made] = save_imported(frame.assign(judge=judge), folder, benchmark="b", kind="general", source="s")
+        write_manifest(made, replace(read_manifest(made), run_id=name))
+        made.rename(tmp_path / f"run-{name}")
+    cases = pd.DataFrame({"case_id": ["c1", "c2"]})
+    columns = ["judge", "case_id", "choice"]
+    parts = list(iter_verdicts(tmp_path, cases, columns))
+    assert [list(part.columns) for part in parts] == [columns] * 3
+    together = pd.concat([part.astype("str") for part in parts], ignore_index=True)
+    pd.testing.assert_frame_equal(together, load_verdicts(tmp_path, cases)[columns].astype("str"))
+    assert together["judge"].nunique() == 3, "two runs of one judge are told apart"
+    with pytest.raises(InputError, match="the case 'c2' does not exist"):
+        list(iter_verdicts(tmp_path, cases.head(1)))
