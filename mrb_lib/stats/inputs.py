@@ -95,3 +95,6 @@ def labels(benchmark: Benchmark, rule: str = "majority") -> pd.DataFrame:
         categories=benchmark.meta.categories,
         dimensions=benchmark.meta.dimensions,
     )
+
+
+NAMES: Final = frozenset(name for name in (*Inputs.__annotations__, *vars(Inputs)) if not name.startswith("_"))

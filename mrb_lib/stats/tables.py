@@ -17,7 +17,7 @@ import pandas as pd
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
 from mrb_lib.schema import KEYS, LEVELS, NO_PROBE
-from mrb_lib.stats.inputs import RULES, Inputs
+from mrb_lib.stats.inputs import NAMES, RULES, Inputs
 from mrb_lib.stats.options import check_choice, check_policy
 from mrb_lib.stats.panel import COST_COLUMNS, Panel, panels
 
@@ -61,8 +61,8 @@ def _function(table: str) -> Callable[..., pd.DataFrame]:
 
 
 def asks_for(table: str) -> tuple[str, ...]:
-    """The names of what a table is made from, all of `Inputs`."""
-    return tuple(inspect.signature(_function(table)).parameters)
+    """The names of what a table is made from, all of `Inputs`; a function's other parameters keep their defaults."""
+    return tuple(name for name in inspect.signature(_function(table)).parameters if name in NAMES)
 
 
 def needs_verdicts(table: str) -> bool:
