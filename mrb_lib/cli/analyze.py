@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-_TABLES = (
+TABLES = (
     "composition", "agreement", "annotator_pairs", "ceiling", "annotators", "gold_rules", "accuracy", "significance",
     "letters", "models", "dif", "consistency", "bias", "calibration", "selective", "ranking", "ppi", "difficulty",
     "jury", "power", "transfer",
@@ -19,7 +19,7 @@ def analyze(
     runs: Annotated[Path | None, typer.Argument(metavar="[RUNS]", help="The runs; default: BENCH/runs.")] = None,
     table: Annotated[
         str,
-        typer.Option(help=f"{', '.join(_TABLES)}."),
+        typer.Option(help=f"{', '.join(TABLES)}."),
     ] = "accuracy",
     policy: Annotated[str, typer.Option(help="official, balanced, strict, net or answered.")] = "balanced",
     by: Annotated[

@@ -10,8 +10,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from mrb_lib.cli.analyze import TABLES as NAMED
 from mrb_lib.data.benchmark import load
 from mrb_lib.runs.store import load_verdicts
+from mrb_lib.stats.tables import TABLES
 
 
 def test_version_and_help(mrb: Callable) -> None:
@@ -70,6 +72,10 @@ def test_the_demo_says_simulated_wherever_it_is_shown(mrb: Callable, tmp_path: P
     assert "SIMULATED" in judged.out
     for form in ((), ("--json",), ("--csv",), ("--latex",)):
         assert "SIMULATED" in mrb("analyze", tmp_path / "d", tmp_path / "r", *form).out
+    own = mrb("demo", tmp_path / "v", "--cases", "30", "--verdicts")
+    assert "verdicts of 5 SIMULATED judges" in own.out
+    shown = json.loads(mrb("analyze", tmp_path / "v", "--table", "calibration", "--json", "--resamples", "50").out)
+    assert shown["data_kind"] == "SIMULATED"
     assert mrb("check", tmp_path / "d").code == 0
     assert mrb("demo", tmp_path / "d").code == 2
     assert mrb("demo", tmp_path / "d", "--cases", "5", "--overwrite").code == 0
@@ -129,3 +135,7 @@ def test_the_console_script_is_installed_and_shows_no_traceback() -> None:
     assert done.returncode == 2
     assert done.stderr.startswith("mrb: nowhere")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_tables_named_in_the_help_are_the_tables_there_are() -> None:
+    assert NAMED == TABLES
