@@ -9,14 +9,17 @@ import pandas as pd
 
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats import confusion
+from mrb_lib.stats.accuracy_intervals import Macro, Means, means
+from mrb_lib.stats.kappa_interval import kappa_intervals
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, join_reasons, mean_of_defined, typed
 from mrb_lib.stats.panel import TIE, Panel, as_panel
-from mrb_lib.stats.resample import Ratios, cluster_codes, ratios
+from mrb_lib.stats.resample import cluster_codes
 from mrb_lib.stats.scoring import Scores, columns_used, encode_gold, excluded_reason, score
 from mrb_lib.stats.subfields import Group, groups
 
 NO_CASES = "no case can be scored"
 NO_KAPPA = "cohen_kappa is undefined: gold and verdicts hold one category only"
+NO_KAPPA_INTERVAL = "no interval of cohen_kappa: every verdict is the gold label, or one cluster only has verdicts"
 COLUMNS = [
     "judge",
     "dimension",
@@ -27,10 +30,24 @@ COLUMNS = [
     "n_excluded",
     "n_unassigned",
     "coverage",
+    "n_clusters",
     "accuracy",
     "low",
     "high",
+    "bca_low",
+    "bca_high",
+    "wilson_low",
+    "wilson_high",
+    "deff",
+    "deff_low",
+    "deff_high",
+    "n_subfields",
+    "macro_accuracy",
+    "macro_accuracy_low",
+    "macro_accuracy_high",
     "cohen_kappa",
+    "cohen_kappa_low",
+    "cohen_kappa_high",
     "n_answered",
     "exact_accuracy",
     "precision_macro",
@@ -40,6 +57,9 @@ COLUMNS = [
     "decisive_accuracy",
     "reason",
 ]
+
+
+_MACRO = ("n_subfields", "macro_accuracy", "macro_accuracy_low", "macro_accuracy_high")
 
 
 def correctness(verdicts: pd.DataFrame, gold: pd.DataFrame, policy: str = "balanced") -> pd.DataFrame:
@@ -120,10 +140,22 @@ def accuracy(
         (no gold label, or no verdict of the kind the policy needs); `n_unassigned` cases
         in no subfield; `coverage` share of the verdicts that the policy reads which have
         a choice, averaged over the cases with gold and such verdicts, so that `answered`
-        is seen beside what it leaves out; `accuracy` mean score with the 95% percentile
-        interval `low`, `high` of the cluster bootstrap.
+        is seen beside what it leaves out; `accuracy` mean score over cases (micro).
+        Its 95% intervals, over `n_clusters` clusters:
+
+        - `low`, `high`: percentiles of the cluster bootstrap
+        - `bca_low`, `bca_high`: the same, bias-corrected and accelerated
+        - `wilson_low`, `wilson_high`: Wilson's score interval, which takes cases as independent;
+          where scores are graded, n is scaled so that the variance is theirs
+        - `deff_low`, `deff_high`: Wilson's with n divided by the design effect `deff` (how many
+          times clusters enlarge the variance; 1 without clusters), with few clusters allowed for
+
+        In overall rows, where `by` is given: `macro_accuracy`, the unweighted mean over the
+        `n_subfields` subfields with a scored case, `macro_accuracy_low`, `macro_accuracy_high`
+        its percentile interval, so that a large subfield is not the whole story.
         Over verdicts with a choice on cases that the policy can be applied to, orders and
-        repeats pooled (under `official`: order AB, repeat 0): `cohen_kappa` with gold, `n_answered` verdicts,
+        repeats pooled (under `official`: order AB, repeat 0): `cohen_kappa` with gold and its
+        interval `cohen_kappa_low`, `cohen_kappa_high` by linearisation over clusters, `n_answered` verdicts,
         `exact_accuracy` the share with the gold label, `precision_macro`, `recall_macro`,
         `f1_macro` (see `mrb_lib.stats.confusion.macro`); of these, `n_decisive` where
         neither verdict nor gold is a tie, and `decisive_accuracy` among them.
@@ -137,6 +169,8 @@ def accuracy(
 
     Notes
     -----
+    Sources of the intervals: `mrb_lib.stats.intervals`. The interval to quote is the bootstrap's, or, with
+    few cases or an accuracy near 0 or 1, the design-effect one, which has width even where all cases are right.
     Published values: `tests/published/test_pandalm.py`, `test_llmfao.py`,
     `test_llmbar.py`. Coverage of the intervals: `tests/simulation/test_coverage.py`.
     """
@@ -145,27 +179,25 @@ def accuracy(
     scores = score(panel, labels, policy)
     parts = groups(cases, by)
     judged: BoolArray = np.asarray(scores.judged.any(axis=2))
-    estimates = _estimates(scores, judged, parts, cluster_codes(cases, cluster), resamples=resamples, seed=seed)
-    tables = confusions(panel, labels, parts, policy, np.isfinite(scores.answered))
+    codes = cluster_codes(cases, cluster)
+    found, macro = means(scores.score[judged].T, parts, codes, resamples=resamples, seed=seed)
+    applies = np.isfinite(scores.answered)
+    tables = confusions(panel, labels, parts, policy, applies)
+    widths = kappa_intervals(panel, labels, parts, policy, applies, tables, codes)
     frames = [
-        _frame(panel, scores, judged, part, found, table, policy)
-        for part, found, table in zip(parts, estimates, tables, strict=True)
+        _frame(panel, scores, judged, part, each, table, width, policy)
+        for part, each, table, width in zip(parts, found, tables, widths, strict=True)
     ]
-    return typed(pd.concat(frames, ignore_index=True), COLUMNS)
+    frames[0] = frames[0].assign(**_macro_columns(macro, len(frames[0])))
+    full = pd.concat(frames, ignore_index=True)
+    counts = full["n_subfields"].astype("Int64")
+    return typed(full.drop(columns="n_subfields").assign(n_subfields=0), COLUMNS).assign(n_subfields=counts)
 
 
-def _estimates(
-    scores: Scores, judged: BoolArray, parts: Sequence[Group], codes: IntArray, *, resamples: int, seed: int
-) -> list[Ratios]:
-    value = np.ascontiguousarray(scores.score[judged].T)
-    counted = np.isfinite(value)
-    value[~counted] = 0.0
-    return ratios(
-        [(part.cases, value[part.cases], counted[part.cases].astype(np.float64)) for part in parts],
-        codes,
-        resamples=resamples,
-        seed=seed,
-    )
+def _macro_columns(macro: Macro | None, rows: int) -> dict[str, FloatArray | IntArray]:
+    if macro is None:
+        return dict.fromkeys(_MACRO, np.full(rows, np.nan))
+    return dict(zip(_MACRO, (macro.number, macro.value, macro.low, macro.high), strict=True))
 
 
 def confusions(
@@ -202,8 +234,9 @@ def _frame(
     scores: Scores,
     judged: BoolArray,
     part: Group,
-    found: Ratios,
+    found: Means,
     table: FloatArray,
+    width: FloatArray,
     policy: str,
 ) -> pd.DataFrame:
     judge, dimension = np.nonzero(judged)
@@ -211,12 +244,12 @@ def _frame(
     coverage = mean_of_defined(answered)[:, 0]
     chosen = table[judged]
     decisive = chosen[:, :TIE, :TIE]
-    kappa = confusion.cohen_kappa(chosen)
+    kappa, half = confusion.cohen_kappa(chosen), width[judged]
     precision, recall, f1 = confusion.macro(chosen)
     n_answered = chosen.sum(axis=(1, 2)).astype(np.int64)
     reasons = [
-        join_reasons(NO_CASES if n == 0 else "", reason, NO_KAPPA if answers > 0 and np.isnan(value) else "")
-        for n, reason, answers, value in zip(found.n, found.reason, n_answered, kappa, strict=True)
+        join_reasons(NO_CASES if n == 0 else "", reason, _kappa_reason(answers, value, end))
+        for n, reason, answers, value, end in zip(found.n, found.reason, n_answered, kappa, half, strict=True)
     ]
     return pd.DataFrame(
         {
@@ -228,9 +261,19 @@ def _frame(
             "n_excluded": len(part.cases) - found.n,
             "coverage": coverage,
             "accuracy": found.value,
-            "low": found.low,
-            "high": found.high,
+            "n_clusters": found.clusters,
+            "low": found.percentile.low,
+            "high": found.percentile.high,
+            "bca_low": found.bca.low,
+            "bca_high": found.bca.high,
+            "wilson_low": found.wilson.low,
+            "wilson_high": found.wilson.high,
+            "deff": found.deff,
+            "deff_low": found.clustered.low,
+            "deff_high": found.clustered.high,
             "cohen_kappa": kappa,
+            "cohen_kappa_low": np.maximum(kappa - half, -1.0),
+            "cohen_kappa_high": np.minimum(kappa + half, 1.0),
             "n_answered": n_answered,
             "exact_accuracy": confusion.accuracy(chosen),
             "precision_macro": precision,
@@ -241,3 +284,9 @@ def _frame(
             "reason": reasons,
         }
     )
+
+
+def _kappa_reason(answers: int, kappa: float, half: float) -> str:
+    if answers == 0:
+        return ""
+    return NO_KAPPA if np.isnan(kappa) else NO_KAPPA_INTERVAL if np.isnan(half) else ""

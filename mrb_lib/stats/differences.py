@@ -155,9 +155,9 @@ def differences(
     both = np.hstack([plan.scores, plan.counted])
     k = len(plan.which)
     sums = [cluster_sums(codes[part.cases], both[part.cases]) for part in parts]
-    resampled = weighted_sums(sums, partial(draws, total, resamples, seed), total, resamples)
+    resampled = weighted_sums(sums, partial(draws, total, resamples, seed), total, resamples, np.float32)
     scores = [Sums(item.clusters, item.values[:, :k]) for item in sums]
-    flipped = weighted_sums(scores, partial(flips, total, resamples, seed), total, resamples)
+    flipped = weighted_sums(scores, partial(flips, total, resamples, seed), total, resamples, np.float32)
     counts = _counts(score, plan, parts)
     for item, drawn, turned, (n, only_1, only_2) in zip(sums, resampled, flipped, counts, strict=True):
         value, error, clusters, observed = _analytic(item.values, plan)

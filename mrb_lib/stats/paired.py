@@ -240,10 +240,10 @@ def _reasons(found: Differences, resamples: int) -> list[str | None]:
 
 def _tested(pairs: pd.DataFrame, correction: str, family: str, margin: float) -> pd.DataFrame:
     """The pairs with their corrected p values and the tests against the margin."""
-    families = np.zeros(len(pairs), dtype=np.int64)
+    families: IntArray = np.zeros(len(pairs), dtype=np.int64)
     if family == "dimension":
         grouped = pairs.groupby(["subfield", "dimension"], dropna=False, sort=False)
-        families = grouped.ngroup().to_numpy(dtype=np.int64)
+        families = np.asarray(grouped.ngroup(), dtype=np.int64)
 
     def adjusted(p_values: FloatArray) -> tuple[FloatArray, IntArray]:
         return adjust_families(p_values, families, correction)

@@ -1,0 +1,154 @@
+"""Mean scores of many judges over groups of cases, with every interval that the accuracy table shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from mrb_lib.stats import intervals
+from mrb_lib.stats.draws import draws
+from mrb_lib.stats.options import FloatArray, IntArray, divide
+from mrb_lib.stats.quantiles import CONFIDENCE, quantiles
+from mrb_lib.stats.resample import interval_reason, n_clusters
+from mrb_lib.stats.subfields import Group
+from mrb_lib.stats.weighted_sums import Sums, cluster_sums, weighted_sums
+
+_TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
+
+
+class Interval(NamedTuple):
+    """Both ends of an interval, each of shape (m,); NaN where undefined."""
+
+    low: FloatArray
+    high: FloatArray
+
+
+class Means(NamedTuple):
+    """Mean scores over one group of cases; every array has shape (m,).
+
+    Attributes
+    ----------
+    n, clusters : cases scored, and the clusters they are in
+    value : the mean; NaN where no case is scored
+    percentile, bca : of the cluster bootstrap
+    wilson, clustered : Wilson's interval, of independent cases and with the design effect
+    deff : the design effect
+    reason : why the bootstrap's interval is NaN or has no width; empty if neither
+    """
+
+    n: IntArray
+    clusters: IntArray
+    value: FloatArray
+    percentile: Interval
+    bca: Interval
+    wilson: Interval
+    deff: FloatArray
+    clustered: Interval
+    reason: list[str]
+
+
+class Macro(NamedTuple):
+    """The unweighted mean over subfields; every array has shape (m,).
+
+    Attributes
+    ----------
+    value, low, high : the mean over the subfields with a scored case and its 95% percentile interval
+    number : how many these are
+    """
+
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    number: IntArray
+
+
+def means(
+    score: FloatArray, parts: Sequence[Group], codes: IntArray, *, resamples: int, seed: int
+) -> tuple[list[Means], Macro | None]:
+    """The mean of each column of scores over each group of cases.
+
+    Parameters
+    ----------
+    score : shape (cases, m), between 0 and 1; NaN where a case is not scored
+    parts : the whole benchmark, then its subfields
+    codes : the cluster of every case of the benchmark
+
+    Returns
+    -------
+    One `Means` a group, and the mean over the subfields; None where there are none
+    """
+    known = np.isfinite(score)
+    counted, which = _distinct(known)
+    value = np.where(known, score, 0.0)
+    both = np.hstack([value, counted])
+    m, total = len(which), n_clusters(codes)
+    sums = [cluster_sums(codes[part.cases], both[part.cases]) for part in parts]
+    drawn = weighted_sums(sums, partial(draws, total, resamples, seed), total, resamples, np.float64)
+    out: list[Means] = []
+    middle, defined = np.zeros((m, resamples)), np.zeros((m, resamples))
+    for part, item, found in zip(parts, sums, drawn, strict=True):
+        divisors = found[m:]
+        divisors[divisors == 0] = np.nan
+        replicated = found[:m]
+        replicated /= divisors[which]
+        square = (value[part.cases] ** 2).sum(axis=0)
+        out.append(_means(item, which, square, replicated, resamples))
+        if part.by is not None:
+            there = np.isfinite(replicated)
+            middle += np.where(there, replicated, 0.0)
+            defined += there
+    if len(parts) < 2:
+        return out, None
+    return out, _macro(out[1:], divide(middle, defined))
+
+
+def _distinct(known: np.typing.NDArray[np.bool_]) -> tuple[FloatArray, IntArray]:
+    """The sets of cases that occur, a column each, and the one of each column."""
+    seen: dict[bytes, int] = {}
+    which = np.array([seen.setdefault(np.packbits(column).tobytes(), len(seen)) for column in known.T], dtype=np.int64)
+    first = np.unique(which, return_index=True)[1]
+    return known[:, first].astype(np.float64), which
+
+
+def _means(item: Sums, which: IntArray, square: FloatArray, replicated: FloatArray, resamples: int) -> Means:
+    m = len(which)
+    num, den = item.values[:, :m], item.values[:, m:][:, which]
+    n = den.sum(axis=0)
+    value = divide(num.sum(axis=0), n)
+    known = np.nan_to_num(value)
+    variance = np.nan_to_num(np.maximum(divide(square, n) - known**2, 0.0))
+    deff, clusters = intervals.design_effect(num - known * den, den, variance)
+    cases = n.astype(np.int64)
+    size = intervals.equivalent_size(known, variance, cases)
+    effective = intervals.effective_size(size, deff, den, clusters)
+    levels = intervals.bca_levels(replicated, value, intervals.acceleration(num, den))
+    ends = quantiles(replicated.T, np.vstack([np.broadcast_to(np.array(_TAILS)[:, None], levels.shape), levels]))
+    ends[:, (cases < 2) | (clusters < 2)] = np.nan
+    reason = [
+        interval_reason(int(cases[i]), int(clusters[i]), resamples, float(ends[0, i]), float(ends[1, i]))
+        for i in range(m)
+    ]
+    return Means(
+        cases,
+        clusters,
+        value,
+        Interval(ends[0], ends[1]),
+        Interval(ends[2], ends[3]),
+        Interval(*intervals.wilson(value, size)),
+        deff,
+        Interval(*intervals.wilson(value, np.nan_to_num(effective))),
+        reason,
+    )
+
+
+def _macro(parts: Sequence[Means], replicated: FloatArray) -> Macro:
+    values = np.array([part.value for part in parts])
+    there = np.isfinite(values)
+    number = there.sum(axis=0).astype(np.int64)
+    low, high = quantiles(replicated.T, _TAILS)
+    alone = np.array([part.clusters for part in parts]).max(axis=0) < 2
+    low[alone], high[alone] = np.nan, np.nan
+    return Macro(divide(np.where(there, values, 0.0).sum(axis=0), number), low, high, number)

@@ -1,0 +1,193 @@
+"""The judges in order, with letters for those that are not shown to differ, and Nemenyi's critical difference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+from scipy.stats import studentized_range
+
+from mrb_lib.stats.letter_display import letter_display
+from mrb_lib.stats.multiplicity import adjust_families
+from mrb_lib.stats.omnibus import mean_ranks
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, join_reasons, typed
+from mrb_lib.stats.paired import ALPHA, PAIR, comparisons
+from mrb_lib.stats.panel import Panel, as_panel
+from mrb_lib.stats.resample import Ratios, cluster_codes, n_clusters, ratios
+from mrb_lib.stats.scoring import Scores, encode_gold, score
+
+ONE_JUDGE = "there is one judge only"
+NO_CASES = "no case can be scored"
+NO_COMMON = "no mean rank: no case is scored for every judge"
+CLUSTERED = "no critical difference: it takes cases as independent, and they come in clusters"
+COLUMNS = [
+    "judge",
+    "dimension",
+    "policy",
+    "n",
+    "n_excluded",
+    "n_common",
+    "accuracy",
+    "low",
+    "high",
+    "mean_rank",
+    "letters",
+    "test",
+    "correction",
+    "family",
+    "family_scope",
+    "critical_difference",
+    "reason",
+]
+
+
+def letters(
+    verdicts: pd.DataFrame | Panel,
+    gold: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    policy: str = "balanced",
+    correction: str = "holm",
+    family: str = "dimension",
+    dimensions: Sequence[str] | None = None,
+    cluster: str | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Order the judges of each dimension and mark those that are not shown to differ.
+
+    Parameters
+    ----------
+    verdicts, gold, cases, policy, correction, family, dimensions, cluster, resamples, seed : as in
+        `mrb_lib.stats.paired.comparisons`
+
+    Returns
+    -------
+    DataFrame
+        One row a judge and dimension it has a verdict on, the most accurate first:
+        `n` cases scored, `n_excluded` the others, `accuracy` with its 95% interval `low`, `high`;
+        `mean_rank` (1 the best, ties sharing their mean rank) over the `n_common` cases scored
+        for every judge; `letters`: two judges that share one are not shown to differ at level
+        0.05 by `test`, adjusted by `correction` for the `family` tests in `family_scope`;
+        `critical_difference` of mean ranks (Nemenyi), the same in all rows of a dimension; `reason`
+        why something is null.
+
+    Notes
+    -----
+    Letters come from the exact test of each pair, or, where cases come in clusters, from the
+    cluster-robust t test, `test` "t_cluster". Two judges without common cases are not shown to
+    differ. Letters and critical difference are two answers to one question: the letters test each
+    pair on its own cases, the critical difference compares ranks among all judges, so that which
+    other judges take part decides. It is q sqrt(k (k + 1) / (6 N)) with q the studentized range's
+    quantile over sqrt(2): Nemenyi (1963); Demsar (2006), Journal of Machine Learning Research 7:1,
+    whose table is in `tests/stats/test_letters.py`. Many tied ranks, as two-valued scores give, make it
+    too wide, never too narrow.
+    """
+    panel = as_panel(verdicts, cases["case_id"], dimensions)
+    scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy)
+    codes = cluster_codes(cases, cluster)
+    pairs = comparisons(
+        panel, gold, cases, policy=policy, correction=correction, family=family, cluster=cluster, resamples=0
+    )
+    pairs = pairs[pairs["part"] == PAIR]
+    independent = n_clusters(codes) == len(cases)
+    if not independent:
+        pairs = _by_clusters(pairs, correction, family)
+    found = _accuracy(scores, codes, resamples, seed)
+    rows = [
+        row
+        for dimension in range(len(panel.dimensions))
+        for row in _rows(panel, scores, dimension, pairs, found, independent)
+    ]
+    frame = pd.DataFrame(rows, columns=COLUMNS).assign(policy=policy, correction=correction, family_scope=family)
+    texts = {"letters": "str", "family_scope": "str"}
+    out = typed(frame, [name for name in COLUMNS if name not in texts]).join(frame[list(texts)].astype(texts))
+    return out[COLUMNS]
+
+
+def _by_clusters(pairs: pd.DataFrame, correction: str, family: str) -> pd.DataFrame:
+    """The pairs with the cluster-robust test in place of the exact one."""
+    families: IntArray = np.zeros(len(pairs), dtype=np.int64)
+    if family == "dimension":
+        families = pd.factorize(pairs["dimension"])[0].astype(np.int64)
+    adjusted, size = adjust_families(pairs["t_p"].to_numpy(np.float64), families, correction)
+    return pairs.assign(test="t_cluster", p_adjusted=adjusted, family=size)
+
+
+def _accuracy(scores: Scores, codes: IntArray, resamples: int, seed: int) -> Ratios:
+    """The mean score of each judge and dimension, in the order of the first two axes."""
+    value = scores.score.reshape(-1, scores.score.shape[2]).T
+    counted = np.isfinite(value)
+    everyone = np.arange(len(codes), dtype=np.int64)
+    part = (everyone, np.where(counted, value, 0.0), counted.astype(np.float64))
+    return ratios([part], codes, resamples=resamples, seed=seed)[0]
+
+
+def _rows(
+    panel: Panel, scores: Scores, dimension: int, pairs: pd.DataFrame, found: Ratios, independent: bool
+) -> list[dict[str, object]]:
+    """The rows of one dimension, the most accurate judge first."""
+    judges = np.flatnonzero(scores.judged[:, dimension].any(axis=1))
+    place = judges * len(panel.dimensions) + dimension
+    order = np.lexsort((judges, -np.nan_to_num(found.value[place], nan=-1.0)))
+    judges, place = judges[order], place[order]
+    names = [panel.judges[i] for i in judges]
+    here = pairs[pairs["dimension"] == panel.dimensions[dimension]]
+    ranks, common = _ranks(scores.score[judges, dimension])
+    critical = critical_difference(len(judges), common) if independent else np.nan
+    marks = letter_display(_differ(here, names)) if len(names) > 1 else [None]
+    shared = [
+        ONE_JUDGE if len(names) < 2 else "",
+        NO_COMMON if len(names) > 1 and not common else "",
+        "" if independent else CLUSTERED,
+    ]
+    return [
+        {
+            "judge": name,
+            "dimension": panel.dimensions[dimension],
+            "n": found.n[at],
+            "n_excluded": panel.shape[2] - found.n[at],
+            "n_common": common,
+            "accuracy": found.value[at],
+            "low": found.low[at],
+            "high": found.high[at],
+            "mean_rank": ranks[i],
+            "letters": marks[i],
+            "test": here["test"].iloc[0] if len(here) else None,
+            "family": int(here["family"].iloc[0]) if len(here) else 0,
+            "critical_difference": critical,
+            "reason": join_reasons("" if found.n[at] else NO_CASES, found.reason[at], *shared),
+        }
+        for i, (name, at) in enumerate(zip(names, place, strict=True))
+    ]
+
+
+def _ranks(value: FloatArray) -> tuple[FloatArray, int]:
+    """The mean rank of each judge over the cases scored for all, and their number; `value` is (judges, cases)."""
+    common = value[:, np.isfinite(value).all(axis=0)]
+    if len(value) < 2 or not common.shape[1]:
+        return np.full(len(value), np.nan), common.shape[1]
+    return mean_ranks(common.T).mean(axis=0), common.shape[1]
+
+
+def _differ(pairs: pd.DataFrame, judges: Sequence[str]) -> BoolArray:
+    at = pd.Index(judges)
+    first, second = at.get_indexer(pd.Index(pairs["judge_1"])), at.get_indexer(pd.Index(pairs["judge_2"]))
+    out = np.zeros((len(judges), len(judges)), dtype=bool)
+    out[first, second] = out[second, first] = pairs["p_adjusted"].to_numpy(np.float64) <= ALPHA
+    return out
+
+
+def critical_difference(judges: int, n: int) -> float:
+    """Nemenyi's critical difference of mean ranks at level 0.05; NaN for fewer than two judges or no case."""
+    if judges < 2:
+        return np.nan
+    squared = divide(np.array([judges * (judges + 1) / 6.0]), np.array([n]))
+    return float(_studentized(judges) * np.sqrt(squared)[0])
+
+
+@lru_cache(maxsize=64)
+def _studentized(judges: int) -> float:
+    return float(studentized_range.ppf(1 - ALPHA, judges, np.inf) / np.sqrt(2))
