@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.calibration_summary import Summary
-from mrb_lib.stats.confidence import Excluded
+from mrb_lib.stats.confidence import Excluded, gives_probabilities
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, join_reasons
 from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.recalibration import Temperature
@@ -142,10 +142,7 @@ def summary_frame(
     def counted(values: IntArray) -> IntArray:
         return (values @ member).astype(np.int64)
 
-    given = (
-        np.isfinite(panel.p_a).any(axis=(1, 2, 3, 4)) if panel.p_a is not None else np.zeros(len(panel.judges), bool)
-    )
-    silent = np.repeat(~given, len(panel.dimensions))[:, None] & np.ones(len(parts), dtype=bool)
+    silent = np.repeat(~gives_probabilities(panel), len(panel.dimensions))[:, None] & np.ones(len(parts), dtype=bool)
     measures: dict[str, FloatArray | IntArray] = {
         "n": summary.n,
         "n_cases": summary.n_cases,

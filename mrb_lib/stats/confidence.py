@@ -92,6 +92,11 @@ def case_forecasts(panel: Panel, labels: IntArray) -> Forecasts:
     return _forecasts(mean[..., None], labels)
 
 
+def gives_probabilities(panel: Panel) -> BoolArray:
+    """Whether each judge has a probability anywhere, shape (judges,)."""
+    return np.asarray(np.isfinite(_probabilities(panel)).any(axis=(1, 2, 3, 4)))
+
+
 def _probabilities(panel: Panel) -> FloatArray:
     if panel.p_a is None:
         return np.full((*panel.shape, 1, 1), np.nan)

@@ -1,0 +1,179 @@
+"""Letting a judge answer only where it is sure: what is gained, and what can be promised."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.errors import InputError
+from mrb_lib.stats.confidence import case_forecasts, excluded
+from mrb_lib.stats.options import join_reasons
+from mrb_lib.stats.panel import Panel, as_panel
+from mrb_lib.stats.proper_scores import rank
+from mrb_lib.stats.recalibration import folds
+from mrb_lib.stats.resample import NO_RESAMPLES, ONE_CLUSTER, cluster_codes
+from mrb_lib.stats.robust import layout
+from mrb_lib.stats.scoring import encode_gold
+from mrb_lib.stats.selective_rows import Setup, areas, calibrate, curves, guarantees, one_a_cluster, silent_judges
+from mrb_lib.stats.subfields import groups
+
+NO_PROBABILITIES = "the judge gives no probabilities"
+NO_FORECAST = "no case with a probability has gold label A or B"
+CANNOT = "cannot guarantee: no threshold passes"
+NOT_HELD_OUT = "no held-out case is answered"
+
+COLUMNS = [
+    "judge",
+    "dimension",
+    "subfield",
+    "by",
+    "part",
+    "method",
+    "target",
+    "delta",
+    "threshold",
+    "coverage",
+    "coverage_low",
+    "coverage_high",
+    "agreement",
+    "low",
+    "high",
+    "guaranteed",
+    "bound",
+    "wrong_of_all",
+    "n",
+    "n_excluded",
+    "n_unassigned",
+    "n_calibration",
+    "n_answered",
+    "aurc",
+    "aurc_low",
+    "aurc_high",
+    "excess_aurc",
+    "excess_aurc_low",
+    "excess_aurc_high",
+    "risk",
+    "risk_low",
+    "risk_high",
+    "reason",
+]
+_TEXT = {"judge", "dimension", "subfield", "by", "part", "method", "reason"}
+_INTERVALS = [name for name in COLUMNS if name in ("low", "high") or name.endswith(("_low", "_high"))]
+
+
+def selective(
+    verdicts: pd.DataFrame | Panel,
+    gold: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    target: float = 0.9,
+    dimensions: Sequence[str] | None = None,
+    by: str | None = None,
+    cluster: str | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Find the confidence from which on each judge agrees with gold as often as wanted.
+
+    A case is answered once: by the side that the mean of the judge's probabilities over orders and repeats leans
+    to, if its confidence (see `mrb_lib.stats.confidence`) reaches a threshold. A mean of exactly one half
+    names no side: answered, it is wrong in the rows `guarantee`, and half wrong in the others.
+
+    Parameters
+    ----------
+    verdicts : the verdicts of one probe, with `p_a`
+    gold : `case_id, dimension, choice`; cases whose label is a tie or missing are left out and counted
+    target : the share of the answered cases on which the judge is to agree with gold; alpha is 1 less that
+    dimensions, by, cluster : as in `mrb_lib.stats.calibration.calibration`
+    resamples : 0 gives no intervals; otherwise they are computed from the clusters' residuals, without resampling
+    seed : deals the clusters into folds, and picks the case of each cluster that calibrates
+
+    Returns
+    -------
+    DataFrame
+        `judge, dimension, subfield, by, part`, then, null where the part has no such column:
+
+        `guarantee`, one row a judge, dimension, subfield, `method` and `delta`: the `threshold` of
+        confidence found on all `n_calibration` cases (one a cluster, so that they are independent; the promise is about
+        cases drawn so), and `guaranteed`, true where there is one and null where nothing can be promised.
+        `fixed_sequence` promises, at confidence 1 - `delta`, agreement of `target` at least on the cases
+        answered; `bound` is its lower confidence bound at the threshold, which is at least `target`.
+        `conformal_risk_control` promises, on average, that at most 1 - `target` of all cases are answered wrongly.
+        What a threshold does on new cases, each fold answered by a threshold from the others: `coverage` the share
+        of the `n` cases answered, `agreement` on the `n_answered`, with 95% cluster-robust intervals, and
+        `wrong_of_all`, the share of all cases that is answered wrongly. A fold without a threshold answers none.
+
+        `summary`, one row a judge, dimension and subfield: `agreement` of the judge that always answers; `aurc`, the
+        area under its risk-coverage curve, and `excess_aurc` over that of the best order of the
+        same answers, each with `_low` and `_high`.
+
+        `curve`, of the whole benchmark: `threshold`, `coverage`, `n_answered`, `risk` with its interval, `agreement`.
+
+        `n` cases, `n_excluded` cases of the judge's that have no forecast; `reason` says why a value is null.
+
+    Raises
+    ------
+    InputError
+        `target` is no share, an option is unknown, `by` or `cluster` cannot be used, or a case is unknown.
+
+    Notes
+    -----
+    Sources: `mrb_lib.stats.fixed_sequence`, `mrb_lib.stats.risk_coverage`. Validated in
+    `tests/stats/test_selective.py`; the promises by simulation in `tests/simulation/test_selective.py`.
+    """
+    if not 0 <= target < 1:
+        raise InputError(f"target {target}: must be a fraction, at least 0 and below 1.")
+    panel = as_panel(verdicts, cases["case_id"], dimensions)
+    labels = encode_gold(gold, cases["case_id"], panel.dimensions)
+    codes = cluster_codes(cases, cluster)
+    parts = groups(cases, by)
+    judged = panel.judged().any(axis=2).ravel()
+    if not len(codes) or not judged.any():
+        return _assemble([], (), intervals=True)
+    found = case_forecasts(panel, labels)
+    ranked = rank(found.column, found.confidence)
+    left_out = excluded(panel, labels, each_case=True).total
+    fold = folds(codes, seed)
+    calibrating = one_a_cluster(found, codes, seed)
+    setup = Setup(panel, judged, found, ranked, left_out)
+    promises, summaries = [], []
+    for group in (parts[:1], parts[1:]):
+        if group:
+            places = setup.within(layout(group, codes))
+            promises.append(guarantees(places, group, calibrate(places, fold, calibrating), 1 - target))
+            summaries.append(areas(places, group))
+    rows = [*promises, *summaries, curves(setup, layout(parts[:1], codes))]
+    return _assemble(rows, silent_judges(panel), intervals=resamples > 0)
+
+
+def _assemble(frames: Sequence[pd.DataFrame], silent: Collection[str], *, intervals: bool) -> pd.DataFrame:
+    """All rows with all columns, in order and with their types; what was not promised is null, with its reason."""
+    out = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+    out = out.reindex(columns=COLUMNS)
+    if not intervals:
+        out[_INTERVALS] = np.nan
+    promised = out["guaranteed"].eq(True)
+    out["guaranteed"] = promised.astype("boolean").where(promised)
+    out["reason"] = _reasons(out, silent, intervals=intervals)
+    counts = {name: "Int64" for name in COLUMNS if name == "n" or name.startswith("n_")}
+    types = counts | dict.fromkeys(_TEXT, "str") | {"guaranteed": "boolean"}
+    return out.astype({name: types.get(name, "float64") for name in COLUMNS})
+
+
+def _reasons(rows: pd.DataFrame, silent: Collection[str], *, intervals: bool) -> list[str | None]:
+    """Why something in each row is null."""
+    promise, none = rows["part"] == "guarantee", rows["n"] == 0
+    mute = rows["judge"].isin(list(silent))
+    unbounded = rows["agreement"].notna() & rows["low"].isna() & rows["risk_low"].isna()
+    said = {
+        NO_PROBABILITIES: none & mute,
+        NO_FORECAST: none & ~mute,
+        CANNOT: promise & ~none & rows["guaranteed"].isna(),
+        NOT_HELD_OUT: promise & ~none & (rows["n_answered"] == 0),
+        NO_RESAMPLES: ~none & (not intervals),
+        ONE_CLUSTER: ~none & unbounded & intervals,
+    }
+    flags = np.column_stack([flag.to_numpy(dtype=bool) for flag in said.values()])
+    return [join_reasons(*(text for text, true in zip(said, row, strict=True) if true)) for row in flags]
