@@ -175,7 +175,7 @@ def _fitted(point: _Point, drawn: FloatArray, who: Responders, codes: IntArray, 
     covariance[point.fitted] = point.inverse @ _spread(point.residual, who, codes) @ point.inverse
     for i, source in enumerate(np.flatnonzero(point.fitted)):
         drawn[i] = _on_their_scale(point.inverse[i] @ drawn[i], point.fit.log_strength[source])
-    bounds = interval(drawn.reshape(-1, drawn.shape[2]).T)
+    bounds = interval(drawn.reshape(len(drawn) * r, drawn.shape[2]).T)
     low[point.fitted], high[point.fitted] = (side.reshape(-1, r) for side in bounds)
     df = point.clusters - known.sum(axis=1) + 1
     unknown = (df < 1) | (point.clusters < 2)

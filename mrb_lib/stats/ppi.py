@@ -1,0 +1,264 @@
+"""Win rates by clinicians from few of their labels and many verdicts: prediction-powered inference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from mrb_lib.errors import InputError
+from mrb_lib.stats.comparisons import NO_RESPONDERS, A, Responders, from_verdicts, responders
+from mrb_lib.stats.options import TINY, BoolArray, FloatArray, IntArray, divide, encode, join_reasons, pick_dimensions
+from mrb_lib.stats.panel import TIE, Panel, as_panel
+from mrb_lib.stats.prediction_powered import Estimates, mean
+from mrb_lib.stats.resample import CONFIDENCE, NO_VARIATION, ONE_CLUSTER, cluster_codes
+from mrb_lib.stats.scoring import encode_gold
+
+ESTIMATE, WHAT_IF = "estimate", "what_if"
+NO_LABELS = "fewer than two labelled cases have a verdict"
+ALL_LABELLED = "no case without a label has a verdict: the estimate is the classical one"
+NO_HIDDEN = "no label is hidden"
+_TEXT = ("part", "dimension", "judge", "responder", "policy", "reason")
+_COUNTS = ("n_labelled", "n_unlabelled", "n_excluded")
+_VALUES = [
+    "estimate",
+    "low",
+    "high",
+    "classical_estimate",
+    "classical_low",
+    "classical_high",
+    "full_estimate",
+    "lambda",
+    "effective_n",
+    "label_saving",
+    "width_ratio",
+    "expected_label_saving",
+    "expected_width_ratio",
+    "correlation",
+]
+COLUMNS = ["part", "dimension", "judge", "responder", "label_share", "policy", *_COUNTS, *_VALUES, "reason"]
+
+
+def ppi(
+    verdicts: pd.DataFrame | Panel,
+    gold: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    policy: str = "balanced",
+    dimensions: Sequence[str] | None = None,
+    cluster: str | None = None,
+    seed: int = 0,
+    shares: Sequence[float] = (0.1, 0.2, 0.5),
+) -> pd.DataFrame:
+    """Win rate of each responder by the gold labels, where the labels are few and a judge's verdicts are many.
+
+    Parameters
+    ----------
+    verdicts : the verdicts table or panel, of one probe
+    gold : `case_id, dimension, choice`, and `n_annotators` where known. A case without a row is unlabelled. One
+        that annotators could not decide (null choice, `n_annotators` above 0) is neither labelled nor unlabelled.
+    cases : the cases table, with `model_a` and `model_b`
+    policy : how a judge's verdicts on a case become one prediction, see `comparisons.from_verdicts`
+    dimensions, cluster : as in `mrb_lib.stats.accuracy.accuracy`
+    seed : of the random subset of clusters whose labels the rows "what_if" keep
+    shares : the shares of the labelled clusters they keep
+
+    Returns
+    -------
+    DataFrame
+        Rows `part` "estimate": what these data give. Rows `part` "what_if": a what-if, in which only a random share
+        `label_share` of the labels is kept and the others are hidden. Of each, one row a dimension, judge and
+        responder, and one with `responder` null for all responders together.
+        `n_labelled` and `n_unlabelled` cases with the responder and a verdict; `n_excluded`, its other cases;
+        `estimate` of the win rate (a tie is half a win) with the 95% interval `low`, `high`; `classical_estimate`,
+        `classical_low`, `classical_high` from the labels alone; in "what_if" `full_estimate`, from all labels;
+        `lambda` the weight given to the judge, 0 to 1; `width_ratio` of the two standard errors; `effective_n`
+        labels that the classical interval would need for the same standard error; `label_saving` =
+        1 - n_labelled / effective_n; `correlation` r of verdicts and labels, over all labels;
+        `expected_label_saving` = r^2 N / (n + N) and `expected_width_ratio` = sqrt(1 - r^2 N / (n + N)), to which
+        the realised ones tend, and which few labels do not flatter; `reason` why a value is null.
+        With `responder` null there are no estimates, and gain and correlation are of variances summed over responders.
+
+    Raises
+    ------
+    InputError
+        An option is unknown, or a table speaks of an unknown case or choice.
+
+    Notes
+    -----
+    PPI++: Angelopoulos, Duchi and Zrnic 2023, arXiv 2311.01453: the mean label plus lambda times the difference of
+    the judge's mean on unlabelled and on labelled cases. It is valid however wrong the judge is, provided that the
+    labelled cases are a random sample of all; it is no narrower where the judge says nothing about the labels.
+    Intervals take Student's quantile with the labelled clusters less one and end at 0 and 1; the paper takes the
+    normal one. Validated in `tests/published/test_ppi.py`, `tests/stats/test_ppi.py` and, for coverage,
+    `tests/simulation/test_ppi.py`.
+    """
+    wrong = [share for share in shares if not 0 < share < 1]
+    if wrong:
+        raise InputError(f"shares: {wrong[0]} is not between 0 and 1; use shares such as 0.1.")
+    judged = verdicts.dimensions if isinstance(verdicts, Panel) else verdicts["dimension"].unique()
+    names = pick_dimensions([*judged, *gold["dimension"].unique()], dimensions)
+    panel = as_panel(verdicts, cases["case_id"], names)
+    who, codes = responders(cases), cluster_codes(cases, cluster)
+    labels = encode_gold(gold, cases["case_id"], names)
+    undecided = _undecided(gold, cases["case_id"], names)
+    chosen = from_verdicts(panel, policy)
+    predicted = np.where(chosen.sum(axis=3) > 0, chosen[..., A] + chosen[..., TIE] / 2, np.nan)
+    score = np.where(labels < 0, np.nan, np.array([1.0, 0.0, 0.5])[labels])
+    order = np.random.default_rng(seed).permutation(int(codes.max(initial=-1)) + 1)
+    frames = []
+    for share in (None, *shares):
+        for i, name in enumerate(names):
+            kept = np.flatnonzero(panel.judged()[:, i].any(axis=1))
+            data = _Data(score[i], predicted[kept, i].T, ~undecided[i], codes)
+            judges = [panel.judges[j] for j in kept]
+            frames.append(_rows(data, who, judges, share, order).assign(dimension=name))
+    frame = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=COLUMNS)
+    types = dict.fromkeys(COLUMNS, "float64") | dict.fromkeys(_TEXT, "str") | dict.fromkeys(_COUNTS, "int64")
+    return frame.assign(policy=policy)[COLUMNS].astype(types)
+
+
+class _Data(NamedTuple):
+    """Labels and predictions of one dimension.
+
+    Attributes
+    ----------
+    score : shape (cases,), 1 where A is better by the label, 1/2 for a tie, 0 for B; NaN without a label
+    predicted : shape (cases, j), the same by each judge; NaN without a verdict
+    open : shape (cases,), the case is not one that annotators failed to decide
+    codes : shape (cases,), its cluster
+    """
+
+    score: FloatArray
+    predicted: FloatArray
+    open: BoolArray
+    codes: IntArray
+
+
+def _rows(data: _Data, who: Responders, judges: Sequence[str], share: float | None, order: IntArray) -> pd.DataFrame:
+    """The rows of one dimension and share, by judge, then responder, then all responders together."""
+    known, seen = np.isfinite(data.score), np.isfinite(data.predicted)
+    keep, hidden = known, ~known & data.open
+    if share is not None:
+        own = order[np.isin(order, np.unique(data.codes[known & who.paired]))]
+        keep = known & np.isin(data.codes, own[: max(1, round(share * len(own)))])
+        hidden = known & ~keep
+    made, every, excluded = [], [], []
+    for place in range(len(who.names)):
+        sign = np.where(who.paired, (who.a == place) * 1.0 - (who.b == place), 0.0)
+        at = np.flatnonzero(sign)
+        score = 0.5 + sign[at] * (np.nan_to_num(data.score[at]) - 0.5)
+        predicted = 0.5 + sign[at, None] * (np.nan_to_num(data.predicted[at]) - 0.5)
+        labelled, unlabelled = keep[at, None] & seen[at], hidden[at, None] & seen[at]
+        made.append(mean(score, predicted, labelled, unlabelled, data.codes[at]))
+        all_labels = known[at, None] & seen[at]
+        every.append(mean(score, predicted, all_labels, np.zeros_like(all_labels), data.codes[at]))
+        excluded.append(len(at) - labelled.sum(axis=0) - unlabelled.sum(axis=0))
+    if not made:
+        nothing = {"judge": judges, "reason": NO_RESPONDERS, **dict.fromkeys(_COUNTS, 0)}
+        return pd.DataFrame({"part": WHAT_IF if share else ESTIMATE, **nothing}).assign(label_share=share or np.nan)
+    found, full = (Estimates(*(np.array(column) for column in zip(*rows, strict=True))) for rows in (made, every))
+    left_out = np.array(excluded)
+    single = _columns(found, full, left_out, who.names, judges, share is None)
+    frame = pd.concat([single, _together(found, full, left_out, judges)], ignore_index=True)
+    if share is None:
+        frame["full_estimate"] = np.nan
+    place_of = {judge: i for i, judge in enumerate(judges)}
+    frame = frame.sort_values("judge", kind="stable", key=lambda column: column.map(place_of))
+    return frame.assign(part=ESTIMATE if share is None else WHAT_IF, label_share=np.nan if share is None else share)
+
+
+def _columns(
+    found: Estimates, full: Estimates, excluded: IntArray, names: Sequence[str], judges: Sequence[str], real: bool
+) -> pd.DataFrame:
+    """One row a responder and judge, responders in the outer order."""
+    defined = (found.n_labelled >= 2) & (found.clusters >= 2)
+    multiple = stats.t.ppf((1 + CONFIDENCE) / 2, np.maximum(found.clusters - 1, 1))
+    ends: dict[str, FloatArray] = {}
+    for name, centre, variance in (
+        ("", found.estimate, found.variance),
+        ("classical_", found.classical, found.classical_variance),
+    ):
+        half = np.where(defined, multiple * np.sqrt(variance), np.nan)
+        ends |= {f"{name}low": np.maximum(centre - half, 0.0), f"{name}high": np.minimum(centre + half, 1.0)}
+    correlation = _correlation(full)
+    values = {
+        "n_labelled": found.n_labelled,
+        "n_unlabelled": found.n_unlabelled,
+        "n_excluded": excluded,
+        "estimate": found.estimate,
+        "classical_estimate": found.classical,
+        "full_estimate": full.classical,
+        **ends,
+        "lambda": found.power,
+        **_gain(found, correlation, np.where(defined, found.variance, np.nan), found.classical_variance),
+        "correlation": correlation,
+    }
+    frame = pd.DataFrame({name: np.asarray(column).ravel() for name, column in values.items()})
+    frame["responder"] = np.repeat(names, len(judges))
+    frame["judge"] = np.tile(judges, len(names))
+    flat = (found.n_labelled, found.n_unlabelled, found.clusters, found.classical_variance)
+    rows = zip(*(column.ravel().tolist() for column in flat), strict=True)
+    frame["reason"] = [_reason(n, more, clusters, variance, real) for n, more, clusters, variance in rows]
+    return frame
+
+
+def _reason(n: float, more: float, clusters: float, variance: float, real: bool) -> str | None:
+    if n < 2:
+        return NO_LABELS
+    if clusters < 2:
+        return ONE_CLUSTER
+    missing = (ALL_LABELLED if real else NO_HIDDEN) if more == 0 else ""
+    return join_reasons(missing, NO_VARIATION if variance < TINY else "")
+
+
+def _correlation(found: Estimates) -> FloatArray:
+    return divide(found.cross, np.sqrt(found.spread * found.predicted_spread))
+
+
+def _gain(
+    found: Estimates, correlation: FloatArray, variance: FloatArray, classical: FloatArray
+) -> dict[str, FloatArray]:
+    ratio = divide(variance, classical)
+    share = divide(found.n_unlabelled, found.n_labelled + found.n_unlabelled)
+    saving = np.maximum(correlation, 0.0) ** 2 * share
+    return {
+        "effective_n": divide(found.n_labelled, ratio),
+        "label_saving": 1 - ratio,
+        "width_ratio": np.sqrt(ratio),
+        "expected_label_saving": saving,
+        "expected_width_ratio": np.sqrt(1 - saving),
+    }
+
+
+def _together(found: Estimates, full: Estimates, excluded: IntArray, judges: Sequence[str]) -> pd.DataFrame:
+    """One row a judge: all responders, whose variances are added."""
+    usable: BoolArray = np.asarray((found.n_labelled >= 2) & (found.clusters >= 2))
+    sums, whole = (
+        Estimates(*(np.where(usable, np.nan_to_num(column), 0.0).sum(axis=0) for column in item))
+        for item in (found, full)
+    )
+    correlation = _correlation(whole)
+    cases = sums._replace(n_labelled=found.n_labelled.sum(axis=0) / 2, n_unlabelled=found.n_unlabelled.sum(axis=0) / 2)
+    gain = _gain(cases, correlation, sums.variance, sums.classical_variance)
+    counts = {
+        "n_labelled": cases.n_labelled,
+        "n_unlabelled": cases.n_unlabelled,
+        "n_excluded": excluded.sum(axis=0) / 2,
+    }
+    reason = [None if column.any() else NO_LABELS for column in usable.T]
+    return pd.DataFrame({"judge": judges, **counts, **gain, "correlation": correlation, "reason": reason})
+
+
+def _undecided(gold: pd.DataFrame, case_ids: pd.Series, dimensions: Sequence[str]) -> BoolArray:
+    """The cases that annotators saw and did not decide, shape (dimensions, cases)."""
+    out = np.zeros((len(dimensions), len(case_ids)), dtype=bool)
+    if "n_annotators" in gold.columns:
+        rows = gold[gold["choice"].isna() & (gold["n_annotators"] > 0) & gold["dimension"].isin(list(dimensions))]
+        out[encode(rows["dimension"], dimensions, "dimension"), encode(rows["case_id"], list(case_ids), "case_id")] = (
+            True
+        )
+    return out

@@ -1,0 +1,104 @@
+"""Prediction-powered means (PPI++): a few labels, helped by predictions on many more cases. Arrays in, arrays out."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
+
+
+class Estimates(NamedTuple):
+    """Estimates of one mean with each of `j` predictors; every array has shape (j,), NaN where undefined.
+
+    Attributes
+    ----------
+    n_labelled, n_unlabelled : cases
+    clusters : those with a labelled case
+    estimate, variance : with the predictor's help
+    classical, classical_variance : without
+    power : lambda, the weight of the predictor
+    cross, spread, predicted_spread : covariance of labels and predictions, and their variances, over labelled cases
+    """
+
+    n_labelled: FloatArray
+    n_unlabelled: FloatArray
+    clusters: FloatArray
+    estimate: FloatArray
+    variance: FloatArray
+    classical: FloatArray
+    classical_variance: FloatArray
+    power: FloatArray
+    cross: FloatArray
+    spread: FloatArray
+    predicted_spread: FloatArray
+
+
+def mean(
+    score: FloatArray, predicted: FloatArray, labelled: BoolArray, unlabelled: BoolArray, codes: IntArray
+) -> Estimates:
+    """The mean of labels that are known on some cases, with the help of each of `j` predictors.
+
+    Parameters
+    ----------
+    score : shape (cases,), used where labelled
+    predicted : shape (cases, j), used where labelled or unlabelled
+    labelled, unlabelled : shape (cases, j)
+    codes : shape (cases,), the cluster of each case
+
+    Notes
+    -----
+    Angelopoulos, Duchi and Zrnic 2023, arXiv 2311.01453: the mean label plus lambda times the difference of the
+    mean predictions of unlabelled and of labelled cases. lambda is the paper's plug-in, or, where clusters have
+    several cases, the value that minimises the cluster-robust variance; it is kept between 0 and 1. Variances are of
+    sums over clusters, times C / (C - 1) for C clusters with a label. Validated in `tests/stats/test_ppi.py`.
+    """
+    y: FloatArray = np.where(labelled, score[:, None], 0.0)
+    f: FloatArray = np.where(labelled | unlabelled, predicted, 0.0)
+    n, more = (mask.sum(axis=0).astype(np.float64) for mask in (labelled, unlabelled))
+    mean_y = divide(np.asarray(y.sum(axis=0), dtype=np.float64), n)
+    mean_f, mean_u = (divide(np.asarray((f * mask).sum(axis=0)), mask.sum(axis=0)) for mask in (labelled, unlabelled))
+    alone, helps = np.nan_to_num(divide(1.0 * labelled, n)), np.nan_to_num(divide(1.0 * unlabelled, more))
+    dy, df = alone * (y - np.nan_to_num(mean_y)), alone * (f - np.nan_to_num(mean_f))
+    change = helps * (f - np.nan_to_num(mean_u)) - df
+    clustered = len(np.unique(codes)) < len(codes)
+    sums = _by_cluster(codes) if clustered else sparse.eye_array(len(codes), format="csr")
+    by_y, by_change = np.asarray(sums @ dy), np.asarray(sums @ change)
+    if clustered:
+        power = divide(-(by_y * by_change).sum(axis=0), (by_change**2).sum(axis=0))
+    else:
+        power = _power(dy, df, f, labelled | unlabelled, n, more)
+    power = np.where(more > 0, np.clip(np.nan_to_num(power), 0.0, 1.0), 0.0)
+    clusters = np.asarray((sums @ (labelled * 1.0)) > 0).sum(axis=0).astype(np.float64)
+    small = divide(clusters, clusters - 1)
+    return Estimates(
+        n_labelled=n,
+        n_unlabelled=more,
+        clusters=clusters,
+        estimate=mean_y + np.where(more > 0, power * np.nan_to_num(mean_u - mean_f), 0.0),
+        variance=small * ((by_y + power * by_change) ** 2).sum(axis=0),
+        classical=mean_y,
+        classical_variance=small * (by_y**2).sum(axis=0),
+        power=power,
+        cross=(dy * df).sum(axis=0) * n,
+        spread=(dy**2).sum(axis=0) * n,
+        predicted_spread=(df**2).sum(axis=0) * n,
+    )
+
+
+def _power(
+    dy: FloatArray, df: FloatArray, f: FloatArray, used: BoolArray, n: FloatArray, more: FloatArray
+) -> FloatArray:
+    """The paper's plug-in lambda: Cov(label, prediction) / ((1 + n/N) Var(prediction)), the variance over all cases."""
+    total = n + more
+    centre = np.nan_to_num(divide((f * used).sum(axis=0), total))
+    variance = divide((used * (f - centre) ** 2).sum(axis=0), total - 1)
+    return divide((dy * df).sum(axis=0) * n, (1 + np.nan_to_num(divide(n, more))) * np.nan_to_num(variance))
+
+
+def _by_cluster(codes: IntArray) -> sparse.csr_array:
+    _, position = np.unique(codes, return_inverse=True)
+    n = len(codes)
+    return sparse.csr_array((np.ones(n), (position, np.arange(n))), shape=(int(position.max(initial=-1)) + 1, n))
