@@ -100,7 +100,7 @@ def judge_rows(
     held, absences : one a dimension of the panel: the annotations and, where there is no ceiling, why
     codes : shape (cases,), the cluster of each case
     """
-    worth = _worth(panel, categories, policy)
+    worth = worth_by_label(panel, categories, policy)
     judged = panel.judged()
     sums = [_held(item, worth[:, :, d], judged[:, d]) for d, item in enumerate(held)]
     blocks = [_block(sums, group, codes) for group in groups]
@@ -115,7 +115,7 @@ def judge_rows(
     return rows
 
 
-def _worth(panel: Panel, categories: Sequence[str], policy: str) -> FloatArray:
+def worth_by_label(panel: Panel, categories: Sequence[str], policy: str) -> FloatArray:
     """What a judge's verdicts would be worth were a category the label, (categories, judges, dimensions, cases)."""
     _, n_dimensions, n_cases = panel.shape
     out = np.full((len(categories), *panel.shape), np.nan)

@@ -1,0 +1,239 @@
+"""Does the leaderboard hang on how annotators' votes are made into a gold label?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.stats import kendalltau, rankdata
+
+from mrb_lib.schema import CHOICES
+from mrb_lib.stats.agreement_kernel import votes_by_case
+from mrb_lib.stats.annotators import FEW_ANNOTATORS, Fitted, fit_dimension
+from mrb_lib.stats.ceiling_annotators import leave_one_out
+from mrb_lib.stats.ceiling_judges import worth_by_label
+from mrb_lib.stats.gold_correction import corrected_rows
+from mrb_lib.stats.labels import Annotations, encode_annotations
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_policy, divide, join_reasons
+from mrb_lib.stats.panel import Panel, as_panel
+from mrb_lib.stats.resample import Ratios, cluster_codes, ratios
+
+MAJORITY = "majority"
+RULES = (MAJORITY, "unanimous", "posterior", "leave_one_out", "soft_votes", "soft_posterior")
+NEED_MODEL = ("posterior", "soft_posterior")
+NO_CASES = "no case that the judge is scored on has a label by this rule"
+ONE_JUDGE = "fewer than two judges are scored by both rules"
+NO_ORDER = "the judges are all equal by one of the rules"
+COLUMNS = [
+    "dimension",
+    "part",
+    "judge",
+    "rule",
+    "policy",
+    "n",
+    "n_excluded",
+    "accuracy",
+    "low",
+    "high",
+    "rank",
+    "label_error",
+    "bound_low",
+    "bound_high",
+    "kendall_tau",
+    "n_judges",
+    "reason",
+]
+_TEXT = ("dimension", "part", "judge", "rule", "policy", "reason")
+_SAME = 1e-9
+
+
+def gold_rules(
+    verdicts: pd.DataFrame | Panel,
+    annotations: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    categories: Sequence[str] = CHOICES,
+    policy: str = "balanced",
+    dimensions: Sequence[str] | None = None,
+    cluster: str | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """How the judges' accuracies and ranks change with the rule that makes gold labels, and with what labels get wrong.
+
+    Parameters
+    ----------
+    verdicts : the verdicts table of one probe, or its panel
+    annotations, categories : as in `mrb_lib.stats.agreement.agreement`; `consensus` labels are no votes
+    cases, policy, dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy`
+
+    Returns
+    -------
+    DataFrame
+        Rows of `part` "rule", one a dimension, judge and rule: `n` cases with a label, `n_excluded` judged cases
+        without, `accuracy` with the 95% interval `low`, `high` of the cluster bootstrap, `rank` (1 is best; equals
+        share the smaller), `reason`. A rule gives each case a label, or a probability for each label, in which
+        case the accuracy is the expected score:
+        "majority", "unanimous": by the annotators' votes; "posterior": the most probable label by the model of
+        Dawid and Skene; "leave_one_out": each annotator's others' majority in turn, which counts a case once
+        for every annotator whose others have one; "soft_votes": labels in proportion to the votes; "soft_posterior": the model's probabilities.
+        `part` "corrected", one a dimension and judge: the majority's accuracy corrected for the majority's errors,
+        see `mrb_lib.stats.gold_correction.corrected_rows`: `accuracy`, `low`, `high`, `label_error` (estimated share
+        of majority labels that are wrong) and, without the assumption, `bound_low`, `bound_high`.
+        `part` "ranking", one a dimension and rule: `kendall_tau` (tau-b) between the judges' accuracies by the
+        majority and by the rule, over `n_judges`.
+
+    Raises
+    ------
+    InputError
+        As in `mrb_lib.stats.accuracy.accuracy` and `mrb_lib.stats.agreement.agreement`.
+
+    Notes
+    -----
+    The probabilities of "soft_posterior" are taken as they are estimated; its interval is of the cases, not of the
+    model. Posterior labels lean towards the model's majority of annotators: where annotators err together, so does
+    the model. Validated in `tests/stats/test_gold_rules.py` and `tests/simulation/test_annotators.py`.
+    """
+    check_policy(policy)
+    coded = encode_annotations(annotations, cases, categories, dimensions)
+    panel = as_panel(verdicts, cases["case_id"], coded.dimensions)
+    codes = cluster_codes(cases, cluster)
+    worth = worth_by_label(panel, categories, policy)
+    fits = [fit_dimension(coded, i, len(categories), "dawid_skene") for i in range(len(coded.dimensions))]
+    weights = [_weights(coded, i, fit, len(cases), categories) for i, fit in enumerate(fits)]
+    parts = [_sums(worth[:, :, i], table) for i, table in enumerate(weights)]
+    found = ratios([(np.arange(len(cases)), *part) for part in parts], codes, resamples=resamples, seed=seed)
+    judged = panel.judged().sum(axis=2)
+    rows: list[dict[str, object]] = []
+    for dimension, (result, fit) in enumerate(zip(found, fits, strict=True)):
+        label = {"dimension": coded.dimensions[dimension], "policy": policy}
+        missing = _missing(coded, dimension, fit)
+        rows.extend(label | row for row in _rule_rows(panel.judges, result, judged[:, dimension], missing))
+    majority = [table[0] for table in weights]
+    corrected = corrected_rows(panel, worth, majority, fits, codes, judged, resamples=resamples, seed=seed)
+    for dimension, more in enumerate(corrected):
+        label = {"dimension": coded.dimensions[dimension], "policy": policy}
+        absent = _missing(coded, dimension, fits[dimension])["posterior"]
+        ranks = _ranks(np.array([row.get("accuracy", np.nan) for row in more], dtype=np.float64))
+        for row, rank in zip(more, ranks, strict=True):
+            rows.append(label | row | {"rank": rank} | ({"reason": absent} if absent else {}))
+    for dimension, result in enumerate(found):
+        label = {"dimension": coded.dimensions[dimension], "policy": policy, "part": "ranking"}
+        rows.extend(label | row for row in _rankings(result.value.reshape(len(panel.judges), len(RULES))))
+    types = dict.fromkeys(COLUMNS, "float64") | dict.fromkeys(_TEXT, "str")
+    types |= dict.fromkeys(("n", "n_excluded", "n_judges", "rank"), "Int64")
+    return pd.DataFrame(rows, columns=COLUMNS).astype(types)
+
+
+def _weights(
+    coded: Annotations, dimension: int, fit: Fitted | None, n_cases: int, categories: Sequence[str]
+) -> FloatArray:
+    """The probability of each label of each case by each rule, shape (rules, cases, K); NaN where it has none."""
+    n_labels = len(categories)
+    case, _, choice = coded.of(dimension)
+    votes = votes_by_case(case, choice, n_cases, n_labels)
+    top, total = votes.max(axis=1), votes.sum(axis=1)
+    single = (total > 0) & ((votes == top[:, None]).sum(axis=1) == 1)
+    best = votes.argmax(axis=1)
+    model = np.full((n_cases, n_labels), np.nan)
+    if fit is not None:
+        model[fit.cases] = fit.posterior()
+    filled = np.nan_to_num(model)
+    probable = filled.max(axis=1)
+    clear = np.isfinite(model[:, 0]) & ((filled >= probable[:, None] - _SAME).sum(axis=1) == 1)
+    held = leave_one_out(coded, dimension, n_cases, categories, "official")
+    known = held.label >= 0
+    others = votes_by_case(held.case[known], held.label[known], n_cases, n_labels)
+    return np.stack(
+        [
+            _one_hot(best, single, n_labels),
+            _one_hot(best, single & (top == total), n_labels),
+            _one_hot(filled.argmax(axis=1), clear, n_labels),
+            np.where(others.any(axis=1)[:, None], others, np.nan),
+            divide(votes, total[:, None]),
+            model,
+        ]
+    )
+
+
+def _one_hot(label: IntArray, known: BoolArray, n_labels: int) -> FloatArray:
+    table: FloatArray = (label[:, None] == np.arange(n_labels)).astype(np.float64)
+    return np.where(known[:, None], table, np.nan)
+
+
+def _sums(worth: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The expected score of each case and how often it counts, shape (cases, judges x rules).
+
+    Parameters
+    ----------
+    worth : shape (K, judges, cases), what the verdicts are worth if a label is the true one
+    weights : shape (rules, cases, K); a case counts as often as they sum to
+    """
+    n_labels, n_judges, n_cases = worth.shape
+    scored: BoolArray = np.isfinite(worth).all(axis=0)
+    labelled: BoolArray = np.isfinite(weights).all(axis=2)
+    filled, known = np.nan_to_num(worth), np.nan_to_num(weights)
+    counted = (scored[:, None] & labelled[None]).transpose(2, 0, 1)
+    share = (counted * known.sum(axis=2).T[:, None, :]).reshape(n_cases, -1)
+    value = np.zeros((n_cases, n_judges, len(weights)))
+    for label in range(n_labels):
+        value += filled[label].T[:, :, None] * known[:, :, label].T[:, None, :]
+    return np.where(counted, value, 0.0).reshape(n_cases, -1), share
+
+
+def _missing(coded: Annotations, dimension: int, fit: Fitted | None) -> dict[str, str]:
+    """Why a dimension has no labels by a rule; empty text where it may have."""
+    if not len(coded.of(dimension)[0]):
+        return dict.fromkeys(RULES, coded.absence(dimension))
+    few = FEW_ANNOTATORS if fit is None else ""
+    return {rule: few if rule in NEED_MODEL else "" for rule in RULES}
+
+
+def _rule_rows(
+    judges: Sequence[str], result: Ratios, judged: IntArray, missing: dict[str, str]
+) -> list[dict[str, object]]:
+    shape = (len(judges), len(RULES))
+    value = result.value.reshape(shape)
+    ranks = np.stack([_ranks(column) for column in value.T], axis=1) if len(judges) else np.empty(shape)
+    rows: list[dict[str, object]] = []
+    for place, name in enumerate(judges):
+        for column, rule in enumerate(RULES):
+            at = place * len(RULES) + column
+            absence = missing[rule] or ("" if result.n[at] else NO_CASES)
+            rows.append(
+                {
+                    "part": "rule",
+                    "judge": name,
+                    "rule": rule,
+                    "n": int(result.n[at]),
+                    "n_excluded": int(judged[place] - result.n[at]),
+                    "accuracy": value[place, column],
+                    "low": result.low[at],
+                    "high": result.high[at],
+                    "rank": ranks[place, column],
+                    "reason": join_reasons(absence or result.reason[at]),
+                }
+            )
+    return rows
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    """Ranks from the highest value, NaN where there is none."""
+    out = np.full(len(values), np.nan)
+    known = np.isfinite(values)
+    out[known] = rankdata(-values[known].round(12), method="min")
+    return out
+
+
+def _rankings(value: FloatArray) -> list[dict[str, object]]:
+    """Kendall's tau-b between the majority's accuracies and each rule's, from shape (judges, rules)."""
+    rows: list[dict[str, object]] = []
+    for column, rule in enumerate(RULES):
+        both: BoolArray = np.isfinite(value[:, [0, column]]).all(axis=1)
+        pair = value[both][:, [0, column]].round(12)
+        n = len(pair)
+        reason = ONE_JUDGE if n < 2 else NO_ORDER if (pair == pair[0]).all(axis=0).any() else ""
+        tau = np.nan if reason else float(kendalltau(pair[:, 0], pair[:, 1]).statistic)
+        rows.append({"rule": rule, "kendall_tau": tau, "n_judges": n, "reason": reason or None})
+    return rows
