@@ -1,0 +1,125 @@
+"""Marginal and mixed logistic models as a textbook prints them, and as statsmodels computes them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from statsmodels.genmod.cov_struct import Exchangeable, Independence
+from statsmodels.genmod.families import Binomial
+from statsmodels.genmod.generalized_estimating_equations import GEE
+
+from mrb_lib.stats import gee, mixed
+from mrb_lib.stats.observations import Design, Observations
+
+# Agresti, Categorical Data Analysis (2002), table 10.13: whether abortion should be legal in three situations, the
+# number of people of each sex by their three answers (1 yes, 0 no).
+ANSWERS = [(1, 1, 1), (1, 1, 0), (0, 1, 1), (0, 1, 0), (1, 0, 1), (1, 0, 0), (0, 0, 1), (0, 0, 0)]
+PEOPLE = {0: [342, 26, 6, 21, 11, 32, 19, 356], 1: [440, 25, 14, 18, 14, 47, 22, 457]}
+
+
+@pytest.fixture(scope="module")
+def abortion() -> tuple[Design, Observations]:
+    """The third situation and men are the reference."""
+    answers = np.array([answer for counts in PEOPLE.values() for answer in np.repeat(ANSWERS, counts, axis=0)])
+    female = np.repeat([0.0, 1.0], [sum(counts) for counts in PEOPLE.values()])
+    n = len(female)
+    situation = np.array([[1, 1, 0, 1], [1, 0, 1, 1], [1, 0, 0, 1]], dtype=float)
+    right = answers.T[None].astype(float)
+    design = Design(situation, np.column_stack([np.ones((n, 3)), female]))
+    return design, Observations(right, np.ones_like(right), np.arange(n))
+
+
+def test_marginal_model_of_opinions_on_abortion(abortion: tuple[Design, Observations]) -> None:
+    found = gee.fit(*abortion)
+    np.testing.assert_allclose(found.beta[0], [-0.1253, 0.1493, 0.0520, 0.0034], atol=5e-5)
+    np.testing.assert_allclose(np.sqrt(np.diag(found.robust[0])), [0.0676, 0.0297, 0.0270, 0.0878], atol=2e-4)
+    assert found.alpha[0] == pytest.approx(0.8173, abs=5e-5)
+
+
+def test_mixed_model_of_opinions_on_abortion(abortion: tuple[Design, Observations]) -> None:
+    """The random intercept is so wide that 15 points are far too few; the book's fit has its own rounding."""
+    found = mixed.fit(*abortion, nodes=75)
+    np.testing.assert_allclose(found.beta[1:], [0.834, 0.292, 0.013], atol=2e-3)
+    np.testing.assert_allclose(np.sqrt(np.diag(found.model))[1:4], [0.160, 0.157, 0.49], atol=3e-3)
+    assert found.sigma == pytest.approx(8.74, abs=0.05)
+    assert found.converged
+
+
+@pytest.fixture(scope="module")
+def uneven() -> tuple[Design, FloatArrays]:
+    """Four judges in two orders, up to two verdicts a cell, some missing, on sixty cases of three kinds."""
+    generator = np.random.default_rng(5)
+    judges, n = 4, 60
+    judge = np.repeat(np.eye(judges), 2, axis=0)
+    order = np.tile([-0.5, 0.5], judges)
+    kind = (generator.integers(0, 3, n)[:, None] == np.arange(1, 3)).astype(float)
+    sign, longer = generator.choice([-1.0, 1.0], n), generator.normal(size=n)
+    cells = np.column_stack([judge, np.ones((2 * judges, 2)), order, order, np.ones(2 * judges)])
+    design = Design(cells, np.column_stack([np.ones((n, judges)), kind, np.ones(n), sign, longer]))
+    asked = generator.integers(0, 3, (1, 2 * judges, n))
+    chance = 1 / (
+        1 + np.exp(-(generator.normal(size=n) + 0.5 * longer + judge @ generator.normal(size=judges)[:, None]))
+    )
+    return design, (generator.binomial(asked, chance).astype(float), asked.astype(float))
+
+
+FloatArrays = tuple[np.ndarray, np.ndarray]
+
+
+@pytest.mark.parametrize(
+    ("correlation", "structure", "cases_a_cluster"),
+    [("exchangeable", Exchangeable, 1), ("independence", Independence, 1), ("independence", Independence, 3)],
+)
+def test_the_same_as_statsmodels(uneven, correlation, structure, cases_a_cluster) -> None:
+    design, (right, asked) = uneven
+    cluster = np.arange(asked.shape[2]) // cases_a_cluster
+    rows = [
+        (design.cells[c] * design.cases[n], k < right[0, c, n], cluster[n])
+        for n in range(asked.shape[2])
+        for c in range(asked.shape[1])
+        for k in range(int(asked[0, c, n]))
+    ]
+    x, y, groups = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
+    other = GEE(y, x, groups=groups, family=Binomial(), cov_struct=structure())
+    fitted = other.fit(cov_type="bias_reduced", ctol=1e-11, maxiter=200)
+    found = gee.fit(design, Observations(right, asked, cluster), correlation)
+    assert found.converged.all()
+    np.testing.assert_allclose(found.beta[0], fitted.params, atol=1e-8)
+    np.testing.assert_allclose(found.model[0], fitted.cov_naive, atol=1e-8)
+    np.testing.assert_allclose(found.robust[0], fitted.cov_params(), atol=1e-8)
+    if correlation == "exchangeable":
+        assert found.alpha[0] == pytest.approx(other.cov_struct.dep_params, abs=1e-8)
+
+
+def test_a_covariate_that_is_a_combination_of_others_is_left_out(uneven) -> None:
+    design, (right, asked) = uneven
+    doubled = Design(
+        np.column_stack([design.cells, design.cells[:, 0]]), np.column_stack([design.cases, design.cases[:, 0]])
+    )
+    found = gee.fit(doubled, Observations(right, asked, np.arange(asked.shape[2])))
+    plain = gee.fit(design, Observations(right, asked, np.arange(asked.shape[2])))
+    assert found.kept[0].tolist() == [True] * design.cells.shape[1] + [False]
+    np.testing.assert_allclose(found.beta[0, :-1], plain.beta[0], atol=1e-10)
+
+
+def test_a_mixed_model_is_the_maximum_of_a_likelihood_integrated_by_brute_force(uneven) -> None:
+    """The log likelihood by a trapezoid sum on 4,001 points, and that no small step away from the fit raises it."""
+    design, (right, asked) = uneven
+    found = mixed.fit(design, Observations(right, asked, np.arange(asked.shape[2])))
+    z = np.linspace(-9, 9, 4001)
+    weight = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * (z[1] - z[0])
+
+    def likelihood(parameters: np.ndarray) -> float:
+        eta = design.linear(parameters[None, :-1])[0][:, :, None] + parameters[-1] * z
+        joint = (right[0][:, :, None] * eta - asked[0][:, :, None] * np.logaddexp(0, eta)).sum(axis=0)
+        return float(np.log(np.exp(joint) @ weight).sum())
+
+    best = np.append(found.beta, found.sigma)
+    assert found.log_likelihood == pytest.approx(likelihood(best), abs=1e-6)
+    for i in range(len(best)):
+        nudge = np.zeros(len(best))
+        nudge[i] = 1e-3
+        up, down = likelihood(best + nudge), likelihood(best - nudge)
+        assert abs(up - down) / 2e-3 < 1e-4
+        curvature = -(up + down - 2 * likelihood(best)) / 1e-6
+        assert np.linalg.inv(found.model)[i, i] == pytest.approx(curvature, rel=1e-3)

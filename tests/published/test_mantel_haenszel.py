@@ -1,0 +1,83 @@
+"""Mantel-Haenszel tests and odds ratios as textbooks print them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mrb_lib.stats.mantel_haenszel import MantelHaenszel, Stack, ets_class, mantel_haenszel
+
+# Agresti, An Introduction to Categorical Data Analysis (1996), table 3.3: smokers with and without lung cancer, then
+# non-smokers, in eight Chinese cities.
+SMOKING = [
+    (126, 100, 35, 61), (908, 688, 497, 807), (913, 747, 336, 598), (235, 172, 58, 121),
+    (402, 308, 121, 215), (182, 156, 72, 98), (60, 99, 11, 43), (104, 89, 21, 36),
+]  # fmt: skip
+# Agresti, Categorical Data Analysis (2002), table 6.9: success and failure under a drug, then under a control, in
+# eight centres.
+INFECTION = [
+    (11, 25, 10, 27), (16, 4, 22, 10), (14, 5, 7, 12), (2, 14, 1, 16),
+    (6, 11, 0, 12), (1, 10, 0, 10), (1, 4, 1, 8), (4, 2, 6, 1),
+]  # fmt: skip
+
+
+def stacked(tables: list[tuple[int, int, int, int]]) -> MantelHaenszel:
+    a, b, c, d = np.array(tables, dtype=float).T[:, None, :]
+    return mantel_haenszel(Stack(a + b, c + d, a, c, a + c))
+
+
+def test_smoking_and_lung_cancer_in_chinese_cities() -> None:
+    found = stacked(SMOKING)
+    assert found.odds_ratio[0] == pytest.approx(2.17, abs=0.005)
+    assert found.chi2[0] == pytest.approx(280.1, abs=0.05)
+    assert (found.low[0], found.high[0]) == (pytest.approx(1.98, abs=0.005), pytest.approx(2.38, abs=0.005))
+
+
+def test_infections_in_eight_centres() -> None:
+    found = stacked(INFECTION)
+    assert found.chi2[0] == pytest.approx(6.38, abs=0.005)
+    assert found.p_value[0] == pytest.approx(0.012, abs=0.0005)
+    assert found.odds_ratio[0] == pytest.approx(2.13, abs=0.005)
+
+
+def test_scores_of_one_half_are_as_exact_as_counting_every_permutation() -> None:
+    """Mantel's variance is that over all ways to deal the scores of a stratum to the two groups."""
+    from itertools import combinations
+
+    strata = [(np.array([0, 0.5, 0.5, 1, 1]), [1, 4]), (np.array([0, 0, 0.5, 1.0]), [2])]
+    sums, means, variances = [], [], []
+    for scores, inside in strata:
+        dealt = [scores[list(those)].sum() for those in combinations(range(len(scores)), len(inside))]
+        sums.append(scores[inside].sum())
+        means.append(np.mean(dealt))
+        variances.append(np.var(dealt))
+    found = mantel_haenszel(
+        Stack(
+            *(
+                np.array([values], dtype=float)
+                for values in zip(
+                    *[(len(i), len(s) - len(i), s[i].sum(), s.sum() - s[i].sum(), (s**2).sum()) for s, i in strata],
+                    strict=True,
+                )
+            )
+        )
+    )
+    assert found.expected[0] == pytest.approx(sum(means), abs=1e-12)
+    assert found.chi2[0] == pytest.approx((sum(sums) - sum(means)) ** 2 / sum(variances), abs=1e-12)
+
+
+def test_bounds_of_the_ets_classes() -> None:
+    """A delta of 1 is an odds ratio of 1.53 or 0.65, one of 1.5 an odds ratio of 1.89 or 0.53 (Zieky 1993)."""
+    ratios = np.array([1.53, 0.65, 1.89, 0.53])
+    delta, _ = ets_class(ratios, np.full(4, 0.01))
+    np.testing.assert_allclose(np.abs(delta), [1, 1, 1.5, 1.5], atol=0.015)
+    assert (np.sign(delta) == [1, -1, 1, -1]).all()
+
+
+@pytest.mark.parametrize(
+    ("delta", "se", "expected"),
+    [(0.99, 0.01, "A"), (-1.2, 0.7, "A"), (1.2, 0.1, "B"), (-1.6, 0.5, "B"), (-1.6, 0.3, "C"), (2.4, 0.8, "C")],
+)
+def test_ets_classes(delta: float, se: float, expected: str) -> None:
+    """Large needs a delta of 1.5 that is above 1 by 1.645 standard errors; negligible is what may be 0."""
+    assert ets_class(np.exp(np.array([delta]) / 2.35), np.array([se]) / 2.35)[1] == [expected]
