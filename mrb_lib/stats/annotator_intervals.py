@@ -25,7 +25,7 @@ TOO_MANY = "no interval: too many different rows of labels to fit again in every
 _TOLERANCE = 1e-4
 _ITERATIONS = 300
 _MOST_WORK = 2**28
-MOST_REFITS = 2000
+MOST_REFITS = 1000
 
 
 class Bootstrap(NamedTuple):

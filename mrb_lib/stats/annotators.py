@@ -123,10 +123,10 @@ def annotators(
     -----
     Dawid and Skene (1979), doi:10.2307/2346806. The model takes annotators as independent given the
     true label: an error that they share is taken for the truth. The cluster bootstrap runs the EM algorithm
-    again in every resample (in 2,000 at most), from the estimate of all cases. The interval of a probability is
+    again in every resample (in 1,000 at most), from the estimate of all cases. The interval of a probability is
     Wilson's for the number of cases that would give the variance of the bootstrap (of a whole row of the confusion
-    matrix together, at most the expected number of cases): an estimate of 0 or 1 has no bootstrap variance of its own. Prevalences have
-    percentile intervals. There is no interval where annotators' rows of labels are too many to do so.
+    matrix together, at most the expected number of cases): an estimate of 0 or 1 has no bootstrap variance of its
+    own. Prevalences have percentile intervals. There is no interval where annotators' rows of labels are too many.
     Validated in `tests/published/test_dawid_skene.py`, `tests/stats/test_annotators.py` and, for recovery and
     coverage, `tests/simulation/test_annotators.py`.
     """

@@ -8,7 +8,7 @@ import numpy as np
 
 from mrb_lib.stats.annotator_intervals import MOST_REFITS, refit, weights_of_kinds, why_not
 from mrb_lib.stats.annotators import Fitted
-from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, join_reasons
+from mrb_lib.stats.options import FloatArray, IntArray, divide, join_reasons
 from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.resample import block, interval, interval_reason, n_clusters, replicates
 
@@ -49,7 +49,7 @@ def corrected_rows(
     doi:10.1093/oxfordjournals.aje.a112510. An estimate may leave [0, 1]; it is cut off there, its interval too. Without
     the first assumption a wrong label moves the score of a case by 1 at most: the accuracy is within e, the share of
     wrong majority labels, of the observed one (`bound_low`, `bound_high`, for the estimated e).
-    The interval fits the model again in every resample, in 2,000 at most. Bias and coverage are simulated in
+    The interval fits the model again in every resample, in 1,000 at most. Bias and coverage are simulated in
     `tests/simulation/test_annotators.py`.
     """
     refits = min(resamples, MOST_REFITS)
@@ -67,7 +67,7 @@ def corrected_rows(
         label = np.nan_to_num(majority[dimension])
         sums = _sums(worth[:, :, dimension], label)
         estimate, ends = _estimates(fit, label, sums, next(kinds), codes, refits, seed)
-        scored: BoolArray = np.isfinite(worth[:, :, dimension]).all(axis=0) & label.any(axis=1)
+        scored = np.isfinite(worth[:, :, dimension].sum(axis=0)) & label.any(axis=1)
         wrong = np.zeros(len(label))
         wrong[fit.cases] = 1 - (fit.posterior() * label[fit.cases]).sum(axis=1)
         observed = np.einsum("kjn,nk->jn", np.nan_to_num(worth[:, :, dimension]), label)
@@ -127,7 +127,7 @@ def _row(
 def _sums(worth: FloatArray, label: FloatArray) -> FloatArray:
     """The score if l were the label, by majority m, and whether the case counts, (cases, judges x (K K + 1))."""
     _, n_judges, n_cases = worth.shape
-    scored: BoolArray = np.isfinite(worth).all(axis=0).T & label.any(axis=1)[:, None]
+    scored = np.isfinite(worth.sum(axis=0)).T & label.any(axis=1)[:, None]
     filled = np.where(scored[:, :, None], np.nan_to_num(worth).transpose(2, 1, 0), 0.0)
     table = filled[:, :, :, None] * label[:, None, None, :]
     return np.concatenate([table.reshape(n_cases, n_judges, -1), scored[:, :, None]], axis=2).reshape(n_cases, -1)
@@ -149,7 +149,7 @@ def _corrected(sums: FloatArray, table: FloatArray, n_judges: int) -> FloatArray
     n_labels = table.shape[1]
     parts = sums.reshape(len(sums), n_judges, n_labels**2 + 1)
     found = divide(parts[:, :, :-1], parts[:, :, -1:]).reshape(len(sums), n_judges, n_labels, n_labels)
-    absent: BoolArray = np.isnan(table).any(axis=2)
+    absent = np.isnan(table.sum(axis=2))
     filled = np.where(absent[:, :, None], np.eye(n_labels), table)
     bad = np.linalg.cond(filled) > _WORST_CONDITION
     inverse = np.linalg.inv(np.where(bad[:, None, None], np.eye(n_labels), filled))

@@ -76,8 +76,9 @@ def gold_rules(
         share the smaller), `reason`. A rule gives each case a label, or a probability for each label, in which
         case the accuracy is the expected score:
         "majority", "unanimous": by the annotators' votes; "posterior": the most probable label by the model of
-        Dawid and Skene; "leave_one_out": each annotator's others' majority in turn, which counts a case once
-        for every annotator whose others have one; "soft_votes": labels in proportion to the votes; "soft_posterior": the model's probabilities.
+        Dawid and Skene; "leave_one_out": each annotator's others' majority in turn, which counts a case once for
+        every annotator whose others have one; "soft_votes": labels in proportion to the votes; "soft_posterior":
+        the model's probabilities.
         `part` "corrected", one a dimension and judge: the majority's accuracy corrected for the majority's errors,
         see `mrb_lib.stats.gold_correction.corrected_rows`: `accuracy`, `low`, `high`, `label_error` (estimated share
         of majority labels that are wrong) and, without the assumption, `bound_low`, `bound_high`.
@@ -171,8 +172,8 @@ def _sums(worth: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArra
     weights : shape (rules, cases, K); a case counts as often as they sum to
     """
     n_labels, n_judges, n_cases = worth.shape
-    scored: BoolArray = np.isfinite(worth).all(axis=0)
-    labelled: BoolArray = np.isfinite(weights).all(axis=2)
+    scored = np.isfinite(worth.sum(axis=0))
+    labelled = np.isfinite(weights.sum(axis=2))
     filled, known = np.nan_to_num(worth), np.nan_to_num(weights)
     counted = (scored[:, None] & labelled[None]).transpose(2, 0, 1)
     share = (counted * known.sum(axis=2).T[:, None, :]).reshape(n_cases, -1)
@@ -230,7 +231,7 @@ def _rankings(value: FloatArray) -> list[dict[str, object]]:
     """Kendall's tau-b between the majority's accuracies and each rule's, from shape (judges, rules)."""
     rows: list[dict[str, object]] = []
     for column, rule in enumerate(RULES):
-        both: BoolArray = np.isfinite(value[:, [0, column]]).all(axis=1)
+        both = np.isfinite(value[:, 0] + value[:, column])
         pair = value[both][:, [0, column]].round(12)
         n = len(pair)
         reason = ONE_JUDGE if n < 2 else NO_ORDER if (pair == pair[0]).all(axis=0).any() else ""
