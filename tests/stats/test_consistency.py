@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
+from mrb_lib.stats import consistency as module
 from mrb_lib.stats.consistency import consistency
 
 from .small_tables import cases_of, random_verdicts, verdicts_of
@@ -94,3 +98,55 @@ def test_subfields_add_up() -> None:
     assert weighted.to_numpy() == pytest.approx((whole["consistency"] * whole["n"]).to_numpy())
     assert (whole["position_bias_low"] <= whole["position_bias"]).all()
     assert (whole["position_bias"] <= whole["position_bias_high"]).all()
+
+
+def test_ties_by_order_and_three_ways_to_count_them() -> None:
+    row = measured("TTAABBT?", "TABABTTA")
+    assert (row["tie_rate_ab"], row["tie_rate_ba"]) == (3 / 7, 3 / 8)
+    assert row["consistency"] == pytest.approx(4 / 7)
+    assert row["consistency_half"] == pytest.approx((4 + 2 / 2) / 7)
+    assert row["consistency_decisive"] == pytest.approx(2 / 3)
+    clear = measured("AABB", "ABBA")
+    assert clear["consistency"] == clear["consistency_half"] == clear["consistency_decisive"] == 0.5
+
+
+def split(ab: tuple[str, ...], ba: tuple[str, ...]) -> tuple[float, float]:
+    shown = {("j", order, i): letters for order, all_of in (("AB", ab), ("BA", ba)) for i, letters in enumerate(all_of)}
+    row = consistency(verdicts_of(shown), cases_of(len(ab[0])), resamples=0).iloc[0]
+    return row["position_preference"], row["position_noise"]
+
+
+def test_preference_and_noise_of_judges_that_have_only_one() -> None:
+    assert split(("AABB", "AABB"), ("AABB", "AABB")) == (0, 0)
+    assert split(("AAAA", "AAAA"), ("BBBB", "BBBB")) == (1, 0)
+    assert split(("AABB", "AABB"), ("ABBA", "ABBA")) == (0.5, 0)
+    preference, noise = split(("AB", "BA"), ("BA", "AB"))
+    assert preference + noise == pytest.approx(0.5)
+    assert noise == 1
+
+
+def test_preference_and_noise_add_up_to_the_verdicts_that_differ() -> None:
+    generator = np.random.default_rng(8)
+    ab, ba = (["".join(generator.choice(list("ABT"), 30)) for _ in range(3)] for _ in range(2))
+    preference, noise = split(tuple(ab), tuple(ba))
+    differing = np.mean([[a != b for a, b in zip(first, second, strict=True)] for first in ab for second in ba])
+    within = [
+        np.mean([a != b for a, b in zip(o[i], o[j], strict=True)]) for o in (ab, ba) for i in range(3) for j in range(i)
+    ]
+    assert preference + noise == pytest.approx(differing)
+    assert noise == pytest.approx(np.mean(within))
+
+
+def test_one_repeat_cannot_tell_preference_from_noise() -> None:
+    row = consistency(verdicts_of({("j", "AB"): "AB", ("j", "BA"): "BB"}), cases_of(2), **FAST).iloc[0]
+    assert row["n_repeated"] == 0
+    assert row[["position_preference", "position_noise", "position_noise_low"]].isna().all()
+    assert "position_preference and position_noise are undefined" in row["reason"]
+
+
+def test_many_judges_at_a_time_or_one_at_a_time_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    verdicts = random_verdicts(np.random.default_rng(2), 20, 4, repeats=2)
+    together = consistency(verdicts, cases_of(20, organ=["eye", "lung"] * 10), by="organ", **FAST)
+    monkeypatch.setattr(module, "_AT_ONCE", 1)
+    alone = consistency(verdicts, cases_of(20, organ=["eye", "lung"] * 10), by="organ", **FAST)
+    pd.testing.assert_frame_equal(together, alone)

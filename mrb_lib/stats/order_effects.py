@@ -1,0 +1,89 @@
+"""What each case says about a judge's consistency: between the two orders of presentation, and between repeats."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mrb_lib.schema import CHOICES
+from mrb_lib.stats.options import BoolArray, FloatArray, divide
+from mrb_lib.stats.panel import TIE
+
+MEASURES = (
+    "consistency",
+    "consistency_decisive",
+    "position_bias",
+    "first_rate",
+    "repeat_agreement",
+    "position_preference",
+    "position_noise",
+)
+WITHOUT_INTERVAL = ("consistency_half",)
+_A, _B = CHOICES.index("A"), CHOICES.index("B")
+
+
+def case_values(choice: NDArray[np.int8]) -> tuple[FloatArray, FloatArray]:
+    """Numerators and denominators of `MEASURES` and `WITHOUT_INTERVAL` by case, each of shape (measures, cells).
+
+    A measure is the sum of its numerators over that of its denominators; `mrb_lib.stats.consistency.consistency`
+    says what they are.
+
+    Parameters
+    ----------
+    choice : shape (cells, 2 orders, repeats), as in `mrb_lib.stats.panel.Panel.choice`
+    """
+    ab, ba = choice[:, 0], choice[:, 1]
+    votes = np.stack([(choice == code).sum(axis=2, dtype=np.float64) for code in range(len(CHOICES))])
+    first = votes[_A, :, 0] + votes[_B, :, 1]
+    second = votes[_B, :, 0] + votes[_A, :, 1]
+    out = {"first_rate": (first, first + second)}
+    out |= _between_orders(ab, ba)
+    out |= _between_repeats(votes)
+    names = (*MEASURES, *WITHOUT_INTERVAL)
+    return np.stack([out[name][0] for name in names]), np.stack([out[name][1] for name in names])
+
+
+def _between_orders(ab: NDArray[np.int8], ba: NDArray[np.int8]) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """The measures over the pairs of verdicts of one repeat, a mean over the case's repeats first."""
+    both = (ab >= 0) & (ba >= 0)
+    same = both & (ab == ba)
+    decisive = both & (ab != TIE) & (ba != TIE)
+    pairs = _count(both)
+    counted, divisor = (pairs > 0).astype(np.float64), np.maximum(pairs, 1)
+    half = _count(same) + 0.5 * _count(both & ((ab == TIE) != (ba == TIE)))
+    leaning = (
+        _count(both & (ab == _A)) - _count(both & (ba == _A)) + _count(both & (ba == _B)) - _count(both & (ab == _B))
+    )
+    clear = _count(decisive)
+    return {
+        "consistency": (_count(same) / divisor, counted),
+        "consistency_half": (half / divisor, counted),
+        "consistency_decisive": (_count(same & decisive) / np.maximum(clear, 1), (clear > 0).astype(np.float64)),
+        "position_bias": (leaning / 2 / divisor, counted),
+    }
+
+
+def _count(found: BoolArray) -> FloatArray:
+    return np.asarray(found.sum(axis=1), dtype=np.float64)
+
+
+def _between_repeats(votes: FloatArray) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """Agreement of repeats, and what they tell apart: the pull of the order and the noise.
+
+    Parameters
+    ----------
+    votes : shape (choices, cells, 2 orders), how often each choice was made
+    """
+    n = votes.sum(axis=0)
+    agreement = divide((votes * (votes - 1)).sum(axis=0), n * (n - 1))
+    orders = np.isfinite(agreement).sum(axis=1)
+    again = np.nan_to_num(agreement).sum(axis=1) / np.maximum(orders, 1)
+    both = (orders == 2).astype(np.float64)
+    across = divide((votes[:, :, 0] * votes[:, :, 1]).sum(axis=0), n[:, 0] * n[:, 1])
+    noise = (1 - again) * both
+    preference = np.where(both > 0, again - np.nan_to_num(across), 0.0)
+    return {
+        "repeat_agreement": (again, (orders > 0).astype(np.float64)),
+        "position_preference": (preference, both),
+        "position_noise": (noise, both),
+    }

@@ -1,0 +1,33 @@
+"""LLMBar's case studies: the share of equal verdicts is one minus Sage's instability (Zeng et al., ICLR 2024)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mrb_lib.data.formats import llmbar
+from mrb_lib.stats.consistency import consistency
+
+
+@pytest.mark.parametrize("subset", ["Negation", "Normal"])
+def test_instability_and_ties(reference_data: Path, subset: str) -> None:
+    """Each item is a question of its own and nobody may answer tie: where all was parsed, instability is 1 - equal."""
+    folder = reference_data / "llmbar_casestudy" / "Dataset" / "CaseStudy" / subset
+    imported = llmbar.read(folder)
+    verdicts = imported.verdicts
+    rows = consistency(verdicts, imported.benchmark.cases, resamples=0).set_index("judge")
+    parsed = verdicts["choice"].notna().groupby(verdicts["judge"]).all()
+    compared = 0
+    for path in sorted(folder.glob("evaluators/*/*/statistics.json")):
+        judge = f"{path.parts[-3]}/{path.parts[-2]}"
+        row = rows.loc[judge]
+        assert (row["tie_rate_ab"], row["tie_rate_ba"]) == (0, 0)
+        assert row["consistency_half"] == row["consistency_decisive"] == row["consistency"]
+        assert row["n_tournaments"] == 0
+        if parsed[judge]:
+            equal = float(json.loads(path.read_text())["equal"].split("=")[-1].rstrip("%")) / 100
+            assert row["ipi"] == pytest.approx(1 - equal, abs=1e-6)
+            compared += 1
+    assert compared > 12
