@@ -12,6 +12,7 @@ from mrb_lib.schema import CHOICES
 from mrb_lib.stats import icc
 from mrb_lib.stats.agreement_kernel import COEFFICIENTS, Kernel
 from mrb_lib.stats.agreement_measures import (
+    BOUNDS,
     ENOUGH_SHARED,
     Interval,
     icc_intervals,
@@ -67,7 +68,8 @@ COLUMNS = [
     "n_pairs_undefined",
     "level",
     *(name + end for name in SHOWN for end in ("", "_low", "_high")),
-    *(name + end for name in SHOWN for end in ("_analytic_low", "_analytic_high")),
+    *(f"{name}_{end}" for name in SHOWN for end in BOUNDS[2:]),
+    *(f"{name}_generalized_{end}" for name in icc.COEFFICIENTS for end in ("low", "high")),
     "prevalence_index",
     "bias_index",
     "annotators_per_case",
@@ -108,12 +110,13 @@ def agreement(
         subfield; `n_annotators`; `n_categories` the labels in use (see Notes); `n_pairs` of
         annotators with a defined kappa, `n_pairs_undefined` others that share cases; `level`;
         and, each with the bounds `_low`, `_high` of a 95% percentile cluster-bootstrap interval
-        and `_analytic_low`, `_analytic_high` of an analytic one:
+        (`_bca_low`, `_bca_high`: bias-corrected and accelerated) and `_analytic_low`,
+        `_analytic_high` of an analytic one:
         `percent_agreement` the share of agreeing pairs of annotators, a mean over cases;
         `cohen_kappa`, `linear_kappa`, `quadratic_kappa` the means over pairs of annotators that
         share two cases or more and have a defined kappa; `fleiss_kappa`; `krippendorff_alpha`;
         `gwet_ac1`; `gwet_ac2` with quadratic weights; `pabak`, percent agreement beyond that of
-        labels used evenly; `icc_2_1` and `icc_2_k`.
+        labels used evenly; `icc_2_1` and `icc_2_k`, which also have `_generalized_low` and `_high`.
         Without intervals, as they describe: `prevalence_index` (0 labels are used evenly, 1 one
         only); `bias_index` (0 annotators use the labels alike), a mean over pairs;
         `annotators_per_case`, a harmonic mean over cases with two or more, the k of ICC(2,k).
@@ -140,8 +143,12 @@ def agreement(
 
     Analytic intervals, see `mrb_lib.stats.agreement_intervals`, count each cluster once. Bootstrap
     and analytic intervals hold for the annotators at hand; the ICC's analytic interval, by the F
-    distribution, takes annotators as a sample, too, and is wider by that. It needs every
-    annotator to have scored every case, and cases that are not in clusters.
+    distribution, and its generalized one take annotators as a sample, too, and are wider by that. They
+    need normal scores, every annotator to have scored every case, and cases that are not in clusters. The
+    former is the customary one, the latter right where annotators are few and differ. Of skewed scores, with
+    100 cases, percentile and analytic intervals of the quadratic kappa cover 93%, BCa's 95%.
+    irrCAC takes the number of cases with a single annotator as fixed, which widens its intervals
+    of Fleiss' kappa and AC1 where there are such cases; without them they are these.
     Kappas of pairs that share few cases are biased, and more so in resamples, so that a
     bootstrap interval would miss its own estimate (it does on LLMFAO's 124 annotators): there
     is none for kappas of pairs where the median pair shares fewer than `ENOUGH_SHARED` cases.
@@ -159,9 +166,8 @@ def agreement(
     rows = []
     for plan in found:
         row = plan.described() | {"dimension": coded.dimensions[plan.part.dimension]}
-        rows.append(
-            row | plan.estimates([next(drawn) for _ in plan.measures], coded.absence(plan.part.dimension), resamples)
-        )
+        mine, absence = [next(drawn) for _ in plan.measures], coded.absence(plan.part.dimension)
+        rows.append(row | plan.estimates(mine, absence, resamples, seed))
     return typed(pd.DataFrame(rows, columns=COLUMNS), COLUMNS)
 
 
@@ -211,7 +217,7 @@ class _Plan(NamedTuple):
             row |= {"n_pairs": defined, "n_pairs_undefined": len(self.part.pairs.n) - defined}
         return row
 
-    def estimates(self, drawn: list[Resampled], absence: str, resamples: int) -> dict[str, object]:
+    def estimates(self, drawn: list[Resampled], absence: str, resamples: int, seed: int) -> dict[str, object]:
         """The coefficients with their intervals, and why some of them are null."""
         n_cases = int(self.part.paired.sum())
         if n_cases < 2:
@@ -224,14 +230,15 @@ class _Plan(NamedTuple):
         sparse = bool(len(self.pairs.n) and np.median(self.pairs.n) < ENOUGH_SHARED)
         if sparse:
             means = self.two.mean_kappas(self.pairs.total())[0].tolist()
-            found |= {name: Interval(value, *[np.nan] * 4) for name, value in zip(self.two.kappas, means, strict=True)}
+            found |= {name: Interval(value) for name, value in zip(self.two.kappas, means, strict=True)}
         elif len(self.pairs.n):
             means = mean_kappa_intervals(drawn[1], self.two, clusters, independent)
             found |= dict(zip(self.two.kappas, means, strict=True))
-        if np.isnan(found.get("cohen_kappa", _NOTHING).value):
+        if np.isnan(found.get("cohen_kappa", Interval()).value):
             reasons.append(NO_KAPPA)
+        generalized: dict[str, float] = {}
         if self.many.level == "interval":
-            scores, _, complete = icc_intervals(drawn[-1], independent)
+            scores, generalized, complete = icc_intervals(drawn[-1], independent, seed)
             found |= dict(zip(icc.COEFFICIENTS, scores, strict=True))
             reasons.append(NO_ICC if np.isnan(scores[0].value) else "" if complete else INCOMPLETE)
             reasons.append("" if independent else CLUSTERED)
@@ -239,10 +246,7 @@ class _Plan(NamedTuple):
             reasons.append(NO_ORDER if self.many.level == "nominal" else NO_SCORES)
         percent = np.array(found["percent_agreement"])
         found["pabak"] = Interval(*adjusted(percent, self.many.n_categories).tolist())
-        return _row(found, reasons, sparse, n_cases, clusters, resamples)
-
-
-_NOTHING = Interval(*[np.nan] * 5)
+        return generalized | _row(found, reasons, sparse, n_cases, clusters, resamples)
 
 
 def _row(

@@ -10,13 +10,15 @@ kappa and its weighted forms. Annotators are taken as they are; only cases are a
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.stats import norm, t
+from scipy.special import ndtri, stdtrit
 
-from mrb_lib.stats.options import FloatArray, IntArray
-from mrb_lib.stats.resample import CONFIDENCE
+from mrb_lib.stats.intervals import bca_levels
+from mrb_lib.stats.options import FloatArray, IntArray, divide
+from mrb_lib.stats.quantiles import CONFIDENCE, quantiles
 
 _STEP = 1e-5
 
@@ -44,17 +46,37 @@ def gradient(statistic: Callable[[FloatArray], FloatArray], sums: FloatArray) ->
     return out
 
 
-def squared_influence(sums: FloatArray | sparse.csr_array, slope: FloatArray | sparse.csr_array) -> FloatArray:
-    """The sum over clusters of squared influences, shape (m,).
+class Influence(NamedTuple):
+    """Sums over clusters of powers of their influence on each of m estimates.
 
-    Parameters
+    Attributes
     ----------
-    sums : shape (c, k), by cluster
-    slope : shape (k, m), see `gradient`
+    square, cube : shape (m,)
     """
-    influence = sparse.csr_array(sums @ slope) if sparse.issparse(slope) else np.asarray(sums @ slope)
-    squared = influence.multiply(influence) if sparse.issparse(influence) else influence**2
-    return np.asarray(squared.sum(axis=0), dtype=np.float64).ravel()
+
+    square: FloatArray
+    cube: FloatArray
+
+    @classmethod
+    def of(cls, sums: FloatArray | sparse.csr_array, slope: FloatArray | sparse.csr_array) -> Influence:
+        """From sums by cluster, shape (c, k), and derivatives, shape (k, m), see `gradient`."""
+        found = sparse.csr_array(sums @ slope) if sparse.issparse(slope) else np.asarray(sums @ slope)
+        powers = (found**2, found**3) if isinstance(found, np.ndarray) else (found.power(2), found.power(3))
+        return cls(*(np.asarray(power.sum(axis=0), dtype=np.float64).ravel() for power in powers))
+
+    @property
+    def acceleration(self) -> FloatArray:
+        """How the error changes with the estimate, for the BCa bootstrap (Efron 1987, section 7)."""
+        return divide(self.cube, 6 * self.square**1.5)
+
+
+def bootstrap_bounds(replicates: FloatArray, value: FloatArray, acceleration: FloatArray) -> FloatArray:
+    """The ends of the percentile interval, then those of the BCa interval, shape (4, m), of shape (resamples, m)."""
+    if not len(replicates):
+        return np.full((4, len(value)), np.nan)
+    tails = np.array([[(1 - CONFIDENCE) / 2], [(1 + CONFIDENCE) / 2]])
+    levels = bca_levels(np.ascontiguousarray(replicates.T), value, acceleration)
+    return quantiles(replicates, np.vstack([np.broadcast_to(tails, levels.shape), levels]))
 
 
 def t_interval(value: FloatArray, variance: FloatArray, clusters: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -66,14 +88,14 @@ def t_interval(value: FloatArray, variance: FloatArray, clusters: IntArray) -> t
     variance : shape (m,), their sums of squared influences, here multiplied by clusters / (clusters - 1)
     clusters : shape (m,), how many clusters there are; NaN for fewer than two
     """
-    free = np.maximum(clusters - 1, 1)
-    half = t.ppf((1 + CONFIDENCE) / 2, free) * np.sqrt(variance * clusters / free)
+    free = np.maximum(clusters - 1, 1).astype(np.float64)
+    half = stdtrit(free, (1 + CONFIDENCE) / 2) * np.sqrt(variance * clusters / free)
     return _bounded(value, np.where(clusters >= 2, half, np.nan))
 
 
 def normal_interval(value: FloatArray, variance: FloatArray, clusters: IntArray) -> tuple[FloatArray, FloatArray]:
     """As `t_interval`, but of the large-sample variance as it is: the custom for kappas of independent cases."""
-    half = norm.ppf((1 + CONFIDENCE) / 2) * np.sqrt(variance)
+    half = ndtri((1 + CONFIDENCE) / 2) * np.sqrt(variance)
     return _bounded(value, np.where(clusters >= 2, half, np.nan))
 
 

@@ -12,13 +12,12 @@ from scipy import sparse
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CONSENSUS, LEVELS, Level
 from mrb_lib.stats import icc
-from mrb_lib.stats.agreement_intervals import gradient, normal_interval, squared_influence, t_interval
+from mrb_lib.stats.agreement_intervals import Influence, bootstrap_bounds, gradient, normal_interval, t_interval
 from mrb_lib.stats.agreement_kernel import Kernel, scaled
 from mrb_lib.stats.labels import Part
 from mrb_lib.stats.measures import Measure, Resampled
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.pairwise import Pairs
-from mrb_lib.stats.resample import interval
 from mrb_lib.stats.weighted import PairKernel
 
 ENOUGH_SHARED = 10
@@ -26,22 +25,26 @@ _DENSE = 128
 
 
 class Interval(NamedTuple):
-    """An estimate, its cluster-bootstrap interval and its analytic one; NaN where there is none."""
+    """An estimate and its intervals, NaN where there is none: cluster bootstrap by percentiles and BCa, analytic."""
 
-    value: float
-    low: float
-    high: float
-    analytic_low: float
-    analytic_high: float
+    value: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    bca_low: float = np.nan
+    bca_high: float = np.nan
+    analytic_low: float = np.nan
+    analytic_high: float = np.nan
 
     def columns(self, name: str) -> dict[str, float]:
         """As columns of a table."""
-        ends = ("", "_low", "_high", "_analytic_low", "_analytic_high")
-        return {name + end: value for end, value in zip(ends, self, strict=True)}
+        return {name: self.value} | {f"{name}_{end}": getattr(self, end) for end in BOUNDS}
 
     def without_bounds(self) -> Interval:
         """The estimate alone."""
-        return Interval(self.value, *([np.nan] * 4))
+        return Interval(self.value)
+
+
+BOUNDS = Interval._fields[1:]
 
 
 def kernels(annotations: pd.DataFrame, categories: Sequence[str], level: str) -> tuple[Kernel, PairKernel]:
@@ -89,37 +92,38 @@ def votes_intervals(found: Resampled, kernel: Kernel) -> list[Interval]:
     slope = gradient(kernel._replace(finite=False).coefficients, total[0])
     paired = int((sums[:, 0] > 0).sum())
     annotated = int((sums[:, 3 : 3 + len(kernel.values)].sum(axis=1) > 0).sum())
+    value, influence = kernel.coefficients(total)[0], Influence.of(sums, slope)
     clusters = np.array([paired, annotated, paired, annotated, annotated])
-    value = kernel.coefficients(total)[0]
-    analytic = t_interval(value, squared_influence(sums, slope), clusters)
-    return _rows(value, interval(found.replicates), analytic)
+    return _rows(found, value, influence, t_interval(value, influence.square, clusters))
 
 
 def mean_kappa_intervals(found: Resampled, kernel: PairKernel, clusters: int, independent: bool) -> list[Interval]:
     """Of the means over pairs of annotators of Cohen's kappa and its weighted forms."""
     total = found.measure.total()
     value = kernel.mean_kappas(total)[0]
-    slopes = kernel.gradients(total)[1:-1]
+    slopes = kernel.gradients(total)[1 : 1 + len(value)]
     defined = np.isfinite(slopes).all(axis=2, keepdims=True)
-    share = defined / np.maximum(defined.sum(axis=1, keepdims=True), 1)
-    slope = np.where(defined, slopes, 0.0) * share
-    variance = squared_influence(found.sums, slope.reshape(len(slope), -1).T)
-    analytic = kappa_interval(value, variance, np.full(len(value), clusters), independent)
-    return _rows(value, interval(found.replicates), analytic)
+    slope = np.where(defined, slopes, 0.0) * (defined / np.maximum(defined.sum(axis=1, keepdims=True), 1))
+    influence = Influence.of(found.sums, slope.reshape(len(slope), -1).T)
+    analytic = kappa_interval(value, influence.square, np.full(len(value), clusters), independent)
+    return _rows(found, value, influence, analytic)
 
 
-def icc_intervals(found: Resampled, independent: bool) -> tuple[list[Interval], float, bool]:
-    """Of ICC(2,1) and ICC(2,k); k; and whether every annotator scored every case."""
+def icc_intervals(found: Resampled, independent: bool, seed: int) -> tuple[list[Interval], dict[str, float], bool]:
+    """Of ICC(2,1) and ICC(2,k); the generalized intervals as columns; and whether every annotator scored every case."""
     total = found.measure.total()
     squares = icc.Squares.of(total)
-    low, high = icc.f_intervals(squares)
-    if not independent:
-        low, high = np.full_like(low, np.nan), np.full_like(high, np.nan)
-    k = squares.per_case
-    limits = (np.hstack([bound, icc.stepped_up(bound, k)]) for bound in (low, high))
-    complete = bool(np.abs(squares.n - squares.cases * squares.annotators)[0] < 0.5)
     value = icc.coefficients(total)[0]
-    return _rows(value, interval(found.replicates), (next(limits), next(limits))), float(k[0]), complete
+    k = squares.per_case
+    by_f = icc.f_intervals(squares) if independent else (np.full(1, np.nan), np.full(1, np.nan))
+    low, high = (np.hstack([bound, icc.stepped_up(bound, k)]) for bound in by_f)
+    columns = {}
+    if np.isfinite(low[0]):
+        for end, bound in zip(("low", "high"), icc.generalized_interval(squares, seed), strict=True):
+            columns[f"icc_2_1_generalized_{end}"] = bound
+            columns[f"icc_2_k_generalized_{end}"] = float(icc.stepped_up(np.array([bound]), k)[0])
+    influence = Influence.of(found.sums, gradient(icc.coefficients, total[0]))
+    return _rows(found, value, influence, (low, high)), columns, bool(squares.complete[0])
 
 
 def kappa_interval(
@@ -135,8 +139,9 @@ def kappa_interval(
 
 
 def _rows(
-    value: FloatArray, drawn: tuple[FloatArray, FloatArray], analytic: tuple[FloatArray, FloatArray]
+    found: Resampled, value: FloatArray, influence: Influence, analytic: tuple[FloatArray, FloatArray]
 ) -> list[Interval]:
+    drawn = bootstrap_bounds(found.replicates, value, influence.acceleration)
     table = np.stack([value, *drawn, *analytic])
     table[:, np.isnan(value)] = np.nan
     return [Interval(*column) for column in table.T.tolist()]

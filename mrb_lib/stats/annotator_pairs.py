@@ -10,14 +10,14 @@ import pandas as pd
 from scipy import sparse
 
 from mrb_lib.schema import CHOICES
-from mrb_lib.stats.agreement_intervals import squared_influence, t_interval
-from mrb_lib.stats.agreement_measures import ENOUGH_SHARED, kappa_interval, kernels, of_pairs
+from mrb_lib.stats.agreement_intervals import Influence, bootstrap_bounds, t_interval
+from mrb_lib.stats.agreement_measures import BOUNDS, ENOUGH_SHARED, kappa_interval, kernels, of_pairs
 from mrb_lib.stats.icc import f_intervals
 from mrb_lib.stats.labels import encode_annotations, parts
 from mrb_lib.stats.measures import Resampled, resampled
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, join_reasons, typed
 from mrb_lib.stats.pairwise import Pairs
-from mrb_lib.stats.resample import cluster_codes, interval, interval_reason
+from mrb_lib.stats.resample import cluster_codes, interval_reason
 from mrb_lib.stats.subfields import groups
 from mrb_lib.stats.weighted import PairKernel, adjusted, bias_index, prevalence_index
 
@@ -39,7 +39,7 @@ COLUMNS = [
     "n_unassigned",
     "level",
     *(name + end for name in SHOWN for end in ("", "_low", "_high")),
-    *(name + end for name in SHOWN for end in ("_analytic_low", "_analytic_high")),
+    *(f"{name}_{end}" for name in SHOWN for end in BOUNDS[2:]),
     "pabak",
     "prevalence_index",
     "bias_index",
@@ -71,8 +71,9 @@ def annotator_pairs(
         One row a dimension, group of cases and pair: `dimension`, `subfield`, `by`,
         `annotator_1`, `annotator_2`, `n` cases they share, `n_unassigned`, `level`;
         `percent_agreement`, `cohen_kappa`, `linear_kappa`, `quadratic_kappa`, `gwet_ac1` and
-        `icc_2_1`, each with the bounds `_low` and `_high` of a cluster-bootstrap interval and
-        `_analytic_low` and `_analytic_high` of an analytic one; `pabak`; `prevalence_index` and
+        `icc_2_1`, each with the bounds `_low` and `_high` of a cluster-bootstrap interval
+        (`_bca_low`, `_bca_high`: bias-corrected and accelerated) and `_analytic_low`,
+        `_analytic_high` of an analytic one; `pabak`; `prevalence_index` and
         `bias_index`; `reason`. Null for fewer than two shared cases (the intervals: fewer than
         `ENOUGH_SHARED`); the kappas are also null where both gave one and the same label only.
         Where nobody shares a case there is one row without annotators.
@@ -136,41 +137,38 @@ class _Table(NamedTuple):
         values = kernel.coefficients(total).reshape(len(names), len(n))
         values[:, n < 2] = np.nan
         clusters, independent = _clusters(drawn, kernel, len(often))
-        bounds = np.full((4, *values.shape), np.nan)
-        shape = (len(names), len(often))
-        bounds[:2, :, often] = [bound.reshape(shape) for bound in interval(drawn.replicates)]
-        bounds[2:, :, often] = self._analytic(drawn, values[:, often], clusters, independent)
+        bounds = np.full((len(BOUNDS), *values.shape), np.nan)
+        if len(often):
+            bounds[:, :, often] = self._bounds(drawn, values[:, often], clusters, independent)
         bounds[:, :, often[clusters < 2]] = np.nan
         bounds[:, np.isnan(values)] = np.nan
         seen = np.zeros(len(n), dtype=np.int64)
         seen[often] = clusters
         columns: dict[str, object] = {"n": n}
         for i, name in enumerate(names):
-            ends = ("_low", "_high", "_analytic_low", "_analytic_high")
-            columns |= {name: values[i]} | {name + end: bounds[j, i] for j, end in enumerate(ends)}
+            columns |= {name: values[i]} | {f"{name}_{end}": bounds[j, i] for j, end in enumerate(BOUNDS)}
         columns |= self._indices(total)
         columns["reason"] = self._reasons(values, bounds, seen, bool(independent.all()), resamples)
         return columns
 
-    def _analytic(self, drawn: Resampled, values: FloatArray, clusters: IntArray, independent: BoolArray) -> FloatArray:
-        """Bounds of each coefficient and pair, shape (2, M, P)."""
-        out = np.full((2, *values.shape), np.nan)
-        if not values.shape[1]:
-            return out
+    def _bounds(self, drawn: Resampled, values: FloatArray, clusters: IntArray, independent: BoolArray) -> FloatArray:
+        """Of each coefficient and pair, shape (6, M, P)."""
         total = drawn.measure.total()
         kappas = len(self.kernel.kappas)
+        analytic = np.full((2, *values.shape), np.nan)
+        acceleration = np.full(values.shape, np.nan)
         for i, slope in enumerate(self.kernel.gradients(total)):
-            variance = squared_influence(drawn.sums, _by_pair(slope))
-            customary = 0 < i <= kappas
-            out[:, i] = (
-                kappa_interval(values[i], variance, clusters, independent)
-                if customary
-                else t_interval(values[i], variance, clusters)
-            )
+            influence = Influence.of(drawn.sums, _by_pair(slope))
+            acceleration[i] = influence.acceleration
+            if 0 < i <= kappas:
+                analytic[:, i] = kappa_interval(values[i], influence.square, clusters, independent)
+            else:
+                analytic[:, i] = t_interval(values[i], influence.square, clusters)
         if self.kernel.level == "interval":
             found = f_intervals(self.kernel.squares(self.kernel.split(total)))
-            out[:, -1] = [np.where(independent, bound[:, 0], np.nan) for bound in found]
-        return out
+            analytic[:, -1] = [np.where(independent, bound[:, 0], np.nan) for bound in found]
+        boot = bootstrap_bounds(drawn.replicates, values.ravel(), acceleration.ravel())
+        return np.concatenate([boot.reshape(-1, *values.shape), analytic])
 
     def _indices(self, total: FloatArray) -> dict[str, FloatArray]:
         found, q = self.kernel.split(total), int(self.kernel.used.sum())

@@ -15,10 +15,11 @@ import numpy as np
 from scipy import sparse
 from scipy.stats import f as f_distribution
 
-from mrb_lib.stats.options import TINY, FloatArray, IntArray, divide
+from mrb_lib.stats.options import TINY, BoolArray, FloatArray, IntArray, divide
 
 COEFFICIENTS = ("icc_2_1", "icc_2_k")
 _SCALARS = 6
+_PIVOTS = 10_000
 
 
 def case_sums(position: IntArray, annotator: IntArray, score: FloatArray, n_cases: int) -> sparse.csr_array:
@@ -93,6 +94,22 @@ class Squares(NamedTuple):
         """Scores a case, the harmonic mean."""
         return divide(self.cases, self.inverse)
 
+    @property
+    def complete(self) -> BoolArray:
+        """Whether every annotator scored every case, and there are two of both at least."""
+        n, k = self.cases, self.annotators
+        return np.asarray((np.abs(self.n - n * k) < TINY) & (n >= 2) & (k >= 2))
+
+    def mean_squares(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Between cases, between annotators and of the rest, for complete designs."""
+        n, k = self.cases, self.annotators
+        rest = np.maximum(self.total - self.by_case - self.by_annotator + self.mean, 0.0)
+        return (
+            divide(self.by_case - self.mean, n - 1),
+            divide(self.by_annotator - self.mean, k - 1),
+            divide(rest, (n - 1) * (k - 1)),
+        )
+
     def coefficients(self) -> tuple[FloatArray, FloatArray]:
         """ICC(2,1) and ICC(2,k) for k = `per_case`; NaN where undefined."""
         within_case = divide(self.total - self.by_case, self.n - self.cases)
@@ -120,19 +137,17 @@ def f_intervals(squares: Squares, confidence: float = 0.95) -> tuple[FloatArray,
     Notes
     -----
     Satterthwaite's approximation, Shrout & Fleiss (1979, p. 424), McGraw & Wong (1996, table 7).
-    The limits of ICC(2,k) are these by Spearman and Brown's formula, see `stepped_up`.
+    The limits of ICC(2,k) are these by Spearman and Brown's formula, see `stepped_up`. Where cases are many,
+    annotators few and far apart, the approximation is poor and the interval too narrow: it covers 76%
+    with 1,000 cases and three annotators whose variance is a fifth of that of cases; see `generalized_interval`.
     """
     n, k = squares.cases, squares.annotators
-    complete = (np.abs(squares.n - n * k) < TINY) & (n >= 2) & (k >= 2)
-    rows = divide(squares.by_case - squares.mean, n - 1)
-    columns = divide(squares.by_annotator - squares.mean, k - 1)
-    residual = squares.total - squares.by_case - squares.by_annotator + squares.mean
-    error = divide(np.maximum(residual, 0.0), (n - 1) * (k - 1))
+    rows, columns, error = squares.mean_squares()
     single = squares.coefficients()[0]
     ratio = divide(k * single, n * (1 - single))
     between, rest = ratio * columns, (1 + ratio * (n - 1)) * error
     freedom = divide((between + rest) ** 2, divide(between**2, k - 1) + divide(rest**2, (n - 1) * (k - 1)))
-    usable = complete & np.isfinite(freedom) & (error > TINY)
+    usable = squares.complete & np.isfinite(freedom) & (error > TINY)
     freedom = np.where(usable, freedom, 1.0)
     tail = (1 + confidence) / 2
     lower = f_distribution.ppf(tail, np.where(usable, n - 1, 1.0), freedom)
@@ -141,6 +156,27 @@ def f_intervals(squares: Squares, confidence: float = 0.95) -> tuple[FloatArray,
     low = divide(n * (rows - lower * error), lower * spread + n * rows)
     high = divide(n * (upper * rows - error), spread + n * upper * rows)
     return np.where(usable, low, np.nan), np.where(usable, high, np.nan)
+
+
+def generalized_interval(squares: Squares, seed: int) -> tuple[float, float]:
+    """Limits of ICC(2,1) of one complete design by generalized pivotal quantities, drawn from a seed.
+
+    Notes
+    -----
+    Weerahandi (1993, doi:10.1080/01621459.1993.10476355); for this coefficient Ionan, Polley, McShane & Dobbin
+    (2014, doi:10.1186/1471-2288-14-121). Mean squares divided by chi squares stand for their expectations;
+    coverage stays near 95% where that of `f_intervals` does not: `tests/simulation/test_agreement.py`.
+    """
+    n, k = squares.cases[0], squares.annotators[0]
+    generator = np.random.default_rng(seed)
+    rows, columns, rest = (
+        square[0] * freedom / generator.chisquare(freedom, _PIVOTS)
+        for square, freedom in zip(squares.mean_squares(), (n - 1, k - 1, (n - 1) * (k - 1)), strict=True)
+    )
+    between = (rows - rest) / k
+    annotators = np.maximum((columns - rest) / n, 0.0)
+    low, high = np.quantile(between / (between + annotators + rest), [0.025, 0.975])
+    return float(low), float(high)
 
 
 def stepped_up(single: FloatArray, k: FloatArray) -> FloatArray:

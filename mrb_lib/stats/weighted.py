@@ -15,6 +15,7 @@ from mrb_lib.schema import Level
 from mrb_lib.stats.icc import Squares
 from mrb_lib.stats.options import BoolArray, FloatArray, divide, mean_of_defined
 
+_STEP = 1e-5
 KAPPAS = ("cohen_kappa", "linear_kappa", "quadratic_kappa")
 
 
@@ -131,12 +132,12 @@ class PairKernel(NamedTuple):
 
         Returns
         -------
-        float array, shape (M, P, W + 2K), for `names` without the ICC; NaN where the coefficient is
+        float array, shape (M, P, W + 2K), in the order of `names`; NaN where the coefficient is
         """
         found = self.split(sums)
         k, w = len(self.values), len(self.kappas)
         apart, first, second, n = found.apart[:, :, 0], found.first[:, :, 0], found.second[:, :, 0], found.n
-        out = np.zeros((w + 2, len(n), w + 2 * k))
+        out = np.zeros((len(self.names), len(n), w + 2 * k))
         out[0, :, 0] = -divide(np.ones(len(n)), n[:, 0])
         out[0, :, w : w + k] = divide(apart[:, :1], n**2)
         for i, between in enumerate(self.distances):
@@ -148,8 +149,22 @@ class PairKernel(NamedTuple):
                 apart[:, i : i + 1], expected
             )
             out[1 + i, :, w + k :] = divide(observed * toward_second, expected**2)
-        out[-1] = self._ac1_gradient(found, out[0])
+        out[w + 1] = self._ac1_gradient(found, out[0])
+        if self.level == "interval":
+            out[w + 2] = self._icc_gradient(sums)
         return out
+
+    def _icc_gradient(self, sums: FloatArray) -> FloatArray:
+        """By central differences, one kind of sum at a time for all pairs at once."""
+        width = len(self.kappas) + 2 * len(self.values)
+        step = _STEP * sums.reshape(-1, width)
+        moved = np.tile(sums.reshape(-1, width), (2 * width, 1, 1))
+        each = np.arange(width)
+        moved[each, :, each] += step.T
+        moved[width + each, :, each] -= step.T
+        found = self.squares(self.split(moved.reshape(2 * width, -1))).coefficients()[0]
+        slope = divide(found[:, :width] - found[:, width:], 2 * step)
+        return np.where(step > 0, slope, 0.0)
 
     def _ac1_gradient(self, found: Split, of_agreement: FloatArray) -> FloatArray:
         q, k, w = int(self.used.sum()), len(self.values), len(self.kappas)

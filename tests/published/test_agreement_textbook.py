@@ -1,0 +1,141 @@
+"""Worked examples of the papers and textbooks that the coefficients of agreement come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.data.formats import kqa, pandalm
+from mrb_lib.stats.agreement import agreement, annotator_pairs
+from mrb_lib.stats.tables import analyze
+
+# Fleiss (1971), Psychological Bulletin 76, table 1: the diagnoses of 30 patients by six psychiatrists each.
+DIAGNOSES = (
+    "444444 222555 233335 555555 222444 113333 333355 113334 114444 555555 144444 124444 222333 144444 224445 "
+    "333335 111455 111112 224444 133555 555555 244444 224555 114444 144445 222224 111155 224444 133333 555555"
+)
+# Shrout & Fleiss (1979), Psychological Bulletin 86, table 2: six targets by four judges.
+TARGETS = ((9, 2, 5, 8), (6, 1, 3, 2), (8, 4, 6, 8), (7, 1, 2, 6), (10, 5, 6, 9), (6, 2, 4, 7))
+
+
+def cases_of(n: int) -> pd.DataFrame:
+    return pd.DataFrame({"case_id": [f"c{i}" for i in range(n)]})
+
+
+def of_cases(rows: Sequence[Sequence[object]]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Annotations and cases from one row of labels a case."""
+    found = [(f"c{i}", f"a{j}", "overall", str(label)) for i, row in enumerate(rows) for j, label in enumerate(row)]
+    return pd.DataFrame(found, columns=["case_id", "annotator", "dimension", "choice"]), cases_of(len(rows))
+
+
+def of_table(table: Sequence[Sequence[int]]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Annotations and cases from a table of two annotators' labels."""
+    places = [(i, j) for i, row in enumerate(table) for j, count in enumerate(row) for _ in range(count)]
+    return of_cases(places)
+
+
+def labels(table: Sequence[Sequence[int]]) -> list[str]:
+    return [str(i) for i in range(len(table))]
+
+
+def test_fleiss_1971() -> None:
+    tables = of_cases(DIAGNOSES.split())
+    row = agreement(*tables, categories=list("12345")).iloc[0]
+    assert row["fleiss_kappa"] == pytest.approx(0.430, abs=5e-4)
+    assert row["percent_agreement"] == pytest.approx(0.5556, abs=5e-5)
+    assert row["fleiss_kappa_analytic_low"] < 0.430 < row["fleiss_kappa_analytic_high"]
+
+
+def test_shrout_and_fleiss_1979() -> None:
+    """ICC(2,1) .29 and ICC(2,4) .62; the interval of ICC(2,1), .019 to .761, is in McGraw & Wong's worked example."""
+    row = agreement(*of_cases(TARGETS), categories=[str(i) for i in range(1, 11)], level="interval").iloc[0]
+    assert row["icc_2_1"] == pytest.approx(0.29, abs=5e-3)
+    assert row["icc_2_k"] == pytest.approx(0.62, abs=5e-3)
+    assert row["icc_2_1_analytic_low"] == pytest.approx(0.019, abs=5e-4)
+    assert row["icc_2_1_analytic_high"] == pytest.approx(0.761, abs=5e-4)
+    assert row["annotators_per_case"] == pytest.approx(4)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "low", "high"),
+    [("cohen_kappa", 0.6765, 0.5046, 0.8484), ("linear_kappa", 0.7222, 0.5570, 0.8874)],
+)
+def test_kappa_and_weighted_kappa_of_fleiss_levin_and_paik(name: str, value: float, low: float, high: float) -> None:
+    """Statistical Methods for Rates and Proportions, 3rd ed., table 18.1: 100 diagnoses by two; limits as SAS gives."""
+    table = [[75, 1, 4], [5, 4, 1], [0, 0, 10]]
+    row = annotator_pairs(*of_table(table), categories=labels(table), level="ordinal", resamples=0).iloc[0]
+    found = row[[name, f"{name}_analytic_low", f"{name}_analytic_high"]].tolist()
+    assert found == pytest.approx([value, low, high], abs=6e-5)
+
+
+def test_gwet_paradox() -> None:
+    """Gwet (2002), Kappa statistic is not satisfactory: 118, 5, 2, 0 of 125; kappa -0.023, AC1 0.941."""
+    row = annotator_pairs(*of_table([[118, 5], [2, 0]]), categories=["0", "1"], resamples=0).iloc[0]
+    assert row["percent_agreement"] == pytest.approx(0.944)
+    assert row["cohen_kappa"] == pytest.approx(-0.0234, abs=5e-5)
+    assert row["gwet_ac1"] == pytest.approx(0.9408, abs=5e-5)
+    assert row["prevalence_index"] == pytest.approx(118 / 125)
+    assert row["bias_index"] == pytest.approx(3 / 125)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "error"),
+    [
+        ("cohen_kappa", 0.7964094, 0.05891072),
+        ("fleiss_kappa", 0.7962397, 0.05905473),
+        ("gwet_ac1", 0.8493305, 0.04321747),
+        ("krippendorff_alpha", 0.7972585, 0.05905473),
+        ("percent_agreement", 0.89, 0.03128898),
+        ("pabak", 0.835, 0.04693346),
+    ],
+)
+def test_three_abstractors_as_in_irrcac(name: str, value: float, error: float) -> None:
+    """`cont3x3abstractors` of the R package irrCAC; its errors of tables divide by n, those of raw data by n - 1."""
+    table = [[13, 0, 0], [0, 20, 7], [0, 4, 56]]
+    row = agreement(*of_table(table), categories=labels(table), resamples=0).iloc[0]
+    assert row[name] == pytest.approx(value, abs=5e-8)
+    half = (row[f"{name}_analytic_high"] - row[f"{name}_analytic_low"]) / 2
+    multiple = 1.959964 if name == "cohen_kappa" else 1.984217 * np.sqrt(100 / 99)
+    assert half == pytest.approx(error * multiple, rel=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("table", "percent", "kappa"),
+    [
+        ([[40, 9], [6, 45]], 0.85, 0.70),
+        ([[80, 10], [5, 5]], 0.85, 0.32),
+        ([[45, 15], [25, 15]], 0.60, 0.13),
+        ([[25, 35], [5, 35]], 0.60, 0.26),
+    ],
+)
+def test_the_paradoxes_of_feinstein_and_cicchetti(table: list[list[int]], percent: float, kappa: float) -> None:
+    """J Clin Epidemiol 43 (1990), 543-549: the same agreement with a high and a low kappa."""
+    row = annotator_pairs(*of_table(table), categories=["0", "1"], resamples=0).iloc[0]
+    assert row["percent_agreement"] == pytest.approx(percent)
+    assert row["cohen_kappa"] == pytest.approx(kappa, abs=5e-3)
+    assert row["pabak"] == pytest.approx(2 * percent - 1)
+    prevalence, bias = row["prevalence_index"], row["bias_index"]
+    assert prevalence == pytest.approx(abs(table[0][0] - table[1][1]) / 100)
+    assert bias == pytest.approx(abs(table[0][1] - table[1][0]) / 100)
+    made = (row["pabak"] - prevalence**2 + bias**2) / (1 - prevalence**2 + bias**2)
+    assert row["cohen_kappa"] == pytest.approx(made)
+
+
+# The intervals that irrCAC gives, at its four digits.
+PANDALM = {"fleiss_kappa": (0.8415, 0.8869), "krippendorff_alpha": (0.8415, 0.8869), "gwet_ac1": (0.8672, 0.9057)}
+KQA = {"fleiss_kappa": (0.6666, 0.7711), "krippendorff_alpha": (0.6668, 0.7714), "gwet_ac1": (0.7669, 0.8410)}
+
+
+@pytest.mark.parametrize(("reader", "folder", "expected"), [(pandalm, "pandalm", PANDALM), (kqa, "kqa", KQA)])
+def test_analytic_intervals_of_real_annotators(
+    reference_data: Path, reader: object, folder: str, expected: dict[str, tuple[float, float]]
+) -> None:
+    benchmark = reader.read(reference_data / folder).benchmark
+    row = analyze(benchmark, None, "agreement", cluster="case_id", resamples=0).iloc[0]
+    for name, bounds in expected.items():
+        found = row[[f"{name}_analytic_low", f"{name}_analytic_high"]].tolist()
+        assert found == pytest.approx(bounds, abs=5.1e-5), name
