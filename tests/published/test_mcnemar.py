@@ -1,0 +1,54 @@
+"""McNemar's test on the tables of textbooks and papers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import binom, binomtest
+from statsmodels.stats.contingency_tables import mcnemar
+
+from mrb_lib.stats.exact import sign_test
+from mrb_lib.stats.paired import comparisons
+from tests.stats.small_tables import cases_of, gold_of, verdicts_of
+
+
+def of_table(both: int, first: int, second: int, neither: int):
+    letters = {"j1": "A" * (both + first) + "B" * (second + neither)}
+    letters["j2"] = "A" * both + "B" * first + "A" * second + "B" * neither
+    n = both + first + second + neither
+    return verdicts_of({(name, "AB"): text for name, text in letters.items()}), gold_of("A" * n), cases_of(n)
+
+
+def test_agrestis_approval_of_the_prime_minister() -> None:
+    """Agresti, An Introduction to Categorical Data Analysis, table 8.1: 794, 150, 86, 570.
+
+    z0 = -4.17 (z0^2 = 17.36), difference -.04 with standard error .0095, 95% interval (-.06, -.02).
+    """
+    row = comparisons(*of_table(794, 150, 86, 570), policy="official", resamples=4000).iloc[0]
+    assert (row["n"], row["only_1"], row["only_2"]) == (1600, 150, 86)
+    assert (row["only_1"] - row["only_2"]) / np.sqrt(row["only_1"] + row["only_2"]) == pytest.approx(4.17, abs=0.005)
+    assert row["difference"] == pytest.approx(0.04)
+    # .00955 by his formula, which divides by n and not by n - 1.
+    error = np.sqrt((236 - 64**2 / 1600) / 1600**2)
+    assert row["standard_error"] == pytest.approx(error * np.sqrt(1600 / 1599), rel=1e-9)
+    assert error == pytest.approx(0.0095, abs=1e-4)
+    assert (row["low"], row["high"]) == (pytest.approx(0.0213, abs=0.0015), pytest.approx(0.0587, abs=0.0015))
+    assert row["p_value"] == pytest.approx(mcnemar([[794, 150], [86, 570]], exact=True).pvalue, rel=1e-9)
+
+
+def test_fagerlands_airway_hyperresponsiveness() -> None:
+    """Fagerland, Lydersen and Laake (2013), table 1: 1, 1, 7, 12: exact conditional .0703, mid-p .0391."""
+    row = comparisons(*of_table(1, 1, 7, 12), policy="official", resamples=0).iloc[0]
+    assert row["p_value"] == pytest.approx(0.0703, abs=5e-5)
+    assert row["mid_p"] == pytest.approx(0.0391, abs=5e-5)
+
+
+def test_every_pair_of_counts_is_as_scipy_has_it() -> None:
+    first, second = (axis.ravel() for axis in np.meshgrid(np.arange(0, 60, 3), np.arange(0, 400, 17)))
+    exact, mid_p = sign_test(first, second)
+    for a, b, p, middle in zip(first, second, exact, mid_p, strict=True):
+        n = int(a + b)
+        wanted = binomtest(int(a), n, 0.5).pvalue if n else 1.0
+        assert p == pytest.approx(wanted, rel=1e-9)
+        smaller = min(a, b)
+        assert middle == pytest.approx(2 * binom.cdf(smaller - 1, n, 0.5) + binom.pmf(smaller, n, 0.5), rel=1e-9)

@@ -1,0 +1,62 @@
+"""Repeated-measures analysis of variance, as statsmodels and pingouin make it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pingouin
+import pytest
+from statsmodels.stats.anova import AnovaRM
+
+from mrb_lib.stats.anova import repeated_measures
+from mrb_lib.stats.omnibus import omnibus
+
+from .small_tables import cases_of, gold_of, random_verdicts
+
+
+def scores(n: int = 40, judges: int = 5) -> np.ndarray:
+    generator = np.random.default_rng(8)
+    hard = generator.random((n, 1))
+    return ((generator.random((n, judges)) < 0.4 + 0.3 * hard + 0.05 * np.arange(judges)) + 0.0) * (
+        1 - 0.5 * (generator.random((n, judges)) < 0.2)
+    )
+
+
+def long(table: np.ndarray) -> pd.DataFrame:
+    case, judge = (axis.ravel() for axis in np.indices(table.shape))
+    return pd.DataFrame({"case": case, "judge": judge, "score": table.ravel()})
+
+
+# pingouin 0.7 calls pandas by arguments that are going away.
+@pytest.mark.filterwarnings("ignore::pandas.errors.Pandas4Warning")
+@pytest.mark.parametrize(("n", "judges"), [(40, 5), (12, 3), (30, 2)])
+def test_as_statsmodels_and_pingouin(n: int, judges: int) -> None:
+    table = scores(n, judges)
+    found = repeated_measures(table)
+    assert found is not None
+    row = AnovaRM(long(table), "score", "case", within=["judge"]).fit().anova_table.iloc[0]
+    assert (found.f, found.df, found.df_error) == pytest.approx((row["F Value"], row["Num DF"], row["Den DF"]))
+    assert found.p_value == pytest.approx(row["Pr > F"], abs=1e-10)
+    other = pingouin.rm_anova(long(table), dv="score", within="judge", subject="case", correction=True, detailed=True)
+    row = other.iloc[0]
+    assert found.f == pytest.approx(row["F"])
+    assert found.epsilon == pytest.approx(pingouin.epsilon(pd.DataFrame(table), correction="gg"), abs=1e-9)
+    assert 1 / (judges - 1) <= found.epsilon <= 1 + 1e-12
+    if judges > 2:
+        assert found.p_gg == pytest.approx(row[next(name for name in other.columns if "GG" in name)], abs=1e-9)
+
+
+def test_no_error_is_no_test() -> None:
+    table = np.arange(4.0)[:, None] + np.array([0.0, 1.0, 0.0])
+    assert repeated_measures(table) is None
+
+
+def test_the_table_has_it_beside_the_rank_test() -> None:
+    generator = np.random.default_rng(4)
+    verdicts, gold = random_verdicts(generator, 60, judges=4), gold_of("".join(generator.choice(list("ABT"), 60)))
+    graded, right = (omnibus(verdicts, gold, cases_of(60), policy=name) for name in ("balanced", "official"))
+    assert graded["test"].tolist() == ["friedman", "rm_anova"]
+    assert right["test"].tolist() == ["cochran_q", "rm_anova"]
+    anova = right.iloc[1]
+    assert (anova["df"], anova["df_error"]) == (3, 3 * (anova["n"] - 1))
+    assert anova["p_gg"] >= anova["p_value"] - 1e-12 or anova["statistic"] < 1
