@@ -13,7 +13,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.schema import CHOICES, LEVELS
 from mrb_lib.stats.alttest_kernel import Compared, Outcome, compare, compare_all, label_values
 from mrb_lib.stats.labels import Annotations, encode_annotations
-from mrb_lib.stats.multiplicity import check_correction
+from mrb_lib.stats.multiplicity import CORRECTIONS
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, encode, join_reasons, mean_of_defined
 from mrb_lib.stats.panel import ABSENT
 from mrb_lib.stats.resample import block, cluster_codes, interval, interval_reason, n_clusters, replicates
@@ -185,7 +185,8 @@ def alt_test_rows(
 def _check(options: Options) -> None:
     if options.level not in LEVELS:
         raise InputError(f"level {options.level!r} is unknown; use one of {', '.join(LEVELS)}.")
-    check_correction(options.correction)
+    if options.correction not in CORRECTIONS:
+        raise InputError(f"correction {options.correction!r} is unknown; use one of {', '.join(CORRECTIONS)}.")
     if not 0 <= options.epsilon < 1:
         raise InputError(f"epsilon {options.epsilon}: must be 0 or more and less than 1; 0.15 is the default.")
 
@@ -210,7 +211,9 @@ def _bounds(
         for (n_judges, n_people), which in pieces:
             width = n_judges * n_people
             rate = divide(drawn[:, start : start + width], drawn[:, start + width :][:, which])
-            if n_people > 1:
+            if not n_people:
+                rate = np.full((len(drawn), n_judges), np.nan)
+            elif n_people > 1:
                 rate = np.hstack([mean_of_defined(rate[:, at : at + n_people]) for at in range(0, width, n_people)])
             out.append(rate)
             start += width + int(which.max(initial=-1)) + 1

@@ -65,7 +65,7 @@ class _Held(NamedTuple):
         """Accuracy, ceiling and their difference of every judge, (3 x judges, b), from weighted sums, (width, b)."""
         n_judges, n_people = self.which.shape
         people, counted = np.split(sums[n_judges * n_people :], 2)
-        won = sums[: n_judges * n_people].reshape(n_people, n_judges, -1)
+        won = sums[: n_judges * n_people].reshape(n_people, n_judges, sums.shape[1])
         share = np.nan_to_num(divide(np.ones(counted.shape), counted))
         out = np.zeros((3, n_judges, sums.shape[1]))
         kinds, kind = np.unique(self.which, axis=0, return_inverse=True)
@@ -78,7 +78,7 @@ class _Held(NamedTuple):
                 out[1, judges] += people[column] * share[column]
             out[:2, judges] *= divide(np.ones(len(known)), known)
         out[2] = out[0] - out[1]
-        return out.reshape(3 * n_judges, -1)
+        return out.reshape(3 * n_judges, sums.shape[1])
 
 
 def judge_rows(

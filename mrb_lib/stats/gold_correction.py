@@ -127,7 +127,7 @@ def _row(
 def _sums(worth: FloatArray, label: FloatArray) -> FloatArray:
     """The score if l were the label, by majority m, and whether the case counts, (cases, judges x (K K + 1))."""
     _, n_judges, n_cases = worth.shape
-    scored = np.isfinite(worth.sum(axis=0)).T & label.any(axis=1)[:, None]
+    scored = np.isfinite(worth.sum(axis=0)).T & (label.sum(axis=1) > 0)[:, None]
     filled = np.where(scored[:, :, None], np.nan_to_num(worth).transpose(2, 1, 0), 0.0)
     table = filled[:, :, :, None] * label[:, None, None, :]
     return np.concatenate([table.reshape(n_cases, n_judges, -1), scored[:, :, None]], axis=2).reshape(n_cases, -1)

@@ -151,7 +151,7 @@ def _weights(
             _one_hot(best, single, n_labels),
             _one_hot(best, single & (top == total), n_labels),
             _one_hot(filled.argmax(axis=1), clear, n_labels),
-            np.where(others.any(axis=1)[:, None], others, np.nan),
+            np.where((others.sum(axis=1) > 0)[:, None], others, np.nan),
             divide(votes, total[:, None]),
             model,
         ]

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from mrb_lib.errors import InputError
+from mrb_lib.stats.ceiling import ceiling
 from mrb_lib.stats.ceiling_annotators import annotator_ceiling
 
-from .small_tables import annotations_of, cases_of
+from .small_tables import annotations_of, cases_of, random_verdicts, verdicts_of
 
 FAST = {"resamples": 200, "seed": 0}
 
@@ -66,3 +68,61 @@ def test_the_interval_of_the_mean_uses_the_same_draws() -> None:
 def test_an_unknown_policy_is_refused() -> None:
     with pytest.raises(InputError, match="policy 'kind' is unknown"):
         annotator_ceiling(annotations_of({"a": "A"}), cases_of(1), policy="kind")
+
+
+def test_judges_are_held_to_the_labels_of_the_annotators_on_the_same_cases() -> None:
+    annotations = annotations_of({"a": "AABBA", "b": "AAAAB", "c": "ABABT"})
+    verdicts = verdicts_of({("j", "AB"): "AAB-T", ("j", "BA"): "ABB-A", ("copy", "AB"): "AAABA"})
+    table = ceiling(verdicts, annotations, cases_of(5), **FAST)
+    judges = table[table["part"] == "judge"].set_index("judge")
+    # the others' majorities: a: A - A - -; b: A - - B -; c: A A - - -
+    assert judges.loc["j", "accuracy"] == pytest.approx((np.mean([1, 0]) + 1 + np.mean([1, 0.5])) / 3)
+    assert judges.loc["j", "ceiling"] == pytest.approx((np.mean([1, 0]) + 1 + np.mean([1, 0])) / 3)
+    assert judges.loc["j", "difference"] == pytest.approx(judges.loc["j", "accuracy"] - judges.loc["j", "ceiling"])
+    assert judges.loc["j", ["n", "n_excluded"]].tolist() == [3, 1]
+    people = annotator_ceiling(annotations, cases_of(5), **FAST).set_index("annotator")
+    assert judges.loc["copy", "ceiling"] == pytest.approx(people.loc["mean", "accuracy"])
+
+
+def test_a_judge_that_copies_an_annotator_everywhere_has_no_distance_from_their_own_score() -> None:
+    generator = np.random.default_rng(1)
+    letters = {name: "".join(generator.choice(list("AABBT"), 120)) for name in "abc"}
+    cases = cases_of(120, organ=list(generator.choice(["eye", "lung"], 120)))
+    shown = {(name, order): letters[name] for name in "abc" for order in ("AB", "BA")}
+    table = ceiling(verdicts_of(shown), annotations_of(letters), cases, by="organ", **FAST)
+    parts = table["part"].drop_duplicates().tolist()
+    assert parts == ["annotator", "judge", "alt_test", "alt_test_annotator"]
+    judges = table[table["part"] == "judge"]
+    means = judges.groupby("subfield", dropna=False)["difference"].mean()
+    assert len(judges) == 9
+    assert (judges["difference_low"] <= judges["difference"]).all()
+    assert (judges["difference"] <= judges["difference_high"]).all()
+    assert means.notna().all()
+    own = table[(table["part"] == "alt_test_annotator") & (table["judge"] == table["annotator"])]
+    assert (own["advantage_probability"] == 1).all()  # each is as near to the others as itself
+    assert (own["annotator_probability"] == 1).all()
+
+
+@pytest.mark.parametrize("verdicts", [None, verdicts_of({})])
+def test_without_verdicts_the_annotators_remain(verdicts: pd.DataFrame | None) -> None:
+    table = ceiling(verdicts, annotations_of({"a": "AB", "b": "AB", "c": "AA"}), cases_of(2), **FAST)
+    assert table["part"].unique().tolist() == ["annotator"]
+
+
+@pytest.mark.parametrize("people", [{"a": "AB", "b": "AA"}, {"consensus": "AB"}])
+def test_judges_without_a_ceiling_are_null_with_its_reason(people: dict[str, str]) -> None:
+    table = ceiling(verdicts_of({("j", "AB"): "AB"}), annotations_of(people), cases_of(2), **FAST)
+    row = table[table["part"] == "judge"].iloc[0]
+    assert row[["n", "n_excluded"]].tolist() == [0, 2]
+    assert row[["accuracy", "ceiling", "difference"]].isna().all()
+    assert row["reason"] == table.loc[table["part"] == "annotator", "reason"].iloc[0]
+
+
+@pytest.mark.parametrize("policy", ["official", "balanced", "strict", "net", "answered"])
+def test_every_policy_has_its_rows(policy: str) -> None:
+    generator = np.random.default_rng(2)
+    people = {name: "".join(generator.choice(list("AB"), 60)) for name in "abcd"}
+    table = ceiling(random_verdicts(generator, 60, 3), annotations_of(people), cases_of(60), policy=policy, **FAST)
+    judges = table[table["part"] == "judge"]
+    assert judges["accuracy"].between(0, 1).all()
+    assert set(table["policy"]) == {policy}
