@@ -199,7 +199,7 @@ def _bounds(
     for compared, test in zip(every, tests, strict=True):
         won, counted = _won(compared, test, codes)
         same = (counted == counted[:, :, :1]) | ~test.tested
-        if same.all():
+        if same.size and same.all():
             share = np.maximum(test.tested.sum(axis=1), 1)
             won, counted = (won.sum(axis=2) / share)[:, :, None], counted[:, :, :1]
         distinct, which = np.unique(counted.reshape(len(codes), -1), axis=1, return_inverse=True)
