@@ -17,6 +17,7 @@ from scipy import sparse
 from scipy.special import ndtri, stdtrit
 
 from mrb_lib.stats.intervals import bca_levels
+from mrb_lib.stats.measures import Sums
 from mrb_lib.stats.options import FloatArray, IntArray, divide
 from mrb_lib.stats.quantiles import CONFIDENCE, quantiles
 
@@ -58,9 +59,9 @@ class Influence(NamedTuple):
     cube: FloatArray
 
     @classmethod
-    def of(cls, sums: FloatArray | sparse.csr_array, slope: FloatArray | sparse.csr_array) -> Influence:
+    def of(cls, sums: Sums, slope: Sums) -> Influence:
         """From sums by cluster, shape (c, k), and derivatives, shape (k, m), see `gradient`."""
-        found = sparse.csr_array(sums @ slope) if sparse.issparse(slope) else np.asarray(sums @ slope)
+        found = sparse.csr_array(sums @ slope) if isinstance(slope, sparse.csr_array) else np.asarray(sums @ slope)
         powers = (found**2, found**3) if isinstance(found, np.ndarray) else (found.power(2), found.power(3))
         return cls(*(np.asarray(power.sum(axis=0), dtype=np.float64).ravel() for power in powers))
 

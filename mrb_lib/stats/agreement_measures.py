@@ -7,7 +7,6 @@ from typing import NamedTuple, cast
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CONSENSUS, LEVELS, Level
@@ -21,7 +20,6 @@ from mrb_lib.stats.pairwise import Pairs
 from mrb_lib.stats.weighted import PairKernel
 
 ENOUGH_SHARED = 10
-_DENSE = 128
 
 
 class Interval(NamedTuple):
@@ -71,18 +69,13 @@ def of_votes(part: Part, kernel: Kernel) -> Measure:
 
 def of_pairs(part: Part, pairs: Pairs, kernel: PairKernel, *, mean: bool) -> Measure:
     """The coefficients of pairs of annotators, or the means of their kappas."""
-    return Measure(part.cases, dense_if_few(pairs.sums), kernel.mean_kappas if mean else kernel.coefficients)
+    return Measure(part.cases, pairs.sums, kernel.mean_kappas if mean else kernel.coefficients)
 
 
 def of_scores(part: Part, kernel: Kernel) -> Measure:
     """The intraclass correlations."""
     sums = icc.case_sums(part.position, part.annotator, kernel.values[part.choice], len(part.cases))
-    return Measure(part.cases, dense_if_few(sums), icc.coefficients)
-
-
-def dense_if_few(sums: sparse.csr_array) -> FloatArray | sparse.csr_array:
-    """Few columns multiply faster where zeros are written out."""
-    return sums.toarray() if sums.shape[1] <= _DENSE else sums
+    return Measure(part.cases, sums, icc.coefficients)
 
 
 def votes_intervals(found: Resampled, kernel: Kernel) -> list[Interval]:

@@ -7,14 +7,13 @@ from typing import NamedTuple, cast
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement_intervals import Influence, bootstrap_bounds, t_interval
 from mrb_lib.stats.agreement_measures import BOUNDS, ENOUGH_SHARED, kappa_interval, kernels, of_pairs
 from mrb_lib.stats.icc import f_intervals
 from mrb_lib.stats.labels import encode_annotations, parts
-from mrb_lib.stats.measures import Resampled, resampled
+from mrb_lib.stats.measures import Resampled, Sums, resampled, table
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, join_reasons, typed
 from mrb_lib.stats.pairwise import Pairs
 from mrb_lib.stats.resample import cluster_codes, interval_reason
@@ -104,21 +103,24 @@ def annotator_pairs(
         named = part.group.label() | {"dimension": coded.dimensions[part.dimension], "level": level}
         if len(part.pairs.n):
             names = np.array(coded.annotators, dtype=object)
-            table = _Table(part.pairs, kernel).columns(item, resamples)
+            estimated = _Table(part.pairs, kernel).columns(item, resamples)
             named |= {"annotator_1": names[part.pairs.first], "annotator_2": names[part.pairs.second]}
         else:
-            table = {"n": np.zeros(1), "reason": [NOBODY_PAIRED if len(part.cases) else coded.absence(part.dimension)]}
-        tables.append(named | table)
+            estimated = {
+                "n": np.zeros(1),
+                "reason": [NOBODY_PAIRED if len(part.cases) else coded.absence(part.dimension)],
+            }
+        tables.append(named | estimated)
     return typed(_stacked(tables), COLUMNS)
 
 
 def _stacked(tables: Sequence[Mapping[str, object]]) -> pd.DataFrame:
     """Tables given as columns, one below the other; one value stands for a whole column, none for a missing one."""
     columns: dict[str, list[object]] = {name: [] for name in COLUMNS}
-    for table in tables:
-        n = len(cast(FloatArray, table["n"]))
+    for part in tables:
+        n = len(cast(FloatArray, part["n"]))
         for name, values in columns.items():
-            found = table.get(name)
+            found = part.get(name)
             values.extend(found if isinstance(found, (np.ndarray, list)) else [found] * n)
     return pd.DataFrame(columns, columns=COLUMNS)
 
@@ -203,18 +205,21 @@ class _Table(NamedTuple):
         return out
 
 
-def _by_pair(slope: FloatArray) -> sparse.csr_array:
+def _by_pair(slope: FloatArray) -> Sums:
     """The slopes of each pair, shape (P, width), as a map from all sums to a column a pair."""
     n_pairs, width = slope.shape
     flat = np.nan_to_num(slope).ravel()
-    return sparse.csr_array((flat, (np.arange(len(flat)), np.repeat(np.arange(n_pairs), width))), (len(flat), n_pairs))
+    return table(np.arange(len(flat)), np.repeat(np.arange(n_pairs), width), flat, (len(flat), n_pairs))
 
 
 def _clusters(drawn: Resampled, kernel: PairKernel, n_pairs: int) -> tuple[IntArray, BoolArray]:
     """How many clusters hold cases that each pair shares, and whether each of them holds one such case only."""
     if not n_pairs:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
-    counted = np.zeros((n_pairs, drawn.sums.shape[1] // n_pairs))
-    counted[:, len(kernel.kappas) : len(kernel.kappas) + len(kernel.values)] = 1
-    shared = sparse.csr_array(sparse.csr_array(drawn.sums) @ _by_pair(counted))
-    return np.asarray((shared > 0).sum(axis=0)).ravel().astype(np.int64), shared.max(axis=0).toarray().ravel() <= 1
+    width = drawn.sums.shape[1] // n_pairs
+    first = np.arange(n_pairs)[:, None] * width + len(kernel.kappas) + np.arange(len(kernel.values))
+    counted = drawn.sums[:, first.ravel()]
+    cluster, column = counted.nonzero()
+    keys = np.unique(cluster.astype(np.int64) * n_pairs + column // len(kernel.values))
+    clusters = np.bincount(keys % n_pairs, minlength=n_pairs).astype(np.int64)
+    return clusters, clusters == drawn.measure.total()[0][first].sum(axis=1)

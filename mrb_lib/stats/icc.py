@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 from scipy.stats import f as f_distribution
 
+from mrb_lib.stats.measures import Sums, table
 from mrb_lib.stats.options import TINY, BoolArray, FloatArray, IntArray, divide
 
 COEFFICIENTS = ("icc_2_1", "icc_2_k")
@@ -22,7 +22,7 @@ _SCALARS = 6
 _PIVOTS = 10_000
 
 
-def case_sums(position: IntArray, annotator: IntArray, score: FloatArray, n_cases: int) -> sparse.csr_array:
+def case_sums(position: IntArray, annotator: IntArray, score: FloatArray, n_cases: int) -> Sums:
     """What each case adds to the sums.
 
     Parameters
@@ -31,7 +31,7 @@ def case_sums(position: IntArray, annotator: IntArray, score: FloatArray, n_case
 
     Returns
     -------
-    sparse, shape (n_cases, 6 + 2J), only cases with two scores or more being counted: scores, cases, squared
+    shape (n_cases, 6 + 2J), dense or sparse, only cases with two scores or more being counted: scores, cases, squared
     scores, squared sum of scores divided by their number, squared number, 1 / number; scores by annotator; and
     sum of scores by annotator
     """
@@ -41,18 +41,16 @@ def case_sums(position: IntArray, annotator: IntArray, score: FloatArray, n_case
     squares = np.bincount(position, weights=score**2, minlength=n_cases)
     inverse = 1 / np.maximum(number, 1)
     scalars = np.stack([number, np.ones(n_cases), squares, total**2 * inverse, number**2, inverse], axis=1)
-    kept = counts[position]
     names, column = np.unique(annotator, return_inverse=True)
-    place = (position[kept], column[kept])
-    shape = (n_cases, len(names))
-    return sparse.csr_array(
-        sparse.hstack(
-            [
-                sparse.csr_array(scalars * counts[:, None]),
-                sparse.csr_array((np.ones(int(kept.sum())), place), shape=shape),
-                sparse.csr_array((score[kept], place), shape=shape),
-            ]
-        )
+    kept = counts[position]
+    case, each = np.flatnonzero(counts), position[kept]
+    places = [*(np.full(len(case), i) for i in range(_SCALARS)), _SCALARS + column[kept]]
+    places.append(places[-1] + len(names))
+    return table(
+        np.concatenate([np.tile(case, _SCALARS), each, each]),
+        np.concatenate(places),
+        np.concatenate([scalars[case].T.ravel(), np.ones(len(each)), score[kept]]),
+        (n_cases, _SCALARS + 2 * len(names)),
     )
 
 

@@ -11,6 +11,17 @@ from scipy import sparse
 from mrb_lib.stats.options import FloatArray, IntArray
 from mrb_lib.stats.resample import Block, Statistic, block, n_clusters, replicates
 
+Sums = FloatArray | sparse.csr_array
+_DENSE = 128
+
+
+def table(row: IntArray, column: IntArray, values: FloatArray, shape: tuple[int, int]) -> Sums:
+    """Sum values into the cells of a table: dense where it has few columns, which is faster, else sparse."""
+    if shape[1] > _DENSE:
+        return sparse.csr_array((values, (row, column)), shape=shape)
+    found = np.bincount(row * shape[1] + column, weights=values, minlength=shape[0] * shape[1])
+    return np.asarray(found, dtype=np.float64).reshape(shape)
+
 
 class Measure(NamedTuple):
     """Something to estimate on some cases.
@@ -23,7 +34,7 @@ class Measure(NamedTuple):
     """
 
     cases: IntArray
-    values: FloatArray | sparse.csr_array
+    values: Sums
     statistic: Statistic
 
     def total(self) -> FloatArray:
@@ -41,7 +52,7 @@ class Resampled(NamedTuple):
     """
 
     measure: Measure
-    sums: FloatArray | sparse.csr_array
+    sums: Sums
     replicates: FloatArray
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
+from mrb_lib.stats.measures import Sums, table
 from mrb_lib.stats.options import FloatArray, IntArray
 
 
@@ -57,14 +57,14 @@ class Pairs(NamedTuple):
     ----------
     first, second : shape (P,), the annotators
     n : shape (P,), cases they share
-    sums : sparse, shape (cases, P * (W + 2K)): for each pair W distances between the two labels,
+    sums : shape (cases, P * (W + 2K)): for each pair W distances between the two labels,
         the first one's label, the second one's label
     """
 
     first: IntArray
     second: IntArray
     n: IntArray
-    sums: sparse.csr_array
+    sums: Sums
 
     def only(self, kept: IntArray) -> Pairs:
         """The pairs at some positions."""
@@ -80,7 +80,7 @@ class Pairs(NamedTuple):
 
     def total(self) -> FloatArray:
         """The sums over all cases, shape (1, P * (W + 2K))."""
-        return np.asarray(self.sums.sum(axis=0), dtype=np.float64)[None, :]
+        return np.asarray(self.sums.sum(axis=0), dtype=np.float64).reshape(1, -1)
 
 
 def collect(rows: PairRows, position: IntArray, n_cases: int, distances: FloatArray) -> Pairs:
@@ -101,7 +101,6 @@ def collect(rows: PairRows, position: IntArray, n_cases: int, distances: FloatAr
     values = np.concatenate([*apart, np.ones(2 * len(start))])
     column, row = np.concatenate(places), np.tile(position, n_distances + 2)
     kept = values != 0
-    sums = sparse.csr_array(
-        (values[kept], (row[kept], column[kept])), shape=(n_cases, len(keys) * (n_distances + 2 * n_categories))
-    )
+    shape = (n_cases, len(keys) * (n_distances + 2 * n_categories))
+    sums = table(row[kept], column[kept], values[kept], shape)
     return Pairs(keys // stride, keys % stride, n.astype(np.int64), sums)

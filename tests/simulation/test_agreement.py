@@ -14,7 +14,7 @@ import pytest
 from mrb_lib.stats import icc
 from mrb_lib.stats.agreement import agreement, annotator_pairs
 
-RESAMPLES = 400
+RESAMPLES = 1000
 SHARE = np.array([0.45, 0.3, 0.25])
 VALUES = np.array([1.0, 2.0, 3.0])
 KNOWN = 0.6
@@ -76,10 +76,10 @@ def covered(rows: pd.DataFrame, name: str, truth: float, kind: str) -> np.ndarra
     return ((rows[f"{name}{kind}_low"] <= truth) & (truth <= rows[f"{name}{kind}_high"])).to_numpy()
 
 
-LEVELS = {"nominal": ["A", "B", "tie"], "ordinal": ["A", "tie", "B"], "interval": ["1", "2", "3"]}
+LEVELS = {"nominal": ["A", "B", "tie"], "interval": ["1", "2", "3"]}
+ORDERED = np.array(["A", "tie", "B"])
 BY_LEVEL = {
     "nominal": ("percent_agreement", "cohen_kappa", "fleiss_kappa", "krippendorff_alpha", "gwet_ac1", "pabak"),
-    "ordinal": ("krippendorff_alpha",),
     "interval": ("linear_kappa", "quadratic_kappa", "krippendorff_alpha", "gwet_ac2", "icc_2_1", "icc_2_k"),
 }
 KINDS = ("", "_bca", "_analytic")
@@ -117,13 +117,13 @@ def test_coverage_of_every_coefficient(n: int, level: str) -> None:
 def test_coverage_where_annotators_are_missing(n: int) -> None:
     """Of four annotators each saw half of the cases, so that a quarter of the annotated cases has one annotator."""
     generator = np.random.default_rng(n + 1)
-    names = np.array(LEVELS["ordinal"])
+    names = ORDERED
     there = generator.random((400, 4, n)) < 0.5
     annotations = annotations_of(labels((400, 4, n), generator), names, there)
     rows = agreement(annotations, cases_of(n), categories=list(names), level="ordinal", resamples=RESAMPLES)
     assert rows["n_unpaired"].mean() > 0.2 * n
     truth = truths(4)
-    for name in ("percent_agreement", "cohen_kappa", "fleiss_kappa", "krippendorff_alpha", "gwet_ac1"):
+    for name in ("percent_agreement", "fleiss_kappa", "krippendorff_alpha", "gwet_ac1"):
         for kind in KINDS:
             found = covered(rows, name, truth[name], kind)
             assert within(found), (name, kind, found.mean())
@@ -133,7 +133,7 @@ def test_coverage_where_annotators_are_missing(n: int) -> None:
 @pytest.mark.parametrize("n", [100, 1000])
 def test_coverage_for_pairs_of_annotators(n: int) -> None:
     generator = np.random.default_rng(n + 2)
-    names = np.array(LEVELS["ordinal"])
+    names = ORDERED
     annotations = annotations_of(labels((400, 2, n), generator), names)
     rows = annotator_pairs(annotations, cases_of(n), categories=list(names), level="ordinal", resamples=RESAMPLES)
     truth = truths(2)
@@ -177,7 +177,7 @@ def test_coverage_of_the_icc_for_annotators_like_these(n: int) -> None:
     """Annotators are a sample. Mean squares are drawn as they come of normal scores; no table need be made."""
     generator = np.random.default_rng(n + 4)
     reps, rest = 1000, 0.5
-    for k, spread, approximate in ((3, 0.0, True), (5, 0.02, True), (3, 0.2, n == 100), (5, 0.2, n == 100)):
+    for k, spread in ((3, 0.0), (5, 0.02), (3, 0.2), (5, 0.2)):
         expected = np.array([k + rest, n * spread + rest, rest])
         freedom = np.array([n - 1, k - 1, (n - 1) * (k - 1)])
         rows, columns, error = (expected * generator.chisquare(freedom, (reps, 3))).T
@@ -190,24 +190,24 @@ def test_coverage_of_the_icc_for_annotators_like_these(n: int) -> None:
         bounds = np.array([icc.generalized_interval(one, seed) for seed, one in enumerate(each)])
         generalized = (bounds[:, 0] <= truth) & (truth <= bounds[:, 1])
         assert within(generalized), (k, spread, generalized.mean())
-        if approximate:
-            assert abs(by_f.mean() - 0.95) < 0.03, (k, spread, by_f.mean())
-        else:
+        if spread < 0.1:
+            assert within(by_f), (k, spread, by_f.mean())
+        elif n == 1000:
             assert by_f.mean() < 0.9, "the docstring of f_intervals warns of a bad case that is none any more"
 
 
 @pytest.mark.slow
 def test_coverage_where_cases_come_in_clusters() -> None:
-    """80 clusters of five cases with the same label: taken as independent, both kinds of intervals are too narrow."""
+    """40 clusters of five cases with the same label: taken as independent, both kinds of intervals are too narrow."""
     generator = np.random.default_rng(6)
-    names, case = np.array(LEVELS["nominal"]), np.repeat(np.arange(80), 5)
-    easy = generator.random((400, 1, 80))[..., case] < 0.6
-    truth = generator.choice(3, (400, 1, 80), p=SHARE)[..., case]
-    choice = np.where(easy, truth, generator.choice(3, (400, 3, 400), p=SHARE))
+    names, case = np.array(LEVELS["nominal"]), np.repeat(np.arange(40), 5)
+    easy = generator.random((400, 1, 40))[..., case] < 0.6
+    truth = generator.choice(3, (400, 1, 40), p=SHARE)[..., case]
+    choice = np.where(easy, truth, generator.choice(3, (400, 3, 200), p=SHARE))
     annotations = annotations_of(choice, names)
     share = 0.6 + 0.4 * (SHARE**2).sum()
     for column, right in (("cluster", True), ("case_id", False)):
-        rows = agreement(annotations, cases_of(400, case), cluster=column, resamples=RESAMPLES)
+        rows = agreement(annotations, cases_of(200, case), cluster=column, resamples=RESAMPLES)
         for name, value in (("percent_agreement", share), ("cohen_kappa", 0.6), ("krippendorff_alpha", 0.6)):
             for kind in KINDS:
                 found = covered(rows, name, value, kind)

@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.accuracy import accuracy
-from mrb_lib.stats.agreement import agreement
 from mrb_lib.stats.paired import significance
 
 RESAMPLES = 400
@@ -93,44 +92,3 @@ def test_rows_of_clusters_undercover_and_clusters_do_not() -> None:
             found.extend((rows["low"] <= 0.6) & (rows["high"] >= 0.6))
     assert np.mean(covered["case_id"]) < 0.75
     assert np.mean(covered["cluster"]) > 0.90
-
-
-def annotated(n: int, benchmarks: int, generator: np.random.Generator) -> pd.DataFrame:
-    """Three annotators who know the label with probability .6 and guess otherwise; a benchmark a dimension."""
-    share = [0.5, 0.35, 0.15]
-    truth = generator.choice(3, (benchmarks, 1, n), p=share)
-    guess = generator.choice(3, (benchmarks, 3, n), p=share)
-    choice = np.where(generator.random(guess.shape) < 0.6, truth, guess)
-    dimension, who, case = (axis.ravel() for axis in np.indices(choice.shape))
-    return pd.DataFrame(
-        {
-            "case_id": np.array([f"c{i}" for i in range(n)])[case],
-            "annotator": np.array(["a0", "a1", "a2"])[who],
-            "dimension": np.array([f"d{i:03d}" for i in range(benchmarks)])[dimension],
-            "choice": np.array(["A", "B", "tie"])[choice.ravel()],
-        }
-    )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [100, 1000])
-def test_coverage_of_agreement(n: int) -> None:
-    """Knowing with probability .6 makes .36 of pairs agree for certain, the rest by chance: kappa and alpha are .36."""
-    share = np.array([0.5, 0.35, 0.15])
-    chance = (share**2).sum()
-    agreeing = 0.36 + 0.64 * chance
-    spread = (share * (1 - share)).sum() / 2
-    truth = {
-        "percent_agreement": agreeing,
-        "cohen_kappa": 0.36,
-        "fleiss_kappa": 0.36,
-        "krippendorff_alpha": 0.36,
-        "gwet_ac1": (agreeing - spread) / (1 - spread),
-    }
-    generator = np.random.default_rng(n)
-    tables = [agreement(annotated(n, 50, generator), cases_of(n), resamples=RESAMPLES, seed=seed) for seed in range(8)]
-    rows = pd.concat(tables)
-    assert len(rows) == 400
-    for name, value in truth.items():
-        covered = (rows[f"{name}_low"] <= value) & (value <= rows[f"{name}_high"])
-        assert within(covered.to_numpy()), (name, covered.mean())
