@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from mrb_lib.stats.dawid_skene import Fit, Model, em
-from mrb_lib.stats.options import FloatArray, IntArray, divide
+from mrb_lib.stats.options import TINY, FloatArray, IntArray, divide
 from mrb_lib.stats.resample import (
     CONFIDENCE,
     NO_RESAMPLES,
@@ -33,8 +33,8 @@ class Bootstrap(NamedTuple):
 
     Attributes
     ----------
-    confusion : shape (raters, K, K), variance of each probability
-    right : shape (raters,), variance of the probability of being right
+    confusion : shape (raters, K), how many cases would give each row of probabilities its variance
+    right : shape (raters,), the same for the probability of being right
     prevalence : shape (2, K), the ends of the percentile intervals
     reason : why there are no resamples, else empty
     """
@@ -65,14 +65,13 @@ def bootstrap(
         n_raters, n_labels = counts.shape[1:]
         absent = why_not(counts, codes, refits)
         if absent:
-            empty = np.full((n_raters, n_labels, n_labels), np.nan)
-            yield Bootstrap(empty, empty[:, 0, 0], np.full((2, n_labels), np.nan), absent)
+            empty = np.full((n_raters, n_labels), np.nan)
+            yield Bootstrap(empty, empty[:, 0], np.full((2, n_labels), np.nan), absent)
             continue
         again = em(counts, weights, model=model, start=fit.posterior[0], tolerance=_TOLERANCE, iterations=_ITERATIONS)
         right = np.nan_to_num(np.diagonal(again.confusion, axis1=2, axis2=3)) * again.prevalence[:, None, :]
-        yield Bootstrap(
-            _variance(again.confusion), _variance(right.sum(axis=2)), np.stack(interval(again.prevalence)), ""
-        )
+        prevalence = np.stack(interval(again.prevalence))
+        yield Bootstrap(effective_size(again.confusion), effective_size(right.sum(axis=2)[:, :, None]), prevalence, "")
 
 
 def refit(counts: FloatArray, weights: FloatArray, fit: Fit, model: Model) -> Fit:
@@ -108,36 +107,47 @@ def weights_of_kinds(
     return [drawn[:, start:stop] for start, stop in pairwise(bounds)]
 
 
-def _variance(found: FloatArray) -> FloatArray:
-    """The variance over the first axis of what is defined; NaN where fewer than half is."""
-    defined = np.isfinite(found)
-    n = defined.sum(axis=0)
-    mean = divide(np.where(defined, found, 0.0).sum(axis=0), n)
-    squares = (np.where(defined, found - mean, 0.0) ** 2).sum(axis=0)
-    return np.where(2 * n >= len(found), divide(squares, np.maximum(n - 1, 0)), np.nan)
-
-
-def wilson(estimate: FloatArray, variance: FloatArray, most: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Wilson's interval for as many cases as would give the variance of a row of probabilities.
+def effective_size(found: FloatArray) -> FloatArray:
+    """How many cases would give probabilities their variance over resamples: Kish's effective sample size.
 
     Parameters
     ----------
-    estimate, variance : shape (..., m); a row is a whole distribution, or one probability of two
-    most : shape (..., 1), the most cases that can stand behind the row; taken where there is no variance
+    found : shape (b, ..., K), a distribution over the last axis, or one probability of two
 
     Returns
     -------
-    low, high : NaN where the estimate or the variance is
+    Shape (...): infinite where there is no variance, NaN where fewer than half of the resamples have a value
+    """
+    defined = np.isfinite(found)
+    n = np.maximum(defined.sum(axis=0), 1)
+    filled = np.where(defined, found, 0.0)
+    mean = filled.sum(axis=0) / n
+    variance = (np.where(defined, filled - mean, 0.0) ** 2).sum(axis=0) / n
+    spread = (filled * (1 - filled)).sum(axis=0) / n
+    size = divide(spread.sum(axis=-1), variance.sum(axis=-1))
+    size = np.where(variance.sum(axis=-1) <= TINY, np.inf, size)
+    return np.where((2 * defined.sum(axis=0) < len(found)).any(axis=-1), np.nan, size)
+
+
+def wilson(estimate: FloatArray, size: FloatArray, most: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Wilson's interval of probabilities that an effective number of cases stands behind.
+
+    Parameters
+    ----------
+    estimate : any shape
+    size : effective sample sizes, of a shape that goes with it; may be infinite
+    most : the most cases that can stand behind each
+
+    Returns
+    -------
+    low, high : NaN where the estimate or the size is, or there are no cases
 
     Notes
     -----
     Wilson (1927), doi:10.1080/01621459.1927.10502953, with an effective sample size (Kish 1965, Survey Sampling).
     """
     z = float(ndtri((1 + CONFIDENCE) / 2))
-    spread = (estimate * (1 - estimate)).sum(axis=-1, keepdims=True)
-    total = variance.sum(axis=-1, keepdims=True)
-    n = np.where(np.isnan(total), np.nan, most)
-    n = np.fmin(divide(spread, total), n) + 0 * n
+    n = np.where(np.isnan(size) | (most <= TINY), np.nan, np.fmin(size, most))
     centre = divide(estimate + z**2 / (2 * n), 1 + z**2 / n)
     inside = np.sqrt(np.maximum(estimate * (1 - estimate) / n + z**2 / (4 * n**2), 0.0))
     half = divide(z * inside, 1 + z**2 / n)

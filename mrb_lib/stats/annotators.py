@@ -160,12 +160,12 @@ def _rows(
     late = "" if fit.converged[0] else NOT_CONVERGED
     rows: list[dict[str, object]] = []
     right = right_rate(fit)[0]
-    low_right, high_right = wilson(right[:, None], drawn.right[:, None], item.n_labelled[:, None].astype(np.float64))
+    low_right, high_right = wilson(right, drawn.right, item.n_labelled.astype(np.float64))
     for who, name in enumerate(names):
         table = fit.confusion[0, who]
-        low, high = wilson(table, drawn.confusion[who], expected[:, None])
+        low, high = wilson(table, drawn.confusion[who][:, None], expected[:, None])
         if model == "one_coin":
-            low, high = _one_coin(float(low_right[who, 0]), float(high_right[who, 0]), len(categories))
+            low, high = _one_coin(float(low_right[who]), float(high_right[who]), len(categories))
         rows.extend(
             {
                 "part": "confusion",
@@ -184,7 +184,7 @@ def _rows(
         )
     for who, name in enumerate(names):
         shown = {"annotator": name, "n": int(item.n_labelled[who]), "probability": right[who]}
-        ends = {"low": low_right[who, 0], "high": high_right[who, 0], "reason": join_reasons(drawn.reason, late)}
+        ends = {"low": low_right[who], "high": high_right[who], "reason": join_reasons(drawn.reason, late)}
         rows.append({"part": "annotator", **shown, **ends})
     for i, gold in enumerate(categories):
         shown = {"gold": gold, "n": n, "n_expected": expected[i], "probability": fit.prevalence[0, i]}

@@ -13,7 +13,7 @@ EPSILON = 0.15
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "within"), [(30, (0.03, 0.07)), (100, (0.04, 0.06)), (1000, (0.04, 0.06))])
 def test_size_of_each_annotators_test_at_the_boundary(n: int, within: tuple[float, float]) -> None:
-    """The annotator alone is in line with the others with probability .25, the judge alone with .10: they differ by .15.
+    """The annotator alone is in line with the others with probability .25, the judge alone with .10.
 
     At the fewest cases allowed the t-test of numbers with three values is a little less exact.
     """

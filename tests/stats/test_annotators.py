@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from statsmodels.stats.proportion import proportion_confint
+
+from mrb_lib.data.benchmark import Benchmark, gold
+from mrb_lib.stats.annotator_intervals import effective_size, wilson
+from mrb_lib.stats.annotators import annotators, posterior
+from mrb_lib.stats.dawid_skene import em, label_counts
+
+from .small_tables import annotations_of, cases_of
+
+FAST = {"resamples": 100, "seed": 0}
+LETTERS = np.array(list("ABT"))
+
+
+def noisy(n: int, right: dict[str, float], seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    truth = generator.choice(3, n, p=[0.5, 0.3, 0.2])
+    labels = {
+        name: np.where(generator.random(n) < rate, truth, (truth + generator.integers(1, 3, n)) % 3)
+        for name, rate in right.items()
+    }
+    return annotations_of({name: "".join(LETTERS[codes]) for name, codes in labels.items()}), np.array(
+        list(labels.values())
+    )
+
+
+def test_rows_are_those_of_em() -> None:
+    annotations, labels = noisy(200, {"a": 0.9, "b": 0.7, "c": 0.8})
+    table = annotators(annotations, cases_of(200), **FAST)
+    for model in ("dawid_skene", "one_coin"):
+        fit = em(label_counts(labels.T, 3), model=model)
+        rows = table[table["model"] == model]
+        confusion = rows[rows["part"] == "confusion"]
+        np.testing.assert_allclose(confusion["probability"], fit.confusion[0].ravel(), atol=1e-9)
+        assert (confusion["low"] <= confusion["probability"]).all()
+        assert (confusion["probability"] <= confusion["high"]).all()
+        shares = rows[rows["part"] == "prevalence"]
+        np.testing.assert_allclose(shares["probability"], fit.prevalence[0], atol=1e-9)
+        np.testing.assert_allclose(shares["n_expected"].sum(), 200)
+        right = (np.diagonal(fit.confusion[0], axis1=1, axis2=2) * fit.prevalence[0]).sum(axis=1)
+        np.testing.assert_allclose(rows.loc[rows["part"] == "annotator", "probability"], right, atol=1e-9)
+        whole = rows[rows["part"] == "model"].iloc[0]
+        assert whole["log_likelihood"] == pytest.approx(fit.log_likelihood[0])
+        assert whole["n_parameters"] == {"dawid_skene": 3 * 6 + 2, "one_coin": 3 + 2}[model]
+        assert whole["bic"] == pytest.approx(whole["n_parameters"] * np.log(200) - 2 * whole["log_likelihood"])
+
+
+def test_the_interval_is_wilsons_for_the_cases_that_give_the_variance() -> None:
+    """A bootstrap of fifty labelled cases gives fifty back; without variance the most there can be are taken."""
+    draws = np.random.default_rng(0).multinomial(50, [0.3, 0.5, 0.2], 100_000) / 50
+    assert effective_size(draws[:, None])[0] == pytest.approx(50, rel=0.03)
+    assert np.isinf(effective_size(np.ones((10, 1, 1)))[0])
+    assert np.isnan(effective_size(np.full((10, 1, 1), np.nan))[0])
+    low, high = wilson(np.array([0.3, 0.0, 0.5]), np.array([50.0, np.inf, np.nan]), np.array([80.0, 20.0, 9.0]))
+    assert (low[0], high[0]) == pytest.approx(proportion_confint(15, 50, method="wilson"))
+    assert (low[1], high[1]) == pytest.approx(proportion_confint(0, 20, method="wilson"))
+    assert np.isnan([low[2], high[2]]).all()
+
+
+@pytest.mark.parametrize(
+    ("people", "reason"), [({"a": "AB", "b": "AA"}, "fewer than three"), ({"consensus": "AB"}, "only consensus")]
+)
+def test_too_few_annotators_are_null_with_a_reason(people: dict[str, str], reason: str) -> None:
+    table = annotators(annotations_of(people), cases_of(2), **FAST)
+    assert table["part"].tolist() == ["model", "model"]
+    assert table[["probability", "log_likelihood"]].isna().all(axis=None)
+    assert table["reason"].str.contains(reason).all()
+    found = posterior(annotations_of(people), cases_of(2))
+    assert found[["choice", "posterior_a"]].isna().all(axis=None)
+
+
+def test_no_resamples_is_no_interval_and_a_label_nobody_gives_is_null() -> None:
+    table = annotators(annotations_of({"a": "ABAB", "b": "ABAA", "c": "ABBB"}), cases_of(4), resamples=0)
+    confusion = table[(table["part"] == "confusion") & (table["model"] == "dawid_skene")]
+    assert table["low"].isna().all()
+    tie = confusion[confusion["gold"] == "tie"]
+    assert tie["probability"].isna().all()
+    assert tie["reason"].str.contains("no case").all()
+
+
+def test_the_posterior_is_gold_with_probabilities() -> None:
+    annotations, labels = noisy(1500, {"a": 0.95, "b": 0.7, "c": 0.7}, seed=3)
+    found = posterior(annotations, cases_of(1500))
+    fit = em(label_counts(labels.T, 3))
+    np.testing.assert_allclose(found[["posterior_a", "posterior_b", "posterior_tie"]], fit.posterior[0], atol=1e-9)
+    best = np.array(["A", "B", "tie"])[fit.posterior[0].argmax(axis=1)]
+    assert found["choice"].tolist() == best.tolist()
+    assert (found[["votes_a", "votes_b", "votes_tie"]].sum(axis=1) == found["n_annotators"]).all()
+    majority = found[["votes_a", "votes_b", "votes_tie"]].max(axis=1) > 1
+    alone = found[~majority]
+    assert (
+        alone["choice"] == np.array(["A", "B", "tie"])[labels[0][~majority.to_numpy()]]
+    ).mean() > 0.9  # the good one is believed
+
+
+def test_the_posterior_has_the_rows_of_gold(pictured: Benchmark) -> None:
+    meta = pictured.meta
+    found = posterior(pictured.annotations, pictured.cases, meta.categories, meta.dimensions)
+    expected = gold(pictured)
+    shared = [name for name in expected.columns if name != "choice"]
+    pd.testing.assert_frame_equal(found[shared], expected[shared])
+
+
+def test_people_who_saw_different_cases() -> None:
+    table = annotators(
+        annotations_of({"a": "ABAB--AB", "b": "AB--ABAB", "c": "--ABABAA", "d": "ABABABBB"}), cases_of(8), **FAST
+    )
+    assert table.loc[table["part"] == "annotator", "n"].tolist() == [6, 6, 6, 8] * 2
