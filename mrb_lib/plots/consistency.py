@@ -43,3 +43,39 @@ def position_bias(consistency: pd.DataFrame, *, order_by: str = "overall") -> Pa
         order_by=order_by,
         line_at=0.0,
     )
+
+
+def preference_and_noise(consistency: pd.DataFrame, *, dimension: str) -> Paper:
+    """Draw, for one dimension, what the order makes of the verdicts that differ between orders, and what chance does.
+
+    Parameters
+    ----------
+    consistency : judge, dimension, position_preference, position_noise, each with _low and _high; null where no case
+        was answered twice in each order
+    """
+    here = consistency[consistency["dimension"] == dimension]
+    parts = {"position_preference": "made by the order", "position_noise": "noise: differ between repeats, too"}
+    frame = pd.concat(
+        [
+            pd.DataFrame(
+                {
+                    "judge": here["judge"],
+                    "part": title,
+                    "value": here[name],
+                    "low": here[f"{name}_low"],
+                    "high": here[f"{name}_high"],
+                }
+            )
+            for name, title in parts.items()
+        ]
+    )
+    return panels(
+        frame,
+        value="value",
+        low="low",
+        high="high",
+        panel="part",
+        axis_label="verdicts that differ between the two orders (%)",
+        order_by=parts["position_preference"],
+        line_at=0.0,
+    )

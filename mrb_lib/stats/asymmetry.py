@@ -95,7 +95,8 @@ def estimate(contrast: Contrast, codes: IntArray) -> Found:
     -----
     The two means are ratios of sums over clusters. Their difference is linearised (Cochran, Sampling Techniques, 3rd
     ed., 1977, section 6.3), so that its variance is that of what clusters add; interval and test are Student's with
-    clusters - 1 degrees of freedom. Size of the test and coverage of the interval: `tests/simulation/test_bias.py`.
+    clusters - 1 degrees of freedom; the interval ends at -1 and 1. Size of the test and coverage of the
+    interval: `tests/simulation/test_bias.py`.
     """
     n = ((contrast.first_count + contrast.second_count) > 0).sum(axis=1).astype(np.int64)
     first = divide(contrast.first_sum.sum(axis=1), contrast.first_count.sum(axis=1))
@@ -107,7 +108,7 @@ def estimate(contrast: Contrast, codes: IntArray) -> Found:
     reach = error * quantile(clusters)
     p_value = two_sided(value, error, clusters)
     reason = [_reason(*row) for row in zip(n, clusters, np.isfinite(value), known, strict=True)]
-    return Found(n, value, value - reach, value + reach, p_value, reason)
+    return Found(n, value, np.maximum(value - reach, -1), np.minimum(value + reach, 1), p_value, reason)
 
 
 def _reason(n: int, clusters: int, defined: bool, known: bool) -> str:

@@ -9,11 +9,12 @@ from scipy import sparse
 from scipy.special import expit
 from scipy.stats import t as student
 
-from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
+from mrb_lib.stats.options import TINY, BoolArray, FloatArray, IntArray
 from mrb_lib.stats.resample import CONFIDENCE
 
 NO_CASES = "no case can be used"
-ONE_CHOICE = "undefined: the same choice on every case"
+ONE_CHOICE = "undefined: the same on every case"
+NO_VARIATION = "no interval: the cases do not differ"
 COLLINEAR = "undefined: a predictor does not vary, or repeats the others"
 SEPARATED = "undefined: a predictor decides the choice without exception, so that its log-odds are infinite"
 FEW_CLUSTERS = "no interval: fewer clusters than ten for each predictor"
@@ -124,11 +125,13 @@ def _fit(x: FloatArray, y: FloatArray, member: sparse.csr_array) -> Fits:
     separated[open_rows[~converged]] = True
     few = clusters < CLUSTERS_A_PREDICTOR * shape[1]
     error[few] = np.nan
-    reason = [_reason(*row) for row in zip(n, varies, identified, separated, few, strict=True)]
+    still = (error < TINY).any(axis=1)
+    error[still] = np.nan
+    reason = [_reason(*row) for row in zip(n, varies, identified, separated, few, still, strict=True)]
     return Fits(n, clusters, coefficient, error, reason)
 
 
-def _reason(n: int, varies: bool, identified: bool, separated: bool, few: bool) -> str:
+def _reason(n: int, varies: bool, identified: bool, separated: bool, few: bool, still: bool) -> str:
     if n == 0:
         return NO_CASES
     if not varies:
@@ -137,7 +140,9 @@ def _reason(n: int, varies: bool, identified: bool, separated: bool, few: bool) 
         return COLLINEAR
     if separated:
         return SEPARATED
-    return FEW_CLUSTERS if few else ""
+    if few:
+        return FEW_CLUSTERS
+    return NO_VARIATION if still else ""
 
 
 def indicator(codes: IntArray) -> sparse.csr_array:

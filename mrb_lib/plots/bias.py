@@ -1,0 +1,164 @@
+"""What sways a judge besides quality, and its accuracy with and without the help of length."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from mrb_lib.plots.intervals import ordered_rows, panels
+from mrb_lib.plots.style import (
+    COLOURS,
+    NOT_AVAILABLE,
+    Paper,
+    canvas,
+    labels,
+    percent,
+    rows_height,
+    styled,
+)
+
+_ROW = 0.165
+_OFF_SCALE = 4.0
+_NUMBERS = ("estimate", "low", "high")
+_WIDTH = 5.2
+
+
+def error_asymmetries(bias: pd.DataFrame, *, dimension: str) -> Paper:
+    """Draw how much more often each judge errs towards a kind of response than away from it; a panel a kind.
+
+    Parameters
+    ----------
+    bias : judge, dimension, subfield, part, bias, measure, estimate, low, high, as `mrb_lib.stats.bias.bias` gives
+        them; the overall rows of measure error_asymmetry are drawn, kinds without any estimate left out
+    """
+    here = _overall(bias, dimension, "bias")
+    here = here[here["measure"] == "error_asymmetry"]
+    return panels(
+        here[_known(here, "bias") | (here["bias"] == "verbosity")],
+        value="estimate",
+        low="low",
+        high="high",
+        panel="bias",
+        order_by="verbosity",
+        axis_label="errors towards minus errors away from it (percentage points)",
+        line_at=0.0,
+    )
+
+
+def log_odds(bias: pd.DataFrame, *, dimension: str) -> Paper:
+    """Draw the pull of length and of each marker of style, in log-odds for one standard deviation, given gold.
+
+    Parameters
+    ----------
+    bias : as in `error_asymmetries`, with `marker`; the overall rows of measure log_odds for length and style
+        are drawn, markers without any estimate left out. Estimates beyond 4 are written at the edge.
+    """
+    here = _overall(bias, dimension, "bias")
+    here = here[(here["measure"] == "log_odds") & here["bias"].isin(["length", "style"])]
+    here = here.assign(marker=here["marker"].where(here["bias"] == "style", "length"))
+    here = here[_known(here, "marker") | (here["marker"] == "length")]
+    off = here["estimate"].abs() > _OFF_SCALE
+    edge = np.sign(here["estimate"]) * np.inf
+    shown = here.assign(**{name: here[name].where(~off, edge) for name in _NUMBERS})
+    order = ordered_rows(shown, rows="judge", value="estimate", panel="marker", by="length", group=None)["judge"]
+    figure = panels(
+        shown,
+        value="estimate",
+        low="low",
+        high="high",
+        panel="marker",
+        order_by="length",
+        axis_label="log-odds of choosing the response with more of it, for one standard deviation",
+        line_at=0.0,
+        limits=_limits(here.loc[~off, list(_NUMBERS)].to_numpy(dtype=float)),
+    )
+    at = {judge: float(i) for i, judge in enumerate(order)}
+    for axes, marker in zip(figure.axes, dict.fromkeys(here["marker"]), strict=False):
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _number(value)))
+        for judge, estimate in here.loc[off & (here["marker"] == marker), ["judge", "estimate"]].itertuples(
+            index=False
+        ):
+            axes.text(
+                1.0 if estimate > 0 else 0.0,
+                at[judge],
+                f"{_number(round(estimate, 1))} \u25b6" if estimate > 0 else f"\u25c0 {_number(round(estimate, 1))}",
+                transform=axes.get_yaxis_transform(),
+                ha="right" if estimate > 0 else "left",
+                va="center",
+                fontsize=6,
+                gid="off-scale",
+            )
+    return figure
+
+
+def _number(value: float) -> str:
+    return f"{value:g}".replace("-", "\u2212")
+
+
+def _known(here: pd.DataFrame, by: str) -> pd.Series:
+    """Whether a row's panel has an estimate at all."""
+    return here.groupby(by)["estimate"].transform(lambda found: found.notna().any()).astype(bool)
+
+
+def _limits(values: np.ndarray) -> tuple[float, float]:
+    """A range about zero that holds all values; at least a half on either side."""
+    values = values[np.isfinite(values)]
+    reach = 1.08 * max(0.5, float(np.abs(values).max(initial=0.0)))
+    return -reach, reach
+
+
+@styled
+def length_controlled(bias: pd.DataFrame, *, dimension: str) -> Paper:
+    """Draw each judge's accuracy at equal length, with its interval, beside that of the same cases as they are.
+
+    Parameters
+    ----------
+    bias : as in `error_asymmetries`, with `uncontrolled`; the overall rows of part accuracy are drawn
+    """
+    here = _overall(bias, dimension, "accuracy").sort_values(
+        ["uncontrolled", "judge"], ascending=[False, True], na_position="last"
+    )
+    y = np.arange(len(here), dtype=float)
+    controlled, low, high, raw = (
+        here[name].to_numpy(dtype=float) for name in ("estimate", "low", "high", "uncontrolled")
+    )
+    figure = canvas(_WIDTH, rows_height(len(here), _ROW, 0.75))
+    axes = figure.subplots()
+    both = np.isfinite(controlled) & np.isfinite(raw)
+    axes.hlines(y[both], raw[both], controlled[both], color="#BBBBBB", linewidth=2.4, gid="shifts")
+    axes.hlines(
+        y[np.isfinite(low)],
+        low[np.isfinite(low)],
+        high[np.isfinite(low)],
+        color=COLOURS["judge"],
+        linewidth=0.9,
+        gid="intervals",
+    )
+    axes.plot(raw, y, "|", color=COLOURS["cases"], markersize=7, markeredgewidth=1.4, gid="uncontrolled")
+    axes.plot(controlled, y, "o", color=COLOURS["judge"], markersize=2.6, linestyle="", gid="controlled")
+    for height in y[~np.isfinite(controlled)]:
+        axes.text(
+            1.01, height, f"{NOT_AVAILABLE} at equal length", transform=axes.get_yaxis_transform(),
+            va="center", color="#777777", fontsize=6, gid="not-available",
+        )  # fmt: skip
+    axes.set_yticks(y, labels(here["judge"], 28))
+    axes.set_ylim(max(len(here) - 1, 0) + 0.7, -0.7)
+    axes.tick_params(axis="y", length=0)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=8, steps=[1, 2, 2.5, 5, 10]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: percent(value)))
+    axes.grid(axis="both")
+    axes.set_xlabel("accuracy (%)")
+    raw_mark = Line2D([], [], color=COLOURS["cases"], linestyle="", marker="|", markersize=7, markeredgewidth=1.4)
+    raw_mark.set_label("as the responses are")
+    handles = [
+        raw_mark,
+        Line2D([], [], marker="o", color=COLOURS["judge"], markersize=2.6, linewidth=0.9, label="at equal length"),
+    ]
+    figure.legend(handles=handles, loc="outside upper right", ncols=2)
+    return figure
+
+
+def _overall(bias: pd.DataFrame, dimension: str, part: str) -> pd.DataFrame:
+    return bias[(bias["dimension"] == dimension) & bias["subfield"].isna() & (bias["part"] == part)]

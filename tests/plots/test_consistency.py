@@ -1,0 +1,31 @@
+"""The figure of preference and noise draws what its frame says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.plots.consistency import preference_and_noise
+
+
+@pytest.mark.parametrize("count", [2, 32])
+def test_preference_and_noise(count: int) -> None:
+    generator = np.random.default_rng(count)
+    frame = pd.DataFrame(
+        {"judge": [f"j{i}" for i in range(count)] * 2, "dimension": np.repeat(["overall", "accuracy"], count)}
+    )
+    for name in ("position_preference", "position_noise"):
+        frame[name] = generator.uniform(0, 0.4, len(frame))
+        frame[f"{name}_low"], frame[f"{name}_high"] = frame[name] - 0.02, frame[name] + 0.02
+    frame.loc[0, frame.columns[2:]] = np.nan
+    figure = preference_and_noise(frame, dimension="overall")
+    names = dict(enumerate(text.get_text() for text in figure.axes[0].get_yticklabels()))
+    here = frame[frame["dimension"] == "overall"].set_index("judge")
+    for axes, name in zip(figure.axes, ("position_preference", "position_noise"), strict=True):
+        line = next(line for line in axes.lines if line.get_gid() == "values")
+        found = {names[int(y)]: x for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)}
+        assert found == here[name].dropna().to_dict()
+        assert sum(text.get_gid() == "not-available" for text in axes.texts) == 1
+    assert names[count - 1] == "j0"
+    figure.png()
