@@ -1,0 +1,119 @@
+"""Juries of judges: how good they are, what each member adds, and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.stats.jury_rows import dimension_rows
+from mrb_lib.stats.jury_scores import scores_of
+from mrb_lib.stats.jury_votes import folds
+from mrb_lib.stats.panel import Panel, as_panel
+from mrb_lib.stats.resample import cluster_codes
+from mrb_lib.stats.scoring import encode_gold, score
+
+COLUMNS = [
+    "part", "dimension", "policy", "kind", "judge", "order", "size", "n", "n_excluded", "accuracy", "low", "high",
+    "best_judge", "difference", "difference_low", "difference_high", "crossfit_difference", "crossfit_difference_low",
+    "crossfit_difference_high", "leave_one_out", "leave_one_out_low", "leave_one_out_high", "shapley", "shapley_low",
+    "shapley_high", "monte_carlo_error", "n_orderings", "seconds", "tokens", "pareto_seconds", "pareto_tokens",
+    "reason",
+]  # fmt: skip
+_TEXT = ("part", "dimension", "policy", "kind", "judge", "order", "best_judge", "reason")
+_COUNTS = ("size", "n", "n_excluded", "n_orderings")
+
+
+def jury(
+    verdicts: pd.DataFrame | Panel,
+    gold: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    policy: str = "balanced",
+    dimensions: Sequence[str] | None = None,
+    cluster: str | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Juries of all judges: accuracy, each member's part in it, accuracy by size, and cost.
+
+    Parameters
+    ----------
+    verdicts : the verdicts table, of one probe, or its panel
+    gold : `case_id, dimension, choice`; a case without a row, or with a null, has no label
+    cases : the cases table
+    policy : a scoring policy, see `mrb_lib.stats.scoring.score`; juries are scored by it like any judge
+    dimensions : the dimensions to report, in order; None reports all that were judged
+    cluster : the cases column to resample by, see `mrb_lib.stats.resample.cluster_codes`; folds keep clusters whole
+    resamples : of the cluster bootstrap; 0 gives no intervals
+    seed : of the bootstrap, of the five folds and of the orders of joining
+
+    Returns
+    -------
+    DataFrame
+        `part` says of what kind a row is; columns that do not belong to it are null. `n` is the number of cases
+        scored, `n_excluded` of those that are not. Of every dimension:
+        `jury`, a row a `kind` of the jury of all judges (`size`): `majority`; `weighted` by log odds that the other
+        folds give; `dawid_skene`, which sees no gold label; and `best_single`, the judge that is best in the other
+        folds, fold by fold. `accuracy` with its 95% interval `low`, `high`; `difference` to `best_judge`, the judge
+        that is best over all cases and so flattered by having been chosen on them; `crossfit_difference` to
+        `best_single`, which is not; both paired.
+        `single`, a row a `judge`, to compare with.
+        `member`, a row a `judge`: `leave_one_out`, accuracy of the majority less that of the majority without it;
+        `shapley`, what it adds on joining, averaged over `n_orderings` random orders, with `monte_carlo_error` its
+        standard error from their being so few (0 where they are all). A jury of nobody scores 0, so that the
+        values of `shapley` sum to the accuracy of the majority.
+        `curve`, a row a `size` and `order`: the mean of `random` juries, and `greedy` ones to which the judge is added
+        that helps most in the other folds. Juries of even size are tied more often.
+        `seconds` and `tokens` a case, summed over the members (a random or greedy jury: the mean over those formed);
+        null where one is unknown. `pareto_seconds` is 1 where no other of the rows `single`, `jury` and
+        greedy `curve` of the dimension is as cheap and as accurate, and better in one of the two; 0 elsewhere;
+        `pareto_tokens` likewise. They compare estimates, whose intervals may overlap. `reason` says why a value
+        is null.
+
+    Raises
+    ------
+    InputError
+        An option is unknown, `cluster` cannot be used, a verdict speaks of an unknown case, or verdicts of several
+        probes are mixed.
+
+    Notes
+    -----
+    A member without a verdict or a choice abstains. Judges that copy each other, or juries among the judges, count as
+    often as they stand in the table. Weights: Nitzan and Paroush (1982), doi:10.2307/2526438. Shapley's
+    value by sampled orders: Castro, Gomez and Tejada (2009), doi:10.1016/j.cor.2008.04.004. Condorcet's accuracies
+    of independent judges are found in `tests/simulation/test_jury.py`.
+    """
+    panel = as_panel(verdicts, cases["case_id"], dimensions)
+    labels, codes = encode_gold(gold, cases["case_id"], panel.dimensions), cluster_codes(cases, cluster)
+    singles = score(panel, labels, policy)
+    judged = np.asarray(singles.judged.any(axis=2))
+    together = [tuple(np.flatnonzero(judged[:, i]).tolist()) for i in range(len(panel.dimensions))]
+    frames = []
+    for who in dict.fromkeys(filter(None, together)):
+        those = [i for i, others in enumerate(together) if others == who]
+        part = _part(panel, list(who), those)
+        scored = scores_of(
+            part, labels[those], singles.score[np.ix_(np.array(who), np.array(those))], policy, folds(codes, seed), seed
+        )
+        for i, name in enumerate(part.dimensions):
+            rows = dimension_rows(part, i, scored, codes, resamples=resamples, seed=seed)
+            frames.append(rows.assign(dimension=name, policy=policy))
+    frames.sort(key=lambda frame: panel.dimensions.index(frame["dimension"].iloc[0]))
+    out = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=COLUMNS)
+    types = {name: "str" if name in _TEXT else "Int64" if name in _COUNTS else "float64" for name in COLUMNS}
+    return out.reindex(columns=COLUMNS).astype(types)
+
+
+def _part(panel: Panel, who: Sequence[int], dimensions: Sequence[int]) -> Panel:
+    """The judges and dimensions of a jury."""
+    return replace(
+        panel,
+        judges=[panel.judges[i] for i in who],
+        dimensions=[panel.dimensions[i] for i in dimensions],
+        choice=panel.choice[np.ix_(np.array(who), np.array(dimensions))],
+        p_a=None,
+        costs=panel.costs.iloc[list(who)].reset_index(drop=True),
+    )

@@ -1,0 +1,82 @@
+"""The scores of everything that the table `jury` compares, case by case."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from mrb_lib.stats.jury_members import Greedy, Orderings, greedy, joining
+from mrb_lib.stats.jury_votes import (
+    Choices,
+    dawid_skene,
+    majority,
+    share_right,
+    weighted,
+    weights,
+    without_each,
+)
+from mrb_lib.stats.options import FloatArray, IntArray
+from mrb_lib.stats.panel import ABSENT, Panel
+from mrb_lib.stats.scoring import score
+
+KINDS = ("majority", "weighted", "dawid_skene")
+
+
+class JuryScores(NamedTuple):
+    """Scores, NaN where a case is not scored.
+
+    Attributes
+    ----------
+    singles : shape (judges, dimensions, cases)
+    kinds : shape (kinds, dimensions, cases), of the juries of all judges, in the order of `KINDS`
+    best : shape (dimensions,), the judge that is best over all cases
+    crossfit : shape (dimensions, cases), of the judge that is best in the other folds
+    without : shape (judges, dimensions, cases), what the majority loses without each judge
+    joined, chosen : see `Orderings` and `Greedy`
+    """
+
+    singles: FloatArray
+    kinds: FloatArray
+    best: IntArray
+    crossfit: FloatArray
+    without: FloatArray
+    joined: Orderings
+    chosen: Greedy
+
+
+def scores_of(
+    panel: Panel, labels: IntArray, singles: FloatArray, policy: str, fold: IntArray, seed: int
+) -> JuryScores:
+    """Form the juries of all judges of a panel, and score them.
+
+    Parameters
+    ----------
+    labels : shape (dimensions, cases), -1 for none
+    singles : shape (judges, dimensions, cases), the scores of the judges
+    fold : shape (cases,)
+    """
+    choice = panel.choice
+
+    def scorer(choices: Choices) -> FloatArray:
+        names = [str(i) for i in range(len(choices))]
+        return score(replace(panel, judges=names, choice=choices), labels, policy).score
+
+    every = [majority(choice), weighted(choice, weights(choice, labels, fold), fold)]
+    every.append(dawid_skene(choice) if len(choice) > 2 else np.full_like(every[0], ABSENT))
+    kinds = scorer(np.stack(every))
+    counted = np.isfinite(kinds[0])
+    outside = (fold[:, None] != np.arange(fold.max(initial=0) + 1)).astype(np.float64)
+    best_outside = np.nan_to_num(share_right(singles, outside), nan=-1.0).argmax(axis=0)
+    everyone = share_right(singles, np.ones((len(fold), 1)))[..., 0]
+    dimension, case = np.indices(counted.shape)
+    return JuryScores(
+        singles=singles,
+        kinds=kinds,
+        best=np.nan_to_num(everyone, nan=-1.0).argmax(axis=0).astype(np.int64),
+        crossfit=singles[best_outside[dimension, fold[case]], dimension, case],
+        without=kinds[0] - np.where(counted, np.nan_to_num(scorer(without_each(choice))), np.nan),
+        joined=joining(choice, scorer, counted, seed),
+        chosen=greedy(choice, scorer, fold),
+    )

@@ -1,0 +1,126 @@
+"""Verdicts of juries from the verdicts of their members: arrays in, arrays out.
+
+A choice is coded as in `mrb_lib.stats.panel.Panel`. A jury's verdict in an order and repeat comes from its members'
+verdicts in that order and repeat. The rule is that of `consensus-of`: the choice with the most votes, a tie where
+several share them, null where no member has a choice.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mrb_lib.schema import CHOICES
+from mrb_lib.stats.dawid_skene import em, label_counts, patterns
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.panel import ABSENT, NULL, TIE
+
+Choices = NDArray[np.int8]
+FOLDS = 5
+_ROUNDING = 1e-9
+
+
+def largest(counts: FloatArray | NDArray[np.int16], somebody: BoolArray) -> Choices:
+    """The choice with the largest count.
+
+    Parameters
+    ----------
+    counts : shape (3, ...), the votes or weights of A, B and tie
+    somebody : shape (...), whether there is a verdict of any member of the whole jury; where not, it is absent
+    """
+    a, b, tie = counts
+    choice = np.full(somebody.shape, ABSENT, dtype=np.int8)
+    choice[somebody] = TIE
+    choice[somebody & (a > np.maximum(b, tie) + _ROUNDING)] = 0
+    choice[somebody & (b > np.maximum(a, tie) + _ROUNDING)] = 1
+    choice[somebody & (np.maximum(np.maximum(a, b), tie) <= 0)] = NULL
+    return choice
+
+
+def votes(choice: Choices) -> NDArray[np.int16]:
+    """The vote of each member, shape (3, members, ...) from (members, ...)."""
+    return np.stack([choice == code for code in range(len(CHOICES))]).astype(np.int16)
+
+
+def majority(choice: Choices) -> Choices:
+    """One vote a member, shape (members, ...) to (...)."""
+    return largest(votes(choice).sum(axis=1, dtype=np.int16), (choice != ABSENT).any(axis=0))
+
+
+def without_each(choice: Choices) -> Choices:
+    """The majority without each member in turn, shape (members, ...)."""
+    each = votes(choice)
+    rest = each.sum(axis=1, dtype=np.int16)[:, None] - each
+    return largest(rest, np.broadcast_to((choice != ABSENT).any(axis=0), choice.shape))
+
+
+def prefixes(choice: Choices) -> Choices:
+    """The majority of the first member, the first two, and so on, shape (members, ...)."""
+    counts = np.cumsum(votes(choice), axis=1, dtype=np.int16)
+    return largest(counts, np.broadcast_to((choice != ABSENT).any(axis=0), choice.shape))
+
+
+def folds(codes: IntArray, seed: int) -> IntArray:
+    """The fold of each case, shape (N,); the cases of a cluster are in one."""
+    clusters, position = np.unique(codes, return_inverse=True)
+    order = np.random.default_rng([seed, 2]).permutation(len(clusters))
+    return np.asarray(order[position.reshape(-1)] % max(1, min(FOLDS, len(clusters))), dtype=np.int64)
+
+
+def weights(choice: Choices, labels: IntArray, fold: IntArray) -> FloatArray:
+    """Log-odds weights of members from the other folds, shape (folds, members, dimensions).
+
+    Parameters
+    ----------
+    choice : shape (members, dimensions, cases, orders, repeats)
+    labels : shape (dimensions, cases), -1 for none
+
+    Notes
+    -----
+    Independent members with probability p of the right one of K labels, errors spread evenly, are best weighted by
+    log(p (K - 1) / (1 - p)) (Nitzan and Paroush 1982, doi:10.2307/2526438, for K = 2). p is estimated with one success
+    more, and K more trials, than were seen, from verdicts with a choice; who is no better than chance has no weight.
+    """
+    used = (choice >= 0) & (labels >= 0)[None, :, :, None, None]
+    right = (used & (choice == labels[None, :, :, None, None])).sum(axis=(3, 4)).astype(np.float64)
+    given = used.sum(axis=(3, 4)).astype(np.float64)
+    outside = (fold[:, None] != np.arange(fold.max(initial=0) + 1)).astype(np.float64)
+    right, given = right @ outside, given @ outside
+    kinds = np.array([max(2, len(np.unique(row[row >= 0]))) for row in labels], dtype=np.float64)[None, :, None]
+    share = (right + 1.0) / (given + kinds)
+    return np.moveaxis(np.maximum(np.log(share * (kinds - 1.0) / (1.0 - share)), 0.0), 2, 0)
+
+
+def weighted(choice: Choices, weight: FloatArray, fold: IntArray) -> Choices:
+    """Votes weighted by what is known from the other folds, shape (dimensions, cases, orders, repeats).
+
+    Where every vote has no weight, but there is one, the verdict is a tie.
+    """
+    each = weight[fold].transpose(1, 2, 0)[..., None, None]
+    counts = np.stack([np.where(choice == code, each, 0.0).sum(axis=0) for code in range(len(CHOICES))])
+    out = largest(counts, (choice != ABSENT).any(axis=0))
+    return np.where((out == NULL) & (choice >= 0).any(axis=0), TIE, out).astype(np.int8)
+
+
+def dawid_skene(choice: Choices) -> Choices:
+    """The most probable label by Dawid and Skene's model, shape (dimensions, cases, orders, repeats).
+
+    Every case, order and repeat is an item of its own; no gold label is used. Equal probabilities are a tie.
+    """
+    out = np.where((choice != ABSENT).any(axis=0), NULL, ABSENT).astype(np.int8)
+    for dimension in range(choice.shape[1]):
+        items = np.maximum(choice[:, dimension].reshape(len(choice), -1).T, -1).astype(np.int64)
+        kinds, item = patterns(items)
+        times = np.bincount(item, minlength=len(kinds)).astype(np.float64)
+        posterior = em(label_counts(kinds, len(CHOICES)), times[None], tolerance=1e-6, iterations=500).posterior[0]
+        known = np.isfinite(posterior).all(axis=1)
+        found = largest(np.where(known[:, None], posterior, 0.0).T, np.ones(len(kinds), dtype=bool))
+        flat = out[dimension].reshape(-1)
+        flat[:] = np.where(flat == ABSENT, ABSENT, found[item])
+    return out
+
+
+def share_right(value: FloatArray, kept: FloatArray) -> FloatArray:
+    """The mean over the cases that count, shape (..., k) from scores (..., cases) and which to keep, (cases, k)."""
+    counted = np.isfinite(value)
+    return divide(np.where(counted, value, 0.0) @ kept, counted.astype(np.float64) @ kept)

@@ -1,0 +1,191 @@
+"""Juries: by hand, against the judges' own juries, and as properties."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.schema import POLICIES
+from mrb_lib.stats.accuracy import accuracy
+from mrb_lib.stats.jury import jury
+from mrb_lib.stats.jury_members import orderings
+from mrb_lib.stats.jury_rows import cheapest
+from mrb_lib.stats.jury_votes import folds, largest, majority, weights
+from mrb_lib.stats.panel import as_panel
+
+from .small_tables import cases_of, gold_of, random_verdicts, verdicts_of
+
+
+def part(rows: pd.DataFrame, name: str) -> pd.DataFrame:
+    return rows[rows["part"] == name]
+
+
+def three() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    said = {("j", "AB"): "AAABBB?A", ("k", "AB"): "AABABT?B", ("l", "AB"): "ABBBAA?T"}
+    return verdicts_of(said), gold_of("AABBABAA"), cases_of(8)
+
+
+def test_the_majority_by_hand() -> None:
+    """Votes AAA AAB ABB BAB BBA BTA ??? ABT: A A B B B tie null tie."""
+    verdicts, gold, cases = three()
+    choice = majority(as_panel(verdicts, cases["case_id"]).choice)[0, :, 0, 0]
+    assert choice.tolist() == [0, 0, 1, 1, 1, 2, -1, 2]
+    rows = jury(verdicts, gold, cases, resamples=50)
+    found = part(rows, "jury").set_index("kind").loc["majority"]
+    assert found["accuracy"] == pytest.approx((4 + 0.5 + 0.5) / 8)
+    assert (found["size"], found["n"], found["n_excluded"]) == (3, 8, 0)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_jury_is_scored_as_the_judge_with_its_verdicts_would_be(policy: str) -> None:
+    """The majority, counted row by row in the plainest way, given to `accuracy` as one more judge."""
+    verdicts = random_verdicts(np.random.default_rng(0), 60, 3)
+    gold, cases = gold_of("ABTAB-" * 10), cases_of(60)
+    keys = ["case_id", "dimension", "order", "repeat"]
+    said = []
+    for key, votes in verdicts.groupby(keys)["choice"]:
+        counts = votes.value_counts()
+        top = counts[counts == counts.max()] if len(counts) else counts
+        said.append((*key, None if not len(top) else top.index[0] if len(top) == 1 else "tie"))
+    alone = pd.DataFrame(said, columns=[*keys, "choice"]).assign(judge="m", probe="none").astype({"choice": "str"})
+    expected = accuracy(alone, gold, cases, policy=policy, resamples=0).iloc[0]
+    found = part(jury(verdicts, gold, cases, policy=policy, resamples=0), "jury").iloc[0]
+    assert found["kind"] == "majority"
+    assert (found["n"], found["n_excluded"]) == (expected["n"], expected["n_excluded"])
+    assert found["accuracy"] == pytest.approx(expected["accuracy"], nan_ok=True)
+
+
+def test_shapley_is_the_average_over_all_orders_and_sums_to_the_accuracy() -> None:
+    verdicts = random_verdicts(np.random.default_rng(1), 40, 3)
+    gold, cases = gold_of("ABTAA" * 8), cases_of(40)
+    rows = jury(verdicts, gold, cases, resamples=0)
+    judges = ["j0", "j1", "j2"]
+    panel = as_panel(verdicts, cases["case_id"])
+    somebody = (panel.choice != -2).any(axis=(0, 1, 3, 4))
+    scored: dict[frozenset[int], float] = {frozenset(): 0.0}
+    for size in (1, 2, 3):
+        for some in itertools.combinations(range(3), size):
+            kept = verdicts[verdicts["judge"].isin([judges[i] for i in some])]
+            here = part(jury(kept, gold, cases, policy="balanced", resamples=0), "jury" if size > 1 else "single")
+            # A jury without a verdict is wrong where the whole jury has one: its cells are counted by the whole.
+            scored[frozenset(some)] = float(here["accuracy"].iloc[0])
+    full = verdicts[verdicts["choice"].notna()]
+    members = part(rows, "member").set_index("judge")
+    whole = part(rows, "jury").iloc[0]["accuracy"]
+    assert members["shapley"].sum() == pytest.approx(whole)
+    assert (members["n_orderings"] == 6).all() and (members["monte_carlo_error"] == 0).all()
+    assert somebody.any() and len(full)
+
+
+def test_shapley_of_complete_verdicts_is_the_textbook_formula() -> None:
+    said = {("j", "AB"): "AAABBBAB", ("k", "AB"): "AABABTAB", ("l", "AB"): "ABBBAAAA"}
+    verdicts, gold, cases = verdicts_of(said), gold_of("AABBABAA"), cases_of(8)
+    value: dict[tuple[str, ...], float] = {(): 0.0}
+    for size in (1, 2, 3):
+        for some in itertools.combinations("jkl", size):
+            kept = jury(verdicts[verdicts["judge"].isin(some)], gold, cases, resamples=0)
+            value[some] = float(part(kept, "jury" if size > 1 else "single")["accuracy"].iloc[0])
+    rows = jury(verdicts, gold, cases, resamples=0)
+    members = part(rows, "member").set_index("judge")
+    for judge in "jkl":
+        others = [name for name in "jkl" if name != judge]
+        shares = []
+        for some in ((), (others[0],), (others[1],), tuple(others)):
+            weight = {0: 1 / 3, 1: 1 / 6, 2: 1 / 3}[len(some)]
+            shares.append(weight * (value[tuple(sorted((*some, judge)))] - value[some]))
+        assert members.loc[judge, "shapley"] == pytest.approx(sum(shares))
+        assert members.loc[judge, "leave_one_out"] == pytest.approx(value[("j", "k", "l")] - value[tuple(others)])
+    curve = part(rows, "curve").query("order == 'random'").set_index("size")["accuracy"]
+    assert curve[1] == pytest.approx(np.mean([value[(name,)] for name in "jkl"]))
+    assert curve[2] == pytest.approx(np.mean([value[pair] for pair in itertools.combinations("jkl", 2)]))
+    assert curve[3] == pytest.approx(value[("j", "k", "l")])
+
+
+def test_sampled_orders_have_every_member_in_every_place_equally_often() -> None:
+    for members in (5, 7, 32):
+        orders, complete = orderings(members, 0)
+        assert not complete and len(orders) >= 24
+        for place in orders.T:
+            assert len(set(np.bincount(place, minlength=members))) == 1
+    assert orderings(4, 0)[0].shape == (24, 4) and orderings(4, 0)[1]
+
+
+def test_no_case_judges_its_own_weights() -> None:
+    """Turning round the gold labels of one fold leaves the weights that this fold uses as they are."""
+    panel = as_panel(random_verdicts(np.random.default_rng(2), 50, 4), cases_of(50)["case_id"])
+    labels = np.random.default_rng(3).integers(0, 2, (1, 50))
+    fold = folds(np.arange(50), 0)
+    turned = np.where(fold == 2, 1 - labels, labels)
+    before, after = weights(panel.choice, labels, fold), weights(panel.choice, turned, fold)
+    assert after[2] == pytest.approx(before[2])
+    assert not np.allclose(after[1], before[1])
+    together = folds(np.repeat(np.arange(10), 5), 0).reshape(10, 5)
+    assert (together == together[:, :1]).all() and len(np.unique(together)) == 5
+
+
+def test_the_weight_is_the_log_odds() -> None:
+    """j is right on 36 of 40 cases outside each fold, with 2 labels: log of 37/42 over 5/42; k is at chance."""
+    gold = "AB" * 25
+    fold = np.arange(50) % 5
+    wrong = {5 * i + i % 5 for i in range(5)}
+    j = "".join({"A": "B", "B": "A"}[c] if i in wrong else c for i, c in enumerate(gold))
+    panel = as_panel(verdicts_of({("j", "AB"): j, ("k", "AB"): "A" * 50}), cases_of(50)["case_id"])
+    labels = np.array([[0, 1] * 25])
+    found = weights(panel.choice, labels, fold)
+    assert found[:, 0, 0] == pytest.approx(np.log(37 / 5))
+    assert found[:, 1, 0] == pytest.approx(0.0)
+
+
+def test_largest_is_a_tie_where_counts_are_shared_and_null_where_there_are_none() -> None:
+    counts = np.array([[2, 1, 1, 0, 0, 3], [1, 2, 1, 0, 0, 3], [1, 0, 1, 0, 4, 0]])
+    somebody = np.array([True, True, True, True, True, False])
+    assert largest(counts, somebody).tolist() == [0, 1, 2, -1, 2, -2]
+
+
+def test_costs_and_who_is_cheapest_for_its_accuracy() -> None:
+    verdicts, gold, cases = three()
+    costly = verdicts.assign(latency_s=verdicts["judge"].map({"j": 1.0, "k": 2.0, "l": 4.0}), prompt_tokens=100)
+    rows = jury(costly, gold, cases, resamples=0)
+    assert part(rows, "single")["seconds"].tolist() == [1.0, 2.0, 4.0]
+    majority_row = part(rows, "jury").iloc[0]
+    assert majority_row["seconds"] == pytest.approx(7.0)
+    assert rows["tokens"].isna().all() and rows["reason"].str.contains("tokens are unknown").all()
+    known = rows[rows["pareto_seconds"].notna()]
+    for _, row in known.iterrows():
+        beaten = (
+            (known["seconds"] <= row["seconds"])
+            & (known["accuracy"] >= row["accuracy"])
+            & ((known["seconds"] < row["seconds"]) | (known["accuracy"] > row["accuracy"]))
+        ).any()
+        assert row["pareto_seconds"] == 1 - beaten
+    assert cheapest(np.array([1.0, 2, 3, np.nan]), np.array([0.5, 0.4, 0.6, 0.9])).tolist()[:3] == [1, 0, 1]
+
+
+def test_one_judge_two_judges_and_none() -> None:
+    verdicts, gold, cases = three()
+    one = jury(verdicts[verdicts["judge"] == "j"], gold, cases, resamples=20)
+    kinds = part(one, "jury").set_index("kind")
+    for kind in ("majority", "weighted", "dawid_skene"):
+        assert np.isnan(kinds.loc[kind, "accuracy"]) and "two judges" in kinds.loc[kind, "reason"]
+    assert not len(part(one, "member")) and not len(part(one, "curve"))
+    two = part(jury(verdicts[verdicts["judge"] != "j"], gold, cases, resamples=20), "jury").set_index("kind")
+    assert np.isnan(two.loc["dawid_skene", "accuracy"]) and "three judges" in two.loc["dawid_skene", "reason"]
+    assert np.isfinite(two.loc["majority", "accuracy"])
+    none = jury(verdicts.iloc[:0], gold, cases)
+    assert len(none) == 0 and list(none.columns) == list(one.columns)
+
+
+def test_intervals_are_paired_and_a_copy_adds_nothing() -> None:
+    generator = np.random.default_rng(5)
+    letters = "".join(generator.choice(list("AB"), 80))
+    said = {(name, order): letters for name in "jkl" for order in ("AB", "BA")}
+    rows = jury(verdicts_of(said), gold_of("AB" * 40), cases_of(80), resamples=100)
+    juries = part(rows, "jury")
+    assert (juries["difference"] == 0).all()
+    assert (juries[["difference_low", "difference_high"]].to_numpy() == 0).all()
+    assert part(rows, "member")["leave_one_out"].tolist() == [0, 0, 0]
+    again = jury(verdicts_of(said), gold_of("AB" * 40), cases_of(80), resamples=100)
+    pd.testing.assert_frame_equal(rows, again)
