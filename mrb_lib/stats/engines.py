@@ -10,7 +10,6 @@ import pandas as pd
 
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats import confusion
-from mrb_lib.stats.consistency import presentations
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, encode, join_reasons, pick_dimensions, typed
 from mrb_lib.stats.panel import ABSENT, Panel, as_panel
 from mrb_lib.stats.resample import cluster_codes, ratios
@@ -193,9 +192,8 @@ def _choices_of_pairs(panel: Panel) -> tuple[IntArray, IntArray]:
 
     -1 is a null choice, -2 a presentation that was not made.
     """
-    shown = np.concatenate(presentations(panel), axis=1).astype(np.int64)
     judges, dimensions, n_cases = panel.shape
-    shown = shown.reshape(judges, dimensions, n_cases, shown.shape[1])
+    shown = panel.choice.reshape(judges, dimensions, n_cases, -1).astype(np.int64)
     one, other = np.triu_indices(judges, k=1)
     shape = (len(one) * dimensions, n_cases, shown.shape[3])
     return shown[one].reshape(shape), shown[other].reshape(shape)
