@@ -92,9 +92,7 @@ def test_the_posterior_is_gold_with_probabilities() -> None:
     assert (found[["votes_a", "votes_b", "votes_tie"]].sum(axis=1) == found["n_annotators"]).all()
     majority = found[["votes_a", "votes_b", "votes_tie"]].max(axis=1) > 1
     alone = found[~majority]
-    assert (
-        alone["choice"] == np.array(["A", "B", "tie"])[labels[0][~majority.to_numpy()]]
-    ).mean() > 0.9  # the good one is believed
+    assert (alone["choice"] == np.array(["A", "B", "tie"])[labels[0][~majority.to_numpy()]]).mean() > 0.9
 
 
 def test_the_posterior_has_the_rows_of_gold(pictured: Benchmark) -> None:

@@ -1,0 +1,142 @@
+"""What each annotator makes of each true label, and what the gold rule makes of the leaderboard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+
+import numpy as np
+import pandas as pd
+from matplotlib.colors import Normalize
+
+from mrb_lib.plots.intervals import panels
+from mrb_lib.plots.matrix import draw_matrix, scale_bar
+from mrb_lib.plots.style import (
+    COLUMN,
+    DIVERGING,
+    PAGE,
+    SEQUENTIAL,
+    Paper,
+    canvas,
+    label,
+    labels,
+    percent,
+    rows_height,
+    styled,
+    title_case,
+)
+
+CORRECTED = "corrected"
+_PANELS_A_ROW = 4
+_WIDEST_WITH_INTERVALS = 3
+
+
+@styled
+def confusions(table: pd.DataFrame, *, annotators: Sequence[str], categories: Sequence[str]) -> Paper:
+    """Draw one matrix an annotator: how often each label is given where each label is true.
+
+    Parameters
+    ----------
+    table : annotator, gold, label, probability, low, high of one dimension and model; null where undefined
+    annotators : those to draw, in order
+    categories : rows (true) and columns (given) of the matrices
+    """
+    columns = min(len(annotators), _PANELS_A_ROW)
+    bands = ceil(len(annotators) / max(columns, 1))
+    width = min(PAGE, 1.0 + 1.6 * columns)
+    figure = canvas(max(width, COLUMN), 1.75 * bands + 0.45)
+    grid = figure.subplots(bands, columns, squeeze=False)
+    names = labels(categories, 12)
+    mesh = None
+    for place, (axes, name) in enumerate(zip(grid.flat, annotators, strict=False)):
+        part = table[table["annotator"] == name].set_index(["gold", "label"])
+        cells = [[_cell(part, gold, given) for given in categories] for gold in categories]
+        mesh = draw_matrix(
+            axes,
+            np.array([[cell[0] for cell in row] for row in cells]),
+            across=names,
+            down=names,
+            colours=SEQUENTIAL,
+            norm=Normalize(0, 1),
+            texts=[[_text(*cell, brief=len(categories) > _WIDEST_WITH_INTERVALS) for cell in row] for row in cells],
+        )
+        axes.set_title(label(name, 20))
+        axes.set_xlabel("given")
+        if place % columns == 0:
+            axes.set_ylabel("true")
+    for axes in list(grid.flat)[len(annotators) :]:
+        axes.set_axis_off()
+    if mesh is not None:
+        scale_bar(figure, mesh, list(grid.flat)[: len(annotators)], "probability (%)", percent)
+    return figure
+
+
+def _cell(part: pd.DataFrame, gold: str, given: str) -> tuple[float, float, float]:
+    if (gold, given) not in part.index:
+        return np.nan, np.nan, np.nan
+    value, low, high = part.loc[(gold, given), ["probability", "low", "high"]].to_numpy(dtype=float)
+    return float(value), float(low), float(high)
+
+
+def _text(value: float, low: float, high: float, *, brief: bool) -> str:
+    if np.isnan(value):
+        return ""
+    bounds = "" if brief or np.isnan(low) or np.isnan(high) else f"\n{percent(low)} to {percent(high)}"
+    return percent(value) + bounds
+
+
+def rules(table: pd.DataFrame) -> Paper:
+    """Draw the accuracy of every judge by the gold rules, and corrected for wrong labels.
+
+    The model's probabilities differ little from its labels and are left out.
+
+    Parameters
+    ----------
+    table : judge, part, rule, accuracy, low, high of one dimension; rows of the parts "rule" and "corrected"
+    """
+    shown = table[table["part"].isin(["rule", CORRECTED]) & (table["rule"] != "soft_posterior")]
+    rule = shown["rule"].where(shown["part"] == "rule", CORRECTED)
+    order = [*dict.fromkeys(rule[rule != CORRECTED]), *([CORRECTED] if (rule == CORRECTED).any() else [])]
+    shown = shown.assign(rule=pd.Categorical(rule, order)).sort_values("rule", kind="stable")
+    return panels(
+        shown.assign(rule=shown["rule"].astype("str")),
+        value="accuracy",
+        low="low",
+        high="high",
+        axis_label="accuracy (%)",
+        panel="rule",
+        order_by="majority",
+    )
+
+
+@styled
+def ranks(table: pd.DataFrame) -> Paper:
+    """Draw the rank of every judge by every gold rule, coloured by how far it moves from that by the majority.
+
+    Parameters
+    ----------
+    table : judge, part, rule, rank of one dimension; null where the judge has none
+    """
+    shown = table[table["part"].isin(["rule", CORRECTED])]
+    rule = shown["rule"].where(shown["part"] == "rule", CORRECTED)
+    wide = shown.assign(rule=rule, rank=shown["rank"].astype("float64")).pivot(
+        index="judge", columns="rule", values="rank"
+    )
+    wide = wide[list(dict.fromkeys(rule))]
+    wide = wide.reset_index().sort_values(["majority", "judge"], na_position="last").set_index("judge")
+    values = wide.to_numpy(dtype=float)
+    moved = wide["majority"].to_numpy(dtype=float)[:, None] - values
+    widest = max(2.0, float(np.nanmax(np.abs(moved))) if np.isfinite(moved).any() else 1.0)
+    figure = canvas(min(PAGE, 2.6 + 0.42 * len(wide.columns)), rows_height(len(wide), 0.165, 1.35))
+    axes = figure.subplots()
+    mesh = draw_matrix(
+        axes,
+        moved,
+        across=[title_case(name) for name in wide.columns],
+        down=labels(wide.index, 28),
+        colours=DIVERGING,
+        norm=Normalize(-widest, widest),
+        texts=[["" if np.isnan(rank) else f"{rank:.0f}" for rank in row] for row in values],
+    )
+    scale_bar(figure, mesh, axes, "places gained", lambda value: f"{value:+.0f}")
+    return figure
