@@ -32,7 +32,17 @@ COEFFICIENTS: dict[str, str] = {
     "krippendorff_alpha": "Krippendorff\u2019s alpha",
     "gwet_ac1": "Gwet\u2019s AC1",
 }
+ORDERED: dict[str, str] = {
+    "linear_kappa": "linear kappa, mean of pairs",
+    "quadratic_kappa": "quadratic kappa, mean of pairs",
+    "gwet_ac2": "Gwet\u2019s AC2, quadratic",
+    "icc_2_1": "ICC(2,1)",
+    "icc_2_k": "ICC(2,k)",
+}
+_MORE = (("#44AA99", "<"), ("#AA4499", ">"), ("#DDCC77", "p"), ("#661100", "h"), ("#6699CC", "X"))
+_KAPPA, _AC1, _PERCENT = SERIES[1], SERIES[4], SERIES[0]
 _MOST_WITH_TEXT = 10
+_NEAR_CHANCE = 0.15
 
 
 @styled
@@ -41,9 +51,13 @@ def coefficients(agreement: pd.DataFrame) -> Paper:
 
     Parameters
     ----------
-    agreement : dimension, and each of `COEFFICIENTS` with `_low` and `_high`; overall rows only; null where undefined
+    agreement : dimension, and each of `COEFFICIENTS` with `_low` and `_high`; overall rows only; null where undefined.
+        Those of `ORDERED` are drawn where any dimension has one.
     """
+    names = COEFFICIENTS | ORDERED
     shown = [name for name in COEFFICIENTS if name in agreement.columns]
+    shown += [name for name in ORDERED if name in agreement.columns and agreement[name].notna().any()]
+    looks = dict(zip(names, (*SERIES[: len(COEFFICIENTS)], *_MORE), strict=True))
     figure = canvas(PAGE, 0.72 + 0.1 * len(shown) * max(len(agreement), 1) + 0.1 * len(agreement))
     axes = figure.subplots()
     step = 0.8 / len(shown)
@@ -52,14 +66,14 @@ def coefficients(agreement: pd.DataFrame) -> Paper:
         x, low, high = (agreement[name + end].to_numpy(dtype=float) for end in ("", "_low", "_high"))
         known = ~np.isnan(x)
         bounded = known & ~np.isnan(low) & ~np.isnan(high)
-        colour, marker = SERIES[i]
+        colour, marker = looks[name]
         axes.hlines(y[bounded], low[bounded], high[bounded], color=colour, linewidth=1.0)
-        axes.plot(x[known], y[known], marker, color=colour, markersize=3.4, label=COEFFICIENTS[name], gid=name)
+        axes.plot(x[known], y[known], marker, color=colour, markersize=3.4, label=names[name], gid=name)
         for height in y[~known]:
             axes.text(
                 0.995,
                 height,
-                f"{COEFFICIENTS[name]}: {NOT_AVAILABLE}",
+                f"{names[name]}: {NOT_AVAILABLE}",
                 transform=axes.get_yaxis_transform(),
                 ha="right",
                 va="center",
@@ -76,7 +90,52 @@ def coefficients(agreement: pd.DataFrame) -> Paper:
     axes.grid(axis="x")
     axes.set_xlabel("agreement (1 is perfect; for the chance-corrected coefficients 0 is chance)")
     if axes.get_legend_handles_labels()[0]:
-        figure.legend(loc="outside lower center", ncols=len(shown), columnspacing=1.2, handletextpad=0.3)
+        figure.legend(loc="outside lower center", ncols=min(len(shown), 5), columnspacing=1.2, handletextpad=0.3)
+    return figure
+
+
+@styled
+def paradox(frame: pd.DataFrame) -> Paper:
+    """Draw kappa and AC1 of each row against how unevenly the labels are used, and how far apart annotators use them.
+
+    Parameters
+    ----------
+    frame : dimension, subfield (null for the whole), percent_agreement, fleiss_kappa, gwet_ac1,
+        prevalence_index, bias_index; rows without a kappa and an index are counted, not drawn
+    """
+    figure = canvas(PAGE, 2.9)
+    left, right = figure.subplots(1, 2, sharey=True)
+    whole = frame["subfield"].isna().to_numpy(dtype=bool)
+    for axes, index, text in (
+        (left, "prevalence_index", "prevalence index (0: labels used evenly, 1: one label only)"),
+        (right, "bias_index", "bias index (0: annotators use labels alike)"),
+    ):
+        x = frame[index].to_numpy(dtype=float)
+        kappa, ac1 = (frame[name].to_numpy(dtype=float) for name in ("fleiss_kappa", "gwet_ac1"))
+        both = ~np.isnan(x) & ~np.isnan(kappa) & ~np.isnan(ac1)
+        axes.vlines(x[both], kappa[both], ac1[both], color="#BBBBBB", linewidth=0.5, zorder=1, gid="gaps")
+        for name, (colour, marker), text_of in (
+            ("percent_agreement", _PERCENT, "percent agreement"),
+            ("gwet_ac1", _AC1, "Gwet\u2019s AC1"),
+            ("fleiss_kappa", _KAPPA, "Fleiss\u2019 kappa"),
+        ):
+            y = frame[name].to_numpy(dtype=float)
+            for part, size, alpha in ((both & ~whole, 2.6, 0.55), (both & whole, 5.0, 1.0)):
+                drawn = axes.plot(x[part], y[part], marker, color=colour, markersize=size, alpha=alpha, zorder=2)
+                drawn[0].set_gid(f"{name}-{index}")
+                drawn[0].set_markeredgewidth(0)
+            axes.plot([], [], marker, color=colour, markersize=4, label=text_of)
+        left_out = int((~both).sum())
+        if left_out:
+            axes.set_title(f"{left_out} of {len(frame)} rows {NOT_AVAILABLE}", fontsize=6, color="#777777")
+        if both.any() and kappa[both].min() < _NEAR_CHANCE:
+            axes.axhline(0, color="#888888", linewidth=0.6, linestyle=(0, (2, 2)), zorder=0)
+        axes.grid(axis="both")
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
+        axes.set_xlabel(text)
+    left.set_ylabel("agreement")
+    handles, names = left.get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=3, columnspacing=1.6, handletextpad=0.3)
     return figure
 
 
