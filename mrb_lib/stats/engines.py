@@ -193,7 +193,7 @@ def _choices_of_pairs(panel: Panel) -> tuple[IntArray, IntArray]:
     -1 is a null choice, -2 a presentation that was not made.
     """
     judges, dimensions, n_cases = panel.shape
-    shown = panel.choice.reshape(judges, dimensions, n_cases, -1).astype(np.int64)
+    shown = panel.choice.reshape(judges, dimensions, n_cases, 2 * len(panel.repeats)).astype(np.int64)
     one, other = np.triu_indices(judges, k=1)
     shape = (len(one) * dimensions, n_cases, shown.shape[3])
     return shown[one].reshape(shape), shown[other].reshape(shape)
