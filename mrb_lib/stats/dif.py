@@ -65,8 +65,9 @@ def dif(
         One row a judge, dimension and subfield. `n` cases scored for the judge, inside and outside, `n_inside` of
         them inside; `n_excluded` cases of the benchmark that are not (no gold label, no verdict, no subfield),
         `n_unassigned` of them for want of a subfield; `n_strata` levels of difficulty with cases of both sides.
-        `accuracy_inside`, `accuracy_outside` mean scores; `expected` what the judge would score inside if, among
-        equally hard cases, the subfield made no difference; `excess` the first less the third.
+        `accuracy_inside`, `accuracy_outside` mean scores; `expected` what the judge would score inside if it
+        did there as it does outside on equally hard cases, and `excess` by how much it does better than that: Dorans and
+        Kulick's standardised difference, over the levels of difficulty with cases of both sides.
         `mh_odds_ratio` the Mantel-Haenszel odds ratio of being right, inside over outside, with its 95%
         interval `low`, `high`; `mh_chi2`, `p_value` its test without continuity correction; `p_adjusted`,
         `correction`, and `family` the number of tests corrected together.
@@ -97,7 +98,7 @@ def dif(
     panel = as_panel(verdicts, cases["case_id"], dimensions)
     labels = encode_gold(gold, cases["case_id"], panel.dimensions)
     scores = score(panel, labels, policy)
-    judged = scores.judged.any(axis=2)
+    judged: BoolArray = np.asarray(scores.judged.any(axis=2))
     if by is None and not (DEFAULT_BY in cases.columns and cases[DEFAULT_BY].notna().any()):
         return _without_subfields(panel, judged, policy, correction)
     by = by or DEFAULT_BY
@@ -188,7 +189,7 @@ def _frame(
         {
             "judge": pd.Index(panel.judges, dtype="str").take(judge),
             "dimension": panel.dimensions[place],
-            "subfield": pd.Index(names, dtype="str").take(subfield),
+            "subfield": pd.Index(list(names), dtype="str").take(subfield),
             "n": n_inside + n_outside,
             "n_inside": n_inside,
             "n_excluded": len(codes) - n_inside - n_outside,
@@ -196,7 +197,7 @@ def _frame(
             "n_strata": both.sum(axis=1),
             "accuracy_inside": divide(inside[1].sum(axis=1), n_inside),
             "accuracy_outside": divide(outside[1].sum(axis=1), n_outside),
-            **_matched_columns(test, n_inside, inside[1].sum(axis=1), few=few),
+            **_matched_columns(test, stack, few=few),
             **({} if few else fit),
         }
     ).reindex(columns=COLUMNS)
@@ -211,17 +212,17 @@ def _sides(found: _Tables) -> tuple[list[FloatArray], list[FloatArray]]:
     return inside, [np.maximum(a.sum(axis=1, keepdims=True) - a, 0.0) for a in inside]
 
 
-def _matched_columns(
-    test: MantelHaenszel, n_inside: FloatArray, score_inside: FloatArray, *, few: bool
-) -> dict[str, object]:
+def _matched_columns(test: MantelHaenszel, stack: Stack, *, few: bool) -> dict[str, object]:
     if few:
         return {}
     delta, classes = ets_class(test.odds_ratio, test.log_se)
     reach = abs(ETS_PER_LOG_ODDS) * stats.norm.ppf((1 + CONFIDENCE) / 2) * test.log_se
-    expected = divide(test.expected, n_inside)
+    weight = np.where(stack.n_2 > 0, stack.n_1, 0.0)
+    rates = [np.nan_to_num(divide(total, n)) for total, n in ((stack.sum_1, stack.n_1), (stack.sum_2, stack.n_2))]
+    observed, expected = (divide((weight * rate).sum(axis=1), weight.sum(axis=1)) for rate in rates)
     return {
         "expected": expected,
-        "excess": divide(score_inside, n_inside) - expected,
+        "excess": observed - expected,
         "mh_odds_ratio": test.odds_ratio,
         "low": test.low,
         "high": test.high,

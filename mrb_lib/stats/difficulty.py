@@ -10,8 +10,8 @@ from scipy import stats
 
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CHOICES
-from mrb_lib.stats.irt import Posterior, one_parameter, two_parameter, wrong_gold
-from mrb_lib.stats.options import FloatArray, IntArray, divide, typed
+from mrb_lib.stats.irt import LEAST_SPREAD, Posterior, one_parameter, two_parameter, wrong_gold
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, join_reasons, typed
 from mrb_lib.stats.panel import Panel, as_panel
 from mrb_lib.stats.resample import CONFIDENCE
 from mrb_lib.stats.scoring import encode_gold, score
@@ -21,7 +21,8 @@ WRONG_GOLD_PRIOR = 0.05
 FEW_JUDGES = "no model: fewer than two judges are scored on this dimension"
 NO_SCORE = "no judge is scored on this case"
 NO_GOLD = "no gold label"
-NO_OTHER = "no judge gave another label"
+NO_OTHER = "no suspicion: no judge gave another label"
+NO_SPREAD = "no difficulty: judges fail together no more often than chance makes them"
 COLUMNS = [
     "part", "dimension", "case_id", "judge", "policy", "n", "n_excluded", "accuracy", "difficulty", "se", "low", "high",
     "discrimination", "discrimination_low", "discrimination_high", "difficulty_2pl", "difficulty_2pl_low",
@@ -46,7 +47,7 @@ def difficulty(
     Parameters
     ----------
     verdicts, gold, cases, policy, dimensions : as in `mrb_lib.stats.accuracy.accuracy`; a score between 0 and 1
-        counts as that share of a success
+        counts as that share of a success in one trial, which keeps intervals on the safe side
     prior : the probability that a gold label is wrong before any verdict is seen; it moves every `suspicion`
         and hardly any `rank`
 
@@ -91,7 +92,7 @@ def difficulty(
     otherwise = score(panel, alternative, policy).score
     case_frames, judge_frames = [], []
     for place, name in enumerate(panel.dimensions):
-        judged = scores.judged[:, place].any(axis=1)
+        judged: BoolArray = np.asarray(scores.judged[:, place].any(axis=1))
         value, other = scores.score[judged, place], otherwise[judged, place]
         by_case, by_judge = _dimension(value, other, labels[place], alternative[place], votes[place], prior)
         case_frames.append(by_case.assign(dimension=name, case_id=cases["case_id"].to_numpy()[by_case["case"]]))
@@ -143,14 +144,15 @@ def _dimension(
     judges["accuracy"] = divide(total.sum(axis=1), known.sum(axis=1))
     suspicion = np.full(len(case), np.nan)
     if many:
-        scored, counted = known.any(axis=0), known.any(axis=1)
+        scored, counted = np.asarray(known.any(axis=0)), np.asarray(known.any(axis=1))
         used = np.ix_(counted, scored)
         columns, by_judge, doubt = _fitted(value[used], other[used], prior)
         spread = {name: _spread(column, scored)[case] for name, column in columns.items()}
         suspicion = np.where(alternative[case] >= 0, _spread(doubt, scored)[case], np.nan)
         rows |= spread
         judges |= {name: _spread(column, counted) for name, column in by_judge.items()}
-    rows |= {"suspicion": suspicion, "reason": _reasons(many, n[case], alternative[case])}
+    alike = many and bool(np.isnan(np.asarray(rows["difficulty"], dtype=np.float64)).all())
+    rows |= {"suspicion": suspicion, "reason": _reasons(many, alike, n[case], alternative[case])}
     judges["reason"] = None if many else FEW_JUDGES
     frame = pd.DataFrame(rows).sort_values(
         ["suspicion", "alternative_share", "case"], ascending=[False, False, True], na_position="last"
@@ -168,6 +170,8 @@ def _fitted(
     columns |= {"difficulty": first.difficulty.mean, "difficulty_2pl": second.difficulty.mean}
     columns |= _ends("difficulty_2pl", second.difficulty) | _ends("discrimination", second.discrimination)
     columns["discrimination"] = second.discrimination.mean
+    if first.spread <= LEAST_SPREAD:
+        columns = {name: np.full(value.shape[1], np.nan) for name in columns}
     se = np.sqrt(np.diag(first.covariance))
     reach = stats.norm.ppf((1 + CONFIDENCE) / 2) * se
     judges = {"ability": first.ability, "se": se, "ability_2pl": second.ability}
@@ -179,7 +183,7 @@ def _ends(name: str, found: Posterior) -> dict[str, FloatArray]:
     return {f"{name}_low": found.low, f"{name}_high": found.high}
 
 
-def _spread(values: FloatArray, where: np.ndarray) -> FloatArray:
+def _spread(values: FloatArray, where: BoolArray) -> FloatArray:
     out = np.full(len(where), np.nan)
     out[where] = values
     return out
@@ -189,12 +193,14 @@ def _names(codes: IntArray) -> list[str | None]:
     return [CHOICES[code] if code >= 0 else None for code in codes]
 
 
-def _reasons(many: bool, n: IntArray, alternative: IntArray) -> list[str | None]:
+def _reasons(many: bool, alike: bool, n: IntArray, alternative: IntArray) -> list[str | None]:
     if not many:
         return [FEW_JUDGES] * len(n)
-    return [
-        NO_SCORE if count == 0 else NO_OTHER if other < 0 else None for count, other in zip(n, alternative, strict=True)
-    ]
+    out = []
+    for count, other in zip(n, alternative, strict=True):
+        reasons = (NO_SPREAD if alike else "", NO_OTHER if other < 0 else "")
+        out.append(NO_SCORE if count == 0 else join_reasons(*reasons))
+    return out
 
 
 def _with_annotators(frame: pd.DataFrame, gold: pd.DataFrame) -> pd.DataFrame:

@@ -77,7 +77,7 @@ def fit(design: Design, data: Observations, correlation: Correlation = "exchange
         work = _working(design, data, beta, alpha, kept)
         if turn > 2 and (step < _CLOSE).all():
             break
-    bread = np.linalg.inv(work.information)
+    bread = np.linalg.inv(work.information).astype(np.float64, copy=False)
     cluster = _by_cluster(work.score, data)
     influence = _leverage_corrected(design, data, work, bread, cluster) @ bread
     return Gee(beta, kept, bread, influence, alpha, step < np.sqrt(_CLOSE))

@@ -11,8 +11,9 @@ from mrb_lib.stats.resample import CONFIDENCE
 
 ABILITY_PRIOR = 3.0
 DISCRIMINATION_PRIOR = 0.5
+LEAST_SPREAD = 0.05
 _REACH, _NODES, _MORE_NODES, _MANY = 4.5, 35, 71, 40
-_STEPS, _CLOSE, _LEAST_SPREAD = 40, 1e-6, 0.05
+_STEPS, _CLOSE = 40, 1e-6
 _TWO_NODES, _SLOPE_NODES, _TWO_STEPS, _TWO_CLOSE = 23, 7, 40, 2e-3
 
 
@@ -76,8 +77,8 @@ def one_parameter(score: FloatArray) -> OneParameter:
         change = np.linalg.solve(information + np.diag(prior), slope - prior * parameters)
         step = float(np.abs(change).max())
         parameters = parameters + change * min(1.0, 1.0 / max(step, 1e-300))
-        if parameters[-1] < _LEAST_SPREAD:
-            parameters[-1] = _LEAST_SPREAD
+        if parameters[-1] < LEAST_SPREAD:
+            parameters[-1] = LEAST_SPREAD
             step = float(np.abs(change[:-1]).max())
         if step < _CLOSE:
             break
@@ -220,7 +221,7 @@ def two_parameter(score: FloatArray, first: OneParameter) -> TwoParameter:
         posterior, _ = expectation(right, asked, slopes * (ability[:, None] - difficulty), log_prior)
         new = _abilities(right, asked, posterior, slopes, difficulty, ability, mean)
         marginal = posterior.mean(axis=0) @ np.stack([difficulty, difficulty**2], axis=1)
-        spread = max(float(np.sqrt(max(marginal[1] - marginal[0] ** 2, 0.0))), _LEAST_SPREAD)
+        spread = max(float(np.sqrt(max(marginal[1] - marginal[0] ** 2, 0.0))), LEAST_SPREAD)
         shift = float(new.mean())
         moved = float(np.abs(new - shift - ability).max())
         ability, mean = new - shift, float(marginal[0]) - shift

@@ -102,7 +102,8 @@ def _fit(data: Matched, covariates: FloatArray) -> _Fit:
     mean = _expit(beta @ flat.T)
     deviance = -2 * (sums * np.log(mean) + (n - sums) * np.log1p(-mean)).sum(axis=1)
     pearson = ((squares - 2 * mean * sums + n * mean**2) / (mean * (1 - mean))).sum(axis=1)
-    return _Fit(beta, np.linalg.inv(information)[:, -1, -1], deviance, pearson, (step < 1e-4).astype(np.float64))
+    inverse = np.linalg.inv(information).astype(np.float64, copy=False)
+    return _Fit(beta, inverse[:, -1, -1], deviance, pearson, (step < 1e-4).astype(np.float64))
 
 
 def _expit(eta: FloatArray) -> FloatArray:

@@ -43,7 +43,7 @@ _MOST_LOG_ODDS = 15.0
 Row = dict[str, object]
 
 
-class _Fits(NamedTuple):
+class Fits(NamedTuple):
     """F fits of one model: p coefficients and, for `mixed`, the standard deviation of the random intercept.
 
     `good` tells the fits that converged to something finite; `cov` has shape (F, q, q).
@@ -82,10 +82,10 @@ def all_judges(
         return []
     marginal = gee.fit(terms.design, data)
     within = mixed.fit(terms.design, data, start=_start(marginal))
-    df = _degrees(terms, marginal.kept, data)
+    df = degrees(terms, marginal.kept, data)
     sound = marginal.converged & (np.abs(marginal.beta).max(axis=1) < _MOST_LOG_ODDS)
-    fits = _Fits(terms, data, marginal.beta, marginal.kept, marginal.robust, sound, df, logistic)
-    rows = [{"part": ALL, "model": "gee", **row} for row in _rows(fits, pure)[0]]
+    fits = Fits(terms, data, marginal.beta, marginal.kept, marginal.robust, sound, df, logistic)
+    rows = [{"part": ALL, "model": "gee", **row} for row in rows_of(fits, pure)[0]]
     n, m = float(data.asked.sum()), int(_clusters(data.asked.sum(axis=1) > 0, cluster)[0])
     rest = {"part": ALL, "level": None, "n": n, "n_clusters": m}
     rows.append(
@@ -94,8 +94,8 @@ def all_judges(
     finite = within.converged and float(np.abs(within.beta).max()) < _MOST_LOG_ODDS
     good = np.array([finite])
     curve = logistic_normal(within.sigma if finite else 0.0)
-    fits = _Fits(terms, data, within.beta[None], within.kept[None, :-1], within.robust[None], good, df, curve)
-    rows += [{"part": ALL, "model": "mixed", **row} for row in _rows(fits, pure)[0]]
+    fits = Fits(terms, data, within.beta[None], within.kept[None, :-1], within.robust[None], good, df, curve)
+    rows += [{"part": ALL, "model": "mixed", **row} for row in rows_of(fits, pure)[0]]
     rows.append({**rest, "model": "mixed", "term": "case_sd", **_spread(within, finite, float(df[0]))})
     return rows
 
@@ -126,11 +126,11 @@ def each_judge(
     data, pure = _without_pure(terms, Observations(right, asked, cluster))
     found = gee.fit(terms.design, data, "independence")
     sound = found.converged & (np.abs(found.beta).max(axis=1) < _MOST_LOG_ODDS) & (data.asked.sum(axis=(1, 2)) > 0)
-    df = _degrees(terms, found.kept, data)
-    fits = _Fits(terms, data, found.beta, found.kept, found.robust, sound, df, logistic)
+    df = degrees(terms, found.kept, data)
+    fits = Fits(terms, data, found.beta, found.kept, found.robust, sound, df, logistic)
     rows: list[Row] = []
-    for judge, asked_any, lines in zip(judges, asked.any(axis=(1, 2)), _rows(fits, pure), strict=True):
-        if asked_any:
+    for judge, verdicts, lines in zip(judges, asked.sum(axis=(1, 2)), rows_of(fits, pure), strict=True):
+        if verdicts > 0:
             rows.extend({"part": ONE, "model": "gee", "judge": judge, **row} for row in lines)
     return [*rows, *_interactions(fits, found.influence)]
 
@@ -157,7 +157,7 @@ def _without_pure(terms: Terms, data: Observations) -> tuple[Observations, dict[
             return Observations(right, asked, data.cluster), pure
 
 
-def _degrees(terms: Terms, kept: BoolArray, data: Observations) -> FloatArray:
+def degrees(terms: Terms, kept: BoolArray, data: Observations) -> FloatArray:
     """Degrees of freedom: clusters less the covariates that only cases have, at least 1."""
     of_cases = ~(np.ptp(terms.design.cells, axis=0) > 0)
     clusters = _clusters(data.asked.sum(axis=1) > 0, data.cluster)
@@ -169,21 +169,21 @@ def _clusters(seen: BoolArray, cluster: IntArray) -> IntArray:
     """How many clusters have a case that is seen, from (F, N) to (F,)."""
     n_clusters = int(cluster.max()) + 1
     if n_clusters == len(cluster):
-        return seen.sum(axis=1).astype(np.int64)
+        return np.asarray(seen.sum(axis=1), dtype=np.int64)
     return np.array([np.count_nonzero(np.bincount(cluster[row], minlength=n_clusters)) for row in seen], np.int64)
 
 
-def _rows(fits: _Fits, pure: dict[tuple[str, int, int], str]) -> list[list[Row]]:
+def rows_of(fits: Fits, pure: dict[tuple[str, int, int], str]) -> list[list[Row]]:
     """The rows of each of F fits."""
     lines = [*_intercept(fits), *(line for name in fits.terms.levels for line in _factor(fits, name, pure))]
     lines += _numbers(fits)
     out: list[list[Row]] = [[] for _ in fits.beta]
-    quantile = stats.t.ppf((1 + CONFIDENCE) / 2, fits.df)
+    quantile = np.asarray(stats.t.ppf((1 + CONFIDENCE) / 2, fits.df))
     for line in lines:
         contrast = _padded(line.contrast, fits.cov.shape[1])
         estimate = (line.contrast * fits.beta).sum(axis=1)
         se = _width(contrast, fits.cov)
-        p_value = 2 * stats.t.sf(np.abs(divide(estimate, se)), fits.df)
+        p_value = np.asarray(2 * stats.t.sf(np.abs(divide(estimate, se)), fits.df))
         effect = None if line.effect is None else line.effect.value
         effect_se = None if line.effect is None else _width(line.effect.gradient, fits.cov)
         for f, rows in enumerate(out):
@@ -217,7 +217,7 @@ def _padded(contrast: FloatArray, width: int) -> FloatArray:
     return np.hstack([contrast, np.zeros((len(contrast), rest))]) if rest else contrast
 
 
-def _intercept(fits: _Fits) -> list[_Line]:
+def _intercept(fits: Fits) -> list[_Line]:
     """The mean over the levels of all factors."""
     contrast = np.zeros(fits.beta.shape)
     for name, usable in usable_levels(fits.terms, fits.data.asked).items():
@@ -229,7 +229,7 @@ def _intercept(fits: _Fits) -> list[_Line]:
     return [_Line("intercept", None, np.nan_to_num(contrast), None, seen.sum(axis=1), n_clusters, reason)]
 
 
-def _factor(fits: _Fits, name: str, pure: dict[tuple[str, int, int], str]) -> list[_Line]:
+def _factor(fits: Fits, name: str, pure: dict[tuple[str, int, int], str]) -> list[_Line]:
     """The rows of a factor: each level against the mean of all that can be estimated."""
     place, levels = fits.terms.levels[name]
     if name == "intercept":
@@ -260,7 +260,7 @@ def _factor(fits: _Fits, name: str, pure: dict[tuple[str, int, int], str]) -> li
     return lines
 
 
-def _numbers(fits: _Fits) -> list[_Line]:
+def _numbers(fits: Fits) -> list[_Line]:
     seen = fits.data.asked.sum(axis=1)
     n_clusters = _clusters(seen > 0, fits.data.cluster)
     lines = []
@@ -275,7 +275,7 @@ def _numbers(fits: _Fits) -> list[_Line]:
     return lines
 
 
-def _interactions(fits: _Fits, influence: FloatArray) -> list[Row]:
+def _interactions(fits: Fits, influence: FloatArray) -> list[Row]:
     """Whether a term is the same for all judges: Wald tests with the covariance between the judges' models."""
     rows = []
     for name in ("subfield", *fits.terms.numbers):
@@ -293,12 +293,12 @@ def _interactions(fits: _Fits, influence: FloatArray) -> list[Row]:
 
 
 def _wald(
-    name: str, fits: _Fits, influence: FloatArray, usable: BoolArray, columns: IntArray, compare: FloatArray
+    name: str, fits: Fits, influence: FloatArray, usable: BoolArray, columns: IntArray, compare: FloatArray
 ) -> Row:
     n_judges, m = int(usable.sum()), influence.shape[1]
     asked = fits.data.asked[usable]
     row: Row = {"part": INTERACTION, "model": "gee", "term": f"judge:{name}", "level": None}
-    row |= {"n": asked.sum(), "n_clusters": int(_clusters(asked.any(axis=(0, 1))[None], fits.data.cluster)[0])}
+    row |= {"n": asked.sum(), "n_clusters": int(_clusters(asked.sum(axis=(0, 1))[None] > 0, fits.data.cluster)[0])}
     df = (n_judges - 1) * len(compare)
     if df < 1 or m < 2 * df:
         return {**row, "reason": FEW_FOR_TEST}

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.options import FloatArray, IntArray
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.panel import ABSENT, TIE, Panel
 
 _ALIASED = 1e-8
@@ -42,7 +42,8 @@ class Design:
 
     def linear_by_case(self, vectors: FloatArray) -> FloatArray:
         """As `linear`, with coefficients of its own for each case: from (F, N, p) to (F, C, N)."""
-        return np.matmul(self.cells, np.swapaxes(vectors * self.cases, 1, 2))
+        found: FloatArray = np.matmul(self.cells, np.swapaxes(vectors * self.cases, 1, 2))
+        return found
 
     def by_case(self, values: FloatArray) -> FloatArray:
         """The sums over cells of a value times the covariates, from (F, C, N) to (F, N, p)."""
@@ -94,7 +95,7 @@ class Observations(NamedTuple):
     cluster: IntArray
 
 
-def identified(information: FloatArray) -> np.ndarray:
+def identified(information: FloatArray) -> BoolArray:
     """Which covariates are no linear combination of those before them, from (F, p, p) to (F, p)."""
     left = information.copy()
     scale = np.einsum("fpp->fp", information).copy()
@@ -107,10 +108,11 @@ def identified(information: FloatArray) -> np.ndarray:
     return kept
 
 
-def restrict(information: FloatArray, kept: np.ndarray) -> FloatArray:
+def restrict(information: FloatArray, kept: BoolArray) -> FloatArray:
     """Information with a unit in place of each covariate that is not estimated, so that it can be inverted."""
     both = kept[:, :, None] & kept[:, None, :]
-    return np.where(both, information, 0.0) + np.eye(kept.shape[1]) * ~kept[:, None, :]
+    out: FloatArray = np.where(both, information, 0.0) + np.eye(kept.shape[1]) * ~kept[:, None, :]
+    return out
 
 
 def counts(panel: Panel, labels: IntArray) -> tuple[FloatArray, FloatArray]:

@@ -1,0 +1,89 @@
+"""Planted difficulties, abilities and wrong gold labels are recovered, with intervals that cover. SIMULATED data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import spearmanr
+
+from mrb_lib.stats.difficulty import difficulty
+from mrb_lib.stats.irt import one_parameter, two_parameter
+from mrb_lib.stats.panel import Panel
+
+
+def score(
+    ability: np.ndarray, hard: np.ndarray, rng: np.random.Generator, slope: np.ndarray | float = 1.0
+) -> np.ndarray:
+    eta = slope * (ability[:, None] - hard)
+    return (rng.random(eta.shape) < 1 / (1 + np.exp(-eta))).astype(float)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [100, 1000])
+@pytest.mark.parametrize("judges", [6, 32])
+def test_coverage_of_abilities_and_difficulties(judges: int, n: int) -> None:
+    rng = np.random.default_rng(judges + n)
+    truth = np.linspace(-1, 1, judges)
+    by_judge, by_case = [], []
+    for _ in range(60 if judges == 32 or n == 1000 else 400):
+        hard = rng.normal(-0.5, 1.2, n)
+        found = one_parameter(score(truth, hard, rng))
+        reach = 1.96 * np.sqrt(np.diag(found.covariance))
+        by_judge.append(np.abs(found.ability - truth) <= reach)
+        by_case.append((found.difficulty.low <= hard) & (hard <= found.difficulty.high))
+    assert 0.93 <= np.mean(by_judge) <= 0.97
+    assert 0.93 <= np.mean(by_case) <= 0.97
+
+
+@pytest.mark.parametrize(("judges", "least"), [(6, 0.7), (32, 0.9)])
+def test_the_order_of_difficulties_is_recovered(judges: int, least: float) -> None:
+    rng = np.random.default_rng(judges)
+    hard = rng.normal(0, 1.2, 1000)
+    found = one_parameter(score(np.linspace(-1, 1, judges), hard, rng))
+    assert spearmanr(hard, found.difficulty.mean).statistic > least
+    assert found.spread == pytest.approx(1.2, abs=0.12)
+
+
+def test_few_judges_are_honest_about_what_they_cannot_tell() -> None:
+    """Six judges: estimates are drawn together, and what is left over is in the standard errors."""
+    rng = np.random.default_rng(1)
+    hard = rng.normal(0, 1.2, 2000)
+    found = one_parameter(score(np.linspace(-1, 1, 6), hard, rng))
+    assert found.difficulty.mean.std() < 1.1
+    error = np.sqrt(np.mean((found.difficulty.mean - hard) ** 2))
+    assert np.sqrt(np.mean(found.difficulty.se**2)) == pytest.approx(error, rel=0.05)
+
+
+def test_discriminations_and_their_intervals() -> None:
+    rng = np.random.default_rng(3)
+    hard, slope = rng.normal(0, 1.2, 2000), np.exp(rng.normal(0, 0.5, 2000))
+    value = score(np.linspace(-2, 2, 32), hard, rng, slope)
+    found = two_parameter(value, one_parameter(value))
+    assert spearmanr(slope, found.discrimination.mean).statistic > 0.6
+    covered = (found.discrimination.low <= slope) & (slope <= found.discrimination.high)
+    assert 0.93 <= covered.mean() <= 0.97
+    assert 0.93 <= ((found.difficulty.low <= hard) & (hard <= found.difficulty.high)).mean() <= 0.97
+
+
+@pytest.mark.parametrize(("judges", "ability", "top"), [(32, 1.0, 0.7), (6, 1.5, 0.5)])
+def test_planted_wrong_gold_labels_are_at_the_top(judges: int, ability: float, top: float) -> None:
+    """Twenty of a thousand labels are turned round: most stand among the first forty (two would by chance), and the odds are fair."""
+    rng = np.random.default_rng(judges)
+    n, wrong = 1000, 20
+    right = score(ability + np.linspace(-0.5, 0.5, judges), rng.normal(0, 0.8, n), rng) > 0
+    truth = rng.integers(0, 2, n)
+    planted = rng.choice(n, wrong, replace=False)
+    label = truth.copy()
+    label[planted] = 1 - label[planted]
+    choice = np.full((judges, 1, n, 2, 1), -2, dtype=np.int8)
+    choice[:, 0, :, 0, 0] = np.where(right, truth, 1 - truth)
+    ids = np.array([f"c{i}" for i in range(n)])
+    panel = Panel([f"j{i}" for i in range(judges)], ["overall"], [0], choice, None, pd.DataFrame())
+    gold = pd.DataFrame({"case_id": ids, "dimension": "overall", "choice": np.array(["A", "B"])[label]})
+    found = difficulty(panel, gold, pd.DataFrame({"case_id": ids}), prior=wrong / n)
+    ranked = found[found["part"] == "case"].set_index("case_id").loc[ids, ["rank", "alternative", "suspicion"]]
+    assert (ranked["rank"].to_numpy(dtype=float, na_value=np.inf)[planted] <= 2 * wrong).mean() >= top
+    assert (ranked["alternative"].to_numpy()[planted] == np.array(["A", "B"])[truth[planted]]).mean() > 0.9
+    # What is suspected is as often wrong as the probabilities say, within the few there are.
+    assert ranked["suspicion"].sum() == pytest.approx(wrong, rel=0.6)

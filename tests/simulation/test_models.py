@@ -1,0 +1,209 @@
+"""Intervals of the correctness models cover, their tests have the size they claim, planted biases are found.
+
+SIMULATED data of known truth. Each simulated benchmark is a dimension of one call.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+from scipy.stats import t as student
+
+from mrb_lib.stats import gee, mixed
+from mrb_lib.stats.effects import logistic, logistic_normal
+from mrb_lib.stats.model_rows import Fits, degrees, rows_of
+from mrb_lib.stats.models import models
+from mrb_lib.stats.observations import Observations
+from mrb_lib.stats.panel import Panel
+from mrb_lib.stats.terms import Covariates, pooled
+
+JUDGES = np.array([-0.5, 0.1, 0.4])
+SUBFIELDS = np.array([-0.4, 0.0, 0.4])
+FIRST, LONGER, LEVEL, SPREAD = 0.6, 0.3, 0.5, 1.0
+BENCHMARKS = 400
+
+
+def within(covered: float) -> bool:
+    """Whether a share of covering intervals is within three Monte-Carlo standard errors of 95%."""
+    return bool(abs(covered - 0.95) <= 3 * np.sqrt(0.95 * 0.05 / BENCHMARKS))
+
+
+class Benchmarks:
+    """Cases that all simulated benchmarks share, and the verdicts of three judges on them."""
+
+    def __init__(self, n: int, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.n = n
+        self.kind = np.arange(n) % 3
+        lengths = np.exp(self.rng.normal(5, 0.5, (2, n))).astype(int) + 1
+        self.cases = pd.DataFrame(
+            {
+                "case_id": [f"c{i}" for i in range(n)],
+                "department": np.array(["Cardiology", "Neurology", "Pulmonology"])[self.kind],
+                "response_a": ["x" * k for k in lengths[0]],
+                "response_b": ["x" * k for k in lengths[1]],
+            }
+        )
+        ratio = np.log(lengths[0] / lengths[1])
+        self.label = self.rng.integers(0, 2, n)
+        self.sign = np.where(self.label == 0, 1.0, -1.0)
+        self.longer = self.sign * ratio / np.sqrt(np.mean(ratio**2))
+
+    def eta(self) -> np.ndarray:
+        """The log odds, shape (judges, 2 orders, cases); order does nothing by itself."""
+        first = FIRST * np.array([0.5, -0.5])[:, None] * self.sign
+        return LEVEL + JUDGES[:, None, None] + SUBFIELDS[self.kind] + first + LONGER * self.longer
+
+    def tables(self, right: np.ndarray) -> tuple[Panel, pd.DataFrame, pd.DataFrame]:
+        """From who is right, shape (benchmarks, judges, 2, cases)."""
+        names = [f"d{i:03d}" for i in range(len(right))]
+        choice = np.where(right, self.label, 1 - self.label).astype(np.int8)
+        choice = np.ascontiguousarray(choice.transpose(1, 0, 3, 2))[..., None]
+        panel = Panel(["a", "b", "c"], names, [0], choice, None, pd.DataFrame())
+        gold = pd.DataFrame(
+            {
+                "case_id": np.tile(self.cases["case_id"], len(names)),
+                "dimension": np.repeat(names, self.n),
+                "choice": np.tile(np.array(["A", "B"])[self.label], len(names)),
+            }
+        )
+        return panel, gold, self.cases
+
+    def with_intercepts(self, benchmarks: int) -> np.ndarray:
+        """The mixed model is true."""
+        easier = SPREAD * self.rng.normal(size=(benchmarks, 1, 1, self.n))
+        eta = self.eta() + easier
+        return self.rng.random(eta.shape) < 1 / (1 + np.exp(-eta))
+
+    def with_copula(self, benchmarks: int) -> np.ndarray:
+        """The marginal model is true: verdicts on a case go together, each with its own logistic probability."""
+        shape = (benchmarks, *self.eta().shape)
+        latent = 0.6 * self.rng.normal(size=(benchmarks, 1, 1, self.n)) + 0.8 * self.rng.normal(size=shape)
+        return norm.cdf(latent) < 1 / (1 + np.exp(-self.eta()))
+
+    def known(self) -> Covariates:
+        one_hot = (self.kind[:, None] == np.arange(3)).astype(float)
+        return Covariates(["Cardiology", "Neurology", "Pulmonology"], one_hot, self.sign, self.longer)
+
+
+TERMS = {
+    ("judge", "a"): JUDGES[0],
+    ("judge", "c"): JUDGES[2],
+    ("subfield", "Cardiology"): SUBFIELDS[0],
+    ("subfield", "Pulmonology"): SUBFIELDS[2],
+    ("order", "BA"): 0.0,
+    ("gold_first", "yes"): FIRST,
+    ("length_difference", None): LONGER,
+}
+
+
+@lru_cache(maxsize=2)
+def fitted(n: int, model: str) -> tuple[pd.DataFrame, Benchmarks]:
+    """The rows of many benchmarks at once; their covariates are the same, so that one call fits them all."""
+    made = Benchmarks(n, seed=n)
+    terms = pooled(["a", "b", "c"], made.known())
+    right = (made.with_copula(BENCHMARKS) if model == "gee" else made.with_intercepts(BENCHMARKS)).astype(float)
+    data = Observations(right.reshape(BENCHMARKS, 6, n), np.ones((BENCHMARKS, 6, n)), np.arange(n))
+    found = gee.fit(terms.design, data)
+    df = degrees(terms, found.kept, data)
+    if model == "gee":
+        table = rows_of(Fits(terms, data, found.beta, found.kept, found.robust, found.converged, df, logistic), {})
+        return pd.DataFrame([row for rows in table for row in rows]), made
+    every = []
+    for i in range(BENCHMARKS):
+        one = Observations(data.right[i : i + 1], data.asked[i : i + 1], data.cluster)
+        fit = mixed.fit(terms.design, one, nodes=9, start=np.append(found.beta[i] * 1.15, 1.0))
+        good, curve = np.array([fit.converged]), logistic_normal(fit.sigma)
+        fits = Fits(terms, one, fit.beta[None], fit.kept[None, :-1], fit.robust[None], good, df[:1], curve)
+        every += rows_of(fits, {})[0]
+    return pd.DataFrame(every), made
+
+
+def rows(frame: pd.DataFrame, term: str, level: str | None) -> pd.DataFrame:
+    found = frame[(frame["term"] == term) & (frame["level"].isna() if level is None else frame["level"] == level)]
+    assert len(found) == BENCHMARKS
+    return found
+
+
+def effects(made: Benchmarks, spread: float) -> dict[tuple[str, str | None], float]:
+    """The true average marginal effects, by averaging over cases, judges, orders and random intercepts."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(41)
+
+    def chance(eta: np.ndarray) -> float:
+        return float((1 / (1 + np.exp(-(eta[..., None] + spread * nodes))) @ weights / weights.sum()).mean())
+
+    eta = made.eta()
+    first = FIRST * np.array([0.5, -0.5])[:, None] * made.sign
+    by_judge = [chance(eta - JUDGES[:, None, None] + value) for value in JUDGES]
+    by_kind = [chance(eta - SUBFIELDS[made.kind] + value) for value in SUBFIELDS]
+    return {
+        ("judge", "a"): by_judge[0] - np.mean(by_judge),
+        ("subfield", "Pulmonology"): by_kind[2] - np.mean(by_kind),
+        ("order", "BA"): 0.0,
+        ("gold_first", "yes"): chance(eta - first + FIRST / 2) - chance(eta - first - FIRST / 2),
+        ("length_difference", None): (chance(eta + 1e-4 * LONGER) - chance(eta - 1e-4 * LONGER)) / 2e-4,
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [100, 1000])
+@pytest.mark.parametrize("model", ["gee", "mixed"])
+def test_coverage(model: str, n: int) -> None:
+    """Log odds and marginal effects; the gee's where the marginal model is true, the mixed model's where that is."""
+    frame, made = fitted(n, model)
+    wrong = {}
+    for (term, level), truth in TERMS.items():
+        found = rows(frame, term, level)
+        covered = ((found["low"] <= truth) & (truth <= found["high"])).mean()
+        if not within(covered):
+            wrong[term, level] = covered
+    for (term, level), truth in effects(made, SPREAD if model == "mixed" else 0.0).items():
+        found = rows(frame, term, level)
+        covered = ((found["marginal_effect_low"] <= truth) & (truth <= found["marginal_effect_high"])).mean()
+        if not within(covered):
+            wrong["marginal", term, level] = covered
+    assert not wrong
+
+
+@pytest.mark.slow
+def test_size_of_the_tests_of_terms_that_do_nothing() -> None:
+    """Five terms without effect in 1,500 benchmarks: 0.04 to 0.06 is three standard errors and more."""
+    n, benchmarks = 200, 1500
+    made = Benchmarks(n, seed=3)
+    made.eta = lambda: np.full((3, 2, n), LEVEL)  # type: ignore[method-assign]  # nothing has an effect
+    right = made.with_copula(benchmarks).astype(float).reshape(benchmarks, 6, n)
+    terms = pooled(["a", "b", "c"], made.known())
+    data = Observations(right, np.ones_like(right), np.arange(n))
+    found = gee.fit(terms.design, data)
+    contrasts = np.zeros((5, terms.design.cells.shape[1]))
+    contrasts[0, [0, 2]] = contrasts[1, [4, 5]] = [1, -1]
+    contrasts[[2, 3, 4], list(terms.numbers.values())] = 1
+    se = np.sqrt(np.einsum("tp,fpq,tq->ft", contrasts, found.robust, contrasts))
+    df = degrees(terms, found.kept, data)[:, None]
+    p_value = 2 * student.sf(np.abs(found.beta @ contrasts.T / se), df)
+    assert 0.04 <= (p_value < 0.05).mean() <= 0.06
+
+
+@pytest.mark.slow
+def test_the_whole_table_recovers_planted_biases_and_tests_what_differs_between_judges() -> None:
+    """Judge c alone prefers what it is shown first and what is longer: the interactions say so, the others do not."""
+    made = Benchmarks(300, seed=4)
+    eta = np.full((3, 2, 300), LEVEL) + SUBFIELDS[made.kind]
+    eta[2] += 1.5 * np.array([0.5, -0.5])[:, None] * made.sign + 0.8 * made.longer
+    made.eta = lambda: eta  # type: ignore[method-assign]  # a truth of this test's own
+    frame = models(*made.tables(made.with_copula(60)))
+    assert len(frame["dimension"].unique()) == 60
+    test = frame[frame["part"] == "interaction"].pivot(index="dimension", columns="term", values="p_value")
+    rejected = (test < 0.05).mean()
+    assert rejected["judge:gold_first"] > 0.9
+    assert rejected["judge:length_difference"] > 0.9
+    assert rejected["judge:order"] < 0.15
+    assert rejected["judge:subfield"] < 0.15
+    one = frame[frame["part"] == "one judge"].groupby(["judge", "term"])["estimate"].mean()
+    assert one["c", "gold_first"] == pytest.approx(1.5, abs=0.1)
+    assert one["c", "length_difference"] == pytest.approx(0.8, abs=0.06)
+    assert one["a", "gold_first"] == pytest.approx(0.0, abs=0.08)
