@@ -19,7 +19,7 @@ from mrb_lib.stats.subfields import Group, groups
 
 NO_CASES = "no case can be scored"
 NO_KAPPA = "cohen_kappa is undefined: gold and verdicts hold one category only"
-NO_KAPPA_INTERVAL = "no interval of cohen_kappa: every verdict is the gold label, or one cluster only has verdicts"
+NO_KAPPA_INTERVAL = "no interval of cohen_kappa: clusters do not differ, or are fewer than two"
 COLUMNS = [
     "judge",
     "dimension",

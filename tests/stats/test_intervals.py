@@ -12,6 +12,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from mrb_lib.stats import intervals
 from mrb_lib.stats.accuracy import accuracy, correctness
+from mrb_lib.stats.paired import comparisons
 from mrb_lib.stats.quantiles import quantiles
 
 from .small_tables import cases_of, gold_of, random_verdicts, verdicts_of
@@ -147,8 +148,6 @@ def test_a_subfield_without_a_scored_case_is_not_in_the_macro_mean() -> None:
 
 def test_intervals_read_the_same_draws_in_single_and_in_double_precision() -> None:
     """The interval of a judge against one that is always wrong is that of its accuracy."""
-    from mrb_lib.stats.paired import comparisons
-
     generator = np.random.default_rng(5)
     letters = "".join(generator.choice(list("AABT"), 70))
     verdicts = verdicts_of({("a", "AB"): letters, ("b", "AB"): "B" * 70})

@@ -44,7 +44,7 @@ def test_as_statsmodels(correction: str) -> None:
 
 
 def test_rejections_of_benjamini_and_hochberg() -> None:
-    """Bonferroni and Hochberg reject three of the fifteen, their procedure four; BY, which pays for dependence, three."""
+    """Bonferroni and Hochberg reject three of the fifteen, their procedure four; BY, for any dependence, three."""
     rejected = {name: int((adjust(INFARCTION, name) <= 0.05).sum()) for name in CORRECTIONS}
     assert rejected == {"none": 9, "bonferroni": 3, "holm": 3, "hochberg": 3, "bh": 4, "by": 3}
 

@@ -17,7 +17,8 @@ from .small_tables import cases_of, gold_of, verdicts_of
 
 def every_flip(gain: np.ndarray) -> float:
     signs = np.array(list(product([-1, 1], repeat=len(gain))))
-    return float((np.abs(signs @ gain) >= abs(gain.sum()) - 1e-9).mean())
+    sums, bound = np.abs(signs @ gain), abs(gain.sum())
+    return float(((sums > bound + 1e-9).mean() + (sums > bound - 1e-9).mean()) / 2)
 
 
 def of_right(first: str, second: str, **columns: list[object]):
@@ -40,7 +41,8 @@ def test_as_all_flips_of_a_small_benchmark_and_as_scipy() -> None:
         alternative="greater",
         n_resamples=np.inf,
     )
-    assert exact == pytest.approx(scipys.pvalue)
+    ties = (np.abs(scipys.null_distribution - abs((one - two).mean())) < 1e-9).mean()
+    assert exact == pytest.approx(scipys.pvalue - ties / 2)
 
 
 def test_clusters_are_flipped_as_one() -> None:
@@ -80,9 +82,9 @@ def test_the_flips_do_not_depend_on_their_chunks(monkeypatch: pytest.MonkeyPatch
     assert (np.hstack(parts) == whole).all()
 
 
-def test_ties_count_as_far() -> None:
+def test_ties_count_half() -> None:
     flipped = np.array([[2.0, -2.0, 1.0, 0.0]], dtype=np.float32)
-    assert p_values(flipped, np.array([-2.0]))[0] == (1 + 2) / 5
+    assert p_values(flipped, np.array([-2.0]))[0] == (1 + 1) / 5
 
 
 def test_different_cases_for_each_judge_change_nothing_but_the_cases() -> None:
@@ -104,3 +106,8 @@ def test_different_cases_for_each_judge_change_nothing_but_the_cases() -> None:
         assert both[name].iloc[0] == pytest.approx(both[name].iloc[1])
     for name in ("low", "high", "bootstrap_p", "permutation_p"):
         assert both[name].iloc[0] == pytest.approx(both[name].iloc[1], abs=0.06)
+
+
+def test_on_right_and_wrong_it_is_mcnemars_mid_p() -> None:
+    row = comparisons(*of_right("A" * 11 + "B" * 4 + "A" * 9, "B" * 11 + "A" * 4 + "A" * 9), resamples=40_000).iloc[0]
+    assert row["permutation_p"] == pytest.approx(row["mid_p"], abs=0.005)

@@ -1,0 +1,23 @@
+"""Simulated benchmarks as one panel: each is a dimension of one call. SIMULATED data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.stats.panel import Panel
+
+
+def panel_of(right: np.ndarray) -> tuple[Panel, pd.DataFrame, pd.DataFrame]:
+    """Judges right or wrong, shape (judges, benchmarks, cases) or with an axis of orders; gold is A; a benchmark is a
+    dimension."""
+    choice = np.where(right, 0, 1).astype(np.int8)
+    if choice.ndim == 3:
+        choice = np.stack([choice, np.full_like(choice, -2)], axis=3)
+    judges, benchmarks, n = choice.shape[:3]
+    names = [f"d{i:04d}" for i in range(benchmarks)]
+    ids = [f"c{i}" for i in range(n)]
+    gold = pd.DataFrame({"case_id": np.tile(ids, benchmarks), "dimension": np.repeat(names, n), "choice": "A"})
+    cases = pd.DataFrame({"case_id": ids})
+    panel = Panel([f"j{i}" for i in range(judges)], names, [0], choice[..., None], None, pd.DataFrame())
+    return panel, gold, cases
