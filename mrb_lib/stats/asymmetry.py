@@ -11,7 +11,7 @@ from mrb_lib.stats.options import TINY, FloatArray, IntArray, divide
 
 NO_CASES = "no case can be used"
 ONE_SIDE = "undefined: gold never prefers one of the two kinds of response"
-FEW = "no interval: fewer than ten cases or clusters"
+FEW = "no interval: fewer than ten cases on one of the two sides, or fewer than ten clusters"
 NO_VARIATION = "no interval: the cases do not differ"
 FEWEST = 10
 
@@ -103,22 +103,24 @@ def estimate(contrast: Contrast, codes: IntArray) -> Found:
     second = divide(contrast.second_sum.sum(axis=1), contrast.second_count.sum(axis=1))
     value = first - second
     error, clusters = _errors(contrast, first, second, codes)
-    known = np.isfinite(value) & (n >= FEWEST) & (clusters >= FEWEST) & (error > TINY)
+    fewest = np.minimum(contrast.first_count.sum(axis=1), contrast.second_count.sum(axis=1))
+    fewest = np.minimum(fewest, clusters)
+    known = np.isfinite(value) & (fewest >= FEWEST) & (error > TINY)
     error = np.where(known, error, np.nan)
     reach = error * quantile(clusters)
     p_value = two_sided(value, error, clusters)
-    reason = [_reason(*row) for row in zip(n, clusters, np.isfinite(value), known, strict=True)]
+    reason = [_reason(*row) for row in zip(n, fewest, np.isfinite(value), known, strict=True)]
     return Found(n, value, np.maximum(value - reach, -1), np.minimum(value + reach, 1), p_value, reason)
 
 
-def _reason(n: int, clusters: int, defined: bool, known: bool) -> str:
+def _reason(n: int, fewest: float, defined: bool, known: bool) -> str:
     if n == 0:
         return NO_CASES
     if not defined:
         return ONE_SIDE
     if known:
         return ""
-    return FEW if min(n, clusters) < FEWEST else NO_VARIATION
+    return FEW if fewest < FEWEST else NO_VARIATION
 
 
 def _errors(contrast: Contrast, first: FloatArray, second: FloatArray, codes: IntArray) -> tuple[FloatArray, IntArray]:

@@ -1,0 +1,68 @@
+"""LLMFAO: two judges of the GPT family on 59 responders, among them GPT 4 itself (D. Ustalov); against statsmodels."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+
+from mrb_lib.data.benchmark import gold
+from mrb_lib.data.formats import llmfao
+from mrb_lib.stats.bias import bias
+
+
+@pytest.fixture(scope="module")
+def data(reference_data: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The table, and one row a judge and case made with pandas alone."""
+    imported = llmfao.read(reference_data / "llmfao")
+    cases, verdicts, labels = imported.benchmark.cases, imported.verdicts, gold(imported.benchmark)
+    table = bias(verdicts, labels, cases.drop(columns="cluster", errors="ignore"), policy="official")
+    rows = verdicts.merge(labels[["case_id", "choice"]].rename(columns={"choice": "gold"}), on="case_id", how="left")
+    rows = rows.merge(cases[["case_id", "response_a", "response_b", "model_a", "model_b"]], on="case_id")
+    length = [np.log1p(cases[f"response_{side}"].str.strip().str.len()) for side in "ab"]
+    scale = np.sqrt(((length[0] - length[1]) ** 2).mean())
+    longer = pd.Series((length[0] - length[1]).to_numpy() / scale, index=cases["case_id"])
+    rows["longer"] = rows["case_id"].map(longer)
+    rows["y"] = rows["choice"].map({"A": 1.0, "tie": 0.5, "B": 0.0})
+    rows["label"] = rows["gold"].map({"A": 1.0, "tie": 0.0, "B": -1.0})
+    rows["own"] = (rows["model_a"] == "GPT 4").astype(float) - (rows["model_b"] == "GPT 4")
+    return table[table["part"] == "bias"], rows.dropna(subset=["y", "label"])
+
+
+def pick(table: pd.DataFrame, judge: str, name: str, measure: str) -> pd.Series:
+    rows = table[(table["judge"] == judge) & (table["bias"] == name) & (table["measure"] == measure)]
+    assert len(rows) == 1
+    return rows.iloc[0]
+
+
+@pytest.mark.parametrize("judge", ["gpt3", "gpt4"])
+def test_the_pull_of_length_equals_statsmodels(data: tuple[pd.DataFrame, pd.DataFrame], judge: str) -> None:
+    table, rows = data
+    here = rows[rows["judge"] == judge]
+    row = pick(table, judge, "length", "log_odds")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = sm.GLM(here["y"], sm.add_constant(here[["label", "longer"]]), family=sm.families.Binomial())
+        expected = model.fit(cov_type="cluster", cov_kwds={"groups": np.arange(len(here))}, tol=1e-12)
+    assert row["n"] == len(here)
+    assert row["estimate"] == pytest.approx(expected.params["longer"], abs=1e-6)
+    assert row["p_value"] == pytest.approx(expected.pvalues["longer"], rel=0.1)
+
+
+def test_gpt_4_meets_itself_and_gpt_3_does_not(data: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    table, rows = data
+    here = rows[(rows["judge"] == "gpt4") & (rows["own"] != 0) & (rows["label"] != 0)]
+    towards = here["y"].where(here["own"] > 0, 1 - here["y"])
+    prefers_own = here["label"] * here["own"] > 0
+    row = pick(table, "gpt4", "self_preference", "error_asymmetry")
+    assert row["n"] == len(here) > 10
+    assert row["estimate"] == pytest.approx(towards[~prefers_own].mean() - (1 - towards[prefers_own]).mean())
+    assert min(prefers_own.sum(), (~prefers_own).sum()) < 10
+    assert np.isnan(row["low"])
+    assert "fewer than ten cases on one of the two sides" in row["reason"]
+    assert pick(table, "gpt3", "self_preference", "error_asymmetry")["n"] == 0
+    assert pick(table, "gpt3", "family_preference", "error_asymmetry")["n"] > 0
