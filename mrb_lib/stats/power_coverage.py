@@ -54,7 +54,8 @@ def coverage(
     top, bottom = (_by_cluster(values, position.reshape(-1), len(clusters)) for values in (numerator, denominator))
     truth = ratio(np.hstack([top.sum(axis=0), bottom.sum(axis=0)])[None])[0]
     out = np.full((3, numerator.shape[1]), np.nan)
-    varies = np.array([np.ptp(divide(a, b)) > 0 for a, b in zip(top.T, bottom.T, strict=True)], dtype=bool)
+    spread = [divide(a, b)[b > 0] for a, b in zip(top.T, bottom.T, strict=True)]
+    varies = np.array([len(each) > 1 and np.ptp(each) > 0 for each in spread], dtype=bool)
     usable = np.flatnonzero(varies & np.isfinite(truth))
     if len(usable):
         picked = np.random.default_rng([seed, 1]).integers(0, len(clusters), (len(clusters), studies))

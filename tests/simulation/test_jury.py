@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,10 @@ import pytest
 from scipy import stats
 
 from mrb_lib.stats.jury import jury
+from mrb_lib.stats.jury_rows import means
+from mrb_lib.stats.jury_votes import majority, without_each
 from mrb_lib.stats.panel import ABSENT, Panel
+from mrb_lib.stats.scoring import encode_gold, score
 
 N = 20_000
 
@@ -76,7 +80,7 @@ def test_judges_that_err_together_are_worth_one() -> None:
 
 @pytest.mark.parametrize("n", [100, 1000])
 def test_coverage_of_the_paired_difference_and_of_what_a_member_adds(n: int) -> None:
-    """Three judges of .75, .65, .65, whose majority has an accuracy that can be counted out; a benchmark a dimension."""
+    """Three judges of .75, .65, .65, whose majority has an accuracy that can be counted out."""
     skill = np.array([0.75, 0.65, 0.65])
     whole = sum(
         np.where(np.array(some), skill, 1 - skill).prod()
@@ -85,14 +89,12 @@ def test_coverage_of_the_paired_difference_and_of_what_a_member_adds(n: int) -> 
     )
     # Two judges who disagree give a tie, worth 1/2.
     without_first = skill[1] * skill[2] + 0.5 * 2 * skill[1] * (1 - skill[1])
-    right = np.random.default_rng(n).random((3, 400, n)) < skill[:, None, None]
-    rows = jury(*tables(right), resamples=400)
-    one = rows[(rows["part"] == "jury") & (rows["kind"] == "majority")]
-    member = rows[(rows["part"] == "member") & (rows["judge"] == "j0")]
+    panel, gold, cases = tables(np.random.default_rng(n).random((3, 400, n)) < skill[:, None, None])
+    juries = np.stack([majority(panel.choice), without_each(panel.choice)[0]])
+    labels = encode_gold(gold, cases["case_id"], panel.dimensions)
+    score_of = score(replace(panel, judges=["all", "without"], choice=juries), labels, "balanced").score
     slack = 3 * np.sqrt(0.05 * 0.95 / 400)
-    for frame, low, high, truth in (
-        (one, "low", "high", whole),
-        (member, "leave_one_out_low", "leave_one_out_high", whole - without_first),
-    ):
-        covered = ((frame[low] <= truth) & (frame[high] >= truth)).mean()
-        assert 0.94 - slack <= covered <= 0.96 + slack, (low, covered)
+    for value, truth in ((score_of[0], whole), (score_of[0] - score_of[1], whole - without_first)):
+        found = means(value.T, np.arange(n), resamples=400, seed=1)
+        covered = ((found.low <= truth) & (found.high >= truth)).mean()
+        assert 0.94 - slack <= covered <= 0.96 + slack, covered
