@@ -62,6 +62,7 @@ def _spread(values: FloatArray, rows: BoolArray) -> FloatArray:
 
 
 def asymmetric(name: str, measure: str, contrast: Contrast, codes: IntArray, none: str) -> Measure:
+    """A contrast with its interval; `none` says why where no case counts."""
     found = estimate(contrast, codes)
     nothing = np.full(len(found.n), np.nan)
     reason = [none if n == 0 else why or None for n, why in zip(found.n, found.reason, strict=True)]
@@ -72,6 +73,7 @@ def asymmetric(name: str, measure: str, contrast: Contrast, codes: IntArray, non
 
 
 def excess_choice(preferred: FloatArray, gold: FloatArray, side: FloatArray, codes: IntArray) -> Measure:
+    """The share choosing the longer response minus gold's share, and both shares."""
     taken, right = chosen(preferred, side), chosen((gold + 1) / 2, side)
     both = np.isfinite(taken) & np.isfinite(right)
     judge, clinicians = (divide(np.where(both, share, 0.0).sum(axis=1), both.sum(axis=1)) for share in (taken, right))

@@ -125,7 +125,7 @@ def _fit(x: FloatArray, y: FloatArray, member: sparse.csr_array) -> Fits:
     separated[open_rows[~converged]] = True
     few = clusters < CLUSTERS_A_PREDICTOR * shape[1]
     error[few] = np.nan
-    still = (error < TINY).any(axis=1)
+    still: BoolArray = np.asarray((error < TINY).any(axis=1))
     error[still] = np.nan
     reason = [_reason(*row) for row in zip(n, varies, identified, separated, few, still, strict=True)]
     return Fits(n, clusters, coefficient, error, reason)
