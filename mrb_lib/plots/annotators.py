@@ -138,5 +138,5 @@ def ranks(table: pd.DataFrame) -> Paper:
         norm=Normalize(-widest, widest),
         texts=[["" if np.isnan(rank) else f"{rank:.0f}" for rank in row] for row in values],
     )
-    scale_bar(figure, mesh, axes, "places gained", lambda value: f"{value:+.0f}")
+    scale_bar(figure, mesh, axes, "places gained", lambda value: f"{value:+.0f}" if value else "0")
     return figure

@@ -22,7 +22,7 @@ CONFUSION = np.array(
     ]
 )
 JUDGE = np.array([[0.75, 0.15, 0.10], [0.25, 0.65, 0.10], [0.2, 0.2, 0.6]])
-TRUE_ACCURACY = float((SHARE * np.diag(JUDGE)).sum())
+RESAMPLES = 100
 LABELS = np.array(["A", "B", "tie"])
 
 
@@ -58,10 +58,10 @@ def within(covered: np.ndarray) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [100, 1000])
-def test_confusion_prevalence_and_corrected_accuracy(n: int) -> None:
-    generator = np.random.default_rng(n)
-    annotations, cases, panel, names = simulated(n, 400, generator)
-    table = annotators(annotations, cases, dimensions=names, resamples=200, seed=1)
+def test_confusion_and_prevalence(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mrb_lib.stats.annotators.MODELS", ("dawid_skene",))
+    annotations, cases, _, names = simulated(n, 400, np.random.default_rng(n))
+    table = annotators(annotations, cases, dimensions=names, resamples=RESAMPLES, seed=1)
     rows = table[table["model"] == "dawid_skene"]
     for part, truth, bias in (("confusion", CONFUSION.ravel(), 0.03), ("prevalence", SHARE, 0.02)):
         shape = (400, len(truth))
@@ -73,20 +73,24 @@ def test_confusion_prevalence_and_corrected_accuracy(n: int) -> None:
         known = np.isfinite(found["low"])
         covered = (found["low"] <= truth) & (truth <= found["high"])
         assert known.mean() > 0.99
-        print(part, n, covered.mean(), covered.mean(axis=0).round(3))
         assert within(covered.mean(axis=1)), covered.mean()
-    rules = gold_rules(panel, annotations, cases, policy="official", dimensions=names, resamples=200, seed=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [100, 1000])
+def test_accuracy_corrected_for_wrong_labels(n: int) -> None:
+    """The majority is wrong in one case of twenty or so, which takes some points off; the correction puts them back."""
+    annotations, cases, panel, names = simulated(n, 400, np.random.default_rng(n))
+    rules = gold_rules(panel, annotations, cases, policy="official", dimensions=names, resamples=RESAMPLES, seed=1)
     corrected = rules[rules["part"] == "corrected"]
     majority = rules[(rules["part"] == "rule") & (rules["rule"] == "majority")]
     decided = true_accuracy_where_decided()
     error = 3 * corrected["accuracy"].std() / np.sqrt(len(corrected)) + 0.004
     assert corrected["accuracy"].mean() == pytest.approx(decided, abs=error)
-    assert abs(majority["accuracy"].mean() - decided) > 0.03
+    assert decided - majority["accuracy"].mean() > 0.015
     covered = ((corrected["low"] <= decided) & (decided <= corrected["high"])).to_numpy()
-    print("corrected", n, covered.mean(), corrected["accuracy"].mean(), decided, majority["accuracy"].mean())
+    print(n, covered.mean(), corrected["accuracy"].mean(), decided)
     assert within(covered), covered.mean()
-    inside = (corrected["bound_low"] <= decided + 0.1) & (decided - 0.1 <= corrected["bound_high"])
-    assert inside.mean() > 0.9
 
 
 def true_accuracy_where_decided() -> float:
