@@ -66,8 +66,8 @@ def dif(
         them inside; `n_excluded` cases of the benchmark that are not (no gold label, no verdict, no subfield),
         `n_unassigned` of them for want of a subfield; `n_strata` levels of difficulty with cases of both sides.
         `accuracy_inside`, `accuracy_outside` mean scores; `expected` what the judge would score inside if it
-        did there as it does outside on equally hard cases, and `excess` by how much it does better than that: Dorans and
-        Kulick's standardised difference, over the levels of difficulty with cases of both sides.
+        did there as it does outside on equally hard cases, and `excess` by how much it does better than that: the
+        standardised difference of Dorans and Kulick, over the levels of difficulty with cases of both sides.
         `mh_odds_ratio` the Mantel-Haenszel odds ratio of being right, inside over outside, with its 95%
         interval `low`, `high`; `mh_chi2`, `p_value` its test without continuity correction; `p_adjusted`,
         `correction`, and `family` the number of tests corrected together.

@@ -59,7 +59,9 @@ def test_a_planted_weakness_is_found_and_classed_as_large() -> None:
     assert weak["ets_delta"].mean() == pytest.approx(-2.8, abs=0.35)
     assert (weak["ets_class"] == "C").mean() > 0.9
     assert weak["logistic_effect"].mean() == pytest.approx(-1.2, abs=0.15)
-    assert weak["excess"].mean() < -0.12
+    level = ABILITY[0] - 1.0 - np.random.default_rng(0).normal(size=100_000)
+    loss = np.mean(1 / (1 + np.exp(-level)) - 1 / (1 + np.exp(1.2 - level)))
+    assert weak["excess"].mean() == pytest.approx(-loss, abs=0.02)
     others = found[found["judge"] != "j0"]
     assert (others["ets_class"] == "A").mean() > 0.9
 

@@ -68,7 +68,7 @@ def test_discriminations_and_their_intervals() -> None:
 
 @pytest.mark.parametrize(("judges", "ability", "top"), [(32, 1.0, 0.7), (6, 1.5, 0.5)])
 def test_planted_wrong_gold_labels_are_at_the_top(judges: int, ability: float, top: float) -> None:
-    """Twenty of a thousand labels are turned round: most stand among the first forty (two would by chance), and the odds are fair."""
+    """Twenty of a thousand labels are turned round; by chance one would stand among the first forty."""
     rng = np.random.default_rng(judges)
     n, wrong = 1000, 20
     right = score(ability + np.linspace(-0.5, 0.5, judges), rng.normal(0, 0.8, n), rng) > 0

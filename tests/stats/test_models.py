@@ -1,0 +1,212 @@
+"""The regression table: what its rows mean, what is left out, and that nothing infinite is reported as a number."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from statsmodels.api import Logit
+
+from mrb_lib.errors import InputError
+from mrb_lib.stats.effects import logistic, logistic_normal
+from mrb_lib.stats.model_rows import ALWAYS_RIGHT, FEW_CLUSTERS, SEPARATED
+from mrb_lib.stats.models import NO_VERDICTS, models
+from mrb_lib.stats.observations import log_length_ratio
+
+N = 90
+
+
+def verdicts(choices: dict[str, np.ndarray]) -> pd.DataFrame:
+    """Choices of each judge, shape (2 orders, cases)."""
+    parts = [
+        pd.DataFrame(
+            {
+                "judge": judge,
+                "case_id": [f"c{i}" for i in range(N)],
+                "dimension": "overall",
+                "order": order,
+                "choice": row,
+            }
+        )
+        for judge, both in choices.items()
+        for order, row in zip(("AB", "BA"), both, strict=True)
+    ]
+    return pd.concat(parts, ignore_index=True).assign(repeat=0, probe="none")
+
+
+@pytest.fixture
+def world():
+    rng = np.random.default_rng(2)
+    label = np.where(rng.random(N) < 0.5, "A", "B")
+    cases = pd.DataFrame(
+        {
+            "case_id": [f"c{i}" for i in range(N)],
+            "organ": np.array(["eye", "lung", "heart"])[np.arange(N) % 3],
+            "response_a": ["x" * k for k in rng.integers(10, 90, N)],
+            "response_b": ["x" * k for k in rng.integers(10, 90, N)],
+        }
+    )
+    gold = pd.DataFrame({"case_id": cases["case_id"], "dimension": "overall", "choice": label})
+    other = np.where(label == "A", "B", "A")
+    choices = {
+        name: np.where(rng.random((2, N)) < skill, label, other) for name, skill in (("fair", 0.65), ("good", 0.8))
+    }
+    return choices, gold, cases
+
+
+def only(frame: pd.DataFrame, **values: str) -> pd.DataFrame:
+    for name, value in values.items():
+        frame = frame[frame[name] == value]
+    return frame
+
+
+def test_one_judge_is_the_logistic_regression_of_its_verdicts(world) -> None:
+    choices, gold, cases = world
+    frame = only(models(verdicts(choices), gold, cases, by="organ"), part="one judge", judge="fair").set_index("term")
+    sign = np.where(gold["choice"] == "A", 1.0, -1.0)
+    rows = []
+    for ba, chosen in zip((0.0, 1.0), choices["fair"], strict=True):
+        kind = [(cases["organ"] == name).astype(float) for name in ("eye", "heart", "lung")]
+        covariates = [*kind, np.full(N, ba), -(ba - 0.5) * sign, sign * log_length_ratio(cases)]
+        rows.append((np.column_stack(covariates), chosen == gold["choice"].to_numpy()))
+    other = Logit(np.concatenate([y for _, y in rows]).astype(float), np.vstack([x for x, _ in rows])).fit(
+        disp=0, tol=1e-12
+    )
+    b = other.params.to_numpy() if hasattr(other.params, "to_numpy") else other.params
+    assert frame.loc["order", "estimate"] == pytest.approx(b[3], abs=1e-6)
+    assert frame.loc["gold_first", "estimate"] == pytest.approx(b[4], abs=1e-6)
+    assert frame.loc["length_difference", "estimate"] == pytest.approx(b[5], abs=1e-6)
+    by_organ = frame.loc["subfield"].set_index("level")["estimate"]
+    np.testing.assert_allclose(by_organ[["eye", "heart", "lung"]], b[:3] - b[:3].mean(), atol=1e-6)
+    margins = other.get_margeff().margeff
+    assert frame.loc["length_difference", "marginal_effect"] == pytest.approx(margins[5], abs=1e-6)
+
+
+def test_levels_are_compared_with_their_mean(world) -> None:
+    choices, gold, cases = world
+    frame = only(models(verdicts(choices), gold, cases, by="organ"), part="all judges")
+    for model in ("gee", "mixed"):
+        for term in ("judge", "subfield"):
+            rows = only(frame, model=model, term=term)
+            assert rows["estimate"].sum() == pytest.approx(0, abs=1e-9)
+            assert rows["marginal_effect"].sum() == pytest.approx(0, abs=1e-9)
+            assert (rows["low"] < rows["estimate"]).all()
+            assert (rows["estimate"] < rows["high"]).all()
+
+
+def test_swapping_the_responses_changes_nothing_but_the_sign_of_order(world) -> None:
+    choices, gold, cases = world
+    swap = {"A": "B", "B": "A"}
+    turned = {name: np.vectorize(swap.get)(rows)[::-1] for name, rows in choices.items()}
+    first = models(verdicts(choices), gold, cases, by="organ").set_index(["part", "model", "judge", "term", "level"])
+    second = models(
+        verdicts(turned),
+        gold.assign(choice=gold["choice"].map(swap)),
+        cases.rename(columns={"response_a": "response_b", "response_b": "response_a"}),
+        by="organ",
+    ).set_index(["part", "model", "judge", "term", "level"])
+    sign = np.where(first.index.get_level_values("term") == "order", -1.0, 1.0)
+    np.testing.assert_allclose(second["estimate"], sign * first["estimate"], atol=1e-5)
+    np.testing.assert_allclose(second["p_value"], first["p_value"], atol=1e-5)
+
+
+def test_a_judge_that_is_always_right_has_no_number(world) -> None:
+    choices, gold, cases = world
+    perfect = np.vstack([gold["choice"], gold["choice"]])
+    frame = models(verdicts({**choices, "perfect": perfect}), gold, cases, by="organ")
+    row = only(frame, part="all judges", term="judge", level="perfect")
+    assert row["estimate"].isna().all()
+    assert row["reason"].tolist() == [ALWAYS_RIGHT] * 2
+    assert only(frame, part="all judges", term="judge", level="good")["estimate"].notna().all()
+    assert only(frame, part="one judge", judge="perfect")["estimate"].isna().all()
+
+
+def test_a_judge_that_always_takes_the_first_is_separated_by_itself_and_not_together(world) -> None:
+    choices, gold, cases = world
+    first = np.array([["A"] * N, ["B"] * N])
+    frame = models(verdicts({**choices, "first": first}), gold, cases, by="organ")
+    alone = only(frame, part="one judge", judge="first")
+    assert alone["estimate"].isna().all()
+    assert set(alone["reason"]) == {SEPARATED}
+    together = only(frame, part="all judges", term="gold_first")
+    assert (together["estimate"] > 0.5).all()
+
+
+def test_ties_nulls_and_gold_ties(world) -> None:
+    """A tie and a null are wrong; a gold tie and a case without gold are excluded and counted."""
+    choices, gold, cases = world
+    wrong = {name: np.where(rows == gold["choice"].to_numpy(), rows, "tie") for name, rows in choices.items()}
+    null = {name: np.where(rows == gold["choice"].to_numpy(), rows, None) for name, rows in choices.items()}
+    plain, ties, nulls = (models(verdicts(made), gold, cases, by="organ") for made in (choices, wrong, null))
+    np.testing.assert_allclose(ties["estimate"], plain["estimate"])
+    np.testing.assert_allclose(nulls["estimate"], plain["estimate"])
+    changed = gold.copy()
+    changed.loc[0, "choice"] = "tie"
+    changed.loc[1, "choice"] = None
+    found = models(verdicts(choices), changed, cases, by="organ")
+    assert (found["n_excluded"] == 2).all()
+    assert (found["n_gold_tie"] == 1).all()
+    assert only(found, part="all judges", model="gee", term="order")["n"].tolist() == [4 * (N - 2)]
+
+
+def test_without_subfields_lengths_or_a_second_order(world) -> None:
+    choices, gold, cases = world
+    bare = cases[["case_id"]]
+    one_order = verdicts(choices).query("order == 'AB'")
+    frame = only(models(one_order, gold, bare), part="all judges")
+    assert set(frame["term"]) == {"intercept", "judge", "order", "gold_first", "working_correlation", "case_sd"}
+    assert only(frame, term="order")["estimate"].isna().all()
+    assert only(frame, term="order")["reason"].str.startswith("not identified").all()
+    assert only(frame, term="gold_first")["estimate"].notna().all()
+
+
+def test_without_gold_there_is_a_reason(world) -> None:
+    choices, gold, cases = world
+    frame = models(verdicts(choices), gold.iloc[:0], cases)
+    assert frame["reason"].tolist() == [NO_VERDICTS] * 2
+    assert (frame["n_excluded"] == N).all()
+
+
+def test_a_level_with_few_cases_has_an_estimate_and_no_interval(world) -> None:
+    choices, gold, cases = world
+    rare = cases.assign(organ=np.where(np.arange(N) < 4, "rare", cases["organ"]))
+    row = only(models(verdicts(choices), gold, rare, by="organ"), part="all judges", term="subfield", level="rare")
+    assert row["n_clusters"].tolist() == [4, 4]
+    assert row["estimate"].notna().all()
+    assert row[["se", "low", "p_value", "marginal_effect_low"]].isna().all(axis=None)
+    assert row["reason"].tolist() == [FEW_CLUSTERS] * 2
+
+
+def test_repeating_every_case_in_one_cluster_adds_no_certainty(world) -> None:
+    choices, gold, cases = world
+    one = only(models(verdicts(choices), gold, cases), part="all judges", model="gee", term="gold_first")
+    ids = [f"again{i}" for i in range(N)]
+    again = verdicts(choices).assign(case_id=lambda f: "again" + f["case_id"].str[1:])
+    two = models(
+        pd.concat([verdicts(choices), again]),
+        pd.concat([gold, gold.assign(case_id=ids)]),
+        pd.concat([cases, cases.assign(case_id=ids)]).assign(cluster=[*range(N), *range(N)]),
+    )
+    row = only(two, part="all judges", model="gee", term="gold_first")
+    assert row["estimate"].item() == pytest.approx(one["estimate"].item(), abs=0.01)
+    assert row["se"].item() == pytest.approx(one["se"].item(), rel=0.03)
+    assert row["n_clusters"].item() == N
+
+
+def test_an_unknown_column_is_refused(world) -> None:
+    choices, gold, cases = world
+    with pytest.raises(InputError, match="no such column"):
+        models(verdicts(choices), gold, cases, by="nothing")
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.7, 2.5])
+def test_the_tabulated_probability_is_the_integral(sigma: float) -> None:
+    """Against a trapezoid sum on 20,001 points."""
+    eta = np.linspace(-6, 6, 41)
+    z = np.linspace(-10, 10, 20001)
+    weight = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * (z[1] - z[0])
+    exact = logistic(eta[:, None] + sigma * z)
+    found = logistic_normal(sigma)(eta)
+    np.testing.assert_allclose(found.mean, exact.mean @ weight, atol=1e-6)
+    np.testing.assert_allclose(found.slope, exact.slope @ weight, atol=1e-6)
+    np.testing.assert_allclose(found.by_sigma, exact.slope @ (weight * z), atol=1e-6)
