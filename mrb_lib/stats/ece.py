@@ -23,6 +23,7 @@ _ROUNDING = 1e-9
 _STEPS = 40
 _CLOSE = 1e-9
 _FAR = 40.0
+_DOUBT = 0.5
 
 
 class Ece(NamedTuple):
@@ -176,9 +177,15 @@ def _solve(gap: FloatArray, covariance: FloatArray, z: FloatArray, *, sign: floa
 
 
 def _moments(gap: FloatArray, covariance: FloatArray, deviation: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and standard deviation of the sum of absolute observed gaps, from the true ones, shape (m, bins)."""
-    folded, slope = _folded(gap, deviation)
-    own = np.maximum(gap**2 + deviation**2 - folded**2, 0.0) - (slope * deviation) ** 2
+    """Mean and standard deviation of the sum of absolute observed gaps, from the true ones, shape (m, bins).
+
+    The deviation is taken at slightly larger gaps: the pattern of gaps is itself observed, and one that chance made
+    small would seem to vary less than it does.
+    """
+    folded, _ = _folded(gap, deviation)
+    wider = np.sign(gap) * np.sqrt(gap**2 + _DOUBT * deviation**2)
+    about, slope = _folded(wider, deviation)
+    own = np.maximum(wider**2 + deviation**2 - about**2, 0.0) - (slope * deviation) ** 2
     across = ((covariance @ slope[:, :, None])[:, :, 0] * slope).sum(axis=1)
     out: FloatArray = np.sqrt(np.maximum(own.sum(axis=1) + across, 0.0))
     return folded.sum(axis=1), out

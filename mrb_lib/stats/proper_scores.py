@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrb_lib.stats.options import FloatArray, IntArray, divide
-from mrb_lib.stats.robust import Estimate, Layout, by_group, standard_error
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.robust import Estimate, Layout, by_group
 
 CLIPPED_TO = 1e-3
 
@@ -174,10 +174,22 @@ def auroc(ranked: Ranked, positive: FloatArray, place: IntArray, columns: int, a
     per_up, per_down = (
         np.nan_to_num(divide(np.ones_like(n), n)).reshape(columns, groups)[:, at.of_unit] for n in (n_up, n_down)
     )
-    influence = (summed(up * share_below) - known * ups) * per_up
-    influence += (summed(down * share_above) - known * downs) * per_down
+    of_up = (summed(up * share_below) - known * ups) * per_up
+    of_down = (summed(down * share_above) - known * downs) * per_down
+    variance = (
+        _inflated(of_up**2, ups > 0, at)
+        + _inflated(of_down**2, downs > 0, at)
+        + 2 * _inflated(of_up * of_down, ups + downs > 0, at)
+    )
     clusters = by_group((ups + downs > 0).astype(np.float64), at)
-    return Estimate(value, standard_error(influence, clusters, at), clusters, influence)
+    return Estimate(value, np.sqrt(np.maximum(variance, 0.0)), clusters, of_up + of_down)
+
+
+def _inflated(products: FloatArray, counted: BoolArray, at: Layout) -> FloatArray:
+    """The sum over the m clusters that count, times m / (m - 1); NaN with fewer than two."""
+    m = by_group(counted.astype(np.float64), at)
+    out: FloatArray = by_group(products, at) * np.where(m >= 2, divide(m, m - 1), np.nan)
+    return out
 
 
 def _midpoints(ranked: Ranked, weights: FloatArray) -> FloatArray:

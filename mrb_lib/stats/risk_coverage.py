@@ -114,7 +114,7 @@ def aurc(ranked: Ranked, wrong: FloatArray, place: IntArray, columns: int, at: L
     Geifman and El-Yaniv 2017 (arXiv 1705.08500); the excess is that of Geifman, Uziel and El-Yaniv
     2019 (arXiv 1805.08206), against the order that puts every wrong forecast last. Equal confidences
     are in random order: each counts as wrong as they are on average. The variance is that of the
-    functional's influence, summed by cluster. Coverage: `tests/simulation/test_selective.py`.
+    jackknife's pseudo-values, summed by cluster. Coverage: `tests/simulation/test_selective.py`.
     """
     groups, units = at.shape
     cells = columns * groups
@@ -129,10 +129,10 @@ def aurc(ranked: Ranked, wrong: FloatArray, place: IntArray, columns: int, at: L
     area = divide(weighted_count(cell, spread * weight, cells), n)
     rate = divide(errors, n)
 
-    later = spread / np.maximum(position, 1)
-    before = np.cumsum(later) - later
+    later = np.divide(spread, position - 1, out=np.zeros(len(spread)), where=position > 1)
+    running = np.cumsum(later)
     last = np.cumsum(weighted_count(cell, later, cells)[::-1])[::-1]
-    influence = wrong[order] * weight - (last[cell] - before) + (rate - area)[cell]
+    influence = wrong[order] * weight - (last[cell] - running) + (rate - area)[cell]
     slope = -np.log(np.where(rate < 1, 1 - rate, 1.0))
     excess_influence = influence - slope[cell] * (wrong[order] - rate[cell])
     best = divide(_best_order(n, errors, harmonic), n)

@@ -147,6 +147,13 @@ def share_interval(found: Estimate) -> tuple[FloatArray, FloatArray]:
     return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
 
 
+def log_interval(found: Estimate) -> tuple[FloatArray, FloatArray]:
+    """The 95% interval of something above 0, on the scale of its logarithm; NaN where it is 0."""
+    positive = found.value > _NO_SPREAD
+    half = t_quantile(found.clusters) * divide(found.error, np.where(positive, found.value, 0.0))
+    return found.value * np.exp(-half), found.value * np.exp(half)
+
+
 def logit_interval(found: Estimate) -> tuple[FloatArray, FloatArray]:
     """The 95% interval of an area under a curve, on the scale of log-odds; NaN where it is 0 or 1."""
     spread = found.value * (1 - found.value)

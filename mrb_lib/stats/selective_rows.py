@@ -25,7 +25,7 @@ from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.proper_scores import Ranked, rank, split, weighted_count
 from mrb_lib.stats.recalibration import FOLDS
 from mrb_lib.stats.risk_coverage import aurc, curve, thresholds
-from mrb_lib.stats.robust import Layout, by_group, ratio_of_sums, share_interval, t_interval
+from mrb_lib.stats.robust import Layout, by_group, log_interval, ratio_of_sums, share_interval
 from mrb_lib.stats.subfields import Group
 
 DELTAS = (0.05, 0.1)
@@ -62,9 +62,7 @@ class Places(NamedTuple):
     grid: Grid
     kept: BoolArray
 
-    def frame(
-        self, parts: Sequence[Group], part: str, values: Mapping[str, FloatArray | IntArray | BoolArray]
-    ) -> pd.DataFrame:
+    def frame(self, parts: Sequence[Group], part: str, values: Values) -> pd.DataFrame:
         """One row a group and judged column, from values of shape (columns, G)."""
         column = np.flatnonzero(self.setup.judged)
         n = by_group(self.grid.by_unit(), self.grid.at).astype(np.int64)
@@ -139,7 +137,7 @@ def calibrate(places: Places, fold: IntArray, calibrating: BoolArray) -> Calibra
 
 
 def guarantees(places: Places, parts: Sequence[Group], counts: Calibration, alpha: float) -> pd.DataFrame:
-    """The rows `guarantee`: by method and delta, group, judge, dimension; nothing is measured where nothing is promised."""
+    """The rows `guarantee`: nothing is measured where nothing is promised."""
     frames = []
     for method, delta in (*((FIXED, delta) for delta in DELTAS), (CONFORMAL, np.nan)):
         if method == FIXED:
@@ -200,8 +198,8 @@ def areas(places: Places, parts: Sequence[Group]) -> pd.DataFrame:
     values: Values = {"agreement": agreement.value}
     values["low"], values["high"] = share_interval(agreement)
     for name, estimate in (("aurc", area.area), ("excess_aurc", area.excess)):
-        low, high = t_interval(estimate)
-        values |= {name: estimate.value, f"{name}_low": np.maximum(low, 0.0), f"{name}_high": high}
+        low, high = log_interval(estimate)
+        values |= {name: estimate.value, f"{name}_low": low, f"{name}_high": high}
     return places.frame(parts, "summary", values)
 
 
