@@ -7,14 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.comparisons import NO_RESPONDERS, A, Responders, from_verdicts, responders
 from mrb_lib.stats.options import TINY, BoolArray, FloatArray, IntArray, divide, encode, join_reasons, pick_dimensions
 from mrb_lib.stats.panel import TIE, Panel, as_panel
-from mrb_lib.stats.prediction_powered import Estimates, mean
-from mrb_lib.stats.resample import CONFIDENCE, NO_VARIATION, ONE_CLUSTER, cluster_codes
+from mrb_lib.stats.prediction_powered import Estimates, bounds, mean
+from mrb_lib.stats.resample import NO_VARIATION, ONE_CLUSTER, cluster_codes
 from mrb_lib.stats.scoring import encode_gold
 
 ESTIMATE, WHAT_IF = "estimate", "what_if"
@@ -118,7 +117,7 @@ def ppi(
             frames.append(_rows(data, who, judges, share, order).assign(dimension=name))
     frame = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=COLUMNS)
     types = dict.fromkeys(COLUMNS, "float64") | dict.fromkeys(_TEXT, "str") | dict.fromkeys(_COUNTS, "int64")
-    return frame.assign(policy=policy)[COLUMNS].astype(types)
+    return frame.assign(policy=policy).reindex(columns=COLUMNS).astype(types)
 
 
 class _Data(NamedTuple):
@@ -176,14 +175,8 @@ def _columns(
 ) -> pd.DataFrame:
     """One row a responder and judge, responders in the outer order."""
     defined = (found.n_labelled >= 2) & (found.clusters >= 2)
-    multiple = stats.t.ppf((1 + CONFIDENCE) / 2, np.maximum(found.clusters - 1, 1))
-    ends: dict[str, FloatArray] = {}
-    for name, centre, variance in (
-        ("", found.estimate, found.variance),
-        ("classical_", found.classical, found.classical_variance),
-    ):
-        half = np.where(defined, multiple * np.sqrt(variance), np.nan)
-        ends |= {f"{name}low": np.maximum(centre - half, 0.0), f"{name}high": np.minimum(centre + half, 1.0)}
+    ends = dict(zip(("low", "high"), bounds(found), strict=True))
+    ends |= dict(zip(("classical_low", "classical_high"), bounds(found, classical=True), strict=True))
     correlation = _correlation(full)
     values = {
         "n_labelled": found.n_labelled,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
+from scipy import sparse, stats
 
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.resample import CONFIDENCE
 
 
 class Estimates(NamedTuple):
@@ -43,7 +44,7 @@ def mean(
 
     Parameters
     ----------
-    score : shape (cases,), used where labelled
+    score : shape (cases,), or (cases, j) for j means of their own; used where labelled
     predicted : shape (cases, j), used where labelled or unlabelled
     labelled, unlabelled : shape (cases, j)
     codes : shape (cases,), the cluster of each case
@@ -55,12 +56,18 @@ def mean(
     several cases, the value that minimises the cluster-robust variance; it is kept between 0 and 1. Variances are of
     sums over clusters, times C / (C - 1) for C clusters with a label. Validated in `tests/stats/test_ppi.py`.
     """
-    y: FloatArray = np.where(labelled, score[:, None], 0.0)
+    y: FloatArray = np.where(labelled, score.reshape(len(score), -1), 0.0)
     f: FloatArray = np.where(labelled | unlabelled, predicted, 0.0)
     n, more = (mask.sum(axis=0).astype(np.float64) for mask in (labelled, unlabelled))
     mean_y = divide(np.asarray(y.sum(axis=0), dtype=np.float64), n)
-    mean_f, mean_u = (divide(np.asarray((f * mask).sum(axis=0)), mask.sum(axis=0)) for mask in (labelled, unlabelled))
-    alone, helps = np.nan_to_num(divide(1.0 * labelled, n)), np.nan_to_num(divide(1.0 * unlabelled, more))
+    mean_f, mean_u = (
+        divide(np.asarray((f * mask).sum(axis=0), dtype=np.float64), mask.sum(axis=0))
+        for mask in (labelled, unlabelled)
+    )
+    alone, helps = (
+        np.nan_to_num(divide(labelled.astype(np.float64), n)),
+        np.nan_to_num(divide(unlabelled.astype(np.float64), more)),
+    )
     dy, df = alone * (y - np.nan_to_num(mean_y)), alone * (f - np.nan_to_num(mean_f))
     change = helps * (f - np.nan_to_num(mean_u)) - df
     clustered = len(np.unique(codes)) < len(codes)
@@ -86,6 +93,15 @@ def mean(
         spread=(dy**2).sum(axis=0) * n,
         predicted_spread=(df**2).sum(axis=0) * n,
     )
+
+
+def bounds(found: Estimates, *, classical: bool = False) -> tuple[FloatArray, FloatArray]:
+    """The 95% interval of a mean between 0 and 1, by Student's quantile; NaN with fewer than two labels or clusters."""
+    centre, variance = (found.classical, found.classical_variance) if classical else (found.estimate, found.variance)
+    defined = (found.n_labelled >= 2) & (found.clusters >= 2)
+    multiple = stats.t.ppf((1 + CONFIDENCE) / 2, np.maximum(found.clusters - 1, 1))
+    half = np.where(defined, multiple * np.sqrt(variance), np.nan)
+    return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
 
 
 def _power(

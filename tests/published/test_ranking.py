@@ -1,0 +1,111 @@
+"""Rankings of responders in PandaLM (Wang et al., ICLR 2024) and LLMFAO (D. Ustalov), from the tables of the workbench.
+
+The literals are the recomputed values of the reference folder's truths: exact maximum likelihood, a tie is half a win,
+strengths sum to 1. LLMFAO's published rank correlations are the same to six digits.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import gold
+from mrb_lib.data.formats import llmfao, pandalm
+from mrb_lib.data.formats.base import Imported
+from mrb_lib.stats.rank_agreement import Strengths, agreement
+from mrb_lib.stats.ranking import ranking
+
+EXACT = 1e-6
+PANDALM = {
+    "human": (0.375791, 0.196042, 0.178845, 0.142841, 0.106481),
+    "gpt-3.5-turbo": (0.360291, 0.186486, 0.197488, 0.149347, 0.106388),
+    "pandalm-7b": (0.285562, 0.203721, 0.216942, 0.166859, 0.126916),
+}
+RESPONDERS = ["llama-7b", "pythia-6.9b", "bloom-7b", "opt-7b", "cerebras-gpt-6.7B"]
+LLMFAO = {
+    "human": {
+        "GPT 4": 0.041218,
+        "Platypus-2 Instruct (70B)": 0.029233,
+        "command": 0.028852,
+        "ReMM SLERP L2 13B": 0.02715,
+        "LLaMA-2-Chat (70B)": 0.026384,
+    },
+    "gpt4": {
+        "GPT 3.5 Turbo": 0.200231,
+        "GPT 3.5 Turbo (16k)": 0.18848,
+        "Airoboros L2 70B": 0.113549,
+        "Claude v1.2": 0.099582,
+        "LLaMA-2-Chat (7B)": 0.046911,
+    },
+    "gpt3": {
+        "command": 0.045341,
+        "GPT 3.5 Turbo (16k)": 0.041944,
+        "GPT 3.5 Turbo": 0.037131,
+        "LLaMA-2-Chat (7B)": 0.036827,
+        "LLaMA-2-Chat (70B)": 0.03397,
+    },
+}
+
+
+def table(imported: Imported, resamples: int = 200) -> pd.DataFrame:
+    benchmark = imported.benchmark
+    return ranking(imported.verdicts, gold(benchmark), benchmark.annotations, benchmark.cases, resamples=resamples)
+
+
+def of(frame: pd.DataFrame, source: str, judge: str) -> pd.DataFrame:
+    rows = frame[(frame["part"] == "strength") & (frame["source"] == (source if judge == "human" else "judge"))]
+    return (rows if judge == "human" else rows[rows["judge"] == judge]).set_index("responder")
+
+
+@pytest.fixture(scope="module")
+def responders_of_pandalm(reference_data: Path) -> pd.DataFrame:
+    return table(pandalm.read(reference_data / "pandalm", unparsed_as_tie=True))
+
+
+@pytest.fixture(scope="module")
+def responders_of_llmfao(reference_data: Path) -> pd.DataFrame:
+    return table(llmfao.read(reference_data / "llmfao"))
+
+
+@pytest.mark.parametrize("judge", list(PANDALM))
+def test_pandalm(responders_of_pandalm: pd.DataFrame, judge: str) -> None:
+    rows = of(responders_of_pandalm, "gold", judge).loc[RESPONDERS]
+    np.testing.assert_allclose(rows["strength"], PANDALM[judge], atol=EXACT)
+    assert ((rows["low"] < rows["strength"]) & (rows["strength"] < rows["high"])).all()
+    assert rows["n"].sum() == 2 * 999
+    assert rows["n_excluded"].eq(0).all()
+
+
+@pytest.mark.parametrize("judge", list(LLMFAO))
+def test_llmfao(responders_of_llmfao: pd.DataFrame, judge: str) -> None:
+    rows = of(responders_of_llmfao, "annotations", judge)
+    assert len(rows) == 59
+    first = rows.sort_values("rank").head(5)
+    assert first["rank"].tolist() == [1, 2, 3, 4, 5]
+    assert list(first.index) == list(LLMFAO[judge])
+    np.testing.assert_allclose(first["strength"], list(LLMFAO[judge].values()), atol=EXACT)
+    assert rows["n"].sum() == 2 * (8931 if judge == "human" else 2139)
+    assert rows["reason"].isna().all()
+
+
+@pytest.mark.parametrize(("judge", "pearson", "kendall"), [("gpt4", 0.730918, 0.537113), ("gpt3", 0.716610, 0.540193)])
+def test_rank_correlations_of_llmfao(
+    responders_of_llmfao: pd.DataFrame, judge: str, pearson: float, kendall: float
+) -> None:
+    rows = responders_of_llmfao[
+        (responders_of_llmfao["part"] == "agreement") & (responders_of_llmfao["source"] == "annotations")
+    ].set_index("judge")
+    assert rows.loc[judge, "pearson_of_ranks"] == pytest.approx(pearson, abs=EXACT)
+    assert rows.loc[judge, "kendall"] == pytest.approx(kendall, abs=EXACT)
+    assert rows.loc[judge, "n_responders"] == 59
+
+
+def test_rank_correlation_of_the_two_judges_of_llmfao(responders_of_llmfao: pd.DataFrame) -> None:
+    first, second = (
+        Strengths(of(responders_of_llmfao, "", judge)["log_strength"].to_numpy(), np.full((59, 59), np.nan), 1.0)
+        for judge in ("gpt4", "gpt3")
+    )
+    assert agreement(first, second, 5).pearson_of_ranks == pytest.approx(0.717136, abs=EXACT)

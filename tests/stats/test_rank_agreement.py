@@ -1,0 +1,111 @@
+"""Rank correlations against scipy, and intervals that leave open what the data leave open."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from mrb_lib.stats.rank_agreement import Strengths, agreement, mid_ranks, rank_interval, ranks, told_apart
+
+VALUES = st.lists(st.integers(-4, 4), min_size=4, max_size=9)
+
+
+def sure(values: list[float] | np.ndarray, error: float = 1e-3, df: float = 1e6) -> Strengths:
+    x = np.asarray(values, dtype=float)
+    return Strengths(x, np.eye(len(x)) * error**2, df)
+
+
+@given(VALUES, st.randoms(use_true_random=False))
+def test_correlations_are_those_of_scipy_ties_included(values: list[int], shuffle) -> None:
+    other = list(values)
+    shuffle.shuffle(other)
+    found = agreement(sure(values), sure(other), 3)
+    if len(set(values)) == 1:
+        assert np.isnan(found.kendall[0])
+        return
+    assert found.kendall[0] == pytest.approx(stats.kendalltau(values, other)[0])
+    assert found.spearman[0] == pytest.approx(stats.spearmanr(values, other)[0])
+    first, second = (stats.rankdata([-x for x in item], method="min") for item in (values, other))
+    assert found.pearson_of_ranks == pytest.approx(stats.pearsonr(first, second)[0])
+
+
+@given(VALUES)
+def test_ranks_are_those_of_scipy(values: list[int]) -> None:
+    x = np.array([*values, np.nan])
+    np.testing.assert_array_equal(ranks(x), [*stats.rankdata(-x[:-1], method="min"), np.nan])
+    np.testing.assert_array_equal(mid_ranks(x), [*stats.rankdata(-x[:-1]), np.nan])
+
+
+def test_what_is_certain_has_no_width() -> None:
+    found = agreement(sure([3, 2, 1, 0]), sure([3, 2, 0, 1]), 2)
+    assert found.kendall == pytest.approx((4 / 6,) * 3)
+    assert found.spearman == pytest.approx((0.8,) * 3)
+    assert found.overlap == (1.0, 1.0, 1.0)
+    assert (found.n_told_apart, found.n_pairs, found.k) == (6, 6, 2)
+
+
+def test_what_is_unknown_is_left_open() -> None:
+    found = agreement(sure([3, 2, 1, 0], error=100), sure([3, 2, 1, 0], error=100), 1)
+    assert found.kendall == (1.0, -1.0, 1.0)
+    assert found.spearman == (1.0, -1.0, 1.0)
+    assert found.overlap == (1.0, 0.0, 1.0)
+    assert found.n_told_apart == 0
+
+
+def test_one_open_pair_of_neighbours_costs_two_sixths_of_kendall() -> None:
+    first = Strengths(np.array([3.0, 2.0, 1.0, 0.99]), np.eye(4) * 0.05**2, 1e6)
+    found = agreement(first, sure([3, 2, 1, 0]), 3)
+    assert found.kendall == pytest.approx((1.0, 4 / 6, 1.0))
+    assert found.overlap[1:] == pytest.approx((2 / 3, 1.0))
+
+
+@given(VALUES, st.floats(0.01, 3))
+def test_the_estimate_lies_in_its_interval(values: list[int], error: float) -> None:
+    if len(set(values)) < len(values):
+        return
+    found = agreement(sure(values, error), sure(values[::-1], error), 3)
+    for value, low, high in (found.kendall, found.spearman, found.overlap):
+        assert low - 1e-9 <= value <= high + 1e-9
+
+
+def test_rank_intervals_by_hand() -> None:
+    """Gaps of 1 with a standard error of sqrt(2) x 0.2: told apart; gaps of 0.1 are not."""
+    low, high = rank_interval(sure([2.0, 1.0, 0.9, -1.0], error=0.2))
+    assert low.tolist() == [1, 2, 2, 4]
+    assert high.tolist() == [1, 3, 3, 4]
+
+
+def test_the_covariance_of_two_strengths_counts() -> None:
+    """Strongly correlated errors cancel in the difference."""
+    covariance = np.array([[1.0, 0.999], [0.999, 1.0]])
+    close = Strengths(np.array([0.5, 0.0]), covariance, 1e6)
+    assert told_apart(close, 1)[0, 1] == 1
+    assert told_apart(close._replace(covariance=np.eye(2)), 1)[0, 1] == 0
+
+
+def test_more_comparisons_never_tell_more_apart() -> None:
+    generator = np.random.default_rng(1)
+    item = sure(generator.normal(size=8), error=0.4)
+    few, many = (np.abs(told_apart(item, n)).sum() for n in (1, 200))
+    assert many < few
+
+
+def test_responders_that_one_side_lacks_are_left_out() -> None:
+    first = sure([3, 2, 1, 0, np.nan])
+    second = sure([np.nan, 2, 1, 0, 5])
+    found = agreement(first, second, 3)
+    assert (found.n, found.k, found.n_pairs) == (3, 2, 3)
+    assert found.kendall[0] == 1
+    nobody = agreement(first, sure([np.nan] * 5), 3)
+    assert nobody.n == 0
+    assert np.isnan(nobody.kendall).all()
+
+
+def test_an_unknown_error_gives_no_interval() -> None:
+    first = Strengths(np.array([1.0, 0.0]), np.full((2, 2), np.nan), 1.0)
+    found = agreement(first, sure([1, 0]), 1)
+    assert found.kendall[0] == 1
+    assert np.isnan(found.kendall[1:]).all()

@@ -1,0 +1,169 @@
+"""Rankings of responders from small tables: what counts as a comparison, and what is said where it fails."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.errors import InputError
+from mrb_lib.stats.panel import as_panel
+from mrb_lib.stats.ranking import COLUMNS, ranking
+from tests.stats.small_tables import annotations_of, cases_of, gold_of, verdicts_of
+
+NOBODY = pd.DataFrame(columns=["case_id", "annotator", "dimension", "choice"])
+
+
+def small(a: str, b: str, letters: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Cases between responders of one letter each, and their gold labels."""
+    return cases_of(len(a), model_a=list(a), model_b=list(b)), gold_of(letters)
+
+
+def strengths(frame: pd.DataFrame, source: str = "gold", judge: str | None = None) -> pd.DataFrame:
+    rows = frame[(frame["part"] == "strength") & (frame["source"] == source)]
+    rows = rows[rows["judge"].isna()] if judge is None else rows[rows["judge"] == judge]
+    return rows.set_index("responder")
+
+
+CIRCLE = ("xyzxyzxy", "yzxyzxxx", "AAAABATB")
+
+
+def test_a_small_table_by_hand() -> None:
+    """Against y: x won 2 of 3 with another lost; the wins, losses and ties of each are counted from both sides."""
+    cases, gold = small("xxxx", "yyyy", "AABT")
+    rows = strengths(ranking(None, gold, NOBODY, cases, resamples=100))
+    assert rows.loc["x", ["n", "wins", "losses", "ties", "n_excluded"]].tolist() == [4, 2, 1, 1, 0]
+    assert rows.loc["y", ["n", "wins", "losses", "ties"]].tolist() == [4, 1, 2, 1]
+    assert rows["win_rate"].tolist() == [0.625, 0.375]
+    np.testing.assert_allclose(rows["strength"], [0.625, 0.375])
+    assert rows.loc["x", "log_strength"] == pytest.approx(np.log(0.625 / 0.375) / 2)
+    assert rows["rank"].tolist() == [1, 2]
+    np.testing.assert_allclose(rows["davidson_strength"], [2 / 3, 1 / 3])
+    np.testing.assert_allclose(rows["davidson_tie"], 1 / np.sqrt(2))
+
+
+def test_columns_types_and_order() -> None:
+    cases, gold = small(*CIRCLE)
+    verdicts = verdicts_of({("j", "AB"): CIRCLE[2]})
+    frame = ranking(verdicts, gold, NOBODY, cases, resamples=50)
+    assert list(frame.columns) == COLUMNS
+    assert frame["part"].tolist() == ["strength"] * 9 + ["agreement"] * 2
+    assert str(frame["n"].dtype) == str(frame["rank"].dtype) == "Int64"
+    assert frame["strength"].dtype == np.float64
+
+
+def test_showing_the_responses_the_other_way_round_changes_nothing() -> None:
+    cases, gold = small(*CIRCLE)
+    turned = cases.assign(model_a=cases["model_b"], model_b=cases["model_a"])
+    labels = gold.assign(choice=gold["choice"].map({"A": "B", "B": "A", "tie": "tie"}))
+    verdicts = verdicts_of({("j", "AB"): "AABBTABA", ("j", "BA"): "ABABTAB?"})
+    other = verdicts.assign(choice=verdicts["choice"].map({"A": "B", "B": "A", "tie": "tie"}))
+    first = ranking(verdicts, gold, NOBODY, cases, resamples=50)
+    second = ranking(other, labels, NOBODY, turned, resamples=50)
+    pd.testing.assert_frame_equal(first, second, rtol=1e-8)
+
+
+def test_every_annotation_is_a_comparison() -> None:
+    cases, gold = small("xxxx", "yyyy", "AABB")
+    annotations = annotations_of({"p": "AAAA", "q": "ABT-", "consensus": "BBBB"})
+    rows = strengths(ranking(None, gold, annotations, cases, resamples=0), "annotations")
+    assert rows.loc["x", ["n", "wins", "losses", "ties", "n_excluded"]].tolist() == [7, 5, 1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("policy", "wins", "losses", "ties", "excluded"),
+    [
+        ("balanced", 2.0, 1.5, 0.5, 1),
+        ("answered", 2.0, 1.5, 0.5, 1),
+        ("official", 2.0, 1.0, 1.0, 1),
+        ("strict", 1.0, 1.0, 1.0, 2),
+        ("net", 1.0, 1.0, 1.0, 2),
+    ],
+)
+def test_policies_make_one_comparison_of_the_verdicts_on_a_case(
+    policy: str, wins: float, losses: float, ties: float, excluded: int
+) -> None:
+    """Cases: A in both orders; B in both; A then B; a tie, once; nothing readable; A once, the other order missing."""
+    cases, gold = small("xxxxx", "yyyyy", "AABBA")
+    verdicts = verdicts_of({("j", "AB"): "ABAT?", ("j", "BA"): "ABB-?"})
+    if policy in ("balanced", "answered"):
+        wins, losses, ties = 1.5, 1.5, 1.0
+    rows = strengths(ranking(verdicts, gold, NOBODY, cases, policy=policy, resamples=0), "judge", "j")
+    assert rows.loc["x", ["wins", "losses", "ties"]].tolist() == [wins, losses, ties]
+    assert rows.loc["x", "n_excluded"] == excluded
+
+
+def test_a_judge_that_repeats_the_gold_labels_ranks_as_they_do() -> None:
+    cases, gold = small(*CIRCLE)
+    frame = ranking(verdicts_of({("j", "AB"): CIRCLE[2], ("j", "BA"): CIRCLE[2]}), gold, NOBODY, cases, resamples=100)
+    for name in ("strength", "low", "high", "rank_low", "rank_high", "rao_kupper_strength"):
+        np.testing.assert_allclose(strengths(frame)[name], strengths(frame, "judge", "j")[name], rtol=1e-9)
+    row = frame[(frame["part"] == "agreement") & (frame["source"] == "gold")].iloc[0]
+    assert row[["kendall", "spearman", "pearson_of_ranks", "top_k_overlap"]].tolist() == [1, 1, 1, 1]
+    assert (row["n_responders"], row["k"], row["n_pairs"]) == (3, 2, 3)
+
+
+def test_one_who_won_everything_leaves_no_strength_and_is_named() -> None:
+    cases, gold = small("xyzwww", "yzxxyz", "AAAAAA")
+    frame = ranking(verdicts_of({("j", "AB"): "AAABBB"}), gold, NOBODY, cases, resamples=50)
+    rows = strengths(frame)
+    assert rows[["strength", "low", "rank", "rank_low", "log_strength"]].isna().all(axis=None)
+    assert set(rows["reason"]) == {"no finite strengths: w won every comparison with the others"}
+    assert rows["win_rate"].tolist() == [1.0, 1 / 3, 1 / 3, 1 / 3]
+    row = frame[(frame["part"] == "agreement") & (frame["source"] == "gold")].iloc[0]
+    assert np.isnan(row["kendall"])
+    assert row["reason"] == "gold has no strengths; judge has no strengths"
+
+
+def test_a_responder_without_a_label_is_named_and_the_others_are_ranked() -> None:
+    cases, gold = small(CIRCLE[0] + "ww", CIRCLE[1] + "xy", CIRCLE[2] + "?-")
+    rows = strengths(ranking(None, gold, NOBODY, cases, resamples=50))
+    assert (rows.loc["w", "n"], rows.loc["w", "n_excluded"]) == (0, 2)
+    assert rows.loc["w", "reason"] == "never compared"
+    assert np.isnan(rows.loc["w", "strength"])
+    assert rows.drop("w")["strength"].sum() == pytest.approx(1)
+
+
+def test_cases_with_one_responder_twice_or_unknown_compare_nothing() -> None:
+    cases, gold = small(*CIRCLE)
+    more = pd.concat([cases, cases.assign(case_id=[f"d{i}" for i in range(8)], model_b=cases["model_a"])])
+    more = pd.concat([more, cases.assign(case_id=[f"e{i}" for i in range(8)], model_a=None)], ignore_index=True)
+    labels = pd.concat([gold, *(gold.assign(case_id=[f"{c}{i}" for i in range(8)]) for c in "de")])
+    first = ranking(None, gold, NOBODY, cases, resamples=0)
+    pd.testing.assert_frame_equal(first, ranking(None, labels, NOBODY, more, resamples=0))
+
+
+def test_cases_that_do_not_name_their_responders_are_said_to() -> None:
+    frame = ranking(verdicts_of({("j", "AB"): "AB"}), gold_of("AB"), NOBODY, cases_of(2))
+    assert frame["source"].tolist() == ["gold", "annotations", "judge"]
+    assert frame["reason"].str.contains("model_a and model_b").all()
+    assert frame["strength"].isna().all()
+
+
+def test_a_panel_gives_what_the_table_gives() -> None:
+    cases, gold = small(*CIRCLE)
+    verdicts = verdicts_of({("j", "AB"): "AABBTABA", ("k", "BA"): "ABABTAB?"})
+    first = ranking(verdicts, gold, NOBODY, cases, resamples=50)
+    second = ranking(as_panel(verdicts, cases["case_id"]), gold, NOBODY, cases, resamples=50)
+    pd.testing.assert_frame_equal(first, second)
+
+
+def test_the_same_seed_gives_the_same_table() -> None:
+    cases, gold = small(*CIRCLE)
+    first, again, other = (ranking(None, gold, NOBODY, cases, resamples=60, seed=seed) for seed in (1, 1, 2))
+    pd.testing.assert_frame_equal(first, again)
+    assert not np.allclose(strengths(first)["low"], strengths(other)["low"])
+
+
+def test_models_of_ties_that_have_no_maximum_are_said_to() -> None:
+    cases, gold = small("xxxx", "yyyy", "AATT")
+    rows = strengths(ranking(None, gold, NOBODY, cases, resamples=0))
+    assert rows["strength"].notna().all()
+    assert rows[["davidson_strength", "davidson_tie", "rao_kupper_threshold"]].isna().all(axis=None)
+    assert rows["reason"].str.contains("Davidson's ties have no finite maximum").all()
+
+
+def test_an_unknown_policy_is_refused() -> None:
+    cases, gold = small(*CIRCLE)
+    with pytest.raises(InputError, match="policy"):
+        ranking(verdicts_of({("j", "AB"): "A" * 8}), gold, NOBODY, cases, policy="fair")
