@@ -4,7 +4,8 @@ ICC(2,1) is the reliability of one annotator's score in absolute agreement, ICC(
 score; both take annotators as a random sample (Shrout & Fleiss 1979, doi:10.1037/0033-2909.86.2.420; ICC(A,1)
 and ICC(A,k) of McGraw & Wong 1996, doi:10.1037/1082-989X.1.1.30). Annotations may be missing: the components
 of variance come from Henderson's first method (Searle, Casella & McCulloch 1992, Variance Components, ch. 5),
-which gives the mean squares' own where none is missing.
+which gives the mean squares' own where none is missing. Compared with pingouin in
+`tests/stats/test_agreement_icc.py`.
 """
 
 from __future__ import annotations
