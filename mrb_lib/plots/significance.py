@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 from matplotlib.colors import BoundaryNorm, ListedColormap, Normalize
+from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from mrb_lib.plots.matrix import draw_matrix, scale_bar
@@ -19,6 +20,13 @@ TESTS: dict[str, str] = {
 P_BOUNDS = (0.0, 0.001, 0.01, 0.05, 1.0)
 _P_COLOURS = ("#08306B", "#2171B5", "#9ECAE1", "#F4F4F4")
 _MOST_WITH_TEXT = 10
+OUTCOMES: dict[str, str] = {
+    "better": "row's judge better",
+    "worse": "row's judge worse",
+    "equivalent": "equivalent within the margin",
+    "open": "neither shown",
+}
+_OUTCOME_COLOURS = ("#1B7837", "#762A83", "#9ECAE1", "#F4F4F4")
 
 
 def _square(frame: pd.DataFrame, value: str, judges: Sequence[str], *, sign: float) -> NDArray[np.float64]:
@@ -110,3 +118,45 @@ def _text(difference: float, low: float, high: float) -> str:
         return ""
     bounds = "" if np.isnan(low) or np.isnan(high) else f"\n{percent(low)} to {percent(high)}"
     return signed_percent(difference) + bounds
+
+
+@styled
+def outcomes(pairs: pd.DataFrame, *, judges: Sequence[str]) -> Paper:
+    """Draw what is shown of every pair: that one judge is better, that both are equivalent, or neither.
+
+    Where two judges differ significantly and by less than the margin, the cell has the colour of the difference
+    and the sign of equivalence.
+
+    Parameters
+    ----------
+    pairs : judge_1, judge_2, difference, p_adjusted, equivalent (nullable) of one dimension
+    judges : rows and columns, in this order, best first
+    """
+    known = pairs.assign(
+        _sign=np.where(pairs["p_adjusted"] <= 0.05, np.sign(pairs["difference"].to_numpy(dtype=float)), 0.0),
+        _alike=pairs["equivalent"].astype("boolean").astype("Float64").to_numpy(dtype=float, na_value=np.nan),
+    ).where(pairs["p_adjusted"].notna())
+    sign = _square(known, "_sign", judges, sign=-1.0)
+    alike = _square(known, "_alike", judges, sign=1.0) == 1
+    code = np.select([np.isnan(sign), sign > 0, sign < 0, alike], [np.nan, 0.0, 1.0, 2.0], default=3.0)
+    names = labels(judges, 28)
+    figure = _canvas(len(judges))
+    figure.set_figheight(figure.get_figheight() + 0.3)
+    axes = figure.subplots()
+    draw_matrix(
+        axes,
+        code,
+        across=names,
+        down=names,
+        colours=ListedColormap(_OUTCOME_COLOURS),
+        norm=BoundaryNorm(np.arange(-0.5, 4), len(_OUTCOME_COLOURS)),
+        texts=[["=" if same else "" for same in row] for row in alike],
+        blank=np.eye(len(judges), dtype=bool),
+        write_missing=len(judges) <= _MOST_WITH_TEXT,
+    )
+    handles = [
+        Patch(facecolor=colour, edgecolor="#BBBBBB", linewidth=0.4, label=text)
+        for colour, text in zip(_OUTCOME_COLOURS, OUTCOMES.values(), strict=True)
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=4 if len(judges) > 7 else 2)
+    return figure

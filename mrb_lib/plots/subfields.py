@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from mrb_lib.plots.matrix import draw_matrix, scale_bar
 from mrb_lib.plots.style import (
+    COLOURS,
+    NOT_AVAILABLE,
     PAGE,
     SEQUENTIAL,
     SERIES,
@@ -187,3 +189,47 @@ def _panel(
     axes.tick_params(axis="y", labelsize=6, colors="#666666")
     axes.spines["polar"].set_color("#CCCCCC")
     axes.grid(visible=True, color="#DDDDDD", linewidth=0.4)
+
+
+@styled
+def macro_micro(accuracy: pd.DataFrame) -> Paper:
+    """Draw the accuracy over all cases beside the mean over subfields, a row a judge.
+
+    Parameters
+    ----------
+    accuracy : judge, accuracy, low, high, macro_accuracy, macro_accuracy_low, macro_accuracy_high; the overall rows of
+        one dimension, judges in the order to draw them
+    """
+    rows = accuracy.reset_index(drop=True)
+    figure = canvas(0.75 * PAGE, rows_height(len(rows), 0.19, 0.8))
+    axes = figure.subplots()
+    at = np.arange(len(rows), dtype=float)
+    kinds = (
+        ("over cases (micro)", "accuracy", "", "o", "judge", -0.14),
+        ("mean over subfields (macro)", "macro_accuracy", "macro_accuracy_", "D", "cases", 0.14),
+    )
+    for text, value, prefix, marker, colour, shift in kinds:
+        x, start, end = (rows[name].to_numpy(dtype=float) for name in (value, f"{prefix}low", f"{prefix}high"))
+        bounded = ~np.isnan(start) & ~np.isnan(end)
+        axes.hlines(at[bounded] + shift, start[bounded], end[bounded], color=COLOURS[colour], linewidth=0.9)
+        axes.plot(x, at + shift, marker, color=COLOURS[colour], markersize=3, label=text, gid=value)
+        for height in at[np.isnan(x)]:
+            axes.text(
+                0.5,
+                height + shift,
+                NOT_AVAILABLE,
+                transform=axes.get_yaxis_transform(),
+                ha="center",
+                va="center",
+                color="#777777",
+                fontsize=6,
+                gid="not-available",
+            )
+    axes.set_yticks(at, labels(rows["judge"], 30))
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.set_xlabel("accuracy (%)")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: percent(value)))
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="both")
+    figure.legend(loc="outside upper center", ncols=2)
+    return figure

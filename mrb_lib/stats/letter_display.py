@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from string import ascii_lowercase
+from string import ascii_lowercase, ascii_uppercase
 
 import numpy as np
 
 from mrb_lib.stats.options import BoolArray
+
+_ALPHABET = ascii_lowercase + ascii_uppercase + "".join(chr(code) for code in range(0x3B1, 0x3CA) if code != 0x3C2)
 
 
 def letter_display(differ: BoolArray) -> list[str]:
@@ -19,7 +21,7 @@ def letter_display(differ: BoolArray) -> list[str]:
     Returns
     -------
     One text a judge. Two judges share a letter exactly where they were not shown to differ; the letters run from
-    the first judge on: a, b, ..., z, aa, ab, ...
+    the first judge on: a, b, ..., z, A, B, ..., Z, and then in Greek
 
     Notes
     -----
@@ -47,6 +49,5 @@ def _absorb(letters: list[int]) -> list[int]:
 
 
 def _name(number: int) -> str:
-    """The name of a letter by its number: a to z, then aa, ab and so on."""
-    name, number = ascii_lowercase[number % 26], number // 26
-    return name if number == 0 else _name(number - 1) + name
+    """One sign a letter, so that a text of letters can be read sign by sign; after all alphabets, (77) and so on."""
+    return _ALPHABET[number] if number < len(_ALPHABET) else f"({number + 1})"

@@ -1,0 +1,138 @@
+"""Figures of comparisons draw what the frame says, small and large, and hostile names as text."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_hex
+
+from mrb_lib.plots.critical_difference import critical_difference, groups_within, split_letters
+from mrb_lib.plots.significance import OUTCOMES, outcomes
+from mrb_lib.plots.style import PAGE, Paper, mark_simulated
+from mrb_lib.plots.subfields import macro_micro
+
+HOSTILE = ["$x_1^2$", "<script>alert(1)</script>", "nul\0l", "\u202eevil", "x" * 300, ""]
+
+
+def letters_of(count: int, width: float = 0.9) -> pd.DataFrame:
+    ranks = np.linspace(1.2, count - 0.2, count) if count > 1 else np.array([1.0])
+    signs = ["abcdefghijklmnopqrstuvwxyzABCDEFGHIJ"[i : i + 2] for i in range(count)]
+    names = [f"judge-{i}-of-a-longer-name" for i in range(count)]
+    return pd.DataFrame({"judge": names, "mean_rank": ranks, "letters": signs, "critical_difference": width})
+
+
+def pairs_of(judges: list[str]) -> pd.DataFrame:
+    rows = []
+    for number, (first, second) in enumerate(combinations(judges, 2)):
+        kind = number % 4
+        difference, p = (0.1, 0.001) if kind == 0 else (-0.1, 0.02) if kind == 1 else (0.01, 0.6)
+        rows.append((first, second, difference, p, kind == 2))
+    frame = pd.DataFrame(rows, columns=["judge_1", "judge_2", "difference", "p_adjusted", "equivalent"])
+    return frame.astype({"equivalent": "boolean"})
+
+
+def accuracy_of(judges: list[str]) -> pd.DataFrame:
+    value = np.linspace(0.8, 0.4, len(judges))
+    out = pd.DataFrame({"judge": judges, "accuracy": value, "low": value - 0.03, "high": value + 0.03})
+    return out.assign(macro_accuracy=value - 0.02, macro_accuracy_low=value - 0.06, macro_accuracy_high=value + 0.02)
+
+
+def make(figure: str, count: int) -> Paper:
+    judges = letters_of(count)["judge"].tolist()
+    if figure == "critical-difference":
+        return critical_difference(letters_of(count))
+    return outcomes(pairs_of(judges), judges=judges) if figure == "outcomes" else macro_micro(accuracy_of(judges))
+
+
+@pytest.mark.parametrize("count", [2, 6, 32])
+@pytest.mark.parametrize("figure", ["critical-difference", "outcomes", "macro-micro"])
+def test_text_is_inside_readable_and_apart(flaws, figure: str, count: int) -> None:
+    drawn = make(figure, count)
+    mark_simulated(drawn)
+    assert flaws(drawn) == []
+    assert drawn.get_figwidth() <= PAGE
+
+
+def texts(drawn: Paper, gid: str) -> list[str]:
+    return [text.get_text() for text in drawn.findobj(lambda artist: artist.get_gid() == gid)]
+
+
+def test_ranks_groups_and_letters_are_the_frames() -> None:
+    frame = pd.DataFrame(
+        {
+            "judge": ["a", "b", "c", "d"],
+            "mean_rank": [1.5, 2.0, 3.4, np.nan],
+            "letters": ["a", "ab", "b", None],
+            "critical_difference": 1.0,
+        }
+    )
+    drawn = critical_difference(frame)
+    (line,) = drawn.findobj(lambda artist: artist.get_gid() == "values")
+    assert line.get_xydata().tolist() == [[1.5, 0], [2.0, 1], [3.4, 2]]
+    (ruler,) = drawn.findobj(lambda artist: artist.get_gid() == "ruler")
+    assert np.ptp(ruler.get_xdata()) == pytest.approx(1.0)
+    (bar,) = drawn.findobj(lambda artist: artist.get_gid() == "bar")
+    assert np.round(bar.get_ydata()).tolist() == [0, 1]
+    assert texts(drawn, "letter") == ["a", "a", "b", "b"]
+    assert texts(drawn, "not-available") == ["n/a", "n/a"]
+
+
+def test_without_a_critical_difference_there_are_no_groups() -> None:
+    drawn = critical_difference(letters_of(4).assign(critical_difference=np.nan))
+    assert not drawn.findobj(lambda artist: artist.get_gid() in ("bar", "ruler", "halves"))
+    assert any(axes.get_title() == "CD n/a" for axes in drawn.axes)
+
+
+def test_groups_are_the_longest_runs_within_the_difference() -> None:
+    ranks = np.array([1.0, 1.5, 2.4, 4.0, np.nan])
+    assert groups_within(ranks, 1.0) == [(0, 1), (1, 2)]
+    assert groups_within(ranks, 0.4) == []
+    assert groups_within(ranks, np.nan) == []
+
+
+def test_a_number_in_parentheses_is_one_letter() -> None:
+    assert split_letters("zA\u03c9(77)(78)") == ["z", "A", "\u03c9", "(77)", "(78)"]
+
+
+def test_an_outcome_is_what_the_tests_show() -> None:
+    judges = ["a", "b", "c", "d"]
+    frame = pairs_of(judges)
+    frame.loc[5, ["p_adjusted", "equivalent"]] = [np.nan, pd.NA]
+    drawn = outcomes(frame, judges=judges)
+    (mesh,) = drawn.findobj(lambda artist: artist.get_gid() == "cells")
+    code = np.ma.filled(mesh.get_array().reshape(4, 4).astype(float), np.nan)
+    kinds = list(OUTCOMES)
+    shown = {(judges[i], judges[j]): kinds[int(code[i, j])] for i, j in np.argwhere(~np.isnan(code))}
+    assert shown[("a", "b")] == "better"
+    assert shown[("b", "a")] == "worse"
+    assert shown[("a", "c")] == "worse"
+    assert shown[("a", "d")] == shown[("d", "a")] == "equivalent"
+    assert shown[("b", "c")] == "open"
+    assert ("c", "d") not in shown
+    assert len({to_hex(patch.get_facecolor()) for patch in drawn.legends[0].get_patches()}) == 4
+
+
+def test_macro_stands_beside_micro() -> None:
+    frame = accuracy_of(["a", "b", "c"])
+    frame.loc[1, ["macro_accuracy", "macro_accuracy_low", "macro_accuracy_high"]] = np.nan
+    drawn = macro_micro(frame)
+    for name in ("accuracy", "macro_accuracy"):
+        (line,) = drawn.findobj(lambda artist, name=name: artist.get_gid() == name)
+        assert line.get_xdata() == pytest.approx(frame[name].to_numpy(), nan_ok=True)
+    assert texts(drawn, "not-available") == ["n/a"]
+
+
+@pytest.mark.filterwarnings("error")
+def test_hostile_names_are_drawn_as_text(flaws) -> None:
+    parts = [
+        critical_difference(letters_of(6).assign(judge=HOSTILE)),
+        outcomes(pairs_of(HOSTILE), judges=HOSTILE),
+        macro_micro(accuracy_of(HOSTILE)),
+    ]
+    for drawn in parts:
+        assert drawn.png()
+        assert b"\0" not in drawn.svg()
+        assert not [flaw for flaw in flaws(drawn) if "leaves the canvas" in flaw]
