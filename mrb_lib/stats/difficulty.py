@@ -10,7 +10,7 @@ from scipy import stats
 
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CHOICES
-from mrb_lib.stats.irt import LEAST_SPREAD, Posterior, one_parameter, two_parameter, wrong_gold
+from mrb_lib.stats.irt import LEAST_SPREAD, Posterior, one_parameter, trials, two_parameter, wrong_gold
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, join_reasons, typed
 from mrb_lib.stats.panel import Panel, as_panel
 from mrb_lib.stats.resample import CONFIDENCE
@@ -47,7 +47,8 @@ def difficulty(
     Parameters
     ----------
     verdicts, gold, cases, policy, dimensions : as in `mrb_lib.stats.accuracy.accuracy`; a score between 0 and 1
-        counts as that share of a success in one trial, which keeps intervals on the safe side
+        counts as that share of a success, and of as many trials as the judge's scores vary like, see
+        `mrb_lib.stats.irt.trials`
     prior : the probability that a gold label is wrong before any verdict is seen; it moves every `suspicion`
         and hardly any `rank`
 
@@ -90,11 +91,11 @@ def difficulty(
     alternative = other_label(votes, labels)
     scores = score(panel, labels, policy)
     otherwise = score(panel, alternative, policy).score
-    case_frames, judge_frames = [], []
+    case_frames, judge_frames, most = [], [], int(np.prod(panel.choice.shape[3:]))
     for place, name in enumerate(panel.dimensions):
         judged: BoolArray = np.asarray(scores.judged[:, place].any(axis=1))
         value, other = scores.score[judged, place], otherwise[judged, place]
-        by_case, by_judge = _dimension(value, other, labels[place], alternative[place], votes[place], prior)
+        by_case, by_judge = _dimension(value, other, labels[place], alternative[place], votes[place], prior, most)
         case_frames.append(by_case.assign(dimension=name, case_id=cases["case_id"].to_numpy()[by_case["case"]]))
         judges = [judge for judge, kept in zip(panel.judges, judged, strict=True) if kept]
         judge_frames.append(by_judge.assign(dimension=name, judge=judges))
@@ -127,7 +128,13 @@ def other_label(votes: IntArray, labels: IntArray) -> IntArray:
 
 
 def _dimension(
-    value: FloatArray, other: FloatArray, label: IntArray, alternative: IntArray, votes: IntArray, prior: float
+    value: FloatArray,
+    other: FloatArray,
+    label: IntArray,
+    alternative: IntArray,
+    votes: IntArray,
+    prior: float,
+    most: int,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The rows of the cases and of the judges of one dimension; `value` and `other` of shape (J, N)."""
     case = np.flatnonzero(label >= 0)
@@ -146,7 +153,7 @@ def _dimension(
     if many:
         scored, counted = np.asarray(known.any(axis=0)), np.asarray(known.any(axis=1))
         used = np.ix_(counted, scored)
-        columns, by_judge, doubt = _fitted(value[used], other[used], prior)
+        columns, by_judge, doubt = _fitted(value[used], other[used], prior, most)
         spread = {name: _spread(column, scored)[case] for name, column in columns.items()}
         suspicion = np.where(alternative[case] >= 0, _spread(doubt, scored)[case], np.nan)
         rows |= spread
@@ -162,10 +169,11 @@ def _dimension(
 
 
 def _fitted(
-    value: FloatArray, other: FloatArray, prior: float
+    value: FloatArray, other: FloatArray, prior: float, most: int
 ) -> tuple[dict[str, FloatArray], dict[str, FloatArray], FloatArray]:
-    first = one_parameter(value)
-    second = two_parameter(value, first)
+    weight = trials(value, most)
+    first = one_parameter(value, weight)
+    second = two_parameter(value, first, weight)
     columns = {"se": first.difficulty.se, "low": first.difficulty.low, "high": first.difficulty.high}
     columns |= {"difficulty": first.difficulty.mean, "difficulty_2pl": second.difficulty.mean}
     columns |= _ends("difficulty_2pl", second.difficulty) | _ends("discrimination", second.discrimination)
@@ -176,7 +184,7 @@ def _fitted(
     reach = stats.norm.ppf((1 + CONFIDENCE) / 2) * se
     judges = {"ability": first.ability, "se": se, "ability_2pl": second.ability}
     judges |= {"ability_low": first.ability - reach, "ability_high": first.ability + reach}
-    return columns, judges, wrong_gold(first, value, other, prior)
+    return columns, judges, wrong_gold(first, value, other, prior, weight)
 
 
 def _ends(name: str, found: Posterior) -> dict[str, FloatArray]:

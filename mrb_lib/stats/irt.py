@@ -47,7 +47,7 @@ class OneParameter(NamedTuple):
     converged: bool
 
 
-def one_parameter(score: FloatArray) -> OneParameter:
+def one_parameter(score: FloatArray, weight: FloatArray | None = None) -> OneParameter:
     """Fit logit P(right) = ability of the judge - difficulty of the case.
 
     Abilities are estimated by their posterior mode, with difficulties integrated out over a normal distribution
@@ -56,6 +56,7 @@ def one_parameter(score: FloatArray) -> OneParameter:
     Parameters
     ----------
     score : shape (J, N), 0 to 1 (a fraction counts as that share of a success); NaN where there is none
+    weight : shape (J,), how many trials a score of each judge is worth, see `trials`; None for one
 
     Notes
     -----
@@ -65,8 +66,7 @@ def one_parameter(score: FloatArray) -> OneParameter:
     Louis' identity. Planted values: `tests/simulation/test_difficulty.py`; compared with a fit by
     quadrature of another kind in `tests/stats/test_difficulty.py`.
     """
-    known = np.isfinite(score)
-    right, asked = np.where(known, score, 0.0).T, known.T.astype(np.float64)
+    right, asked = _counted(score, weight)
     n_judges = len(score)
     nodes = np.linspace(-_REACH, _REACH, _NODES if n_judges <= _MANY else _MORE_NODES)
     parameters = np.append(_start(right, asked), 1.0)
@@ -99,7 +99,13 @@ def one_parameter(score: FloatArray) -> OneParameter:
     )
 
 
-def wrong_gold(found: OneParameter, score: FloatArray, score_otherwise: FloatArray, prior: float) -> FloatArray:
+def wrong_gold(
+    found: OneParameter,
+    score: FloatArray,
+    score_otherwise: FloatArray,
+    prior: float,
+    weight: FloatArray | None = None,
+) -> FloatArray:
     """The posterior probability that another label than the gold one is right, shape (N,).
 
     Parameters
@@ -116,14 +122,35 @@ def wrong_gold(found: OneParameter, score: FloatArray, score_otherwise: FloatArr
     nodes = np.linspace(-_REACH, _REACH, _MORE_NODES)
     logits = (found.ability - found.mean)[:, None] + found.spread * nodes
     known = np.isfinite(score) & np.isfinite(score_otherwise)
-    asked = known.T.astype(np.float64)
     likelihood = [
-        expectation(np.where(known, values, 0.0).T, asked, logits, -(nodes**2) / 2)[1]
+        expectation(*_counted(np.where(known, values, np.nan), weight), logits, -(nodes**2) / 2)[1]
         for values in (score, score_otherwise)
     ]
     against = np.clip(likelihood[0] - likelihood[1] + np.log((1 - prior) / prior), -700, 700)
     out: FloatArray = np.where(known.any(axis=0), 1 / (1 + np.exp(against)), np.nan)
     return out
+
+
+def trials(score: FloatArray, most: int) -> FloatArray:
+    """How many independent trials a judge's score on a case is worth, shape (J,), from 1 to `most`.
+
+    A mean over two orders varies as one trial where the judge always answers alike in both, and as two where its
+    answers are independent: the variance of a single trial over that of the scores.
+    """
+    known = np.isfinite(score)
+    n = known.sum(axis=1)
+    mean = divide(np.where(known, score, 0.0).sum(axis=1), n)
+    spread = divide(np.where(known, (score - mean[:, None]) ** 2, 0.0).sum(axis=1), n)
+    single = mean * (1 - mean)
+    out: FloatArray = np.clip(np.where(single > 0, single / np.maximum(spread, 1e-9), 1.0), 1.0, most)
+    return out
+
+
+def _counted(score: FloatArray, weight: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+    """Successes and trials, shape (N, J)."""
+    known = np.isfinite(score)
+    each = np.ones(len(score)) if weight is None else weight
+    return np.where(known, score, 0.0).T * each, known.T * each
 
 
 def _start(right: FloatArray, asked: FloatArray) -> FloatArray:
@@ -202,14 +229,13 @@ class TwoParameter(NamedTuple):
     discrimination: Posterior
 
 
-def two_parameter(score: FloatArray, first: OneParameter) -> TwoParameter:
+def two_parameter(score: FloatArray, first: OneParameter, weight: FloatArray | None = None) -> TwoParameter:
     """Fit logit P(right) = discrimination of the case x (ability of the judge - difficulty of the case).
 
     Discriminations are log-normal about 1 with standard deviation 0.5 of the logarithm: the stated prior,
     without which a handful of judges could not tell one. Abilities by the EM algorithm, begun at the Rasch model's.
     """
-    known = np.isfinite(score)
-    right, asked = np.where(known, score, 0.0).T, known.T.astype(np.float64)
+    right, asked = _counted(score, weight)
     z = np.linspace(-_REACH, _REACH, _TWO_NODES)
     log_slope = DISCRIMINATION_PRIOR * np.linspace(-3, 3, _SLOPE_NODES)
     slopes = np.repeat(np.exp(log_slope), _TWO_NODES)
