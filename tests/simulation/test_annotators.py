@@ -1,6 +1,7 @@
 """What the model of Dawid and Skene gets back of what was planted. SIMULATED data of known truth.
 
-Each simulated benchmark is a dimension of one call; bands allow three Monte-Carlo standard errors.
+Each simulated benchmark is a dimension of one call. Intervals cover between 93% and 97% of the time, give or take three
+Monte-Carlo standard errors; the resamples are few here, which costs percentile intervals a point.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def test_confusion_and_prevalence(n: int, monkeypatch: pytest.MonkeyPatch) -> No
 def test_accuracy_corrected_for_wrong_labels(n: int) -> None:
     """The majority is wrong in one case of twenty or so, which takes some points off; the correction puts them back."""
     annotations, cases, panel, names = simulated(n, 400, np.random.default_rng(n))
-    rules = gold_rules(panel, annotations, cases, policy="official", dimensions=names, resamples=RESAMPLES, seed=1)
+    rules = gold_rules(panel, annotations, cases, policy="official", dimensions=names, resamples=2 * RESAMPLES, seed=1)
     corrected = rules[rules["part"] == "corrected"]
     majority = rules[(rules["part"] == "rule") & (rules["rule"] == "majority")]
     decided = true_accuracy_where_decided()
@@ -89,7 +90,6 @@ def test_accuracy_corrected_for_wrong_labels(n: int) -> None:
     assert corrected["accuracy"].mean() == pytest.approx(decided, abs=error)
     assert decided - majority["accuracy"].mean() > 0.015
     covered = ((corrected["low"] <= decided) & (decided <= corrected["high"])).to_numpy()
-    print(n, covered.mean(), corrected["accuracy"].mean(), decided)
     assert within(covered), covered.mean()
 
 
