@@ -11,9 +11,10 @@ import pandas as pd
 from mrb_lib.stats.jury_rows import dimension_rows
 from mrb_lib.stats.jury_scores import scores_of
 from mrb_lib.stats.jury_votes import folds
-from mrb_lib.stats.panel import Panel, as_panel
+from mrb_lib.stats.options import check_policy
+from mrb_lib.stats.panel import ABSENT, Panel, as_panel
 from mrb_lib.stats.resample import cluster_codes
-from mrb_lib.stats.scoring import encode_gold, score
+from mrb_lib.stats.scoring import encode_gold
 
 COLUMNS = [
     "part", "dimension", "policy", "kind", "judge", "order", "size", "n", "n_excluded", "accuracy", "low", "high",
@@ -81,23 +82,23 @@ def jury(
 
     Notes
     -----
-    A member without a verdict or a choice abstains. Judges that copy each other, or juries among the judges, count as
-    often as they stand in the table. Weights: Nitzan and Paroush (1982), doi:10.2307/2526438. Shapley's
+    Juries and single judges are read in the orders and repeats that every judge has (in any, where none is common),
+    so that all are compared on the same; a judge with more of them has another accuracy in the table `accuracy`. A
+    member without a verdict or a choice abstains, and alone adds nothing. Judges that copy each other, or juries among
+    the judges, count as often as they stand in the table. Weights: Nitzan and Paroush (1982), doi:10.2307/2526438. Shapley's
     value by sampled orders: Castro, Gomez and Tejada (2009), doi:10.1016/j.cor.2008.04.004. Condorcet's accuracies
     of independent judges are found in `tests/simulation/test_jury.py`.
     """
+    check_policy(policy)
     panel = as_panel(verdicts, cases["case_id"], dimensions)
     labels, codes = encode_gold(gold, cases["case_id"], panel.dimensions), cluster_codes(cases, cluster)
-    singles = score(panel, labels, policy)
-    judged = np.asarray(singles.judged.any(axis=2))
+    judged = np.asarray(panel.judged().any(axis=2))
     together = [tuple(np.flatnonzero(judged[:, i]).tolist()) for i in range(len(panel.dimensions))]
     frames = []
     for who in dict.fromkeys(filter(None, together)):
         those = [i for i, others in enumerate(together) if others == who]
         part = _part(panel, list(who), those)
-        scored = scores_of(
-            part, labels[those], singles.score[np.ix_(np.array(who), np.array(those))], policy, folds(codes, seed), seed
-        )
+        scored = scores_of(part, labels[those], policy, folds(codes, seed), seed)
         for i, name in enumerate(part.dimensions):
             rows = dimension_rows(part, i, scored, codes, resamples=resamples, seed=seed)
             frames.append(rows.assign(dimension=name, policy=policy))
@@ -108,12 +109,16 @@ def jury(
 
 
 def _part(panel: Panel, who: Sequence[int], dimensions: Sequence[int]) -> Panel:
-    """The judges and dimensions of a jury."""
+    """The judges and dimensions of a jury, and the orders and repeats that all of them have; all, if none is common."""
+    choice = panel.choice[np.ix_(np.array(who), np.array(dimensions))]
+    common = np.asarray((choice != ABSENT).any(axis=2).all(axis=(0, 1)))
+    if common.any():
+        choice[..., ~common] = ABSENT
     return replace(
         panel,
         judges=[panel.judges[i] for i in who],
         dimensions=[panel.dimensions[i] for i in dimensions],
-        choice=panel.choice[np.ix_(np.array(who), np.array(dimensions))],
+        choice=choice,
         p_a=None,
         costs=panel.costs.iloc[list(who)].reset_index(drop=True),
     )

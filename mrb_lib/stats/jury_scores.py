@@ -46,15 +46,12 @@ class JuryScores(NamedTuple):
     chosen: Greedy
 
 
-def scores_of(
-    panel: Panel, labels: IntArray, singles: FloatArray, policy: str, fold: IntArray, seed: int
-) -> JuryScores:
+def scores_of(panel: Panel, labels: IntArray, policy: str, fold: IntArray, seed: int) -> JuryScores:
     """Form the juries of all judges of a panel, and score them.
 
     Parameters
     ----------
     labels : shape (dimensions, cases), -1 for none
-    singles : shape (judges, dimensions, cases), the scores of the judges
     fold : shape (cases,)
     """
     choice = panel.choice
@@ -63,6 +60,7 @@ def scores_of(
         names = [str(i) for i in range(len(choices))]
         return score(replace(panel, judges=names, choice=choices), labels, policy).score
 
+    singles = scorer(choice)
     every = [majority(choice), weighted(choice, weights(choice, labels, fold), fold)]
     every.append(dawid_skene(choice) if len(choice) > 2 else np.full_like(every[0], ABSENT))
     kinds = scorer(np.stack(every))

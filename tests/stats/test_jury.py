@@ -183,3 +183,12 @@ def test_intervals_are_paired_and_a_copy_adds_nothing() -> None:
     assert part(rows, "member")["leave_one_out"].tolist() == [0, 0, 0]
     again = jury(verdicts_of(said), gold_of("AB" * 40), cases_of(80), resamples=100)
     pd.testing.assert_frame_equal(rows, again)
+
+
+def test_an_order_that_one_judge_lacks_is_read_of_none() -> None:
+    """k has order AB alone: all are compared there, and a random jury of one is the mean of the two judges."""
+    said = {("j", "AB"): "AAAAABBB", ("j", "BA"): "BBBBBBBB", ("k", "AB"): "AAAABBBB"}
+    rows = jury(verdicts_of(said), gold_of("A" * 8), cases_of(8), resamples=0)
+    assert part(rows, "single")["accuracy"].tolist() == [5 / 8, 4 / 8]
+    curve = part(rows, "curve").query("order == 'random'").set_index("size")["accuracy"]
+    assert curve[1] == pytest.approx(9 / 16)

@@ -1,0 +1,144 @@
+"""Juries of judges: accuracy by size, against cost, and what each member adds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from mrb_lib.plots.intervals import panels
+from mrb_lib.plots.style import COLOURS, PAGE, SERIES, Paper, canvas, label, percent, styled
+
+NAMES = {
+    "majority": "majority of all",
+    "weighted": "weighted jury of all",
+    "dawid_skene": "Dawid\u2013Skene jury of all",
+    "best_single": "best judge (chosen on other cases)",
+}
+UNITS = {"seconds": "seconds a case", "tokens": "tokens a case"}
+MEMBER = {"shapley": "Added on joining (Shapley)", "leave_one_out": "Lost by leaving"}
+_STYLE = dict(zip((*NAMES, "greedy", "random"), SERIES, strict=True))
+
+
+@styled
+def sizes(table: pd.DataFrame) -> Paper:
+    """Draw accuracy by the number of members, beside the juries of all judges.
+
+    Parameters
+    ----------
+    table : rows of `jury` of one dimension: part, kind, order, size, accuracy, low, high
+    """
+    figure = canvas(PAGE * 0.72, 2.9)
+    axes = figure.subplots()
+    largest = int(table["size"].max()) if table["size"].notna().any() else 1
+    for order, text in (("random", "random members"), ("greedy", "members chosen on other cases")):
+        rows = table[(table["order"] == order) & table["accuracy"].notna()].sort_values("size")
+        colour, marker = _STYLE[order]
+        size, value, low, high = (rows[name].to_numpy(dtype=float) for name in ("size", "accuracy", "low", "high"))
+        axes.fill_between(size, low, high, color=colour, alpha=0.18, linewidth=0)
+        axes.plot(size, value, color=colour, marker=marker, markersize=2.6, label=text, gid=order)
+    _levels(axes, table[table["part"] == "jury"], largest)
+    axes.set_xlabel("members")
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=10, integer=True))
+    _accuracy_axis(axes)
+    figure.legend(loc="outside right upper")
+    return figure
+
+
+def _levels(axes: Axes, juries: pd.DataFrame, largest: int) -> None:
+    """The juries of all judges at the right, side by side, and the best judge at the left."""
+    kinds = [kind for kind in NAMES if kind in set(juries.loc[juries["accuracy"].notna(), "kind"])]
+    for i, kind in enumerate(kinds):
+        row = juries[juries["kind"] == kind].iloc[0]
+        colour, marker = _STYLE[kind]
+        x = 1.0 - 0.02 * largest if kind == "best_single" else largest + (i + 1) * 0.03 * max(largest, 8)
+        if not np.isnan(row["low"]):
+            axes.vlines([x], row["low"], row["high"], color=colour, linewidth=0.9)
+        axes.plot([x], [row["accuracy"]], marker, color=colour, markersize=4, label=NAMES[kind], gid=kind)
+
+
+def _accuracy_axis(axes: Axes) -> None:
+    axes.set_ylabel("accuracy (%)")
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=7, steps=[1, 2, 5, 10]))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: percent(value)))
+    axes.grid(axis="y")
+
+
+@styled
+def cost(table: pd.DataFrame, *, measure: str = "seconds") -> Paper:
+    """Draw accuracy against cost; a line joins what nothing else beats in both.
+
+    Parameters
+    ----------
+    table : rows of `jury` of one dimension: part, kind, judge, order, size, accuracy, `measure` and its Pareto flag
+    measure : `seconds` or `tokens`
+    """
+    known = table[table[measure].notna() & table["accuracy"].notna()]
+    figure = canvas(PAGE * 0.78, 3.1)
+    axes = figure.subplots()
+    groups = [
+        ("single judge", known[known["part"] == "single"], (COLOURS["judge"], "o")),
+        ("members chosen on other cases", known[known["order"] == "greedy"], _STYLE["greedy"]),
+        *(
+            (NAMES[kind], known[(known["part"] == "jury") & (known["kind"] == kind)], _STYLE[kind])
+            for kind in NAMES
+            if kind != "best_single"
+        ),
+    ]
+    for text, rows, (colour, marker) in groups:
+        if len(rows):
+            axes.plot(rows[measure], rows["accuracy"], marker, color=colour, markersize=3.6, label=text, gid="values")
+    best = known[known[f"pareto_{measure}"] == 1].sort_values([measure, "accuracy"])
+    axes.plot(
+        best[measure], best["accuracy"], color=COLOURS["gold"], zorder=0, label="not beaten in both", gid="pareto"
+    )
+    _name_the_best(axes, best[best["part"] == "single"], measure)
+    if len(known) and known[measure].min() > 0 and known[measure].max() > 20 * known[measure].min():
+        axes.set_xscale("log")
+    axes.margins(x=0.12, y=0.1)
+    axes.set_xlabel(UNITS[measure])
+    _accuracy_axis(axes)
+    figure.legend(loc="outside right upper")
+    return figure
+
+
+def _name_the_best(axes: Axes, rows: pd.DataFrame, measure: str) -> None:
+    """The names of the single judges that nothing beats, the three most accurate of them."""
+    for _, row in rows.nlargest(3, "accuracy").iterrows():
+        axes.annotate(
+            label(row["judge"], 24),
+            (row[measure], row["accuracy"]),
+            xytext=(-2, 5),
+            ha="right",
+            textcoords="offset points",
+            fontsize=6,
+            color="#555555",
+        )
+
+
+def members(table: pd.DataFrame) -> Paper:
+    """Draw what each member adds to the majority of all.
+
+    Parameters
+    ----------
+    table : rows of `jury` with part "member" of one dimension: judge, shapley and leave_one_out, each with _low, _high
+    """
+    long = pd.concat(
+        [
+            table[["judge"]].assign(
+                measure=text, value=table[name], low=table[f"{name}_low"], high=table[f"{name}_high"]
+            )
+            for name, text in MEMBER.items()
+        ]
+    )
+    return panels(
+        long,
+        value="value",
+        low="low",
+        high="high",
+        axis_label="accuracy of the majority (percentage points)",
+        panel="measure",
+        order_by=MEMBER["shapley"],
+        line_at=0.0,
+    )

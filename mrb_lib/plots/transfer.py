@@ -1,0 +1,214 @@
+"""Accuracy by domain: forests, what to expect of a new domain, and whether the order of judges transfers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from mrb_lib.plots.style import (
+    COLOURS,
+    NOT_AVAILABLE,
+    PAGE,
+    Paper,
+    canvas,
+    label,
+    labels,
+    percent,
+    rows_height,
+    styled,
+    title_case,
+)
+
+MOST_FORESTS = 6
+_ROW = 0.165
+_NEW = "95% prediction for a new domain"
+_MEAN = "mean over domains, 95% interval"
+
+
+@styled
+def forest(table: pd.DataFrame, *, judges: Sequence[str]) -> Paper:
+    """Draw the accuracy of a few judges in each domain, with the summary and the prediction below.
+
+    Parameters
+    ----------
+    table : rows of `transfer` of one dimension: part (`domain` and `summary`), judge, subfield, n, accuracy, low,
+        high, weight, prediction_low, prediction_high, i2, p_value
+    judges : at most `MOST_FORESTS`, chosen by the caller
+
+    Raises
+    ------
+    ValueError
+        There are more judges.
+    """
+    if len(judges) > MOST_FORESTS:
+        raise ValueError(f"a forest shows at most {MOST_FORESTS} judges, not {len(judges)}; choose some")
+    domains = sorted(table.loc[table["part"] == "domain", "subfield"].dropna().unique())
+    columns = min(3, len(judges))
+    bands = ceil(len(judges) / columns)
+    height = bands * rows_height(len(domains) + 2, _ROW, 0.62) + 0.45
+    figure = canvas(PAGE if columns > 1 else PAGE / 2, height)
+    grid = figure.subplots(bands, columns, sharex=True, sharey=True, squeeze=False)
+    for axes, judge in zip(grid.flat, judges, strict=False):
+        own = table[table["judge"] == judge]
+        _forest(axes, own[own["part"] == "domain"].set_index("subfield"), domains)
+        _summary(axes, own[own["part"] == "summary"], len(domains) + 0.6)
+        axes.set_title(label(judge, 30), pad=12)
+    first = grid[0, 0]
+    names = [label(title_case(name), 26) for name in domains]
+    first.set_yticks([*range(len(domains)), len(domains) + 0.6], [*names, "all domains"])
+    first.set_ylim(len(domains) + 1.2, -0.7)
+    for axes in grid.flat:
+        axes.tick_params(axis="y", length=0)
+        _percent_axis(axes)
+    for axes in list(grid.flat)[len(judges) :]:
+        axes.set_axis_off()
+    for axes in grid[-1]:
+        axes.set_xlabel("accuracy (%)")
+    _legend(figure, "one domain, 95% interval")
+    return figure
+
+
+def _forest(axes: Axes, own: pd.DataFrame, domains: list[str]) -> None:
+    own = own.reindex(domains)
+    value, low, high = (own[name].to_numpy(dtype=float) for name in ("accuracy", "low", "high"))
+    weight = own["weight"].to_numpy(dtype=float)
+    y = np.arange(len(domains))
+    known, bounded = ~np.isnan(value), ~np.isnan(low)
+    axes.hlines(y[bounded], low[bounded], high[bounded], color=COLOURS["judge"], linewidth=0.9, gid="intervals")
+    size = 6 + 60 * np.nan_to_num(weight)
+    axes.scatter(value[known], y[known], s=size[known], marker="s", color=COLOURS["judge"], linewidth=0, gid="values")
+    _missing(axes, y[~known])
+
+
+def _summary(axes: Axes, row: pd.DataFrame, y: float) -> None:
+    if row.empty or row["accuracy"].isna().all():
+        _missing(axes, [y])
+        return
+    first = row.iloc[0]
+    _band(axes, first, y)
+    if not np.isnan(first["low"]):
+        corners = ([first["low"], first["accuracy"], first["high"], first["accuracy"]], [y, y - 0.3, y, y + 0.3])
+        axes.fill(*corners, color=COLOURS["human"], linewidth=0, gid="summary")
+    axes.axvline(first["accuracy"], color=COLOURS["human"], linewidth=0.5, linestyle=(0, (2, 2)), zorder=0)
+    if not np.isnan(first["i2"]):
+        text = f"I\u00b2 {percent(first['i2'])}%, Q test p = {first['p_value']:.2g}"
+        axes.text(0.5, 1.02, text, transform=axes.transAxes, ha="center", va="bottom", fontsize=6, color="#555555")
+
+
+def _band(axes: Axes, row: pd.Series, y: float) -> None:
+    if not np.isnan(row["prediction_low"]):
+        ends = (row["prediction_low"], row["prediction_high"])
+        axes.hlines([y], *ends, color=COLOURS["gold"], linewidth=2.4, zorder=1, gid="prediction")
+
+
+def _missing(axes: Axes, rows: Sequence[float] | np.ndarray) -> None:
+    for y in rows:
+        axes.text(
+            0.5,
+            y,
+            NOT_AVAILABLE,
+            transform=axes.get_yaxis_transform(),
+            ha="center",
+            va="center",
+            color="#777777",
+            fontsize=6,
+            gid="not-available",
+        )
+
+
+def _percent_axis(axes: Axes) -> None:
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: percent(value)))
+    axes.grid(axis="x")
+
+
+def _legend(figure: Paper, dots: str, marker: str = "s") -> None:
+    handles = [
+        Line2D([], [], color=COLOURS["judge"], marker=marker, markersize=3, linewidth=0.9, label=dots),
+        Line2D([], [], color=COLOURS["human"], marker="D", markersize=4, linewidth=0, label=_MEAN),
+        Line2D([], [], color=COLOURS["gold"], linewidth=2.4, label=_NEW),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+
+
+@styled
+def predictions(table: pd.DataFrame) -> Paper:
+    """Draw what to expect of every judge in a new domain, with its accuracy in each domain at hand.
+
+    Parameters
+    ----------
+    table : rows of `transfer` of one dimension, as in `forest`
+    """
+    summary = table[table["part"] == "summary"].sort_values(
+        ["accuracy", "judge"], ascending=[True, True], na_position="first"
+    )
+    domain = table[table["part"] == "domain"]
+    figure = canvas(PAGE * 0.72, rows_height(len(summary), _ROW, 0.85))
+    axes = figure.subplots()
+    y = np.arange(len(summary))
+    at = dict(zip(summary["judge"], y, strict=True))
+    for height, (_, row) in zip(y, summary.iterrows(), strict=True):
+        _band(axes, row, float(height))
+    value, low, high = (summary[name].to_numpy(dtype=float) for name in ("accuracy", "low", "high"))
+    bounded = ~np.isnan(low)
+    axes.hlines(y[bounded], low[bounded], high[bounded], color=COLOURS["human"], linewidth=1.2, zorder=2, gid="mean")
+    axes.plot(
+        domain["accuracy"],
+        domain["judge"].map(at),
+        "|",
+        color=COLOURS["judge"],
+        markersize=4,
+        markeredgewidth=0.6,
+        gid="values",
+    )
+    axes.plot(value, y, "D", color=COLOURS["human"], markersize=3, zorder=3, gid="summary")
+    _missing(axes, y[np.isnan(value)])
+    axes.set_yticks(y, labels(summary["judge"], 34))
+    axes.set_ylim(-0.7, max(len(summary), 1) - 0.3)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel("accuracy (%)")
+    _percent_axis(axes)
+    _legend(figure, "one domain", "|")
+    return figure
+
+
+@styled
+def rankings(table: pd.DataFrame) -> Paper:
+    """Draw how well each domain orders the judges as the others do, beside what chance would make of it.
+
+    Parameters
+    ----------
+    table : rows of `transfer` with part "ranking" of one dimension: subfield, versus, kendall_tau, expected_tau,
+        expected_low, expected_high, p_value; the row without subfield is the mean
+    """
+    rows = table[(table["part"] == "ranking") & table["versus"].isna()]
+    mean = rows[rows["subfield"].isna()].assign(subfield="mean of all")
+    rows = pd.concat([rows[rows["subfield"].notna()].sort_values("subfield"), mean])
+    figure = canvas(PAGE * 0.6, rows_height(len(rows), 0.19, 0.8))
+    axes = figure.subplots()
+    y = np.arange(len(rows))[::-1]
+    tau, low, high, expected = (
+        rows[name].to_numpy(dtype=float) for name in ("kendall_tau", "expected_low", "expected_high", "expected_tau")
+    )
+    known = ~np.isnan(low)
+    axes.hlines(y[known], low[known], high[known], color="#C9C9C9", linewidth=5, zorder=1, gid="expected")
+    axes.plot(expected, y, "|", color="#777777", markersize=6, zorder=2)
+    axes.plot(tau, y, "o", color=COLOURS["judge"], markersize=3.2, zorder=3, gid="values")
+    _missing(axes, y[np.isnan(tau)])
+    axes.set_yticks(y, [label(title_case(name), 30) for name in rows["subfield"]])
+    axes.set_ylim(-0.7, max(len(rows), 1) - 0.3)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel("Kendall\u2019s tau-b: judges ordered here and in all other domains")
+    axes.grid(axis="x")
+    handles = [
+        Line2D([], [], color=COLOURS["judge"], marker="o", markersize=3.2, linewidth=0, label="found"),
+        Line2D([], [], color="#C9C9C9", linewidth=5, label="if domains were drawn at random (95%)"),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=2)
+    return figure
