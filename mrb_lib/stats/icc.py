@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import f as f_distribution
+from scipy.special import fdtri
 
 from mrb_lib.stats.measures import Sums, table
 from mrb_lib.stats.options import TINY, BoolArray, FloatArray, IntArray, divide
@@ -149,8 +149,8 @@ def f_intervals(squares: Squares, confidence: float = 0.95) -> tuple[FloatArray,
     usable = squares.complete & np.isfinite(freedom) & (error > TINY)
     freedom = np.where(usable, freedom, 1.0)
     tail = (1 + confidence) / 2
-    lower = f_distribution.ppf(tail, np.where(usable, n - 1, 1.0), freedom)
-    upper = f_distribution.ppf(tail, freedom, np.where(usable, n - 1, 1.0))
+    lower = fdtri(np.where(usable, n - 1, 1.0), freedom, tail)
+    upper = fdtri(freedom, np.where(usable, n - 1, 1.0), tail)
     spread = k * columns + (k * n - k - n) * error
     low = divide(n * (rows - lower * error), lower * spread + n * rows)
     high = divide(n * (upper * rows - error), spread + n * upper * rows)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from mrb_lib.stats import weighted_sums
+from mrb_lib.stats.draws import draws
 from mrb_lib.stats.options import FloatArray, IntArray
 from mrb_lib.stats.resample import Block, Statistic, block, n_clusters, replicates
 
 Sums = FloatArray | sparse.csr_array
 _DENSE = 128
+_ESTIMATED_AT_ONCE = 2**20
 
 
 def table(row: IntArray, column: IntArray, values: FloatArray, shape: tuple[int, int]) -> Sums:
@@ -66,20 +69,20 @@ def resampled(
     groups : measures on about the same cases; the dense ones of a group become one matrix product
     codes : shape (n_cases,), the cluster of every case of the benchmark
     """
-    blocks: list[Block] = []
-    for measures in groups:
-        blocks.append(_joined([item for item in measures if isinstance(item.values, np.ndarray)], codes))
-        alone = [item for item in measures if not isinstance(item.values, np.ndarray)]
-        blocks.extend(block(codes[item.cases], item.values, item.statistic) for item in alone)
-    found = iter(zip(blocks, replicates(blocks, n_clusters(codes), resamples=resamples, seed=seed), strict=True))
+    total = n_clusters(codes)
+    together = [_joined([item for item in measures if _is_dense(item)], codes) for measures in groups]
+    dense = iter(zip(together, _replicates(together, total, resamples, seed), strict=True))
+    alone = [item for measures in groups for item in measures if not _is_dense(item)]
+    blocks = [block(codes[item.cases], item.values, item.statistic) for item in alone]
+    found = iter(zip(blocks, replicates(blocks, total, resamples=resamples, seed=seed), strict=True))
     out = []
     for measures in groups:
-        together, drawn = next(found)
+        joined, drawn = next(dense)
         column, at, rows = 0, 0, []
         for item in measures:
-            if isinstance(item.values, np.ndarray):
+            if _is_dense(item):
                 width, m = item.values.shape[1], _width(item)
-                sums = together.sums[:, column : column + width]
+                sums = joined.sums[:, column : column + width]
                 rows.append(Resampled(item, sums, drawn[:, at : at + m]))
                 column, at = column + width, at + m
             else:
@@ -87,6 +90,21 @@ def resampled(
                 rows.append(Resampled(item, own.sums, replicated))
         out.append(rows)
     return out
+
+
+def _is_dense(item: Measure) -> bool:
+    return isinstance(item.values, np.ndarray)
+
+
+def _replicates(blocks: Sequence[Block], total: int, resamples: int, seed: int) -> Iterator[FloatArray]:
+    """As `resample.replicates`, for dense blocks: the draws are made ready for multiplication once for all."""
+    sums = [weighted_sums.Sums(item.clusters, np.asarray(item.sums)) for item in blocks]
+    weighted = weighted_sums.weighted_sums(sums, lambda: draws(total, resamples, seed), total, resamples, np.float64)
+    for item, found in zip(blocks, weighted, strict=True):
+        step = max(1, _ESTIMATED_AT_ONCE // max(1, len(found)))
+        parts = [item.statistic(found[:, i : i + step].T).T for i in range(0, found.shape[1], step)]
+        m = item.statistic(np.ones((1, len(found)))).shape[1]
+        yield (np.concatenate(parts, axis=1) if parts else np.empty((m, 0))).T
 
 
 def _joined(measures: Sequence[Measure], codes: IntArray) -> Block:
