@@ -44,7 +44,7 @@ def item_map(frame: pd.DataFrame) -> Paper:
     below.set_ylim(-0.7, max(len(judges), 1) - 0.3)
     below.tick_params(axis="y", length=0)
     below.set_title("Ability of the judges")
-    below.set_xlabel("log odds (0: the average judge; a judge is right half of the time on cases of its own level)")
+    below.set_xlabel("log odds (0: the average judge)")
     for axes in (above, below):
         axes.set_xlim(*span)
         axes.grid(axis="x")

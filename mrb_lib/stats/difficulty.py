@@ -80,7 +80,9 @@ def difficulty(
     cases from hard ones, not one hard case from another. Intervals of cases take the estimated abilities as
     known, and are posterior: they hold on average over cases. Suspicion asks whether the judges' verdicts
     would be more likely had the annotators chosen `alternative`; where all judges are misled alike, so is
-    it: it orders a review and does not replace one. Judges that are copies of another (a jury of others)
+    it: it orders a review and does not replace one. A case that all judges get wrong may be merely
+    misleading, and a case on which able judges fail and weak ones do not is more suspect; sort by
+    `alternative_share` to see the former first. Judges that are copies of another (a jury of others)
     count twice. Planted values: `tests/simulation/test_difficulty.py`.
     """
     if not 0 < prior < 1:

@@ -1,0 +1,131 @@
+"""DIF tables: against statsmodels, and what they say where there is nothing to compare."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from statsmodels.api import Logit
+from statsmodels.stats.contingency_tables import StratifiedTable
+
+from mrb_lib.errors import InputError
+from mrb_lib.stats.dif import NO_OTHERS, NO_SUBFIELDS, NOTHING_TO_COMPARE, dif
+from mrb_lib.stats.multiplicity import adjust
+
+N, JUDGES = 300, 5
+
+
+@pytest.fixture(scope="module")
+def world() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(0)
+    ids = [f"c{i}" for i in range(N)]
+    right = rng.random((JUDGES, N)) < 1 / (1 + np.exp(-(np.linspace(-1, 1, JUDGES)[:, None] - rng.normal(size=N))))
+    verdicts = pd.concat(
+        [
+            pd.DataFrame({"judge": f"j{j}", "case_id": ids, "order": "AB", "choice": np.where(right[j], "A", "B")})
+            for j in range(JUDGES)
+        ]
+    ).assign(dimension="overall", repeat=0, probe="none")
+    cases = pd.DataFrame({"case_id": ids, "organ": np.array(["eye", "lung", "heart"])[rng.integers(0, 3, N)]})
+    gold = pd.DataFrame({"case_id": ids, "dimension": "overall", "choice": "A"})
+    return verdicts, gold, cases, right
+
+
+def test_mantel_haenszel_is_that_of_statsmodels(world) -> None:
+    verdicts, gold, cases, right = world
+    found = dif(verdicts, gold, cases, by="organ").set_index(["judge", "subfield"]).loc[("j1", "lung")]
+    inside, total = (cases["organ"] == "lung").to_numpy(), right.sum(axis=0)
+    tables = []
+    for level in np.unique(total):
+        here = total == level
+        cells = [[(right[1] == r)[here & (inside == i)].sum() for r in (True, False)] for i in (True, False)]
+        if min(map(sum, cells)) > 0:
+            tables.append(np.array(cells, dtype=float))
+    other = StratifiedTable(tables)
+    assert found["mh_odds_ratio"] == pytest.approx(other.oddsratio_pooled, abs=1e-8)
+    low, high = other.oddsratio_pooled_confint()
+    assert (found["low"], found["high"]) == (pytest.approx(low, abs=1e-6), pytest.approx(high, abs=1e-6))
+    test = other.test_null_odds(correction=False)
+    assert found["mh_chi2"] == pytest.approx(test.statistic, abs=1e-8)
+    assert found["p_value"] == pytest.approx(test.pvalue, abs=1e-8)
+    assert found["n_strata"] == len(tables)
+    assert found["ets_delta"] == pytest.approx(2.35 * other.logodds_pooled, abs=1e-8)
+
+
+def test_the_logistic_test_is_the_likelihood_ratio_of_statsmodels(world) -> None:
+    verdicts, gold, cases, right = world
+    found = dif(verdicts, gold, cases, by="organ").set_index(["judge", "subfield"]).loc[("j2", "eye")]
+    total = right.sum(axis=0)
+    inner = (total > 0) & (total < JUDGES)
+    share = (total[inner] + 0.5) / (JUDGES + 1)
+    null = np.column_stack([np.ones(inner.sum()), np.log(share / (1 - share)), share])
+    full = np.column_stack([null, (cases["organ"] == "eye").to_numpy()[inner]])
+    y = right[2][inner].astype(float)
+    fits = [Logit(y, x).fit(disp=0, tol=1e-12) for x in (full, null)]
+    assert found["logistic_effect"] == pytest.approx(fits[0].params[-1], abs=1e-6)
+    assert found["logistic_chi2"] == pytest.approx(2 * (fits[0].llf - fits[1].llf), abs=1e-6)
+    low, high = fits[0].conf_int()[-1]
+    assert (found["logistic_low"], found["logistic_high"]) == (
+        pytest.approx(low, abs=1e-5),
+        pytest.approx(high, abs=1e-5),
+    )
+
+
+def test_the_columns_add_up(world) -> None:
+    verdicts, gold, cases, right = world
+    found = dif(verdicts, gold, cases, by="organ", correction="holm")
+    assert len(found) == 3 * JUDGES
+    np.testing.assert_allclose(found["p_adjusted"], adjust(found["p_value"].to_numpy(), "holm"))
+    assert (found["family"] == 3 * JUDGES).all()
+    for row in found.itertuples():
+        inside = (cases["organ"] == row.subfield).to_numpy()
+        value = right[int(row.judge[1:])]
+        assert row.n_inside == inside.sum()
+        assert row.accuracy_inside == pytest.approx(value[inside].mean())
+        assert row.accuracy_outside == pytest.approx(value[~inside].mean())
+    assert (found["n"] == N).all()
+
+
+def test_two_subfields_mirror_each_other(world) -> None:
+    verdicts, gold, cases, _ = world
+    two = cases.assign(organ=cases["organ"].replace("heart", "lung"))
+    found = dif(verdicts, gold, two, by="organ").pivot(index="judge", columns="subfield", values="ets_delta")
+    np.testing.assert_allclose(found["eye"], -found["lung"], atol=1e-9)
+
+
+def test_excluded_and_unassigned_cases_are_counted(world) -> None:
+    verdicts, gold, cases, _ = world
+    holes = cases.copy()
+    holes.loc[:9, "organ"] = None
+    found = dif(verdicts, gold.iloc[20:], holes, by="organ")
+    assert (found["n_unassigned"] == 10).all()
+    assert (found["n_excluded"] == 20).all()
+    assert (found["n"] == N - 20).all()
+
+
+def test_a_judge_that_is_always_right_has_nothing_to_compare(world) -> None:
+    verdicts, gold, cases, _ = world
+    perfect = verdicts[verdicts["judge"] == "j0"].assign(judge="perfect", choice="A")
+    found = dif(pd.concat([verdicts, perfect]), gold, cases, by="organ")
+    row = found[found["judge"] == "perfect"]
+    assert row[["mh_odds_ratio", "mh_chi2", "p_value", "p_adjusted", "ets_delta", "logistic_p"]].isna().all(axis=None)
+    assert row["ets_class"].isna().all()
+    assert (row["reason"] == NOTHING_TO_COMPARE).all()
+    assert (row["accuracy_inside"] == 1).all()
+
+
+def test_one_judge_alone_and_no_subfields(world) -> None:
+    verdicts, gold, cases, _ = world
+    alone = dif(verdicts[verdicts["judge"] == "j0"], gold, cases, by="organ")
+    assert (alone["reason"] == NO_OTHERS).all()
+    assert alone["mh_odds_ratio"].isna().all()
+    none = dif(verdicts, gold, cases)
+    assert none["reason"].tolist() == [NO_SUBFIELDS] * JUDGES
+    assert none["subfield"].isna().all()
+    assert dif(verdicts.iloc[:0], gold, cases, by="organ").empty
+
+
+def test_an_unknown_correction_is_refused(world) -> None:
+    verdicts, gold, cases, _ = world
+    with pytest.raises(InputError):
+        dif(verdicts, gold, cases, by="organ", correction="sidak-ish")
