@@ -132,8 +132,10 @@ def outcomes(pairs: pd.DataFrame, *, judges: Sequence[str]) -> Paper:
     pairs : judge_1, judge_2, difference, p_adjusted, equivalent (nullable) of one dimension
     judges : rows and columns, in this order, best first
     """
+    means = np.sign(pairs["difference"].to_numpy(dtype=float))
+    wins = np.sign((pairs["only_1"] - pairs["only_2"]).to_numpy(dtype=float))
     known = pairs.assign(
-        _sign=np.where(pairs["p_adjusted"] <= 0.05, np.sign(pairs["difference"].to_numpy(dtype=float)), 0.0),
+        _sign=np.where((pairs["p_adjusted"] <= 0.05) & (wins == means), wins, 0.0),
         _alike=pairs["equivalent"].astype("boolean").astype("Float64").to_numpy(dtype=float, na_value=np.nan),
     ).where(pairs["p_adjusted"].notna())
     sign = _square(known, "_sign", judges, sign=-1.0)

@@ -31,7 +31,7 @@ def pairs_of(judges: list[str]) -> pd.DataFrame:
         difference, p = (0.1, 0.001) if kind == 0 else (-0.1, 0.02) if kind == 1 else (0.01, 0.6)
         rows.append((first, second, difference, p, kind == 2))
     frame = pd.DataFrame(rows, columns=["judge_1", "judge_2", "difference", "p_adjusted", "equivalent"])
-    return frame.astype({"equivalent": "boolean"})
+    return frame.astype({"equivalent": "boolean"}).assign(only_1=10 * (frame["difference"] > 0), only_2=5)
 
 
 def accuracy_of(judges: list[str]) -> pd.DataFrame:
@@ -101,6 +101,7 @@ def test_an_outcome_is_what_the_tests_show() -> None:
     judges = ["a", "b", "c", "d"]
     frame = pairs_of(judges)
     frame.loc[5, ["p_adjusted", "equivalent"]] = [np.nan, pd.NA]
+    frame.loc[4, ["only_1", "only_2"]] = [4, 9]
     drawn = outcomes(frame, judges=judges)
     (mesh,) = drawn.findobj(lambda artist: artist.get_gid() == "cells")
     code = np.ma.filled(mesh.get_array().reshape(4, 4).astype(float), np.nan)
@@ -111,6 +112,7 @@ def test_an_outcome_is_what_the_tests_show() -> None:
     assert shown[("a", "c")] == "worse"
     assert shown[("a", "d")] == shown[("d", "a")] == "equivalent"
     assert shown[("b", "c")] == "open"
+    assert shown[("b", "d")] == "open"  # wins fewer cases, by more: the test and the mean disagree
     assert ("c", "d") not in shown
     assert len({to_hex(patch.get_facecolor()) for patch in drawn.legends[0].get_patches()}) == 4
 
