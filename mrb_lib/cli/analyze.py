@@ -28,7 +28,9 @@ def analyze(
     ] = None,
     dimension: Annotated[str | None, typer.Option(help="One dimension; default: all.")] = None,
     gold: Annotated[str, typer.Option(help="majority, unanimous or posterior (Dawid and Skene).")] = "majority",
-    correction: Annotated[str, typer.Option(help="holm, hochberg, bonferroni, bh, by or none.")] = "holm",
+    correction: Annotated[
+        str | None, typer.Option(help="holm, hochberg, bonferroni, bh, by or none; default: the table's own.")
+    ] = None,
     family: Annotated[
         str,
         typer.Option(help="Tests corrected together: dimension (and subfield), or all."),

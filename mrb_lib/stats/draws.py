@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.options import FloatArray, IntArray
@@ -34,7 +33,7 @@ def draws(total: int, resamples: int, seed: int) -> Iterator[FloatArray]:
     if resamples < 0:
         raise InputError(f"resamples {resamples}: must not be negative; 2000 is the default, 0 gives no intervals.")
     if resamples and are_kept(total, resamples):
-        yield _kept(total, resamples, seed).astype(np.float64)
+        yield _kept(total, resamples, seed)
         return
     generator = np.random.default_rng(seed)
     chunk = max(1, _DRAWN_AT_ONCE // max(1, total))
@@ -49,11 +48,11 @@ def _draw(generator: np.random.Generator, total: int) -> IntArray:
     return np.bincount(generator.integers(0, total, total, dtype=np.uint32), minlength=total)
 
 
-@lru_cache(maxsize=2)
-def _kept(total: int, resamples: int, seed: int) -> NDArray[np.uint16]:
-    """All draws at once, shape (total, resamples); only asked for where no count can pass the type's largest."""
+@lru_cache(maxsize=1)
+def _kept(total: int, resamples: int, seed: int) -> FloatArray:
+    """All draws at once, shape (total, resamples), not to be written to."""
     generator = np.random.default_rng(seed)
-    rows = np.stack([_draw(generator, total).astype(np.uint16) for _ in range(resamples)])
-    counts = np.ascontiguousarray(rows.T)
+    rows = np.stack([_draw(generator, total).astype(np.uint16) for _ in range(resamples)])  # no count comes near 65,535
+    counts = np.ascontiguousarray(rows.T, dtype=np.float64)
     counts.flags.writeable = False
     return counts

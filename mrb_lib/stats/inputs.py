@@ -39,7 +39,7 @@ class Inputs:
     dimensions: Sequence[str]
     cluster: str | None
     policy: str
-    correction: str
+    correction: str | None
     family: str
     margin: float
     epsilon: float

@@ -87,7 +87,7 @@ def analyze(
     by: str | None = None,
     dimension: str | None = None,
     gold: str = "majority",
-    correction: str = "holm",
+    correction: str | None = None,
     family: str = "dimension",
     margin: float = 0.05,
     epsilon: float = 0.15,
@@ -109,7 +109,7 @@ def analyze(
     by : a cases column to break down by, or `model_pair`; None gives overall rows only
     dimension : one dimension; None gives all the benchmark's
     gold : the rule that makes gold labels from the annotations, one of `RULES`
-    correction, family : for multiple tests, and the tests that are corrected together: those of one
+    correction, family : for multiple tests, None for the table's own (holm; bh in `dif`, by in `ceiling`), and the tests that are corrected together: those of one
         dimension and subfield, or "all" of the table
     margin : the largest difference of accuracy that counts as none, in `significance`
     epsilon : what a judge may fall short of an annotator for being cheaper, in `ceiling` (alternative annotator test)
@@ -134,7 +134,8 @@ def analyze(
     meta = benchmark.meta
     check_table(table)
     check_choice("gold rule", gold, RULES)
-    check_choice("correction", correction, CORRECTIONS)
+    if correction is not None:
+        check_choice("correction", correction, CORRECTIONS)
     check_choice("family", family, FAMILIES)
     check_choice("level", level or meta.level, LEVELS)
     check_policy(policy)
@@ -166,7 +167,8 @@ def analyze(
         resamples=resamples,
         seed=seed,
     )
-    return _function(table)(**{name: getattr(inputs, name) for name in asks_for(table)})
+    own = ("correction",) if correction is None else ()
+    return _function(table)(**{name: getattr(inputs, name) for name in asks_for(table) if name not in own})
 
 
 def check_table(table: str) -> None:

@@ -119,7 +119,7 @@ def test_rows_of_clusters_undercover_and_clusters_do_not() -> None:
     found = {name: covered(rows, name, 0.6) for name in ("", "bca_", "deff_")}
     found["difference"] = covered(significance(*tables, resamples=RESAMPLES), "", 0.0)
     assert all(within(share) for share in found.values()), found
-    assert rows["deff"].mean() == pytest.approx(1 + 7 * 0.75**2, abs=0.2)
+    assert rows["design_effect"].mean() == pytest.approx(1 + 7 * 0.75**2, abs=0.2)
     assert covered(rows, "wilson_", 0.6) < 0.75
     apart = accuracy(*tables, cluster="case_id", resamples=200)
     assert covered(apart[apart["judge"] == "j0"], "", 0.6) < 0.75

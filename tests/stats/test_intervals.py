@@ -31,8 +31,8 @@ def test_the_table_has_wilsons_interval_of_right_and_wrong() -> None:
     for row in accuracy(verdicts, gold, cases_of(90), policy="official", resamples=0).itertuples():
         wanted = proportion_confint(round(row.accuracy * row.n), row.n, method="wilson")
         assert (row.wilson_low, row.wilson_high) == pytest.approx(wanted, abs=1e-12)
-        assert row.deff == pytest.approx(1)
-        assert (row.deff_low, row.deff_high) == pytest.approx(wanted, abs=1e-12)
+        assert row.design_effect == pytest.approx(1)
+        assert (row.design_effect_low, row.deff_high) == pytest.approx(wanted, abs=1e-12)
 
 
 def clustered(policy: str = "balanced"):
@@ -52,11 +52,11 @@ def test_the_design_effect_is_that_of_a_cluster_robust_regression(policy: str) -
     count, n = len(np.unique(groups)), len(score)
     fitted = sm.OLS(score, np.ones(n)).fit(cov_type="cluster", cov_kwds={"groups": groups, "use_correction": False})
     robust = fitted.cov_params()[0, 0] * count / (count - 1)
-    assert row["deff"] == pytest.approx(robust / (score.var(ddof=1) / n))
+    assert row["design_effect"] == pytest.approx(robust / (score.var(ddof=1) / n))
     assert row["n_clusters"] == count
     p = score.mean()
     size = (
-        n * p * (1 - p) / score.var() / row["deff"] * (student.ppf(0.975, n - 1) / student.ppf(0.975, count - 1)) ** 2
+        n * p * (1 - p) / score.var() / row["design_effect"] * (student.ppf(0.975, n - 1) / student.ppf(0.975, count - 1)) ** 2
     )
     wanted = intervals.wilson(np.array([p]), np.array([min(size, n * p * (1 - p) / score.var())]))
     assert (row["deff_low"], row["deff_high"]) == pytest.approx((wanted[0][0], wanted[1][0]), abs=1e-9)
@@ -65,7 +65,7 @@ def test_the_design_effect_is_that_of_a_cluster_robust_regression(policy: str) -
 def test_clusters_of_one_case_have_a_design_effect_of_one() -> None:
     verdicts, gold, cases = clustered()
     row = accuracy(verdicts, gold, cases.drop(columns="cluster"), resamples=0).iloc[0]
-    assert row["deff"] == pytest.approx(1, abs=1e-12)
+    assert row["design_effect"] == pytest.approx(1, abs=1e-12)
     assert (row["deff_low"], row["deff_high"]) == pytest.approx((row["wilson_low"], row["wilson_high"]))
 
 
@@ -73,7 +73,7 @@ def test_where_all_are_right_there_is_still_width() -> None:
     tables = verdicts_of({("j", "AB"): "A" * 20}), gold_of("A" * 20)
     row = accuracy(*tables, cases_of(20), resamples=100).iloc[0]
     assert (row["wilson_low"], row["wilson_high"]) == pytest.approx(proportion_confint(20, 20, method="wilson"))
-    assert np.isnan(row["deff"])
+    assert np.isnan(row["design_effect"])
     assert (row["deff_low"], row["deff_high"]) == pytest.approx((row["wilson_low"], row["wilson_high"]))
     assert np.isnan(row["bca_low"])
     pairs = accuracy(*tables, cases_of(20, cluster=list(np.arange(20) // 2)), resamples=100).iloc[0]
