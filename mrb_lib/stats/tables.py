@@ -109,8 +109,8 @@ def analyze(
     by : a cases column to break down by, or `model_pair`; None gives overall rows only
     dimension : one dimension; None gives all the benchmark's
     gold : the rule that makes gold labels from the annotations, one of `RULES`
-    correction, family : for multiple tests, None for the table's own (holm; bh in `dif`, by in `ceiling`), and the tests that are corrected together: those of one
-        dimension and subfield, or "all" of the table
+    correction : for multiple tests; None for the table's own (holm; bh in `dif`, by in `ceiling`)
+    family : the tests that are corrected together: those of one dimension and subfield, or "all" of the table
     margin : the largest difference of accuracy that counts as none, in `significance`
     epsilon : what a judge may fall short of an annotator for being cheaper, in `ceiling` (alternative annotator test)
     target : the agreement wanted where a judge answers, in `selective`

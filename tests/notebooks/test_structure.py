@@ -38,6 +38,21 @@ FIGURES = {
     "significance-differences",
     "failures-gallery",
     "engine-orders",
+    "agreement-paradox",
+    "position-split",
+    "ceiling-annotators",
+    "ceiling-distances",
+    "ceiling-alternative",
+    "gold-confusion",
+    "gold-rules",
+    "gold-ranks",
+    "models-effects",
+    "models-dif",
+    "models-difficulty",
+    "models-suspicion",
+    "bias-errors",
+    "bias-pull",
+    "bias-length-controlled",
 }
 
 

@@ -32,7 +32,7 @@ def test_the_table_has_wilsons_interval_of_right_and_wrong() -> None:
         wanted = proportion_confint(round(row.accuracy * row.n), row.n, method="wilson")
         assert (row.wilson_low, row.wilson_high) == pytest.approx(wanted, abs=1e-12)
         assert row.design_effect == pytest.approx(1)
-        assert (row.design_effect_low, row.deff_high) == pytest.approx(wanted, abs=1e-12)
+        assert (row.deff_low, row.deff_high) == pytest.approx(wanted, abs=1e-12)
 
 
 def clustered(policy: str = "balanced"):
