@@ -9,7 +9,8 @@ import numpy as np
 from scipy import stats
 
 from mrb_lib.stats import gee, mixed
-from mrb_lib.stats.effects import Average, Response, logistic, logistic_normal
+from mrb_lib.stats.effects import Average, logistic, logistic_normal
+from mrb_lib.stats.model_tests import Fits, Row, clusters_seen, interactions
 from mrb_lib.stats.observations import Observations
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, join_reasons
 from mrb_lib.stats.resample import CONFIDENCE
@@ -25,7 +26,7 @@ from mrb_lib.stats.terms import (
     usable_levels,
 )
 
-ALL, ONE, INTERACTION = "all judges", "one judge", "interaction"
+ALL, ONE = "all judges", "one judge"
 FEWEST_CLUSTERS = 5
 SEPARATED = "no finite estimate: a combination of the covariates tells right from wrong without error"
 ALWAYS_RIGHT = "always right: the log odds are infinite"
@@ -37,26 +38,7 @@ FEW_CLUSTERS = f"no interval: fewer than {FEWEST_CLUSTERS} clusters"
 NO_EFFECT = "no marginal effect: the intercept is a level, not a change"
 NUISANCE = "a part of the model, without an interval"
 NO_SPREAD = "at its boundary: cases differ no more than chance makes them; no interval"
-FEW_FOR_TEST = "no test: too few judges or clusters for its degrees of freedom"
 _MOST_LOG_ODDS = 15.0
-
-Row = dict[str, object]
-
-
-class Fits(NamedTuple):
-    """F fits of one model: p coefficients and, for `mixed`, the standard deviation of the random intercept.
-
-    `good` tells the fits that converged to something finite; `cov` has shape (F, q, q).
-    """
-
-    terms: Terms
-    data: Observations
-    beta: FloatArray
-    kept: BoolArray
-    cov: FloatArray
-    good: BoolArray
-    df: FloatArray
-    response: Response
 
 
 class _Line(NamedTuple):
@@ -86,7 +68,7 @@ def all_judges(
     sound = marginal.converged & (np.abs(marginal.beta).max(axis=1) < _MOST_LOG_ODDS)
     fits = Fits(terms, data, marginal.beta, marginal.kept, marginal.robust, sound, df, logistic)
     rows = [{"part": ALL, "model": "gee", **row} for row in rows_of(fits, pure)[0]]
-    n, m = float(data.asked.sum()), int(_clusters(data.asked.sum(axis=1) > 0, cluster)[0])
+    n, m = float(data.asked.sum()), int(clusters_seen(data.asked.sum(axis=1) > 0, cluster)[0])
     rest = {"part": ALL, "level": None, "n": n, "n_clusters": m}
     rows.append(
         {**rest, "model": "gee", "term": "working_correlation", "estimate": marginal.alpha[0], "reason": NUISANCE}
@@ -132,7 +114,7 @@ def each_judge(
     for judge, verdicts, lines in zip(judges, asked.sum(axis=(1, 2)), rows_of(fits, pure), strict=True):
         if verdicts > 0:
             rows.extend({"part": ONE, "model": "gee", "judge": judge, **row} for row in lines)
-    return [*rows, *_interactions(fits, found.influence)]
+    return [*rows, *interactions(fits, found.influence)]
 
 
 def _without_pure(terms: Terms, data: Observations) -> tuple[Observations, dict[tuple[str, int, int], str]]:
@@ -160,17 +142,9 @@ def _without_pure(terms: Terms, data: Observations) -> tuple[Observations, dict[
 def degrees(terms: Terms, kept: BoolArray, data: Observations) -> FloatArray:
     """Degrees of freedom: clusters less the covariates that only cases have, at least 1."""
     of_cases = ~(np.ptp(terms.design.cells, axis=0) > 0)
-    clusters = _clusters(data.asked.sum(axis=1) > 0, data.cluster)
+    clusters = clusters_seen(data.asked.sum(axis=1) > 0, data.cluster)
     found: FloatArray = np.maximum(clusters - (kept & of_cases).sum(axis=1), 1).astype(np.float64)
     return found
-
-
-def _clusters(seen: BoolArray, cluster: IntArray) -> IntArray:
-    """How many clusters have a case that is seen, from (F, N) to (F,)."""
-    n_clusters = int(cluster.max()) + 1
-    if n_clusters == len(cluster):
-        return np.asarray(seen.sum(axis=1), dtype=np.int64)
-    return np.array([np.count_nonzero(np.bincount(cluster[row], minlength=n_clusters)) for row in seen], np.int64)
 
 
 def rows_of(fits: Fits, pure: dict[tuple[str, int, int], str]) -> list[list[Row]]:
@@ -225,7 +199,7 @@ def _intercept(fits: Fits) -> list[_Line]:
         contrast[:, place] = divide(usable.astype(np.float64), usable.sum(axis=1)[:, None])
     seen = fits.data.asked.sum(axis=1)
     reason = ["" if fine else UNSEEN for fine in seen.any(axis=1)]
-    n_clusters = _clusters(seen > 0, fits.data.cluster)
+    n_clusters = clusters_seen(seen > 0, fits.data.cluster)
     return [_Line("intercept", None, np.nan_to_num(contrast), None, seen.sum(axis=1), n_clusters, reason)]
 
 
@@ -255,14 +229,14 @@ def _factor(fits: Fits, name: str, pure: dict[tuple[str, int, int], str]) -> lis
             for f in range(len(usable))
         ]
         effect = Average(value[:, level], gradient[:, level])
-        n_clusters = _clusters(seen > 0, fits.data.cluster)
+        n_clusters = clusters_seen(seen > 0, fits.data.cluster)
         lines.append(_Line(name, text, contrast, effect, seen.sum(axis=1), n_clusters, reason))
     return lines
 
 
 def _numbers(fits: Fits) -> list[_Line]:
     seen = fits.data.asked.sum(axis=1)
-    n_clusters = _clusters(seen > 0, fits.data.cluster)
+    n_clusters = clusters_seen(seen > 0, fits.data.cluster)
     lines = []
     for row, effect in number_rows(fits.terms, fits.beta, fits.data.asked, fits.response):
         kept = fits.kept[:, fits.terms.numbers[row.term]]
@@ -273,40 +247,3 @@ def _numbers(fits: Fits) -> list[_Line]:
         contrast = np.broadcast_to(row.contrast, fits.beta.shape)
         lines.append(_Line(row.term, row.level, contrast, effect, seen.sum(axis=1), n_clusters, reason))
     return lines
-
-
-def _interactions(fits: Fits, influence: FloatArray) -> list[Row]:
-    """Whether a term is the same for all judges: Wald tests with the covariance between the judges' models."""
-    rows = []
-    for name in ("subfield", *fits.terms.numbers):
-        if name not in fits.terms.levels and name not in fits.terms.numbers:
-            continue
-        if name in fits.terms.levels:
-            place, levels = fits.terms.levels[name]
-            compare = deviations(np.ones(len(levels), dtype=bool))[:-1]
-            columns = np.arange(place.start, place.stop)
-        else:
-            columns, compare = np.array([fits.terms.numbers[name]]), np.ones((1, 1))
-        usable = fits.good & (fits.kept[:, columns].all(axis=1))
-        rows.append(_wald(name, fits, influence, usable, columns, compare))
-    return rows
-
-
-def _wald(
-    name: str, fits: Fits, influence: FloatArray, usable: BoolArray, columns: IntArray, compare: FloatArray
-) -> Row:
-    n_judges, m = int(usable.sum()), influence.shape[1]
-    asked = fits.data.asked[usable]
-    row: Row = {"part": INTERACTION, "model": "gee", "term": f"judge:{name}", "level": None}
-    row |= {"n": asked.sum(), "n_clusters": int(_clusters(asked.sum(axis=(0, 1))[None] > 0, fits.data.cluster)[0])}
-    df = (n_judges - 1) * len(compare)
-    if df < 1 or m < 2 * df:
-        return {**row, "reason": FEW_FOR_TEST}
-    between = deviations(np.ones(n_judges, dtype=bool))[:-1]
-    theta = (fits.beta[usable][:, columns] @ compare.T).T @ between.T
-    pulls = np.einsum("jmc,dc,kj->mdk", influence[usable][:, :, columns], compare, between, optimize=True)
-    pulls = pulls.reshape(m, -1)
-    wald = float(theta.ravel() @ np.linalg.solve(pulls.T @ pulls, theta.ravel()))
-    statistic = wald * (m - df) / (df * (m - 1))
-    p_value = float(stats.f.sf(statistic, df, m - df))
-    return {**row, "statistic": statistic, "df": df, "p_value": p_value}

@@ -15,7 +15,8 @@ from scipy.stats import t as student
 
 from mrb_lib.stats import gee, mixed
 from mrb_lib.stats.effects import logistic, logistic_normal
-from mrb_lib.stats.model_rows import Fits, degrees, rows_of
+from mrb_lib.stats.model_rows import degrees, rows_of
+from mrb_lib.stats.model_tests import Fits
 from mrb_lib.stats.models import models
 from mrb_lib.stats.observations import Observations
 from mrb_lib.stats.panel import Panel
