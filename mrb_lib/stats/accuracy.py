@@ -147,7 +147,7 @@ def accuracy(
         - `bca_low`, `bca_high`: the same, bias-corrected and accelerated
         - `wilson_low`, `wilson_high`: Wilson's score interval, which takes cases as independent;
           where scores are graded, n is scaled so that the variance is theirs
-        - `deff_low`, `deff_high`: Wilson's with n divided by the design effect `deff` (how many
+        - `deff_low`, `deff_high`: Wilson's with n divided by the `design_effect` (how many
           times clusters enlarge the variance; 1 without clusters), with few clusters allowed for
 
         In overall rows, where `by` is given: `macro_accuracy`, the unweighted mean over the

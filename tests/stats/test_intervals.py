@@ -55,10 +55,9 @@ def test_the_design_effect_is_that_of_a_cluster_robust_regression(policy: str) -
     assert row["design_effect"] == pytest.approx(robust / (score.var(ddof=1) / n))
     assert row["n_clusters"] == count
     p = score.mean()
-    size = (
-        n * p * (1 - p) / score.var() / row["design_effect"] * (student.ppf(0.975, n - 1) / student.ppf(0.975, count - 1)) ** 2
-    )
-    wanted = intervals.wilson(np.array([p]), np.array([min(size, n * p * (1 - p) / score.var())]))
+    size = n * p * (1 - p) / score.var()
+    fewer = (student.ppf(0.975, n - 1) / student.ppf(0.975, count - 1)) ** 2 / row["design_effect"]
+    wanted = intervals.wilson(np.array([p]), np.array([min(size * fewer, size)]))
     assert (row["deff_low"], row["deff_high"]) == pytest.approx((wanted[0][0], wanted[1][0]), abs=1e-9)
 
 
