@@ -16,7 +16,7 @@ NAMES = {
     "dawid_skene": "Dawid\u2013Skene jury of all",
     "best_single": "best judge (chosen on other cases)",
 }
-UNITS = {"seconds": "seconds a case", "tokens": "tokens a case"}
+UNITS = {"seconds": "seconds a case", "tokens": "tokens a case", "size": "members"}
 MEMBER = {"shapley": "Added on joining (Shapley)", "leave_one_out": "Lost by leaving"}
 _STYLE = dict(zip((*NAMES, "greedy", "random"), SERIES, strict=True))
 
@@ -72,7 +72,7 @@ def cost(table: pd.DataFrame, *, measure: str = "seconds") -> Paper:
     Parameters
     ----------
     table : rows of `jury` of one dimension: part, kind, judge, order, size, accuracy, `measure` and its Pareto flag
-    measure : `seconds` or `tokens`
+    measure : `seconds` or `tokens`; `size` where neither is known, and then nothing is joined
     """
     known = table[table[measure].notna() & table["accuracy"].notna()]
     figure = canvas(PAGE * 0.78, 3.1)
@@ -89,14 +89,16 @@ def cost(table: pd.DataFrame, *, measure: str = "seconds") -> Paper:
     for text, rows, (colour, marker) in groups:
         if len(rows):
             axes.plot(rows[measure], rows["accuracy"], marker, color=colour, markersize=3.6, label=text, gid="values")
-    best = known[known[f"pareto_{measure}"] == 1].sort_values([measure, "accuracy"])
-    axes.plot(
-        best[measure], best["accuracy"], color=COLOURS["gold"], zorder=0, label="not beaten in both", gid="pareto"
-    )
-    _name_the_best(axes, best[best["part"] == "single"], measure)
+    flag = f"pareto_{measure}"
+    best = known[known[flag] == 1] if flag in known.columns else known.iloc[:0]
+    best = best.sort_values([measure, "accuracy"])
+    if len(best):
+        (joined,) = axes.plot(best[measure], best["accuracy"], color=COLOURS["gold"], zorder=0, gid="pareto")
+        joined.set_label("not beaten in both")
     if len(known) and known[measure].min() > 0 and known[measure].max() > 20 * known[measure].min():
         axes.set_xscale("log")
     axes.margins(x=0.12, y=0.1)
+    _name_the_best(axes, best[best["part"] == "single"], measure)
     axes.set_xlabel(UNITS[measure])
     _accuracy_axis(axes)
     figure.legend(loc="outside right upper")
@@ -105,12 +107,15 @@ def cost(table: pd.DataFrame, *, measure: str = "seconds") -> Paper:
 
 def _name_the_best(axes: Axes, rows: pd.DataFrame, measure: str) -> None:
     """The names of the single judges that nothing beats, the three most accurate of them."""
+    axes.autoscale_view()
     for _, row in rows.nlargest(3, "accuracy").iterrows():
+        point = (float(row[measure]), float(row["accuracy"]))
+        across = axes.transAxes.inverted().transform(axes.transData.transform(point))[0]
         axes.annotate(
             label(row["judge"], 24),
-            (row[measure], row["accuracy"]),
-            xytext=(-2, 5),
-            ha="right",
+            point,
+            xytext=(3, 4) if across < 0.5 else (-3, 4),
+            ha="left" if across < 0.5 else "right",
             textcoords="offset points",
             fontsize=6,
             color="#555555",

@@ -46,7 +46,7 @@ def curves(table: pd.DataFrame) -> Paper:
     names = list(dict.fromkeys(table.loc[table["part"] == "summary", "dimension"]))
     columns = min(3, max(len(names), 1))
     bands = ceil(max(len(names), 1) / columns)
-    figure = canvas(PAGE if columns > 1 else PAGE / 2, 1.75 * bands + 0.5)
+    figure = canvas(PAGE if columns > 1 else PAGE / 2, 1.75 * bands + (0.5 if columns > 1 else 0.8))
     grid = figure.subplots(bands, columns, sharex=True, sharey=True, squeeze=False)
     for axes, name in zip(grid.flat, names, strict=False):
         own = table[table["dimension"] == name]
@@ -65,7 +65,7 @@ def curves(table: pd.DataFrame) -> Paper:
         axes.set_ylabel("power (%)")
     handles = [Line2D([], [], color=COLOURS["judge"], linestyle=line, label=text) for _, text, line in _PAIRS]
     handles.append(Line2D([], [], color=COLOURS["gold"], label="smallest difference found with power 80%"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    figure.legend(handles=handles, loc="outside lower center", ncols=3 if columns > 1 else 1)
     return figure
 
 

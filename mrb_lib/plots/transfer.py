@@ -51,7 +51,7 @@ def forest(table: pd.DataFrame, *, judges: Sequence[str]) -> Paper:
     domains = sorted(table.loc[table["part"] == "domain", "subfield"].dropna().unique())
     columns = min(3, len(judges))
     bands = ceil(len(judges) / columns)
-    height = bands * rows_height(len(domains) + 2, _ROW, 0.62) + 0.45
+    height = bands * rows_height(len(domains) + 2, _ROW, 0.62) + (0.45 if columns > 1 else 0.75)
     figure = canvas(PAGE if columns > 1 else PAGE / 2, height)
     grid = figure.subplots(bands, columns, sharex=True, sharey=True, squeeze=False)
     for axes, judge in zip(grid.flat, judges, strict=False):
@@ -70,7 +70,7 @@ def forest(table: pd.DataFrame, *, judges: Sequence[str]) -> Paper:
         axes.set_axis_off()
     for axes in grid[-1]:
         axes.set_xlabel("accuracy (%)")
-    _legend(figure, "one domain, 95% interval")
+    _legend(figure, "one domain, 95% interval", columns=3 if columns > 1 else 1)
     return figure
 
 
@@ -128,13 +128,13 @@ def _percent_axis(axes: Axes) -> None:
     axes.grid(axis="x")
 
 
-def _legend(figure: Paper, dots: str, marker: str = "s") -> None:
+def _legend(figure: Paper, dots: str, marker: str = "s", columns: int = 3) -> None:
     handles = [
         Line2D([], [], color=COLOURS["judge"], marker=marker, markersize=3, linewidth=0.9, label=dots),
         Line2D([], [], color=COLOURS["human"], marker="D", markersize=4, linewidth=0, label=_MEAN),
         Line2D([], [], color=COLOURS["gold"], linewidth=2.4, label=_NEW),
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns)
 
 
 @styled

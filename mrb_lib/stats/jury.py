@@ -85,9 +85,9 @@ def jury(
     Juries and single judges are read in the orders and repeats that every judge has (in any, where none is common),
     so that all are compared on the same; a judge with more of them has another accuracy in the table `accuracy`. A
     member without a verdict or a choice abstains, and alone adds nothing. Judges that copy each other, or juries among
-    the judges, count as often as they stand in the table. Weights: Nitzan and Paroush (1982), doi:10.2307/2526438. Shapley's
-    value by sampled orders: Castro, Gomez and Tejada (2009), doi:10.1016/j.cor.2008.04.004. Condorcet's accuracies
-    of independent judges are found in `tests/simulation/test_jury.py`.
+    the judges, count as often as they stand in the table. Weights: Nitzan and Paroush (1982),
+    doi:10.2307/2526438. Shapley's value by sampled orders: Castro, Gomez and Tejada (2009),
+    doi:10.1016/j.cor.2008.04.004. Condorcet's accuracies of independent judges: `tests/simulation/test_jury.py`.
     """
     check_policy(policy)
     panel = as_panel(verdicts, cases["case_id"], dimensions)
