@@ -53,6 +53,22 @@ FIGURES = {
     "bias-errors",
     "bias-pull",
     "bias-length-controlled",
+    "significance-outcomes",
+    "critical-difference",
+    "organs-macro",
+    "responder-strengths",
+    "rank-agreement",
+    "ppi-win-rates",
+    "ppi-label-saving",
+    "transfer-forest",
+    "transfer-predictions",
+    "transfer-rankings",
+    "jury-sizes",
+    "jury-cost",
+    "jury-members",
+    "power-curves",
+    "power-detectable",
+    "power-coverage",
 }
 
 
