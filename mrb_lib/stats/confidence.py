@@ -38,8 +38,11 @@ class Forecasts(NamedTuple):
 
     @property
     def confidence(self) -> FloatArray:
-        """The probability of the side the forecast leans to, 1/2 to 1."""
-        out: FloatArray = np.maximum(self.p, 1 - self.p)
+        """The probability of the side the forecast leans to, 1/2 to 1.
+
+        To twelve decimals, so that .58 for A and .42 for A are equally sure.
+        """
+        out: FloatArray = np.round(np.maximum(self.p, 1 - self.p), 12)
         return out
 
     @property

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from mrb_lib.stats.options import FloatArray, IntArray, divide
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.proper_scores import Ranked
 from mrb_lib.stats.robust import Layout, by_group, t_quantile
 
@@ -37,6 +37,7 @@ class Ece(NamedTuple):
     gap : shape (columns, G, b), for the b bins with a gap somewhere its signed share: mean over all of
         (right - confidence) in it
     covariance : shape (columns, G, b, b), of `gap`
+    used : shape (bins,), which bins those are
     """
 
     value: FloatArray
@@ -45,6 +46,7 @@ class Ece(NamedTuple):
     high: FloatArray
     gap: FloatArray
     covariance: FloatArray
+    used: BoolArray
 
 
 def equal_width(values: FloatArray, bins: int = BINS) -> IntArray:
@@ -88,7 +90,8 @@ def calibration_error(gaps: FloatArray, counts: FloatArray, at: Layout) -> Ece:
     scaled. Coverage: `tests/simulation/test_calibration.py`.
     """
     used = gaps.any(axis=(0, 2))
-    gaps = gaps[:, used] if used.any() else gaps[:, :1]
+    used[0] |= not used.any()
+    gaps = gaps[:, used]
     n = by_group(counts, at)
     gap = np.swapaxes(divide(by_group(gaps, at), n[:, None, :]), 1, 2)
     clusters = by_group((counts > 0).astype(np.float64), at)
@@ -97,7 +100,9 @@ def calibration_error(gaps: FloatArray, counts: FloatArray, at: Layout) -> Ece:
     deviation = np.sqrt(np.diagonal(covariance, axis1=2, axis2=3))
     bias = folded_mean(np.nan_to_num(gap), np.nan_to_num(deviation)).sum(axis=2) - value
     low, high = _interval(gap, covariance, t_quantile(clusters))
-    return Ece(value, np.where(np.isnan(value), np.nan, np.maximum(value - bias, 0.0)), low, high, gap, covariance)
+    return Ece(
+        value, np.where(np.isnan(value), np.nan, np.maximum(value - bias, 0.0)), low, high, gap, covariance, used
+    )
 
 
 def _covariance(

@@ -18,6 +18,7 @@ from mrb_lib.stats.options import FloatArray, IntArray
 
 GRID: FloatArray = special.expit(np.linspace(0.0, 14.0, 141))
 NONE = -1
+LEAST_COVERAGE = 0.15
 _ROUNDING = 1e-12
 
 
@@ -58,12 +59,13 @@ def fixed_sequence(answered: IntArray, wrong: IntArray, alpha: float, delta: flo
 
     Notes
     -----
-    A threshold with too few answers to be rejected even if none were wrong is passed over, which depends on
+    Passed over is a threshold with too few answers to be rejected even if none were wrong, and one that answers fewer
+    than `LEAST_COVERAGE` of the cases: among so few, one wrong answer would end the search. That depends on
     confidences alone. The promise is exact where a lower confidence means no lower risk; in simulation it
     holds where it does not, too (`tests/simulation/test_selective.py`).
     """
     allowed = most_wrong(int(answered.max(initial=0)), alpha, delta)[answered]
-    tested = allowed >= 0
+    tested = (allowed >= 0) & (answered >= LEAST_COVERAGE * answered[..., :1] - _ROUNDING)
     failed = tested & (wrong > allowed)
     unbroken = np.cumsum(failed[..., ::-1], axis=-1)[..., ::-1] == 0
     passed = tested & unbroken

@@ -134,11 +134,13 @@ def share_interval(found: Estimate) -> tuple[FloatArray, FloatArray]:
 
     Wilson's interval for the number of independent observations that would have the
     cluster-robust standard error (Korn and Graubard 1998, Survey Methodology 24:193),
-    with Student's t. Where the share is 0 or 1, that number is the number of clusters.
+    with Student's t. Where the share is 0 or 1 there is no error to go by: that number is the number of
+    clusters, and the quantile the normal one.
     """
-    value, z2 = found.value, t_quantile(found.clusters) ** 2
+    value = found.value
     spread = value * (1 - value)
     certain = spread < _NO_SPREAD
+    z2 = np.where(certain, special.ndtri((1 + CONFIDENCE) / 2), t_quantile(found.clusters)) ** 2
     size = np.where(certain, found.clusters, np.nan_to_num(divide(spread, found.error**2), nan=np.inf))
     size = np.where(np.isnan(found.error), np.nan, size)
     inverse = divide(np.ones_like(size), size)

@@ -98,7 +98,9 @@ def _ece_change(here: Forecasts, there: Forecasts, places: Grid, counts: FloatAr
         error = ece_of(places, bins, found.right, found.confidence, counts)
         total, slope, more = _debiased(error)
         share = np.nan_to_num(error.gap)[:, 0, :, None] * counts[:, None, :]
-        residual = (places.by_bin(bins, gaps) - share) * np.nan_to_num(divide(np.ones_like(n), n))[:, :, None]
+        residual = (places.by_bin(bins, gaps)[:, error.used] - share) * np.nan_to_num(divide(np.ones_like(n), n))[
+            :, :, None
+        ]
         value += sign * total
         linear += sign * (slope[:, 0, :, None] * residual).sum(axis=1)
         extra += more

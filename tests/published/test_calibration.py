@@ -1,0 +1,112 @@
+"""Published numbers, and what maintained libraries compute of the same probabilities."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.calibration import calibration_curve
+from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
+
+from mrb_lib.stats.calibration import calibration
+from mrb_lib.stats.ece import equal_width
+from mrb_lib.stats.fixed_sequence import most_wrong
+from mrb_lib.stats.proper_scores import auroc, decompose_brier, rank
+from mrb_lib.stats.robust import layout
+from mrb_lib.stats.subfields import Group
+
+
+def tables(p: np.ndarray, outcome: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """One judge's verdicts in order AB."""
+    ids = [f"c{i}" for i in range(len(p))]
+    verdicts = pd.DataFrame(
+        {"judge": "j", "case_id": ids, "dimension": "overall", "order": "AB", "choice": np.where(p > 0.5, "A", "B")}
+    ).assign(p_a=p)
+    gold = pd.DataFrame({"case_id": ids, "dimension": "overall", "choice": np.where(outcome == 1, "A", "B")})
+    return verdicts, gold, pd.DataFrame({"case_id": ids})
+
+
+def drawn(n: int, seed: int, digits: int) -> tuple[np.ndarray, np.ndarray]:
+    """Forecasts that are too sure; with few digits, many are equal."""
+    generator = np.random.default_rng(seed)
+    p = np.clip(generator.beta(0.8, 0.8, n).round(digits), 0.01, 0.99)
+    return p, (generator.random(n) < 0.25 + 0.5 * p).astype(float)
+
+
+@pytest.mark.parametrize("digits", [2, 12])
+def test_scores_are_those_of_scikit_learn(digits: int) -> None:
+    p, outcome = drawn(400, 7, digits)
+    table = calibration(*tables(p, outcome))
+    row = table[table["part"] == "summary"].iloc[0]
+    assert row["brier"] == pytest.approx(brier_score_loss(outcome, p), abs=1e-12)
+    assert row["log_loss"] == pytest.approx(log_loss(outcome, p), abs=1e-12)
+    assert row["auroc"] == pytest.approx(roc_auc_score(outcome, p), abs=1e-12)
+    leaning = p != 0.5
+    right, confidence = (outcome == (p > 0.5))[leaning], np.maximum(p, 1 - p)[leaning]
+    if leaning.all():
+        assert row["auroc_confidence"] == pytest.approx(roc_auc_score(right, confidence), abs=1e-12)
+
+
+def test_the_reliability_diagram_is_that_of_scikit_learn() -> None:
+    p, outcome = drawn(500, 3, 12)
+    right, confidence = (outcome == (p > 0.5)).astype(float), np.maximum(p, 1 - p)
+    accuracy, mean = calibration_curve(right, confidence, n_bins=10)
+    table = calibration(*tables(p, outcome))
+    rows = table[(table["part"] == "bin") & (table["binning"] == "equal_width")]
+    np.testing.assert_allclose(rows["accuracy"], accuracy, atol=1e-12)
+    np.testing.assert_allclose(rows["confidence"], mean, atol=1e-12)
+    ece = table.iloc[0]["ece"]
+    counts = np.histogram(confidence, np.linspace(0.5, 1, 6))[0]
+    assert ece == pytest.approx((counts / 500 * np.abs(accuracy - mean)).sum(), abs=1e-12)
+
+
+def test_the_brier_score_decomposes_as_murphy_1973_says() -> None:
+    """Ten forecasts of .8 with 8 outcomes, ten of .3 with 4: worked by hand, in fractions."""
+    p = np.repeat([0.8, 0.3], 10)
+    outcome = np.concatenate([np.repeat([1, 0], [8, 2]), np.repeat([1, 0], [4, 6])]).astype(float)
+    found = decompose_brier(p, outcome, equal_width(p), 10, np.zeros(20, dtype=np.int64), 1)
+    assert found.reliability[0] == pytest.approx(float(Fraction(1, 200)), abs=1e-14)
+    assert found.resolution[0] == pytest.approx(float(Fraction(4, 100)), abs=1e-14)
+    assert found.uncertainty[0] == pytest.approx(float(Fraction(6, 10) * Fraction(4, 10)), abs=1e-14)
+    assert found.within_variance[0] == pytest.approx(0, abs=1e-14)
+    assert found.within_covariance[0] == pytest.approx(0, abs=1e-14)
+    score = found.reliability[0] - found.resolution[0] + found.uncertainty[0]
+    assert score == pytest.approx(float(Fraction(41, 200)), abs=1e-14)
+    assert score == pytest.approx(brier_score_loss(outcome, p), abs=1e-14)
+
+
+def test_the_area_under_the_curve_of_hanley_and_mcneil_1982() -> None:
+    """Table I of doi:10.1148/radiology.143.1.7063747: 58 normal and 51 abnormal images rated 1 to 5.
+
+    Area .893; the standard error by placements, .0307, and area .8932 are what Stata's manual ([R] roctab) prints.
+    """
+    normal, abnormal = [33, 6, 6, 11, 2], [3, 2, 2, 11, 33]
+    rating = np.concatenate([np.repeat(np.arange(1.0, 6), normal), np.repeat(np.arange(1.0, 6), abnormal)])
+    positive = np.repeat([0.0, 1.0], [58, 51])
+    n = len(rating)
+    at = layout([Group(None, None, np.arange(n), 0)], np.arange(n))
+    found = auroc(rank(np.zeros(n, dtype=np.int64), rating), positive, np.arange(n), 1, at)
+    assert found.value[0, 0] == pytest.approx(roc_auc_score(positive, rating), abs=1e-14)
+    assert found.value[0, 0] == pytest.approx(0.8932, abs=5e-5)
+    assert found.error[0, 0] == pytest.approx(0.0307, abs=5e-5)
+
+
+@pytest.mark.parametrize(("wrong", "size"), [(0, 59), (1, 93), (2, 124), (3, 153)])
+def test_smallest_calibration_sets_are_the_tables_of_wilks(wrong: int, size: int) -> None:
+    """Sample sizes of a 95% tolerance limit at 95% confidence: first, second ... order statistic (Wilks 1941, 1942)."""
+    allowed = most_wrong(size, 0.05, 0.05)
+    assert allowed[size] == wrong
+    assert allowed[size - 1] == wrong - 1
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.1, 0.2])
+@pytest.mark.parametrize("delta", [0.05, 0.1])
+def test_a_threshold_passes_where_the_bound_of_clopper_and_pearson_does(alpha: float, delta: float) -> None:
+    for n, k in enumerate(most_wrong(200, alpha, delta)):
+        for wrong in (k, k + 1):
+            if 0 <= wrong < n:
+                bound = stats.binomtest(int(wrong), n, alternative="less").proportion_ci(1 - delta, "exact").high
+                assert (bound <= alpha) == (wrong == k)

@@ -1,0 +1,224 @@
+"""Intervals of calibration cover, a planted temperature and a planted shift are found. SIMULATED data of known truth.
+
+A judge sees the log-odds of each case, in each order with a bias of its own, and says them times a
+constant: 1 is calibrated, above it too sure, below it too modest. Truths are found from millions of cases.
+Each simulated benchmark is a dimension of one call.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import special, stats
+
+from mrb_lib.stats.calibration import calibration
+from mrb_lib.stats.panel import ABSENT, Panel
+
+SPREAD = 1.5
+BIAS = np.array([0.8, -0.8])
+Tables = tuple[Panel, pd.DataFrame, pd.DataFrame]
+
+
+def panel_of(p: np.ndarray) -> Panel:
+    """One judge's panel from probabilities of shape (dimensions, cases, 2 orders), NaN where there is no verdict."""
+    choice = np.where(np.isnan(p), ABSENT, np.where(p > 0.5, 0, 1)).astype(np.int8)
+    names = [f"d{i:04d}" for i in range(len(p))]
+    return Panel(["j"], names, [0], choice[None, ..., None], p[None, ..., None], pd.DataFrame())
+
+
+def tables(p: np.ndarray, gold: np.ndarray, cluster: np.ndarray | None = None) -> Tables:
+    """Tables from probabilities as above and whether gold is A, shape (dimensions, cases)."""
+    panel, ids = panel_of(p), [f"c{i}" for i in range(gold.shape[1])]
+    labels = pd.DataFrame(
+        {
+            "case_id": np.tile(ids, len(gold)),
+            "dimension": np.repeat(panel.dimensions, len(ids)),
+            "choice": np.where(gold, "A", "B").ravel(),
+        }
+    )
+    cases = pd.DataFrame({"case_id": ids})
+    return panel, labels, cases if cluster is None else cases.assign(cluster=cluster)
+
+
+def judged(n: int, benchmarks: int, slope: float, orders: int, seed: int) -> Tables:
+    generator = np.random.default_rng(seed)
+    z = generator.normal(0, SPREAD, (benchmarks, n))
+    gold = generator.random(z.shape) < special.expit(z)
+    p = np.full((*z.shape, 2), np.nan)
+    p[..., :orders] = special.expit(slope * (z[..., None] + (BIAS if orders == 2 else np.zeros(1))))
+    return tables(p, gold)
+
+
+@cache
+def truth(slope: float, orders: int) -> dict[str, float]:
+    generator = np.random.default_rng(99)
+    z = generator.normal(0, SPREAD, 1_000_000)
+    gold = generator.random(z.shape) < special.expit(z)
+    p = special.expit(slope * (z + (BIAS[:, None] if orders == 2 else np.zeros((1, 1))))).ravel()
+    outcome = np.tile(gold, orders).astype(float)
+    confidence, right = np.maximum(p, 1 - p), ((p > 0.5) == outcome).astype(float)
+    gap = right - confidence
+    width = np.clip(np.ceil(confidence * 10).astype(int) - 1, 0, 9)
+    mass = np.searchsorted(np.quantile(confidence, np.arange(1, 10) / 10), confidence)
+
+    def error(bins: np.ndarray) -> float:
+        return float(np.abs(np.bincount(bins, weights=gap)).sum() / len(gap))
+
+    def area(value: np.ndarray, up: np.ndarray) -> float:
+        ranks, n = stats.rankdata(value), up.sum()
+        return float((ranks[up == 1].sum() - n * (n + 1) / 2) / (n * (len(up) - n)))
+
+    return {
+        "ece": error(width),
+        "ece_equal_mass": error(mass),
+        "brier": float(((p - outcome) ** 2).mean()),
+        "log_loss": float(-np.log(np.where(outcome == 1, p, 1 - p)).mean()),
+        "accuracy": float(right.mean()),
+        "mean_confidence": float(confidence.mean()),
+        "overconfidence": float(-gap.mean()),
+        "auroc": area(p, outcome),
+        "auroc_confidence": area(confidence, right),
+        "wrong_at_high_confidence": float(1 - right[confidence >= 0.9].mean()),
+    }
+
+
+def coverage(rows: pd.DataFrame, name: str, value: float) -> float:
+    return float(((rows[f"{name}_low"] <= value) & (value <= rows[f"{name}_high"])).mean())
+
+
+REPLICATIONS = 400
+SLACK = 3 * np.sqrt(0.95 * 0.05 / REPLICATIONS)
+PLAIN = [
+    "brier",
+    "log_loss",
+    "accuracy",
+    "mean_confidence",
+    "overconfidence",
+    "auroc",
+    "auroc_confidence",
+    "wrong_at_high_confidence",
+]
+SLOPES = [1.0, 2.5]
+
+
+@cache
+def summaries(n: int, slope: float, orders: int) -> pd.DataFrame:
+    table = calibration(*judged(n, REPLICATIONS, slope, orders, seed=n + orders))
+    return table[table["part"] == "summary"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("orders", [1, 2])
+@pytest.mark.parametrize("slope", SLOPES)
+@pytest.mark.parametrize("n", [100, 1000])
+def test_coverage(n: int, slope: float, orders: int) -> None:
+    """Between 94% and 96% give or take Monte-Carlo error, within and without clusters of two orders."""
+    rows, known = summaries(n, slope, orders), truth(slope, orders)
+    found = {name: coverage(rows, name, known[name]) for name in PLAIN}
+    wrong = {name: share for name, share in found.items() if not 0.94 - SLACK <= share <= 0.96 + SLACK}
+    assert not wrong
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("orders", [1, 2])
+@pytest.mark.parametrize("slope", [0.5, *SLOPES])
+@pytest.mark.parametrize("n", [100, 1000])
+def test_the_interval_of_the_calibration_error_covers_it(n: int, slope: float, orders: int) -> None:
+    """Of a calibrated judge too, where the plain estimate is far above the truth.
+
+    The interval is cautious where gaps are as small as their errors: up to 99% there; nowhere below 93%.
+    """
+    rows, known = summaries(n, slope, orders), truth(slope, orders)
+    for name in ("ece", "ece_equal_mass"):
+        assert 0.93 - SLACK <= coverage(rows, name, known[name]) <= 0.995, name
+        plain, debiased = rows[name].mean() - known[name], rows[f"{name}_debiased"].mean() - known[name]
+        assert plain > -0.002
+        assert abs(debiased) < plain + 0.002
+
+
+@pytest.mark.slow
+def test_the_plain_estimate_is_far_above_the_truth_of_a_calibrated_judge_and_its_interval_is_not() -> None:
+    rows, known = summaries(100, 1.0, 1), truth(1.0, 1)
+    assert known["ece"] < 0.003
+    assert rows["ece"].mean() > 0.05
+    assert rows["ece_debiased"].mean() < 0.7 * rows["ece"].mean()
+    assert (rows["ece_low"] == 0).mean() > 0.93
+
+
+@pytest.mark.slow
+def test_clusters_of_cases_that_go_together_are_minded() -> None:
+    """50 clusters of 6 cases that share most of their outcome: the cases as units cover too seldom, clusters do."""
+    generator = np.random.default_rng(5)
+    cluster = np.repeat(np.arange(50), 6)
+    z = generator.normal(0, SPREAD, (REPLICATIONS, 50))[:, cluster]
+    chance = np.where(
+        generator.random(z.shape) < 0.6, generator.random((REPLICATIONS, 50))[:, cluster], generator.random(z.shape)
+    )
+    gold = chance < special.expit(z)
+    p = np.full((*z.shape, 2), np.nan)
+    p[..., 0] = special.expit(2.5 * z)
+    found = tables(p, gold, cluster)
+    known = truth(2.5, 1)
+    rows, alone = (
+        table[table["part"] == "summary"] for table in (calibration(*found), calibration(*found, cluster="case_id"))
+    )
+    for name in ("brier", "accuracy", "overconfidence", "auroc", "log_loss"):
+        assert coverage(rows, name, known[name]) > 0.94 - SLACK - 0.01, name
+        assert coverage(alone, name, known[name]) < 0.85, name
+    assert coverage(rows, "ece", known["ece"]) > 0.93 - SLACK
+    assert coverage(alone, "ece", known["ece"]) < 0.85
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("slope", [0.5, 2.5])
+@pytest.mark.parametrize("n", [100, 1000])
+def test_a_planted_temperature_is_found(n: int, slope: float) -> None:
+    """Without a bias of order the log-odds said are `slope` times the true ones: the temperature is `slope`."""
+    rows = summaries(n, slope, 1)
+    found = rows[rows["temperature"].notna()]
+    assert len(found) > 0.99 * len(rows)
+    assert found["temperature"].median() == pytest.approx(slope, rel=0.06 if n == 100 else 0.02)
+    assert 0.93 - SLACK <= coverage(found, "temperature", slope) <= 0.97 + SLACK
+    if n == 1000:
+        for kind in ("temperature", "isotonic"):
+            assert (rows[f"brier_{kind}"] < rows["brier"]).mean() > 0.95
+            assert (rows[f"log_loss_{kind}"] < rows["log_loss"]).mean() > 0.95
+        assert rows["ece_temperature"].mean() < 0.4 * rows["ece"].mean()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [100, 1000])
+@pytest.mark.parametrize(("here", "there"), [(1.0, 2.5), (1.3, 1.3)])
+def test_a_planted_shift_is_found(n: int, here: float, there: float) -> None:
+    """A probe that adds noise to what the judge sees, and makes it say it more or as loudly."""
+    generator = np.random.default_rng(n)
+    z = generator.normal(0, SPREAD, (REPLICATIONS, n))
+    noise = generator.normal(0, 0.5, z.shape)
+    gold = generator.random(z.shape) < special.expit(z)
+    first, second = np.full((2, *z.shape, 2), np.nan)
+    first[..., 0] = special.expit(here * (z + noise))
+    second[..., 0] = special.expit(there * (z - noise))
+    panel, labels, cases = tables(first, gold)
+    table = calibration(panel, labels, cases, probes={"none": panel, "blur": panel_of(second)})
+    rows = table[table["part"] == "shift"]
+    z, noise = generator.normal(0, SPREAD, 1_000_000), generator.normal(0, 0.5, 1_000_000)
+    gold = generator.random(z.shape) < special.expit(z)
+    known: dict[str, float] = {}
+    for sign, p in ((-1, special.expit(here * (z + noise))), (1, special.expit(there * (z - noise)))):
+        confidence, right = np.maximum(p, 1 - p), ((p > 0.5) == gold).astype(float)
+        bins = np.clip(np.ceil(confidence * 10).astype(int) - 1, 0, 9)
+        values = {
+            "ece": np.abs(np.bincount(bins, weights=right - confidence)).sum() / len(p),
+            "mean_confidence": confidence.mean(),
+            "accuracy": right.mean(),
+            "overconfidence": (confidence - right).mean(),
+            "brier": ((p - gold) ** 2).mean(),
+        }
+        known = {name: known.get(name, 0.0) + sign * value for name, value in values.items()}
+    for name, value in known.items():
+        assert (
+            0.94 - SLACK <= coverage(rows, f"{name}_difference", value) <= (0.99 if name == "ece" else 0.97 + SLACK)
+        ), name

@@ -1,0 +1,144 @@
+"""The promises of selective answering are kept, and its intervals cover. SIMULATED data of known truth.
+
+Each simulated set of calibration cases is a dimension of one call; what a threshold really does is known
+from the risk at each confidence.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import special
+
+from mrb_lib.stats.fixed_sequence import GRID
+from mrb_lib.stats.panel import ABSENT, Panel
+from mrb_lib.stats.selective import selective
+
+SETS = 1500
+ALPHA = 0.15
+KNOWN = np.random.default_rng(1).beta(1.5, 1.0, 400_000) / 2 + 0.5
+
+
+def rising(confidence: np.ndarray) -> np.ndarray:
+    """Risk from .45 down to .03: the surer, the safer."""
+    return 0.45 - 0.84 * (confidence - 0.5)
+
+
+def just_unsafe(confidence: np.ndarray) -> np.ndarray:
+    """A risk just above alpha everywhere: every promise is a broken one, the hardest case there is."""
+    return np.full_like(confidence, ALPHA + 1e-9)
+
+
+def overconfident(confidence: np.ndarray) -> np.ndarray:
+    """Worst where the judge is surest, which no threshold helps against."""
+    return np.where(confidence > 0.97, 0.4, np.where(confidence > 0.85, 0.08, 0.3))
+
+
+def stepped(confidence: np.ndarray) -> np.ndarray:
+    """Safe, a little unsafe, safe again: a risk that does not fall with confidence."""
+    return np.where(confidence > 0.9, 0.1, np.where(confidence > 0.8, 0.28, 0.1))
+
+
+RISKS = {f.__name__: f for f in (rising, just_unsafe, overconfident, stepped)}
+
+
+def tables(confidence: np.ndarray, wrong: np.ndarray, cluster: np.ndarray | None = None):
+    """One judge, from confidences and whether it is wrong, shape (sets, cases); gold is A."""
+    sets, n = confidence.shape
+    p = np.full((1, sets, n, 2, 1), np.nan)
+    p[0, :, :, 0, 0] = np.where(wrong, 1 - confidence, confidence)
+    choice = np.where(np.isnan(p), ABSENT, np.where(p > 0.5, 0, 1)).astype(np.int8)
+    names, ids = [f"d{i:04d}" for i in range(sets)], [f"c{i}" for i in range(n)]
+    gold = pd.DataFrame({"case_id": np.tile(ids, sets), "dimension": np.repeat(names, n), "choice": "A"})
+    cases = pd.DataFrame({"case_id": ids})
+    panel = Panel(["j"], names, [0], choice, p, pd.DataFrame())
+    return panel, gold, cases if cluster is None else cases.assign(cluster=cluster)
+
+
+def true_risk(risk, threshold: np.ndarray) -> np.ndarray:
+    """The share of wrong answers at each threshold of `GRID`; 0 where nothing is promised."""
+    order = np.argsort(-KNOWN)
+    running = np.cumsum(risk(KNOWN[order])) / np.arange(1, len(order) + 1)
+    n = np.searchsorted(-KNOWN[order], -GRID, side="right")
+    at = dict(zip(GRID, running[np.maximum(n - 1, 0)], strict=True))
+    return np.array([0.0 if np.isnan(t) else at[t] for t in threshold])
+
+
+def guarantees(found: pd.DataFrame) -> pd.DataFrame:
+    return found[found["part"] == "guarantee"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(RISKS))
+@pytest.mark.parametrize("n", [100, 400])
+def test_the_promise_is_broken_at_most_delta_of_the_time(name: str, n: int) -> None:
+    generator, risk = np.random.default_rng(n), RISKS[name]
+    confidence = generator.choice(KNOWN, (SETS, n))
+    wrong = generator.random(confidence.shape) < risk(confidence)
+    rows = guarantees(selective(*tables(confidence, wrong), target=1 - ALPHA))
+    for delta in (0.05, 0.1):
+        mine = rows[rows["delta"] == delta]
+        broken = true_risk(risk, mine["threshold"].to_numpy()) > ALPHA
+        assert broken.mean() <= delta + 3 * np.sqrt(delta * (1 - delta) / SETS)
+    if name == "just_unsafe":
+        assert broken.mean() > 0.03
+    if name == "rising" and n == 400:
+        assert mine["guaranteed"].notna().mean() > 0.75
+        assert mine["agreement"].mean() > 1 - ALPHA
+    conformal = rows[rows["method"] == "conformal_risk_control"]
+    threshold = conformal["threshold"].to_numpy()
+    share = np.array([0.0 if np.isnan(t) else (t <= KNOWN).mean() for t in threshold])
+    lost = true_risk(risk, threshold) * share
+    assert lost.mean() <= ALPHA + 3 * lost.std() / np.sqrt(SETS)
+
+
+@pytest.mark.slow
+def test_the_promise_holds_for_clusters_that_are_right_or_wrong_together() -> None:
+    """100 clusters of 4 cases of one fate: cases taken as independent break the promise, one a cluster keeps it."""
+    generator = np.random.default_rng(8)
+    cluster = np.repeat(np.arange(100), 4)
+    confidence = generator.choice(KNOWN, (1000, 100))[:, cluster]
+    wrong = (generator.random((1000, 100)) < ALPHA + 1e-9)[:, cluster]
+    found = tables(confidence, wrong, cluster)
+    for column, kept in (("cluster", True), ("case_id", False)):
+        rows = guarantees(selective(*found, target=1 - ALPHA, cluster=column))
+        broken = rows.loc[rows["delta"] == 0.1, "guaranteed"].notna().mean()
+        assert (broken <= 0.1 + 3 * np.sqrt(0.09 / 1000)) == kept
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [100, 1000])
+def test_coverage_of_the_area_under_the_risk_coverage_curve(n: int) -> None:
+    generator, sets = np.random.default_rng(n), 800
+    z = generator.normal(0, 1.5, (sets, n))
+    wrong = generator.random(z.shape) > special.expit(np.abs(z))
+    found = selective(*tables(special.expit(2 * np.abs(z)), wrong))
+    rows = found[found["part"] == "summary"]
+    z = np.abs(generator.normal(0, 1.5, 2_000_000))
+    miss = 1 - special.expit(np.sort(z)[::-1])
+    area, rate = float((np.cumsum(miss) / np.arange(1, len(miss) + 1)).mean()), float(miss.mean())
+    known = {"aurc": area, "excess_aurc": area - (rate + (1 - rate) * np.log(1 - rate))}
+    slack = 3 * np.sqrt(0.95 * 0.05 / sets)
+    for name, value in known.items():
+        covered = ((rows[f"{name}_low"] <= value) & (value <= rows[f"{name}_high"])).mean()
+        assert 0.94 - slack <= covered <= 0.96 + slack, name
+    covered = ((rows["low"] <= 1 - rate) & (1 - rate <= rows["high"])).mean()
+    assert 0.94 - slack <= covered <= 0.96 + slack
+
+
+@pytest.mark.slow
+def test_coverage_of_the_risk_at_a_coverage() -> None:
+    """At thresholds that every set has alike: risk is that of the cases at or above."""
+    generator, sets, n = np.random.default_rng(4), 800, 400
+    confidence = generator.choice([0.55, 0.65, 0.75, 0.85, 0.95], (sets, n))
+    wrong = generator.random(confidence.shape) < rising(confidence)
+    found = selective(*tables(confidence, wrong))
+    rows = found[found["part"] == "curve"]
+    levels = np.array([0.55, 0.65, 0.75, 0.85, 0.95])
+    slack = 3 * np.sqrt(0.95 * 0.05 / sets)
+    for level in levels:
+        mine = rows[np.isclose(rows["threshold"], level)]
+        value = rising(levels[levels >= level]).mean()
+        assert len(mine) == sets
+        assert 0.94 - slack <= ((mine["risk_low"] <= value) & (value <= mine["risk_high"])).mean() <= 0.96 + slack

@@ -1,0 +1,97 @@
+"""Recalibration across folds: what a library fits to the other folds, applied to this one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import optimize, special
+from sklearn.isotonic import IsotonicRegression
+
+from mrb_lib.stats.confidence import Forecasts
+from mrb_lib.stats.proper_scores import rank
+from mrb_lib.stats.recalibration import FOLDS, folds, isotonic, scale_temperature
+from mrb_lib.stats.robust import layout
+from mrb_lib.stats.subfields import Group
+
+
+def forecasts(n: int, columns: int, seed: int, digits: int = 12) -> Forecasts:
+    generator = np.random.default_rng(seed)
+    logit = generator.normal(0, 2, (columns, n))
+    outcome = (generator.random((columns, n)) < special.expit(logit / 2)).astype(float)
+    column, case = np.indices((columns, n))
+    return Forecasts(column.ravel(), case.ravel(), special.expit(logit).round(digits).ravel(), outcome.ravel())
+
+
+def one_group(n: int):
+    return layout([Group(None, None, np.arange(n), 0)], np.arange(n))
+
+
+def loss(slope: float, p: np.ndarray, outcome: np.ndarray) -> float:
+    logit = special.logit(p)
+    return float(np.logaddexp(0, -slope * np.where(outcome > 0.5, logit, -logit)).mean())
+
+
+def test_each_fold_is_scaled_by_the_best_temperature_of_the_others() -> None:
+    found, fold = forecasts(300, 3, 1), folds(np.arange(300), 0)
+    scaled = scale_temperature(found, fold[found.case], 3, one_group(300))
+    for column in range(3):
+        mine = found.column == column
+        whole = optimize.minimize_scalar(loss, (0, 1), args=(found.p[mine], found.outcome[mine]), tol=1e-12)
+        assert scaled.value[column] == pytest.approx(1 / whole.x, rel=1e-6)
+        for held in range(FOLDS):
+            out, rest = mine & (fold[found.case] == held), mine & (fold[found.case] != held)
+            best = optimize.minimize_scalar(loss, (0, 1), args=(found.p[rest], found.outcome[rest]), tol=1e-12)
+            np.testing.assert_allclose(scaled.p[out], special.expit(best.x * special.logit(found.p[out])), rtol=1e-6)
+
+
+@pytest.mark.parametrize("digits", [2, 12])
+def test_each_fold_is_stepped_by_the_isotonic_regression_of_the_others(digits: int) -> None:
+    found, fold = forecasts(250, 2, 2, digits), folds(np.arange(250), 4)
+    confidence, right, fold = found.confidence, found.right, fold[found.case]
+    got = isotonic(found, rank(found.column, confidence), fold, 2)
+    for column in range(2):
+        for held in range(FOLDS):
+            out = (found.column == column) & (fold == held)
+            rest = (found.column == column) & (fold != held)
+            m = rest.sum()
+            fitted = IsotonicRegression(out_of_bounds="clip").fit(confidence[rest], right[rest])
+            expected = np.clip(fitted.predict(confidence[out]), 1 / (m + 2), (m + 1) / (m + 2))
+            np.testing.assert_allclose(got[out], expected, atol=1e-9)
+
+
+def test_a_map_is_not_fitted_to_the_outcomes_it_is_applied_to() -> None:
+    found, fold = forecasts(200, 1, 3), folds(np.arange(200), 0)[np.arange(200)]
+    other = found._replace(outcome=np.where(fold == 2, 1 - found.outcome, found.outcome))
+    at, here = one_group(200), fold == 2
+    before, after = (scale_temperature(each, fold, 1, at).p for each in (found, other))
+    np.testing.assert_array_equal(before[here], after[here])
+    assert not np.allclose(before[~here], after[~here])
+    ranked = rank(found.column, found.confidence)
+    before, after = (isotonic(each, ranked, fold, 1) for each in (found, other))
+    np.testing.assert_array_equal(before[here], after[here])
+    assert not np.allclose(before[~here], after[~here])
+
+
+def test_folds_keep_clusters_together_and_are_of_equal_size() -> None:
+    codes = np.repeat(np.arange(53), 3)
+    dealt = folds(codes, 9)
+    assert all(len(set(dealt[codes == c])) == 1 for c in range(53))
+    sizes = np.bincount(dealt[::3], minlength=FOLDS)
+    assert sizes.max() - sizes.min() <= 1
+    assert not np.array_equal(dealt, folds(codes, 10))
+
+
+def test_a_judge_worse_than_chance_has_no_temperature_and_one_that_is_always_right_has_none() -> None:
+    n = 100
+    right = forecasts(n, 1, 5)
+    sure = right._replace(outcome=(right.p > 0.5).astype(float))
+    worse = right._replace(outcome=(right.p < 0.5).astype(float))
+    fold = folds(np.arange(n), 0)
+    for found, edge in ((sure, True), (worse, False)):
+        scaled = scale_temperature(found, fold, 1, one_group(n))
+        assert np.isnan(scaled.value[0])
+        assert np.isnan(scaled.low[0])
+        if edge:
+            assert (np.maximum(scaled.p, 1 - scaled.p) >= found.confidence).all()
+        else:
+            np.testing.assert_allclose(scaled.p, 0.5)

@@ -1,0 +1,229 @@
+"""The table `selective`: thresholds, what they do on held-out cases, and the area under the risk-coverage curve."""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mrb_lib.errors import InputError
+from mrb_lib.stats import selective as table_module
+from mrb_lib.stats.fixed_sequence import (
+    GRID,
+    NONE,
+    at_or_above,
+    conformal_risk_control,
+    fixed_sequence,
+    grid_place,
+    most_wrong,
+    upper_bound,
+)
+from mrb_lib.stats.resample import NO_RESAMPLES
+from mrb_lib.stats.selective import COLUMNS, selective
+
+
+def tables(p: np.ndarray, right: np.ndarray, **columns: object) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """One judge of probabilities p for A, which gold is where the judge is right."""
+    ids = [f"c{i}" for i in range(len(p))]
+    verdicts = pd.DataFrame(
+        {"judge": "j", "case_id": ids, "dimension": "overall", "order": "AB", "choice": np.where(p > 0.5, "A", "B")}
+    ).assign(p_a=p)
+    gold = pd.DataFrame({"case_id": ids, "dimension": "overall", "choice": np.where((p > 0.5) == right, "A", "B")})
+    return verdicts, gold, pd.DataFrame({"case_id": ids, **columns})
+
+
+def drawn(n: int, seed: int, best: float = 0.98, **columns: object):
+    """A judge that is right with a probability that rises from 1/2 to `best` with its confidence."""
+    generator = np.random.default_rng(seed)
+    confidence = generator.uniform(0.5, 1, n)
+    right = generator.random(n) < 0.5 + (confidence - 0.5) * 2 * (best - 0.5)
+    return tables(np.where(generator.random(n) < 0.5, confidence, 1 - confidence), right, **columns)
+
+
+def part(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    return table[table["part"] == name].reset_index(drop=True)
+
+
+def plain_fixed_sequence(confidence: np.ndarray, wrong: np.ndarray, alpha: float, delta: float) -> float | None:
+    """As the paper tells it: from the strictest threshold down, until the exact test does not reject."""
+    best = None
+    for threshold in GRID[::-1]:
+        kept = confidence >= threshold
+        n, k = int(kept.sum()), int(wrong[kept].sum())
+        if (1 - alpha) ** n > delta or n < 0.15 * len(confidence):
+            continue
+        if sum(comb(n, i) * alpha**i * (1 - alpha) ** (n - i) for i in range(k + 1)) > delta:
+            break
+        best = float(threshold)
+    return best
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("alpha", "delta"), [(0.1, 0.05), (0.2, 0.1)])
+def test_the_threshold_is_that_of_the_procedure_written_plainly(seed: int, alpha: float, delta: float) -> None:
+    verdicts, gold, cases = drawn(160, seed)
+    confidence = np.maximum(verdicts["p_a"], 1 - verdicts["p_a"]).to_numpy()
+    wrong = (verdicts["choice"] != gold["choice"]).to_numpy()
+    rows = part(selective(verdicts, gold, cases, target=1 - alpha), "guarantee")
+    row = rows[rows["delta"] == delta].iloc[0]
+    expected = plain_fixed_sequence(confidence, wrong, alpha, delta)
+    if expected is None:
+        assert np.isnan(row["threshold"])
+        assert row["guaranteed"] is pd.NA
+    else:
+        assert row["threshold"] == expected
+        assert row["guaranteed"]
+        assert row["bound"] >= 1 - alpha
+
+
+def test_the_conformal_threshold_is_the_lowest_whose_share_of_wrong_answers_fits() -> None:
+    verdicts, gold, cases = drawn(200, 3)
+    confidence = np.maximum(verdicts["p_a"], 1 - verdicts["p_a"]).to_numpy()
+    wrong = (verdicts["choice"] != gold["choice"]).to_numpy()
+    rows = part(selective(verdicts, gold, cases, target=0.9), "guarantee")
+    row = rows[rows["method"] == "conformal_risk_control"].iloc[0]
+    share = [200 / 201 * (wrong & (confidence >= t)).mean() + 1 / 201 for t in GRID]
+    assert row["threshold"] == GRID[int(np.flatnonzero(np.array(share) <= 0.1)[0])]
+    assert np.isnan(row["delta"])
+    assert np.isnan(row["bound"])
+
+
+def test_where_nothing_can_be_promised_it_says_so_and_is_null() -> None:
+    generator = np.random.default_rng(1)
+    table = part(selective(*tables(generator.random(300), generator.random(300) < 0.5)), "guarantee")
+    fixed = table[table["method"] == "fixed_sequence"]
+    assert fixed["guaranteed"].isna().all()
+    assert fixed[["threshold", "coverage", "agreement", "bound", "wrong_of_all", "low"]].isna().all(axis=None)
+    assert fixed["reason"].str.contains(table_module.CANNOT).all()
+
+
+def test_too_few_cases_cannot_promise_anything_even_to_a_judge_that_is_always_right() -> None:
+    for n, expected in ((28, False), (29, True)):  # .9^28 > .05 >= .9^29
+        p = np.full(n, 0.999)
+        rows = part(selective(*tables(p, np.ones(n, dtype=bool))), "guarantee")
+        row = rows[rows["delta"] == 0.05].iloc[0]
+        assert (row["guaranteed"] is not pd.NA) == expected
+
+
+def test_held_out_numbers_come_from_thresholds_of_the_other_folds() -> None:
+    """Whatever happens in one fold changes the thresholds of the others only."""
+    verdicts, gold, cases = drawn(400, 5)
+    row = part(selective(verdicts, gold, cases, target=0.8), "guarantee").iloc[0]
+    assert row["n"] == row["n_calibration"] == 400
+    assert row["coverage"] == row["n_answered"] / 400
+    assert row["wrong_of_all"] == pytest.approx((1 - row["agreement"]) * row["coverage"])
+    assert row["low"] < row["agreement"] < row["high"]
+    assert row["coverage_low"] < row["coverage"] < row["coverage_high"]
+
+
+def test_one_case_of_each_cluster_calibrates_and_all_are_answered() -> None:
+    verdicts, gold, cases = drawn(400, 6, cluster=np.repeat(np.arange(100), 4))
+    rows = part(selective(verdicts, gold, cases, target=0.7), "guarantee")
+    assert (rows["n_calibration"] == 100).all()
+    assert (rows["n"] == 400).all()
+    alone = selective(verdicts, gold, cases, target=0.7, cluster="case_id")
+    assert (part(alone, "guarantee")["n_calibration"] == 400).all()
+
+
+def test_both_orders_make_one_answer() -> None:
+    first, gold, cases = tables(np.array([0.9, 0.3, 0.8]), np.array([True, False, True]))
+    second = first.assign(order="BA", p_a=[0.6, 0.3, 0.1])
+    table = selective(pd.concat([first, second]), gold, cases)
+    row = part(table, "summary").iloc[0]
+    assert row["n"] == 3
+    assert row["agreement"] == pytest.approx(1 / 3)  # .75 for A, .3 for A, .45 for A; gold A, A, A
+    curve = part(table, "curve")
+    np.testing.assert_allclose(curve["threshold"], [0.75, 0.7, 0.55])
+    np.testing.assert_allclose(curve["risk"], [0, 1 / 2, 2 / 3])
+
+
+def test_area_under_the_curve_by_hand() -> None:
+    """Sorted by confidence: right, wrong, right, wrong. Risks 0, 1/2, 1/3, 1/2; the best order has 0, 0, 1/3, 1/2."""
+    row = part(selective(*tables(np.array([0.9, 0.8, 0.7, 0.6]), np.array([1, 0, 1, 0], dtype=bool))), "summary").iloc[
+        0
+    ]
+    assert row["aurc"] == pytest.approx((0 + 1 / 2 + 1 / 3 + 1 / 2) / 4)
+    assert row["excess_aurc"] == pytest.approx((1 / 2) / 4)
+
+
+def test_equal_confidences_are_in_random_order() -> None:
+    """One right of two at the same confidence: the risks are 1/2 and 1/2, whichever comes first."""
+    row = part(selective(*tables(np.array([0.8, 0.2]), np.array([True, False]))), "summary").iloc[0]
+    assert row["aurc"] == pytest.approx(1 / 2)
+    assert len(part(selective(*tables(np.array([0.8, 0.2]), np.array([True, False]))), "curve")) == 1
+
+
+@given(st.lists(st.tuples(st.integers(50, 100), st.booleans()), min_size=2, max_size=40))
+def test_the_area_lies_between_the_best_order_and_the_worst(found: list[tuple[int, bool]]) -> None:
+    p, right = np.array([c / 100 for c, _ in found]), np.array([r for _, r in found])
+    row = part(selective(*tables(p, right)), "summary").iloc[0]
+    wrong = np.sort(np.where(p > 0.5, ~right, 0.5))
+    ranks = np.arange(1, len(p) + 1)
+    best, worst = (np.mean(np.cumsum(order) / ranks) for order in (wrong, wrong[::-1]))
+    assert best - 1e-9 <= row["aurc"] <= worst + 1e-9
+    assert row["excess_aurc"] == pytest.approx(row["aurc"] - best, abs=0.5 / len(p))
+
+
+@given(st.lists(st.tuples(st.floats(0.5, 1), st.booleans()), min_size=1, max_size=80), st.floats(0.05, 0.5))
+def test_a_looser_level_never_answers_less(found: list[tuple[float, bool]], alpha: float) -> None:
+    counts = np.zeros((2, 1, len(GRID)))
+    for confidence, wrong in found:
+        place = grid_place(np.array([confidence]))[0]
+        counts[0, 0, place] += 1
+        counts[1, 0, place] += wrong
+    answered, wrong = at_or_above(counts)
+    strict, loose = (fixed_sequence(answered, wrong, alpha, delta)[0] for delta in (0.05, 0.2))
+    if strict != NONE:
+        assert loose != NONE
+        if np.argmax(most_wrong(80, alpha, 0.05) >= 0) == np.argmax(most_wrong(80, alpha, 0.2) >= 0):
+            assert loose <= strict
+    conformal = conformal_risk_control(answered, wrong, answered[..., 0], alpha)[0]
+    if conformal != NONE:
+        assert wrong[0, conformal] <= alpha * (len(found) + 1)
+
+
+def test_the_upper_bound_is_one_where_all_are_wrong_or_none_answered() -> None:
+    np.testing.assert_allclose(upper_bound(np.array([0, 3]), np.array([0, 3]), 0.05), 1.0)
+    np.testing.assert_allclose(upper_bound(np.array([0]), np.array([10]), 0.05), 1 - 0.05**0.1)
+
+
+def test_what_is_left_out_is_counted_and_a_silent_judge_is_null() -> None:
+    verdicts, gold, cases = drawn(40, 7)
+    gold.loc[0, "choice"] = "tie"
+    verdicts.loc[1, "p_a"] = np.nan
+    mute = verdicts.assign(judge="mute", p_a=np.nan)
+    table = selective(pd.concat([verdicts, mute]), gold.iloc[:-1], cases)
+    row = part(table, "summary").set_index("judge")
+    assert (row.loc["j", "n"], row.loc["j", "n_excluded"]) == (37, 3)
+    assert (row.loc["mute", "n"], row.loc["mute", "n_excluded"]) == (0, 40)
+    assert row.loc["mute", "reason"] == table_module.NO_PROBABILITIES
+    assert np.isnan(row.loc["mute", "aurc"])
+
+
+def test_subfields_are_measured_as_if_alone() -> None:
+    verdicts, gold, cases = drawn(300, 8, organ=["lung", "eye", "brain"] * 100)
+    table = selective(verdicts, gold, cases, by="organ", target=0.6)
+    lung = cases["organ"] == "lung"
+    alone = selective(verdicts[lung.to_numpy()], gold[lung.to_numpy()], cases[lung].reset_index(drop=True), target=0.6)
+    for name, columns in (
+        ("guarantee", ["threshold", "bound", "n_calibration"]),
+        ("summary", ["aurc", "excess_aurc", "low"]),
+    ):
+        within = part(table, name).query("subfield == 'lung'")
+        np.testing.assert_allclose(within[columns].astype(float), part(alone, name)[columns].astype(float))
+
+
+def test_options() -> None:
+    found = drawn(60, 9)
+    table = selective(*found, resamples=0)
+    assert table[["low", "high", "coverage_low", "aurc_high", "risk_low"]].isna().all(axis=None)
+    assert table["reason"].str.contains(NO_RESAMPLES).all()
+    assert list(selective(found[0].iloc[:0], *found[1:]).columns) == COLUMNS
+    pd.testing.assert_frame_equal(selective(*found, seed=4), selective(*found, seed=4))
+    for target in (1.0, -0.1):
+        with pytest.raises(InputError, match="target"):
+            selective(*found, target=target)
