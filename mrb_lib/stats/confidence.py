@@ -42,8 +42,7 @@ class Forecasts(NamedTuple):
 
         To twelve decimals, so that .58 for A and .42 for A are equally sure.
         """
-        out: FloatArray = np.round(np.maximum(self.p, 1 - self.p), 12)
-        return out
+        return np.asarray(np.round(np.maximum(self.p, 1 - self.p), 12), dtype=np.float64)
 
     @property
     def right(self) -> FloatArray:

@@ -89,7 +89,7 @@ def calibration_error(gaps: FloatArray, counts: FloatArray, at: Layout) -> Ece:
     cluster-robust errors. The interval inverts a test along the observed pattern of gaps,
     scaled. Coverage: `tests/simulation/test_calibration.py`.
     """
-    used = gaps.any(axis=(0, 2))
+    used: BoolArray = np.asarray(gaps.any(axis=(0, 2)), dtype=bool)
     used[0] |= not used.any()
     gaps = gaps[:, used]
     n = by_group(counts, at)

@@ -161,5 +161,5 @@ def test_one_judge_gives_no_pairs() -> None:
 
 
 def test_an_unknown_correction_is_refused() -> None:
-    with pytest.raises(InputError, match="correction 'sidak' is unknown; use one of holm, hochberg, bonferroni, bh, by, none"):
+    with pytest.raises(InputError, match="'sidak' is unknown; use one of holm, hochberg, bonferroni, bh, by, none"):
         significance(*of_counts({"10": 3}), correction="sidak", **FAST)
