@@ -42,7 +42,7 @@ def sizes(table: pd.DataFrame) -> Paper:
     axes.set_xlabel("members")
     axes.xaxis.set_major_locator(MaxNLocator(nbins=10, integer=True))
     _accuracy_axis(axes)
-    figure.legend(loc="outside right upper")
+    figure.legend(loc="outside right center")
     return figure
 
 
@@ -101,7 +101,7 @@ def cost(table: pd.DataFrame, *, measure: str = "seconds") -> Paper:
     _name_the_best(axes, best[best["part"] == "single"], measure)
     axes.set_xlabel(UNITS[measure])
     _accuracy_axis(axes)
-    figure.legend(loc="outside right upper")
+    figure.legend(loc="outside right center")
     return figure
 
 

@@ -165,5 +165,5 @@ def coverage(table: pd.DataFrame) -> Paper:
     axes.set_xlabel("cases (SIMULATED studies)")
     axes.set_ylabel("intervals that hold the truth (%)")
     axes.grid(axis="y")
-    figure.legend(loc="outside right upper")
+    figure.legend(loc="outside right center")
     return figure

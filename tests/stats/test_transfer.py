@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from .small_tables import cases_of, gold_of, ids, random_verdicts, verdicts_of
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.meta import pool
@@ -14,6 +13,8 @@ from mrb_lib.stats.panel import as_panel
 from mrb_lib.stats.transfer import transfer
 from mrb_lib.stats.transfer_domains import domain_accuracies, proportion
 from mrb_lib.stats.transfer_ranking import kendall
+
+from .small_tables import cases_of, gold_of, ids, random_verdicts, verdicts_of
 
 
 def part(rows: pd.DataFrame, name: str) -> pd.DataFrame:
