@@ -1,0 +1,77 @@
+"""What is drawn of selective answering is what the frame says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+
+from mrb_lib.plots.selective import answerable, risk_coverage
+
+HOSTILE = [
+    "$\\alpha$ {x} <b>",
+    "\u202eevil\n\tname",
+    "a very long name of a judge that nobody can read, 72B instruct",
+    "",
+]
+
+
+def frames(judges: list[str], seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+    generator = np.random.default_rng(seed)
+    curves, promises = [], []
+    for judge in judges:
+        coverage = np.arange(1, 21) / 20
+        risk = 0.3 * coverage * generator.uniform(0.5, 1)
+        curves.append(
+            pd.DataFrame({"judge": judge, "coverage": coverage, "agreement": 1 - risk, "risk": risk}).assign(
+                risk_low=risk * 0.8, risk_high=risk * 1.2
+            )
+        )
+        promises.append((judge, "overall", 0.4, 0.35, 0.45, 0.93, 0.9, 0.95))
+    names = ["judge", "dimension", "coverage", "coverage_low", "coverage_high", "agreement", "low", "high"]
+    return pd.concat(curves, ignore_index=True), pd.DataFrame(promises, columns=names)
+
+
+def drawn(axes: Axes, gid: str) -> np.ndarray:
+    line = next(line for line in axes.lines if line.get_gid() == gid)
+    return np.column_stack([line.get_xdata(), line.get_ydata()]).astype(float)
+
+
+def test_curve_band_target_and_promise_are_drawn() -> None:
+    curve, guarantee = frames(["alpha", "beta"])
+    guarantee.loc[1, ["coverage", "agreement", "low", "high"]] = np.nan
+    figure = risk_coverage(curve, guarantee, target=0.9)
+    alpha, beta = (next(axes for axes in figure.axes if axes.get_title() == name) for name in ("alpha", "beta"))
+    rows = curve[curve["judge"] == "alpha"]
+    np.testing.assert_array_equal(drawn(alpha, "values"), rows[["coverage", "agreement"]])
+    assert drawn(alpha, "target")[0, 1] == 0.9
+    np.testing.assert_array_equal(drawn(alpha, "promise"), [[0.4, 0.93]])
+    span = next(c for c in alpha.collections if c.get_gid() == "promise-interval").get_segments()[0]
+    assert (span[0, 1], span[1, 1]) == (0.9, 0.95)
+    band = next(c for c in alpha.collections if c.get_gid() == "band").get_paths()[0].vertices
+    assert band[:, 1].min() == pytest.approx(1 - rows["risk_high"].max())
+    assert not [line for line in beta.lines if line.get_gid() == "promise"]
+    assert [text.get_text() for text in beta.texts] == ["promise: n/a"]
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 32])
+def test_text_is_legible(count: int, flaws) -> None:
+    names = (HOSTILE + [f"judge-{i}" for i in range(32)])[:count]
+    assert flaws(risk_coverage(*frames(names), target=0.9)) == []
+
+
+def test_nothing_promised_anywhere_and_intervals_left_out_still_draw() -> None:
+    curve, guarantee = frames(["alpha"])
+    curve[["risk_low", "risk_high"]] = np.nan
+    guarantee[["coverage", "agreement", "low", "high"]] = np.nan
+    figure = risk_coverage(curve, guarantee, target=0.95)
+    assert figure.axes[0].get_ylim()[0] <= 0.7
+
+
+def test_what_may_be_answered_is_drawn_and_n_a_said() -> None:
+    _, guarantee = frames(["alpha", "beta"])
+    guarantee.loc[0, ["coverage", "coverage_low", "coverage_high"]] = np.nan
+    axes = answerable(guarantee).axes[0]
+    assert drawn(axes, "values")[:, 0].tolist() == [0.4]
+    assert [text.get_text() for text in axes.texts if text.get_gid() == "not-available"] == ["n/a"]
