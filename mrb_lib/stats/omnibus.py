@@ -114,7 +114,7 @@ def omnibus(
     Notes
     -----
     All three take cases as independent. Published examples: `tests/published/test_cochran.py`;
-    libraries: `tests/stats/test_omnibus.py`, `test_anova.py`; size: `tests/simulation/test_size.py`.
+    libraries: `tests/stats/test_paired.py`, `tests/stats/test_anova.py`; size: `tests/simulation/test_size.py`.
     """
     panel = as_panel(verdicts, cases["case_id"], dimensions)
     labels = encode_gold(gold, cases["case_id"], panel.dimensions)

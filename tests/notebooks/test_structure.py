@@ -69,6 +69,11 @@ FIGURES = {
     "power-curves",
     "power-detectable",
     "power-coverage",
+    "reliability",
+    "calibration-error",
+    "overconfidence",
+    "calibration-shift",
+    "risk-coverage",
 }
 
 

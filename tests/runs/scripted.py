@@ -75,9 +75,9 @@ class Scripted(PromptlessJudge):
         self.loads += 1
 
     def prepare(self, shown: pd.DataFrame) -> Answer:
-        return lambda: self.answer(shown)
+        return lambda: self.judge(shown)
 
-    def answer(self, shown: pd.DataFrame) -> pd.DataFrame:
+    def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
         self.batches.append(shown)
         rows = []
         for key in shown[list(KEYS)].itertuples(index=False, name=None):
