@@ -11,7 +11,6 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from mrb_lib.plots.calibration import MOST_COLUMNS, trim
-from mrb_lib.plots.intervals import panels
 from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, Paper, canvas, labels, percent, styled
 
 _MARK = "D"
@@ -38,7 +37,7 @@ def risk_coverage(curve: pd.DataFrame, guarantee: pd.DataFrame, *, target: float
     columns = min(max(len(judges), 1), MOST_COLUMNS)
     bands = ceil(max(len(judges), 1) / columns)
     side = min((PAGE - 0.5) / columns, 2.2)
-    figure = canvas(max(columns * side + 0.5, 3.2), bands * (side + 0.3) + 0.55)
+    figure = canvas(max(columns * side + 0.5, 4.0), bands * (side + 0.3) + 0.55)
     grid = figure.subplots(bands, columns, sharex=True, sharey=True, squeeze=False)
     floor = _floor(curve, guarantee, target)
     promised = guarantee.drop_duplicates("judge").set_index("judge")
@@ -54,7 +53,7 @@ def risk_coverage(curve: pd.DataFrame, guarantee: pd.DataFrame, *, target: float
         Line2D([], [], color=COLOURS["human"], linewidth=1.0, label=f"wanted: {percent(target)}%"),
         Line2D([], [], color=COLOURS["gold"], marker=_MARK, markersize=3.5, linewidth=0.9, label="promised, held out"),
     ]
-    figure.legend(handles=handles, loc="outside upper right", ncols=2)
+    figure.legend(handles=handles, loc="outside upper left", ncols=2)
     return figure
 
 
@@ -98,21 +97,3 @@ def _promise(axes: Axes, row: pd.Series) -> None:
     if not np.isnan(low) and not np.isnan(high):
         axes.vlines([x], [low], [high], color=COLOURS["gold"], linewidth=0.9, zorder=3, gid="promise-interval")
     axes.plot([x], [y], _MARK, color=COLOURS["gold"], markersize=3.5, zorder=4, gid="promise")
-
-
-def answerable(guarantee: pd.DataFrame, *, order_by: str = "overall") -> Paper:
-    """Draw the share of cases that each judge may answer under the promise; n/a where nothing can be promised.
-
-    Parameters
-    ----------
-    guarantee : rows `guarantee` of one method and delta: judge, dimension, coverage, coverage_low, coverage_high
-    """
-    return panels(
-        guarantee,
-        value="coverage",
-        low="coverage_low",
-        high="coverage_high",
-        axis_label="cases the judge may answer (%)",
-        order_by=order_by,
-        limits=(0.0, 1.03),
-    )

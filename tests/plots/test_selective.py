@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
-from mrb_lib.plots.selective import answerable, risk_coverage
+from mrb_lib.plots.selective import risk_coverage
 
 HOSTILE = [
     "$\\alpha$ {x} <b>",
@@ -67,11 +67,3 @@ def test_nothing_promised_anywhere_and_intervals_left_out_still_draw() -> None:
     guarantee[["coverage", "agreement", "low", "high"]] = np.nan
     figure = risk_coverage(curve, guarantee, target=0.95)
     assert figure.axes[0].get_ylim()[0] <= 0.7
-
-
-def test_what_may_be_answered_is_drawn_and_n_a_said() -> None:
-    _, guarantee = frames(["alpha", "beta"])
-    guarantee.loc[0, ["coverage", "coverage_low", "coverage_high"]] = np.nan
-    axes = answerable(guarantee).axes[0]
-    assert drawn(axes, "values")[:, 0].tolist() == [0.4]
-    assert [text.get_text() for text in axes.texts if text.get_gid() == "not-available"] == ["n/a"]
