@@ -23,7 +23,7 @@ from mrb_lib.data.benchmark import Benchmark, load, read_table
 from mrb_lib.errors import InputError
 from mrb_lib.files import write_atomic
 from mrb_lib.runs.manifest import Manifest, read_manifest
-from mrb_lib.runs.store import ANALYSIS_COLUMNS, SCHEMA, load_verdicts, run_folders, save_imported
+from mrb_lib.runs.store import ANALYSIS_COLUMNS, COSTS, SCHEMA, load_verdicts, run_folders, save_imported
 
 DEMO = "demo"
 DEMO_JUDGES = ("random", "first", "longer", "shorter", "lexical", "consensus-of")
@@ -92,7 +92,7 @@ def open_workspace(benchmark: str, runs: str = "", *, progress: Callable[[str], 
     if runs_folder is None:
         return Workspace(loaded, _no_verdicts(), [], simulated, note)
     manifests = [read_manifest(path) for path in run_folders(runs_folder)]
-    return Workspace(loaded, load_verdicts(runs_folder, loaded.cases), manifests, simulated, note)
+    return Workspace(loaded, load_verdicts(runs_folder, loaded.cases, costs=True), manifests, simulated, note)
 
 
 class Place(NamedTuple):
@@ -210,7 +210,7 @@ def write_simulated_runs(benchmark: Path, runs: Path, *, seed: int) -> list[Path
 
 
 def _no_verdicts() -> pd.DataFrame:
-    columns = {name: pa.array([], SCHEMA.field(name).type) for name in ANALYSIS_COLUMNS}
+    columns = {name: pa.array([], SCHEMA.field(name).type) for name in [*ANALYSIS_COLUMNS, *COSTS]}
     frame: pd.DataFrame = pa.table(columns).to_pandas()
     return frame
 

@@ -28,7 +28,7 @@ from mrb_lib.validation import check_references, conform
 _ARROW = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
 SCHEMA = pa.schema([pa.field(column.name, _ARROW[column.type]) for column in VERDICTS])
 COSTS = ("latency_s", "prompt_tokens", "completion_tokens")
-ANALYSIS_COLUMNS = [*KEYS["verdicts"], "choice", "p_a", "score_a", "score_b", "status", *COSTS]
+ANALYSIS_COLUMNS = [*KEYS["verdicts"], "choice", "p_a", "score_a", "score_b", "status"]
 
 
 def empty_verdicts() -> pd.DataFrame:
@@ -207,7 +207,9 @@ def _read_parts(folder: Path, columns: Sequence[str] | None, coded: Sequence[str
         ) from error
 
 
-def load_verdicts(runs: str | Path, cases: pd.DataFrame | None = None, *, replies: bool = False) -> pd.DataFrame:
+def load_verdicts(
+    runs: str | Path, cases: pd.DataFrame | None = None, *, replies: bool = False, costs: bool = False
+) -> pd.DataFrame:
     """The verdicts of every run under a folder.
 
     Where several runs hold the same judge (its settings changed between them), each
@@ -218,6 +220,7 @@ def load_verdicts(runs: str | Path, cases: pd.DataFrame | None = None, *, replie
     runs : a folder of runs, or one run
     cases : the benchmark's cases; verdicts about any other case are refused. None does not check.
     replies : also read the replies and their cost, which are large
+    costs : also read the cost, without the replies
 
     Returns
     -------
@@ -232,7 +235,7 @@ def load_verdicts(runs: str | Path, cases: pd.DataFrame | None = None, *, replie
     """
     frames = []
     for folder, name in _named(Path(runs)):
-        frame = read_run(folder, None if replies else ANALYSIS_COLUMNS)
+        frame = read_run(folder, None if replies else [*ANALYSIS_COLUMNS, *COSTS] if costs else ANALYSIS_COLUMNS)
         if cases is not None:
             check_references(frame, cases, str(folder))
         frames.append(frame if name is None else frame.assign(judge=name))

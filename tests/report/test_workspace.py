@@ -16,7 +16,7 @@ from mrb_lib.data.demo.judges import JUDGES, REPEATS
 from mrb_lib.errors import InputError
 from mrb_lib.report import workspace
 from mrb_lib.report.workspace import DEMO_JUDGES, home, make_demo, open_workspace
-from mrb_lib.runs.store import ANALYSIS_COLUMNS
+from mrb_lib.runs.store import ANALYSIS_COLUMNS, COSTS
 
 WRITE_DEMO = """
 import os, sys, time
@@ -70,7 +70,7 @@ def test_a_benchmark_without_runs_has_no_verdicts_but_their_columns(tmp_path: Pa
     _stand_in(tmp_path / "bench", 2, 0)
     opened = open_workspace(str(tmp_path / "bench"))
     assert opened.verdicts.empty
-    assert list(opened.verdicts.columns) == ANALYSIS_COLUMNS
+    assert list(opened.verdicts.columns) == [*ANALYSIS_COLUMNS, *COSTS]
     assert opened.manifests == []
 
 

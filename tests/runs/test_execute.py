@@ -165,8 +165,8 @@ def test_a_judge_that_answers_something_else_is_stopped(
     little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Callable, why: str
 ) -> None:
     class Wrong(Scripted):
-        def answer(self, shown: pd.DataFrame) -> pd.DataFrame:
-            return answer(super().answer(shown).head(3))
+        def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
+            return answer(super().judge(shown).head(3))
 
     use(monkeypatch, Wrong())
     with pytest.raises(RunError, match=f"{why}; nothing of this batch was kept"):

@@ -200,7 +200,7 @@ def test_the_next_batch_is_prepared_while_one_is_answered(
                 assert is_last or prepared.acquire(timeout=60), "the next batch is not prepared meanwhile"
                 if not is_last:
                     prepared.release()
-                return self.answer(shown)
+                return self.judge(shown)
 
             return answer
 
