@@ -14,7 +14,10 @@ def of_patterns(counts: dict[str, int]) -> np.ndarray:
 
 
 def test_three_drugs() -> None:
-    """The SAS documentation of PROC FREQ, Cochran's Q test: Q = 8.4706 with 2 degrees of freedom, p = .0145."""
+    """The SAS documentation of PROC FREQ, example "Cochran's Q Test", Agresti's three drugs for a chronic disease.
+
+    Q = 8.4706 with 2 degrees of freedom, p = .0145.
+    """
     counts = {"111": 6, "110": 16, "101": 2, "100": 4, "011": 2, "010": 4, "001": 6, "000": 6}
     found = cochran_q(of_patterns(counts).astype(float))
     assert found == pytest.approx(8.4706, abs=5e-5)
@@ -22,7 +25,10 @@ def test_three_drugs() -> None:
 
 
 def test_four_media_for_diphtheria() -> None:
-    """Cochran (1950), table 1: 69 specimens on four media; of the media 6, 10, 7 and 10 show growth, Q = 8.05."""
+    """After Cochran (1950): 69 specimens on four media, with growth on 6, 10, 7 and 10.
+
+    By hand, Q = 3 (4 * 285 - 33^2) / (4 * 33 - 113) = 153 / 19 = 8.05.
+    """
     counts = {"1111": 4, "1101": 2, "0111": 3, "0101": 1, "0000": 59}
     table = of_patterns(counts).astype(float)
     assert table.sum(axis=0).tolist() == [6, 10, 7, 10]
@@ -40,6 +46,7 @@ def test_demsars_comparison_of_four_classifiers() -> None:
             [0.972, 0.981, 0.9751, 0.975], [0.957, 0.978, 0.946, 0.970],
         ]
     )  # fmt: skip
+    # Row 13 is printed as .972, .981, .975, .975; the printed mean ranks need it ranked 4, 1, 2, 3, not 4, 1, 2.5, 2.5.
     ranks = mean_ranks(accuracies)
     assert ranks.mean(axis=0) == pytest.approx([3.143, 2.000, 2.893, 1.964], abs=5e-4)
     # Demsar leaves ties as they are; without the correction for them the statistic is the one he prints.

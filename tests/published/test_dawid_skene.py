@@ -1,6 +1,7 @@
 """Dawid and Skene (1979), Applied Statistics 28(1), 20-28: their Table 1 and what they find in it.
 
-Forty-five patients, graded 1 to 4 by five anaesthetists from the same forms; the first did so three times.
+Forty-five patients, graded 1 to 4 by five anaesthetists from the same forms; the first did so three times. The grades
+are also in github.com/dallascard/dawid_skene.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Marginal and mixed logistic models as a textbook prints them, and as statsmodels computes them."""
+"""Marginal and mixed logistic models on the data of a textbook, and as statsmodels computes them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from statsmodels.genmod.generalized_estimating_equations import GEE
 from mrb_lib.stats import gee, mixed
 from mrb_lib.stats.observations import Design, Observations
 
-# Agresti, Categorical Data Analysis (2002), table 10.13: whether abortion should be legal in three situations, the
-# number of people of each sex by their three answers (1 yes, 0 no).
+# Agresti, Categorical Data Analysis (3rd ed., 2013), table 13.3: whether abortion should be legal in three situations,
+# the number of people of each sex by their three answers (1 yes, 0 no). The counts are those of the author's
+# Abortion2.dat, github.com/alanagresti/categorical-data.
 ANSWERS = [(1, 1, 1), (1, 1, 0), (0, 1, 1), (0, 1, 0), (1, 0, 1), (1, 0, 0), (0, 0, 1), (0, 0, 0)]
 PEOPLE = {0: [342, 26, 6, 21, 11, 32, 19, 356], 1: [440, 25, 14, 18, 14, 47, 22, 457]}
 
@@ -30,6 +31,7 @@ def abortion() -> tuple[Design, Observations]:
 
 
 def test_marginal_model_of_opinions_on_abortion(abortion: tuple[Design, Observations]) -> None:
+    """The digits are those of statsmodels' GEE with an exchangeable correlation, its robust errors among them."""
     found = gee.fit(*abortion)
     np.testing.assert_allclose(found.beta[0], [-0.1253, 0.1493, 0.0520, 0.0034], atol=5e-5)
     np.testing.assert_allclose(np.sqrt(np.diag(found.robust[0])), [0.0676, 0.0297, 0.0270, 0.0878], atol=2e-4)
@@ -37,7 +39,11 @@ def test_marginal_model_of_opinions_on_abortion(abortion: tuple[Design, Observat
 
 
 def test_mixed_model_of_opinions_on_abortion(abortion: tuple[Design, Observations]) -> None:
-    """The random intercept is so wide that 15 points are far too few; the book's fit has its own rounding."""
+    """The random intercept is so wide that 15 points are far too few.
+
+    The maximum of the likelihood of the sixteen patterns, integrated by a trapezoid sum on 801 points, is .8348, .2924,
+    .0126 and 8.745, with standard errors .160, .157 and .490.
+    """
     found = mixed.fit(*abortion, nodes=75)
     np.testing.assert_allclose(found.beta[1:], [0.834, 0.292, 0.013], atol=2e-3)
     np.testing.assert_allclose(np.sqrt(np.diag(found.model))[1:4], [0.160, 0.157, 0.49], atol=3e-3)

@@ -19,10 +19,11 @@ def of_table(both: int, first: int, second: int, neither: int):
     return verdicts_of({(name, "AB"): text for name, text in letters.items()}), gold_of("A" * n), cases_of(n)
 
 
-def test_agrestis_approval_of_the_prime_minister() -> None:
-    """Agresti, An Introduction to Categorical Data Analysis, table 8.1: 794, 150, 86, 570.
+def test_agrestis_approval_ratings() -> None:
+    """Agresti, Categorical Data Analysis (1990), p. 350, the example of R's `mcnemar.test`: 794, 150, 86, 570.
 
-    z0 = -4.17 (z0^2 = 17.36), difference -.04 with standard error .0095, 95% interval (-.06, -.02).
+    z0 = (86 - 150) / sqrt(86 + 150) = -4.17 (z0^2 = 17.36); the difference of the second survey from the first is
+    -.04 with standard error .0095, 95% interval (-.06, -.02).
     """
     row = comparisons(*of_table(794, 150, 86, 570), policy="official", resamples=4000).iloc[0]
     assert (row["n"], row["only_1"], row["only_2"]) == (1600, 150, 86)
@@ -37,7 +38,10 @@ def test_agrestis_approval_of_the_prime_minister() -> None:
 
 
 def test_fagerlands_airway_hyperresponsiveness() -> None:
-    """Fagerland, Lydersen and Laake (2013), table 1: 1, 1, 7, 12: exact conditional .0703, mid-p .0391."""
+    """Fagerland, Lydersen and Laake (2013), doi:10.1186/1471-2288-13-91, table 1: 1, 1, 7, 12.
+
+    Exact conditional 2 * 9 / 256 = .0703, mid-p 10 / 256 = .0391.
+    """
     row = comparisons(*of_table(1, 1, 7, 12), policy="official", resamples=0).iloc[0]
     assert row["p_value"] == pytest.approx(0.0703, abs=5e-5)
     assert row["mid_p"] == pytest.approx(0.0391, abs=5e-5)

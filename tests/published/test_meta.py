@@ -1,8 +1,9 @@
 """Random-effects meta-analysis of the BCG vaccine trials (Colditz et al. 1994), as metafor and others publish it.
 
-The counts are Table 1 of Berkey et al. (1995), doi:10.1002/sim.4780140406: 13 trials of BCG against tuberculosis.
-Results: Viechtbauer (2010), doi:10.18637/jss.v036.i03, and the documentation of metafor (`rma`, `confint`,
-`predict`); the odds ratios are those of van Houwelingen et al. (2002), doi:10.1002/sim.1040.
+The counts are `dat.bcg` of the R package metadat: 13 trials of BCG against tuberculosis. Results: metafor
+(Viechtbauer 2010, doi:10.18637/jss.v036.i03) in the tests of its repository, github.com/wviechtb/metafor, files
+test_misc_metan_vs_rma.uni_with_dat.bcg.r, test_misc_confint.r and test_analysis_example_vanhouwelingen2002.r (the
+odds ratios; the paper, doi:10.1002/sim.1040, has another interval), and, by REML, in its README.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def test_the_risk_ratios_by_reml() -> None:
     assert found.estimate == pytest.approx(-0.7145, abs=5e-5)
     assert found.wald_error == pytest.approx(0.1798, abs=5e-5)
     assert (found.tau2_low, found.tau2_high) == pytest.approx((0.1197, 1.1115), abs=5e-5)
-    # metafor's I2 of REML, 92.22139 %, is tau2 over tau2 and the typical variance, which I2 by Q implies.
+    # metafor's I2 of REML, 92.22 %, is tau2 over tau2 and the typical variance, which I2 by Q implies; more digits
+    # by maximising the restricted likelihood with scipy.
     typical = found.tau2_dl * (1 - found.i2) / found.i2
     assert found.tau2 / (found.tau2 + typical) == pytest.approx(0.9222139, abs=5e-7)
     # metafor finds these bounds to about 1e-4 in tau2 (`uniroot`'s default), which is .003 in the first of them.

@@ -11,7 +11,8 @@ from mrb_lib.stats.power_formulas import mcnemar_cases, mcnemar_detectable, mcne
 @pytest.mark.parametrize(
     ("first", "second", "expected"),
     [
-        # Chow, Shao, Wang and Lokhnygina, Sample Size Calculations in Clinical Research, McNemar's test: 59.
+        # Chow, Shao and Wang, Sample Size Calculations in Clinical Research, example 6.4.3: 59, as the R package
+        # TrialSize has it.
         (0.20, 0.50, 59),
         # The worked example of powerandsamplesize.com's two-sided calculator, after Connor (1987), p. 209: 23.
         (0.45, 0.05, 23),
