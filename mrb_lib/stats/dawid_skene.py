@@ -121,12 +121,23 @@ def em(
     given = np.ones((1, n_items)) if weights is None else weights
     begin = divide(counts.sum(axis=1), counts.sum(axis=(1, 2))[:, None]) if start is None else start
     begin = np.where(np.isfinite(begin), begin, 1.0 / max(n_labels, 1))
-    step = max(1, _CELLS_AT_ONCE // max(1, n_items * n_labels))
+    first, pattern = _patterns(counts, begin)
+    of_patterns = np.zeros((len(given), len(first)))
+    np.add.at(of_patterns.T, pattern, given.T)
+    step = max(1, _CELLS_AT_ONCE // max(1, len(first) * n_labels))
     fits = [
-        _run(counts, given[first : first + step], begin, model, tolerance, iterations)
-        for first in range(0, max(len(given), 1), step)
+        _run(counts[first], of_patterns[at : at + step], begin[first], model, tolerance, iterations)
+        for at in range(0, max(len(given), 1), step)
     ]
-    return Fit(*(np.concatenate(parts) for parts in zip(*fits, strict=True)))
+    fit = Fit(*(np.concatenate(parts) for parts in zip(*fits, strict=True)))
+    return fit._replace(posterior=fit.posterior[:, pattern])
+
+
+def _patterns(counts: FloatArray, start: FloatArray) -> tuple[IntArray, IntArray]:
+    """The first item of each pattern of labels, and the pattern of each item: items with the same labels are alike."""
+    rows = np.hstack([counts.reshape(len(counts), -1), start])
+    _, first, pattern = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    return first.astype(np.int64), pattern.reshape(-1).astype(np.int64)
 
 
 class _State(NamedTuple):
@@ -177,8 +188,8 @@ def _run(
 
 def _largest(new: FloatArray, old: FloatArray) -> FloatArray:
     """The largest change of each sample; what is undefined in both has not changed."""
-    change = np.abs(np.nan_to_num(new) - np.nan_to_num(old))
-    out: FloatArray = change.reshape(-1, change.shape[-1]).max(axis=0, initial=0.0)
+    change = np.abs(new - old)
+    out: FloatArray = np.fmax.reduce(change.reshape(-1, change.shape[-1]), axis=0, initial=0.0)
     return out
 
 

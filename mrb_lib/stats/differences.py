@@ -16,12 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mrb_lib.stats.draws import draws
-from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, SingleArray, divide
 from mrb_lib.stats.paired_bootstrap import of_sorted
 from mrb_lib.stats.permutation import flips, p_values
 from mrb_lib.stats.resample import n_clusters
 from mrb_lib.stats.subfields import Group
-from mrb_lib.stats.weighted_sums import Single, Sums, cluster_sums, weighted_sums
+from mrb_lib.stats.weighted_sums import Sums, cluster_sums, weighted_sums
 
 _PAIRS_AT_ONCE = 64
 _NO_VARIANCE = 1e-9
@@ -207,7 +207,7 @@ def _analytic(sums: FloatArray, plan: Columns) -> tuple[FloatArray, FloatArray, 
 
 
 def _resampled(
-    plan: Columns, value: FloatArray, observed: FloatArray, drawn: Single, turned: Single
+    plan: Columns, value: FloatArray, observed: FloatArray, drawn: SingleArray, turned: SingleArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """The interval and the p of the bootstrap, and the p of the sign flips, of each pair."""
     resamples = drawn.shape[1]
@@ -238,7 +238,7 @@ def _resampled(
     return out[0], out[1], out[2], out[3]
 
 
-def _subtract(each: Single, plus: IntArray, minus: IntArray, room: Single) -> Single:
+def _subtract(each: SingleArray, plus: IntArray, minus: IntArray, room: SingleArray) -> SingleArray:
     """The rows `plus` minus the rows `minus` (or nothing, where it is -1), written into the first rows of `room`."""
     breaks = np.flatnonzero((np.diff(plus) != 0) | (np.diff(minus) != 1)) + 1
     for start, stop in zip([0, *breaks.tolist()], [*breaks.tolist(), len(plus)], strict=True):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from mrb_lib.stats.options import FloatArray, IntArray
+from mrb_lib.stats.options import FloatArray, IntArray, SingleArray
 from mrb_lib.stats.quantiles import CONFIDENCE
-from mrb_lib.stats.weighted_sums import Single
 
 _TIED = 1e-6
 
 
-def of_sorted(ordered: Single, value: FloatArray) -> FloatArray:
+def of_sorted(ordered: SingleArray, value: FloatArray) -> FloatArray:
     """The interval and the p of each difference.
 
     Parameters
@@ -42,7 +41,7 @@ def of_sorted(ordered: Single, value: FloatArray) -> FloatArray:
     return out
 
 
-def _quantile(ordered: Single, defined: IntArray, level: float) -> FloatArray:
+def _quantile(ordered: SingleArray, defined: IntArray, level: float) -> FloatArray:
     last = np.maximum(defined - 1, 0)
     place = level * last
     below = place.astype(np.int64)
@@ -51,7 +50,7 @@ def _quantile(ordered: Single, defined: IntArray, level: float) -> FloatArray:
     return low + (ordered[rows, np.minimum(below + 1, last)] - low) * (place - below)
 
 
-def _at_most(ordered: Single, defined: IntArray, bounds: Single) -> IntArray:
+def _at_most(ordered: SingleArray, defined: IntArray, bounds: SingleArray) -> IntArray:
     """How many entries of each row are at most its bounds, shape (k, p), by bisection in all rows at once."""
     flat, width = ordered.ravel(), ordered.shape[1]
     offset = np.arange(len(ordered)) * width

@@ -12,15 +12,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mrb_lib.stats.options import FloatArray
-from mrb_lib.stats.weighted_sums import Single
+from mrb_lib.stats.options import FloatArray, SingleArray
 
 _FLIPPED_AT_ONCE = 2**24
 # Sums of scores are whole multiples of 1/24 for four rows a case or fewer: nearer than this, two sums are tied.
 _TIED = 1e-3
 
 
-def flips(total: int, resamples: int, seed: int) -> Iterator[Single]:
+def flips(total: int, resamples: int, seed: int) -> Iterator[SingleArray]:
     """The sign of each cluster, in chunks of shape (total, resamples in the chunk).
 
     They are another stream than the bootstrap's, and do not depend on the size of the chunks.
@@ -36,7 +35,7 @@ def flips(total: int, resamples: int, seed: int) -> Iterator[Single]:
         yield signs
 
 
-def p_values(flipped: Single, observed: FloatArray) -> FloatArray:
+def p_values(flipped: SingleArray, observed: FloatArray) -> FloatArray:
     """The two-sided p of each sum among its flipped ones.
 
     Parameters

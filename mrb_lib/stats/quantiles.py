@@ -7,7 +7,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
-from mrb_lib.stats.options import FloatArray, IntArray
+from mrb_lib.stats import products
+from mrb_lib.stats.options import FloatArray, IntArray, SingleArray
 
 CONFIDENCE = 0.95
 _TAILS = np.array([(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
@@ -69,7 +70,7 @@ def _of_sorted(ordered: FloatArray, levels: FloatArray) -> FloatArray:
 
 
 def ratio_intervals(
-    numerators: FloatArray, denominators: FloatArray, which: IntArray, weights: FloatArray
+    numerators: FloatArray, denominators: FloatArray, which: IntArray, weights: SingleArray, total: int
 ) -> tuple[FloatArray, FloatArray]:
     """The 95% percentile intervals of ratios of weighted sums, without the replicates ever being in memory together.
 
@@ -79,19 +80,23 @@ def ratio_intervals(
     denominators : shape (clusters, d)
     which : shape (m,), the denominator of each numerator
     weights : shape (clusters, resamples)
+    total : how many clusters a resample draws
 
     Returns
     -------
     low, high : shape (m,), as `interval` gives them for the replicates
     """
-    divisors = denominators.T @ weights
+    divisors = products.weighted(denominators.T, weights, exact=products.is_exact(denominators, total))
     divisors[divisors == 0] = np.nan
+    exact = products.is_exact(numerators, total)
+    factors = weights if exact else weights.astype(np.float64)
+    values = np.ascontiguousarray(numerators.T, dtype=np.float32 if exact else np.float64)
     resamples, m = weights.shape[1], numerators.shape[1]
     out = np.full((2, m), np.nan)
     step = max(1, _MULTIPLIED_AT_ONCE // resamples)
 
-    def fill(columns: slice, found: FloatArray) -> None:
-        found /= divisors[which[columns]]
+    def fill(columns: slice, sums: FloatArray | SingleArray) -> None:
+        found = sums / divisors[which[columns]]
         found.sort(axis=1)
         out[:, columns] = _of_sorted(found, np.broadcast_to(_TAILS[:, None], (2, len(found))))
 
@@ -99,7 +104,7 @@ def ratio_intervals(
         pending: list[Future[None]] = []
         for start in range(0, m, step):
             columns = slice(start, start + step)
-            pending.append(pool.submit(fill, columns, numerators[:, columns].T @ weights))
+            pending.append(pool.submit(fill, columns, np.matmul(values[columns], factors)))
             if len(pending) > 2:
                 pending.pop(0).result()
         for rest in pending:

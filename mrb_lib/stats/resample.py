@@ -18,8 +18,9 @@ import pandas as pd
 from scipy import sparse
 
 from mrb_lib.errors import InputError
+from mrb_lib.stats import products
 from mrb_lib.stats.draws import are_kept, draws
-from mrb_lib.stats.options import FloatArray, IntArray, divide
+from mrb_lib.stats.options import FloatArray, IntArray, SingleArray, divide
 from mrb_lib.stats.quantiles import CONFIDENCE as CONFIDENCE
 from mrb_lib.stats.quantiles import interval as interval
 from mrb_lib.stats.quantiles import quantiles as quantiles
@@ -127,15 +128,18 @@ def each_replicates(blocks: Sequence[Block], total: int, *, resamples: int, seed
 
 def _replicates(blocks: Sequence[Block], total: int, resamples: int, seed: int) -> list[FloatArray]:
     out = [np.empty((_width(item), resamples if total else 0)).T for item in blocks]
+    exact = [_is_exact(item.sums, total) for item in blocks]
     start = 0
     for counts in draws(total, resamples, seed) if total else ():
         stop = start + counts.shape[1]
-        for item, found in zip(blocks, out, strict=True):
+        for item, found, single in zip(blocks, out, exact, strict=True):
             weights = counts if len(item.clusters) == total else counts[item.clusters]
             step = max(1, _ESTIMATED_AT_ONCE // max(1, item.sums.shape[1]))
             for first in range(0, stop - start, step):
                 part = weights[:, first : first + step]
-                found[start + first : start + first + part.shape[1]] = item.statistic(_weighted(part, item.sums))
+                found[start + first : start + first + part.shape[1]] = item.statistic(
+                    _weighted(part, item.sums, single)
+                )
         start = stop
     return out
 
@@ -144,9 +148,16 @@ def _width(item: Block) -> int:
     return int(item.statistic(np.ones((1, item.sums.shape[1]))).shape[1])
 
 
-def _weighted(weights: FloatArray, sums: FloatArray | sparse.csr_array) -> FloatArray:
+def _is_exact(sums: FloatArray | sparse.csr_array, total: int) -> bool:
+    return products.is_exact(sums if isinstance(sums, np.ndarray) else sums.data, total)
+
+
+def _weighted(weights: SingleArray, sums: FloatArray | sparse.csr_array, exact: bool) -> FloatArray:
     """The sums of each resample, shape (b, k), from weights of shape (clusters, b)."""
-    return np.asarray(sums.T @ weights, dtype=np.float64).T
+    if isinstance(sums, np.ndarray):
+        return products.weighted(sums.T, weights, exact=exact).T
+    kind = np.float32 if exact else np.float64
+    return np.asarray(sums.astype(kind).T @ weights.astype(kind, copy=False), dtype=np.float64).T
 
 
 def ratio(sums: FloatArray) -> FloatArray:
@@ -222,7 +233,7 @@ def _bounds(
     for item, which in zip(blocks, shared, strict=True):
         weights = counts if len(item.clusters) == total else counts[item.clusters]
         yield ratio_intervals(
-            np.asarray(item.sums[:, : len(which)]), np.asarray(item.sums[:, len(which) :]), which, weights
+            np.asarray(item.sums[:, : len(which)]), np.asarray(item.sums[:, len(which) :]), which, weights, total
         )
 
 

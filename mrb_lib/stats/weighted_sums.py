@@ -8,9 +8,9 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mrb_lib.stats.options import FloatArray, IntArray
+from mrb_lib.stats import products
+from mrb_lib.stats.options import FloatArray, IntArray, SingleArray
 
-Single = NDArray[np.float32]
 F = TypeVar("F", np.float32, np.float64)
 
 _KEPT = 2**25
@@ -42,7 +42,7 @@ def cluster_sums(codes: IntArray, values: FloatArray) -> Sums:
 
 def weighted_sums(
     blocks: Sequence[Sums],
-    chunks: Callable[[], Iterable[NDArray[np.floating]]],
+    chunks: Callable[[], Iterable[SingleArray]],
     total: int,
     resamples: int,
     dtype: type[F],
@@ -55,8 +55,8 @@ def weighted_sums(
         the bootstrap or the flips of a permutation test
     total : the number of clusters in the whole benchmark
     resamples : the number of sets of weights in all chunks
-    dtype : float32 is twice as fast. Where scores are halves and weights whole, its sums are exact up to eight million
-        cases; otherwise they are right to six digits.
+    dtype : of the sums. Those that single precision holds exactly, see `products.is_exact`, are computed in it
+        whatever is asked for, since that is twice as fast.
 
     Yields
     ------
@@ -65,26 +65,23 @@ def weighted_sums(
     if not total or not resamples:
         yield from (np.empty((item.values.shape[1], 0), dtype=dtype) for item in blocks)
         return
-    kept = [part.astype(dtype, copy=False) for part in chunks()] if total * resamples <= _KEPT else None
+    kept = list(chunks()) if total * resamples <= _KEPT else None
     at_once = len(blocks) if kept is None else 1
     for start in range(0, len(blocks), max(1, at_once)):
         yield from _sums(blocks[start : start + at_once], chunks() if kept is None else kept, total, resamples, dtype)
 
 
 def _sums(
-    blocks: Sequence[Sums], chunks: Iterable[NDArray[np.floating]], total: int, resamples: int, dtype: type[F]
+    blocks: Sequence[Sums], chunks: Iterable[SingleArray], total: int, resamples: int, dtype: type[F]
 ) -> list[NDArray[F]]:
-    values = [np.ascontiguousarray(item.values.T, dtype=dtype) for item in blocks]
+    kinds = [np.float32 if products.is_exact(item.values, total) else dtype for item in blocks]
+    values = [np.ascontiguousarray(item.values.T, dtype=kind) for item, kind in zip(blocks, kinds, strict=True)]
     out = [np.empty((len(item), resamples), dtype=dtype) for item in values]
     start = 0
     for chunk in chunks:
-        weights = chunk.astype(dtype, copy=False)
-        stop = start + weights.shape[1]
+        stop = start + chunk.shape[1]
         for item, value, found in zip(blocks, values, out, strict=True):
-            np.matmul(
-                value,
-                weights if len(item.clusters) == total else weights[item.clusters],
-                out=found[:, start:stop],
-            )
+            weights = chunk if len(item.clusters) == total else chunk[item.clusters]
+            found[:, start:stop] = value @ weights.astype(value.dtype, copy=False)
         start = stop
     return out
