@@ -22,7 +22,7 @@ import tomli_w
 
 from mrb_lib.errors import InputError
 from mrb_lib.files import inside, write_atomic
-from mrb_lib.schema import CHOICES, DIMENSIONS, KINDS, LEVELS, Kind, Level
+from mrb_lib.schema import CHOICES, CONSENSUS, DIMENSIONS, KINDS, LEVELS, Kind, Level
 from mrb_lib.validation import check_references, conform
 
 GoldRule = Literal["majority", "unanimous"]
@@ -328,13 +328,22 @@ def vote_columns(categories: tuple[str, ...]) -> dict[str, str]:
     return {category: f"votes_{category.lower().replace(' ', '_')}" for category in categories}
 
 
+def voting(annotations: pd.DataFrame) -> pd.DataFrame:
+    """The annotations that are votes: consensus labels are where no annotator labelled the case on the dimension."""
+    people = (annotations["annotator"] != CONSENSUS).to_numpy(dtype=bool)
+    if people.all() or not people.any():
+        return annotations
+    place = pd.MultiIndex.from_frame(annotations[["case_id", "dimension"]])
+    return annotations[people | ~place.isin(place[people])]
+
+
 def gold(benchmark: Benchmark, rule: GoldRule = "majority") -> pd.DataFrame:
     """The label of each case and dimension that the annotators' votes give.
 
     Parameters
     ----------
     rule : "majority" takes the category with the most votes, "unanimous" the one
-        that all annotators gave.
+        that all annotators gave, of whom there must be two at least: one vote is no unanimity.
 
     Returns
     -------
@@ -342,16 +351,17 @@ def gold(benchmark: Benchmark, rule: GoldRule = "majority") -> pd.DataFrame:
         `case_id, dimension, choice`, one votes column a category (see
         `vote_columns`), `n_annotators`; sorted by case (in the order of the cases
         table) and dimension (in the benchmark's order). `choice` is null where two
-        categories share the most votes, or where the rule is not met.
+        categories share the most votes, or where the rule is not met. A consensus label is a vote where
+        no annotator's label is published with it, and none beside them: it would count them twice.
 
     Raises
     ------
     InputError
-        `rule` is unknown.
+        `rule` is unknown, or "unanimous" where no case has the labels of two annotators.
     """
     if rule not in GOLD_RULES:
         raise InputError(f"gold rule {rule!r} is unknown; use one of {', '.join(GOLD_RULES)}.")
-    meta, votes, case_ids = benchmark.meta, benchmark.annotations, benchmark.cases["case_id"]
+    meta, votes, case_ids = benchmark.meta, voting(benchmark.annotations), benchmark.cases["case_id"]
     case = pd.Index(case_ids).get_indexer(pd.Index(votes["case_id"]))
     dimension = pd.Index(meta.dimensions).get_indexer(pd.Index(votes["dimension"]))
     category = pd.Index(meta.categories).get_indexer(pd.Index(votes["choice"]))
@@ -361,7 +371,12 @@ def gold(benchmark: Benchmark, rule: GoldRule = "majority") -> pd.DataFrame:
     top, total = n.max(axis=1), n.sum(axis=1)
     decided = (n == top[:, None]).sum(axis=1) == 1
     if rule == "unanimous":
-        decided &= top == total
+        if len(total) and total.max() < 2:
+            raise InputError(
+                "gold rule 'unanimous': no case has the labels of two annotators, and one label is no unanimity; "
+                "use the rule majority."
+            )
+        decided &= (top == total) & (total >= 2)
     label = pd.Series(np.array(meta.categories, dtype=object)[n.argmax(axis=1)], dtype="str")
     out = pd.DataFrame(
         {

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from mrb_lib.data.benchmark import vote_columns
+from mrb_lib.data.benchmark import vote_columns, voting
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement_kernel import votes_by_case
 from mrb_lib.stats.annotator_intervals import Bootstrap, bootstrap, wilson
@@ -248,7 +248,7 @@ def posterior(
     """
     names = pick_dimensions(annotations["dimension"].unique(), dimensions)
     coded = encode_annotations(annotations, cases, categories, names)
-    kept = annotations[annotations["dimension"].isin(names)]
+    kept = voting(annotations[annotations["dimension"].isin(names)])
     flat = encode(kept["dimension"], names, "dimension") * len(cases)
     flat = flat + encode(kept["case_id"], list(cases["case_id"]), "case_id")
     choice = encode(kept["choice"], categories, "choice")

@@ -149,7 +149,7 @@ def _weights(
     return np.stack(
         [
             _one_hot(best, single, n_labels),
-            _one_hot(best, single & (top == total), n_labels),
+            _one_hot(best, single & (top == total) & (total >= 2), n_labels),
             _one_hot(filled.argmax(axis=1), clear, n_labels),
             np.where((others.sum(axis=1) > 0)[:, None], others, np.nan),
             divide(votes, total[:, None]),

@@ -49,8 +49,24 @@ def test_gold_is_the_category_with_most_votes_and_null_where_two_share_them() ->
 
 
 def test_unanimous_gold_needs_every_annotator() -> None:
-    frame = gold(_benchmark({"1": "AAB", "2": "AAA", "3": "T"}), "unanimous")
+    frame = gold(_benchmark({"1": "AAB", "2": "AAA", "3": "TT"}), "unanimous")
     assert frame["choice"].fillna("none").tolist() == ["none", "A", "tie"]
+
+
+def test_one_vote_is_no_unanimity() -> None:
+    frame = gold(_benchmark({"1": "A", "2": "BB"}), "unanimous")
+    assert frame["choice"].fillna("none").tolist() == ["none", "B"]
+    with pytest.raises(InputError, match="no case has the labels of two annotators.*use the rule majority"):
+        gold(_benchmark({"1": "A", "2": "B"}), "unanimous")
+
+
+def test_a_consensus_is_a_vote_only_where_nobody_elses_is_known() -> None:
+    bench = _benchmark({"1": "AB", "2": "BT", "3": ""})
+    rows = pd.DataFrame({"case_id": ["1", "3"], "annotator": "consensus", "dimension": "overall", "choice": "A"})
+    both = Benchmark(bench.meta, bench.cases, pd.concat([bench.annotations, rows.astype("str")], ignore_index=True))
+    frame = gold(both)
+    assert frame["choice"].fillna("none").tolist() == ["none", "none", "A"]
+    assert frame["n_annotators"].tolist() == [2, 2, 1]
 
 
 def test_gold_keeps_the_order_of_cases_and_leaves_out_the_unannotated() -> None:
