@@ -12,9 +12,14 @@ TABLES = (
     "letters", "models", "dif", "consistency", "bias", "calibration", "selective", "ranking", "ppi", "difficulty",
     "jury", "power", "transfer",
 )  # fmt: skip
+_OPTIONS = (
+    "policy", "by", "dimension", "gold", "correction", "family", "margin", "epsilon", "target", "level", "cluster",
+    "probe", "resamples", "seed",
+)  # fmt: skip
 
 
 def analyze(
+    ctx: typer.Context,
     bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
     runs: Annotated[Path | None, typer.Argument(metavar="[RUNS]", help="The runs; default: BENCH/runs.")] = None,
     table: Annotated[
@@ -78,10 +83,17 @@ def analyze(
         family=family, margin=margin, epsilon=epsilon, target=target,
         resamples=resamples, seed=seed, cluster=cluster, level=level, probe=probe,
     )  # fmt: skip
+    unread = tables.unread(table, ctx.params)
+    for name in _OPTIONS:
+        source = ctx.get_parameter_source(name)
+        if name in unread and source is not None and source.name == "COMMANDLINE":
+            typer.echo(f"warning: --{name} changes nothing: table {table} does not read it", err=True)
+    scored_by = None if "policy" in unread else policy
     simulated = benchmark.meta.kind == "simulated"
-    what = f"{benchmark.meta.name}: {table}, policy {policy}" + (f" ({render.MARK} data)" if simulated else "")
+    what = f"{benchmark.meta.name}: {table}" + (f", policy {policy}" if scored_by else "")
+    what += f" ({render.MARK} data)" if simulated else ""
     if as_json:
-        typer.echo(render.as_json(frame, table=table, policy=policy, simulated=simulated))
+        typer.echo(render.as_json(frame, table=table, policy=scored_by, simulated=simulated))
     elif as_csv:
         typer.echo(render.as_csv(frame, simulated=simulated), nl=False)
     elif as_latex:

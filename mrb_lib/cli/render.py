@@ -26,8 +26,8 @@ def as_text(frame: pd.DataFrame) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def as_json(frame: pd.DataFrame, *, table: str, policy: str, simulated: bool) -> str:
-    """`{"table": ..., "policy": ..., "rows": [...]}`; missing values are null.
+def as_json(frame: pd.DataFrame, *, table: str, policy: str | None, simulated: bool) -> str:
+    """`{"table": ..., "policy": ..., "rows": [...]}`; missing values are null, and so is the policy where none is read.
 
     Simulated data adds `"data_kind": "SIMULATED"`.
     """
@@ -36,7 +36,7 @@ def as_json(frame: pd.DataFrame, *, table: str, policy: str, simulated: bool) ->
         {name: None if pd.isna(value) else value for name, value in row.items()}
         for row in frame.astype(object).to_dict("records")
     ]
-    return json.dumps({**head, "rows": rows}, ensure_ascii=False, default=_plain)
+    return json.dumps({**head, "rows": rows}, ensure_ascii=False, allow_nan=False, default=_plain)
 
 
 def _plain(value: object) -> object:

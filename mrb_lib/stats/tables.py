@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from typing import Final, cast
@@ -20,6 +21,8 @@ from mrb_lib.schema import KEYS, LEVELS, NO_PROBE
 from mrb_lib.stats.inputs import NAMES, RULES, Inputs
 from mrb_lib.stats.options import check_choice, check_policy
 from mrb_lib.stats.panel import COST_COLUMNS, Panel, panels
+from mrb_lib.stats.resample import cluster_codes
+from mrb_lib.stats.subfields import subfield_values
 
 _FUNCTIONS: Final[dict[str, str]] = {
     "composition": "composition.composition",
@@ -49,6 +52,8 @@ VERDICTS_OPTIONAL: Final = ("ceiling", "ranking")
 _PROBABILITIES: Final = ("calibration", "selective")
 _COSTS: Final = ("jury",)
 FAMILIES: Final = ("dimension", "all")
+FEWEST_RESAMPLES: Final = 40
+_READ_AS: Final = {"dimensions": "dimension"}
 CORRECTIONS: Final = ("holm", "hochberg", "bonferroni", "bh", "by", "none")
 
 Verdicts = pd.DataFrame | Mapping[str, Panel] | None
@@ -63,6 +68,17 @@ def _function(table: str) -> Callable[..., pd.DataFrame]:
 def asks_for(table: str) -> tuple[str, ...]:
     """The names of what a table is made from, all of `Inputs`; a function's other parameters keep their defaults."""
     return tuple(name for name in inspect.signature(_function(table)).parameters if name in NAMES)
+
+
+def unread(table: str, options: Iterable[str]) -> list[str]:
+    """Those of some options of `analyze`, by name, that a table does not read."""
+    asked = set(asks_for(table))
+    reads = {_READ_AS.get(name, name) for name in asked} | asked
+    if "categories" in asked:
+        reads.add("level")
+    if "verdicts" in asked or "probes" in asked:
+        reads.add("probe")
+    return [name for name in options if name not in {*reads, "table"}]
 
 
 def needs_verdicts(table: str) -> bool:
@@ -114,7 +130,7 @@ def analyze(
     margin : the largest difference of accuracy that counts as none, in `significance`
     epsilon : what a judge may fall short of an annotator for being cheaper, in `ceiling` (alternative annotator test)
     target : the agreement wanted where a judge answers, in `selective`
-    resamples, seed : of the cluster bootstrap
+    resamples, seed : of the cluster bootstrap; 0 resamples give no intervals
     cluster : the cases column to resample by; None takes the column `cluster` where there
         is one, else resamples cases
     level : of measurement of the labels; None takes the benchmark's own. Above the nominal
@@ -131,30 +147,14 @@ def analyze(
     InputError
         An option is unknown, or the table needs verdicts or preferences that are not there.
     """
-    meta = benchmark.meta
     check_table(table)
-    check_choice("gold rule", gold, RULES)
-    if correction is not None:
-        check_choice("correction", correction, CORRECTIONS)
-    check_choice("family", family, FAMILIES)
-    check_choice("level", level or meta.level, LEVELS)
-    check_policy(policy)
-    if dimension is not None:
-        check_choice("dimension", dimension, meta.dimensions)
-    if resamples < 0:
-        raise InputError(f"resamples {resamples}: must not be negative; 2000 is the default, 0 gives no intervals.")
-    if seed < 0:
-        raise InputError(f"seed {seed}: must not be negative.")
-    for name, value in (("margin", margin), ("epsilon", epsilon), ("target", target)):
-        if not 0 <= value < 1:
-            raise InputError(f"{name} {value}: must be a fraction, at least 0 and below 1.")
-    dimensions = list(meta.dimensions) if dimension is None else [dimension]
+    dimensions = list(benchmark.meta.dimensions) if dimension is None else [dimension]
     inputs = Inputs(
         benchmark=benchmark,
-        probes=_probes(benchmark, verdicts, table, probe, dimensions),
+        probes={},
         probe=probe,
         rule=gold,
-        level=level or meta.level,
+        level=level or benchmark.meta.level,
         by=by,
         dimensions=dimensions,
         cluster=cluster,
@@ -167,8 +167,36 @@ def analyze(
         resamples=resamples,
         seed=seed,
     )
+    _check_options(inputs)
+    inputs = replace(inputs, probes=_probes(benchmark, verdicts, table, probe, dimensions))
     own = ("correction",) if correction is None else ()
     return _function(table)(**{name: getattr(inputs, name) for name in asks_for(table) if name not in own})
+
+
+def _check_options(given: Inputs) -> None:
+    """Raise `InputError` for an option that is wrong for every table, whether this one reads it or not."""
+    meta, cases = given.benchmark.meta, given.cases
+    check_choice("gold rule", given.rule, RULES)
+    if given.correction is not None:
+        check_choice("correction", given.correction, CORRECTIONS)
+    check_choice("family", given.family, FAMILIES)
+    check_choice("level", given.level, LEVELS)
+    check_policy(given.policy)
+    for dimension in given.dimensions:
+        check_choice("dimension", dimension, meta.dimensions)
+    if given.resamples and given.resamples < FEWEST_RESAMPLES:
+        raise InputError(
+            f"resamples {given.resamples}: must be at least {FEWEST_RESAMPLES}, since fewer have no 2.5% point, "
+            "or 0 for no intervals; 2000 is the default."
+        )
+    if given.seed < 0:
+        raise InputError(f"seed {given.seed}: must not be negative.")
+    for name, value in (("margin", given.margin), ("epsilon", given.epsilon), ("target", given.target)):
+        if not 0 <= value < 1:
+            raise InputError(f"{name} {value}: must be a fraction, at least 0 and below 1.")
+    if given.by is not None:
+        subfield_values(cases, given.by)
+    cluster_codes(cases, given.cluster)
 
 
 def check_table(table: str) -> None:

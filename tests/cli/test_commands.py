@@ -12,8 +12,10 @@ import pytest
 
 from mrb_lib.cli.analyze import TABLES as NAMED
 from mrb_lib.data.benchmark import load
+from mrb_lib.data.demo import write_demo
+from mrb_lib.report.workspace import write_simulated_runs
 from mrb_lib.runs.store import load_verdicts
-from mrb_lib.stats.tables import TABLES
+from mrb_lib.stats.tables import TABLES, asks_for
 
 
 def test_version_and_help(mrb: Callable) -> None:
@@ -46,22 +48,50 @@ def test_tables_are_imported_judged_analysed_and_exported(mrb: Callable, tables:
     pd.testing.assert_frame_equal(one, two)
 
 
-@pytest.mark.parametrize("table", ["composition", "agreement", "accuracy", "consistency", "significance", "ceiling"])
-def test_every_table_comes_as_text_json_csv_and_latex_with_the_same_rows(
-    mrb: Callable, tables: Path, tmp_path: Path, table: str
-) -> None:
-    assert mrb("import", "table", tables, tmp_path / "b").code == 0
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small SIMULATED benchmark with everything that a table may read."""
+    folder = tmp_path_factory.mktemp("demo") / "d"
+    write_demo(folder, cases=60)
+    write_simulated_runs(folder, folder / "runs", seed=0)
+    return folder
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_table_comes_as_text_json_csv_and_latex_with_the_same_rows(mrb: Callable, demo: Path, table: str) -> None:
+    by = ("--by", "dataset") if "by" in asks_for(table) else ()
+    one = () if table == "composition" else ("--dimension", "overall")
     results = {
-        form: mrb("analyze", tmp_path / "b", "--table", table, *form)
+        form: mrb("analyze", demo, "--table", table, *by, *one, "--resamples", "40", *form)
         for form in ((), ("--json",), ("--csv",), ("--latex",))
     }
     assert {result.code for result in results.values()} == {0}, results
-    rows = json.loads(results[("--json",)].out)["rows"]
+    shown = json.loads(results[("--json",)].out, parse_constant=pytest.fail)
+    rows = shown["rows"]
     csv = pd.read_csv(io.StringIO(results[("--csv",)].out))
+    assert rows
     assert len(rows) == len(csv) == len(results[()].out.strip().splitlines()) - 3
-    assert set(rows[0]) == set(csv.columns)
-    assert "NaN" not in results[("--json",)].out
+    assert set(rows[0]) | {"data_kind"} == set(csv.columns)
+    assert shown["policy"] == ("balanced" if "policy" in asks_for(table) else None)
     assert r"\toprule" in results[("--latex",)].out
+
+
+def test_an_option_that_a_table_does_not_read_is_pointed_out(mrb: Callable, demo: Path) -> None:
+    def warned(*options: str) -> list[str]:
+        result = mrb("analyze", demo, *options)
+        assert result.code == 0, result
+        return result.err.splitlines()
+
+    assert warned("--table", "composition", "--by", "organ") == []
+    assert warned("--table", "composition", "--policy", "strict", "--seed", "3") == [
+        "warning: --policy changes nothing: table composition does not read it",
+        "warning: --seed changes nothing: table composition does not read it",
+    ]
+    assert warned("--table", "agreement", "--probe", "blur", "--dimension", "overall", "--resamples", "40") == [
+        "warning: --probe changes nothing: table agreement does not read it"
+    ]
+    wrong = mrb("analyze", demo, "--table", "jury", "--by", "nosuch")
+    assert (wrong.code, "'nosuch'" in wrong.err) == (2, True), "a wrong value is wrong for every table"
 
 
 def test_the_demo_says_simulated_wherever_it_is_shown(mrb: Callable, tmp_path: Path) -> None:

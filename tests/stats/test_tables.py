@@ -8,7 +8,7 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
 from mrb_lib.errors import InputError
-from mrb_lib.stats.tables import TABLES, analyze, asks_for, columns_for, needs_verdicts, read_panels
+from mrb_lib.stats.tables import TABLES, analyze, asks_for, columns_for, needs_verdicts, read_panels, unread
 
 from .small_tables import annotations_of, cases_of, verdicts_of
 
@@ -105,7 +105,7 @@ def test_a_benchmark_that_lacks_much_gets_rows_with_reasons_or_one_plain_message
     """Six cases, one of them without an organ; no responders, probabilities or repeats."""
     for by in (None, "organ"):
         try:
-            rows = analyze(benchmark(), verdicts_of(VERDICTS), table, by=by, resamples=20)
+            rows = analyze(benchmark(), verdicts_of(VERDICTS), table, by=by, resamples=40)
         except InputError as error:
             assert str(error).endswith(".")
             assert not {"model_a", "p_a", "dataset"}.isdisjoint(str(error).replace(",", " ").split())
@@ -126,8 +126,8 @@ def test_a_table_from_panels_is_the_table_from_the_verdicts(full: tuple[Benchmar
         if columns:
             kept = verdicts[[name for name in columns if name in verdicts.columns]]
             found = read_panels(made, (rows for _, rows in kept.groupby("judge")))
-            expected = analyze(made, verdicts, table, resamples=20)
-            pd.testing.assert_frame_equal(analyze(made, found, table, resamples=20), expected, check_exact=True)
+            expected = analyze(made, verdicts, table, resamples=40)
+            pd.testing.assert_frame_equal(analyze(made, found, table, resamples=40), expected, check_exact=True)
 
 
 def test_the_omnibus_rows_follow_the_pairs() -> None:
@@ -150,7 +150,7 @@ def test_a_table_of_verdicts_needs_verdicts(table: str, verdicts: pd.DataFrame |
 
 @pytest.mark.parametrize("table", [name for name in TABLES if not needs_verdicts(name)])
 def test_other_tables_need_none(table: str) -> None:
-    assert len(analyze(benchmark(), None, table, resamples=20))
+    assert len(analyze(benchmark(), None, table, resamples=40))
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,8 @@ def test_other_tables_need_none(table: str) -> None:
         ({"correction": "sidak"}, "correction 'sidak' is unknown"),
         ({"gold": "loudest"}, "gold rule 'loudest' is unknown"),
         ({"level": "ratio"}, "level 'ratio' is unknown"),
-        ({"resamples": -1}, "resamples -1: must not be negative"),
+        ({"resamples": -1}, "resamples -1: must be at least 40"),
+        ({"resamples": 39}, "resamples 39: must be at least 40, since fewer have no 2.5% point, or 0"),
         ({"family": "cousins"}, "family 'cousins' is unknown; use one of dimension, all"),
         ({"margin": -0.1}, "margin -0.1: must be a fraction"),
         ({"target": 1.5}, "target 1.5: must be a fraction"),
@@ -175,10 +176,27 @@ def test_other_tables_need_none(table: str) -> None:
     ],
 )
 def test_a_wrong_option_is_named_with_what_is_allowed(options: dict[str, object], message: str) -> None:
-    given = {"table": "accuracy", "resamples": 10, **options}
+    given = {"table": "accuracy", "resamples": 40, **options}
     with pytest.raises(InputError) as caught:
         analyze(benchmark(modality=[None] * 6), verdicts_of(VERDICTS), given.pop("table"), **given)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("option", ["by", "cluster"])
+def test_a_column_that_does_not_exist_is_refused_by_every_table(
+    full: tuple[Benchmark, pd.DataFrame], table: str, option: str
+) -> None:
+    with pytest.raises(InputError, match=f"{option} 'planet': the cases have no such column"):
+        analyze(*full, table, **{option: "planet"})
+
+
+def test_options_that_a_table_does_not_read_are_known() -> None:
+    options = ("by", "level", "policy", "probe", "dimension", "cluster")
+    assert unread("composition", options) == ["level", "policy", "probe", "dimension", "cluster"]
+    assert unread("agreement", options) == ["policy", "probe"]
+    assert unread("accuracy", options) == ["level"]
+    assert unread("jury", ("by", "resamples")) == ["by"]
 
 
 def test_a_dimension_the_benchmark_does_not_have_is_refused() -> None:
@@ -191,8 +209,8 @@ def test_only_the_probe_asked_for_is_read() -> None:
     probed = verdicts_of({("j1", "AB"): "BBAAAB"}).assign(probe="swapped-image")
     both = pd.concat([plain, probed])
     for probe, alone in (("none", plain), ("swapped-image", probed)):
-        found = analyze(benchmark(), both, "accuracy", probe=probe, resamples=20)
-        pd.testing.assert_frame_equal(found, analyze(benchmark(), alone, "accuracy", probe=probe, resamples=20))
+        found = analyze(benchmark(), both, "accuracy", probe=probe, resamples=40)
+        pd.testing.assert_frame_equal(found, analyze(benchmark(), alone, "accuracy", probe=probe, resamples=40))
 
 
 def test_unanimous_gold_excludes_what_was_disputed() -> None:
