@@ -229,9 +229,11 @@ def _caption(caption: str, workspace: Workspace, policy: str | None, n: int | It
 
 
 def _csv(frame: pd.DataFrame, workspace: Workspace) -> str:
+    """The rows as CSV, each with the kind of its data: rows that say they are SIMULATED are, whatever the benchmark."""
     kind = SIMULATED if workspace.simulated else workspace.benchmark.meta.kind
+    own = frame.get("data_kind", pd.Series(None, index=frame.index, dtype="str"))
     marked = frame.drop(columns="data_kind", errors="ignore")
-    marked.insert(0, "data_kind", kind)
+    marked.insert(0, "data_kind", kind if workspace.simulated else own.fillna(kind))
     return marked.to_csv(index=False, lineterminator="\n")
 
 

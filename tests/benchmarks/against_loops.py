@@ -2,8 +2,8 @@
 
 Agreement (Krippendorff's alpha) of 6 dimensions x 22 groups of cases and accuracy of 32 judges in
 each of them, with 95% percentile intervals: once by `mrb_lib`, once by looping `krippendorff.alpha`
-and `scipy.stats.bootstrap`. The loops are measured on a share of the work and scaled up, which is
-printed. The numbers of both are compared.
+and `scipy.stats.bootstrap`. The loops are measured on a share of the work, in every group of cases, and
+scaled up. Both must give the same intervals, up to the chance of their own resamples.
 Run it by hand: `python tests/benchmarks/against_loops.py`; the results are in RESULTS.md.
 """
 
@@ -19,67 +19,115 @@ from simulated import PAPER_CASES, PAPER_JUDGES, benchmark, verdicts
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.schema import CHOICES, DIMENSIONS
-from mrb_lib.stats.accuracy import correctness
 from mrb_lib.stats.inputs import labels
 from mrb_lib.stats.panel import Panel
+from mrb_lib.stats.scoring import encode_gold, score
 from mrb_lib.stats.tables import analyze, read_panels
 
 RESAMPLES = 10_000
-GROUPS = (None, "organ", "department")
-MEASURED = 3
+ALPHAS = 200
+"""The resamples of the loop over `krippendorff.alpha`, which are a fiftieth of all."""
+DIMENSION, JUDGE = DIMENSIONS[0], 0
+FAR = 0.25
+"""The most by which an end may differ, as a share of the interval's width: 200 resamples place an end so well."""
+Intervals = dict[tuple[str, str | None], tuple[float, float]]
 
 
-def quick(made: Benchmark, panels: dict[str, Panel]) -> tuple[float, dict[tuple[str | None, str], pd.DataFrame]]:
-    """All intervals by the library."""
+def quick(made: Benchmark, panels: dict[str, Panel]) -> tuple[float, Intervals, Intervals]:
+    """All intervals by the library: the seconds, and those of one dimension and judge."""
     start = time.perf_counter()
     found = {
-        (by, table): analyze(made, panels, table, by=by, resamples=RESAMPLES)
-        for by in GROUPS
+        table: pd.concat(analyze(made, panels, table, by=by, resamples=RESAMPLES) for by in ("organ", "department"))
         for table in ("agreement", "accuracy")
     }
-    return time.perf_counter() - start, found
+    seconds = time.perf_counter() - start
+    judge = panels["none"].judges[JUDGE]
+    accuracy = found["accuracy"][found["accuracy"]["judge"] == judge]
+    return seconds, _ends(found["agreement"], "krippendorff_alpha_"), _ends(accuracy, "")
+
+
+def _ends(rows: pd.DataFrame, prefix: str) -> Intervals:
+    rows = rows[rows["dimension"].eq(DIMENSION) & rows["macro"].ne(True)] if "macro" in rows else rows
+    rows = rows[rows["dimension"] == DIMENSION]
+    return {
+        (row["by"], row["subfield"]) if isinstance(row["subfield"], str) else ("all", None): (
+            row[f"{prefix}low"],
+            row[f"{prefix}high"],
+        )
+        for _, row in rows.iterrows()
+    }
+
+
+def groups(cases: pd.DataFrame) -> dict[tuple[str, str | None], np.ndarray]:
+    """The positions of the cases of the whole benchmark, of each organ and each department."""
+    out: dict[tuple[str, str | None], np.ndarray] = {("all", None): np.arange(len(cases))}
+    for by in ("organ", "department"):
+        out |= {(by, str(name)): np.flatnonzero(cases[by] == name) for name in cases[by].dropna().unique()}
+    return out
+
+
+def loop_alpha(made: Benchmark, parts: dict[tuple[str, str | None], np.ndarray]) -> tuple[float, Intervals]:
+    """A bootstrap that calls `krippendorff.alpha` for every resample."""
+    generator = np.random.default_rng(0)
+    votes = made.annotations.pivot(index=["dimension", "annotator"], columns="case_id", values="choice")
+    coded = votes.replace({name: float(i) for i, name in enumerate(CHOICES)}).astype(float)[made.cases["case_id"]]
+    ratings = coded.loc[DIMENSION].to_numpy()
+    out: Intervals = {}
+    start = time.perf_counter()
+    for part, cases in parts.items():
+        drawn = [
+            krippendorff.alpha(ratings[:, cases[draw]], level_of_measurement="nominal")
+            for draw in generator.integers(0, len(cases), (ALPHAS, len(cases)))
+        ]
+        out[part] = tuple(np.quantile(drawn, [0.025, 0.975]))
+    return time.perf_counter() - start, out
+
+
+def loop_accuracy(
+    made: Benchmark, scored: np.ndarray, parts: dict[tuple[str, str | None], np.ndarray]
+) -> tuple[float, Intervals]:
+    """`scipy.stats.bootstrap` of one judge's accuracy in every group."""
+    generator = np.random.default_rng(0)
+    out: Intervals = {}
+    start = time.perf_counter()
+    for part, cases in parts.items():
+        values = scored[cases][np.isfinite(scored[cases])]
+        given = bootstrap((values,), np.mean, n_resamples=RESAMPLES, method="percentile", rng=generator)
+        out[part] = (given.confidence_interval.low, given.confidence_interval.high)
+    return time.perf_counter() - start, out
+
+
+def compare(name: str, slow: Intervals, fast: Intervals) -> None:
+    """Stop where an interval of the library is another than the loop's."""
+    far = {
+        part: max(abs(a - b) for a, b in zip(slow[part], fast[part], strict=True)) / (slow[part][1] - slow[part][0])
+        for part in slow
+    }
+    worst = max(far, key=lambda part: far[part])
+    print(f"{name}: {len(far)} intervals; the ends differ by at most {far[worst]:.0%} of an interval's width", end=" ")
+    print(f"({worst[1] or 'all cases'})", flush=True)
+    if far[worst] > FAR:
+        raise SystemExit(f"{name} of {worst}: loop {slow[worst]}, mrb_lib {fast[worst]}")
 
 
 def main() -> None:
     """Measure both, compare the numbers, and say how many times faster one is."""
     made, latent = benchmark(PAPER_CASES)
     panels = read_panels(made, verdicts(made, latent, PAPER_JUDGES))
-    seconds, found = quick(made, panels)
-    n_groups = 1 + made.cases["organ"].nunique() + made.cases["department"].nunique()
-    print(f"SIMULATED: {n_groups} groups, {len(DIMENSIONS)} dimensions, {PAPER_JUDGES} judges, {RESAMPLES} resamples")
+    parts = groups(made.cases)
+    seconds, alphas, accuracies = quick(made, panels)
+    print(f"SIMULATED: {len(parts)} groups, {len(DIMENSIONS)} dimensions, {PAPER_JUDGES} judges, {RESAMPLES} resamples")
     print(f"mrb_lib: {seconds:.2f} s for all", flush=True)
-    generator = np.random.default_rng(0)
-    votes = made.annotations.pivot(index=["dimension", "annotator"], columns="case_id", values="choice")
-    coded = votes.replace({name: float(i) for i, name in enumerate(CHOICES)}).astype(float)[made.cases["case_id"]]
-    start = time.perf_counter()
-    for dimension in DIMENSIONS[:MEASURED]:
-        ratings = coded.loc[dimension].to_numpy()
-        drawn = [
-            krippendorff.alpha(
-                ratings[:, generator.integers(0, PAPER_CASES, PAPER_CASES)], level_of_measurement="nominal"
-            )
-            for draw in generator.integers(0, PAPER_CASES, (RESAMPLES // 50, PAPER_CASES))
-        ]
-        low, high = np.quantile(drawn, [0.025, 0.975])
-        row = found[None, "agreement"].set_index("dimension").loc[dimension]
-        print(f"alpha of {dimension}: loop {low:.3f} to {high:.3f} ({len(drawn)} resamples), mrb_lib", end=" ")
-        print(f"{row['krippendorff_alpha_low']:.3f} to {row['krippendorff_alpha_high']:.3f}")
-    alpha = (time.perf_counter() - start) / MEASURED * 50 * len(DIMENSIONS) * n_groups
-    first = next(iter(verdicts(made, latent, 1)))
-    scored = correctness(first.assign(choice=first["choice"].astype("str")), labels(made)).dropna(subset="score")
-    start = time.perf_counter()
-    for dimension in DIMENSIONS[:MEASURED]:
-        values = scored.loc[scored["dimension"] == dimension, "score"].to_numpy()
-        given = bootstrap((values,), np.mean, n_resamples=RESAMPLES, method="percentile", rng=generator)
-        table = found[None, "accuracy"]
-        row = table[(table["judge"] == scored["judge"].iloc[0]) & (table["dimension"] == dimension)].iloc[0]
-        print(f"accuracy of one judge on {dimension}: loop {given.confidence_interval.low:.3f} to", end=" ")
-        print(f"{given.confidence_interval.high:.3f}, mrb_lib {row['low']:.3f} to {row['high']:.3f}")
-    # A whole benchmark is as many cases as its organs, or its departments, together: three times the overall work.
-    one = (time.perf_counter() - start) / MEASURED
-    mean = one * len(DIMENSIONS) * PAPER_JUDGES * len(GROUPS)
-    print(f"loops, scaled up: alpha {alpha:.0f} s (small groups cost krippendorff.alpha as much as large ones)", end="")
-    print(f", accuracy {mean:.0f} s; together {(alpha + mean) / seconds:.0f} times as long")
+    alpha, slow = loop_alpha(made, parts)
+    compare("alpha", slow, alphas)
+    panel = panels["none"]
+    scored = score(panel, encode_gold(labels(made), made.cases["case_id"], panel.dimensions), "balanced").score
+    mean, slow = loop_accuracy(made, scored[JUDGE, panel.dimensions.index(DIMENSION)], parts)
+    compare("accuracy", slow, accuracies)
+    alpha *= RESAMPLES / ALPHAS * len(DIMENSIONS)
+    mean *= len(DIMENSIONS) * PAPER_JUDGES
+    print(f"loops, scaled up: alpha {alpha:.0f} s, accuracy {mean:.0f} s; together", end=" ")
+    print(f"{(alpha + mean) / seconds:.0f} times as long")
 
 
 if __name__ == "__main__":

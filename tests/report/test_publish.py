@@ -85,6 +85,12 @@ def test_the_csv_holds_every_number_in_full(tmp_path: Path) -> None:
     assert set(back["data_kind"]) == {"clinical"}
 
 
+def test_simulated_rows_of_clinical_data_keep_their_mark(tmp_path: Path) -> None:
+    rows = pd.DataFrame({"n": [1, 2], "data_kind": pd.Series([None, "SIMULATED"], dtype="str")})
+    publish.table(rows, "t", title="T", caption="C.", workspace=workspace(), out=tmp_path)
+    assert pd.read_csv(tmp_path / "tables" / "t.csv")["data_kind"].tolist() == ["clinical", "SIMULATED"]
+
+
 def test_no_folder_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     figure = publish_figure("")
