@@ -21,7 +21,7 @@ NO_LABELS = "fewer than two labelled cases have a verdict"
 ALL_LABELLED = "no case without a label has a verdict: the estimate is the classical one"
 NO_HIDDEN = "no label is hidden"
 _TEXT = ("part", "dimension", "judge", "responder", "policy", "reason")
-_COUNTS = ("n_labelled", "n_unlabelled", "n_excluded")
+_COUNTS = ("n_labelled", "n_undecided", "n_unlabelled", "n_excluded", "n_unpaired")
 _VALUES = [
     "estimate",
     "low",
@@ -58,27 +58,30 @@ def ppi(
     ----------
     verdicts : the verdicts table or panel, of one probe
     gold : `case_id, dimension, choice`, and `n_annotators` where known. A case without a row is unlabelled. One
-        that annotators could not decide (null choice, `n_annotators` above 0) is neither labelled nor unlabelled.
+        with a null choice and `n_annotators` above 0 was seen and is undecided.
     cases : the cases table, with `model_a` and `model_b`
     policy : how a judge's verdicts on a case become one prediction, see `comparisons.from_verdicts`
     dimensions, cluster : as in `mrb_lib.stats.accuracy.accuracy`
-    seed : of the random subset of clusters whose labels the rows "what_if" keep
-    shares : the shares of the labelled clusters they keep
+    seed : of the random subset of clusters whose annotations the rows "what_if" keep
+    shares : the shares of the annotated clusters they keep
 
     Returns
     -------
     DataFrame
         Rows `part` "estimate": what these data give. Rows `part` "what_if": a what-if, in which only a random share
-        `label_share` of the labels is kept and the others are hidden. Of each, one row a dimension, judge and
-        responder, and one with `responder` null for all responders together.
-        `n_labelled` and `n_unlabelled` cases with the responder and a verdict; `n_excluded`, its other cases;
+        `label_share` of the cases seen by annotators is kept and what they said of the others is hidden. Of each, one
+        row a dimension, judge and responder, and one with `responder` null for all responders together.
+        `n_labelled`, `n_undecided` and `n_unlabelled` cases with the responder and a verdict, which annotators
+        decided, saw and did not decide, and did not see; `n_excluded`, its other cases; `n_unpaired`
+        cases of the benchmark that do not name two different responders;
         `estimate` of the win rate (a tie is half a win) with the 95% interval `low`, `high`; `classical_estimate`,
         `classical_low`, `classical_high` from the labels alone; in "what_if" `full_estimate`, from all labels;
         `lambda` the weight given to the judge, 0 to 1; `width_ratio` of the two standard errors; `effective_n`
         labels that the classical interval would need for the same standard error; `label_saving` =
-        1 - n_labelled / effective_n; `correlation` r of verdicts and labels, over all labels;
-        `expected_label_saving` = r^2 N / (n + N) and `expected_width_ratio` = sqrt(1 - r^2 N / (n + N)), to which
-        the realised ones tend, and which few labels do not flatter; `reason` why a value is null.
+        1 - n_labelled / effective_n; `correlation` r of verdicts and labels, over all cases seen, where an undecided
+        one has the mean label; `expected_label_saving` = r^2 N / (n + N) and `expected_width_ratio` =
+        sqrt(1 - r^2 N / (n + N)) with n cases seen and N not seen, to which the realised ones tend, and which few
+        labels do not flatter; `reason` why a value is null.
         With `responder` null there are no estimates, and gain and correlation are of variances summed over responders.
 
     Raises
@@ -88,18 +91,20 @@ def ppi(
 
     Notes
     -----
-    PPI++: Angelopoulos, Duchi and Zrnic 2023, arXiv 2311.01453: the mean label plus lambda times the difference of
-    the judge's mean on unlabelled and on labelled cases. It is valid however wrong the judge is, provided that the
-    labelled cases are a random sample of all; it is no narrower where the judge says nothing about the labels.
+    PPI++: Angelopoulos, Duchi and Zrnic 2023, arXiv 2311.01453: the mean label plus lambda times the difference of the
+    judge's mean on cases not seen and on cases seen. The win rate is that among the cases that can be decided, by
+    the gold rule at hand: undecided ones have no label but stay in the sample that was seen, since as many are among
+    the unlabelled. It is valid however wrong the judge is, and whatever it says of undecided cases, provided that
+    the cases seen are a random sample of all; it is no narrower where the judge says nothing about the labels.
     Intervals take Student's quantile with the labelled clusters less one and end at 0 and 1; the paper takes the
-    normal one. Validated in `tests/published/test_ppi.py`, `tests/stats/test_ppi.py` and, for coverage,
-    `tests/simulation/test_ppi.py`.
+    normal one. Validated in `tests/published/test_ppi.py`, `tests/stats/test_ppi.py` and, for coverage, with and
+    without undecided cases, `tests/simulation/test_ppi.py`.
     """
     wrong = [share for share in shares if not 0 < share < 1]
     if wrong:
         raise InputError(f"shares: {wrong[0]} is not between 0 and 1; use shares such as 0.1.")
-    judged = verdicts.dimensions if isinstance(verdicts, Panel) else verdicts["dimension"].unique()
-    names = pick_dimensions([*judged, *gold["dimension"].unique()], dimensions)
+    spoken_of = verdicts.dimensions if isinstance(verdicts, Panel) else verdicts["dimension"].unique()
+    names = pick_dimensions([*spoken_of, *gold["dimension"].unique()], dimensions)
     panel = as_panel(verdicts, cases["case_id"], names)
     who, codes = responders(cases), cluster_codes(cases, cluster)
     labels = encode_gold(gold, cases["case_id"], names)
@@ -108,16 +113,18 @@ def ppi(
     predicted = np.where(chosen.sum(axis=3) > 0, chosen[..., A] + chosen[..., TIE] / 2, np.nan)
     score = np.where(labels < 0, np.nan, np.array([1.0, 0.0, 0.5])[labels])
     order = np.random.default_rng(seed).permutation(int(codes.max(initial=-1)) + 1)
-    frames = []
-    for share in (None, *shares):
-        for i, name in enumerate(names):
-            kept = np.flatnonzero(panel.judged()[:, i].any(axis=1))
-            data = _Data(score[i], predicted[kept, i].T, ~undecided[i], codes)
-            judges = [panel.judges[j] for j in kept]
-            frames.append(_rows(data, who, judges, share, order).assign(dimension=name))
+    judged: BoolArray = np.asarray(panel.judged().any(axis=2))
+    every: list[list[pd.DataFrame]] = []
+    for i, name in enumerate(names):
+        kept = np.flatnonzero(judged[:, i])
+        data = _Data(score[i], predicted[kept, i].T, undecided[i], codes)
+        found = _rows(data, who, [panel.judges[j] for j in kept], (None, *shares), order)
+        every.append([frame.assign(dimension=name) for frame in found])
+    frames = [frame for of_share in zip(*every, strict=True) for frame in of_share]
     frame = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=COLUMNS)
     types = dict.fromkeys(COLUMNS, "float64") | dict.fromkeys(_TEXT, "str") | dict.fromkeys(_COUNTS, "int64")
-    return frame.assign(policy=policy).reindex(columns=COLUMNS).astype(types)
+    frame = frame.assign(policy=policy, n_unpaired=int((~who.paired).sum()))
+    return frame.reindex(columns=COLUMNS).astype(types)
 
 
 class _Data(NamedTuple):
@@ -127,47 +134,82 @@ class _Data(NamedTuple):
     ----------
     score : shape (cases,), 1 where A is better by the label, 1/2 for a tie, 0 for B; NaN without a label
     predicted : shape (cases, j), the same by each judge; NaN without a verdict
-    open : shape (cases,), the case is not one that annotators failed to decide
+    undecided : shape (cases,), annotators saw the case and did not decide it
     codes : shape (cases,), its cluster
     """
 
     score: FloatArray
     predicted: FloatArray
-    open: BoolArray
+    undecided: BoolArray
     codes: IntArray
 
 
-def _rows(data: _Data, who: Responders, judges: Sequence[str], share: float | None, order: IntArray) -> pd.DataFrame:
-    """The rows of one dimension and share, by judge, then responder, then all responders together."""
-    known, seen = np.isfinite(data.score), np.isfinite(data.predicted)
-    keep, hidden = known, ~known & data.open
-    if share is not None:
-        own = order[np.isin(order, np.unique(data.codes[known & who.paired]))]
-        keep = known & np.isin(data.codes, own[: max(1, round(share * len(own)))])
-        hidden = known & ~keep
-    made, every, excluded = [], [], []
+class _Side(NamedTuple):
+    """The cases of one responder: their positions, and scores and predictions from its side of each."""
+
+    at: IntArray
+    score: FloatArray
+    predicted: FloatArray
+    has_verdict: BoolArray
+
+
+def _sides(data: _Data, who: Responders) -> list[_Side]:
+    out = []
     for place in range(len(who.names)):
         sign = np.where(who.paired, (who.a == place) * 1.0 - (who.b == place), 0.0)
         at = np.flatnonzero(sign)
         score = 0.5 + sign[at] * (np.nan_to_num(data.score[at]) - 0.5)
-        predicted = 0.5 + sign[at, None] * (np.nan_to_num(data.predicted[at]) - 0.5)
-        labelled, unlabelled = keep[at, None] & seen[at], hidden[at, None] & seen[at]
-        made.append(mean(score, predicted, labelled, unlabelled, data.codes[at]))
-        all_labels = known[at, None] & seen[at]
-        every.append(mean(score, predicted, all_labels, np.zeros_like(all_labels), data.codes[at]))
-        excluded.append(len(at) - labelled.sum(axis=0) - unlabelled.sum(axis=0))
-    if not made:
+        predicted = data.predicted[at]
+        turned = 0.5 + sign[at, None] * (np.nan_to_num(predicted) - 0.5)
+        out.append(_Side(at, score, turned, np.isfinite(predicted)))
+    return out
+
+
+def _means(data: _Data, sides: Sequence[_Side], seen: BoolArray, hidden: BoolArray) -> Estimates:
+    """The estimates of every responder and judge, shape (responders, judges), from the cases seen by annotators."""
+    decided = np.isfinite(data.score)
+    made = []
+    for at, score, predicted, has_verdict in sides:
+        labelled, undecided, unlabelled = (
+            mask[at, None] & has_verdict for mask in (seen & decided, seen & ~decided, hidden)
+        )
+        made.append(mean(score, predicted, labelled, unlabelled, data.codes[at], undecided))
+    return Estimates(*(np.array(column) for column in zip(*made, strict=True)))
+
+
+def _rows(
+    data: _Data, who: Responders, judges: Sequence[str], shares: Sequence[float | None], order: IntArray
+) -> list[pd.DataFrame]:
+    """The rows of one dimension, a frame a share: by judge, then responder, then all responders together."""
+    if not who.names:
         nothing = {"judge": judges, "reason": NO_RESPONDERS, **dict.fromkeys(_COUNTS, 0)}
-        return pd.DataFrame({"part": WHAT_IF if share else ESTIMATE, **nothing}).assign(label_share=share or np.nan)
-    found, full = (Estimates(*(np.array(column) for column in zip(*rows, strict=True))) for rows in (made, every))
-    left_out = np.array(excluded)
-    single = _columns(found, full, left_out, who.names, judges, share is None)
-    frame = pd.concat([single, _together(found, full, left_out, judges)], ignore_index=True)
-    if share is None:
-        frame["full_estimate"] = np.nan
+        return [
+            pd.DataFrame({"part": WHAT_IF if share else ESTIMATE, **nothing}).assign(label_share=share or np.nan)
+            for share in shares
+        ]
+    seen = np.isfinite(data.score) | data.undecided
+    sides = _sides(data, who)
+    full = _means(data, sides, seen, np.zeros_like(seen))
+    size = np.array([[len(side.at)] for side in sides])
+    own = order[np.isin(order, np.unique(data.codes[seen & who.paired]))]
     place_of = {judge: i for i, judge in enumerate(judges)}
-    frame = frame.sort_values("judge", kind="stable", key=lambda column: column.map(place_of))
-    return frame.assign(part=ESTIMATE if share is None else WHAT_IF, label_share=np.nan if share is None else share)
+    out = []
+    for share in shares:
+        if share is None:
+            keep, hidden = seen, ~seen
+        else:
+            keep = seen & np.isin(data.codes, own[: max(1, round(share * len(own)))])
+            hidden = seen & ~keep
+        found = _means(data, sides, keep, hidden)
+        left_out = (size - found.n_labelled - found.n_undecided - found.n_unlabelled).astype(np.int64)
+        single = _columns(found, full, left_out, who.names, judges, share is None)
+        frame = pd.concat([single, _together(found, full, left_out, judges)], ignore_index=True)
+        if share is None:
+            frame["full_estimate"] = np.nan
+        frame = frame.sort_values("judge", kind="stable", key=lambda column: column.map(place_of))
+        part = ESTIMATE if share is None else WHAT_IF
+        out.append(frame.assign(part=part, label_share=np.nan if share is None else share))
+    return out
 
 
 def _columns(
@@ -180,6 +222,7 @@ def _columns(
     correlation = _correlation(full)
     values = {
         "n_labelled": found.n_labelled,
+        "n_undecided": found.n_undecided,
         "n_unlabelled": found.n_unlabelled,
         "n_excluded": excluded,
         "estimate": found.estimate,
@@ -216,7 +259,7 @@ def _gain(
     found: Estimates, correlation: FloatArray, variance: FloatArray, classical: FloatArray
 ) -> dict[str, FloatArray]:
     ratio = divide(variance, classical)
-    share = divide(found.n_unlabelled, found.n_labelled + found.n_unlabelled)
+    share = divide(found.n_unlabelled, found.n_labelled + found.n_undecided + found.n_unlabelled)
     saving = np.maximum(correlation, 0.0) ** 2 * share
     return {
         "effective_n": divide(found.n_labelled, ratio),
@@ -235,13 +278,9 @@ def _together(found: Estimates, full: Estimates, excluded: IntArray, judges: Seq
         for item in (found, full)
     )
     correlation = _correlation(whole)
-    cases = sums._replace(n_labelled=found.n_labelled.sum(axis=0) / 2, n_unlabelled=found.n_unlabelled.sum(axis=0) / 2)
-    gain = _gain(cases, correlation, sums.variance, sums.classical_variance)
-    counts = {
-        "n_labelled": cases.n_labelled,
-        "n_unlabelled": cases.n_unlabelled,
-        "n_excluded": excluded.sum(axis=0) / 2,
-    }
+    counts = {name: getattr(found, name).sum(axis=0) / 2 for name in ("n_labelled", "n_undecided", "n_unlabelled")}
+    gain = _gain(sums._replace(**counts), correlation, sums.variance, sums.classical_variance)
+    counts["n_excluded"] = excluded.sum(axis=0) / 2
     reason = [None if column.any() else NO_LABELS for column in usable.T]
     return pd.DataFrame({"judge": judges, **counts, **gain, "correlation": correlation, "reason": reason})
 

@@ -1,4 +1,8 @@
-"""Prediction-powered means (PPI++): a few labels, helped by predictions on many more cases. Arrays in, arrays out."""
+"""Prediction-powered means (PPI++): a few labels, helped by predictions on many more cases. Arrays in, arrays out.
+
+A case that annotators saw and could not decide has no label, but it is in the sample that they saw: what is estimated
+is the mean over the cases that can be decided, a ratio.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +20,17 @@ class Estimates(NamedTuple):
 
     Attributes
     ----------
-    n_labelled, n_unlabelled : cases
+    n_labelled, n_undecided, n_unlabelled : cases that annotators decided, saw and did not decide, and did not see
     clusters : those with a labelled case
     estimate, variance : with the predictor's help
     classical, classical_variance : without
     power : lambda, the weight of the predictor
-    cross, spread, predicted_spread : covariance of labels and predictions, and their variances, over labelled cases
+    cross, spread, predicted_spread : covariance of labels and predictions, and their variances, over the cases seen;
+        an undecided case counts with the mean label over the share decided, as it does in the variance of a ratio
     """
 
     n_labelled: FloatArray
+    n_undecided: FloatArray
     n_unlabelled: FloatArray
     clusters: FloatArray
     estimate: FloatArray
@@ -38,50 +44,57 @@ class Estimates(NamedTuple):
 
 
 def mean(
-    score: FloatArray, predicted: FloatArray, labelled: BoolArray, unlabelled: BoolArray, codes: IntArray
+    score: FloatArray,
+    predicted: FloatArray,
+    labelled: BoolArray,
+    unlabelled: BoolArray,
+    codes: IntArray,
+    undecided: BoolArray | None = None,
 ) -> Estimates:
     """The mean of labels that are known on some cases, with the help of each of `j` predictors.
 
     Parameters
     ----------
     score : shape (cases,), or (cases, j) for j means of their own; used where labelled
-    predicted : shape (cases, j), used where labelled or unlabelled
+    predicted : shape (cases, j), used where labelled, undecided or unlabelled
     labelled, unlabelled : shape (cases, j)
     codes : shape (cases,), the cluster of each case
+    undecided : shape (cases, j), cases seen as the labelled ones were, on which there was no decision; None for none
 
     Notes
     -----
     Angelopoulos, Duchi and Zrnic 2023, arXiv 2311.01453: the mean label plus lambda times the difference of the
-    mean predictions of unlabelled and of labelled cases. lambda is the paper's plug-in, or, where clusters have
-    several cases, the value that minimises the cluster-robust variance; it is kept between 0 and 1. Variances are of
-    sums over clusters, times C / (C - 1) for C clusters with a label. Validated in `tests/stats/test_ppi.py`.
+    mean predictions of unlabelled and of seen cases. What is estimated is E[Y D] / E[D], where D says that a case can
+    be decided: the root of E[D (Y - theta)] = 0, the paper's estimating equation, so that a seen case has the
+    influence D (Y - theta) / E[D]. Undecided cases have none, but they are among those whose predictions are compared
+    with the unlabelled ones, of which as many cannot be decided. lambda is the paper's plug-in, or, where clusters
+    have several cases, the value that minimises the cluster-robust variance; it is kept between 0 and 1. Variances
+    are of sums over clusters, times C / (C - 1) for C clusters with a label. Validated in `tests/stats/test_ppi.py`.
     """
+    seen = labelled if undecided is None else labelled | undecided
     y: FloatArray = np.where(labelled, score.reshape(len(score), -1), 0.0)
-    f: FloatArray = np.where(labelled | unlabelled, predicted, 0.0)
-    n, more = (mask.sum(axis=0).astype(np.float64) for mask in (labelled, unlabelled))
+    f: FloatArray = np.where(seen | unlabelled, predicted, 0.0)
+    n, all_seen, more = (mask.sum(axis=0).astype(np.float64) for mask in (labelled, seen, unlabelled))
     mean_y = divide(np.asarray(y.sum(axis=0), dtype=np.float64), n)
-    mean_f, mean_u = (
-        divide(np.asarray((f * mask).sum(axis=0), dtype=np.float64), mask.sum(axis=0))
-        for mask in (labelled, unlabelled)
-    )
-    alone, helps = (
-        np.nan_to_num(divide(labelled.astype(np.float64), n)),
-        np.nan_to_num(divide(unlabelled.astype(np.float64), more)),
-    )
-    dy, df = alone * (y - np.nan_to_num(mean_y)), alone * (f - np.nan_to_num(mean_f))
-    change = helps * (f - np.nan_to_num(mean_u)) - df
+    mean_f = divide(np.asarray((f * seen).sum(axis=0), dtype=np.float64), all_seen)
+    mean_u = divide(np.asarray((f * unlabelled).sum(axis=0), dtype=np.float64), more)
+    dy = np.nan_to_num(divide(labelled.astype(np.float64), n)) * (y - np.nan_to_num(mean_y))
+    df = np.nan_to_num(divide(seen.astype(np.float64), all_seen)) * (f - np.nan_to_num(mean_f))
+    change = np.nan_to_num(divide(unlabelled.astype(np.float64), more)) * (f - np.nan_to_num(mean_u)) - df
     clustered = len(np.unique(codes)) < len(codes)
-    sums = _by_cluster(codes) if clustered else sparse.eye_array(len(codes), format="csr")
-    by_y, by_change = np.asarray(sums @ dy), np.asarray(sums @ change)
-    if clustered:
+    sums = _by_cluster(codes) if clustered else None
+    by_y, by_change, has_label = dy, change, labelled
+    if sums is not None:
+        by_y, by_change, has_label = np.asarray(sums @ dy), np.asarray(sums @ change), (sums @ (labelled * 1.0)) > 0
         power = divide(-(by_y * by_change).sum(axis=0), (by_change**2).sum(axis=0))
     else:
-        power = _power(dy, df, f, labelled | unlabelled, n, more)
+        power = _power(dy, df, f, seen | unlabelled, all_seen, more)
     power = np.where(more > 0, np.clip(np.nan_to_num(power), 0.0, 1.0), 0.0)
-    clusters = np.asarray((sums @ (labelled * 1.0)) > 0).sum(axis=0).astype(np.float64)
+    clusters = np.asarray(has_label).sum(axis=0).astype(np.float64)
     small = divide(clusters, clusters - 1)
     return Estimates(
         n_labelled=n,
+        n_undecided=all_seen - n,
         n_unlabelled=more,
         clusters=clusters,
         estimate=mean_y + np.where(more > 0, power * np.nan_to_num(mean_u - mean_f), 0.0),
@@ -89,9 +102,9 @@ def mean(
         classical=mean_y,
         classical_variance=small * (by_y**2).sum(axis=0),
         power=power,
-        cross=(dy * df).sum(axis=0) * n,
-        spread=(dy**2).sum(axis=0) * n,
-        predicted_spread=(df**2).sum(axis=0) * n,
+        cross=(dy * df).sum(axis=0) * all_seen,
+        spread=(dy**2).sum(axis=0) * all_seen,
+        predicted_spread=(df**2).sum(axis=0) * all_seen,
     )
 
 

@@ -1,4 +1,7 @@
-"""Prediction-powered intervals cover as often as they say and are no wider than the classical. SIMULATED data."""
+"""Prediction-powered intervals cover as often as they say and are no wider than the classical. SIMULATED data.
+
+Intervals cover 93 to 97% of 2,000 benchmarks, with 100 and with 1,000 cases seen by annotators, whatever the judge.
+"""
 
 from __future__ import annotations
 
@@ -9,39 +12,45 @@ from mrb_lib.stats.prediction_powered import Estimates, bounds, mean
 
 AGREE = {"good": 0.85, "fair": 0.7, "noise": 0.5, "contrary": 0.2}
 RATE = 0.6
-SLACK = 0.01 + 3 * np.sqrt(0.95 * 0.05 / 1500)
+LOW, HIGH = 0.93, 0.97
+BENCHMARKS = 2000
+
+
+def chances(generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    return generator.random(shape, dtype=np.float32)
 
 
 def simulated(n: int, more: int, agree: float, seed: int, cluster: np.ndarray | None = None) -> Estimates:
-    """1,500 benchmarks in which x beats y at RATE: n labelled cases, `more` without a label, and a judge on all.
+    """Benchmarks in which x beats y at RATE: n labelled cases, `more` without a label, and a judge on all.
 
     Labels of one cluster go together seven times in ten.
     """
     generator = np.random.default_rng(seed)
-    shape = (n + more, 1500)
-    chance = generator.random(shape)
+    shape = (n + more, BENCHMARKS)
+    chance = chances(generator, shape)
     if cluster is not None:
-        shared = generator.random((int(cluster.max()) + 1, 1500))[cluster]
-        chance = np.where(generator.random(shape) < 0.7, shared, chance)
-    label = (chance < RATE).astype(float)
-    said = np.where(generator.random(shape) < agree, label, 1 - label)
+        shared = chances(generator, (int(cluster.max()) + 1, BENCHMARKS))[cluster]
+        chance = np.where(chances(generator, shape) < 0.7, shared, chance)
+    label = chance < RATE
+    said = label ^ (chances(generator, shape) >= agree)
     labelled = np.broadcast_to((np.arange(n + more) < n)[:, None], shape)
-    return mean(label, said, labelled, ~labelled, np.arange(n + more) if cluster is None else cluster)
+    codes = np.arange(n + more) if cluster is None else cluster
+    return mean(label.astype(float), said.astype(float), labelled, ~labelled, codes)
 
 
-def covers(found: Estimates, *, classical: bool = False) -> float:
+def covers(found: Estimates, truth: float = RATE, *, classical: bool = False) -> float:
     low, high = bounds(found, classical=classical)
-    return float(((low <= RATE) & (high >= RATE)).mean())
+    return float(((low <= truth) & (high >= truth)).mean())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("judge", list(AGREE))
-@pytest.mark.parametrize(("n", "more"), [(100, 900), (1000, 1000)])
+@pytest.mark.parametrize(("n", "more"), [(100, 400), (1000, 500)])
 def test_coverage_and_width(n: int, more: int, judge: str) -> None:
     agree = AGREE[judge]
     found = simulated(n, more, agree, n)
-    assert abs(covers(found) - 0.95) <= SLACK, covers(found)
-    assert abs(covers(found, classical=True) - 0.95) <= SLACK
+    assert LOW <= covers(found) <= HIGH
+    assert LOW <= covers(found, classical=True) <= HIGH
     assert found.estimate.mean() == pytest.approx(RATE, abs=0.005)
     said_x = RATE * agree + (1 - RATE) * (1 - agree)
     r = max((2 * agree - 1) * np.sqrt(RATE * (1 - RATE) / (said_x * (1 - said_x))), 0.0)
@@ -53,12 +62,51 @@ def test_coverage_and_width(n: int, more: int, judge: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("rate", [0.5, 0.7, 0.85])
+@pytest.mark.parametrize(("n", "more"), [(100, 900), (1000, 2000)])
+def test_cases_that_annotators_cannot_decide_do_not_bias_the_estimate(n: int, more: int, rate: float) -> None:
+    """Of the cases seen, as of the others, 15% cannot be decided; there a judge that is right at 85% only guesses.
+
+    Left out of the labelled side alone, they would put the estimate .01 too low, and the interval off it more often
+    the more cases there are.
+    """
+    generator = np.random.default_rng(n)
+    shape = (n + more, BENCHMARKS if n == 100 else 800)
+    label, open_case = chances(generator, shape) < rate, chances(generator, shape) < 0.15
+    said = label ^ (chances(generator, shape) < np.where(open_case, np.float32(0.5), np.float32(0.15)))
+    seen = np.broadcast_to((np.arange(n + more) < n)[:, None], shape)
+    cases = np.arange(n + more)
+    found = mean(label.astype(float), said.astype(float), seen & ~open_case, ~seen, cases, seen & open_case)
+    assert found.n_undecided.mean() == pytest.approx(0.15 * n, rel=0.05)
+    assert found.estimate.mean() == pytest.approx(rate, abs=0.004)
+    assert LOW <= covers(found, rate) <= HIGH
+    assert LOW <= covers(found, rate, classical=True) <= HIGH
+    assert np.median(found.variance / found.classical_variance) < 0.9
+
+
+@pytest.mark.slow
+def test_undecided_cases_in_clusters() -> None:
+    """A hundred clusters of five cases, of which two were seen; whole clusters are harder to decide than others."""
+    generator = np.random.default_rng(8)
+    cluster = np.concatenate([np.repeat(np.arange(100), 2), np.repeat(np.arange(100), 3)])
+    shape = (500, BENCHMARKS)
+    together = chances(generator, (100, BENCHMARKS))[cluster]
+    label = np.where(chances(generator, shape) < 0.7, together, chances(generator, shape)) < RATE
+    open_case = chances(generator, shape) < 0.4 * chances(generator, (100, BENCHMARKS))[cluster]
+    said = label ^ (chances(generator, shape) < np.where(open_case, np.float32(0.5), np.float32(0.15)))
+    seen = np.broadcast_to((np.arange(500) < 200)[:, None], shape)
+    found = mean(label.astype(float), said.astype(float), seen & ~open_case, ~seen, cluster, seen & open_case)
+    assert found.estimate.mean() == pytest.approx(RATE, abs=0.005)
+    assert LOW <= covers(found) <= HIGH
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("judge", list(AGREE))
 def test_coverage_with_clusters_that_hold_labelled_and_unlabelled_cases(judge: str) -> None:
     """A hundred clusters of five cases, of which two are labelled."""
     cluster = np.concatenate([np.repeat(np.arange(100), 2), np.repeat(np.arange(100), 3)])
     found = simulated(200, 300, AGREE[judge], 2, cluster)
-    assert abs(covers(found) - 0.95) <= SLACK, covers(found)
+    assert LOW <= covers(found) <= HIGH
     assert (found.variance <= found.classical_variance * (1 + 1e-9)).all()
     as_cases = simulated(200, 300, AGREE[judge], 2)
     assert as_cases.classical_variance.mean() < 0.8 * found.classical_variance.mean()
@@ -68,10 +116,10 @@ def test_coverage_with_clusters_that_hold_labelled_and_unlabelled_cases(judge: s
 def test_a_judge_biased_towards_one_responder_does_not_bias_the_estimate() -> None:
     """Verdicts alone would put the win rate at .82; labels correct them."""
     generator = np.random.default_rng(6)
-    label = (generator.random((600, 1500)) < RATE).astype(float)
-    said = np.where(generator.random(label.shape) < 0.55, 1.0, label)
+    label = chances(generator, (600, BENCHMARKS)) < RATE
+    said = label | (chances(generator, label.shape) < 0.55)
     labelled = np.broadcast_to((np.arange(600) < 100)[:, None], label.shape)
-    found = mean(label, said, labelled, ~labelled, np.arange(600))
+    found = mean(label.astype(float), said.astype(float), labelled, ~labelled, np.arange(600))
     assert said.mean() == pytest.approx(0.82, abs=0.01)
     assert found.estimate.mean() == pytest.approx(RATE, abs=0.005)
-    assert abs(covers(found) - 0.95) <= SLACK
+    assert LOW <= covers(found) <= HIGH

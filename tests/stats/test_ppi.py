@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.panel import as_panel
@@ -104,13 +105,57 @@ def test_all_responders_together_weigh_the_variances() -> None:
     assert np.isnan(row["estimate"])
 
 
-def test_a_case_annotators_could_not_decide_is_neither_labelled_nor_unlabelled() -> None:
+def undecided(gold: pd.DataFrame, places: list[int], seen_by: list[int]) -> pd.DataFrame:
+    """The labels, and cases that so many annotators saw without a decision."""
+    more = pd.DataFrame({"case_id": [f"c{i}" for i in places], "dimension": "overall", "n_annotators": seen_by})
+    return pd.concat([gold.assign(n_annotators=3), more.assign(choice=None).astype({"choice": "str"})])
+
+
+def test_a_case_annotators_could_not_decide_is_seen_but_not_labelled() -> None:
     verdicts, gold, cases = benchmark(7, 0.8, 100)
-    open_case = pd.DataFrame(
-        {"case_id": ["c399", "c398"], "dimension": "overall", "choice": None, "n_annotators": [2, 0]}
-    )
-    found = rows(ppi(verdicts, pd.concat([gold.assign(n_annotators=3), open_case.astype({"choice": "str"})]), cases))
-    assert found.loc["x", ["n_labelled", "n_unlabelled", "n_excluded"]].tolist() == [100, 299, 1]
+    found = rows(ppi(verdicts, undecided(gold, [399, 398], [2, 0]), cases))
+    counts = ["n_labelled", "n_undecided", "n_unlabelled", "n_excluded", "n_unpaired"]
+    assert found.loc["x", counts].tolist() == [100, 1, 299, 0, 0]
+
+
+def test_undecided_cases_by_hand() -> None:
+    """The root of sum(D (Y - theta)) + lambda n (mean F unseen - mean F seen) = 0, with the variance of a ratio."""
+    verdicts, gold, cases = benchmark(13, 0.8, 140)
+    gold = undecided(gold.iloc[:110], list(range(110, 140)), [3] * 30)
+    row = rows(ppi(verdicts, gold, cases)).loc["x"]
+    turned = cases["model_a"].eq("y").to_numpy()
+    f = (verdicts.groupby("case_id")["choice"].first().reindex(cases["case_id"]).eq("A").to_numpy() ^ turned) * 1.0
+    y = (gold["choice"].eq("A").to_numpy()[:110] ^ turned[:110]) * 1.0
+    theta, seen, rest = y.mean(), f[:140], f[140:]
+    influence = np.concatenate([(y - theta) / (110 / 140), np.zeros(30)])
+    weight = np.cov(influence, seen, ddof=0)[0, 1] / ((1 + 140 / 260) * f.var(ddof=1))
+    variance = weight**2 * rest.var() / 260 + (influence - weight * seen).var() / 140
+    half = stats.t.ppf(0.975, 109) * np.sqrt(variance * 110 / 109)
+    estimate = theta + weight * (rest.mean() - seen.mean())
+    assert (row["estimate"], row["lambda"]) == pytest.approx((estimate, weight), abs=1e-12)
+    assert (row["low"], row["high"]) == pytest.approx((estimate - half, estimate + half), abs=1e-12)
+    assert row["classical_estimate"] == pytest.approx(theta, abs=1e-12)
+    assert row["correlation"] == pytest.approx(np.corrcoef(influence, seen)[0, 1], abs=1e-12)
+    assert row["expected_label_saving"] == pytest.approx(row["correlation"] ** 2 * 260 / 400, abs=1e-12)
+
+
+def test_what_if_hides_undecided_cases_as_it_hides_labels() -> None:
+    verdicts, gold, cases = benchmark(14, 0.8, 300)
+    frame = ppi(verdicts, undecided(gold.iloc[:200], list(range(200, 300)), [3] * 100), cases)
+    found = rows(frame, "what_if").loc["x"]
+    assert (found["n_labelled"] + found["n_undecided"]).tolist() == [30, 60, 150]
+    assert found["n_unlabelled"].tolist() == [270, 240, 150]
+    assert found["n_excluded"].eq(100).all()
+    assert found["n_undecided"].gt(0).all()
+
+
+def test_cases_without_two_responders_are_counted() -> None:
+    verdicts, gold, cases = benchmark(15, 0.8, 100)
+    missing = cases.assign(model_b=cases["model_b"].where(np.arange(N) >= 7))
+    same = missing.assign(model_a=missing["model_a"].where(np.arange(N) < N - 5, missing["model_b"]))
+    frame = ppi(verdicts, gold, same)
+    assert frame["n_unpaired"].eq(12).all()
+    assert rows(frame).loc["x", ["n_labelled", "n_unlabelled"]].sum() == N - 12
 
 
 def test_cases_without_a_verdict_are_counted_as_excluded() -> None:
