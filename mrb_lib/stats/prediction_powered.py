@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse, stats
+from scipy import sparse, special
 
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resample import CONFIDENCE
@@ -112,7 +112,7 @@ def bounds(found: Estimates, *, classical: bool = False) -> tuple[FloatArray, Fl
     """The 95% interval of a mean between 0 and 1, by Student's quantile; NaN with fewer than two labels or clusters."""
     centre, variance = (found.classical, found.classical_variance) if classical else (found.estimate, found.variance)
     defined = (found.n_labelled >= 2) & (found.clusters >= 2)
-    multiple = stats.t.ppf((1 + CONFIDENCE) / 2, np.maximum(found.clusters - 1, 1))
+    multiple = special.stdtrit(np.maximum(found.clusters - 1, 1), (1 + CONFIDENCE) / 2)
     half = np.where(defined, multiple * np.sqrt(variance), np.nan)
     return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
 

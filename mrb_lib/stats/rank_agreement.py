@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.resample import CONFIDENCE
@@ -107,7 +107,7 @@ def told_apart(strengths: Strengths, comparisons: int) -> IntArray:
 @lru_cache(maxsize=1024)
 def _critical(comparisons: int, df: float) -> float:
     """Student's quantile that so many two-sided comparisons pass together by chance with at most 5% (Bonferroni)."""
-    return float(stats.t.ppf(1 - (1 - CONFIDENCE) / (2 * comparisons), df))
+    return float(special.stdtrit(df, 1 - (1 - CONFIDENCE) / (2 * comparisons)))
 
 
 def agreement(first: Strengths, second: Strengths, top: int) -> RankAgreement:

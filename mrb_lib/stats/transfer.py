@@ -26,6 +26,7 @@ from mrb_lib.stats.transfer_ranking import ranking_rows
 
 ONE_DOMAIN = "undefined: cases can be scored in one domain only"
 TWO_DOMAINS = "no prediction interval: it takes three domains"
+NONE_LEFT_OUT = "no case of this domain can be scored"
 LEFT_ONE = "undefined: without this domain there are fewer than two"
 COLUMNS = [
     "part", "judge", "dimension", "by", "subfield", "versus", "policy", "n", "n_excluded", "n_unassigned",
@@ -75,14 +76,15 @@ def transfer(
         Hartung and Knapp's interval `low`, `high`, and `prediction_low`, `prediction_high` holds the accuracy in
         a new domain; heterogeneity is `q` with `df` and `p_value`, `i2` and `tau2` (REML; `tau2_dl`: DerSimonian
         and Laird's) with Q-profile intervals. `tau2` is on the arcsine scale. `design_effect` is the sampling variance
-        over that of independent right-or-wrong answers. `all_cases_accuracy` weights every case alike.
+        over that of independent right-or-wrong answers. `all_cases_accuracy` weights the `n` cases alike.
         `leave_one_out`, one row a judge, dimension and domain left out (`subfield`): the summary of the others, and
         `domain_accuracy`, which is `domain_inside` (1) or not (0) the prediction interval with the domain's own
         sampling error added.
         `ranking`, one row a dimension and domain, and one for every two domains: `kendall_tau` (tau-b) between the
         order of `n_judges` judges there and in all other domains (`versus` null), or in the domain `versus`. Against
         the others, `expected_tau` with `expected_low`, `expected_high` (its central 95%) is what domains drawn at
-        random would give, `p_value` how often theirs is as low; the row without `subfield` is the mean of all.
+        random would give, `p_value` how often theirs is as low, both where a tau is defined; the row without
+        `subfield` is the mean of all.
         `reason` says why something is null.
 
     Raises
@@ -192,8 +194,8 @@ def _summary_rows(
     member: IntArray,
     codes: IntArray,
 ) -> pd.DataFrame:
-    scored = np.isfinite(value)
     inside = member >= 0
+    scored = np.isfinite(value) & inside
     pairs = np.unique(np.column_stack([codes[inside], member[inside]]), axis=0)
     shared = int((np.bincount(pairs[:, 0]) > 1).sum())
     straddling = f"{shared} clusters lie in several domains, which are taken as independent" if shared else ""
@@ -239,8 +241,13 @@ def _leave_one_out_rows(found: Domains, labels: dict[str, np.ndarray], names: pd
             "domain_accuracy": found.accuracy.ravel(),
             "domain_inside": np.where(np.isfinite(below), inside, np.nan),
             "reason": [
-                join_reasons(reason, LEFT_ONE if count < 2 and not reason else "", TWO_DOMAINS if count == 2 else "")
-                for reason, count in zip(reasons, pooled.k, strict=True)
+                join_reasons(
+                    reason,
+                    LEFT_ONE if count < 2 and not reason else "",
+                    TWO_DOMAINS if count == 2 else "",
+                    NONE_LEFT_OUT if size == 0 and reason != NO_CASES else "",
+                )
+                for reason, count, size in zip(reasons, pooled.k, found.n.ravel(), strict=True)
             ],
         }
     )

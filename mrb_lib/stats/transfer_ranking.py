@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, join_reasons
+from mrb_lib.stats.quantiles import quantiles
 
 FEW_JUDGES = "undefined: fewer than two judges are scored in every domain"
 FEW_DOMAINS = "undefined: there is one domain"
 NO_PERMUTATIONS = "nothing is expected: no resamples were asked for"
 ALL_TIED = "undefined: all judges are equal there"
+FEW_DEFINED = "nothing is expected: all judges are equal in most permutations"
+STRADDLING = "clusters lie in several domains: cases change domains one by one, so that the p-value may be too small"
 _MOST = 199
 _AT_ONCE = 2**22
 
@@ -41,11 +44,13 @@ def ranking_rows(
     score : shape (judges, dimensions, cases), NaN where excluded
     member, names : the domain of each case, -1 for none, and what they are called
     codes : the cluster of each case; clusters change domains together, unless one lies in several
+    resamples : of which at most 199 permutations are made
     """
     inside = member >= 0
     assigned = shuffled(member[inside], codes[inside], min(resamples, _MOST), seed)
+    straddling = STRADDLING if _straddles(member[inside], codes[inside]) and resamples else ""
     frames = [
-        _dimension_rows(score[:, i, inside], assigned, names).assign(dimension=dimension)
+        _dimension_rows(score[:, i, inside], assigned, names, straddling).assign(dimension=dimension)
         for i, dimension in enumerate(dimensions)
         if np.isfinite(score[:, i, inside]).any()
     ]
@@ -56,14 +61,20 @@ def shuffled(member: IntArray, codes: IntArray, permutations: int, seed: int) ->
     """The domains of cases as they are, then as permutations would have them, shape (1 + permutations, cases)."""
     _, first, cluster = np.unique(codes, return_index=True, return_inverse=True)
     domain = member[first]
-    if (domain[cluster] != member).any():
+    if _straddles(member, codes):
         cluster, domain = np.arange(len(member)), member
     generator = np.random.default_rng(seed)
     order = generator.permuted(np.tile(np.arange(len(domain)), (permutations, 1)), axis=1)
     return np.vstack([member, domain[order][:, cluster]])
 
 
-def _dimension_rows(value: FloatArray, assigned: IntArray, names: pd.Index) -> pd.DataFrame:
+def _straddles(member: IntArray, codes: IntArray) -> bool:
+    """Whether a cluster lies in several domains."""
+    _, first, cluster = np.unique(codes, return_index=True, return_inverse=True)
+    return bool((member[first][cluster] != member).any())
+
+
+def _dimension_rows(value: FloatArray, assigned: IntArray, names: pd.Index, straddling: str) -> pd.DataFrame:
     k = len(names)
     here, rest = by_domain(value, assigned, k)
     complete: BoolArray = np.asarray(np.isfinite(here[:, 0] + rest[:, 0]).all(axis=1))
@@ -71,34 +82,67 @@ def _dimension_rows(value: FloatArray, assigned: IntArray, names: pd.Index) -> p
     rows = [{"n_judges": n_judges, "n_domains": k}]
     if n_judges < 2:
         return pd.DataFrame(rows).assign(reason=FEW_DOMAINS if k < 2 else FEW_JUDGES)
-    flat = (n_judges, len(assigned) * k)
-    tau = kendall(here[complete].reshape(flat), rest[complete].reshape(flat)).reshape(len(assigned), k)
-    defined = np.isfinite(tau).sum(axis=1)
-    tau = np.column_stack([divide(np.nan_to_num(tau).sum(axis=1), defined), tau])
+    tau = taus(here[complete], rest[complete])
     i, j = np.triu_indices(k, k=1)
     between = kendall(here[complete, 0][:, i], here[complete, 0][:, j])
-    versus_rest = pd.DataFrame({"subfield": [None, *names], "kendall_tau": tau[0], **_expected(tau)})
-    versus_rest["reason"] = _reasons(tau[0], NO_PERMUTATIONS if len(assigned) == 1 else "")
+    found = expected(tau)
+    versus_rest = pd.DataFrame({"subfield": [None, *names], "kendall_tau": tau[0], **found})
+    unknown = np.isnan(found["p_value"])
+    versus_rest["reason"] = [
+        join_reasons(_no_tau(value) or _no_expectation(value, len(assigned) - 1, lacking), straddling)
+        for value, lacking in zip(tau[0], unknown, strict=True)
+    ]
     pairs = pd.DataFrame({"subfield": names[i], "versus": names[j], "kendall_tau": between})
-    pairs["reason"] = _reasons(between, "")
+    pairs["reason"] = [_no_tau(value) or None for value in between]
     return pd.concat([versus_rest.astype({"subfield": "str", "reason": "str"}), pairs]).assign(**rows[0])
 
 
-def _reasons(tau: FloatArray, otherwise: str) -> list[str | None]:
-    return [(ALL_TIED if np.isnan(value) else otherwise) or None for value in tau]
+def taus(here: FloatArray, rest: FloatArray) -> FloatArray:
+    """Tau between each domain and the others, and before them their mean over the domains where there is one.
+
+    Parameters
+    ----------
+    here, rest : shape (judges, assignments, domains), see `by_domain`
+
+    Returns
+    -------
+    float array, shape (assignments, 1 + domains); NaN where all judges are equal on a side
+    """
+    judges, assignments, k = here.shape
+    flat = (judges, assignments * k)
+    tau = kendall(here.reshape(flat), rest.reshape(flat)).reshape(assignments, k)
+    mean = divide(np.nan_to_num(tau).sum(axis=1), np.isfinite(tau).sum(axis=1))
+    return np.column_stack([mean, tau])
 
 
-def _expected(tau: FloatArray) -> dict[str, FloatArray]:
-    """What permutations give beside the taus that were found, which are the first row."""
+def _no_tau(tau: float) -> str:
+    return ALL_TIED if np.isnan(tau) else ""
+
+
+def _no_expectation(tau: float, permutations: int, lacking: bool) -> str:
+    if not lacking or np.isnan(tau):
+        return ""
+    return FEW_DEFINED if permutations else NO_PERMUTATIONS
+
+
+def expected(tau: FloatArray) -> dict[str, FloatArray]:
+    """What permutations give beside the taus that were found, which are the first row.
+
+    Permutations in which a tau is undefined say nothing of what to expect of a defined one and are left out. Given
+    that it is defined, the tau found is one of those defined, each as likely as the others, so that the p-value holds.
+    Null where no tau was found, and where fewer than half of the permutations define one.
+    """
     drawn = tau[1:]
     names = ("expected_tau", "expected_low", "expected_high", "p_value")
-    if not len(drawn):
-        return {name: np.full(tau.shape[1], np.nan) for name in names}
-    filled = np.where(np.isfinite(drawn), drawn, 1.0)
-    as_low = (filled <= tau[0] + 1e-12).sum(axis=0)
-    low, high = np.quantile(filled, [0.025, 0.975], axis=0)
-    p_value = np.where(np.isfinite(tau[0]), (1 + as_low) / (1 + len(drawn)), np.nan)
-    return dict(zip(names, (filled.mean(axis=0), low, high, p_value), strict=True))
+    out = np.full((4, tau.shape[1]), np.nan)
+    counts = np.isfinite(drawn).sum(axis=0)
+    shown = np.isfinite(tau[0]) & (counts > 0) & (2 * counts >= len(drawn))
+    if shown.any():
+        kept, n = drawn[:, shown], counts[shown]
+        as_low = (kept <= tau[0, shown] + 1e-12).sum(axis=0)
+        low, high = quantiles(kept, [0.025, 0.975])
+        out[:, shown] = divide(np.nan_to_num(kept).sum(axis=0), n), low, high, (1 + as_low) / (1 + n)
+    return dict(zip(names, out, strict=True))
 
 
 def by_domain(value: FloatArray, assigned: IntArray, k: int) -> tuple[FloatArray, FloatArray]:

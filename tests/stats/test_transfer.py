@@ -12,7 +12,7 @@ from mrb_lib.stats.meta import pool
 from mrb_lib.stats.panel import as_panel
 from mrb_lib.stats.transfer import transfer
 from mrb_lib.stats.transfer_domains import domain_accuracies, proportion
-from mrb_lib.stats.transfer_ranking import kendall
+from mrb_lib.stats.transfer_ranking import expected, kendall
 
 from .small_tables import cases_of, gold_of, ids, random_verdicts, verdicts_of
 
@@ -92,8 +92,12 @@ def test_every_null_has_its_reason() -> None:
     for name, columns in values.items():
         found = rows[rows["part"] == name]
         lacking = found[columns].isna().any(axis=1)
-        allowed = lacking if name != "leave_one_out" else lacking & found["subfield"].ne("d")
-        assert found.loc[allowed, "reason"].notna().all(), name
+        assert found.loc[lacking, "reason"].notna().all(), name
+    versus_rest = rows[(rows["part"] == "ranking") & rows["versus"].isna()]
+    lacking = versus_rest[["expected_tau", "expected_low", "expected_high", "p_value"]].isna().any(axis=1)
+    assert versus_rest.loc[lacking, "reason"].notna().all()
+    left_out = rows[(rows["part"] == "leave_one_out") & (rows["subfield"] == "d")]
+    assert left_out["reason"].str.contains("no case of this domain can be scored").all()
     empty = rows[(rows["part"] == "domain") & (rows["subfield"] == "d")]
     assert (empty["n"] == 0).all() and empty["accuracy"].isna().all()
     alone = rows[(rows["part"] == "domain") & (rows["subfield"] == "c") & (rows["n"] == 1)]
@@ -131,6 +135,39 @@ def test_clusters_in_several_domains_are_named() -> None:
     verdicts, gold, cases = example()
     rows = transfer(verdicts, gold, cases.assign(cluster=[0, 1, 2, 3, 4] * 5), resamples=10)
     assert rows.query("part == 'summary'")["reason"].str.contains("5 clusters lie in several").all()
+    ranking = rows.query("part == 'ranking'")
+    assert ranking.loc[ranking["versus"].isna(), "reason"].str.contains("change domains one by one").all()
+    assert ranking.loc[ranking["versus"].notna(), "reason"].isna().all()
+
+
+def test_undefined_taus_of_permutations_are_left_out() -> None:
+    """Of four permutations one ties all judges: the others expect 1/3, and one of them is as low as what was found."""
+    tau = np.array([[1 / 3], [1.0], [np.nan], [1 / 3], [-1 / 3]])
+    found = {name: values[0] for name, values in expected(tau).items()}
+    assert found["expected_tau"] == pytest.approx(1 / 3)
+    assert (found["expected_low"], found["expected_high"]) == pytest.approx((-0.3, 0.95 + 0.05 / 3))
+    assert found["p_value"] == pytest.approx(3 / 4)
+    for nothing in (np.array([[np.nan], [1.0], [1.0]]), np.array([[1.0], [np.nan], [np.nan], [1.0]])):
+        assert all(np.isnan(values[0]) for values in expected(nothing).values())
+
+
+def test_judges_that_are_always_equal_in_a_domain_are_expected_to_be_nothing() -> None:
+    """Both judges are right on all of domain a; elsewhere j is right on half of the cases and k on none."""
+    cases = cases_of(60, dataset=["a"] * 20 + ["b"] * 20 + ["c"] * 20)
+    said = {("j", "AB"): "A" * 20 + "AB" * 20, ("k", "AB"): "A" * 20 + "B" * 40}
+    rows = part(transfer(verdicts_of(said), gold_of("A" * 60), cases, policy="official", resamples=100), "ranking")
+    alike = rows[rows["versus"].isna() & (rows["subfield"] == "a")].iloc[0]
+    assert alike[["kendall_tau", "expected_tau", "expected_low", "expected_high", "p_value"]].isna().all()
+    assert alike["reason"] == "undefined: all judges are equal there"
+
+
+def test_the_accuracy_of_all_cases_is_of_the_cases_it_counts() -> None:
+    verdicts, gold, cases = example()
+    where = cases["institution"].where(np.arange(25) < 20)
+    rows = transfer(verdicts, gold, cases.assign(institution=where), by="institution", policy="official", resamples=0)
+    summary = rows[(rows["part"] == "summary") & (rows["judge"] == "j")].iloc[0]
+    assert (summary["n"], summary["n_unassigned"]) == (20, 5)
+    assert summary["all_cases_accuracy"] == pytest.approx(15 / 20)
 
 
 def test_names_of_domains_and_the_order_of_cases_do_not_matter() -> None:
