@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
+from mrb_lib.stats.annotator_fit import right_rate
 from mrb_lib.stats.dawid_skene import Fit, Model, em
 from mrb_lib.stats.options import TINY, FloatArray, IntArray, divide
 from mrb_lib.stats.resample import (
@@ -16,7 +17,6 @@ from mrb_lib.stats.resample import (
     NO_RESAMPLES,
     ONE_CLUSTER,
     block,
-    interval,
     n_clusters,
     replicates,
 )
@@ -35,7 +35,7 @@ class Bootstrap(NamedTuple):
     ----------
     confusion : shape (raters, K), how many cases would give each row of probabilities its variance
     right : shape (raters,), the same for the probability of being right
-    prevalence : shape (2, K), the ends of the percentile intervals
+    prevalence : shape (K,), the same for each label's prevalence
     reason : why there are no resamples, else empty
     """
 
@@ -66,12 +66,15 @@ def bootstrap(
         absent = why_not(counts, codes, refits)
         if absent:
             empty = np.full((n_raters, n_labels), np.nan)
-            yield Bootstrap(empty, empty[:, 0], np.full((2, n_labels), np.nan), absent)
+            yield Bootstrap(empty, empty[:, 0], empty[0], absent)
             continue
-        again = em(counts, weights, model=model, start=fit.posterior[0], tolerance=_TOLERANCE, iterations=_ITERATIONS)
-        right = np.nan_to_num(np.diagonal(again.confusion, axis1=2, axis2=3)) * again.prevalence[:, None, :]
-        prevalence = np.stack(interval(again.prevalence))
-        yield Bootstrap(effective_size(again.confusion), effective_size(right.sum(axis=2)[:, :, None]), prevalence, "")
+        again = refit(counts, weights, fit, model)
+        yield Bootstrap(
+            confusion=effective_size(again.confusion),
+            right=effective_size(right_rate(again)[:, :, None]),
+            prevalence=effective_size(again.prevalence[:, :, None]),
+            reason="",
+        )
 
 
 def refit(counts: FloatArray, weights: FloatArray, fit: Fit, model: Model) -> Fit:
@@ -123,7 +126,7 @@ def effective_size(found: FloatArray) -> FloatArray:
     filled = np.where(defined, found, 0.0)
     mean = filled.sum(axis=0) / n
     variance = (np.where(defined, filled - mean, 0.0) ** 2).sum(axis=0) / n
-    spread = (filled * (1 - filled)).sum(axis=0) / n
+    spread = mean * (1 - mean)
     size = divide(spread.sum(axis=-1), variance.sum(axis=-1))
     size = np.where(variance.sum(axis=-1) <= TINY, np.inf, size)
     return np.where((2 * defined.sum(axis=0) < len(found)).any(axis=-1), np.nan, size)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,14 +10,15 @@ import pandas as pd
 from mrb_lib.data.benchmark import vote_columns, voting
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement_kernel import votes_by_case
+from mrb_lib.stats.annotator_fit import FEW_ANNOTATORS, Fitted, fit_dimension, right_rate
 from mrb_lib.stats.annotator_intervals import Bootstrap, bootstrap, wilson
-from mrb_lib.stats.dawid_skene import MODELS, Fit, Model, em, label_counts, patterns
-from mrb_lib.stats.labels import Annotations, encode_annotations
-from mrb_lib.stats.options import FloatArray, IntArray, encode, join_reasons, pick_dimensions
+from mrb_lib.stats.dawid_skene import MODELS, Model
+from mrb_lib.stats.labels import encode_annotations
+from mrb_lib.stats.options import FloatArray, encode, join_reasons, pick_dimensions
 from mrb_lib.stats.resample import cluster_codes
 
-FEW_ANNOTATORS = "fewer than three annotators: their errors cannot be told from the true labels"
 NO_MASS = "no case is estimated to have this label among the annotator's cases"
+NOT_GIVEN = "no annotator gives this label"
 NOT_CONVERGED = "the EM algorithm did not converge"
 COLUMNS = [
     "dimension",
@@ -40,47 +40,6 @@ COLUMNS = [
 ]
 _TEXT = ("dimension", "part", "model", "annotator", "gold", "label", "reason")
 _SAME = 1e-9
-
-
-class Fitted(NamedTuple):
-    """The annotations of one dimension under one model.
-
-    Attributes
-    ----------
-    cases : positions of the annotated cases
-    kind : shape (len(cases),), the row of `counts` that each case is like
-    counts : shape (P, annotators, K), see `mrb_lib.stats.dawid_skene.em`
-    annotators : positions of the annotators among all
-    n_labelled : shape (annotators,), cases of each
-    fit : one sample, all cases
-    """
-
-    cases: IntArray
-    kind: IntArray
-    counts: FloatArray
-    annotators: IntArray
-    n_labelled: IntArray
-    fit: Fit
-
-    def posterior(self) -> FloatArray:
-        """The probability of each label for each case, shape (len(cases), K)."""
-        found: FloatArray = self.fit.posterior[0][self.kind]
-        return found
-
-
-def fit_dimension(coded: Annotations, dimension: int, n_categories: int, model: Model) -> Fitted | None:
-    """Fit a model to the annotations of a dimension; None with fewer than three annotators."""
-    case, annotator, choice = coded.of(dimension)
-    people, column = np.unique(annotator, return_inverse=True)
-    if len(people) < 3:
-        return None
-    cases, row = np.unique(case, return_inverse=True)
-    labels = np.full((len(cases), len(people)), -1, dtype=np.int64)
-    labels[row, column] = choice
-    found, kind = patterns(labels)
-    counts = label_counts(found, n_categories)
-    weights = np.bincount(kind, minlength=len(found)).astype(np.float64)
-    return Fitted(cases, kind, counts, people, (labels >= 0).sum(axis=0), em(counts, weights[None], model=model))
 
 
 def annotators(
@@ -107,11 +66,13 @@ def annotators(
         probability of being right) rows whose `part` is
 
         "confusion": `probability` that `annotator` gives `label` where the true label is `gold`, with the 95%
-        interval `low`, `high`; `n` cases of the annotator, `n_expected` how many of all cases are estimated
+        interval `low`, `high`; `n` cases of the annotator, `n_expected` how many of them are estimated
         to have that true label;
-        "annotator": `probability` that the annotator is right, over all true labels;
-        "prevalence": `probability` that a case has the true label `gold`; `n` cases;
+        "annotator": `probability` that the annotator is right, over the true labels that are among their cases, each
+        with its prevalence;
+        "prevalence": `probability` that a case has the true label `gold`; `n` cases, `n_expected` of them with it;
         "model": `log_likelihood`, `n_parameters`, `bic` (the smaller the better), `iterations`.
+        A label that no annotator gives on the dimension is not part of the model: its cells are null.
         `reason` says why something is null. With fewer than three annotators there is the last row alone.
 
     Raises
@@ -125,8 +86,9 @@ def annotators(
     true label: an error that they share is taken for the truth. The cluster bootstrap runs the EM algorithm
     again in every resample (in 1,000 at most), from the estimate of all cases. The interval of a probability is
     Wilson's for the number of cases that would give the variance of the bootstrap (of a whole row of the confusion
-    matrix together, at most the expected number of cases): an estimate of 0 or 1 has no bootstrap variance of its
-    own. Prevalences have percentile intervals. There is no interval where annotators' rows of labels are too many.
+    matrix together, at most the annotator's cases expected to have the true label): an estimate of 0 or 1 has no
+    bootstrap variance of its own. There is no interval where annotators' rows of labels are too many. EM climbs to
+    the maximum above the shares of the votes, which is the one whose labels mean what they say; others are not sought.
     Validated in `tests/published/test_dawid_skene.py`, `tests/stats/test_annotators.py` and, for recovery and
     coverage, `tests/simulation/test_annotators.py`.
     """
@@ -156,70 +118,89 @@ def _rows(
     item: Fitted, drawn: Bootstrap, names: Sequence[str], categories: Sequence[str], model: Model
 ) -> list[dict[str, object]]:
     fit, n = item.fit, len(item.cases)
-    expected = fit.prevalence[0] * n
     late = "" if fit.converged[0] else NOT_CONVERGED
-    rows: list[dict[str, object]] = []
+    why = join_reasons(drawn.reason, late)
     right = right_rate(fit)[0]
     low_right, high_right = wilson(right, drawn.right, item.n_labelled.astype(np.float64))
+    rows: list[dict[str, object]] = []
     for who, name in enumerate(names):
-        table = fit.confusion[0, who]
-        low, high = wilson(table, drawn.confusion[who][:, None], expected[:, None])
-        if model == "one_coin":
-            low, high = _one_coin(float(low_right[who]), float(high_right[who]), len(categories))
+        ends = (float(low_right[who]), float(high_right[who]))
         rows.extend(
-            {
-                "part": "confusion",
-                "annotator": name,
-                "gold": gold,
-                "label": label,
-                "n": int(item.n_labelled[who]),
-                "n_expected": expected[i],
-                "probability": table[i, j],
-                "low": low[i, j],
-                "high": high[i, j],
-                "reason": join_reasons(NO_MASS if np.isnan(table[i, j]) else drawn.reason, late),
-            }
-            for i, gold in enumerate(categories)
-            for j, label in enumerate(categories)
+            {"part": "confusion", "annotator": name, "n": int(item.n_labelled[who])} | cell
+            for cell in _confusion(item, who, drawn, ends if model == "one_coin" else None, categories, late)
         )
     for who, name in enumerate(names):
         shown = {"annotator": name, "n": int(item.n_labelled[who]), "probability": right[who]}
-        ends = {"low": low_right[who], "high": high_right[who], "reason": join_reasons(drawn.reason, late)}
-        rows.append({"part": "annotator", **shown, **ends})
+        rows.append({"part": "annotator", **shown, "low": low_right[who], "high": high_right[who], "reason": why})
+    share = np.where(item.given, fit.prevalence[0], np.nan)
+    low, high = wilson(share, drawn.prevalence, np.full(len(share), float(n)))
     for i, gold in enumerate(categories):
-        shown = {"gold": gold, "n": n, "n_expected": expected[i], "probability": fit.prevalence[0, i]}
-        ends = {"low": drawn.prevalence[0, i], "high": drawn.prevalence[1, i]}
-        rows.append({"part": "prevalence", **shown, **ends, "reason": join_reasons(drawn.reason, late)})
-    return [*rows, _model_row(item, len(categories), model, late)]
+        shown = {"gold": gold, "n": n, "n_expected": share[i] * n, "probability": share[i]}
+        reason = why if item.given[i] else NOT_GIVEN
+        rows.append({"part": "prevalence", **shown, "low": low[i], "high": high[i], "reason": reason})
+    return [*rows, _model_row(item, model, late)]
 
 
-def _one_coin(low: float, high: float, n_categories: int) -> tuple[FloatArray, FloatArray]:
+def _confusion(
+    item: Fitted,
+    who: int,
+    drawn: Bootstrap,
+    right: tuple[float, float] | None,
+    categories: Sequence[str],
+    late: str,
+) -> list[dict[str, object]]:
+    """The cells of one annotator's confusion matrix.
+
+    Parameters
+    ----------
+    right : the interval of being right, where the matrix has that parameter alone
+    """
+    expected = item.n_expected[who]
+    known = item.given[:, None] & item.given
+    table = np.where(known, item.fit.confusion[0, who], np.nan)
+    low, high = wilson(table, drawn.confusion[who][:, None], expected[:, None])
+    if right is not None:
+        one_coin = _one_coin(*right, int(item.given.sum()), len(categories))
+        low, high = (np.where(np.isnan(table), np.nan, ends) for ends in one_coin)
+    return [
+        {
+            "gold": gold,
+            "label": label,
+            "n_expected": expected[i] if item.given[i] else np.nan,
+            "probability": table[i, j],
+            "low": low[i, j],
+            "high": high[i, j],
+            "reason": join_reasons(
+                NOT_GIVEN if not known[i, j] else NO_MASS if np.isnan(table[i, j]) else drawn.reason, late
+            ),
+        }
+        for i, gold in enumerate(categories)
+        for j, label in enumerate(categories)
+    ]
+
+
+def _one_coin(low: float, high: float, n_given: int, n_categories: int) -> tuple[FloatArray, FloatArray]:
     """The intervals of a confusion matrix with one parameter, from that of being right."""
     same = np.eye(n_categories, dtype=bool)
-    others = max(n_categories - 1, 1)
+    others = max(n_given - 1, 1)
     return np.where(same, low, (1 - high) / others), np.where(same, high, (1 - low) / others)
 
 
-def _model_row(item: Fitted, n_categories: int, model: Model, late: str) -> dict[str, object]:
-    each = n_categories * (n_categories - 1) if model == "dawid_skene" else 1
-    parameters = len(item.annotators) * each + n_categories - 1
+def _model_row(item: Fitted, model: Model, late: str) -> dict[str, object]:
+    """The fit as a whole; its parameters are those that the annotations say something about."""
+    others = int(item.given.sum()) - 1
+    found = np.isfinite(item.fit.confusion[0]).all(axis=2).sum()
+    each = int(found) * others if model == "dawid_skene" else len(item.annotators) * min(others, 1)
     likelihood = float(item.fit.log_likelihood[0])
     return {
         "part": "model",
         "n": len(item.cases),
         "log_likelihood": likelihood,
-        "n_parameters": parameters,
-        "bic": parameters * float(np.log(len(item.cases))) - 2 * likelihood,
+        "n_parameters": each + others,
+        "bic": (each + others) * float(np.log(len(item.cases))) - 2 * likelihood,
         "iterations": int(item.fit.iterations[0]),
         "reason": join_reasons(late),
     }
-
-
-def right_rate(fit: Fit) -> FloatArray:
-    """The probability that each rater is right, shape (b, raters)."""
-    diagonal = np.nan_to_num(np.diagonal(fit.confusion, axis1=2, axis2=3))
-    out: FloatArray = (diagonal * fit.prevalence[:, None, :]).sum(axis=2)
-    return out
 
 
 def posterior(

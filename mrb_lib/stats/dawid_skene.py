@@ -16,6 +16,9 @@ Model = Literal["dawid_skene", "one_coin"]
 MODELS: tuple[Model, ...] = ("dawid_skene", "one_coin")
 _SMALLEST = 1e-300
 _CELLS_AT_ONCE = 2**21
+_LONGEST = 64.0
+_LEAST = 0.1
+_ROUNDING = 1e-12
 
 
 class Fit(NamedTuple):
@@ -26,7 +29,7 @@ class Fit(NamedTuple):
     prevalence : shape (b, K), the probability of each label
     confusion : shape (b, raters, K, K): the probability that a rater gives the label of the last
         axis where the one before it is true; NaN where the sample says nothing about it
-        (`dawid_skene`: the label has no mass among the rater's items)
+        (no rater gives the true label anywhere; `dawid_skene`: it has no mass among the rater's items)
     posterior : shape (b, P, K), the probability of each label for each item; NaN for an item without labels
     log_likelihood : shape (b,)
     iterations : shape (b,)
@@ -90,7 +93,8 @@ def em(
     weights : shape (b, P), how often each item is in each sample, such as a bootstrap's; None is one sample with
         each item once
     model : `dawid_skene` gives every rater a confusion matrix; `one_coin` one probability of being right, with errors
-        spread evenly over the other labels
+        spread evenly over the other labels. A label that no rater gives is no label of the model: its prevalence
+        is 0 and errors are not spread over it
     start : shape (P, K), the probabilities of the labels to begin with; None takes the shares of the votes
         (equation 3.1)
     tolerance : stop when no parameter moves by more
@@ -110,7 +114,11 @@ def em(
     Dawid and Skene (1979), Applied Statistics 28(1), 20-28, doi:10.2307/2346806, equations 2.3 to 2.5; the one-coin
     form ties each confusion matrix to one parameter. The start gives the labels their names, on the assumption that
     votes are right more often than not. Raters are taken as independent given the true label, so that errors they
-    share are taken for truth. Two raters leave the model unidentified. The paper's table and a plain implementation
+    share are taken for truth. Two raters leave the model unidentified. Every third iteration begins further along the
+    direction of the two before it, where that is no less likely than EM alone would be (SQUAREM: Varadhan and Roland
+    2008, Scandinavian Journal of Statistics 35(2), doi:10.1111/j.1467-9469.2007.00585.x): the same maximum in a
+    fraction of the iterations. It is the maximum that lies uphill of the start, which need not be the highest. The
+    paper's table and a plain implementation
     are compared in `tests/published/test_dawid_skene.py` and `tests/stats/test_dawid_skene.py`.
     """
     if model not in MODELS:
@@ -119,8 +127,11 @@ def em(
         raise InputError(f"counts: {counts.ndim} dimensions; needs items, raters and labels.")
     n_items, _, n_labels = counts.shape
     given = np.ones((1, n_items)) if weights is None else weights
-    begin = divide(counts.sum(axis=1), counts.sum(axis=(1, 2))[:, None]) if start is None else start
-    begin = np.where(np.isfinite(begin), begin, 1.0 / max(n_labels, 1))
+    used = np.flatnonzero(counts.any(axis=(0, 1)))
+    counts = counts[:, :, used]
+    begin = counts.sum(axis=1) if start is None else start[:, used]
+    begin = divide(begin, begin.sum(axis=1, keepdims=True))
+    begin = np.where(np.isfinite(begin), begin, 1.0 / max(len(used), 1))
     first, pattern = _patterns(counts, begin)
     of_patterns = np.zeros((len(given), len(first)))
     np.add.at(of_patterns.T, pattern, given.T)
@@ -130,7 +141,23 @@ def em(
         for at in range(0, max(len(given), 1), step)
     ]
     fit = Fit(*(np.concatenate(parts) for parts in zip(*fits, strict=True)))
-    return fit._replace(posterior=fit.posterior[:, pattern])
+    return _with_unused(fit._replace(posterior=fit.posterior[:, pattern]), used, n_labels)
+
+
+def _with_unused(fit: Fit, used: IntArray, n_labels: int) -> Fit:
+    """The fit with the labels that no rater gives back in their places."""
+    if len(used) == n_labels:
+        return fit
+    b, n_raters = fit.confusion.shape[:2]
+    prevalence = np.zeros((b, n_labels))
+    prevalence[:, used] = fit.prevalence
+    posterior = np.where(np.isnan(fit.posterior[:, :, :1]).all(axis=2, keepdims=True), np.nan, 0.0)
+    posterior = np.repeat(posterior, n_labels, axis=2)
+    posterior[:, :, used] = fit.posterior
+    confusion = np.full((b, n_raters, n_labels, n_labels), np.nan)
+    confusion[:, :, used] = np.where(np.isnan(fit.confusion[..., :1]), np.nan, 0.0)
+    confusion[:, :, used[:, None], used] = fit.confusion
+    return fit._replace(prevalence=prevalence, posterior=posterior, confusion=confusion)
 
 
 def _patterns(counts: FloatArray, start: FloatArray) -> tuple[IntArray, IntArray]:
@@ -140,82 +167,130 @@ def _patterns(counts: FloatArray, start: FloatArray) -> tuple[IntArray, IntArray
     return first.astype(np.int64), pattern.reshape(-1).astype(np.int64)
 
 
-class _State(NamedTuple):
-    """The parameters of the samples, the last axis: prevalence (K, b), confusion (raters, given K, true K, b)."""
+class _Sample(NamedTuple):
+    """What EM works on: `counts` (P, raters, K) and how often each item is in each sample, `mass` (P, b).
 
-    prevalence: FloatArray
-    confusion: FloatArray
+    The parameters of the samples are one array, shape (K + raters K K, b): prevalences, then confusions by rater,
+    given and true label. What a sample says nothing about is zero.
+    """
+
+    counts: FloatArray
+    mass: FloatArray
+    model: Model
+
+    def of(self, samples: BoolArray) -> _Sample:
+        """Some of the samples."""
+        return self._replace(mass=self.mass[:, samples])
+
+    def split(self, state: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The prevalences, shape (K, b), and the confusions, (raters, given K, true K, b)."""
+        _, n_raters, n_labels = self.counts.shape
+        return state[:n_labels], state[n_labels:].reshape(n_raters, n_labels, n_labels, -1)
+
+    def maximise(self, expected: FloatArray) -> FloatArray:
+        """The M-step, from how much of each item is expected to have each label, shape (P, K, b)."""
+        n_items, n_raters, n_labels = self.counts.shape
+        total = expected.sum(axis=0)
+        flat = self.counts.reshape(n_items, -1).T @ expected.reshape(n_items, -1)
+        table = flat.reshape(n_raters, n_labels, n_labels, -1)
+        if self.model == "dawid_skene":
+            confusion = table / _positive(table.sum(axis=1))[:, None]
+        else:
+            same, given = np.arange(n_labels), table.sum(axis=(1, 2))
+            right = table[:, same, same].sum(axis=1)
+            wrong = (given - right) / max(n_labels - 1, 1)
+            odd = np.eye(n_labels, dtype=bool)[None, :, :, None]
+            confusion = np.where(odd, right[:, None, None], wrong[:, None, None]) / _positive(given)[:, None, None]
+        return np.concatenate([total / _positive(total.sum(axis=0)), confusion.reshape(-1, total.shape[-1])])
+
+    def joint(self, state: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The E-step: each label's probability up to a factor, (P, K, b), the factor, (P, b), and the log evidence."""
+        n_items, n_raters, n_labels = self.counts.shape
+        logs = np.log(np.maximum(state, _SMALLEST))
+        found = (self.counts.reshape(n_items, -1) @ logs[n_labels:].reshape(n_raters * n_labels, -1)).reshape(
+            n_items, n_labels, -1
+        )
+        found += logs[:n_labels]
+        top = found.max(axis=1)
+        found -= top[:, None]
+        np.exp(found, out=found)
+        evidence = found.sum(axis=1)
+        return found, evidence, top + np.log(evidence)
+
+    def step(self, state: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """One iteration of EM, and the log-likelihood before it, shape (b,)."""
+        found, evidence, logs = self.joint(state)
+        found *= (self.mass / evidence)[:, None]
+        return self.maximise(found), (self.mass * logs).sum(axis=0)
+
+
+def _positive(total: FloatArray) -> FloatArray:
+    """A divisor: where there is nothing to divide, the ratio is zero."""
+    out: FloatArray = np.where(total > 0, total, 1.0)
+    return out
 
 
 def _run(
     counts: FloatArray, weights: FloatArray, start: FloatArray, model: Model, tolerance: float, iterations: int
 ) -> Fit:
     """EM on one chunk of samples; samples that have converged leave the work to the others."""
-    n_samples = len(weights)
-    mass = weights.T[:, None, :]
-    state = _maximise(counts, start[:, :, None] * mass, model)
-    done = _State(state.prevalence.copy(), state.confusion.copy())
-    needed = np.full(n_samples, iterations, dtype=np.int64)
-    active = np.arange(n_samples)
-    for iteration in range(1, iterations + 1):
-        posterior, _ = _expect(counts, state)
-        moved = _maximise(counts, posterior * mass, model)
-        change = np.maximum(_largest(moved.prevalence, state.prevalence), _largest(moved.confusion, state.confusion))
-        state, still = moved, change > tolerance
+    every = _Sample(counts, np.ascontiguousarray(weights.T), model)
+    done = every.maximise(start[:, :, None] * every.mass[:, None, :])
+    needed = np.full(len(weights), iterations, dtype=np.int64)
+    converged = np.zeros(len(weights), dtype=bool)
+    active, sample, state = np.arange(len(weights)), every, done.copy()
+    made = 0
+    while made < iterations and len(active):
+        state, still, steps = _cycle(sample, state, tolerance, iterations - made)
+        made += steps
         if still.all():
             continue
         stopped = active[~still]
-        done.prevalence[:, stopped] = state.prevalence[:, ~still]
-        done.confusion[..., stopped] = state.confusion[..., ~still]
-        needed[stopped] = iteration
-        state = _State(state.prevalence[:, still], state.confusion[..., still])
-        mass, active = mass[..., still], active[still]
-        if not len(active):
-            break
-    done.prevalence[:, active] = state.prevalence
-    done.confusion[..., active] = state.confusion
-    posterior, evidence = _expect(counts, done)
+        done[:, stopped], needed[stopped], converged[stopped] = state[:, ~still], made, True
+        state, sample, active = state[:, still], sample.of(still), active[still]
+    done[:, active] = state
+    prevalence, confusion = every.split(done)
+    found, evidence, logs = every.joint(done)
+    posterior = found / evidence[:, None]
     posterior[counts.sum(axis=(1, 2)) == 0] = np.nan
+    known = np.broadcast_to(confusion.sum(axis=1, keepdims=True) > 0, confusion.shape)
     return Fit(
-        prevalence=done.prevalence.T,
-        confusion=np.moveaxis(done.confusion, (3, 0, 2, 1), (0, 1, 2, 3)),
+        prevalence=np.where(prevalence.sum(axis=0) > 0, prevalence, np.nan).T,
+        confusion=np.moveaxis(np.where(known, confusion, np.nan), (3, 0, 2, 1), (0, 1, 2, 3)),
         posterior=np.moveaxis(posterior, 2, 0),
-        log_likelihood=(evidence * weights.T).sum(axis=0),
+        log_likelihood=(logs * every.mass).sum(axis=0),
         iterations=needed,
-        converged=~np.isin(np.arange(n_samples), active),
+        converged=converged,
     )
 
 
-def _largest(new: FloatArray, old: FloatArray) -> FloatArray:
-    """The largest change of each sample; what is undefined in both has not changed."""
-    change = np.abs(new - old)
-    out: FloatArray = np.fmax.reduce(change.reshape(-1, change.shape[-1]), axis=0, initial=0.0)
+def _cycle(sample: _Sample, state: FloatArray, tolerance: float, left: int) -> tuple[FloatArray, BoolArray, int]:
+    """Two iterations and a third from a point further along their direction, where that is no worse.
+
+    Returns
+    -------
+    The new parameters, which samples have not converged, and how many iterations it took
+    """
+    first, before = sample.step(state)
+    moved = first - state
+    if left < 2:
+        return first, _largest(moved) > tolerance, 1
+    second, between = sample.step(first)
+    again = second - first
+    still = _largest(again) > tolerance
+    if left < 3 or not still.any():
+        return second, still, 2
+    bend = again - moved
+    length = np.sqrt((moved**2).sum(axis=0) / np.maximum((bend**2).sum(axis=0), _SMALLEST))
+    length = np.clip(length, 1.0, _LONGEST)
+    far = state + 2 * length * moved + length**2 * bend
+    far = np.maximum(far, _LEAST * second)
+    third, after = sample.step(far)
+    better = after >= 2 * between - before - _ROUNDING * (1 + np.abs(between))
+    return np.where(better & still, third, second), still, 3
+
+
+def _largest(change: FloatArray) -> FloatArray:
+    """The largest change of each sample's parameters; that of a label which loses all its mass counts."""
+    out: FloatArray = np.abs(change).max(axis=0, initial=0.0)
     return out
-
-
-def _maximise(counts: FloatArray, expected: FloatArray, model: Model) -> _State:
-    """The M-step, from how much of each item is expected to have each label, shape (P, K, b)."""
-    n_items, n_raters, n_labels = counts.shape
-    total = expected.sum(axis=0)
-    prevalence = divide(total, total.sum(axis=0)[None])
-    table = (counts.reshape(n_items, -1).T @ expected.reshape(n_items, -1)).reshape(n_raters, n_labels, n_labels, -1)
-    if model == "dawid_skene":
-        return _State(prevalence, divide(table, table.sum(axis=1)[:, None]))
-    same = np.arange(n_labels)
-    right = divide(table[:, same, same].sum(axis=1), table.sum(axis=(1, 2)))[:, None, None]
-    wrong = (1 - right) / max(n_labels - 1, 1)
-    return _State(prevalence, np.where(np.eye(n_labels, dtype=bool)[None, :, :, None], right, wrong))
-
-
-def _expect(counts: FloatArray, state: _State) -> tuple[FloatArray, FloatArray]:
-    """The E-step: the probability of each label, shape (P, K, b), and the log of each item's evidence, (P, b)."""
-    n_items, n_raters, n_labels = counts.shape
-    logs = np.log(np.fmax(state.confusion, _SMALLEST)).reshape(n_raters * n_labels, -1)
-    joint = (counts.reshape(n_items, -1) @ logs).reshape(n_items, n_labels, -1)
-    joint += np.log(np.fmax(state.prevalence, _SMALLEST))
-    top = joint.max(axis=1)
-    joint -= top[:, None]
-    np.exp(joint, out=joint)
-    evidence = joint.sum(axis=1)
-    joint /= evidence[:, None]
-    return joint, top + np.log(evidence)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mrb_lib.stats.annotator_fit import Fitted
 from mrb_lib.stats.annotator_intervals import MOST_REFITS, refit, weights_of_kinds, why_not
-from mrb_lib.stats.annotators import Fitted
 from mrb_lib.stats.options import FloatArray, IntArray, divide, join_reasons
 from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.resample import block, interval, interval_reason, n_clusters, replicates

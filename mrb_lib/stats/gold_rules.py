@@ -10,7 +10,7 @@ from scipy.stats import kendalltau, rankdata
 
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement_kernel import votes_by_case
-from mrb_lib.stats.annotators import FEW_ANNOTATORS, Fitted, fit_dimension
+from mrb_lib.stats.annotator_fit import FEW_ANNOTATORS, Fitted, fit_dimension
 from mrb_lib.stats.ceiling_annotators import leave_one_out
 from mrb_lib.stats.ceiling_judges import worth_by_label
 from mrb_lib.stats.gold_correction import corrected_rows

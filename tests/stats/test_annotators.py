@@ -79,7 +79,47 @@ def test_no_resamples_is_no_interval_and_a_label_nobody_gives_is_null() -> None:
     assert table["low"].isna().all()
     tie = confusion[confusion["gold"] == "tie"]
     assert tie["probability"].isna().all()
-    assert tie["reason"].str.contains("no case").all()
+    assert (tie["reason"] == "no annotator gives this label").all()
+
+
+def two_labels(n: int, right: list[float], seed: int) -> tuple[pd.DataFrame, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    truth = generator.integers(0, 2, n)
+    labels = np.array([np.where(generator.random(n) < rate, truth, 1 - truth) for rate in right])
+    return annotations_of({f"a{i}": "".join(LETTERS[row]) for i, row in enumerate(labels)}), labels
+
+
+def test_a_label_that_nobody_gives_does_not_choose_the_model() -> None:
+    """Six parameters a coin and its prevalence more or less would reverse which model is the better by BIC."""
+    annotations, _ = two_labels(600, [0.8, 0.8, 0.7], 5)
+    three, two = (
+        annotators(annotations, cases_of(600), categories=names, **FAST) for names in (["A", "B", "tie"], ["A", "B"])
+    )
+    whole = three[three["part"] == "model"]
+    assert whole["n_parameters"].tolist() == [3 * 2 + 1, 3 + 1]
+    for name in ("log_likelihood", "bic"):
+        np.testing.assert_allclose(whole[name], two.loc[two["part"] == "model", name], atol=1e-6)
+    assert whole["bic"].idxmin() == whole.index[1]
+    unknown = three[(three["gold"] == "tie") | (three["label"] == "tie")]
+    assert unknown[["probability", "low", "high", "n_expected"]].isna().sum().tolist() == [32, 32, 32, 20]
+    assert (unknown["reason"] == "no annotator gives this label").all()
+    known = three.drop(unknown.index).reset_index(drop=True)
+    pd.testing.assert_frame_equal(known, two, atol=1e-6)
+
+
+def test_an_annotator_of_few_cases_has_the_intervals_of_few_cases() -> None:
+    """All twelve labels right is no certainty: the width is that of the annotator's cases, not of all."""
+    annotations, labels = two_labels(400, [0.95] * 4 + [1.0], 6)
+    few = annotations[(annotations["annotator"] != "a4") | annotations["case_id"].isin([f"c{i}" for i in range(12)])]
+    table = annotators(few, cases_of(400), **FAST)
+    rows = table[(table["part"] == "confusion") & (table["annotator"] == "a4") & table["probability"].notna()]
+    for _, row in rows[(rows["model"] == "dawid_skene") & (rows["gold"] == rows["label"])].iterrows():
+        assert row["n_expected"] == pytest.approx((labels[4, :12] == "AB".index(row["gold"])).sum(), abs=0.5)
+        assert row["low"] == pytest.approx(
+            proportion_confint(row["n_expected"], row["n_expected"], method="wilson")[0], abs=0.02
+        )
+    expected = rows.drop_duplicates(["model", "gold"]).groupby("model")["n_expected"].sum()
+    np.testing.assert_allclose(expected, 12, atol=1e-6)
 
 
 def test_the_posterior_is_gold_with_probabilities() -> None:

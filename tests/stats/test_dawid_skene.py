@@ -73,6 +73,54 @@ def test_a_label_nobody_gives_has_no_mass_and_no_confusion() -> None:
     assert np.isfinite(fit.posterior).all()
 
 
+def test_a_sample_without_a_label_says_nothing_of_it() -> None:
+    """The parameters of a label that has no mass in a sample are null there, however its items began."""
+    labels = np.array([[0, 0, 0], [1, 1, 1], [2, 2, 2], [0, 1, 0]])
+    weights = np.array([[4.0, 3.0, 2.0, 1.0], [4.0, 3.0, 0.0, 1.0]])
+    whole, without = (em(label_counts(labels, 3), row[None]) for row in weights)
+    both = em(label_counts(labels, 3), weights, start=whole.posterior[0])
+    assert both.converged.all()
+    np.testing.assert_allclose(both.prevalence, [whole.prevalence[0], without.prevalence[0]], atol=1e-6)
+    assert np.isnan(both.confusion[1, :, 2]).all()
+    assert np.isfinite(both.confusion[1, :, :2]).all()
+    assert np.isfinite(both.confusion[0]).all()
+
+
+def test_a_label_nobody_gives_takes_no_share_of_the_errors() -> None:
+    """With or without a third label that nobody gives, the one-coin model is that of two labels."""
+    labels = labels_of(np.random.default_rng(7), 300, [0.8, 0.8, 0.7], [0.5, 0.5])
+    for model in ("dawid_skene", "one_coin"):
+        two, three = (em(label_counts(labels, k), model=model) for k in (2, 3))
+        assert three.log_likelihood[0] == pytest.approx(two.log_likelihood[0], abs=1e-9)
+        np.testing.assert_allclose(three.confusion[0, :, :2, :2], two.confusion[0], atol=1e-9)
+        np.testing.assert_allclose(three.posterior[0], np.hstack([two.posterior[0], np.zeros((300, 1))]), atol=1e-9)
+        assert np.isnan(three.confusion[0, :, 2]).all()
+
+
+@pytest.mark.parametrize("model", ["dawid_skene", "one_coin"])
+def test_longer_steps_lead_to_the_maximum_of_plain_em(model: str) -> None:
+    """A plain EM of thousands of small steps, from the same start; and in a fraction of its iterations."""
+    labels = labels_of(np.random.default_rng(8), 250, [0.75, 0.65, 0.7], [0.5, 0.3, 0.2])
+    kinds, kind = patterns(labels)
+    counts, n = label_counts(kinds, 3), np.bincount(kind)[:, None]
+    posterior = counts.sum(axis=1) / 3
+    for _ in range(3000):
+        table = np.einsum("pk,prl->rkl", n * posterior, counts)
+        confusion = table / table.sum(axis=2, keepdims=True)
+        if model == "one_coin":
+            right = np.trace(table, axis1=1, axis2=2) / table.sum(axis=(1, 2))
+            wrong = np.repeat((1 - right) / 2, 9).reshape(3, 3, 3)
+            confusion = np.where(np.eye(3, dtype=bool), right[:, None, None], wrong)
+        logs = np.einsum("prl,rkl->pk", counts, np.log(np.maximum(confusion, 1e-300)))
+        joint = (n * posterior).sum(axis=0) / 250 * np.exp(logs)
+        evidence = joint.sum(axis=1, keepdims=True)
+        posterior = joint / evidence
+    fit = em(label_counts(labels, 3), model=model, tolerance=1e-10)  # type: ignore[arg-type]  # as above
+    assert fit.log_likelihood[0] == pytest.approx((n * np.log(evidence)).sum(), abs=1e-6)
+    np.testing.assert_allclose(fit.confusion[0], confusion, atol=1e-5)
+    assert fit.iterations[0] < 800
+
+
 def test_too_few_iterations_are_told() -> None:
     counts = label_counts(labels_of(np.random.default_rng(6), 50, [0.7, 0.6, 0.7], [0.5, 0.5]), 2)
     fit = em(counts, iterations=2)
