@@ -12,6 +12,7 @@ import resource
 import time
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 from simulated import PAPER_CASES, PAPER_JUDGES, write
 
 from mrb_lib.data.benchmark import load
@@ -19,10 +20,14 @@ from mrb_lib.runs.store import iter_verdicts
 from mrb_lib.stats.tables import analyze, columns_for, read_panels
 
 TABLES = ("accuracy", "consistency", "agreement", "significance")
+TOGETHER = "together"
 
 
-def measure(folder: Path, resamples: int) -> None:
-    """Print the seconds of every table, reading included, and the peak of memory so far."""
+Measured = dict[str, dict[int, float]]
+
+
+def measure(folder: Path, resamples: int, found: Measured) -> None:
+    """Print, and add to `found`, the seconds of every table, reading included, and the peak of memory so far."""
     total = 0.0
     for table in TABLES:
         start = time.perf_counter()
@@ -33,11 +38,30 @@ def measure(folder: Path, resamples: int) -> None:
         analyze(made, panels, table, resamples=resamples)
         seconds = time.perf_counter() - start
         total += seconds
+        found.setdefault(table, {})[len(made.cases)] = seconds
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         print(
             f"{len(made.cases)} cases: {table:13} {seconds:6.1f} s (reading {read:.1f}), peak {peak:.2f} GB", flush=True
         )
+    found.setdefault(TOGETHER, {})[len(made.cases)] = total
     print(f"{folder.name}: {total:.1f} s together", flush=True)
+
+
+def draw(found: Measured, resamples: int, path: Path) -> None:
+    """The seconds of each table against the cases, both on logarithmic axes, beside a line of constant cost a case."""
+    fig, ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
+    for table, marker in zip((*TABLES, TOGETHER), "osD^X", strict=True):
+        cases, seconds = zip(*sorted(found[table].items()), strict=True)
+        ax.plot(cases, seconds, marker=marker, label=table, color="black" if table == TOGETHER else None)
+    cases, seconds = zip(*sorted(found[TOGETHER].items()), strict=True)
+    ax.plot(cases, [seconds[-1] * n / cases[-1] for n in cases], ":", color="grey", label="constant cost a case")
+    ax.set(xscale="log", yscale="log", xlabel="cases", ylabel="seconds, reading included", xticks=cases)
+    ax.set_xticks([], minor=True)
+    ax.set_xticklabels([f"{n:,}" for n in cases])
+    ax.set_title(f"SIMULATED data: {PAPER_JUDGES} judges, 2 orders, 6 dimensions, {resamples:,} resamples", fontsize=10)
+    ax.legend(frameon=False)
+    ax.grid(alpha=0.3)
+    fig.savefig(path, dpi=120, metadata={"Software": None})
 
 
 def main() -> None:
@@ -46,12 +70,16 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--times", nargs="*", type=int, default=[1, 10, 30, 100])
     parser.add_argument("--resamples", type=int, default=10_000)
+    parser.add_argument("--figure", type=Path, help="where to draw how the cost grows")
     options = parser.parse_args()
-    for times in options.times:
+    found: Measured = {}
+    for times in sorted(options.times):
         folder = options.folder / f"times-{times}"
         if not folder.exists():
             write(folder, times * PAPER_CASES, PAPER_JUDGES)
-        measure(folder, options.resamples)
+        measure(folder, options.resamples, found)
+    if options.figure:
+        draw(found, options.resamples, options.figure)
 
 
 if __name__ == "__main__":
