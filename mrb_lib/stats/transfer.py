@@ -100,10 +100,12 @@ def transfer(
     depend on the accuracy, so that weight and estimate are not related, and it is defined where a small domain is all
     right or all wrong. The design effect is cluster-robust, and pooled over domains since small ones cannot
     estimate their own. Intervals are taken back by the squared sine. The summary is that of
-    `mrb_lib.stats.meta.pool`, the prediction that of `predict`; published values in
-    `tests/published/test_meta.py`, size of Q, coverage of the summary
-    and of the prediction interval in `tests/simulation/test_transfer.py`. P-values are not adjusted for the
-    number of judges. With fewer than five domains every one of these intervals is rightly wide.
+    `mrb_lib.stats.meta.pool`, the prediction that of `predict`; published values in `tests/published/test_meta.py`.
+    `tests/simulation/test_transfer.py` has the size of Q and of the permutation tests and the coverage of all
+    intervals, from 100 cases a domain and 100 in all: 93 to 97%, but more for the prediction where domains do not
+    differ, and 91% for a domain of 50 cases of which 95% are right. With few judges tau has few values, so that its
+    test has a size below .05. P-values are not adjusted for the number of judges. With fewer than five domains every
+    one of these intervals is rightly wide.
     """
     panel = as_panel(verdicts, cases["case_id"], dimensions)
     scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy)
