@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from mrb_lib.stats.options import FloatArray, IntArray
 from mrb_lib.stats.panel import TIE
+from mrb_lib.stats.robust import Layout, layout
+from mrb_lib.stats.subfields import Group
 
 MOST_RESPONSES = 8
 _AT_ONCE = 4096
@@ -64,8 +65,9 @@ def questions(cases: pd.DataFrame, codes: IntArray) -> Questions:
 
     Notes
     -----
-    Responses are the same where their texts are. Of several cases with one pair the first counts, and a
-    response that meets itself is left out. Questions of more than `MOST_RESPONSES` responses are no tournament.
+    Responses are the same where their texts are. Of several cases with one pair a tournament has the first only, while
+    instability is a mean over all of them; a response that meets itself is in no tournament. Questions of more
+    than `MOST_RESPONSES` responses are no tournament.
     """
     n = len(cases)
     if "question" not in cases.columns:
@@ -78,6 +80,8 @@ def questions(cases: pd.DataFrame, codes: IntArray) -> Questions:
     if count == n:
         clusters[of_case] = codes
     elif n:
+        from scipy.sparse.csgraph import connected_components  # slow to load, and seldom asked for
+
         size = count + int(codes.max()) + 1
         links = sparse.csr_array((np.ones(n), (of_case, count + codes)), shape=(size, size))
         clusters = pd.factorize(connected_components(links, directed=False)[1][:count])[0].astype(np.int64)
@@ -109,29 +113,67 @@ def _tournaments(cases: pd.DataFrame, of_case: IntArray) -> list[RoundRobin]:
     ]
 
 
+class Units(NamedTuple):
+    """The questions of each of several disjoint groups of cases; a question of two groups is a unit in each.
+
+    Attributes
+    ----------
+    of_case : shape (cases,), the unit of each case; -1 in no group
+    at : the groups and clusters of the units
+    tournaments : for each of `Questions.tournaments` the unit of each question; -1 where not all its cases
+        are in one group
+    """
+
+    of_case: IntArray
+    at: Layout
+    tournaments: list[IntArray]
+
+
+def units(asked: Questions, group: IntArray, groups: int) -> Units:
+    """Find the questions of each group of cases.
+
+    Parameters
+    ----------
+    group : shape (cases,), the group of each case; -1 in none
+    groups : their number
+    """
+    key = np.where(group < 0, -1, group * asked.n + asked.of_case)
+    keys = np.unique(key[key >= 0])
+    of_unit, question = np.divmod(keys, asked.n)
+    parts = [Group(None, None, np.flatnonzero(of_unit == number), 0) for number in range(groups)]
+    found = []
+    for tournament in asked.tournaments:
+        theirs = group[tournament.cases]
+        inside = (theirs == theirs[:, :1]).all(axis=1) & (theirs[:, 0] >= 0)
+        found.append(np.where(inside, np.searchsorted(keys, theirs[:, 0] * asked.n + tournament.question), -1))
+    of_case = np.where(key < 0, -1, np.searchsorted(keys, key)).astype(np.int64)
+    return Units(of_case, layout(parts, asked.clusters[question]), found)
+
+
 def unstable_pairs(flipped: FloatArray, answered: FloatArray, of_case: IntArray) -> tuple[FloatArray, FloatArray]:
     """Intra-pair instability (IPI) by question: the share of its pairs whose verdict changes with the order.
 
     Parameters
     ----------
-    flipped : shape (cases, rows), whether the verdicts in the two orders differ; 0 where not answered in both
-    answered : shape (cases, rows), 1 where the case was answered in both orders
-    of_case : shape (cases,), the question of each case, 0 to q - 1
+    flipped : shape (rows, cases), whether the verdicts in the two orders differ; 0 where not answered in both
+    answered : shape (rows, cases), 1 where the case was answered in both orders
+    of_case : shape (cases,), the question of each case, 0 to q - 1, or -1
 
     Returns
     -------
     tuple of float arrays
-        The share and whether there is one, each of shape (q, rows).
+        The share and whether there is one, each of shape (rows, q).
 
     Notes
     -----
     Feng et al., "Are We on the Right Way to Assessing LLM-as-a-Judge?" (Sage, arXiv 2512.16041), equation 2;
     a judge's IPI is the mean over questions.
     """
-    count = int(of_case.max(initial=-1)) + 1
-    by_question = sparse.csr_array((np.ones(len(of_case)), (of_case, np.arange(len(of_case)))), (count, len(of_case)))
-    pairs = np.asarray(by_question @ answered)
-    return np.asarray(by_question @ flipped) / np.maximum(pairs, 1), (pairs > 0).astype(np.float64)
+    (cases,) = np.nonzero(of_case >= 0)
+    shape = (len(of_case), int(of_case.max(initial=-1)) + 1)
+    by_question = sparse.csr_array((np.ones(len(cases)), (cases, of_case[cases])), shape)
+    pairs = np.asarray(answered @ by_question)
+    return np.asarray(flipped @ by_question) / np.maximum(pairs, 1), (pairs > 0).astype(np.float64)
 
 
 def order_violations(choice: NDArray[np.int8], tournament: RoundRobin) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -9,24 +9,25 @@ from mrb_lib.schema import CHOICES
 from mrb_lib.stats.options import BoolArray, FloatArray, divide
 from mrb_lib.stats.panel import TIE
 
-MEASURES = (
+SHARES = (
     "consistency",
     "consistency_decisive",
-    "position_bias",
-    "first_rate",
+    "consistency_half",
+    "tie_rate",
+    "tie_rate_ab",
+    "tie_rate_ba",
     "repeat_agreement",
-    "position_preference",
     "position_noise",
 )
-WITHOUT_INTERVAL = ("consistency_half",)
+SIGNED = ("first_rate", "position_bias", "position_preference")
 _A, _B = CHOICES.index("A"), CHOICES.index("B")
 
 
-def case_values(choice: NDArray[np.int8]) -> tuple[FloatArray, FloatArray]:
-    """Numerators and denominators of `MEASURES` and `WITHOUT_INTERVAL` by case, each of shape (measures, cells).
+def case_values(choice: NDArray[np.int8]) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """Numerators and denominators of `SHARES` and `SIGNED` by case, each of shape (cells,).
 
     A measure is the sum of its numerators over that of its denominators; `mrb_lib.stats.consistency.consistency`
-    says what they are.
+    says what they are. That of `first_rate` is the share choosing the first minus the share choosing the second.
 
     Parameters
     ----------
@@ -36,11 +37,15 @@ def case_values(choice: NDArray[np.int8]) -> tuple[FloatArray, FloatArray]:
     votes = np.stack([(choice == code).sum(axis=2, dtype=np.float64) for code in range(len(CHOICES))])
     first = votes[_A, :, 0] + votes[_B, :, 1]
     second = votes[_B, :, 0] + votes[_A, :, 1]
-    out = {"first_rate": (first, first + second)}
-    out |= _between_orders(ab, ba)
-    out |= _between_repeats(votes)
-    names = (*MEASURES, *WITHOUT_INTERVAL)
-    return np.stack([out[name][0] for name in names]), np.stack([out[name][1] for name in names])
+    ties, given = votes[TIE], votes.sum(axis=0)
+    return {
+        "first_rate": (first - second, first + second),
+        "tie_rate": (ties.sum(axis=1), given.sum(axis=1)),
+        "tie_rate_ab": (ties[:, 0], given[:, 0]),
+        "tie_rate_ba": (ties[:, 1], given[:, 1]),
+        **_between_orders(ab, ba),
+        **_between_repeats(votes),
+    }
 
 
 def _between_orders(ab: NDArray[np.int8], ba: NDArray[np.int8]) -> dict[str, tuple[FloatArray, FloatArray]]:

@@ -17,7 +17,7 @@ def test_instability_and_ties(reference_data: Path, subset: str) -> None:
     folder = reference_data / "llmbar_casestudy" / "Dataset" / "CaseStudy" / subset
     imported = llmbar.read(folder)
     verdicts = imported.verdicts
-    rows = consistency(verdicts, imported.benchmark.cases, resamples=0).set_index("judge")
+    rows = consistency(verdicts, imported.benchmark.cases).set_index("judge")
     parsed = verdicts["choice"].notna().groupby(verdicts["judge"]).all()
     compared = 0
     for path in sorted(folder.glob("evaluators/*/*/statistics.json")):

@@ -25,7 +25,7 @@ def simulate(bias: float, n: int, generator: np.random.Generator) -> pd.DataFram
 def test_a_planted_bias_is_recovered(bias: float) -> None:
     n = 4000
     verdicts = simulate(bias, n, np.random.default_rng(7))
-    row = consistency(verdicts, pd.DataFrame({"case_id": [f"c{i}" for i in range(n)]}), resamples=500).iloc[0]
+    row = consistency(verdicts, pd.DataFrame({"case_id": [f"c{i}" for i in range(n)]})).iloc[0]
     assert row["position_bias_low"] <= bias <= row["position_bias_high"]
     assert row["position_bias_high"] - row["position_bias_low"] < 0.05
     assert row["position_bias"] == pytest.approx(bias, abs=0.03)
@@ -38,7 +38,7 @@ def test_coverage_of_the_interval_of_position_bias() -> None:
     covered: list[bool] = []
     for seed in range(8):
         simulated = [simulate(0.2, 200, generator).assign(dimension=f"d{i:02d}") for i in range(50)]
-        rows = consistency(pd.concat(simulated), cases, resamples=400, seed=seed)
+        rows = consistency(pd.concat(simulated), cases)
         covered.extend((rows["position_bias_low"] <= 0.2) & (rows["position_bias_high"] >= 0.2))
     slack = 3 * np.sqrt(0.95 * 0.05 / len(covered))
     assert 0.94 - slack <= np.mean(covered) <= 0.96 + slack < 1
@@ -64,7 +64,7 @@ def repeated(n: int, benchmarks: int, sway: float, noise: float, seed: int) -> t
 @pytest.mark.parametrize(("sway", "noise"), [(0.3, 0.2), (0.0, 0.4), (0.4, 0.1)])
 def test_preference_and_noise_are_told_apart_and_covered(n: int, sway: float, noise: float) -> None:
     panel, preference, scatter = repeated(n, 400, sway, noise, seed=n)
-    rows = consistency(panel, pd.DataFrame({"case_id": [f"c{i}" for i in range(n)]}), resamples=400)
+    rows = consistency(panel, pd.DataFrame({"case_id": [f"c{i}" for i in range(n)]}))
     truths = {"position_preference": preference, "position_noise": scatter, "position_bias": sway * (1 - noise)}
     truths |= {"consistency": 1 - preference - scatter, "repeat_agreement": 1 - scatter, "ipi": preference + scatter}
     slack = 3 * np.sqrt(0.95 * 0.05 / len(rows))
@@ -81,7 +81,7 @@ def test_a_preference_that_goes_both_ways_is_no_position_bias_and_is_found() -> 
     choice[:, :, : n // 2, 1] = 1
     choice[:, :, n // 2 :, 0] = 1
     panel = Panel(["j"], ["overall"], [0, 1], choice, None, pd.DataFrame())
-    row = consistency(panel, pd.DataFrame({"case_id": [f"c{i}" for i in range(n)]}), resamples=200).iloc[0]
+    row = consistency(panel, pd.DataFrame({"case_id": [f"c{i}" for i in range(n)]})).iloc[0]
     assert (row["position_bias"], row["position_preference"], row["position_noise"]) == (0, 1, 0)
 
 
@@ -93,7 +93,7 @@ def test_coverage_of_decisive_consistency_and_of_first_rate(n: int) -> None:
     swayed = np.where(generator.random((400, n, 1)) < 0.25, np.array([0, 1]), content)
     choice = np.where(generator.random((400, n, 2)) < 0.2, 2, swayed).astype(np.int8)
     panel = Panel(["j"], [f"d{i:03d}" for i in range(400)], [0], choice[None, ..., None], None, pd.DataFrame())
-    rows = consistency(panel, pd.DataFrame({"case_id": [f"c{i}" for i in range(n)]}), resamples=400)
+    rows = consistency(panel, pd.DataFrame({"case_id": [f"c{i}" for i in range(n)]}))
     slack = 3 * np.sqrt(0.95 * 0.05 / 400)
     for name, truth in {"consistency_decisive": 0.75, "first_rate": 0.625}.items():
         covered = ((rows[f"{name}_low"] <= truth) & (truth <= rows[f"{name}_high"])).mean()

@@ -17,7 +17,7 @@ NAMES = ("n", "coverage", "consistency", "first_rate", "position_bias")
 
 
 def measured(ab: str, ba: str) -> dict[str, float]:
-    rows = consistency(verdicts_of({("j", "AB"): ab, ("j", "BA"): ba}), cases_of(len(ab)), resamples=0)
+    rows = consistency(verdicts_of({("j", "AB"): ab, ("j", "BA"): ba}), cases_of(len(ab)))
     return rows.iloc[0].to_dict()
 
 
@@ -58,7 +58,7 @@ def test_a_consistent_judge_has_no_position_bias_and_a_mirrored_one_the_opposite
 
 def test_repeats_are_compared_within_an_order_and_averaged_over_cases() -> None:
     shown = {("j", "AB", 0): "AAA", ("j", "AB", 1): "ABA", ("j", "AB", 2): "AB-", ("j", "BA", 0): "AB?"}
-    row = consistency(verdicts_of(shown), cases_of(3), **FAST).iloc[0]
+    row = consistency(verdicts_of(shown), cases_of(3)).iloc[0]
     assert row["repeat_agreement"] == pytest.approx((1 + 1 / 3 + 1) / 3)
     assert (row["n"], row["n_presented"]) == (2, 3)
     assert row["consistency"] == pytest.approx((1 + 0) / 2)
@@ -66,20 +66,20 @@ def test_repeats_are_compared_within_an_order_and_averaged_over_cases() -> None:
 
 def test_repeats_with_any_numbers_are_repeats() -> None:
     shown = {("j", "AB", 7): "AB", ("j", "AB", 9): "AA"}
-    row = consistency(verdicts_of(shown), cases_of(2), **FAST).iloc[0]
+    row = consistency(verdicts_of(shown), cases_of(2)).iloc[0]
     assert row["repeat_agreement"] == 0.5
 
 
 def test_what_one_order_cannot_tell_is_null_with_its_reason() -> None:
-    row = consistency(verdicts_of({("j", "AB"): "AAB"}), cases_of(3), **FAST).iloc[0]
+    row = consistency(verdicts_of({("j", "AB"): "AAB"}), cases_of(3)).iloc[0]
     names = ["coverage", "consistency", "order_kappa", "position_bias", "position_bias_low", "repeat_agreement"]
     assert row[names].isna().all()
     assert row["first_rate"] == pytest.approx(2 / 3)
     assert "no case was presented in both orders" in row["reason"]
-    silent = consistency(verdicts_of({("j", "AB"): "??", ("j", "BA"): "AA"}), cases_of(2), **FAST).iloc[0]
+    silent = consistency(verdicts_of({("j", "AB"): "??", ("j", "BA"): "AA"}), cases_of(2)).iloc[0]
     assert (silent["n"], silent["coverage"]) == (0, 0)
     assert "no case was answered in both orders" in silent["reason"]
-    ties = consistency(verdicts_of({("j", "AB"): "TT", ("j", "BA"): "TT"}), cases_of(2), **FAST).iloc[0]
+    ties = consistency(verdicts_of({("j", "AB"): "TT", ("j", "BA"): "TT"}), cases_of(2)).iloc[0]
     assert np.isnan(ties["first_rate"])
     assert (ties["tie_rate"], ties["consistency"], ties["n_first"]) == (1, 1, 0)
     assert "no verdict is decisive" in ties["reason"]
@@ -88,7 +88,7 @@ def test_what_one_order_cannot_tell_is_null_with_its_reason() -> None:
 def test_subfields_add_up() -> None:
     generator = np.random.default_rng(1)
     organ = list(generator.choice(["eye", "lung"], 30))
-    rows = consistency(random_verdicts(generator, 30, 2), cases_of(30, organ=organ), by="organ", **FAST)
+    rows = consistency(random_verdicts(generator, 30, 2), cases_of(30, organ=organ), by="organ")
     whole, parts = rows[rows["subfield"].isna()].set_index("judge"), rows[rows["subfield"].notna()]
     for name in ("n", "n_presented", "n_first"):
         assert parts.groupby("judge")[name].sum().tolist() == whole[name].tolist()
@@ -110,7 +110,7 @@ def test_ties_by_order_and_three_ways_to_count_them() -> None:
 
 def split(ab: tuple[str, ...], ba: tuple[str, ...]) -> tuple[float, float]:
     shown = {("j", order, i): letters for order, all_of in (("AB", ab), ("BA", ba)) for i, letters in enumerate(all_of)}
-    row = consistency(verdicts_of(shown), cases_of(len(ab[0])), resamples=0).iloc[0]
+    row = consistency(verdicts_of(shown), cases_of(len(ab[0]))).iloc[0]
     return row["position_preference"], row["position_noise"]
 
 
@@ -136,7 +136,7 @@ def test_preference_and_noise_add_up_to_the_verdicts_that_differ() -> None:
 
 
 def test_one_repeat_cannot_tell_preference_from_noise() -> None:
-    row = consistency(verdicts_of({("j", "AB"): "AB", ("j", "BA"): "BB"}), cases_of(2), **FAST).iloc[0]
+    row = consistency(verdicts_of({("j", "AB"): "AB", ("j", "BA"): "BB"}), cases_of(2)).iloc[0]
     assert row["n_repeated"] == 0
     assert row[["position_preference", "position_noise", "position_noise_low"]].isna().all()
     assert "position_preference and position_noise are undefined" in row["reason"]
@@ -144,7 +144,7 @@ def test_one_repeat_cannot_tell_preference_from_noise() -> None:
 
 def test_many_judges_at_a_time_or_one_at_a_time_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     verdicts = random_verdicts(np.random.default_rng(2), 20, 4, repeats=2)
-    together = consistency(verdicts, cases_of(20, organ=["eye", "lung"] * 10), by="organ", **FAST)
+    together = consistency(verdicts, cases_of(20, organ=["eye", "lung"] * 10), by="organ")
     monkeypatch.setattr(module, "_AT_ONCE", 1)
-    alone = consistency(verdicts, cases_of(20, organ=["eye", "lung"] * 10), by="organ", **FAST)
+    alone = consistency(verdicts, cases_of(20, organ=["eye", "lung"] * 10), by="organ")
     pd.testing.assert_frame_equal(together, alone)

@@ -1,0 +1,70 @@
+"""The interval of a share of cases that lean one way minus the share that lean the other way."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import special
+
+from mrb_lib.stats.options import FloatArray, divide
+from mrb_lib.stats.resample import CONFIDENCE
+from mrb_lib.stats.robust import Estimate, t_quantile
+
+_NO_SPREAD = 1e-9
+_HALVINGS = 45
+
+
+def signed_interval(found: Estimate, forward: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The 95% interval of a difference of two shares of the same cases, never without width at -1, 0 and 1.
+
+    Parameters
+    ----------
+    found : the difference, with its cluster-robust standard error
+    forward : the first of the two shares, of the shape of the difference: the mean of what lies above 0
+
+    Returns
+    -------
+    low, high : float arrays, within -1 and 1
+
+    Notes
+    -----
+    The values whose score test is not rejected: Tango, Statistics in Medicine 1998, 17:891, for the number of
+    independent cases that lean wholly one way, the other way or not at all and would have the standard error
+    given, with Student's t. Where all cases lean alike there is no error to go by: that number is then the number of
+    clusters, and the quantile the normal one. Compared with the score statistic in
+    `tests/stats/test_signed_share.py`; coverage in `tests/simulation/test_position_bias.py`.
+    """
+    difference, backward = found.value, forward - found.value
+    spread = forward + backward - difference**2
+    certain = spread < _NO_SPREAD
+    z2 = np.where(certain, special.ndtri((1 + CONFIDENCE) / 2), t_quantile(found.clusters)) ** 2
+    size = np.where(certain, found.clusters, np.nan_to_num(divide(spread, found.error**2), nan=np.inf))
+    allowed = np.where(np.isnan(found.error), np.nan, divide(z2, size))
+    low, high = (_last_kept(difference, forward, backward, allowed, end) for end in (-1.0, 1.0))
+    return low, high
+
+
+def _last_kept(
+    difference: FloatArray, forward: FloatArray, backward: FloatArray, allowed: FloatArray, end: float
+) -> FloatArray:
+    """The farthest value towards `end` whose squared score is within what is allowed; by halving the distance."""
+    kept, lost = difference.copy(), np.full(difference.shape, end)
+    for _ in range(_HALVINGS):
+        middle = (kept + lost) / 2
+        inside = (difference - middle) ** 2 <= allowed * variance(middle, forward, backward)
+        kept, lost = np.where(inside, middle, kept), np.where(inside, lost, middle)
+    return np.where(np.isnan(allowed), np.nan, kept)
+
+
+def variance(difference: FloatArray, forward: FloatArray, backward: FloatArray) -> FloatArray:
+    """The variance of one case's lean if the shares truly differed by so much, at the likeliest such shares.
+
+    Parameters
+    ----------
+    difference : what the first share minus the second is supposed to be
+    forward, backward : the two shares observed
+    """
+    linear = (2 - forward + backward) * difference - forward - backward
+    constant = -backward * difference * (1 - difference)
+    likeliest = (np.sqrt(np.maximum(linear**2 - 8 * constant, 0.0)) - linear) / 4
+    out: FloatArray = np.maximum(2 * likeliest + difference * (1 - difference), 0.0)
+    return out
