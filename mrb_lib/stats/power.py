@@ -18,6 +18,7 @@ from mrb_lib.stats.power_rows import (
     curve_rows,
     detectable_rows,
     needed_rows,
+    pair_rows,
     ranked,
     summary_row,
 )
@@ -79,11 +80,14 @@ def power(
         worst pair `worst_standard_error` and `worst_minimum_detectable_difference`. Under a policy of right or wrong,
         where clusters are cases, `mcnemar_minimum_detectable_difference` is the same by McNemar's
         test at this discordance and `mcnemar_power` the power of that test at the former difference; else null.
+        A difference cannot exceed the discordance: where the detectable one does, the true one is larger still.
         `pair`, one row a dimension and pair of judges, overall: the same of each.
         `judge`, one row a dimension and judge (`judge_2` null), overall: the same of an accuracy against a fixed value.
         `cases_needed`, one row a dimension and stated `difference`: `n_needed` cases for it by the median pair's
-        variance, `worst_n_needed` by the worst pair's, `mcnemar_n_needed` by Connor's formula.
-        `curve`, one row a dimension and `difference` from 0 to .15: `power` and `worst_power` with the cases at hand.
+        variance, `worst_n_needed` by the worst pair's, `mcnemar_n_needed` by Connor's formula; null where the
+        difference exceeds the discordance of the pair.
+        `curve`, one row a dimension and `difference` from 0 to .15: `power` and `worst_power` with the cases at hand,
+        null likewise.
         `coverage`, one row a dimension, `quantity` (`accuracy` of the judges of median and of best accuracy,
         `difference` of the median pair) and, with `by`, subfield (without the best judge): in `n_studies` SIMULATED
         studies (`data_kind`), the `coverage` of the `nominal` 95% percentile interval from `n_resamples` resamples,
@@ -134,10 +138,8 @@ def _add(made: dict[str, list[Rows]], piece: Slice, found: Differences) -> None:
     if piece.part.subfield is not None:
         return
     first, second = ([piece.judges[i] for i in side] for side in (piece.first, piece.second))
-    made["pair"].append(detectable_rows(piece, found, first, second))
-    nobody = [None] * len(piece.judges)
-    only = dict.fromkeys(("discordance", "mcnemar_minimum_detectable_difference", "mcnemar_power"), np.nan)
-    made["judge"].append({**detectable_rows(piece, alone(piece), piece.judges, nobody), **only})
+    made["pair"].append(pair_rows(piece, found, first, second))
+    made["judge"].append(detectable_rows(piece, alone(piece), piece.judges, [None] * len(piece.judges)))
     if len(ranked(found)):
         made["cases_needed"].append(needed_rows(piece, found))
         made["curve"].append(curve_rows(piece, found))

@@ -6,13 +6,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrb_lib.stats.options import FloatArray, IntArray, divide
-from mrb_lib.stats.resample import Block, Statistic, interval, ratio, replicates
+from mrb_lib.stats import products
+from mrb_lib.stats.draws import draws
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, SingleArray, divide
+from mrb_lib.stats.resample import interval, ratio
 
 RESAMPLES = 1001
 STUDIES, STUDIES_OF_PART = 500, 200
 _LOWEST, _HIGHEST = 25, 975
 _ROUNDING = 1e-12
+_SINGLE_ROUNDING = 1e-6
+_CELLS_AT_ONCE = 2**20
+
+Values = FloatArray | SingleArray
 
 
 class Coverage(NamedTuple):
@@ -55,14 +61,23 @@ def coverage(
     truth = ratio(np.hstack([top.sum(axis=0), bottom.sum(axis=0)])[None])[0]
     out = np.full((3, numerator.shape[1]), np.nan)
     spread = [divide(a, b)[b > 0] for a, b in zip(top.T, bottom.T, strict=True)]
-    varies = np.array([len(each) > 1 and np.ptp(each) > 0 for each in spread], dtype=bool)
+    varies = np.array([len(each) > 1 and np.ptp(each) > _ROUNDING for each in spread], dtype=bool)
     usable = np.flatnonzero(varies & np.isfinite(truth))
     if len(usable):
-        picked = np.random.default_rng([seed, 1]).integers(0, len(clusters), (len(clusters), studies))
-        drawn = Block(clusters, *_studies(top[:, usable], bottom[:, usable], picked))
-        found = replicates([drawn], total, resamples=RESAMPLES, seed=seed)[0]
-        for i, column in enumerate(usable):
-            out[:, column] = _shares(found[:, i * studies : (i + 1) * studies], float(truth[column]))
+        picked = np.random.default_rng([seed, 1]).integers(0, len(clusters), (len(clusters), studies)).T
+        weights = _weights(clusters, total, seed)
+        exact = products.is_exact(top, total) and products.is_exact(bottom, total)
+        kind = np.float32 if exact else np.float64
+        columns = (np.ascontiguousarray(values.T, dtype=kind) for values in (top, bottom))
+        weights, (tops, bottoms) = weights.astype(kind, copy=False), columns
+        at_once = max(1, _CELLS_AT_ONCE // RESAMPLES)
+        for column in usable:
+            sides = [
+                _sides(tops[column], bottoms[column], picked[start : start + at_once], weights, float(truth[column]))
+                for start in range(0, studies, at_once)
+            ]
+            low, high = np.hstack(sides).mean(axis=1)
+            out[:, column] = 1.0 - low - high, low, high
     return Coverage(truth, *out)
 
 
@@ -74,26 +89,32 @@ def _by_cluster(values: FloatArray, position: IntArray, clusters: int) -> FloatA
     return out
 
 
-def _studies(top: FloatArray, bottom: FloatArray, picked: IntArray) -> tuple[FloatArray, Statistic]:
-    """The sums of each study's clusters; where all denominators are 1 one column of them does for all."""
-    rows = len(picked)
-    drawn = np.swapaxes(top[picked], 1, 2).reshape(rows, -1)
-    if (bottom == 1).all():
-        return np.hstack([drawn, np.ones((rows, 1))]), _mean
-    return np.hstack([drawn, np.swapaxes(bottom[picked], 1, 2).reshape(rows, -1)]), ratio
+def _weights(clusters: IntArray, total: int, seed: int) -> SingleArray:
+    """How often each resample draws the clusters at hand, shape (clusters, resamples)."""
+    chunks = [chunk if len(clusters) == total else chunk[clusters] for chunk in draws(total, RESAMPLES, seed)]
+    return chunks[0] if len(chunks) == 1 else np.hstack(chunks)
 
 
-def _mean(sums: FloatArray) -> FloatArray:
-    count = sums[:, -1:]
-    return np.asarray(sums[:, :-1] / np.where(count > 0, count, np.nan))
+def _sides(top: Values, bottom: Values, picked: IntArray, weights: Values, truth: float) -> BoolArray:
+    """Whether the interval of each study lies below the truth, and above it: shape (2, studies).
 
-
-def _shares(found: FloatArray, truth: float) -> tuple[float, float, float]:
-    """Shares of studies whose interval covers, is too low, and is too high, from replicates (resamples, studies)."""
-    if np.isnan(found).any():
-        low, high = interval(found)
-        too_high, too_low = low > truth + _ROUNDING, high < truth - _ROUNDING
-    else:
-        too_high = (found <= truth + _ROUNDING).sum(axis=0) <= _LOWEST
-        too_low = (found < truth - _ROUNDING).sum(axis=0) > _HIGHEST
-    return float((~too_high & ~too_low).mean()), float(too_low.mean()), float(too_high.mean())
+    Parameters
+    ----------
+    top, bottom : shape (clusters,), in single precision where sums of them are exact in it
+    picked : shape (studies, clusters), the clusters that each study drew
+    weights : shape (clusters, resamples), in the same precision
+    """
+    sums = top[picked] @ weights
+    # Where all clusters count alike, the number drawn is the same in every study.
+    alike = bool((bottom == bottom[0]).all())
+    counts = ((bottom[picked[:1]] if alike else bottom[picked]) @ weights).astype(np.float64)
+    if not (counts > 0).all():
+        low, high = interval(divide(sums.astype(np.float64), counts).T)
+        return np.stack([high < truth - _SINGLE_ROUNDING, low > truth + _SINGLE_ROUNDING])
+    slack = _ROUNDING * np.fmax(1.0, counts)
+    most, least = truth * counts + slack, truth * counts - slack
+    if sums.dtype == np.float32:  # exact sums are quarters: bars rounded to quarters are exact, too
+        most, least = (np.floor(4 * most) / 4).astype(np.float32), (np.ceil(4 * least) / 4).astype(np.float32)
+    below = np.count_nonzero(sums < least, axis=1) > _HIGHEST
+    above = np.count_nonzero(sums <= most, axis=1) <= _LOWEST
+    return np.stack([below, above])

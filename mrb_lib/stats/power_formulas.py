@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from mrb_lib.stats.options import FloatArray, IntArray, divide
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 
 ALPHA, POWER = 0.05, 0.8
 _Z_ALPHA, _Z_POWER = float(special.ndtri(1 - ALPHA / 2)), float(special.ndtri(POWER))
-_ROUNDS = 20
 _CELLS_AT_ONCE = 2**21
+_NO_SPREAD = 1e-20
 
 
 class Differences(NamedTuple):
@@ -22,7 +22,7 @@ class Differences(NamedTuple):
     ----------
     n, clusters : cases scored for both, and the clusters they are in
     value : mean difference
-    error : its cluster-robust standard error; NaN with fewer than two clusters
+    error : its cluster-robust standard error; NaN with fewer than two clusters, 0 where the difference does not vary
     discordance : share of the cases on which the two scores differ
     """
 
@@ -73,6 +73,7 @@ def _differences(difference: FloatArray, starts: IntArray) -> Differences:
     else:
         squares = (np.add.reduceat(residual, starts, axis=1) ** 2).sum(axis=1)
         clusters = np.logical_or.reduceat(counted, starts, axis=1).sum(axis=1)
+    squares = np.where(squares <= _NO_SPREAD * n, 0.0, squares)  # thirds that are all alike leave what rounding leaves
     error = np.sqrt(divide(squares * clusters, clusters - 1.0)) / np.fmax(n, 1)
     return Differences(n.astype(np.int64), clusters.astype(np.int64), value, error, discordance)
 
@@ -98,14 +99,31 @@ def power_at(difference: FloatArray, error: FloatArray, clusters: IntArray) -> F
     return np.where(clusters > 1, found, np.nan)
 
 
-def cases_needed(difference: FloatArray, error: FloatArray, n: IntArray, clusters: IntArray) -> FloatArray:
-    """The cases, in clusters as large and as alike as those seen, with which a difference is found with that power."""
-    error = np.where(error > 0, error, np.nan)
-    needed = n.astype(np.float64)
-    for _ in range(_ROUNDS):
-        df = np.fmax(divide(needed * clusters, n) - 1.0, 1.0)
-        needed = np.maximum(n * divide(multiplier(df) * error, difference) ** 2, 2.0)
-    return np.where(clusters > 1, np.ceil(needed - 1e-9), np.nan)
+def cases_needed(
+    difference: FloatArray, error: FloatArray, n: IntArray, clusters: IntArray, discordance: FloatArray
+) -> FloatArray:
+    """The fewest cases, in clusters as large and alike as those seen, that find a difference with the power wanted.
+
+    NaN where the difference is larger than the discordance: two scores that differ on so few cases cannot have it.
+
+    Notes
+    -----
+    What n cases show falls as n grows, so that halving finds the fewest. There are two clusters at least.
+    """
+    error = np.where((error > 0) & (difference <= discordance + 1e-12) & (clusters > 1), error, np.nan)
+    size = divide(n.astype(np.float64), clusters)
+    few = np.floor(2.0 * size) - 1.0 + np.zeros_like(difference)
+
+    def enough(cases: FloatArray) -> BoolArray:
+        found = multiplier(np.fmax(divide(cases, size) - 1.0, 1.0)) * error * np.sqrt(n / cases)
+        return np.asarray((found <= difference * (1 + 1e-9)) & (cases >= 2.0 * size))
+
+    most = np.ceil(np.fmax(n * (multiplier(np.ones(1)) * np.nan_to_num(error) / difference) ** 2, 2.0 * size))
+    while (most - few > 1).any():
+        half = np.where(most - few > 1, np.floor((few + most) / 2), most)
+        reached = enough(half)
+        few, most = np.where(reached, few, half), np.where(reached, half, most)
+    return np.where(np.isfinite(error), most, np.nan)
 
 
 def mcnemar_cases(discordance: FloatArray, difference: FloatArray) -> FloatArray:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, join_reasons
 from mrb_lib.stats.power_coverage import RESAMPLES, STUDIES, STUDIES_OF_PART, Coverage, coverage
 from mrb_lib.stats.power_formulas import (
     ALPHA,
@@ -28,9 +28,18 @@ STATED = (0.01, 0.02, 0.03, 0.05, 0.10)
 CURVE = tuple(round(0.005 * i, 3) for i in range(31))
 SIMULATED = "SIMULATED"
 NOMINAL = 0.95
+_ROUNDING = 1e-12
 ONE_JUDGE = "undefined: a comparison takes two judges"
 FEW_CLUSTERS = "undefined: fewer than two clusters of cases are scored for both"
-NEVER_DIFFER = "undefined: the difference is the same on every case, so that its variance is unknown"
+NEVER_DIFFER = (
+    "undefined: the difference is the same on every case (or in every cluster), so that its variance is unknown"
+)
+TOO_LARGE = "the smallest difference exceeds the share of cases scored differently: at this variance none is as large"
+IMPOSSIBLE = "undefined: the judges of the median pair differ on too few cases for this difference"
+IMPOSSIBLE_OF_WORST = "undefined: those of the worst pair differ on too few cases for this difference"
+NOT_RIGHT_OR_WRONG = "McNemar: undefined, scores are not right or wrong"
+IN_CLUSTERS = "McNemar: undefined, cases are in clusters"
+NEVER_FOUND = "McNemar: undefined, no difference is found with this power where so few cases are scored differently"
 NO_VARIATION = "undefined: fewer than two clusters, or scores that do not vary"
 
 Rows = Mapping[str, object]
@@ -85,11 +94,8 @@ def middle(order: IntArray) -> int:
 
 
 def detectable_rows(piece: Slice, found: Differences, first: Sequence[str], second: Sequence[str | None]) -> Rows:
-    """What can be told of each pair, or of each judge alone."""
+    """What can be told of each judge alone, or of each pair by a t test."""
     known = detectable(found.error, found.clusters)
-    plain = piece.policy in BINARY_POLICIES and bool((found.clusters == found.n).all())
-    psi = found.discordance if plain else np.full(len(found.n), np.nan)
-    reasons = np.where(found.clusters < 2, FEW_CLUSTERS, np.where(np.isnan(known), NEVER_DIFFER, ""))
     return {
         **piece.label(),
         "judge_1": list(first),
@@ -100,13 +106,42 @@ def detectable_rows(piece: Slice, found: Differences, first: Sequence[str], seco
         "difference": found.value,
         "standard_error": np.where(np.isnan(known), np.nan, found.error),
         "minimum_detectable_difference": known,
-        "discordance": found.discordance,
         "alpha": ALPHA,
         "power": POWER,
-        "mcnemar_minimum_detectable_difference": mcnemar_detectable(found.n, psi),
-        "mcnemar_power": mcnemar_power(found.n, psi, known),
-        "reason": [str(text) or None for text in reasons],
+        "reason": [text or None for text in _unknown(found)],
     }
+
+
+def _unknown(found: Differences) -> list[str]:
+    """Why no difference is detectable; empty if there is one."""
+    reasons = np.where(found.clusters < 2, FEW_CLUSTERS, np.where(found.error > 0, "", NEVER_DIFFER))
+    return [str(text) for text in reasons]
+
+
+def pair_rows(piece: Slice, found: Differences, first: Sequence[str], second: Sequence[str]) -> Rows:
+    """What can be told of each pair."""
+    known, refused, unknown = detectable(found.error, found.clusters), _no_mcnemar(piece, found), _unknown(found)
+    psi = np.full(len(found.n), np.nan) if refused else found.discordance
+    smallest = mcnemar_detectable(found.n, psi)
+    too_large, never = known > found.discordance + _ROUNDING, np.isnan(smallest)
+    reasons = [
+        said or join_reasons(TOO_LARGE if large else "", refused or (NEVER_FOUND if lost else ""))
+        for said, large, lost in zip(unknown, too_large, never, strict=True)
+    ]
+    return {
+        **detectable_rows(piece, found, first, second),
+        "discordance": found.discordance,
+        "mcnemar_minimum_detectable_difference": smallest,
+        "mcnemar_power": mcnemar_power(found.n, psi, known),
+        "reason": reasons,
+    }
+
+
+def _no_mcnemar(piece: Slice, found: Differences) -> str:
+    """Why McNemar's test does not apply to some pairs; empty if it does."""
+    if piece.policy not in BINARY_POLICIES:
+        return NOT_RIGHT_OR_WRONG
+    return "" if (found.clusters == found.n).all() else IN_CLUSTERS
 
 
 def summary_row(piece: Slice, found: Differences) -> Rows:
@@ -127,7 +162,7 @@ def summary_row(piece: Slice, found: Differences) -> Rows:
     median, worst = middle(order), int(order[-1])
     first, second = piece.pair(median)
     other = dict(zip(("worst_judge_1", "worst_judge_2"), piece.pair(worst), strict=True))
-    one = detectable_rows(piece, found.rows(np.array([median])), [first], [second])
+    one = pair_rows(piece, found.rows(np.array([median])), [first], [second])
     return {
         **one,
         **other,
@@ -139,31 +174,50 @@ def summary_row(piece: Slice, found: Differences) -> Rows:
 
 def needed_rows(piece: Slice, found: Differences) -> Rows:
     """The cases that stated differences take; there is a pair at least."""
-    stated, whose = np.array(STATED), _whose(piece, found)
-    median, worst = middle(ranked(found)), int(ranked(found)[-1])
-    needed = [cases_needed(stated, found.error[[i]], found.n[[i]], found.clusters[[i]]) for i in (median, worst)]
-    plain = piece.policy in BINARY_POLICIES and found.clusters[median] == found.n[median]
-    connor = mcnemar_cases(found.discordance[[median]] if plain else np.array([np.nan]), stated)
+    stated, two = np.array(STATED), found.rows(_median_and_worst(found))
+    needed = cases_needed(
+        stated[None], two.error[:, None], two.n[:, None], two.clusters[:, None], two.discordance[:, None]
+    )
+    refused = _no_mcnemar(piece, two.rows(np.zeros(1, dtype=np.int64)))
+    connor = mcnemar_cases(np.full(1, np.nan) if refused else two.discordance[:1], stated)
+    reasons = _impossible(stated, two)
     return {
-        **whose,
+        **_whose(piece, found),
         "difference": stated,
         "power": POWER,
         "n_needed": needed[0],
         "worst_n_needed": needed[1],
         "mcnemar_n_needed": np.ceil(connor - 1e-9),
+        "reason": [join_reasons(reason, refused) for reason in reasons],
     }
 
 
 def curve_rows(piece: Slice, found: Differences) -> Rows:
     """The power with the cases at hand, by the difference to be found."""
-    grid, order = np.array(CURVE), ranked(found)
-    power, worst = (power_at(grid, found.error[[i]], found.clusters[[i]]) for i in (middle(order), int(order[-1])))
-    return {**_whose(piece, found), "difference": grid, "power": power, "worst_power": worst}
+    grid, two = np.array(CURVE), found.rows(_median_and_worst(found))
+    power = power_at(grid[None], two.error[:, None], two.clusters[:, None])
+    power[grid > two.discordance[:, None] + _ROUNDING] = np.nan
+    reasons = [reason or None for reason in _impossible(grid, two)]
+    return {**_whose(piece, found), "difference": grid, "power": power[0], "worst_power": power[1], "reason": reasons}
+
+
+def _median_and_worst(found: Differences) -> IntArray:
+    order = ranked(found)
+    return np.array([middle(order), int(order[-1])])
+
+
+def _impossible(difference: FloatArray, two: Differences) -> list[str]:
+    """Why the median or the worst pair cannot have each difference; empty if both can."""
+    beyond = difference > two.discordance[:, None] + _ROUNDING
+    return [
+        join_reasons(IMPOSSIBLE if median else "", IMPOSSIBLE_OF_WORST if worst else "") or ""
+        for median, worst in beyond.T
+    ]
 
 
 def _whose(piece: Slice, found: Differences) -> dict[str, object]:
     """The columns that say whose variance it is."""
-    median, worst = middle(ranked(found)), int(ranked(found)[-1])
+    median, worst = (int(i) for i in _median_and_worst(found))
     names = ("judge_1", "judge_2", "worst_judge_1", "worst_judge_2")
     return {
         **piece.label(),

@@ -13,11 +13,13 @@ STUDIES = 4000
 
 def studies(n: int, only_1: float, only_2: float, seed: int) -> np.ndarray:
     """Differences of two right-or-wrong judges, shape (studies, n)."""
-    return np.random.default_rng(seed).choice([1.0, -1.0, 0.0], (STUDIES, n), p=[only_1, only_2, 1 - only_1 - only_2])
+    drawn = np.random.default_rng(seed).random((STUDIES, n), dtype=np.float32)
+    return (drawn < only_1).astype(float) - (drawn > 1 - only_2)
 
 
-def within(rate: float, expected: float = 0.8) -> bool:
-    return abs(rate - expected) <= 3 * np.sqrt(expected * (1 - expected) / STUDIES) + 0.01
+def found_by_t(gaps: np.ndarray, n: int) -> float:
+    found = differences(gaps, np.zeros_like(gaps), np.arange(n))
+    return float((np.abs(found.value / found.error) > stats.t.ppf(0.975, n - 1)).mean())
 
 
 @pytest.mark.parametrize("n", [100, 1000])
@@ -28,12 +30,14 @@ def test_power_at_the_detectable_difference(n: int) -> None:
         error = np.sqrt((discordance - smallest**2) / n)
         smallest = float(detectable(np.array([error]), np.array([n]))[0])
     gaps = studies(n, (discordance + smallest) / 2, (discordance - smallest) / 2, n)
+    assert found_by_t(gaps, n) == pytest.approx(0.8, abs=0.02)
     found = differences(gaps, np.zeros_like(gaps), np.arange(n))
-    assert within(float((np.abs(found.value / found.error) > stats.t.ppf(0.975, n - 1)).mean()))
     assert np.median(detectable(found.error, found.clusters)) == pytest.approx(smallest, rel=0.02)
-    null = studies(n, discordance / 2, discordance / 2, n + 1)
-    level = differences(null, np.zeros_like(null), np.arange(n))
-    assert within(float((np.abs(level.value / level.error) > stats.t.ppf(0.975, n - 1)).mean()), 0.05)
+
+
+@pytest.mark.parametrize("n", [100, 1000])
+def test_size_of_the_test_whose_power_is_told(n: int) -> None:
+    assert 0.04 <= found_by_t(studies(n, 0.15, 0.15, n + 1), n) <= 0.06
 
 
 def test_power_of_mcnemars_test_at_connors_difference() -> None:
@@ -41,7 +45,7 @@ def test_power_of_mcnemars_test_at_connors_difference() -> None:
     smallest = float(mcnemar_detectable(np.array([n]), np.array([discordance]))[0])
     gaps = studies(n, (discordance + smallest) / 2, (discordance - smallest) / 2, 3)
     first, second = (gaps > 0).sum(axis=1), (gaps < 0).sum(axis=1)
-    assert within(float((np.abs(first - second) / np.sqrt(first + second) > 1.959964).mean()))
+    assert (np.abs(first - second) / np.sqrt(first + second) > 1.959964).mean() == pytest.approx(0.8, abs=0.02)
 
 
 def test_power_with_the_cases_needed_in_clusters() -> None:
@@ -55,7 +59,7 @@ def test_power_with_the_cases_needed_in_clusters() -> None:
 
     pilot = clusters(200, 0.0, 4, 1)
     found = differences(pilot, np.zeros_like(pilot), np.repeat(np.arange(200), 4))
-    needed = int(cases_needed(np.array([difference]), found.error, found.n, found.clusters)[0]) // 4
+    needed = int(cases_needed(np.array([difference]), found.error, found.n, found.clusters, np.ones(1))[0]) // 4
     truth = np.sqrt(0.4**2 + 0.5**2 / 4)
     expected = stats.norm.sf(1.96 - difference * np.sqrt(needed) / truth)
     assert expected == pytest.approx(0.8, abs=0.08)

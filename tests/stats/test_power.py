@@ -56,7 +56,7 @@ def test_power_is_near_the_noncentral_ts() -> None:
         exact = TTestPower().power(smallest[0] / 0.3, n, 0.05)
         assert exact == pytest.approx(0.8, abs=0.01)
         assert power_at(np.zeros(1), error, clusters)[0] == pytest.approx(0.05)
-        needed = cases_needed(smallest, error, clusters, clusters)
+        needed = cases_needed(smallest, error, clusters, clusters, np.ones(1))
         assert needed[0] == pytest.approx(n, abs=1)
 
 
@@ -93,20 +93,106 @@ def test_cases_needed_fall_with_the_square_and_agree_with_mcnemar() -> None:
     assert np.isnan(graded["mcnemar_power"])
 
 
-def test_every_null_has_its_reason() -> None:
+def upper_tail(difference: float, deviation: float, n: float) -> float:
+    """The chance that the test finds the difference on its own side, clusters being cases."""
+    size = difference * np.sqrt(n) / deviation
+    return float(stats.t.cdf(size - stats.t.ppf(0.975, n - 1), n - 1))
+
+
+@pytest.mark.parametrize("deviation", [0.001, 0.01, 0.03, 0.05, 0.1, 0.25, 0.6])
+def test_a_larger_difference_takes_fewer_cases_and_no_fewer_would_do(deviation: float) -> None:
+    stated, n = np.array([0.01, 0.02, 0.03, 0.05, 0.10]), np.array([1026])
+    needed = cases_needed(stated, np.array([deviation / np.sqrt(1026)]), n, n, np.ones(1))
+    assert (np.diff(needed) <= 0).all() and (needed >= 2).all()
+    for difference, cases in zip(stated, needed, strict=True):
+        assert upper_tail(difference, deviation, cases) >= 0.8 - 1e-6
+        assert cases == 2 or upper_tail(difference, deviation, cases - 1) < 0.8
+
+
+def test_two_clusters_are_the_fewest() -> None:
+    """A tiny variance seen in 10 clusters of 4: still two clusters, which are eight cases."""
+    found = cases_needed(np.array([0.1]), np.array([1e-6]), np.array([40]), np.array([10]), np.ones(1))
+    assert found.tolist() == [8]
+
+
+def nulls_without_reason(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows that lack a value of the columns of their part, and do not say why."""
+    pair = ["difference", "standard_error", "minimum_detectable_difference", "discordance"]
+    mcnemar = ["mcnemar_minimum_detectable_difference", "mcnemar_power"]
+    own = {
+        "summary": [*pair, *mcnemar, "judge_1", "judge_2", "worst_standard_error"],
+        "pair": [*pair, *mcnemar],
+        "judge": pair[:3],
+        "cases_needed": ["n_needed", "worst_n_needed", "mcnemar_n_needed"],
+        "curve": ["power", "worst_power"],
+        "coverage": ["coverage", "too_low", "too_high", "estimate"],
+    }
+    lost = [rows[(rows["part"] == name) & rows[of_part].isna().any(axis=1)] for name, of_part in own.items()]
+    gone = pd.concat(lost)
+    return gone[gone["reason"].isna()]
+
+
+def rarely_differ() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Two judges who differ on 2 of 200 cases."""
+    said = {("j", "AB"): "A" * 198 + "BB", ("k", "AB"): "A" * 200}
+    return verdicts_of(said), gold_of("A" * 200), cases_of(200)
+
+
+@pytest.mark.parametrize("policy", ["balanced", "official", "answered"])
+@pytest.mark.parametrize("clustered", [False, True])
+def test_every_null_has_its_reason(policy: str, clustered: bool) -> None:
     verdicts, gold, cases = example(1)
-    one = power(verdicts, gold, cases, resamples=10)
+    one = power(verdicts, gold, cases, resamples=10, policy=policy)
     assert "two judges" in part(one, "summary")["reason"].iloc[0]
     assert part(one, "judge")["minimum_detectable_difference"].notna().all()
     same = verdicts_of({("j", "AB"): "ABAB", ("k", "AB"): "ABAB"})
-    rows = power(same, gold_of("AABB"), cases_of(4), resamples=10)
+    rows = power(same, gold_of("AABB"), cases_of(4), resamples=10, policy=policy)
     assert "same on every case" in part(rows, "summary")["reason"].iloc[0]
     assert part(rows, "pair")["minimum_detectable_difference"].isna().all()
     assert not len(part(rows, "curve"))
-    lump = power(*example(), cluster="question", resamples=10)
+    lump = power(*example(), cluster="question", resamples=10, policy=policy)
     assert "two clusters" in part(lump, "summary")["reason"].iloc[0]
     none = power(verdicts.iloc[:0], gold, cases)
     assert len(none) == 0 and list(none.columns) == list(one.columns)
+    made = [one, rows, lump]
+    for verdicts, gold, cases in (example(), rarely_differ()):
+        grouped = cases.assign(cluster=np.arange(len(cases)) // 2) if clustered else cases
+        made.append(power(verdicts, gold, grouped, resamples=10, policy=policy))
+    for found in made:
+        assert not len(nulls_without_reason(found))
+
+
+def test_a_difference_that_cannot_be_takes_no_number_of_cases() -> None:
+    """Judges who differ on one case in a hundred cannot be two points apart."""
+    rows = power(*rarely_differ(), policy="official", resamples=0)
+    needed = part(rows, "cases_needed").set_index("difference")
+    for column in ("n_needed", "worst_n_needed", "mcnemar_n_needed"):
+        assert needed[column].notna().tolist() == [True, False, False, False, False]
+    assert needed["reason"].iloc[1:].str.contains("too few cases").all()
+    curve = part(rows, "curve")
+    assert (curve["power"].notna() == (curve["difference"] <= 0.01)).all()
+    assert "exceeds the share" in part(rows, "pair")["reason"].iloc[0]
+
+
+def test_thirds_that_never_vary_have_no_variance() -> None:
+    """j is right in three of three repeats, k in one, on each of seven cases: rounding alone would make 4e-17."""
+    said = {("j", "AB", i): "A" * 7 for i in range(3)} | {("k", "AB", i): "AB"[i > 0] * 7 for i in range(3)}
+    for cases in (cases_of(7), cases_of(7).assign(cluster=[0, 0, 1, 1, 1, 2, 2])):
+        pair = part(power(verdicts_of(said), gold_of("A" * 7), cases, resamples=0), "pair").iloc[0]
+        assert pair["difference"] == pytest.approx(2 / 3)
+        assert np.isnan(pair["standard_error"]) and np.isnan(pair["minimum_detectable_difference"])
+        assert "same on every case" in pair["reason"]
+
+
+def test_an_interval_that_ends_at_the_truth_covers_it() -> None:
+    """Five clusters of a thousand: some resamples draw none of them, and thirds have no exact end."""
+    value, there = np.array([[0.0], [1.0], [1.0], [0.0], [1.0]]), np.ones((5, 1))
+    found = coverage(value * 2 / 3, there, np.arange(5), 1000, studies=400, seed=1)
+    whole = coverage(value, there, np.arange(5), 1000, studies=400, seed=1)
+    for mine, exact in zip(found[1:], whole[1:], strict=True):
+        assert mine[0] == exact[0]
+    # A study of 5 draws misses one of the two values, and with it the truth, with probability .6^5 + .4^5.
+    assert whole.covered[0] == pytest.approx(1 - 0.6**5 - 0.4**5, abs=0.06)
 
 
 def test_subfields_have_summaries_and_coverage() -> None:
