@@ -10,14 +10,18 @@ import pandas as pd
 
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats import icc
-from mrb_lib.stats.agreement_kernel import COEFFICIENTS, Kernel
+from mrb_lib.stats.agreement_kernel import Kernel
 from mrb_lib.stats.agreement_measures import (
     BOUNDS,
     ENOUGH_SHARED,
+    MANY_SHARED,
+    VOTES,
     Interval,
+    Scores,
     icc_intervals,
     kernels,
     mean_kappa_intervals,
+    no_bca,
     of_pairs,
     of_scores,
     of_votes,
@@ -30,18 +34,17 @@ from mrb_lib.stats.options import join_reasons, typed
 from mrb_lib.stats.pairwise import Pairs
 from mrb_lib.stats.resample import cluster_codes, interval_reason
 from mrb_lib.stats.subfields import groups
-from mrb_lib.stats.weighted import KAPPAS, PairKernel, adjusted, bias_index, prevalence_index
+from mrb_lib.stats.weighted import KAPPAS, PairKernel, bias_index, prevalence_index
 
 NOBODY_PAIRED = "no case has two annotators"
 FEW_CASES = "fewer than two cases have two annotators"
 ONE_CATEGORY = "one category only: agreement beyond chance is undefined"
 NO_KAPPA = "cohen_kappa is undefined for every pair of annotators"
+ROUGH_PAIRS = f"approximate intervals of kappas: most pairs of annotators share fewer than {MANY_SHARED} cases"
 SPARSE_PAIRS = f"no interval for kappas of pairs: most pairs of annotators share fewer than {ENOUGH_SHARED} cases"
 NO_ORDER = "nominal labels: no weighted kappa, AC2 or ICC"
 NO_SCORES = "ordinal labels: no ICC"
 NO_ICC = "the ICC is undefined: the scores do not vary, or annotators and cases cannot be told apart"
-INCOMPLETE = "no analytic interval for the ICC: not every annotator labelled every case"
-CLUSTERED = "no analytic interval for the ICC: cases are in clusters"
 SHOWN = (
     "percent_agreement",
     "cohen_kappa",
@@ -158,16 +161,15 @@ def agreement(
     many, two = kernels(annotations, categories, level)
     coded = encode_annotations(annotations, cases, categories, dimensions)
     codes = cluster_codes(cases, cluster)
-    chosen = groups(cases, by)
-    found = [_Plan.of(part, many, two) for part in parts(coded, chosen, len(cases), two.distances)]
+    plans = [_Plan.of(part, many, two) for part in parts(coded, groups(cases, by), len(cases), two.distances)]
     d = max(1, len(coded.dimensions))
-    by_group = [[item for plan in found[i : i + d] for item in plan.measures] for i in range(0, len(found), d)]
-    drawn = iter([item for group in resampled(by_group, codes, resamples=resamples, seed=seed) for item in group])
+    by_group = [plans[i : i + d] for i in range(0, len(plans), d)]
+    measures = [[item for plan in group for item in plan.measures.values()] for group in by_group]
     rows = []
-    for plan in found:
-        row = plan.described() | {"dimension": coded.dimensions[plan.part.dimension]}
-        mine, absence = [next(drawn) for _ in plan.measures], coded.absence(plan.part.dimension)
-        rows.append(row | plan.estimates(mine, absence, resamples, seed))
+    for group, found in zip(by_group, resampled(measures, codes, resamples=resamples, seed=seed), strict=True):
+        for plan, item in zip(group, _Estimates.of(group, found, seed), strict=True):
+            name, absence = coded.dimensions[plan.part.dimension], coded.absence(plan.part.dimension)
+            rows.append(plan.described() | {"dimension": name} | item.columns(plan, absence, resamples))
     return typed(pd.DataFrame(rows, columns=COLUMNS), COLUMNS)
 
 
@@ -178,16 +180,16 @@ class _Plan(NamedTuple):
     many: Kernel
     two: PairKernel
     pairs: Pairs
-    measures: list[Measure]
+    measures: dict[str, Measure]
 
     @classmethod
     def of(cls, part: Part, many: Kernel, two: PairKernel) -> _Plan:
         pairs = part.pairs.shared_by(2)
-        measures = [of_votes(part, many)]
+        measures = {"votes": of_votes(part, many)}
         if len(pairs.n) and np.median(pairs.n) >= ENOUGH_SHARED:
-            measures.append(of_pairs(part, pairs, two, mean=True))
+            measures["pairs"] = of_pairs(part, pairs, two, mean=True)
         if many.level == "interval":
-            measures.append(of_scores(part, many))
+            measures["scores"] = of_scores(part, many)
         return cls(part, many, two, pairs, measures)
 
     def described(self) -> dict[str, object]:
@@ -217,47 +219,75 @@ class _Plan(NamedTuple):
             row |= {"n_pairs": defined, "n_pairs_undefined": len(self.part.pairs.n) - defined}
         return row
 
-    def estimates(self, drawn: list[Resampled], absence: str, resamples: int, seed: int) -> dict[str, object]:
+
+class _Estimates(NamedTuple):
+    """What is estimated of a part.
+
+    Attributes
+    ----------
+    clusters : how many clusters hold cases with two annotators
+    coefficients : those of votes and pairs
+    scores : those of scores, where labels are
+    """
+
+    clusters: int
+    coefficients: dict[str, Interval]
+    scores: Scores | None
+
+    @classmethod
+    def of(cls, plans: Sequence[_Plan], drawn: Sequence[Resampled], seed: int) -> list[_Estimates]:
+        """Of all parts of a group, from their measures in order."""
+        given = iter(drawn)
+        found = [{name: next(given) for name in plan.measures} for plan in plans]
+        votes = [np.asarray(item["votes"].sums) for item in found]
+        clusters = [int((sums[:, 0] > 0).sum()) for sums in votes]
+        k = len(plans[0].many.values)
+        annotated = [int((sums[:, 3 : 3 + k].sum(axis=1) > 0).sum()) for sums in votes]
+        independent = [n == len(plan.part.cases) for n, plan in zip(annotated, plans, strict=True)]
+        paired = [i for i, item in enumerate(found) if "pairs" in item]
+        many, two = plans[0].many, plans[0].two
+        of_pair = mean_kappa_intervals(
+            [found[i]["pairs"] for i in paired],
+            [len(plans[i].pairs.n) for i in paired],
+            [clusters[i] for i in paired],
+            two,
+        )
+        kappas = dict(zip(paired, of_pair, strict=True))
+        scores = iter(icc_intervals([item["scores"] for item in found if "scores" in item], independent, seed))
+        out = []
+        for i, row in enumerate(votes_intervals([item["votes"] for item in found], many)):
+            named = dict(zip(VOTES, row, strict=True)) | dict(zip(two.kappas, kappas.get(i, []), strict=False))
+            out.append(cls(clusters[i], named, next(scores) if many.level == "interval" else None))
+        return out
+
+    def columns(self, plan: _Plan, absence: str, resamples: int) -> dict[str, object]:
         """The coefficients with their intervals, and why some of them are null."""
-        n_cases = int(self.part.paired.sum())
+        n_cases = int(plan.part.paired.sum())
         if n_cases < 2:
-            return {"reason": absence if not len(self.part.cases) else FEW_CASES if n_cases else NOBODY_PAIRED}
-        sums = np.asarray(drawn[0].sums)
-        clusters = int((sums[:, 0] > 0).sum())
-        independent = int((sums[:, 3 : 3 + len(self.many.values)].sum(axis=1) > 0).sum()) == len(self.part.cases)
-        found = dict(zip(COEFFICIENTS, votes_intervals(drawn[0], self.many), strict=True))
+            return {"reason": absence if not len(plan.part.cases) else FEW_CASES if n_cases else NOBODY_PAIRED}
+        found = dict(self.coefficients)
         reasons = [ONE_CATEGORY] if np.isnan(found["krippendorff_alpha"].value) else []
-        sparse = bool(len(self.pairs.n) and np.median(self.pairs.n) < ENOUGH_SHARED)
+        shared = float(np.median(plan.pairs.n)) if len(plan.pairs.n) else np.inf
+        sparse = shared < ENOUGH_SHARED
         if sparse:
-            means = self.two.mean_kappas(self.pairs.total())[0].tolist()
-            found |= {name: Interval(value) for name, value in zip(self.two.kappas, means, strict=True)}
-        elif len(self.pairs.n):
-            means = mean_kappa_intervals(drawn[1], self.two, clusters, independent)
-            found |= dict(zip(self.two.kappas, means, strict=True))
+            means = plan.two.mean_kappas(plan.pairs.total())[0].tolist()
+            found |= {name: Interval(value) for name, value in zip(plan.two.kappas, means, strict=True)}
         if np.isnan(found.get("cohen_kappa", Interval()).value):
             reasons.append(NO_KAPPA)
+        elif shared < MANY_SHARED:
+            reasons.append(SPARSE_PAIRS if sparse else ROUGH_PAIRS)
         generalized: dict[str, float] = {}
-        if self.many.level == "interval":
-            scores, generalized, complete = icc_intervals(drawn[-1], independent, seed)
-            found |= dict(zip(icc.COEFFICIENTS, scores, strict=True))
-            reasons.append(NO_ICC if np.isnan(scores[0].value) else "" if complete else INCOMPLETE)
-            reasons.append("" if independent else CLUSTERED)
+        if self.scores is None:
+            reasons.append(NO_ORDER if plan.many.level == "nominal" else NO_SCORES)
         else:
-            reasons.append(NO_ORDER if self.many.level == "nominal" else NO_SCORES)
-        percent = np.array(found["percent_agreement"])
-        found["pabak"] = Interval(*adjusted(percent, self.many.n_categories).tolist())
-        return generalized | _row(found, reasons, sparse, n_cases, clusters, resamples)
-
-
-def _row(
-    found: dict[str, Interval], reasons: list[str], sparse: bool, n_cases: int, clusters: int, resamples: int
-) -> dict[str, object]:
-    row: dict[str, object] = {}
-    notes = [SPARSE_PAIRS] if sparse and np.isfinite(found["cohen_kappa"].value) else []
-    for name, item in found.items():
-        known = np.isfinite(item.value)
-        row |= (item if known and clusters >= 2 else item.without_bounds()).columns(name)
-        if clusters < 2 or (known and not (sparse and name in KAPPAS)):
-            notes.append(interval_reason(n_cases, clusters, resamples, item.low, item.high))
-    row["reason"] = join_reasons(*reasons, *dict.fromkeys(notes))
-    return row
+            found |= dict(zip(icc.COEFFICIENTS, self.scores.intervals, strict=True))
+            generalized = self.scores.generalized
+            reasons.append(NO_ICC if np.isnan(found["icc_2_1"].value) else self.scores.reason)
+        row: dict[str, object] = {}
+        for name, item in found.items():
+            known = np.isfinite(item.value)
+            row |= (item if known and self.clusters >= 2 else item.without_bounds()).columns(name)
+            if self.clusters < 2 or (known and not (sparse and name in KAPPAS)):
+                reasons.append(interval_reason(n_cases, self.clusters, resamples, item.low, item.high))
+                reasons.append(no_bca(item))
+        return generalized | row | {"reason": join_reasons(*dict.fromkeys(reasons))}

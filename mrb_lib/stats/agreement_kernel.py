@@ -85,8 +85,10 @@ class Kernel(NamedTuple):
         observed = divide(agreeing, paired)
         concentration = (divide(shares, shares.sum(axis=0)) ** 2).sum(axis=0)
         fleiss = _beyond_chance(observed, concentration)
-        alpha = self._alpha(rest[:k], rest[k:])
-        return np.stack([observed, fleiss, alpha, *self._gwet(observed, divide(squares, paired), concentration)]).T
+        krippendorff = alpha(self.level, self.values, rest[:k], rest[k:], finite=self.finite)
+        return np.stack(
+            [observed, fleiss, krippendorff, *self._gwet(observed, divide(squares, paired), concentration)]
+        ).T
 
     def _gwet(self, observed: FloatArray, squares: FloatArray, concentration: FloatArray) -> list[FloatArray]:
         """AC1, and AC2 with quadratic weights where the labels are ordered."""
@@ -102,19 +104,34 @@ class Kernel(NamedTuple):
         weights = 1 - ((values[:, None] - values[None, :]) / np.ptp(values)) ** 2
         return [ac1, _beyond_chance(1 - squares / np.ptp(values) ** 2, weights.sum() * spread)]
 
-    def _alpha(self, n_v: FloatArray, disagreement: FloatArray) -> FloatArray:
-        """Krippendorff's alpha of votes by category, shape (K, b), and disagreements, shape (D, b)."""
-        n = n_v.sum(axis=0)
-        if self.level == "nominal":
-            observed, expected = disagreement[0], (n**2 - (n_v**2).sum(axis=0)) / 2
-        elif self.level == "interval":
-            observed, expected = disagreement[0], _half_squares(n_v, self.values[:, None])
-        else:
-            middle = divide(np.cumsum(n_v, axis=0) - n_v / 2, n)
-            low, high = np.triu_indices(len(n_v), k=1)
-            observed = (disagreement * (middle[low] - middle[high]) ** 2).sum(axis=0)
-            expected = _half_squares(n_v, middle)
-        return 1 - divide((n - self.finite) * observed, expected)
+
+def alpha(
+    level: Level, values: FloatArray, votes: FloatArray, disagreement: FloatArray, *, finite: bool = True
+) -> FloatArray:
+    """Krippendorff's alpha.
+
+    Parameters
+    ----------
+    values : shape (K,), the categories as numbers
+    votes : shape (K, ...), votes for each category in cases with two or more
+    disagreement : shape (D, ...), as in `Kernel.case_statistics`
+    finite : as in `Kernel`
+
+    Returns
+    -------
+    float array, shape (...); NaN where undefined
+    """
+    n = votes.sum(axis=0)
+    if level == "nominal":
+        observed, expected = disagreement[0], (n**2 - (votes**2).sum(axis=0)) / 2
+    elif level == "interval":
+        observed, expected = disagreement[0], _half_squares(votes, values.reshape(-1, *(1,) * n.ndim))
+    else:
+        middle = divide(np.cumsum(votes, axis=0) - votes / 2, n)
+        low, high = np.triu_indices(len(votes), k=1)
+        observed = (disagreement * (middle[low] - middle[high]) ** 2).sum(axis=0)
+        expected = _half_squares(votes, middle)
+    return 1 - divide((n - finite) * observed, expected)
 
 
 def _half_squares(n_v: FloatArray, values: FloatArray) -> FloatArray:

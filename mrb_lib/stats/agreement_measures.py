@@ -11,15 +11,23 @@ import pandas as pd
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CONSENSUS, LEVELS, Level
 from mrb_lib.stats import icc
-from mrb_lib.stats.agreement_intervals import Influence, bootstrap_bounds, gradient, normal_interval, t_interval
-from mrb_lib.stats.agreement_kernel import Kernel, scaled
+from mrb_lib.stats.agreement_intervals import Influence, bootstrap_bounds, gradient, kappa_interval, t_interval
+from mrb_lib.stats.agreement_kernel import COEFFICIENTS, Kernel, scaled
 from mrb_lib.stats.labels import Part
 from mrb_lib.stats.measures import Measure, Resampled
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.pairwise import Pairs
-from mrb_lib.stats.weighted import PairKernel
+from mrb_lib.stats.weighted import PairKernel, adjusted
 
-ENOUGH_SHARED = 10
+ENOUGH_SHARED = 20
+"""How many cases two annotators must share for their kappa to have an interval."""
+MANY_SHARED = 50
+"""How many they must share for it not to be called approximate."""
+INCOMPLETE = "no analytic interval for the ICC: not every annotator labelled every case"
+CLUSTERED = "no analytic interval for the ICC: cases are in clusters"
+NO_ERROR = "no analytic interval for the ICC: the annotators agree perfectly, so that there is no error variance"
+NO_BCA = "no BCa interval where replicates do not vary or all lie on one side of the estimate"
+VOTES = (*COEFFICIENTS, "pabak")
 
 
 class Interval(NamedTuple):
@@ -78,63 +86,155 @@ def of_scores(part: Part, kernel: Kernel) -> Measure:
     return Measure(part.cases, sums, icc.coefficients)
 
 
-def votes_intervals(found: Resampled, kernel: Kernel) -> list[Interval]:
-    """Of percent agreement, Fleiss' kappa, alpha, AC1 and AC2, in the order of `agreement_kernel.COEFFICIENTS`."""
-    total = found.measure.total()
-    sums = np.asarray(found.sums, dtype=np.float64)
-    slope = gradient(kernel._replace(finite=False).coefficients, total[0])
-    paired = int((sums[:, 0] > 0).sum())
-    annotated = int((sums[:, 3 : 3 + len(kernel.values)].sum(axis=1) > 0).sum())
-    value, influence = kernel.coefficients(total)[0], Influence.of(sums, slope)
-    clusters = np.array([paired, annotated, paired, annotated, annotated])
-    return _rows(found, value, influence, t_interval(value, influence.square, clusters))
+def votes_intervals(found: Sequence[Resampled], kernel: Kernel) -> list[list[Interval]]:
+    """Of percent agreement, Fleiss' kappa, alpha, AC1, AC2 and PABAK, for each measure; see `VOTES`."""
+    if not found:
+        return []
+    total = np.concatenate([item.measure.total() for item in found])
+    sums = [np.asarray(item.sums, dtype=np.float64) for item in found]
+    k = len(kernel.values)
+    paired = [(table[:, 0] > 0).sum() for table in sums]
+    annotated = [(table[:, 3 : 3 + k].sum(axis=1) > 0).sum() for table in sums]
+    clusters = np.array([paired, annotated, paired, annotated, annotated]).T
+    value = kernel.coefficients(total)
+    influence = Influence.of_each(sums, gradient(kernel._replace(finite=False).coefficients, total))
+    least = np.array([0.0, -1.0, -1.0, -1.0, -1.0])
+    rows = _rows(found, value, influence, t_interval(value, influence.square, clusters, least))
+    q = kernel.n_categories
+    return [[*row, Interval(*adjusted(np.array(row[0]), q).tolist())] for row in rows]
 
 
-def mean_kappa_intervals(found: Resampled, kernel: PairKernel, clusters: int, independent: bool) -> list[Interval]:
-    """Of the means over pairs of annotators of Cohen's kappa and its weighted forms."""
-    total = found.measure.total()
-    value = kernel.mean_kappas(total)[0]
-    slopes = kernel.gradients(total)[1 : 1 + len(value)]
-    defined = np.isfinite(slopes).all(axis=2, keepdims=True)
-    slope = np.where(defined, slopes, 0.0) * (defined / np.maximum(defined.sum(axis=1, keepdims=True), 1))
-    influence = Influence.of(found.sums, slope.reshape(len(slope), -1).T)
-    analytic = kappa_interval(value, influence.square, np.full(len(value), clusters), independent)
-    return _rows(found, value, influence, analytic)
+class SharedClusters(NamedTuple):
+    """Of each of P pairs.
+
+    Attributes
+    ----------
+    number : shape (P,), how many clusters hold cases that both annotators labelled
+    independent : shape (P,), whether each of them holds one such case only
+    """
+
+    number: IntArray
+    independent: BoolArray
+
+    @classmethod
+    def of(cls, drawn: Resampled, kernel: PairKernel, n_pairs: int) -> SharedClusters:
+        """From the sums of `of_pairs`."""
+        if not n_pairs:
+            return cls(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool))
+        k, skipped = len(kernel.values), kernel.n_distances
+        width = skipped + 2 * k
+        if isinstance(drawn.sums, np.ndarray):
+            cases = drawn.sums.reshape(-1, n_pairs, width)[:, :, skipped : skipped + k].sum(axis=2)
+            number = (cases > 0).sum(axis=0)
+            return cls(number, number == cases.sum(axis=0))
+        first = np.arange(n_pairs)[:, None] * width + skipped + np.arange(k)
+        cluster, column = drawn.sums[:, first.ravel()].nonzero()
+        keys = np.unique(cluster.astype(np.int64) * n_pairs + column // k)
+        number = np.bincount(keys % n_pairs, minlength=n_pairs).astype(np.int64)
+        return cls(number, number == drawn.measure.total()[0][first].sum(axis=1))
 
 
-def icc_intervals(found: Resampled, independent: bool, seed: int) -> tuple[list[Interval], dict[str, float], bool]:
-    """Of ICC(2,1) and ICC(2,k); the generalized intervals as columns; and whether every annotator scored every case."""
-    total = found.measure.total()
+def mean_kappa_intervals(
+    found: Sequence[Resampled], pairs: Sequence[int], clusters: Sequence[int], kernel: PairKernel
+) -> list[list[Interval]]:
+    """Of the means over pairs of annotators of Cohen's kappa and its weighted forms, for each measure.
+
+    Parameters
+    ----------
+    pairs : how many pairs each measure is of
+    clusters : how many clusters hold cases of each measure
+    """
+    if not found:
+        return []
+    totals = [item.measure.total() for item in found]
+    w = len(kernel.kappas)
+    value = np.concatenate([kernel.mean_kappas(total) for total in totals])
+    slopes = kernel.gradients(np.concatenate(totals, axis=1))[1 : 1 + w]
+    defined = np.asarray(np.isfinite(slopes).all(axis=2))
+    slopes = np.where(defined[:, :, None], slopes, 0.0)
+    each, first, shared = [], 0, []
+    for item, number in zip(found, pairs, strict=True):
+        last = first + number
+        share = defined[:, first:last] / np.maximum(defined[:, first:last].sum(axis=1, keepdims=True), 1)
+        each.append((slopes[:, first:last] * share[:, :, None]).reshape(w, -1).T)
+        shared.append(np.median(SharedClusters.of(item, kernel, number).number))
+        first = last
+    influence = Influence.of_each([item.sums for item in found], each)
+    few = np.where(np.array(clusters) >= 2, np.array(shared), 0.0)[:, None] + np.zeros_like(value)
+    return _rows(found, value, influence, kappa_interval(value, influence.square, few), few)
+
+
+def no_bca(item: Interval) -> str:
+    """Why there is no BCa interval beside that by percentiles; empty if there is."""
+    return NO_BCA if np.isfinite(item.low) and np.isnan(item.bca_low) else ""
+
+
+class Scores(NamedTuple):
+    """The intraclass correlations of a measure.
+
+    Attributes
+    ----------
+    intervals : in the order of `icc.COEFFICIENTS`
+    generalized : columns with the ends of the generalized intervals
+    reason : why there is no analytic interval; empty if there is
+    """
+
+    intervals: list[Interval]
+    generalized: dict[str, float]
+    reason: str
+
+
+def icc_intervals(found: Sequence[Resampled], independent: Sequence[bool], seed: int) -> list[Scores]:
+    """Of ICC(2,1) and ICC(2,k), for each measure."""
+    totals = [item.measure.total() for item in found]
+    if not found:
+        return []
+    if len({total.shape for total in totals}) > 1:
+        each = zip(found, independent, strict=True)
+        return [one for item, alone in each for one in icc_intervals([item], [alone], seed)]
+    total = np.concatenate(totals)
     squares = icc.Squares.of(total)
-    value = icc.coefficients(total)[0]
-    k = squares.per_case
-    by_f = icc.f_intervals(squares) if independent else (np.full(1, np.nan), np.full(1, np.nan))
-    low, high = (np.hstack([bound, icc.stepped_up(bound, k)]) for bound in by_f)
-    columns = {}
-    if np.isfinite(low[0]):
-        for end, bound in zip(("low", "high"), icc.generalized_interval(squares, seed), strict=True):
-            columns[f"icc_2_1_generalized_{end}"] = bound
-            columns[f"icc_2_k_generalized_{end}"] = float(icc.stepped_up(np.array([bound]), k)[0])
-    influence = Influence.of(found.sums, gradient(icc.coefficients, total[0]))
-    return _rows(found, value, influence, (low, high)), columns, bool(squares.complete[0])
+    alone, value = np.array(independent, dtype=bool), icc.coefficients(total)
+    low, high = (
+        np.stack([bound, icc.stepped_up(bound, squares.per_case)], axis=1)
+        for bound in (np.where(alone, bound, np.nan) for bound in icc.f_intervals(squares))
+    )
+    influence = Influence.of_each([item.sums for item in found], gradient(icc.coefficients, total))
+    intervals = _rows(found, value, influence, (low, high))
+    out = []
+    for i, (row, complete) in enumerate(zip(intervals, squares.complete.tolist(), strict=True)):
+        columns = {}
+        if np.isfinite(low[i, 0]):
+            one = icc.Squares(*(field[i : i + 1] for field in squares))
+            for end, bound in zip(("low", "high"), icc.generalized_interval(one, seed), strict=True):
+                columns[f"icc_2_1_generalized_{end}"] = bound
+                columns[f"icc_2_k_generalized_{end}"] = float(icc.stepped_up(np.array([bound]), one.per_case)[0])
+        out.append(Scores(row, columns, no_f_interval(row[0].value, bool(alone[i]), complete, bool(columns))))
+    return out
 
 
-def kappa_interval(
-    value: FloatArray, variance: FloatArray, clusters: IntArray, independent: bool | BoolArray
-) -> tuple[FloatArray, FloatArray]:
-    """Of kappas: the large-sample interval where each case is a cluster of its own, else Student's t of clusters."""
-    customary = normal_interval(value, variance, clusters)
-    clustered = t_interval(value, variance, clusters)
+def no_f_interval(value: float, independent: bool, complete: bool, known: bool) -> str:
+    """Why an ICC has no interval by the F distribution; empty if it has, or if the ICC is undefined itself."""
+    if known or np.isnan(value):
+        return ""
     return (
-        np.where(independent, customary[0], clustered[0]),
-        np.where(independent, customary[1], clustered[1]),
+        "; ".join(text for text, holds in ((INCOMPLETE, not complete), (CLUSTERED, not independent)) if holds)
+        or NO_ERROR
     )
 
 
 def _rows(
-    found: Resampled, value: FloatArray, influence: Influence, analytic: tuple[FloatArray, FloatArray]
-) -> list[Interval]:
-    drawn = bootstrap_bounds(found.replicates, value, influence.acceleration)
-    table = np.stack([value, *drawn, *analytic])
+    found: Sequence[Resampled],
+    value: FloatArray,
+    influence: Influence,
+    analytic: tuple[FloatArray, FloatArray],
+    few: FloatArray | None = None,
+) -> list[list[Interval]]:
+    """Of g measures with m estimates each; `few` is that of `bootstrap_bounds`."""
+    g, m = value.shape
+    replicates = np.concatenate([item.replicates.T for item in found]).T
+    wide = None if few is None else few.ravel()
+    drawn = bootstrap_bounds(replicates, value.ravel(), influence.acceleration.ravel(), wide)
+    table = np.stack([value, *drawn.reshape(4, g, m), *analytic])
     table[:, np.isnan(value)] = np.nan
-    return [Interval(*column) for column in table.T.tolist()]
+    return [[Interval(*column) for column in row] for row in table.transpose(1, 2, 0).tolist()]

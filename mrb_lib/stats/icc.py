@@ -10,6 +10,7 @@ which gives the mean squares' own where none is missing. Compared with pingouin 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -166,16 +167,24 @@ def generalized_interval(squares: Squares, seed: int) -> tuple[float, float]:
     (2014, doi:10.1186/1471-2288-14-121). Mean squares divided by chi squares stand for their expectations;
     coverage stays near 95% where that of `f_intervals` does not: `tests/simulation/test_agreement.py`.
     """
-    n, k = squares.cases[0], squares.annotators[0]
-    generator = np.random.default_rng(seed)
+    n, k = float(squares.cases[0]), float(squares.annotators[0])
     rows, columns, rest = (
-        square[0] * freedom / generator.chisquare(freedom, _PIVOTS)
-        for square, freedom in zip(squares.mean_squares(), (n - 1, k - 1, (n - 1) * (k - 1)), strict=True)
+        square[0] * pivot for square, pivot in zip(squares.mean_squares(), _pivots(n, k, seed), strict=True)
     )
     between = (rows - rest) / k
     annotators = np.maximum((columns - rest) / n, 0.0)
     low, high = np.quantile(between / (between + annotators + rest), [0.025, 0.975])
     return float(low), float(high)
+
+
+@lru_cache(maxsize=4)
+def _pivots(n: float, k: float, seed: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Degrees of freedom over their chi squares, for mean squares between cases, between annotators and of the rest."""
+    generator = np.random.default_rng(seed)
+    rows, columns, rest = (
+        freedom / generator.chisquare(freedom, _PIVOTS) for freedom in (n - 1, k - 1, (n - 1) * (k - 1))
+    )
+    return rows, columns, rest
 
 
 def stepped_up(single: FloatArray, k: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Coefficients of every two annotators: Cohen's kappa and its weighted forms, AC1, ICC(2,1), and what moves them.
+"""Coefficients of every two annotators: kappas, alpha, AC1, AC2 and intraclass correlations, and what moves them.
 
 A kappa here is 1 - observed / expected distance between the two labels: 0 and 1 as distances give Cohen's (1960),
 positions on a scale and their squares the linear and quadratic kappas of Cohen (1968, doi:10.1037/h0026256).
@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mrb_lib.schema import Level
+from mrb_lib.stats import icc
+from mrb_lib.stats.agreement_kernel import alpha
 from mrb_lib.stats.icc import Squares
 from mrb_lib.stats.options import BoolArray, FloatArray, divide, mean_of_defined
 
@@ -31,7 +33,7 @@ class Split(NamedTuple):
 
     Attributes
     ----------
-    apart : shape (P, W, b), distances between the labels
+    apart : shape (P, D, b), distances between the labels
     first, second : shape (P, K, b), the labels of either annotator
     n : shape (P, b), cases
     """
@@ -50,16 +52,36 @@ class PairKernel(NamedTuple):
     level : "nominal", "ordinal" or "interval"
     values : shape (K,), the categories as numbers
     used : shape (K,), the categories that the annotators could use
+    coincidences : whether the sums hold how often two labels meet, for alpha on the ordinal level, whose
+        distances depend on all cases
     """
 
     level: Level
     values: FloatArray
     used: BoolArray
+    coincidences: bool = False
 
     @property
     def distances(self) -> FloatArray:
-        """Between the labels, shape (W, K, K)."""
-        return distances(self.values, self.level)
+        """Between the labels, shape (D, K, K): for each of `kappas`, then 1 where two labels meet for every two."""
+        found = distances(self.values, self.level)
+        if not self._counts_meetings:
+            return found
+        low, high = np.triu_indices(len(self.values), k=1)
+        meet = np.zeros((len(low), len(self.values), len(self.values)))
+        each = np.arange(len(low))
+        meet[each, low, high] = meet[each, high, low] = 1
+        return np.concatenate([found, meet])
+
+    @property
+    def _counts_meetings(self) -> bool:
+        return self.coincidences and self.level == "ordinal"
+
+    @property
+    def n_distances(self) -> int:
+        """D, the number of distances."""
+        k = len(self.values)
+        return len(self.kappas) + (k * (k - 1) // 2 if self._counts_meetings else 0)
 
     @property
     def kappas(self) -> tuple[str, ...]:
@@ -68,24 +90,56 @@ class PairKernel(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The coefficients, in order."""
-        scores = ("icc_2_1",) if self.level == "interval" else ()
-        return ("percent_agreement", *self.kappas, "gwet_ac1", *scores)
+        """The coefficients, in order: those whose derivative has a simple formula first."""
+        return ("percent_agreement", *self.kappas, "gwet_ac1", *self._others)
+
+    @property
+    def _others(self) -> tuple[str, ...]:
+        if self.level == "nominal":
+            return ("krippendorff_alpha",)
+        return ("krippendorff_alpha", "gwet_ac2", *(icc.COEFFICIENTS if self.level == "interval" else ()))
 
     def split(self, sums: FloatArray) -> Split:
-        """Sums of shape (b, P * (W + 2K)) by what they count."""
-        k, w = len(self.values), len(self.kappas)
-        table = sums.T.reshape(sums.shape[1] // (w + 2 * k), w + 2 * k, len(sums))
-        first = table[:, w : w + k]
-        return Split(table[:, :w], first, table[:, w + k :], first.sum(axis=1))
+        """Sums of shape (b, P * (D + 2K)) by what they count."""
+        k, d = len(self.values), self.n_distances
+        table = sums.T.reshape(sums.shape[1] // (d + 2 * k), d + 2 * k, len(sums))
+        first = table[:, d : d + k]
+        return Split(table[:, :d], first, table[:, d + k :], first.sum(axis=1))
 
     def coefficients(self, sums: FloatArray) -> FloatArray:
         """Each of `names` for all pairs, one name after the other: shape (b, M * P); NaN where undefined."""
         found = self.split(sums)
         rows = [1 - divide(found.apart[:, 0], found.n), *self._kappas(found), self._ac1(found)]
+        return np.concatenate([*rows, *self._further(found)]).T
+
+    def _further(self, found: Split, *, finite: bool = True) -> list[FloatArray]:
+        """Alpha, AC2 and the ICCs, as far as the level allows; `finite` is that of `agreement_kernel.Kernel`."""
+        out = [self._alpha(found, finite)]
+        if self.level != "nominal":
+            out.append(self._ac2(found))
         if self.level == "interval":
-            rows.append(self.squares(found).coefficients()[0])
-        return np.concatenate(rows).T
+            out.extend(self.squares(found).coefficients())
+        return out
+
+    def _alpha(self, found: Split, finite: bool) -> FloatArray:
+        if self.level == "ordinal" and not self.coincidences:
+            return np.full(found.n.shape, np.nan)
+        votes = (found.first + found.second).transpose(1, 0, 2)
+        if self.level == "ordinal":
+            disagreement = found.apart[:, len(KAPPAS) :].transpose(1, 0, 2)
+        else:
+            disagreement = found.apart[None, :, 0 if self.level == "nominal" else 2]
+        return alpha(self.level, self.values, votes, disagreement, finite=finite)
+
+    def _ac2(self, found: Split) -> FloatArray:
+        q = int(self.used.sum())
+        if q < 2:
+            return np.full(found.n.shape, np.nan)
+        shares = divide(found.first + found.second, 2 * found.n[:, None])
+        span = np.ptp(self.values[self.used]) ** 2
+        weights = q**2 - self.distances[2][np.ix_(self.used, self.used)].sum() / span
+        chance = weights * (1 - (shares**2).sum(axis=1)) / (q * (q - 1))
+        return 1 - divide(divide(found.apart[:, 2], found.n) / span, 1 - chance)
 
     def mean_kappas(self, sums: FloatArray) -> FloatArray:
         """The means of the defined kappas over pairs, shape (b, W); NaN where none is."""
@@ -93,7 +147,7 @@ class PairKernel(NamedTuple):
 
     def _kappas(self, found: Split) -> list[FloatArray]:
         out = []
-        for i, between in enumerate(self.distances):
+        for i, between in enumerate(self.distances[: len(self.kappas)]):
             if i == 0:
                 expected = found.n**2 - (found.first * found.second).sum(axis=1)
             else:
@@ -128,54 +182,53 @@ class PairKernel(NamedTuple):
         )
 
     def gradients(self, sums: FloatArray) -> FloatArray:
-        """How the coefficients change with each of the sums of the whole, shape (1, P * (W + 2K)).
+        """How the coefficients change with each of the sums of the whole, shape (1, P * (D + 2K)).
 
         Returns
         -------
-        float array, shape (M, P, W + 2K), in the order of `names`; NaN where the coefficient is
+        float array, shape (M, P, D + 2K), in the order of `names`; NaN where the coefficient is
         """
         found = self.split(sums)
-        k, w = len(self.values), len(self.kappas)
+        k, w, d = len(self.values), len(self.kappas), self.n_distances
         apart, first, second, n = found.apart[:, :, 0], found.first[:, :, 0], found.second[:, :, 0], found.n
-        out = np.zeros((len(self.names), len(n), w + 2 * k))
+        out = np.zeros((len(self.names), len(n), d + 2 * k))
         out[0, :, 0] = -divide(np.ones(len(n)), n[:, 0])
-        out[0, :, w : w + k] = divide(apart[:, :1], n**2)
-        for i, between in enumerate(self.distances):
+        out[0, :, d : d + k] = divide(apart[:, :1], n**2)
+        for i, between in enumerate(self.distances[:w]):
             toward_first, toward_second = second @ between.T, first @ between
             expected = (toward_second * second).sum(axis=1, keepdims=True)
             observed = n * apart[:, i : i + 1]
             out[1 + i, :, i] = -divide(n, expected)[:, 0]
-            out[1 + i, :, w : w + k] = divide(observed * toward_first, expected**2) - divide(
+            out[1 + i, :, d : d + k] = divide(observed * toward_first, expected**2) - divide(
                 apart[:, i : i + 1], expected
             )
-            out[1 + i, :, w + k :] = divide(observed * toward_second, expected**2)
+            out[1 + i, :, d + k :] = divide(observed * toward_second, expected**2)
         out[w + 1] = self._ac1_gradient(found, out[0])
-        if self.level == "interval":
-            out[w + 2] = self._icc_gradient(sums)
+        out[w + 2 :] = self._further_gradients(sums)
         return out
 
-    def _icc_gradient(self, sums: FloatArray) -> FloatArray:
+    def _further_gradients(self, sums: FloatArray) -> FloatArray:
         """By central differences, one kind of sum at a time for all pairs at once."""
-        width = len(self.kappas) + 2 * len(self.values)
+        width = self.n_distances + 2 * len(self.values)
         step = _STEP * sums.reshape(-1, width)
         moved = np.tile(sums.reshape(-1, width), (2 * width, 1, 1))
         each = np.arange(width)
         moved[each, :, each] += step.T
         moved[width + each, :, each] -= step.T
-        found = self.squares(self.split(moved.reshape(2 * width, -1))).coefficients()[0]
-        slope = divide(found[:, :width] - found[:, width:], 2 * step)
+        found = np.stack(self._further(self.split(moved.reshape(2 * width, -1)), finite=False))
+        slope = divide(found[:, :, :width] - found[:, :, width:], 2 * step)
         return np.where(step > 0, slope, 0.0)
 
     def _ac1_gradient(self, found: Split, of_agreement: FloatArray) -> FloatArray:
-        q, k, w = int(self.used.sum()), len(self.values), len(self.kappas)
+        q, k, d = int(self.used.sum()), len(self.values), self.n_distances
         if q < 2:
             return np.full(of_agreement.shape, np.nan)
         n = found.n
         shares = divide(found.first[:, :, 0] + found.second[:, :, 0], 2 * n)
         concentration = (shares**2).sum(axis=1, keepdims=True)
         of_chance = np.zeros(of_agreement.shape)
-        of_chance[:, w : w + k] = -2 / (q - 1) * divide(shares / 2 - concentration, n)
-        of_chance[:, w + k :] = -2 / (q - 1) * divide(shares / 2, n)
+        of_chance[:, d : d + k] = -2 / (q - 1) * divide(shares / 2 - concentration, n)
+        of_chance[:, d + k :] = -2 / (q - 1) * divide(shares / 2, n)
         beyond = 1 - (1 - concentration) / (q - 1)
         disagreement = divide(divide(found.apart[:, 0], n), beyond)
         return divide(of_agreement - disagreement * of_chance, beyond)

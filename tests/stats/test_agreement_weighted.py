@@ -1,4 +1,4 @@
-"""Coefficients of two annotators are those of scikit-learn, statsmodels and pingouin, and so are their intervals."""
+"""Coefficients of two annotators, and their standard errors, are those of scikit-learn, statsmodels and pingouin."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.stats import t
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import cohens_kappa
 
+from mrb_lib.schema import LEVELS
 from mrb_lib.stats.agreement import agreement, annotator_pairs
+from mrb_lib.stats.annotator_pairs import SHOWN as OF_PAIRS
 from mrb_lib.stats.weighted import adjusted, bias_index, prevalence_index
 
 from .small_tables import annotations_of, cases_of
@@ -63,7 +66,8 @@ def test_the_interval_level_weighs_by_the_numbers_themselves() -> None:
         assert row[name] == pytest.approx(1 - observed / expected)
 
 
-def test_analytic_intervals_equal_statsmodels() -> None:
+def test_analytic_intervals_have_the_standard_errors_of_statsmodels() -> None:
+    """On Fisher's scale, and with Student's t of 60 cases."""
     annotations = scored(60, 2, seed=3)
     row = annotator_pairs(annotations, cases_of(60), categories=CATEGORIES, level="ordinal", resamples=0).iloc[0]
     table = wide(annotations)
@@ -71,7 +75,9 @@ def test_analytic_intervals_equal_statsmodels() -> None:
     for name, weights in WEIGHTS.items():
         expected = cohens_kappa(counts.to_numpy(), wt=weights)
         found = row[[name, f"{name}_analytic_low", f"{name}_analytic_high"]].tolist()
-        assert found == pytest.approx([expected.kappa, expected.kappa_low, expected.kappa_upp], abs=1e-9)
+        half = t.ppf(0.975, 59) * np.sqrt(60 / 59) * expected.std_kappa / (1 - expected.kappa**2)
+        bounds = np.tanh(np.arctanh(expected.kappa) + np.array([-half, half]))
+        assert found == pytest.approx([expected.kappa, *bounds], abs=1e-9)
 
 
 def test_the_mean_of_one_pair_has_the_interval_of_the_pair() -> None:
@@ -79,9 +85,29 @@ def test_the_mean_of_one_pair_has_the_interval_of_the_pair() -> None:
     options = {"categories": CATEGORIES, "level": "interval", "resamples": 200}
     pair = annotator_pairs(annotations, cases_of(60), **options).iloc[0]
     overall = agreement(annotations, cases_of(60), **options).iloc[0]
-    for name in (*WEIGHTS, "percent_agreement", "gwet_ac1", "icc_2_1"):
+    for name in OF_PAIRS:
         for end in ("", "_low", "_high", "_analytic_low", "_analytic_high"):
-            assert overall[name + end] == pytest.approx(pair[name + end], abs=1e-9), name + end
+            if name in WEIGHTS or end in ("", "_analytic_low", "_analytic_high"):
+                assert overall[name + end] == pytest.approx(pair[name + end], abs=1e-9), name + end
+            else:
+                assert overall[name + end] == pytest.approx(pair[name + end], abs=0.02), name + end
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_alpha_ac2_and_iccs_of_a_pair_are_those_of_a_table_of_two(level: str, missing: float) -> None:
+    """The kernel of many annotators, which other tests tie to krippendorff, irrCAC and pingouin."""
+    annotations = scored(missing=missing, seed=5)
+    rows = annotator_pairs(annotations, cases_of(80), categories=CATEGORIES, level=level, resamples=0)
+    table = wide(annotations)
+    for _, row in rows.iterrows():
+        both = table[[row["annotator_1"], row["annotator_2"]]].dropna().index
+        kept = annotations["case_id"].isin(both) & annotations["annotator"].isin(row[["annotator_1", "annotator_2"]])
+        two = agreement(annotations[kept], cases_of(80), categories=CATEGORIES, level=level, resamples=0).iloc[0]
+        for name in OF_PAIRS:
+            for end in ("", "_analytic_low", "_analytic_high"):
+                assert row[name + end] == pytest.approx(two[name + end], abs=1e-8, nan_ok=True), name + end
+        assert np.isfinite(row["krippendorff_alpha"])
 
 
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # pingouin with pandas 3.1
@@ -135,9 +161,19 @@ def test_without_an_order_there_are_no_weighted_kappas_and_the_row_says_so() -> 
 
 
 def test_no_interval_for_two_who_share_few_cases() -> None:
-    rows = annotator_pairs(annotations_of({"a": "ABABABABA", "b": "ABABABABB"}), cases_of(9), resamples=100)
+    rows = annotator_pairs(annotations_of({"a": "AB" * 9 + "A", "b": "AB" * 9 + "B"}), cases_of(19), resamples=100)
     row = rows.iloc[0]
-    assert row["percent_agreement"] == pytest.approx(8 / 9)
+    assert row["percent_agreement"] == pytest.approx(18 / 19)
     bounds = [name for name in rows.columns if name.endswith(("_low", "_high"))]
     assert row[bounds].isna().all()
-    assert "share fewer than 10" in row["reason"]
+    assert "share fewer than 20" in row["reason"]
+
+
+def test_intervals_of_two_who_share_some_cases_are_called_approximate() -> None:
+    for n, said in ((40, True), (60, False)):
+        words = {"a": "AB" * (n // 2), "b": "AB" * (n // 2 - 2) + "BABB"}
+        pair = annotator_pairs(annotations_of(words), cases_of(n), resamples=100).iloc[0]
+        assert np.isfinite(pair["cohen_kappa_low"])
+        assert ("approximate intervals" in pair["reason"]) is said
+        row = agreement(annotations_of(words), cases_of(n), resamples=100).iloc[0]
+        assert ("approximate intervals of kappas" in row["reason"]) is said
