@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from mrb_lib.stats.observations import Design, Observations, identified, restrict
-from mrb_lib.stats.options import BoolArray, FloatArray
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 
 Correlation = Literal["independence", "exchangeable"]
 
@@ -78,7 +78,7 @@ def fit(design: Design, data: Observations, correlation: Correlation = "exchange
         if turn > 2 and (step < _CLOSE).all():
             break
     bread = np.linalg.inv(work.information).astype(np.float64, copy=False)
-    cluster = _by_cluster(work.score, data)
+    cluster = by_cluster(work.score, data.cluster)
     influence = _leverage_corrected(design, data, work, bread, cluster) @ bread
     return Gee(beta, kept, bread, influence, alpha, step < np.sqrt(_CLOSE))
 
@@ -99,7 +99,7 @@ class _Work(NamedTuple):
 
 
 def _working(design: Design, data: Observations, beta: FloatArray, alpha: FloatArray, kept: BoolArray) -> _Work:
-    mean = _expit(design.linear(beta))
+    mean = expit(design.linear(beta))
     root = np.sqrt(mean * (1 - mean))
     pull = alpha[:, None] / (1 + (data.asked.sum(axis=1) - 1) * alpha[:, None])
     residual = data.right - data.asked * mean
@@ -112,7 +112,8 @@ def _working(design: Design, data: Observations, beta: FloatArray, alpha: FloatA
     return _Work(root, pull, alpha, score * kept[:, None, :], restrict(information, kept), kept)
 
 
-def _expit(eta: FloatArray) -> FloatArray:
+def expit(eta: FloatArray) -> FloatArray:
+    """The probability at log odds, which are cut where nothing is left to tell."""
     out: FloatArray = 1 / (1 + np.exp(-np.clip(eta, -_FAR, _FAR)))
     return out
 
@@ -121,7 +122,7 @@ def _exchangeable(
     design: Design, data: Observations, beta: FloatArray, total: FloatArray, kept: BoolArray
 ) -> FloatArray:
     """The moment estimate of the correlation of two verdicts on a case, less a degree of freedom a covariate."""
-    mean = _expit(design.linear(beta))
+    mean = expit(design.linear(beta))
     variance = mean * (1 - mean)
     sums = ((data.right - data.asked * mean) / np.sqrt(variance)).sum(axis=1)
     squares = ((data.right * (1 - mean) ** 2 + (data.asked - data.right) * mean**2) / variance).sum(axis=1)
@@ -134,15 +135,15 @@ def _exchangeable(
     return np.where(usable, np.clip(found, -0.99 / (most - 1), 0.99), 0.0)
 
 
-def _by_cluster(values: FloatArray, data: Observations) -> FloatArray:
+def by_cluster(values: FloatArray, cluster: IntArray) -> FloatArray:
     """Sums over the cases of each cluster, from (F, N, p) to (F, M, p)."""
-    n_clusters = int(data.cluster.max()) + 1 if len(data.cluster) else 0
-    if n_clusters == len(data.cluster):
+    n_clusters = int(cluster.max()) + 1 if len(cluster) else 0
+    if n_clusters == len(cluster):
         out = np.empty_like(values)
-        out[:, data.cluster] = values
+        out[:, cluster] = values
         return out
-    order = np.argsort(data.cluster, kind="stable")
-    starts = np.searchsorted(data.cluster[order], np.arange(n_clusters))
+    order = np.argsort(cluster, kind="stable")
+    starts = np.searchsorted(cluster[order], np.arange(n_clusters))
     found: FloatArray = np.add.reduceat(values[:, order], starts, axis=1)
     return found
 
@@ -162,7 +163,7 @@ def _leverage_corrected(
         eta = design.linear_by_case(vectors)
         shared = work.pull * (scaled * eta).sum(axis=1)
         product = design.by_case(weights * eta - scaled * shared[:, None, :]) / (1 - work.alpha)[:, None, None]
-        term = _by_cluster(product * work.kept[:, None, :], data)
+        term = by_cluster(product * work.kept[:, None, :], data.cluster)
         out += term
         if np.abs(term).max(initial=0.0) <= _NEGLIGIBLE * max(np.abs(out).max(initial=0.0), 1e-300):
             break

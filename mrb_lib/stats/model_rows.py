@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from mrb_lib.stats import gee, mixed
 from mrb_lib.stats.effects import Average, logistic, logistic_normal
@@ -23,18 +23,19 @@ from mrb_lib.stats.terms import (
     number_rows,
     pooled,
     single,
-    usable_levels,
 )
 
 ALL, ONE = "all judges", "one judge"
 FEWEST_CLUSTERS = 5
 SEPARATED = "no finite estimate: a combination of the covariates tells right from wrong without error"
+NOT_CONVERGED = "no estimate: the fit did not converge"
 ALWAYS_RIGHT = "always right: the log odds are infinite"
 ALWAYS_WRONG = "always wrong: the log odds are infinite"
 UNSEEN = "no verdict"
 ALIASED = "not identified: a linear combination of the other terms"
-ONE_LEVEL = "nothing to compare: fewer than two levels can be estimated"
+ONE_LEVEL = "nothing to compare: no other level has clusters enough"
 FEW_CLUSTERS = f"no interval: fewer than {FEWEST_CLUSTERS} clusters"
+FEW_FOR_MODEL = "no interval: no more clusters than covariates of cases"
 NO_EFFECT = "no marginal effect: the intercept is a level, not a change"
 NUISANCE = "a part of the model, without an interval"
 NO_SPREAD = "at its boundary: cases differ no more than chance makes them; no interval"
@@ -42,7 +43,10 @@ _MOST_LOG_ODDS = 15.0
 
 
 class _Line(NamedTuple):
-    """A term and level in all F fits: `contrast` (F, p), `effect`, `n`, `n_clusters` (F,) and F reasons."""
+    """A term and level in all F fits: `contrast` (F, p), `effect`, `n`, `n_clusters` (F,) and F reasons.
+
+    `few` tells where it rests on too few clusters for an interval.
+    """
 
     term: str
     level: str | None
@@ -50,6 +54,7 @@ class _Line(NamedTuple):
     effect: Average | None
     n: FloatArray
     n_clusters: IntArray
+    few: BoolArray
     reason: list[str]
 
 
@@ -65,21 +70,27 @@ def all_judges(
     marginal = gee.fit(terms.design, data)
     within = mixed.fit(terms.design, data, start=_start(marginal))
     df = degrees(terms, marginal.kept, data)
-    sound = marginal.converged & (np.abs(marginal.beta).max(axis=1) < _MOST_LOG_ODDS)
-    fits = Fits(terms, data, marginal.beta, marginal.kept, marginal.robust, sound, df, logistic)
+    flaw = _flaws(marginal.beta, marginal.converged)
+    fits = Fits(terms, data, marginal.beta, marginal.kept, marginal.robust, flaw, df, logistic)
     rows = [{"part": ALL, "model": "gee", **row} for row in rows_of(fits, pure)[0]]
     n, m = float(data.asked.sum()), int(clusters_seen(data.asked.sum(axis=1) > 0, cluster)[0])
     rest = {"part": ALL, "level": None, "n": n, "n_clusters": m}
     rows.append(
         {**rest, "model": "gee", "term": "working_correlation", "estimate": marginal.alpha[0], "reason": NUISANCE}
     )
-    finite = within.converged and float(np.abs(within.beta).max()) < _MOST_LOG_ODDS
-    good = np.array([finite])
-    curve = logistic_normal(within.sigma if finite else 0.0)
-    fits = Fits(terms, data, within.beta[None], within.kept[None, :-1], within.robust[None], good, df, curve)
+    flaw = _flaws(within.beta[None], np.array([within.converged]))
+    curve = logistic_normal(0.0 if flaw[0] else within.sigma)
+    fits = Fits(terms, data, within.beta[None], within.kept[None, :-1], within.robust[None], flaw, df, curve)
     rows += [{"part": ALL, "model": "mixed", **row} for row in rows_of(fits, pure)[0]]
-    rows.append({**rest, "model": "mixed", "term": "case_sd", **_spread(within, finite, float(df[0]))})
+    few = m < FEWEST_CLUSTERS
+    rows.append({**rest, "model": "mixed", "term": "case_sd", **_spread(within, flaw[0], float(df[0]), few=few)})
     return rows
+
+
+def _flaws(beta: FloatArray, converged: BoolArray) -> list[str]:
+    """Why each of F fits has no estimate; nothing where it has."""
+    infinite = np.abs(beta).max(axis=1, initial=0.0) >= _MOST_LOG_ODDS
+    return [SEPARATED if far else "" if fine else NOT_CONVERGED for far, fine in zip(infinite, converged, strict=True)]
 
 
 def _start(marginal: gee.Gee) -> FloatArray:
@@ -89,14 +100,16 @@ def _start(marginal: gee.Gee) -> FloatArray:
     return np.append(marginal.beta[0] * np.sqrt(1 + 0.346 * variance), np.sqrt(variance))
 
 
-def _spread(fit: mixed.Mixed, finite: bool, df: float) -> Row:
+def _spread(fit: mixed.Mixed, flaw: str, df: float, *, few: bool) -> Row:
     """The standard deviation of the random intercept, its interval symmetric on the logarithmic scale."""
-    if not finite:
-        return {"reason": SEPARATED}
+    if flaw:
+        return {"reason": flaw}
     if not fit.kept[-1]:
         return {"estimate": 0.0, "reason": NO_SPREAD}
+    if few or not df > 0:
+        return {"estimate": fit.sigma, "reason": FEW_CLUSTERS if few else FEW_FOR_MODEL}
     se = float(np.sqrt(fit.robust[-1, -1]))
-    ratio = float(np.exp(stats.t.ppf((1 + CONFIDENCE) / 2, df) * se / fit.sigma))
+    ratio = float(np.exp(special.stdtrit(df, (1 + CONFIDENCE) / 2) * se / fit.sigma))
     return {"estimate": fit.sigma, "se": se, "low": fit.sigma / ratio, "high": fit.sigma * ratio}
 
 
@@ -107,14 +120,14 @@ def each_judge(
     terms = single(known)
     data, pure = _without_pure(terms, Observations(right, asked, cluster))
     found = gee.fit(terms.design, data, "independence")
-    sound = found.converged & (np.abs(found.beta).max(axis=1) < _MOST_LOG_ODDS) & (data.asked.sum(axis=(1, 2)) > 0)
     df = degrees(terms, found.kept, data)
-    fits = Fits(terms, data, found.beta, found.kept, found.robust, sound, df, logistic)
+    flaw = _flaws(found.beta, found.converged)
+    fits = Fits(terms, data, found.beta, found.kept, found.robust, flaw, df, logistic)
     rows: list[Row] = []
     for judge, verdicts, lines in zip(judges, asked.sum(axis=(1, 2)), rows_of(fits, pure), strict=True):
         if verdicts > 0:
             rows.extend({"part": ONE, "model": "gee", "judge": judge, **row} for row in lines)
-    return [*rows, *interactions(fits, found.influence)]
+    return [*rows, *interactions(known, Observations(right, asked, cluster), found.beta)]
 
 
 def _without_pure(terms: Terms, data: Observations) -> tuple[Observations, dict[tuple[str, int, int], str]]:
@@ -140,37 +153,37 @@ def _without_pure(terms: Terms, data: Observations) -> tuple[Observations, dict[
 
 
 def degrees(terms: Terms, kept: BoolArray, data: Observations) -> FloatArray:
-    """Degrees of freedom: clusters less the covariates that only cases have, at least 1."""
+    """Degrees of freedom: clusters less the covariates that only cases have; NaN where none is left."""
     of_cases = ~(np.ptp(terms.design.cells, axis=0) > 0)
     clusters = clusters_seen(data.asked.sum(axis=1) > 0, data.cluster)
-    found: FloatArray = np.maximum(clusters - (kept & of_cases).sum(axis=1), 1).astype(np.float64)
-    return found
+    found = (clusters - (kept & of_cases).sum(axis=1)).astype(np.float64)
+    return np.where(found >= 1, found, np.nan)
 
 
 def rows_of(fits: Fits, pure: dict[tuple[str, int, int], str]) -> list[list[Row]]:
     """The rows of each of F fits."""
-    lines = [*_intercept(fits), *(line for name in fits.terms.levels for line in _factor(fits, name, pure))]
-    lines += _numbers(fits)
+    factors = [line for name in fits.terms.levels for line in _factor(fits, name, pure)]
+    lines = [*_intercept(fits), *factors, *_numbers(fits)]
     out: list[list[Row]] = [[] for _ in fits.beta]
-    quantile = np.asarray(stats.t.ppf((1 + CONFIDENCE) / 2, fits.df))
+    quantile = np.asarray(special.stdtrit(fits.df, (1 + CONFIDENCE) / 2))
     for line in lines:
         contrast = _padded(line.contrast, fits.cov.shape[1])
         estimate = (line.contrast * fits.beta).sum(axis=1)
         se = _width(contrast, fits.cov)
-        p_value = np.asarray(2 * stats.t.sf(np.abs(divide(estimate, se)), fits.df))
+        p_value = 2 * special.stdtr(fits.df, -np.abs(divide(estimate, se)))
         effect = None if line.effect is None else line.effect.value
         effect_se = None if line.effect is None else _width(line.effect.gradient, fits.cov)
         for f, rows in enumerate(out):
             row: Row = {"term": line.term, "level": line.level, "n": line.n[f], "n_clusters": line.n_clusters[f]}
-            reason = line.reason[f] or ("" if fits.good[f] else SEPARATED)
+            reason = line.reason[f] or fits.flaw[f]
             if not reason:
-                few = line.n_clusters[f] < FEWEST_CLUSTERS
+                few = FEW_CLUSTERS if line.few[f] else "" if fits.df[f] > 0 else FEW_FOR_MODEL
                 row |= {"estimate": estimate[f]} | ({} if effect is None else {"marginal_effect": effect[f]})
                 if not few:
                     row |= {"se": se[f], "p_value": p_value[f], **_ends("", estimate[f], quantile[f] * se[f])}
                     if effect is not None and effect_se is not None:
                         row |= _ends("marginal_effect_", effect[f], quantile[f] * effect_se[f])
-                reason = join_reasons(FEW_CLUSTERS if few else "", NO_EFFECT if effect is None else "") or ""
+                reason = join_reasons(few, NO_EFFECT if effect is None else "") or ""
             rows.append({**row, "reason": reason or None})
     return out
 
@@ -191,46 +204,70 @@ def _padded(contrast: FloatArray, width: int) -> FloatArray:
     return np.hstack([contrast, np.zeros((len(contrast), rest))]) if rest else contrast
 
 
+class _Levels(NamedTuple):
+    """The levels of a factor in F fits, each array of shape (F, L).
+
+    `usable` have an observation, and `reference` are those that the others are compared with: all that have clusters
+    enough for an interval. A level of fewer has a variance that is far too small, and no other level may rest on it.
+    """
+
+    usable: BoolArray
+    reference: BoolArray
+    n: FloatArray
+    n_clusters: IntArray
+
+
+def _levels(fits: Fits, name: str) -> _Levels:
+    place, levels = fits.terms.levels[name]
+    cells, cases = fits.terms.design.cells[:, place], fits.terms.design.cases[:, place]
+    seen = np.einsum("fcn,cl->fln", fits.data.asked, cells, optimize=True) * cases.T
+    n_clusters = np.stack([clusters_seen(seen[:, i] > 0, fits.data.cluster) for i in range(len(levels))], axis=1)
+    usable: BoolArray = n_clusters > 0
+    enough: BoolArray = n_clusters >= FEWEST_CLUSTERS
+    return _Levels(usable, np.where(enough.any(axis=1, keepdims=True), enough, usable), seen.sum(axis=2), n_clusters)
+
+
 def _intercept(fits: Fits) -> list[_Line]:
-    """The mean over the levels of all factors."""
+    """The mean over the levels of all factors that others are compared with."""
     contrast = np.zeros(fits.beta.shape)
-    for name, usable in usable_levels(fits.terms, fits.data.asked).items():
-        place, _ = fits.terms.levels[name]
-        contrast[:, place] = divide(usable.astype(np.float64), usable.sum(axis=1)[:, None])
     seen = fits.data.asked.sum(axis=1)
-    reason = ["" if fine else UNSEEN for fine in seen.any(axis=1)]
     n_clusters = clusters_seen(seen > 0, fits.data.cluster)
-    return [_Line("intercept", None, np.nan_to_num(contrast), None, seen.sum(axis=1), n_clusters, reason)]
+    few = n_clusters < FEWEST_CLUSTERS
+    for name, (place, _) in fits.terms.levels.items():
+        found = _levels(fits, name)
+        contrast[:, place] = divide(found.reference.astype(np.float64), found.reference.sum(axis=1)[:, None])
+        few |= (found.reference & (found.n_clusters < FEWEST_CLUSTERS)).any(axis=1)
+    reason = ["" if fine else UNSEEN for fine in seen.any(axis=1)]
+    return [_Line("intercept", None, np.nan_to_num(contrast), None, seen.sum(axis=1), n_clusters, few, reason)]
 
 
 def _factor(fits: Fits, name: str, pure: dict[tuple[str, int, int], str]) -> list[_Line]:
-    """The rows of a factor: each level against the mean of all that can be estimated."""
+    """The rows of a factor: each level against the mean of all that have clusters enough."""
     place, levels = fits.terms.levels[name]
     if name == "intercept":
         return []
-    usable = usable_levels(fits.terms, fits.data.asked)[name]
+    found = _levels(fits, name)
     unclear = confounded(fits.terms, fits.data.asked)[name]
     averages = level_averages(fits.terms, name, fits.beta, fits.data.asked, fits.response)
     values = np.nan_to_num(np.stack([average.value for average in averages], axis=1))
     gradients = np.nan_to_num(np.stack([average.gradient for average in averages], axis=1))
-    compare = np.stack([deviations(row) for row in usable])
+    compare = deviations(found.usable, found.reference)
     value, gradient = (np.einsum("flk,fk...->fl...", compare, array) for array in (values, gradients))
+    alone = ~(np.abs(compare).sum(axis=2) > 0)
     lines = []
     for level, text in enumerate(levels):
         contrast = np.zeros(fits.beta.shape)
         contrast[:, place] = compare[:, level]
-        member = fits.terms.design.cells[:, place][:, level, None] * fits.terms.design.cases[:, place][:, level]
-        seen = (fits.data.asked * member).sum(axis=1)
         reason = [
             pure.get((name, f, level), "")
-            or (UNSEEN if not usable[f, level] else "")
-            or (ONE_LEVEL if usable[f].sum() < 2 else "")
+            or (UNSEEN if not found.usable[f, level] else "")
+            or (ONE_LEVEL if alone[f, level] else "")
             or (ALIASED if unclear[f] else "")
-            for f in range(len(usable))
+            for f in range(len(contrast))
         ]
         effect = Average(value[:, level], gradient[:, level])
-        n_clusters = clusters_seen(seen > 0, fits.data.cluster)
-        lines.append(_Line(name, text, contrast, effect, seen.sum(axis=1), n_clusters, reason))
+        counts = found.n[:, level], found.n_clusters[:, level], found.n_clusters[:, level] < FEWEST_CLUSTERS
+        lines.append(_Line(name, text, contrast, effect, *counts, reason))
     return lines
 
 
@@ -245,5 +282,6 @@ def _numbers(fits: Fits) -> list[_Line]:
             for any_seen, fine in zip(seen.any(axis=1), kept, strict=True)
         ]
         contrast = np.broadcast_to(row.contrast, fits.beta.shape)
-        lines.append(_Line(row.term, row.level, contrast, effect, seen.sum(axis=1), n_clusters, reason))
+        few = n_clusters < FEWEST_CLUSTERS
+        lines.append(_Line(row.term, row.level, contrast, effect, seen.sum(axis=1), n_clusters, few, reason))
     return lines

@@ -157,8 +157,11 @@ def level_averages(terms: Terms, factor: str, beta: FloatArray, asked: FloatArra
     return out
 
 
-def deviations(usable: BoolArray) -> FloatArray:
-    """The contrasts of each usable level with the mean of all usable ones, shape (levels, levels)."""
-    n = max(int(usable.sum()), 1)
-    out: FloatArray = np.diag(usable.astype(np.float64)) - np.outer(usable, usable) / n
+def deviations(usable: BoolArray, reference: BoolArray) -> FloatArray:
+    """The contrasts of each usable level with the mean of the reference levels, from (F, L) twice to (F, L, L).
+
+    Zero for a level that is not usable, and for one that is its own only reference.
+    """
+    share = reference / np.maximum(reference.sum(axis=1, keepdims=True), 1)
+    out: FloatArray = (np.eye(usable.shape[1]) - share[:, None, :]) * usable[:, :, None]
     return out
