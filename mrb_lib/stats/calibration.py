@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 import pandas as pd
 
 from mrb_lib.schema import NO_PROBE
@@ -27,6 +26,7 @@ def calibration(
     cases: pd.DataFrame,
     *,
     probes: Mapping[str, Panel] | None = None,
+    probe: str | None = None,
     by: str | None = None,
     dimensions: Sequence[str] | None = None,
     cluster: str | None = None,
@@ -43,6 +43,7 @@ def calibration(
     verdicts : the verdicts of one probe, with `p_a`
     gold : `case_id, dimension, choice`
     probes : the verdicts of several probes by name, for the rows `shift`
+    probe : which of those `verdicts` are of, and so have no such row; None finds it as the same object, else "none"
     by : a cases column to break the summary down by
     dimensions : the dimensions to report; None reports all that were judged
     cluster : the cases column whose values are the units of all intervals
@@ -113,24 +114,17 @@ def calibration(
             frames.append(rows.summary_frame(panel, judged, group, summary, counts, scaled))
     frames.append(bins_frame(panel, ordered, whole))
     frames.append(risk_frame(panel, ordered, whole))
-    for name, other in _other_probes(panel, verdicts, probes).items():
-        aligned = as_panel(other, cases["case_id"], panel.dimensions)
+    for name in _others(verdicts, probes or {}, probe):
+        aligned = as_panel((probes or {})[name], cases["case_id"], panel.dimensions)
         frames.append(shift_frame(panel, aligned, labels, name, whole))
     return rows.assemble(frames, intervals=resamples > 0)
 
 
-def _other_probes(panel: Panel, verdicts: pd.DataFrame | Panel, probes: Mapping[str, Panel] | None) -> dict[str, Panel]:
-    """The probes that are not the one the verdicts are of, which is known by being the same, or else by its name."""
-    given = dict(probes or {})
-    own = [name for name, other in given.items() if other is verdicts or _same(panel, other)] or [NO_PROBE]
-    return {name: other for name, other in given.items() if name not in own}
+def _others(verdicts: pd.DataFrame | Panel, probes: Mapping[str, Panel], probe: str | None) -> list[str]:
+    """The names of the probes that the verdicts are not of; never known by what the verdicts say.
 
-
-def _same(panel: Panel, other: Panel) -> bool:
-    return (
-        panel.judges == other.judges
-        and panel.dimensions == other.dimensions
-        and np.array_equal(panel.choice, other.choice)
-        and (panel.p_a is None) == (other.p_a is None)
-        and (panel.p_a is None or other.p_a is None or np.array_equal(panel.p_a, other.p_a, equal_nan=True))
-    )
+    A probe that changes nothing has the same verdicts, and that is what it is there to show.
+    """
+    if probe is None:
+        probe = next((name for name, other in probes.items() if other is verdicts), NO_PROBE)
+    return [name for name in probes if name != probe]

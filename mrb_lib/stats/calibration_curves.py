@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.calibration_rows import names
+from mrb_lib.stats.calibration_rows import names, texts
 from mrb_lib.stats.calibration_summary import Ordered, grid
 from mrb_lib.stats.ece import equal_mass, equal_width
 from mrb_lib.stats.options import divide
 from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.risk_coverage import curve, thresholds
-from mrb_lib.stats.robust import Layout, ratio_of_sums, share_interval
+from mrb_lib.stats.robust import FEW_CLUSTERS, Layout, ratio_of_sums, share_interval
 
 
 def bins_frame(panel: Panel, ordered: Ordered, at: Layout) -> pd.DataFrame:
@@ -42,6 +42,7 @@ def bins_frame(panel: Panel, ordered: Ordered, at: Layout) -> pd.DataFrame:
                     "accuracy": accuracy.value[column, number, 0],
                     "low": low[column, number, 0],
                     "high": high[column, number, 0],
+                    "reason": texts({FEW_CLUSTERS: np.isnan(low[column, number, 0])}, {}),
                 }
             )
         )
@@ -59,5 +60,6 @@ def risk_frame(panel: Panel, ordered: Ordered, at: Layout) -> pd.DataFrame:
             **names(panel, points.column),
             "part": "risk_coverage",
             **{name: getattr(points, name) for name in ("n", "threshold", "coverage", "risk", "low", "high")},
+            "reason": texts({FEW_CLUSTERS: np.isnan(points.low)}, {}),
         }
     )

@@ -14,7 +14,7 @@ from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, join_reasons
 from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.recalibration import Temperature
 from mrb_lib.stats.resample import NO_RESAMPLES, ONE_CLUSTER
-from mrb_lib.stats.robust import Estimate, logit_interval, share_interval, t_interval
+from mrb_lib.stats.robust import Estimate, log_interval, logit_interval, share_interval, t_interval
 from mrb_lib.stats.subfields import Group
 
 NO_PROBABILITIES = "the judge gives no probabilities"
@@ -24,12 +24,17 @@ ONE_OUTCOME = "auroc is undefined: gold is the same everywhere"
 ALL_RIGHT = "auroc_confidence is undefined: all are right, or all wrong"
 NONE_HIGH = "wrong_at_high_confidence is undefined: no confidence reaches .9"
 NO_TEMPERATURE = "temperature has no best value"
+NO_FOLD_TEMPERATURE = "not recalibrated by temperature: of some fold it has no best value"
+NOT_RECALIBRATED = "not recalibrated: all forecasts are in one fold"
+FEW_OF = "no interval of {}: fewer than two clusters count"
+NO_ERROR = "no interval of {}: the cases do not differ, or it is at an end of its range"
 
 _KEYS = ["judge", "dimension", "subfield", "by", "part"]
 _TEXT = {"judge", "dimension", "subfield", "by", "part", "binning", "probe", "reason"}
 _MEANS = ["accuracy", "mean_confidence", "overconfidence", "brier", "log_loss", "log_loss_clipped"]
 _PARTS = ["reliability", "resolution", "uncertainty", "within_bin_variance", "within_bin_covariance"]
 _AFTER = [f"{name}_{kind}" for kind in ("temperature", "isotonic") for name in ("ece", "brier", "log_loss")]
+_RANGES = {"mean_confidence": (0.5, 1.0), "overconfidence": (-0.5, 1.0)}
 _SHIFTS = ["ece", "mean_confidence", "accuracy", "overconfidence", "brier"]
 
 
@@ -104,17 +109,31 @@ def spread(name: str, found: Estimate, ends: tuple[FloatArray, FloatArray]) -> d
     return {name: found.value, f"{name}_low": ends[0], f"{name}_high": ends[1]}
 
 
+def _interval(name: str, found: Estimate) -> tuple[FloatArray, FloatArray]:
+    """The interval of a measure, on the scale that fits its range."""
+    if name.startswith(("brier", "auroc")):
+        return logit_interval(found)
+    if name.startswith("log_loss"):
+        return log_interval(found)
+    if name in _RANGES:
+        return t_interval(found, *_RANGES[name])
+    return share_interval(found)
+
+
+def _estimates(summary: Summary) -> dict[str, Estimate]:
+    return summary.means | {
+        "auroc": summary.auroc,
+        "auroc_confidence": summary.auroc_confidence,
+        "wrong_at_high_confidence": summary.wrong_at_high,
+    }
+
+
 def _measures(summary: Summary, scaled: Temperature) -> dict[str, FloatArray]:
     """Every column of the summary that is a measure, each of shape (columns, G)."""
     shape = summary.n.shape
-    shares = ("accuracy",)
     out: dict[str, FloatArray] = {}
-    for name, found in summary.means.items():
-        out |= spread(name, found, share_interval(found) if name in shares else t_interval(found))
-    out |= spread("auroc", summary.auroc, logit_interval(summary.auroc))
-    out |= spread("auroc_confidence", summary.auroc_confidence, logit_interval(summary.auroc_confidence))
-    high = summary.wrong_at_high
-    out |= spread("wrong_at_high_confidence", high, share_interval(high))
+    for name, found in _estimates(summary).items():
+        out |= spread(name, found, _interval(name, found))
     errors = {"ece": summary.ece, "ece_equal_mass": summary.ece_equal_mass}
     errors |= {f"ece_{kind}": found for kind, found in summary.recalibrated.items()}
     for name, error in errors.items():
@@ -177,6 +196,8 @@ def _reasons(
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.object_]]:
     """Why something is null, shape (columns, G)."""
     some = summary.n > 0
+    alone = summary.means["brier"].clusters < 2
+    mapped = ~np.isnan(measures["brier_isotonic"])
     said = {
         NO_PROBABILITIES: silent,
         NO_FORECAST: ~some & ~silent,
@@ -185,11 +206,41 @@ def _reasons(
         ALL_RIGHT: some & np.isnan(summary.auroc_confidence.value),
         NONE_HIGH: some & (summary.n_high == 0),
         NO_TEMPERATURE: some & np.isnan(measures["temperature"]),
-        ONE_CLUSTER: some & (summary.means["brier"].clusters < 2),
+        NOT_RECALIBRATED: some & ~mapped,
+        NO_FOLD_TEMPERATURE: mapped & np.isnan(measures["brier_temperature"]),
+        ONE_CLUSTER: some & alone,
     }
-    code = sum(
-        (flag.astype(np.int64) << i for i, flag in enumerate(said.values())), start=np.zeros(some.shape, np.int64)
-    )
+    estimates = _estimates(summary)
+    few, still = {}, {}
+    for name in COLUMNS:
+        if f"{name}_low" in measures:
+            bare = some & ~alone & ~np.isnan(measures[name]) & np.isnan(measures[f"{name}_low"])
+            lone = np.isnan(estimates[name].error) if name in estimates else np.zeros_like(bare)
+            few[name], still[name] = bare & lone, bare & ~lone
+    return texts(said, {FEW_OF: few, NO_ERROR: still})
+
+
+def texts(
+    said: Mapping[str, BoolArray], unbounded: Mapping[str, Mapping[str, BoolArray]]
+) -> np.ndarray[tuple[int, ...], np.dtype[np.object_]]:
+    """The reasons that hold in each place as one text, None where none does.
+
+    Parameters
+    ----------
+    said : by text, where it holds; arrays of one shape
+    unbounded : by a text that has a place for names, where it holds of each name
+    """
+    flags = [*said.values(), *(flag for each in unbounded.values() for flag in each.values())]
+    code = np.zeros(flags[0].shape, dtype=np.int64)
+    for i, flag in enumerate(flags):
+        code |= flag.astype(np.int64) << i
     known, position = np.unique(code, return_inverse=True)
-    texts = [join_reasons(*(text for i, text in enumerate(said) if value >> i & 1)) for value in known]
-    return np.array(texts, dtype=object)[position].reshape(some.shape)
+    out = []
+    for value in known:
+        true = iter([bool(value >> i & 1) for i in range(len(flags))])
+        found = [text for text in said if next(true)]
+        for text, each in unbounded.items():
+            of = [name for name in each if next(true)]
+            found += [text.format(", ".join(of))] if of else []
+        out.append(join_reasons(*found))
+    return np.array(out, dtype=object)[position].reshape(code.shape)

@@ -24,6 +24,7 @@ _STEPS = 40
 _CLOSE = 1e-9
 _FAR = 40.0
 _DOUBT = 0.5
+_NO_SPREAD = 1e-18
 
 
 class Ece(NamedTuple):
@@ -33,7 +34,7 @@ class Ece(NamedTuple):
     ----------
     value : the plain estimate, biased upwards
     debiased : less its bias, at least 0
-    low, high : 95% interval of the true error; NaN with fewer than two clusters
+    low, high : 95% interval of the true error, at most 1; NaN with fewer than two clusters, or where they do not differ
     gap : shape (columns, G, b), for the b bins with a gap somewhere its signed share: mean over all of
         (right - confidence) in it
     covariance : shape (columns, G, b, b), of `gap`
@@ -138,7 +139,7 @@ def _interval(gap: FloatArray, covariance: FloatArray, z: FloatArray) -> tuple[F
     low, high = np.full(gap.shape[:2], np.nan), np.full(gap.shape[:2], np.nan)
     value = np.abs(gap).sum(axis=2)
     variance = np.diagonal(covariance, axis1=2, axis2=3).sum(axis=2)
-    possible = np.isfinite(z) & (value > 0) & (np.where(np.isnan(variance), 0.0, variance) > 0)
+    possible = np.isfinite(z) & (value > 0) & (np.where(np.isnan(variance), 0.0, variance) > _NO_SPREAD)
     if possible.any():
         found = gap[possible], covariance[possible], z[possible]
         low[possible], high[possible] = _solve(*found, sign=1.0), _solve(*found, sign=-1.0)
@@ -148,37 +149,57 @@ def _interval(gap: FloatArray, covariance: FloatArray, z: FloatArray) -> tuple[F
 def _solve(gap: FloatArray, covariance: FloatArray, z: FloatArray, *, sign: float) -> FloatArray:
     """The true error whose mean is `z` deviations below (sign 1) or above (sign -1) the observed one; 0 at least.
 
-    False position (the Illinois rule) on the scale of the gaps, which `_moments` is monotone in.
+    False position (the Illinois rule) on the scale of the gaps, which `_moments` is monotone in. What is found leaves.
     """
     seen = np.abs(gap).sum(axis=1)
-    deviations = np.sqrt(np.einsum("mbb->mb", covariance))
-
-    def surplus(scale: FloatArray) -> FloatArray:
-        mean, deviation = _moments(gap * scale[:, None], covariance, deviations)
-        out: FloatArray = seen - mean - sign * z * deviation
-        return out
-
-    start, end = np.zeros_like(seen), 1 + 2 * z * deviations.sum(axis=1) / seen
-    above, below = surplus(start), surplus(end)
-    none = above <= 0
-    previous = np.zeros_like(seen)
+    deviation = np.sqrt(np.einsum("mbb->mb", covariance))
+    at = _Line(gap, covariance, deviation, seen, sign * z)
+    end = 1 + 2 * z * deviation.sum(axis=1) / seen
+    start, previous = np.zeros_like(seen), np.zeros_like(seen)
+    above, below = at.surplus(start), at.surplus(end)
+    out = np.zeros_like(seen)
+    live = np.arange(len(seen))
+    going = above > 0
     for _ in range(_STEPS):
-        apart = np.where(none | (below == above), 1.0, below - above)
-        middle = np.where(none, 0.0, end - below * (end - start) / apart)
-        at = surplus(middle)
-        if np.abs(at[~none]).max(initial=0.0) < _CLOSE:
+        if not going.any():
             break
-        side = np.sign(at)
+        if not going.all():
+            at = at.of(going)
+            live, previous = live[going], previous[going]
+            start, end, above, below = start[going], end[going], above[going], below[going]
+        middle = end - below * (end - start) / np.where(below == above, 1.0, below - above)
+        out[live] = middle
+        found = at.surplus(middle)
+        side = np.sign(found)
         again = np.where(side == previous, 0.5, 1.0)
-        up, previous = at > 0, side
+        up, previous = found > 0, side
         start, above, end, below = (
             np.where(up, middle, start),
-            np.where(up, at, above * again),
+            np.where(up, found, above * again),
             np.where(up, end, middle),
-            np.where(up, below * again, at),
+            np.where(up, below * again, found),
         )
-    out: FloatArray = middle * seen
-    return out
+        going = np.abs(found) > _CLOSE
+    error: FloatArray = np.minimum(out * seen, 1.0)
+    return error
+
+
+class _Line(NamedTuple):
+    """Multiples of the observed gaps, and what is to be found on them: where the observed sum is `z` deviations off."""
+
+    gap: FloatArray
+    covariance: FloatArray
+    deviation: FloatArray
+    seen: FloatArray
+    z: FloatArray
+
+    def surplus(self, scale: FloatArray) -> FloatArray:
+        mean, deviation = _moments(self.gap * scale[:, None], self.covariance, self.deviation)
+        out: FloatArray = self.seen - mean - self.z * deviation
+        return out
+
+    def of(self, kept: BoolArray) -> _Line:
+        return _Line(*(values[kept] for values in self))
 
 
 def _moments(gap: FloatArray, covariance: FloatArray, deviation: FloatArray) -> tuple[FloatArray, FloatArray]:

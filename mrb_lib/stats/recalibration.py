@@ -6,14 +6,13 @@ dealt into folds; the map that recalibrates a fold was fitted to the other folds
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from scipy import optimize, special
 
 from mrb_lib.stats.confidence import Forecasts
-from mrb_lib.stats.options import FloatArray, IntArray, divide
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.proper_scores import Ranked, weighted_count
 from mrb_lib.stats.robust import Layout, by_group, t_quantile
 
@@ -22,7 +21,7 @@ MOST_CERTAIN = 1e-6
 _STEEPEST = 100.0
 _STEPS = 60
 _LARGEST = 700.0
-_CLOSE = 1e-8
+_CLOSE = 1e-6
 
 
 class Temperature(NamedTuple):
@@ -32,7 +31,7 @@ class Temperature(NamedTuple):
     ----------
     value : shape (columns,), fitted to all of a column; above 1 the judge was too sure. NaN where none is best
     low, high : 95% interval, cluster-robust
-    p : shape (n,), the probability of A recalibrated across folds; NaN where it could not be
+    p : shape (n,), the probability of A recalibrated across folds; NaN where a fold of the column had none
     """
 
     value: FloatArray
@@ -60,62 +59,87 @@ def scale_temperature(found: Forecasts, fold: IntArray, columns: int, at: Layout
     Notes
     -----
     Guo et al. 2017 (arXiv 1706.04599, section 4.2). The slope 1 / T is at least 0, and at most 100; at a bound no
-    temperature is best. Probabilities closer to 0 or 1 than one in a million are taken as that, before and after. The
-    interval is that of an M-estimator with sums by cluster, on the scale of log T. A planted
-    temperature is found again in `tests/simulation/test_calibration.py`.
+    temperature is best, and a column of which that is true of any fold is recalibrated nowhere: at slope 0 every
+    probability would be one half, which no calibration error can be held against. Probabilities closer to 0 or 1 than
+    one in a million are taken as that, before and after. The interval is that of an M-estimator with
+    sums by cluster, on the scale of log T. A planted temperature is found again in
+    `tests/simulation/test_calibration.py`.
     """
     logit = special.logit(np.clip(found.p, MOST_CERTAIN, 1 - MOST_CERTAIN))
     towards = np.where(found.outcome > 0.5, logit, -logit)
-    slope, p = np.full(columns, np.nan), np.full(len(logit), np.nan)
-    held = np.unique(fold)
-    bounds = np.searchsorted(found.column, np.arange(columns + 1))
-    for column, (start, end) in enumerate(pairwise(bounds)):
-        if start == end:
-            continue
-        part = slice(start, end)
-        mine = fold[part]
-        kept = np.vstack([np.ones(end - start, dtype=bool), mine != held[:, None]])
-        fitted = _slopes(towards[part], kept.astype(np.float64))
-        slope[column] = fitted[0]
-        own = fitted[1 + np.searchsorted(held, mine)]
-        p[part] = np.clip(special.expit(own * logit[part]), MOST_CERTAIN, 1 - MOST_CERTAIN)
+    slope = _slopes(towards, found.column, columns)
     inside = (slope > 0) & (slope < _STEEPEST)
+    own = np.full(len(logit), np.nan)
+    usable = np.ones(columns, dtype=bool)
+    for held in np.unique(fold):
+        mine = fold == held
+        fitted = _slopes(towards[~mine], found.column[~mine], columns)
+        own[mine] = fitted[found.column[mine]]
+        usable &= (np.bincount(found.column[mine], minlength=columns) == 0) | ((fitted > 0) & (fitted < _STEEPEST))
+    p = np.clip(special.expit(own * logit), MOST_CERTAIN, 1 - MOST_CERTAIN)
     value = np.where(inside, divide(np.ones(columns), slope), np.nan)
     error = _log_slope_error(towards, found, np.where(inside, slope, np.nan), at)
-    return Temperature(value, value * np.exp(-error), value * np.exp(error), p)
+    return Temperature(value, value * np.exp(-error), value * np.exp(error), np.where(usable[found.column], p, np.nan))
 
 
-def _slopes(towards: FloatArray, weights: FloatArray) -> FloatArray:
-    """The slopes that make the weighted sums of log(1 + exp(-slope * towards)) smallest; NaN where nothing has weight.
+def _slopes(towards: FloatArray, column: IntArray, columns: int) -> FloatArray:
+    """The slopes that make the sum of log(1 + exp(-slope * towards)) of each column smallest; NaN for an empty one.
 
-    Newton's steps, halved into a bracket where they leave it. Where the best slope is at a bound, the bound.
+    Where the best slope is at a bound, the bound.
 
     Parameters
     ----------
     towards : shape (n,), log-odds given to what happened
-    weights : shape (fits, n)
+    column : shape (n,), ascending
     """
-    seen = weights.any(axis=1)
-    low, high = np.zeros(len(weights)), np.full(len(weights), _STEEPEST)
-    at_zero = weights @ towards <= 0
-    at_most = weights @ (towards * special.expit(-_STEEPEST * towards)) >= 0
-    slope = np.where(at_zero, low, np.where(at_most, high, 1.0))
-    free = seen & ~at_zero & ~at_most
-    square = towards**2
-    for _ in range(_STEPS if free.any() else 0):
-        wrong = 1 / (1 + np.exp(np.minimum(slope[:, None] * towards, _LARGEST)))
-        wrong *= weights
-        down = wrong @ towards
-        curve = (wrong * (1 - wrong)) @ square
+    sizes = np.bincount(column, minlength=columns)
+    out = np.full(columns, np.nan)
+    live = np.flatnonzero(sizes)
+    if not len(live):
+        return out
+    sizes = sizes[live]
+    at_zero = _summed(towards, sizes) <= 0
+    at_most = _summed(towards / (1 + np.exp(np.minimum(_STEEPEST * towards, _LARGEST))), sizes) >= 0
+    out[live] = np.where(at_zero, 0.0, np.where(at_most, _STEEPEST, np.nan))
+    free = ~at_zero & ~at_most
+    if free.any():
+        towards, sizes = towards[np.repeat(free, sizes)], sizes[free]
+        first = divide(2 * _summed(towards, sizes), _summed(towards**2, sizes))
+        out[live[free]] = _newton(towards, sizes, np.minimum(first, _STEEPEST))
+    return out
+
+
+def _newton(towards: FloatArray, sizes: IntArray, slope: FloatArray) -> FloatArray:
+    """The slopes of columns that have one within the bounds, from a first guess.
+
+    Newton's steps, halved into a bracket where they leave it. Columns that are done leave the sums, half of them at a
+    time.
+    """
+    out = slope.copy()
+    live = np.arange(len(slope))
+    low, high = np.zeros(len(slope)), np.full(len(slope), _STEEPEST)
+    for _ in range(_STEPS):
+        wrong = 1 / (1 + np.exp(np.minimum(np.repeat(slope, sizes) * towards, _LARGEST)))
+        pull = wrong * towards
+        down, curve = _summed(pull, sizes), _summed(pull * towards * (1 - wrong), sizes)
         low, high = np.where(down > 0, slope, low), np.where(down > 0, high, slope)
         step = slope + np.divide(down, curve, out=np.zeros_like(down), where=curve > 0)
         moved = np.where((step > low) & (step < high), step, (low + high) / 2)
-        moved = np.where(free, moved, slope)
-        settled = np.abs(moved - slope) <= _CLOSE * slope
+        going = np.abs(moved - slope) > _CLOSE * slope
         slope = moved
-        if settled.all():
+        out[live] = slope
+        if not going.any():
             break
-    return np.where(seen, slope, np.nan)
+        if 2 * going.sum() < len(going):
+            towards = towards[np.repeat(going, sizes)]
+            sizes, live, slope, low, high = sizes[going], live[going], slope[going], low[going], high[going]
+    return out
+
+
+def _summed(values: FloatArray, sizes: IntArray) -> FloatArray:
+    """The sum of each run of values, none of them empty."""
+    out: FloatArray = np.add.reduceat(values, np.cumsum(sizes) - sizes)
+    return out
 
 
 def _log_slope_error(towards: FloatArray, found: Forecasts, slope: FloatArray, at: Layout) -> FloatArray:
@@ -130,8 +154,7 @@ def _log_slope_error(towards: FloatArray, found: Forecasts, slope: FloatArray, a
     clusters = by_group(seen.astype(np.float64), at)[:, 0]
     inflation = np.where(clusters >= 2, divide(clusters, clusters - 1), np.nan)
     error = divide(np.sqrt(inflation * (score**2).sum(axis=1)), curve)
-    out: FloatArray = t_quantile(clusters) * divide(error, slope)
-    return out
+    return np.where(error > 0, t_quantile(clusters) * divide(error, slope), np.nan)
 
 
 def isotonic(found: Forecasts, ranked: Ranked, fold: IntArray, columns: int) -> FloatArray:
@@ -157,30 +180,54 @@ def isotonic(found: Forecasts, ranked: Ranked, fold: IntArray, columns: int) -> 
     """
     order = ranked.order
     confidence, right, fold = found.confidence[order], found.right[order], fold[order]
-    bounds = np.searchsorted(ranked.cell, np.arange(columns + 1))
+    if not len(order):
+        return np.zeros(0)
+    column = ranked.cell[ranked.starts]
+    runs, value = len(column), confidence[ranked.starts]
+    weight, total = weighted_count(ranked.block, None, runs), weighted_count(ranked.block, right, runs)
+    size = np.bincount(ranked.cell, minlength=columns)
     out = np.full(len(order), np.nan)
-    for start, end in pairwise(bounds):
-        part = slice(start, end)
-        out[order[part]] = _isotonic_column(confidence[part], right[part], fold[part])
-    return out
-
-
-def _isotonic_column(confidence: FloatArray, right: FloatArray, fold: IntArray) -> FloatArray:
-    """One column, sorted by confidence."""
-    out = np.full(len(confidence), np.nan)
-    if not len(out):
-        return out
-    runs = np.flatnonzero(np.append(True, confidence[1:] > confidence[:-1]))
-    at = confidence[runs]
     for held in np.unique(fold):
-        kept = fold != held
-        m = int(kept.sum())
-        if m == 0:
-            continue
-        weight = np.add.reduceat(kept.astype(np.float64), runs)
-        seen = weight > 0
-        mean = np.add.reduceat(np.where(kept, right, 0.0), runs)[seen] / weight[seen]
-        steps = optimize.isotonic_regression(mean, weights=weight[seen]).x
-        value = np.interp(confidence[~kept], at[seen], steps)
-        out[~kept] = np.clip(value, 1 / (m + 2), (m + 1) / (m + 2))
+        mine = np.flatnonzero(fold == held)
+        block = ranked.block[mine]
+        rest = weight - weighted_count(block, None, runs)
+        seen = np.flatnonzero(rest > 0)
+        steps = rising_steps((total - weighted_count(block, right[mine], runs))[seen], rest[seen], column[seen])
+        m = (size - np.bincount(ranked.cell[mine], minlength=columns))[ranked.cell[mine]]
+        fitted = _between(value, column, rest > 0, steps, block)
+        out[order[mine]] = np.clip(fitted, 1 / (m + 2), (m + 1) / (m + 2))
     return out
+
+
+def rising_steps(total: FloatArray, weight: FloatArray, column: IntArray) -> FloatArray:
+    """The rising step function of least squares through means from 0 to 1, within each column, shape (n,).
+
+    Parameters
+    ----------
+    total, weight : sums and their positive weights, in the order in which the steps must rise
+    column : ascending; each is lifted clear of the one before, so that one fit finds all
+    """
+    lift = 2.0 * column
+    fitted = optimize.isotonic_regression(total / weight + lift, weights=weight).x
+    return np.asarray(fitted - lift, dtype=np.float64)
+
+
+def _between(at: FloatArray, column: IntArray, seen: BoolArray, steps: FloatArray, wanted: IntArray) -> FloatArray:
+    """The steps at the places `wanted`, interpolated between those `seen` of the same column, level beyond them.
+
+    NaN where a column has none.
+    """
+    place = np.flatnonzero(seen)
+    if not len(place):
+        return np.full(len(wanted), np.nan)
+    left: IntArray = np.cumsum(seen)[wanted] - 1
+    right: IntArray = left + ~seen[wanted]
+    here = column[wanted]
+    has_left = (left >= 0) & (column[place[np.maximum(left, 0)]] == here)
+    right = np.minimum(right, len(place) - 1)
+    has_right = column[place[right]] == here
+    left, right = np.where(has_left, left, right), np.where(has_right, right, left)
+    width = at[place[right]] - at[place[left]]
+    share = np.divide(at[wanted] - at[place[left]], width, out=np.zeros(len(wanted)), where=width > 0)
+    found = steps[left] + share * (steps[right] - steps[left])
+    return np.where(has_left | has_right, found, np.nan)

@@ -3,7 +3,8 @@
 A ratio of sums over clusters has, to first order, the variance of the sum of its
 residuals by cluster: what a bootstrap of clusters estimates as well, here in closed
 form, with Student's t for few clusters. It serves where thousands of columns are asked for
-and where a share of 0 or 1 must not get an interval without width.
+and where a share of 0 or 1 must not get an interval without width: where all clusters are alike, there is no
+error to go by, and the interval is null but for shares.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from mrb_lib.stats.options import FloatArray, IntArray, divide
 from mrb_lib.stats.resample import CONFIDENCE
 from mrb_lib.stats.subfields import Group
 
+FEW_CLUSTERS = "no interval: fewer than two clusters count"
 _NO_SPREAD = 1e-9
+_WIDEST = 100.0
 
 
 class Layout(NamedTuple):
@@ -123,25 +126,25 @@ def t_quantile(clusters: FloatArray) -> FloatArray:
     return out
 
 
-def t_interval(found: Estimate) -> tuple[FloatArray, FloatArray]:
-    """The 95% interval of a mean or a difference."""
-    half = t_quantile(found.clusters) * found.error
-    return found.value - half, found.value + half
+def t_interval(found: Estimate, least: float = -np.inf, most: float = np.inf) -> tuple[FloatArray, FloatArray]:
+    """The 95% interval of a mean or a difference that lies between `least` and `most`; NaN where there is no error."""
+    half = t_quantile(found.clusters) * _some_error(found)
+    return np.maximum(found.value - half, least), np.minimum(found.value + half, most)
 
 
 def share_interval(found: Estimate) -> tuple[FloatArray, FloatArray]:
-    """The 95% interval of a share, within 0 and 1 and never without width at either end.
+    """The 95% interval of a share, within 0 and 1 and never without width.
 
     Wilson's interval for the number of independent observations that would have the
     cluster-robust standard error (Korn and Graubard 1998, Survey Methodology 24:193),
-    with Student's t. Where the share is 0 or 1 there is no error to go by: that number is the number of
+    with Student's t. Where there is no error to go by, as at 0 and 1, that number is the number of
     clusters, and the quantile the normal one.
     """
     value = found.value
     spread = value * (1 - value)
-    certain = spread < _NO_SPREAD
+    certain = (spread < _NO_SPREAD) | (found.error < _NO_SPREAD)
     z2 = np.where(certain, special.ndtri((1 + CONFIDENCE) / 2), t_quantile(found.clusters)) ** 2
-    size = np.where(certain, found.clusters, np.nan_to_num(divide(spread, found.error**2), nan=np.inf))
+    size = np.where(certain, found.clusters, divide(spread, np.where(certain, 1.0, found.error**2)))
     size = np.where(np.isnan(found.error), np.nan, size)
     inverse = divide(np.ones_like(size), size)
     centre = (value + z2 * inverse / 2) / (1 + z2 * inverse)
@@ -150,15 +153,21 @@ def share_interval(found: Estimate) -> tuple[FloatArray, FloatArray]:
 
 
 def log_interval(found: Estimate) -> tuple[FloatArray, FloatArray]:
-    """The 95% interval of something above 0, on the scale of its logarithm; NaN where it is 0."""
+    """The 95% interval of something above 0, on the scale of its logarithm; NaN where it is 0 or has no error."""
     positive = found.value > _NO_SPREAD
-    half = t_quantile(found.clusters) * divide(found.error, np.where(positive, found.value, 0.0))
+    half = t_quantile(found.clusters) * divide(_some_error(found), np.where(positive, found.value, 0.0))
+    half = np.minimum(half, _WIDEST)
     return found.value * np.exp(-half), found.value * np.exp(half)
 
 
 def logit_interval(found: Estimate) -> tuple[FloatArray, FloatArray]:
-    """The 95% interval of an area under a curve, on the scale of log-odds; NaN where it is 0 or 1."""
+    """The 95% interval of something from 0 to 1, on the scale of log-odds; NaN where it is 0 or 1 or has no error."""
     spread = found.value * (1 - found.value)
-    half = t_quantile(found.clusters) * divide(found.error, spread)
+    half = t_quantile(found.clusters) * divide(_some_error(found), spread)
     centre = special.logit(np.where(spread > _NO_SPREAD, found.value, np.nan))
     return special.expit(centre - half), special.expit(centre + half)
+
+
+def _some_error(found: Estimate) -> FloatArray:
+    """The error; NaN where it is none, which is not certainty."""
+    return np.where(found.error > _NO_SPREAD, found.error, np.nan)

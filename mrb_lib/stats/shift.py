@@ -9,17 +9,19 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from mrb_lib.stats.calibration_rows import names, spread
+from mrb_lib.stats.calibration_rows import NO_ERROR, names, spread, texts
 from mrb_lib.stats.calibration_summary import Grid, ece_of, grid
 from mrb_lib.stats.confidence import Forecasts, forecasts
 from mrb_lib.stats.ece import Ece, equal_width, folded_mean
 from mrb_lib.stats.options import FloatArray, IntArray, divide
 from mrb_lib.stats.panel import Panel
+from mrb_lib.stats.resample import ONE_CLUSTER
 from mrb_lib.stats.robust import Estimate, Layout, by_group, ratio_of_sums, standard_error, t_interval
 
 NOT_SHARED = "no forecast exists under both probes"
 _NODES, _WEIGHTS = special.roots_hermitenorm(31)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+_LARGEST = {"ece": 1.0, "mean_confidence": 0.5, "accuracy": 1.0, "overconfidence": 1.5, "brier": 1.0}
 
 
 def shift_frame(panel: Panel, other: Panel, labels: IntArray, probe: str, at: Layout) -> pd.DataFrame:
@@ -53,13 +55,18 @@ def shift_frame(panel: Panel, other: Panel, labels: IntArray, probe: str, at: La
     found = {"ece": _ece_change(here, there, places, counts)} | found
     measures: dict[str, FloatArray] = {}
     for name, change in found.items():
-        measures |= spread(f"{name}_difference", change, t_interval(change))
+        measures |= spread(f"{name}_difference", change, t_interval(change, -_LARGEST[name], _LARGEST[name]))
     judged = np.flatnonzero(_of_judges(panel, judges).judged().any(axis=2).ravel())
     n = counts.sum(axis=1).astype(np.int64)[judged]
     out = pd.DataFrame({**names(first, judged), "part": "shift", "probe": probe, "n": n})
     for name, values in measures.items():
         out[name] = values[judged, 0]
-    out["reason"] = [None if size else NOT_SHARED for size in n]
+    some, alone = n > 0, (n > 0) & (found["brier"].clusters[judged, 0] < 2)
+    still = {
+        name: some & ~alone & np.isnan(values[judged, 0])
+        for name, values in ((f"{name}_difference", measures[f"{name}_difference_low"]) for name in found)
+    }
+    out["reason"] = texts({NOT_SHARED: ~some, ONE_CLUSTER: alone}, {NO_ERROR: still})
     return out
 
 

@@ -135,6 +135,62 @@ def test_undefined_values_say_why() -> None:
     assert row[["brier_low", "ece_low", "accuracy_high", "auroc_low", "temperature_low"]].isna().all()
 
 
+HARD = {
+    "always right and certain": (np.tile([1.0, 0.0], 30), "AB" * 30),
+    "always right": (np.tile([0.9, 0.1], 30), "AB" * 30),
+    "always wrong": (np.tile([0.2, 0.9], 30), "AB" * 30),
+    "once wrong and certain": (np.r_[0.0, np.tile([0.0, 1.0], 30)], "A" + "BA" * 30),
+    "never leans": (np.full(60, 0.5), "AB" * 30),
+    "always A": (np.full(60, 0.8), "AB" * 30),
+    "worse than chance": (np.random.default_rng(1).random(60), None),
+    "once wrong": (np.r_[0.05, np.linspace(0.6, 0.9, 14)], "A" * 15),
+    "one case": (np.array([0.8]), "A"),
+    "two cases": (np.array([0.95, 0.6]), "AB"),
+    "plain": (np.random.default_rng(2).random(60), "AAB" * 20),
+}
+BOUNDS = {"overconfidence": (-0.5, 1), "mean_confidence": (0.5, 1), "log_loss": (0, np.inf), "temperature": (0, np.inf)}
+
+
+@pytest.mark.parametrize("name", list(HARD))
+def test_nothing_is_null_without_its_reason_and_no_interval_is_without_width_or_out_of_range(name: str) -> None:
+    p, letters = HARD[name]
+    letters = letters or "".join(np.where(p > 0.5, "B", "A"))
+    table = calibration(verdicts_of({"j": p}), gold_of(letters), cases_of(len(p)))
+    for _, row in table.iterrows():
+        reason = "" if pd.isna(row["reason"]) else row["reason"]
+        if row["part"] != "summary":
+            assert pd.isna(row["low"]) == bool(reason)
+            continue
+        told = [
+            text.split(": ")[0].split(" of ")[1] for text in reason.split("; ") if text.startswith("no interval of")
+        ]
+        named = set(", ".join(told).split(", "))
+        for low in [column for column in rows.INTERVALS if column.endswith("_low") and "difference" not in column]:
+            measure = low.removesuffix("_low")
+            value, ends = row[measure], (row[low], row[f"{measure}_high"])
+            if np.isnan(value):
+                said = measure in reason or rows.NOT_RECALIBRATED in reason
+                assert said or ("temperature" in measure and rows.NO_FOLD_TEMPERATURE in reason), measure
+            if np.isnan(value) or np.isnan(ends).any():
+                assert np.isnan(ends).all()
+                assert np.isnan(value) or (ONE_CLUSTER in reason) != (measure in named), measure
+            else:
+                least, most = next((at for key, at in BOUNDS.items() if measure.startswith(key)), (0, 1))
+                assert least <= ends[0] < ends[1] <= most, measure
+                assert measure not in named
+
+
+def test_a_judge_worse_than_chance_is_not_called_calibrated_after_recalibration() -> None:
+    p = np.random.default_rng(3).random(80)
+    letters = "".join(np.where(p > 0.5, "B", "A"))
+    row = summary(calibration(verdicts_of({"j": p}), gold_of(letters), cases_of(80))).iloc[0]
+    assert row[["temperature", "ece_temperature", "brier_temperature", "log_loss_temperature"]].isna().all()
+    assert rows.NO_TEMPERATURE in row["reason"]
+    assert rows.NO_FOLD_TEMPERATURE in row["reason"]
+    assert row["ece"] > 0.5
+    assert not np.isnan(row["ece_isotonic"])
+
+
 def test_no_resamples_give_no_intervals() -> None:
     table = calibration(*random_tables(30, 1), resamples=0)
     assert table[rows.INTERVALS].isna().all(axis=None)
@@ -263,6 +319,30 @@ def test_one_probe_has_no_shift_and_a_judge_without_the_probe_none_either() -> N
     assert table[table["part"] == "shift"]["judge"].tolist() == ["j1"]
     turned = calibration(both["blur"], gold, cases, probes=both)
     assert turned[turned["part"] == "shift"]["probe"].tolist() == ["none"]
+
+
+def test_a_probe_that_changes_nothing_is_a_row_of_zeros() -> None:
+    """The same verdicts word for word: found to be without effect, not taken for the verdicts themselves."""
+    verdicts, gold, cases = random_tables(40, 13)
+    probes = panels(
+        [pd.concat([verdicts, verdicts.assign(probe="blur"), verdicts.assign(probe="noise", p_a=0.5)])],
+        cases["case_id"],
+    )
+    for options in ({}, {"probe": "none"}):
+        table = calibration(probes["none"], gold, cases, probes=probes, **options)
+        shift = table[table["part"] == "shift"]
+        assert set(shift["probe"]) == {"blur", "noise"}
+        blur = shift[shift["probe"] == "blur"]
+        assert len(blur) == 2
+        changes = [f"{name}_difference" for name in ("ece", "mean_confidence", "accuracy", "overconfidence", "brier")]
+        assert blur[changes].eq(0).all(axis=None)
+        assert blur[["brier_difference_low", "accuracy_difference_high"]].isna().all(axis=None)
+        assert blur["reason"].str.contains("brier_difference").all()
+    shared = {"none": probes["none"], "blur": probes["none"]}  # one object by two names
+    table = calibration(probes["none"], gold, cases, probes=shared, probe="blur")
+    assert set(table[table["part"] == "shift"]["probe"]) == {"none"}
+    turned = calibration(probes["blur"], gold, cases, probes=probes, probe="blur")
+    assert set(turned[turned["part"] == "shift"]["probe"]) == {"none", "noise"}
 
 
 def test_the_frame_has_its_columns_even_if_empty_and_bad_options_are_refused() -> None:

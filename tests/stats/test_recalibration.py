@@ -81,17 +81,55 @@ def test_folds_keep_clusters_together_and_are_of_equal_size() -> None:
     assert not np.array_equal(dealt, folds(codes, 10))
 
 
-def test_a_judge_worse_than_chance_has_no_temperature_and_one_that_is_always_right_has_none() -> None:
+def test_where_no_temperature_is_best_nothing_is_recalibrated_by_one() -> None:
+    """Of a judge worse than chance every probability would be made one half; of one that is always right, certain."""
     n = 100
     right = forecasts(n, 1, 5)
     sure = right._replace(outcome=(right.p > 0.5).astype(float))
     worse = right._replace(outcome=(right.p < 0.5).astype(float))
     fold = folds(np.arange(n), 0)
-    for found, edge in ((sure, True), (worse, False)):
+    for found in (sure, worse):
         scaled = scale_temperature(found, fold, 1, one_group(n))
-        assert np.isnan(scaled.value[0])
-        assert np.isnan(scaled.low[0])
-        if edge:
-            assert (np.maximum(scaled.p, 1 - scaled.p) >= found.confidence).all()
-        else:
-            np.testing.assert_allclose(scaled.p, 0.5)
+        assert np.isnan([scaled.value[0], scaled.low[0], scaled.high[0]]).all()
+        assert np.isnan(scaled.p).all()
+
+
+def test_one_fold_without_a_best_temperature_is_enough() -> None:
+    """The one wrong forecast of a column is in one fold: the others, without it, have no best temperature."""
+    found, fold = forecasts(60, 2, 6), folds(np.arange(60), 0)
+    outcome = np.where((found.column == 0) & (found.case != 7), found.p > 0.5, found.outcome)
+    outcome[(found.column == 0) & (found.case == 7)] = found.p[7] < 0.5
+    scaled = scale_temperature(found._replace(outcome=outcome.astype(float)), fold[found.case], 2, one_group(60))
+    assert np.isfinite(scaled.value).all()
+    assert np.isnan(scaled.p[found.column == 0]).all()
+    assert np.isfinite(scaled.p[found.column == 1]).all()
+
+
+def test_columns_are_recalibrated_apart() -> None:
+    """Alone or among others of any number, a column gets the same probabilities."""
+    found = forecasts(80, 3, 7, digits=2)
+    kept = (found.column != 1) | (found.case % 3 == 0)
+    found, fold = found.take(kept), folds(np.arange(80), 1)
+    confidence = found.confidence
+    scaled = scale_temperature(found, fold[found.case], 3, one_group(80)).p
+    stepped = isotonic(found, rank(found.column, confidence), fold[found.case], 3)
+    for column in range(3):
+        mine = found.column == column
+        alone = found.take(mine)._replace(column=np.zeros(mine.sum(), dtype=np.int64))
+        mine_fold = fold[alone.case]
+        np.testing.assert_allclose(scale_temperature(alone, mine_fold, 1, one_group(80)).p, scaled[mine], rtol=1e-9)
+        np.testing.assert_allclose(
+            isotonic(alone, rank(alone.column, alone.confidence), mine_fold, 1), stepped[mine], rtol=1e-9
+        )
+
+
+@pytest.mark.parametrize("spread", [0.01, 1.0, 30.0])
+def test_temperatures_far_from_one_are_found(spread: float) -> None:
+    generator = np.random.default_rng(8)
+    truth = generator.normal(0, 1.5, 400)
+    p = special.expit(np.clip(truth * spread, -13, 13))
+    outcome = (generator.random(400) < special.expit(truth)).astype(float)
+    found = Forecasts(np.zeros(400, dtype=np.int64), np.arange(400), p, outcome)
+    value = scale_temperature(found, folds(np.arange(400), 0), 1, one_group(400)).value[0]
+    best = optimize.minimize_scalar(lambda t: loss(1 / np.exp(t), p, outcome), (-6, 6), tol=1e-12)
+    assert value == pytest.approx(np.exp(best.x), rel=1e-5)
