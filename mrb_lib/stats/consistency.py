@@ -111,7 +111,7 @@ def consistency(
 
         In a subfield a question has those of its pairs that are cases of it, and a tournament counts where all its
         cases are. `_low` and `_high` bound 95% intervals that are robust to clusters. `reason` says why a value or
-        an interval is null, or an interval has no width.
+        an interval is null.
 
     Raises
     ------

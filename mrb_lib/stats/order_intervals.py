@@ -12,11 +12,11 @@ from mrb_lib.schema import CHOICES
 from mrb_lib.stats import confusion
 from mrb_lib.stats.kappa_interval import influence
 from mrb_lib.stats.options import TINY, BoolArray, FloatArray, IntArray, divide
-from mrb_lib.stats.resample import FEW_CASES, NO_VARIATION, ONE_CLUSTER
+from mrb_lib.stats.resample import FEW_CASES, ONE_CLUSTER
 from mrb_lib.stats.robust import Estimate, Layout, by_group, ratio_of_sums, share_interval, standard_error
 from mrb_lib.stats.signed_share import signed_interval
 
-_WHY = ("", FEW_CASES, ONE_CLUSTER, NO_VARIATION)
+_WHY = ("", FEW_CASES, ONE_CLUSTER)
 
 
 class Found(NamedTuple):
@@ -59,8 +59,10 @@ def share(value: FloatArray, count: FloatArray, at: Layout, most: float = 1.0) -
     -----
     The interval is `mrb_lib.stats.robust.share_interval` of the part of `most`.
     """
-    found, totals = _ratio(value / most, count, at)
-    return _bounded(found, totals, count, at, *share_interval(found), most)
+    found, totals = _ratio(value, count, at)
+    part = found._replace(value=found.value / most, error=found.error / most)
+    low, high = (end * most for end in share_interval(part))
+    return _bounded(found, totals, count, at, low, high)
 
 
 def signed(value: FloatArray, count: FloatArray, at: Layout) -> Found:
@@ -76,17 +78,11 @@ def _ratio(value: FloatArray, count: FloatArray, at: Layout) -> tuple[Estimate, 
 
 
 def _bounded(
-    found: Estimate,
-    totals: FloatArray,
-    count: FloatArray,
-    at: Layout,
-    low: FloatArray,
-    high: FloatArray,
-    most: float = 1.0,
+    found: Estimate, totals: FloatArray, count: FloatArray, at: Layout, low: FloatArray, high: FloatArray
 ) -> Found:
     cases = by_group(unit_sums((count > 0).astype(np.float64), at), at)
-    ends = np.minimum(low, found.value) * most, np.maximum(high, found.value) * most
-    return Found(totals.astype(np.int64), cases, found.clusters, found.value * most, *ends)
+    ends = np.minimum(low, found.value), np.maximum(high, found.value)
+    return Found(totals.astype(np.int64), cases, found.clusters, found.value, *ends)
 
 
 def half(found: Found) -> Found:
@@ -136,7 +132,7 @@ def order_kappa(choice: NDArray[np.int8], at: Layout) -> Found:
 
 
 def reasons(found: Mapping[str, Found]) -> NDArray[np.object_]:
-    """Why intervals are null or have no width, shape (rows, G); a measure that is null itself is not mentioned."""
+    """Why intervals are null, shape (rows, G); a measure that is null itself is not mentioned."""
     names = list(found)
     kinds = np.stack([_kinds(one) for one in found.values()])
     known = np.stack([np.isfinite(one.value) for one in found.values()])
@@ -154,9 +150,6 @@ def reasons(found: Mapping[str, Found]) -> NDArray[np.object_]:
 
 
 def _kinds(one: Found) -> IntArray:
-    known = np.isfinite(one.value)
-    null = known & np.isnan(one.low)
-    kind = np.where(known & (one.high - one.low < TINY), 3, 0)
-    kind = np.where(null & (one.clusters < 2), 2, kind)
-    out: IntArray = np.where(null & (one.cases < 2), 1, kind).astype(np.int64)
+    null = np.isfinite(one.value) & np.isnan(one.low)
+    out: IntArray = np.where(null, np.where(one.cases < 2, 1, 2), 0).astype(np.int64)
     return out

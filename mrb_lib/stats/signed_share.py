@@ -14,7 +14,7 @@ _HALVINGS = 45
 
 
 def signed_interval(found: Estimate, forward: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The 95% interval of a difference of two shares of the same cases, never without width at -1, 0 and 1.
+    """The 95% interval of a difference of two shares of the same cases, never without width.
 
     Parameters
     ----------
@@ -29,25 +29,35 @@ def signed_interval(found: Estimate, forward: FloatArray) -> tuple[FloatArray, F
     -----
     The values whose score test is not rejected: Tango, Statistics in Medicine 1998, 17:891, for the number of
     independent cases that lean wholly one way, the other way or not at all and would have the standard error
-    given, with Student's t. Where all cases lean alike there is no error to go by: that number is then the number of
-    clusters, and the quantile the normal one. Compared with the score statistic in
+    given, with Student's t. Where all cases lean alike there is no error to go by: that number is then the number
+    of clusters, and the quantile the normal one. Compared with the score statistic in
     `tests/stats/test_signed_share.py`; coverage in `tests/simulation/test_position_bias.py`.
     """
     difference, backward = found.value, forward - found.value
     spread = forward + backward - difference**2
-    certain = spread < _NO_SPREAD
+    certain = (spread < _NO_SPREAD) | (found.error < _NO_SPREAD)
     z2 = np.where(certain, special.ndtri((1 + CONFIDENCE) / 2), t_quantile(found.clusters)) ** 2
-    size = np.where(certain, found.clusters, np.nan_to_num(divide(spread, found.error**2), nan=np.inf))
+    size = np.where(certain, found.clusters, divide(spread, np.where(certain, 1.0, found.error**2)))
     allowed = np.where(np.isnan(found.error), np.nan, divide(z2, size))
-    low, high = (_last_kept(difference, forward, backward, allowed, end) for end in (-1.0, 1.0))
+    return score_interval(forward, backward, allowed)
+
+
+def score_interval(forward: FloatArray, backward: FloatArray, allowed: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The differences between two shares of the same n cases that a score test does not reject.
+
+    Parameters
+    ----------
+    forward, backward : the shares that lean one way and the other, at most 1 together
+    allowed : the largest squared score, over n; NaN gives NaN
+    """
+    low, high = (_last_kept(forward, backward, allowed, end) for end in (-1.0, 1.0))
     return low, high
 
 
-def _last_kept(
-    difference: FloatArray, forward: FloatArray, backward: FloatArray, allowed: FloatArray, end: float
-) -> FloatArray:
-    """The farthest value towards `end` whose squared score is within what is allowed; by halving the distance."""
-    kept, lost = difference.copy(), np.full(difference.shape, end)
+def _last_kept(forward: FloatArray, backward: FloatArray, allowed: FloatArray, end: float) -> FloatArray:
+    """The farthest difference towards `end` whose squared score is allowed; by halving the distance."""
+    difference: FloatArray = forward - backward
+    kept, lost = difference, np.full(difference.shape, end)
     for _ in range(_HALVINGS):
         middle = (kept + lost) / 2
         inside = (difference - middle) ** 2 <= allowed * variance(middle, forward, backward)

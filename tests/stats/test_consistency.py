@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
+from statsmodels.stats.inter_rater import cohens_kappa
+from statsmodels.stats.proportion import proportion_confint
 
 from mrb_lib.stats import consistency as module
 from mrb_lib.stats.consistency import consistency
 
 from .small_tables import cases_of, random_verdicts, verdicts_of
 
-FAST = {"resamples": 200, "seed": 0}
 NAMES = ("n", "coverage", "consistency", "first_rate", "position_bias")
 
 
@@ -148,3 +149,90 @@ def test_many_judges_at_a_time_or_one_at_a_time_are_the_same(monkeypatch: pytest
     monkeypatch.setattr(module, "_AT_ONCE", 1)
     alone = consistency(verdicts, cases_of(20, organ=["eye", "lung"] * 10), by="organ")
     pd.testing.assert_frame_equal(together, alone)
+
+
+INTERVALS = [name.removesuffix("_low") for name in module.COLUMNS if name.endswith("_low")]
+
+
+def test_a_judge_that_is_always_consistent_is_not_certain_to_be() -> None:
+    """Wilson's interval of n out of n; that of kappa is what it leaves of the disagreement expected by chance."""
+    cases = cases_of(60).assign(question=[f"q{i}" for i in range(60)])
+    row = consistency(verdicts_of({("j", "AB"): "AABB" * 15, ("j", "BA"): "AABB" * 15}), cases).iloc[0]
+    low, high = proportion_confint(60, 60, method="wilson")
+    for name in ("consistency", "consistency_decisive", "consistency_half"):
+        assert (row[f"{name}_low"], row[f"{name}_high"]) == pytest.approx((low, high), abs=1e-9)
+    assert (row["ipi_low"], row["ipi_high"]) == pytest.approx((0, 1 - low), abs=1e-9)
+    assert row["order_kappa_low"] == pytest.approx(1 - (1 - low) / 0.5, abs=1e-9)
+    assert row["position_bias_low"] == pytest.approx(-row["position_bias_high"], abs=1e-9)
+    assert 0 < row["position_bias_high"] == pytest.approx(1 - low, abs=1e-9)
+    assert row["first_rate_low"] < 0.5 < row["first_rate_high"]
+
+
+def test_intervals_of_kappa_have_the_standard_error_of_statsmodels() -> None:
+    generator = np.random.default_rng(3)
+    n = 2000
+    ab, ba = ("".join(letters) for letters in np.stack([generator.choice(list("AABT"), n) for _ in range(2)]))
+    ba = "".join(b if generator.random() < 0.5 else a for a, b in zip(ab, ba, strict=True))
+    row = measured(ab, ba)
+    table = pd.crosstab(pd.Series(list(ab)), pd.Series(list(ba))).to_numpy()
+    expected = cohens_kappa(table)
+    assert row["order_kappa"] == pytest.approx(expected.kappa)
+    assert row["order_kappa_high"] - row["order_kappa_low"] == pytest.approx(2 * 1.96 * expected.std_kappa, rel=0.005)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_a_subfield_has_the_rows_it_would_have_alone(clustered: bool) -> None:
+    generator = np.random.default_rng(4)
+    n = 60
+    cases = cases_of(n, organ=list(generator.choice(["eye", "lung", None], n))).assign(
+        question=generator.choice([f"q{i}" for i in range(40)], n)
+    )
+    if clustered:
+        cases["cluster"] = generator.choice(list("abcdefghij"), n)
+    verdicts = random_verdicts(generator, n, 2, repeats=2)
+    rows = consistency(verdicts, cases, by="organ")
+    for organ in ("eye", "lung"):
+        kept = cases[cases["organ"] == organ]
+        alone = consistency(verdicts[verdicts["case_id"].isin(kept["case_id"])], kept.reset_index(drop=True))
+        here = rows[rows["subfield"] == organ].reset_index(drop=True)
+        names = [name for name in rows.columns if name not in ("by", "subfield", "n_unassigned")]
+        if clustered:  # a question links clusters of the whole benchmark, of which a subfield sees a part
+            names = [name for name in names if not name.startswith("ipi") and name != "reason"]
+        pd.testing.assert_frame_equal(here[names], alone[names])
+
+
+def test_a_null_interval_has_its_reason() -> None:
+    one = consistency(verdicts_of({("j", "AB"): "A", ("j", "BA"): "A"}), cases_of(1)).iloc[0]
+    assert one[["consistency_low", "position_bias_low", "first_rate_low"]].isna().all()
+    assert "no interval: fewer than two cases" in one["reason"]
+    alike = consistency(verdicts_of({("j", "AB"): "AB", ("j", "BA"): "AB"}), cases_of(2, cluster=["x", "x"])).iloc[0]
+    assert "no interval: all cases are in one cluster" in alike["reason"]
+
+
+def test_cases_that_do_not_differ_are_no_certainty() -> None:
+    """Each case is consistent in one of two repeats: one half, as Wilson has it of two out of four."""
+    shown = {("j", "AB", 0): "AAAA", ("j", "BA", 0): "AAAA", ("j", "AB", 1): "AAAA", ("j", "BA", 1): "BBBB"}
+    row = consistency(verdicts_of(shown), cases_of(4)).iloc[0]
+    assert row["consistency"] == 0.5
+    assert (row["consistency_low"], row["consistency_high"]) == pytest.approx(proportion_confint(2, 4, method="wilson"))
+    assert row["position_bias_low"] < row["position_bias"] == 0.5 < row["position_bias_high"]
+
+
+@given(st.integers(0, 10**6), st.integers(1, 12), st.sampled_from([None, "cluster"]))
+@settings(max_examples=15, deadline=None)
+def test_intervals_hold_their_estimates_and_nulls_are_explained(seed: int, n: int, cluster: str | None) -> None:
+    generator = np.random.default_rng(seed)
+    cases = cases_of(n, cluster=list(generator.choice(["x", "y", "z"], n))).assign(
+        question=generator.choice(["p", "q"], n)
+    )
+    if cluster is None:
+        cases = cases.drop(columns="cluster")
+    for _, row in consistency(random_verdicts(generator, n, 2, repeats=2), cases).iterrows():
+        for name in INTERVALS:
+            value, low, high = row[[name, f"{name}_low", f"{name}_high"]]
+            if np.isnan(low):
+                assert row["reason"] is not None
+                assert np.isnan(value) or "no interval" in row["reason"]
+            else:
+                assert low <= value <= high
+                assert low < high

@@ -110,3 +110,34 @@ def test_repeats_are_averaged_and_questions_have_intervals() -> None:
     assert row["tov_low"] < 0.5 < row["tov_high"]
     assert (row["ipi"], row["ipi_low"]) == (0, 0)
     assert row["ipi_high"] == pytest.approx(1.96**2 / (12 + 1.96**2), abs=1e-4)  # Wilson's for 0 of 12 questions
+
+
+def test_a_tournament_is_counted_in_a_group_that_holds_all_its_cases() -> None:
+    """Twenty questions of three responders: no pair of responders has a tournament, the halves have ten each."""
+    cases = pd.concat([question_of("xy", "xz", "yz", question=f"q{i}") for i in range(20)], ignore_index=True)
+    cases["case_id"] = [f"c{i}" for i in range(60)]
+    cases["model_a"], cases["model_b"] = cases["response_a"], cases["response_b"]
+    cases["half"] = ["first"] * 30 + ["second"] * 30
+    cases["mixed"] = ["one"] * 29 + ["two"] * 31
+    judged = verdicts_of({("j", "AB"): "ABA" * 20, ("j", "BA"): "ABA" * 20})
+    pairs = consistency(judged, cases, by="model_pair")
+    assert pairs["n_tournaments"].tolist() == [20, 0, 0, 0]
+    assert pairs["tov"].tolist()[0] == 2
+    assert pairs["tov"].iloc[1:].isna().all()
+    assert pairs["reason"].iloc[1:].str.contains("tov is undefined").all()
+    assert pairs["n_questions"].tolist() == [20, 20, 20, 20]
+    assert consistency(judged, cases, by="half")["n_tournaments"].tolist() == [20, 10, 10]
+    assert consistency(judged, cases, by="mixed")["n_tournaments"].tolist() == [20, 9, 10]
+
+
+def test_no_violation_is_no_certainty() -> None:
+    """The share of a tournament's six verdicts to change: Wilson's interval of 0 among the questions."""
+    cases = pd.concat([question_of("xy", "xz", "yz", question=f"q{i}") for i in range(12)], ignore_index=True)
+    cases["case_id"] = [f"c{i}" for i in range(36)]
+    row = judged(cases, "AAA" * 12, "AAA" * 12)
+    assert (row["tov"], row["tov_low"]) == (0, 0)
+    assert row["tov_high"] == pytest.approx(6 * 1.96**2 / (12 + 1.96**2), abs=1e-3)
+    one = judged(question_of("xy", "xz", "yz"), "AAA", "AAA")
+    assert np.isnan(one["tov_low"])
+    assert "tov, tov_intransitive" in one["reason"]
+    assert "no interval: fewer than two cases" in one["reason"]
