@@ -17,13 +17,14 @@ import numpy as np
 
 from mrb_lib.stats.draws import draws
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, SingleArray, divide
-from mrb_lib.stats.paired_bootstrap import of_sorted
-from mrb_lib.stats.permutation import flips, p_values
+from mrb_lib.stats.paired_bootstrap import of_replicates
+from mrb_lib.stats.permutation import p_values, units
 from mrb_lib.stats.resample import n_clusters
 from mrb_lib.stats.subfields import Group
-from mrb_lib.stats.weighted_sums import Sums, cluster_sums, weighted_sums
+from mrb_lib.stats.weighted_sums import cluster_sums, weighted_sums
 
-_PAIRS_AT_ONCE = 64
+_PAIRS_AT_ONCE = 16
+_FLIPPED_AT_ONCE = 2**22
 _NO_VARIANCE = 1e-9
 
 
@@ -59,10 +60,11 @@ class Differences(NamedTuple):
     ----------
     n : cases scored for both
     only_1, only_2 : cases on which the first, the second judge has the higher score
-    clusters : clusters with such cases
+    clusters : clusters with cases scored for both
     value, low, high : the mean difference and its 95% percentile interval
     error : its cluster-robust standard error; 0 where no cluster departs from the mean
     bootstrap_p, permutation_p : two-sided
+    alone : whether each cluster of the group holds one case, so that cases are independent
     """
 
     n: IntArray
@@ -75,6 +77,7 @@ class Differences(NamedTuple):
     error: FloatArray
     bootstrap_p: FloatArray
     permutation_p: FloatArray
+    alone: bool
 
 
 def columns(score: FloatArray, judged: BoolArray) -> Columns:
@@ -153,19 +156,19 @@ def differences(
     """
     total = n_clusters(codes)
     both = np.hstack([plan.scores, plan.counted])
-    k = len(plan.which)
     sums = [cluster_sums(codes[part.cases], both[part.cases]) for part in parts]
     resampled = weighted_sums(sums, partial(draws, total, resamples, seed), total, resamples, np.float32)
-    scores = [Sums(item.clusters, item.values[:, :k]) for item in sums]
-    flipped = weighted_sums(scores, partial(flips, total, resamples, seed), total, resamples, np.float32)
     counts = _counts(score, plan, parts)
-    for item, drawn, turned, (n, only_1, only_2) in zip(sums, resampled, flipped, counts, strict=True):
-        value, error, clusters, observed = _analytic(item.values, plan)
-        low, high, bootstrap_p, permutation_p = _resampled(plan, value, observed, drawn, turned)
+    unit = units(score)
+    for part, item, drawn, (n, only_1, only_2) in zip(parts, sums, resampled, counts, strict=True):
+        value, error, clusters = _analytic(item.values, plan)
+        low, high, bootstrap_p = _resampled(plan, value, drawn)
+        permutation_p = _flipped(plan, item.values, unit)
         unknown = (n < 2) | (clusters < 2)
         for values in (low, high, error, bootstrap_p, permutation_p):
             values[unknown] = np.nan
-        yield Differences(n, only_1, only_2, clusters, value, low, high, error, bootstrap_p, permutation_p)
+        alone = len(item.clusters) == len(part.cases)
+        yield Differences(n, only_1, only_2, clusters, value, low, high, error, bootstrap_p, permutation_p, alone)
 
 
 def _counts(score: FloatArray, plan: Columns, parts: Sequence[Group]) -> list[tuple[IntArray, IntArray, IntArray]]:
@@ -184,8 +187,8 @@ def _counts(score: FloatArray, plan: Columns, parts: Sequence[Group]) -> list[tu
     return [(found[0, :, i], found[1, :, i], found[2, :, i]) for i in range(len(parts))]
 
 
-def _analytic(sums: FloatArray, plan: Columns) -> tuple[FloatArray, FloatArray, IntArray, FloatArray]:
-    """The mean difference of each pair, its standard error, its clusters, and the sum of its differences."""
+def _analytic(sums: FloatArray, plan: Columns) -> tuple[FloatArray, FloatArray, IntArray]:
+    """The mean difference of each pair, its standard error, and its clusters."""
     k = len(plan.which)
     num, den = sums[:, :k], sums[:, k:]
     total = den.sum(axis=0)[plan.which]
@@ -203,22 +206,21 @@ def _analytic(sums: FloatArray, plan: Columns) -> tuple[FloatArray, FloatArray, 
     clusters = (den > 0).sum(axis=0)[plan.which[plan.plus]]
     counted = total[plan.plus]
     error = np.sqrt(divide(spread, counted**2) * divide(clusters.astype(np.float64), clusters - 1))
-    return value, error, clusters.astype(np.int64), np.nan_to_num(value * counted)
+    return value, error, clusters.astype(np.int64)
 
 
-def _resampled(
-    plan: Columns, value: FloatArray, observed: FloatArray, drawn: SingleArray, turned: SingleArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """The interval and the p of the bootstrap, and the p of the sign flips, of each pair."""
+def _resampled(plan: Columns, value: FloatArray, drawn: SingleArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The interval and the p of the bootstrap of each pair."""
     resamples = drawn.shape[1]
-    out = np.full((4, len(value)), np.nan)
+    out = np.full((3, len(value)), np.nan)
     if not resamples:
-        return out[0], out[1], out[2], out[3]
+        return out[0], out[1], out[2]
     k = len(plan.which)
     divisors = drawn[k:]
     divisors[divisors == 0] = np.nan
     means = drawn[:k]
     means /= divisors[plan.which]
+    whole = not np.isnan(divisors).any()
     half = -(-len(value) // 2)
 
     def work(start: int) -> None:
@@ -227,15 +229,25 @@ def _resampled(
         for first in range(start, stop, _PAIRS_AT_ONCE):
             pairs = slice(first, min(first + _PAIRS_AT_ONCE, stop))
             found = _subtract(means, plan.plus[pairs], plan.minus[pairs], room)
-            found.sort(axis=1)
-            out[:3, pairs] = of_sorted(found, value[pairs])
-        for first in range(start, stop, _PAIRS_AT_ONCE):
-            pairs = slice(first, min(first + _PAIRS_AT_ONCE, stop))
-            out[3, pairs] = p_values(_subtract(turned, plan.plus[pairs], plan.minus[pairs], room), observed[pairs])
+            out[:, pairs] = of_replicates(found, value[pairs], whole=whole)
 
-    with ThreadPoolExecutor(max_workers=2) as pool:  # sorting leaves the interpreter free
+    with ThreadPoolExecutor(max_workers=2) as pool:  # selecting leaves the interpreter free
         list(pool.map(work, (0, half)))
-    return out[0], out[1], out[2], out[3]
+    return out[0], out[1], out[2]
+
+
+def _flipped(plan: Columns, sums: FloatArray, unit: int) -> FloatArray:
+    """The p of the sign flips of each pair."""
+    each = np.rint(sums[:, : len(plan.which)].T * unit).astype(np.int32)
+    out = np.full(len(plan.plus), np.nan)
+    step = max(1, _FLIPPED_AT_ONCE // max(1, each.shape[1]))
+    for first in range(0, len(out), step):
+        pairs = slice(first, first + step)
+        minus = plan.minus[pairs]
+        gains = each[plan.plus[pairs]]
+        gains[minus >= 0] -= each[minus[minus >= 0]]
+        out[pairs] = p_values(gains)
+    return out
 
 
 def _subtract(each: SingleArray, plus: IntArray, minus: IntArray, room: SingleArray) -> SingleArray:

@@ -44,19 +44,17 @@ def noninferiority(difference: FloatArray, error: FloatArray, df: FloatArray, ma
     return np.asarray(stdtr(df, -divide(difference + margin, error)), dtype=np.float64)
 
 
-def equivalence(difference: FloatArray, error: FloatArray, df: FloatArray, margin: float) -> FloatArray:
+def equivalence(first: FloatArray, second: FloatArray) -> FloatArray:
     """The p of the two one-sided tests: small values show that the two differ by less than the margin.
 
     Parameters
     ----------
-    difference, error, df, margin : as in `noninferiority`
+    first, second : what `noninferiority` gives for the difference, and for the difference with its sign turned
 
     Notes
     -----
     Schuirmann (1987), doi:10.1007/BF01068419: the larger of the two one-sided p values. It is at most
     0.05 exactly where the 90% t interval of the difference lies within the margin.
     """
-    lower = noninferiority(difference, error, df, margin)
-    upper = noninferiority(-difference, error, df, margin)
-    found: FloatArray = np.maximum(lower, upper)
+    found: FloatArray = np.maximum(first, second)
     return found

@@ -7,10 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 import pandas as pd
-from scipy.stats import studentized_range
 
 from mrb_lib.stats.letter_display import letter_display
-from mrb_lib.stats.multiplicity import adjust_families
 from mrb_lib.stats.omnibus import mean_ranks
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, join_reasons, typed
 from mrb_lib.stats.paired import ALPHA, PAIR, comparisons
@@ -21,6 +19,7 @@ from mrb_lib.stats.scoring import Scores, encode_gold, score
 ONE_JUDGE = "there is one judge only"
 NO_CASES = "no case can be scored"
 NO_COMMON = "no mean rank: no case is scored for every judge"
+UNTESTED = "could not be tested against all judges: letters shared for want of a test show nothing"
 CLUSTERED = "no critical difference: it takes cases as independent, and they come in clusters"
 COLUMNS = [
     "judge",
@@ -76,12 +75,13 @@ def letters(
 
     Notes
     -----
-    Letters come from the exact test of each pair, or, where cases come in clusters, from the
-    cluster-robust t test, `test` "t_cluster". Two judges without common cases are not shown to
-    differ. Letters and critical difference are two answers to one question: the letters test each
-    pair on its own cases, the critical difference compares ranks among all judges, so that which
-    other judges take part decides. It is q sqrt(k (k + 1) / (6 N)) with q the studentized range's
-    quantile over sqrt(2): Nemenyi (1963); Demsar (2006), Journal of Machine Learning Research 7:1,
+    Letters come from `p_adjusted` of the table `significance`: from the exact test of each pair, or, where
+    cases come in clusters, from the permutation test that flips the signs of clusters. Two judges that cannot
+    be tested, for want of two common cases in two clusters, are not shown to differ, and `reason` says so.
+    Letters and critical difference are two answers to one question: the letters test each pair on its own
+    cases, the critical difference compares ranks among all judges, so that which other judges take part
+    decides. It is q sqrt(k (k + 1) / (6 N)) with q the studentized range's quantile over sqrt(2): Nemenyi
+    (1963); Demsar (2006), Journal of Machine Learning Research 7:1,
     whose table is in `tests/stats/test_letters.py`. Many tied ranks, as two-valued scores give, make it
     too wide, never too narrow.
     """
@@ -93,8 +93,6 @@ def letters(
     )
     pairs = pairs[pairs["part"] == PAIR]
     independent = n_clusters(codes) == len(cases)
-    if not independent:
-        pairs = _by_clusters(pairs, correction, family)
     found = _accuracy(scores, codes, resamples, seed)
     rows = [
         row
@@ -105,15 +103,6 @@ def letters(
     texts = {"letters": "str", "family_scope": "str"}
     out = typed(frame, [name for name in COLUMNS if name not in texts]).join(frame[list(texts)].astype(texts))
     return out[COLUMNS]
-
-
-def _by_clusters(pairs: pd.DataFrame, correction: str, family: str) -> pd.DataFrame:
-    """The pairs with the cluster-robust test in place of the exact one."""
-    families: IntArray = np.zeros(len(pairs), dtype=np.int64)
-    if family == "dimension":
-        families = pd.factorize(pairs["dimension"])[0].astype(np.int64)
-    adjusted, size = adjust_families(pairs["t_p"].to_numpy(np.float64), families, correction)
-    return pairs.assign(test="t_cluster", p_adjusted=adjusted, family=size)
 
 
 def _accuracy(scores: Scores, codes: IntArray, resamples: int, seed: int) -> Ratios:
@@ -138,6 +127,8 @@ def _rows(
     ranks, common = _ranks(scores.score[judges, dimension])
     critical = critical_difference(len(judges), common) if independent else np.nan
     marks = letter_display(_differ(here, names)) if len(names) > 1 else [None]
+    unknown = here[here["p_adjusted"].isna()]
+    untested = {*unknown["judge_1"], *unknown["judge_2"]}
     shared = [
         ONE_JUDGE if len(names) < 2 else "",
         NO_COMMON if len(names) > 1 and not common else "",
@@ -158,7 +149,9 @@ def _rows(
             "test": here["test"].iloc[0] if len(here) else None,
             "family": int(here["family"].iloc[0]) if len(here) else 0,
             "critical_difference": critical,
-            "reason": join_reasons("" if found.n[at] else NO_CASES, found.reason[at], *shared),
+            "reason": join_reasons(
+                "" if found.n[at] else NO_CASES, found.reason[at], UNTESTED if name in untested else "", *shared
+            ),
         }
         for i, (name, at) in enumerate(zip(names, place, strict=True))
     ]
@@ -190,4 +183,6 @@ def critical_difference(judges: int, n: int) -> float:
 
 @lru_cache(maxsize=64)
 def _studentized(judges: int) -> float:
+    from scipy.stats import studentized_range  # takes as long to import as the whole table takes to make
+
     return float(studentized_range.ppf(1 - ALPHA, judges, np.inf) / np.sqrt(2))

@@ -22,9 +22,13 @@ from mrb_lib.stats.subfields import Group, groups
 
 ALPHA = 0.05
 PAIR, OMNIBUS = "pair", "omnibus"
+CLUSTERED = "permutation_cluster"
 NO_CASES = "no case is scored for both judges"
 ONE_CASE = "a test needs two cases that are scored for both judges"
-NO_SPREAD = "no t tests: the difference is the same in every cluster"
+ONE_CLUSTER_ONLY = "a test that minds clusters needs two of them"
+NO_SPREAD = "no t tests and none against the margin: the difference is the same in every cluster"
+ALIKE = "no t tests and none against the margin: the two judges have the same score on every case"
+COUNTS_CASES = "exact_p and mid_p take cases as independent, which come in clusters: read p_value"
 _FLAGS = ("equivalent", "noninferior", "noninferior_2")
 COLUMNS = [
     "part",
@@ -50,6 +54,7 @@ COLUMNS = [
     "correction",
     "family",
     "family_scope",
+    "exact_p",
     "mid_p",
     "permutation_p",
     "bootstrap_p",
@@ -109,10 +114,12 @@ def comparisons(
         - `difference` mean score of `judge_1` minus that of `judge_2` with the 95% interval
           `low`, `high` of the paired cluster bootstrap, and its cluster-robust `standard_error`
         - `only_1`, `only_2` cases on which `judge_1`, `judge_2` has the higher score
-        - `test`, `p_value` two-sided and exact, `p_adjusted`, `correction`, `family` (the
-          number of tests corrected for), `family_scope`
-        - `mid_p` of the same test; of the mean difference: `permutation_p` (signs of clusters
-          flipped), `bootstrap_p`, `t_p` (cluster-robust t test with clusters - 1 degrees of freedom)
+        - `test`, `p_value` two-sided, `p_adjusted`, `correction`, `family` (the number of pairs that could be
+          tested, and so were corrected for, whatever came out), `family_scope`. `test` is "mcnemar_exact" or
+          "sign_exact"; where clusters of the benchmark or subfield hold several cases it is
+          "permutation_cluster", and `p_value` is `permutation_p`
+        - `exact_p` of the exact test of cases and its `mid_p`; of the mean difference: `permutation_p` (signs of
+          clusters flipped), `bootstrap_p`, `t_p` (cluster-robust t test with `df` degrees of freedom, clusters - 1)
         - `equivalence_p` of the two one-sided tests against `margin`, `noninferiority_p` (`judge_1` is
           not worse than `judge_2` by the margin) and `noninferiority_2_p` (the other way
           round); each with its `_adjusted` and with the verdict at level 0.05, adjusted: `equivalent`,
@@ -135,8 +142,9 @@ def comparisons(
     where the scores differ; on 0/1 scores both are the same binomial test. On graded scores
     it asks which judge wins more cases, whatever by, so that it and the interval of the mean
     difference may disagree. Where no case differs the exact p is 1. The exact tests take
-    cases as independent; where cases come in clusters read the interval, `permutation_p` or
-    `t_p`, which do not. The smallest `permutation_p` is 1 / (resamples + 1).
+    cases as independent, and reject far too often where they are not; the others keep cases of a cluster together. A
+    pair whose test against the margin is undefined because its difference never varied counts in the family as one
+    that is not rejected.
     Validated in `tests/published/test_pandalm.py`, `test_mcnemar.py`, `tests/stats/test_paired.py` and, for
     the size of the tests, `tests/simulation/test_size.py`.
     """
@@ -147,10 +155,11 @@ def comparisons(
     scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy)
     parts = groups(cases, by)
     plan = columns(scores.score, np.asarray(scores.judged.any(axis=2)))
-    found = differences(scores.score, plan, parts, cluster_codes(cases, cluster), resamples=resamples, seed=seed)
+    codes = cluster_codes(cases, cluster)
+    found = differences(scores.score, plan, parts, codes, resamples=resamples, seed=seed)
     frames = [_pairs(panel, plan, part, each, policy, resamples) for part, each in zip(parts, found, strict=True)]
     pairs = _tested(pd.concat(frames, ignore_index=True), correction, family, margin)
-    together = of_scores(panel, scores.score, parts, policy).assign(part=OMNIBUS)
+    together = of_scores(panel, scores.score, parts, policy, codes).assign(part=OMNIBUS)
     return _typed(pd.concat([pairs, together.reindex(columns=[*OMNIBUS_COLUMNS, "part"])], ignore_index=True))
 
 
@@ -193,7 +202,8 @@ def _pairs(panel: Panel, plan: Columns, part: Group, found: Differences, policy:
     exact, mid_p = sign_test(found.only_1, found.only_2)
     untested = found.n < 2
     exact[untested], mid_p[untested] = np.nan, np.nan
-    df = np.maximum(found.clusters - 1, 1).astype(np.float64)
+    exact_name = "mcnemar_exact" if policy in BINARY_POLICIES else "sign_exact"
+    df = np.where(found.clusters >= 2, found.clusters - 1.0, np.nan)
     t = divide(np.abs(found.value), found.error)
     return pd.DataFrame(
         {
@@ -213,8 +223,9 @@ def _pairs(panel: Panel, plan: Columns, part: Group, found: Differences, policy:
             "df": df,
             "only_1": found.only_1,
             "only_2": found.only_2,
-            "test": "mcnemar_exact" if policy in BINARY_POLICIES else "sign_exact",
-            "p_value": exact,
+            "test": exact_name if found.alone else CLUSTERED,
+            "p_value": exact if found.alone else found.permutation_p,
+            "exact_p": exact,
             "mid_p": mid_p,
             "permutation_p": found.permutation_p,
             "bootstrap_p": found.bootstrap_p,
@@ -225,15 +236,18 @@ def _pairs(panel: Panel, plan: Columns, part: Group, found: Differences, policy:
 
 
 def _reasons(found: Differences, resamples: int) -> list[str | None]:
-    usual = NO_RESAMPLES if resamples == 0 else None
-    plain = (found.n >= 2) & (found.error > 0) & ((found.high > found.low) | (resamples == 0))
+    shared = "" if found.alone else COUNTS_CASES
+    usual = join_reasons(NO_RESAMPLES if resamples == 0 else "", shared)
+    plain = (found.clusters >= 2) & (found.error > 0) & ((found.high > found.low) | (resamples == 0))
     out: list[str | None] = [usual] * len(found.n)
     for i in np.flatnonzero(~plain):
-        n, clusters, error = int(found.n[i]), int(found.clusters[i]), found.error[i]
+        n, clusters = int(found.n[i]), int(found.clusters[i])
+        alike = found.only_1[i] == found.only_2[i] == 0
         out[i] = join_reasons(
-            NO_CASES if n == 0 else ONE_CASE if n == 1 else "",
+            NO_CASES if n == 0 else ONE_CASE if n == 1 else ONE_CLUSTER_ONLY if clusters < 2 else "",
             interval_reason(n, clusters, resamples, found.low[i], found.high[i]),
-            NO_SPREAD if error == 0 else "",
+            "" if found.error[i] != 0 else ALIKE if alike else NO_SPREAD,
+            shared if n else "",
         )
     return out
 
@@ -244,17 +258,21 @@ def _tested(pairs: pd.DataFrame, correction: str, family: str, margin: float) ->
     if family == "dimension":
         grouped = pairs.groupby(["subfield", "dimension"], dropna=False, sort=False)
         families = np.asarray(grouped.ngroup(), dtype=np.int64)
+    testable = (pairs["n_clusters"] >= 2).to_numpy()
 
     def adjusted(p_values: FloatArray) -> tuple[FloatArray, IntArray]:
-        return adjust_families(p_values, families, correction)
+        undefined = np.isnan(p_values)
+        corrected, size = adjust_families(np.where(undefined & testable, 1.0, p_values), families, correction)
+        return np.where(undefined, np.nan, corrected), size
 
     value, error, df = (pairs[name].to_numpy(np.float64) for name in ("difference", "standard_error", "df"))
     out = pairs.assign(correction=correction, family_scope=family, margin=margin)
     out["p_adjusted"], out["family"] = adjusted(pairs["p_value"].to_numpy(np.float64))
+    first, second = noninferiority(value, error, df, margin), noninferiority(-value, error, df, margin)
     for name, flag, p_values in (
-        ("equivalence", "equivalent", equivalence(value, error, df, margin)),
-        ("noninferiority", "noninferior", noninferiority(value, error, df, margin)),
-        ("noninferiority_2", "noninferior_2", noninferiority(-value, error, df, margin)),
+        ("equivalence", "equivalent", equivalence(first, second)),
+        ("noninferiority", "noninferior", first),
+        ("noninferiority_2", "noninferior_2", second),
     ):
         corrected, _ = adjusted(p_values)
         out[f"{name}_p"], out[f"{name}_p_adjusted"] = p_values, corrected

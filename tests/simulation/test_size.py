@@ -82,9 +82,11 @@ def test_clusters_are_known_to_the_tests_that_say_so() -> None:
     panel, gold, cases = panel_of(right)
     rows = comparisons(panel, gold, cases.assign(cluster=cluster), policy="official", resamples=400)
     pairs = rows[rows["part"] == "pair"]
-    sizes = {name: rejected(pairs, name) for name in ("permutation_p", "t_p")}
+    sizes = {name: rejected(pairs, name) for name in ("p_value", "t_p")}
+    for test, name in (("hotelling_cluster", "p_value"), ("rm_anova", "p_gg")):
+        sizes[test] = rejected(rows[rows["test"] == test], name)
     assert all(LOW <= size <= HIGH for size in sizes.values()), sizes
-    assert rejected(pairs, "p_value") > 0.08
+    assert rejected(pairs, "exact_p") > 0.08
     assert rejected(pairs, "bootstrap_p") <= 0.065
 
 

@@ -8,7 +8,7 @@ import pingouin
 import pytest
 from statsmodels.stats.anova import AnovaRM
 
-from mrb_lib.stats.anova import repeated_measures
+from mrb_lib.stats.anova import FEW_CLUSTERS, NO_ERROR, hotelling, repeated_measures
 from mrb_lib.stats.omnibus import omnibus
 
 from .small_tables import cases_of, gold_of, random_verdicts
@@ -60,3 +60,28 @@ def test_the_table_has_it_beside_the_rank_test() -> None:
     anova = right.iloc[1]
     assert (anova["df"], anova["df_error"]) == (3, 3 * (anova["n"] - 1))
     assert anova["p_gg"] >= anova["p_value"] - 1e-12 or anova["statistic"] < 1
+
+
+def test_of_equal_clusters_it_is_the_analysis_of_their_means() -> None:
+    table, clusters = scores(60, 4), np.repeat(np.arange(20), 3)
+    found = repeated_measures(table, clusters)
+    means = table.reshape(20, 3, 4).mean(axis=1)
+    assert found is not None
+    assert found == pytest.approx(repeated_measures(means))
+    row = AnovaRM(long(means), "score", "case", within=["judge"]).fit().anova_table.iloc[0]
+    assert (found.f, found.df_error) == pytest.approx((row["F Value"], row["Den DF"]))
+
+
+def test_hotelling_is_pingouins_of_the_differences() -> None:
+    table, clusters = scores(60, 4), np.repeat(np.arange(20), 3)
+    means = table.reshape(20, 3, 4).mean(axis=1)
+    expected = pingouin.multivariate_ttest(means[:, 1:] - means[:, :1]).iloc[0]
+    found = hotelling(table, clusters)
+    assert found == pytest.approx((expected["F"], expected["df1"], expected["df2"], expected["pval"]))
+
+
+def test_hotelling_leaves_out_judges_that_always_agree_and_says_where_it_has_no_answer() -> None:
+    table, clusters = scores(60, 3), np.repeat(np.arange(20), 3)
+    assert hotelling(np.hstack([table, table[:, :1]]), clusters)[1:3] == (2.0, 18.0)
+    assert hotelling(scores(8, 4), np.arange(8) // 2) == FEW_CLUSTERS
+    assert hotelling(np.tile([1.0, 0.0], (8, 1)), np.arange(8) // 2) == NO_ERROR

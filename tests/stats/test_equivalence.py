@@ -24,22 +24,26 @@ def test_as_statsmodels(margin: float) -> None:
     gain = gains()
     error = np.array([gain.std(ddof=1) / np.sqrt(len(gain))])
     p, lower, _ = ttost_paired(gain, np.zeros(len(gain)), -margin, margin)
-    args = (np.array([gain.mean()]), error, np.array([len(gain) - 1.0]), margin)
-    assert equivalence(*args)[0] == pytest.approx(p, abs=1e-12)
-    assert noninferiority(*args)[0] == pytest.approx(lower[1], abs=1e-12)
+    both = [
+        noninferiority(sign * np.array([gain.mean()]), error, np.array([len(gain) - 1.0]), margin) for sign in (1, -1)
+    ]
+    assert equivalence(*both)[0] == pytest.approx(p, abs=1e-12)
+    assert both[0][0] == pytest.approx(lower[1], abs=1e-12)
 
 
 def test_the_test_is_the_90_percent_interval() -> None:
     difference = np.linspace(-0.1, 0.1, 41)
     half = student.ppf(0.95, 30) * 0.02
     inside = (difference - half > -0.05) & (difference + half < 0.05)
-    found = equivalence(difference, np.full(41, 0.02), np.full(41, 30.0), 0.05)
+    error, df = np.full(41, 0.02), np.full(41, 30.0)
+    found = equivalence(noninferiority(difference, error, df, 0.05), noninferiority(-difference, error, df, 0.05))
     assert ((found < 0.05) == inside).all()
     assert inside.any()
 
 
 def test_without_variation_there_is_no_test() -> None:
-    assert np.isnan(equivalence(np.zeros(2), np.array([0.0, np.nan]), np.full(2, 5.0), 0.05)).all()
+    undefined = noninferiority(np.zeros(2), np.array([0.0, np.nan]), np.full(2, 5.0), 0.05)
+    assert np.isnan(equivalence(undefined, undefined)).all()
 
 
 @pytest.mark.parametrize("margin", [0.0, -0.1, 1.0])
@@ -69,5 +73,19 @@ def test_verdicts_are_null_where_there_is_no_test() -> None:
     row = comparisons(verdicts, gold_of("AAA"), cases_of(3), resamples=50).iloc[0]
     assert row[["equivalence_p", "noninferiority_p", "t_p"]].isna().all()
     assert row[["equivalent", "noninferior", "noninferior_2"]].isna().all()
-    assert "no t tests" in row["reason"]
+    assert "the two judges have the same score on every case" in row["reason"]
     assert (row["p_value"], row["mid_p"], row["permutation_p"], row["bootstrap_p"]) == (1, 1, 1, 1)
+
+
+def test_a_pair_whose_difference_never_varies_counts_in_the_family() -> None:
+    """b and c give the same verdicts: whether their test is defined is an outcome, the number of pairs is not."""
+    generator = np.random.default_rng(0)
+    a, b = ("".join(generator.choice(list("AB"), 80, p=[share, 1 - share])) for share in (0.8, 0.5))
+    verdicts = verdicts_of({("a", "AB"): a, ("b", "AB"): b, ("c", "AB"): b})
+    rows = comparisons(verdicts, gold_of("A" * 80), cases_of(80), correction="bonferroni", resamples=0)
+    rows = rows[rows["part"] == "pair"]
+    assert (rows["family"] == 3).all()
+    defined = rows[rows["noninferiority_2_p"].notna()]
+    assert len(defined) == 2
+    expected = np.minimum(1, 3 * defined["noninferiority_2_p"])
+    assert defined["noninferiority_2_p_adjusted"].to_numpy() == pytest.approx(expected.to_numpy())

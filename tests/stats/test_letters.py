@@ -98,13 +98,23 @@ def test_clusters_take_the_test_that_knows_of_them() -> None:
     verdicts, gold, cases = planted()
     cases["cluster"] = np.arange(200) // 20
     rows = letters(verdicts, gold, cases, resamples=0, correction="none").set_index("judge")
-    assert (rows["test"] == "t_cluster").all()
+    assert (rows["test"] == "permutation_cluster").all()
     assert rows["critical_difference"].isna().all()
     assert rows["reason"].str.contains("as independent").all()
     pairs = comparisons(verdicts, gold, cases, resamples=0)
     for row in pairs[pairs["part"] == "pair"].itertuples():
         shared = set(rows.loc[row.judge_1, "letters"]) & set(rows.loc[row.judge_2, "letters"])
-        assert bool(shared) == (not row.t_p <= 0.05)
+        assert bool(shared) == (not row.permutation_p <= 0.05)
+
+
+def test_judges_that_differ_alike_in_every_cluster_share_no_letter() -> None:
+    """Between the perfect and the worthless judge no cluster departs from the mean: no t test, but a difference."""
+    middle = "".join(np.random.default_rng(0).choice(list("AB"), 100))
+    verdicts = verdicts_of({("perfect", "AB"): "A" * 100, ("worthless", "AB"): "B" * 100, ("middle", "AB"): middle})
+    cases = cases_of(100, cluster=list(np.repeat(np.arange(20), 5)))
+    rows = letters(verdicts, gold_of("A" * 100), cases, resamples=50)
+    assert rows["judge"].tolist() == ["perfect", "middle", "worthless"]
+    assert rows["letters"].tolist() == ["a", "b", "c"]
 
 
 def test_a_family_of_all_dimensions_is_corrected_together() -> None:
@@ -130,4 +140,5 @@ def test_judges_without_common_cases_are_not_shown_to_differ() -> None:
     rows = letters(verdicts, gold_of("AAAA"), cases_of(4), resamples=50)
     assert rows["letters"].tolist() == ["a", "a"]
     assert rows["reason"].str.contains("no mean rank").all()
+    assert rows["reason"].str.contains("could not be tested").all()
     assert rows["critical_difference"].isna().all()

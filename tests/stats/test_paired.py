@@ -12,7 +12,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.stats.accuracy import correctness
 from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.omnibus import omnibus
-from mrb_lib.stats.paired import significance
+from mrb_lib.stats.paired import comparisons, significance
 
 from .small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 
@@ -163,3 +163,59 @@ def test_one_judge_gives_no_pairs() -> None:
 def test_an_unknown_correction_is_refused() -> None:
     with pytest.raises(InputError, match="'sidak' is unknown; use one of holm, hochberg, bonferroni, bh, by, none"):
         significance(*of_counts({"10": 3}), correction="sidak", **FAST)
+
+
+def clustered(seed: int = 0, judges: int = 3) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """60 cases in 15 clusters, the last dozen of them in organ "eye", each a cluster of its own there."""
+    generator = np.random.default_rng(seed)
+    shown = {(f"j{i}", "AB"): "".join(generator.choice(list("AB"), 60, p=[0.7, 0.3])) for i in range(judges)}
+    cluster = [*np.repeat(np.arange(12), 4), *range(100, 112)]
+    return verdicts_of(shown), gold_of("A" * 60), cases_of(60, cluster=cluster, organ=["lung"] * 48 + ["eye"] * 12)
+
+
+@pytest.mark.parametrize("policy", ["official", "balanced"])
+def test_where_clusters_hold_several_cases_the_p_is_of_the_test_that_minds_them(policy: str) -> None:
+    rows = comparisons(*clustered(), policy=policy, by="organ", correction="holm", **FAST)
+    pairs = rows[rows["part"] == "pair"]
+    together = pairs["subfield"].ne("eye").to_numpy()
+    assert (pairs.loc[together, "test"] == "permutation_cluster").all()
+    assert (pairs.loc[together, "p_value"] == pairs.loc[together, "permutation_p"]).all()
+    assert pairs.loc[together, "reason"].str.contains("exact_p and mid_p take cases as independent").all()
+    assert (pairs.loc[~together, "test"] == ("sign_exact" if policy == "balanced" else "mcnemar_exact")).all()
+    assert (pairs.loc[~together, "p_value"] == pairs.loc[~together, "exact_p"]).all()
+    for row in pairs.itertuples():
+        assert row.exact_p == pytest.approx(exact_p(min(row.only_1, row.only_2), row.only_1 + row.only_2))
+    for _, family in pairs.groupby(["subfield"], dropna=False):
+        assert family["p_adjusted"].to_numpy() == pytest.approx(adjust(family["p_value"].to_numpy(), "holm"))
+
+
+def test_all_cases_in_one_cluster_give_no_p() -> None:
+    verdicts, gold, cases = clustered()
+    rows = comparisons(verdicts, gold, cases.assign(cluster="x"), policy="official", **FAST)
+    pairs, together = rows[rows["part"] == "pair"], rows[rows["part"] == "omnibus"]
+    assert pairs[["p_value", "p_adjusted", "permutation_p", "t_p", "df"]].isna().all(axis=None)
+    assert pairs["exact_p"].notna().all()
+    assert pairs["reason"].str.contains("needs two of them").all()
+    assert (pairs["family"] == 0).all()
+    assert together[["p_value", "p_gg"]].isna().all(axis=None)
+    assert together["reason"].notna().all()
+
+
+def test_degrees_of_freedom_are_clusters_less_one_or_none() -> None:
+    verdicts = verdicts_of({("a", "AB"): "AABB", ("b", "AB"): "AB--", ("c", "AB"): "---A"})
+    rows = significance(verdicts, gold_of("AAAA"), cases_of(4), **FAST)
+    assert rows["df"].to_numpy() == pytest.approx([1, np.nan, np.nan], nan_ok=True)
+
+
+def test_tests_of_all_judges_in_clusters() -> None:
+    rows = omnibus(*clustered(judges=4), policy="official").set_index("test")
+    assert rows.index.tolist() == ["cochran_q", "hotelling_cluster", "rm_anova"]
+    assert np.isnan(rows.loc["cochran_q", "p_value"])
+    assert "takes cases as independent" in rows.loc["cochran_q", "reason"]
+    assert rows["n_clusters"].tolist() == [24] * 3
+    assert rows.loc["hotelling_cluster", ["df", "df_error"]].tolist() == [3, 21]
+    assert rows.loc["rm_anova", ["df", "df_error"]].tolist() == [3, 69]
+    few = omnibus(*clustered(judges=4), policy="official", by="organ").query("subfield == 'lung'").set_index("test")
+    assert few.loc["hotelling_cluster", ["df", "df_error"]].tolist() == [3, 9]
+    alone = omnibus(*clustered(judges=4), policy="official", cluster="case_id")
+    assert alone["test"].tolist() == ["cochran_q", "rm_anova"]

@@ -1,4 +1,4 @@
-"""Sign flips: all of them where they are few, a sample of them otherwise, and whole clusters at a time."""
+"""Sign flips: all of them, and whole clusters at a time."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import pandas as pd
 import pytest
 from scipy.stats import permutation_test
 
+from mrb_lib.stats import permutation
+from mrb_lib.stats.exact import sign_test
 from mrb_lib.stats.paired import comparisons
-from mrb_lib.stats.permutation import flips, p_values
+from mrb_lib.stats.permutation import SMALLEST, p_values, units
 
 from .small_tables import cases_of, gold_of, verdicts_of
 
@@ -26,14 +28,17 @@ def of_right(first: str, second: str, **columns: list[object]):
     return verdicts, gold_of("A" * len(first)), cases_of(len(first), **columns)
 
 
+def whole(gain: object) -> np.ndarray:
+    return np.atleast_2d(gain).astype(np.int32)
+
+
 def test_as_all_flips_of_a_small_benchmark_and_as_scipy() -> None:
     first, second = "AAAAAAAAABTB", "BBTABBAABABA"
-    row = comparisons(*of_right(first, second), resamples=40_000, seed=3).iloc[0]
+    row = comparisons(*of_right(first, second), resamples=0).iloc[0]
     worth = {"A": 1.0, "T": 0.5, "B": 0.0}
     one, two = (np.array([worth[letter] for letter in text]) for text in (first, second))
     exact = every_flip(one - two)
-    slack = 4 * np.sqrt(exact * (1 - exact) / 40_000)
-    assert row["permutation_p"] == pytest.approx(exact, abs=slack)
+    assert row["permutation_p"] == pytest.approx(exact, abs=1e-12)
     scipys = permutation_test(
         (one, two),
         lambda a, b: abs(np.mean(a - b)),
@@ -49,42 +54,56 @@ def test_clusters_are_flipped_as_one() -> None:
     cluster = list(np.repeat(np.arange(6), 4))
     first, second = "AAAA" * 4 + "ABBB" * 2, "BBBA" * 4 + "AABB" * 2
     tables = of_right(first, second, cluster=cluster)
-    row = comparisons(*tables, resamples=20_000).iloc[0]
+    row = comparisons(*tables, resamples=0).iloc[0]
     gain = np.array([a == "A" for a in first]) * 1.0 - np.array([b == "A" for b in second])
     exact = every_flip(np.add.reduceat(gain, np.arange(0, 24, 4)))
-    assert row["permutation_p"] == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 20_000))
-    alone = comparisons(*tables[:2], tables[2].drop(columns="cluster"), resamples=20_000).iloc[0]
+    assert row["permutation_p"] == pytest.approx(exact, abs=1e-12)
+    alone = comparisons(*tables[:2], tables[2].drop(columns="cluster"), resamples=0).iloc[0]
     assert alone["permutation_p"] < row["permutation_p"] / 3
+
+
+@pytest.mark.parametrize("largest", [1, 6, 300])
+def test_as_all_flips_of_many_small_benchmarks(largest: int) -> None:
+    generator = np.random.default_rng(largest)
+    gains = generator.integers(-largest, largest + 1, (60, 11))
+    gains[:, 4:] *= generator.random((60, 7)) < 0.7
+    expected = [every_flip(gain) if gain.sum() else 1.0 for gain in gains]
+    assert p_values(whole(gains)) == pytest.approx(expected, abs=1e-12)
+
+
+def test_differences_of_very_many_sizes_are_rounded_with_little_harm() -> None:
+    gains = np.random.default_rng(2).normal(0.2, 1, (8, 200)) * 5000
+    signs = np.random.default_rng(3).choice(np.array([-1.0, 1.0]), (40_000, 200))
+    sums = np.abs(signs @ gains.T)
+    drawn = (sums >= np.abs(gains.sum(axis=1))).mean(axis=0)
+    slack = 4 * np.sqrt(drawn * (1 - drawn) / 40_000) + 1e-4
+    assert (np.abs(p_values(whole(gains)) - drawn) < slack).all()
+
+
+def test_thousands_of_points_are_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    gains = whole(np.random.default_rng(4).choice([-24, -7, 0, 3, 12, 24], (5, 4000), p=[0.1, 0.2, 0.3, 0.2, 0.1, 0.1]))
+    few = p_values(gains)
+    monkeypatch.setattr(permutation, "_MOST_POINTS", 10**6)
+    assert few == pytest.approx(p_values(gains), rel=1e-3)
 
 
 def test_equal_judges_have_a_p_of_1_and_none_is_0() -> None:
     equal = comparisons(*of_right("AABB", "BBAA"), resamples=99).iloc[0]
     assert (equal["permutation_p"], equal["bootstrap_p"]) == (1, 1)
-    clear = comparisons(*of_right("A" * 40, "B" * 39 + "A"), resamples=99).iloc[0]
-    assert (clear["permutation_p"], clear["bootstrap_p"]) == (0.01, 0.01)
-
-
-def test_flips_are_fair_seeded_and_not_the_bootstraps() -> None:
-    (first,), (again,), (other,) = (list(flips(50, 4000, seed)) for seed in (0, 0, 1))
-    assert first.shape == (50, 4000)
-    assert set(np.unique(first)) == {-1, 1}
-    assert np.abs(first.mean(axis=1)).max() < 5 / np.sqrt(4000)
-    assert (first == again).all()
-    assert (first != other).any()
-    assert np.abs(np.corrcoef(first) - np.eye(50)).max() < 0.09
-
-
-def test_the_flips_do_not_depend_on_their_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    (whole,) = flips(13, 100, 5)
-    monkeypatch.setattr("mrb_lib.stats.permutation._FLIPPED_AT_ONCE", 13 * 30)
-    parts = list(flips(13, 100, 5))
-    assert len(parts) > 1
-    assert (np.hstack(parts) == whole).all()
+    clear = comparisons(*of_right("A" * 20, "B" * 20), resamples=99).iloc[0]
+    assert clear["permutation_p"] == pytest.approx(2.0**-20)
+    assert clear["bootstrap_p"] == 0.01
+    assert p_values(whole(np.ones(5000)))[0] == SMALLEST
 
 
 def test_ties_count_half() -> None:
-    flipped = np.array([[2.0, -2.0, 1.0, 0.0]], dtype=np.float32)
-    assert p_values(flipped, np.array([-2.0]))[0] == (1 + 1) / 5
+    assert p_values(whole([1, 1, 0])) == pytest.approx([0.25])
+    assert p_values(whole([[2, 1], [3, 0]])) == pytest.approx([0.25, 0.5])
+
+
+@pytest.mark.parametrize(("values", "unit"), [([0, 1], 1), ([0.25, np.nan], 4), ([1 / 3, 0.5], 6), ([0.1234], 240)])
+def test_units_make_scores_whole(values: list[float], unit: int) -> None:
+    assert units(np.array(values)) == unit
 
 
 def test_different_cases_for_each_judge_change_nothing_but_the_cases() -> None:
@@ -102,12 +121,17 @@ def test_different_cases_for_each_judge_change_nothing_but_the_cases() -> None:
         resamples=3000,
     )
     both = pd.concat([rows.iloc[[0]], alone.iloc[[0]]])
-    for name in ("n", "difference", "standard_error", "p_value", "mid_p", "t_p"):
+    for name in ("n", "difference", "standard_error", "p_value", "mid_p", "t_p", "permutation_p"):
         assert both[name].iloc[0] == pytest.approx(both[name].iloc[1])
-    for name in ("low", "high", "bootstrap_p", "permutation_p"):
+    for name in ("low", "high", "bootstrap_p"):
         assert both[name].iloc[0] == pytest.approx(both[name].iloc[1], abs=0.06)
 
 
 def test_on_right_and_wrong_it_is_mcnemars_mid_p() -> None:
-    row = comparisons(*of_right("A" * 11 + "B" * 4 + "A" * 9, "B" * 11 + "A" * 4 + "A" * 9), resamples=40_000).iloc[0]
-    assert row["permutation_p"] == pytest.approx(row["mid_p"], abs=0.005)
+    row = comparisons(*of_right("A" * 11 + "B" * 4 + "A" * 9, "B" * 11 + "A" * 4 + "A" * 9), resamples=0).iloc[0]
+    assert row["permutation_p"] == pytest.approx(row["mid_p"], abs=1e-12)
+    first, second = np.array([40, 154, 2000, 30_000]), np.array([10, 111, 1800, 29_500])
+    for one, two in zip(first, second, strict=True):
+        gains = np.repeat([1, -1, 0], [one, two, 500])
+        expected = sign_test(np.array([one]), np.array([two]))[1]
+        assert p_values(whole(gains)) == pytest.approx(expected, rel=1e-6)
