@@ -11,6 +11,7 @@ from scipy.special import stdtr
 
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement_kernel import votes_by_case
+from mrb_lib.stats.counted import clusters_counted
 from mrb_lib.stats.labels import Annotations
 from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
@@ -225,7 +226,7 @@ def compare_all(
     for who, item in enumerate(compared):
         used = item.used
         items[:, who] = used.sum(axis=1)
-        units[:, who] = [len(np.unique(codes[item.cases[row]])) for row in used]
+        units[:, who] = clusters_counted(codes[item.cases], used.T)
         judge[:, who] = divide(np.where(used, item.judge, 0.0).sum(axis=1), items[:, who])
         annotator[:, who] = divide(np.where(used, item.annotator, 0.0).sum(axis=1), items[:, who])
         p_value[:, who] = lower_tail_p(item.annotator - item.judge, codes[item.cases], epsilon)

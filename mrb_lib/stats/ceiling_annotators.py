@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -13,9 +12,8 @@ from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement_kernel import votes_by_case
 from mrb_lib.stats.ceiling_judges import Loo
 from mrb_lib.stats.labels import Annotations, encode_annotations
-from mrb_lib.stats.options import FloatArray, IntArray, check_policy, join_reasons, mean_of_defined, typed
+from mrb_lib.stats.options import FloatArray, check_policy, join_reasons, mean_of_defined, typed
 from mrb_lib.stats.resample import (
-    Block,
     block,
     cluster_codes,
     each_replicates,
@@ -96,20 +94,20 @@ def annotator_ceiling(
     scored = [leave_one_out(coded, i, len(cases), categories, policy) for i in range(len(coded.dimensions))]
     n_annotators = len(coded.annotators)
     found = groups(cases, by)
-    blocks = [_block(scored, group, codes, n_annotators) for group in found]
+    tables = [_sums(item, len(cases), n_annotators) for item in scored]
+    every = [(group, dimension) for group in found for dimension in range(len(scored))]
+    blocks = [block(codes[group.cases], tables[dimension][group.cases], _rates) for group, dimension in every]
     drawn = each_replicates(blocks, n_clusters(codes), resamples=resamples, seed=seed)
+    absences = [absence(coded, dimension, item) for dimension, item in enumerate(scored)]
     rows: list[dict[str, object]] = []
-    for group, replicated in zip(found, drawn, strict=True):
-        low, high = (end.reshape(len(scored), n_annotators + 1) for end in interval(replicated))
-        for dimension, item in enumerate(scored):
-            label = {"dimension": coded.dimensions[dimension], **group.label(), "policy": policy}
-            ends = (low[dimension], high[dimension])
-            why = absence(coded, dimension, item)
-            if why:
-                n_excluded = int(np.isin(item.case, group.cases).sum())
-                rows.append(label | _row(MEAN, 0, n_excluded, np.nan, (np.nan, np.nan), why))
-            else:
-                rows.extend(label | row for row in _rows(coded, item, group, codes, ends, resamples))
+    for (group, dimension), own, replicated in zip(every, blocks, drawn, strict=True):
+        label = {"dimension": coded.dimensions[dimension], **group.label(), "policy": policy}
+        item, ends, why = scored[dimension], interval(replicated), absences[dimension]
+        if why:
+            n_excluded = int(np.isin(item.case, group.cases).sum())
+            rows.append(label | _row(MEAN, 0, n_excluded, np.nan, (np.nan, np.nan), why))
+        else:
+            rows.extend(label | row for row in _rows(coded, item, group, own.sums, ends, resamples))
     return typed(pd.DataFrame(rows, columns=COLUMNS), COLUMNS)
 
 
@@ -134,8 +132,8 @@ def leave_one_out(coded: Annotations, dimension: int, n_cases: int, categories: 
     return Loo(case, annotator, np.where(decided, value, np.nan), label)
 
 
-def _sums(item: Loo, group: Group, n_cases: int, n_annotators: int) -> sparse.csr_array:
-    """What each case of the group adds: the scores, then the counts, of every annotator."""
+def _sums(item: Loo, n_cases: int, n_annotators: int) -> sparse.csr_array | FloatArray:
+    """What each case adds: the scores, then the counts, of every annotator."""
     counted = np.isfinite(item.score)
     case, annotator, value = item.case[counted], item.annotator[counted], item.score[counted]
     table = sparse.csr_array(
@@ -145,24 +143,7 @@ def _sums(item: Loo, group: Group, n_cases: int, n_annotators: int) -> sparse.cs
         ),
         shape=(n_cases, 2 * n_annotators),
     )
-    return table[group.cases]
-
-
-def _block(scored: Sequence[Loo], group: Group, codes: IntArray, n_annotators: int) -> Block:
-    """The accuracies of the annotators and their mean, dimension by dimension."""
-    parts = [_sums(item, group, len(codes), n_annotators) for item in scored]
-    sums = sparse.csr_array(sparse.hstack(parts)) if parts else sparse.csr_array((len(group.cases), 0))
-    return block(
-        codes[group.cases],
-        sums if n_annotators > _DENSE else sums.toarray(),
-        partial(_all_rates, n_annotators, len(scored)),
-    )
-
-
-def _all_rates(n_annotators: int, n_dimensions: int, sums: FloatArray) -> FloatArray:
-    step = 2 * n_annotators
-    parts = [_rates(sums[:, at * step : (at + 1) * step]) for at in range(n_dimensions)]
-    return np.hstack([np.empty((len(sums), 0)), *parts])
+    return table if n_annotators > _DENSE else table.toarray()
 
 
 def _rates(sums: FloatArray) -> FloatArray:
@@ -175,29 +156,30 @@ def _rows(
     coded: Annotations,
     item: Loo,
     group: Group,
-    codes: IntArray,
+    sums: FloatArray | sparse.csr_array,
     ends: tuple[FloatArray, FloatArray],
     resamples: int,
 ) -> list[dict[str, object]]:
-    low, high = ends
+    """The rows of one dimension and group, from its sums by cluster."""
     n_annotators = len(coded.annotators)
-    inside = np.zeros(len(codes), dtype=bool)
+    inside = np.zeros(int(max(item.case.max(initial=-1), group.cases.max(initial=-1))) + 1, dtype=bool)
     inside[group.cases] = True
-    own = inside[item.case]
-    counted = own & np.isfinite(item.score)
-    rate = _rates(np.asarray(_sums(item, group, len(codes), n_annotators).sum(axis=0), dtype=np.float64)[None, :])[0]
-    annotated = np.bincount(item.annotator[own], minlength=n_annotators)
+    annotated = np.bincount(item.annotator[inside[item.case]], minlength=n_annotators)
+    whole = np.asarray(sums.sum(axis=0), dtype=np.float64).reshape(-1)
+    present = sums[:, n_annotators:] > 0
+    rate, count = _rates(whole[None, :])[0], whole[n_annotators:].astype(np.int64)
+    n = np.append(count, count.sum())
+    n_clusters = np.append(present.sum(axis=0), np.count_nonzero(np.asarray(present.sum(axis=1))))
+    total = np.append(annotated, annotated.sum())
+    known = (n >= 2) & (n_clusters >= 2)
+    low, high = (np.where(known, end, np.nan) for end in ends)
     rows = []
     for who in [*np.flatnonzero(annotated), n_annotators]:
-        mine = counted & (item.annotator == who) if who < n_annotators else counted
-        n = int(mine.sum())
-        clusters = len(np.unique(codes[item.case[mine]]))
-        known = n >= 2 and clusters >= 2
-        bounds = (float(low[who]), float(high[who])) if known else (np.nan, np.nan)
-        reason = interval_reason(n, clusters, resamples, *bounds) if n else NO_CASES
-        total = int(annotated[who]) if who < n_annotators else int(own.sum())
+        own = int(n[who])
+        bounds = (float(low[who]), float(high[who]))
+        reason = interval_reason(own, int(n_clusters[who]), resamples, *bounds) if own else NO_CASES
         name = coded.annotators[who] if who < n_annotators else MEAN
-        rows.append(_row(name, n, total - n, float(rate[who]), bounds, reason))
+        rows.append(_row(name, own, int(total[who]) - own, float(rate[who]), bounds, reason))
     return rows
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mrb_lib.schema import CHOICES
+from mrb_lib.stats.counted import clusters_counted, distinct_columns
 from mrb_lib.stats.options import TINY, BoolArray, FloatArray, IntArray, divide, join_reasons
 from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.resample import Block, block, each_replicates, interval, interval_reason, n_clusters
@@ -56,29 +57,30 @@ class _Held(NamedTuple):
         judge = self.judge[cases].swapaxes(1, 2).reshape(len(cases), -1)
         return np.hstack([judge, self.people[cases], self.counted[cases]])
 
-    @property
-    def width(self) -> int:
-        """The number of columns of `sums`."""
-        return self.which.size + 2 * int(self.counted.shape[1])
-
     def rates(self, sums: FloatArray) -> FloatArray:
-        """Accuracy, ceiling and their difference of every judge, (3 x judges, b), from weighted sums, (width, b)."""
+        """Accuracy, distance to the ceiling, and ceiling of every judge, (3, judges, b), from weighted sums, (k, b)."""
         n_judges, n_people = self.which.shape
         people, counted = np.split(sums[n_judges * n_people :], 2)
         won = sums[: n_judges * n_people].reshape(n_people, n_judges, sums.shape[1])
         share = np.nan_to_num(divide(np.ones(counted.shape), counted))
-        out = np.zeros((3, n_judges, sums.shape[1]))
+        out = np.empty((3, n_judges, sums.shape[1]))
         kinds, kind = np.unique(self.which, axis=0, return_inverse=True)
         for place, columns in enumerate(kinds):
             some = np.flatnonzero(kind.reshape(-1) == place)
             judges = slice(None) if len(some) == n_judges else some
-            known = (counted[columns] > TINY).sum(axis=0)
-            for who, column in enumerate(columns):
-                out[0, judges] += won[who, judges] * share[column]
-                out[1, judges] += people[column] * share[column]
-            out[:2, judges] *= divide(np.ones(len(known)), known)
-        out[2] = out[0] - out[1]
-        return out.reshape(3 * n_judges, sums.shape[1])
+            mean = share[columns] * divide(np.ones(1), (counted[columns] > TINY).sum(axis=0))
+            out[0, judges] = np.einsum("pjb,pb->jb", won[:, judges], mean)
+            out[2, judges] = np.einsum("pb,pb->b", people[columns], mean)
+        np.subtract(out[0], out[2], out=out[1])
+        return out
+
+    def counts(self, group: Group, codes: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """How many cases of a group each judge is scored on, of how many clusters, and how many it judged."""
+        kinds, kind = np.unique(self.which, axis=0, return_inverse=True)
+        scored = np.any(self.counted[group.cases][:, kinds] > 0, axis=2)
+        clusters = clusters_counted(codes[group.cases], scored)
+        kind = kind.reshape(-1)
+        return scored.sum(axis=0)[kind], clusters[kind], self.judged[group.cases].sum(axis=0)
 
 
 def judge_rows(
@@ -103,15 +105,15 @@ def judge_rows(
     worth = worth_by_label(panel, categories, policy)
     judged = panel.judged()
     sums = [_held(item, worth[:, :, d], judged[:, d]) for d, item in enumerate(held)]
-    blocks = [_block(sums, group, codes) for group in groups]
+    every = [(group, dimension) for group in groups for dimension in range(len(sums))]
+    blocks = [_block(sums[dimension], group, codes) for group, dimension in every]
     drawn = each_replicates(blocks, n_clusters(codes), resamples=resamples, seed=seed)
     rows = []
-    for group, found_here in zip(groups, drawn, strict=True):
-        ends = np.stack(interval(found_here)).reshape(2, len(sums), 2, len(panel.judges))
-        for dimension, item in enumerate(sums):
-            label = {"dimension": panel.dimensions[dimension], "part": JUDGE, **group.label(), "policy": policy}
-            found = _judges(item, group, codes, ends[:, dimension], absences[dimension], resamples)
-            rows += [label | {"judge": name} | row for name, row in zip(panel.judges, found, strict=True)]
+    for (group, dimension), replicated in zip(every, drawn, strict=True):
+        label = {"dimension": panel.dimensions[dimension], "part": JUDGE, **group.label(), "policy": policy}
+        ends = np.stack(interval(replicated)).reshape(2, 2, len(panel.judges))
+        found = _judges(sums[dimension], group, codes, ends, absences[dimension], resamples)
+        rows += [label | {"judge": name} | row for name, row in zip(panel.judges, found, strict=True)]
     return rows
 
 
@@ -138,24 +140,18 @@ def _held(item: Loo, worth: FloatArray, judged: BoolArray) -> _Held:
     judge[case, :, who] = np.where(both, found, 0.0)
     counted[case, :, who] = both
     people[case, :, who] = np.where(both, item.score[decided][:, None], 0.0)
-    stacked = np.vstack([people.reshape(n_cases, -1), counted.reshape(n_cases, -1)])
-    distinct, which = np.unique(stacked, axis=1, return_inverse=True)
-    which = which.reshape(n_judges, len(names)).astype(np.int64)
-    return _Held(judge, distinct[:n_cases], distinct[n_cases:], which, judged.T)
+    distinct, which = distinct_columns(np.vstack([people.reshape(n_cases, -1), counted.reshape(n_cases, -1)]))
+    return _Held(judge, distinct[:n_cases], distinct[n_cases:], which.reshape(n_judges, len(names)), judged.T)
 
 
-def _block(held: Sequence[_Held], group: Group, codes: IntArray) -> Block:
-    """The accuracies of the judges, then their distances to the ceiling, dimension by dimension."""
-    bounds = np.cumsum([0, *(item.width for item in held)])
+def _block(held: _Held, group: Group, codes: IntArray) -> Block:
+    """The accuracies of the judges, then their distances to the ceiling."""
 
     def statistic(sums: FloatArray) -> FloatArray:
-        rows = np.ascontiguousarray(sums.T)
-        found = [item.rates(rows[start:stop]) for item, start, stop in zip(held, bounds, bounds[1:], strict=False)]
-        third = [len(rates) // 3 for rates in found]
-        kept = [part for rates, n in zip(found, third, strict=True) for part in (rates[:n], rates[2 * n :])]
-        return np.vstack(kept).T if kept else np.empty((len(sums), 0))
+        rates = held.rates(np.ascontiguousarray(sums.T))
+        return rates[:2].reshape(-1, len(sums)).T
 
-    return block(codes[group.cases], np.hstack([item.sums(group.cases) for item in held]), statistic)
+    return block(codes[group.cases], held.sums(group.cases), statistic)
 
 
 def _judges(
@@ -166,31 +162,32 @@ def _judges(
     absence: str,
     resamples: int,
 ) -> list[dict[str, object]]:
-    n_judges = item.which.shape[0]
-    estimate = item.rates(item.sums(group.cases).sum(axis=0)[:, None])
+    accuracy, difference, people = item.rates(item.sums(group.cases).sum(axis=0)[:, None])[:, :, 0]
+    n, clusters, judged = item.counts(group, codes)
+    if absence:
+        n = np.zeros_like(n)
+    known = (n >= 2) & (clusters >= 2)
+    (low, difference_low), (high, difference_high) = np.where(known, ends, np.nan)
     rows: list[dict[str, object]] = []
-    for judge, (accuracy, people, difference) in enumerate(estimate.reshape(3, n_judges).T):
-        scored = item.counted[np.ix_(group.cases, item.which[judge])].any(axis=1)
-        n, clusters = int(scored.sum()), len(np.unique(codes[group.cases[scored]]))
-        n_excluded = int(item.judged[group.cases, judge].sum()) - n
-        if absence or not n:
-            n_excluded += n
-            rows.append({"n": 0, "n_excluded": n_excluded, "reason": join_reasons(absence or NOT_SCORED)})
+    for judge in range(len(n)):
+        row: dict[str, object] = {"n": int(n[judge]), "n_excluded": int(judged[judge] - n[judge])}
+        if not n[judge]:
+            rows.append(row | {"reason": join_reasons(absence or NOT_SCORED)})
             continue
-        known = n >= 2 and clusters >= 2
-        bounds = ends[:, :, judge].T.tolist() if known else [[np.nan, np.nan]] * 2
+        counts = (int(n[judge]), int(clusters[judge]), resamples)
+        own = interval_reason(*counts, low[judge], high[judge])
+        apart = interval_reason(*counts, difference_low[judge], difference_high[judge])
         rows.append(
-            {
-                "n": n,
-                "n_excluded": n_excluded,
-                "accuracy": accuracy,
-                "low": bounds[0][0],
-                "high": bounds[0][1],
-                "ceiling": people,
-                "difference": difference,
-                "difference_low": bounds[1][0],
-                "difference_high": bounds[1][1],
-                "reason": join_reasons(interval_reason(n, clusters, resamples, bounds[0][0], bounds[0][1])),
+            row
+            | {
+                "accuracy": accuracy[judge],
+                "low": low[judge],
+                "high": high[judge],
+                "ceiling": people[judge],
+                "difference": difference[judge],
+                "difference_low": difference_low[judge],
+                "difference_high": difference_high[judge],
+                "reason": join_reasons(own or (f"difference: {apart}" if apart else "")),
             }
         )
     return rows

@@ -134,7 +134,26 @@ def test_two_annotators_are_compared_and_remarked_upon() -> None:
     people = annotations_of({"a": "ABABA" * 8, "b": "AABBT" * 8})
     row = alternative_annotator(labels, people, cases_of(40), resamples=50).iloc[0]
     assert row["n_annotators"] == 2
+    assert row["winning_rate"] >= 0
+    assert pd.isna(row["passes"])  # the paper asks for three
     assert "two annotators" in row["reason"]
+
+
+def test_annotators_left_out_of_the_test_are_told_in_the_summary() -> None:
+    letters = "AABBA" * 40
+    labels = annotations_of({"j": letters}).rename(columns={"annotator": "judge"})
+    people = annotations_of({"a": letters, "b": "ABABA" * 40, "c": letters, "d": letters[:20] + "-" * 180})
+    row = alternative_annotator(labels, people, cases_of(200), resamples=50).iloc[0]
+    assert row["n_annotators"] == 3
+    assert "1 of 4 annotators are not tested: fewer than 30" in row["reason"]
+    assert "too readily" not in row["reason"]
+
+
+def test_fewer_than_a_hundred_cases_have_a_remark() -> None:
+    labels = annotations_of({"j": "AABBA" * 19}).rename(columns={"annotator": "judge"})
+    people = annotations_of({"a": "AABBA" * 19, "b": "ABABA" * 19, "c": "AABAA" * 19})
+    row = alternative_annotator(labels, people, cases_of(95), resamples=50).iloc[0]
+    assert "fewer than 100 independent cases" in row["reason"]
 
 
 @pytest.mark.parametrize(
