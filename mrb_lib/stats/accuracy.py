@@ -7,19 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.schema import CHOICES
-from mrb_lib.stats import confusion
 from mrb_lib.stats.accuracy_intervals import Macro, Means, means
+from mrb_lib.stats.gold_tables import agreement, confusions, kappa_reason
 from mrb_lib.stats.kappa_interval import kappa_intervals
-from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, join_reasons, mean_of_defined, typed
-from mrb_lib.stats.panel import TIE, Panel, as_panel
+from mrb_lib.stats.options import BoolArray, FloatArray, join_reasons, mean_of_defined, typed
+from mrb_lib.stats.panel import Panel, as_panel
 from mrb_lib.stats.resample import cluster_codes
-from mrb_lib.stats.scoring import Scores, columns_used, encode_gold, excluded_reason, score
+from mrb_lib.stats.scoring import Scores, encode_gold, excluded_reason, score
 from mrb_lib.stats.subfields import Group, groups
 
 NO_CASES = "no case can be scored"
-NO_KAPPA = "cohen_kappa is undefined: gold and verdicts hold one category only"
-NO_KAPPA_INTERVAL = "no interval of cohen_kappa: clusters do not differ, or are fewer than two"
 COLUMNS = [
     "judge",
     "dimension",
@@ -41,6 +38,7 @@ COLUMNS = [
     "design_effect",
     "deff_low",
     "deff_high",
+    "interval",
     "n_subfields",
     "macro_accuracy",
     "macro_accuracy_low",
@@ -149,13 +147,18 @@ def accuracy(
           where scores are graded, n is scaled so that the variance is theirs
         - `deff_low`, `deff_high`: Wilson's with n divided by the `design_effect` (how many
           times clusters enlarge the variance; 1 without clusters), with few clusters allowed for
+        - `interval` names the one to quote: "percentile" (`low`, `high`), or "deff", which covers
+          better where the right or the wrong answers are worth fewer than 10 independent cases, or
+          clusters are fewer than 30
 
         In overall rows, where `by` is given: `macro_accuracy`, the unweighted mean over the
         `n_subfields` subfields with a scored case, `macro_accuracy_low`, `macro_accuracy_high`
-        its percentile interval, so that a large subfield is not the whole story.
+        its percentile interval, so that a large subfield is not the whole story; the interval is null where a subfield
+        lies in one cluster.
         Over verdicts with a choice on cases that the policy can be applied to, orders and
-        repeats pooled (under `official`: order AB, repeat 0): `cohen_kappa` with gold and its
-        interval `cohen_kappa_low`, `cohen_kappa_high` by linearisation over clusters, `n_answered` verdicts,
+        repeats pooled (under `official`: order AB, repeat 0): `cohen_kappa` with gold (null where gold or
+        verdicts hold one category only, since it would be 0 whatever the verdicts) and its interval
+        `cohen_kappa_low`, `cohen_kappa_high` by linearisation over clusters, `n_answered` verdicts,
         `exact_accuracy` the share with the gold label, `precision_macro`, `recall_macro`,
         `f1_macro` (see `mrb_lib.stats.confusion.macro`); of these, `n_decisive` where
         neither verdict nor gold is a tie, and `decisive_accuracy` among them.
@@ -169,8 +172,8 @@ def accuracy(
 
     Notes
     -----
-    Sources of the intervals: `mrb_lib.stats.intervals`. The interval to quote is the bootstrap's, or, with
-    few cases or an accuracy near 0 or 1, the design-effect one, which has width even where all cases are right.
+    Sources of the intervals: `mrb_lib.stats.intervals`. With few cases or an accuracy near 0 or 1 percentiles
+    cover too little, and have no width where all cases are right; the design-effect interval does not, and has.
     Published values: `tests/published/test_pandalm.py`, `test_llmfao.py`,
     `test_llmbar.py`. Coverage of the intervals: `tests/simulation/test_coverage.py`.
     """
@@ -188,45 +191,21 @@ def accuracy(
         _frame(panel, scores, judged, part, each, table, width, policy)
         for part, each, table, width in zip(parts, found, tables, widths, strict=True)
     ]
-    frames[0] = frames[0].assign(**_macro_columns(macro, len(frames[0])))
+    frames[0] = _with_macro(frames[0], macro)
     full = pd.concat(frames, ignore_index=True)
-    counts = full["n_subfields"].astype("Int64")
-    return typed(full.drop(columns="n_subfields").assign(n_subfields=0), COLUMNS).assign(n_subfields=counts)
+    special = full[["n_subfields", "interval"]].astype({"n_subfields": "Int64", "interval": "str"})
+    plain = typed(full, [name for name in COLUMNS if name not in special])
+    return plain.join(special)[COLUMNS]
 
 
-def _macro_columns(macro: Macro | None, rows: int) -> dict[str, FloatArray | IntArray]:
+def _with_macro(whole: pd.DataFrame, macro: Macro | None) -> pd.DataFrame:
+    """The overall rows with the means over subfields."""
     if macro is None:
-        return dict.fromkeys(_MACRO, np.full(rows, np.nan))
-    return dict(zip(_MACRO, (macro.number, macro.value, macro.low, macro.high), strict=True))
-
-
-def confusions(
-    panel: Panel, labels: IntArray, parts: Sequence[Group], policy: str, applies: BoolArray
-) -> list[FloatArray]:
-    """Counts of gold label (rows) by verdict (columns), shape (judges, dimensions, 3, 3), for each group of cases.
-
-    Parameters
-    ----------
-    parts : the whole benchmark, then groups that share no case
-    policy : only the verdicts that it reads are counted
-    applies : shape (judges, dimensions, cases), where they count; null verdicts and cases without gold never do
-    """
-    n_judges, n_dimensions, n_cases = panel.shape
-    k = len(CHOICES)
-    member = np.full(n_cases, len(parts) - 1, dtype=np.int64)
-    for i, part in enumerate(parts[1:]):
-        member[part.cases] = i
-    row = (np.arange(n_dimensions)[:, None] * len(parts) + member) * k + labels
-    used = panel.choice[..., *columns_used(panel, policy)]
-    found = np.zeros((n_judges, n_dimensions * len(parts) * k * k))
-    for judge, choices in enumerate(used):
-        counted = applies[judge] & (labels >= 0)
-        for order, repeat in np.ndindex(choices.shape[2:]):
-            choice = choices[:, :, order, repeat]
-            kept = counted & (choice >= 0)
-            found[judge] += np.bincount(row[kept] * k + choice[kept], minlength=found.shape[1])
-    tables = found.reshape(n_judges, n_dimensions, len(parts), k, k)
-    return [tables.sum(axis=2), *(tables[:, :, i] for i in range(len(parts) - 1))]
+        return whole.assign(**dict.fromkeys(_MACRO, np.nan))
+    columns = dict(zip(_MACRO, (macro.number, macro.value, macro.low, macro.high), strict=True))
+    own = whole["reason"].fillna("").tolist()
+    reason = [join_reasons(first, more) for first, more in zip(own, macro.reason, strict=True)]
+    return whole.assign(**columns).assign(reason=pd.Series(reason, index=whole.index, dtype="str"))
 
 
 def _frame(
@@ -241,15 +220,11 @@ def _frame(
 ) -> pd.DataFrame:
     judge, dimension = np.nonzero(judged)
     answered = scores.answered[:, :, part.cases][judged]
-    coverage = mean_of_defined(answered)[:, 0]
-    chosen = table[judged]
-    decisive = chosen[:, :TIE, :TIE]
-    kappa, half = confusion.cohen_kappa(chosen), width[judged]
-    precision, recall, f1 = confusion.macro(chosen)
-    n_answered = chosen.sum(axis=(1, 2)).astype(np.int64)
+    agreed = agreement(table[judged], width[judged])
+    kappa, low = agreed["cohen_kappa"], agreed["cohen_kappa_low"]
     reasons = [
-        join_reasons(NO_CASES if n == 0 else "", reason, _kappa_reason(answers, value, end))
-        for n, reason, answers, value, end in zip(found.n, found.reason, n_answered, kappa, half, strict=True)
+        join_reasons(NO_CASES if n == 0 else "", reason, kappa_reason(answers, value, end))
+        for n, reason, answers, value, end in zip(found.n, found.reason, agreed["n_answered"], kappa, low, strict=True)
     ]
     return pd.DataFrame(
         {
@@ -259,7 +234,7 @@ def _frame(
             "policy": policy,
             "n": found.n,
             "n_excluded": len(part.cases) - found.n,
-            "coverage": coverage,
+            "coverage": mean_of_defined(answered)[:, 0],
             "accuracy": found.value,
             "n_clusters": found.clusters,
             "low": found.percentile.low,
@@ -271,22 +246,8 @@ def _frame(
             "design_effect": found.deff,
             "deff_low": found.clustered.low,
             "deff_high": found.clustered.high,
-            "cohen_kappa": kappa,
-            "cohen_kappa_low": np.maximum(kappa - half, -1.0),
-            "cohen_kappa_high": np.minimum(kappa + half, 1.0),
-            "n_answered": n_answered,
-            "exact_accuracy": confusion.accuracy(chosen),
-            "precision_macro": precision,
-            "recall_macro": recall,
-            "f1_macro": f1,
-            "n_decisive": decisive.sum(axis=(1, 2)).astype(np.int64),
-            "decisive_accuracy": confusion.accuracy(decisive),
+            "interval": np.where(found.few, "deff", "percentile"),
+            **agreed,
             "reason": reasons,
         }
     )
-
-
-def _kappa_reason(answers: int, kappa: float, half: float) -> str:
-    if answers == 0:
-        return ""
-    return NO_KAPPA if np.isnan(kappa) else NO_KAPPA_INTERVAL if np.isnan(half) else ""

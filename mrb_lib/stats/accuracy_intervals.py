@@ -10,12 +10,14 @@ import numpy as np
 
 from mrb_lib.stats import intervals
 from mrb_lib.stats.draws import draws
-from mrb_lib.stats.options import FloatArray, IntArray, divide
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.quantiles import CONFIDENCE, quantiles
 from mrb_lib.stats.resample import interval_reason, n_clusters
 from mrb_lib.stats.subfields import Group
 from mrb_lib.stats.weighted_sums import Sums, cluster_sums, weighted_sums
 
+ONE_CLUSTER = "no interval of macro_accuracy: {} of {} subfields lie in one cluster each"
+_FEW_CLUSTERS, _FEW_OUTCOMES = 30, 10
 _TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 
 
@@ -36,6 +38,7 @@ class Means(NamedTuple):
     percentile, bca : of the cluster bootstrap
     wilson, clustered : Wilson's interval, of independent cases and with the design effect
     deff : the design effect
+    few : whether right or wrong answers, or clusters, are too few for percentiles
     reason : why the bootstrap's interval is NaN or has no width; empty if neither
     """
 
@@ -47,6 +50,7 @@ class Means(NamedTuple):
     wilson: Interval
     deff: FloatArray
     clustered: Interval
+    few: BoolArray
     reason: list[str]
 
 
@@ -55,14 +59,17 @@ class Macro(NamedTuple):
 
     Attributes
     ----------
-    value, low, high : the mean over the subfields with a scored case and its 95% percentile interval
+    value, low, high : the mean over the subfields with a scored case and its 95% percentile interval; no interval
+        where one of them lies in one cluster, since nobody knows how it varies
     number : how many these are
+    reason : why the interval is NaN; empty if it is not, or if the reason is that of the mean over cases
     """
 
     value: FloatArray
     low: FloatArray
     high: FloatArray
     number: IntArray
+    reason: list[str]
 
 
 def means(
@@ -91,14 +98,15 @@ def means(
     middle, defined = np.zeros((m, resamples)), np.zeros((m, resamples))
     for part, item, found in zip(parts, sums, drawn, strict=True):
         divisors = found[m:]
+        whole = divisors.all()
         divisors[divisors == 0] = np.nan
         replicated = found[:m]
         replicated /= divisors[which]
         square = (value[part.cases] ** 2).sum(axis=0)
         out.append(_means(item, which, square, replicated, resamples))
         if part.by is not None:
-            there = np.isfinite(replicated)
-            middle += np.where(there, replicated, 0.0)
+            there = True if whole else np.isfinite(replicated)
+            middle += replicated if whole else np.where(there, replicated, 0.0)
             defined += there
     if len(parts) < 2:
         return out, None
@@ -140,6 +148,7 @@ def _means(item: Sums, which: IntArray, square: FloatArray, replicated: FloatArr
         Interval(*intervals.wilson(value, size)),
         deff,
         Interval(*intervals.wilson(value, np.nan_to_num(effective))),
+        (clusters < _FEW_CLUSTERS) | ~(np.minimum(known, 1 - known) * effective >= _FEW_OUTCOMES),
         reason,
     )
 
@@ -149,6 +158,9 @@ def _macro(parts: Sequence[Means], replicated: FloatArray) -> Macro:
     there = np.isfinite(values)
     number = there.sum(axis=0).astype(np.int64)
     low, high = quantiles(replicated.T, _TAILS)
-    alone = np.array([part.clusters for part in parts]).max(axis=0) < 2
-    low[alone], high[alone] = np.nan, np.nan
-    return Macro(divide(np.where(there, values, 0.0).sum(axis=0), number), low, high, number)
+    alone = (there & (np.array([part.clusters for part in parts]) < 2)).sum(axis=0)
+    low[alone > 0], high[alone > 0] = np.nan, np.nan
+    reason = [
+        ONE_CLUSTER.format(few, of) if few else "" for few, of in zip(alone.tolist(), number.tolist(), strict=True)
+    ]
+    return Macro(divide(np.where(there, values, 0.0).sum(axis=0), number), low, high, number, reason)

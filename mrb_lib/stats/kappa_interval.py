@@ -57,7 +57,7 @@ def kappa_intervals(
 
     Parameters
     ----------
-    parts, policy, applies : as in `mrb_lib.stats.accuracy.confusions`
+    parts, policy, applies : as in `mrb_lib.stats.gold_tables.confusions`
     tables : what that function gave
     codes : the cluster of every case of the benchmark
 

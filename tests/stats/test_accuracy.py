@@ -140,6 +140,24 @@ def test_one_category_leaves_kappa_null() -> None:
     assert "not certainty" in row["reason"]
 
 
+@pytest.mark.parametrize(("chosen", "gold"), [("ABAB" * 10, "A" * 40), ("A" * 40, "ABBB" * 10)])
+def test_one_category_on_one_side_leaves_kappa_null(chosen: str, gold: str) -> None:
+    """The agreement seen is then the agreement expected by chance, whatever the other side holds."""
+    row = accuracy(verdicts_of({("j", "AB"): chosen}), gold_of(gold), cases_of(40), **FAST).iloc[0]
+    assert row[["cohen_kappa", "cohen_kappa_low", "cohen_kappa_high"]].isna().all()
+    assert "one category only" in row["reason"]
+    assert "clusters" not in row["reason"]
+
+
+def test_the_interval_to_quote() -> None:
+    half, nearly = "AB" * 30, "A" * 58 + "BB"
+    shown = {("half", "AB"): half, ("nearly", "AB"): nearly}
+    rows = accuracy(verdicts_of(shown), gold_of("A" * 60), cases_of(60), **FAST)
+    assert rows["interval"].tolist() == ["percentile", "deff"]
+    few = accuracy(verdicts_of(shown), gold_of("A" * 60), cases_of(60, cluster=[i // 3 for i in range(60)]), **FAST)
+    assert few["interval"].tolist() == ["deff", "deff"]
+
+
 def test_a_verdict_on_an_unknown_case_is_refused() -> None:
     with pytest.raises(InputError, match="column case_id: 'c2' is not one of"):
         accuracy(verdicts_of({("j", "AB"): "AAA"}), gold_of("AA"), cases_of(2), **FAST)
