@@ -117,18 +117,24 @@ def order_kappa(choice: NDArray[np.int8], at: Layout) -> Found:
     np.add.at(moved, (row, case), each)
     n = table.sum(axis=(1, 2)).reshape(rows, groups)
     some = unit_sums(np.asarray(both.any(axis=2), dtype=np.float64), at)
-    clusters = by_group((some > 0).astype(np.float64), at)
+    agreeing = ratio_of_sums(_sums_of(both & (ab == ba), at), _sums_of(both, at), at)
+    clusters = agreeing.clusters
     error = divide(standard_error(unit_sums(moved, at), clusters, at), n)
     value = confusion.cohen_kappa(table).reshape(rows, groups)
-    differs = 1 - confusion.accuracy(table).reshape(rows, groups)
     by_chance = (table.sum(axis=2) * (n.reshape(-1, 1) - table.sum(axis=1))).sum(axis=1).reshape(rows, groups)
     expected = divide(by_chance, n**2)
-    low, high = (2 * end - 1 for end in share_interval(Estimate((1 + value) / 2, error / 2, clusters, moved)))
-    _, most = share_interval(Estimate(differs, error * expected, clusters, moved))
+    low, high = (2 * end - 1 for end in share_interval(agreeing._replace(value=(1 + value) / 2, error=error / 2)))
+    differs = 1 - agreeing.value
+    _, most = share_interval(agreeing._replace(value=differs, error=error * expected))
     low = np.where(differs < TINY, np.maximum(1 - divide(most, expected), -1.0), low)
     return Found(
         n.astype(np.int64), by_group(some, at), clusters, value, np.minimum(low, value), np.maximum(high, value)
     )
+
+
+def _sums_of(found: BoolArray, at: Layout) -> FloatArray:
+    """How often something is so in each unit, shape (rows, cases, repeats) to (rows, P)."""
+    return unit_sums(np.asarray(found.sum(axis=2), dtype=np.float64), at)
 
 
 def reasons(found: Mapping[str, Found]) -> NDArray[np.object_]:
