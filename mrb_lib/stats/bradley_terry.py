@@ -7,13 +7,13 @@ likelihoods are concave. The same responders are compared in every set; some may
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, log_expit
 
-from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
+from mrb_lib.stats.connectivity import compared_at_all, connected
+from mrb_lib.stats.options import BoolArray, FloatArray
 
 _STEPS, _HALVINGS = 60, 30
 _SMALL_STEP, _LARGE_STEP, _NO_MAXIMUM = 1e-9, 4.0, 30.0
@@ -50,6 +50,7 @@ class _Slope(NamedTuple):
 
 
 Likelihood = Callable[[FloatArray], _Slope]
+Model = Literal["bradley_terry", "davidson", "rao_kupper"]
 
 
 def to_strength(log_strength: FloatArray) -> FloatArray:
@@ -59,22 +60,6 @@ def to_strength(log_strength: FloatArray) -> FloatArray:
     raw = np.exp(np.where(known, log_strength - top, 0.0))
     total = np.where(known, raw, 0.0).sum(axis=-1, keepdims=True)
     return np.where(known, raw / np.where(total > 0, total, 1.0), np.nan)
-
-
-def components(wins: FloatArray, ties: FloatArray) -> tuple[IntArray, IntArray]:
-    """The parts of one set of comparisons, shape (r, r): weak and strong components of the graph of wins.
-
-    A tie is a win of both. Bradley-Terry strengths exist if and only if all responders that are compared
-    are in one strong component (Ford 1957).
-
-    Returns
-    -------
-    tuple of int arrays, shape (r,): the weak and the strong component of each responder
-    """
-    edge = (wins + ties) > 0
-    _, weak = connected_components(edge, directed=True, connection="weak")
-    _, strong = connected_components(edge, directed=True, connection="strong")
-    return weak.astype(np.int64), strong.astype(np.int64)
 
 
 def bradley_terry(wins: FloatArray, ties: FloatArray) -> Fit:
@@ -94,18 +79,23 @@ def bradley_terry(wins: FloatArray, ties: FloatArray) -> Fit:
     Bradley and Terry (1952), Biometrika 39, 324; Ford (1957), Am. Math. Monthly 64(8), 28. Validated in
     `tests/stats/test_bradley_terry.py` and `tests/published/test_bradley_terry.py`.
     """
+    compared = compared_at_all(wins, ties)
+    start = np.zeros(compared.shape)
+    found, exists = _maximum(_bradley_terry(wins, ties), start, compared, connected(wins, ties))
+    return Fit(_centred(found, compared & exists[:, None]), np.full(len(wins), np.nan))
+
+
+def _bradley_terry(wins: FloatArray, ties: FloatArray) -> Likelihood:
     scored = wins + ties / 2
     n = scored + scored.swapaxes(1, 2)
 
     def likelihood(x: FloatArray) -> _Slope:
         gap = x[:, :, None] - x[:, None, :]
         p = expit(gap)
-        information = _laplacian(n * p * (1 - p))
-        return _Slope((scored * log_expit(gap)).sum(axis=(1, 2)), (scored - n * p).sum(axis=2), information)
+        value = (scored * log_expit(gap)).sum(axis=(1, 2))
+        return _Slope(value, (scored - n * p).sum(axis=2), _laplacian(n * p * (1 - p)))
 
-    compared = n.sum(axis=2) > 0
-    found, exists = _maximum(likelihood, np.zeros(n.shape[:2]), compared, _connected(wins, ties))
-    return Fit(_centred(found, compared & exists[:, None]), np.full(len(n), np.nan))
+    return likelihood
 
 
 def davidson(wins: FloatArray, ties: FloatArray) -> Fit:
@@ -120,8 +110,13 @@ def davidson(wins: FloatArray, ties: FloatArray) -> Fit:
 
     Notes
     -----
-    Davidson (1970), JASA 65, 317, doi:10.1080/01621459.1970.10481082. Validated as `bradley_terry`.
+    Davidson (1970), JASA 65, 317, doi:10.1080/01621459.1970.10481082. Validated in `tests/stats/test_bradley_terry.py`
+    and, with the paper's own example, in `tests/published/test_bradley_terry.py`.
     """
+    return _with_ties(_davidson(wins, ties), wins, ties, start=0.0, without=0.0)
+
+
+def _davidson(wins: FloatArray, ties: FloatArray) -> Likelihood:
     n = wins + wins.swapaxes(1, 2) + ties
     scored = wins + ties / 2
     n_ties = ties.sum(axis=(1, 2)) / 2
@@ -140,7 +135,7 @@ def davidson(wins: FloatArray, ties: FloatArray) -> Fit:
         across, last = -(n * tie * lead).sum(axis=2), (n * tie * (1 - tie)).sum(axis=(1, 2)) / 2
         return _Slope(value, gradient, _bordered(_laplacian(spread), across, last))
 
-    return _with_ties(likelihood, wins, ties, start=0.0, without=0.0)
+    return likelihood
 
 
 def rao_kupper(wins: FloatArray, ties: FloatArray) -> Fit:
@@ -154,8 +149,14 @@ def rao_kupper(wins: FloatArray, ties: FloatArray) -> Fit:
 
     Notes
     -----
-    Rao and Kupper (1967), JASA 62, 194, doi:10.1080/01621459.1967.10482901. Validated as `bradley_terry`.
+    Rao and Kupper (1967), JASA 62, 194, doi:10.1080/01621459.1967.10482901. Validated in
+    `tests/stats/test_bradley_terry.py` as an ordered logistic regression and by closed forms; no published example
+    is tested.
     """
+    return _with_ties(_rao_kupper(wins, ties), wins, ties, start=0.5, without=1.0)
+
+
+def _rao_kupper(wins: FloatArray, ties: FloatArray) -> Likelihood:
     scored = wins + ties
     n_ties = ties.sum(axis=(1, 2)) / 2
 
@@ -176,25 +177,35 @@ def rao_kupper(wins: FloatArray, ties: FloatArray) -> Fit:
         last = spread.sum(axis=(1, 2)) + 4 * n_ties * np.exp(-2 * safe) / rest**2
         return _Slope(np.where(threshold > 0, value, -np.inf), gradient, _bordered(_laplacian(both), across, last))
 
-    return _with_ties(likelihood, wins, ties, start=0.5, without=1.0)
+    return likelihood
 
 
-def information(wins: FloatArray, ties: FloatArray, log_strength: FloatArray) -> FloatArray:
-    """The observed information of Bradley-Terry log strengths, shape (m, r, r); NaN strengths count as 0."""
-    scored = wins + ties / 2
-    x = np.nan_to_num(log_strength)
-    p = expit(x[:, :, None] - x[:, None, :])
-    return _laplacian((scored + scored.swapaxes(1, 2)) * p * (1 - p))
+def information(model: Model, wins: FloatArray, ties: FloatArray, fit: Fit) -> FloatArray:
+    """The observed information of the log strengths and, in models of ties, last, of the log of their parameter.
+
+    Parameters
+    ----------
+    fit : of sets that have one, with ties in a model of ties; a responder that is never compared counts as 0
+
+    Returns
+    -------
+    float array, shape (m, r, r), or (m, r + 1, r + 1)
+    """
+    x = np.nan_to_num(fit.log_strength)
+    if model == "bradley_terry":
+        return _bradley_terry(wins, ties)(x).information
+    likelihood = _davidson if model == "davidson" else _rao_kupper
+    return likelihood(wins, ties)(np.hstack([x, np.log(fit.tie)[:, None]])).information
 
 
 def _with_ties(likelihood: Likelihood, wins: FloatArray, ties: FloatArray, *, start: float, without: float) -> Fit:
     """Fit a model with a parameter of ties; where there is no tie it is Bradley and Terry's model."""
     m, r = wins.shape[:2]
     tied, decided = ties.sum(axis=(1, 2)) > 0, wins.sum(axis=(1, 2)) > 0
-    compared = (wins + wins.swapaxes(1, 2) + ties).sum(axis=2) > 0
+    compared = compared_at_all(wins, ties)
     x = np.zeros((m, r + 1))
     x[:, -1] = start
-    found, exists = _maximum(likelihood, x, compared, tied & decided & _connected(wins, ties))
+    found, exists = _maximum(likelihood, x, compared, tied & decided & connected(wins, ties))
     plain = bradley_terry(wins, ties).log_strength
     strengths = np.where(tied[:, None], _centred(found[:, :-1], compared & exists[:, None]), plain)
     fitted = np.where(exists, np.exp(found[:, -1]), np.nan)
@@ -266,18 +277,6 @@ def _bordered(strengths: FloatArray, across: FloatArray, last: FloatArray) -> Fl
     out[:, :r, r] = out[:, r, :r] = across
     out[:, r, r] = last
     return out
-
-
-def _connected(wins: FloatArray, ties: FloatArray) -> BoolArray:
-    """Whether all responders of each set that are compared are in one strong component, and there are two or more."""
-    r = wins.shape[1]
-    reached = (wins + ties + np.eye(r)).astype(np.float32)
-    for _ in range(max(r - 1, 1).bit_length()):
-        reached = (reached > 0).astype(np.float32)
-        reached = reached @ reached
-    compared = (wins + wins.swapaxes(1, 2) + ties).sum(axis=2) > 0
-    needed = compared[:, :, None] & compared[:, None, :]
-    return np.asarray(compared.any(axis=1) & ((reached > 0) | ~needed).all(axis=(1, 2)))
 
 
 def _centred(x: FloatArray, known: BoolArray) -> FloatArray:

@@ -20,6 +20,7 @@ from scipy import special
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.resample import CONFIDENCE
 
+LEAST_ERROR = 1e-9
 _DIGITS = 9
 
 
@@ -40,6 +41,18 @@ class Strengths(NamedTuple):
     def of(self, kept: BoolArray) -> Strengths:
         """The strengths of some responders."""
         return Strengths(self.value[kept], self.covariance[np.ix_(kept, kept)], self.df)
+
+    def errors(self) -> FloatArray:
+        """The standard errors of all differences, shape (r, r); NaN where clusters that do not differ give none."""
+        variance = self.covariance.diagonal()
+        squared = variance[:, None] + variance[None, :] - 2 * self.covariance
+        return np.sqrt(np.where(squared > LEAST_ERROR**2, squared, np.nan))
+
+    def lacks_errors(self) -> bool:
+        """Whether some difference between two responders with a strength has no standard error."""
+        known = np.isfinite(self.value) & np.isfinite(self.covariance.diagonal())
+        pairs = known[:, None] & known[None, :] & ~np.eye(len(known), dtype=bool)
+        return bool(np.isnan(self.errors()[pairs]).any())
 
 
 class RankAgreement(NamedTuple):
@@ -97,11 +110,13 @@ def rank_interval(strengths: Strengths, comparisons: int | None = None) -> tuple
 
 
 def told_apart(strengths: Strengths, comparisons: int) -> IntArray:
-    """1 where the row is stronger than the column, -1 where weaker, 0 where they are not told apart, shape (r, r)."""
-    variance = strengths.covariance.diagonal()
+    """1 where the row is stronger than the column, -1 where weaker, 0 where they are not told apart, shape (r, r).
+
+    A difference whose standard error is 0, because all clusters say the same, is not certain: it is unknown.
+    """
     gap = strengths.value[:, None] - strengths.value[None, :]
-    error = np.sqrt(np.maximum(variance[:, None] + variance[None, :] - 2 * strengths.covariance, 0.0))
-    return np.where(np.abs(gap) > _critical(comparisons, strengths.df) * error, np.sign(gap), 0.0).astype(np.int64)
+    far = np.abs(gap) > _critical(comparisons, strengths.df) * strengths.errors()
+    return np.where(far, np.sign(gap), 0.0).astype(np.int64)
 
 
 @lru_cache(maxsize=1024)

@@ -8,11 +8,12 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
+from mrb_lib.errors import InputError
 from mrb_lib.stats import comparisons as compared
 from mrb_lib.stats.comparisons import ANNOTATIONS, GOLD, JUDGE, NO_RESPONDERS, Responders, Source
 from mrb_lib.stats.options import FloatArray, divide, join_reasons, pick_dimensions
 from mrb_lib.stats.panel import Panel, as_panel
-from mrb_lib.stats.rank_agreement import RankAgreement, agreement, rank_interval, ranks
+from mrb_lib.stats.rank_agreement import LEAST_ERROR, RankAgreement, agreement, rank_interval, ranks
 from mrb_lib.stats.resample import cluster_codes
 from mrb_lib.stats.scoring import encode_gold
 from mrb_lib.stats.strengths import Fitted, fit
@@ -23,49 +24,29 @@ NO_STRENGTHS = "{} has no strengths"
 FEW_SHARED = "fewer than two responders are ranked by both"
 ALL_EQUAL = "all strengths of one side are equal"
 NO_ERROR = "no interval: a standard error is unknown"
+NO_SPREAD = "differences without a standard error, because all clusters say the same, leave ranks open"
 _TEXT = ("part", "dimension", "source", "judge", "responder", "policy", "reason")
-_COUNTS = ("n", "n_excluded", "rank", "rank_low", "rank_high", "n_responders", "k", "n_pairs", "n_told_apart")
-COLUMNS = [
-    "part",
-    "dimension",
-    "source",
-    "judge",
-    "responder",
-    "policy",
+_COUNTS = (
     "n",
     "n_excluded",
-    "wins",
-    "losses",
-    "ties",
-    "win_rate",
-    "strength",
-    "low",
-    "high",
-    "log_strength",
-    "standard_error",
+    "n_unpaired",
     "rank",
     "rank_low",
     "rank_high",
-    "davidson_strength",
-    "davidson_tie",
-    "rao_kupper_strength",
-    "rao_kupper_threshold",
     "n_responders",
-    "kendall",
-    "kendall_low",
-    "kendall_high",
-    "spearman",
-    "spearman_low",
-    "spearman_high",
-    "pearson_of_ranks",
-    "top_k_overlap",
-    "top_k_overlap_low",
-    "top_k_overlap_high",
     "k",
     "n_pairs",
     "n_told_apart",
-    "reason",
-]
+)
+COLUMNS = [
+    "part", "dimension", "source", "judge", "responder", "policy", "n", "n_excluded", "n_unpaired", "wins", "losses",
+    "ties", "win_rate", "strength", "low", "high", "log_strength", "standard_error", "rank", "rank_low", "rank_high",
+    "davidson_strength", "davidson_strength_low", "davidson_strength_high", "davidson_tie", "davidson_tie_low",
+    "davidson_tie_high", "rao_kupper_strength", "rao_kupper_strength_low", "rao_kupper_strength_high",
+    "rao_kupper_threshold", "rao_kupper_threshold_low", "rao_kupper_threshold_high", "n_responders", "kendall",
+    "kendall_low", "kendall_high", "spearman", "spearman_low", "spearman_high", "pearson_of_ranks", "top_k_overlap",
+    "top_k_overlap_low", "top_k_overlap_high", "k", "n_pairs", "n_told_apart", "reason",
+]  # fmt: skip
 
 
 def ranking(
@@ -99,13 +80,15 @@ def ranking(
         Rows `part` "strength", one a dimension, source and responder. `source` is "gold" (a label is one
         comparison), "annotations" (every annotation is one) or "judge" (a case with a verdict is one, shared by
         its orders and repeats; `judge` names it). `n` comparisons; `n_excluded` cases with the responder that the
-        source did not decide; `wins`, `losses`, `ties`; `win_rate` (a tie is half a win); `strength` by
+        source did not decide; `n_unpaired`, in all rows, cases of the benchmark that do not name two different
+        responders; `wins`, `losses`, `ties`; `win_rate` (a tie is half a win); `strength` by
         Bradley-Terry (a tie is half a win of either; the strengths of a source sum to 1) with the 95% interval
         `low`, `high` of the cluster bootstrap; `log_strength` (of mean 0 in a source) with its cluster-robust
         `standard_error`; `rank` (1 strongest; equals share the better rank) with `rank_low`, `rank_high`, the best
         and the worst rank it may have: each interval alone holds the true rank with at least 95%, not all of
         them together; `davidson_strength` with `davidson_tie` (nu) and `rao_kupper_strength` with
-        `rao_kupper_threshold` (theta), models in which a tie has its own probability.
+        `rao_kupper_threshold` (theta), models in which a tie has its own probability, each with its interval `_low`,
+        `_high` of the same bootstrap.
         Rows `part` "agreement", one a dimension, source of clinicians and judge: `n_responders` ranked by both,
         `kendall` (tau-b), `spearman`, `pearson_of_ranks` (competition ranks), `top_k_overlap` with `k`; `n_pairs`
         of responders and `n_told_apart`, those that both sources tell apart, see `rank_agreement`. The intervals
@@ -115,7 +98,7 @@ def ranking(
     Raises
     ------
     InputError
-        An option is unknown, or a table speaks of an unknown case or choice.
+        An option is unknown, `top` is below 1, or a table speaks of an unknown case or choice.
 
     Notes
     -----
@@ -125,6 +108,8 @@ def ranking(
     correlation of estimates is too low on average, since both rankings hold noise. Coverage:
     `tests/simulation/test_ranking.py`; published values: `tests/published/test_ranking.py`.
     """
+    if top < 1:
+        raise InputError(f"top {top}: must be at least 1, the number of first responders that are compared.")
     names = _dimensions(verdicts, gold, annotations, dimensions)
     panel = None if verdicts is None else as_panel(verdicts, cases["case_id"], names)
     who = compared.responders(cases)
@@ -153,7 +138,7 @@ def ranking(
             for name, kept in zip(names, who_is, strict=True)
             for source in kept
         ]
-    frame = pd.DataFrame(rows, columns=COLUMNS).assign(policy=policy)
+    frame = pd.DataFrame(rows, columns=COLUMNS).assign(policy=policy, n_unpaired=int((~who.paired).sum()))
     types = dict.fromkeys(COLUMNS, "float64") | dict.fromkeys(_TEXT, "str") | dict.fromkeys(_COUNTS, "Int64")
     return frame.astype(types)
 
@@ -179,7 +164,8 @@ def _strengths(
     wins, losses, ties = item.wins.sum(axis=2), item.wins.sum(axis=1), item.ties.sum(axis=2)
     n = wins + losses + ties
     excluded = _undecided(outcomes, who)
-    error = np.sqrt(np.diagonal(item.covariance, axis1=1, axis2=2))
+    variance = np.diagonal(item.covariance, axis1=1, axis2=2)
+    error = np.sqrt(np.where(variance > LEAST_ERROR**2, variance, np.nan))
     place = ranks(item.fit.log_strength)
     columns = {
         "n": n.round(),
@@ -189,16 +175,19 @@ def _strengths(
         "ties": ties,
         "win_rate": divide(wins + ties / 2, n),
         "strength": item.fit.strength,
-        "low": item.low,
-        "high": item.high,
+        "low": item.bounds.low,
+        "high": item.bounds.high,
         "log_strength": item.fit.log_strength,
         "standard_error": error,
         "rank": place,
-        "davidson_strength": item.davidson.strength,
-        "rao_kupper_strength": item.rao_kupper.strength,
+        **_interval("davidson_strength", item.davidson.strength, item.davidson_bounds[:2]),
+        **_interval("rao_kupper_strength", item.rao_kupper.strength, item.rao_kupper_bounds[:2]),
     }
+    ties = _interval("davidson_tie", item.davidson.tie, item.davidson_bounds[2:])
+    ties |= _interval("rao_kupper_threshold", item.rao_kupper.tie, item.rao_kupper_bounds[2:])
     for i, source in enumerate(sources):
         best, worst = _rank_bounds(item, i)
+        vague = NO_SPREAD if item.of(i).lacks_errors() else ""
         failed = [
             NO_TIE_MODEL.format(model)
             for model, made in (("Davidson's", item.davidson), ("Rao and Kupper's", item.rao_kupper))
@@ -213,10 +202,13 @@ def _strengths(
                 **{name: values[i, j] for name, values in columns.items()},
                 "rank_low": best[j],
                 "rank_high": worst[j],
-                "davidson_tie": item.davidson.tie[i],
-                "rao_kupper_threshold": item.rao_kupper.tie[i],
-                "reason": join_reasons(lone, item.reasons[i] or "", *failed),
+                **{name: values[i] for name, values in ties.items()},
+                "reason": join_reasons(lone, item.reasons[i] or "", *failed, vague),
             }
+
+
+def _interval(name: str, value: FloatArray, ends: Sequence[FloatArray]) -> dict[str, FloatArray]:
+    return dict(zip((name, f"{name}_low", f"{name}_high"), (value, *ends), strict=True))
 
 
 def _undecided(outcomes: FloatArray, who: Responders) -> FloatArray:
@@ -265,4 +257,6 @@ def _no_agreement(found: RankAgreement, item: Fitted, sides: dict[str, int]) -> 
         return "; ".join(map(NO_STRENGTHS.format, missing)) or FEW_SHARED
     if np.isnan(found.kendall[0]):
         return ALL_EQUAL
-    return NO_ERROR if np.isnan(found.kendall[1]) else None
+    if np.isnan(found.kendall[1]):
+        return NO_ERROR
+    return NO_SPREAD if any(item.of(at).lacks_errors() for at in sides.values()) else None

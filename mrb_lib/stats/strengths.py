@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple, cast
 
 import numpy as np
-from scipy.special import expit
 
 from mrb_lib.stats import bradley_terry as models
-from mrb_lib.stats.comparisons import A, Responders, tally
-from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, join_reasons
-from mrb_lib.stats.panel import TIE
+from mrb_lib.stats.comparisons import Responders, tally
+from mrb_lib.stats.connectivity import absence
+from mrb_lib.stats.draws import draws
+from mrb_lib.stats.influence import Influence, influence
+from mrb_lib.stats.options import FloatArray, IntArray, SingleArray, join_reasons
 from mrb_lib.stats.rank_agreement import Strengths
-from mrb_lib.stats.resample import block, interval, interval_reason, n_clusters, replicates
+from mrb_lib.stats.resample import block, interval, interval_reason, n_clusters
 
-NO_COMPARISON = "no comparison of two responders"
-APART = "no finite strengths: {} were never compared with the others"
-ONE_SIDED = "no finite strengths: {} {} every comparison with the others"
+MODELS: Final[tuple[models.Model, ...]] = ("bradley_terry", "davidson", "rao_kupper")
 NO_MAXIMUM = "no finite strengths: the likelihood has no maximum"
 FEW_CLUSTERS = "no interval: not more clusters than responders"
-_NAMED = 4
 _ABSENT = -1e3
 _HELD = 2**26
+_NO_WIDTH = 1e-6
+
+
+class Bounds(NamedTuple):
+    """The 95% intervals of one model: of the strengths, shape (m, r), and of the parameter of ties, shape (m,)."""
+
+    low: FloatArray
+    high: FloatArray
+    tie_low: FloatArray
+    tie_high: FloatArray
 
 
 class Fitted(NamedTuple):
@@ -34,7 +42,7 @@ class Fitted(NamedTuple):
     fit, davidson, rao_kupper : the three models
     covariance : shape (m, r, r), cluster-robust, of log strengths; NaN where unknown
     df : shape (m,), clusters that compare anything less the strengths fitted
-    low, high : shape (m, r), the 95% interval of the strengths
+    bounds, davidson_bounds, rao_kupper_bounds : their intervals
     reasons : shape (m,), why strengths or intervals are missing
     """
 
@@ -45,8 +53,9 @@ class Fitted(NamedTuple):
     rao_kupper: models.Fit
     covariance: FloatArray
     df: IntArray
-    low: FloatArray
-    high: FloatArray
+    bounds: Bounds
+    davidson_bounds: Bounds
+    rao_kupper_bounds: Bounds
     reasons: list[str | None]
 
     def of(self, source: int) -> Strengths:
@@ -59,20 +68,21 @@ class _Point(NamedTuple):
 
     Attributes
     ----------
+    fits, moved : of the three models, in the order of `MODELS`
     n_cases, clusters : shape (m,), the cases and clusters that compare anything
-    fitted : shape (m,), whether there are strengths
-    inverse : shape (f, r, r), of the information of the f sources that are fitted
-    residual : shape (cases, f), what response A scored beyond what was expected, widened for small samples
     """
 
     wins: FloatArray
     ties: FloatArray
-    fit: models.Fit
+    fits: list[models.Fit]
+    moved: list[Influence]
     n_cases: IntArray
     clusters: IntArray
-    fitted: BoolArray
-    inverse: FloatArray
-    residual: FloatArray
+
+    @property
+    def width(self) -> int:
+        """How many fits are bootstrapped."""
+        return sum(len(item.sources) for item in self.moved)
 
 
 def fit(outcomes: Sequence[FloatArray], who: Responders, codes: IntArray, *, resamples: int, seed: int) -> list[Fitted]:
@@ -85,113 +95,125 @@ def fit(outcomes: Sequence[FloatArray], who: Responders, codes: IntArray, *, res
 
     Notes
     -----
-    A resample is not fitted anew. It moves the log strengths by the influence of the clusters drawn, which is one
-    Newton step of the weighted likelihood, widened by sqrt(C / (C - p)) for C clusters and p free strengths, and
-    is then put on the scale of the strengths. Unlike a refit it is defined in every resample. Compared with refits
-    in `tests/stats/test_strengths.py`; coverage in `tests/simulation/test_ranking.py`.
+    A resample is not fitted anew. It moves the logs of strengths and of the parameter of ties by the influence of the
+    clusters drawn, which is one Newton step of the weighted likelihood, widened by sqrt(C / (C - p)) for C clusters
+    and p free parameters, and is then put on the scale of the strengths. Unlike a refit it is defined in every
+    resample. Shifts are in single precision, far finer than their Monte-Carlo error; an interval without width is
+    the estimate. Compared with refits in `tests/stats/test_strengths.py`; coverage, of all three models, in
+    `tests/simulation/test_ranking.py`.
     """
     points = [_point(table, who, codes) for table in outcomes]
     found: list[Fitted] = []
-    room = max(1, _HELD // max(1, resamples * len(who.names)))
+    room = max(1, _HELD // max(1, resamples * (len(who.names) + 1)))
     start = 0
     while start < len(points):
-        stop, width = start + 1, points[start].residual.shape[1]
-        while stop < len(points) and width + points[stop].residual.shape[1] <= room:
-            width += points[stop].residual.shape[1]
+        stop, width = start + 1, points[start].width
+        while stop < len(points) and width + points[stop].width <= room:
+            width += points[stop].width
             stop += 1
         part = points[start:stop]
-        drawn = _scores(part, who, codes, resamples=resamples, seed=seed)
-        edges = np.cumsum([0, *(point.residual.shape[1] for point in part)])
-        found += [_fitted(point, drawn[edges[i] : edges[i + 1]], who, codes, resamples) for i, point in enumerate(part)]
+        moved = [item for point in part for item in point.moved]
+        drawn = _gradients(moved, who, codes, resamples=resamples, seed=seed)
+        found += [_fitted(point, [next(drawn) for _ in point.moved], who, codes, resamples) for point in part]
         start = stop
     return found
 
 
 def _point(outcomes: FloatArray, who: Responders, codes: IntArray) -> _Point:
-    wins, ties = tally(outcomes, who)
-    found = models.bradley_terry(wins, ties)
+    tallies = tally(outcomes, who)
     compares = (outcomes.sum(axis=2) > 0) & who.paired
     clusters = np.array([len(np.unique(codes[row])) for row in compares], dtype=np.int64)
-    known = np.isfinite(found.log_strength)
-    fitted: BoolArray = np.asarray(known.any(axis=1))
-    free = known.sum(axis=1) - 1
-    scale = np.sqrt(clusters / np.maximum(clusters - free, 1))[fitted]
-    strengths = found.log_strength[fitted]
-    return _Point(
-        wins=wins,
-        ties=ties,
-        fit=found,
-        n_cases=compares.sum(axis=1).astype(np.int64),
-        clusters=clusters,
-        fitted=fitted,
-        inverse=_inverse(wins[fitted], ties[fitted], strengths),
-        residual=_residual(outcomes[fitted], strengths, who) * scale,
-    )
+    fits = [models.bradley_terry(*tallies), models.davidson(*tallies), models.rao_kupper(*tallies)]
+    moved = [
+        _widened(influence(name, made, outcomes, tallies, who), clusters)
+        for name, made in zip(MODELS, fits, strict=True)
+    ]
+    return _Point(*tallies, fits, moved, compares.sum(axis=1).astype(np.int64), clusters)
 
 
-def _inverse(wins: FloatArray, ties: FloatArray, log_strength: FloatArray) -> FloatArray:
-    """The inverse of the information where the mean of the log strengths is held, shape (m, r, r)."""
-    known = np.isfinite(log_strength)
-    matrix = models.information(wins, ties, log_strength) + (known[:, :, None] & known[:, None, :])
-    r = matrix.shape[1]
-    matrix[:, np.arange(r), np.arange(r)] += ~known
-    return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
+def _widened(item: Influence, clusters: IntArray) -> Influence:
+    """The influence as a small sample of clusters has it."""
+    own = clusters[item.sources]
+    free = np.isfinite(item.log_strength).sum(axis=1) - 1 + (item.tie_score is not None)
+    scale = np.sqrt(own / np.maximum(own - free, 1))
+    tie_score = None if item.tie_score is None else item.tie_score * scale
+    return item._replace(residual=item.residual * scale, tie_score=tie_score)
 
 
-def _residual(outcomes: FloatArray, log_strength: FloatArray, who: Responders) -> FloatArray:
-    """What response A scored on each case beyond what the strengths expect, shape (cases, m)."""
-    x = np.nan_to_num(log_strength)
-    expected = outcomes.sum(axis=2) * expit(x[:, who.a] - x[:, who.b])
-    scored = outcomes[:, :, A] + outcomes[:, :, TIE] / 2
-    return np.asarray(((scored - expected) * who.paired).T, dtype=np.float64)
+class _Drawn(NamedTuple):
+    """Gradients in every resample: by log strength, shape (r, f, resamples), and by the log of the parameter of ties,
+    shape (f, resamples), for the sources of one model.
+    """
+
+    strength: SingleArray
+    tie: SingleArray
 
 
-def _scores(points: Sequence[_Point], who: Responders, codes: IntArray, *, resamples: int, seed: int) -> FloatArray:
-    """The gradient of the log likelihood in every resample, shape (sources of all points, r, resamples).
+def _gradients(
+    moved: Sequence[Influence], who: Responders, codes: IntArray, *, resamples: int, seed: int
+) -> Iterator[_Drawn]:
+    """The gradients of each item's sources; of models without a parameter of ties `tie` has no rows.
 
     A case is in the gradient of its own two responders only, so that each has its own, smaller product.
     """
-    residual = np.hstack([point.residual for point in points])
+    residual = np.hstack([item.residual for item in moved])
+    tie_scores = [np.zeros((len(codes), 0)) if item.tie_score is None else item.tie_score for item in moved]
     blocks = []
     for responder in range(len(who.names)):
         sign = ((who.a == responder) * 1.0 - (who.b == responder)) * who.paired
         cases = np.flatnonzero(sign)
-        blocks.append(block(codes[cases], sign[cases, None] * residual[cases], _itself))
-    drawn = replicates(blocks, n_clusters(codes), resamples=resamples, seed=seed)
-    out = np.empty((residual.shape[1], len(blocks), len(drawn[0])))
-    for responder, found in enumerate(drawn):
-        out[:, responder] = found.T
-    return out
+        blocks.append(_sums(codes[cases], sign[cases, None] * residual[cases]))
+    blocks.append(_sums(codes, np.hstack(tie_scores)))
+    drawn = [np.empty((sums.shape[0], resamples), dtype=np.float32) for _, sums in blocks]
+    start = 0
+    for counts in draws(n_clusters(codes), resamples, seed):
+        columns = slice(start, start + counts.shape[1])
+        for (clusters, sums), out in zip(blocks, drawn, strict=True):
+            out[:, columns] = sums @ (counts if len(clusters) == len(counts) else counts[clusters])
+        start = columns.stop
+    edges = np.cumsum([0, *(item.residual.shape[1] for item in moved)])
+    tie_edges = np.cumsum([0, *(item.shape[1] for item in tie_scores)])
+    for i in range(len(moved)):
+        strength = np.stack([out[edges[i] : edges[i + 1]] for out in drawn[:-1]])
+        yield _Drawn(strength, drawn[-1][tie_edges[i] : tie_edges[i + 1]])
+
+
+def _sums(codes: IntArray, values: FloatArray) -> tuple[IntArray, SingleArray]:
+    """The clusters, and the sums of the values over each, shape (columns, clusters)."""
+    made = block(codes, values, _itself)
+    return made.clusters, np.ascontiguousarray(np.asarray(made.sums).T, dtype=np.float32)
 
 
 def _itself(sums: FloatArray) -> FloatArray:
     return sums
 
 
-def _fitted(point: _Point, drawn: FloatArray, who: Responders, codes: IntArray, resamples: int) -> Fitted:
-    known = np.isfinite(point.fit.log_strength)
+def _fitted(point: _Point, drawn: Sequence[_Drawn], who: Responders, codes: IntArray, resamples: int) -> Fitted:
+    plain = point.moved[0]
+    known = np.isfinite(point.fits[0].log_strength)
     m, r = known.shape
-    covariance, low, high = np.full((m, r, r), np.nan), np.full((m, r), np.nan), np.full((m, r), np.nan)
-    covariance[point.fitted] = point.inverse @ _spread(point.residual, who, codes) @ point.inverse
-    for i, source in enumerate(np.flatnonzero(point.fitted)):
-        drawn[i] = _on_their_scale(point.inverse[i] @ drawn[i], point.fit.log_strength[source])
-    bounds = interval(drawn.reshape(len(drawn) * r, drawn.shape[2]).T)
-    low[point.fitted], high[point.fitted] = (side.reshape(-1, r) for side in bounds)
+    covariance = np.full((m, r, r), np.nan)
+    covariance[plain.sources] = plain.inverse @ _spread(plain.residual, who, codes) @ plain.inverse
     df = point.clusters - known.sum(axis=1) + 1
-    unknown = (df < 1) | (point.clusters < 2)
-    covariance[unknown] = np.nan
-    for side in (low, high):
-        side[unknown[:, None] | ~known] = np.nan
+    covariance[(df < 1) | (point.clusters < 2)] = np.nan
+    bounds = [_bounds(*item, df) for item in zip(point.fits, point.moved, drawn, strict=True)]
+    without_ties = point.ties.sum(axis=(1, 2)) == 0
+    for other in bounds[1:]:
+        for own, same in zip(other[:2], bounds[0][:2], strict=True):
+            own[without_ties] = same[without_ties]
+    low, high = bounds[0][:2]
+    found, davidson, rao_kupper = point.fits
     return Fitted(
         wins=point.wins,
         ties=point.ties,
-        fit=point.fit,
-        davidson=models.davidson(point.wins, point.ties),
-        rao_kupper=models.rao_kupper(point.wins, point.ties),
+        fit=found,
+        davidson=davidson,
+        rao_kupper=rao_kupper,
         covariance=covariance,
         df=np.maximum(df, 1).astype(np.int64),
-        low=low,
-        high=high,
+        bounds=bounds[0],
+        davidson_bounds=bounds[1],
+        rao_kupper_bounds=bounds[2],
         reasons=[_reason(point, i, who, resamples, int(df[i]), low[i], high[i]) for i in range(m)],
     )
 
@@ -206,53 +228,49 @@ def _spread(residual: FloatArray, who: Responders, codes: IntArray) -> FloatArra
     return np.asarray(by_source @ by_source.swapaxes(1, 2), dtype=np.float64)
 
 
-def _on_their_scale(shift: FloatArray, log_strength: FloatArray) -> FloatArray:
-    """Shifted log strengths, shape (r, resamples), as strengths that sum to 1."""
-    x = shift + np.where(np.isfinite(log_strength), log_strength, _ABSENT)[:, None]
-    x -= x.max(axis=0)
-    np.exp(x, out=x)
-    x /= x.sum(axis=0)
-    return x
+def _bounds(made: models.Fit, item: Influence, drawn: _Drawn, df: IntArray) -> Bounds:
+    """The intervals of one model: NaN where there is no fit, or there are not more clusters than parameters."""
+    m, r = made.log_strength.shape
+    f, resamples = drawn.strength.shape[1:]
+    ties = len(drawn.tie) > 0
+    shares = np.empty((f, r + ties, resamples), dtype=np.float32)
+    for i in range(f):
+        inverse = item.inverse[i].astype(np.float32)
+        np.matmul(inverse[:, :r], drawn.strength[:, i], out=shares[i])
+        if ties:
+            shares[i] += inverse[:, r:] * drawn.tie[i]
+            shares[i, r] += item.log_tie[i]
+            np.exp(shares[i, r], out=shares[i, r])
+        _on_their_scale(shares[i, :r], item.log_strength[i])
+    # in single precision, which the quantiles keep
+    ends = interval(cast(FloatArray, shares.reshape(f * (r + ties), resamples).T))
+    out = np.full((2, m, r + 1), np.nan)
+    out[:, item.sources, : r + ties] = np.stack(ends).reshape(2, f, r + ties)
+    value = np.column_stack([made.strength, made.tie])
+    low, high = np.fmin(out[0], value), np.fmax(out[1], value)
+    same = high - low < _NO_WIDTH * np.abs(value)
+    low, high = np.where(same, value, low), np.where(same, value, high)
+    unknown = np.isnan(out[0]) | np.isnan(value) | ((df - ties < 1) | (df < 1))[:, None]
+    low[unknown], high[unknown] = np.nan, np.nan
+    return Bounds(low[:, :r], high[:, :r], low[:, r], high[:, r])
+
+
+def _on_their_scale(shift: SingleArray, log_strength: FloatArray) -> None:
+    """Turn shifts of log strengths, shape (r, resamples), into strengths that sum to 1."""
+    shift += np.where(np.isfinite(log_strength), log_strength, _ABSENT).astype(np.float32)[:, None]
+    shift -= shift.max(axis=0)
+    np.exp(shift, out=shift)
+    shift /= shift.sum(axis=0)
 
 
 def _reason(
     point: _Point, source: int, who: Responders, resamples: int, df: int, low: FloatArray, high: FloatArray
 ) -> str | None:
-    if not point.fitted[source]:
+    if source not in point.moved[0].sources:
         return absence(point.wins[source], point.ties[source], who.names) or NO_MAXIMUM
     clusters = int(point.clusters[source])
     if clusters >= 2 and df < 1:
         return FEW_CLUSTERS
-    known = np.isfinite(point.fit.log_strength[source])
+    known = np.isfinite(point.fits[0].log_strength[source])
     ends = (float(side[known].mean()) for side in (low, high))
     return join_reasons(interval_reason(int(point.n_cases[source]), clusters, resamples, *ends))
-
-
-def absence(wins: FloatArray, ties: FloatArray, names: Sequence[str]) -> str:
-    """Why one set of comparisons, shape (r, r), has no finite strengths, naming the responders; empty if it has.
-
-    Ford's condition: of any two groups of the responders, some member of each beat some member of the other.
-    """
-    met = np.flatnonzero((wins + wins.T + ties).sum(axis=1) > 0)
-    if not len(met):
-        return NO_COMPARISON
-    weak, strong = (part[met] for part in models.components(wins, ties))
-    if len(np.unique(weak)) > 1:
-        return APART.format(_list(met[weak == _smallest(weak)], names))
-    reasons = []
-    for part in np.unique(strong):
-        inside, outside = met[strong == part], met[strong != part]
-        won, lost = (wins + ties)[np.ix_(inside, outside)].sum(), (wins + ties)[np.ix_(outside, inside)].sum()
-        if len(outside) and (won == 0 or lost == 0):
-            reasons.append((len(inside), ONE_SIDED.format(_list(inside, names), "lost" if won == 0 else "won")))
-    return min(reasons)[1] if reasons else ""
-
-
-def _smallest(part: IntArray) -> int:
-    values, counts = np.unique(part, return_counts=True)
-    return int(values[counts.argmin()])
-
-
-def _list(places: IntArray, names: Sequence[str]) -> str:
-    shown = ", ".join(names[i] for i in places[:_NAMED])
-    return shown + (f" and {len(places) - _NAMED} more" if len(places) > _NAMED else "")

@@ -139,6 +139,6 @@ def test_clusters_that_go_together_are_covered_as_clusters_and_not_as_cases() ->
         outcomes = np.stack([right, 1 - right, 0 * right], axis=-1)
         for name, unit in (("clusters", codes), ("cases", np.arange(400))):
             found = fit([outcomes], who, unit, resamples=RESAMPLES, seed=seed)[0]
-            covered[name].append(float(((found.low <= truth) & (truth <= found.high)).mean()))
+            covered[name].append(float(((found.bounds.low <= truth) & (truth <= found.bounds.high)).mean()))
     assert LOW <= np.mean(covered["clusters"]) <= HIGH
     assert np.mean(covered["cases"]) < 0.80

@@ -8,7 +8,8 @@ import pytest
 import statsmodels.api as sm
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
-from mrb_lib.stats.bradley_terry import bradley_terry, components, davidson, rao_kupper, to_strength
+from mrb_lib.stats.bradley_terry import bradley_terry, davidson, rao_kupper, to_strength
+from mrb_lib.stats.connectivity import components
 
 MODELS = [bradley_terry, davidson, rao_kupper]
 

@@ -86,6 +86,15 @@ def test_the_covariance_of_two_strengths_counts() -> None:
     assert told_apart(close._replace(covariance=np.eye(2)), 1)[0, 1] == 0
 
 
+def test_a_difference_without_an_error_is_unknown_and_the_others_are_not() -> None:
+    """The errors of the first two are one: their difference has none, but both differ from the third."""
+    covariance = np.array([[0.01, 0.01, 0.0], [0.01, 0.01, 0.0], [0.0, 0.0, 0.01]])
+    found = told_apart(Strengths(np.array([2.0, 1.0, -1.0]), covariance, 1e6), 3)
+    assert found.tolist() == [[0, 0, 1], [0, 0, 1], [-1, -1, 0]]
+    low, high = rank_interval(Strengths(np.array([2.0, 1.0, -1.0]), covariance, 1e6))
+    assert (low.tolist(), high.tolist()) == ([1, 1, 3], [2, 2, 3])
+
+
 def test_more_comparisons_never_tell_more_apart() -> None:
     generator = np.random.default_rng(1)
     item = sure(generator.normal(size=8), error=0.4)

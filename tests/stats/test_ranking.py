@@ -129,8 +129,10 @@ def test_cases_with_one_responder_twice_or_unknown_compare_nothing() -> None:
     more = pd.concat([cases, cases.assign(case_id=[f"d{i}" for i in range(8)], model_b=cases["model_a"])])
     more = pd.concat([more, cases.assign(case_id=[f"e{i}" for i in range(8)], model_a=None)], ignore_index=True)
     labels = pd.concat([gold, *(gold.assign(case_id=[f"{c}{i}" for i in range(8)]) for c in "de")])
-    first = ranking(None, gold, NOBODY, cases, resamples=0)
-    pd.testing.assert_frame_equal(first, ranking(None, labels, NOBODY, more, resamples=0))
+    first, second = ranking(None, gold, NOBODY, cases, resamples=0), ranking(None, labels, NOBODY, more, resamples=0)
+    pd.testing.assert_frame_equal(first.drop(columns="n_unpaired"), second.drop(columns="n_unpaired"))
+    assert first["n_unpaired"].eq(1).all()
+    assert second["n_unpaired"].eq(17).all()
 
 
 def test_cases_that_do_not_name_their_responders_are_said_to() -> None:
@@ -161,6 +163,42 @@ def test_models_of_ties_that_have_no_maximum_are_said_to() -> None:
     assert rows["strength"].notna().all()
     assert rows[["davidson_strength", "davidson_tie", "rao_kupper_threshold"]].isna().all(axis=None)
     assert rows["reason"].str.contains("Davidson's ties have no finite maximum").all()
+
+
+def test_clusters_that_all_say_the_same_leave_ranks_open() -> None:
+    """Four clusters, each with two wins of x and one of y: the robust variance is 0, and nothing is certain."""
+    cases, gold = small("x" * 12, "y" * 12, "AAB" * 4)
+    verdicts = verdicts_of({("j", "AB"): "AAB" * 4})
+    frame = ranking(verdicts, gold, NOBODY, cases.assign(cluster=np.arange(12) // 3), resamples=200)
+    rows = strengths(frame)
+    assert rows["strength"].tolist() == pytest.approx([2 / 3, 1 / 3])
+    assert (rows["low"] == rows["strength"]).all() and (rows["high"] == rows["strength"]).all()
+    assert rows["standard_error"].isna().all()
+    assert (rows["rank_low"].tolist(), rows["rank_high"].tolist()) == ([1, 1], [2, 2])
+    assert rows["reason"].str.contains("no width").all() and rows["reason"].str.contains("leave ranks open").all()
+    row = frame[frame["part"] == "agreement"].iloc[0]
+    assert (row["kendall"], row["kendall_low"], row["kendall_high"], row["n_told_apart"]) == (1, -1, 1, 0)
+    assert "leave ranks open" in row["reason"]
+
+
+def test_models_of_ties_have_intervals_and_without_ties_those_of_bradley_and_terry() -> None:
+    cases, gold = small("xyzxyz" * 6, "yzxyzx" * 6, "AABABA" * 5 + "TTTTTT")
+    rows = strengths(ranking(None, gold, NOBODY, cases, resamples=300))
+    for name in ("davidson_strength", "davidson_tie", "rao_kupper_strength", "rao_kupper_threshold"):
+        assert (rows[f"{name}_low"] < rows[name]).all(), name
+        assert (rows[name] < rows[f"{name}_high"]).all(), name
+    assert rows["rao_kupper_threshold_low"].ge(1).all()
+    plain = strengths(ranking(None, gold[gold["choice"] != "tie"], NOBODY, cases, resamples=300))
+    for end in ("low", "high"):
+        for name in ("davidson_strength", "rao_kupper_strength"):
+            np.testing.assert_array_equal(plain[f"{name}_{end}"], plain[end])
+    assert plain["davidson_tie"].eq(0).all() and plain["davidson_tie_low"].isna().all()
+
+
+def test_a_rank_to_compare_of_none_is_refused() -> None:
+    cases, gold = small(*CIRCLE)
+    with pytest.raises(InputError, match="top 0"):
+        ranking(None, gold, NOBODY, cases, top=0)
 
 
 def test_an_unknown_policy_is_refused() -> None:

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from mrb_lib.stats.bradley_terry import bradley_terry
+from mrb_lib.stats.bradley_terry import bradley_terry, davidson, rao_kupper
 from mrb_lib.stats.comparisons import Responders, tally
+from mrb_lib.stats.connectivity import absence
 from mrb_lib.stats.resample import draws
-from mrb_lib.stats.strengths import Fitted, absence, fit
+from mrb_lib.stats.strengths import Fitted, fit
 
 R = 5
 
@@ -31,20 +32,27 @@ def fitted(outcomes: np.ndarray, who: Responders, codes: np.ndarray, resamples: 
     return fit([outcomes], who, codes, resamples=resamples, seed=3)[0]
 
 
-def test_intervals_agree_with_those_of_full_refits() -> None:
+@pytest.mark.parametrize("model", [bradley_terry, davidson, rao_kupper], ids=lambda model: model.__name__)
+def test_intervals_agree_with_those_of_full_refits(model) -> None:
     n, resamples = 1000, 300
     outcomes, who = benchmark(n, 1)
     found = fitted(outcomes, who, np.arange(n), resamples)
+    bounds = {bradley_terry: found.bounds, davidson: found.davidson_bounds, rao_kupper: found.rao_kupper_bounds}[model]
     refits = []
     for counts in draws(n, resamples, 3):
         weights = counts if counts.shape[1] == n else counts.T
         tables = [tally(outcomes * row[None, :, None], who) for row in weights]
-        refits.append(bradley_terry(*(np.concatenate([table[k] for table in tables]) for k in (0, 1))).strength)
-    low, high = np.quantile(np.concatenate(refits), [0.025, 0.975], axis=0)
+        refits.append(model(*(np.concatenate([table[k] for table in tables]) for k in (0, 1))))
+    low, high = np.quantile(np.concatenate([item.strength for item in refits]), [0.025, 0.975], axis=0)
     width = high - low
-    np.testing.assert_allclose(found.low[0], low, atol=0.08 * width.max())
-    np.testing.assert_allclose(found.high[0], high, atol=0.08 * width.max())
-    np.testing.assert_allclose(found.high[0] - found.low[0], width, rtol=0.06)
+    np.testing.assert_allclose(bounds.low[0], low, atol=0.08 * width.max())
+    np.testing.assert_allclose(bounds.high[0], high, atol=0.08 * width.max())
+    np.testing.assert_allclose(bounds.high[0] - bounds.low[0], width, rtol=0.06)
+    if model is bradley_terry:
+        assert np.isnan(bounds.tie_low[0])
+        return
+    low, high = np.quantile(np.concatenate([item.tie for item in refits]), [0.025, 0.975])
+    assert (bounds.tie_low[0], bounds.tie_high[0]) == pytest.approx((low, high), abs=0.08 * (high - low))
 
 
 @pytest.mark.parametrize("clustered", [False, True])
@@ -74,8 +82,8 @@ def test_strengths_sum_to_one_and_lie_in_their_intervals() -> None:
     outcomes, who = benchmark(200, 4)
     found = fitted(outcomes, who, np.arange(200))
     assert found.fit.strength.sum() == pytest.approx(1)
-    assert (found.low < found.fit.strength).all()
-    assert (found.fit.strength < found.high).all()
+    assert (found.bounds.low < found.fit.strength).all()
+    assert (found.fit.strength < found.bounds.high).all()
     assert found.reasons == [None]
 
 
@@ -86,8 +94,8 @@ def test_the_same_however_many_dimensions_are_held_at_once(monkeypatch: pytest.M
     monkeypatch.setattr("mrb_lib.stats.strengths._HELD", 1)
     parts = fit(tables, who, np.arange(120), resamples=50, seed=1)
     for first, second in zip(whole, parts, strict=True):
-        np.testing.assert_allclose(first.low, second.low, rtol=1e-12)
-        np.testing.assert_allclose(first.high, second.high, rtol=1e-12)
+        np.testing.assert_allclose(first.bounds.low, second.bounds.low, rtol=1e-5)
+        np.testing.assert_allclose(first.rao_kupper_bounds.high, second.rao_kupper_bounds.high, rtol=1e-5)
 
 
 def test_too_few_clusters_and_no_resamples_give_no_interval() -> None:
@@ -98,7 +106,7 @@ def test_too_few_clusters_and_no_resamples_give_no_interval() -> None:
         (np.arange(200) % 3, 50, "not more clusters than responders"),
     ):
         found = fitted(outcomes, who, codes, resamples)
-        assert np.isnan(found.low).all()
+        assert np.isnan(found.bounds.low).all()
         assert np.isfinite(found.fit.strength).all()
         assert reason in str(found.reasons[0])
 
