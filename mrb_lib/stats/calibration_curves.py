@@ -10,7 +10,7 @@ from mrb_lib.stats.calibration_summary import Ordered, grid
 from mrb_lib.stats.ece import equal_mass, equal_width
 from mrb_lib.stats.options import divide
 from mrb_lib.stats.panel import Panel
-from mrb_lib.stats.risk_coverage import curve, thresholds
+from mrb_lib.stats.risk_coverage import curve
 from mrb_lib.stats.robust import FEW_CLUSTERS, Layout, ratio_of_sums, share_interval
 
 
@@ -53,8 +53,7 @@ def risk_frame(panel: Panel, ordered: Ordered, at: Layout) -> pd.DataFrame:
     """Points of the risk-coverage curves, of the whole benchmark."""
     found, columns = ordered.found, panel.shape[0] * panel.shape[1]
     confidence = found.confidence
-    bounds = thresholds(ordered.by_confidence, confidence, columns)
-    points = curve(confidence, 1 - found.right, found.column, at.unit[found.case], bounds, at)
+    points = curve(ordered.by_confidence, confidence, 1 - found.right, at.unit[found.case], columns, at)
     return pd.DataFrame(
         {
             **names(panel, points.column),

@@ -76,6 +76,7 @@ COLUMNS = [
     *_bounded([f"{name}_difference" for name in _SHIFTS]),
     "reason",
 ]
+_COUNTED = {name for name in COLUMNS if name in ("n", "bin") or name.startswith("n_")}
 INTERVALS = [name for name in COLUMNS if name in ("low", "high") or name.endswith(("_low", "_high"))]
 
 
@@ -93,8 +94,8 @@ def assemble(frames: Sequence[pd.DataFrame], *, intervals: bool = True) -> pd.Da
     if not intervals:
         out[INTERVALS] = np.nan
         out["reason"] = [join_reasons(text if isinstance(text, str) else "", NO_RESAMPLES) for text in out["reason"]]
-    counts = {name: "Int64" for name in COLUMNS if name in ("n", "bin") or name.startswith("n_")}
-    return out.astype({name: "str" if name in _TEXT else counts.get(name, "float64") for name in COLUMNS})
+    types = {name: "str" if name in _TEXT else "Int64" if name in _COUNTED else "float64" for name in COLUMNS}
+    return out.astype({name: kind for name, kind in types.items() if out[name].dtype != kind})
 
 
 def names(panel: Panel, column: IntArray) -> dict[str, object]:
@@ -176,19 +177,15 @@ def summary_frame(
     }
     reason = _reasons(summary, measures, silent)
     column = np.flatnonzero(judged)
-    frames = [
-        pd.DataFrame(
-            {
-                **names(panel, column),
-                **part.label(),
-                "part": "summary",
-                **{name: values[column, i] for name, values in measures.items()},
-                "reason": reason[column, i],
-            }
-        )
-        for i, part in enumerate(parts)
-    ]
-    return pd.concat(frames, ignore_index=True)
+    kinds = [part.label() for part in parts]
+    return pd.DataFrame(
+        {
+            **names(panel, np.tile(column, len(parts))),
+            **{key: np.repeat(np.array([kind[key] for kind in kinds]), len(column)) for key in kinds[0]},
+            "part": "summary",
+            **{name: values[column].T.ravel() for name, values in (measures | {"reason": reason}).items()},
+        }
+    )
 
 
 def _reasons(

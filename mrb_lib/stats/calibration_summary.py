@@ -112,8 +112,11 @@ def grid(column: IntArray, case: IntArray, columns: int, at: Layout) -> Grid:
 
 
 def ece_of(places: Grid, bins: IntArray, right: FloatArray, confidence: FloatArray, counts: FloatArray) -> Ece:
-    """Expected calibration error with these bins."""
-    return calibration_error(places.by_bin(bins, right - confidence), counts, places.at)
+    """Expected calibration error with these bins, of which those that hold anything count."""
+    held = np.bincount(bins, minlength=BINS) > 0
+    held[0] |= not held.any()
+    gaps = places.by_bin((np.cumsum(held) - 1)[bins], right - confidence, int(held.sum()))
+    return calibration_error(gaps, counts, places.at, held)
 
 
 def summarize(

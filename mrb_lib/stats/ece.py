@@ -75,13 +75,14 @@ def equal_mass(ranked: Ranked, n_cells: int, bins: int = BINS) -> IntArray:
     return out
 
 
-def calibration_error(gaps: FloatArray, counts: FloatArray, at: Layout) -> Ece:
+def calibration_error(gaps: FloatArray, counts: FloatArray, at: Layout, used: BoolArray) -> Ece:
     """Expected calibration error of each column in each group.
 
     Parameters
     ----------
-    gaps : shape (columns, bins, P), sum of (right - confidence) in each bin and unit
+    gaps : shape (columns, b, P), sum of (right - confidence) in each unit and bin of those `used`
     counts : shape (columns, P), forecasts of each unit
+    used : shape (bins,), b of them true
 
     Notes
     -----
@@ -90,9 +91,6 @@ def calibration_error(gaps: FloatArray, counts: FloatArray, at: Layout) -> Ece:
     cluster-robust errors. The interval inverts a test along the observed pattern of gaps,
     scaled. Coverage: `tests/simulation/test_calibration.py`.
     """
-    used: BoolArray = np.asarray(gaps.any(axis=(0, 2)), dtype=bool)
-    used[0] |= not used.any()
-    gaps = gaps[:, used]
     n = by_group(counts, at)
     gap = np.swapaxes(divide(by_group(gaps, at), n[:, None, :]), 1, 2)
     clusters = by_group((counts > 0).astype(np.float64), at)

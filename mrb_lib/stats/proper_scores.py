@@ -182,7 +182,7 @@ def auroc(ranked: Ranked, positive: FloatArray, place: IntArray, columns: int, a
         + 2 * _inflated(of_up * of_down, ups + downs > 0, at)
     )
     clusters = by_group((ups + downs > 0).astype(np.float64), at)
-    return Estimate(value, np.sqrt(np.maximum(variance, 0.0)), clusters, of_up + of_down)
+    return Estimate(value, np.sqrt(np.maximum(variance, 0.0)), clusters)
 
 
 def _inflated(products: FloatArray, counted: BoolArray, at: Layout) -> FloatArray:

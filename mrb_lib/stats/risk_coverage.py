@@ -46,58 +46,41 @@ class Aurc(NamedTuple):
     excess: Estimate
 
 
-def thresholds(ranked: Ranked, confidence: FloatArray, columns: int, points: int = POINTS) -> FloatArray:
-    """The confidence at which a share 1 / points, 2 / points ... of each column is answered, shape (points, columns).
+def curve(ranked: Ranked, confidence: FloatArray, wrong: FloatArray, unit: IntArray, columns: int, at: Layout) -> Curve:
+    """The risk of each column where a share 1 / `POINTS`, 2 / `POINTS` ... of it is answered, or more if tied.
 
     Parameters
     ----------
     ranked : the confidences within columns, see `mrb_lib.stats.proper_scores.rank`
-    """
-    n = np.bincount(ranked.cell, minlength=columns)
-    first = np.cumsum(n) - n
-    wanted = np.ceil(np.arange(1, points + 1)[:, None] * n / points - 1e-9).astype(np.int64)
-    sorted_ = confidence[ranked.order]
-    place = np.minimum(first + n - np.maximum(wanted, 1), max(len(sorted_) - 1, 0))
-    found = sorted_[place] if len(sorted_) else np.zeros(place.shape)
-    return np.where(n > 0, found, np.nan)
-
-
-def curve(
-    confidence: FloatArray, wrong: FloatArray, column: IntArray, unit: IntArray, bounds: FloatArray, at: Layout
-) -> Curve:
-    """The risk of each column at thresholds.
-
-    Parameters
-    ----------
-    confidence, wrong, column : shape (n,)
+    confidence, wrong : shape (n,), in the order given to `rank`
     unit : shape (n,), the unit of each forecast in `at`, whose cases are all in one group
-    bounds : shape (points, columns), see `thresholds`
     """
-    columns, units = bounds.shape[1], at.shape[1]
-    place = column * units + unit
+    size = np.bincount(ranked.cell, minlength=columns)
+    last = np.cumsum(size)
+    some = np.flatnonzero(size)
+    wanted = np.ceil(np.arange(1, POINTS + 1)[:, None] * size[some] / POINTS - 1e-9).astype(np.int64)
+    start = ranked.starts[ranked.block[last[some] - np.maximum(wanted, 1)]] if len(some) else wanted
+    reached = np.cumsum(np.bincount(start.ravel(), minlength=len(ranked.cell) + 1))[:-1]
+    number = np.zeros(columns, dtype=np.int64)
+    number[some] = np.arange(len(some))
+    point = POINTS * (number[ranked.cell] + 1) - reached
+    order = np.argsort(point.astype(np.uint8), kind="stable")
+    ends = np.cumsum(np.bincount(point, minlength=POINTS))
+    place = (ranked.cell * at.shape[1] + unit[ranked.order])[order]
+    missed = wrong[ranked.order][order]
+    answers, mistakes = np.zeros((columns, at.shape[1])), np.zeros((columns, at.shape[1]))
     rows = []
-    for bound in np.where(np.isnan(bounds), np.inf, bounds):
-        answered = (confidence >= bound[column]).astype(np.float64)
-        sums = [
-            weighted_count(place, weights, columns * units).reshape(columns, units)
-            for weights in (answered, answered * wrong)
-        ]
-        found = ratio_of_sums(sums[1], sums[0], at)
+    for begin, end in zip(np.append(0, ends[:-1]), ends, strict=True):
+        answers += weighted_count(place[begin:end], None, answers.size).reshape(answers.shape)
+        mistakes += weighted_count(place[begin:end], missed[begin:end], answers.size).reshape(answers.shape)
+        found = ratio_of_sums(mistakes, answers, at)
         low, high = share_interval(found)
-        rows.append((sums[0].sum(axis=1), found.value[:, 0], low[:, 0], high[:, 0]))
+        rows.append((answers.sum(axis=1), found.value[:, 0], low[:, 0], high[:, 0]))
     n, risk, low, high = (np.array(values).T for values in zip(*rows, strict=True))
     new = (n > 0) & (np.diff(n, axis=1, prepend=0) > 0)
-    where, point = np.nonzero(new)
-    total = np.bincount(column, minlength=columns)
-    return Curve(
-        where,
-        bounds.T[where, point],
-        n[new].astype(np.int64),
-        n[new] / total[where],
-        risk[new],
-        low[new],
-        high[new],
-    )
+    where, at_point = np.nonzero(new)
+    bound = confidence[ranked.order[start[at_point, number[where]]]]
+    return Curve(where, bound, n[new].astype(np.int64), n[new] / size[where], risk[new], low[new], high[new])
 
 
 def aurc(ranked: Ranked, wrong: FloatArray, place: IntArray, columns: int, at: Layout) -> Aurc:
@@ -142,7 +125,7 @@ def aurc(ranked: Ranked, wrong: FloatArray, place: IntArray, columns: int, at: L
 
     def estimate(value: FloatArray, each: FloatArray) -> Estimate:
         whole = _summed(each, place[order], columns, units) * share
-        return Estimate(value.reshape(columns, groups), standard_error(whole, clusters, at), clusters, whole)
+        return Estimate(value.reshape(columns, groups), standard_error(whole, clusters, at), clusters)
 
     return Aurc(estimate(area, influence), estimate(area - best, excess_influence))
 

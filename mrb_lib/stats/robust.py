@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from mrb_lib.stats.options import FloatArray, IntArray, divide
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resample import CONFIDENCE
 from mrb_lib.stats.subfields import Group
 
@@ -72,18 +72,20 @@ class Estimate(NamedTuple):
     value : the ratio; NaN where nothing is counted
     error : its cluster-robust standard error; NaN with fewer than two clusters
     clusters : the clusters that count
-    influence : shape (..., P), what each unit adds to the error of the value
+    influence : shape (..., P), what each unit adds to the error of the value, where it is kept
     """
 
     value: FloatArray
     error: FloatArray
     clusters: FloatArray
-    influence: FloatArray
+    influence: FloatArray | None = None
 
 
-def by_group(values: FloatArray, at: Layout) -> FloatArray:
+def by_group(values: FloatArray | BoolArray, at: Layout) -> FloatArray:
     """Sum over the units of each group, shape (..., P) to (..., G)."""
-    out: FloatArray = np.add.reduceat(values, at.starts, axis=-1)
+    if at.shape[0] == 1:
+        return np.asarray(values.sum(axis=-1, keepdims=True), dtype=np.float64)
+    out: FloatArray = np.add.reduceat(values, at.starts, axis=-1, dtype=np.float64)
     return out
 
 
@@ -105,10 +107,15 @@ def ratio_of_sums(numerator: FloatArray, denominator: FloatArray, at: Layout) ->
     total = by_group(denominator, at)
     value = divide(by_group(numerator, at), total)
     counted = total > 0
-    influence = numerator - np.where(counted, value, 0.0)[..., at.of_unit] * denominator
-    influence *= np.divide(1.0, total, out=np.zeros_like(total), where=counted)[..., at.of_unit]
-    clusters = by_group((denominator > 0).astype(np.float64), at)
-    return Estimate(value, standard_error(influence, clusters, at), clusters, influence)
+    influence = numerator - of_units(np.where(counted, value, 0.0), at) * denominator
+    clusters = by_group(denominator > 0, at)
+    error = standard_error(influence, clusters, at)
+    return Estimate(value, np.divide(error, total, out=np.full_like(error, np.nan), where=counted), clusters)
+
+
+def of_units(values: FloatArray, at: Layout) -> FloatArray:
+    """To each unit the value of its group, shape (..., G) to (..., P), or to (..., 1) where there is one group."""
+    return values if at.shape[0] == 1 else values[..., at.of_unit]
 
 
 def standard_error(influence: FloatArray, clusters: FloatArray, at: Layout) -> FloatArray:
@@ -120,9 +127,9 @@ def standard_error(influence: FloatArray, clusters: FloatArray, at: Layout) -> F
 
 def t_quantile(clusters: FloatArray) -> FloatArray:
     """The quantile of Student's t that bounds a 95% interval over that many clusters; NaN below two."""
-    enough = clusters >= 2
-    found = special.stdtrit(np.where(enough, clusters - 1, 1.0), (1 + CONFIDENCE) / 2)
-    out: FloatArray = np.where(enough, found, np.nan)
+    known, position = np.unique(clusters, return_inverse=True)
+    found = special.stdtrit(np.maximum(known - 1, 1.0), (1 + CONFIDENCE) / 2)
+    out: FloatArray = np.where(known >= 2, found, np.nan)[position].reshape(clusters.shape)
     return out
 
 

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.errors import InputError
+from mrb_lib.stats.calibration_rows import NO_ERROR, texts
 from mrb_lib.stats.confidence import case_forecasts, excluded
-from mrb_lib.stats.options import join_reasons
 from mrb_lib.stats.panel import Panel, as_panel
 from mrb_lib.stats.proper_scores import rank
 from mrb_lib.stats.recalibration import folds
-from mrb_lib.stats.resample import NO_RESAMPLES, ONE_CLUSTER, cluster_codes
-from mrb_lib.stats.robust import layout
+from mrb_lib.stats.resample import NO_RESAMPLES, cluster_codes
+from mrb_lib.stats.robust import FEW_CLUSTERS, layout
 from mrb_lib.stats.scoring import encode_gold
 from mrb_lib.stats.selective_rows import Setup, areas, calibrate, curves, guarantees, one_a_cluster, silent_judges
 from mrb_lib.stats.subfields import groups
@@ -96,14 +96,16 @@ def selective(
         `judge, dimension, subfield, by, part`, then, null where the part has no such column:
 
         `guarantee`, one row a judge, dimension, subfield, `method` and `delta`: the `threshold` of
-        confidence found on all `n_calibration` cases (one a cluster, so that they are independent; the promise is about
-        cases drawn so), and `guaranteed`, true where there is one and null where nothing can be promised.
+        confidence found on all `n_calibration` cases (one a cluster of the subfield, so that they are independent), and
+        `guaranteed`, true where there is one and null where nothing can be promised; then nothing is measured either.
         `fixed_sequence` promises, at confidence 1 - `delta`, agreement of `target` at least on the cases
-        answered; `bound` is its lower confidence bound at the threshold, which is at least `target`.
+        answered; `bound` is the one-sided lower bound of Clopper and Pearson at that threshold, as if it had not been
+        chosen: at least `target`, and by how much more is only a guide.
         `conformal_risk_control` promises, on average, that at most 1 - `target` of all cases are answered wrongly.
-        What a threshold does on new cases, each fold answered by a threshold from the others: `coverage` the share
+        What such thresholds do on new cases, each fold answered by a threshold from the others: `coverage` the share
         of the `n` cases answered, `agreement` on the `n_answered`, with 95% cluster-robust intervals, and
-        `wrong_of_all`, the share of all cases that is answered wrongly. A fold without a threshold answers none.
+        `wrong_of_all`, the share of all cases that is answered wrongly. A fold without a threshold answers none. These
+        are of five thresholds, each from four fifths of the cases, not of `threshold` itself.
 
         `summary`, one row a judge, dimension and subfield: `agreement` of the judge that always answers; `aurc`, the
         area under its risk-coverage curve, and `excess_aurc` over that of the best order of the
@@ -120,6 +122,9 @@ def selective(
 
     Notes
     -----
+    What is promised, is promised of cases drawn as the calibration cases were: cases with a decisive gold label that
+    the judge gives a probability on. Of a new case nobody knows whether clinicians would call it a tie. And each
+    row is promised by itself: of many rows, a share `delta` may be broken.
     Sources: `mrb_lib.stats.fixed_sequence`, `mrb_lib.stats.risk_coverage`. Validated in
     `tests/stats/test_selective.py`; the promises by simulation in `tests/simulation/test_selective.py`.
     """
@@ -136,12 +141,12 @@ def selective(
     ranked = rank(found.column, found.confidence)
     left_out = excluded(panel, labels, each_case=True).total
     fold = folds(codes, seed)
-    calibrating = one_a_cluster(found, codes, seed)
     setup = Setup(panel, judged, found, ranked, left_out)
     promises, summaries = [], []
     for group in (parts[:1], parts[1:]):
         if group:
-            places = setup.within(layout(group, codes))
+            at = layout(group, codes)
+            places, calibrating = setup.within(at), one_a_cluster(found, at.unit, seed)
             promises.append(guarantees(places, group, calibrate(places, fold, calibrating), 1 - target))
             summaries.append(areas(places, group))
     rows = [*promises, *summaries, curves(setup, layout(parts[:1], codes))]
@@ -162,18 +167,24 @@ def _assemble(frames: Sequence[pd.DataFrame], silent: Collection[str], *, interv
     return out.astype({name: types.get(name, "float64") for name in COLUMNS})
 
 
-def _reasons(rows: pd.DataFrame, silent: Collection[str], *, intervals: bool) -> list[str | None]:
+def _reasons(rows: pd.DataFrame, silent: Collection[str], *, intervals: bool) -> Sequence[str | None]:
     """Why something in each row is null."""
-    promise, none = rows["part"] == "guarantee", rows["n"] == 0
-    mute = rows["judge"].isin(list(silent))
-    unbounded = rows["agreement"].notna() & rows["low"].isna() & rows["risk_low"].isna()
+    promise, none = (rows["part"] == "guarantee").to_numpy(), (rows["n"] == 0).to_numpy()
+    mute = rows["judge"].isin(list(silent)).to_numpy()
+    given = promise & rows["guaranteed"].notna().to_numpy()
+    answered = (rows["n_answered"].fillna(0) > 0).to_numpy()
+    known = {name: rows[name].notna().to_numpy() for name in rows.columns}
+    low = np.where(rows["part"] == "curve", known["risk_low"], known["low"])
+    bare = known["agreement"] & ~low & intervals
     said = {
         NO_PROBABILITIES: none & mute,
         NO_FORECAST: none & ~mute,
-        CANNOT: promise & ~none & rows["guaranteed"].isna(),
-        NOT_HELD_OUT: promise & ~none & (rows["n_answered"] == 0),
+        CANNOT: promise & ~none & ~given,
+        NOT_HELD_OUT: given & ~answered,
         NO_RESAMPLES: ~none & (not intervals),
-        ONE_CLUSTER: ~none & unbounded & intervals,
+        FEW_CLUSTERS: bare,
     }
-    flags = np.column_stack([flag.to_numpy(dtype=bool) for flag in said.values()])
-    return [join_reasons(*(text for text, true in zip(said, row, strict=True) if true)) for row in flags]
+    areas = ("aurc", "excess_aurc")
+    still = {name: known[name] & ~known[f"{name}_low"] & ~bare & intervals for name in areas}
+    found: Sequence[str | None] = texts(said, {NO_ERROR: still}).tolist()
+    return found

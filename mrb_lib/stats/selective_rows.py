@@ -24,14 +24,14 @@ from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.proper_scores import Ranked, rank, split, weighted_count
 from mrb_lib.stats.recalibration import FOLDS
-from mrb_lib.stats.risk_coverage import aurc, curve, thresholds
+from mrb_lib.stats.risk_coverage import aurc, curve
 from mrb_lib.stats.robust import Layout, by_group, log_interval, ratio_of_sums, share_interval
 from mrb_lib.stats.subfields import Group
 
 DELTAS = (0.05, 0.1)
 FIXED, CONFORMAL = "fixed_sequence", "conformal_risk_control"
 Values = dict[str, FloatArray | IntArray | BoolArray]
-_OF_THRESHOLDS = ("coverage", "coverage_low", "coverage_high", "agreement", "low", "high", "wrong_of_all")
+_OF_THRESHOLDS = ("coverage", "coverage_low", "coverage_high", "agreement", "low", "high", "wrong_of_all", "n_answered")
 
 
 class Setup(NamedTuple):
@@ -66,20 +66,18 @@ class Places(NamedTuple):
         """One row a group and judged column, from values of shape (columns, G)."""
         column = np.flatnonzero(self.setup.judged)
         n = by_group(self.grid.by_unit(), self.grid.at).astype(np.int64)
-        frames = [
-            pd.DataFrame(
-                {
-                    **names(self.setup.panel, column),
-                    **group.label(),
-                    "part": part,
-                    "n": n[column, i],
-                    "n_excluded": self.setup.left_out[:, group.cases].sum(axis=1)[column],
-                    **{name: found[column, i] for name, found in values.items()},
-                }
-            )
-            for i, group in enumerate(parts)
-        ]
-        return pd.concat(frames, ignore_index=True)
+        left_out = np.column_stack([self.setup.left_out[:, group.cases].sum(axis=1) for group in parts])
+        kinds = [group.label() for group in parts]
+        return pd.DataFrame(
+            {
+                **names(self.setup.panel, np.tile(column, len(parts))),
+                **{key: np.repeat(np.array([kind[key] for kind in kinds]), len(column)) for key in kinds[0]},
+                "part": part,
+                **{
+                    name: found[column].T.ravel() for name, found in ({"n": n, "n_excluded": left_out} | values).items()
+                },
+            }
+        )
 
 
 class Calibration(NamedTuple):
@@ -101,8 +99,14 @@ class Calibration(NamedTuple):
 
 
 def one_a_cluster(found: Forecasts, codes: IntArray, seed: int) -> BoolArray:
-    """Whether each forecast is the one of its cluster, drawn at random, that calibrates."""
-    if len(np.unique(codes)) == len(codes):
+    """Whether each forecast is the one of its cluster, drawn at random, that calibrates.
+
+    Parameters
+    ----------
+    codes : shape (n_cases,), the cluster of each case, within its group if there are groups; below 0: in none
+    """
+    inside = codes[codes >= 0]
+    if len(np.unique(inside)) == len(inside):
         return np.ones(len(found.case), dtype=bool)
     lot = np.random.default_rng(seed).permutation(len(codes))
     order = np.lexsort((lot[found.case], codes[found.case], found.column))
@@ -206,8 +210,7 @@ def areas(places: Places, parts: Sequence[Group]) -> pd.DataFrame:
 def curves(setup: Setup, at: Layout) -> pd.DataFrame:
     """The rows `curve`, of the whole benchmark."""
     found = setup.found
-    bounds = thresholds(setup.ranked, found.confidence, len(setup.judged))
-    points = curve(found.confidence, 1 - found.right, found.column, at.unit[found.case], bounds, at)
+    points = curve(setup.ranked, found.confidence, 1 - found.right, at.unit[found.case], len(setup.judged), at)
     n = np.bincount(found.column, minlength=len(setup.judged))
     return pd.DataFrame(
         {

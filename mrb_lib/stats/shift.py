@@ -112,7 +112,7 @@ def _ece_change(here: Forecasts, there: Forecasts, places: Grid, counts: FloatAr
         linear += sign * (slope[:, 0, :, None] * residual).sum(axis=1)
         extra += more
     error_of_change = np.sqrt(standard_error(linear, clusters, at) ** 2 + extra)
-    return Estimate(value, error_of_change, clusters, linear)
+    return Estimate(value, error_of_change, clusters)
 
 
 def _debiased(error: Ece) -> tuple[FloatArray, FloatArray, FloatArray]:

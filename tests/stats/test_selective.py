@@ -22,7 +22,9 @@ from mrb_lib.stats.fixed_sequence import (
     most_wrong,
     upper_bound,
 )
+from mrb_lib.stats.recalibration import FOLDS, folds
 from mrb_lib.stats.resample import NO_RESAMPLES
+from mrb_lib.stats.robust import FEW_CLUSTERS
 from mrb_lib.stats.selective import COLUMNS, selective
 
 
@@ -109,15 +111,80 @@ def test_too_few_cases_cannot_promise_anything_even_to_a_judge_that_is_always_ri
         assert (row["guaranteed"] is not pd.NA) == expected
 
 
-def test_held_out_numbers_come_from_thresholds_of_the_other_folds() -> None:
-    """Whatever happens in one fold changes the thresholds of the others only."""
-    verdicts, gold, cases = drawn(400, 5)
-    row = part(selective(verdicts, gold, cases, target=0.8), "guarantee").iloc[0]
-    assert row["n"] == row["n_calibration"] == 400
-    assert row["coverage"] == row["n_answered"] / 400
-    assert row["wrong_of_all"] == pytest.approx((1 - row["agreement"]) * row["coverage"])
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("delta", [0.05, 0.1])
+def test_each_fold_is_answered_by_the_threshold_of_the_others(seed: int, delta: float) -> None:
+    """A loop over folds, by the procedure written plainly."""
+    verdicts, gold, cases = drawn(250, seed, best=0.94)
+    confidence = np.maximum(verdicts["p_a"], 1 - verdicts["p_a"]).to_numpy()
+    wrong = (verdicts["choice"] != gold["choice"]).to_numpy()
+    fold = folds(np.arange(250), seed)
+    answered = np.zeros(250, dtype=bool)
+    for held in range(FOLDS):
+        rest = fold != held
+        threshold = plain_fixed_sequence(confidence[rest], wrong[rest], 0.2, delta)
+        if threshold is not None:
+            answered |= ~rest & (confidence >= threshold)
+    rows = part(selective(verdicts, gold, cases, target=0.8, seed=seed), "guarantee")
+    row = rows[rows["delta"] == delta].iloc[0]
+    assert row["n_answered"] == answered.sum() != (confidence >= row["threshold"]).sum()
+    assert row["coverage"] == pytest.approx(answered.mean())
+    assert row["agreement"] == pytest.approx(1 - wrong[answered].mean())
+    assert row["wrong_of_all"] == pytest.approx((answered & wrong).mean())
     assert row["low"] < row["agreement"] < row["high"]
     assert row["coverage_low"] < row["coverage"] < row["coverage_high"]
+
+
+def test_clusters_across_subfields_give_each_subfield_a_case() -> None:
+    """100 clusters of an eye and a lung: each subfield calibrates on all 100, as it would alone."""
+    verdicts, gold, cases = drawn(200, 6, cluster=np.repeat(np.arange(100), 2), organ=["eye", "lung"] * 100)
+    rows = part(selective(verdicts, gold, cases, by="organ", target=0.7), "guarantee")
+    assert rows["n_calibration"].eq(100).all()
+    eye = (cases["organ"] == "eye").to_numpy()
+    alone = selective(verdicts[eye], gold[eye], cases[eye].reset_index(drop=True), target=0.7)
+    within = rows[rows["subfield"] == "eye"]
+    np.testing.assert_allclose(within["threshold"], part(alone, "guarantee")["threshold"])
+
+
+HARD = {
+    "always right": (np.tile([0.95, 0.04], 30), np.ones(60, dtype=bool)),
+    "always wrong": (np.tile([0.95, 0.04], 30), np.zeros(60, dtype=bool)),
+    "best order": (np.linspace(0.99, 0.6, 60), np.arange(60) < 40),
+    "one confidence": (np.full(60, 0.8), np.arange(60) % 5 > 0),
+    "never leans": (np.full(60, 0.5), np.ones(60, dtype=bool)),
+    "one case": (np.array([0.9]), np.ones(1, dtype=bool)),
+    "two cases": (np.array([0.9, 0.7]), np.array([True, False])),
+    "plain": (np.random.default_rng(1).random(60), np.random.default_rng(2).random(60) < 0.8),
+}
+
+
+@pytest.mark.parametrize("name", list(HARD))
+def test_nothing_is_null_without_its_reason_and_no_interval_is_without_width(name: str) -> None:
+    table = selective(*tables(*HARD[name]), target=0.6)
+    expected = {
+        "guarantee": ["threshold", "coverage", "agreement", "bound", "n_answered"],
+        "summary": ["agreement", "aurc", "excess_aurc"],
+        "curve": ["coverage", "agreement", "risk"],
+    }
+    for _, row in table.iterrows():
+        reason = "" if pd.isna(row["reason"]) else row["reason"]
+        measures = [m for m in expected[row["part"]] if not (m == "bound" and pd.isna(row["delta"]))]
+        ends = {"coverage": "coverage", "aurc": "aurc", "excess_aurc": "excess_aurc", "risk": "risk"}
+        if row["part"] != "curve":
+            ends["agreement"] = ""
+        missing = [m for m in measures if pd.isna(row[m])]
+        for measure in set(measures) & set(ends):
+            if measure == "coverage" and row["part"] == "curve":
+                continue
+            low, high = (row[f"{ends[measure]}_{end}".lstrip("_")] for end in ("low", "high"))
+            if pd.isna(low) or pd.isna(high):
+                assert pd.isna(low) and pd.isna(high)
+                missing.append(measure)
+                if not pd.isna(row[measure]) and "aurc" in measure:
+                    assert FEW_CLUSTERS in reason or measure in reason
+            else:
+                assert low < high, measure
+        assert bool(missing) == bool(reason), (row["part"], missing, reason)
 
 
 def test_one_case_of_each_cluster_calibrates_and_all_are_answered() -> None:
