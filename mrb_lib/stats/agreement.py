@@ -13,12 +13,14 @@ from mrb_lib.stats import icc
 from mrb_lib.stats.agreement_kernel import Kernel
 from mrb_lib.stats.agreement_measures import (
     BOUNDS,
+    COARSE,
     ENOUGH_SHARED,
     MANY_SHARED,
     VOTES,
     Interval,
     Scores,
     icc_intervals,
+    is_coarse,
     kernels,
     mean_kappa_intervals,
     no_bca,
@@ -283,6 +285,7 @@ class _Estimates(NamedTuple):
             found |= dict(zip(icc.COEFFICIENTS, self.scores.intervals, strict=True))
             generalized = self.scores.generalized
             reasons.append(NO_ICC if np.isnan(found["icc_2_1"].value) else self.scores.reason)
+            reasons.append(COARSE if generalized and is_coarse(plan.many.used) else "")
         row: dict[str, object] = {}
         for name, item in found.items():
             known = np.isfinite(item.value)

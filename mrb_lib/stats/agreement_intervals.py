@@ -72,6 +72,19 @@ class Influence(NamedTuple):
         found = [cls.of(*item) for item in zip(sums, slopes, strict=True)]
         return cls(np.stack([item.square for item in found]), np.stack([item.cube for item in found]))
 
+    @classmethod
+    def of_pairs(cls, sums: Sums, slopes: FloatArray) -> Influence:
+        """Of m estimates of p pairs, shape (m, p), from their sums side by side and derivatives of shape (m, p, k)."""
+        m, p, k = slopes.shape
+        known = np.nan_to_num(slopes)
+        if isinstance(sums, np.ndarray):
+            found = np.matmul(sums.reshape(-1, p, k).transpose(1, 0, 2), known.transpose(1, 2, 0))
+            square = found**2
+            return cls(square.sum(axis=1).T, (square * found).sum(axis=1).T)
+        row, column = np.arange(p * k), np.repeat(np.arange(p), k)
+        maps = [sparse.csr_array((slope.ravel(), (row, column)), shape=(p * k, p)) for slope in known]
+        return cls.of_each([sums] * m, maps)
+
     @property
     def acceleration(self) -> FloatArray:
         """How the error changes with the estimate, for the BCa bootstrap (Efron 1987, section 7)."""

@@ -27,6 +27,8 @@ INCOMPLETE = "no analytic interval for the ICC: not every annotator labelled eve
 CLUSTERED = "no analytic interval for the ICC: cases are in clusters"
 NO_ERROR = "no analytic interval for the ICC: the annotators agree perfectly, so that there is no error variance"
 NO_BCA = "no BCa interval where replicates do not vary or all lie on one side of the estimate"
+COARSE = "few labels: the ICC's F and generalized intervals need normal scores, and cover less than 95% of these"
+_CONTINUOUS = 7
 VOTES = (*COEFFICIENTS, "pabak")
 
 
@@ -162,6 +164,11 @@ def mean_kappa_intervals(
     influence = Influence.of_each([item.sums for item in found], each)
     few = np.where(np.array(clusters) >= 2, np.array(shared), 0.0)[:, None] + np.zeros_like(value)
     return _rows(found, value, influence, kappa_interval(value, influence.square, few), few)
+
+
+def is_coarse(used: BoolArray) -> bool:
+    """Whether the labels in use are too few for scores to be taken for normal."""
+    return int(used.sum()) < _CONTINUOUS
 
 
 def no_bca(item: Interval) -> str:

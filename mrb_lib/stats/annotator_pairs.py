@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -12,10 +13,12 @@ from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement_intervals import Influence, bootstrap_bounds, kappa_interval, t_interval
 from mrb_lib.stats.agreement_measures import (
     BOUNDS,
+    COARSE,
     ENOUGH_SHARED,
     MANY_SHARED,
     Interval,
     SharedClusters,
+    is_coarse,
     kernels,
     no_bca,
     no_f_interval,
@@ -23,8 +26,8 @@ from mrb_lib.stats.agreement_measures import (
 )
 from mrb_lib.stats.icc import f_intervals, stepped_up
 from mrb_lib.stats.labels import encode_annotations, parts
-from mrb_lib.stats.measures import Resampled, Sums, resampled, table
-from mrb_lib.stats.options import FloatArray, join_reasons, typed
+from mrb_lib.stats.measures import Resampled, resampled
+from mrb_lib.stats.options import FloatArray, IntArray, join_reasons, typed
 from mrb_lib.stats.pairwise import Pairs
 from mrb_lib.stats.resample import cluster_codes, interval_reason
 from mrb_lib.stats.subfields import groups
@@ -122,20 +125,23 @@ def annotator_pairs(
     often = [part.pairs.shared_by(ENOUGH_SHARED) for part in found]
     measures = [of_pairs(part, pairs, kernel, mean=False) for part, pairs in zip(found, often, strict=True)]
     d = max(1, len(coded.dimensions))
-    drawn = resampled([measures[i : i + d] for i in range(0, len(found), d)], codes, resamples=resamples, seed=seed)
+    starts = range(0, len(found), d)
+    drawn = resampled([measures[i : i + d] for i in starts], codes, resamples=resamples, seed=seed)
+    names = np.array(coded.annotators, dtype=object)
     tables = []
-    for part, item in zip(found, [item for group in drawn for item in group], strict=True):
-        named = part.group.label() | {"dimension": coded.dimensions[part.dimension], "level": level}
-        if len(part.pairs.n):
-            names = np.array(coded.annotators, dtype=object)
-            estimated = _Table(part.pairs, kernel).columns(item, resamples)
-            named |= {"annotator_1": names[part.pairs.first], "annotator_2": names[part.pairs.second]}
-        else:
-            estimated = {
-                "n": np.zeros(1),
-                "reason": [NOBODY_PAIRED if len(part.cases) else coded.absence(part.dimension)],
+    for start, items in zip(starts, drawn, strict=True):
+        group = found[start : start + d]
+        estimated = iter(_Table.of([part.pairs for part in group], items, kernel).columns(resamples))
+        for part in group:
+            named = part.group.label() | {"dimension": coded.dimensions[part.dimension], "level": level}
+            columns = next(estimated) | {
+                "annotator_1": names[part.pairs.first],
+                "annotator_2": names[part.pairs.second],
             }
-        tables.append(named | estimated)
+            if not len(part.pairs.n):
+                absence = NOBODY_PAIRED if len(part.cases) else coded.absence(part.dimension)
+                columns = {"n": np.zeros(1), "reason": [absence]}
+            tables.append(named | columns)
     return typed(_stacked(tables), COLUMNS)
 
 
@@ -151,73 +157,60 @@ def _stacked(tables: Sequence[Mapping[str, object]]) -> pd.DataFrame:
 
 
 class _Table(NamedTuple):
-    """All pairs of one part."""
+    """All P pairs of all parts of a group, those of a part side by side.
 
-    pairs: Pairs
+    Attributes
+    ----------
+    parts : how many pairs each part has
+    n : shape (P,), the cases they share
+    total : shape (1, P * width), their sums
+    values : shape (M, P), the estimates
+    often : shape (F,), the positions of pairs that share enough cases for intervals
+    shared : the clusters of these
+    bounds : shape (6, M, F), their intervals
+    """
+
     kernel: PairKernel
+    parts: list[int]
+    n: IntArray
+    total: FloatArray
+    values: FloatArray
+    often: IntArray
+    shared: SharedClusters
+    bounds: FloatArray
 
-    def columns(self, drawn: Resampled, resamples: int) -> dict[str, object]:
-        """What is estimated of each pair."""
-        n, kernel, total = self.pairs.n, self.kernel, self.pairs.total()
-        often = np.flatnonzero(n >= ENOUGH_SHARED)
-        names = kernel.names
-        values = kernel.coefficients(total).reshape(len(names), len(n))
+    @classmethod
+    def of(cls, pairs: Sequence[Pairs], drawn: Sequence[Resampled], kernel: PairKernel) -> _Table:
+        """From the pairs of each part, and what is drawn of those that share enough cases."""
+        n = np.concatenate([part.n for part in pairs])
+        total = np.concatenate([part.total() for part in pairs], axis=1)
+        values = kernel.coefficients(total).reshape(len(kernel.names), len(n))
         values[:, n < 2] = np.nan
-        shared = SharedClusters.of(drawn, kernel, len(often))
-        bounds = np.full((len(BOUNDS), *values.shape), np.nan)
-        if len(often):
-            bounds[:, :, often] = self._bounds(drawn, values[:, often], shared)
-        bounds[:, :, often[shared.number < 2]] = np.nan
-        bounds[:, np.isnan(values)] = np.nan
-        columns: dict[str, object] = {"n": n}
-        for i, name in enumerate(names):
-            columns |= _named(name, values[i], bounds[:, i])
-        q = int(kernel.used.sum())
-        columns |= _named("pabak", adjusted(values[0], q), adjusted(bounds[:, 0], q))
-        reasons = [self._reason(int(size), values[:, i], resamples) for i, size in enumerate(n)]
-        for place, i in enumerate(often.tolist()):
-            alone, clusters = bool(shared.independent[place]), int(shared.number[place])
-            items = [Interval(*row) for row in np.vstack([values[:, i], bounds[:, :, i]]).T.tolist()]
-            reasons[i] += [
-                interval_reason(int(n[i]), clusters, resamples, item.low, item.high)
-                for item in items
-                if np.isfinite(item.value)
-            ]
-            reasons[i] += [no_bca(item) for item in items]
-            if kernel.level == "interval" and clusters >= 2:
-                reasons[i].append(no_f_interval(items[-2].value, alone, True, np.isfinite(items[-2].analytic_low)))
-        texts = [join_reasons(*dict.fromkeys(row)) for row in reasons]
-        return columns | self._indices(total) | {"reason": texts}
+        often = np.flatnonzero(n >= ENOUGH_SHARED)
+        sizes = [int((part.n >= ENOUGH_SHARED).sum()) for part in pairs]
+        each = [SharedClusters.of(item, kernel, size) for item, size in zip(drawn, sizes, strict=True)]
+        shared = SharedClusters(*(np.concatenate(field) for field in zip(*each, strict=True)))
+        bounds = _bounds(drawn, sizes, values[:, often], shared, kernel)
+        bounds[:, :, shared.number < 2] = np.nan
+        bounds[:, np.isnan(values[:, often])] = np.nan
+        return cls(kernel, [len(part.n) for part in pairs], n, total, values, often, shared, bounds)
 
-    def _reason(self, n: int, values: FloatArray, resamples: int) -> list[str]:
-        """Why coefficients of a pair are null, and what the number of cases says about the intervals."""
-        if n < 2:
-            return [FEW_SHARED]
-        level = self.kernel.level
-        size = SPARSE_PAIR if n < ENOUGH_SHARED else ROUGH_PAIR if n < MANY_SHARED and resamples else ""
-        order = NO_ORDER if level == "nominal" else NO_SCORES if level == "ordinal" else ""
-        return [ONE_CATEGORY if np.isnan(values[1]) else "", order, size]
+    def columns(self, resamples: int) -> list[dict[str, FloatArray | IntArray | list[str | None]]]:
+        """What is estimated of the pairs of each part."""
+        bounds = np.full((len(BOUNDS), *self.values.shape), np.nan)
+        bounds[:, :, self.often] = self.bounds
+        found: dict[str, FloatArray | IntArray] = {"n": self.n}
+        for i, name in enumerate(self.kernel.names):
+            found |= _named(name, self.values[i], bounds[:, i])
+        q = int(self.kernel.used.sum())
+        found |= _named("pabak", adjusted(self.values[0], q), adjusted(bounds[:, 0], q)) | self._indices(q)
+        reasons, ends = self._reasons(resamples), np.cumsum([0, *self.parts]).tolist()
+        return [
+            {name: column[i:j] for name, column in found.items()} | {"reason": reasons[i:j]} for i, j in pairwise(ends)
+        ]
 
-    def _bounds(self, drawn: Resampled, values: FloatArray, shared: SharedClusters) -> FloatArray:
-        """Of each coefficient and pair, shape (6, M, P)."""
-        total = drawn.measure.total()
-        slopes = self.kernel.gradients(total)
-        influence = Influence.of_each([drawn.sums] * len(slopes), [_by_pair(slope) for slope in slopes])
-        kappas = slice(1, 1 + len(self.kernel.kappas))
-        least = np.array([0.0, *[-1.0] * (len(values) - 1)])[:, None]
-        analytic = np.stack(t_interval(values, influence.square, shared.number, least))
-        analytic[:, kappas] = kappa_interval(values[kappas], influence.square[kappas], shared.number)
-        if self.kernel.level == "interval":
-            squares = self.kernel.squares(self.kernel.split(total))
-            for end, bound in enumerate(f_intervals(squares)):
-                single = np.where(shared.independent, bound[:, 0], np.nan)
-                analytic[end, -2:] = single, stepped_up(single, np.full(len(single), 2.0))
-        few = np.broadcast_to(shared.number.astype(np.float64), values.shape).ravel()
-        boot = bootstrap_bounds(drawn.replicates, values.ravel(), influence.acceleration.ravel(), few)
-        return np.concatenate([boot.reshape(-1, *values.shape), analytic])
-
-    def _indices(self, total: FloatArray) -> dict[str, FloatArray]:
-        found, q = self.kernel.split(total), int(self.kernel.used.sum())
+    def _indices(self, q: int) -> dict[str, FloatArray]:
+        found = self.kernel.split(self.total)
         n = np.where(found.n >= 2, found.n, np.nan)
         first, second = found.first[:, :, 0] / n, found.second[:, :, 0] / n
         return {
@@ -225,14 +218,67 @@ class _Table(NamedTuple):
             "bias_index": bias_index(first, second, q),
         }
 
+    def _reasons(self, resamples: int) -> list[str | None]:
+        level, n = self.kernel.level, self.n.tolist()
+        order = (
+            NO_ORDER
+            if level == "nominal"
+            else NO_SCORES
+            if level == "ordinal"
+            else COARSE
+            if is_coarse(self.kernel.used)
+            else ""
+        )
+        reasons = [
+            [FEW_SHARED] if n[i] < 2 else [ONE_CATEGORY if undefined else "", order, SPARSE_PAIR]
+            for i, undefined in enumerate(np.isnan(self.values[1]).tolist())
+        ]
+        clusters, independent = (field.tolist() for field in self.shared)
+        table = np.concatenate([self.values[None, :, self.often], self.bounds]).transpose(2, 1, 0).tolist()
+        for place, i in enumerate(self.often.tolist()):
+            items = [Interval(*row) for row in table[place]]
+            known = [item for item in items if item.value == item.value]
+            texts = [interval_reason(n[i], clusters[place], resamples, item.low, item.high) for item in known]
+            texts += [no_bca(item) for item in items]
+            if level == "interval" and clusters[place] >= 2:
+                single = items[-2]
+                exists = single.analytic_low == single.analytic_low
+                texts.append(no_f_interval(single.value, independent[place], True, exists))
+                texts.append(COARSE if exists and is_coarse(self.kernel.used) else "")
+            rough = ROUGH_PAIR if n[i] < MANY_SHARED and clusters[place] >= 2 else ""
+            reasons[i] = [*reasons[i][:-1], rough, *texts]
+        return [join_reasons(*dict.fromkeys(row)) for row in reasons]
+
+
+def _bounds(
+    drawn: Sequence[Resampled], sizes: Sequence[int], values: FloatArray, shared: SharedClusters, kernel: PairKernel
+) -> FloatArray:
+    """Of each coefficient and pair, shape (6, M, F), from the estimates, shape (M, F); `sizes` are pairs of parts."""
+    if not values.size:
+        return np.full((len(BOUNDS), *values.shape), np.nan)
+    total = np.concatenate([item.measure.total() for item in drawn], axis=1)
+    slopes = kernel.gradients(total)
+    ends = np.cumsum([0, *sizes])
+    each = [
+        Influence.of_pairs(item.sums, slopes[:, i:j]) for item, i, j in zip(drawn, ends[:-1], ends[1:], strict=True)
+    ]
+    influence = Influence(*(np.concatenate(field, axis=1) for field in zip(*each, strict=True)))
+    kappas = slice(1, 1 + len(kernel.kappas))
+    least = np.array([0.0, *[-1.0] * (len(values) - 1)])[:, None]
+    analytic = np.stack(t_interval(values, influence.square, shared.number, least))
+    analytic[:, kappas] = kappa_interval(values[kappas], influence.square[kappas], shared.number)
+    if kernel.level == "interval":
+        for end, bound in enumerate(f_intervals(kernel.squares(kernel.split(total)))):
+            single = np.where(shared.independent, bound[:, 0], np.nan)
+            analytic[end, -2:] = single, stepped_up(single, np.full(len(single), 2.0))
+    few = np.broadcast_to(shared.number.astype(np.float64), values.shape).ravel()
+    m, b = len(values), len(drawn[0].replicates)
+    of_parts = [item.replicates.T.reshape(m, size, b) for item, size in zip(drawn, sizes, strict=True)]
+    replicates = of_parts[0] if len(of_parts) == 1 else np.concatenate(of_parts, axis=1)
+    boot = bootstrap_bounds(replicates.reshape(values.size, b).T, values.ravel(), influence.acceleration.ravel(), few)
+    return np.concatenate([boot.reshape(-1, *values.shape), analytic])
+
 
 def _named(name: str, value: FloatArray, bounds: FloatArray) -> dict[str, FloatArray]:
     """An estimate and its bounds as columns."""
     return {name: value} | {f"{name}_{end}": bound for end, bound in zip(BOUNDS, bounds, strict=True)}
-
-
-def _by_pair(slope: FloatArray) -> Sums:
-    """The slopes of each pair, shape (P, width), as a map from all sums to a column a pair."""
-    n_pairs, width = slope.shape
-    flat = np.nan_to_num(slope).ravel()
-    return table(np.arange(len(flat)), np.repeat(np.arange(n_pairs), width), flat, (len(flat), n_pairs))

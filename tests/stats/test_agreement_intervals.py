@@ -10,6 +10,7 @@ from scipy.stats import t
 
 from mrb_lib.stats.agreement import SHOWN, agreement, annotator_pairs
 from mrb_lib.stats.agreement_intervals import bootstrap_bounds, gradient, kappa_interval
+from mrb_lib.stats.agreement_measures import COARSE
 from mrb_lib.stats.weighted import KAPPAS
 
 from .small_tables import annotations_of, cases_of
@@ -82,7 +83,7 @@ def test_the_icc_has_no_analytic_interval_for_missing_annotators_or_clusters() -
     icc = [f"{name}_analytic_low" for name in ("icc_2_1", "icc_2_k")]
     whole = agreement(annotations_of(words), cases_of(60), **options).iloc[0]
     assert whole[icc].notna().all()
-    assert pd.isna(whole["reason"])
+    assert whole["reason"] == COARSE
     some = annotations_of(words | {"a2": words["a2"][:50] + "-" * 10})
     missing = agreement(some, cases_of(60), **options).iloc[0]
     assert missing[icc].isna().all()
@@ -159,7 +160,7 @@ def test_only_pairs_in_clusters_are_said_to_be() -> None:
     assert "in clusters" in named.loc[("a", "b"), "reason"]
     for pair in (("a", "c"), ("b", "c")):
         assert np.isfinite(named.loc[pair, "icc_2_1_analytic_low"])
-        assert pd.isna(named.loc[pair, "reason"])
+        assert named.loc[pair, "reason"] == COARSE
 
 
 def test_perfect_agreement_says_why_it_has_no_interval_of_some_kinds() -> None:
@@ -171,3 +172,12 @@ def test_perfect_agreement_says_why_it_has_no_interval_of_some_kinds() -> None:
         assert row[["icc_2_1_analytic_low", "icc_2_k_analytic_high", "icc_2_1_bca_low"]].isna().all()
         for text in ("no error variance", "no width", "no BCa interval"):
             assert text in row["reason"]
+
+
+def test_the_icc_of_few_labels_says_that_its_f_interval_is_for_normal_scores() -> None:
+    for alphabet, said in (("123", True), ("123456789", False)):
+        words = letters(60, 3, alphabet=alphabet)
+        for table in (agreement, annotator_pairs):
+            row = table(annotations_of(words), cases_of(60), categories=list(alphabet), level="interval").iloc[0]
+            assert np.isfinite(row["icc_2_1_analytic_low"])
+            assert (row["reason"] == COARSE) is said
