@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from math import factorial
 from typing import NamedTuple
 
 import numpy as np
 
-from mrb_lib.stats.jury_votes import Choices, largest, prefixes, share_right, votes
-from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
-from mrb_lib.stats.panel import ABSENT
+from mrb_lib.stats.jury_tally import Tally, spread
+from mrb_lib.stats.jury_votes import share_right
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 
 FEWEST = 24
 LARGEST_GREEDY = 5
 
-Scorer = Callable[[Choices], FloatArray]
-"""Scores of juries' choices: (juries, dimensions, cases, orders, repeats) to (juries, dimensions, cases)."""
-
 
 class Orderings(NamedTuple):
-    """Averages over random orders of joining a jury.
+    """Random orders of joining a jury.
 
     Attributes
     ----------
-    added : shape (members, dimensions, cases), what each adds on joining (the value of Shapley, by case)
-    error : shape (members, dimensions), its Monte-Carlo standard error over the cases; 0 where all orders were tried
-    by_size : shape (members, dimensions, cases), the score of a random jury of 1, 2, ... members
+    added : shape (members, dimensions, cases), what each adds on joining, by case, summed over the orders
+    error : shape (members, dimensions), the Monte-Carlo standard error of its mean; 0 where all orders were tried
+    by_size : shape (members, dimensions, cases), the score of juries of 1, 2, ... members, summed over those with one
+    formed : shape (members, dimensions), how many juries of each size have one
     tried : how many orders
     """
 
     added: FloatArray
     error: FloatArray
     by_size: FloatArray
+    formed: IntArray
     tried: int
 
 
@@ -50,28 +48,32 @@ def orderings(members: int, seed: int) -> tuple[IntArray, bool]:
     return np.vstack([generator.permutation(members)[rotation] for _ in range(-(-FEWEST // members))]), False
 
 
-def joining(choice: Choices, scorer: Scorer, counted: BoolArray, seed: int) -> Orderings:
-    """Let the members join in random orders; a jury of nobody gives no verdict and scores 0.
+def joining(tally: Tally, counted: BoolArray, seed: int) -> Orderings:
+    """Let the members join in random orders; a jury of nobody, or without any answer, gives no verdict and scores 0.
 
     Parameters
     ----------
-    choice : shape (members, dimensions, cases, orders, repeats)
     counted : shape (dimensions, cases), where the whole jury is scored; elsewhere the result is NaN
     """
-    orders, complete = orderings(len(choice), seed)
-    added, by_size = np.zeros((2, len(choice), *counted.shape))
-    means = np.zeros((len(orders), len(choice), len(counted)))
-    share = counted / np.fmax(counted.sum(axis=1, keepdims=True), 1)
+    members = tally.votes.shape[1]
+    orders, complete = orderings(members, seed)
+    added, by_size = np.zeros((2, members, *counted.shape))
+    formed = np.zeros((members, len(counted)), dtype=np.int64)
+    means = np.zeros((len(orders), members, len(counted)))
+    cases = counted.sum(axis=1)
     for i, order in enumerate(orders):
-        score = np.nan_to_num(scorer(prefixes(choice[order])))
-        step = np.diff(score, axis=0, prepend=0.0)
-        added[order] += step
-        by_size += score
-        means[i] = np.einsum("mdn,dn->md", step, share)
-    tried = len(orders)
+        value = tally.scores(np.cumsum(tally.votes[:, order], axis=1))
+        known = np.broadcast_to(cases > 0, formed.shape)
+        if tally.excludes:
+            value, known = spread(value, counted)
+        added[order] += value
+        added[order[1:]] -= value[:-1]
+        by_size += value
+        formed += known
+        means[i] = np.diff(divide(np.where(counted, value, 0.0).sum(axis=2), cases), axis=0, prepend=0.0)
     outside = np.where(counted, 0.0, np.nan)
     error = np.zeros(means.shape[1:]) if complete else _error(means, orders)
-    return Orderings(added / tried + outside, error, by_size / tried + outside, tried)
+    return Orderings(added + outside, error, by_size + outside, formed, len(orders))
 
 
 def _error(means: FloatArray, orders: IntArray) -> FloatArray:
@@ -101,25 +103,30 @@ class Greedy(NamedTuple):
     members: IntArray
 
 
-def greedy(choice: Choices, scorer: Scorer, fold: IntArray) -> Greedy:
-    """Choose members on the other folds and score them on this one, so that no case chooses its own judges."""
-    n_members, n_dimensions, n_cases = choice.shape[:3]
+def greedy(tally: Tally, fold: IntArray, known: BoolArray) -> Greedy:
+    """Choose members on the other folds and score them on this one, so that no case chooses its own judges.
+
+    Parameters
+    ----------
+    fold : shape (cases,)
+    known : shape (dimensions, cases), whether any case of the other folds has a label; where not, the score is NaN
+    """
+    n_members, n_dimensions, n_cases = tally.votes.shape[1:]
     sizes, n_folds = min(n_members, LARGEST_GREEDY), int(fold.max(initial=0)) + 1
-    somebody = np.broadcast_to((choice != ABSENT).any(axis=0), choice.shape)
-    each = votes(choice)
     score = np.full((sizes, n_dimensions, n_cases), np.nan)
     members = np.zeros((n_folds, sizes, n_dimensions), dtype=np.int64)
     everything = np.arange(n_dimensions)
+    first = tally.scores(tally.votes)
     for i in range(n_folds):
-        counts = np.zeros(each.shape[:1] + each.shape[2:], dtype=np.int16)
+        sums = np.zeros_like(tally.votes[:, 0])
         free = np.ones((n_members, n_dimensions), dtype=bool)
-        outside = (fold != i) if n_folds > 1 else np.ones(n_cases, dtype=bool)
+        others = (fold != i).astype(np.float64)[:, None]
         for size in range(sizes):
-            value = scorer(largest(counts[:, None] + each, somebody))
-            trained = share_right(value, outside[:, None].astype(np.float64))[..., 0]
+            value = tally.scores(sums[:, None] + tally.votes) if size else first
+            trained = share_right(value, others)[..., 0]
             best = np.where(free, np.nan_to_num(trained, nan=-1.0), -2.0).argmax(axis=0)
             members[i, size] = best
             free[best, everything] = False
-            counts += each[:, best, everything]
+            sums += tally.votes[:, best, everything]
             score[size][:, fold == i] = value[best, everything][:, fold == i]
-    return Greedy(score, members)
+    return Greedy(np.where(known, score, np.nan), members)

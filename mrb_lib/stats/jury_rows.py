@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
+from mrb_lib.schema import ORDERS
 from mrb_lib.stats.jury_scores import KINDS, JuryScores
 from mrb_lib.stats.options import FloatArray, IntArray, divide, join_reasons
-from mrb_lib.stats.panel import Panel
-from mrb_lib.stats.resample import Block, block, interval, interval_reason, n_clusters, replicates
+from mrb_lib.stats.panel import ABSENT, COST_COLUMNS, Panel
+from mrb_lib.stats.resample import ratios
+from mrb_lib.stats.scoring import columns_used
 
 ONE_JUDGE = "undefined: a jury takes two judges"
 TWO_JUDGES = "undefined: Dawid and Skene's model takes three judges"
 NO_CASES = "no case can be scored"
+NO_OTHERS = "undefined: no other cluster has a labelled case to choose on"
 NO_SECONDS, NO_TOKENS = "seconds are unknown of a member", "tokens are unknown of a member"
 BEST_SINGLE = "best_single"
+
+Rows = dict[str, object]
+"""Columns by name: arrays or lists of one length, or a value that all rows have."""
 
 
 class Means(NamedTuple):
@@ -29,52 +35,57 @@ class Means(NamedTuple):
     high: FloatArray
     reason: list[str]
 
-    def named(self, name: str, rows: slice) -> dict[str, object]:
-        """The columns of some of them; those of an accuracy are plainly `low` and `high`."""
+    def rows(self, kept: slice) -> Means:
+        return Means(self.n[kept], self.value[kept], self.low[kept], self.high[kept], self.reason[kept])
+
+    def over(self, divisor: FloatArray | IntArray) -> Means:
+        """The means of columns that are each to be divided by something; NaN where that is 0."""
+        value, low, high = (divide(values, divisor) for values in (self.value, self.low, self.high))
+        return Means(self.n, value, low, high, self.reason)
+
+    def named(self, name: str) -> Rows:
+        """The columns; those of an accuracy are plainly `low` and `high`."""
         prefix = "" if name == "accuracy" else f"{name}_"
-        return {name: self.value[rows], f"{prefix}low": self.low[rows], f"{prefix}high": self.high[rows]}
+        return {name: self.value, f"{prefix}low": self.low, f"{prefix}high": self.high}
 
 
-def means(value: FloatArray, codes: IntArray, *, resamples: int, seed: int) -> Means:
-    """Means of columns, shape (cases, m), over the cases where they are not NaN.
+def means(groups: Sequence[FloatArray], codes: IntArray, *, resamples: int, seed: int) -> list[Means]:
+    """Means over the cases where columns are not NaN; each group has shape (m, cases)."""
+    every = np.arange(len(codes))
+    parts = []
+    for value in groups:
+        counted = np.isfinite(value.T)
+        parts.append((every, np.where(counted, value.T, 0.0), counted.astype(np.float64)))
+    found = ratios(parts, codes, resamples=resamples, seed=seed)
+    return [Means(item.n, item.value, item.low, item.high, item.reason) for item in found]
 
-    Columns that count the same cases share one denominator, which halves the work.
+
+def costs(panel: Panel, policy: str) -> FloatArray:
+    """Seconds and tokens a case of each judge, shape (2, judges, dimensions); NaN where unknown.
+
+    Those of the verdicts that the panel still has and the policy reads: the mean a verdict of a dimension, order and
+    repeat, times the verdicts in it, over the cases that have one.
     """
-    counted = np.isfinite(value)
-    alike: dict[bytes, list[int]] = {}
-    for i, column in enumerate(np.packbits(counted, axis=0).T):
-        alike.setdefault(column.tobytes(), []).append(i)
-    columns = [np.array(those) for those in alike.values()]
-    blocks: list[Block] = []
-    for those in columns:
-        rows = np.flatnonzero(counted[:, those[0]])
-        sums = np.column_stack([value[np.ix_(rows, those)], np.ones(len(rows))])
-        blocks.append(block(codes[rows], sums, _mean))
-    out = np.full((3, value.shape[1]), np.nan)
-    n, clusters = np.zeros((2, value.shape[1]), dtype=np.int64)
-    found = replicates(blocks, n_clusters(codes), resamples=resamples, seed=seed)
-    for those, item, replicated in zip(columns, blocks, found, strict=True):
-        n[those], clusters[those] = counted[:, those[0]].sum(), len(item.clusters)
-        if len(item.clusters):
-            out[0, those] = _mean(np.asarray(item.sums).sum(axis=0)[None])[0]
-        if len(item.clusters) > 1:
-            out[1:, those] = interval(replicated)
-    reason = [interval_reason(int(n[i]), int(clusters[i]), resamples, out[1, i], out[2, i]) for i in range(len(n))]
-    return Means(n, out[0], out[1], out[2], reason)
+    used = columns_used(panel, policy)
+    present = np.asarray(panel.choice[..., *used] != ABSENT)
+    each = np.full((len(COST_COLUMNS), *panel.choice.shape[:2], *panel.choice.shape[3:]), np.nan)
+    keys: dict[str, Sequence[object]] = {
+        "judge": panel.judges, "dimension": panel.dimensions, "order": ORDERS, "repeat": panel.repeats
+    }  # fmt: skip
+    if len(panel.costs):
+        place = np.stack([_positions(panel.costs[key].tolist(), known) for key, known in keys.items()])
+        rows = (place >= 0).all(axis=0)
+        each[:, *place[:, rows]] = panel.costs[list(COST_COLUMNS)].to_numpy(dtype=np.float64)[rows].T
+    seconds, prompt, completion = each[..., *used]
+    cells = np.stack([seconds, prompt + completion])
+    count = present.sum(axis=2)
+    total = np.where(count > 0, cells * count, 0.0).sum(axis=(3, 4))
+    return divide(total, present.any(axis=(3, 4)).sum(axis=2))
 
 
-def _mean(sums: FloatArray) -> FloatArray:
-    return divide(sums[:, :-1], sums[:, -1:])
-
-
-def costs(panel: Panel) -> FloatArray:
-    """Seconds and tokens a case of each judge, shape (2, judges); NaN where unknown."""
-    table = panel.costs.reindex(columns=["n_cases", "latency_s", "prompt_tokens", "completion_tokens"])
-    seconds, prompt, completion = (
-        table[name].to_numpy(dtype=np.float64, na_value=np.nan)
-        for name in ("latency_s", "prompt_tokens", "completion_tokens")
-    )
-    return divide(np.stack([seconds, prompt + completion]), table["n_cases"].to_numpy(dtype=np.float64))
+def _positions(values: Sequence[object], known: Sequence[object]) -> IntArray:
+    place = {name: i for i, name in enumerate(known)}
+    return np.array([place.get(value, -1) for value in values], dtype=np.int64)
 
 
 def cheapest(cost: FloatArray, accuracy: FloatArray) -> FloatArray:
@@ -86,10 +97,9 @@ def cheapest(cost: FloatArray, accuracy: FloatArray) -> FloatArray:
 
 
 def dimension_rows(
-    panel: Panel, i: int, scores: JuryScores, codes: IntArray, *, resamples: int, seed: int
-) -> pd.DataFrame:
-    """The rows of dimension `i` of a panel."""
-    judges, cost = panel.judges, costs(panel)
+    panel: Panel, i: int, scores: JuryScores, cost: FloatArray, codes: IntArray, *, resamples: int, seed: int
+) -> list[Rows]:
+    """The rows of dimension `i` of a panel, of which `cost` has shape (2, judges)."""
     juries = np.vstack([scores.kinds[:, i], scores.crossfit[None, i]])
     groups = [
         scores.singles[:, i],
@@ -97,96 +107,97 @@ def dimension_rows(
         juries - scores.singles[scores.best[i], i],
         juries - scores.crossfit[i],
         scores.without[:, i],
-        scores.joined.added[:, i],
-        scores.joined.by_size[:, i],
         scores.chosen.score[:, i],
     ]
-    found = means(np.vstack(groups).T, codes, resamples=resamples, seed=seed)
+    joined = np.vstack([scores.joined.added[:, i], scores.joined.by_size[:, i]])
+    found, summed = means([np.vstack(groups), joined], codes, resamples=resamples, seed=seed)
     ends = np.cumsum([0, *(len(group) for group in groups)])
-    single, kinds, to_best, to_crossfit, without, added, random, greedy = (
-        slice(int(first), int(last)) for first, last in itertools.pairwise(ends)
+    single, kinds, to_best, to_crossfit, without, greedy = (
+        found.rows(slice(int(first), int(last))) for first, last in itertools.pairwise(ends)
     )
-    several = len(judges) > 1
-    parts = [_jury_part(panel, i, scores, found, (kinds, to_best, to_crossfit), cost)]
-    parts.append(
-        _frame("single", found, single, found.named("accuracy", single), cost).assign(
-            judge=judges, kind="single", size=1
-        )
-    )
-    if several:
-        shares = {**found.named("leave_one_out", without), **found.named("shapley", added)}
-        error = scores.joined.error[:, i]
-        parts.append(
-            _frame("member", found, without, shares, cost).assign(
-                judge=judges, kind="majority", monte_carlo_error=error, n_orderings=scores.joined.tried
-            )
-        )
-        parts += _curves(found, random, greedy, scores, cost, i)
-    out = pd.concat(parts, ignore_index=True)
-    compared = (out["part"].isin(["single", "jury"]) | (out["order"] == "greedy")).to_numpy()
+    judges = panel.judges
+    shown: Rows = {**single.named("accuracy"), "judge": judges, "kind": "single", "size": 1}
+    parts = [
+        _jury_part(panel, i, scores, (kinds, to_best, to_crossfit), cost),
+        _part("single", single, shown, cost),
+    ]
+    if len(judges) > 1:
+        tried = np.full(len(judges), scores.joined.tried)
+        added = summed.rows(slice(0, len(judges))).over(tried)
+        random = summed.rows(slice(len(judges), None)).over(scores.joined.formed[:, i])
+        said: Rows = {"judge": judges, "kind": "majority", "n_orderings": tried}
+        said["monte_carlo_error"] = scores.joined.error[:, i]
+        parts += [
+            _part("member", without, {**without.named("leave_one_out"), **added.named("shapley"), **said}, cost),
+            *_curves(random, greedy, scores, cost, i),
+        ]
+    _mark_cheapest([rows for rows in parts if rows["part"] in ("jury", "single") or rows.get("order") == "greedy"])
+    for rows in parts:
+        rows["n_excluded"] = len(codes) - np.asarray(rows["n"])
+    return parts
+
+
+def _mark_cheapest(parts: Sequence[Rows]) -> None:
+    """Say of all rows that are compared which are on the front."""
+    accuracy = np.concatenate([np.asarray(rows["accuracy"], dtype=np.float64) for rows in parts])
+    ends = np.cumsum([len(np.asarray(rows["accuracy"])) for rows in parts])[:-1]
     for name in ("seconds", "tokens"):
-        flag = np.full(len(out), np.nan)
-        columns = (out.loc[compared, column].to_numpy(dtype=np.float64) for column in (name, "accuracy"))
-        flag[compared] = cheapest(*columns)
-        out[f"pareto_{name}"] = flag
-    out["n_excluded"] = len(codes) - out["n"]
-    return out
+        paid = np.concatenate([np.asarray(rows[name], dtype=np.float64) for rows in parts])
+        for rows, flags in zip(parts, np.split(cheapest(paid, accuracy), ends), strict=True):
+            rows[f"pareto_{name}"] = flags
 
 
-def _frame(
-    part: str, found: Means, rows: slice, columns: dict[str, object], cost: FloatArray, reasons: list[str] | None = None
-) -> pd.DataFrame:
-    n = found.n[rows]
-    said = reasons or [""] * len(n)
-    texts = [
+def _part(part: str, found: Means, columns: Mapping[str, object], cost: FloatArray, said: Sequence[str] = ()) -> Rows:
+    reasons = [
         join_reasons(
-            NO_CASES if count == 0 and not said_of_row else "",
-            said_of_row,
+            NO_CASES if count == 0 and not why else "",
+            why,
             reason,
             NO_SECONDS if np.isnan(seconds) else "",
             NO_TOKENS if np.isnan(tokens) else "",
         )
-        for count, said_of_row, reason, seconds, tokens in zip(n, said, found.reason[rows], *cost, strict=True)
+        for count, why, reason, seconds, tokens in zip(
+            found.n, said or [""] * len(found.n), found.reason, *cost, strict=True
+        )
     ]
-    shown = {"order": None, "n": n, **columns, "seconds": cost[0], "tokens": cost[1], "reason": texts}
-    return pd.DataFrame({"part": part, **shown})
+    return {"part": part, "n": found.n, **columns, "seconds": cost[0], "tokens": cost[1], "reason": reasons}
 
 
-def _jury_part(
-    panel: Panel, i: int, scores: JuryScores, found: Means, rows: tuple[slice, slice, slice], cost: FloatArray
-) -> pd.DataFrame:
-    names = [*KINDS, BEST_SINGLE]
-    kinds, to_best, to_crossfit = rows
-    one = cost[:, scores.best[i]]
-    total = cost.sum(axis=1)
-    paid = np.column_stack([total, total, total, one])
-    columns = {
-        **found.named("accuracy", kinds),
-        **found.named("difference", to_best),
-        **found.named("crossfit_difference", to_crossfit),
+def _jury_part(panel: Panel, i: int, scores: JuryScores, found: tuple[Means, Means, Means], cost: FloatArray) -> Rows:
+    kinds, to_best, to_crossfit = found
+    names, few = [*KINDS, BEST_SINGLE], len(panel.judges)
+    total, chosen = cost.sum(axis=1), scores.crossfit_judge[i][np.isfinite(scores.crossfit[i])]
+    one = cost[:, chosen].mean(axis=1) if len(chosen) else np.full(2, np.nan)
+    columns: Rows = {
+        **kinds.named("accuracy"),
+        **to_best.named("difference"),
+        "n_difference": to_best.n,
+        **to_crossfit.named("crossfit_difference"),
+        "n_crossfit_difference": to_crossfit.n,
     }
-    few = len(panel.judges)
-    reasons = [ONE_JUDGE, ONE_JUDGE, ONE_JUDGE, ""] if few < 2 else ["", "", TWO_JUDGES if few < 3 else "", ""]
-    out = _frame("jury", found, kinds, columns, paid, reasons)
-    out = out.assign(kind=names, size=[few, few, few, 1], best_judge=panel.judges[int(scores.best[i])])
-    own = [name for name in out.columns if name.startswith("crossfit")]
-    out.loc[out["kind"] == BEST_SINGLE, own] = np.nan
-    if few < 2:
-        measured = [name for name in columns if name in out.columns]
-        out.loc[out["kind"] != BEST_SINGLE, measured] = np.nan
-    return out
+    itself = [name for name in columns if "crossfit" in name]
+    for name in columns:
+        values = np.asarray(columns[name], dtype=np.float64)
+        if few < 2:
+            values[:-1] = np.nan
+        if name in itself:
+            values[-1] = np.nan
+        columns[name] = values
+    lost = np.isnan(scores.crossfit[i]).all()
+    weighted, best = (NO_OTHERS if lost and kinds.n[k] == 0 and kinds.n[0] else "" for k in (1, 3))
+    said = [ONE_JUDGE, ONE_JUDGE, ONE_JUDGE, best] if few < 2 else ["", weighted, TWO_JUDGES if few < 3 else "", best]
+    rows = _part("jury", kinds, columns, np.column_stack([total, total, total, one]), said)
+    return {**rows, "kind": names, "size": [few, few, few, 1], "best_judge": panel.judges[int(scores.best[i])]}
 
 
-def _curves(
-    found: Means, random: slice, greedy: slice, scores: JuryScores, cost: FloatArray, i: int
-) -> list[pd.DataFrame]:
-    n_judges, sizes = cost.shape[1], scores.chosen.score.shape[0]
-    by_size = cost.mean(axis=1, keepdims=True) * np.arange(1, n_judges + 1)
+def _curves(random: Means, greedy: Means, scores: JuryScores, cost: FloatArray, i: int) -> list[Rows]:
+    sizes = np.arange(1, cost.shape[1] + 1)
     members = scores.chosen.members[:, :, i]
     chosen = cost[:, members].mean(axis=1).cumsum(axis=1)
-    first = _frame("curve", found, random, found.named("accuracy", random), by_size)
-    second = _frame("curve", found, greedy, found.named("accuracy", greedy), chosen)
+    lost = [NO_OTHERS if n == 0 and random.n[0] else "" for n in greedy.n]
+    first = _part("curve", random, random.named("accuracy"), cost.mean(axis=1, keepdims=True) * sizes)
+    second = _part("curve", greedy, greedy.named("accuracy"), chosen, lost)
     return [
-        first.assign(order="random", size=np.arange(1, n_judges + 1), n_orderings=scores.joined.tried),
-        second.assign(order="greedy", size=np.arange(1, sizes + 1)),
+        {**first, "order": "random", "size": sizes, "n_orderings": scores.joined.formed[:, i]},
+        {**second, "order": "greedy", "size": sizes[: len(greedy.n)]},
     ]

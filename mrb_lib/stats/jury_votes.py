@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.dawid_skene import em, label_counts, patterns
+from mrb_lib.stats.jury_tally import Choices
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.panel import ABSENT, NULL, TIE
 
-Choices = NDArray[np.int8]
 FOLDS = 5
 _ROUNDING = 1e-9
 
@@ -45,19 +45,6 @@ def votes(choice: Choices) -> NDArray[np.int16]:
 def majority(choice: Choices) -> Choices:
     """One vote a member, shape (members, ...) to (...)."""
     return largest(votes(choice).sum(axis=1, dtype=np.int16), (choice != ABSENT).any(axis=0))
-
-
-def without_each(choice: Choices) -> Choices:
-    """The majority without each member in turn, shape (members, ...)."""
-    each = votes(choice)
-    rest = each.sum(axis=1, dtype=np.int16)[:, None] - each
-    return largest(rest, np.broadcast_to((choice != ABSENT).any(axis=0), choice.shape))
-
-
-def prefixes(choice: Choices) -> Choices:
-    """The majority of the first member, the first two, and so on, shape (members, ...)."""
-    counts = np.cumsum(votes(choice), axis=1, dtype=np.int16)
-    return largest(counts, np.broadcast_to((choice != ABSENT).any(axis=0), choice.shape))
 
 
 def folds(codes: IntArray, seed: int) -> IntArray:
@@ -95,6 +82,10 @@ def weighted(choice: Choices, weight: FloatArray, fold: IntArray) -> Choices:
     """Votes weighted by what is known from the other folds, shape (dimensions, cases, orders, repeats).
 
     Where every vote has no weight, but there is one, the verdict is a tie.
+
+    Parameters
+    ----------
+    weight : shape (folds, members, dimensions)
     """
     each = weight[fold].transpose(1, 2, 0)[..., None, None]
     counts = np.stack([np.where(choice == code, each, 0.0).sum(axis=0) for code in range(len(CHOICES))])
@@ -123,4 +114,6 @@ def dawid_skene(choice: Choices) -> Choices:
 def share_right(value: FloatArray, kept: FloatArray) -> FloatArray:
     """The mean over the cases that count, shape (..., k) from scores (..., cases) and which to keep, (cases, k)."""
     counted = np.isfinite(value)
+    if counted.all():
+        return divide(value @ kept, kept.sum(axis=0))
     return divide(np.where(counted, value, 0.0) @ kept, counted.astype(np.float64) @ kept)

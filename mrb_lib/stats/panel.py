@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CHOICES, NO_PROBE, ORDERS
-from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, encode, pick_dimensions
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, encode, pick_dimensions
 
 ABSENT, NULL = -2, -1
 TIE = CHOICES.index("tie")
@@ -37,9 +37,9 @@ class Panel:
         where there is no verdict. Orders are AB, BA; cases are those of the cases table.
     p_a : float64 of the same shape, the judge's probability that A is better, in the
         case's own frame; NaN where unknown. None where no verdict has one.
-    costs : one row a judge (`judge`, `n_cases` with a verdict, and, where the verdicts
-        have them, the sums of `latency_s`, `prompt_tokens`, `completion_tokens`; null where
-        no verdict counts them)
+    costs : one row a judge, dimension, order and repeat that has verdicts: `n_verdicts`, and the
+        means of `latency_s`, `prompt_tokens`, `completion_tokens` over the verdicts that count
+        them; null where none does. Without rows where the verdicts have no such columns.
     """
 
     judges: list[str]
@@ -76,7 +76,8 @@ class Panel:
         if self.p_a is not None:
             p_a = self.p_a[:, place]
             p_a[:, place < 0] = np.nan
-        return replace(self, dimensions=list(names), choice=choice, p_a=p_a)
+        costs = self.costs[self.costs["dimension"].isin(list(names))] if len(self.costs) else self.costs
+        return replace(self, dimensions=list(names), choice=choice, p_a=p_a, costs=costs.reset_index(drop=True))
 
 
 def as_panel(verdicts: pd.DataFrame | Panel, case_ids: pd.Series, dimensions: Sequence[str] | None = None) -> Panel:
@@ -111,13 +112,17 @@ def as_panel(verdicts: pd.DataFrame | Panel, case_ids: pd.Series, dimensions: Se
 
 @dataclass(frozen=True)
 class _Slab:
-    """The verdicts of one judge on one probe, as they are read: shape (dimensions, cases, 2, repeats)."""
+    """The verdicts of one judge on one probe, as they are read: shape (dimensions, cases, 2, repeats).
+
+    `cost` has the number of verdicts and their mean costs, shape (1 + columns, dimensions, 2, repeats); None where
+    the verdicts have no such columns.
+    """
 
     judge: str
     repeats: list[int]
     choice: NDArray[np.int8]
     p_a: FloatArray | None
-    cost: dict[str, float]
+    cost: FloatArray | None
 
 
 def panels(
@@ -170,11 +175,13 @@ class _Codes(NamedTuple):
     repeat: IntArray
     choice: IntArray
     p_a: FloatArray | None
+    cost: FloatArray | None
 
     def take(self, rows: IntArray) -> _Codes:
         p_a = None if self.p_a is None else self.p_a[rows]
+        cost = None if self.cost is None else self.cost[:, rows]
         dimension, case, swapped, repeat, choice = (values[rows] for values in self[:5])
-        return _Codes(dimension, case, swapped, repeat, choice, p_a)
+        return _Codes(dimension, case, swapped, repeat, choice, p_a, cost)
 
 
 def _slabs(
@@ -192,8 +199,7 @@ def _slabs(
     for number, (probe, name) in enumerate(product(kinds, judges)):
         rows = order[bounds[number] : bounds[number + 1]]
         if len(rows) and (probes is None or probe in probes):
-            cost = {column: _total(frame[column].iloc[rows]) for column in COST_COLUMNS if column in frame.columns}
-            yield str(probe), _slab(str(name), codes.take(rows), cost, ids, len(dimensions))
+            yield str(probe), _slab(str(name), codes.take(rows), ids, len(dimensions))
 
 
 def _encode(frame: pd.DataFrame, ids: pd.Index, dimensions: Sequence[str]) -> _Codes:
@@ -207,14 +213,37 @@ def _encode(frame: pd.DataFrame, ids: pd.Index, dimensions: Sequence[str]) -> _C
         repeat=frame["repeat"].to_numpy(dtype=np.int64) if "repeat" in frame.columns else np.zeros(n, np.int64),
         choice=encode(frame["choice"], CHOICES, "choice"),
         p_a=frame["p_a"].to_numpy(dtype=np.float64, na_value=np.nan) if "p_a" in frame.columns else None,
+        cost=_costs(frame),
     )
 
 
-def _total(values: pd.Series) -> float:
-    return float(values.sum()) if values.notna().any() else np.nan
+def _costs(frame: pd.DataFrame) -> FloatArray | None:
+    """What each verdict cost, shape (columns, rows); None where no cost is known."""
+    if not any(name in frame.columns for name in COST_COLUMNS):
+        return None
+    out = np.full((len(COST_COLUMNS), len(frame)), np.nan)
+    for row, name in zip(out, COST_COLUMNS, strict=True):
+        if name in frame.columns:
+            row[:] = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+    return out
 
 
-def _slab(judge: str, rows: _Codes, cost: dict[str, float], ids: pd.Index, n_dimensions: int) -> _Slab:
+def _mean_costs(cost: FloatArray, cell: IntArray, shape: tuple[int, ...]) -> FloatArray:
+    """How many verdicts are in each cell, and their mean costs."""
+    cells = int(np.prod(shape))
+
+    def add(values: FloatArray) -> FloatArray:
+        return np.bincount(cell, values, minlength=cells).astype(np.float64)
+
+    out = [add(np.ones(len(cell)))]
+    for values in cost:
+        known = ~np.isnan(values)
+        every = bool(known.all())
+        out.append(divide(add(values if every else np.nan_to_num(values)), out[0] if every else add(known * 1.0)))
+    return np.stack(out).reshape(-1, *shape)
+
+
+def _slab(judge: str, rows: _Codes, ids: pd.Index, n_dimensions: int) -> _Slab:
     numbers, repeat = np.unique(rows.repeat, return_inverse=True)
     shape = (n_dimensions, len(ids), len(ORDERS), len(numbers))
     place = np.ravel_multi_index((rows.dimension, rows.case, rows.swapped, repeat), shape)
@@ -227,7 +256,12 @@ def _slab(judge: str, rows: _Codes, cost: dict[str, float], ids: pd.Index, n_dim
     if rows.p_a is not None and not np.isnan(rows.p_a).all():
         p_a = np.full(choice.shape, np.nan)
         p_a[place] = rows.p_a
-    return _Slab(judge, numbers.tolist(), choice.reshape(shape), None if p_a is None else np.reshape(p_a, shape), cost)
+        p_a = np.reshape(p_a, shape)
+    cost: FloatArray | None = None
+    if rows.cost is not None:
+        cells = (n_dimensions, len(ORDERS), len(numbers))
+        cost = _mean_costs(rows.cost, np.ravel_multi_index((rows.dimension, rows.swapped, repeat), cells), cells)
+    return _Slab(judge, numbers.tolist(), choice.reshape(shape), p_a, cost)
 
 
 def _stack(slabs: Sequence[_Slab], dimensions: list[str], n_cases: int) -> Panel:
@@ -240,10 +274,18 @@ def _stack(slabs: Sequence[_Slab], dimensions: list[str], n_cases: int) -> Panel
         choice[i][..., place] = slab.choice
         if p_a is not None and slab.p_a is not None:
             p_a[i][..., place] = slab.p_a
-    costs = pd.DataFrame(
-        [{"judge": slab.judge, **dict.fromkeys(COST_COLUMNS, np.nan), **slab.cost} for slab in slabs],
-        columns=["judge", *COST_COLUMNS],
-    )
-    judged = (choice != ABSENT).any(axis=(1, 3, 4)).sum(axis=1)
-    costs.insert(1, "n_cases", judged.astype(np.int64))
-    return Panel([slab.judge for slab in slabs], dimensions, repeats, choice, p_a, costs.astype({"judge": "str"}))
+    return Panel([slab.judge for slab in slabs], dimensions, repeats, choice, p_a, _cost_table(slabs, dimensions))
+
+
+def _cost_table(slabs: Sequence[_Slab], dimensions: Sequence[str]) -> pd.DataFrame:
+    """The costs of the verdicts, see `Panel`."""
+    frames = []
+    for slab in slabs:
+        if slab.cost is not None:
+            place = np.nonzero(slab.cost[0])
+            names = (np.array(values)[at] for values, at in zip((dimensions, ORDERS, slab.repeats), place, strict=True))
+            keys = dict(zip(("dimension", "order", "repeat"), names, strict=True))
+            frame = pd.DataFrame({"judge": slab.judge, **keys, "n_verdicts": slab.cost[0][place].astype(np.int64)})
+            frames.append(frame.assign(**{name: slab.cost[1 + i][place] for i, name in enumerate(COST_COLUMNS)}))
+    columns = ["judge", "dimension", "order", "repeat", "n_verdicts", *COST_COLUMNS]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)

@@ -192,3 +192,127 @@ def test_an_order_that_one_judge_lacks_is_read_of_none() -> None:
     assert part(rows, "single")["accuracy"].tolist() == [5 / 8, 4 / 8]
     curve = part(rows, "curve").query("order == 'random'").set_index("size")["accuracy"]
     assert curve[1] == pytest.approx(9 / 16)
+
+
+def costs_of(rows: pd.DataFrame, dimension: str = "overall") -> dict[str, float]:
+    kept = rows[(rows["part"] == "single") & (rows["dimension"] == dimension)]
+    return dict(zip(kept["judge"], kept["seconds"], strict=True))
+
+
+def test_costs_are_those_of_the_dimension_by_either_route() -> None:
+    """k judged another dimension, too, which makes it no dearer in this one."""
+    said = {("j", "AB"): "AABB", ("k", "AB"): "ABBB"}
+    more = verdicts_of({("k", "AB"): "AAAA"}, "accuracy").assign(latency_s=10.0)
+    verdicts = pd.concat([verdicts_of(said).assign(latency_s=1.0), more], ignore_index=True)
+    gold, cases = pd.concat([gold_of("AABB"), gold_of("AABB", "accuracy")]), cases_of(4)
+    whole = jury(verdicts, gold, cases, resamples=0)
+    one = jury(verdicts, gold, cases, dimensions=["overall"], resamples=0)
+    panel = as_panel(verdicts, cases["case_id"])
+    route = jury(panel, gold, cases, dimensions=["overall"], resamples=0)
+    assert costs_of(whole) == costs_of(one) == costs_of(route) == {"j": 1.0, "k": 1.0}
+    assert costs_of(whole, "accuracy") == {"k": 10.0}
+
+
+def test_costs_are_those_of_the_orders_that_are_compared() -> None:
+    """Both are read in AB alone, where they cost the same, and neither beats the other."""
+    said = {("j", "AB"): "AABA", ("j", "BA"): "BBBB", ("k", "AB"): "AABA"}
+    verdicts = verdicts_of(said).assign(latency_s=1.0)
+    rows = jury(verdicts, gold_of("AAAA"), cases_of(4), resamples=0)
+    assert costs_of(rows) == {"j": 1.0, "k": 1.0}
+    assert part(rows, "single")["pareto_seconds"].tolist() == [1, 1]
+    both = verdicts_of({(name, order): "AABA" for name in "jk" for order in ("AB", "BA")}).assign(latency_s=1.0)
+    assert costs_of(jury(both, gold_of("AAAA"), cases_of(4), resamples=0)) == {"j": 2.0, "k": 2.0}
+    first = jury(both, gold_of("AAAA"), cases_of(4), policy="official", resamples=0)
+    assert costs_of(first) == {"j": 1.0, "k": 1.0}, "the order that the policy does not read costs nothing"
+
+
+def test_verdicts_that_do_not_count_their_cost_cost_what_the_others_do() -> None:
+    verdicts = verdicts_of({("j", "AB"): "AABA", ("k", "AB"): "AABA"})
+    verdicts["latency_s"] = [1.0, 3.0, np.nan, np.nan, *[np.nan] * 4]
+    rows = jury(verdicts, gold_of("AAAA"), cases_of(4), resamples=0)
+    found = costs_of(rows)
+    assert found["j"] == 2.0 and np.isnan(found["k"])
+
+
+def test_the_best_single_judge_costs_what_those_cost_that_were_chosen() -> None:
+    """Two judges, each right on one half of the cases; the folds choose now one, now the other."""
+    letters = {"j": "A" * 10 + "B" * 10, "k": "B" * 10 + "A" * 10}
+    verdicts = verdicts_of({(name, "AB"): text for name, text in letters.items()})
+    verdicts["latency_s"] = verdicts["judge"].map({"j": 1.0, "k": 3.0})
+    gold, cases = gold_of("A" * 20), cases_of(20)
+    rows = jury(verdicts, gold, cases, resamples=0, seed=3)
+    fold = folds(np.arange(20), 3)
+    chosen = []
+    for number in range(5):
+        right = {name: sum(np.array(list(text))[fold != number] == "A") for name, text in letters.items()}
+        chosen += [3.0 if right["k"] > right["j"] else 1.0] * int((fold == number).sum())
+    assert set(chosen) == {1.0, 3.0}
+    assert part(rows, "jury").set_index("kind").loc["best_single", "seconds"] == pytest.approx(np.mean(chosen))
+
+
+def test_under_answered_a_silent_judge_is_not_a_wrong_one() -> None:
+    """Three judges who are right wherever they answer, and silent on half of the cases."""
+    said = {("j", "AB"): "AAAA????", ("k", "AB"): "??AAAA??", ("l", "AB"): "????AAAA"}
+    rows = jury(verdicts_of(said), gold_of("A" * 8), cases_of(8), policy="answered", resamples=50)
+    assert part(rows, "single")["accuracy"].tolist() == [1, 1, 1]
+    assert (part(rows, "curve")["accuracy"] == 1).all()
+    members = part(rows, "member")
+    assert (members["leave_one_out"] == 0).all()
+    assert members["shapley"].to_numpy() == pytest.approx(np.full(3, 1 / 3))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_parts_agree_with_the_juries_formed_one_by_one(policy: str) -> None:
+    """Random juries, and what leaving and joining change, from tables of the juries themselves."""
+    verdicts, gold, cases = random_verdicts(np.random.default_rng(8), 60, 3), gold_of("ABTAB-" * 10), cases_of(60)
+    names = sorted(verdicts["judge"].unique())
+    value: dict[tuple[str, ...], float] = {(): 0.0}
+    for size in (1, 2, 3):
+        for some in itertools.combinations(names, size):
+            kept = jury(verdicts[verdicts["judge"].isin(some)], gold, cases, policy=policy, resamples=0)
+            value[some] = float(part(kept, "jury" if size > 1 else "single")["accuracy"].iloc[0])
+    rows = jury(verdicts, gold, cases, policy=policy, resamples=0)
+    curve = part(rows, "curve").query("order == 'random'").set_index("size")["accuracy"]
+    members = part(rows, "member").set_index("judge")
+    for size in (1, 2, 3):
+        assert curve[size] == pytest.approx(np.mean([v for some, v in value.items() if len(some) == size]))
+    for name in names:
+        others = tuple(other for other in names if other != name)
+        assert members.loc[name, "leave_one_out"] == pytest.approx(value[tuple(names)] - value[others])
+    added = {
+        name: np.mean([value[tuple(sorted(o[: o.index(name) + 1]))] - value[tuple(sorted(o[: o.index(name)]))]
+                       for o in itertools.permutations(names)])
+        for name in names
+    }  # fmt: skip
+    assert members["shapley"].to_dict() == pytest.approx(added)
+
+
+def test_differences_say_over_how_many_cases_they_are() -> None:
+    said = {("j", "AB"): "AAAA????", ("k", "AB"): "??AABA??", ("l", "AB"): "????AABA"}
+    rows = part(jury(verdicts_of(said), gold_of("A" * 8), cases_of(8), policy="answered", resamples=0), "jury")
+    found = rows.set_index("kind").loc["majority"]
+    assert (found["n"], found["n_difference"], found["best_judge"]) == (8, 4, "j")
+    assert found["difference"] == 0.0
+    assert pd.isna(rows.set_index("kind").loc["best_single", "n_crossfit_difference"])
+
+
+def test_where_all_cases_are_in_one_cluster_nothing_is_chosen() -> None:
+    verdicts, gold, cases = three()
+    rows = jury(verdicts, gold, cases.assign(cluster="one"), resamples=20)
+    kinds = part(rows, "jury").set_index("kind")
+    greedy = part(rows, "curve").query("order == 'greedy'")
+    for chosen in (kinds.loc[["weighted", "best_single"]], greedy):
+        assert chosen["accuracy"].isna().all() and (chosen["n"] == 0).all()
+        assert chosen["reason"].str.contains("no other cluster").all()
+    assert kinds.loc["majority", "accuracy"] == pytest.approx(5 / 8)
+
+
+@pytest.mark.parametrize("policy", ["balanced", "strict"])
+def test_many_repeats_are_scored_like_few(policy: str) -> None:
+    """Four repeats in two orders, too many verdicts for one table of them."""
+    verdicts = random_verdicts(np.random.default_rng(4), 12, judges=3, repeats=4)
+    gold, cases = gold_of("ABTAB-" * 2), cases_of(12)
+    rows = jury(verdicts, gold, cases, policy=policy, resamples=0)
+    curve = part(rows, "curve").query("order == 'random'").set_index("size")["accuracy"]
+    assert curve[1] == pytest.approx(part(rows, "single")["accuracy"].mean())
+    assert curve[3] == pytest.approx(part(rows, "jury")["accuracy"].iloc[0])

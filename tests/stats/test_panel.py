@@ -47,9 +47,27 @@ def test_probabilities_and_costs_are_laid_out_beside_the_choices() -> None:
     assert panel.p_a is not None
     assert panel.p_a[0, 0, :, 0, 0].tolist()[:2] == [0.9, 0.2]
     assert np.isnan(panel.p_a[1]).all()
-    costs = panel.costs.set_index("judge")
-    assert costs.loc["j", ["n_cases", "latency_s"]].tolist() == [3, 6.0]
-    assert np.isnan(costs.loc["k", "latency_s"])
+    costs = panel.costs.set_index(["judge", "order"])
+    assert costs.loc[("j", "AB"), ["n_verdicts", "latency_s"]].tolist() == [2, 1.5]
+    assert costs.loc[("j", "BA"), ["n_verdicts", "latency_s"]].tolist() == [2, 3.0]
+    assert np.isnan(costs.loc[("k", "AB"), "latency_s"])
+    assert costs[["prompt_tokens", "completion_tokens"]].isna().all(axis=None)
+
+
+def test_costs_are_kept_by_dimension_order_and_repeat() -> None:
+    said = {("j", "AB", 0): "AB", ("j", "BA", 0): "AB", ("j", "AB", 4): "A-"}
+    verdicts = pd.concat([verdicts_of(said), verdicts_of({("j", "AB"): "BB"}, "accuracy")], ignore_index=True)
+    verdicts["prompt_tokens"] = np.arange(len(verdicts), dtype=float)
+    panel = as_panel(verdicts, cases_of(2)["case_id"])
+    keys = ["dimension", "order", "repeat"]
+    expected = verdicts.groupby(keys)["prompt_tokens"].agg(["size", "mean"])
+    found = panel.costs.set_index(keys)
+    assert found["n_verdicts"].to_dict() == expected["size"].to_dict()
+    assert found["prompt_tokens"].to_dict() == expected["mean"].to_dict()
+    one = as_panel(panel, cases_of(2)["case_id"], ["overall", "creativity"])
+    assert set(one.costs["dimension"]) == {"overall"} and len(one.costs) == 3
+    plain = as_panel(verdicts.drop(columns="prompt_tokens"), cases_of(2)["case_id"], ["accuracy"])
+    assert len(plain.costs) == 0
 
 
 def test_a_judge_with_fewer_repeats_is_absent_in_the_others() -> None:
