@@ -1,10 +1,12 @@
 """Strengths, ranks and rank correlations are covered as often as is said. SIMULATED data of known truth.
 
-Each simulated benchmark is a judge on a dimension of one call. Intervals of strengths cover 95% of the time, within 93
-to 97; those of ranks and rank correlations hold the truth at least that often, near ties included.
+Each simulated benchmark is a source of one fit. Intervals of strengths cover 93 to 97% of the time; those of ranks and
+rank correlations hold the truth at least 95% of the time, near ties included.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -13,12 +15,14 @@ from scipy import stats
 
 from mrb_lib.stats.comparisons import Responders
 from mrb_lib.stats.panel import Panel
+from mrb_lib.stats.rank_agreement import rank_interval
 from mrb_lib.stats.ranking import ranking
-from mrb_lib.stats.strengths import fit
+from mrb_lib.stats.strengths import Fitted, fit
 
 NOTHING = pd.DataFrame(columns=["case_id", "annotator", "dimension", "choice"])
 RESAMPLES = 400
 LOW, HIGH = 0.93, 0.97
+TIE = {"davidson": 0.6, "rao_kupper": 1.5}
 
 
 def pairs(n: int, r: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -34,58 +38,85 @@ def choose(advantage: np.ndarray, shape: tuple[int, ...], generator: np.random.G
     return np.where(chance < score - tie / 2, 0, np.where(chance < score + tie / 2, 2, 1))
 
 
-def simulated(n: int, skill: np.ndarray, judges: int, dimensions: int, seed: int) -> pd.DataFrame:
-    """The ranking of the responders by every judge on every dimension."""
-    generator = np.random.default_rng(seed)
+def chances(model: str, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of a win and of a loss, at a difference of log strengths."""
+    if model == "bradley_terry":
+        score = 1 / (1 + np.exp(-gap))
+        tie = 0.4 * np.minimum(score, 1 - score)
+        return score - tie / 2, 1 - score - tie / 2
+    if model == "davidson":
+        win, loss = np.exp(gap / 2), np.exp(-gap / 2)
+        total = win + loss + TIE[model]
+        return win / total, loss / total
+    return 1 / (1 + TIE[model] * np.exp(-gap)), 1 / (1 + TIE[model] * np.exp(gap))
+
+
+def simulated(
+    n: int, skill: np.ndarray, benchmarks: int, *, model: str = "bradley_terry", resamples: int = RESAMPLES
+) -> Iterator[Fitted]:
+    """A hundred fits at a time of as many benchmarks, each with n comparisons of random pairs."""
+    generator = np.random.default_rng(n)
     r = len(skill)
-    a, b = pairs(n, r, generator)
-    choice = choose(skill[a] - skill[b], (judges, dimensions, n), generator)[..., None, None].astype(np.int8)
-    absent = np.full_like(choice, -2)
-    panel = Panel(
-        [f"j{i:03d}" for i in range(judges)],
-        [f"d{i:03d}" for i in range(dimensions)],
-        [0],
-        np.concatenate([choice, absent], axis=3),
-        None,
-        pd.DataFrame(),
-    )
-    names = np.array([f"r{i:02d}" for i in range(r)])
-    cases = pd.DataFrame({"case_id": [f"c{i}" for i in range(n)], "model_a": names[a], "model_b": names[b]})
-    found = ranking(panel, NOTHING, NOTHING, cases, resamples=RESAMPLES, seed=seed)
-    return found[(found["part"] == "strength") & (found["source"] == "judge")]
+    for seed in range(benchmarks // 100):
+        a, b = pairs(n, r, generator)
+        win, loss = chances(model, skill[a] - skill[b])
+        chance = generator.random((100, n))
+        choice = np.where(chance < win, 0, np.where(chance < win + loss, 1, 2))
+        who = Responders([f"r{i:02d}" for i in range(r)], a, b, np.ones(n, dtype=bool))
+        yield fit([np.eye(3)[choice]], who, np.arange(n), resamples=resamples, seed=seed)[0]
+
+
+def holds(low: np.ndarray, high: np.ndarray, truth: np.ndarray | float) -> np.ndarray:
+    return (low <= truth) & (truth <= high)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "r"), [(100, 5), (1000, 5), (1000, 11)])
-def test_coverage_of_strengths(n: int, r: int) -> None:
+@pytest.mark.parametrize(("n", "r", "benchmarks"), [(100, 5, 2000), (1000, 5, 1000), (1000, 11, 1000)])
+def test_coverage_of_strengths(n: int, r: int, benchmarks: int) -> None:
     skill = np.linspace(-0.8, 0.8, r)
-    truth = pd.Series(np.exp(skill) / np.exp(skill).sum(), index=[f"r{i:02d}" for i in range(r)])
-    rows = pd.concat([simulated(n, skill, 40, 4, seed) for seed in range(3)])
-    expected = rows["responder"].map(truth)
-    covered = ((rows["low"] <= expected) & (expected <= rows["high"])).to_numpy().reshape(-1, r)
-    assert len(covered) == 480
-    by_responder = covered.mean(axis=0)
-    assert LOW <= covered.mean() <= HIGH
-    assert (np.abs(by_responder - 0.95) <= 0.01 + 3 * np.sqrt(0.95 * 0.05 / 480)).all(), by_responder
-    error = (rows["log_strength"] - rows["responder"].map(dict(zip(truth.index, skill, strict=True)))) / rows[
-        "standard_error"
-    ]
-    assert error.std() == pytest.approx(1, abs=0.08)
+    truth = np.exp(skill) / np.exp(skill).sum()
+    covered, errors = [], []
+    for found in simulated(n, skill, benchmarks):
+        covered.append(holds(found.bounds.low, found.bounds.high, truth))
+        errors.append((found.fit.log_strength - skill) / np.sqrt(np.diagonal(found.covariance, axis1=1, axis2=2)))
+    by_responder = np.concatenate(covered).mean(axis=0)
+    assert LOW <= by_responder.mean() <= HIGH
+    assert ((by_responder >= LOW) & (by_responder <= HIGH)).all(), by_responder
+    assert np.concatenate(errors).std() == pytest.approx(1, abs=0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", list(TIE))
+@pytest.mark.parametrize("n", [100, 1000])
+def test_coverage_of_the_models_of_ties(n: int, model: str) -> None:
+    skill = np.linspace(-0.8, 0.8, 5)
+    truth = np.exp(skill) / np.exp(skill).sum()
+    strengths, ties = [], []
+    for found in simulated(n, skill, 1000, model=model):
+        bounds = found.davidson_bounds if model == "davidson" else found.rao_kupper_bounds
+        strengths.append(holds(bounds.low, bounds.high, truth))
+        ties.append(holds(bounds.tie_low, bounds.tie_high, TIE[model]))
+    assert LOW <= np.mean(strengths) <= HIGH
+    assert LOW <= np.mean(ties) <= HIGH
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spread", [0.0, 0.1, 0.8])
 def test_rank_intervals_hold_the_rank_at_least_as_often_near_ties_too(spread: float) -> None:
     """With equal strengths every rank is true, so that the interval must hold them all."""
-    skill = np.linspace(spread, -spread, 6)
-    rows = simulated(100, skill, 40, 10, 1)
-    place = rows["responder"].str[1:].astype(int) + 1
-    low, high = (1, 6) if spread == 0 else (place, place)
-    holds = ((rows["rank_low"] <= low) & (rows["rank_high"] >= high)).to_numpy(dtype=bool).reshape(-1, 6)
-    assert len(holds) == 400
-    assert (holds.mean(axis=0) >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 400)).all()
+    place = np.arange(1, 7)
+    least, most = (1, 6) if spread == 0 else (place, place)
+    ends = np.array(
+        [
+            rank_interval(found.of(i))
+            for found in simulated(100, np.linspace(spread, -spread, 6), 1000, resamples=0)
+            for i in range(100)
+        ]
+    )
+    held = ((ends[:, 0] <= least) & (ends[:, 1] >= most)).mean(axis=0)
+    assert held.min() >= 0.95
     if spread == 0.8:
-        assert (rows["rank_high"] - rows["rank_low"]).mean() < 4.5
+        assert (ends[:, 1] - ends[:, 0]).mean() < 4.5
 
 
 @pytest.mark.slow
@@ -123,13 +154,13 @@ def test_intervals_of_rank_correlations_hold_the_truth() -> None:
 
 @pytest.mark.slow
 def test_clusters_that_go_together_are_covered_as_clusters_and_not_as_cases() -> None:
-    """Forty clusters of ten cases on one pair each, decided alike three times in four."""
+    """Eighty clusters of five cases on one pair each, decided alike three times in four."""
     generator = np.random.default_rng(4)
     skill = np.linspace(-0.6, 0.6, 4)
     truth = np.exp(skill) / np.exp(skill).sum()
     covered: dict[str, list[float]] = {"clusters": [], "cases": []}
     codes = np.repeat(np.arange(80), 5)
-    for seed in range(4):
+    for seed in range(10):
         a, b = (side[codes] for side in pairs(80, 4, generator))
         who = Responders([f"r{i}" for i in range(4)], a, b, np.ones(400, dtype=bool))
         chance = np.where(
@@ -138,7 +169,8 @@ def test_clusters_that_go_together_are_covered_as_clusters_and_not_as_cases() ->
         right = (chance < 1 / (1 + np.exp(skill[b] - skill[a]))).astype(float)
         outcomes = np.stack([right, 1 - right, 0 * right], axis=-1)
         for name, unit in (("clusters", codes), ("cases", np.arange(400))):
-            found = fit([outcomes], who, unit, resamples=RESAMPLES, seed=seed)[0]
-            covered[name].append(float(((found.bounds.low <= truth) & (truth <= found.bounds.high)).mean()))
+            if name == "clusters" or seed < 2:
+                bounds = fit([outcomes], who, unit, resamples=RESAMPLES, seed=seed)[0].bounds
+                covered[name].append(float(holds(bounds.low, bounds.high, truth).mean()))
     assert LOW <= np.mean(covered["clusters"]) <= HIGH
     assert np.mean(covered["cases"]) < 0.80
