@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats import length
-from mrb_lib.stats.asymmetry import asymmetry
 from mrb_lib.stats.bias_measures import (
     SAME_LENGTH,
     Measure,
-    asymmetric,
     equal_length_accuracy,
+    error_asymmetry,
     excess_choice,
     log_odds,
 )
@@ -29,7 +28,7 @@ from mrb_lib.stats.subfields import Group, groups
 BIASES = ("length", "verbosity", "self_preference", "family_preference", "style")
 NO_TEXTS = "the cases lack the texts of the responses"
 NO_GOLD = "no case with a verdict has a gold label"
-NO_MARKER = "the responses differ in this marker in fewer than ten cases"
+NO_MARKER = "the responses do not differ in this marker"
 PARTS = ("bias", "accuracy", "win_rate")
 _FROM_TEXT = ("log_odds", "excess_choice", "length_controlled")
 _TEXT = ("part", "bias", "measure", "marker", "model_1", "model_2")
@@ -119,7 +118,7 @@ def bias(
           choosing the shorter where gold prefers the longer;
         - self_preference and family_preference, log_odds and error_asymmetry: the same for responses of
           the judge itself, and of other models of its family, see `mrb_lib.stats.self_preference.kinship`;
-          in the log-odds, given length too;
+          in the log-odds, given length too; cases with a response of the judge itself say nothing about its family;
         - style, log_odds: for one standard deviation of the difference of log(1 + count) of `marker`, given length.
 
         Then part "accuracy" (`bias` length, `measure` length_controlled): accuracy where both responses are equally
@@ -128,8 +127,9 @@ def bias(
         (all cases together only; gold is not used; one row a pair that met).
 
         `n` cases used, `n_excluded` the other cases of the subfield; `estimate`, `low`, `high` its 95% interval,
-        `p_value` of no bias, two-sided, not corrected for the number of tests; null in the last two parts. A tie, or
-        two verdicts that differ between orders, is half a choice of each. `reason` says why something is null.
+        `p_value` of no bias, two-sided, not corrected for the number of tests. It is null in the last two parts, and
+        for excess_choice, whose 0 is not "no bias": a coin has an excess wherever gold leans. A tie, or two verdicts
+        that differ between orders, is half a choice of each. `reason` says why an estimate or its interval is null.
 
     Raises
     ------
@@ -195,15 +195,17 @@ def _measures(data: _Data, part: Group, codes: IntArray) -> list[Measure]:
     out = [
         log_odds("length", None, y, base, codes, SAME_LENGTH),
         excess_choice(preferred, gold, sign, codes),
-        asymmetric("verbosity", "error_asymmetry", asymmetry(preferred, gold, sign), codes, none),
+        error_asymmetry("verbosity", preferred, gold, sign, codes, none),
     ]
-    for name, side, nobody in (
-        ("self_preference", data.own[:, part.cases], NOT_A_RESPONDER),
-        ("family_preference", data.family[:, part.cases], NO_FAMILY),
+    own, family = data.own[:, part.cases], data.family[:, part.cases]
+    strangers = np.where(own == 0, y, np.nan)
+    for name, side, judged, nobody in (
+        ("self_preference", own, y, NOT_A_RESPONDER),
+        ("family_preference", family, strangers, NO_FAMILY),
     ):
         why = nobody if data.responders_known else NO_RESPONDERS
-        out.append(log_odds(name, None, y, [*base, side], codes, why))
-        out.append(asymmetric(name, "error_asymmetry", asymmetry(preferred, gold, side), codes, why))
+        out.append(log_odds(name, None, judged, [*base, side], codes, why))
+        out.append(error_asymmetry(name, preferred, gold, side, codes, why))
     for marker, difference in zip(MARKERS, data.markers[:, part.cases], strict=True):
         out.append(log_odds("style", marker, y, [*base, np.broadcast_to(difference, gold.shape)], codes, NO_MARKER))
     out.append(equal_length_accuracy(data.score[:, part.cases], gold, longer, codes))

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit
-from scipy.stats import t as student
+from scipy.special import expit, stdtr, stdtrit
 
 from mrb_lib.stats.options import TINY, BoolArray, FloatArray, IntArray
 from mrb_lib.stats.resample import CONFIDENCE
@@ -57,7 +56,7 @@ class Fits(NamedTuple):
 def quantile(clusters: IntArray) -> FloatArray:
     """How many standard errors a 95% interval reaches; NaN with fewer than two clusters."""
     degrees = np.where(clusters > 1, clusters - 1, np.nan)
-    return np.asarray(student.ppf((1 + CONFIDENCE) / 2, degrees), dtype=np.float64)
+    return np.asarray(stdtrit(degrees, (1 + CONFIDENCE) / 2), dtype=np.float64)
 
 
 def two_sided(estimate: FloatArray, error: FloatArray, clusters: IntArray) -> FloatArray:
@@ -65,7 +64,7 @@ def two_sided(estimate: FloatArray, error: FloatArray, clusters: IntArray) -> Fl
     known = np.isfinite(error) & (error > 0) & (clusters > 1)
     ratio = np.divide(estimate, error, out=np.full(estimate.shape, np.nan), where=known)
     degrees = np.where(known, clusters - 1, np.nan)
-    return np.asarray(2 * student.sf(np.abs(ratio), degrees), dtype=np.float64)
+    return np.asarray(2 * stdtr(degrees, -np.abs(ratio)), dtype=np.float64)
 
 
 def fit(x: FloatArray, y: FloatArray, codes: IntArray) -> Fits:

@@ -17,6 +17,8 @@ NO_RESPONDERS = "the cases do not say who responded (model_a, model_b)"
 NOT_A_RESPONDER = "the judge wrote none of the responses"
 NO_FAMILY = "no response is by another model of the judge's family"
 NOT_MODELS = ("heuristic", "jury")
+# What must follow a family's name where the name alone is also that of others' models (GPT-J, GPT-NeoX, GPT4All).
+_VERSIONS = {"GPT": r"[\W_]*(?:[3-9]|\d\d)(?!\d*[\W_]*all)"}
 _ENDING = re.compile(r"(?:instruct|it|hf|chat)$")
 
 
@@ -47,7 +49,9 @@ def kinship(judges: Sequence[str], cases: pd.DataFrame) -> Kinship:
     Names are compared in lower case, without folder, punctuation and "+engine". A name is that
     of a judge of the roster if it is its name or its model's, with or without
     "-Instruct", "-it", "-hf", "-Chat"; its family is then the roster's. Another name is of the
-    family that it begins with ("GPT 4" of GPT), or of none. Checked in `tests/stats/test_self_preference.py`.
+    family that it begins with, as whole words, or of none: "Claude v1" is of Claude, "Claudette" is not. GPT must be
+    followed by a version of three and above: "GPT 4" is of GPT; GPT-J, GPT-NeoX and GPT4All are others' models.
+    Checked in `tests/stats/test_self_preference.py`.
     """
     shape = (len(judges), len(cases))
     if not {"model_a", "model_b"} <= set(cases.columns) or cases[["model_a", "model_b"]].isna().all(axis=None):
@@ -78,8 +82,8 @@ def family_of(name: str) -> str | None:
     key = _plain(name)
     if key in names:
         return names[key][1]
-    fitting = [prefix for prefix in families if key.startswith(prefix)]
-    return families[max(fitting, key=len)] if fitting else None
+    fitting = [family for family, pattern in families.items() if pattern.match(_last_part(name))]
+    return max(fitting, key=lambda family: len(_plain(family))) if fitting else None
 
 
 def _identity(name: str) -> str:
@@ -91,13 +95,16 @@ def _identity(name: str) -> str:
 @cache
 def _plain(name: str) -> str:
     """A name without what differs between spellings of it."""
-    last = re.split(r"[/:]", name.strip().lower())[-1].split("+")[0]
-    return _ENDING.sub("", re.sub(r"[\W_]+", "", last))
+    return _ENDING.sub("", re.sub(r"[\W_]+", "", _last_part(name)))
+
+
+def _last_part(name: str) -> str:
+    return re.split(r"[/:]", name.strip().lower())[-1].split("+")[0]
 
 
 @cache
-def _known() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
-    """The roster's models by plain name (their name and family), and its families by plain name."""
+def _known() -> tuple[dict[str, tuple[str, str]], dict[str, re.Pattern[str]]]:
+    """The roster's models by plain name (their name and family), and what the names of its families' models match."""
     models = [entry for entry in entries() if entry.family not in (None, *NOT_MODELS)]
     names = {
         _plain(alias): (entry.name, str(entry.family))
@@ -105,7 +112,14 @@ def _known() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
         for alias in (entry.model, entry.name)
         if alias
     }
-    return names, {_plain(str(entry.family)): str(entry.family) for entry in models}
+    return names, {family: _pattern(family) for family in {str(entry.family) for entry in models}}
+
+
+def _pattern(family: str) -> re.Pattern[str]:
+    """A family's name however it is spelled, and then no more of a word or of a version."""
+    letters = re.sub(r"[\W_]+", "", family.lower())
+    end = r"(?![^\W_]|[._]\d)" if letters[-1].isdigit() else r"(?![^\W\d_])"
+    return re.compile(r"[\W_]*".join(map(re.escape, letters)) + _VERSIONS.get(family, end))
 
 
 def _sides(is_kin: BoolArray, which: IntArray) -> BoolArray:

@@ -9,10 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from scipy.stats import t as student
 
 from mrb_lib.data.benchmark import gold
 from mrb_lib.data.formats import llmfao
 from mrb_lib.stats.bias import bias
+from mrb_lib.stats.self_preference import is_family
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +52,8 @@ def test_the_pull_of_length_equals_statsmodels(data: tuple[pd.DataFrame, pd.Data
         expected = model.fit(cov_type="cluster", cov_kwds={"groups": np.arange(len(here))}, tol=1e-12)
     assert row["n"] == len(here)
     assert row["estimate"] == pytest.approx(expected.params["longer"], abs=1e-6)
-    assert row["p_value"] == pytest.approx(expected.pvalues["longer"], rel=0.1)
+    error = expected.params["longer"] / expected.bse["longer"]
+    assert row["p_value"] == pytest.approx(2 * student.sf(abs(error), len(here) - 1), abs=1e-9)
 
 
 def test_gpt_4_meets_itself_and_gpt_3_does_not(data: tuple[pd.DataFrame, pd.DataFrame]) -> None:
@@ -65,4 +68,15 @@ def test_gpt_4_meets_itself_and_gpt_3_does_not(data: tuple[pd.DataFrame, pd.Data
     assert np.isnan(row["low"])
     assert "fewer than ten cases on one of the two sides" in row["reason"]
     assert pick(table, "gpt3", "self_preference", "error_asymmetry")["n"] == 0
-    assert pick(table, "gpt3", "family_preference", "error_asymmetry")["n"] > 0
+
+
+def test_the_family_of_gpt_among_the_59_responders(data: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    """GPT 3.5 Turbo, its 16k and GPT 4; GPT-NeoXT-Chat-Base is by Together, on EleutherAI's GPT-NeoX."""
+    table, rows = data
+    here = rows[rows["judge"] == "gpt3"]
+    responders = sorted(set(here["model_a"]) | set(here["model_b"]))
+    family = ["GPT 3.5 Turbo", "GPT 3.5 Turbo (16k)", "GPT 4"]
+    assert [name for name in responders if is_family("gpt3", name)] == family
+    of_it = here["model_a"].isin(family).astype(int) - here["model_b"].isin(family)
+    expected = int(((of_it != 0) & (here["label"] != 0)).sum())
+    assert pick(table, "gpt3", "family_preference", "error_asymmetry")["n"] == expected > 50

@@ -81,6 +81,8 @@ def pick(table: pd.DataFrame, bias_of: str, measure: str, marker: str | None = N
 )
 def test_log_odds_equal_statsmodels(tables, table: pd.DataFrame, name: str, marker: str | None, predictors) -> None:
     data = wide(tables).dropna(subset=["y", "gold"])
+    if name == "family_preference":
+        data = data[data["own"] == 0]
     x = sm.add_constant(data[["gold", *predictors]])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -108,8 +110,9 @@ def test_excess_choice_is_a_paired_t_test_where_cases_are_the_clusters(tables) -
     expected = ttest_1samp(judge - clinicians, 0)
     assert (row["uncontrolled"], row["gold_share"]) == pytest.approx((judge.mean(), clinicians.mean()))
     assert row["estimate"] == pytest.approx((judge - clinicians).mean())
-    assert row["p_value"] == pytest.approx(expected.pvalue)
     assert (row["low"], row["high"]) == pytest.approx(tuple(expected.confidence_interval(0.95)))
+    assert np.isnan(row["p_value"])
+    assert row["reason"] is None or pd.isna(row["reason"])
 
 
 @pytest.mark.parametrize(("name", "side"), [("verbosity", "longer"), ("self_preference", "own")])
@@ -229,3 +232,66 @@ def test_a_judge_that_only_counts_letters_is_said_to_be_separated() -> None:
     assert np.isnan(row["estimate"])
     assert "infinite" in row["reason"]
     assert pick(found, "verbosity", "error_asymmetry")["estimate"] == 1
+
+
+def test_a_coin_has_an_excess_and_no_bias() -> None:
+    """Gold is the longer in three cases of four: a coin chooses the longer less often, without any liking."""
+    generator = np.random.default_rng(1)
+    n = 400
+    cases = cases_of(n).assign(response_a="long " * 9, response_b=["short " * k for k in generator.integers(1, 4, n)])
+    gold = gold_of("".join(generator.choice(list("AAAB"), n)))
+    coin = verdicts_of({("j", order): "".join(generator.choice(list("AB"), n)) for order in ORDERS})
+    table = bias(coin, gold, cases)
+    excess = pick(table, "length", "excess_choice")
+    assert excess["high"] < 0
+    assert np.isnan(excess["p_value"])
+    assert pick(table, "verbosity", "error_asymmetry")["p_value"] > 0.001
+
+
+def test_a_judge_that_wrote_few_of_the_responses_is_not_said_to_have_written_none() -> None:
+    generator = np.random.default_rng(2)
+    n = 80
+    letters = "".join(generator.choice(list("AB"), n))
+    cases = cases_of(n).assign(
+        response_a=["a" * k for k in generator.integers(1, 50, n)],
+        response_b=["b" * k for k in generator.integers(1, 50, n)],
+        model_a=["gpt-4o"] * 9 + ["gpt-5"] * 3 + ["Other-1B"] * (n - 12),
+        model_b="Other-2B",
+    )
+    judged = verdicts_of({("gpt-4o", "AB"): "".join(generator.choice(list("AB"), n))})
+    table = bias(judged, gold_of(letters), cases)
+    for name, count in (("self_preference", 9), ("family_preference", 3)):
+        row = pick(table, name, "log_odds")
+        assert np.isnan(row["estimate"])
+        assert row["reason"] == "undefined: fewer than ten cases with a gold label show it"
+        assert pick(table, name, "error_asymmetry")["n"] == count
+    unlabelled = bias(judged, gold_of("-" * 12 + letters[12:]), cases)
+    assert pick(unlabelled, "self_preference", "error_asymmetry")["reason"] == (
+        "undefined: no case that shows it has a decisive gold label"
+    )
+    stranger = bias(judged.assign(judge="Other-3B"), gold_of(letters), cases)
+    assert set(stranger.loc[stranger["bias"] == "self_preference", "reason"]) == {
+        "the judge wrote none of the responses"
+    }
+    alike = cases.assign(response_a="x" * 5, response_b=["y" * 5] * (n - 4) + ["y" * 9] * 4)
+    assert "fewer than ten" in pick(bias(judged, gold_of(letters), alike), "length", "log_odds")["reason"]
+
+
+def test_what_a_judge_makes_of_its_own_responses_is_not_booked_as_family_preference() -> None:
+    """It always takes its own, longer than they are good, and judges its family's by gold: no pull of the family."""
+    generator = np.random.default_rng(3)
+    n = 600
+    models = np.array([generator.choice(RESPONDERS, 2, replace=False) for _ in range(n)])
+    texts = [["x" * k for k in generator.integers(20, 90, n)] for _ in range(2)]
+    cases = cases_of(n).assign(response_a=texts[0], response_b=texts[1], model_a=models[:, 0], model_b=models[:, 1])
+    gold = generator.choice(list("AB"), n)
+    noisy = np.where(generator.random(n) < 0.25, np.where(gold == "A", "B", "A"), gold)
+    own = np.where(models[:, 0] == "gpt-4o", "A", np.where(models[:, 1] == "gpt-4o", "B", noisy))
+    row = pick(
+        bias(verdicts_of({("gpt-4o", "AB"): "".join(own)}), gold_of("".join(gold)), cases),
+        "family_preference",
+        "log_odds",
+    )
+    strangers = ~(models == "gpt-4o").any(axis=1)
+    assert row["n"] == strangers.sum()
+    assert row["low"] < 0 < row["high"]
