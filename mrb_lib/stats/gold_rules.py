@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import kendalltau, rankdata
 
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement_kernel import votes_by_case
@@ -14,6 +14,7 @@ from mrb_lib.stats.annotator_fit import FEW_ANNOTATORS, Fitted, fit_dimension
 from mrb_lib.stats.ceiling_annotators import leave_one_out
 from mrb_lib.stats.ceiling_judges import worth_by_label
 from mrb_lib.stats.gold_correction import corrected_rows
+from mrb_lib.stats.gold_rankings import left_out, rankings, ranks
 from mrb_lib.stats.labels import Annotations, encode_annotations
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_policy, divide, join_reasons
 from mrb_lib.stats.panel import Panel, as_panel
@@ -23,12 +24,12 @@ MAJORITY = "majority"
 RULES = (MAJORITY, "unanimous", "posterior", "leave_one_out", "soft_votes", "soft_posterior")
 NEED_MODEL = ("posterior", "soft_posterior")
 NO_CASES = "no case that the judge is scored on has a label by this rule"
-ONE_JUDGE = "fewer than two judges are scored by both rules"
-NO_ORDER = "the judges are all equal by one of the rules"
+SINGLE_VOTES = "cases with one annotator's label are left out: one vote is no unanimity"
 COLUMNS = [
     "dimension",
     "part",
     "judge",
+    "annotator",
     "rule",
     "policy",
     "n",
@@ -44,8 +45,9 @@ COLUMNS = [
     "n_judges",
     "reason",
 ]
-_TEXT = ("dimension", "part", "judge", "rule", "policy", "reason")
+_TEXT = ("dimension", "part", "judge", "annotator", "rule", "policy", "reason")
 _SAME = 1e-9
+_MOST_EXACT = 60
 
 
 def gold_rules(
@@ -75,15 +77,17 @@ def gold_rules(
         without, `accuracy` with the 95% interval `low`, `high` of the cluster bootstrap, `rank` (1 is best; equals
         share the smaller), `reason`. A rule gives each case a label, or a probability for each label, in which
         case the accuracy is the expected score:
-        "majority", "unanimous": by the annotators' votes; "posterior": the most probable label by the model of
-        Dawid and Skene; "leave_one_out": each annotator's others' majority in turn, which counts a case once for
-        every annotator whose others have one; "soft_votes": labels in proportion to the votes; "soft_posterior":
-        the model's probabilities.
+        "majority", "unanimous": by the annotators' votes, of which the second takes two; "posterior": the most
+        probable label by the model of Dawid and Skene; "leave_one_out": each annotator's others' majority in turn,
+        which counts a case once for every annotator whose others have one; "soft_votes": labels in proportion to the
+        votes; "soft_posterior": the model's probabilities.
         `part` "corrected", one a dimension and judge: the majority's accuracy corrected for the majority's errors,
         see `mrb_lib.stats.gold_correction.corrected_rows`: `accuracy`, `low`, `high`, `label_error` (estimated share
         of majority labels that are wrong) and, without the assumption, `bound_low`, `bound_high`.
         `part` "ranking", one a dimension and rule: `kendall_tau` (tau-b) between the judges' accuracies by the
         majority and by the rule, over `n_judges`.
+        `part` "left_out", one a dimension and annotator: the same for the majority of all but this `annotator`, on the
+        `n` cases that have one: their range says what hangs on any one person.
 
     Raises
     ------
@@ -103,28 +107,63 @@ def gold_rules(
     worth = worth_by_label(panel, categories, policy)
     fits = [fit_dimension(coded, i, len(categories), "dawid_skene") for i in range(len(coded.dimensions))]
     weights = [_weights(coded, i, fit, len(cases), categories) for i, fit in enumerate(fits)]
-    parts = [_sums(worth[:, :, i], table) for i, table in enumerate(weights)]
-    found = ratios([(np.arange(len(cases)), *part) for part in parts], codes, resamples=resamples, seed=seed)
+    found = _ratios(worth, weights, codes, resamples=resamples, seed=seed)
     judged = panel.judged().sum(axis=2)
     rows: list[dict[str, object]] = []
     for dimension, (result, fit) in enumerate(zip(found, fits, strict=True)):
         label = {"dimension": coded.dimensions[dimension], "policy": policy}
         missing = _missing(coded, dimension, fit)
-        rows.extend(label | row for row in _rule_rows(panel.judges, result, judged[:, dimension], missing))
+        remark = SINGLE_VOTES if (_votes(coded, dimension, worth.shape).sum(axis=1) == 1).any() else ""
+        rows.extend(label | row for row in _rule_rows(panel.judges, result, judged[:, dimension], missing, remark))
     majority = [table[0] for table in weights]
     corrected = corrected_rows(panel, worth, majority, fits, codes, judged, resamples=resamples, seed=seed)
     for dimension, more in enumerate(corrected):
         label = {"dimension": coded.dimensions[dimension], "policy": policy}
         absent = _missing(coded, dimension, fits[dimension])["posterior"]
-        ranks = _ranks(np.array([row.get("accuracy", np.nan) for row in more], dtype=np.float64))
-        for row, rank in zip(more, ranks, strict=True):
+        placed = ranks(np.array([row.get("accuracy", np.nan) for row in more], dtype=np.float64))
+        for row, rank in zip(more, placed, strict=True):
             rows.append(label | row | {"rank": rank} | ({"reason": absent} if absent else {}))
     for dimension, result in enumerate(found):
-        label = {"dimension": coded.dimensions[dimension], "policy": policy, "part": "ranking"}
-        rows.extend(label | row for row in _rankings(result.value.reshape(len(panel.judges), len(RULES))))
+        label = {"dimension": coded.dimensions[dimension], "policy": policy}
+        by_rule = result.value.reshape(len(panel.judges), len(RULES))
+        rows.extend(label | row for row in rankings(by_rule, RULES))
+        votes = _votes(coded, dimension, worth.shape)
+        others = left_out(coded, dimension, votes, worth[:, :, dimension], by_rule[:, 0])
+        rows.extend(label | {"part": "left_out", "rule": MAJORITY} | row for row in others)
     types = dict.fromkeys(COLUMNS, "float64") | dict.fromkeys(_TEXT, "str")
     types |= dict.fromkeys(("n", "n_excluded", "n_judges", "rank"), "Int64")
     return pd.DataFrame(rows, columns=COLUMNS).astype(types)
+
+
+def _votes(coded: Annotations, dimension: int, shape: tuple[int, ...]) -> FloatArray:
+    """The votes for each label of each case, shape (cases, K), for what verdicts are worth, (K, ..., cases)."""
+    case, _, choice = coded.of(dimension)
+    return votes_by_case(case, choice, shape[-1], shape[0])
+
+
+def _ratios(
+    worth: FloatArray, weights: Sequence[FloatArray], codes: IntArray, *, resamples: int, seed: int
+) -> list[Ratios]:
+    """The accuracies by the rules, (judges x rules) a dimension; rules of whole votes apart, whose sums are exact."""
+    n_judges, last = worth.shape[1], len(RULES) - 1
+    cases = np.arange(worth.shape[3])
+    parts = [
+        (cases, *_sums(worth[:, :, dimension], table[rules]))
+        for dimension, table in enumerate(weights)
+        for rules in (slice(0, last), slice(last, None))
+    ]
+    found = ratios(parts, codes, resamples=resamples, seed=seed)
+    return [_beside(some, rest, n_judges) for some, rest in zip(found[::2], found[1::2], strict=True)]
+
+
+def _beside(some: Ratios, rest: Ratios, n_judges: int) -> Ratios:
+    """The ratios of two sets of rules as those of one, each (judges x rules)."""
+
+    def both(first: Any, second: Any) -> Any:
+        return np.hstack([np.reshape(first, (n_judges, -1)), np.reshape(second, (n_judges, -1))]).reshape(-1)
+
+    n, value, low, high = (both(*pair) for pair in zip(some[:-1], rest[:-1], strict=True))
+    return Ratios(n, value, low, high, both(some.reason, rest.reason).tolist())
 
 
 def _weights(
@@ -134,6 +173,7 @@ def _weights(
     n_labels = len(categories)
     case, _, choice = coded.of(dimension)
     votes = votes_by_case(case, choice, n_cases, n_labels)
+    scale = np.lcm.reduce(np.unique(votes.sum(axis=1)[votes.any(axis=1)]).astype(np.int64), initial=1)
     top, total = votes.max(axis=1), votes.sum(axis=1)
     single = (total > 0) & ((votes == top[:, None]).sum(axis=1) == 1)
     best = votes.argmax(axis=1)
@@ -152,7 +192,7 @@ def _weights(
             _one_hot(best, single & (top == total) & (total >= 2), n_labels),
             _one_hot(filled.argmax(axis=1), clear, n_labels),
             np.where((others.sum(axis=1) > 0)[:, None], others, np.nan),
-            divide(votes, total[:, None]),
+            divide(votes * (scale if scale <= _MOST_EXACT else 1), total[:, None]),
             model,
         ]
     )
@@ -192,11 +232,11 @@ def _missing(coded: Annotations, dimension: int, fit: Fitted | None) -> dict[str
 
 
 def _rule_rows(
-    judges: Sequence[str], result: Ratios, judged: IntArray, missing: dict[str, str]
+    judges: Sequence[str], result: Ratios, judged: IntArray, missing: dict[str, str], remark: str
 ) -> list[dict[str, object]]:
     shape = (len(judges), len(RULES))
     value = result.value.reshape(shape)
-    ranks = np.stack([_ranks(column) for column in value.T], axis=1) if len(judges) else np.empty(shape)
+    placed = np.stack([ranks(column) for column in value.T], axis=1) if len(judges) else np.empty(shape)
     rows: list[dict[str, object]] = []
     for place, name in enumerate(judges):
         for column, rule in enumerate(RULES):
@@ -212,29 +252,8 @@ def _rule_rows(
                     "accuracy": value[place, column],
                     "low": result.low[at],
                     "high": result.high[at],
-                    "rank": ranks[place, column],
-                    "reason": join_reasons(absence or result.reason[at]),
+                    "rank": placed[place, column],
+                    "reason": join_reasons(remark if rule == "unanimous" else "", absence or result.reason[at]),
                 }
             )
-    return rows
-
-
-def _ranks(values: FloatArray) -> FloatArray:
-    """Ranks from the highest value, NaN where there is none."""
-    out = np.full(len(values), np.nan)
-    known = np.isfinite(values)
-    out[known] = rankdata(-values[known].round(12), method="min")
-    return out
-
-
-def _rankings(value: FloatArray) -> list[dict[str, object]]:
-    """Kendall's tau-b between the majority's accuracies and each rule's, from shape (judges, rules)."""
-    rows: list[dict[str, object]] = []
-    for column, rule in enumerate(RULES):
-        both = np.isfinite(value[:, 0] + value[:, column])
-        pair = value[both][:, [0, column]].round(12)
-        n = len(pair)
-        reason = ONE_JUDGE if n < 2 else NO_ORDER if (pair == pair[0]).all(axis=0).any() else ""
-        tau = np.nan if reason else float(kendalltau(pair[:, 0], pair[:, 1]).statistic)
-        rows.append({"rule": rule, "kendall_tau": tau, "n_judges": n, "reason": reason or None})
     return rows

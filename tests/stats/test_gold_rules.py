@@ -86,8 +86,50 @@ def test_two_labels_mistaken_alike_are_corrected_as_by_lam_and_stork() -> None:
     observed = table[(table["part"] == "rule") & (table["rule"] == "majority")]["accuracy"].iloc[0]
     error = row["label_error"]
     assert row["accuracy"] == pytest.approx((observed - error) / (1 - 2 * error), abs=1e-5)
-    assert (row["bound_low"], row["bound_high"]) == pytest.approx((observed - error, observed + error))
+    sampling = 1.96 * np.sqrt(observed * (1 - observed) / (2 * n)) + 0.02
+    assert observed - error - sampling < row["bound_low"] < observed - error
+    assert observed + error < row["bound_high"] < observed + error + sampling
     assert row["low"] < row["accuracy"] < row["high"]
+
+
+def test_a_correction_that_overshoots_is_cut_off_and_says_so() -> None:
+    """A judge that follows the majority, errors included, cannot be independent of it."""
+    generator = np.random.default_rng(5)
+    truth = generator.integers(0, 2, 300)
+    votes = np.where(generator.random((3, 300)) < 0.75, truth, 1 - truth)
+    texts = ["".join(np.array(list("AB"))[row]) for row in (*votes, (votes.sum(axis=0) > 1).astype(int))]
+    people = annotations_of(dict(zip("abc", texts, strict=False)))
+    row = gold_rules(verdicts_of({("j", "AB"): texts[3]}), people, cases_of(300), **FAST)
+    row = row[row["part"] == "corrected"].iloc[0]
+    assert row["accuracy"] == 1.0
+    assert "overshoots" in row["reason"]
+
+
+def test_one_vote_is_not_unanimous_and_is_told() -> None:
+    people = {"a": "AAB-", "b": "AAA-", "c": "A--B"}
+    table = gold_rules(verdicts_of({("j", "AB"): "AAAA"}), annotations_of(people), cases_of(4), **FAST)
+    rows = table[table["part"] == "rule"].set_index("rule")
+    assert rows.loc["unanimous", ["n", "n_excluded"]].tolist() == [2, 2]
+    assert "one vote is no unanimity" in rows.loc["unanimous", "reason"]
+    assert rows.loc["majority", "n"] == 3
+
+
+def test_the_ranking_without_each_annotator() -> None:
+    """Two who agree and one who is contrary: without one of the two, only the cases of the rest decide."""
+    generator = np.random.default_rng(6)
+    truth = generator.integers(0, 2, 200)
+    votes = np.stack([truth, np.where(generator.random(200) < 0.9, truth, 1 - truth), 1 - truth])
+    judges = {
+        (f"j{i}", "AB"): "".join(np.array(list("AB"))[np.where(generator.random(200) < rate, truth, 1 - truth)])
+        for i, rate in enumerate((0.9, 0.7, 0.5))
+    }
+    texts = ["".join(np.array(list("AB"))[row]) for row in votes]
+    table = gold_rules(verdicts_of(judges), annotations_of(dict(zip("abc", texts, strict=True))), cases_of(200), **FAST)
+    rows = table[table["part"] == "left_out"].set_index("annotator")
+    assert rows["n"].tolist() == [int((votes[1] == votes[2]).sum()), 0, int((votes[0] == votes[1]).sum())]
+    assert rows.loc["a", "kendall_tau"] < 0 < rows.loc["c", "kendall_tau"]
+    assert pd.isna(rows.loc["b", "kendall_tau"])
+    assert rows.loc["b", "reason"]
 
 
 def test_labels_without_error_need_no_correction() -> None:
