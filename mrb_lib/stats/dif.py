@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
-from mrb_lib.stats.mantel_haenszel import ETS_PER_LOG_ODDS, MantelHaenszel, Stack, ets_class, mantel_haenszel
-from mrb_lib.stats.matched_logistic import Matched, matched_logistic
+from mrb_lib.stats.dif_clusters import FEWEST_CLUSTERS, Clusters
+from mrb_lib.stats.dif_matching import compare
 from mrb_lib.stats.multiplicity import adjust_families
-from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, join_reasons, typed
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, join_reasons, typed
 from mrb_lib.stats.panel import Panel, as_panel
-from mrb_lib.stats.resample import CONFIDENCE
+from mrb_lib.stats.resample import cluster_codes
 from mrb_lib.stats.scoring import encode_gold, score
 from mrb_lib.stats.subfields import subfield_values
 
@@ -27,13 +25,15 @@ NOTHING_TO_COMPARE = (
 )
 NO_ODDS = "no finite odds ratio: matched cases are right or wrong on one side only"
 NO_LOGISTIC = "no logistic estimate: subfield or difficulty tells right from wrong without error"
+FEW_CLUSTERS = f"no test: fewer than {FEWEST_CLUSTERS} clusters inside or outside the subfield"
+UNCLEAR = "half of the judges or more stand out here, so that which of them do cannot be told: matched by all"
 COLUMNS = [
     "judge", "dimension", "subfield", "by", "policy", "n", "n_inside", "n_excluded", "n_unassigned", "n_strata",
-    "accuracy_inside", "accuracy_outside", "expected", "excess", "mh_odds_ratio", "low", "high", "mh_chi2", "p_value",
+    "n_matching", "n_clusters", "accuracy_inside", "accuracy_outside", "expected", "excess", "mh_odds_ratio", "low",
+    "high", "mh_chi2", "p_value",
     "p_adjusted", "correction", "family", "ets_delta", "ets_low", "ets_high", "ets_class", "logistic_effect",
     "logistic_low", "logistic_high", "logistic_chi2", "logistic_p", "logistic_p_adjusted", "reason",
 ]  # fmt: skip
-_STEP = 0.5
 
 
 def dif(
@@ -46,6 +46,7 @@ def dif(
     by: str | None = None,
     dimensions: Sequence[str] | None = None,
     family: str = "dimension",
+    cluster: str | None = None,
 ) -> pd.DataFrame:
     """Compare each judge inside and outside each subfield, on cases that are equally hard for all judges together.
 
@@ -57,19 +58,23 @@ def dif(
     verdicts, gold, cases, policy, dimensions : as in `mrb_lib.stats.accuracy.accuracy`
     correction : of the p values, see `mrb_lib.stats.multiplicity.adjust`
     by : a cases column to break down by, or `model_pair`; None takes `department`
-    family : the tests that are corrected together: all judges and subfields within a "dimension", or "all"
+    family : the tests that are corrected together: all judges and subfields within a "dimension", or "all"; two
+        subfields are one comparison, which counts once
+    cluster : the cases column whose cases are not independent, see `mrb_lib.stats.resample.cluster_codes`
 
     Returns
     -------
     DataFrame
         One row a judge, dimension and subfield. `n` cases scored for the judge, inside and outside, `n_inside` of
         them inside; `n_excluded` cases of the benchmark that are not (no gold label, no verdict, no subfield),
-        `n_unassigned` of them for want of a subfield; `n_strata` levels of difficulty with cases of both sides.
+        `n_unassigned` of them for want of a subfield; `n_strata` levels of difficulty with cases of both sides;
+        `n_matching` judges that cases are matched by, and `n_clusters`.
         `accuracy_inside`, `accuracy_outside` mean scores; `expected` what the judge would score inside if it
         did there as it does outside on equally hard cases, and `excess` by how much it does better than that: the
         standardised difference of Dorans and Kulick, over the levels of difficulty with cases of both sides.
         `mh_odds_ratio` the Mantel-Haenszel odds ratio of being right, inside over outside, with its 95%
-        interval `low`, `high`; `mh_chi2`, `p_value` its test without continuity correction; `p_adjusted`,
+        interval `low`, `high`; `mh_chi2`, `p_value` its test without continuity correction (where
+        cases come in clusters, Wald's with a cluster-robust variance and Student's t); `p_adjusted`,
         `correction`, and `family` the number of tests corrected together.
         `ets_delta` 2.35 times the log odds ratio, with its interval, and `ets_class` A (negligible), B or C
         (large), see `mrb_lib.stats.mantel_haenszel.ets_class`: negative is weaker inside than the cases' difficulty
@@ -86,13 +91,17 @@ def dif(
     -----
     The number of judges that are right includes the judge in question: leaving it out of its own
     matching finds differences where there are none as soon as subfields differ in difficulty (Holland and
-    Thayer 1988, in Wainer and Braun, Test Validity). A judge that stands out strongly shifts the others a little the
-    opposite way, the less the more judges there are; with fewer than about five judges a difference is only
-    one between them. Where a judge has no verdict on a case, the share of the others that are right stands
-    for the number. Scores between 0 and 1 are matched to the nearest half. The logistic
-    regression is that of Swaminathan and Rogers, J. Educ. Meas. 27 (1990) 361-370, with difficulty as the
-    number of judges that are right and its logit; for scores between 0 and 1 it is quasi-binomial, its
-    statistic divided by the dispersion. Cases are taken to be independent. Published values:
+    Thayer 1988, in Wainer and Braun, Test Validity). Judges in class B or C are left out of the matching of the
+    others (purification), subfield by subfield, see `mrb_lib.stats.dif_matching`, as long as fewer than half of the
+    judges stand out: with one of eight weak by 1.2 in log odds in 1,000 cases, 5% of the others have p below
+    .05; with three of eight, 8%, and 3% are classed B or C (without purification 74% and 50%). If half are
+    weak nobody can tell them from half being strong: `reason` says so, all judges take part, and deltas are
+    relative to the mean of all. With fewer than about five judges a difference is only one between them. Where
+    a judge has no verdict on a case, the share of the others that are right stands for the number. Scores between 0
+    and 1 are matched to the nearest half. The logistic regression is that of Swaminathan and Rogers, J. Educ.
+    Meas. 27 (1990) 361-370, with difficulty as the number of judges that are right and its logit; for scores
+    between 0 and 1 it is quasi-binomial, its statistic divided by the dispersion; where cases come in
+    clusters its covariance sums over them. Published values:
     `tests/published/test_mantel_haenszel.py`; size and planted differences: `tests/simulation/test_dif.py`.
     """
     panel = as_panel(verdicts, cases["case_id"], dimensions)
@@ -103,16 +112,28 @@ def dif(
         return _without_subfields(panel, judged, policy, correction)
     by = by or DEFAULT_BY
     codes, names = pd.factorize(subfield_values(cases, by), sort=True)
-    frames = [
-        _frame(panel, place, scores.score[:, place], judged[:, place], codes.astype(np.int64), [str(n) for n in names])
-        for place in range(len(panel.dimensions))
-    ]
+    unit = cluster_codes(cases, cluster)
+    clusters = Clusters(unit, len(np.unique(unit)) < len(unit))
+    frames = []
+    for place in range(len(panel.dimensions)):
+        those = np.flatnonzero(judged[:, place])
+        found = _frame(
+            [panel.judges[j] for j in those],
+            scores.score[those, place],
+            codes.astype(np.int64),
+            [str(name) for name in names],
+            clusters,
+        )
+        frames.append(found.assign(dimension=panel.dimensions[place]))
     if not frames:
         return _finished(pd.DataFrame(columns=COLUMNS))
     frame = pd.concat(frames, ignore_index=True).assign(by=by, policy=policy, correction=correction)
     groups = np.zeros(len(frame), np.int64) if family == "all" else pd.factorize(frame["dimension"])[0]
-    frame["p_adjusted"], frame["family"] = adjust_families(frame["p_value"].to_numpy(), groups, correction)
-    frame["logistic_p_adjusted"] = adjust_families(frame["logistic_p"].to_numpy(), groups, correction)[0]
+    # Two subfields are one comparison, seen from either side: it counts once.
+    counts: BoolArray = np.asarray(frame["subfield"] != str(names[1]) if len(names) == 2 else frame["n"] >= 0)
+    p_value, logistic = (frame[name].to_numpy(dtype=np.float64) for name in ("p_value", "logistic_p"))
+    frame["p_adjusted"], frame["family"] = _adjusted(p_value, counts, groups, correction)
+    frame["logistic_p_adjusted"] = _adjusted(logistic, counts, groups, correction)[0]
     return _finished(frame)
 
 
@@ -131,115 +152,86 @@ def _finished(frame: pd.DataFrame) -> pd.DataFrame:
     return plain.join(frame["ets_class"].astype("str"))[COLUMNS]
 
 
-class _Tables(NamedTuple):
-    """Cases, sums of scores and of squares by judge, subfield and level of difficulty, shape (J, S, K)."""
-
-    n: FloatArray
-    sums: FloatArray
-    squares: FloatArray
-    level: FloatArray
-
-
-def tables(value: FloatArray, codes: IntArray, n_subfields: int) -> _Tables:
-    """Lay out the scores of one dimension, shape (J, N), by subfield and by how many judges are right.
-
-    Returns
-    -------
-    The tables; `level` of shape (K,) is the number of judges that are right.
-    """
-    known = np.isfinite(value)
-    total = divide(np.where(known, value, 0.0).sum(axis=0), known.sum(axis=0)) * len(value)
-    level, place = np.unique(np.round(np.nan_to_num(total) / _STEP) * _STEP, return_inverse=True)
-    used = known & (codes >= 0)
-    judge, case = np.nonzero(used)
-    shape = (len(value), n_subfields, len(level))
-    cell = np.ravel_multi_index((judge, codes[case], place[case]), shape)
-    found = value[used]
-    n, sums, squares = (
-        np.bincount(cell, weights=weights, minlength=int(np.prod(shape))).astype(np.float64).reshape(shape)
-        for weights in (None, found, found**2)
-    )
-    return _Tables(n, sums, squares, level)
-
-
 def _frame(
-    panel: Panel, place: int, value: FloatArray, judged: BoolArray, codes: IntArray, names: Sequence[str]
+    judges: Sequence[str], value: FloatArray, codes: IntArray, names: Sequence[str], clusters: Clusters
 ) -> pd.DataFrame:
-    """The rows of one dimension: T = judges x subfields."""
-    found = tables(value, codes, len(names))
-    inside, outside = ([a.reshape(-1, len(found.level)) for a in side] for side in _sides(found))
-    stack = Stack(inside[0], outside[0], inside[1], outside[1], inside[2] + outside[2])
-    test = mantel_haenszel(stack)
-    binary = bool(np.isin(value[np.isfinite(value)], (0.0, 1.0)).all())
-    fit = matched_logistic(
-        Matched(
-            np.stack([inside[0], outside[0]], axis=1),
-            np.stack([inside[1], outside[1]], axis=1),
-            np.stack([inside[2], outside[2]], axis=1),
-        ),
-        found.level,
-        len(value),
-        binary=binary,
-    )
-    judge, subfield = (axis.ravel() for axis in np.indices((len(value), len(names))))
-    n_inside, n_outside = (side[0].sum(axis=1) for side in (inside, outside))
-    both = (inside[0] > 0) & (outside[0] > 0)
-    few = len(judged) < 2 or int(judged.sum()) < 2
-    frame = pd.DataFrame(
-        {
-            "judge": pd.Index(panel.judges, dtype="str").take(judge),
-            "dimension": panel.dimensions[place],
-            "subfield": pd.Index(list(names), dtype="str").take(subfield),
-            "n": n_inside + n_outside,
-            "n_inside": n_inside,
-            "n_excluded": len(codes) - n_inside - n_outside,
-            "n_unassigned": int((codes < 0).sum()),
-            "n_strata": both.sum(axis=1),
-            "accuracy_inside": divide(inside[1].sum(axis=1), n_inside),
-            "accuracy_outside": divide(outside[1].sum(axis=1), n_outside),
-            **_matched_columns(test, stack, few=few),
-            **({} if few else fit),
-        }
-    ).reindex(columns=COLUMNS)
-    frame["reason"] = [
-        _reason(*row, few=few) for row in zip(n_inside, test.chi2, test.odds_ratio, fit["logistic_p"], strict=True)
-    ]
-    return frame[judged[judge]]
-
-
-def _sides(found: _Tables) -> tuple[list[FloatArray], list[FloatArray]]:
-    inside = [found.n, found.sums, found.squares]
-    return inside, [np.maximum(a.sum(axis=1, keepdims=True) - a, 0.0) for a in inside]
-
-
-def _matched_columns(test: MantelHaenszel, stack: Stack, *, few: bool) -> dict[str, object]:
-    if few:
-        return {}
-    delta, classes = ets_class(test.odds_ratio, test.log_se)
-    reach = abs(ETS_PER_LOG_ODDS) * stats.norm.ppf((1 + CONFIDENCE) / 2) * test.log_se
-    weight = np.where(stack.n_2 > 0, stack.n_1, 0.0)
-    rates = [np.nan_to_num(divide(total, n)) for total, n in ((stack.sum_1, stack.n_1), (stack.sum_2, stack.n_2))]
-    observed, expected = (divide((weight * rate).sum(axis=1), weight.sum(axis=1)) for rate in rates)
-    return {
-        "expected": expected,
-        "excess": observed - expected,
+    """The rows of one dimension: judges x subfields."""
+    judged = np.isfinite(value).any(axis=1)
+    found = compare(value, codes, len(names), clusters)
+    n_inside, n_outside = found.n[:, 0].ravel(), found.n[:, 1].ravel()
+    few = int(judged.sum()) < 2
+    test = found.test
+    matched = {
+        "expected": found.expected,
+        "excess": found.excess,
         "mh_odds_ratio": test.odds_ratio,
         "low": test.low,
         "high": test.high,
         "mh_chi2": test.chi2,
         "p_value": test.p_value,
-        "ets_delta": delta,
-        "ets_low": delta - reach,
-        "ets_high": delta + reach,
-        "ets_class": classes,
+        "ets_delta": found.delta,
+        "ets_low": found.delta - found.delta_reach,
+        "ets_high": found.delta + found.delta_reach,
+        **found.logistic,
     }
+    judge, subfield = (axis.ravel() for axis in np.indices(found.delta.shape))
+    frame = pd.DataFrame(
+        {
+            "judge": pd.Index(list(judges), dtype="str").take(judge),
+            "subfield": pd.Index(list(names), dtype="str").take(subfield),
+            "n": n_inside + n_outside,
+            "n_inside": n_inside,
+            "n_excluded": len(codes) - n_inside - n_outside,
+            "n_unassigned": int((codes < 0).sum()),
+            "n_strata": found.n_strata.ravel(),
+            "n_matching": found.n_matching.ravel(),
+            "n_clusters": _clusters_seen(value, codes, clusters)[judge],
+            "accuracy_inside": found.accuracy[:, 0].ravel(),
+            "accuracy_outside": found.accuracy[:, 1].ravel(),
+            "ets_class": None if few else found.ets.ravel(),
+            **{name: np.nan if few else values.ravel() for name, values in matched.items()},
+        }
+    ).reindex(columns=COLUMNS)
+    by_row = zip(n_inside, test.chi2.ravel(), test.odds_ratio.ravel(), test.df.ravel(), strict=True)
+    logistic = np.isnan(found.logistic["logistic_p"].ravel())
+    frame["reason"] = [
+        _reason(*row, no_logistic=bool(none), few=few, unclear=bool(found.unclear[s]))
+        for row, none, s in zip(by_row, logistic, subfield, strict=True)
+    ]
+    return frame
 
 
-def _reason(n_inside: float, chi2: float, odds_ratio: float, logistic_p: float, *, few: bool) -> str | None:
+def _clusters_seen(value: FloatArray, codes: IntArray, clusters: Clusters) -> IntArray:
+    used = np.isfinite(value) & (codes >= 0)
+    return np.array([len(np.unique(clusters.codes[row])) for row in used], dtype=np.int64)
+
+
+def _adjusted(p_value: FloatArray, counts: BoolArray, groups: IntArray, correction: str) -> tuple[FloatArray, IntArray]:
+    """Adjusted p values and sizes of families; a row that does not count takes the value of the one before it."""
+    adjusted, size = adjust_families(np.where(counts, p_value, np.nan), groups, correction)
+    again = np.flatnonzero(~counts)
+    adjusted[again] = adjusted[again - 1]
+    return adjusted, size
+
+
+def _reason(
+    n_inside: float,
+    chi2: float,
+    odds_ratio: float,
+    df: float,
+    *,
+    no_logistic: bool,
+    few: bool,
+    unclear: bool,
+) -> str | None:
     if few:
         return NO_OTHERS
     if n_inside == 0:
         return NO_CASES
+    if np.isnan(df):
+        return FEW_CLUSTERS
     if np.isnan(chi2):
         return NOTHING_TO_COMPARE
-    return join_reasons(NO_ODDS if np.isnan(odds_ratio) else "", NO_LOGISTIC if np.isnan(logistic_p) else "")
+    return join_reasons(
+        UNCLEAR if unclear else "", NO_ODDS if np.isnan(odds_ratio) else "", NO_LOGISTIC if no_logistic else ""
+    )

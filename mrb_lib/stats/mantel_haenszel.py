@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from mrb_lib.stats.options import FloatArray, divide
 from mrb_lib.stats.resample import CONFIDENCE
@@ -22,6 +22,7 @@ class MantelHaenszel(NamedTuple):
     odds_ratio, low, high : the common odds ratio and its 95% interval
     log_se : the standard error of its logarithm
     expected : what the scores of the first group would sum to if both groups were alike within strata
+    df : degrees of freedom of the standard error, infinite where cases are independent
     """
 
     chi2: FloatArray
@@ -31,6 +32,7 @@ class MantelHaenszel(NamedTuple):
     high: FloatArray
     log_se: FloatArray
     expected: FloatArray
+    df: FloatArray
 
 
 class Stack(NamedTuple):
@@ -72,8 +74,17 @@ def mantel_haenszel(stack: Stack) -> MantelHaenszel:
     chi2 = divide((stack.sum_1.sum(axis=1) - expected) ** 2, variance)
     ratio, log_se = _odds_ratio(stack, n)
     log_se = log_se * np.sqrt(divide(variance, if_binary))
-    reach = np.exp(stats.norm.ppf((1 + CONFIDENCE) / 2) * log_se)
-    return MantelHaenszel(chi2, stats.chi2.sf(chi2, 1), ratio, ratio / reach, ratio * reach, log_se, expected)
+    reach = np.exp(special.ndtri((1 + CONFIDENCE) / 2) * log_se)
+    return MantelHaenszel(
+        chi2,
+        np.asarray(special.chdtrc(1.0, chi2), dtype=np.float64),
+        ratio,
+        ratio / reach,
+        ratio * reach,
+        log_se,
+        expected,
+        np.full(len(chi2), np.inf),
+    )
 
 
 def _odds_ratio(stack: Stack, n: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -93,30 +104,38 @@ def _odds_ratio(stack: Stack, n: FloatArray) -> tuple[FloatArray, FloatArray]:
     return found, np.sqrt(variance)
 
 
-def ets_class(odds_ratio: FloatArray, log_se: FloatArray) -> tuple[FloatArray, list[str | None]]:
+def ets_class(
+    odds_ratio: FloatArray, log_se: FloatArray, df: FloatArray | None = None
+) -> tuple[FloatArray, list[str | None], FloatArray]:
     """The ETS delta of differential item functioning and its class.
 
     Parameters
     ----------
     odds_ratio : the common odds ratio of the first (focal) group over the second (reference) group
     log_se : the standard error of its logarithm
+    df : its degrees of freedom; None for a normal distribution
 
     Returns
     -------
     delta : 2.35 times the log odds ratio: negative where the first group does worse than it should
     classes : "A" negligible: delta below 1 in size, or not different from 0 at the 5% level; "C" large:
         1.5 or more, and more than 1 at the (one-sided) 5% level; "B" the others; None where undefined
+    reach : half the length of the 95% interval of delta
 
     Notes
     -----
     Holland and Thayer (1988) define delta as -2.35 ln(odds of the reference group over the focal group), which
     is this; the classes are Zieky's (in Holland and Wainer, Differential Item Functioning, 1993).
     """
-    known = np.isfinite(odds_ratio) & np.isfinite(log_se)
+    known = np.isfinite(odds_ratio) & (odds_ratio > 0) & np.isfinite(log_se)
     delta = np.full(odds_ratio.shape, np.nan)
     delta[known] = -ETS_PER_LOG_ODDS * np.log(odds_ratio[known])
     size, se = np.abs(delta), np.abs(ETS_PER_LOG_ODDS) * log_se
-    small = (size < 1) | (size < stats.norm.ppf((1 + CONFIDENCE) / 2) * se)
-    large = (size >= 1.5) & (size - 1 > stats.norm.ppf(CONFIDENCE) * se)
+    two_sided, one_sided = (
+        special.ndtri(level) if df is None else np.where(np.isinf(df), special.ndtri(level), special.stdtrit(df, level))
+        for level in ((1 + CONFIDENCE) / 2, CONFIDENCE)
+    )
+    small = (size < 1) | (size < two_sided * se)
+    large = (size >= 1.5) & (size - 1 > one_sided * se)
     names = np.where(small, "A", np.where(large, "C", "B"))
-    return delta, [str(name) if fine else None for name, fine in zip(names, known, strict=True)]
+    return delta, [str(name) if fine else None for name, fine in zip(names, known, strict=True)], two_sided * se

@@ -70,7 +70,7 @@ def test_scores_of_one_half_are_as_exact_as_counting_every_permutation() -> None
 def test_bounds_of_the_ets_classes() -> None:
     """A delta of 1 is an odds ratio of 1.53 or 0.65, one of 1.5 an odds ratio of 1.89 or 0.53 (Zieky 1993)."""
     ratios = np.array([1.53, 0.65, 1.89, 0.53])
-    delta, _ = ets_class(ratios, np.full(4, 0.01))
+    delta, _, _ = ets_class(ratios, np.full(4, 0.01))
     np.testing.assert_allclose(np.abs(delta), [1, 1, 1.5, 1.5], atol=0.015)
     assert (np.sign(delta) == [1, -1, 1, -1]).all()
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t as student
 from statsmodels.api import Logit
 from statsmodels.stats.contingency_tables import StratifiedTable
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats.dif import NO_OTHERS, NO_SUBFIELDS, NOTHING_TO_COMPARE, dif
+from mrb_lib.stats.dif import FEW_CLUSTERS, NO_OTHERS, NO_SUBFIELDS, NOTHING_TO_COMPARE, dif
 from mrb_lib.stats.multiplicity import adjust
 
 N, JUDGES = 300, 5
@@ -64,7 +65,8 @@ def test_the_logistic_test_is_the_likelihood_ratio_of_statsmodels(world) -> None
     fits = [Logit(y, x).fit(disp=0, tol=1e-12) for x in (full, null)]
     assert found["logistic_effect"] == pytest.approx(fits[0].params[-1], abs=1e-6)
     assert found["logistic_chi2"] == pytest.approx(2 * (fits[0].llf - fits[1].llf), abs=1e-6)
-    low, high = fits[0].conf_int()[-1]
+    reach = student.ppf(0.975, inner.sum() - 4) * fits[0].bse[-1]
+    low, high = fits[0].params[-1] - reach, fits[0].params[-1] + reach
     assert (found["logistic_low"], found["logistic_high"]) == (
         pytest.approx(low, abs=1e-5),
         pytest.approx(high, abs=1e-5),
@@ -129,3 +131,38 @@ def test_an_unknown_correction_is_refused(world) -> None:
     verdicts, gold, cases, _ = world
     with pytest.raises(InputError):
         dif(verdicts, gold, cases, by="organ", correction="sidak-ish")
+
+
+def test_two_subfields_count_once_in_their_family(world) -> None:
+    verdicts, gold, cases, _ = world
+    two = cases.assign(organ=cases["organ"].replace("heart", "lung"))
+    found = dif(verdicts, gold, two, by="organ", correction="holm")
+    assert (found["family"] == JUDGES).all()
+    eye, lung = (found[found["subfield"] == name].set_index("judge")["p_adjusted"] for name in ("eye", "lung"))
+    np.testing.assert_allclose(eye, lung)
+    np.testing.assert_allclose(eye, adjust(found[found["subfield"] == "eye"]["p_value"].to_numpy(), "holm"))
+
+
+def test_a_cluster_of_one_case_each_is_nearly_the_same_and_copies_add_no_certainty(world) -> None:
+    """Every case twice in a cluster of two: the standard error stays, where independence would shrink it by 1.41."""
+    verdicts, gold, cases, _ = world
+    plain = dif(verdicts, gold, cases, by="organ")
+    ids = {f"c{i}": f"again{i}" for i in range(N)}
+    again = [frame.assign(case_id=frame["case_id"].map(ids)) for frame in (verdicts, gold, cases)]
+    both = [pd.concat([one, two], ignore_index=True) for one, two in zip((verdicts, gold, cases), again, strict=True)]
+    both[2]["cluster"] = [*range(N), *range(N)]
+    twice = dif(*both, by="organ")
+    assert (twice["n_clusters"] == N).all()
+    np.testing.assert_allclose(twice["mh_odds_ratio"], plain["mh_odds_ratio"], rtol=1e-9)
+    width = [np.log(frame["high"] / frame["low"]) for frame in (plain, twice)]
+    np.testing.assert_allclose(width[1], width[0], rtol=0.12)
+
+
+def test_a_subfield_in_few_clusters_has_no_test(world) -> None:
+    verdicts, gold, cases, _ = world
+    one_source = cases.assign(cluster=np.where(cases["organ"] == "eye", "a", cases["case_id"]))
+    found = dif(verdicts, gold, one_source, by="organ")
+    eye = found[found["subfield"] == "eye"]
+    assert eye[["low", "p_value", "ets_class", "logistic_p"]].isna().all(axis=None)
+    assert (eye["reason"] == FEW_CLUSTERS).all()
+    assert found.loc[found["subfield"] == "lung", "p_value"].notna().all()
