@@ -9,7 +9,7 @@ import pandas as pd
 from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats import calibration_rows as rows
 from mrb_lib.stats.calibration_curves import bins_frame, risk_frame
-from mrb_lib.stats.calibration_summary import order, summarize
+from mrb_lib.stats.calibration_summary import recalibrated, score, summarize
 from mrb_lib.stats.confidence import contradictions, excluded, forecasts
 from mrb_lib.stats.panel import Panel, as_panel
 from mrb_lib.stats.recalibration import folds, isotonic, scale_temperature
@@ -104,16 +104,18 @@ def calibration(
     whole = layout(parts[:1], codes)
     fold = folds(codes, seed)[found.case]
     scaled = scale_temperature(found, fold, columns, whole)
-    ordered = order(found)
-    stepped = isotonic(found, ordered.by_confidence, fold, columns)
+    scored = score(found)
+    stepped = isotonic(found, scored.by_confidence, fold, columns)
+    scored.recalibrated["temperature"] = recalibrated(scaled.p, found.outcome)
+    scored.recalibrated["isotonic"] = recalibrated(stepped, scored.right)
     counts = rows.Counts(excluded(panel, labels), contradictions(panel, labels))
     frames = []
     for group in (parts[:1], parts[1:]):
         if group:
-            summary = summarize(ordered, scaled.p, stepped, columns, layout(group, codes))
+            summary = summarize(scored, columns, layout(group, codes))
             frames.append(rows.summary_frame(panel, judged, group, summary, counts, scaled))
-    frames.append(bins_frame(panel, ordered, whole))
-    frames.append(risk_frame(panel, ordered, whole))
+    frames.append(bins_frame(panel, scored, whole))
+    frames.append(risk_frame(panel, scored, whole))
     for name in _others(verdicts, probes or {}, probe):
         aligned = as_panel((probes or {})[name], cases["case_id"], panel.dimensions)
         frames.append(shift_frame(panel, aligned, labels, name, whole))

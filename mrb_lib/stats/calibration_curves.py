@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.calibration_rows import names, texts
-from mrb_lib.stats.calibration_summary import Ordered, grid
+from mrb_lib.stats.calibration_summary import Scored, grid
 from mrb_lib.stats.ece import equal_mass, equal_width
 from mrb_lib.stats.options import divide
 from mrb_lib.stats.panel import Panel
@@ -14,15 +14,15 @@ from mrb_lib.stats.risk_coverage import curve
 from mrb_lib.stats.robust import FEW_CLUSTERS, Layout, ratio_of_sums, share_interval
 
 
-def bins_frame(panel: Panel, ordered: Ordered, at: Layout) -> pd.DataFrame:
+def bins_frame(panel: Panel, scored: Scored, at: Layout) -> pd.DataFrame:
     """The reliability diagrams, of the whole benchmark."""
-    found, columns = ordered.found, panel.shape[0] * panel.shape[1]
+    found, columns = scored.found, panel.shape[0] * panel.shape[1]
     places = grid(found.column, found.case, columns, at)
-    confidence, right = found.confidence, found.right
+    confidence, right = scored.confidence, scored.right
     frames = []
     for binning, bins in (
         ("equal_width", equal_width(confidence)),
-        ("equal_mass", equal_mass(ordered.by_confidence, columns)),
+        ("equal_mass", equal_mass(scored.by_confidence, columns)),
     ):
         counts = places.by_bin(bins, np.ones(len(bins)))
         accuracy = ratio_of_sums(places.by_bin(bins, right), counts, at)
@@ -49,11 +49,11 @@ def bins_frame(panel: Panel, ordered: Ordered, at: Layout) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def risk_frame(panel: Panel, ordered: Ordered, at: Layout) -> pd.DataFrame:
+def risk_frame(panel: Panel, scored: Scored, at: Layout) -> pd.DataFrame:
     """Points of the risk-coverage curves, of the whole benchmark."""
-    found, columns = ordered.found, panel.shape[0] * panel.shape[1]
-    confidence = found.confidence
-    points = curve(ordered.by_confidence, confidence, 1 - found.right, at.unit[found.case], columns, at)
+    found, columns = scored.found, panel.shape[0] * panel.shape[1]
+    confidence = scored.confidence
+    points = curve(scored.by_confidence, confidence, 1 - scored.right, at.unit[found.case], columns, at)
     return pd.DataFrame(
         {
             **names(panel, points.column),

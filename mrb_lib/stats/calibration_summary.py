@@ -8,7 +8,7 @@ import numpy as np
 
 from mrb_lib.stats.confidence import Forecasts
 from mrb_lib.stats.ece import BINS, Ece, calibration_error, equal_mass, equal_width
-from mrb_lib.stats.options import FloatArray, IntArray
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.proper_scores import (
     BrierParts,
     Ranked,
@@ -57,22 +57,93 @@ class Summary(NamedTuple):
     recalibrated: dict[str, Ece]
 
 
-class Ordered(NamedTuple):
-    """Forecasts with the order of their confidences and of their probabilities of A within columns."""
+class Recalibrated(NamedTuple):
+    """Scores of recalibrated probabilities, each of shape (n,); all 0 where there is none.
+
+    Attributes
+    ----------
+    known : 1 where there is one
+    brier, log_loss, gap : what is averaged; whether the side leaned to is right, less its probability
+    bins : of equal width of the probability of the side leaned to
+    """
+
+    known: FloatArray
+    brier: FloatArray
+    log_loss: FloatArray
+    gap: FloatArray
+    bins: IntArray
+
+    def take(self, kept: BoolArray) -> Recalibrated:
+        """Some of them."""
+        return Recalibrated(self.known[kept], self.brier[kept], self.log_loss[kept], self.gap[kept], self.bins[kept])
+
+
+class Scored(NamedTuple):
+    """Forecasts with all that is measured of each by itself, so that it need not be again for each kind of group.
+
+    Attributes
+    ----------
+    found : the forecasts, by column
+    by_confidence, by_p : the order of their confidences and probabilities of A within columns
+    confidence, right : of each
+    loss, clipped : the log loss, infinite where the gold label was given 0, and with clipped probabilities
+    recalibrated : by the name of the map
+    """
 
     found: Forecasts
     by_confidence: Ranked
     by_p: Ranked
+    confidence: FloatArray
+    right: FloatArray
+    loss: FloatArray
+    clipped: FloatArray
+    recalibrated: dict[str, Recalibrated]
 
-    def within(self, at: Layout) -> Ordered:
+    def within(self, at: Layout) -> Scored:
         """Those on cases that are in a group."""
         kept = at.group[self.found.case] >= 0
-        return self if kept.all() else order(self.found.take(kept))
+        if kept.all():
+            return self
+        found, confidence = self.found.take(kept), self.confidence[kept]
+        return Scored(
+            found,
+            rank(found.column, confidence),
+            rank(found.column, found.p),
+            confidence,
+            self.right[kept],
+            self.loss[kept],
+            self.clipped[kept],
+            {name: each.take(kept) for name, each in self.recalibrated.items()},
+        )
 
 
-def order(found: Forecasts) -> Ordered:
-    """Sort forecasts, which are by column already."""
-    return Ordered(found, rank(found.column, found.confidence), rank(found.column, found.p))
+def score(found: Forecasts) -> Scored:
+    """Score forecasts, which are by column already; not recalibrated yet."""
+    confidence = found.confidence
+    return Scored(
+        found,
+        rank(found.column, confidence),
+        rank(found.column, found.p),
+        confidence,
+        found.right,
+        log_loss(found.p, found.outcome),
+        clipped_log_loss(found.p, found.outcome),
+        {},
+    )
+
+
+def recalibrated(p: FloatArray, outcome: FloatArray) -> Recalibrated:
+    """Score probabilities of an event, NaN where there is none, by whether it happened, 1 or 0, or half."""
+    known = np.isfinite(p)
+    p = np.where(known, p, 0.5)
+    yes, no = np.log(p), np.log1p(-p)
+    right = 0.5 + np.sign(p - 0.5) * (outcome - 0.5)
+    confidence = np.maximum(p, 1 - p)
+    square, loss = p**2 + outcome * (1 - 2 * p), -(no + outcome * (yes - no))
+    gap = right - confidence
+    if not known.all():
+        square, loss, gap = (np.where(known, values, 0.0) for values in (square, loss, gap))
+    return Recalibrated(known.astype(np.float64), square, loss, gap, equal_width(confidence))
 
 
 class Grid(NamedTuple):
@@ -111,87 +182,57 @@ def grid(column: IntArray, case: IntArray, columns: int, at: Layout) -> Grid:
     return Grid(column * units + at.unit[case], column * groups + at.group[case], columns, at)
 
 
-def ece_of(places: Grid, bins: IntArray, right: FloatArray, confidence: FloatArray, counts: FloatArray) -> Ece:
-    """Expected calibration error with these bins, of which those that hold anything count."""
+def ece_of(places: Grid, bins: IntArray, gap: FloatArray, counts: FloatArray) -> Ece:
+    """Expected calibration error with these bins, of which those that hold anything count, from each one's gap."""
     held = np.bincount(bins, minlength=BINS) > 0
     held[0] |= not held.any()
-    gaps = places.by_bin((np.cumsum(held) - 1)[bins], right - confidence, int(held.sum()))
+    gaps = places.by_bin((np.cumsum(held) - 1)[bins], gap, int(held.sum()))
     return calibration_error(gaps, counts, places.at, held)
 
 
-def summarize(
-    ordered: Ordered, temperature_p: FloatArray, isotonic_confidence: FloatArray, columns: int, at: Layout
-) -> Summary:
-    """Measure the forecasts on the cases that are in a group.
-
-    Parameters
-    ----------
-    temperature_p : the probability of A, recalibrated by a temperature; NaN where it could not be
-    isotonic_confidence : the probability of the side leaned to, recalibrated by steps; NaN where it could not be
-    """
-    kept = at.group[ordered.found.case] >= 0
-    ordered = ordered.within(at)
-    found = ordered.found
+def summarize(scored: Scored, columns: int, at: Layout) -> Summary:
+    """Measure the forecasts on the cases that are in a group."""
+    scored = scored.within(at)
+    found = scored.found
     places = grid(found.column, found.case, columns, at)
-    confidence, right = found.confidence, found.right
+    confidence, right = scored.confidence, scored.right
     counts = places.by_unit()
-    loss = log_loss(found.p, found.outcome)
-    zero = np.isinf(loss)
+    zero = np.isinf(scored.loss)
+    gap = right - confidence
     scores = {
         "accuracy": right,
         "mean_confidence": confidence,
-        "overconfidence": confidence - right,
+        "overconfidence": -gap,
         "brier": squared_error(found.p, found.outcome),
-        "log_loss": np.where(zero, 0.0, loss),
-        "log_loss_clipped": clipped_log_loss(found.p, found.outcome),
+        "log_loss": np.where(zero, 0.0, scored.loss),
+        "log_loss_clipped": scored.clipped,
     }
     means = {name: ratio_of_sums(places.by_unit(values), counts, at) for name, values in scores.items()}
     high = (confidence >= HIGH_CONFIDENCE - _ROUNDING).astype(np.float64)
     highs = places.by_unit(high)
-    by_confidence = split(ordered.by_confidence, places.cell, confidence)
-    by_p = split(ordered.by_p, places.cell, found.p)
+    by_confidence = split(scored.by_confidence, places.cell, confidence)
+    by_p = split(scored.by_p, places.cell, found.p)
     cells = columns * at.shape[0]
-    after_means, after_ece = _recalibrated(
-        places,
-        {
-            "temperature": (temperature_p[kept], found.outcome),
-            "isotonic": (isotonic_confidence[kept], right),
-        },
-    )
+    after = {}
+    for name, each in scored.recalibrated.items():
+        known = places.by_unit(each.known)
+        means[f"brier_{name}"] = ratio_of_sums(places.by_unit(each.brier), known, at)
+        means[f"log_loss_{name}"] = ratio_of_sums(places.by_unit(each.log_loss), known, at)
+        after[name] = ece_of(places, each.bins, each.gap, known)
     return Summary(
         n=by_group(counts, at).astype(np.int64),
         n_cases=_distinct(places, found.case),
         n_zero=by_group(places.by_unit(zero.astype(np.float64)), at).astype(np.int64),
         n_high=by_group(highs, at).astype(np.int64),
-        ece=ece_of(places, equal_width(confidence), right, confidence, counts),
-        ece_equal_mass=ece_of(places, equal_mass(by_confidence, cells), right, confidence, counts),
-        means=means | after_means,
+        ece=ece_of(places, equal_width(confidence), gap, counts),
+        ece_equal_mass=ece_of(places, equal_mass(by_confidence, cells), gap, counts),
+        means=means,
         wrong_at_high=ratio_of_sums(places.by_unit(high * (1 - right)), highs, at),
         auroc=auroc(by_p, found.outcome, places.place, columns, at),
         auroc_confidence=auroc(by_confidence, right, places.place, columns, at),
         brier=decompose_brier(found.p, found.outcome, equal_width(found.p), BINS, places.cell, cells),
-        recalibrated=after_ece,
+        recalibrated=after,
     )
-
-
-def _recalibrated(
-    places: Grid, maps: dict[str, tuple[FloatArray, FloatArray]]
-) -> tuple[dict[str, Estimate], dict[str, Ece]]:
-    """Scores after recalibration: from probabilities of an event, and whether it happened (or half)."""
-    means, errors = {}, {}
-    for name, (p, outcome) in maps.items():
-        known = np.isfinite(p)
-        p, outcome = p[known], outcome[known]
-        kept = Grid(places.place[known], places.cell[known], places.columns, places.at)
-        counts = kept.by_unit()
-        loss = -(outcome * np.log(p) + (1 - outcome) * np.log1p(-p))
-        square = outcome * (1 - p) ** 2 + (1 - outcome) * p**2
-        means[f"brier_{name}"] = ratio_of_sums(kept.by_unit(square), counts, places.at)
-        means[f"log_loss_{name}"] = ratio_of_sums(kept.by_unit(loss), counts, places.at)
-        leans = np.sign(p - 0.5)
-        right, confidence = 0.5 + leans * (outcome - 0.5), np.maximum(p, 1 - p)
-        errors[name] = ece_of(kept, equal_width(confidence), right, confidence, counts)
-    return means, errors
 
 
 def _distinct(places: Grid, case: IntArray) -> IntArray:

@@ -102,7 +102,7 @@ def _ece_change(here: Forecasts, there: Forecasts, places: Grid, counts: FloatAr
     value, linear, extra = np.zeros(n.shape), np.zeros(counts.shape), np.zeros(n.shape)
     for sign, found in ((1.0, there), (-1.0, here)):
         bins, gaps = equal_width(found.confidence), found.right - found.confidence
-        error = ece_of(places, bins, found.right, found.confidence, counts)
+        error = ece_of(places, bins, gaps, counts)
         total, slope, more = _debiased(error)
         share = np.nan_to_num(error.gap)[:, 0, :, None] * counts[:, None, :]
         residual = (places.by_bin(bins, gaps)[:, error.used] - share) * np.nan_to_num(divide(np.ones_like(n), n))[
