@@ -14,7 +14,7 @@ from mrb_lib.stats import icc
 from mrb_lib.stats.agreement_intervals import Influence, bootstrap_bounds, gradient, kappa_interval, t_interval
 from mrb_lib.stats.agreement_kernel import COEFFICIENTS, Kernel, scaled
 from mrb_lib.stats.labels import Part
-from mrb_lib.stats.measures import Measure, Resampled
+from mrb_lib.stats.measures import Measure, Resampled, Sums
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.pairwise import Pairs
 from mrb_lib.stats.weighted import PairKernel, adjusted
@@ -101,7 +101,7 @@ def votes_intervals(found: Sequence[Resampled], kernel: Kernel) -> list[list[Int
     value = kernel.coefficients(total)
     influence = Influence.of_each(sums, gradient(kernel._replace(finite=False).coefficients, total))
     least = np.array([0.0, -1.0, -1.0, -1.0, -1.0])
-    rows = _rows(found, value, influence, t_interval(value, influence.square, clusters, least))
+    rows = _rows(found, value, influence, t_interval(value, influence.square, clusters, least), clusters)
     q = kernel.n_categories
     return [[*row, Interval(*adjusted(np.array(row[0]), q).tolist())] for row in rows]
 
@@ -207,7 +207,8 @@ def icc_intervals(found: Sequence[Resampled], independent: Sequence[bool], seed:
         for bound in (np.where(alone, bound, np.nan) for bound in icc.f_intervals(squares))
     )
     influence = Influence.of_each([item.sums for item in found], gradient(icc.coefficients, total))
-    intervals = _rows(found, value, influence, (low, high))
+    clusters = np.array([_occupied(item.sums) for item in found])[:, None] + np.zeros_like(value)
+    intervals = _rows(found, value, influence, (low, high), clusters)
     out = []
     for i, (row, complete) in enumerate(zip(intervals, squares.complete.tolist(), strict=True)):
         columns = {}
@@ -218,6 +219,13 @@ def icc_intervals(found: Sequence[Resampled], independent: Sequence[bool], seed:
                 columns[f"icc_2_k_generalized_{end}"] = float(icc.stepped_up(np.array([bound]), one.per_case)[0])
         out.append(Scores(row, columns, no_f_interval(row[0].value, bool(alone[i]), complete, bool(columns))))
     return out
+
+
+def _occupied(sums: Sums) -> int:
+    """How many clusters add to sums by cluster."""
+    if isinstance(sums, np.ndarray):
+        return int(sums.any(axis=1).sum())
+    return int((np.diff(sums.indptr) > 0).sum())
 
 
 def no_f_interval(value: float, independent: bool, complete: bool, known: bool) -> str:
@@ -235,13 +243,13 @@ def _rows(
     value: FloatArray,
     influence: Influence,
     analytic: tuple[FloatArray, FloatArray],
-    few: FloatArray | None = None,
+    clusters: FloatArray | IntArray,
 ) -> list[list[Interval]]:
-    """Of g measures with m estimates each; `few` is that of `bootstrap_bounds`."""
+    """Of g measures with m estimates each, and the clusters that these rest on."""
     g, m = value.shape
     replicates = np.concatenate([item.replicates.T for item in found]).T
-    wide = None if few is None else few.ravel()
-    drawn = bootstrap_bounds(replicates, value.ravel(), influence.acceleration.ravel(), wide)
+    number = clusters.astype(np.float64).ravel()
+    drawn = bootstrap_bounds(replicates, value.ravel(), influence.acceleration.ravel(), number)
     table = np.stack([value, *drawn.reshape(4, g, m), *analytic])
     table[:, np.isnan(value)] = np.nan
     return [[Interval(*column) for column in row] for row in table.transpose(1, 2, 0).tolist()]

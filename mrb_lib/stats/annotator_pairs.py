@@ -271,11 +271,13 @@ def _bounds(
         for end, bound in enumerate(f_intervals(kernel.squares(kernel.split(total)))):
             single = np.where(shared.independent, bound[:, 0], np.nan)
             analytic[end, -2:] = single, stepped_up(single, np.full(len(single), 2.0))
-    few = np.broadcast_to(shared.number.astype(np.float64), values.shape).ravel()
+    clusters = np.broadcast_to(shared.number.astype(np.float64), values.shape).ravel()
     m, b = len(values), len(drawn[0].replicates)
     of_parts = [item.replicates.T.reshape(m, size, b) for item, size in zip(drawn, sizes, strict=True)]
     replicates = of_parts[0] if len(of_parts) == 1 else np.concatenate(of_parts, axis=1)
-    boot = bootstrap_bounds(replicates.reshape(values.size, b).T, values.ravel(), influence.acceleration.ravel(), few)
+    boot = bootstrap_bounds(
+        replicates.reshape(values.size, b).T, values.ravel(), influence.acceleration.ravel(), clusters
+    )
     return np.concatenate([boot.reshape(-1, *values.shape), analytic])
 
 

@@ -1,11 +1,13 @@
 """Intervals of agreement cover what they estimate as often as they claim. SIMULATED annotations of known truth.
 
 Annotators know a case's label with a probability and guess by its share otherwise; each simulated benchmark
-is a dimension of one call. Three Monte-Carlo standard errors around .95 are allowed, so that an
-interval which always covers is found out, too.
+is a dimension of one call. Coverage is to lie between 93% and 97%, so that an interval which always covers
+is found out, too; with 2,000 benchmarks its Monte-Carlo standard error is half a point.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -16,7 +18,7 @@ from mrb_lib.stats.agreement import agreement, annotator_pairs
 from mrb_lib.stats.agreement_measures import icc_intervals
 from mrb_lib.stats.measures import Measure, resampled
 
-RESAMPLES = 600
+RESAMPLES = 400
 SHARE = np.array([0.45, 0.3, 0.25])
 VALUES = np.array([1.0, 2.0, 3.0])
 KNOWN = 0.6
@@ -25,8 +27,8 @@ NAMES = ("percent_agreement", "cohen_kappa", "linear_kappa", "quadratic_kappa", 
 
 
 def within(covered: np.ndarray) -> bool:
-    """Whether a share of covering intervals is .95, Monte-Carlo error allowed for."""
-    return bool(abs(covered.mean() - 0.95) <= 3 * np.sqrt(0.95 * 0.05 / len(covered)))
+    """Whether a share of covering intervals is that of 95% intervals, two points up or down."""
+    return bool(0.93 <= covered.mean() <= 0.97)
 
 
 def cases_of(n: int, cluster: np.ndarray | None = None) -> pd.DataFrame:
@@ -34,13 +36,12 @@ def cases_of(n: int, cluster: np.ndarray | None = None) -> pd.DataFrame:
     return cases if cluster is None else cases.assign(cluster=cluster)
 
 
-def labels(shape: tuple[int, int, int], generator: np.random.Generator, case: np.ndarray | None = None) -> np.ndarray:
-    """Positions of labels, shape (benchmarks, annotators, cases); `case` says which truth a case has."""
+def labels(shape: tuple[int, int, int], generator: np.random.Generator, known: float = KNOWN) -> np.ndarray:
+    """Positions of labels, shape (benchmarks, annotators, cases)."""
     benchmarks, annotators, n = shape
     truth = generator.choice(3, (benchmarks, 1, n), p=SHARE)
-    truth = truth if case is None else truth[..., case]
-    guess = generator.choice(3, (benchmarks, annotators, truth.shape[2]), p=SHARE)
-    return np.where(generator.random(guess.shape) < KNOWN, truth, guess)
+    guess = generator.choice(3, (benchmarks, annotators, n), p=SHARE)
+    return np.where(generator.random(guess.shape) < known, truth, guess)
 
 
 def annotations_of(choice: np.ndarray, names: np.ndarray, there: np.ndarray | None = None) -> pd.DataFrame:
@@ -57,9 +58,22 @@ def annotations_of(choice: np.ndarray, names: np.ndarray, there: np.ndarray | No
     )
 
 
-def truths(annotators: int) -> dict[str, float]:
+def estimated(table: Callable[..., pd.DataFrame], choice: np.ndarray, **options: object) -> pd.DataFrame:
+    """A table of every benchmark, 200 at a time; `there` says which labels there are, `cluster` whose cases they are."""
+    there, cluster, names = (options.pop(name, None) for name in ("there", "cluster", "names"))
+    names = NUMBERS if names is None else names
+    cases = cases_of(choice.shape[2], cluster)
+    rows = []
+    for start in range(0, len(choice), 200):
+        part = slice(start, start + 200)
+        given = annotations_of(choice[part], names, None if there is None else there[part])
+        rows.append(table(given, cases, categories=list(names), resamples=RESAMPLES, **options))
+    return pd.concat(rows)
+
+
+def truths(annotators: int, known: float = KNOWN) -> dict[str, float]:
     """Two annotators both know with probability .36, and agree by chance otherwise: so much is beyond chance."""
-    beyond = KNOWN**2
+    beyond = known**2
     agreeing = beyond + (1 - beyond) * (SHARE**2).sum()
     spread = (SHARE * (1 - SHARE)).sum()
     apart = (VALUES[:, None] - VALUES) ** 2 / 4
@@ -75,74 +89,94 @@ def truths(annotators: int) -> dict[str, float]:
 
 
 def covered(rows: pd.DataFrame, name: str, truth: float, kind: str) -> np.ndarray:
-    return ((rows[f"{name}{kind}_low"] <= truth) & (truth <= rows[f"{name}{kind}_high"])).to_numpy()
+    """Whether each interval covers the truth, of the benchmarks that have one."""
+    low, high = (rows[f"{name}{kind}_{end}"].to_numpy(dtype=float) for end in ("low", "high"))
+    there = np.isfinite(low) & np.isfinite(high)
+    assert there.mean() > 0.9, (name, kind)
+    return ((low <= truth) & (truth <= high))[there]
 
 
-LEVELS = {"nominal": ["A", "B", "tie"], "interval": ["1", "2", "3"]}
 ORDERED = np.array(["A", "tie", "B"])
-BY_LEVEL = {
-    "nominal": ("percent_agreement", "cohen_kappa", "fleiss_kappa", "krippendorff_alpha", "gwet_ac1", "pabak"),
-    "interval": ("linear_kappa", "quadratic_kappa", "krippendorff_alpha", "gwet_ac2", "icc_2_1", "icc_2_k"),
-}
+NUMBERS = np.array(["1", "2", "3"])
 KINDS = ("", "_bca", "_analytic")
+OF_PAIRS = tuple(name for name in NAMES if name != "fleiss_kappa")
+
+
+def is_by_f(name: str, kind: str) -> bool:
+    """Whether an interval is by the F distribution, for normal scores and annotators that are a sample."""
+    return name.startswith("icc") and kind == "_analytic"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("level", list(LEVELS))
-@pytest.mark.parametrize("n", [100, 1000])
-def test_coverage_of_every_coefficient(n: int, level: str) -> None:
-    """The ICC's analytic interval is for normal scores, which these are not; see below."""
-    generator = np.random.default_rng(n + 10)
-    names = np.array(LEVELS[level])
-    tables = [
-        agreement(
-            annotations_of(labels((100, 3, n), generator), names),
-            cases_of(n),
-            categories=list(names),
-            level=level,
-            resamples=RESAMPLES,
-            seed=seed,
-        )
-        for seed in range(4)
-    ]
-    rows = pd.concat(tables)
-    assert len(rows) == 400
-    truth = truths(3)
-    for name in BY_LEVEL[level]:
+@pytest.mark.parametrize(("n", "benchmarks"), [(100, 2000), (1000, 800)])
+def test_coverage_of_every_coefficient(n: int, benchmarks: int) -> None:
+    """The ICC's interval by the F distribution, which takes three labels for normal scores, covers a little less."""
+    generator = np.random.default_rng(n)
+    rows = estimated(agreement, labels((benchmarks, 3, n), generator), level="interval")
+    for name, truth in truths(3).items():
         for kind in KINDS:
-            found = covered(rows, name, truth[name], kind)
-            assert within(found) or (kind and name.startswith("icc")), (name, kind, found.mean())
+            found = covered(rows, name, truth, kind)
+            assert 0.9 <= found.mean() <= 0.95 if is_by_f(name, kind) else within(found), (name, kind, found.mean())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [100, 1000])
-def test_coverage_where_annotators_are_missing(n: int) -> None:
-    """Of four annotators each saw half of the cases, so that a quarter of the annotated cases has one annotator."""
+@pytest.mark.parametrize(("n", "benchmarks", "level"), [(100, 2000, "ordinal"), (1000, 800, "nominal")])
+def test_coverage_where_annotators_are_missing(n: int, benchmarks: int, level: str) -> None:
+    """Of four annotators each saw half of the cases, so that a quarter of the annotated cases has one annotator.
+
+    Of 100 cases two annotators share 25; in about one benchmark of forty most pairs share too few for an interval.
+    """
     generator = np.random.default_rng(n + 1)
-    names = ORDERED
-    there = generator.random((400, 4, n)) < 0.5
-    annotations = annotations_of(labels((400, 4, n), generator), names, there)
-    rows = agreement(annotations, cases_of(n), categories=list(names), level="ordinal", resamples=RESAMPLES)
+    there = generator.random((benchmarks, 4, n)) < 0.5
+    rows = estimated(agreement, labels((benchmarks, 4, n), generator), there=there, names=ORDERED, level=level)
     assert rows["n_unpaired"].mean() > 0.2 * n
     truth = truths(4)
-    for name in ("percent_agreement", "fleiss_kappa", "krippendorff_alpha", "gwet_ac1"):
+    nominal = ("percent_agreement", "cohen_kappa", "fleiss_kappa", "krippendorff_alpha", "gwet_ac1", "pabak")
+    ordered = ("linear_kappa", "quadratic_kappa", "gwet_ac2") if level == "ordinal" else ()
+    for name in (*nominal, *ordered):
         for kind in KINDS:
             found = covered(rows, name, truth[name], kind)
             assert within(found), (name, kind, found.mean())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [100, 1000])
-def test_coverage_for_pairs_of_annotators(n: int) -> None:
+@pytest.mark.parametrize(("n", "benchmarks"), [(100, 2000), (1000, 800)])
+def test_coverage_for_pairs_of_annotators(n: int, benchmarks: int) -> None:
     generator = np.random.default_rng(n + 2)
-    names = ORDERED
-    annotations = annotations_of(labels((400, 2, n), generator), names)
-    rows = annotator_pairs(annotations, cases_of(n), categories=list(names), level="ordinal", resamples=RESAMPLES)
+    rows = estimated(annotator_pairs, labels((benchmarks, 2, n), generator), level="interval")
     truth = truths(2)
-    for name in ("percent_agreement", "cohen_kappa", "linear_kappa", "quadratic_kappa", "gwet_ac1"):
+    for name in OF_PAIRS:
         for kind in KINDS:
             found = covered(rows, name, truth[name], kind)
+            assert 0.9 <= found.mean() <= 0.95 if is_by_f(name, kind) else within(found), (name, kind, found.mean())
+
+
+@pytest.mark.slow
+def test_coverage_for_pairs_that_share_few_cases() -> None:
+    """With 20 cases kappas keep their coverage; nothing else falls below 91% but what is by the F distribution."""
+    generator = np.random.default_rng(7)
+    rows = estimated(annotator_pairs, labels((2000, 2, 20), generator), level="interval")
+    truth = truths(2)
+    for name in OF_PAIRS:
+        for kind in KINDS[: 2 if name.startswith("icc") else 3]:
+            found = covered(rows, name, truth[name], kind)
+            assert within(found) if "kappa" in name else 0.9 <= found.mean() <= 0.98, (name, kind, found.mean())
+
+
+@pytest.mark.slow
+def test_coverage_of_the_kappas_of_two_who_nearly_always_agree() -> None:
+    """Kappas of .81: the customary interval, kappa and 1.96 standard errors, covers too little."""
+    generator = np.random.default_rng(8)
+    known, n = 0.9, 100
+    rows = estimated(annotator_pairs, labels((2000, 2, n), generator, known), names=ORDERED, level="ordinal")
+    for name in ("cohen_kappa", "linear_kappa", "quadratic_kappa"):
+        for kind in KINDS:
+            found = covered(rows, name, known**2, kind)
             assert within(found), (name, kind, found.mean())
+    kappa = rows["quadratic_kappa"].to_numpy()
+    low, high = (np.arctanh(rows[f"quadratic_kappa_analytic_{end}"].to_numpy()) for end in ("low", "high"))
+    error = (high - low) / 2 * (1 - kappa**2) / (1.9842 * np.sqrt(n / (n - 1)))
+    assert (np.abs(kappa - known**2) <= 1.96 * error).mean() < 0.93
 
 
 def of_scores(score: np.ndarray) -> Measure:
@@ -157,10 +191,11 @@ def of_scores(score: np.ndarray) -> Measure:
 def test_coverage_of_the_icc_for_the_annotators_at_hand(n: int) -> None:
     """Bootstrap: the variance of three annotators' own biases, .16, is no sample; that of cases is 1, the rest .5."""
     generator = np.random.default_rng(n + 3)
-    noise = np.sqrt(0.5) * generator.normal(size=(400, n, 3)) + np.array([-0.4, 0.0, 0.4])
-    measures = [of_scores(score) for score in generator.normal(size=(400, n, 1)) + noise]
+    reps = 2000 if n == 100 else 800
+    noise = np.sqrt(0.5) * generator.normal(size=(reps, n, 3)) + np.array([-0.4, 0.0, 0.4])
+    measures = [of_scores(score) for score in generator.normal(size=(reps, n, 1)) + noise]
     drawn = resampled([measures], np.arange(n), resamples=RESAMPLES, seed=0)[0]
-    found = np.array([icc_intervals(item, False, 0)[0] for item in drawn])
+    found = np.array([item.intervals for item in icc_intervals(drawn, [False] * reps, 0)])
     for i, truth in enumerate((1 / 1.66, 1 / 1.22)):
         for low, high in ((1, 2), (3, 4)):
             inside = (found[:, i, low] <= truth) & (truth <= found[:, i, high])
@@ -172,7 +207,7 @@ def test_coverage_of_the_icc_for_the_annotators_at_hand(n: int) -> None:
 def test_coverage_of_the_icc_for_annotators_like_these(n: int) -> None:
     """Annotators are a sample. Mean squares are drawn as they come of normal scores; no table need be made."""
     generator = np.random.default_rng(n + 4)
-    reps, rest = 1000, 0.5
+    reps, rest = 4000, 0.5
     for k, spread in ((3, 0.0), (5, 0.02), (3, 0.2)):
         expected = np.array([k + rest, n * spread + rest, rest])
         freedom = np.array([n - 1, k - 1, (n - 1) * (k - 1)])
@@ -182,29 +217,30 @@ def test_coverage_of_the_icc_for_annotators_like_these(n: int) -> None:
         truth = 1 / (1 + spread + rest)
         low, high = icc.f_intervals(squares)
         by_f = (low <= truth) & (truth <= high)
-        each = [icc.Squares(*(field[i : i + 1] for field in squares)) for i in range(400)]
-        bounds = np.array([icc.generalized_interval(one, seed) for seed, one in enumerate(each)])
+        each = [icc.Squares(*(field[i : i + 1] for field in squares)) for i in range(1000)]
+        bounds = np.array([icc.generalized_interval(one, 0) for one in each])
         generalized = (bounds[:, 0] <= truth) & (truth <= bounds[:, 1])
         assert within(generalized), (k, spread, generalized.mean())
         if spread < 0.1:
             assert within(by_f), (k, spread, by_f.mean())
         elif n == 1000:
-            assert by_f.mean() < 0.9, "the docstring of f_intervals warns of a bad case that is none any more"
+            assert by_f.mean() == pytest.approx(0.76, abs=0.02), "the docstring of f_intervals says 76%"
 
 
 @pytest.mark.slow
 def test_coverage_where_cases_come_in_clusters() -> None:
     """40 clusters of five cases with the same label: taken as independent, both kinds of intervals are too narrow."""
     generator = np.random.default_rng(6)
-    names, case = np.array(LEVELS["nominal"]), np.repeat(np.arange(40), 5)
-    easy = generator.random((400, 1, 40))[..., case] < 0.6
-    truth = generator.choice(3, (400, 1, 40), p=SHARE)[..., case]
-    choice = np.where(easy, truth, generator.choice(3, (400, 3, 200), p=SHARE))
-    annotations = annotations_of(choice, names)
-    share = 0.6 + 0.4 * (SHARE**2).sum()
-    for column, right in (("cluster", True), ("case_id", False)):
-        rows = agreement(annotations, cases_of(200, case), cluster=column, resamples=RESAMPLES)
-        for name, value in (("percent_agreement", share), ("cohen_kappa", 0.6), ("krippendorff_alpha", 0.6)):
-            for kind in KINDS:
+    case = np.repeat(np.arange(40), 5)
+    easy = generator.random((1000, 1, 40))[..., case] < 0.6
+    truth = generator.choice(3, (1000, 1, 40), p=SHARE)[..., case]
+    choice = np.where(easy, truth, generator.choice(3, (1000, 3, 200), p=SHARE))
+    rows = estimated(agreement, choice, cluster=case, level="interval")
+    alone = estimated(agreement, choice[:200], level="interval")
+    for name, value in truths(3, np.sqrt(0.6)).items():
+        for kind in KINDS:
+            if not is_by_f(name, kind):
                 found = covered(rows, name, value, kind)
-                assert within(found) if right else found.mean() < 0.85, (name, kind, column, found.mean())
+                assert within(found), (name, kind, found.mean())
+                assert covered(alone, name, value, kind).mean() < 0.85, (name, kind)
+    assert rows["icc_2_1_analytic_low"].isna().all()

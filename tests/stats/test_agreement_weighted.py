@@ -87,10 +87,7 @@ def test_the_mean_of_one_pair_has_the_interval_of_the_pair() -> None:
     overall = agreement(annotations, cases_of(60), **options).iloc[0]
     for name in OF_PAIRS:
         for end in ("", "_low", "_high", "_analytic_low", "_analytic_high"):
-            if name in WEIGHTS or end in ("", "_analytic_low", "_analytic_high"):
-                assert overall[name + end] == pytest.approx(pair[name + end], abs=1e-9), name + end
-            else:
-                assert overall[name + end] == pytest.approx(pair[name + end], abs=0.02), name + end
+            assert overall[name + end] == pytest.approx(pair[name + end], abs=1e-9), name + end
 
 
 @pytest.mark.parametrize("level", LEVELS)
