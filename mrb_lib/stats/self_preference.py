@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -58,16 +58,22 @@ def kinship(judges: Sequence[str], cases: pd.DataFrame) -> Kinship:
         return Kinship(np.zeros(shape), np.zeros(shape), known=False)
     found, names = pd.factorize(pd.concat([cases["model_a"], cases["model_b"]], ignore_index=True).astype(object))
     which = found.reshape(2, len(cases)).astype(np.int64)
-    same = np.array([[is_same(judge, str(name)) for name in names] for judge in judges], dtype=bool)
-    related = np.array([[is_family(judge, str(name)) for name in names] for judge in judges], dtype=bool)
-    own, family = _sides(same.reshape(len(judges), -1), which), _sides(related.reshape(len(judges), -1), which)
+    own, family = (_sides(_equal(told, judges, list(names)), which) for told in (_identity, family_of))
     shown = own.any(axis=0)
     return Kinship(_signed(own), np.where(shown, 0.0, _signed(family)), known=True)
 
 
+def _equal(told: Callable[[str], str | None], judges: Sequence[str], names: Sequence[object]) -> BoolArray:
+    """Whether the same is told of judges and responders by their names, shape (judges, names)."""
+    theirs = [told(str(name)) for name in names]
+    found = [[mine is not None and mine == other for other in theirs] for mine in map(told, judges)]
+    return np.array(found, dtype=bool).reshape(len(judges), len(theirs))
+
+
 def is_same(judge: str, responder: str) -> bool:
     """Whether two names are of one model."""
-    return _identity(judge) == _identity(responder) != ""
+    own = _identity(judge)
+    return own is not None and own == _identity(responder)
 
 
 def is_family(judge: str, responder: str) -> bool:
@@ -86,10 +92,10 @@ def family_of(name: str) -> str | None:
     return max(fitting, key=lambda family: len(_plain(family))) if fitting else None
 
 
-def _identity(name: str) -> str:
+def _identity(name: str) -> str | None:
     key = _plain(name)
     names, _ = _known()
-    return names[key][0] if key in names else key
+    return names[key][0] if key in names else key or None
 
 
 @cache
