@@ -217,7 +217,7 @@ class _Plan(NamedTuple):
             split = self.two.split(sums)
             each = bias_index(split.first[:, :, 0] / split.n, split.second[:, :, 0] / split.n, q)
             row["bias_index"] = float(each.mean())
-            defined = int(np.isfinite(self.two.coefficients(sums)[0, len(each) : 2 * len(each)]).sum())
+            defined = int(np.isfinite(self.two.each_kappa(sums)[0]).sum())
             row |= {"n_pairs": defined, "n_pairs_undefined": len(self.part.pairs.n) - defined}
         return row
 

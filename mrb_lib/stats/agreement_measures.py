@@ -15,7 +15,7 @@ from mrb_lib.stats.agreement_intervals import Influence, bootstrap_bounds, gradi
 from mrb_lib.stats.agreement_kernel import COEFFICIENTS, Kernel, scaled
 from mrb_lib.stats.labels import Part
 from mrb_lib.stats.measures import Measure, Resampled, Sums
-from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, mean_of_defined
 from mrb_lib.stats.pairwise import Pairs
 from mrb_lib.stats.weighted import PairKernel, adjusted
 
@@ -148,19 +148,20 @@ def mean_kappa_intervals(
     """
     if not found:
         return []
-    totals = [item.measure.total() for item in found]
-    w = len(kernel.kappas)
-    value = np.concatenate([kernel.mean_kappas(total) for total in totals])
-    slopes = kernel.gradients(np.concatenate(totals, axis=1))[1 : 1 + w]
-    defined = np.asarray(np.isfinite(slopes).all(axis=2))
+    total = np.concatenate([item.measure.total() for item in found], axis=1)
+    kappas, slopes = kernel.each_kappa(total), kernel.kappa_gradients(total)
+    w, defined = len(kappas), np.isfinite(kappas)
     slopes = np.where(defined[:, :, None], slopes, 0.0)
+    means: list[FloatArray] = []
     each, first, shared = [], 0, []
     for item, number in zip(found, pairs, strict=True):
         last = first + number
         share = defined[:, first:last] / np.maximum(defined[:, first:last].sum(axis=1, keepdims=True), 1)
+        means.append(mean_of_defined(kappas[:, first:last])[:, 0])
         each.append((slopes[:, first:last] * share[:, :, None]).reshape(w, -1).T)
         shared.append(np.median(SharedClusters.of(item, kernel, number).number))
         first = last
+    value = np.stack(means)
     influence = Influence.of_each([item.sums for item in found], each)
     few = np.where(np.array(clusters) >= 2, np.array(shared), 0.0)[:, None] + np.zeros_like(value)
     return _rows(found, value, influence, kappa_interval(value, influence.square, few), few)

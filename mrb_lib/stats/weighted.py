@@ -145,6 +145,10 @@ class PairKernel(NamedTuple):
         """The means of the defined kappas over pairs, shape (b, W); NaN where none is."""
         return np.stack([mean_of_defined(kappa.T)[:, 0] for kappa in self._kappas(self.split(sums))]).T
 
+    def each_kappa(self, sums: FloatArray) -> FloatArray:
+        """The kappas of all pairs, shape (W, P), from the sums of the whole, shape (1, P * (D + 2K))."""
+        return np.stack(self._kappas(self.split(sums)))[:, :, 0]
+
     def _kappas(self, found: Split) -> list[FloatArray]:
         out = []
         for i, between in enumerate(self.distances[: len(self.kappas)]):
@@ -190,21 +194,28 @@ class PairKernel(NamedTuple):
         """
         found = self.split(sums)
         k, w, d = len(self.values), len(self.kappas), self.n_distances
-        apart, first, second, n = found.apart[:, :, 0], found.first[:, :, 0], found.second[:, :, 0], found.n
+        apart, n = found.apart[:, :, 0], found.n
         out = np.zeros((len(self.names), len(n), d + 2 * k))
         out[0, :, 0] = -divide(np.ones(len(n)), n[:, 0])
         out[0, :, d : d + k] = divide(apart[:, :1], n**2)
+        out[1 : 1 + w] = self.kappa_gradients(sums)
+        out[w + 1] = self._ac1_gradient(found, out[0])
+        out[w + 2 :] = self._further_gradients(sums)
+        return out
+
+    def kappa_gradients(self, sums: FloatArray) -> FloatArray:
+        """As `gradients`, for the kappas, shape (W, P, D + 2K)."""
+        found = self.split(sums)
+        k, w, d = len(self.values), len(self.kappas), self.n_distances
+        apart, first, second, n = found.apart[:, :, 0], found.first[:, :, 0], found.second[:, :, 0], found.n
+        out = np.zeros((w, len(n), d + 2 * k))
         for i, between in enumerate(self.distances[:w]):
             toward_first, toward_second = second @ between.T, first @ between
             expected = (toward_second * second).sum(axis=1, keepdims=True)
             observed = n * apart[:, i : i + 1]
-            out[1 + i, :, i] = -divide(n, expected)[:, 0]
-            out[1 + i, :, d : d + k] = divide(observed * toward_first, expected**2) - divide(
-                apart[:, i : i + 1], expected
-            )
-            out[1 + i, :, d + k :] = divide(observed * toward_second, expected**2)
-        out[w + 1] = self._ac1_gradient(found, out[0])
-        out[w + 2 :] = self._further_gradients(sums)
+            out[i, :, i] = -divide(n, expected)[:, 0]
+            out[i, :, d : d + k] = divide(observed * toward_first, expected**2) - divide(apart[:, i : i + 1], expected)
+            out[i, :, d + k :] = divide(observed * toward_second, expected**2)
         return out
 
     def _further_gradients(self, sums: FloatArray) -> FloatArray:

@@ -59,7 +59,7 @@ def annotations_of(choice: np.ndarray, names: np.ndarray, there: np.ndarray | No
 
 
 def estimated(table: Callable[..., pd.DataFrame], choice: np.ndarray, **options: object) -> pd.DataFrame:
-    """A table of every benchmark, 200 at a time; `there` says which labels there are, `cluster` whose cases they are."""
+    """A table of every benchmark, 200 at a time; `there` are the labels given, `cluster` the clusters of the cases."""
     there, cluster, names = (options.pop(name, None) for name in ("there", "cluster", "names"))
     names = NUMBERS if names is None else names
     cases = cases_of(choice.shape[2], cluster)
@@ -217,7 +217,7 @@ def test_coverage_of_the_icc_for_annotators_like_these(n: int) -> None:
         truth = 1 / (1 + spread + rest)
         low, high = icc.f_intervals(squares)
         by_f = (low <= truth) & (truth <= high)
-        each = [icc.Squares(*(field[i : i + 1] for field in squares)) for i in range(1000)]
+        each = [icc.Squares(*(field[i : i + 1] for field in squares)) for i in range(600)]
         bounds = np.array([icc.generalized_interval(one, 0) for one in each])
         generalized = (bounds[:, 0] <= truth) & (truth <= bounds[:, 1])
         assert within(generalized), (k, spread, generalized.mean())
