@@ -109,10 +109,10 @@ def annotator_pairs(
     -----
     Analytic intervals of the kappas have the standard errors of Fleiss, Cohen & Everitt (1969), as statsmodels has
     them, on Fisher's scale, see `mrb_lib.stats.agreement_intervals`; those of percent agreement, alpha, AC1 and AC2
-    Gwet's (2008), as in irrCAC; where cases are in clusters each cluster counts once. All bootstrap intervals are
-    widened for the number of cases that the two share, see `agreement_intervals.bootstrap_bounds`. With 100
-    cases they cover 93% to 97%, with 20 92% and more; where a label is rare or the two nearly always agree, fewer:
-    then the few cases on which they differ decide, and a sample may hold none.
+    Gwet's (2008), as in irrCAC; where cases are in clusters each cluster counts once. All intervals but the ICC's
+    by the F distribution, see `agreement`, cover 93% to 97% with 100 shared cases; with 20 those of kappas do, others
+    90% and more. Where a label is rare, or two nearly always agree, the few cases on which they differ decide, and
+    intervals of fewer than 100 cases cover less: of a quadratic kappa of .81 those of 30 cases 85% to 92%.
     Kappa is (PABAK - PI^2 + BI^2) / (1 - PI^2 + BI^2) by the indices (Byrt et al. 1993): what a low kappa owes to one
     dominating label, and what to two annotators who use the labels differently.
     The published kappas of PandaLM's annotators: `tests/published/test_pandalm.py`; coverage:
