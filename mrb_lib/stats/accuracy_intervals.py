@@ -18,6 +18,7 @@ from mrb_lib.stats.weighted_sums import Sums, cluster_sums, weighted_sums
 
 ONE_CLUSTER = "no interval of macro_accuracy: {} of {} subfields lie in one cluster each"
 _FEW_CLUSTERS, _FEW_OUTCOMES = 30, 10
+_MANY = 200
 _TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 
 
@@ -105,12 +106,26 @@ def means(
         square = (value[part.cases] ** 2).sum(axis=0)
         out.append(_means(item, which, square, replicated, resamples))
         if part.by is not None:
+            few = out[-1].clusters < _MANY
+            if few.any():
+                _widen(replicated, out[-1], few)
             there = True if whole else np.isfinite(replicated)
             middle += replicated if whole else np.where(there, replicated, 0.0)
             defined += there
     if len(parts) < 2:
         return out, None
     return out, _macro(out[1:], divide(middle, defined))
+
+
+def _widen(replicated: FloatArray, found: Means, few: BoolArray) -> None:
+    """Give the resampled means of subfields with few clusters the variance of the mean, in place.
+
+    Drawing c clusters of c has (c - 1) / c of it; in the mean over many such subfields the rest would be missed. Rao
+    and Wu (1988), doi:10.1080/01621459.1988.10478591, scale the departures from the mean so.
+    """
+    factor = np.sqrt(found.clusters[few] / np.maximum(found.clusters[few] - 1, 1))[:, None]
+    value = found.value[few][:, None]
+    replicated[few] = value + (replicated[few] - value) * factor
 
 
 def _distinct(known: np.typing.NDArray[np.bool_]) -> tuple[FloatArray, IntArray]:

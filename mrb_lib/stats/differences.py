@@ -17,7 +17,7 @@ import numpy as np
 
 from mrb_lib.stats.draws import draws
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, SingleArray, divide
-from mrb_lib.stats.paired_bootstrap import of_replicates
+from mrb_lib.stats.paired_bootstrap import WholeArray, bounds, of_partly_defined, of_replicates, whole_means
 from mrb_lib.stats.permutation import p_values, units
 from mrb_lib.stats.resample import n_clusters
 from mrb_lib.stats.subfields import Group
@@ -216,23 +216,39 @@ def _resampled(plan: Columns, value: FloatArray, drawn: SingleArray) -> tuple[Fl
     if not resamples:
         return out[0], out[1], out[2]
     k = len(plan.which)
-    divisors = drawn[k:]
-    divisors[divisors == 0] = np.nan
-    means = drawn[:k]
-    means /= divisors[plan.which]
-    whole = not np.isnan(divisors).any()
-    half = -(-len(value) // 2)
+    means, defined = whole_means(drawn[:k], drawn[k:], plan.which)
+    if not defined:
+        return _partly_resampled(plan, value, drawn)
+    half, ends = -(-len(value) // 2), bounds(value)
 
     def work(start: int) -> None:
-        room = np.empty((_PAIRS_AT_ONCE, resamples), dtype=np.float32)
+        room = np.empty((_PAIRS_AT_ONCE, resamples), dtype=np.int32)
+        flags = np.empty((2, *room.shape), dtype=np.bool_)
         stop = min(start + half, len(value))
         for first in range(start, stop, _PAIRS_AT_ONCE):
             pairs = slice(first, min(first + _PAIRS_AT_ONCE, stop))
             found = _subtract(means, plan.plus[pairs], plan.minus[pairs], room)
-            out[:, pairs] = of_replicates(found, value[pairs], whole=whole)
+            out[:2, pairs], out[2, pairs] = of_replicates(found, ends[:, pairs], flags)
 
     with ThreadPoolExecutor(max_workers=2) as pool:  # selecting leaves the interpreter free
         list(pool.map(work, (0, half)))
+    return out[0], out[1], out[2]
+
+
+def _partly_resampled(
+    plan: Columns, value: FloatArray, drawn: SingleArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """As `_resampled`, where some resamples hold no case of a pair."""
+    k = len(plan.which)
+    means = divide(drawn[:k].astype(np.float64), drawn[k:].astype(np.float64)[plan.which])
+    out = np.full((3, len(value)), np.nan)
+    step = max(1, _FLIPPED_AT_ONCE // drawn.shape[1])
+    for first in range(0, len(value), step):
+        pairs = slice(first, first + step)
+        minus = plan.minus[pairs]
+        found = means[plan.plus[pairs]]
+        found[minus >= 0] -= means[minus[minus >= 0]]
+        out[:, pairs] = of_partly_defined(found, value[pairs])
     return out[0], out[1], out[2]
 
 
@@ -250,7 +266,7 @@ def _flipped(plan: Columns, sums: FloatArray, unit: int) -> FloatArray:
     return out
 
 
-def _subtract(each: SingleArray, plus: IntArray, minus: IntArray, room: SingleArray) -> SingleArray:
+def _subtract(each: WholeArray, plus: IntArray, minus: IntArray, room: WholeArray) -> WholeArray:
     """The rows `plus` minus the rows `minus` (or nothing, where it is -1), written into the first rows of `room`."""
     breaks = np.flatnonzero((np.diff(plus) != 0) | (np.diff(minus) != 1)) + 1
     for start, stop in zip([0, *breaks.tolist()], [*breaks.tolist(), len(plus)], strict=True):

@@ -131,7 +131,7 @@ def acceleration(num: FloatArray, den: FloatArray) -> FloatArray:
     square = (departure**2).sum(axis=0)
     flat = undefined | (square <= _NO_SPREAD**2)
     scaled = departure / np.where(flat, 1.0, np.sqrt(square))
-    return np.where(flat, np.nan, (scaled**3).sum(axis=0) / 6)
+    return np.where(flat, np.nan, (scaled * scaled * scaled).sum(axis=0) / 6)
 
 
 def bca_levels(found: FloatArray, value: FloatArray, accelerated: FloatArray) -> FloatArray:

@@ -1,8 +1,7 @@
 """Intervals cover what they estimate as often as they claim. SIMULATED data of known truth.
 
-A 95% interval that is right covers 95% of the time here, give or take three Monte-Carlo standard errors
-of the number of simulated benchmarks, and 93% to 97% in any case: enough of them that an interval which
-always covers is found out, too.
+A 95% interval covers 93% to 97% of the time here. Over 2,000 simulated benchmarks the Monte-Carlo error of a
+coverage of 95% is half of one percent, so that one which truly covers 91.5% or 98.5% is found out.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from mrb_lib.stats.paired import significance
 
 from .panels import panel_of
 
-BENCHMARKS = 1000
+BENCHMARKS = 2000
 RESAMPLES = 400
 ACCURACY = ("", "bca_", "wilson_", "deff_")
 
@@ -28,9 +27,15 @@ def covered(rows: pd.DataFrame, name: str, truth: float | np.ndarray) -> float:
 
 
 def within(share: float) -> bool:
-    """Whether intervals cover as often as 95% ones, Monte-Carlo error allowed for."""
-    slack = 3 * np.sqrt(0.95 * 0.05 / BENCHMARKS)
-    return abs(share - 0.95) <= min(slack, 0.02)
+    """Whether intervals cover as often as 95% ones."""
+    return 0.93 <= share <= 0.97
+
+
+def quoted(rows: pd.DataFrame, truth: float | np.ndarray) -> float:
+    """The coverage of the interval that each row says to quote."""
+    few = (rows["interval"] == "deff").to_numpy()
+    ends = {name: np.where(few, rows[f"deff_{name}"], rows[name]) for name in ("low", "high")}
+    return covered(pd.DataFrame(ends), "", truth)
 
 
 def judged(n: int, level: np.ndarray, generator: np.random.Generator) -> np.ndarray:
@@ -64,15 +69,40 @@ def test_coverage_of_accuracy_and_of_differences(n: int) -> None:
 
 @pytest.mark.slow
 def test_coverage_near_one() -> None:
-    """Accuracies of .96 to .995 on 100 cases: percentiles fall short, Wilson's intervals do not."""
+    """Accuracies of .96 to .995 on 100 cases: percentiles fall short, Wilson's intervals do not, and rows say so."""
     generator = np.random.default_rng(12)
     level = generator.uniform(0.96, 0.995, BENCHMARKS)
     right = generator.random((1, BENCHMARKS, 100)) < level[:, None]
     rows = accuracy(*panel_of(right), policy="official", resamples=RESAMPLES)
     found = {name: covered(rows, name, level) for name in ACCURACY}
     assert found[""] < 0.90, found
-    assert 0.93 <= found["wilson_"] <= 0.985, found
-    assert 0.93 <= found["deff_"] <= 0.985, found
+    assert within(found["wilson_"]), found
+    assert within(found["deff_"]), found
+    assert within(quoted(rows, level))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("low", "high"), [(0.5, 0.7), (0.8, 0.9), (0.9, 0.96)])
+def test_coverage_of_the_interval_to_quote(low: float, high: float) -> None:
+    """Which one it is depends on the data; on 100 cases it covers all the same."""
+    generator = np.random.default_rng(15)
+    level = generator.uniform(low, high, BENCHMARKS)
+    rows = accuracy(*panel_of(generator.random((1, BENCHMARKS, 100)) < level[:, None]), resamples=RESAMPLES)
+    assert within(quoted(rows, level)), quoted(rows, level)
+
+
+@pytest.mark.slow
+def test_coverage_with_few_clusters() -> None:
+    """Ten clusters of five: percentiles fall short, the design-effect interval, the one to quote, does not."""
+    generator = np.random.default_rng(16)
+    cluster = np.repeat(np.arange(10), 5)
+    shared, alone = generator.random((1, BENCHMARKS, 10))[..., cluster], generator.random((1, BENCHMARKS, 50))
+    right = np.where(generator.random((1, BENCHMARKS, 50)) < 0.6, shared, alone) < 0.65
+    panel, gold, cases = panel_of(right)
+    rows = accuracy(panel, gold, cases.assign(cluster=cluster), resamples=RESAMPLES)
+    assert covered(rows, "", 0.65) < 0.93
+    assert (rows["interval"] == "deff").all()
+    assert within(quoted(rows, 0.65)), quoted(rows, 0.65)
 
 
 @pytest.mark.slow
@@ -86,6 +116,16 @@ def test_coverage_of_the_macro_accuracy() -> None:
     found = covered(rows, "macro_accuracy_", 2 / 3)
     assert within(found), found
     assert rows["accuracy"].mean() == pytest.approx(0.795, abs=0.01)
+
+
+@pytest.mark.slow
+def test_coverage_of_the_macro_accuracy_over_small_subfields() -> None:
+    """Six subfields of three cases beside one of 150: three drawn of three vary by two thirds of what three do."""
+    organ = np.repeat([f"organ {i}" for i in range(7)], [150, 3, 3, 3, 3, 3, 3])
+    panel, gold, cases = panel_of(np.random.default_rng(17).random((1, BENCHMARKS, len(organ))) < 0.65)
+    rows = accuracy(panel, gold, cases.assign(organ=organ), by="organ", resamples=RESAMPLES)
+    found = covered(rows[rows["subfield"].isna()], "macro_accuracy_", 0.65)
+    assert within(found), found
 
 
 @pytest.mark.slow
@@ -121,5 +161,5 @@ def test_rows_of_clusters_undercover_and_clusters_do_not() -> None:
     assert all(within(share) for share in found.values()), found
     assert rows["design_effect"].mean() == pytest.approx(1 + 7 * 0.75**2, abs=0.2)
     assert covered(rows, "wilson_", 0.6) < 0.75
-    apart = accuracy(*tables, cluster="case_id", resamples=200)
-    assert covered(apart[apart["judge"] == "j0"], "", 0.6) < 0.75
+    apart = accuracy(*tables, cluster="case_id", resamples=0)
+    assert covered(apart[apart["judge"] == "j0"], "deff_", 0.6) < 0.75

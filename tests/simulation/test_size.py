@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.exact import sign_test
+from mrb_lib.stats.multiplicity import adjust_families
+from mrb_lib.stats.omnibus import omnibus
 from mrb_lib.stats.paired import comparisons
 
 from .panels import panel_of
@@ -47,8 +49,9 @@ def test_size_of_the_tests_of_two_right_or_wrong_judges(n: int) -> None:
 
 
 @pytest.mark.slow
-def test_size_of_the_tests_of_graded_scores_and_of_several_judges() -> None:
-    right = equal_judges(np.random.default_rng(5), 4, 100, orders=2)
+@pytest.mark.parametrize("n", [100, 1000])
+def test_size_of_the_tests_of_graded_scores_and_of_several_judges(n: int) -> None:
+    right = equal_judges(np.random.default_rng(n + 5), 4 if n == 100 else 3, n, orders=2)
     rows = comparisons(*panel_of(right), policy="balanced", resamples=400, seed=2)
     pairs = rows[rows["part"] == "pair"]
     sizes = {name: rejected(pairs, name) for name in ("mid_p", "permutation_p", "bootstrap_p", "t_p")}
@@ -107,16 +110,37 @@ def test_size_of_equivalence_and_of_non_inferiority_at_the_margin() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("correction", ["bonferroni", "holm", "hochberg"])
-def test_the_family_wise_error(correction: str) -> None:
+def test_the_family_wise_error() -> None:
     """Of four equal judges: six tests, of which at least one is significant at most one time in twenty."""
     right = equal_judges(np.random.default_rng(9), 4, 150)
-    rows = comparisons(*panel_of(right), policy="official", correction=correction, resamples=0)
-    pairs = rows[rows["part"] == "pair"]
-    family = (pairs.groupby("dimension")["p_adjusted"].min() <= 0.05).mean()
-    single = (pairs.groupby("dimension")["p_value"].min() <= 0.05).mean()
-    assert 0.005 < family <= HIGH
-    assert single > 0.12
+    rows = comparisons(*panel_of(right), policy="official", resamples=0)
+    each = rows.loc[rows["part"] == "pair", "p_value"].to_numpy().reshape(BENCHMARKS, 6)
+    assert (each.min(axis=1) <= 0.05).mean() > 0.12
+    for correction in ("bonferroni", "holm", "hochberg"):
+        family = np.repeat(np.arange(BENCHMARKS), 6)
+        adjusted = adjust_families(each.ravel(), family, correction)[0].reshape(BENCHMARKS, 6)
+        assert 0.005 < (adjusted.min(axis=1) <= 0.05).mean() <= HIGH, correction
+        if correction == "holm":
+            assert adjusted.ravel() == pytest.approx(rows.loc[rows["part"] == "pair", "p_adjusted"].to_numpy())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("judges", "clusters", "largest"), [(2, 30, 14), (4, 20, 5), (8, 20, 8), (16, 60, 5)])
+def test_size_in_clusters_of_unequal_size(judges: int, clusters: int, largest: int) -> None:
+    """Each cluster has judges that it suits. With many judges p_gg errs on the safe side."""
+    generator = np.random.default_rng(judges)
+    cluster = np.repeat(np.arange(clusters), generator.integers(max(1, largest - 4), largest + 1, clusters))
+    lean = generator.normal(0, 0.2, (judges, BENCHMARKS, clusters))[..., cluster]
+    panel, gold, cases = panel_of(generator.random(lean.shape) < 0.6 + lean)
+    tables = panel, gold, cases.assign(cluster=cluster)
+    rows = omnibus(*tables, policy="official")
+    sizes = {"hotelling": rejected(rows[rows["test"] == "hotelling_cluster"], "p_value")}
+    if judges <= 4:
+        pairs = comparisons(*tables, policy="official", resamples=0).query("part == 'pair'")
+        sizes |= {name: rejected(pairs, name) for name in ("p_value", "t_p")}
+    assert all(LOW <= size <= HIGH for size in sizes.values()), sizes
+    corrected = rejected(rows[rows["test"] == "rm_anova"], "p_gg")
+    assert (LOW if judges <= 4 else 0.01) <= corrected <= HIGH
 
 
 def test_the_exact_test_keeps_its_size_for_every_number_of_differing_cases() -> None:

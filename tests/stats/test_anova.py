@@ -8,7 +8,7 @@ import pingouin
 import pytest
 from statsmodels.stats.anova import AnovaRM
 
-from mrb_lib.stats.anova import FEW_CLUSTERS, NO_ERROR, hotelling, repeated_measures
+from mrb_lib.stats.anova import FEW_CLUSTERS, NO_ERROR, _small_sample, hotelling, repeated_measures
 from mrb_lib.stats.omnibus import omnibus
 
 from .small_tables import cases_of, gold_of, random_verdicts
@@ -80,8 +80,23 @@ def test_hotelling_is_pingouins_of_the_differences() -> None:
     assert found == pytest.approx((expected["F"], expected["df1"], expected["df2"], expected["pval"]))
 
 
+def test_clusters_of_unequal_size_leave_fewer_degrees_of_freedom() -> None:
+    """The variance and its degrees of freedom by their definitions, as matrices over clusters."""
+    size = np.array([1.0, 2, 3, 8, 8, 12, 1])
+    variance = size * (1 + 0.3 * (size - 1))
+    scale, freedom = _small_sample(size, variance)
+    residual = np.eye(7) - np.outer(size / size.sum(), np.ones(7))
+    covariance = residual @ np.diag(variance) @ residual.T
+    root = np.sqrt(scale)
+    weighted = root[:, None] * covariance * root
+    assert np.trace(weighted) == pytest.approx(variance.sum())
+    assert freedom == pytest.approx(np.trace(weighted) ** 2 / (weighted**2).sum())
+    assert freedom < 6
+    assert _small_sample(np.full(9, 4.0), np.full(9, 4.0))[1] == pytest.approx(8)
+
+
 def test_hotelling_leaves_out_judges_that_always_agree_and_says_where_it_has_no_answer() -> None:
     table, clusters = scores(60, 3), np.repeat(np.arange(20), 3)
-    assert hotelling(np.hstack([table, table[:, :1]]), clusters)[1:3] == (2.0, 18.0)
+    assert hotelling(np.hstack([table, table[:, :1]]), clusters)[1:3] == pytest.approx((2.0, 18.0))
     assert hotelling(scores(8, 4), np.arange(8) // 2) == FEW_CLUSTERS
     assert hotelling(np.tile([1.0, 0.0], (8, 1)), np.arange(8) // 2) == NO_ERROR
