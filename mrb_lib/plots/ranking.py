@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from mrb_lib.plots.intervals import panels
 from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, Paper, canvas, label, labels, rows_height, styled
@@ -122,5 +122,5 @@ def _rule(axes: Axes, names: Sequence[str], span: tuple[float, float], columns: 
     between = ((1.0,) if wide else (1.0, 3.0)) if columns > 2 else (1.0, 3.0) if wide else (1.0, 2.0, 5.0)
     axes.xaxis.set_major_locator(LogLocator(base=10, subs=between))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_minor_locator(NullLocator())
     axes.grid(axis="both")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
 
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 
@@ -46,6 +45,8 @@ def components(wins: FloatArray, ties: FloatArray) -> tuple[IntArray, IntArray]:
     -------
     tuple of int arrays, shape (r,): the weak and the strong component of each responder
     """
+    from scipy.sparse.csgraph import connected_components  # only sets without strengths need it
+
     edge = (wins + ties) > 0
     _, weak = connected_components(edge, directed=True, connection="weak")
     _, strong = connected_components(edge, directed=True, connection="strong")

@@ -21,6 +21,7 @@ NO_MAXIMUM = "no finite strengths: the likelihood has no maximum"
 FEW_CLUSTERS = "no interval: not more clusters than responders"
 _ABSENT = -1e3
 _HELD = 2**26
+_AT_ONCE = 2**21
 _NO_WIDTH = 1e-6
 
 
@@ -164,18 +165,19 @@ def _gradients(
         cases = np.flatnonzero(sign)
         blocks.append(_sums(codes[cases], sign[cases, None] * residual[cases]))
     blocks.append(_sums(codes, np.hstack(tie_scores)))
-    drawn = [np.empty((sums.shape[0], resamples), dtype=np.float32) for _, sums in blocks]
+    by_strength = np.empty((len(who.names), residual.shape[1], resamples), dtype=np.float32)
+    by_tie = np.empty((len(blocks[-1][1]), resamples), dtype=np.float32)
     start = 0
     for counts in draws(n_clusters(codes), resamples, seed):
         columns = slice(start, start + counts.shape[1])
-        for (clusters, sums), out in zip(blocks, drawn, strict=True):
-            out[:, columns] = sums @ (counts if len(clusters) == len(counts) else counts[clusters])
+        for (clusters, sums), out in zip(blocks, [*by_strength, by_tie], strict=True):
+            weights = counts if len(clusters) == len(counts) else counts[clusters]
+            np.matmul(sums, weights, out=out[:, columns])
         start = columns.stop
     edges = np.cumsum([0, *(item.residual.shape[1] for item in moved)])
     tie_edges = np.cumsum([0, *(item.shape[1] for item in tie_scores)])
     for i in range(len(moved)):
-        strength = np.stack([out[edges[i] : edges[i + 1]] for out in drawn[:-1]])
-        yield _Drawn(strength, drawn[-1][tie_edges[i] : tie_edges[i + 1]])
+        yield _Drawn(by_strength[:, edges[i] : edges[i + 1]], by_tie[tie_edges[i] : tie_edges[i + 1]])
 
 
 def _sums(codes: IntArray, values: FloatArray) -> tuple[IntArray, SingleArray]:
@@ -233,19 +235,22 @@ def _bounds(made: models.Fit, item: Influence, drawn: _Drawn, df: IntArray) -> B
     m, r = made.log_strength.shape
     f, resamples = drawn.strength.shape[1:]
     ties = len(drawn.tie) > 0
-    shares = np.empty((f, r + ties, resamples), dtype=np.float32)
-    for i in range(f):
-        inverse = item.inverse[i].astype(np.float32)
-        np.matmul(inverse[:, :r], drawn.strength[:, i], out=shares[i])
-        if ties:
-            shares[i] += inverse[:, r:] * drawn.tie[i]
-            shares[i, r] += item.log_tie[i]
-            np.exp(shares[i, r], out=shares[i, r])
-        _on_their_scale(shares[i, :r], item.log_strength[i])
-    # in single precision, which the quantiles keep
-    ends = interval(cast(FloatArray, shares.reshape(f * (r + ties), resamples).T))
     out = np.full((2, m, r + 1), np.nan)
-    out[:, item.sources, : r + ties] = np.stack(ends).reshape(2, f, r + ties)
+    step = max(1, _AT_ONCE // max(1, (r + 1) * resamples))
+    shares = np.empty((min(step, f), r + ties, resamples), dtype=np.float32)
+    for start in range(0, f, step):
+        part = shares[: min(step, f - start)]
+        for i, own in enumerate(part, start):
+            inverse = item.inverse[i].astype(np.float32)
+            np.matmul(inverse[:, :r], drawn.strength[:, i], out=own)
+            if ties:
+                own += inverse[:, r:] * drawn.tie[i]
+                own[r] += item.log_tie[i]
+                np.exp(own[r], out=own[r])
+            _on_their_scale(own[:r], item.log_strength[i])
+        # in single precision, which the quantiles keep
+        ends = interval(cast(FloatArray, part.reshape(len(part) * (r + ties), resamples).T))
+        out[:, item.sources[start : start + len(part)], : r + ties] = np.stack(ends).reshape(2, len(part), r + ties)
     value = np.column_stack([made.strength, made.tie])
     low, high = np.fmin(out[0], value), np.fmax(out[1], value)
     same = high - low < _NO_WIDTH * np.abs(value)
