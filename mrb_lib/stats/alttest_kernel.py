@@ -40,7 +40,8 @@ def labels_by_policy(panel: Panel, categories: Sequence[str], policy: str) -> tu
     """The verdicts of each judge on each case that stand beside an annotator's label.
 
     `official`: the one in order AB, repeat 0. `balanced`: all of them, each compared on its own and
-    then averaged, which is the probability for a verdict drawn at random; null agrees with nobody. `answered`:
+    then averaged, which is the probability for a verdict drawn at random (an order with more repeats has more weight);
+    null agrees with nobody. `answered`:
     those with a choice. `strict`: one, the choice of them all, null where they differ. `net`: one, the response with
     more verdicts, a tie where there are more ties than other choices, else null. The last two need both orders.
 

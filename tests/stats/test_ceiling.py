@@ -103,6 +103,32 @@ def test_a_judge_that_copies_an_annotator_everywhere_has_no_distance_from_their_
     assert (own["annotator_probability"] == 1).all()
 
 
+def test_a_difference_without_width_says_so() -> None:
+    """Two always agree and the judge copies the third: its accuracy varies, its distance from them does not."""
+    generator = np.random.default_rng(3)
+    common = "".join(generator.choice(list("AB"), 80))
+    third = "".join(generator.choice(list("AB"), 80))
+    people = {"a": common, "b": common, "c": third}
+    table = ceiling(verdicts_of({("j", "AB"): third}), annotations_of(people), cases_of(80), **FAST)
+    row = table[table["part"] == "judge"].iloc[0]
+    assert row["low"] < row["high"]
+    assert row["difference_low"] == row["difference_high"] == 0
+    assert "difference: the interval has no width" in row["reason"]
+
+
+def test_judges_scored_on_different_cases_are_as_each_alone() -> None:
+    """Judges that share their cases are computed together; the others must not notice."""
+    generator = np.random.default_rng(4)
+    people = {name: "".join(generator.choice(list("AABT"), 90)) for name in "abcd"}
+    cases = cases_of(90, organ=list(generator.choice(["eye", "lung"], 90)), cluster=list(np.arange(90) // 2))
+    verdicts = random_verdicts(generator, 90, 4)
+    together = ceiling(verdicts, annotations_of(people), cases, by="organ", **FAST)
+    for judge in ("j0", "j3"):
+        alone = ceiling(verdicts[verdicts["judge"] == judge], annotations_of(people), cases, by="organ", **FAST)
+        mine = together[together["judge"] == judge].reset_index(drop=True)
+        pd.testing.assert_frame_equal(mine, alone[alone["judge"] == judge].reset_index(drop=True), atol=1e-12)
+
+
 @pytest.mark.parametrize("verdicts", [None, verdicts_of({})])
 def test_without_verdicts_the_annotators_remain(verdicts: pd.DataFrame | None) -> None:
     table = ceiling(verdicts, annotations_of({"a": "AB", "b": "AB", "c": "AA"}), cases_of(2), **FAST)

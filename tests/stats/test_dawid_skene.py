@@ -121,6 +121,18 @@ def test_longer_steps_lead_to_the_maximum_of_plain_em(model: str) -> None:
     assert fit.iterations[0] < 800
 
 
+def test_another_start_on_the_same_side_leads_to_the_same_maximum() -> None:
+    """Starts that lean towards the votes, however weakly, name the labels alike; their mirror image names them anew."""
+    counts = label_counts(labels_of(np.random.default_rng(9), 400, [0.8, 0.7, 0.75, 0.7], [0.6, 0.4]), 2)
+    fit = em(counts, tolerance=1e-10)
+    share = counts.sum(axis=1) / 4
+    for start in (0.9 * share + 0.05, 0.2 * share + 0.4, share**2 / (share**2).sum(axis=1, keepdims=True)):
+        other = em(counts, start=start, tolerance=1e-10)
+        np.testing.assert_allclose(other.confusion, fit.confusion, atol=1e-6)
+    mirrored = em(counts, start=1 - share, tolerance=1e-10)
+    np.testing.assert_allclose(mirrored.confusion[0], fit.confusion[0][:, ::-1], atol=1e-6)
+
+
 def test_too_few_iterations_are_told() -> None:
     counts = label_counts(labels_of(np.random.default_rng(6), 50, [0.7, 0.6, 0.7], [0.5, 0.5]), 2)
     fit = em(counts, iterations=2)

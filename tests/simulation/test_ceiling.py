@@ -1,0 +1,61 @@
+"""Coverage of the intervals of the ceiling and of the alternative annotator test. SIMULATED data of known truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mrb_lib.stats.ceiling import ceiling
+
+from .people import CONFUSION, JUDGE, SHARE, simulated
+
+
+def truths() -> dict[str, float]:
+    """What the table estimates, summed over all votes and verdicts there can be."""
+    own, judge, advantage = np.zeros(3), np.zeros(3), np.zeros(3)
+    for who in range(3):
+        first, second = (CONFUSION[i] for i in range(3) if i != who)
+        weight = SHARE[:, None] * first * second  # by truth and the label on which the others agree
+        own[who] = (weight * CONFUSION[who]).sum() / weight.sum()
+        judge[who] = (weight * JUDGE).sum() / weight.sum()
+        for truth, a, b, mine, theirs in np.ndindex(3, 3, 3, 3, 3):
+            chance = SHARE[truth] * first[truth, a] * second[truth, b] * CONFUSION[who, truth, mine]
+            no_worse = (a == theirs) + (b == theirs) >= (a == mine) + (b == mine)
+            advantage[who] += chance * JUDGE[truth, theirs] * no_worse
+    return {
+        "annotator": own[0],
+        "mean": own.mean(),
+        "judge": judge.mean(),
+        "difference": judge.mean() - own.mean(),
+        "advantage_probability": advantage.mean(),
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "benchmarks"), [(100, 1000), (1000, 250)])
+def test_coverage_of_annotators_judges_and_their_difference(n: int, benchmarks: int) -> None:
+    """Each within 93% to 97%, give or take two Monte-Carlo standard errors."""
+    annotations, cases, panel, names = simulated(n, benchmarks, np.random.default_rng(n))
+    table = ceiling(panel, annotations, cases, policy="official", dimensions=names, resamples=400, seed=1)
+    people = table[table["part"] == "annotator"]
+    judges = table[table["part"] == "judge"].rename(columns={"difference_low": "d_low", "difference_high": "d_high"})
+    tests = table[table["part"] == "alt_test"]
+    shown = {
+        "annotator": (people[people["annotator"] == "a0"], "accuracy", "low", "high"),
+        "mean": (people[people["annotator"] == "mean"], "accuracy", "low", "high"),
+        "judge": (judges, "accuracy", "low", "high"),
+        "difference": (judges, "difference", "d_low", "d_high"),
+        "advantage_probability": (
+            tests,
+            "advantage_probability",
+            "advantage_probability_low",
+            "advantage_probability_high",
+        ),
+    }
+    error = 2 * np.sqrt(0.95 * 0.05 / benchmarks)
+    for name, truth in truths().items():
+        rows, value, low, high = shown[name]
+        assert len(rows) == benchmarks
+        assert rows[value].mean() == pytest.approx(truth, abs=4 * rows[value].std() / np.sqrt(benchmarks))
+        coverage = ((rows[low] <= truth) & (truth <= rows[high])).mean()
+        assert 0.93 - error <= coverage <= 0.97 + error, (name, coverage)
