@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.colors import Normalize
 from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
 
 from mrb_lib.plots.matrix import draw_matrix, scale_bar
 from mrb_lib.plots.style import (
@@ -160,21 +161,7 @@ def pairs(frame: pd.DataFrame, *, annotators: Sequence[str]) -> Paper:
     span = frame["cohen_kappa"].dropna()
     norm = Normalize(min(0.0, float(span.min())) if len(span) else 0.0, 1.0)
     for axes, dimension in zip(grid.flat, dimensions, strict=False):
-        values = np.full((len(at), len(at)), np.nan)
-        texts = [["" for _ in at] for _ in at]
-        part = frame[frame["dimension"] == dimension]
-        for first, second, n, kappa, low, high in zip(
-            *(
-                part[name]
-                for name in ("annotator_1", "annotator_2", "n", "cohen_kappa", "cohen_kappa_low", "cohen_kappa_high")
-            ),
-            strict=True,
-        ):
-            if first in at and second in at:
-                i, j = sorted((at[first], at[second]), reverse=True)
-                values[i, j] = kappa
-                bounds = "" if pd.isna(low) or pd.isna(high) else f"\n{_short(low)} to {_short(high)}"
-                texts[i][j] = f"{_short(kappa)}{bounds}\nn = {n:,.0f}"
+        values, texts = _cells(frame[frame["dimension"] == dimension], at)
         mesh = draw_matrix(
             axes,
             values[1:, :-1],
@@ -193,6 +180,20 @@ def pairs(frame: pd.DataFrame, *, annotators: Sequence[str]) -> Paper:
         axes.set_axis_off()
     scale_bar(figure, mesh, list(grid.flat), "Cohen\u2019s kappa")
     return figure
+
+
+def _cells(part: pd.DataFrame, at: dict[str, int]) -> tuple[NDArray[np.float64], list[list[str]]]:
+    """Kappas below the diagonal, and what is written on them, of annotators at their rows."""
+    values = np.full((len(at), len(at)), np.nan)
+    texts = [["" for _ in at] for _ in at]
+    columns = ("annotator_1", "annotator_2", "n", "cohen_kappa", "cohen_kappa_low", "cohen_kappa_high")
+    for first, second, n, kappa, low, high in zip(*(part[name] for name in columns), strict=True):
+        if first in at and second in at:
+            i, j = sorted((at[first], at[second]), reverse=True)
+            values[i, j] = kappa
+            bounds = "" if pd.isna(low) or pd.isna(high) else f"\n{_short(low)} to {_short(high)}"
+            texts[i][j] = f"{_short(kappa)}{bounds}\nn = {n:,.0f}"
+    return values, texts
 
 
 def _short(value: float) -> str:
