@@ -40,6 +40,8 @@ FIGURES = {
     "engine-orders",
     "agreement-paradox",
     "position-split",
+    "instability",
+    "order-violations",
     "ceiling-annotators",
     "ceiling-distances",
     "ceiling-alternative",
