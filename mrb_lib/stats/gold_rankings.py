@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import kendalltau, rankdata
 
 from mrb_lib.stats.labels import Annotations
 from mrb_lib.stats.options import FloatArray, divide
@@ -16,10 +15,9 @@ NO_ORDER = "the judges are all equal by one of the rules"
 
 def ranks(values: FloatArray) -> FloatArray:
     """Ranks from the highest value, NaN where there is none."""
-    out = np.full(len(values), np.nan)
-    known = np.isfinite(values)
-    out[known] = rankdata(-values[known].round(12), method="min")
-    return out
+    shown = values.round(12)
+    above = (shown[None, :] > shown[:, None]).sum(axis=1)
+    return np.where(np.isfinite(values), above + 1.0, np.nan)
 
 
 def rankings(value: FloatArray, rules: Sequence[str]) -> list[dict[str, object]]:
@@ -35,8 +33,14 @@ def _tau(first: FloatArray, second: FloatArray) -> dict[str, object]:
     pair = np.stack([first[both], second[both]], axis=1).round(12)
     n = len(pair)
     reason = ONE_JUDGE if n < 2 else NO_ORDER if (pair == pair[0]).all(axis=0).any() else ""
-    tau = np.nan if reason else float(kendalltau(pair[:, 0], pair[:, 1]).statistic)
+    tau = np.nan if reason else _tau_b(pair)
     return {"kendall_tau": tau, "n_judges": n, "reason": reason or None}
+
+
+def _tau_b(pair: FloatArray) -> float:
+    """Kendall's tau-b of two columns, neither of them constant."""
+    first, second = (np.sign(column[:, None] - column[None, :]) for column in pair.T)
+    return float((first * second).sum() / np.sqrt((first**2).sum() * (second**2).sum()))
 
 
 def left_out(

@@ -144,23 +144,29 @@ def _votes(coded: Annotations, dimension: int, shape: tuple[int, ...]) -> FloatA
 def _ratios(
     worth: FloatArray, weights: Sequence[FloatArray], codes: IntArray, *, resamples: int, seed: int
 ) -> list[Ratios]:
-    """The accuracies by the rules, (judges x rules) a dimension; rules of whole votes apart, whose sums are exact."""
+    """The accuracies by the rules, (judges x rules) a dimension.
+
+    Rules of whole votes are apart, since their sums are exact; the model's probabilities are together.
+    """
     n_judges, last = worth.shape[1], len(RULES) - 1
     cases = np.arange(worth.shape[3])
-    parts = [
-        (cases, *_sums(worth[:, :, dimension], table[rules]))
-        for dimension, table in enumerate(weights)
-        for rules in (slice(0, last), slice(last, None))
-    ]
+    votes = [_sums(worth[:, :, dimension], table[:last]) for dimension, table in enumerate(weights)]
+    model = [_sums(worth[:, :, dimension], table[last:]) for dimension, table in enumerate(weights)]
+    together = (np.hstack(sums) for sums in zip(*model, strict=True)) if model else ()
+    parts = [*((cases, *part) for part in votes), *([(cases, *together)] if model else [])]
     found = ratios(parts, codes, resamples=resamples, seed=seed)
-    return [_beside(some, rest, n_judges) for some, rest in zip(found[::2], found[1::2], strict=True)]
+    return [
+        _beside(some, found[-1], slice(at * n_judges, (at + 1) * n_judges))
+        for at, some in enumerate(found[: len(weights)])
+    ]
 
 
-def _beside(some: Ratios, rest: Ratios, n_judges: int) -> Ratios:
-    """The ratios of two sets of rules as those of one, each (judges x rules)."""
+def _beside(some: Ratios, rest: Ratios, own: slice) -> Ratios:
+    """The ratios of several rules with those of one more, of which `own` are the judges'; (judges x rules)."""
+    n_judges = own.stop - own.start
 
     def both(first: Any, second: Any) -> Any:
-        return np.hstack([np.reshape(first, (n_judges, -1)), np.reshape(second, (n_judges, -1))]).reshape(-1)
+        return np.hstack([np.reshape(first, (n_judges, -1)), np.reshape(second[own], (n_judges, 1))]).reshape(-1)
 
     n, value, low, high = (both(*pair) for pair in zip(some[:-1], rest[:-1], strict=True))
     return Ratios(n, value, low, high, both(some.reason, rest.reason).tolist())
