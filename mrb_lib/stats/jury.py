@@ -91,7 +91,12 @@ def jury(
     the judges, count as often as they stand in the table. Nothing is chosen or weighted on the cluster that is scored:
     where all cases are in one, that is null. Weights: Nitzan and Paroush (1982),
     doi:10.2307/2526438. Shapley's value by sampled orders: Castro, Gomez and Tejada (2009),
-    doi:10.1016/j.cor.2008.04.004. Condorcet's accuracies of independent judges: `tests/simulation/test_jury.py`.
+    doi:10.1016/j.cor.2008.04.004. Validated in `tests/simulation/test_jury.py`: Condorcet's accuracies of independent
+    judges, and coverage. Intervals of the majority, of random juries and of what members add hold the truth in 93 to
+    97 of 100 benchmarks. Those of what is chosen or weighted (`weighted`, `dawid_skene`, `best_single`, `greedy`, and
+    `crossfit_difference`) are about the very judges and weights that were found, not about the choice made anew:
+    with 100 cases they hold it in 91 to 93 of 100, with 1,000 in 93 to 97, but in 91 where two choices are equally
+    good.
     """
     check_policy(policy)
     panel = as_panel(verdicts, cases["case_id"], dimensions)

@@ -17,6 +17,7 @@ from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.panel import ABSENT, NULL, TIE
 
 FOLDS = 5
+_FEW = 8
 _ROUNDING = 1e-9
 
 
@@ -73,7 +74,8 @@ def weights(choice: Choices, labels: IntArray, fold: IntArray) -> FloatArray:
     given = used.sum(axis=(3, 4)).astype(np.float64)
     outside = (fold[:, None] != np.arange(fold.max(initial=0) + 1)).astype(np.float64)
     right, given = right @ outside, given @ outside
-    kinds = np.array([max(2, len(np.unique(row[row >= 0]))) for row in labels], dtype=np.float64)[None, :, None]
+    seen = sum((labels == code).any(axis=1).astype(np.float64) for code in range(len(CHOICES)))
+    kinds = np.maximum(seen, 2.0)[None, :, None]
     share = (right + 1.0) / (given + kinds)
     return np.moveaxis(np.maximum(np.log(share * (kinds - 1.0) / (1.0 - share)), 0.0), 2, 0)
 
@@ -99,16 +101,39 @@ def dawid_skene(choice: Choices) -> Choices:
     Every case, order and repeat is an item of its own; no gold label is used. Equal probabilities are a tie.
     """
     out = np.where((choice != ABSENT).any(axis=0), NULL, ABSENT).astype(np.int8)
-    for dimension in range(choice.shape[1]):
-        items = np.maximum(choice[:, dimension].reshape(len(choice), -1).T, -1).astype(np.int64)
-        kinds, item = patterns(items)
+    n_dimensions = choice.shape[1]
+    flat = out.reshape(n_dimensions, -1)
+    if len(choice) <= _FEW:
+        kinds, item = _kinds(choice.reshape(len(choice), n_dimensions, -1))
+        if 2 * len(kinds) <= flat.shape[1]:
+            times = np.stack([np.bincount(those, minlength=len(kinds)) for those in item]).astype(np.float64)
+            flat[:] = np.where(flat == ABSENT, ABSENT, np.take_along_axis(_probable(kinds, times), item, axis=1))
+            return out
+    items = np.maximum(choice.reshape(len(choice), n_dimensions, -1), -1).transpose(1, 2, 0).astype(np.int64)
+    for those, found in zip(items, flat, strict=True):
+        kinds, item = patterns(those)
         times = np.bincount(item, minlength=len(kinds)).astype(np.float64)
-        posterior = em(label_counts(kinds, len(CHOICES)), times[None], tolerance=1e-6, iterations=500).posterior[0]
-        known = np.isfinite(posterior).all(axis=1)
-        found = largest(np.where(known[:, None], posterior, 0.0).T, np.ones(len(kinds), dtype=bool))
-        flat = out[dimension].reshape(-1)
-        flat[:] = np.where(flat == ABSENT, ABSENT, found[item])
+        found[:] = np.where(found == ABSENT, ABSENT, _probable(kinds, times[None])[0][item])
     return out
+
+
+def _kinds(choice: Choices) -> tuple[IntArray, IntArray]:
+    """The `patterns` of the items of all dimensions; choices have shape (members, dimensions, items), members are few."""
+    digits = len(CHOICES) + 1
+    code = np.zeros(choice.shape[1:], dtype=np.int64)
+    for given in choice:
+        code = digits * code + (np.maximum(given, -1) + 1)
+    found = np.flatnonzero(np.bincount(code.ravel(), minlength=digits ** len(choice)))
+    place = np.zeros(digits ** len(choice), dtype=np.int64)
+    place[found] = np.arange(len(found))
+    return found[:, None] // digits ** np.arange(len(choice))[::-1] % digits - 1, place[code]
+
+
+def _probable(kinds: IntArray, times: FloatArray) -> Choices:
+    """The most probable label of each kind of item, shape (b, kinds), where it comes `times`, of that shape."""
+    posterior = em(label_counts(kinds, len(CHOICES)), times, tolerance=1e-6, iterations=500).posterior
+    known = np.where(np.isfinite(posterior).all(axis=2, keepdims=True), posterior, 0.0)
+    return largest(np.moveaxis(known, 2, 0), np.ones(known.shape[:2], dtype=bool))
 
 
 def share_right(value: FloatArray, kept: FloatArray) -> FloatArray:

