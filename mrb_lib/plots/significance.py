@@ -16,6 +16,7 @@ from mrb_lib.plots.style import COLUMN, DIVERGING, PAGE, Paper, canvas, labels, 
 TESTS: dict[str, str] = {
     "mcnemar_exact": "exact McNemar tests",
     "sign_exact": "exact sign tests, on the cases whose scores differ,",
+    "permutation_cluster": "permutation tests, which flip the signs of whole clusters,",
 }
 P_BOUNDS = (0.0, 0.001, 0.01, 0.05, 1.0)
 _P_COLOURS = ("#08306B", "#2171B5", "#9ECAE1", "#F4F4F4")
@@ -129,11 +130,13 @@ def outcomes(pairs: pd.DataFrame, *, judges: Sequence[str]) -> Paper:
 
     Parameters
     ----------
-    pairs : judge_1, judge_2, difference, p_adjusted, equivalent (nullable) of one dimension
+    pairs : judge_1, judge_2, difference, only_1, only_2, test, p_adjusted, equivalent (nullable) of one dimension.
+        Where the test counts cases, the judge that wins more of them must be the one with the higher mean.
     judges : rows and columns, in this order, best first
     """
     means = np.sign(pairs["difference"].to_numpy(dtype=float))
     wins = np.sign((pairs["only_1"] - pairs["only_2"]).to_numpy(dtype=float))
+    wins = np.where(pairs["test"] == "permutation_cluster", means, wins)
     known = pairs.assign(
         _sign=np.where((pairs["p_adjusted"] <= 0.05) & (wins == means), wins, 0.0),
         _alike=pairs["equivalent"].astype("boolean").astype("Float64").to_numpy(dtype=float, na_value=np.nan),

@@ -31,7 +31,9 @@ def pairs_of(judges: list[str]) -> pd.DataFrame:
         difference, p = (0.1, 0.001) if kind == 0 else (-0.1, 0.02) if kind == 1 else (0.01, 0.6)
         rows.append((first, second, difference, p, kind == 2))
     frame = pd.DataFrame(rows, columns=["judge_1", "judge_2", "difference", "p_adjusted", "equivalent"])
-    return frame.astype({"equivalent": "boolean"}).assign(only_1=10 * (frame["difference"] > 0), only_2=5)
+    return frame.astype({"equivalent": "boolean"}).assign(
+        only_1=10 * (frame["difference"] > 0), only_2=5, test="sign_exact"
+    )
 
 
 def accuracy_of(judges: list[str]) -> pd.DataFrame:
@@ -114,6 +116,9 @@ def test_an_outcome_is_what_the_tests_show() -> None:
     assert shown[("b", "c")] == "open"
     assert shown[("b", "d")] == "open"  # wins fewer cases, by more: the test and the mean disagree
     assert ("c", "d") not in shown
+    of_means = outcomes(frame.assign(test="permutation_cluster"), judges=judges)
+    (mesh,) = of_means.findobj(lambda artist: artist.get_gid() == "cells")
+    assert kinds[int(mesh.get_array().reshape(4, 4)[1, 3])] == "better"  # of a test of the means, the mean decides
     assert len({to_hex(patch.get_facecolor()) for patch in drawn.legends[0].get_patches()}) == 4
 
 
