@@ -118,7 +118,7 @@ def dawid_skene(choice: Choices) -> Choices:
 
 
 def _kinds(choice: Choices) -> tuple[IntArray, IntArray]:
-    """The `patterns` of the items of all dimensions; choices have shape (members, dimensions, items), members are few."""
+    """The `patterns` of the items of all dimensions, of few members: shape (members, dimensions, items)."""
     digits = len(CHOICES) + 1
     code = np.zeros(choice.shape[1:], dtype=np.int64)
     for given in choice:
