@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CHOICES
-from mrb_lib.stats.irt import LEAST_SPREAD, Posterior, one_parameter, trials, two_parameter, wrong_gold
+from mrb_lib.stats.irt import LEAST_SPREAD, Posterior, agreement, one_parameter, wrong_gold
+from mrb_lib.stats.irt_two import two_parameter
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, join_reasons, typed
 from mrb_lib.stats.panel import Panel, as_panel
 from mrb_lib.stats.resample import CONFIDENCE
 from mrb_lib.stats.scoring import encode_gold, score
+from mrb_lib.stats.trials import Shown, shown, trials, worth
 
 CASE, JUDGE = "case", "judge"
 WRONG_GOLD_PRIOR = 0.05
@@ -23,11 +26,14 @@ NO_SCORE = "no judge is scored on this case"
 NO_GOLD = "no gold label"
 NO_OTHER = "no suspicion: no judge gave another label"
 NO_SPREAD = "no difficulty: judges fail together no more often than chance makes them"
+NOT_CONVERGED = "no model: the fit did not converge"
+NO_2PL = "no 2PL model: its fit did not converge"
 COLUMNS = [
-    "part", "dimension", "case_id", "judge", "policy", "n", "n_excluded", "accuracy", "difficulty", "se", "low", "high",
-    "discrimination", "discrimination_low", "discrimination_high", "difficulty_2pl", "difficulty_2pl_low",
-    "difficulty_2pl_high", "ability", "ability_low", "ability_high", "ability_2pl", "gold", "n_annotators",
-    "gold_votes", "alternative", "n_alternative", "n_verdicts", "alternative_share", "suspicion", "rank", "reason",
+    "part", "dimension", "case_id", "judge", "policy", "n", "n_excluded", "accuracy", "difficulty", "se", "low",
+    "high", "discrimination", "discrimination_low", "discrimination_high", "difficulty_2pl", "difficulty_2pl_low",
+    "difficulty_2pl_high", "ability", "ability_low", "ability_high", "ability_2pl", "gold_first", "gold_first_low",
+    "gold_first_high", "gold", "n_annotators", "gold_votes", "alternative", "n_alternative", "n_verdicts",
+    "alternative_share", "suspicion", "rank", "reason",
 ]  # fmt: skip
 _TEXT = ("part", "case_id", "gold", "alternative")
 _WHOLE = ("rank", "n_annotators", "gold_votes", "n_alternative", "n_verdicts")
@@ -46,9 +52,9 @@ def difficulty(
 
     Parameters
     ----------
-    verdicts, gold, cases, policy, dimensions : as in `mrb_lib.stats.accuracy.accuracy`; a score between 0 and 1
-        counts as that share of a success, and of as many trials as the judge's scores vary like, see
-        `mrb_lib.stats.irt.trials`
+    verdicts, gold, cases, policy, dimensions : as in `mrb_lib.stats.accuracy.accuracy`; a verdict is a trial, or as
+        much of one as the judge's verdicts on a case vary independently, see `mrb_lib.stats.trials.worth`;
+        `strict` and `net` make one trial of all verdicts on a case
     prior : the probability that a gold label is wrong before any verdict is seen; it moves every `suspicion`
         and hardly any `rank`
 
@@ -64,7 +70,9 @@ def difficulty(
         `n_alternative` of `n_verdicts` with a choice, `alternative_share` their ratio; `suspicion` the
         posterior probability that `alternative`, not `gold`, is right; `rank` from 1 within the dimension.
         Then, `part` "judge", one row a judge and dimension: `n` cases scored, `accuracy`, `ability` with its `se`
-        and 95% interval, `ability_2pl`. `n_excluded` are the cases, or judges, that are not scored.
+        and 95% interval, `ability_2pl`; `gold_first` by how much the gold response being shown first rather than second
+        raises the judge's log odds, with its interval; ability is half-way. `n_excluded` are the cases, or
+        judges, that are not scored.
         `reason` says why a value is null.
 
     Raises
@@ -75,10 +83,13 @@ def difficulty(
     Notes
     -----
     Priors: difficulties normal, their mean and spread estimated from the data; abilities normal about the mean
-    difficulty with standard deviation 3; discriminations log-normal about 1 with 0.5; see `mrb_lib.stats.irt`.
+    difficulty with standard deviation 3, effects of position about 0 with 6; discriminations log-normal about 1 with
+    0.5; see `mrb_lib.stats.irt`.
     With few judges difficulties are drawn towards their mean and intervals are wide: six judges tell easy
     cases from hard ones, not one hard case from another. Intervals of cases take the estimated abilities as
-    known, and are posterior: they hold on average over cases. Suspicion asks whether the judges' verdicts
+    known, and are posterior: they hold on average over cases. A judge that always takes the response
+    shown first says nothing about any case, and its verdicts count for nothing: without the effect of position two such
+    judges of six left 35% of the 95% intervals of difficulty covering. Suspicion asks whether the judges' verdicts
     would be more likely had the annotators chosen `alternative`; where all judges are misled alike, so is
     it: it orders a review and does not replace one. A case that all judges get wrong may be merely
     misleading, and a case on which able judges fail and weak ones do not is more suspect; sort by
@@ -92,12 +103,13 @@ def difficulty(
     votes = label_counts(panel)
     alternative = other_label(votes, labels)
     scores = score(panel, labels, policy)
-    otherwise = score(panel, alternative, policy).score
-    case_frames, judge_frames, most = [], [], int(np.prod(panel.choice.shape[3:]))
+    by_order, otherwise = shown(panel, labels, policy), shown(panel, alternative, policy)
+    case_frames, judge_frames = [], []
     for place, name in enumerate(panel.dimensions):
         judged: BoolArray = np.asarray(scores.judged[:, place].any(axis=1))
-        value, other = scores.score[judged, place], otherwise[judged, place]
-        by_case, by_judge = _dimension(value, other, labels[place], alternative[place], votes[place], prior, most)
+        both = [Shown(one.score[judged], one.n[judged], one.kind) for one in (by_order[place], otherwise[place])]
+        value = scores.score[judged, place]
+        by_case, by_judge = _dimension(value, both, labels[place], alternative[place], votes[place], prior)
         case_frames.append(by_case.assign(dimension=name, case_id=cases["case_id"].to_numpy()[by_case["case"]]))
         judges = [judge for judge, kept in zip(panel.judges, judged, strict=True) if kept]
         judge_frames.append(by_judge.assign(dimension=name, judge=judges))
@@ -131,14 +143,19 @@ def other_label(votes: IntArray, labels: IntArray) -> IntArray:
 
 def _dimension(
     value: FloatArray,
-    other: FloatArray,
+    both: Sequence[Shown],
     label: IntArray,
     alternative: IntArray,
     votes: IntArray,
     prior: float,
-    most: int,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The rows of the cases and of the judges of one dimension; `value` and `other` of shape (J, N)."""
+    """The rows of the cases and of the judges of one dimension.
+
+    Parameters
+    ----------
+    value : shape (J, N), the scores
+    both : the verdicts against the gold label, and against the other one
+    """
     case = np.flatnonzero(label >= 0)
     known = np.isfinite(value)
     n, total = known.sum(axis=0), np.where(known, value, 0.0)
@@ -152,17 +169,17 @@ def _dimension(
     judges: dict[str, object] = {"n": known.sum(axis=1), "n_excluded": value.shape[1] - known.sum(axis=1)}
     judges["accuracy"] = divide(total.sum(axis=1), known.sum(axis=1))
     suspicion = np.full(len(case), np.nan)
+    flaw = "" if many else FEW_JUDGES
+    judges["reason"] = flaw or None
     if many:
         scored, counted = np.asarray(known.any(axis=0)), np.asarray(known.any(axis=1))
-        used = np.ix_(counted, scored)
-        columns, by_judge, doubt = _fitted(value[used], other[used], prior, most)
-        spread = {name: _spread(column, scored)[case] for name, column in columns.items()}
-        suspicion = np.where(alternative[case] >= 0, _spread(doubt, scored)[case], np.nan)
-        rows |= spread
-        judges |= {name: _spread(column, counted) for name, column in by_judge.items()}
-    alike = many and bool(np.isnan(np.asarray(rows["difficulty"], dtype=np.float64)).all())
-    rows |= {"suspicion": suspicion, "reason": _reasons(many, alike, n[case], alternative[case])}
-    judges["reason"] = None if many else FEW_JUDGES
+        fitted = _fitted(both, counted, scored, known, prior)
+        flaw = fitted.flaw
+        rows |= {name: _spread(column, scored)[case] for name, column in fitted.cases.items()}
+        judges |= {name: _spread(column, counted) for name, column in fitted.judges.items()}
+        judges["reason"] = (flaw if flaw != NO_SPREAD else "") or None
+        suspicion = np.where(alternative[case] >= 0, _spread(fitted.suspicion, scored)[case], np.nan)
+    rows |= {"suspicion": suspicion, "reason": _reasons(flaw, n[case], alternative[case])}
     frame = pd.DataFrame(rows).sort_values(
         ["suspicion", "alternative_share", "case"], ascending=[False, False, True], na_position="last"
     )
@@ -170,23 +187,52 @@ def _dimension(
     return frame.assign(rank=place.where(frame["suspicion"].notna())), pd.DataFrame(judges)
 
 
-def _fitted(
-    value: FloatArray, other: FloatArray, prior: float, most: int
-) -> tuple[dict[str, FloatArray], dict[str, FloatArray], FloatArray]:
-    weight = trials(value, most)
-    first = one_parameter(value, weight)
-    second = two_parameter(value, first, weight)
+class _Fitted(NamedTuple):
+    """Columns of the cases, each (N,), and of the judges, (J,), suspicions (N,), and what is wrong with the fit."""
+
+    cases: dict[str, FloatArray]
+    judges: dict[str, FloatArray]
+    suspicion: FloatArray
+    flaw: str
+
+
+def _fitted(both: Sequence[Shown], counted: BoolArray, scored: BoolArray, known: BoolArray, prior: float) -> _Fitted:
+    """Fit both models to the judges that are `counted`, on the cases that are `scored`; `known` of shape (J, N)."""
+    mine, other = (
+        Shown(one.score[counted][:, :, scored], one.n[counted][:, :, scored], one.kind[:, scored]) for one in both
+    )
+    usable, each = known[np.ix_(counted, scored)], worth(mine)
+    data = trials(mine, usable, each)
+    first = one_parameter(data)
+    if (each < 1).any() and first.converged:
+        each = worth(mine, agreement(first, data))
+        data = trials(mine, usable, each)
+        first = one_parameter(data)
+    n_judges, n_cases = usable.shape
+    if not first.converged:
+        return _Fitted({}, {}, np.full(n_cases, np.nan), NOT_CONVERGED)
+    second = two_parameter(data, first)
     columns = {"se": first.difficulty.se, "low": first.difficulty.low, "high": first.difficulty.high}
-    columns |= {"difficulty": first.difficulty.mean, "difficulty_2pl": second.difficulty.mean}
-    columns |= _ends("difficulty_2pl", second.difficulty) | _ends("discrimination", second.discrimination)
-    columns["discrimination"] = second.discrimination.mean
+    columns |= {"difficulty": first.difficulty.mean}
+    if second.converged:
+        columns |= {"difficulty_2pl": second.difficulty.mean, "discrimination": second.discrimination.mean}
+        columns |= _ends("difficulty_2pl", second.difficulty) | _ends("discrimination", second.discrimination)
+    suspicion = wrong_gold(first, data, trials(other, usable, each, data.position), prior)
+    flaw = "" if second.converged else NO_2PL
     if first.spread <= LEAST_SPREAD:
-        columns = {name: np.full(value.shape[1], np.nan) for name in columns}
+        flaw, columns, suspicion = NO_SPREAD, {}, np.full(n_cases, np.nan)
     se = np.sqrt(np.diag(first.covariance))
-    reach = stats.norm.ppf((1 + CONFIDENCE) / 2) * se
-    judges = {"ability": first.ability, "se": se, "ability_2pl": second.ability}
-    judges |= {"ability_low": first.ability - reach, "ability_high": first.ability + reach}
-    return columns, judges, wrong_gold(first, value, other, prior, weight)
+    reach = special.ndtri((1 + CONFIDENCE) / 2) * se
+    low, high = first.parameters - reach, first.parameters + reach
+    whole = slice(n_judges)
+    judges = {"ability": first.parameters[whole], "se": se[whole]}
+    judges |= {"ability_low": low[whole], "ability_high": high[whole]}
+    if second.converged:
+        judges["ability_2pl"] = second.parameters[whole]
+    has = data.position >= 0
+    for name, values in (("gold_first", first.parameters), ("gold_first_low", low), ("gold_first_high", high)):
+        judges[name] = np.where(has, values[data.position], np.nan)
+    return _Fitted(columns, judges, suspicion, flaw)
 
 
 def _ends(name: str, found: Posterior) -> dict[str, FloatArray]:
@@ -203,14 +249,13 @@ def _names(codes: IntArray) -> list[str | None]:
     return [CHOICES[code] if code >= 0 else None for code in codes]
 
 
-def _reasons(many: bool, alike: bool, n: IntArray, alternative: IntArray) -> list[str | None]:
-    if not many:
+def _reasons(flaw: str, n: IntArray, alternative: IntArray) -> list[str | None]:
+    if flaw == FEW_JUDGES:
         return [FEW_JUDGES] * len(n)
-    out = []
-    for count, other in zip(n, alternative, strict=True):
-        reasons = (NO_SPREAD if alike else "", NO_OTHER if other < 0 else "")
-        out.append(NO_SCORE if count == 0 else join_reasons(*reasons))
-    return out
+    return [
+        NO_SCORE if count == 0 else join_reasons(flaw, NO_OTHER if other < 0 else "")
+        for count, other in zip(n, alternative, strict=True)
+    ]
 
 
 def _with_annotators(frame: pd.DataFrame, gold: pd.DataFrame) -> pd.DataFrame:

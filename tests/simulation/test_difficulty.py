@@ -8,8 +8,10 @@ import pytest
 from scipy.stats import spearmanr
 
 from mrb_lib.stats.difficulty import difficulty
-from mrb_lib.stats.irt import one_parameter, two_parameter
+from mrb_lib.stats.irt import OneParameter, agreement, one_parameter
+from mrb_lib.stats.irt_two import two_parameter
 from mrb_lib.stats.panel import Panel
+from mrb_lib.stats.trials import Shown, plain, trials, worth
 
 
 def score(
@@ -26,21 +28,55 @@ def test_coverage_of_abilities_and_difficulties(judges: int, n: int) -> None:
     rng = np.random.default_rng(judges + n)
     truth = np.linspace(-1, 1, judges)
     by_judge, by_case = [], []
-    for _ in range(400 if n * judges < 1000 else 25):
+    for _ in range({600: 400, 3200: 60, 6000: 250, 32_000: 25}[n * judges]):
         hard = rng.normal(-0.5, 1.2, n)
-        found = one_parameter(score(truth, hard, rng))
+        found = one_parameter(plain(score(truth, hard, rng)))
         reach = 1.96 * np.sqrt(np.diag(found.covariance))
-        by_judge.append(np.abs(found.ability - truth) <= reach)
+        by_judge.append(np.abs(found.parameters - truth) <= reach)
         by_case.append((found.difficulty.low <= hard) & (hard <= found.difficulty.high))
     assert 0.93 <= np.mean(by_judge) <= 0.97
     assert 0.93 <= np.mean(by_case) <= 0.97
+
+
+def with_position(
+    n: int, biased: int, bias: float, rng: np.random.Generator
+) -> tuple[OneParameter, np.ndarray, np.ndarray, np.ndarray]:
+    """Six judges in two orders, some of which lean to the response shown first; what is found, and the truth."""
+    hard, truth = rng.normal(0, 1.2, n), np.linspace(-1, 1, 6)
+    kind = np.stack([side := rng.integers(0, 2, n), 1 - side])
+    lean = bias * (np.arange(6) < biased)
+    eta = (truth[:, None] - hard)[:, None] + lean[:, None, None] * (0.5 - kind)
+    value = (rng.random(eta.shape) < 1 / (1 + np.exp(-eta))).astype(float)
+    made, usable = Shown(value, np.ones_like(value), kind), np.ones((6, n), dtype=bool)
+    data = trials(made, usable, worth(made))
+    data = trials(made, usable, worth(made, agreement(one_parameter(data), data)))
+    return one_parameter(data), hard, truth, lean
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "benchmarks"), [(100, 250), (1000, 60)])
+@pytest.mark.parametrize(("biased", "bias"), [(0, 0.0), (3, 4.0)])
+def test_coverage_whatever_the_judges_do_with_the_response_shown_first(
+    n: int, benchmarks: int, biased: int, bias: float
+) -> None:
+    """Without the effect of position the spread shrinks and 77% of the intervals of difficulty cover."""
+    rng = np.random.default_rng(n + biased + int(bias))
+    covered: dict[str, list[np.ndarray]] = {"difficulty": [], "ability": [], "position": []}
+    for _ in range(benchmarks):
+        found, hard, truth, lean = with_position(n, biased, bias, rng)
+        covered["difficulty"].append((found.difficulty.low <= hard) & (hard <= found.difficulty.high))
+        near = np.abs(found.parameters - np.append(truth, lean)) <= 1.96 * np.sqrt(np.diag(found.covariance))
+        covered["ability"].append(near[:6])
+        covered["position"].append(near[6:])
+    rates = {name: float(np.mean(values)) for name, values in covered.items()}
+    assert all(0.93 <= rate <= 0.97 for rate in rates.values()), rates
 
 
 @pytest.mark.parametrize(("judges", "least"), [(6, 0.7), (32, 0.9)])
 def test_the_order_of_difficulties_is_recovered(judges: int, least: float) -> None:
     rng = np.random.default_rng(judges)
     hard = rng.normal(0, 1.2, 1000)
-    found = one_parameter(score(np.linspace(-1, 1, judges), hard, rng))
+    found = one_parameter(plain(score(np.linspace(-1, 1, judges), hard, rng)))
     assert spearmanr(hard, found.difficulty.mean).statistic > least
     assert found.spread == pytest.approx(1.2, abs=0.12)
 
@@ -49,7 +85,7 @@ def test_few_judges_are_honest_about_what_they_cannot_tell() -> None:
     """Six judges: estimates are drawn together, and what is left over is in the standard errors."""
     rng = np.random.default_rng(1)
     hard = rng.normal(0, 1.2, 2000)
-    found = one_parameter(score(np.linspace(-1, 1, 6), hard, rng))
+    found = one_parameter(plain(score(np.linspace(-1, 1, 6), hard, rng)))
     assert found.difficulty.mean.std() < 1.1
     error = np.sqrt(np.mean((found.difficulty.mean - hard) ** 2))
     assert np.sqrt(np.mean(found.difficulty.se**2)) == pytest.approx(error, rel=0.05)
@@ -58,8 +94,8 @@ def test_few_judges_are_honest_about_what_they_cannot_tell() -> None:
 def test_discriminations_and_their_intervals() -> None:
     rng = np.random.default_rng(3)
     hard, slope = rng.normal(0, 1.2, 2000), np.exp(rng.normal(0, 0.5, 2000))
-    value = score(np.linspace(-2, 2, 32), hard, rng, slope)
-    found = two_parameter(value, one_parameter(value))
+    data = plain(score(np.linspace(-2, 2, 32), hard, rng, slope))
+    found = two_parameter(data, one_parameter(data))
     assert spearmanr(slope, found.discrimination.mean).statistic > 0.6
     covered = (found.discrimination.low <= slope) & (slope <= found.discrimination.high)
     assert 0.93 <= covered.mean() <= 0.97

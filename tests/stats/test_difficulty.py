@@ -8,9 +8,10 @@ import pytest
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats import mixed
-from mrb_lib.stats.difficulty import FEW_JUDGES, NO_OTHER, difficulty
-from mrb_lib.stats.irt import one_parameter, summary, trials, wrong_gold
+from mrb_lib.stats.difficulty import FEW_JUDGES, NO_OTHER, NO_SPREAD, NOT_CONVERGED, difficulty
+from mrb_lib.stats.irt import one_parameter, summary, wrong_gold
 from mrb_lib.stats.observations import Design, Observations
+from mrb_lib.stats.trials import Shown, plain, worth
 
 N = 200
 
@@ -39,20 +40,20 @@ def tables(right: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]
 def test_the_rasch_model_is_the_random_intercept_model() -> None:
     """Fitted by adaptive quadrature, without the weak prior of the abilities."""
     right = simulated().astype(float)
-    found = one_parameter(right)
+    found = one_parameter(plain(right))
     data = Observations(right[None], np.ones((1, *right.shape)), np.arange(N))
     other = mixed.fit(Design(np.eye(6), np.ones((N, 6))), data, nodes=25)
     assert found.spread == pytest.approx(other.sigma, abs=0.01)
-    np.testing.assert_allclose(found.ability, other.beta - other.beta.mean(), atol=0.01)
+    np.testing.assert_allclose(found.parameters, other.beta - other.beta.mean(), atol=0.01)
     assert found.mean == pytest.approx(-other.beta.mean(), abs=0.02)
     assert found.converged
 
 
 def test_posterior_difficulties_are_the_integral() -> None:
     right = simulated().astype(float)
-    found = one_parameter(right)
+    found = one_parameter(plain(right))
     b = np.linspace(found.mean - 8 * found.spread, found.mean + 8 * found.spread, 8001)
-    chance = 1 / (1 + np.exp(-(found.ability[:, None] - b)))
+    chance = 1 / (1 + np.exp(-(found.parameters[:, None] - b)))
     for case in (0, 7, 50):
         hit = right[:, case, None]
         density = np.exp(-(((b - found.mean) / found.spread) ** 2) / 2) * np.prod(
@@ -77,16 +78,85 @@ def test_quantiles_of_a_normal_distribution() -> None:
 
 def test_with_one_judge_of_known_ability_suspicion_is_bayes_rule() -> None:
     """No spread of difficulty: the odds are those of the judge being wrong, times the prior odds."""
-    found = one_parameter(simulated().astype(float))._replace(spread=0.0, mean=0.0, ability=np.array([np.log(4.0)]))
-    doubt = wrong_gold(found, np.array([[0.0, 1.0]]), np.array([[1.0, 0.0]]), 0.1)
+    found = one_parameter(plain(simulated().astype(float)))
+    found = found._replace(spread=0.0, mean=0.0, parameters=np.array([np.log(4.0)]))
+    doubt = wrong_gold(found, plain(np.array([[0.0, 1.0]])), plain(np.array([[1.0, 0.0]])), 0.1)
     np.testing.assert_allclose(doubt, [0.1 * 0.8 / (0.1 * 0.8 + 0.9 * 0.2), 0.1 * 0.2 / (0.1 * 0.2 + 0.9 * 0.8)])
 
 
-def test_how_many_trials_a_mean_over_two_orders_is_worth() -> None:
+def test_what_a_verdict_of_two_orders_is_worth() -> None:
+    """One trial where a judge answers alike in both, two where independently; position bias is no agreement."""
     rng = np.random.default_rng(0)
     first, second = rng.random((2, 20_000)) < 0.7
-    score = np.vstack([first, (first.astype(float) + second) / 2, np.full(20_000, 0.5)])
-    np.testing.assert_allclose(trials(score, 2), [1, 2, 2], atol=0.05)
+    kind = np.stack([side := rng.integers(0, 2, 20_000), 1 - side])
+    score = np.stack(
+        [[first, first], [first, second], 1 - kind, np.where(rng.random((2, 20_000)) < 0.8, 1 - kind, kind)]
+    )
+    found = worth(Shown(score.astype(float), np.ones(score.shape), kind))
+    np.testing.assert_allclose(found, [0.5, 1, 1, 1], atol=0.02)
+
+
+def both_orders(right: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Verdicts of shape (judges, 2 orders, cases); every other gold label is B."""
+    ids = [f"c{i:03d}" for i in range(right.shape[2])]
+    label = np.where(np.arange(len(ids)) % 2 == 0, "A", "B")
+    other = np.where(label == "A", "B", "A")
+    parts = [
+        pd.DataFrame({"judge": f"j{j}", "case_id": ids, "order": order, "choice": np.where(right[j, o], label, other)})
+        for j in range(len(right))
+        for o, order in enumerate(("AB", "BA"))
+    ]
+    verdicts = pd.concat(parts).assign(dimension="overall", repeat=0, probe="none")
+    gold = pd.DataFrame({"case_id": ids, "dimension": "overall", "choice": label})
+    return verdicts, gold, pd.DataFrame({"case_id": ids})
+
+
+def test_judges_that_take_the_first_shown_change_nothing_for_the_others() -> None:
+    """Half of six judges are such; taken for right half of the time on every case they once erased all difficulty."""
+    rng = np.random.default_rng(4)
+    eta = np.linspace(-0.5, 1, 3)[:, None, None] - 1.2 * rng.normal(size=600)
+    honest = rng.random((3, 2, 600)) < 1 / (1 + np.exp(-eta))
+    first = np.stack([np.arange(600) % 2 == 0, np.arange(600) % 2 == 1])
+    alone = difficulty(*both_orders(honest)).query("part == 'case'").set_index("case_id").sort_index()
+    frame = difficulty(*both_orders(np.concatenate([honest, np.stack([first] * 3)])))
+    joined = frame.query("part == 'case'").set_index("case_id").sort_index()
+    shift = joined["difficulty"] - alone["difficulty"]
+    assert shift.std() < 0.05 * alone["difficulty"].std()
+    np.testing.assert_allclose(joined["se"], alone["se"], rtol=0.05)
+    doubted = alone["suspicion"].notna()
+    np.testing.assert_allclose(joined.loc[doubted, "suspicion"], alone.loc[doubted, "suspicion"], atol=0.02)
+    judges = frame.query("part == 'judge'").set_index("judge")
+    assert (judges.loc[["j3", "j4", "j5"], "gold_first_low"] > 5).all()
+    assert (judges.loc[["j0", "j1", "j2"], "gold_first"].abs() < 0.6).all()
+
+
+@pytest.mark.parametrize("policy", ["official", "strict", "net", "answered"])
+def test_every_policy_has_a_scale(policy: str) -> None:
+    rng = np.random.default_rng(5)
+    eta = np.linspace(-0.5, 1, 5)[:, None, None] - rng.normal(size=N)
+    frame = difficulty(*both_orders(rng.random((5, 2, N)) < 1 / (1 + np.exp(-eta))), policy=policy)
+    assert frame.query("part == 'case'")["difficulty"].notna().all()
+    judges = frame.query("part == 'judge'")
+    assert judges["ability"].notna().all()
+    assert judges["gold_first"].isna().all() == (policy in ("strict", "net"))
+
+
+def test_a_fit_that_fails_says_so_and_shows_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = simulated()
+    monkeypatch.setattr("mrb_lib.stats.irt._STEPS", 1)
+    frame = difficulty(*tables(right))
+    assert frame[["difficulty", "suspicion", "ability", "discrimination"]].isna().all(axis=None)
+    assert frame["reason"].str.startswith(NOT_CONVERGED).all()
+
+
+def test_without_spread_there_is_neither_difficulty_nor_suspicion() -> None:
+    """Where one judge fails another does not."""
+    half = np.random.default_rng(1).random((3, N)) < 0.5
+    frame = difficulty(*tables(np.concatenate([half, ~half])))
+    cases = frame.query("part == 'case'")
+    assert cases[["difficulty", "discrimination", "suspicion", "rank"]].isna().all(axis=None)
+    assert cases["reason"].str.startswith(NO_SPREAD).all()
+    assert frame.query("part == 'judge'")["ability"].notna().all()
 
 
 def test_rows_ranks_and_alternatives() -> None:
