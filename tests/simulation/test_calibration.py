@@ -12,10 +12,16 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import special, stats
+from scipy import optimize, special, stats
+from sklearn.isotonic import IsotonicRegression
 
 from mrb_lib.stats.calibration import calibration
 from mrb_lib.stats.panel import ABSENT, Panel
+from mrb_lib.stats.recalibration import FOLDS, folds
+from mrb_lib.stats.robust import layout
+from mrb_lib.stats.scoring import encode_gold
+from mrb_lib.stats.shift import shift_frame
+from mrb_lib.stats.subfields import groups
 
 SPREAD = 1.5
 BIAS = np.array([0.8, -0.8])
@@ -89,8 +95,11 @@ def coverage(rows: pd.DataFrame, name: str, value: float) -> float:
     return float(((rows[f"{name}_low"] <= value) & (value <= rows[f"{name}_high"])).mean())
 
 
-REPLICATIONS = 400
-SLACK = 3 * np.sqrt(0.95 * 0.05 / REPLICATIONS)
+def within(shares: dict[str, float], low: float = 0.93, high: float = 0.97) -> dict[str, float]:
+    """Those that lie outside, which there should be none of."""
+    return {name: share for name, share in shares.items() if not low <= share <= high}
+
+
 PLAIN = [
     "brier",
     "log_loss",
@@ -101,42 +110,61 @@ PLAIN = [
     "auroc_confidence",
     "wrong_at_high_confidence",
 ]
-SLOPES = [1.0, 2.5]
+SCENARIOS = [(100, 0.5, 1), (100, 1.0, 1), (100, 2.5, 1), (100, 2.5, 2), (1000, 1.0, 1), (1000, 2.5, 1)]
+REPLICATIONS = {100: 3000, 1000: 2000}
 
 
 @cache
+def found_of(n: int, slope: float, orders: int) -> pd.DataFrame:
+    return calibration(*judged(n, REPLICATIONS[n], slope, orders, seed=n + orders))
+
+
 def summaries(n: int, slope: float, orders: int) -> pd.DataFrame:
-    table = calibration(*judged(n, REPLICATIONS, slope, orders, seed=n + orders))
+    table = found_of(n, slope, orders)
     return table[table["part"] == "summary"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("orders", [1, 2])
-@pytest.mark.parametrize("slope", SLOPES)
-@pytest.mark.parametrize("n", [100, 1000])
+@pytest.mark.parametrize(("n", "slope", "orders"), SCENARIOS)
 def test_coverage(n: int, slope: float, orders: int) -> None:
-    """Between 94% and 96% give or take Monte-Carlo error, within and without clusters of two orders."""
+    """Between 93% and 97%, within and without clusters of two orders.
+
+    A judge that is too modest has next to no forecast of high confidence to be wrong on; that interval is left out.
+    """
     rows, known = summaries(n, slope, orders), truth(slope, orders)
-    found = {name: coverage(rows, name, known[name]) for name in PLAIN}
-    wrong = {name: share for name, share in found.items() if not 0.94 - SLACK <= share <= 0.96 + SLACK}
-    assert not wrong
+    names = [name for name in PLAIN if slope > 0.5 or name != "wrong_at_high_confidence"]
+    assert not within({name: coverage(rows, name, known[name]) for name in names})
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("orders", [1, 2])
-@pytest.mark.parametrize("slope", [0.5, *SLOPES])
-@pytest.mark.parametrize("n", [100, 1000])
+@pytest.mark.parametrize(("n", "slope", "orders"), SCENARIOS)
 def test_the_interval_of_the_calibration_error_covers_it(n: int, slope: float, orders: int) -> None:
     """Of a calibrated judge too, where the plain estimate is far above the truth.
 
-    The interval is cautious where gaps are as small as their errors: up to 99% there; nowhere below 93%.
+    Where gaps are as small as their errors, there and among 100 cases, it is cautious: up to 98%.
     """
     rows, known = summaries(n, slope, orders), truth(slope, orders)
-    for name in ("ece", "ece_equal_mass"):
-        assert 0.93 - SLACK <= coverage(rows, name, known[name]) <= 0.995, name
+    names = ("ece", "ece_equal_mass")
+    high = 0.98 if slope == 1 or n == 100 else 0.97
+    assert not within({name: coverage(rows, name, known[name]) for name in names}, high=high)
+    for name in names:
         plain, debiased = rows[name].mean() - known[name], rows[f"{name}_debiased"].mean() - known[name]
         assert plain > -0.002
         assert abs(debiased) < plain + 0.002
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "slope"), [(100, 1.0), (100, 2.5), (1000, 2.5)])
+def test_the_intervals_of_bins_cover(n: int, slope: float) -> None:
+    """Of 100 forecasts a bin of equal width holds a dozen, and Wilson's interval with Student's t is cautious."""
+    table, z = found_of(n, slope, 1), np.random.default_rng(98).normal(0, SPREAD, 1_000_000)
+    confidence, rate = special.expit(slope * np.abs(z)), special.expit(np.abs(z))
+    which = np.clip(np.ceil(confidence * 10).astype(int) - 1, 0, 9)
+    known = np.bincount(which, rate, 10)[5:] / np.bincount(which, minlength=10)[5:]
+    rows = table[(table["part"] == "bin") & (table["binning"] == "equal_width")]
+    right = known[rows["bin"].astype(int) - 5]
+    covered = ((rows["low"] <= right) & (right <= rows["high"])).groupby(rows["bin"]).mean()
+    assert not within(dict(covered), high=0.97 if n == 1000 else 0.985)
 
 
 @pytest.mark.slow
@@ -151,11 +179,11 @@ def test_the_plain_estimate_is_far_above_the_truth_of_a_calibrated_judge_and_its
 @pytest.mark.slow
 def test_clusters_of_cases_that_go_together_are_minded() -> None:
     """50 clusters of 6 cases that share most of their outcome: the cases as units cover too seldom, clusters do."""
-    generator = np.random.default_rng(5)
+    generator, sets = np.random.default_rng(5), 1000
     cluster = np.repeat(np.arange(50), 6)
-    z = generator.normal(0, SPREAD, (REPLICATIONS, 50))[:, cluster]
+    z = generator.normal(0, SPREAD, (sets, 50))[:, cluster]
     chance = np.where(
-        generator.random(z.shape) < 0.6, generator.random((REPLICATIONS, 50))[:, cluster], generator.random(z.shape)
+        generator.random(z.shape) < 0.6, generator.random((sets, 50))[:, cluster], generator.random(z.shape)
     )
     gold = chance < special.expit(z)
     p = np.full((*z.shape, 2), np.nan)
@@ -165,23 +193,20 @@ def test_clusters_of_cases_that_go_together_are_minded() -> None:
     rows, alone = (
         table[table["part"] == "summary"] for table in (calibration(*found), calibration(*found, cluster="case_id"))
     )
-    for name in ("brier", "accuracy", "overconfidence", "auroc", "log_loss"):
-        assert coverage(rows, name, known[name]) > 0.94 - SLACK - 0.01, name
-        assert coverage(alone, name, known[name]) < 0.85, name
-    assert coverage(rows, "ece", known["ece"]) > 0.93 - SLACK
-    assert coverage(alone, "ece", known["ece"]) < 0.85
+    names = ("brier", "accuracy", "overconfidence", "auroc", "log_loss", "ece")
+    assert not within({name: coverage(rows, name, known[name]) for name in names}, low=0.92)
+    assert all(coverage(alone, name, known[name]) < 0.85 for name in names)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("slope", [0.5, 2.5])
-@pytest.mark.parametrize("n", [100, 1000])
+@pytest.mark.parametrize(("n", "slope"), [(100, 0.5), (100, 2.5), (1000, 2.5)])
 def test_a_planted_temperature_is_found(n: int, slope: float) -> None:
     """Without a bias of order the log-odds said are `slope` times the true ones: the temperature is `slope`."""
     rows = summaries(n, slope, 1)
     found = rows[rows["temperature"].notna()]
     assert len(found) > 0.99 * len(rows)
     assert found["temperature"].median() == pytest.approx(slope, rel=0.06 if n == 100 else 0.02)
-    assert 0.93 - SLACK <= coverage(found, "temperature", slope) <= 0.97 + SLACK
+    assert 0.93 <= coverage(found, "temperature", slope) <= 0.97
     if n == 1000:
         for kind in ("temperature", "isotonic"):
             assert (rows[f"brier_{kind}"] < rows["brier"]).mean() > 0.95
@@ -190,20 +215,60 @@ def test_a_planted_temperature_is_found(n: int, slope: float) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("n", "sets"), [(100, 800)])
+def test_the_intervals_after_recalibration_cover_what_the_maps_do_to_new_cases(n: int, sets: int) -> None:
+    """The maps of the five folds, fitted again here by libraries, on the whole population."""
+    panel, gold, cases = judged(n, sets, 2.5, 1, seed=3 * n)
+    table = calibration(panel, gold, cases)
+    rows = table[table["part"] == "summary"].reset_index(drop=True)
+    fold = folds(np.arange(n), 0)
+    z = np.abs(stats.norm.ppf((np.arange(2000) + 0.5) / 2000)) * SPREAD
+    sure, rate = special.expit(2.5 * z), special.expit(z)
+    p = panel.p_a[0, :, :, 0, 0]
+    up = gold["choice"].eq("A").to_numpy().reshape(sets, n)
+    confidence, right = np.maximum(p, 1 - p), ((p > 0.5) == up).astype(float)
+    known = np.zeros((sets, 2, 2))
+    for i in range(sets):
+        for held in range(FOLDS):
+            rest, share = fold != held, (fold == held).mean()
+            m = rest.sum()
+            steps = IsotonicRegression(out_of_bounds="clip").fit(confidence[i, rest], right[i, rest]).predict(sure)
+            towards = special.logit(confidence[i, rest]) * (2 * right[i, rest] - 1)
+            slope = optimize.brentq(lambda s, t=towards: (t * special.expit(-s * t)).sum(), 1e-6, 50)
+            maps = special.expit(slope * 2.5 * z), np.clip(steps, 1 / (m + 2), (m + 1) / (m + 2))
+            for j, q in enumerate(maps):
+                known[i, j] += share * np.array(
+                    [
+                        (rate * (1 - q) ** 2 + (1 - rate) * q**2).mean(),
+                        -(rate * np.log(q) + (1 - rate) * np.log1p(-q)).mean(),
+                    ]
+                )
+    found = {}
+    for j, kind in enumerate(("temperature", "isotonic")):
+        for k, name in enumerate((f"brier_{kind}", f"log_loss_{kind}")):
+            low, high = rows[f"{name}_low"], rows[f"{name}_high"]
+            found[name] = float(((low <= known[:, j, k]) & (known[:, j, k] <= high)).mean())
+    assert not within(found)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [100, 1000])
 @pytest.mark.parametrize(("here", "there"), [(1.0, 2.5), (1.3, 1.3)])
 def test_a_planted_shift_is_found(n: int, here: float, there: float) -> None:
-    """A probe that adds noise to what the judge sees, and makes it say it more or as loudly."""
+    """A probe that adds noise to what the judge sees, and makes it say it more or as loudly.
+
+    The interval of the error's change is cautious where gaps are as small as their errors: up to 99%.
+    """
     generator = np.random.default_rng(n)
-    z = generator.normal(0, SPREAD, (REPLICATIONS, n))
+    z = generator.normal(0, SPREAD, (2000 if n == 100 else 800, n))
     noise = generator.normal(0, 0.5, z.shape)
     gold = generator.random(z.shape) < special.expit(z)
     first, second = np.full((2, *z.shape, 2), np.nan)
     first[..., 0] = special.expit(here * (z + noise))
     second[..., 0] = special.expit(there * (z - noise))
     panel, labels, cases = tables(first, gold)
-    table = calibration(panel, labels, cases, probes={"none": panel, "blur": panel_of(second)})
-    rows = table[table["part"] == "shift"]
+    labels = encode_gold(labels, cases["case_id"], panel.dimensions)
+    rows = shift_frame(panel, panel_of(second), labels, "blur", layout(groups(cases, None), np.arange(n)))
     z, noise = generator.normal(0, SPREAD, 1_000_000), generator.normal(0, 0.5, 1_000_000)
     gold = generator.random(z.shape) < special.expit(z)
     known: dict[str, float] = {}
@@ -218,7 +283,7 @@ def test_a_planted_shift_is_found(n: int, here: float, there: float) -> None:
             "brier": ((p - gold) ** 2).mean(),
         }
         known = {name: known.get(name, 0.0) + sign * value for name, value in values.items()}
-    for name, value in known.items():
-        assert (
-            0.94 - SLACK <= coverage(rows, f"{name}_difference", value) <= (0.99 if name == "ece" else 0.97 + SLACK)
-        ), name
+    found = {name: coverage(rows, f"{name}_difference", value) for name, value in known.items()}
+    error = found.pop("ece")
+    assert not within(found)
+    assert 0.93 <= error <= 0.99

@@ -6,13 +6,16 @@ from the risk at each confidence.
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import special
+from scipy import special, stats
 
-from mrb_lib.stats.fixed_sequence import GRID
+from mrb_lib.stats.fixed_sequence import GRID, NONE, at_or_above, fixed_sequence, grid_place, most_wrong
 from mrb_lib.stats.panel import ABSENT, Panel
+from mrb_lib.stats.recalibration import FOLDS, folds
 from mrb_lib.stats.selective import selective
 
 SETS = 1500
@@ -69,28 +72,76 @@ def guarantees(found: pd.DataFrame) -> pd.DataFrame:
     return found[found["part"] == "guarantee"]
 
 
+@cache
+def drawn(name: str, n: int) -> tuple[np.ndarray, np.ndarray, pd.DataFrame]:
+    """Confidences, what is wrong, and the rows `guarantee` made of them."""
+    generator = np.random.default_rng(n)
+    confidence = generator.choice(KNOWN, (SETS, n))
+    wrong = generator.random(confidence.shape) < RISKS[name](confidence)
+    return confidence, wrong, guarantees(selective(*tables(confidence, wrong), target=1 - ALPHA))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(RISKS))
 @pytest.mark.parametrize("n", [100, 400])
 def test_the_promise_is_broken_at_most_delta_of_the_time(name: str, n: int) -> None:
-    generator, risk = np.random.default_rng(n), RISKS[name]
-    confidence = generator.choice(KNOWN, (SETS, n))
-    wrong = generator.random(confidence.shape) < risk(confidence)
-    rows = guarantees(selective(*tables(confidence, wrong), target=1 - ALPHA))
+    risk, rows = RISKS[name], drawn(name, n)[2]
     for delta in (0.05, 0.1):
         mine = rows[rows["delta"] == delta]
         broken = true_risk(risk, mine["threshold"].to_numpy()) > ALPHA
         assert broken.mean() <= delta + 3 * np.sqrt(delta * (1 - delta) / SETS)
     if name == "just_unsafe":
         assert broken.mean() > 0.03
-    if name == "rising" and n == 400:
-        assert mine["guaranteed"].notna().mean() > 0.75
-        assert mine["agreement"].mean() > 1 - ALPHA
     conformal = rows[rows["method"] == "conformal_risk_control"]
     threshold = conformal["threshold"].to_numpy()
     share = np.array([0.0 if np.isnan(t) else (t <= KNOWN).mean() for t in threshold])
     lost = true_risk(risk, threshold) * share
     assert lost.mean() <= ALPHA + 3 * lost.std() / np.sqrt(SETS)
+
+
+@pytest.mark.slow
+def test_a_promise_is_given_where_there_is_something_to_promise() -> None:
+    """A quarter of the cases can be answered at the agreement wanted: with more cases, they are found more often.
+
+    With 400 cases a promise at confidence .9 is made in at least as many sets as a single test, at the threshold that
+    lies in the middle of what is safe, would reject in.
+    """
+    given = [drawn("rising", n)[2].query("delta == 0.1")["guaranteed"].notna().mean() for n in (100, 400)]
+    safe = GRID[true_risk(rising, GRID) <= ALPHA]
+    middle = safe[0] + (1 - safe[0]) / 4
+    answered = (middle <= KNOWN).mean()
+    size = np.arange(401)
+    allowed = most_wrong(400, ALPHA, 0.1)
+    power = stats.binom.cdf(allowed, size, true_risk(rising, GRID[[np.searchsorted(GRID, middle)]])[0])
+    alone = float((stats.binom.pmf(size, 400, answered) * power).sum())
+    assert given[1] > max(alone, given[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "n"), [("rising", 100), ("rising", 400), ("stepped", 400)])
+def test_intervals_cover_what_the_thresholds_of_the_folds_do(name: str, n: int) -> None:
+    """On all cases to come. Of few answers the interval of agreement is cautious."""
+    confidence, wrong, rows = drawn(name, n)
+    fold, place = folds(np.arange(n), 0), grid_place(confidence)
+    key = (np.arange(SETS)[:, None] * FOLDS + fold) * len(GRID) + place
+    counts = []
+    for of in (key.ravel(), key[wrong]):
+        own = at_or_above(np.bincount(of, minlength=SETS * FOLDS * len(GRID)).reshape(SETS, FOLDS, -1))
+        counts.append(own.sum(axis=1, keepdims=True) - own)
+    share = (GRID[:, None] <= np.sort(KNOWN)[None, ::100]).mean(axis=1)
+    mistakes = share * true_risk(RISKS[name], GRID)
+    sizes = np.bincount(fold) / n
+    for delta in (0.05, 0.1):
+        chosen = fixed_sequence(counts[0], counts[1], ALPHA, delta)
+        answered, lost = (np.where(chosen == NONE, 0.0, values[chosen]) @ sizes for values in (share, mistakes))
+        mine = rows[rows["delta"] == delta].reset_index(drop=True)
+        known = mine["low"].notna().to_numpy() & (answered > 0)
+        right = 1 - lost[known] / answered[known]
+        mine, answered = mine[known], answered[known]
+        of_share = ((mine["coverage_low"] <= answered) & (answered <= mine["coverage_high"])).mean()
+        of_right = ((mine["low"] <= right) & (right <= mine["high"])).mean()
+        assert 0.93 <= of_share <= 0.98
+        assert 0.93 <= of_right <= (0.99 if n == 100 else 0.98)
 
 
 @pytest.mark.slow
@@ -110,7 +161,7 @@ def test_the_promise_holds_for_clusters_that_are_right_or_wrong_together() -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [100, 1000])
 def test_coverage_of_the_area_under_the_risk_coverage_curve(n: int) -> None:
-    generator, sets = np.random.default_rng(n), 800
+    generator, sets = np.random.default_rng(n), 2000
     z = generator.normal(0, 1.5, (sets, n))
     wrong = generator.random(z.shape) > special.expit(np.abs(z))
     found = selective(*tables(special.expit(2 * np.abs(z)), wrong))
@@ -119,26 +170,26 @@ def test_coverage_of_the_area_under_the_risk_coverage_curve(n: int) -> None:
     miss = 1 - special.expit(np.sort(z)[::-1])
     area, rate = float((np.cumsum(miss) / np.arange(1, len(miss) + 1)).mean()), float(miss.mean())
     known = {"aurc": area, "excess_aurc": area - (rate + (1 - rate) * np.log(1 - rate))}
-    slack = 3 * np.sqrt(0.95 * 0.05 / sets)
     for name, value in known.items():
         covered = ((rows[f"{name}_low"] <= value) & (value <= rows[f"{name}_high"])).mean()
-        assert 0.94 - slack <= covered <= 0.96 + slack, name
+        assert 0.93 <= covered <= 0.97, name
     covered = ((rows["low"] <= 1 - rate) & (1 - rate <= rows["high"])).mean()
-    assert 0.94 - slack <= covered <= 0.96 + slack
+    assert 0.93 <= covered <= 0.97
 
 
 @pytest.mark.slow
-def test_coverage_of_the_risk_at_a_coverage() -> None:
+@pytest.mark.parametrize(("n", "sets"), [(100, 2000), (1000, 1000)])
+def test_coverage_of_the_risk_at_a_coverage(n: int, sets: int) -> None:
     """At thresholds that every set has alike: risk is that of the cases at or above."""
-    generator, sets, n = np.random.default_rng(4), 800, 400
+    generator = np.random.default_rng(4)
     confidence = generator.choice([0.55, 0.65, 0.75, 0.85, 0.95], (sets, n))
     wrong = generator.random(confidence.shape) < rising(confidence)
     found = selective(*tables(confidence, wrong))
     rows = found[found["part"] == "curve"]
     levels = np.array([0.55, 0.65, 0.75, 0.85, 0.95])
-    slack = 3 * np.sqrt(0.95 * 0.05 / sets)
     for level in levels:
         mine = rows[np.isclose(rows["threshold"], level)]
         value = rising(levels[levels >= level]).mean()
         assert len(mine) == sets
-        assert 0.94 - slack <= ((mine["risk_low"] <= value) & (value <= mine["risk_high"])).mean() <= 0.96 + slack
+        covered = ((mine["risk_low"] <= value) & (value <= mine["risk_high"])).mean()
+        assert 0.93 <= covered <= (0.97 if n * (levels >= level).mean() > 50 else 0.985)
