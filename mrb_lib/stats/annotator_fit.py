@@ -24,6 +24,7 @@ class Fitted(NamedTuple):
     annotators : positions of the annotators among all
     n_labelled : shape (annotators,), cases of each
     n_expected : shape (annotators, K), how many of each annotator's cases are expected to have each true label
+    given : shape (K,), which labels somebody gives; the model knows no others
     fit : one sample, all cases
     """
 
@@ -33,12 +34,8 @@ class Fitted(NamedTuple):
     annotators: IntArray
     n_labelled: IntArray
     n_expected: FloatArray
+    given: BoolArray
     fit: Fit
-
-    @property
-    def given(self) -> BoolArray:
-        """Which labels somebody gives, shape (K,); the model knows no others."""
-        return np.asarray(self.counts.any(axis=(0, 1)), dtype=bool)
 
     def posterior(self) -> FloatArray:
         """The probability of each label for each case, shape (len(cases), K)."""
@@ -60,7 +57,7 @@ def fit_dimension(coded: Annotations, dimension: int, n_categories: int, model: 
     weights = np.bincount(kind, minlength=len(found)).astype(np.float64)
     fit = em(counts, weights[None], model=model)
     expected = (found >= 0).T.astype(np.float64) @ (np.nan_to_num(fit.posterior[0]) * weights[:, None])
-    return Fitted(cases, kind, counts, people, (labels >= 0).sum(axis=0), expected, fit)
+    return Fitted(cases, kind, counts, people, (labels >= 0).sum(axis=0), expected, counts.any(axis=(0, 1)), fit)
 
 
 def right_rate(fit: Fit) -> FloatArray:
