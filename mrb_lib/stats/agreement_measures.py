@@ -210,15 +210,15 @@ def icc_intervals(found: Sequence[Resampled], independent: Sequence[bool], seed:
     influence = Influence.of_each([item.sums for item in found], gradient(icc.coefficients, total))
     clusters = np.array([_occupied(item.sums) for item in found])[:, None] + np.zeros_like(value)
     intervals = _rows(found, value, influence, (low, high), clusters)
+    known = np.isfinite(low[:, 0])
+    ends = np.full((4, len(found)), np.nan)
+    single = icc.generalized_intervals(icc.Squares(*(field[known] for field in squares)), seed)
+    ends[:, known] = np.stack([*single, *(icc.stepped_up(bound, squares.per_case[known]) for bound in single)])
+    names = [f"{name}_generalized_{end}" for name in icc.COEFFICIENTS for end in ("low", "high")]
     out = []
     for i, (row, complete) in enumerate(zip(intervals, squares.complete.tolist(), strict=True)):
-        columns = {}
-        if np.isfinite(low[i, 0]):
-            one = icc.Squares(*(field[i : i + 1] for field in squares))
-            for end, bound in zip(("low", "high"), icc.generalized_interval(one, seed), strict=True):
-                columns[f"icc_2_1_generalized_{end}"] = bound
-                columns[f"icc_2_k_generalized_{end}"] = float(icc.stepped_up(np.array([bound]), one.per_case)[0])
-        out.append(Scores(row, columns, no_f_interval(row[0].value, bool(alone[i]), complete, bool(columns))))
+        reason = no_f_interval(row[0].value, bool(alone[i]), complete, bool(known[i]))
+        out.append(Scores(row, dict(zip(names, ends[:, i].tolist(), strict=True)) if known[i] else {}, reason))
     return out
 
 
