@@ -57,7 +57,9 @@ def fit_dimension(coded: Annotations, dimension: int, n_categories: int, model: 
     weights = np.bincount(kind, minlength=len(found)).astype(np.float64)
     fit = em(counts, weights[None], model=model)
     expected = (found >= 0).T.astype(np.float64) @ (np.nan_to_num(fit.posterior[0]) * weights[:, None])
-    return Fitted(cases, kind, counts, people, (labels >= 0).sum(axis=0), expected, counts.any(axis=(0, 1)), fit)
+    return Fitted(
+        cases, kind, counts, people, (labels >= 0).sum(axis=0), expected, np.any(counts > 0, axis=(0, 1)), fit
+    )
 
 
 def right_rate(fit: Fit) -> FloatArray:
