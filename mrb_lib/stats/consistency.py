@@ -10,7 +10,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.stats.instability import MOST_RESPONSES, Questions, order_violations, questions, units, unstable_pairs
+from mrb_lib.stats.instability import (
+    MOST_RESPONSES,
+    Questions,
+    most_violations,
+    order_violations,
+    questions,
+    units,
+    unstable_pairs,
+)
 from mrb_lib.stats.options import FloatArray, IntArray, divide, join_reasons, typed
 from mrb_lib.stats.order_effects import SHARES, SIGNED, case_values
 from mrb_lib.stats.order_intervals import Found, half, order_kappa, reasons, share, signed, unit_sums
@@ -133,11 +141,11 @@ def consistency(
     first, and position bias the mean of p_A - q_A. Repeats that are copies (a deterministic judge) have no noise.
 
     Intervals are closed, not resampled: a bootstrap of shares near 0 and 1, where good judges are, covers far too
-    seldom. Shares and kappa have Wilson's (`mrb_lib.stats.robust.share_interval`), position bias, preference and
-    `first_rate` that of Tango's score test (`mrb_lib.stats.signed_share`), TOV Wilson's for the share of a
-    tournament's verdicts to change; all with the cluster-robust standard error, and never without width where
-    all cases are alike. At 100 cases they cover 94 to 97 of 100 for shares of .05 to .95, and more
-    of position bias where fewer than two cases are expected to show any.
+    seldom. Shares have Wilson's (`mrb_lib.stats.robust.share_interval`), kappa one like it
+    (`mrb_lib.stats.order_intervals.order_kappa`), position bias, preference and `first_rate` that of Tango's score test
+    (`mrb_lib.stats.signed_share`), TOV Wilson's for the part of the most violations that there can be; all with
+    the cluster-robust standard error, and never without width where all cases are alike. At 100 cases they cover 93 to
+    97 of 100, and more where fewer than two or three cases are expected to show what is measured.
 
     IPI and TOV: Feng et al. (Sage, arXiv 2512.16041), see `mrb_lib.stats.instability`. Where every question
     is one case, IPI is 1 - `consistency`; clusters that share a question are one.
@@ -207,15 +215,15 @@ def _contradictions(
     out = {"ipi": share(*unstable_pairs(answered - same, answered, here.of_case), here.at)}
     shape = len(same), len(here.at.unit)
     total, stable, count = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    most = 1.0
-    for tournament, unit, found in zip(asked.tournaments, here.tournaments, violations, strict=True):
+    for unit, found in zip(here.tournaments, violations, strict=True):
         inside = unit >= 0
         total[:, unit[inside]], stable[:, unit[inside]], count[:, unit[inside]] = (each[:, inside] for each in found)
-        most = max(most, 2.0 * tournament.cases.shape[1])
+    bounds = [(1.0, 1.0), *(most_violations(tournament.responses) for tournament in asked.tournaments)]
+    most = [max(each) for each in zip(*bounds, strict=True)]
     return {
         **out,
-        "tov": share(total, count, here.at, most),
-        "tov_intransitive": share(stable, count, here.at, most),
+        "tov": share(total, count, here.at, most[0]),
+        "tov_intransitive": share(stable, count, here.at, most[1]),
     }
 
 

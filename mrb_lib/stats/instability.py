@@ -17,6 +17,7 @@ from mrb_lib.stats.robust import Layout, layout
 from mrb_lib.stats.subfields import Group
 
 MOST_RESPONSES = 8
+_MOST_VIOLATIONS = {3: (3, 2), 4: (7, 6)}
 _AT_ONCE = 4096
 _QUESTION = ("question", "images")
 
@@ -215,6 +216,18 @@ def order_violations(choice: NDArray[np.int8], tournament: RoundRobin) -> tuple[
     repeats = complete.sum(axis=2)
     divisor = np.maximum(repeats, 1)
     return total.sum(axis=2) / divisor, stable.sum(axis=2) / divisor, (repeats > 0).astype(np.float64)
+
+
+def most_violations(responses: int) -> tuple[float, float]:
+    """The largest TOV that a question of so many responses can have, and the largest part of it beyond unstable pairs.
+
+    Notes
+    -----
+    Found by enumeration for three and four. For more it is the bound 4/3 for each pair: what an order costs on average
+    that puts a third of the pairs level at random and is otherwise a ranking or its reverse.
+    """
+    bound = 4 * (responses * (responses - 1) // 2) / 3
+    return _MOST_VIOLATIONS.get(responses, (bound, bound))
 
 
 def fewest_changes(cost: NDArray[np.int16], n: int) -> NDArray[np.int16]:

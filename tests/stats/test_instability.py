@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.consistency import consistency
-from mrb_lib.stats.instability import fewest_changes, questions
+from mrb_lib.stats.instability import fewest_changes, most_violations, questions
 
 from .small_tables import verdicts_of
 
@@ -131,13 +131,23 @@ def test_a_tournament_is_counted_in_a_group_that_holds_all_its_cases() -> None:
 
 
 def test_no_violation_is_no_certainty() -> None:
-    """The share of a tournament's six verdicts to change: Wilson's interval of 0 among the questions."""
+    """Of the three violations that there can be: Wilson's interval of 0 among the questions."""
     cases = pd.concat([question_of("xy", "xz", "yz", question=f"q{i}") for i in range(12)], ignore_index=True)
     cases["case_id"] = [f"c{i}" for i in range(36)]
     row = judged(cases, "AAA" * 12, "AAA" * 12)
     assert (row["tov"], row["tov_low"]) == (0, 0)
-    assert row["tov_high"] == pytest.approx(6 * 1.96**2 / (12 + 1.96**2), abs=1e-3)
+    assert row["tov_high"] == pytest.approx(3 * 1.96**2 / (12 + 1.96**2), abs=1e-3)
     one = judged(question_of("xy", "xz", "yz"), "AAA", "AAA")
     assert np.isnan(one["tov_low"])
     assert "tov, tov_intransitive" in one["reason"]
     assert "no interval: fewer than two cases" in one["reason"]
+
+
+@pytest.mark.parametrize("n", [3, 4])
+def test_the_most_violations_of_all_ways_to_judge_every_pair_twice(n: int) -> None:
+    against = np.array([(0, 2, 2), (1, 1, 2), (1, 2, 1), (2, 0, 2), (2, 1, 1), (2, 2, 0)], dtype=np.int16)
+    ways = np.array(list(product(range(6), repeat=n * (n - 1) // 2)))
+    cost = np.moveaxis(against[ways], (2, 1), (0, 1))
+    least = fewest_changes(cost, n)
+    assert most_violations(n) == (least.max(), (least - cost.min(axis=0).sum(axis=0)).max())
+    assert max(most_violations(n)) <= 4 / 3 * n * (n - 1) / 2
