@@ -141,11 +141,11 @@ def test_coverage(n: int, slope: float, orders: int) -> None:
 def test_the_interval_of_the_calibration_error_covers_it(n: int, slope: float, orders: int) -> None:
     """Of a calibrated judge too, where the plain estimate is far above the truth.
 
-    Where gaps are as small as their errors, there and among 100 cases, it is cautious: up to 98%.
+    There the true error is as low as can be, and the interval cautious: up to 99%. Among 100 cases, up to 98%.
     """
     rows, known = summaries(n, slope, orders), truth(slope, orders)
     names = ("ece", "ece_equal_mass")
-    high = 0.98 if slope == 1 or n == 100 else 0.97
+    high = 0.99 if slope == 1 else 0.98 if n == 100 else 0.97
     assert not within({name: coverage(rows, name, known[name]) for name in names}, high=high)
     for name in names:
         plain, debiased = rows[name].mean() - known[name], rows[f"{name}_debiased"].mean() - known[name]
