@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import studentized_range
 
 from mrb_lib.stats.letter_display import letter_display
 from mrb_lib.stats.letters import critical_difference, letters
@@ -32,6 +33,12 @@ def test_demsars_table_of_critical_values(judges: int, q: float) -> None:
     """Demsar (2006), table 5a, level 0.05."""
     n = 14
     assert critical_difference(judges, n) * np.sqrt(6 * n / (judges * (judges + 1))) == pytest.approx(q, abs=1.01e-3)
+
+
+@pytest.mark.parametrize("judges", [2, 5, 32])
+def test_the_quantile_is_scipys(judges: int) -> None:
+    expected = studentized_range.ppf(0.95, judges, np.inf) * np.sqrt(judges * (judges + 1) / (12 * 100))
+    assert critical_difference(judges, 100) == pytest.approx(expected, rel=1e-6)
 
 
 def test_demsars_critical_difference() -> None:
