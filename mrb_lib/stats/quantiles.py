@@ -16,7 +16,7 @@ _SORTED_AT_ONCE = 2**18
 _MULTIPLIED_AT_ONCE = 2**20
 
 
-def interval(found: FloatArray) -> tuple[FloatArray, FloatArray]:
+def interval(found: FloatArray | SingleArray) -> tuple[FloatArray, FloatArray]:
     """The 95% percentile interval of each column of replicates, shape (resamples, m).
 
     Replicates in which the statistic is undefined are left out; where they are more
@@ -26,7 +26,7 @@ def interval(found: FloatArray) -> tuple[FloatArray, FloatArray]:
     return low, high
 
 
-def quantiles(found: FloatArray, levels: Sequence[float] | FloatArray) -> FloatArray:
+def quantiles(found: FloatArray | SingleArray, levels: Sequence[float] | FloatArray) -> FloatArray:
     """Quantiles of each column of replicates, by linear interpolation.
 
     Parameters
@@ -49,14 +49,17 @@ def quantiles(found: FloatArray, levels: Sequence[float] | FloatArray) -> FloatA
 
     def fill(start: int) -> None:
         columns = slice(start, start + step)
-        out[:, columns] = _of_sorted(np.sort(found[:, columns].T, axis=1), wanted[:, columns])
+        out[:, columns] = _of_sorted(np.sort(np.asarray(found[:, columns].T), axis=1), wanted[:, columns])
 
+    if m <= step:
+        fill(0)
+        return out
     with ThreadPoolExecutor(max_workers=2) as pool:  # sorting leaves the interpreter free
         list(pool.map(fill, range(0, m, step)))
     return out
 
 
-def _of_sorted(ordered: FloatArray, levels: FloatArray) -> FloatArray:
+def _of_sorted(ordered: FloatArray | SingleArray, levels: FloatArray) -> FloatArray:
     """Quantiles of rows in ascending order, NaN last: shape (k, m) from (m, resamples) and levels (k, m)."""
     m, resamples = ordered.shape
     defined = resamples - np.isnan(ordered).sum(axis=1) if np.isnan(ordered[:, -1]).any() else np.full(m, resamples)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -249,7 +249,7 @@ def _bounds(made: models.Fit, item: Influence, drawn: _Drawn, df: IntArray) -> B
                 np.exp(own[r], out=own[r])
             _on_their_scale(own[:r], item.log_strength[i])
         # in single precision, which the quantiles keep
-        ends = interval(cast(FloatArray, part.reshape(len(part) * (r + ties), resamples).T))
+        ends = interval(part.reshape(len(part) * (r + ties), resamples).T)
         out[:, item.sources[start : start + len(part)], : r + ties] = np.stack(ends).reshape(2, len(part), r + ties)
     value = np.column_stack([made.strength, made.tie])
     low, high = np.fmin(out[0], value), np.fmax(out[1], value)

@@ -19,6 +19,7 @@ from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
 from mrb_lib.schema import KEYS, LEVELS, NO_PROBE
 from mrb_lib.stats.inputs import NAMES, RULES, Inputs
+from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES
 from mrb_lib.stats.options import check_choice, check_policy
 from mrb_lib.stats.panel import COST_COLUMNS, Panel, panels
 from mrb_lib.stats.resample import cluster_codes
@@ -51,10 +52,8 @@ TABLES: tuple[str, ...] = tuple(_FUNCTIONS)
 VERDICTS_OPTIONAL: Final = ("ceiling", "ranking")
 _PROBABILITIES: Final = ("calibration", "selective")
 _COSTS: Final = ("jury",)
-FAMILIES: Final = ("dimension", "all")
 FEWEST_RESAMPLES: Final = 40
 _READ_AS: Final = {"dimensions": "dimension"}
-CORRECTIONS: Final = ("holm", "hochberg", "bonferroni", "bh", "by", "none")
 
 Verdicts = pd.DataFrame | Mapping[str, Panel] | None
 
