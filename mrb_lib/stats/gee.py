@@ -69,7 +69,7 @@ def fit(design: Design, data: Observations, correlation: Correlation = "exchange
     total = data.asked.sum(axis=1)
     work = _working(design, data, beta, alpha, kept)
     for turn in range(_STEPS):
-        change = np.linalg.solve(work.information, work.score.sum(axis=1)[:, :, None])[:, :, 0]
+        change = np.linalg.solve(work.information, work.score[:, :, None])[:, :, 0]
         step = np.abs(change).max(axis=1)
         beta = beta + change * np.minimum(1.0, 5.0 / np.maximum(step, 1e-300))[:, None]
         if correlation == "exchangeable" and turn > 1:
@@ -78,7 +78,7 @@ def fit(design: Design, data: Observations, correlation: Correlation = "exchange
         if turn > 2 and (step < _CLOSE).all():
             break
     bread = np.linalg.inv(work.information).astype(np.float64, copy=False)
-    cluster = by_cluster(work.score, data.cluster)
+    cluster = by_cluster(_scores(design, data, beta, work), data.cluster)
     influence = _leverage_corrected(design, data, work, bread, cluster) @ bread
     return Gee(beta, kept, bread, influence, alpha, step < np.sqrt(_CLOSE))
 
@@ -86,8 +86,8 @@ def fit(design: Design, data: Observations, correlation: Correlation = "exchange
 class _Work(NamedTuple):
     """The estimating equations at some coefficients; C cells, N cases.
 
-    `root` is the square root of the variance of one verdict, `pull` the share of a case's sum that
-    the working correlation takes away.
+    `score` is that of all cases together, shape (F, p), `root` is the square root of the variance of one
+    verdict, `pull` the share of a case's sum that the working correlation takes away.
     """
 
     root: FloatArray
@@ -103,13 +103,24 @@ def _working(design: Design, data: Observations, beta: FloatArray, alpha: FloatA
     root = np.sqrt(mean * (1 - mean))
     pull = alpha[:, None] / (1 + (data.asked.sum(axis=1) - 1) * alpha[:, None])
     residual = data.right - data.asked * mean
-    sums = design.by_case(data.asked * root)
-    shared = pull * (residual / root).sum(axis=1)
-    score = (design.by_case(residual) - sums * shared[:, :, None]) / (1 - alpha)[:, None, None]
-    information = design.information(data.asked * root**2)
-    information -= np.swapaxes(sums * pull[:, :, None], 1, 2) @ sums
-    information /= (1 - alpha)[:, None, None]
-    return _Work(root, pull, alpha, score * kept[:, None, :], restrict(information, kept), kept)
+    score, information = design.total(residual), design.information(data.asked * root**2)
+    if alpha.any():
+        sums = design.by_case(data.asked * root)
+        shared = pull * (residual / root).sum(axis=1)
+        score -= np.einsum("fnp,fn->fp", sums, shared)
+        information -= np.swapaxes(sums * pull[:, :, None], 1, 2) @ sums
+        score /= (1 - alpha)[:, None]
+        information /= (1 - alpha)[:, None, None]
+    return _Work(root, pull, alpha, score * kept, restrict(information, kept), kept)
+
+
+def _scores(design: Design, data: Observations, beta: FloatArray, work: _Work) -> FloatArray:
+    """What each case adds to the estimating equations, shape (F, N, p)."""
+    residual = data.right - data.asked * expit(design.linear(beta))
+    shared = work.pull * (residual / work.root).sum(axis=1)
+    scores: FloatArray = design.by_case(residual) - design.by_case(data.asked * work.root) * shared[:, :, None]
+    scores *= work.kept[:, None, :] / (1 - work.alpha)[:, None, None]
+    return scores
 
 
 def expit(eta: FloatArray) -> FloatArray:

@@ -160,6 +160,8 @@ class _Patterns(NamedTuple):
 
 
 def _patterns(asked: FloatArray) -> _Patterns:
+    if (asked == asked[:1]).all():
+        return _Patterns(asked[:1], np.zeros(len(asked), dtype=np.int64))
     rows, which = np.unique(asked, axis=0, return_inverse=True)
     return _Patterns(rows if len(rows) <= _FEW_PATTERNS else rows[:0], np.asarray(which).ravel())
 

@@ -39,12 +39,12 @@ def test_marginal_model_of_opinions_on_abortion(abortion: tuple[Design, Observat
 
 
 def test_mixed_model_of_opinions_on_abortion(abortion: tuple[Design, Observations]) -> None:
-    """The random intercept is so wide that 15 points are far too few.
+    """The random intercept is so wide that 15 points are far too few, which the fit finds out by itself.
 
     The maximum of the likelihood of the sixteen patterns, integrated by a trapezoid sum on 801 points, is .8348, .2924,
     .0126 and 8.745, with standard errors .160, .157 and .490.
     """
-    found = mixed.fit(*abortion, nodes=75)
+    found = mixed.fit(*abortion)
     np.testing.assert_allclose(found.beta[1:], [0.834, 0.292, 0.013], atol=2e-3)
     np.testing.assert_allclose(np.sqrt(np.diag(found.model))[1:4], [0.160, 0.157, 0.49], atol=3e-3)
     assert found.sigma == pytest.approx(8.74, abs=0.05)

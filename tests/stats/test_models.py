@@ -8,10 +8,11 @@ import pytest
 from statsmodels.api import Logit
 
 from mrb_lib.errors import InputError
+from mrb_lib.stats import mixed
 from mrb_lib.stats.effects import logistic, logistic_normal
-from mrb_lib.stats.model_rows import ALWAYS_RIGHT, FEW_CLUSTERS, SEPARATED
+from mrb_lib.stats.model_rows import ALWAYS_RIGHT, FEW_CLUSTERS, NOT_CONVERGED, SEPARATED
 from mrb_lib.stats.models import NO_VERDICTS, models
-from mrb_lib.stats.observations import log_length_ratio
+from mrb_lib.stats.observations import Design, Observations, log_length_ratio
 
 N = 90
 
@@ -199,7 +200,7 @@ def test_an_unknown_column_is_refused(world) -> None:
         models(verdicts(choices), gold, cases, by="nothing")
 
 
-@pytest.mark.parametrize("sigma", [0.0, 0.7, 2.5])
+@pytest.mark.parametrize("sigma", [0.0, 0.7, 2.5, 6.0, 15.0])
 def test_the_tabulated_probability_is_the_integral(sigma: float) -> None:
     """Against a trapezoid sum on 20,001 points."""
     eta = np.linspace(-6, 6, 41)
@@ -210,3 +211,73 @@ def test_the_tabulated_probability_is_the_integral(sigma: float) -> None:
     np.testing.assert_allclose(found.mean, exact.mean @ weight, atol=1e-6)
     np.testing.assert_allclose(found.slope, exact.slope @ weight, atol=1e-6)
     np.testing.assert_allclose(found.by_sigma, exact.slope @ (weight * z), atol=1e-6)
+
+
+def test_two_judges_that_are_the_same_break_nothing(world) -> None:
+    """A jury and its only member, or two copies of a run."""
+    choices, gold, cases = world
+    frame = models(verdicts({**choices, "copy": choices["good"]}), gold, cases, by="organ")
+    tests = only(frame, part="interaction")
+    assert tests["p_value"].between(0, 1).all()
+    one = only(frame, part="all judges", model="gee", term="judge").set_index("level")
+    assert one.loc["copy", "estimate"] == pytest.approx(one.loc["good", "estimate"], abs=1e-8)
+
+
+def test_a_judge_that_always_fails_in_one_subfield_is_the_strongest_interaction(world) -> None:
+    choices, gold, cases = world
+    wrong = np.where(gold["choice"] == "A", "B", "A")
+    blind = np.where(cases["organ"] == "eye", wrong, choices["good"])
+    frame = models(verdicts({**choices, "blind": blind}), gold, cases, by="organ")
+    row = only(frame, part="interaction", term="judge:subfield").iloc[0]
+    assert row["p_value"] < 1e-4
+    assert row["n"] == 6 * N
+    assert row["df"] == 4
+    assert pd.isna(row["reason"])
+
+
+def test_what_tells_nothing_of_an_interaction_is_counted(world) -> None:
+    """A judge that always takes the first shown fits its own position and leaves nothing to compare elsewhere."""
+    choices, gold, cases = world
+    first = np.array([["A"] * N, ["B"] * N])
+    frame = models(verdicts({**choices, "first": first}), gold, cases, by="organ")
+    tests = only(frame, part="interaction").set_index("term")
+    assert tests.loc["judge:subfield", "reason"].startswith(f"{2 * N} verdicts tell nothing")
+    assert tests.loc["judge:subfield", "n"] == 4 * N
+    assert tests.loc["judge:gold_first", "n"] == 6 * N
+    assert tests.loc["judge:gold_first", "p_value"] < 1e-6
+
+
+def test_levels_with_few_clusters_are_no_reference_for_the_others(world) -> None:
+    """A subfield of one cluster has no variance that can be seen: no interval may rest on it."""
+    choices, gold, cases = world
+    sources = np.where(cases["organ"] == "eye", "one source", cases["case_id"])
+    frame = only(models(verdicts(choices), gold, cases.assign(cluster=sources), by="organ"), part="all judges")
+    rows = only(frame, model="gee", term="subfield").set_index("level")
+    assert rows.loc["eye", "reason"] == FEW_CLUSTERS
+    assert rows.loc["heart", "estimate"] == pytest.approx(-rows.loc["lung", "estimate"], abs=1e-9)
+    assert rows.loc["lung", "se"] > 0
+    fewer = cases.assign(cluster=np.where(cases["organ"] == "lung", cases["case_id"], cases["organ"]))
+    frame = only(models(verdicts(choices), gold, fewer, by="organ"), part="all judges")
+    alone = only(frame, model="gee", term="subfield").set_index("level")
+    assert alone[["se", "low", "p_value"]].isna().all(axis=None)
+
+
+def test_a_fit_that_does_not_converge_says_that_and_nothing_else(world, monkeypatch: pytest.MonkeyPatch) -> None:
+    choices, gold, cases = world
+    monkeypatch.setattr("mrb_lib.stats.mixed._STEPS", 1)
+    frame = only(models(verdicts(choices), gold, cases, by="organ"), part="all judges", model="mixed")
+    assert frame["estimate"].isna().all()
+    assert frame["reason"].tolist() == [NOT_CONVERGED] * len(frame)
+
+
+def test_judges_that_nearly_always_agree_have_a_mixed_model() -> None:
+    """Four judges with 3% of errors of their own: the random intercept is wide, and nothing is separated."""
+    rng = np.random.default_rng(1)
+    together = rng.random((1, 1, 300)) < 0.7
+    right = np.where(rng.random((4, 2, 300)) < 0.03, ~together, together).reshape(1, 8, 300).astype(float)
+    design = Design(np.repeat(np.eye(4), 2, axis=0), np.ones((300, 4)))
+    data = Observations(right, np.ones_like(right), np.arange(300))
+    found, fine = mixed.fit(design, data), mixed.fit(design, data, nodes=201)
+    assert found.converged
+    assert found.sigma > 5
+    assert found.log_likelihood >= fine.log_likelihood - 0.2
