@@ -161,7 +161,7 @@ def test_the_promise_holds_for_clusters_that_are_right_or_wrong_together() -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [100, 1000])
 def test_coverage_of_the_area_under_the_risk_coverage_curve(n: int) -> None:
-    generator, sets = np.random.default_rng(n), 2000 if n == 100 else 1000
+    generator, sets = np.random.default_rng(n), 2000
     z = generator.normal(0, 1.5, (sets, n))
     wrong = generator.random(z.shape) > special.expit(np.abs(z))
     found = selective(*tables(special.expit(2 * np.abs(z)), wrong))
