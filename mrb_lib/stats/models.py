@@ -59,10 +59,11 @@ def models(
         the marginal model with an exchangeable working correlation within a case, then by "mixed", with a
         normal random intercept for each case); "one judge" (gee, independence: the model of one `judge`,
         which is the model of all judges with every interaction with judge); "interaction" (whether a term
-        differs between judges: Wald test across the models of one judge, an F statistic with `df` numerator
-        degrees of freedom).
-        `term`, `level`: "judge" and "subfield", each level against the mean of all levels that can be
-        estimated, equally weighted (sum-to-zero coding); "order", shown BA rather than AB; "gold_first",
+        differs between judges, see `mrb_lib.stats.model_tests.interactions`: `statistic` the mean square of what the
+        judges' verdicts leave over in units of their cluster-robust standard errors, 1 on average by chance;
+        `df` the contrasts tested; `reason` counts the verdicts that tell nothing).
+        `term`, `level`: "judge" and "subfield", each level against the mean of all levels with five
+        clusters or more, equally weighted (sum-to-zero coding); "order", shown BA rather than AB; "gold_first",
         the gold response shown first rather than second (position bias); "length_difference", per standard
         deviation of the log length ratio by which the gold response is the longer one (length bias; its zero is
         equal length); "intercept", the mean over levels at equal length and averaged orders;

@@ -63,8 +63,8 @@ def sizes(found: pd.DataFrame) -> dict[str, float]:
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "hard", "orders"), [(100, 0.0, 1), (100, 1.0, 1), (1000, 0.0, 1), (1000, 1.0, 2)])
 def test_size_and_coverage_whether_or_not_the_subfield_is_hard(n: int, hard: float, orders: int) -> None:
-    """Eight judges without DIF in each of 250 benchmarks."""
-    found = sizes(eyes(n, 250, 7, hard=hard, orders=orders))
+    """Eight judges without DIF in each of 200 benchmarks."""
+    found = sizes(eyes(n, 200, 7, hard=hard, orders=orders))
     assert all(0.04 <= found[name] <= 0.06 for name in ("mantel_haenszel", "logistic")), found
     assert all(0.03 <= found[name] <= 0.07 for name in ("interval", "logistic_interval")), found
 

@@ -25,7 +25,7 @@ from mrb_lib.stats.terms import Covariates, pooled
 JUDGES = np.array([-0.5, 0.1, 0.4])
 SUBFIELDS = np.array([-0.4, 0.0, 0.4])
 FIRST, LONGER, LEVEL, SPREAD = 0.6, 0.3, 0.5, 1.0
-BENCHMARKS = {("gee", 100): 1500, ("gee", 1000): 800, ("mixed", 100): 700, ("mixed", 1000): 800}
+BENCHMARKS = {("gee", 100): 1000, ("gee", 1000): 800, ("mixed", 100): 600, ("mixed", 1000): 1000}
 AT_ONCE = 50
 
 
