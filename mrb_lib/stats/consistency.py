@@ -20,7 +20,7 @@ from mrb_lib.stats.instability import (
     unstable_pairs,
 )
 from mrb_lib.stats.options import FloatArray, IntArray, divide, join_reasons, typed
-from mrb_lib.stats.order_effects import SHARES, SIGNED, case_values
+from mrb_lib.stats.order_effects import SHARES, SIGNED, case_values, over_repeats
 from mrb_lib.stats.order_intervals import Found, half, order_kappa, reasons, share, signed, unit_sums
 from mrb_lib.stats.panel import ABSENT, Panel, as_panel
 from mrb_lib.stats.resample import cluster_codes
@@ -181,7 +181,7 @@ def _of_judges(panel: Panel, judges: range, parts: Sequence[_Part], asked: Quest
         for name, (value, count) in case_values(choice.reshape(rows * n_cases, *choice.shape[2:])).items()
     }
     violations = [order_violations(choice, tournament) for tournament in asked.tournaments]
-    presented = (choice != ABSENT).all(axis=2).any(axis=2).astype(np.float64)
+    presented = (over_repeats((choice[:, :, 0] != ABSENT) & (choice[:, :, 1] != ABSENT)) > 0).astype(np.float64)
     names = {
         "judge": pd.Index(panel.judges, dtype="str").take(judge + judges.start),
         "dimension": pd.Index(panel.dimensions, dtype="str").take(dimension),

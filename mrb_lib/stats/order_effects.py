@@ -34,7 +34,7 @@ def case_values(choice: NDArray[np.int8]) -> dict[str, tuple[FloatArray, FloatAr
     choice : shape (cells, 2 orders, repeats), as in `mrb_lib.stats.panel.Panel.choice`
     """
     ab, ba = choice[:, 0], choice[:, 1]
-    votes = np.stack([(choice == code).sum(axis=2, dtype=np.float64) for code in range(len(CHOICES))])
+    votes = np.stack([over_repeats(choice == code) for code in range(len(CHOICES))])
     first = votes[_A, :, 0] + votes[_B, :, 1]
     second = votes[_B, :, 0] + votes[_A, :, 1]
     ties, given = votes[TIE], votes.sum(axis=0)
@@ -53,23 +53,30 @@ def _between_orders(ab: NDArray[np.int8], ba: NDArray[np.int8]) -> dict[str, tup
     both = (ab >= 0) & (ba >= 0)
     same = both & (ab == ba)
     decisive = both & (ab != TIE) & (ba != TIE)
-    pairs = _count(both)
+    pairs = over_repeats(both)
     counted, divisor = (pairs > 0).astype(np.float64), np.maximum(pairs, 1)
-    half = _count(same) + 0.5 * _count(both & ((ab == TIE) != (ba == TIE)))
+    half = over_repeats(same) + 0.5 * over_repeats(both & ((ab == TIE) != (ba == TIE)))
     leaning = (
-        _count(both & (ab == _A)) - _count(both & (ba == _A)) + _count(both & (ba == _B)) - _count(both & (ab == _B))
+        over_repeats(both & (ab == _A))
+        - over_repeats(both & (ba == _A))
+        + over_repeats(both & (ba == _B))
+        - over_repeats(both & (ab == _B))
     )
-    clear = _count(decisive)
+    clear = over_repeats(decisive)
     return {
-        "consistency": (_count(same) / divisor, counted),
+        "consistency": (over_repeats(same) / divisor, counted),
         "consistency_half": (half / divisor, counted),
-        "consistency_decisive": (_count(same & decisive) / np.maximum(clear, 1), (clear > 0).astype(np.float64)),
+        "consistency_decisive": (over_repeats(same & decisive) / np.maximum(clear, 1), (clear > 0).astype(np.float64)),
         "position_bias": (leaning / 2 / divisor, counted),
     }
 
 
-def _count(found: BoolArray) -> FloatArray:
-    return np.asarray(found.sum(axis=1), dtype=np.float64)
+def over_repeats(found: BoolArray) -> FloatArray:
+    """How often something is so, shape (..., repeats) to (...); one repeat at a time, since they are few."""
+    out = np.zeros(found.shape[:-1])
+    for repeat in range(found.shape[-1]):
+        out += found[..., repeat]
+    return out
 
 
 def _between_repeats(votes: FloatArray) -> dict[str, tuple[FloatArray, FloatArray]]:

@@ -12,6 +12,7 @@ from mrb_lib.schema import CHOICES
 from mrb_lib.stats import confusion
 from mrb_lib.stats.kappa_interval import influence
 from mrb_lib.stats.options import TINY, BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.order_effects import over_repeats
 from mrb_lib.stats.resample import FEW_CASES, ONE_CLUSTER
 from mrb_lib.stats.robust import Estimate, Layout, by_group, ratio_of_sums, share_interval, standard_error
 from mrb_lib.stats.signed_share import signed_interval
@@ -116,7 +117,7 @@ def order_kappa(choice: NDArray[np.int8], at: Layout) -> Found:
     moved = np.zeros((rows, cases))
     np.add.at(moved, (row, case), each)
     n = table.sum(axis=(1, 2)).reshape(rows, groups)
-    some = unit_sums(np.asarray(both.any(axis=2), dtype=np.float64), at)
+    some = unit_sums((over_repeats(both) > 0).astype(np.float64), at)
     agreeing = ratio_of_sums(_sums_of(both & (ab == ba), at), _sums_of(both, at), at)
     clusters = agreeing.clusters
     error = divide(standard_error(unit_sums(moved, at), clusters, at), n)
@@ -134,7 +135,7 @@ def order_kappa(choice: NDArray[np.int8], at: Layout) -> Found:
 
 def _sums_of(found: BoolArray, at: Layout) -> FloatArray:
     """How often something is so in each unit, shape (rows, cases, repeats) to (rows, P)."""
-    return unit_sums(np.asarray(found.sum(axis=2), dtype=np.float64), at)
+    return unit_sums(over_repeats(found), at)
 
 
 def reasons(found: Mapping[str, Found]) -> NDArray[np.object_]:

@@ -205,7 +205,7 @@ def truths(of_length: float) -> dict[str, float]:
     }
 
 
-@pytest.mark.parametrize(("n", "rows", "copies"), [(100, 4000, 1), (1000, 1500, 1), (100, 4000, 3)])
+@pytest.mark.parametrize(("n", "rows", "copies"), [(100, 3000, 1), (1000, 1000, 1), (100, 2500, 3)])
 def test_intervals_cover_what_is_planted(n: int, rows: int, copies: int) -> None:
     """Also where a case is there three times and its copies are judged alike; the intervals know its cluster."""
     planted = {**truths(0.6), "self_preference": 0.9}

@@ -106,7 +106,7 @@ def coverage(rows: pd.DataFrame, name: str, truth: float) -> float:
 SWAYED, GOOD = Judge(0.2, 0.35, 0.8, 0.1), Judge(0.2, 0.05, 0.5, 0.02)
 
 
-@pytest.mark.parametrize(("n", "benchmarks"), [(100, 4000), (1000, 1500)])
+@pytest.mark.parametrize(("n", "benchmarks"), [(100, 4000), (1000, 1200)])
 @pytest.mark.parametrize("judge", [SWAYED, GOOD], ids=["swayed", "good"])
 def test_every_interval_covers(judge: Judge, n: int, benchmarks: int) -> None:
     """A swayed judge, consistent in six cases of ten, and a good one, in more than nine of ten."""
@@ -122,7 +122,7 @@ def test_every_interval_covers(judge: Judge, n: int, benchmarks: int) -> None:
 def test_intervals_cover_where_good_judges_are(consistent: float) -> None:
     """One repeat's worth of sway and no noise: a binomial of a hundred, of which percentiles miss one in eight."""
     judge = Judge(0.0, 1 - consistent, 0.5, 0.0)
-    rows, truths = judge.rows(100, 4000, seed=1), judge.truths()
+    rows, truths = judge.rows(100, 3000, seed=1), judge.truths()
     assert truths["consistency"] == pytest.approx(consistent)
     for name in ("consistency", "consistency_decisive", "ipi", "order_kappa"):
         assert 0.93 <= coverage(rows, name, truths[name]) <= 0.97, (name, coverage(rows, name, truths[name]))
@@ -135,18 +135,15 @@ def test_intervals_cover_where_good_judges_are(consistent: float) -> None:
 def test_where_hardly_any_case_leans_intervals_are_too_wide_rather_than_too_narrow() -> None:
     """Two of a hundred, all to the first: no interval of a count so small covers exactly."""
     judge = Judge(0.0, 0.02, 1.0, 0.0)
-    rows, truths = judge.rows(100, 4000, seed=2), judge.truths()
+    rows, truths = judge.rows(100, 2000, seed=2), judge.truths()
     for name in ("position_bias", "position_preference", "first_rate"):
         assert coverage(rows, name, truths[name]) >= 0.93, name
 
 
-@pytest.mark.parametrize(("n", "benchmarks"), [(100, 2000), (1000, 400)])
-def test_intervals_cover_where_the_cases_of_a_cluster_are_alike(n: int, benchmarks: int) -> None:
-    rows, truths = SWAYED.rows(n, benchmarks, seed=n + 1, copies=3), SWAYED.truths()
-    slack = 0.0 if benchmarks >= 2000 else 0.013
+def test_intervals_cover_where_the_cases_of_a_cluster_are_alike() -> None:
+    rows, truths = SWAYED.rows(100, 2000, seed=101, copies=3), SWAYED.truths()
     for name in ("consistency", "position_bias", "first_rate", "tie_rate", "position_preference", "ipi"):
-        found = coverage(rows, name, truths[name])
-        assert 0.93 - slack <= found <= 0.97 + slack, (name, found)
+        assert 0.93 <= coverage(rows, name, truths[name]) <= 0.97, (name, coverage(rows, name, truths[name]))
 
 
 @pytest.mark.parametrize(("n", "benchmarks"), [(100, 2000), (1000, 250)])
