@@ -117,6 +117,8 @@ def dif(
     frames = []
     for place in range(len(panel.dimensions)):
         those = np.flatnonzero(judged[:, place])
+        if not len(those):
+            continue
         found = _frame(
             [panel.judges[j] for j in those],
             scores.score[those, place],

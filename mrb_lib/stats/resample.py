@@ -19,6 +19,7 @@ from scipy import sparse
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats import products
+from mrb_lib.stats.ahead import ahead
 from mrb_lib.stats.draws import are_kept, draws
 from mrb_lib.stats.options import FloatArray, IntArray, SingleArray, divide
 from mrb_lib.stats.quantiles import CONFIDENCE as CONFIDENCE
@@ -120,10 +121,13 @@ def replicates(blocks: Sequence[Block], total: int, *, resamples: int, seed: int
 
 
 def each_replicates(blocks: Sequence[Block], total: int, *, resamples: int, seed: int) -> Iterator[FloatArray]:
-    """As `replicates`, a block at a time, so that only one's estimates need be in memory."""
-    at_once = 1 if are_kept(total, resamples) else max(1, len(blocks))
-    for start in range(0, len(blocks), at_once):
-        yield from _replicates(blocks[start : start + at_once], total, resamples, seed)
+    """As `replicates`, a few blocks at a time, so that the estimates of all need not be in memory."""
+    if len(blocks) < 2 or not are_kept(total, resamples):
+        yield from _replicates(blocks, total, resamples, seed)
+        return
+    for _ in draws(total, resamples, seed):
+        pass  # once, before several ask for them
+    yield from ahead(lambda item: _replicates([item], total, resamples, seed)[0], blocks)
 
 
 def _replicates(blocks: Sequence[Block], total: int, resamples: int, seed: int) -> list[FloatArray]:

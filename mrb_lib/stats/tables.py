@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Final, cast
 
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
@@ -169,7 +170,9 @@ def analyze(
     _check_options(inputs)
     inputs = replace(inputs, probes=_probes(benchmark, verdicts, table, probe, dimensions))
     own = ("correction",) if correction is None else ()
-    return _function(table)(**{name: getattr(inputs, name) for name in asks_for(table) if name not in own})
+    function, given = _function(table), [name for name in asks_for(table) if name not in own]
+    with threadpool_limits(1, user_api="blas"):  # small products wait for each other where cores are busy
+        return function(**{name: getattr(inputs, name) for name in given})
 
 
 def _check_options(given: Inputs) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mrb_lib.stats import products
+from mrb_lib.stats.ahead import ahead
 from mrb_lib.stats.options import FloatArray, IntArray, SingleArray
 
 F = TypeVar("F", np.float32, np.float64)
@@ -65,10 +66,11 @@ def weighted_sums(
     if not total or not resamples:
         yield from (np.empty((item.values.shape[1], 0), dtype=dtype) for item in blocks)
         return
-    kept = list(chunks()) if total * resamples <= _KEPT else None
-    at_once = len(blocks) if kept is None else 1
-    for start in range(0, len(blocks), max(1, at_once)):
-        yield from _sums(blocks[start : start + at_once], chunks() if kept is None else kept, total, resamples, dtype)
+    if total * resamples > _KEPT:
+        yield from _sums(blocks, chunks(), total, resamples, dtype)
+        return
+    kept = list(chunks())
+    yield from ahead(lambda item: _sums([item], kept, total, resamples, dtype)[0], blocks)
 
 
 def _sums(

@@ -1,0 +1,25 @@
+"""Work made ready in other threads while what came before is used: numpy leaves the interpreter free."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_THREADS = 2
+
+
+def ahead(make: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+    """What `make` gives for each item, in their order; at most three results are in memory at a time."""
+    with ThreadPoolExecutor(max_workers=_THREADS) as pool:
+        pending: deque[Future[R]] = deque()
+        for item in items:
+            pending.append(pool.submit(make, item))
+            if len(pending) > _THREADS:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
