@@ -97,6 +97,7 @@ def means(
     drawn = weighted_sums(sums, partial(draws, total, resamples, seed), total, resamples, np.float64)
     out: list[Means] = []
     middle, defined = np.zeros((m, resamples)), np.zeros((m, resamples))
+    shift, everywhere = np.zeros((m, 1)), 0
     for part, item, found in zip(parts, sums, drawn, strict=True):
         divisors = found[m:]
         whole = divisors.all()
@@ -106,26 +107,33 @@ def means(
         square = (value[part.cases] ** 2).sum(axis=0)
         out.append(_means(item, which, square, replicated, resamples))
         if part.by is not None:
-            few = out[-1].clusters < _MANY
-            if few.any():
-                _widen(replicated, out[-1], few)
-            there = True if whole else np.isfinite(replicated)
-            middle += replicated if whole else np.where(there, replicated, 0.0)
-            defined += there
+            factor, rest = _widened(out[-1])
+            replicated *= factor
+            if whole:
+                shift += rest
+                everywhere += 1
+            else:
+                there = np.isfinite(replicated)
+                replicated += rest
+                replicated[~there] = 0.0
+                defined += there
+            middle += replicated
     if len(parts) < 2:
         return out, None
+    middle += shift
+    defined += everywhere
     return out, _macro(out[1:], divide(middle, defined))
 
 
-def _widen(replicated: FloatArray, found: Means, few: BoolArray) -> None:
-    """Give the resampled means of subfields with few clusters the variance of the mean, in place.
+def _widened(found: Means) -> tuple[FloatArray, FloatArray]:
+    """By what to multiply the resampled means of a subfield, and what to add, that they have the mean's variance.
 
-    Drawing c clusters of c has (c - 1) / c of it; in the mean over many such subfields the rest would be missed. Rao
-    and Wu (1988), doi:10.1080/01621459.1988.10478591, scale the departures from the mean so.
+    Drawing c clusters of c has (c - 1) / c of it; in the mean over many small subfields the rest would be missed. Rao
+    and Wu (1988), doi:10.1080/01621459.1988.10478591, scale the departures from the mean so. Both have shape (m, 1).
     """
-    factor = np.sqrt(found.clusters[few] / np.maximum(found.clusters[few] - 1, 1))[:, None]
-    value = found.value[few][:, None]
-    replicated[few] = value + (replicated[few] - value) * factor
+    scaled = np.sqrt(found.clusters / np.maximum(found.clusters - 1, 1))
+    factor = np.where((found.clusters > 0) & (found.clusters < _MANY), scaled, 1.0)[:, None]
+    return factor, (1.0 - factor) * np.nan_to_num(found.value)[:, None]
 
 
 def _distinct(known: np.typing.NDArray[np.bool_]) -> tuple[FloatArray, IntArray]:

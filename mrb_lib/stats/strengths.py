@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from mrb_lib.stats import bradley_terry as models
+from mrb_lib.stats.ahead import ahead
 from mrb_lib.stats.comparisons import Responders, tally
 from mrb_lib.stats.connectivity import absence
 from mrb_lib.stats.draws import draws
@@ -170,14 +172,19 @@ def _gradients(
     start = 0
     for counts in draws(n_clusters(codes), resamples, seed):
         columns = slice(start, start + counts.shape[1])
-        for (clusters, sums), out in zip(blocks, [*by_strength, by_tie], strict=True):
-            weights = counts if len(clusters) == len(counts) else counts[clusters]
-            np.matmul(sums, weights, out=out[:, columns])
+        outs = [out[:, columns] for out in (*by_strength, by_tie)]
+        for _ in ahead(partial(_multiply, counts), zip(blocks, outs, strict=True)):
+            pass  # written in place
         start = columns.stop
     edges = np.cumsum([0, *(item.residual.shape[1] for item in moved)])
     tie_edges = np.cumsum([0, *(item.shape[1] for item in tie_scores)])
     for i in range(len(moved)):
         yield _Drawn(by_strength[:, edges[i] : edges[i + 1]], by_tie[tie_edges[i] : tie_edges[i + 1]])
+
+
+def _multiply(counts: SingleArray, job: tuple[tuple[IntArray, SingleArray], SingleArray]) -> None:
+    (clusters, sums), out = job
+    np.matmul(sums, counts if len(clusters) == len(counts) else counts[clusters], out=out)
 
 
 def _sums(codes: IntArray, values: FloatArray) -> tuple[IntArray, SingleArray]:

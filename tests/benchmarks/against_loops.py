@@ -22,7 +22,7 @@ from mrb_lib.schema import CHOICES, DIMENSIONS
 from mrb_lib.stats.inputs import labels
 from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.scoring import encode_gold, score
-from mrb_lib.stats.tables import analyze, read_panels
+from mrb_lib.stats.tables import analyze, asks_for, read_panels
 
 RESAMPLES = 10_000
 ALPHAS = 200
@@ -35,6 +35,8 @@ Intervals = dict[tuple[str, str | None], tuple[float, float]]
 
 def quick(made: Benchmark, panels: dict[str, Panel]) -> tuple[float, Intervals, Intervals]:
     """All intervals by the library: the seconds, and those of one dimension and judge."""
+    for table in ("agreement", "accuracy"):
+        asks_for(table)  # imports what makes it, as those of the loops are imported
     start = time.perf_counter()
     found = {
         table: pd.concat(analyze(made, panels, table, by=by, resamples=RESAMPLES) for by in ("organ", "department"))
