@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mrb_lib.stats import intervals
+from mrb_lib.stats.ahead import ahead
 from mrb_lib.stats.draws import draws
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.quantiles import CONFIDENCE, quantiles
@@ -98,16 +99,21 @@ def means(
     out: list[Means] = []
     middle, defined = np.zeros((m, resamples)), np.zeros((m, resamples))
     shift, everywhere = np.zeros((m, 1)), 0
-    for part, item, found in zip(parts, sums, drawn, strict=True):
+
+    def of(job: tuple[Group, Sums, FloatArray]) -> tuple[Means, FloatArray, bool]:
+        part, item, found = job
         divisors = found[m:]
-        whole = divisors.all()
+        whole = bool(divisors.all())
         divisors[divisors == 0] = np.nan
         replicated = found[:m]
         replicated /= divisors[which]
         square = (value[part.cases] ** 2).sum(axis=0)
-        out.append(_means(item, which, square, replicated, resamples))
+        return _means(item, which, square, replicated, resamples), replicated, whole
+
+    for part, (found, replicated, whole) in zip(parts, ahead(of, zip(parts, sums, drawn, strict=True)), strict=True):
+        out.append(found)
         if part.by is not None:
-            factor, rest = _widened(out[-1])
+            factor, rest = _widened(found)
             replicated *= factor
             if whole:
                 shift += rest
@@ -118,10 +124,10 @@ def means(
                 replicated[~there] = 0.0
                 defined += there
             middle += replicated
-    if len(parts) < 2:
-        return out, None
     middle += shift
     defined += everywhere
+    if len(parts) < 2:
+        return out, None
     return out, _macro(out[1:], divide(middle, defined))
 
 

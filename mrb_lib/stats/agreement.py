@@ -29,6 +29,7 @@ from mrb_lib.stats.agreement_measures import (
     of_votes,
     votes_intervals,
 )
+from mrb_lib.stats.ahead import ahead
 from mrb_lib.stats.annotator_pairs import annotator_pairs as annotator_pairs
 from mrb_lib.stats.labels import Part, encode_annotations, parts
 from mrb_lib.stats.measures import Measure, Resampled, resampled
@@ -172,8 +173,9 @@ def agreement(
     by_group = [plans[i : i + d] for i in range(0, len(plans), d)]
     measures = [[item for plan in group for item in plan.measures.values()] for group in by_group]
     rows = []
-    for group, found in zip(by_group, resampled(measures, codes, resamples=resamples, seed=seed), strict=True):
-        for plan, item in zip(group, _Estimates.of(group, found, seed), strict=True):
+    drawn = zip(by_group, resampled(measures, codes, resamples=resamples, seed=seed), strict=True)
+    for group, found in zip(by_group, ahead(lambda job: _Estimates.of(*job, seed), drawn), strict=True):
+        for plan, item in zip(group, found, strict=True):
             name, absence = coded.dimensions[plan.part.dimension], coded.absence(plan.part.dimension)
             rows.append(plan.described() | {"dimension": name} | item.columns(plan, absence, resamples))
     return typed(pd.DataFrame(rows, columns=COLUMNS), COLUMNS)

@@ -8,10 +8,11 @@ from functools import lru_cache
 import numpy as np
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats.options import IntArray, SingleArray
+from mrb_lib.stats.options import SingleArray
 
 _KEPT = 2**25
 _DRAWN_AT_ONCE = 2**24
+_COUNTED_AT_ONCE = 2**16
 
 
 def are_kept(total: int, resamples: int) -> bool:
@@ -39,21 +40,24 @@ def draws(total: int, resamples: int, seed: int) -> Iterator[SingleArray]:
     generator = np.random.default_rng(seed)
     chunk = max(1, _DRAWN_AT_ONCE // max(1, total))
     for start in range(0, resamples, chunk):
-        counts = np.empty((min(chunk, resamples - start), total), dtype=np.float32)
-        for row in counts:
-            row[:] = _draw(generator, total)
-        yield counts.T
+        yield _draw(generator, total, min(chunk, resamples - start)).T
 
 
-def _draw(generator: np.random.Generator, total: int) -> IntArray:
-    return np.bincount(generator.integers(0, total, total, dtype=np.uint32), minlength=total)
+def _draw(generator: np.random.Generator, total: int, resamples: int) -> SingleArray:
+    """How often each cluster is drawn, shape (resamples, total); one stream, however many are asked for at once."""
+    counts = np.empty((resamples, total), dtype=np.float32)
+    step = max(1, _COUNTED_AT_ONCE // max(1, total))
+    for start in range(0, resamples, step):
+        here = counts[start : start + step]
+        cells = generator.integers(0, total, here.shape, dtype=np.uint32).astype(np.int64)
+        cells += np.arange(len(here))[:, None] * total
+        here[:] = np.bincount(cells.ravel(), minlength=here.size).reshape(here.shape)
+    return counts
 
 
 @lru_cache(maxsize=2)
 def _kept(total: int, resamples: int, seed: int) -> SingleArray:
     """All draws at once, shape (total, resamples), not to be written to."""
-    generator = np.random.default_rng(seed)
-    rows = np.stack([_draw(generator, total).astype(np.uint16) for _ in range(resamples)])  # no count comes near 65,535
-    counts = np.ascontiguousarray(rows.T, dtype=np.float32)
+    counts = np.ascontiguousarray(_draw(np.random.default_rng(seed), total, resamples).T)
     counts.flags.writeable = False
     return counts

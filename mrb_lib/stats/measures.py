@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from mrb_lib.stats import weighted_sums
+from mrb_lib.stats.ahead import ahead
 from mrb_lib.stats.draws import draws
 from mrb_lib.stats.options import FloatArray, IntArray
 from mrb_lib.stats.resample import Block, Statistic, block, n_clusters, replicates
@@ -100,11 +101,15 @@ def _replicates(blocks: Sequence[Block], total: int, resamples: int, seed: int) 
     """As `resample.replicates`, for dense blocks: the draws are made ready for multiplication once for all."""
     sums = [weighted_sums.Sums(item.clusters, np.asarray(item.sums)) for item in blocks]
     weighted = weighted_sums.weighted_sums(sums, lambda: draws(total, resamples, seed), total, resamples, np.float64)
-    for item, found in zip(blocks, weighted, strict=True):
-        step = max(1, _ESTIMATED_AT_ONCE // max(1, len(found)))
-        parts = [item.statistic(found[:, i : i + step].T).T for i in range(0, found.shape[1], step)]
-        m = item.statistic(np.ones((1, len(found)))).shape[1]
-        yield (np.concatenate(parts, axis=1) if parts else np.empty((m, 0))).T
+    yield from ahead(_estimated, zip(blocks, weighted, strict=True))
+
+
+def _estimated(job: tuple[Block, FloatArray]) -> FloatArray:
+    item, found = job
+    step = max(1, _ESTIMATED_AT_ONCE // max(1, len(found)))
+    parts = [item.statistic(found[:, i : i + step].T).T for i in range(0, found.shape[1], step)]
+    m = item.statistic(np.ones((1, len(found)))).shape[1]
+    return (np.concatenate(parts, axis=1) if parts else np.empty((m, 0))).T
 
 
 def _joined(measures: Sequence[Measure], codes: IntArray) -> Block:
