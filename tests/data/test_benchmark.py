@@ -56,7 +56,7 @@ def test_unanimous_gold_needs_every_annotator() -> None:
 def test_one_vote_is_no_unanimity() -> None:
     frame = gold(_benchmark({"1": "A", "2": "BB"}), "unanimous")
     assert frame["choice"].fillna("none").tolist() == ["none", "B"]
-    with pytest.raises(InputError, match="no case has the labels of two annotators.*use the rule majority"):
+    with pytest.raises(InputError, match=r"no case has the labels of two annotators.*use the rule majority"):
         gold(_benchmark({"1": "A", "2": "B"}), "unanimous")
 
 
