@@ -156,7 +156,7 @@ def length_controlled(bias: pd.DataFrame, *, dimension: str) -> Paper:
         raw_mark,
         Line2D([], [], marker="o", color=COLOURS["judge"], markersize=2.6, linewidth=0.9, label="at equal length"),
     ]
-    figure.legend(handles=handles, loc="outside upper right", ncols=2)
+    figure.legend(handles=handles, loc="outside lower right", ncols=2)
     return figure
 
 

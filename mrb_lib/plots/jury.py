@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator
 
 from mrb_lib.plots.intervals import panels
 from mrb_lib.plots.style import COLOURS, PAGE, SERIES, Paper, canvas, label, percent, styled
@@ -16,7 +16,7 @@ NAMES = {
     "dawid_skene": "Dawid\u2013Skene jury of all",
     "best_single": "best judge (chosen on other cases)",
 }
-UNITS = {"seconds": "seconds a case", "tokens": "tokens a case", "size": "members"}
+UNITS = {"seconds": "time a case", "tokens": "tokens a case", "size": "members"}
 MEMBER = {"shapley": "Added on joining (Shapley)", "leave_one_out": "Lost by leaving"}
 _STYLE = dict(zip((*NAMES, "greedy", "random"), SERIES, strict=True))
 
@@ -100,6 +100,8 @@ def cost(table: pd.DataFrame, *, measure: str = "seconds") -> Paper:
     axes.margins(x=0.12, y=0.1)
     _name_the_best(axes, best[best["part"] == "single"], measure)
     axes.set_xlabel(UNITS[measure])
+    if measure == "seconds":
+        axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
     _accuracy_axis(axes)
     figure.legend(loc="outside right center")
     return figure
