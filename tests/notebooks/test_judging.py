@@ -107,7 +107,8 @@ def test_a_judge_without_probabilities_has_no_figure_and_the_reason_is_said(benc
     assert "RANDOM" not in json.dumps(found)
     compared = pd.read_csv(tmp_path / "tables" / "engines.csv").iloc[0]
     assert (compared["judge"], compared["n"], compared["consistency"]) == ("longer", 4, 1.0)
-    assert "no width" in compared["reason"], "an interval [1, 1] from four cases is no certainty, and the table says so"
+    wilson = 4 / (4 + 1.959964**2)  # four of four are no certainty
+    np.testing.assert_allclose(compared[["consistency_low", "consistency_high"]].astype(float), [wilson, 1], atol=1e-6)
     assert "probability" in compared["reason_of_shift"]
 
 
