@@ -1,0 +1,205 @@
+"""One adjudication, one answer of an annotator: what each holds, and which of several counts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Literal, get_args
+from uuid import uuid4
+
+import pandas as pd
+
+from mrb_lib.errors import InputError
+from mrb_lib.schema import CHOICES, ORDERS
+
+Verdict = Literal["gold_right", "gold_wrong", "ambiguous", "image_unusable", "withdrawn"]
+VERDICTS: tuple[str, ...] = get_args(Verdict)
+WITHDRAWN = "withdrawn"
+REASONS = (
+    "missed finding",
+    "wrong laterality",
+    "hallucinated finding",
+    "wrong measurement or number",
+    "over-caution",
+    "style over substance",
+    "order effect",
+    "question misread",
+    "other",
+)
+COLUMNS = (
+    "adjudication_id",
+    "benchmark",
+    "case_fingerprint",
+    "case_id",
+    "dimension",
+    "reviewer",
+    "verdict",
+    "choice",
+    "judge",
+    "reasons",
+    "note",
+    "supersedes",
+    "created",
+)
+_LONGEST_NAME = 255
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Adjudication:
+    """What a reviewer says of the gold label of a case; it is never changed, only followed by another.
+
+    Attributes
+    ----------
+    benchmark : the benchmark's name
+    dimension : None speaks of every dimension of the case
+    verdict : "gold_right"; "gold_wrong", and then `choice` is the right label; "ambiguous"; "image_unusable";
+        "withdrawn", which takes back what the reviewer said before
+    judge : the judge in view, whose failure the reasons explain; None where there was none. A withdrawal without one
+        takes back the marks of all judges.
+    supersedes : the id of the adjudication of the same reviewer that this one replaces, or None
+    case_fingerprint : of the case as it was seen, see `case_fingerprint`; empty where unknown
+    adjudication_id : a random one, made by whoever saves: saved again after a broken connection, it counts once
+
+    Raises
+    ------
+    InputError
+        A value is outside its vocabulary, a name is empty, or a choice is missing or superfluous.
+    """
+
+    benchmark: str
+    case_id: str
+    reviewer: str
+    verdict: str
+    choice: str | None = None
+    dimension: str | None = None
+    judge: str | None = None
+    reasons: tuple[str, ...] = ()
+    note: str = ""
+    supersedes: str | None = None
+    case_fingerprint: str = ""
+    adjudication_id: str = field(default_factory=lambda: str(uuid4()))
+
+    def __post_init__(self) -> None:
+        _clean(self, free=("note", "reviewer"))
+        reasons = tuple(dict.fromkeys(cleaned(reason).strip() for reason in self.reasons))
+        object.__setattr__(self, "reasons", tuple(reason for reason in reasons if reason))
+        _required(self, "adjudication", ("benchmark", "case_id", "reviewer", "adjudication_id"))
+        what = f"adjudication of case {self.case_id}"
+        _one_of(what, "verdict", self.verdict, VERDICTS)
+        if self.verdict == "gold_wrong":
+            _one_of(what, "choice", self.choice or "", CHOICES)
+        elif self.choice is not None:
+            raise InputError(f"{what}: a choice belongs to gold_wrong only; leave it out with {self.verdict}.")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an annotator chose for a case on a dimension, or why they skipped it.
+
+    Attributes
+    ----------
+    choice : in the case's own frame, whatever was shown first; None where skipped
+    order : "AB" or "BA", which response was shown first
+    skipped_reason : why there is no choice; empty where there is one
+
+    Raises
+    ------
+    InputError
+        A name is empty, `order` is unknown, or there is neither a choice nor a reason, or both.
+    """
+
+    benchmark: str
+    case_id: str
+    annotator: str
+    dimension: str
+    choice: str | None
+    order: str
+    skipped_reason: str = ""
+    answer_id: str = field(default_factory=lambda: str(uuid4()))
+
+    def __post_init__(self) -> None:
+        _clean(self, free=("skipped_reason", "annotator"))
+        _required(self, "answer", ("benchmark", "case_id", "annotator", "dimension", "answer_id"))
+        what = f"answer of {self.annotator} on case {self.case_id}"
+        _one_of(what, "order", self.order, ORDERS)
+        if bool(self.choice) == bool(self.skipped_reason):
+            raise InputError(f"{what}: give a choice, or a reason to skip the case, and not both.")
+
+
+def case_fingerprint(case: Mapping[str, object]) -> str:
+    """SHA-256 of what a person judges in a case: question, responses and image names.
+
+    Parameters
+    ----------
+    case : a row of the cases table
+    """
+    images = case.get("images")
+    names = [str(name) for name in images] if isinstance(images, Iterable) and not isinstance(images, str) else []
+    shown = [*(str(case[name]) for name in ("question", "response_a", "response_b")), names]
+    return hashlib.sha256(json.dumps(shown, ensure_ascii=True).encode("ascii")).hexdigest()
+
+
+def cleaned(text: str) -> str:
+    """Text that every database can hold: NULs and lone surrogates become U+FFFD."""
+    return _UNSTORABLE.sub("\ufffd", text)
+
+
+def current(history: pd.DataFrame) -> pd.DataFrame:
+    """What counts now: of each reviewer, case, dimension and judge the last adjudication, unless it is withdrawn.
+
+    Parameters
+    ----------
+    history : adjudications, in the order in which they were stored
+
+    Returns
+    -------
+    DataFrame
+        Rows of `history`, in its order. One that is named by `supersedes` of the same reviewer does not count; nor
+        does one that a later withdrawal, for its judge or without any judge, takes back. The last is that with the
+        latest `created`, and of those the one stored last.
+    """
+    rows = history.sort_values("created", kind="stable")
+    replaced = set(zip(rows["reviewer"], rows["supersedes"], strict=True))
+    kept: dict[tuple[object, ...], dict[object, object]] = {}
+    for index, row in zip(rows.index, rows.astype(object).where(rows.notna(), None).to_dict("records"), strict=True):
+        mine = kept.setdefault((row["benchmark"], row["case_id"], row["dimension"], row["reviewer"]), {})
+        if row["verdict"] == WITHDRAWN and row["judge"] is None:
+            mine.clear()
+        elif row["verdict"] == WITHDRAWN:
+            mine.pop(row["judge"], None)
+        elif (row["reviewer"], row["adjudication_id"]) not in replaced:
+            mine[row["judge"]] = index
+    places = {place for mine in kept.values() for place in mine.values()}
+    return history[history.index.isin(places)]
+
+
+def _clean(item: Adjudication | Answer, free: tuple[str, ...]) -> None:
+    """Make what a person typed storable and trim it; an id that cannot be stored is refused, lest it name another."""
+    for one in fields(item):
+        value = getattr(item, one.name)
+        if not isinstance(value, str):
+            continue
+        if one.name in free:
+            object.__setattr__(item, one.name, cleaned(value).strip())
+        elif _UNSTORABLE.search(value):
+            raise InputError(f"{one.name} {value[:80]!r}: holds a NUL or half a character; rename it in the data.")
+        elif not value and one.name in ("dimension", "judge", "choice", "supersedes"):
+            object.__setattr__(item, one.name, None)
+
+
+def _required(item: Adjudication | Answer, what: str, names: tuple[str, ...]) -> None:
+    for name in names:
+        value = getattr(item, name)
+        if not isinstance(value, str) or not value.strip():
+            raise InputError(f"{what}: {name} is empty; give one.")
+        if name != "case_id" and len(value) > _LONGEST_NAME:
+            raise InputError(f"{what}: {name} has {len(value)} characters; use at most {_LONGEST_NAME}.")
+
+
+def _one_of(what: str, name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise InputError(f"{what}: {name} {value!r} is unknown; use one of {', '.join(known)}.")

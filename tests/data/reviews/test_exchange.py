@@ -1,0 +1,97 @@
+"""Adjudications go out as files and come in again, once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mrb_lib.data.reviews.exchange import (
+    FORMATS,
+    adjudications_from,
+    import_adjudications,
+    read_adjudications,
+    write_adjudications,
+)
+from mrb_lib.data.reviews.marks import Adjudication
+from mrb_lib.data.reviews.store import Store, open_store
+from mrb_lib.errors import InputError
+
+
+@pytest.fixture
+def filled(store: Store) -> Store:
+    note = '=HYPERLINK("x"), "quoted"\nline \u202e\N{STETHOSCOPE}'
+    store.adjudicate(Adjudication("demo", "-1", "NA", "gold_wrong", choice="B", reasons=("+1", "a;b"), note=note))
+    store.adjudicate(Adjudication("demo", "'c", "None", "ambiguous", dimension="overall", judge="@judge", note="'"))
+    store.adjudicate(Adjudication("demo", "-1", "NA", "withdrawn"))
+    return store
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_a_store_comes_out_and_goes_into_another_unchanged(filled: Store, tmp_path: Path, suffix: str) -> None:
+    history = filled.adjudications("demo", history=True)
+    path = tmp_path / f"all{suffix}"
+    write_adjudications(history, path)
+    pd.testing.assert_frame_equal(read_adjudications(path), history)
+    with open_store(tmp_path / "other.sqlite") as other:
+        assert import_adjudications(path, other, "demo") == 3
+        assert import_adjudications(path, other, "demo") == 0
+        pd.testing.assert_frame_equal(other.adjudications("demo", history=True), history)
+    pd.testing.assert_frame_equal(adjudications_from(str(path), "demo"), filled.adjudications("demo"))
+    assert len(adjudications_from(str(path), "demo")) == 1
+
+
+def test_no_cell_is_a_formula(filled: Store, tmp_path: Path) -> None:
+    write_adjudications(filled.adjudications("demo", history=True), tmp_path / "a.csv")
+    cells = pd.read_csv(tmp_path / "a.csv", dtype="str", keep_default_na=False)
+    assert cells["note"].iloc[0].startswith("'=")
+    assert not cells.map(lambda cell: cell.startswith(("=", "+", "-", "@"))).any(axis=None)
+
+
+def test_an_empty_table_goes_out_and_in(store: Store, tmp_path: Path) -> None:
+    for suffix in FORMATS:
+        path = tmp_path / f"none{suffix}"
+        write_adjudications(store.adjudications("demo"), path)
+        assert import_adjudications(path, store, "demo") == 0
+
+
+def test_a_table_made_by_hand_is_imported_once(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "hand.csv"
+    path.write_text(
+        "case_id,reviewer,verdict,choice,reasons\n7,Dr A,gold_wrong,tie,order effect; other\n8,B,ambiguous,,\n"
+    )
+    assert import_adjudications(path, store, "demo") == 2
+    assert import_adjudications(path, store, "demo") == 0
+    frame = store.adjudications("demo")
+    assert frame["case_id"].tolist() == ["7", "8"]
+    assert frame["reasons"].tolist() == [["order effect", "other"], []]
+    assert frame["choice"].isna().tolist() == [False, True]
+    assert frame["created"].notna().all()
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("case_id,reviewer\n1,a\n", "column verdict: is missing"),
+        ("case_id,reviewer,verdict\n1,a,ambiguous\n1,a,bad\n", "row 2: .*'bad' is unknown"),
+        ("case_id,reviewer,verdict,created\n1,a,ambiguous,yesterday\n", "row 1: .*'yesterday' is no time"),
+        ("case_id,reviewer,verdict,reasons\n1,a,ambiguous,[x\n", "row 1: .*no JSON list"),
+        ("case_id,reviewer,verdict,benchmark\n1,a,ambiguous,else\n", "speaks of benchmark 'else'"),
+        ("", "cannot be understood"),
+    ],
+)
+def test_what_is_wrong_is_named_and_nothing_is_stored(store: Store, tmp_path: Path, content: str, words: str) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text(content)
+    with pytest.raises(InputError, match=words):
+        import_adjudications(path, store, "demo")
+    assert store.adjudications("demo", history=True).empty
+
+
+def test_files_that_are_none(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(json.dumps([1]) + "\n")
+    for name, words in {"a.jsonl": "JSON object", "b.csv": "cannot be read", "c.txt": "must end with"}.items():
+        with pytest.raises(InputError, match=words):
+            import_adjudications(tmp_path / name, store, "demo")
