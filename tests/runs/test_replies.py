@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mrb_lib.errors import InputError
+from mrb_lib.runs.manifest import Manifest, write_manifest
+from mrb_lib.runs.replies import FILE_NAME, Replies, lay_out, open_replies
+from mrb_lib.runs.store import append_part, load_verdicts
+from mrb_lib.validation import conform
+
+CASES = pd.DataFrame({"case_id": ["c0", "c1", "c2"]})
+HOSTILE = "<script>\u202e\x01 \U0001f9e0 " + "long " * 50_000
+
+
+def _verdicts(judge: str, **more: object) -> pd.DataFrame:
+    rows = [
+        (judge, case, dimension, order, repeat)
+        for dimension in ("accuracy", "overall")
+        for order in ("BA", "AB")
+        for case in ("c2", "c0")
+        for repeat in (0, 1)
+    ]
+    frame = pd.DataFrame(rows, columns=["judge", "case_id", "dimension", "order", "repeat"])
+    said = [("A", "ok"), (None, "unparsed"), ("tie", "repaired"), (None, "error")] * 4
+    frame[["choice", "status"]] = pd.DataFrame(said)
+    return conform(frame.assign(**more), "verdicts", "test")
+
+
+def _run(runs: Path, name: str, judge: str, *parts: pd.DataFrame) -> None:
+    folder = runs / name
+    folder.mkdir(parents=True)
+    write_manifest(folder, Manifest(name, judge))
+    for part in parts:
+        append_part(folder, part)
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    one = _verdicts("one", reply=[HOSTILE, "same", "same", None] * 4, p_a=0.25, prompt_id="p", error="")
+    two = _verdicts("two", probe="swapped", latency_s=1.5).assign(error=[None, "no answer"] * 8)
+    _run(tmp_path / "runs", "1", "one", one.iloc[:5], one.iloc[5:])
+    _run(tmp_path / "runs", "2", "two", two)
+    _run(tmp_path / "runs", "3", "three")
+    return tmp_path / "runs"
+
+
+def _laid_out(runs: Path, folder: Path) -> Replies:
+    folder.mkdir()
+    list(lay_out(runs, CASES, folder))
+    return open_replies(folder, CASES["case_id"].tolist())
+
+
+def test_a_case_has_the_verdicts_that_the_runs_hold(runs: Path, tmp_path: Path) -> None:
+    laid_out = _laid_out(runs, tmp_path / "out")
+    table = load_verdicts(runs, replies=True)
+    for position, case in enumerate(CASES["case_id"]):
+        found = laid_out.of_case(position)
+        expected = table[table["case_id"] == case].reset_index(drop=True)
+        assert len(found) == len(expected)
+        pd.testing.assert_frame_equal(found, expected[list(found.columns)], check_dtype=False)
+    assert laid_out.of_case(1).empty
+    assert laid_out.of_case(2)["reply"].iloc[0] == HOSTILE
+
+
+def test_the_texts_can_be_left_out(runs: Path, tmp_path: Path) -> None:
+    laid_out = _laid_out(runs, tmp_path / "out")
+    whole = laid_out.of_case(2)
+    pd.testing.assert_frame_equal(laid_out.of_case(2, texts=False), whole.drop(columns=["reply", "error"]))
+
+
+def test_a_text_that_answers_many_rows_is_kept_once(runs: Path, tmp_path: Path) -> None:
+    _laid_out(runs, tmp_path / "out")
+    assert (tmp_path / "out" / "00000.texts.bin").stat().st_size == len((HOSTILE + "same").encode())
+
+
+def test_each_run_is_handed_on_whole_and_told(runs: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    told: list[tuple[int, int]] = []
+    frames = list(lay_out(runs, CASES, tmp_path / "out", lambda *step: told.append(step)))
+    assert [len(frame) for frame in frames] == [16, 16, 0]
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_two_runs_of_one_judge_are_told_apart(runs: Path, tmp_path: Path) -> None:
+    _run(runs, "4", "one", _verdicts("one"))
+    found = _laid_out(runs, tmp_path / "out").of_case(0)
+    assert set(found["judge"]) == {"one@1", "one@4", "two"}
+
+
+def test_what_is_not_there_is_named(runs: Path, tmp_path: Path) -> None:
+    laid_out = _laid_out(runs, tmp_path / "out")
+    for position in (-1, 3):
+        with pytest.raises(InputError, match="there are 3 cases"):
+            laid_out.of_case(position)
+    (tmp_path / "out" / "00001.rows.npy").unlink()
+    with pytest.raises(InputError, match="cannot be opened"):
+        open_replies(tmp_path / "out", ["c0"])
+    (tmp_path / "out" / FILE_NAME).write_text("{")
+    with pytest.raises(InputError, match="cannot be opened"):
+        open_replies(tmp_path / "out", ["c0"])
+
+
+def test_a_verdict_on_an_unknown_case_is_refused(runs: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    with pytest.raises(InputError, match="'c2' does not exist"):
+        list(lay_out(runs, CASES.iloc[:2], tmp_path / "out"))
