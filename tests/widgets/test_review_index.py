@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import os
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, gold
+from mrb_lib.errors import InputError
+from mrb_lib.runs.store import load_verdicts, part_paths, run_folders, save_imported
+from mrb_lib.schema import POLICIES
+from mrb_lib.stats.difficulty import difficulty
+from mrb_lib.stats.failure_kinds import Kinds, difficulty_of, failure_kinds
+from mrb_lib.stats.panel import as_panel
+from mrb_lib.stats.selection import Query, facets, select
+from mrb_lib.widgets.review_index import build, open_index
+
+N, DIMENSIONS = 40, ("accuracy", "overall")
+
+
+def _drawn(generator: np.random.Generator, choices: tuple[str | None, ...], **columns: list[str]) -> pd.DataFrame:
+    frame = pd.MultiIndex.from_product(list(columns.values()), names=list(columns)).to_frame(index=False)
+    return frame.assign(choice=generator.choice(np.array(choices, dtype=object), len(frame)))
+
+
+@pytest.fixture(scope="module")
+def benchmark() -> Benchmark:
+    ids = [f"c{i}" for i in range(N)]
+    texts = {"question": "q", "response_a": "a", "response_b": "b"}
+    cases = pd.DataFrame({"case_id": ids, **texts, "organ": ["lung", "eye"] * (N // 2)}).astype("str")
+    generator = np.random.default_rng(0)
+    people = [f"annotator_{i}" for i in range(3)]
+    votes = _drawn(generator, ("A", "A", "A", "B", "tie"), case_id=ids, annotator=people, dimension=list(DIMENSIONS))
+    meta = BenchmarkMeta("b", "simulated", DIMENSIONS)
+    return Benchmark(meta, cases.assign(images=[[] for _ in ids]), votes.astype("str"))
+
+
+@pytest.fixture
+def runs(benchmark: Benchmark, tmp_path: Path) -> Path:
+    generator = np.random.default_rng(1)
+    judges, orders = [f"j{i}" for i in range(3)], ["AB", "BA"]
+    ids = benchmark.cases["case_id"].tolist()
+    frame = _drawn(
+        generator, ("A", "A", "B", "tie", None), judge=judges, case_id=ids, dimension=list(DIMENSIONS), order=orders
+    )
+    easy = frame["case_id"].str[1:].astype(int) % 4 < 3
+    frame["choice"] = frame["choice"].mask(easy & (generator.uniform(size=len(frame)) < 0.9), "A")
+    frame["status"] = np.where(frame["choice"].isna(), "unparsed", "ok")
+    frame["p_a"] = generator.uniform(size=len(frame)).round(6)
+    frame["reply"] = "because of " + frame["case_id"]
+    probed = frame.iloc[:8].assign(probe="swapped", reply="probed")
+    save_imported(
+        pd.concat([frame.assign(probe="none"), probed]), tmp_path / "runs", benchmark="b", kind="", source="s"
+    )
+    return tmp_path / "runs"
+
+
+def test_an_index_holds_what_the_runs_and_the_statistics_say(benchmark: Benchmark, runs: Path, tmp_path: Path) -> None:
+    index = open_index(build(runs, benchmark, tmp_path / "index"))
+    table = load_verdicts(runs)
+    plain, cases, labels = table[table["probe"] == "none"], benchmark.cases, gold(benchmark)
+    panel = as_panel(plain, cases["case_id"], DIMENSIONS)
+    assert index.panel.judges == panel.judges
+    np.testing.assert_array_equal(index.panel.choice, panel.choice)
+    np.testing.assert_array_equal(index.panel.p_a, panel.p_a)
+    pd.testing.assert_frame_equal(index.gold, labels)
+    hard = difficulty_of(difficulty(plain, labels, cases, dimensions=DIMENSIONS), cases, list(DIMENSIONS))
+    np.testing.assert_array_equal(index.difficulty, hard)
+    for policy in POLICIES:
+        expected = failure_kinds(panel, labels, cases, policy=policy, estimated=hard)
+        for part in fields(Kinds):
+            np.testing.assert_array_equal(getattr(index.kinds(policy), part.name), getattr(expected, part.name))
+    assert index.n_probed == 8
+
+
+def test_one_case_has_all_its_verdicts_with_replies(benchmark: Benchmark, runs: Path, tmp_path: Path) -> None:
+    index = open_index(build(runs, benchmark, tmp_path / "index"))
+    table = load_verdicts(runs, replies=True)
+    found = index.verdicts(1)
+    expected = table[table["case_id"] == "c1"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(found[list(expected.columns)], expected, check_dtype=False)
+    assert "reply" not in index.verdicts(1, texts=False).columns
+    assert set(index.verdicts(0)["probe"]) == {"none", "swapped"}
+
+
+def test_the_selection_works_on_an_index(benchmark: Benchmark, runs: Path, tmp_path: Path) -> None:
+    index = open_index(build(runs, benchmark, tmp_path / "index"))
+    query = Query(judge="j1", dimension="overall", kind=("wrong",), organ="lung", sort="difficulty")
+    found = select(index.kinds(), benchmark.cases, query)
+    rows = facets(index.kinds(), benchmark.cases, query).set_index(["facet", "value"])["n"]
+    assert 0 < len(found) == rows[("organ", "lung")] == rows[("outcome", "wrong")] == rows[("judge", "j1")]
+    assert (found % 2 == 0).all()
+    hard = index.difficulty[1, found]
+    assert np.isfinite(hard).all()
+    assert (np.diff(hard) <= 0).all()
+
+
+def test_other_gold_labels_give_other_kinds(benchmark: Benchmark, runs: Path, tmp_path: Path) -> None:
+    index = open_index(build(runs, benchmark, tmp_path / "index"))
+    nobody = index.kinds_by(index.gold.assign(choice=pd.Series(None, index=index.gold.index, dtype="str")))
+    assert index.kinds().wrong.any()
+    assert not nobody.wrong.any()
+    assert (nobody.split == index.kinds().split).all()
+
+
+def test_it_is_made_once_and_again_only_when_something_changed(
+    benchmark: Benchmark, runs: Path, tmp_path: Path
+) -> None:
+    told: list[tuple[str, int, int]] = []
+    first = build(runs, benchmark, tmp_path / "index", lambda *step: told.append(step))
+    assert told == [
+        ("verdicts", 1, 3),
+        ("verdicts", 2, 3),
+        ("verdicts", 3, 3),
+        ("difficulty", 0, 1),
+        ("difficulty", 1, 1),
+    ]
+    told.clear()
+    assert build(runs, benchmark, tmp_path / "index", lambda *step: told.append(step)) == first
+    assert not told
+    opened = open_index(first)
+    part = part_paths(run_folders(runs)[0])[0]
+    os.utime(part, ns=(1, 1))
+    second = build(runs, benchmark, tmp_path / "index")
+    changed = replace(benchmark, annotations=benchmark.annotations.assign(choice="A"))
+    third = build(runs, changed, tmp_path / "index")
+    assert len({first, second, third}) == 3
+    assert list((tmp_path / "index").iterdir()) == [third]
+    assert (opened.panel.choice >= -2).all()
+
+
+def test_a_build_that_fails_leaves_nothing(benchmark: Benchmark, runs: Path, tmp_path: Path) -> None:
+    part = part_paths(run_folders(runs)[2])[0]
+    part.write_bytes(part.read_bytes()[:100])
+    with pytest.raises(InputError, match="truncated"):
+        build(runs, benchmark, tmp_path / "index")
+    assert list((tmp_path / "index").iterdir()) == []
+
+
+def test_a_benchmark_without_runs_has_an_index(benchmark: Benchmark, tmp_path: Path) -> None:
+    index = open_index(build(None, benchmark, tmp_path / "index"))
+    assert index.verdicts(0).empty
+    assert len(select(index.kinds(), benchmark.cases, Query())) == N
+    assert 0 < len(select(index.kinds(), benchmark.cases, Query(kind=("split",)))) < N
+
+
+def test_labels_that_are_no_preferences_are_split_and_never_gold(benchmark: Benchmark, tmp_path: Path) -> None:
+    words = benchmark.annotations["choice"].replace({"A": "yes", "B": "no", "tie": "maybe"})
+    other = replace(
+        benchmark,
+        meta=replace(benchmark.meta, categories=("yes", "no", "maybe")),
+        annotations=benchmark.annotations.assign(choice=words),
+    )
+    kinds = open_index(build(None, other, tmp_path / "index")).kinds()
+    assert kinds.split.any()
+    assert not kinds.labelled.any()
+
+
+def test_a_folder_that_is_no_index_is_named(benchmark: Benchmark, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no whole index"):
+        open_index(tmp_path)
+    index = build(None, benchmark, tmp_path / "index")
+    (index / "choice.npy").unlink()
+    with pytest.raises(InputError, match="no whole index"):
+        open_index(index)
