@@ -31,7 +31,12 @@ class Reader(HTMLParser):
         self.attributes += attrs
 
     def handle_data(self, data: str) -> None:
-        self.said.append(data.strip())
+        if self.tags[-1:] != ["style"]:
+            self.said.append(data.strip())
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "style":
+            self.tags.append("/style")
 
 
 def read(page: str) -> Reader:
@@ -84,13 +89,20 @@ def page(shown: dict[str, object], **more: object) -> str:
 
 def test_everything_about_the_case_and_nothing_about_others(shown: dict[str, object]) -> None:
     said = read(page(shown)).said
-    assert {"c1", "Which side?", "Left.", "Right.", "responder-1", "r1", "r2", "j"} <= set(said)
+    assert {"c1", "Which side?", "responder-1", "r1", "r2", "j"} <= set(said)
+    assert "Left." in "".join(said)
+    assert "Right." in "".join(said)
     assert {"A first", "B first", "(refused)"} <= set(said)
     assert not {"r3", "k", "c2"} & set(said)
 
 
-def test_the_gold_choice_is_shaded_where_a_verdict_agrees(shown: dict[str, object]) -> None:
-    assert re.findall(r'<td class="mrb-gold">(.*?)</td>', page(shown)) == ["A", "A"]
+def test_the_gold_choice_is_shaded_and_each_verdict_says_whether_it_agrees(shown: dict[str, object]) -> None:
+    frame = judged({"choice": "A"}, {"choice": "B", "order": "BA"}, {"choice": "A", "dimension": "no gold"})
+    text = page(shown, verdicts=frame)
+    assert bare(re.findall(r'<td class="mrb-gold">(.*?)</td>', text)) == ["A"]
+    assert bare(re.findall(r'<td class="mrb-right">(.*?)</td>', text)) == ["A ✓"]
+    assert bare(re.findall(r'<td class="mrb-wrong">(.*?)</td>', text)) == ["B ✗"]
+    assert bare(re.findall(r'<td class="mrb-sum">(.*?)</td>', text)) == ["1 of 2 1 turn with the order"]
 
 
 def test_the_image_is_drawn_anew_inside_the_page(shown: dict[str, object]) -> None:
@@ -149,8 +161,8 @@ def test_a_case_without_anything_but_text(shown: dict[str, object]) -> None:
 
 
 def test_the_note_of_simulated_data_comes_first(shown: dict[str, object]) -> None:
-    said = [text for text in read(page(shown, note="SIMULATED data: made up.")).said if not text.startswith(".mrb")]
-    assert said[0] == "SIMULATED data: made up."
+    said = read(page(shown, note="SIMULATED data: made up.")).said
+    assert next(filter(None, said)) == "SIMULATED data: made up."
 
 
 def judged(*rows: dict[str, object]) -> pd.DataFrame:
@@ -160,10 +172,15 @@ def judged(*rows: dict[str, object]) -> pd.DataFrame:
     return pd.DataFrame([{**usual, **found, **row} for row in rows]).astype({"p_a": "float64"})
 
 
+def bare(found: list[str]) -> list[str]:
+    return [" ".join(re.sub(r"<[^>]*>", " ", cell).replace("( ", "(").replace(" )", ")").split()) for cell in found]
+
+
 def cells(text: str) -> list[str]:
-    """The cells of the table of verdicts, without their marks."""
-    table = text.partition("<h4>Judges</h4>")[2].partition("</table>")[0]
-    return [re.sub(r"<[^>]*>", "", cell) for cell in re.findall(r"<td.*?</td>", table)]
+    """The cells of the table of verdicts, without their marks, and without whether they agree with gold."""
+    table = text.partition("<h4>Judges</h4>")[2].partition("</table>")[0].partition("<tbody>")[2]
+    found = bare(re.findall(r"<t[dh].*?</t[dh]>", table))
+    return [re.sub(" [✓✗]", "", cell) for cell in found]
 
 
 @pytest.mark.parametrize(
@@ -175,13 +192,13 @@ def test_a_verdict_shows_the_probability_of_the_side_it_chose(
 ) -> None:
     status = "ok" if choice else "unparsed"
     verdicts = judged({"choice": choice, "p_a": p_a, "status": status})
-    assert cells(page(shown, verdicts=verdicts))[-1] == expected
+    assert cells(page(shown, verdicts=verdicts))[2] == expected
 
 
 def test_what_needed_leniency_is_marked_and_what_went_well_is_not(shown: dict[str, object]) -> None:
     rows = [{"choice": "A", "status": "repaired"}, {"choice": "A", "order": "BA"}]
     found = cells(page(shown, verdicts=judged(*rows)))
-    assert found == ["j", "A first", "A (repaired)", "j", "B first", "A"]
+    assert found == ["j", "2 of 2", "A (repaired)", "A"]
 
 
 def test_a_reply_that_answers_six_rows_is_shown_once(shown: dict[str, object]) -> None:
@@ -191,7 +208,7 @@ def test_a_reply_that_answers_six_rows_is_shown_once(shown: dict[str, object]) -
         for order in ("AB", "BA")
     ]
     text = page(shown, verdicts=judged(*rows))
-    assert text.count("<details>") == 2
+    assert text.count("<details ") == 2
     assert text.count("the reply with A first") == text.count("the reply with B first") == 1
     assert "relevance</p>" not in text  # one reply needs no word on what it answers
 
@@ -200,7 +217,7 @@ def test_replies_of_single_questions_say_which_they_answer(shown: dict[str, obje
     rows = [{"dimension": name, "reply": reply} for name, reply in (("accuracy", "A"), ("overall", "B"), ("x", "A"))]
     text = page(shown, verdicts=judged(*rows))
     replies = text.partition("<h4>Replies</h4>")[2]
-    assert re.findall(r'<p class="mrb-place">(.*?)</p>', replies) == ["accuracy, x", "overall"]
+    assert re.findall(r'<p class="mrb-answers-to">(.*?)</p>', replies) == ["accuracy, x", "overall"]
     assert "2 replies, 2 characters" in replies
 
 
@@ -227,7 +244,7 @@ def test_a_long_reply_is_shown_whole(shown: dict[str, object]) -> None:
     reply = "<think>\n" + "so many words " * 20_000 + "\n</think> the end"
     text = page(shown, verdicts=judged({"reply": reply}))
     assert reply in read(text).said
-    assert re.search(r"\.mrb-reply\{[^}]*max-height[^}]*overflow:auto", text)
+    assert re.search(r"\.mrb-reply \{[^}]*max-height[^}]*overflow: auto", text)
 
 
 @pytest.mark.parametrize("column", ["reply", "error", "judge", "dimension", "probe", "choice", "status"])
@@ -237,14 +254,14 @@ def test_hostile_text_of_replies_is_only_text(shown: dict[str, object], column: 
     text = page(shown, verdicts=judged(row))
     check_harmless(text)
     assert read(text).tags.count("style") == 1
-    assert text.count("<details>") == text.count("</details>") == 1
+    assert text.count("<details ") == text.count("</details>") == 1
 
 
 def test_letters_that_turn_the_direction_are_kept_inside_their_element(shown: dict[str, object]) -> None:
     text = page(shown, verdicts=judged({"judge": "\u202ej", "reply": "\u202eevil"}))
-    assert "<bdi>\u202ej</bdi>" in text
-    assert re.search(r'<div class="mrb-text mrb-reply">\u202eevil</div>', text)
-    assert re.search(r"\.mrb-text\{[^}]*unicode-bidi:isolate", text)
+    assert '<bdi dir="auto">\u202ej</bdi>' in text
+    assert re.search(r'<div class="mrb-text mrb-reply"[^>]*>\u202eevil</div>', text)
+    assert re.search(r"\.mrb-text \{[^}]*unicode-bidi: isolate", text)
 
 
 def test_the_same_tables_give_the_same_page(shown: dict[str, object]) -> None:
@@ -259,3 +276,55 @@ def test_the_same_tables_give_the_same_page(shown: dict[str, object]) -> None:
     first, again, other = (page(shown, verdicts=table) for table in (verdicts, verdicts, turned))
     assert first == again
     assert first.partition("<h4>Replies</h4>")[2] == other.partition("<h4>Replies</h4>")[2]
+
+
+def test_who_has_yet_to_judge_sees_no_vote_gold_judge_or_responder(shown: dict[str, object]) -> None:
+    verdicts = judged({"judge": "judge-name", "choice": "A", "reply": "its reasoning"})
+    case = pd.Series({**shown["case"], "reference": "the truth", "model_b": "responder-2"})
+    text = page(shown, case=case, verdicts=verdicts, blind=True)
+    open_text = page(shown, case=case, verdicts=verdicts)
+    hidden = ("judge-name", "its reasoning", "the truth", "responder-1", "responder-2", ">r1<", "Judges", "<mark")
+    assert [word for word in hidden if word not in open_text] == []
+    assert [word for word in hidden if word in text] == []
+    assert "Which side?" in text
+    assert "Left." in text
+
+
+def test_several_cases_need_the_style_once(shown: dict[str, object]) -> None:
+    first, other = page(shown), page(shown, style=False)
+    assert read(first).tags.count("style") == 1
+    assert "style" not in read(other).tags
+    assert "style" not in {name for name, _ in read(first).attributes}
+
+
+def test_where_the_case_is_from(shown: dict[str, object]) -> None:
+    place = {"organ": "lung", "department": "Pulmonology", "modality": "CT", "dataset": "teaching files"}
+    text = page(shown, case=pd.Series({**shown["case"], **place}))
+    found = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", text)
+    assert [(label, *bare([value])) for label, value in found] == [
+        ("Organ", "lung"), ("Department", "Pulmonology"), ("Modality", "CT"), ("Source", "teaching files"),
+    ]  # fmt: skip
+
+
+def test_the_votes_of_each_dimension_are_counted(shown: dict[str, object]) -> None:
+    votes = pd.DataFrame(
+        [("c1", who, "overall", said) for who, said in zip("pqrs", ("B", "A", "B", "tie"), strict=True)],
+        columns=["case_id", "annotator", "dimension", "choice"],
+    )
+    text = page(shown, annotations=votes)
+    assert bare(re.findall(r'<td class="mrb-counts">(.*?)</td>', text)) == ["1 A · 2 B · 1 tie"]
+
+
+def test_without_gold_no_verdict_is_right_or_wrong(shown: dict[str, object]) -> None:
+    text = page(shown, gold=shown["gold"].iloc[:0], verdicts=judged({"choice": "A"}))
+    table = text.partition('<table class="mrb-verdicts">')[2]
+    assert "no gold" in table
+    assert "✓" not in table
+    assert "✗" not in table
+
+
+@pytest.mark.parametrize("level", [2, 4])
+def test_headings_begin_where_the_page_needs_them(shown: dict[str, object], level: int) -> None:
+    tags = [tag for tag in read(page(shown, level=level)).tags if re.fullmatch(r"h\d", tag)]
+    assert tags[0] == f"h{level}"
+    assert set(tags[1:]) == {f"h{level + 1}"}
