@@ -1,0 +1,149 @@
+"""`mrb adjudications`: what reviewers said of a benchmark, out of its store, into it, and in short."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mrb_lib.data.benchmark import Benchmark
+    from mrb_lib.stats.panel import Panel
+
+STORE = "reviews.sqlite"
+app = typer.Typer(
+    help="Reviewers' adjudications: export, import, summary.", no_args_is_help=True, rich_markup_mode=None
+)
+
+Bench = Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")]
+Where = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        envvar="MRB_STORE",
+        help=f"The store: a path, or a URL such as postgresql://user@host/name; default: BENCH/{STORE}.",
+    ),
+]
+
+
+@app.command("export")
+def export(
+    bench: Bench,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The file: .csv, .jsonl or .parquet.")],
+    store: Where = None,
+    current: Annotated[bool, typer.Option("--current", help="Only those that count now, without history.")] = False,
+) -> None:
+    """Write the adjudications of a benchmark, with their history, to a file."""
+    from mrb_lib.data.reviews.exchange import write_adjudications
+    from mrb_lib.data.reviews.store import open_store
+
+    benchmark = _load(bench)
+    with open_store(where(bench, store), create=False) as opened:
+        frame = opened.adjudications(benchmark.meta.name, history=not current)
+    write_adjudications(frame, out)
+    typer.echo(f"{out}: {len(frame)} adjudications")
+
+
+@app.command("import")
+def import_(
+    bench: Bench,
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="The file: .csv, .jsonl or .parquet.")],
+    store: Where = None,
+) -> None:
+    """Add the adjudications of a file to the store, all of them or none; what is there already is not added again."""
+    from mrb_lib.data.reviews.exchange import import_adjudications, read_adjudications
+    from mrb_lib.data.reviews.store import open_store
+
+    benchmark = _load(bench)
+    name = benchmark.meta.name
+    unknown = set(read_adjudications(source, name)["case_id"]) - set(benchmark.cases["case_id"])
+    with open_store(where(bench, store)) as opened:
+        added = import_adjudications(source, opened, name)
+    if unknown:
+        typer.echo(f"warning: {len(unknown)} cases are not in {name}, such as {min(unknown)!r}", err=True)
+    typer.echo(f"{source}: {added} new adjudications of {name}")
+
+
+@app.command("summary")
+def summary(
+    bench: Bench,
+    runs: Annotated[Path | None, typer.Argument(metavar="[RUNS]", help="The runs; default: BENCH/runs.")] = None,
+    store: Where = None,
+    policy: Annotated[str, typer.Option(help="official, balanced, strict, net or answered.")] = "balanced",
+    resamples: Annotated[int, typer.Option(help="Bootstrap resamples.")] = 2000,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="CSV on stdout.")] = False,
+) -> None:
+    """Show how far reviewers agree, why judges fail, and how the leaderboard moves."""
+    from mrb_lib.cli import render
+    from mrb_lib.data.reviews.exchange import adjudications_from
+    from mrb_lib.errors import InputError
+
+    if as_json and as_csv:
+        raise InputError("--json and --csv: choose one.")
+    benchmark = _load(bench)
+    said = adjudications_from(str(where(bench, store)), benchmark.meta.name)
+    if runs is None and (bench / "runs").is_dir():
+        runs = bench / "runs"
+    frame = _table(benchmark, runs, said, policy, resamples)
+    simulated = benchmark.meta.kind == "simulated"
+    if as_json:
+        typer.echo(render.as_json(frame, table="adjudication", policy=policy, simulated=simulated))
+    elif as_csv:
+        typer.echo(render.as_csv(frame, simulated=simulated), nl=False)
+    else:
+        typer.echo(_head(benchmark, said) + (f" ({render.MARK} data)" if simulated else ""))
+        for _, part in frame.groupby("part", sort=False):
+            typer.echo(f"\n{render.as_text(part)}")
+
+
+def where(bench: Path, store: str | None) -> str | Path:
+    """The store to use: the one named, or the benchmark's own file."""
+    return store or bench / STORE
+
+
+def _load(bench: Path) -> Benchmark:
+    from mrb_lib.data.benchmark import load
+    from mrb_lib.errors import InputError
+
+    benchmark = load(bench)
+    if not benchmark.meta.is_preference:
+        raise InputError(f"{bench}: its labels are no preference between responses; there is nothing to adjudicate.")
+    return benchmark
+
+
+def _table(benchmark: Benchmark, runs: Path | None, said: pd.DataFrame, policy: str, resamples: int) -> pd.DataFrame:
+    from mrb_lib.data.benchmark import gold
+    from mrb_lib.runs.store import empty_verdicts, iter_verdicts
+    from mrb_lib.schema import NO_PROBE
+    from mrb_lib.stats import tables
+    from mrb_lib.stats.adjudication import adjudication
+
+    verdicts: pd.DataFrame | Panel = empty_verdicts()
+    if runs is not None:
+        columns = tables.columns_for("accuracy")
+        found = tables.read_panels(benchmark, iter_verdicts(runs, benchmark.cases, columns))
+        verdicts = found.get(NO_PROBE, verdicts)
+    labels = gold(benchmark)
+    return adjudication(verdicts, labels, said, benchmark.cases, policy=policy, resamples=resamples)
+
+
+def _head(benchmark: Benchmark, said: pd.DataFrame) -> str:
+    """How much was reviewed, and what of it speaks of a case that is gone or has changed since."""
+    from mrb_lib.data.reviews.marks import VERDICTS, case_fingerprint
+
+    cases = benchmark.cases.set_index("case_id", drop=False)
+    known = said[said["case_id"].isin(cases.index)]
+    marked = known[(known["case_fingerprint"] != "") & known["case_fingerprint"].notna()]
+    seen = {case: case_fingerprint(cases.loc[case].to_dict()) for case in set(marked["case_id"])}
+    changed = sum(seen[case] != mark for case, mark in zip(marked["case_id"], marked["case_fingerprint"], strict=True))
+    counts = said["verdict"].value_counts()
+    parts = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if verdict in counts.index]
+    line = f"{benchmark.meta.name}: {len(said)} adjudications of {said['case_id'].nunique()} cases by "
+    line += f"{said['reviewer'].nunique()} reviewers" + (f" ({', '.join(parts)})" if parts else "")
+    notes = [f"{len(said) - len(known)} of cases that are not in the benchmark"] * (len(said) > len(known))
+    notes += [f"{changed} of cases that have changed since"] * bool(changed)
+    return "; ".join([line, *notes])

@@ -1,0 +1,300 @@
+"""What reviewers said of the gold labels: how far they agree, why judges fail, and how the leaderboard moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.data.reviews.marks import VERDICTS, WITHDRAWN
+from mrb_lib.stats.adjudicated import REVIEWERS, last_words, records
+from mrb_lib.stats.adjudicated import adjudicated_gold as adjudicated_gold
+from mrb_lib.stats.agreement import agreement
+from mrb_lib.stats.gold_rankings import ranks
+from mrb_lib.stats.intervals import wilson
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_policy, divide, join_reasons
+from mrb_lib.stats.panel import Panel, as_panel
+from mrb_lib.stats.quantiles import interval
+from mrb_lib.stats.resample import block, cluster_codes, interval_reason, n_clusters, replicates
+from mrb_lib.stats.scoring import encode_gold, score
+
+ALL_DIMENSIONS = "all"
+NO_REASON = "no reason given"
+NOT_SCORED = "no case that the judge is scored on has a label"
+COLUMNS = [
+    "part",
+    "dimension",
+    "judge",
+    "reason_given",
+    "policy",
+    "n",
+    "n_adjudicated",
+    "n_changed",
+    "n_removed",
+    "accuracy",
+    "adjudicated_accuracy",
+    "difference",
+    "low",
+    "high",
+    "rank",
+    "adjudicated_rank",
+    "n_reviewers",
+    "n_cases",
+    "percent_agreement",
+    "krippendorff_alpha",
+    "krippendorff_alpha_low",
+    "krippendorff_alpha_high",
+    "gwet_ac1",
+    "n_failures",
+    "share",
+    "reason",
+]
+_TEXT = ("part", "dimension", "judge", "reason_given", "policy", "reason")
+_REASONS = ["judge", "reason", "n", "n_reviewed", "n_failures", "share", "low", "high"]
+
+
+def reviewer_agreement(
+    adjudications: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    cluster: str | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """How far reviewers agree on what is wrong with gold labels.
+
+    Parameters
+    ----------
+    adjudications : as in `adjudicated_gold`
+    cases, cluster, resamples, seed : as in `mrb_lib.stats.agreement.agreement`
+
+    Returns
+    -------
+    DataFrame
+        As of `mrb_lib.stats.agreement.agreement`, with reviewers for annotators and the verdicts for labels; marks of
+        all dimensions at once are a dimension of their own, "all". Without rows where nobody reviewed a case.
+
+    Notes
+    -----
+    Reviewers saw the label they judge, so that they agree more than people who label blindly do. Validated in
+    `tests/stats/test_adjudication.py`.
+    """
+    known = set(cases["case_id"])
+    words = [word for word in last_words(adjudications) if word["case_id"] in known]
+    people = {name: f"reviewer {i}" for i, name in enumerate(sorted({str(word["reviewer"]) for word in words}))}
+    rows = [
+        (word["case_id"], people[str(word["reviewer"])], word["dimension"] or ALL_DIMENSIONS, word["verdict"])
+        for word in words
+    ]
+    labels = pd.DataFrame(rows, columns=["case_id", "annotator", "dimension", "choice"]).astype("str")
+    wanted = list(dict.fromkeys(labels["dimension"]))
+    categories = [verdict for verdict in VERDICTS if verdict != WITHDRAWN]
+    return agreement(
+        labels, cases, categories=categories, dimensions=wanted, cluster=cluster, resamples=resamples, seed=seed
+    )
+
+
+def reasons_by_judge(
+    adjudications: pd.DataFrame,
+    verdicts: pd.DataFrame | Panel,
+    gold: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    policy: str = "balanced",
+) -> pd.DataFrame:
+    """Why each judge fails, by the reasons that reviewers gave.
+
+    Parameters
+    ----------
+    adjudications : as in `adjudicated_gold`; one with a judge speaks of that judge, one without of every judge that is
+        wrong on the case (on its dimension, or on any where it has none)
+    verdicts, gold, cases, policy : as in `mrb_lib.stats.accuracy.accuracy`; wrong is a score below 1/2
+
+    Returns
+    -------
+    DataFrame
+        One row a judge and reason: `n` cases for which a reviewer gave it, of the `n_reviewed` cases of which any
+        adjudication speaks for this judge; `share` of these with Wilson's 95% interval `low`, `high` (a case may have
+        several reasons); `n_failures` cases on which the judge is wrong in all, reviewed or not. Adjudications without
+        a reason count as "no reason given". The commonest first.
+
+    Notes
+    -----
+    Shares are of what was reviewed, and say of all failures as much as the choice of the cases to review allows.
+    Validated in `tests/stats/test_adjudication.py`.
+    """
+    panel = as_panel(verdicts, cases["case_id"])
+    wrong = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy).score < 0.5
+    place = {case: i for i, case in enumerate(cases["case_id"])}
+    dimensions = {name: i for i, name in enumerate(panel.dimensions)}
+    reviewed: dict[str, set[str]] = {name: set() for name in panel.judges}
+    given: dict[tuple[str, str], set[str]] = {}
+    for word in records(adjudications):
+        case = str(word["case_id"])
+        for index, judge in enumerate(panel.judges):
+            if case not in place or not _speaks_of(word, judge, wrong[index, :, place[case]], dimensions):
+                continue
+            reviewed[judge].add(case)
+            names = word["reasons"] if isinstance(word["reasons"], list | tuple) else ()
+            for reason in names or (NO_REASON,):
+                given.setdefault((judge, str(reason)), set()).add(case)
+    failures = dict(zip(panel.judges, wrong.any(axis=1).sum(axis=1), strict=True))
+    rows = [
+        (judge, reason, len(found), len(reviewed[judge]), int(failures[judge]))
+        for (judge, reason), found in given.items()
+    ]
+    frame = pd.DataFrame(rows, columns=_REASONS[:5])
+    n, of = frame["n"].to_numpy(dtype=np.float64), frame["n_reviewed"].to_numpy(dtype=np.float64)
+    share = divide(n, of)
+    low, high = wilson(share, of)
+    rank = {judge: i for i, judge in enumerate(panel.judges)}
+    frame = frame.assign(share=share, low=low, high=high, order=frame["judge"].map(rank).astype("float64"))
+    frame = frame.sort_values(["order", "n", "reason"], ascending=[True, False, True], ignore_index=True)
+    types = {"judge": "str", "reason": "str"} | dict.fromkeys(_REASONS[2:5], "int64")
+    return frame[_REASONS].astype(types)
+
+
+def adjudication(
+    verdicts: pd.DataFrame | Panel,
+    annotated_gold: pd.DataFrame,
+    adjudications: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    policy: str = "balanced",
+    dimensions: Sequence[str] | None = None,
+    cluster: str | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """How the leaderboard moves when gold labels are as reviewers say; how far they agree; why judges fail.
+
+    Parameters
+    ----------
+    annotated_gold : the gold table that the annotators' votes give
+    adjudications : as in `adjudicated_gold`
+    verdicts, cases, policy, dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy`
+
+    Returns
+    -------
+    DataFrame
+        Rows of `part` "leaderboard", one a judge and dimension: `accuracy` by the annotators' labels over `n` cases,
+        `adjudicated_accuracy` by the reviewers', their `difference` with its 95% cluster-bootstrap interval `low`,
+        `high` (both by the same draws), `rank` and `adjudicated_rank`; of the dimension's labels `n_adjudicated` were
+        reviewed, `n_changed` became another label, `n_removed` none.
+        `part` "reviewers", one a dimension reviewed ("all": of the whole case): `n_reviewers`, `n_cases` with two or
+        more, `percent_agreement`, `krippendorff_alpha` with its interval, `gwet_ac1`.
+        `part` "reasons": see `reasons_by_judge`; `reason_given`, `n`, `n_cases` reviewed, `n_failures`, `share`, `low`,
+        `high`.
+        `reason` says why a value is null.
+
+    Raises
+    ------
+    InputError
+        As in `mrb_lib.stats.accuracy.accuracy`.
+
+    Notes
+    -----
+    Validated in `tests/stats/test_adjudication.py`.
+    """
+    check_policy(policy)
+    panel = as_panel(verdicts, cases["case_id"], dimensions)
+    codes = cluster_codes(cases, cluster)
+    moved = _moves(panel, annotated_gold, adjudications, cases, codes, policy, resamples, seed)
+    agreed = reviewer_agreement(adjudications, cases, cluster=cluster, resamples=resamples, seed=seed)
+    agreed = agreed.rename(columns={"n_annotators": "n_reviewers"}).assign(part="reviewers")
+    why = reasons_by_judge(adjudications, panel, annotated_gold, cases, policy=policy)
+    why = why.rename(columns={"reason": "reason_given", "n_reviewed": "n_cases"}).assign(part="reasons", policy=policy)
+    parts = (moved, agreed, why)
+    rows = [row for part in parts for row in part.reindex(columns=COLUMNS).astype(object).to_dict("records")]
+    types = {name: "str" if name in _TEXT else "Int64" if _counts(name) else "float64" for name in COLUMNS}
+    return pd.DataFrame(rows, columns=COLUMNS).astype(types)
+
+
+def _counts(name: str) -> bool:
+    return name == "n" or name.startswith("n_") or name.endswith("rank")
+
+
+def _moves(
+    panel: Panel,
+    gold: pd.DataFrame,
+    adjudications: pd.DataFrame,
+    cases: pd.DataFrame,
+    codes: IntArray,
+    policy: str,
+    resamples: int,
+    seed: int,
+) -> pd.DataFrame:
+    """The rows of the part "leaderboard"."""
+    corrected = adjudicated_gold(gold, adjudications)
+    labels = [encode_gold(frame, cases["case_id"], panel.dimensions) for frame in (gold, corrected)]
+    both = [score(panel, codes_of_gold, policy).score for codes_of_gold in labels]
+    rows: list[dict[str, object]] = []
+    for index, dimension in enumerate(panel.dimensions):
+        head: dict[str, object] = {"part": "leaderboard", "dimension": dimension, "policy": policy}
+        head |= _changes(corrected[corrected["dimension"] == dimension])
+        scores = np.hstack([found[:, index].T for found in both])
+        more = _compared(scores, codes, resamples, seed)
+        rows.extend(head | {"judge": judge} | row for judge, row in zip(panel.judges, more, strict=True))
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _changes(corrected: pd.DataFrame) -> dict[str, object]:
+    """How many labels of one dimension reviewers looked at, changed and took away."""
+    kept, had = corrected["choice"].notna(), corrected["annotated_choice"].notna()
+    return {
+        "n_adjudicated": int((corrected["label_source"] == REVIEWERS).sum()),
+        "n_changed": int((kept & (corrected["choice"] != corrected["annotated_choice"])).sum()),
+        "n_removed": int((~kept & had).sum()),
+    }
+
+
+def _compared(scores: FloatArray, codes: IntArray, resamples: int, seed: int) -> list[dict[str, object]]:
+    """The accuracies of each judge by both labels, and their difference, one row a judge.
+
+    Parameters
+    ----------
+    scores : shape (cases, 2 x judges), by the annotators' labels and then by the reviewers'; NaN where not scored
+    """
+    judges = scores.shape[1] // 2
+    counted = np.isfinite(scores)
+    sums = np.hstack([np.nan_to_num(scores), counted])
+    value = _means(sums.sum(axis=0, keepdims=True))[0]
+    found = replicates([block(codes, sums, _differences)], n_clusters(codes), resamples=resamples, seed=seed)[0]
+    low, high = interval(found)
+    first, second = value[:judges], value[judges:]
+    places, n = (ranks(first), ranks(second)), counted.sum(axis=0)
+    rows: list[dict[str, object]] = []
+    for j in range(judges):
+        fewest = int(min(n[j], n[judges + j]))
+        clusters = min(len(np.unique(codes[counted[:, column]])) for column in (j, judges + j))
+        row: dict[str, object] = {"n": int(n[j]), "accuracy": first[j], "adjudicated_accuracy": second[j]}
+        row |= {"difference": second[j] - first[j], "rank": places[0][j], "adjudicated_rank": places[1][j]}
+        if fewest > 1 and clusters > 1:
+            row |= {"low": low[j], "high": high[j]}
+        remark = "" if fewest else NOT_SCORED
+        row["reason"] = join_reasons(remark, interval_reason(fewest, clusters, resamples, low[j], high[j]))
+        rows.append(row)
+    return rows
+
+
+def _means(sums: FloatArray) -> FloatArray:
+    half = sums.shape[1] // 2
+    return divide(sums[:, :half], sums[:, half:])
+
+
+def _differences(sums: FloatArray) -> FloatArray:
+    means = _means(sums)
+    half = means.shape[1] // 2
+    found: FloatArray = means[:, half:] - means[:, :half]
+    return found
+
+
+def _speaks_of(word: dict[str, object], judge: str, wrong: BoolArray, dimensions: dict[str, int]) -> bool:
+    """Whether an adjudication is about a judge; `wrong` has a value a dimension."""
+    if word["judge"] is not None:
+        return word["judge"] == judge
+    if word["dimension"] is None:
+        return bool(wrong.any())
+    place = dimensions.get(str(word["dimension"]))
+    return place is not None and bool(wrong[place])
