@@ -54,7 +54,7 @@ class Kinds:
     unparsed : (J, D, N), some verdict has no choice: it could not be read, was refused, or failed
     confidently_wrong : (J, D, N), wrong, and the mean probability leans away from gold with at least .9
     all_wrong : (D, N), two judges or more are scored, and all are wrong
-    split : (D, N), the clinicians' most frequent label is shared with another or has less than 3/4 of two votes or more
+    split : (D, N), the clinicians' most frequent label has less than 3/4 of the votes, so that it takes two
     confidence : (J, D, N), probability of the side that the mean over orders and repeats leans to, 1/2 to 1; NaN
         where the judge gives none
     disagreement : (D, N), share of the verdicts with a choice, of all judges, orders and repeats, that are not the
@@ -229,8 +229,7 @@ def _split(gold: pd.DataFrame, case_ids: pd.Series, dimensions: list[str]) -> Bo
         return out
     votes = gold[columns].to_numpy(dtype=np.float64, na_value=0.0)
     top, total = votes.max(axis=1), votes.sum(axis=1)
-    shared = (votes == top[:, None]).sum(axis=1) > 1
-    divided = (total >= 2) & (shared | (top < CLEAR_MAJORITY * total))
+    divided = top < CLEAR_MAJORITY * total
     dimension = pd.Index(dimensions).get_indexer(pd.Index(gold["dimension"]))
     case = pd.Index(case_ids).get_indexer(pd.Index(gold["case_id"]))
     out[dimension[divided], case[divided]] = True

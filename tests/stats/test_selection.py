@@ -13,7 +13,7 @@ from mrb_lib.stats.panel import as_panel
 from mrb_lib.stats.query import from_fragment, to_fragment
 from mrb_lib.stats.selection import NO_KIND, Query, facets, searchable, select
 
-from .small_tables import cases_of, gold_of, random_verdicts
+from .small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 
 N, DIMENSIONS = 60, ["accuracy", "overall"]
 
@@ -36,6 +36,8 @@ def cases() -> pd.DataFrame:
 def kinds(cases: pd.DataFrame) -> Kinds:
     generator = np.random.default_rng(2)
     verdicts = pd.concat([random_verdicts(generator, N, 3).assign(dimension=name) for name in DIMENSIONS])
+    place = verdicts["case_id"].str[1:].astype(int) + verdicts["judge"].str[1:].astype(int)
+    verdicts = verdicts[place % 4 != 0]
     verdicts["p_a"] = generator.uniform(size=len(verdicts)) ** 0.2
     gold = pd.concat([_votes(gold_of("AB?T-A" * 10, name), generator) for name in DIMENSIONS])
     hard = generator.normal(size=(2, N)).round(1)
@@ -165,6 +167,22 @@ def test_free_text_wants_every_word_and_phrase_in_any_case(kinds: Kinds, cases: 
     np.testing.assert_array_equal(
         select(kinds, cases, Query(text="lobe"), texts=once), select(kinds, cases, Query(text="lobe"))
     )
+
+
+def test_two_judges_are_compared_where_they_differ() -> None:
+    verdicts = verdicts_of({("a", "AB"): "AABBTA?", ("b", "AB"): "ABABB-A"})
+    cases = cases_of(7)
+    kinds = failure_kinds(verdicts, gold_of("AAAAB?A"), cases, policy="official")
+    query = Query(judge="a", other="b", dimension="overall")
+    assert select(kinds, cases, query).tolist() == [1, 2, 4, 6]
+    rows = facets(kinds, cases, query)
+    pair = rows[rows["facet"] == "pair"].set_index("value")["n"].to_dict()
+    expected = {"both right": 0, "only the first right": 1, "only the second right": 3, "neither right": 0}
+    assert pair == expected | {"not both scored": 0}
+    assert rows[rows["facet"] == "other"][["value", "n", "n_total"]].to_numpy().tolist() == [["b", 4, 7]]
+    turned = replace(query, judge="b", other="a")
+    assert select(kinds, cases, turned).tolist() == [1, 2, 4, 6]
+    assert select(kinds, cases, replace(query, kind=("wrong",))).tolist() == [2, 4, 6]
 
 
 def test_a_benchmark_that_nobody_judged_can_be_searched() -> None:
