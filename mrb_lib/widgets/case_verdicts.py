@@ -73,7 +73,8 @@ def _legend() -> str:
     return (
         '<p class="mrb-legend">Each verdict: the choice, the probability the judge gave it, and '
         '<span class="mrb-yes">✓</span> agrees or <span class="mrb-no">✗</span> disagrees with gold. '
-        "Left and right of a pair: response A shown first, response B shown first.</p>"
+        "Left and right of a pair: response A shown first, response B shown first; turned: the dimensions in which "
+        "the order changed the choice.</p>"
     )
 
 
@@ -122,7 +123,7 @@ def _summary(part: pd.DataFrame, gold: Mapping[str, object]) -> str:
     right = (part["choice"] == expected)[known]
     turned = part.groupby("dimension")["choice"].nunique().gt(1).sum()
     said = f"{int(right.sum())} of {int(known.sum())}" if known.any() else "no gold"
-    return said + (f' <span class="mrb-turned">{turned} turn with the order</span>' if turned else "")
+    return said + (f' <span class="mrb-turned">{turned} turned</span>' if turned else "")
 
 
 def _amount(replies: Iterable[object]) -> str:

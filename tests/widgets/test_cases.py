@@ -102,7 +102,7 @@ def test_the_gold_choice_is_shaded_and_each_verdict_says_whether_it_agrees(shown
     assert bare(re.findall(r'<td class="mrb-gold">(.*?)</td>', text)) == ["A"]
     assert bare(re.findall(r'<td class="mrb-right">(.*?)</td>', text)) == ["A ✓"]
     assert bare(re.findall(r'<td class="mrb-wrong">(.*?)</td>', text)) == ["B ✗"]
-    assert bare(re.findall(r'<td class="mrb-sum">(.*?)</td>', text)) == ["1 of 2 1 turn with the order"]
+    assert bare(re.findall(r'<td class="mrb-sum">(.*?)</td>', text)) == ["1 of 2 1 turned"]
 
 
 def test_the_image_is_drawn_anew_inside_the_page(shown: dict[str, object]) -> None:
