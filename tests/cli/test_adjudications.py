@@ -1,0 +1,76 @@
+"""`mrb adjudications`, from a store to a file and back, and its summary."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from mrb_lib.cli import adjudications
+from mrb_lib.cli.adjudications import STORE
+from mrb_lib.data.benchmark import Benchmark, load
+from mrb_lib.data.demo.build import write_demo
+from mrb_lib.data.reviews.marks import Adjudication, case_fingerprint
+from mrb_lib.data.reviews.store import open_store
+from mrb_lib.errors import InputError
+
+
+@pytest.fixture
+def reviewed(tmp_path: Path) -> Benchmark:
+    """A small benchmark whose first two cases two reviewers looked at."""
+    write_demo(tmp_path / "bench", cases=18, seed=3)
+    benchmark = load(tmp_path / "bench")
+    cases = benchmark.cases.to_dict("records")
+    with open_store(tmp_path / "bench" / STORE) as store:
+        for reviewer, verdict in (("Dr A", "gold_right"), ("Dr B", "ambiguous")):
+            for case in cases[:2]:
+                mark = Adjudication(benchmark.meta.name, case["case_id"], reviewer, "gold_right", reasons=("other",))
+                store.adjudicate(replace(mark, case_fingerprint=case_fingerprint(case)))
+            store.adjudicate(Adjudication(benchmark.meta.name, cases[0]["case_id"], reviewer, verdict))
+        store.adjudicate(Adjudication(benchmark.meta.name, "gone", "Dr B", "ambiguous", case_fingerprint="x"))
+        store.adjudicate(
+            Adjudication(benchmark.meta.name, cases[3]["case_id"], "Dr B", "ambiguous", case_fingerprint="x")
+        )
+    return benchmark
+
+
+def _run(*arguments: object, environment: dict[str, str] | None = None) -> str:
+    done = CliRunner().invoke(adjudications.app, [str(one) for one in arguments], env=environment)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_out_of_one_store_and_into_another(reviewed: Benchmark, tmp_path: Path) -> None:
+    bench, out, other = tmp_path / "bench", tmp_path / "said.csv", tmp_path / "other.sqlite"
+    assert "8 adjudications" in _run("export", bench, out)
+    assert "6 adjudications" in _run("export", bench, tmp_path / "now.jsonl", "--current")
+    told = _run("import", bench, out, "--store", other)
+    assert "8 new adjudications" in told
+    assert "1 cases are not in" in told
+    assert "0 new adjudications" in _run("import", bench, out, environment={"MRB_STORE": str(other)})
+    with open_store(other, create=False) as store:
+        assert len(store.adjudications(reviewed.meta.name, history=True)) == 8
+
+
+def test_the_summary_counts_what_was_said(reviewed: Benchmark, tmp_path: Path) -> None:
+    head, *rest = _run("summary", tmp_path / "bench", "--resamples", 0).splitlines()
+    assert "6 adjudications of 4 cases by 2 reviewers (3 gold_right, 3 ambiguous)" in head
+    assert "1 of cases that are not in the benchmark" in head
+    assert "1 of cases that have changed since" in head
+    assert head.endswith("(SIMULATED data)")
+    assert any("reviewers" in line for line in rest)
+    table = json.loads(_run("summary", tmp_path / "bench", "--resamples", 0, "--json"))
+    [row] = [row for row in table["rows"] if row["part"] == "reviewers"]
+    assert (row["n_reviewers"], row["n_cases"], row["percent_agreement"]) == (2, 2, 0.5)
+
+
+def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    write_demo(tmp_path / "bench", cases=18, seed=3)
+    with pytest.raises(InputError, match="there is no store"):
+        _run("summary", tmp_path / "bench")
+    assert not (tmp_path / "bench" / STORE).exists()
