@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mrb_lib.errors import InputError
-from mrb_lib.runs.store import _named, read_run
+from mrb_lib.runs.store import named_runs, read_run
 from mrb_lib.schema import CHOICES, ORDERS, STATUSES
 from mrb_lib.validation import check_references
 
@@ -60,7 +60,7 @@ def lay_out(
     InputError
         A run is damaged, or speaks of an unknown case.
     """
-    named = _named(runs)
+    named = named_runs(runs)
     ids = pd.Index(cases["case_id"]).astype(object)
     words: dict[str, dict[str, int]] = {name: {} for name in WORDS}
     for number, (source, name) in enumerate(named):

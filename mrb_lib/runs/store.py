@@ -198,7 +198,11 @@ def _read_parts(folder: Path, columns: Sequence[str] | None, coded: Sequence[str
             raise InputError(f"{path}, column {absent[0]}: is missing, so it is no part of a run; remove the file.")
         tables.append(table)
     if not tables:
-        return SCHEMA.empty_table().select(list(columns or SCHEMA.names))
+        empty = SCHEMA.empty_table().select(list(columns or SCHEMA.names))
+        for name in coded:
+            place = empty.column_names.index(name)
+            empty = empty.set_column(place, name, empty.column(name).dictionary_encode())
+        return empty
     try:
         return pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
     except pa.ArrowException as error:
@@ -234,7 +238,7 @@ def load_verdicts(
         There is no such folder, a file is damaged, or a verdict speaks of an unknown case.
     """
     frames = []
-    for folder, name in _named(Path(runs)):
+    for folder, name in named_runs(Path(runs)):
         frame = read_run(folder, None if replies else [*ANALYSIS_COLUMNS, *COSTS] if costs else ANALYSIS_COLUMNS)
         if cases is not None:
             check_references(frame, cases, str(folder))
@@ -244,7 +248,7 @@ def load_verdicts(
     return pd.concat(frames, ignore_index=True)
 
 
-def _named(runs: Path) -> list[tuple[Path, str | None]]:
+def named_runs(runs: Path) -> list[tuple[Path, str | None]]:
     """Each run with the name to show its judge by, None for its own: several runs of one judge are told apart."""
     folders = run_folders(runs)
     manifests = [read_manifest(folder) for folder in folders]
@@ -277,7 +281,7 @@ def iter_verdicts(
     """
     coded = [name for name in columns if SCHEMA.field(name).type == pa.string()]
     known = pd.Index(cases["case_id"]).astype(object)
-    for folder, name in _named(Path(runs)):
+    for folder, name in named_runs(Path(runs)):
         frame: pd.DataFrame = _read_parts(folder, columns, coded).to_pandas()
         if "case_id" in coded:
             spoken_of = frame["case_id"].cat.remove_unused_categories().cat.categories

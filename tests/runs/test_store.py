@@ -153,3 +153,16 @@ def test_runs_come_one_at_a_time_with_the_same_rows_and_names(tmp_path: Path) ->
     assert together["judge"].nunique() == 3, "two runs of one judge are told apart"
     with pytest.raises(InputError, match="the case 'c2' does not exist"):
         list(iter_verdicts(tmp_path, cases.head(1)))
+
+
+def test_a_run_that_has_not_judged_yet_yields_no_rows(tmp_path: Path) -> None:
+    begun, done = (
+        save_imported(_verdicts(name), tmp_path / name, benchmark="b", kind="general", source="s")[0] for name in "jk"
+    )
+    for path in part_paths(begun):
+        path.unlink()
+    for folder in (begun, done):
+        folder.rename(tmp_path / f"run-{folder.parent.name}")
+    cases = pd.DataFrame({"case_id": _verdicts()["case_id"].unique()})
+    parts = list(iter_verdicts(tmp_path, cases, ["judge", "case_id", "choice"]))
+    assert [len(part) for part in parts] == [0, len(_verdicts("k"))]
