@@ -8,19 +8,19 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.data.reviews.marks import VERDICTS, WITHDRAWN
-from mrb_lib.stats.adjudicated import REVIEWERS, last_words, records
+from mrb_lib.stats.adjudicated import REVIEWERS, last_words
 from mrb_lib.stats.adjudicated import adjudicated_gold as adjudicated_gold
 from mrb_lib.stats.agreement import agreement
+from mrb_lib.stats.failure_reasons import reasons_by_judge as reasons_by_judge
 from mrb_lib.stats.gold_rankings import ranks
-from mrb_lib.stats.intervals import wilson
-from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_policy, divide, join_reasons
+from mrb_lib.stats.options import FloatArray, IntArray, check_policy, divide, join_reasons
 from mrb_lib.stats.panel import Panel, as_panel
 from mrb_lib.stats.quantiles import interval
 from mrb_lib.stats.resample import block, cluster_codes, interval_reason, n_clusters, replicates
 from mrb_lib.stats.scoring import encode_gold, score
 
 ALL_DIMENSIONS = "all"
-NO_REASON = "no reason given"
+NOT_REVIEWED = "no label of the dimension was reviewed"
 NOT_SCORED = "no case that the judge is scored on has a label"
 COLUMNS = [
     "part",
@@ -35,8 +35,8 @@ COLUMNS = [
     "accuracy",
     "adjudicated_accuracy",
     "difference",
-    "low",
-    "high",
+    "difference_low",
+    "difference_high",
     "rank",
     "adjudicated_rank",
     "n_reviewers",
@@ -48,10 +48,11 @@ COLUMNS = [
     "gwet_ac1",
     "n_failures",
     "share",
+    "share_low",
+    "share_high",
     "reason",
 ]
 _TEXT = ("part", "dimension", "judge", "reason_given", "policy", "reason")
-_REASONS = ["judge", "reason", "n", "n_reviewed", "n_failures", "share", "low", "high"]
 
 
 def reviewer_agreement(
@@ -95,66 +96,6 @@ def reviewer_agreement(
     )
 
 
-def reasons_by_judge(
-    adjudications: pd.DataFrame,
-    verdicts: pd.DataFrame | Panel,
-    gold: pd.DataFrame,
-    cases: pd.DataFrame,
-    *,
-    policy: str = "balanced",
-) -> pd.DataFrame:
-    """Why each judge fails, by the reasons that reviewers gave.
-
-    Parameters
-    ----------
-    adjudications : as in `adjudicated_gold`; one with a judge speaks of that judge, one without of every judge that is
-        wrong on the case (on its dimension, or on any where it has none)
-    verdicts, gold, cases, policy : as in `mrb_lib.stats.accuracy.accuracy`; wrong is a score below 1/2
-
-    Returns
-    -------
-    DataFrame
-        One row a judge and reason: `n` cases for which a reviewer gave it, of the `n_reviewed` cases of which any
-        adjudication speaks for this judge; `share` of these with Wilson's 95% interval `low`, `high` (a case may have
-        several reasons); `n_failures` cases on which the judge is wrong in all, reviewed or not. Adjudications without
-        a reason count as "no reason given". The commonest first.
-
-    Notes
-    -----
-    Shares are of what was reviewed, and say of all failures as much as the choice of the cases to review allows.
-    Validated in `tests/stats/test_adjudication.py`.
-    """
-    panel = as_panel(verdicts, cases["case_id"])
-    wrong = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy).score < 0.5
-    place = {case: i for i, case in enumerate(cases["case_id"])}
-    dimensions = {name: i for i, name in enumerate(panel.dimensions)}
-    reviewed: dict[str, set[str]] = {name: set() for name in panel.judges}
-    given: dict[tuple[str, str], set[str]] = {}
-    for word in records(adjudications):
-        case = str(word["case_id"])
-        for index, judge in enumerate(panel.judges):
-            if case not in place or not _speaks_of(word, judge, wrong[index, :, place[case]], dimensions):
-                continue
-            reviewed[judge].add(case)
-            names = word["reasons"] if isinstance(word["reasons"], list | tuple) else ()
-            for reason in names or (NO_REASON,):
-                given.setdefault((judge, str(reason)), set()).add(case)
-    failures = dict(zip(panel.judges, wrong.any(axis=1).sum(axis=1), strict=True))
-    rows = [
-        (judge, reason, len(found), len(reviewed[judge]), int(failures[judge]))
-        for (judge, reason), found in given.items()
-    ]
-    frame = pd.DataFrame(rows, columns=_REASONS[:5])
-    n, of = frame["n"].to_numpy(dtype=np.float64), frame["n_reviewed"].to_numpy(dtype=np.float64)
-    share = divide(n, of)
-    low, high = wilson(share, of)
-    rank = {judge: i for i, judge in enumerate(panel.judges)}
-    frame = frame.assign(share=share, low=low, high=high, order=frame["judge"].map(rank).astype("float64"))
-    frame = frame.sort_values(["order", "n", "reason"], ascending=[True, False, True], ignore_index=True)
-    types = {"judge": "str", "reason": "str"} | dict.fromkeys(_REASONS[2:5], "int64")
-    return frame[_REASONS].astype(types)
-
-
 def adjudication(
     verdicts: pd.DataFrame | Panel,
     annotated_gold: pd.DataFrame,
@@ -179,13 +120,13 @@ def adjudication(
     -------
     DataFrame
         Rows of `part` "leaderboard", one a judge and dimension: `accuracy` by the annotators' labels over `n` cases,
-        `adjudicated_accuracy` by the reviewers', their `difference` with its 95% cluster-bootstrap interval `low`,
-        `high` (both by the same draws), `rank` and `adjudicated_rank`; of the dimension's labels `n_adjudicated` were
-        reviewed, `n_changed` became another label, `n_removed` none.
+        `adjudicated_accuracy` by the reviewers', their `difference` with its 95% cluster-bootstrap interval
+        `difference_low`, `difference_high` (both by the same draws), `rank` and `adjudicated_rank`; of the
+        dimension's labels `n_adjudicated` were reviewed, `n_changed` became another label, `n_removed` none.
         `part` "reviewers", one a dimension reviewed ("all": of the whole case): `n_reviewers`, `n_cases` with two or
         more, `percent_agreement`, `krippendorff_alpha` with its interval, `gwet_ac1`.
-        `part` "reasons": see `reasons_by_judge`; `reason_given`, `n`, `n_cases` reviewed, `n_failures`, `share`, `low`,
-        `high`.
+        `part` "reasons": see `reasons_by_judge`; `reason_given`, `n`, `n_cases` reviewed, `n_failures`, `share`,
+        `share_low`, `share_high`.
         `reason` says why a value is null.
 
     Raises
@@ -203,8 +144,11 @@ def adjudication(
     moved = _moves(panel, annotated_gold, adjudications, cases, codes, policy, resamples, seed)
     agreed = reviewer_agreement(adjudications, cases, cluster=cluster, resamples=resamples, seed=seed)
     agreed = agreed.rename(columns={"n_annotators": "n_reviewers"}).assign(part="reviewers")
+    # Agreement also says why measures are null that are not shown here.
+    agreed["reason"] = agreed["reason"].where(agreed[[name for name in COLUMNS if name in agreed]].isna().any(axis=1))
     why = reasons_by_judge(adjudications, panel, annotated_gold, cases, policy=policy)
-    why = why.rename(columns={"reason": "reason_given", "n_reviewed": "n_cases"}).assign(part="reasons", policy=policy)
+    names = {"reason": "reason_given", "n_reviewed": "n_cases", "low": "share_low", "high": "share_high"}
+    why = why.rename(columns=names).assign(part="reasons", policy=policy)
     parts = (moved, agreed, why)
     rows = [row for part in parts for row in part.reindex(columns=COLUMNS).astype(object).to_dict("records")]
     types = {name: "str" if name in _TEXT else "Int64" if _counts(name) else "float64" for name in COLUMNS}
@@ -235,6 +179,8 @@ def _moves(
         head |= _changes(corrected[corrected["dimension"] == dimension])
         scores = np.hstack([found[:, index].T for found in both])
         more = _compared(scores, codes, resamples, seed)
+        if not head["n_adjudicated"]:
+            more = [row | {"reason": NOT_REVIEWED} for row in more]
         rows.extend(head | {"judge": judge} | row for judge, row in zip(panel.judges, more, strict=True))
     return pd.DataFrame(rows, columns=COLUMNS)
 
@@ -271,7 +217,7 @@ def _compared(scores: FloatArray, codes: IntArray, resamples: int, seed: int) ->
         row: dict[str, object] = {"n": int(n[j]), "accuracy": first[j], "adjudicated_accuracy": second[j]}
         row |= {"difference": second[j] - first[j], "rank": places[0][j], "adjudicated_rank": places[1][j]}
         if fewest > 1 and clusters > 1:
-            row |= {"low": low[j], "high": high[j]}
+            row |= {"difference_low": low[j], "difference_high": high[j]}
         remark = "" if fewest else NOT_SCORED
         row["reason"] = join_reasons(remark, interval_reason(fewest, clusters, resamples, low[j], high[j]))
         rows.append(row)
@@ -288,13 +234,3 @@ def _differences(sums: FloatArray) -> FloatArray:
     half = means.shape[1] // 2
     found: FloatArray = means[:, half:] - means[:, :half]
     return found
-
-
-def _speaks_of(word: dict[str, object], judge: str, wrong: BoolArray, dimensions: dict[str, int]) -> bool:
-    """Whether an adjudication is about a judge; `wrong` has a value a dimension."""
-    if word["judge"] is not None:
-        return word["judge"] == judge
-    if word["dimension"] is None:
-        return bool(wrong.any())
-    place = dimensions.get(str(word["dimension"]))
-    return place is not None and bool(wrong[place])

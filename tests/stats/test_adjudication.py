@@ -9,12 +9,13 @@ import pytest
 from mrb_lib.data.reviews.marks import COLUMNS
 from mrb_lib.stats.accuracy import accuracy
 from mrb_lib.stats.adjudication import (
-    NO_REASON,
+    NOT_REVIEWED,
     adjudicated_gold,
     adjudication,
     reasons_by_judge,
     reviewer_agreement,
 )
+from mrb_lib.stats.failure_reasons import NO_REASON
 
 from .small_tables import cases_of, gold_of, verdicts_of
 
@@ -139,8 +140,8 @@ def test_the_leaderboard_moves_as_the_labels_do() -> None:
     assert rows["rank"].tolist() == [1, 2]
     assert rows["adjudicated_rank"].tolist() == [2, 1]
     assert rows[["n", "n_adjudicated", "n_changed", "n_removed"]].to_numpy().tolist() == [[5, 3, 2, 1]] * 2
-    assert (rows["low"] <= rows["difference"]).all()
-    assert (rows["difference"] <= rows["high"]).all()
+    assert (rows["difference_low"] <= rows["difference"]).all()
+    assert (rows["difference"] <= rows["difference_high"]).all()
     assert set(table["part"]) == {"leaderboard", "reviewers", "reasons"}
 
 
@@ -159,9 +160,9 @@ def test_the_table_agrees_with_accuracy_and_without_adjudications_nothing_moves(
             expected = accuracy(verdicts, labels, cases, resamples=0)
             assert rows[column].tolist() == pytest.approx(expected["accuracy"].tolist())
     assert (rows["difference"] == 0).all()
-    assert (rows["low"] == 0).all()
-    assert (rows["high"] == 0).all()
-    assert rows["reason"].notna().all()
+    assert (rows["difference_low"] == 0).all()
+    assert (rows["difference_high"] == 0).all()
+    assert set(rows["reason"]) == {NOT_REVIEWED}
 
 
 def test_the_interval_of_a_move_covers_it() -> None:
@@ -174,5 +175,5 @@ def test_the_interval_of_a_move_covers_it() -> None:
     table = adjudication(verdicts_of(shown), gold_of("A" * n), said, cases_of(n), policy="official", resamples=400)
     found = table[table["part"] == "leaderboard"]
     expected = turned / n * (0.4 - 0.6)
-    covered = ((found["low"] <= expected) & (expected <= found["high"])).mean()
+    covered = ((found["difference_low"] <= expected) & (expected <= found["difference_high"])).mean()
     assert abs(covered - 0.95) <= 3 * np.sqrt(0.95 * 0.05 / judges)
