@@ -73,5 +73,16 @@ def test_every_command_and_table_is_named() -> None:
 
     for table in TABLES:
         assert f"`{table}`" in README
-    for command in ("import", "pull", "check", "doctor", "judges", "judge", "analyze", "report", "export"):
+    for command in (
+        "import",
+        "pull",
+        "check",
+        "doctor",
+        "judges",
+        "judge",
+        "analyze",
+        "report",
+        "export",
+        "adjudications",
+    ):
         assert f"mrb {command}" in README

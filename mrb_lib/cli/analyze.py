@@ -32,7 +32,16 @@ def analyze(
         typer.Option(help="Also by organ, department, modality, dataset, model_pair or another column of the cases."),
     ] = None,
     dimension: Annotated[str | None, typer.Option(help="One dimension; default: all.")] = None,
-    gold: Annotated[str, typer.Option(help="majority, unanimous or posterior (Dawid and Skene).")] = "majority",
+    gold: Annotated[
+        str, typer.Option(help="majority, unanimous, posterior (Dawid and Skene) or adjudicated.")
+    ] = "majority",
+    adjudications: Annotated[
+        str | None,
+        typer.Option(
+            envvar="MRB_STORE",
+            help="--gold adjudicated: the store or file of adjudications; default: BENCH/reviews.sqlite.",
+        ),
+    ] = None,
     correction: Annotated[
         str | None, typer.Option(help="holm, hochberg, bonferroni, bh, by or none; default: the table's own.")
     ] = None,
@@ -61,11 +70,13 @@ def analyze(
 ) -> None:
     """Print one table of statistics, as text, JSON, CSV or LaTeX."""
     from mrb_lib.cli import render
+    from mrb_lib.cli.adjudications import where
     from mrb_lib.cli.findings import echo_stale_runs
     from mrb_lib.data.benchmark import load
     from mrb_lib.errors import InputError
     from mrb_lib.runs.store import iter_verdicts
     from mrb_lib.stats import tables
+    from mrb_lib.stats.inputs import ADJUDICATED
 
     if as_json + as_csv + as_latex > 1:
         raise InputError("--json, --csv and --latex: choose one.")
@@ -78,10 +89,16 @@ def analyze(
     if runs is not None and columns and benchmark.meta.is_preference:
         verdicts = tables.read_panels(benchmark, iter_verdicts(runs, benchmark.cases, columns))
     echo_stale_runs(runs, benchmark)
+    reviewed = None
+    if gold == ADJUDICATED:
+        from mrb_lib.data.reviews.exchange import adjudications_from
+
+        reviewed = adjudications_from(str(where(bench, adjudications)), benchmark.meta.name)
     frame = tables.analyze(
         benchmark, verdicts, table, policy=policy, by=by, dimension=dimension, gold=gold, correction=correction,
         family=family, margin=margin, epsilon=epsilon, target=target,
         resamples=resamples, seed=seed, cluster=cluster, level=level, probe=probe,
+        adjudications=reviewed,
     )  # fmt: skip
     unread = tables.unread(table, ctx.params)
     for name in _OPTIONS:

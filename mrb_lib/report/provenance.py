@@ -199,8 +199,11 @@ def versions() -> dict[str, str]:
 
 
 def code_hash() -> str:
-    """SHA-256 over the library's source. The site's templates are left out: they change pages, not figures."""
-    return _hash_of("**/*.py", "**/*.toml")
+    """SHA-256 over the library's source and what notebooks show cases with.
+
+    The site's templates are left out: they change pages, not figures.
+    """
+    return _hash_of("**/*.py", "**/*.toml", "widgets/assets/*")
 
 
 def template_hash() -> str:

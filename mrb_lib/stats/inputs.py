@@ -17,6 +17,7 @@ from mrb_lib.stats.panel import Panel
 _ORDERED_PREFERENCE = ("A", "tie", "B")
 POSTERIOR: Final = "posterior"
 RULES: Final = (*GOLD_RULES, POSTERIOR)
+ADJUDICATED: Final = "adjudicated"
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class Inputs:
     target: float
     resamples: int
     seed: int
+    adjudications: pd.DataFrame | None = None
 
     @property
     def verdicts(self) -> Panel | None:
@@ -72,8 +74,12 @@ class Inputs:
 
     @cached_property
     def gold(self) -> pd.DataFrame:
-        """The gold labels by the rule asked for."""
-        return labels(self.benchmark, self.rule)
+        """The gold labels by the rule asked for; "adjudicated" is the majority as reviewers corrected it."""
+        if self.rule != ADJUDICATED or self.adjudications is None:
+            return labels(self.benchmark, self.rule)
+        from mrb_lib.stats.adjudicated import adjudicated_gold  # only this rule asks reviewers
+
+        return adjudicated_gold(labels(self.benchmark), self.adjudications)
 
 
 def labels(benchmark: Benchmark, rule: str = "majority") -> pd.DataFrame:

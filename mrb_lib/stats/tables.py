@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
 from mrb_lib.schema import KEYS, LEVELS, NO_PROBE
-from mrb_lib.stats.inputs import NAMES, RULES, Inputs
+from mrb_lib.stats.inputs import ADJUDICATED, NAMES, RULES, Inputs
 from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES
 from mrb_lib.stats.options import check_choice, check_policy
 from mrb_lib.stats.panel import COST_COLUMNS, Panel, panels
@@ -113,6 +113,7 @@ def analyze(
     cluster: str | None = None,
     level: str | None = None,
     probe: str = NO_PROBE,
+    adjudications: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Make one of the tables of `TABLES`.
 
@@ -124,7 +125,8 @@ def analyze(
     policy : the scoring policy
     by : a cases column to break down by, or `model_pair`; None gives overall rows only
     dimension : one dimension; None gives all the benchmark's
-    gold : the rule that makes gold labels from the annotations, one of `RULES`
+    gold : the rule that makes gold labels from the annotations, one of `RULES`, or "adjudicated": the majority as
+        reviewers corrected it
     correction : for multiple tests; None for the table's own (holm; bh in `dif`, by in `ceiling`)
     family : the tests that are corrected together: those of one dimension and subfield, or "all" of the table
     margin : the largest difference of accuracy that counts as none, in `significance`
@@ -136,6 +138,8 @@ def analyze(
     level : of measurement of the labels; None takes the benchmark's own. Above the nominal
         level preferences are ordered A, tie, B.
     probe : the verdicts to read
+    adjudications : what reviewers said, as `mrb_lib.data.reviews.store.Store.adjudications` gives it; only the rule
+        "adjudicated" reads it
 
     Returns
     -------
@@ -166,6 +170,7 @@ def analyze(
         target=target,
         resamples=resamples,
         seed=seed,
+        adjudications=adjudications,
     )
     _check_options(inputs)
     inputs = replace(inputs, probes=_probes(benchmark, verdicts, table, probe, dimensions))
@@ -178,7 +183,9 @@ def analyze(
 def _check_options(given: Inputs) -> None:
     """Raise `InputError` for an option that is wrong for every table, whether this one reads it or not."""
     meta, cases = given.benchmark.meta, given.cases
-    check_choice("gold rule", given.rule, RULES)
+    check_choice("gold rule", given.rule, (*RULES, ADJUDICATED))
+    if given.rule == ADJUDICATED and given.adjudications is None:
+        raise InputError("gold rule 'adjudicated': needs adjudications; name their store or file (--adjudications).")
     if given.correction is not None:
         check_choice("correction", given.correction, CORRECTIONS)
     check_choice("family", given.family, FAMILIES)

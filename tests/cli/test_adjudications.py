@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from typer.testing import CliRunner
 
 from mrb_lib.cli import adjudications
 from mrb_lib.cli.adjudications import STORE
-from mrb_lib.data.benchmark import Benchmark, load
+from mrb_lib.data.benchmark import Benchmark, gold, load
 from mrb_lib.data.demo.build import write_demo
 from mrb_lib.data.reviews.marks import Adjudication, case_fingerprint
 from mrb_lib.data.reviews.store import open_store
@@ -74,3 +75,29 @@ def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no store"):
         _run("summary", tmp_path / "bench")
     assert not (tmp_path / "bench" / STORE).exists()
+
+
+def test_the_leaderboard_by_the_gold_that_reviewers_corrected(mrb: Callable, tmp_path: Path) -> None:
+    bench = tmp_path / "bench"
+    write_demo(bench, cases=18, seed=3)
+    benchmark = load(bench)
+    assert mrb("judge", bench, bench / "runs", "--judge", "first").code == 0
+    missing = mrb("analyze", bench, "--gold", "adjudicated")
+    assert (missing.code, "there is no store" in missing.err) == (2, True), missing
+    case = gold(benchmark).query("dimension == 'overall' and choice in ('A', 'B')").iloc[0]
+    other = "B" if case["choice"] == "A" else "A"
+    with open_store(bench / STORE) as store:
+        store.adjudicate(
+            Adjudication(benchmark.meta.name, case["case_id"], "Dr A", "gold_wrong", choice=other, dimension="overall")
+        )
+    rows = {
+        rule: json.loads(mrb("analyze", bench, "--policy", "official", "--gold", rule, "--json", "--resamples", 0).out)
+        for rule in ("majority", "adjudicated")
+    }
+    right = {
+        rule: next(row["accuracy"] * row["n"] for row in found["rows"] if row["dimension"] == "overall")
+        for rule, found in rows.items()
+    }
+    # "first" names A when A is shown first: a label turned to A is one more hit, turned to B one less.
+    assert right["adjudicated"] - right["majority"] == pytest.approx(1 if other == "A" else -1)
+    assert "adjudications" in mrb("adjudications", "--help").out

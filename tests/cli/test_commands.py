@@ -21,7 +21,18 @@ from mrb_lib.stats.tables import TABLES, asks_for
 def test_version_and_help(mrb: Callable) -> None:
     assert mrb("--version").out.startswith("mrb ")
     listed = mrb("--help").out
-    for command in ("demo", "import", "pull", "check", "judges", "judge", "analyze", "report", "export"):
+    for command in (
+        "demo",
+        "import",
+        "pull",
+        "check",
+        "judges",
+        "judge",
+        "analyze",
+        "report",
+        "export",
+        "adjudications",
+    ):
         assert command in listed
         assert mrb(command, "--help").code == 0
 

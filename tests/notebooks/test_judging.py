@@ -84,7 +84,7 @@ def test_a_stand_in_and_simulated_cases_are_named_on_everything_shown(bench: Pat
     assert shown[0].count("8 of 8") == 3  # verdicts: cases x dimensions x orders, by each engine
     cards = next(page for page in shown if "mrb-case" in page)
     assert cards.count("<section") == 2
-    assert cards.count("<details>") == 4  # one reply of the generative engine for each order
+    assert cards.count('<details data-mrb="reply">') == 4  # one reply of the generative engine for each order
     assert sorted(bench.rglob("*")) == before
 
 

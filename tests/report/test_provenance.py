@@ -62,3 +62,7 @@ def test_the_code_hash_covers_every_module_but_not_the_sites_look(lab: Any, tmp_
     assert (module.code_hash() == code, module.template_hash() == look) == (True, False)
     (package / "report" / "site.py").write_text("a = 2")
     assert module.code_hash() != code
+    code = module.code_hash()
+    (package / "widgets" / "assets").mkdir(parents=True)
+    (package / "widgets" / "assets" / "case.css").write_text("p {}")
+    assert module.code_hash() != code, "notebooks show cases in this style"
