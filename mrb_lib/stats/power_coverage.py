@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mrb_lib.stats import products
+from mrb_lib.stats.ahead import ahead
 from mrb_lib.stats.draws import draws
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, SingleArray, divide
 from mrb_lib.stats.resample import interval, ratio
@@ -71,12 +72,14 @@ def coverage(
         columns = (np.ascontiguousarray(values.T, dtype=kind) for values in (top, bottom))
         weights, (tops, bottoms) = weights.astype(kind, copy=False), columns
         at_once = max(1, _CELLS_AT_ONCE // RESAMPLES)
-        for column in usable:
-            sides = [
-                _sides(tops[column], bottoms[column], picked[start : start + at_once], weights, float(truth[column]))
-                for start in range(0, studies, at_once)
-            ]
-            low, high = np.hstack(sides).mean(axis=1)
+
+        def sides(column: int) -> FloatArray:
+            top_of, bottom_of, value = tops[column], bottoms[column], float(truth[column])
+            parts = range(0, studies, at_once)
+            found = [_sides(top_of, bottom_of, picked[at : at + at_once], weights, value) for at in parts]
+            return np.asarray(np.hstack(found).mean(axis=1), dtype=np.float64)
+
+        for column, (low, high) in zip(usable, ahead(sides, usable.tolist()), strict=True):
             out[:, column] = 1.0 - low - high, low, high
     return Coverage(truth, *out)
 

@@ -40,6 +40,8 @@ def together(made: Benchmark, panels: dict[str, Panel], tables: Sequence[str], r
         analyze(made, panels, job[0], by=job[1], resamples=resamples)
 
     jobs = [(name, by) for name in tables for by in (("organ", "department") if "by" in asks_for(name) else (None,))]
+    for name in tables:
+        asks_for(name)  # imports what makes it, once for both processes
     jobs.sort(key=lambda job: job[0] in LONGEST, reverse=True)
     start = time.perf_counter()
     context = multiprocessing.get_context("fork")
