@@ -12,6 +12,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from mrb_lib.plots.style import COLOURS, PAGE, SEQUENTIAL, Paper, canvas, labels, percent, rows_height, styled
 
 _MOST_NAMES = 34
+_MANY = 300
 
 
 @styled
@@ -87,6 +88,7 @@ def suspicion(frame: pd.DataFrame) -> Paper:
             linewidth=0,
             alpha=0.85,
             gid="cases",
+            rasterized=len(known) >= _MANY,  # so many outlines make a file that opens slowly
         )
         _share_axis(axes)
         axes.set_ylabel(text)

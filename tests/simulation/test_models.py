@@ -212,7 +212,7 @@ def interaction_sizes(judges: int, kind: np.ndarray, benchmarks: int, seed: int)
         right = (np.where(rng.random((1, 1, n)) < 0.4, rng.random((1, 1, n)), own) < 0.65).astype(float)
         near = np.zeros((judges, levels + 3))
         for row in interactions(known, Observations(right, np.ones_like(right), np.arange(n)), near):
-            p_values.setdefault(str(row["term"]), []).append(float(row["p_value"]))  # type: ignore[arg-type]
+            p_values.setdefault(str(row["term"]), []).append(float(str(row["p_value"])))
     return {term: float((np.array(values) < 0.05).mean()) for term, values in p_values.items()}
 
 

@@ -57,7 +57,9 @@ def engine_for(url: sa.URL, *, create: bool) -> sa.Engine:
     if lite and url.database:
         path = Path(url.database)
         if not create and not path.is_file():
-            raise InputError(f"{path}: there is no store of reviews; `mrb review` makes one, or name another.")
+            raise InputError(
+                f"{path}: there is no store of reviews; `mrb adjudications import` makes one, or name another."
+            )
         if not path.parent.is_dir():
             raise InputError(f"{path}: its folder does not exist; make it, or name another.")
     try:
@@ -95,7 +97,7 @@ def make_tables(engine: sa.Engine, *, create: bool) -> None:
             if connection.execute(sa.select(tables.meta.c.value)).first() is None:
                 connection.execute(tables.meta.insert().values(key="schema", value=tables.SCHEMA_VERSION))
     elif not sa.inspect(engine).has_table(tables.meta.name):
-        raise InputError(f"{shown}: holds no store of reviews; name the one that `mrb review` wrote to.")
+        raise InputError(f"{shown}: holds no store of reviews; name the one that `mrb adjudications import` wrote to.")
     with engine.connect() as connection:
         version = connection.execute(sa.select(tables.meta.c.value).where(tables.meta.c.key == "schema")).scalar()
     if version != tables.SCHEMA_VERSION:
@@ -135,9 +137,9 @@ def _keep_log_ahead(engine: sa.Engine) -> None:
         raw.close()
 
 
-def _prepare_sqlite(connection: object, _: object) -> None:
-    connection.isolation_level = None  # type: ignore[attr-defined]  # SQLite's: transactions begin where we say
-    cursor = connection.cursor()  # type: ignore[attr-defined]
+def _prepare_sqlite(connection: sqlite3.Connection, _: object) -> None:
+    connection.isolation_level = None  # transactions begin where `_begin_sqlite` says
+    cursor = connection.cursor()
     cursor.execute("PRAGMA synchronous=FULL")
     cursor.close()
 
