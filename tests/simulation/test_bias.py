@@ -51,7 +51,7 @@ def rows_of(table: pd.DataFrame, name: str, measure: str) -> pd.DataFrame:
     return table[(table["bias"] == name) & (table["measure"] == measure) & (table["part"] == "bias")]
 
 
-@pytest.fixture(scope="module", params=[100, 1000])
+@pytest.fixture(params=[100, 1000])
 def drawn(request: pytest.FixtureRequest) -> tuple[int, pd.DataFrame, pd.DataFrame, np.ndarray, np.random.Generator]:
     generator = np.random.default_rng(request.param)
     return request.param, *benchmark(request.param, generator), generator
@@ -90,7 +90,7 @@ def test_a_judge_that_guesses_has_no_bias_though_gold_prefers_the_longer(drawn) 
     assert rows_of(table, "length", "excess_choice")["estimate"].mean() == pytest.approx(excess, abs=0.01)
 
 
-def test_accuracy_and_win_rates_at_equal_length(drawn) -> None:
+def test_accuracy_at_equal_length(drawn) -> None:
     _, cases, gold, sign, generator = drawn
     longer = standardised(length_difference(cases))
     judges = 200
@@ -101,15 +101,26 @@ def test_accuracy_and_win_rates_at_equal_length(drawn) -> None:
     assert rows["estimate"].mean() == pytest.approx(expit(1), abs=0.01)
     assert rows["uncontrolled"].mean() != pytest.approx(expit(1), abs=0.01)
 
+
+@pytest.mark.parametrize("n", [100, 1000])
+def test_win_rates_at_equal_length_cover(n: int) -> None:
+    """Twelve benchmarks of 200 judges each: one benchmark's cases move the coverage of all its judges together."""
     strength = {"gpt-4o": 0.8, "gpt-5": 0.3, "Other-1B": -0.2, "Other-2B": -0.5}
-    gap = (cases["model_a"].map(strength) - cases["model_b"].map(strength)).to_numpy()
-    pull = np.tanh(standardised(length_difference(cases, log=False)))
-    won = bias(verdicts(np.tile(expit(gap + pull), (judges, 1)), names, generator), gold, cases)
-    won = won[won["part"] == "win_rate"]
+    found = []
+    for seed in range(12):
+        generator = np.random.default_rng((n, seed))
+        cases, gold, _ = benchmark(n, generator)
+        gap = (cases["model_a"].map(strength) - cases["model_b"].map(strength)).to_numpy()
+        pull = np.tanh(standardised(length_difference(cases, log=False)))
+        chosen = verdicts(np.tile(expit(gap + pull), (200, 1)), [f"j{i:04d}" for i in range(200)], generator)
+        won = bias(chosen, gold, cases)
+        found.append(won[won["part"] == "win_rate"])
+    won = pd.concat(found)
     truth = expit(won["model_1"].map(strength) - won["model_2"].map(strength))
     error = (won["estimate"] - truth).groupby([won["model_1"], won["model_2"]]).mean()
     assert error.abs().max() < 0.02
     known = won["low"].notna()
+    assert known.mean() > 0.99
     covered = ((won["low"] <= truth) & (won["high"] >= truth))[known]
     assert 0.93 <= covered.mean() <= 0.97
 
