@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 
 from mrb_lib.stats.observations import Design
 from mrb_lib.stats.options import FloatArray, divide
 
-_REACH, _COARSE, _FINE = 40.0, 1601, 32001
+_REACH, _COARSE, _FINER = 40.0, 0.05, 20
 _TAIL, _STEP = 7.0, 0.25
 
 
@@ -39,19 +38,21 @@ def logistic_normal(sigma: float) -> Response:
     """The probability averaged over normal random intercepts with a standard deviation of `sigma`.
 
     Tabulated once, by a trapezoid sum whose steps are the finer the wider the intercepts, and interpolated: the error
-    is below 1e-6 for standard deviations up to 20, see `tests/stats/test_models.py`.
+    is below 2e-7 for standard deviations up to 20, see `tests/stats/test_models.py`.
     """
-    points = np.linspace(-_REACH, _REACH, _COARSE)
+    points = np.arange(-_REACH, _REACH + _COARSE / 2, _COARSE)
     step = min(_STEP, 1 / max(sigma, 1.0))
     count = int(np.ceil(_TAIL / step))
     nodes = step * np.arange(-count, count + 1.0)
     weights = np.exp(-(nodes**2) / 2)
     weights /= weights.sum()
     at, scaled = logistic(points[:, None] + sigma * nodes), weights * nodes
+    third = at.bend * (1 - 2 * at.mean) - 2 * at.slope**2
     sums = [at.mean @ weights, at.slope @ weights, at.bend @ weights, at.slope @ scaled, at.bend @ scaled]
-    table = CubicSpline(points, np.column_stack(sums))(np.linspace(-_REACH, _REACH, _FINE)).T.copy()
+    slopes = [*sums[1:3], third @ weights, sums[4], third @ scaled]
+    table = _finer(np.stack(sums), np.stack(slopes))
     rise = np.diff(table, append=table[:, -1:])
-    each = (_FINE - 1) / (2 * _REACH)
+    each = _FINER / _COARSE
 
     def curve(eta: FloatArray) -> Curve:
         place = (np.clip(eta, -_REACH, _REACH) + _REACH) * each
@@ -62,6 +63,22 @@ def logistic_normal(sigma: float) -> Response:
         )
 
     return curve
+
+
+def _finer(values: FloatArray, slopes: FloatArray) -> FloatArray:
+    """Functions at finer steps, by the cubic between each two points that has their values and slopes (Hermite's).
+
+    For steps h the error is at most h^4 / 384 times the largest fourth derivative, which is 2e-8 times that here.
+    """
+    share = np.arange(_FINER) / _FINER
+    from_left, from_right = (1 - share) ** 2, share**2
+    between = (
+        values[:, :-1, None] * (from_left * (1 + 2 * share))
+        + values[:, 1:, None] * (from_right * (3 - 2 * share))
+        + slopes[:, :-1, None] * (_COARSE * share * from_left)
+        - slopes[:, 1:, None] * (_COARSE * (1 - share) * from_right)
+    )
+    return np.column_stack([between.reshape(len(values), -1), values[:, -1]])
 
 
 class Average(NamedTuple):
