@@ -28,8 +28,10 @@ def analyze(
     ] = "accuracy",
     policy: Annotated[str, typer.Option(help="official, balanced, strict, net or answered.")] = "balanced",
     by: Annotated[
-        str | None,
-        typer.Option(help="Also by organ, department, modality, dataset, model_pair or another column of the cases."),
+        list[str] | None,
+        typer.Option(
+            help="Also by organ, department, modality, dataset, model_pair or another column of the cases; repeatable."
+        ),
     ] = None,
     dimension: Annotated[str | None, typer.Option(help="One dimension; default: all.")] = None,
     gold: Annotated[

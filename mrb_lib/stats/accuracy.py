@@ -14,7 +14,7 @@ from mrb_lib.stats.options import BoolArray, FloatArray, join_reasons, mean_of_d
 from mrb_lib.stats.panel import Panel, as_panel
 from mrb_lib.stats.resample import cluster_codes
 from mrb_lib.stats.scoring import Scores, encode_gold, excluded_reason, score
-from mrb_lib.stats.subfields import Group, groups
+from mrb_lib.stats.subfields import By, Group, groups
 
 NO_CASES = "no case can be scored"
 COLUMNS = [
@@ -110,7 +110,7 @@ def accuracy(
     cases: pd.DataFrame,
     *,
     policy: str = "balanced",
-    by: str | None = None,
+    by: By = None,
     dimensions: Sequence[str] | None = None,
     cluster: str | None = None,
     resamples: int = 2000,
@@ -124,7 +124,7 @@ def accuracy(
     gold : `case_id, dimension, choice`; a case without a row, or with a null, has no label
     cases : the cases table; every case that is not scored is counted as excluded
     policy : a scoring policy, see `mrb_lib.stats.scoring.score`
-    by : a cases column to break down by, or `model_pair`
+    by : a cases column to break down by, or `model_pair`; or several, see `mrb_lib.stats.subfields.groups`
     dimensions : the dimensions to report, in order; None reports all that were judged
     cluster : the cases column to resample by, see `mrb_lib.stats.resample.cluster_codes`
     resamples, seed : of the cluster bootstrap; 0 resamples give no intervals
@@ -152,9 +152,10 @@ def accuracy(
           clusters are fewer than 30
 
         In overall rows, where `by` is given: `macro_accuracy`, the unweighted mean over the
-        `n_subfields` subfields with a scored case, `macro_accuracy_low`, `macro_accuracy_high`
-        its percentile interval, so that a large subfield is not the whole story; the interval is null where a subfield
-        lies in one cluster, and covers a little less than it says (92.6% in simulation) where subfields hold two.
+        `n_subfields` subfields with a scored case (of its first column, if there are several), `macro_accuracy_low`,
+        `macro_accuracy_high` its percentile interval, so that a large subfield is not the whole story; the interval is
+        null where a subfield lies in one cluster, and covers a little less than it says (92.6% in simulation) where
+        subfields hold two.
         Over verdicts with a choice on cases that the policy can be applied to, orders and
         repeats pooled (under `official`: order AB, repeat 0): `cohen_kappa` with gold (null where gold or
         verdicts hold one category only, since it would be 0 whatever the verdicts) and its interval

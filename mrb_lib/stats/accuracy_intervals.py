@@ -82,12 +82,12 @@ def means(
     Parameters
     ----------
     score : shape (cases, m), between 0 and 1; NaN where a case is not scored
-    parts : the whole benchmark, then its subfields
+    parts : the whole benchmark, then its subfields by each column, see `mrb_lib.stats.subfields.groups`
     codes : the cluster of every case of the benchmark
 
     Returns
     -------
-    One `Means` a group, and the mean over the subfields; None where there are none
+    One `Means` a group, and the mean over the subfields of the first column; None where there are none
     """
     known = np.isfinite(score)
     counted, which = _distinct(known)
@@ -99,6 +99,7 @@ def means(
     out: list[Means] = []
     middle, defined = np.zeros((m, resamples)), np.zeros((m, resamples))
     shift, everywhere = np.zeros((m, 1)), 0
+    first = parts[1].by if len(parts) > 1 else None
 
     def of(job: tuple[Group, Sums, FloatArray]) -> tuple[Means, FloatArray, bool]:
         part, item, found = job
@@ -112,7 +113,7 @@ def means(
 
     for part, (found, replicated, whole) in zip(parts, ahead(of, zip(parts, sums, drawn, strict=True)), strict=True):
         out.append(found)
-        if part.by is not None:
+        if first is not None and part.by == first:
             factor, rest = _widened(found)
             replicated *= factor
             if whole:
@@ -128,7 +129,8 @@ def means(
     defined += everywhere
     if len(parts) < 2:
         return out, None
-    return out, _macro(out[1:], divide(middle, defined))
+    subfields = [each for part, each in zip(parts, out, strict=True) if part.by == first]
+    return out, _macro(subfields, divide(middle, defined))
 
 
 def _widened(found: Means) -> tuple[FloatArray, FloatArray]:

@@ -36,7 +36,7 @@ from mrb_lib.stats.measures import Measure, Resampled, resampled
 from mrb_lib.stats.options import join_reasons, typed
 from mrb_lib.stats.pairwise import Pairs
 from mrb_lib.stats.resample import cluster_codes, interval_reason
-from mrb_lib.stats.subfields import groups
+from mrb_lib.stats.subfields import By, groups
 from mrb_lib.stats.weighted import KAPPAS, PairKernel, bias_index, prevalence_index
 
 NOBODY_PAIRED = "no case has two annotators"
@@ -89,7 +89,7 @@ def agreement(
     *,
     categories: Sequence[str] = CHOICES,
     level: str = "nominal",
-    by: str | None = None,
+    by: By = None,
     dimensions: Sequence[str] | None = None,
     cluster: str | None = None,
     resamples: int = 2000,

@@ -30,7 +30,7 @@ from mrb_lib.stats.measures import Resampled, resampled
 from mrb_lib.stats.options import FloatArray, IntArray, join_reasons, typed
 from mrb_lib.stats.pairwise import Pairs
 from mrb_lib.stats.resample import cluster_codes, interval_reason
-from mrb_lib.stats.subfields import groups
+from mrb_lib.stats.subfields import By, groups
 from mrb_lib.stats.weighted import PairKernel, adjusted, bias_index, prevalence_index
 
 NOBODY_PAIRED = "no case has two annotators"
@@ -75,7 +75,7 @@ def annotator_pairs(
     *,
     categories: Sequence[str] = CHOICES,
     level: str = "nominal",
-    by: str | None = None,
+    by: By = None,
     dimensions: Sequence[str] | None = None,
     cluster: str | None = None,
     resamples: int = 2000,

@@ -23,7 +23,7 @@ from mrb_lib.stats.resample import cluster_codes
 from mrb_lib.stats.scoring import columns_used, encode_gold, score
 from mrb_lib.stats.self_preference import NO_FAMILY, NO_RESPONDERS, NOT_A_RESPONDER, kinship
 from mrb_lib.stats.style_markers import MARKERS, length_difference, marker_differences, standardised
-from mrb_lib.stats.subfields import Group, groups
+from mrb_lib.stats.subfields import By, Group, groups
 
 BIASES = ("length", "verbosity", "self_preference", "family_preference", "style")
 NO_TEXTS = "the cases lack the texts of the responses"
@@ -91,7 +91,7 @@ def bias(
     cases: pd.DataFrame,
     *,
     policy: str = "balanced",
-    by: str | None = None,
+    by: By = None,
     dimensions: Sequence[str] | None = None,
     cluster: str | None = None,
 ) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from mrb_lib.stats.resample import cluster_codes
 from mrb_lib.stats.robust import layout
 from mrb_lib.stats.scoring import encode_gold
 from mrb_lib.stats.shift import shift_frame
-from mrb_lib.stats.subfields import groups
+from mrb_lib.stats.subfields import By, groups, one_kind_each
 
 
 def calibration(
@@ -27,7 +27,7 @@ def calibration(
     *,
     probes: Mapping[str, Panel] | None = None,
     probe: str | None = None,
-    by: str | None = None,
+    by: By = None,
     dimensions: Sequence[str] | None = None,
     cluster: str | None = None,
     resamples: int = 2000,
@@ -44,7 +44,7 @@ def calibration(
     gold : `case_id, dimension, choice`
     probes : the verdicts of several probes by name, for the rows `shift`
     probe : which of those `verdicts` are of, and so have no such row; None finds it as the same object, else "none"
-    by : a cases column to break the summary down by
+    by : a cases column to break the summary down by, or several, see `mrb_lib.stats.subfields.groups`
     dimensions : the dimensions to report; None reports all that were judged
     cluster : the cases column whose values are the units of all intervals
     resamples : 0 gives no intervals; otherwise they are computed from the clusters' residuals, without resampling
@@ -110,10 +110,9 @@ def calibration(
     scored.recalibrated["isotonic"] = recalibrated(stepped, scored.right)
     counts = rows.Counts(excluded(panel, labels), contradictions(panel, labels))
     frames = []
-    for group in (parts[:1], parts[1:]):
-        if group:
-            summary = summarize(scored, columns, layout(group, codes))
-            frames.append(rows.summary_frame(panel, judged, group, summary, counts, scaled))
+    for kind in one_kind_each(parts):
+        summary = summarize(scored, columns, layout(kind, codes))
+        frames.append(rows.summary_frame(panel, judged, kind, summary, counts, scaled))
     frames.append(bins_frame(panel, scored, whole))
     frames.append(risk_frame(panel, scored, whole))
     for name in _others(verdicts, probes or {}, probe):

@@ -14,7 +14,7 @@ from mrb_lib.stats.ceiling_judges import judge_rows
 from mrb_lib.stats.labels import encode_annotations
 from mrb_lib.stats.panel import Panel, as_panel
 from mrb_lib.stats.resample import cluster_codes
-from mrb_lib.stats.subfields import groups
+from mrb_lib.stats.subfields import By, groups
 
 ANNOTATOR = "annotator"
 ALL_COLUMNS = [
@@ -47,7 +47,7 @@ def ceiling(
     *,
     categories: Sequence[str] = CHOICES,
     policy: str = "balanced",
-    by: str | None = None,
+    by: By = None,
     dimensions: Sequence[str] | None = None,
     cluster: str | None = None,
     level: str = "nominal",

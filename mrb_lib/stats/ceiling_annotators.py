@@ -23,7 +23,7 @@ from mrb_lib.stats.resample import (
     ratio,
 )
 from mrb_lib.stats.scoring import BINARY_POLICIES, credit
-from mrb_lib.stats.subfields import Group, groups
+from mrb_lib.stats.subfields import By, Group, groups
 
 FEW_ANNOTATORS = "fewer than three annotators: the others have no majority"
 NO_CASES = "the others have a majority on none of the annotator's cases"
@@ -51,7 +51,7 @@ def annotator_ceiling(
     *,
     categories: Sequence[str] = CHOICES,
     policy: str = "balanced",
-    by: str | None = None,
+    by: By = None,
     dimensions: Sequence[str] | None = None,
     cluster: str | None = None,
     resamples: int = 2000,

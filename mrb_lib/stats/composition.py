@@ -6,18 +6,18 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.options import typed
-from mrb_lib.stats.subfields import groups
+from mrb_lib.stats.subfields import By, groups
 
 _PARTS = ["organ", "department", "modality"]
 
 
-def composition(cases: pd.DataFrame, *, by: str | None = None) -> pd.DataFrame:
+def composition(cases: pd.DataFrame, *, by: By = None) -> pd.DataFrame:
     """Count the cases of each organ, department and imaging modality.
 
     Parameters
     ----------
     cases : the cases table; a column it lacks is null in the result
-    by : also count within each subfield, see `mrb_lib.stats.subfields.subfield_values`
+    by : also count within each subfield of a cases column, or of several, see `mrb_lib.stats.subfields.groups`
 
     Returns
     -------

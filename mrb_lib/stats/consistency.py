@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +24,7 @@ from mrb_lib.stats.order_intervals import Found, half, order_kappa, reasons, sha
 from mrb_lib.stats.panel import ABSENT, Panel, as_panel
 from mrb_lib.stats.resample import cluster_codes
 from mrb_lib.stats.robust import Layout, by_group, layout
-from mrb_lib.stats.subfields import Group, groups
+from mrb_lib.stats.subfields import By, Group, groups, one_kind_each
 
 ONE_ORDER = "no case was presented in both orders"
 NOT_ANSWERED = "no case was answered in both orders"
@@ -78,7 +77,7 @@ def consistency(
     verdicts: pd.DataFrame | Panel,
     cases: pd.DataFrame,
     *,
-    by: str | None = None,
+    by: By = None,
     dimensions: Sequence[str] | None = None,
     cluster: str | None = None,
 ) -> pd.DataFrame:
@@ -88,7 +87,7 @@ def consistency(
     ----------
     verdicts : the verdicts table of one probe, or its panel
     cases : the cases table
-    by : a cases column to break down by, or `model_pair`
+    by : a cases column to break down by, or `model_pair`; or several, see `mrb_lib.stats.subfields.groups`
     dimensions : the dimensions to report, in order; None reports all that were judged
     cluster : the cases column whose values are the units of all intervals, see `mrb_lib.stats.resample.cluster_codes`
 
@@ -156,10 +155,7 @@ def consistency(
     panel = as_panel(verdicts, cases["case_id"], dimensions)
     codes = cluster_codes(cases, cluster)
     asked = questions(cases, codes)
-    parts = [
-        _Part(found, layout(found, codes))
-        for found in (list(items) for _, items in groupby(groups(cases, by), key=lambda part: part.by))
-    ]
+    parts = [_Part(found, layout(found, codes)) for found in one_kind_each(groups(cases, by))]
     step = max(1, _AT_ONCE // max(1, int(np.prod(panel.shape[1:])) * len((*SHARES, *SIGNED))))
     frames: list[list[pd.DataFrame]] = [[] for part in parts for _ in part.groups]
     for start in range(0, len(panel.judges) if len(cases) else 0, step):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, join_reasons,
 from mrb_lib.stats.panel import Panel, as_panel
 from mrb_lib.stats.resample import cluster_codes
 from mrb_lib.stats.scoring import encode_gold, score
-from mrb_lib.stats.subfields import subfield_values
+from mrb_lib.stats.subfields import By, columns_of, subfield_values
 
 DEFAULT_BY = "department"
 NO_SUBFIELDS = "no subfields: the cases have no department; name a column with by"
@@ -43,7 +43,7 @@ def dif(
     *,
     policy: str = "balanced",
     correction: str = "bh",
-    by: str | None = None,
+    by: By = None,
     dimensions: Sequence[str] | None = None,
     family: str = "dimension",
     cluster: str | None = None,
@@ -57,9 +57,9 @@ def dif(
     ----------
     verdicts, gold, cases, policy, dimensions : as in `mrb_lib.stats.accuracy.accuracy`
     correction : of the p values, see `mrb_lib.stats.multiplicity.adjust`
-    by : a cases column to break down by, or `model_pair`; None takes `department`
-    family : the tests that are corrected together: all judges and subfields within a "dimension", or "all"; two
-        subfields are one comparison, which counts once
+    by : a cases column to break down by, or `model_pair`; or several, one after another; None takes `department`
+    family : the tests that are corrected together: all judges and subfields (of a column) within a "dimension", or
+        "all", of all columns; where a column has two subfields they are one comparison, which counts once
     cluster : the cases column whose cases are not independent, see `mrb_lib.stats.resample.cluster_codes`
 
     Returns
@@ -108,35 +108,47 @@ def dif(
     labels = encode_gold(gold, cases["case_id"], panel.dimensions)
     scores = score(panel, labels, policy)
     judged: BoolArray = np.asarray(scores.judged.any(axis=2))
-    if by is None and not (DEFAULT_BY in cases.columns and cases[DEFAULT_BY].notna().any()):
+    columns = columns_of(by)
+    if not columns and not (DEFAULT_BY in cases.columns and cases[DEFAULT_BY].notna().any()):
         return _without_subfields(panel, judged, policy, correction)
-    by = by or DEFAULT_BY
-    codes, names = pd.factorize(subfield_values(cases, by), sort=True)
     unit = cluster_codes(cases, cluster)
     clusters = Clusters(unit, len(np.unique(unit)) < len(unit))
-    frames = []
+    frames = [
+        frame.assign(by=column)
+        for column in columns or [DEFAULT_BY]
+        for frame in _of_column(panel, scores.score, judged, subfield_values(cases, column), clusters)
+    ]
+    if not frames:
+        return _finished(pd.DataFrame(columns=COLUMNS))
+    frame = pd.concat(frames, ignore_index=True).assign(policy=policy, correction=correction)
+    within: IntArray = np.asarray(frame.groupby(["by", "dimension"], sort=False).ngroup(), dtype=np.int64)
+    families = np.zeros_like(within) if family == "all" else within
+    counts = frame["counts"].to_numpy(dtype=bool)
+    p_value, logistic = (frame[name].to_numpy(dtype=np.float64) for name in ("p_value", "logistic_p"))
+    frame["p_adjusted"], frame["family"] = _adjusted(p_value, counts, families, correction)
+    frame["logistic_p_adjusted"] = _adjusted(logistic, counts, families, correction)[0]
+    return _finished(frame)
+
+
+def _of_column(
+    panel: Panel, score: FloatArray, judged: BoolArray, subfield: pd.Series, clusters: Clusters
+) -> Iterator[pd.DataFrame]:
+    """The rows of each dimension, from the subfield of each case; `counts` says which are tests of their own."""
+    codes, names = pd.factorize(subfield, sort=True)
     for place in range(len(panel.dimensions)):
         those = np.flatnonzero(judged[:, place])
         if not len(those):
             continue
         found = _frame(
             [panel.judges[j] for j in those],
-            scores.score[those, place],
+            score[those, place],
             codes.astype(np.int64),
             [str(name) for name in names],
             clusters,
         )
-        frames.append(found.assign(dimension=panel.dimensions[place]))
-    if not frames:
-        return _finished(pd.DataFrame(columns=COLUMNS))
-    frame = pd.concat(frames, ignore_index=True).assign(by=by, policy=policy, correction=correction)
-    groups = np.zeros(len(frame), np.int64) if family == "all" else pd.factorize(frame["dimension"])[0]
-    # Two subfields are one comparison, seen from either side: it counts once.
-    counts: BoolArray = np.asarray(frame["subfield"] != str(names[1]) if len(names) == 2 else frame["n"] >= 0)
-    p_value, logistic = (frame[name].to_numpy(dtype=np.float64) for name in ("p_value", "logistic_p"))
-    frame["p_adjusted"], frame["family"] = _adjusted(p_value, counts, groups, correction)
-    frame["logistic_p_adjusted"] = _adjusted(logistic, counts, groups, correction)[0]
-    return _finished(frame)
+        # Two subfields are one comparison, seen from either side: it counts once.
+        counts = found["subfield"] != str(names[1]) if len(names) == 2 else True
+        yield found.assign(dimension=panel.dimensions[place], counts=counts)
 
 
 def _without_subfields(panel: Panel, judged: BoolArray, policy: str, correction: str) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from mrb_lib.stats import confusion
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.panel import TIE, Panel
 from mrb_lib.stats.scoring import columns_used
-from mrb_lib.stats.subfields import Group
+from mrb_lib.stats.subfields import Group, one_kind_each
 
 NO_KAPPA = "cohen_kappa is undefined: gold or verdicts hold one category only"
 NO_KAPPA_INTERVAL = "no interval of cohen_kappa: clusters do not differ, or are fewer than two"
@@ -24,26 +24,33 @@ def confusions(
 
     Parameters
     ----------
-    parts : the whole benchmark, then groups that share no case
+    parts : the whole benchmark, then its subfields by each column, see `mrb_lib.stats.subfields.groups`
     policy : only the verdicts that it reads are counted
     applies : shape (judges, dimensions, cases), where they count; null verdicts and cases without gold never do
     """
+    whole, *columns = one_kind_each(parts)
+    found = [_counts(panel, labels, kind, policy, applies) for kind in columns or [whole]]
+    each = [tables[:, :, i] for tables, kind in zip(found, columns, strict=False) for i in range(len(kind))]
+    return [found[0].sum(axis=2), *each]
+
+
+def _counts(panel: Panel, labels: IntArray, parts: Sequence[Group], policy: str, applies: BoolArray) -> FloatArray:
+    """Those in groups that share no case and, last, in none of them, shape (judges, dimensions, groups + 1, 3, 3)."""
     n_judges, n_dimensions, n_cases = panel.shape
-    k = len(CHOICES)
-    member = np.full(n_cases, len(parts) - 1, dtype=np.int64)
-    for i, part in enumerate(parts[1:]):
+    k, n_groups = len(CHOICES), len(parts) + 1
+    member = np.full(n_cases, len(parts), dtype=np.int64)
+    for i, part in enumerate(parts):
         member[part.cases] = i
-    row = (np.arange(n_dimensions)[:, None] * len(parts) + member) * k + labels
+    row = (np.arange(n_dimensions)[:, None] * n_groups + member) * k + labels
     used = panel.choice[..., *columns_used(panel, policy)]
-    found = np.zeros((n_judges, n_dimensions * len(parts) * k * k))
+    found = np.zeros((n_judges, n_dimensions * n_groups * k * k))
     for judge, choices in enumerate(used):
         counted = applies[judge] & (labels >= 0)
         for order, repeat in np.ndindex(choices.shape[2:]):
             choice = choices[:, :, order, repeat]
             kept = counted & (choice >= 0)
             found[judge] += np.bincount(row[kept] * k + choice[kept], minlength=found.shape[1])
-    tables = found.reshape(n_judges, n_dimensions, len(parts), k, k)
-    return [tables.sum(axis=2), *(tables[:, :, i] for i in range(len(parts) - 1))]
+    return found.reshape(n_judges, n_dimensions, n_groups, k, k)
 
 
 def agreement(chosen: FloatArray, half: FloatArray) -> dict[str, FloatArray | IntArray]:

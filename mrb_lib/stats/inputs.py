@@ -13,6 +13,7 @@ from mrb_lib.data.benchmark import GOLD_RULES, Benchmark, GoldRule
 from mrb_lib.data.benchmark import gold as gold_labels
 from mrb_lib.stats.options import check_choice
 from mrb_lib.stats.panel import Panel
+from mrb_lib.stats.subfields import By
 
 _ORDERED_PREFERENCE = ("A", "tie", "B")
 POSTERIOR: Final = "posterior"
@@ -36,7 +37,7 @@ class Inputs:
     probe: str
     rule: str
     level: str
-    by: str | None
+    by: By
     dimensions: Sequence[str]
     cluster: str | None
     policy: str

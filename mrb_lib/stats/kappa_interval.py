@@ -12,7 +12,7 @@ from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.quantiles import CONFIDENCE
 from mrb_lib.stats.scoring import columns_used
-from mrb_lib.stats.subfields import Group
+from mrb_lib.stats.subfields import Group, one_kind_each
 from mrb_lib.stats.weighted_sums import cluster_sums
 
 _NO_SPREAD = 1e-12
@@ -72,15 +72,14 @@ def kappa_intervals(
     Cohen and Everitt. Compared with statsmodels in `tests/stats/test_kappa_interval.py`; coverage in
     `tests/simulation/test_coverage.py`.
     """
-    member = np.zeros(panel.shape[2], dtype=np.int64)
-    for i, part in enumerate(parts[1:]):
-        member[part.cases] = i
-    values = [influence(table) for table in tables]
-    whole = _per_case(panel, labels, policy, applies, np.zeros_like(member), values[:1])
-    out = [_half_width(whole, parts[0], tables[0], codes)]
-    if len(parts) > 1:
-        each = _per_case(panel, labels, policy, applies, member, values[1:])
-        out += [_half_width(each, part, table, codes) for part, table in zip(parts[1:], tables[1:], strict=True)]
+    out: list[FloatArray] = []
+    for kind in one_kind_each(parts):
+        member = np.zeros(panel.shape[2], dtype=np.int64)
+        for i, part in enumerate(kind):
+            member[part.cases] = i
+        own = tables[len(out) : len(out) + len(kind)]
+        each = _per_case(panel, labels, policy, applies, member, [influence(table) for table in own])
+        out += [_half_width(each, part, table, codes) for part, table in zip(kind, own, strict=True)]
     return out
 
 

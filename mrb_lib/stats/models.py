@@ -13,7 +13,7 @@ from mrb_lib.stats.options import BoolArray, IntArray, typed
 from mrb_lib.stats.panel import TIE, Panel, as_panel
 from mrb_lib.stats.resample import cluster_codes
 from mrb_lib.stats.scoring import encode_gold
-from mrb_lib.stats.subfields import subfield_values
+from mrb_lib.stats.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.terms import Covariates
 
 DEFAULT_BY = "department"
@@ -31,7 +31,7 @@ def models(
     gold: pd.DataFrame,
     cases: pd.DataFrame,
     *,
-    by: str | None = None,
+    by: By = None,
     dimensions: Sequence[str] | None = None,
     cluster: str | None = None,
 ) -> pd.DataFrame:
@@ -47,7 +47,7 @@ def models(
     gold : `case_id, dimension, choice`
     cases : the cases table; lengths are those of its responses, in characters
     by : the cases column that is the subfield, or `model_pair`; None takes `department` where the cases
-        have it, and otherwise no subfield
+        have it, and otherwise no subfield; of several columns each has models of its own
     dimensions : the dimensions to report, in order; None reports all that were judged
     cluster : the cases column over which the robust covariance sums, see
         `mrb_lib.stats.resample.cluster_codes`; verdicts on one case are always together
@@ -91,13 +91,15 @@ def models(
     """
     panel = as_panel(verdicts, cases["case_id"], dimensions)
     labels = encode_gold(gold, cases["case_id"], panel.dimensions)
-    if by is None and DEFAULT_BY in cases.columns and cases[DEFAULT_BY].notna().any():
-        by = DEFAULT_BY
-    shared = _Shared(cases, by, cluster_codes(cases, cluster))
+    by_default = DEFAULT_BY if DEFAULT_BY in cases.columns and cases[DEFAULT_BY].notna().any() else None
+    columns: list[str | None] = [*columns_of(by)] or [by_default]
+    codes = cluster_codes(cases, cluster)
     rows: list[dict[str, object]] = []
-    for place, name in enumerate(panel.dimensions):
-        part = panel.of_dimensions([name])
-        rows.extend({"dimension": name, "by": by, **row} for row in _dimension(part, labels[place], shared))
+    for column in columns:
+        shared = _Shared(cases, column, codes)
+        for place, name in enumerate(panel.dimensions):
+            part = panel.of_dimensions([name])
+            rows.extend({"dimension": name, "by": column, **row} for row in _dimension(part, labels[place], shared))
     frame = pd.DataFrame(rows, columns=COLUMNS)
     plain = typed(frame, [name for name in COLUMNS if name not in _TEXT])
     return plain.join(frame[list(_TEXT)].astype(_TEXT))[COLUMNS]

@@ -14,7 +14,7 @@ from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, typed
 from mrb_lib.stats.panel import Panel, as_panel
 from mrb_lib.stats.resample import cluster_codes
 from mrb_lib.stats.scoring import BINARY_POLICIES, encode_gold, score
-from mrb_lib.stats.subfields import Group, groups
+from mrb_lib.stats.subfields import By, Group, groups
 
 ONE_JUDGE = "there is one judge only"
 FEW_CASES = "fewer than two cases are scored for every judge"
@@ -100,7 +100,7 @@ def omnibus(
     cases: pd.DataFrame,
     *,
     policy: str = "balanced",
-    by: str | None = None,
+    by: By = None,
     dimensions: Sequence[str] | None = None,
     cluster: str | None = None,
 ) -> pd.DataFrame:

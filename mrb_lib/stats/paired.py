@@ -18,7 +18,7 @@ from mrb_lib.stats.options import FloatArray, IntArray, check_choice, divide, jo
 from mrb_lib.stats.panel import Panel, as_panel
 from mrb_lib.stats.resample import NO_RESAMPLES, cluster_codes, interval_reason
 from mrb_lib.stats.scoring import BINARY_POLICIES, encode_gold, score
-from mrb_lib.stats.subfields import Group, groups
+from mrb_lib.stats.subfields import By, Group, groups
 
 ALPHA = 0.05
 PAIR, OMNIBUS = "pair", "omnibus"
@@ -88,7 +88,7 @@ def comparisons(
     correction: str = "holm",
     family: str = "dimension",
     margin: float = 0.05,
-    by: str | None = None,
+    by: By = None,
     dimensions: Sequence[str] | None = None,
     cluster: str | None = None,
     resamples: int = 2000,
@@ -102,7 +102,7 @@ def comparisons(
         `mrb_lib.stats.accuracy.accuracy`
     correction : for the number of tests, see `mrb_lib.stats.multiplicity.adjust`
     family : which tests are corrected together: all pairs within one dimension and subfield
-        ("dimension"), or all pairs of the table ("all"); tests of one kind only
+        ("dimension"), or all pairs of the table ("all"), of all columns of `by`; tests of one kind only
     margin : the largest difference of accuracy that does not matter, as a fraction, stated beforehand
 
     Returns
@@ -172,7 +172,7 @@ def significance(
     correction: str = "holm",
     family: str = "dimension",
     margin: float = 0.05,
-    by: str | None = None,
+    by: By = None,
     dimensions: Sequence[str] | None = None,
     cluster: str | None = None,
     resamples: int = 2000,
@@ -256,7 +256,7 @@ def _tested(pairs: pd.DataFrame, correction: str, family: str, margin: float) ->
     """The pairs with their corrected p values and the tests against the margin."""
     families: IntArray = np.zeros(len(pairs), dtype=np.int64)
     if family == "dimension":
-        grouped = pairs.groupby(["subfield", "dimension"], dropna=False, sort=False)
+        grouped = pairs.groupby(["by", "subfield", "dimension"], dropna=False, sort=False)
         families = np.asarray(grouped.ngroup(), dtype=np.int64)
     testable = (pairs["n_clusters"] >= 2).to_numpy()
 

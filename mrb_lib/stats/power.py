@@ -24,7 +24,7 @@ from mrb_lib.stats.power_rows import (
 )
 from mrb_lib.stats.resample import cluster_codes, n_clusters
 from mrb_lib.stats.scoring import encode_gold, score
-from mrb_lib.stats.subfields import groups
+from mrb_lib.stats.subfields import By, groups
 
 PARTS = ("summary", "pair", "judge", "cases_needed", "curve", "coverage")
 COLUMNS = [
@@ -47,7 +47,7 @@ def power(
     cases: pd.DataFrame,
     *,
     policy: str = "balanced",
-    by: str | None = None,
+    by: By = None,
     dimensions: Sequence[str] | None = None,
     cluster: str | None = None,
     resamples: int = 2000,
@@ -61,7 +61,7 @@ def power(
     gold : `case_id, dimension, choice`; a case without a row, or with a null, has no label
     cases : the cases table
     policy : a scoring policy, see `mrb_lib.stats.scoring.score`
-    by : a cases column to break down by, or `model_pair`
+    by : a cases column to break down by, or `model_pair`; or several, see `mrb_lib.stats.subfields.groups`
     dimensions : the dimensions to report, in order; None reports all that were judged
     cluster : the cases column to resample by, see `mrb_lib.stats.resample.cluster_codes`
     resamples : 0 leaves out the simulated studies; any other number has them make intervals from 1,001 resamples

@@ -17,7 +17,7 @@ from mrb_lib.stats.resample import NO_RESAMPLES, cluster_codes
 from mrb_lib.stats.robust import FEW_CLUSTERS, layout
 from mrb_lib.stats.scoring import encode_gold
 from mrb_lib.stats.selective_rows import Setup, areas, calibrate, curves, guarantees, one_a_cluster, silent_judges
-from mrb_lib.stats.subfields import groups
+from mrb_lib.stats.subfields import By, groups, one_kind_each
 
 NO_PROBABILITIES = "the judge gives no probabilities"
 NO_FORECAST = "no case with a probability has gold label A or B"
@@ -70,7 +70,7 @@ def selective(
     *,
     target: float = 0.9,
     dimensions: Sequence[str] | None = None,
-    by: str | None = None,
+    by: By = None,
     cluster: str | None = None,
     resamples: int = 2000,
     seed: int = 0,
@@ -143,12 +143,11 @@ def selective(
     fold = folds(codes, seed)
     setup = Setup(panel, judged, found, ranked, left_out)
     promises, summaries = [], []
-    for group in (parts[:1], parts[1:]):
-        if group:
-            at = layout(group, codes)
-            places, calibrating = setup.within(at), one_a_cluster(found, at.unit, seed)
-            promises.append(guarantees(places, group, calibrate(places, fold, calibrating), 1 - target))
-            summaries.append(areas(places, group))
+    for kind in one_kind_each(parts):
+        at = layout(kind, codes)
+        places, calibrating = setup.within(at), one_a_cluster(found, at.unit, seed)
+        promises.append(guarantees(places, kind, calibrate(places, fold, calibrating), 1 - target))
+        summaries.append(areas(places, kind))
     rows = [*promises, *summaries, curves(setup, layout(parts[:1], codes))]
     return _assemble(rows, silent_judges(panel), intervals=resamples > 0)
 

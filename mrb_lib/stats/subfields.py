@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +13,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.stats.options import IntArray
 
 MODEL_PAIR = "model_pair"
+By = str | Sequence[str] | None
 _NOT_A_SUBFIELD = ("case_id", "images", "response_a", "response_b")
 
 
@@ -72,17 +75,39 @@ def _model_pair(cases: pd.DataFrame) -> pd.Series:
     return (low + " vs " + high).where(known)
 
 
-def groups(cases: pd.DataFrame, by: str | None) -> list[Group]:
-    """The whole benchmark, then, if `by` is given, its subfields by name.
+def columns_of(by: By) -> list[str]:
+    """The columns to break down by, one after another; none for None.
 
-    Cases without a value are in no subfield; their number is in every subfield's `n_unassigned`.
+    Raises
+    ------
+    InputError
+        A column is named twice.
+    """
+    columns = [] if by is None else [by] if isinstance(by, str) else list(by)
+    for place, column in enumerate(columns):
+        if column in columns[:place]:
+            raise InputError(f"by {column!r}: the column is named twice; name each column once.")
+    return columns
+
+
+def groups(cases: pd.DataFrame, by: By) -> list[Group]:
+    """The whole benchmark, then, for each column of `by`, its subfields by name.
+
+    Subfields of one column share no case; those of several columns do, see `one_kind_each`. Cases without a value in a
+    column are in none of its subfields; their number is in the `n_unassigned` of each of these.
     """
     whole = Group(None, None, np.arange(len(cases), dtype=np.int64), 0)
-    if by is None:
-        return [whole]
+    return [whole, *(part for column in columns_of(by) for part in _parts(cases, column))]
+
+
+def one_kind_each(parts: Sequence[Group]) -> list[list[Group]]:
+    """What `groups` gives, in lists without a case in common: the whole benchmark, then each column's subfields."""
+    return [list(kind) for _, kind in groupby(parts, key=lambda part: part.by)]
+
+
+def _parts(cases: pd.DataFrame, by: str) -> list[Group]:
     codes, names = pd.factorize(subfield_values(cases, by), sort=True)
     order = np.argsort(codes, kind="stable").astype(np.int64)
     bounds = np.searchsorted(codes[order], np.arange(len(names) + 1))
     n_unassigned = int(bounds[0])
-    parts = [Group(by, str(name), order[bounds[i] : bounds[i + 1]], n_unassigned) for i, name in enumerate(names)]
-    return [whole, *parts]
+    return [Group(by, str(name), order[bounds[i] : bounds[i + 1]], n_unassigned) for i, name in enumerate(names)]

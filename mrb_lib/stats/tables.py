@@ -24,7 +24,7 @@ from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES
 from mrb_lib.stats.options import check_choice, check_policy
 from mrb_lib.stats.panel import COST_COLUMNS, Panel, panels
 from mrb_lib.stats.resample import cluster_codes
-from mrb_lib.stats.subfields import subfield_values
+from mrb_lib.stats.subfields import By, columns_of, subfield_values
 
 _FUNCTIONS: Final[dict[str, str]] = {
     "composition": "composition.composition",
@@ -100,7 +100,7 @@ def analyze(
     table: str,
     *,
     policy: str = "balanced",
-    by: str | None = None,
+    by: By = None,
     dimension: str | None = None,
     gold: str = "majority",
     correction: str | None = None,
@@ -123,12 +123,15 @@ def analyze(
         several tables are made; None or empty for tables about the annotators or the cases
     table : its name
     policy : the scoring policy
-    by : a cases column to break down by, or `model_pair`; None gives overall rows only
+    by : a cases column to break down by, or `model_pair`; or several, in one go: the overall rows once, then the
+        subfields of each column, whose name is in the rows' `by`, exactly as by that column alone. Means over
+        subfields in overall rows (`macro_accuracy`) are of the first. None gives overall rows only
     dimension : one dimension; None gives all the benchmark's
     gold : the rule that makes gold labels from the annotations, one of `RULES`, or "adjudicated": the majority as
         reviewers corrected it
     correction : for multiple tests; None for the table's own (holm; bh in `dif`, by in `ceiling`)
-    family : the tests that are corrected together: those of one dimension and subfield, or "all" of the table
+    family : the tests that are corrected together: those of one dimension and subfield, or "all" of the table,
+        those of all columns of `by` among them
     margin : the largest difference of accuracy that counts as none, in `significance`
     epsilon : what a judge may fall short of an annotator for being cheaper, in `ceiling` (alternative annotator test)
     target : the agreement wanted where a judge answers, in `selective`
@@ -203,8 +206,8 @@ def _check_options(given: Inputs) -> None:
     for name, value in (("margin", given.margin), ("epsilon", given.epsilon), ("target", given.target)):
         if not 0 <= value < 1:
             raise InputError(f"{name} {value}: must be a fraction, at least 0 and below 1.")
-    if given.by is not None:
-        subfield_values(cases, given.by)
+    for column in columns_of(given.by):
+        subfield_values(cases, column)
     cluster_codes(cases, given.cluster)
 
 

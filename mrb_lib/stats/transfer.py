@@ -12,8 +12,8 @@ from mrb_lib.stats.meta import Pooled, Predictive, pool, predict
 from mrb_lib.stats.options import FloatArray, IntArray, divide, join_reasons
 from mrb_lib.stats.panel import Panel, as_panel
 from mrb_lib.stats.resample import cluster_codes
-from mrb_lib.stats.scoring import encode_gold, score
-from mrb_lib.stats.subfields import subfield_values
+from mrb_lib.stats.scoring import Scores, encode_gold, score
+from mrb_lib.stats.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.transfer_domains import (
     NO_CASES,
     Domains,
@@ -45,7 +45,7 @@ def transfer(
     cases: pd.DataFrame,
     *,
     policy: str = "balanced",
-    by: str | None = None,
+    by: By = None,
     dimensions: Sequence[str] | None = None,
     cluster: str | None = None,
     resamples: int = 2000,
@@ -60,7 +60,8 @@ def transfer(
     cases : the cases table
     policy : a scoring policy, see `mrb_lib.stats.scoring.score`
     by : the cases column that names the domain; None takes the first of institution, dataset and department with
-        several values, or else the first that has any
+        several values, or else the first that has any; of several columns each has a summary of its own, and its rows
+        follow those of the column before
     dimensions : the dimensions to report, in order; None reports all that were judged
     cluster : the cases column whose values are sampled together, see `mrb_lib.stats.resample.cluster_codes`
     resamples, seed : of the permutations behind `expected_tau` (at most 199 are made); 0 makes none
@@ -109,9 +110,19 @@ def transfer(
     """
     panel = as_panel(verdicts, cases["case_id"], dimensions)
     scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy)
-    by = default_domain(cases) if by is None else by
-    member, names = pd.factorize(subfield_values(cases, by), sort=True)
     codes = cluster_codes(cases, cluster)
+    frames = [
+        _of_column(panel, scores, column, subfield_values(cases, column), codes, resamples, seed)
+        for column in columns_of(by) or [default_domain(cases)]
+    ]
+    return pd.concat(frames, ignore_index=True).assign(policy=policy).astype(_types())
+
+
+def _of_column(
+    panel: Panel, scores: Scores, by: str, domain: pd.Series, codes: IntArray, resamples: int, seed: int
+) -> pd.DataFrame:
+    """All rows of one column, from the domain of each case; missing where it has none."""
+    member, names = pd.factorize(domain, sort=True)
     judge, dimension = np.nonzero(scores.judged.any(axis=2))
     value = scores.score[judge, dimension]
     found = domain_accuracies(value, member, len(names), codes)
@@ -127,8 +138,7 @@ def transfer(
         ranking_rows(scores.score, member, names, codes, panel.dimensions, resamples=resamples, seed=seed),
     ]
     out = pd.concat([frame.reindex(columns=COLUMNS).astype(_types()) for frame in frames], ignore_index=True)
-    out[["by", "policy", "n_unassigned"]] = by, policy, int((member < 0).sum())
-    return out.astype(_types())
+    return out.assign(by=by, n_unassigned=int((member < 0).sum()))
 
 
 def _types() -> dict[str, str]:
