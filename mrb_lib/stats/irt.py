@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mrb_lib.stats.distinct import distinct_rows
 from mrb_lib.stats.options import FloatArray, IntArray, divide
 from mrb_lib.stats.resample import CONFIDENCE
 from mrb_lib.stats.trials import Trials
@@ -160,10 +161,8 @@ class _Patterns(NamedTuple):
 
 
 def _patterns(asked: FloatArray) -> _Patterns:
-    if (asked == asked[:1]).all():
-        return _Patterns(asked[:1], np.zeros(len(asked), dtype=np.int64))
-    rows, which = np.unique(asked, axis=0, return_inverse=True)
-    return _Patterns(rows if len(rows) <= _FEW_PATTERNS else rows[:0], np.asarray(which).ravel())
+    first, which = distinct_rows(asked)
+    return _Patterns(asked[first if len(first) <= _FEW_PATTERNS else first[:0]], which)
 
 
 def _derivatives(

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from mrb_lib.stats.distinct import distinct_rows
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.panel import ABSENT, TIE, Panel
 
@@ -72,12 +73,14 @@ class Design:
 
 
 def _pairs(factors: FloatArray) -> tuple[FloatArray, IntArray]:
-    """The products of every two different columns, and the place of each pair of columns among them."""
-    different, where = np.unique(factors, axis=1, return_inverse=True)
-    first, second = np.triu_indices(different.shape[1])
-    place = np.empty((different.shape[1],) * 2, dtype=np.int64)
-    place[first, second] = place[second, first] = np.arange(len(first))
-    return different[:, first] * different[:, second], place[where[:, None], where[None, :]]
+    """The different products of two columns, and the place of each pair of columns among them."""
+    columns, where = distinct_rows(factors.T)
+    first, second = np.triu_indices(len(columns))
+    products = factors[:, columns[first]] * factors[:, columns[second]]
+    kinds, kind = distinct_rows(products.T)
+    place = np.empty((len(columns),) * 2, dtype=np.int64)
+    place[first, second] = place[second, first] = kind
+    return products[:, kinds], place[where[:, None], where[None, :]]
 
 
 class Observations(NamedTuple):

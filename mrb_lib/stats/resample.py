@@ -20,6 +20,7 @@ from scipy import sparse
 from mrb_lib.errors import InputError
 from mrb_lib.stats import products
 from mrb_lib.stats.ahead import ahead
+from mrb_lib.stats.distinct import distinct_rows
 from mrb_lib.stats.draws import are_kept, draws
 from mrb_lib.stats.options import FloatArray, IntArray, SingleArray, divide
 from mrb_lib.stats.quantiles import CONFIDENCE as CONFIDENCE
@@ -210,7 +211,7 @@ def ratios(
     """
     blocks, shared = [], []
     for cases, num, den in parts:
-        columns, which = _distinct(den)
+        columns, which = distinct_rows(den.T)  # most measures count the same cases
         shared.append(which)
         blocks.append(block(codes[cases], np.hstack([num, den[:, columns]]), partial(_ratio_of, which=which)))
     found = _bounds(blocks, shared, n_clusters(codes), resamples, seed)
@@ -239,13 +240,6 @@ def _bounds(
         yield ratio_intervals(
             np.asarray(item.sums[:, : len(which)]), np.asarray(item.sums[:, len(which) :]), which, weights, total
         )
-
-
-def _distinct(columns: FloatArray) -> tuple[IntArray, IntArray]:
-    """The first of each kind of column, and which of these each column equals: most measures count the same cases."""
-    seen: dict[bytes, int] = {}
-    which = np.array([seen.setdefault(column.tobytes(), len(seen)) for column in columns.T], dtype=np.int64)
-    return np.unique(which, return_index=True)[1].astype(np.int64), which
 
 
 def _ratio_of(sums: FloatArray, which: IntArray) -> FloatArray:
