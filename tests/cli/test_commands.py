@@ -87,6 +87,21 @@ def test_every_table_comes_as_text_json_csv_and_latex_with_the_same_rows(mrb: Ca
     assert r"\toprule" in results[("--latex",)].out
 
 
+def test_a_table_by_two_columns_has_the_overall_rows_once(mrb: Callable, demo: Path) -> None:
+    def rows(*columns: str) -> list[dict[str, object]]:
+        by = [option for column in columns for option in ("--by", column)]
+        result = mrb("analyze", demo, "--table", "composition", *by, "--json")
+        assert result.code == 0, result
+        return list(json.loads(result.out)["rows"])
+
+    organs, departments = rows("organ"), rows("department")
+    overall = [row for row in organs if row["by"] is None]
+    assert rows("organ", "department") == organs + departments[len(overall) :]
+    assert departments[: len(overall)] == overall
+    twice = mrb("analyze", demo, "--table", "composition", "--by", "organ", "--by", "organ")
+    assert (twice.code, "by 'organ': the column is named twice" in twice.err) == (2, True)
+
+
 def test_an_option_that_a_table_does_not_read_is_pointed_out(mrb: Callable, demo: Path) -> None:
     def warned(*options: str) -> list[str]:
         result = mrb("analyze", demo, *options)
