@@ -6,7 +6,20 @@ import sys
 
 import typer
 
-from mrb_lib.cli import adjudications, analyze, check, demo, doctor, export, import_, judge, judges, pull, report
+from mrb_lib.cli import (
+    adjudications,
+    analyze,
+    annotate,
+    check,
+    demo,
+    doctor,
+    export,
+    import_,
+    judge,
+    judges,
+    pull,
+    report,
+)
 from mrb_lib.errors import MrbError
 
 _INTERRUPTED = 130  # what Typer makes of Ctrl-C
@@ -29,6 +42,7 @@ app.command("doctor")(doctor.doctor)
 app.command("analyze")(analyze.analyze)
 app.command("report")(report.report)
 app.command("export")(export.export)
+app.command("annotate")(annotate.annotate)
 app.add_typer(adjudications.app, name="adjudications")
 
 

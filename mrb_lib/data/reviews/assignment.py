@@ -11,7 +11,14 @@ from mrb_lib.errors import InputError
 from mrb_lib.schema import ORDERS
 
 
-def assign(case_ids: Sequence[str], annotators: Sequence[str], *, overlap: int, seed: int) -> pd.DataFrame:
+def assign(
+    case_ids: Sequence[str],
+    annotators: Sequence[str],
+    *,
+    overlap: int,
+    seed: int,
+    assigned: pd.DataFrame | None = None,
+) -> pd.DataFrame:
     """Deal cases out so that each is annotated by `overlap` people, everyone has as many, and all pairs of people meet.
 
     Parameters
@@ -19,13 +26,16 @@ def assign(case_ids: Sequence[str], annotators: Sequence[str], *, overlap: int, 
     case_ids, annotators : without repetition
     overlap : annotators a case, at least 1
     seed : of the dealing, of each annotator's sequence of cases and of the orders
+    assigned : `case_id, annotator, order` of what was dealt out before, all of which stays: it counts towards the
+        overlap and towards what each person has. Only `annotators` get more; people who are not named keep theirs.
 
     Returns
     -------
     DataFrame
         `case_id`, `annotator`, `position` (0.. in each annotator's own random sequence), `order` ("AB" or "BA": which
         response is shown first; half of each annotator's cases each). Sorted by annotator, as given, and position.
-        Numbers of cases differ by one at most between annotators.
+        Of what is dealt at once, numbers of cases differ by one at most between annotators. With `assigned` only what
+        is new; a case that has its overlap already goes to nobody else.
 
     Raises
     ------
@@ -36,32 +46,77 @@ def assign(case_ids: Sequence[str], annotators: Sequence[str], *, overlap: int, 
     -----
     Validated in `tests/data/reviews/test_assignment.py`.
     """
-    for what, names in (("case", case_ids), ("annotator", annotators)):
-        again = pd.Index(names)[pd.Index(names).duplicated()]
-        if len(again):
-            raise InputError(f"{what} {again[0]!r} occurs twice; name each once.")
-    if not 1 <= overlap <= len(annotators):
+    _check(case_ids, annotators)
+    before = pd.DataFrame({"case_id": [], "annotator": [], "order": []}) if assigned is None else assigned
+    people = list(dict.fromkeys([*annotators, *before["annotator"]]))
+    if not 1 <= overlap <= len(people):
         raise InputError(
-            f"an overlap of {overlap} cannot be had with {len(annotators)} annotators; use 1 to {len(annotators)}."
+            f"an overlap of {overlap} cannot be had with {len(people)} annotators; use 1 to {len(people)}."
         )
     rng = np.random.default_rng(seed)
-    dealt: list[list[int]] = [[] for _ in annotators]
-    met = np.zeros((len(annotators), len(annotators)))
-    load = np.zeros(len(annotators))
-    for case in rng.permutation(len(case_ids)):
-        chosen: list[int] = []
-        for _ in range(overlap):
-            # The least busy; of those, whoever has met the others of this case least; of those, anyone.
-            rank = np.lexsort((rng.random(len(annotators)), met[chosen].sum(axis=0), load))
-            chosen.append(next(int(one) for one in rank if one not in chosen))
-        met[np.ix_(chosen, chosen)] += 1
-        load[chosen] += 1
-        for one in chosen:
-            dealt[one].append(int(case))
+    dealt = _deal(case_ids, people, len(annotators), before, overlap, rng)
     rows = []
     for name, mine in zip(annotators, dealt, strict=True):
-        orders = rng.permutation((np.arange(len(mine)) + rng.integers(2)) % 2)
+        theirs = before.loc[before["annotator"] == name, "order"]
+        more = int((theirs == ORDERS[0]).sum() - (theirs == ORDERS[1]).sum())
+        either = int(rng.integers(2))
+        orders = rng.permutation((np.arange(len(mine)) + (either if more == 0 else int(more > 0))) % 2)
         for position, place in enumerate(rng.permutation(len(mine))):
             rows.append((case_ids[mine[place]], name, position, ORDERS[orders[position]]))
     frame = pd.DataFrame(rows, columns=["case_id", "annotator", "position", "order"])
     return frame.astype({"case_id": "str", "annotator": "str", "position": "int64", "order": "str"})
+
+
+def choose_cases(case_ids: Sequence[str], n: int, *, seed: int, first: Sequence[str] = ()) -> list[str]:
+    """A random choice of `n` cases, of which a larger one by the same seed holds all.
+
+    Parameters
+    ----------
+    first : cases that are chosen before any other, such as those that somebody has already
+    """
+    known = set(case_ids)
+    drawn = np.random.default_rng(seed).permutation(len(case_ids))
+    chosen = dict.fromkeys([*(case for case in first if case in known), *(case_ids[int(i)] for i in drawn)])
+    return list(chosen)[:n]
+
+
+def _check(case_ids: Sequence[str], annotators: Sequence[str]) -> None:
+    for what, names in (("case", case_ids), ("annotator", annotators)):
+        again = pd.Index(names)[pd.Index(names).duplicated()]
+        if len(again):
+            raise InputError(f"{what} {again[0]!r} occurs twice; name each once.")
+
+
+def _deal(
+    case_ids: Sequence[str],
+    people: Sequence[str],
+    n_dealt_to: int,
+    before: pd.DataFrame,
+    overlap: int,
+    rng: np.random.Generator,
+) -> list[list[int]]:
+    """The cases, by place, of each of the first `n_dealt_to` people."""
+    numbers = {name: number for number, name in enumerate(people)}
+    having: dict[str, list[int]] = {}
+    for case, name in zip(before["case_id"], before["annotator"], strict=True):
+        having.setdefault(case, []).append(numbers[name])
+    dealt: list[list[int]] = [[] for _ in range(n_dealt_to)]
+    met = np.zeros((len(people), len(people)))
+    load = np.zeros(len(people))
+    for those in having.values():
+        met[np.ix_(those, those)] += 1
+        load[those] += 1
+    for case in rng.permutation(len(case_ids)):
+        chosen = list(having.get(case_ids[case], []))
+        old = len(chosen)
+        while len(chosen) < overlap and not set(range(n_dealt_to)) <= set(chosen):
+            # The least busy; of those, whoever has met the others of this case least; of those, anyone.
+            rank = np.lexsort((rng.random(len(people)), met[chosen].sum(axis=0), load))
+            chosen.append(next(int(one) for one in rank if one < n_dealt_to and one not in chosen))
+        new = chosen[old:]
+        met[np.ix_(new, chosen)] += 1
+        met[np.ix_(chosen[:old], new)] += 1
+        load[new] += 1
+        for one in new:
+            dealt[one].append(int(case))
+    return dealt

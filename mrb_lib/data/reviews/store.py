@@ -161,9 +161,8 @@ class Store:
 
     def assignments(self, benchmark: str, annotator: str | None = None) -> pd.DataFrame:
         """The assignments, `benchmark, case_id, annotator, position, order, created`, of everybody or of one."""
-        frame = self._read(tables.assignments, _ASSIGNMENT_COLUMNS, benchmark).astype({"position": "int64"})
-        if annotator is not None:
-            frame = frame[frame["annotator"] == annotator]
+        frame = self._read(tables.assignments, _ASSIGNMENT_COLUMNS, benchmark, annotator=annotator)
+        frame = frame.astype({"position": "int64"})
         return frame.sort_values(["annotator", "position"], kind="stable", ignore_index=True)
 
     def answer(self, answer: Answer) -> None:
@@ -176,8 +175,14 @@ class Store:
         """
         self._add(tables.answers, "answer_id", [asdict(answer)])
 
-    def answers(self, benchmark: str, *, history: bool = False) -> pd.DataFrame:
+    def answers(
+        self, benchmark: str, *, annotator: str | None = None, case_id: str | None = None, history: bool = False
+    ) -> pd.DataFrame:
         """The answers: the last of each annotator to each case and dimension, or with `history` all.
+
+        Parameters
+        ----------
+        annotator, case_id : only theirs, only to it
 
         Returns
         -------
@@ -185,7 +190,7 @@ class Store:
             `answer_id, benchmark, case_id, annotator, dimension, choice` (null where skipped), `order,
             skipped_reason, created`
         """
-        frame = self._read(tables.answers, _ANSWER_COLUMNS, benchmark)
+        frame = self._read(tables.answers, _ANSWER_COLUMNS, benchmark, annotator=annotator, case_id=case_id)
         if history:
             return frame
         return frame.drop_duplicates(["case_id", "annotator", "dimension"], keep="last", ignore_index=True)
@@ -228,8 +233,11 @@ class Store:
                         ) from None
         return added
 
-    def _read(self, table: sa.Table, columns: Sequence[str], benchmark: str) -> pd.DataFrame:
+    def _read(self, table: sa.Table, columns: Sequence[str], benchmark: str, **where: str | None) -> pd.DataFrame:
         wanted = sa.select(*(table.c[name] for name in columns)).where(table.c.benchmark == benchmark)
+        for name, value in where.items():
+            if value is not None:
+                wanted = wanted.where(table.c[name] == value)
         if "id" in table.c:
             wanted = wanted.order_by(table.c.id)
         with explained(self._engine.url), self._engine.connect() as connection:

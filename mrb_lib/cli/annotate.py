@@ -1,0 +1,158 @@
+"""`mrb annotate`: cases dealt out to clinicians, annotated in a browser without knowing whose the answers are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mrb_lib.cli.adjudications import where
+
+if TYPE_CHECKING:
+    from mrb_lib.data.benchmark import Benchmark
+    from mrb_lib.data.reviews.store import Store
+
+_ANNOTATOR = """\
+from mrb_lib.widgets.annotate import annotate, from_environment
+annotate(*from_environment())"""
+_COORDINATOR = """\
+from mrb_lib.widgets.annotate import from_environment
+from mrb_lib.widgets.annotate_coordinator import coordinate
+coordinate(*from_environment())"""
+
+
+def annotate(
+    bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
+    annotators: Annotated[
+        str | None, typer.Option(metavar="NAME,NAME", help="Deal cases out to them; what they have already stays.")
+    ] = None,
+    overlap: Annotated[
+        int | None, typer.Option(min=1, help="Annotators a case; default: 2, or 1 for a single annotator.")
+    ] = None,
+    cases: Annotated[int | None, typer.Option(min=1, help="A random choice of so many cases; default: all.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the dealing and of the orders shown.")] = 0,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            envvar="MRB_STORE", help="The store: a path, or a URL of a database; default: BENCH/reviews.sqlite."
+        ),
+    ] = None,
+    export: Annotated[
+        Path | None, typer.Option(metavar="OUT", help="Write the annotations so far: .parquet or .csv; no page.")
+    ] = None,
+    agreement: Annotated[bool, typer.Option("--agreement", help="Show progress and agreement; no page.")] = False,
+    assign_only: Annotated[bool, typer.Option("--assign-only", help="Deal the cases out; no page.")] = False,
+    coordinator: Annotated[
+        bool, typer.Option("--coordinator", help="Open the coordinator's page: progress, agreement, skipped cases.")
+    ] = False,
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="Default: a free one.")] = None,
+    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+    allow_remote: Annotated[bool, typer.Option("--allow-remote", help="Let other machines reach the page.")] = False,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
+) -> None:
+    """Annotate preferences in a browser, blinded: assign cases, collect answers, export them, watch agreement."""
+    from mrb_lib.cli.servers import serve_app
+    from mrb_lib.data.benchmark import load
+    from mrb_lib.data.reviews.connect import database
+    from mrb_lib.data.reviews.store import open_store
+    from mrb_lib.errors import InputError
+    from mrb_lib.widgets.annotate import BENCH, STORE
+    from mrb_lib.widgets.annotate_answers import check_preference
+
+    chosen = [name for name, given in (("--export", export), ("--agreement", agreement), ("--coordinator", coordinator),
+                                       ("--assign-only", assign_only)) if given]  # fmt: skip
+    if len(chosen) > 1:
+        raise InputError(f"{' and '.join(chosen)}: choose one.")
+    benchmark = load(bench)
+    check_preference(benchmark)
+    place = where(bench, store)
+    with open_store(place, create=annotators is not None) as opened:
+        if annotators is not None:
+            _assign(benchmark, opened, _names(annotators), overlap, cases, seed)
+        if export is not None:
+            _export(benchmark, opened, export)
+        elif agreement:
+            _agreement(benchmark, opened)
+    if export is not None or agreement or assign_only:
+        return
+    serve_app(
+        [_COORDINATOR if coordinator else _ANNOTATOR],
+        title=f"{'Coordination of annotation' if coordinator else 'Annotation'}: {benchmark.meta.name}",
+        host=host,
+        port=port,
+        allow_remote=allow_remote,
+        browse=browser,
+        environment={
+            BENCH: str(bench.resolve()),
+            STORE: database(place).render_as_string(hide_password=False),
+        },
+    )
+
+
+def _names(text: str) -> list[str]:
+    """The annotators' names: none that is reserved, or that a spreadsheet would run as a formula."""
+    from mrb_lib.errors import InputError
+    from mrb_lib.schema import CONSENSUS
+
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if not name or not name[0].isalnum() or not name.isprintable() or len(name) > 100:
+            raise InputError(f"--annotators {name!r}: start a name with a letter or digit; use 100 at most.")
+        if name.lower() == CONSENSUS:
+            raise InputError(f"--annotators {name!r}: stands for labels that several people agreed on; take another.")
+    return names
+
+
+def _assign(
+    benchmark: Benchmark, store: Store, names: list[str], overlap: int | None, n_cases: int | None, seed: int
+) -> None:
+    """Deal cases out, and say who has how many."""
+    from mrb_lib.data.reviews.assignment import assign, choose_cases
+
+    meta, ids = benchmark.meta, benchmark.cases["case_id"].tolist()
+    before = store.assignments(meta.name)
+    people = len(set(names) | set(before["annotator"]))
+    wanted = min(2, people) if overlap is None else overlap
+    chosen = choose_cases(ids, n_cases or len(ids), seed=seed, first=before["case_id"].unique().tolist())
+    store.assign(meta.name, assign(chosen, names, overlap=wanted, seed=seed, assigned=before))
+    after = store.assignments(meta.name)
+    of = after.groupby("annotator").size()
+    for name in names:
+        typer.echo(f"{name}: {of.get(name, 0)} cases", err=True)
+    short = int((after[after["case_id"].isin(chosen)].groupby("case_id").size().reindex(chosen) < wanted).sum())
+    if short:
+        typer.echo(f"{short} cases have fewer than {wanted} annotators; name more of them.", err=True)
+    if any(of.get(name, 0) == 0 for name in names):
+        typer.echo(f"Every case has its {wanted} annotators already; raise --overlap or --cases.", err=True)
+
+
+def _export(benchmark: Benchmark, store: Store, out: Path) -> None:
+    from mrb_lib.data.reviews.annotations import annotations_of, write_annotations
+
+    frame, left_out = annotations_of(benchmark, store)
+    write_annotations(frame, out)
+    typer.echo(f"{out}: {len(frame)} annotations of {frame['case_id'].nunique()} cases by "
+               f"{frame['annotator'].nunique()} annotators{_mark(benchmark)}")  # fmt: skip
+    if left_out:
+        typer.echo(f"{left_out} annotations of cases or dimensions that are not in the benchmark left out", err=True)
+
+
+def _agreement(benchmark: Benchmark, store: Store) -> None:
+    from mrb_lib.cli.render import as_text
+    from mrb_lib.data.reviews.annotations import annotations_of
+    from mrb_lib.data.reviews.progress import by_annotator, case_states
+    from mrb_lib.widgets.annotate_coordinator import agreement_so_far
+
+    meta = benchmark.meta
+    assignments, answers = store.assignments(meta.name), store.answers(meta.name)
+    people = by_annotator(case_states(assignments, answers, meta.dimensions))
+    typer.echo(f"{meta.name}{_mark(benchmark)}")
+    typer.echo(as_text(people) if len(people) else "nothing is assigned yet")
+    typer.echo(f"\n{as_text(agreement_so_far(benchmark, annotations_of(benchmark, store)[0]))}")
+
+
+def _mark(benchmark: Benchmark) -> str:
+    from mrb_lib.cli.render import MARK
+
+    return f" ({MARK} data)" if benchmark.meta.kind == "simulated" else ""
