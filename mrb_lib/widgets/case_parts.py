@@ -17,6 +17,7 @@ _PLACE = {
     "question_type": "Question type",
     "dataset": "Source",
 }
+_PARTS = ("numbers, sides, denials or anatomical words", "number, side, denial or anatomical word")
 
 
 def is_text(value: object) -> bool:
@@ -47,14 +48,13 @@ def answers_html(case: pd.Series, heading: str, *, blind: bool) -> str:
         count = sum(map(len, found))
         switch = (
             '<label class="mrb-switch"><input type="checkbox" class="mrb-marks" checked> '
-            f"mark the {count} numbers, sides, denials and anatomical words that only one answer has "
-            "(found by rules, not a judgement)</label>"
+            f"mark what only one answer states: {count} {_PARTS[count == 1]} (found by rules, not a judgement)</label>"
         )
     both = "".join(
         _answer(side, text, said, None if blind else case.get(f"model_{side.lower()}"), heading)
         for side, text, said in zip("AB", texts, found, strict=True)
     )
-    return f'{switch}<div class="mrb-pair">{both}</div>'
+    return f'<div class="mrb-answers">{switch}<div class="mrb-pair">{both}</div></div>'
 
 
 def _answer(side: str, text: str, found: list[Mark], model: object, heading: str) -> str:

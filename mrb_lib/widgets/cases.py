@@ -55,16 +55,16 @@ def case_html(
     here = str(case["case_id"])
     title, part = f"h{level}", f"h{level + 1}"
     pictures = "".join(image_html(name, images, side) for name in case["images"])
+    several = "" if len(case["images"]) == 1 else " mrb-wide-top"
     body = [
         f"<style>{style_of(*STYLES)}</style>" if style else "",
         f'<p class="mrb-simulated mrb-note">{isolated(note)}</p>' if note else "",
         f'<header><{title} class="mrb-title">Case {isolated(here)}</{title}>{place_html(case)}</header>',
-        f'<div class="mrb-top{"" if len(case["images"]) == 1 else " mrb-wide-top"}">',
+        f'<div class="mrb-stage"><div class="mrb-top{several}">',
         f'<div class="mrb-images">{pictures}</div>' if pictures else "",
         f'<div class="mrb-asked"><{part}>Question</{part}>{_text(case["question"])}',
         "" if blind else _reference(case.get("reference"), part),
-        "</div></div>",
-        answers_html(case, part, blind=blind),
+        f"</div></div>{answers_html(case, part, blind=blind)}</div>",
     ]
     if not blind:
         votes, labels, said = (_rows_of(table, here) for table in (annotations, gold, verdicts))

@@ -7,16 +7,46 @@ import re
 
 _UNSHOWABLE = re.compile("[\0\ud800-\udfff]")
 _CONTROL = {code: 0x2400 + code for code in range(1, 32) if chr(code) not in "\t\n\r"} | {0x7F: 0x2421}
+_OPENS, _CLOSES, _ENDS = "\u2066\u2067\u2068", "\u2069", "\n\r\x85\u2029"
+_ISOLATES = re.compile(f"[{_OPENS}{_CLOSES}]")
+_STEPS = re.compile(f"[{_OPENS}{_CLOSES}{_ENDS}]")
+
+
+def visible(value: object) -> str:
+    """Text as a page may show it, not yet escaped: for scripts, which set it as the text of an element.
+
+    NULs and lone surrogates, which no page can hold, become U+FFFD; other control characters become their pictures.
+    Marks that isolate a direction are balanced in each paragraph: one that is never closed would take the end of the
+    element around it for its own end, and turn all that follows (Unicode Standard Annex 9, BD9).
+    """
+    text = _UNSHOWABLE.sub("\ufffd", str(value)).translate(_CONTROL)
+    return _balanced(text) if _ISOLATES.search(text) else text
 
 
 def escaped(value: object) -> str:
-    """Text as HTML, safe in an element and in a quoted attribute.
-
-    NULs and lone surrogates, which no page can hold, become U+FFFD; other control characters become their pictures.
-    """
-    return html.escape(_UNSHOWABLE.sub("\ufffd", str(value)).translate(_CONTROL), quote=True)
+    """Visible text as HTML, safe in an element and in a quoted attribute; see `visible`."""
+    return html.escape(visible(value), quote=True)
 
 
 def isolated(value: object, tag: str = "bdi") -> str:
     """Escaped text in an element of its own, out of which no mark of direction reaches."""
     return f'<{tag} dir="auto">{escaped(value)}</{tag}>'
+
+
+def _balanced(text: str) -> str:
+    parts, at, depth = [], 0, 0
+    for match in _STEPS.finditer(text):
+        parts.append(text[at : match.start()])
+        at = match.end()
+        mark = match[0]
+        if mark in _OPENS:
+            depth += 1
+        elif mark in _ENDS:
+            parts.append(_CLOSES * depth)
+            depth = 0
+        elif not depth:
+            continue
+        else:
+            depth -= 1
+        parts.append(mark)
+    return "".join([*parts, text[at:], _CLOSES * depth])

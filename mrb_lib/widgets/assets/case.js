@@ -3,6 +3,7 @@ const mrbCase = (() => {
   const kept = new WeakMap(); // of a root: what takes its listeners off
   const views = new WeakMap(); // of a figure: its state
   const LARGEST = 40;
+  const HINT = "Keys in the image: + − arrows, F fit, 1 for 1:1, R reset";
 
   const element = (tag, attributes = {}, text = "") => {
     const made = document.createElement(tag);
@@ -29,6 +30,7 @@ const mrbCase = (() => {
     view.style.setProperty("--y", `${state.y}px`);
     view.style.setProperty("--zoom", String(state.scale));
     view.classList.toggle("mrb-near", state.scale > 4);
+    view.classList.toggle("mrb-moved", !state.fitted);
     tell(state);
   }
 
@@ -154,7 +156,7 @@ const mrbCase = (() => {
     }
     state.output = element("output", { "aria-live": "polite" });
     bar.append(state.output);
-    const hint = state.grey ? "Drag to pan, Ctrl + wheel to zoom, Shift + drag for level and window." : "Drag to pan, Ctrl + wheel to zoom.";
+    const hint = state.grey ? `${HINT}, level , . and window [ ]. Drag to pan, Ctrl + wheel to zoom, Shift + drag for level and window.` : `${HINT}. Drag to pan, Ctrl + wheel to zoom.`;
     state.figure.append(bar, element("p", { class: "mrb-legend" }, hint));
     state.made = [bar, bar.nextElementSibling];
   }
@@ -184,7 +186,7 @@ const mrbCase = (() => {
     for (const made of state.made) made.remove();
     if (state.canvas) state.canvas.remove();
     state.img.hidden = false;
-    state.view.classList.remove("mrb-live", "mrb-near");
+    state.view.classList.remove("mrb-live", "mrb-near", "mrb-moved");
     state.view.removeAttribute("tabindex");
     views.delete(figure);
   }

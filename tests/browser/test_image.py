@@ -1,0 +1,286 @@
+"""The image of a case in a real browser: what the canvas shows, and that pointer and keys alone do everything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pydicom
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from pydicom.data import get_testdata_file
+from pydicom.pixels import apply_modality_lut
+
+from .pages import document, plain_case, show, stored
+
+_READ = """(shown) => {
+  const canvas = document.createElement("canvas");
+  const [width, height] = [shown.naturalWidth ?? shown.width, shown.naturalHeight ?? shown.height];
+  [canvas.width, canvas.height] = [width, height];
+  const context = canvas.getContext("2d");
+  context.drawImage(shown, 0, 0);
+  const read = context.getImageData(0, 0, width, height).data;
+  const alike = read.every((level, i) => i % 4 === 3 || level === read[i - (i % 4)]);
+  return [height, width, alike, ...Array.from({ length: width * height }, (_, i) => read[4 * i])];
+}"""
+_SLIDE = (
+    "(input, value) => { input.value = value; input.dispatchEvent(new Event('input', { bubbles: true })); "
+    "return Number(input.value); }"
+)
+_WHERE = (
+    "[document.activeElement].map(({ dataset, classList }) => dataset.does ?? dataset.sets ?? classList.item(0)).at(0)"
+)
+
+
+def levels(shown: Locator) -> np.ndarray:
+    """The grey levels of an image or a canvas, which has them alike in its three channels."""
+    height, width, alike, *values = shown.evaluate(_READ)
+    assert alike
+    return np.array(values).reshape(height, width)
+
+
+def through(real: np.ndarray, centre: float, width: float) -> np.ndarray:
+    """The formula: black at centre - width / 2, white at centre + width / 2, linear between, to the nearest level."""
+    return np.floor(np.clip((real - centre) / width + 0.5, 0, 1) * 255 + 0.5)
+
+
+def slide(page: Page, span: float, centre: float, width: float) -> tuple[float, float]:
+    """Set level and window by the sliders, and return what they then stand for."""
+    page.locator("[data-sets=level]").evaluate(_SLIDE, centre)
+    root = page.locator("[data-sets=window]").evaluate(_SLIDE, (width / span) ** 0.5)
+    return page.locator("[data-sets=level]").evaluate("input => Number(input.value)"), root**2 * span
+
+
+def place(page: Page) -> tuple[float, float, float]:
+    """Where the image is: x, y, zoom."""
+    found = page.locator(".mrb-view").evaluate(
+        "view => ['--x', '--y', '--zoom'].map(name => parseFloat(view.style.getPropertyValue(name)))"
+    )
+    return tuple(found)
+
+
+RAMPS = {
+    "12 bits": np.arange(4096, dtype=np.uint16).reshape(64, 64),
+    "16 bits": np.arange(65_536, dtype=np.uint16).reshape(256, 256),
+    "8 bits": np.arange(256, dtype=np.uint8).reshape(16, 16),
+}
+
+
+@pytest.mark.parametrize("depth", RAMPS)
+def test_a_planted_ramp_is_shown_as_the_formula_says(page: Page, depth: str) -> None:
+    ramp = RAMPS[depth]
+    low, high = float(ramp.min()), float(ramp.max())
+    show(page, document(plain_case({"ramp.png": stored(ramp)})))
+    first = through(ramp, (low + high) / 2, high - low)
+    np.testing.assert_array_equal(levels(page.locator(".mrb-view img")), first)
+    canvas = page.locator(".mrb-view canvas")
+    for centre, width in ((0.5, 0.25), (0.125, 0.0625), (0.75, 1.5)):
+        asked = slide(page, high - low, low + centre * (high - low), width * (high - low))
+        expect(canvas).to_be_visible()
+        expect(page.locator(".mrb-view img")).to_be_hidden()
+        np.testing.assert_array_equal(levels(canvas), through(ramp, *asked))
+        assert asked[1] == pytest.approx(width * (high - low))
+    page.get_by_role("button", name="reset the view").click()
+    np.testing.assert_array_equal(levels(canvas), first)
+
+
+def test_a_ct_is_windowed_in_hounsfield_units(page: Page) -> None:
+    path = Path(str(get_testdata_file("CT_small.dcm")))
+    dataset = pydicom.dcmread(path)
+    units = apply_modality_lut(dataset.pixel_array, dataset).astype(float)
+    show(page, document(plain_case({"ct.dcm": path.read_bytes()})))
+    assert "more than 8 bits" in page.locator("figcaption").inner_text()
+    asked = slide(page, units.max() - units.min(), 40, 400)
+    expect(page.locator("output")).to_contain_text("level 40 · window 400")
+    expect(page.locator(".mrb-view canvas")).to_be_visible()
+    np.testing.assert_array_equal(levels(page.locator(".mrb-view canvas")), through(units, *asked))
+
+
+def test_nothing_in_the_page_names_the_patient_of_a_dicom_file(page: Page) -> None:
+    path = Path(str(get_testdata_file("CT_small.dcm")))
+    name = str(pydicom.dcmread(path).PatientName)
+    show(page, document(plain_case({"ct.dcm": path.read_bytes()})))
+    assert name
+    assert name not in page.content()
+
+
+def test_keys_zoom_pan_fit_and_set_the_window(page: Page) -> None:
+    show(page, document(plain_case({"ramp.png": stored(RAMPS["12 bits"])})))
+    said, view = page.locator("output"), page.locator(".mrb-view")
+    view.focus()
+    whole = place(page)
+    view.press("+")
+    assert place(page)[2] == pytest.approx(whole[2] * 1.25)
+    x, y, zoom = place(page)
+    for key, by in (("ArrowLeft", (40, 0)), ("ArrowUp", (0, 40)), ("ArrowRight", (-40, 0)), ("ArrowDown", (0, -40))):
+        view.press(key)
+        x, y = x + by[0], y + by[1]
+        assert place(page) == (pytest.approx(x), pytest.approx(y), zoom)
+    view.press("1")
+    expect(said).to_contain_text("100 %")
+    view.press("f")
+    assert place(page) == whole
+    for key, ends in (("[", "level 2047.5 · window 3560.9"), (".", "level 2129.4 · window 3560.9")):
+        view.press(key)
+        expect(said).to_contain_text(ends)
+    view.press("r")
+    expect(said).to_contain_text("level 2047.5 · window 4095")
+    assert place(page) == whole
+
+
+def test_a_key_that_means_nothing_to_the_image_reaches_the_page(page: Page) -> None:
+    show(page, document(plain_case({"ramp.png": stored(RAMPS["8 bits"])})))
+    page.evaluate("window.heard = []; addEventListener('keydown', event => heard.push(event.key)); undefined")
+    view = page.locator(".mrb-view")
+    view.focus()
+    for key in ("j", "+", "Control+c", "n"):
+        view.press(key)
+    assert page.evaluate("heard") == ["j", "Control", "c", "n"]
+
+
+def test_the_pointer_pans_and_zooms_about_itself(page: Page) -> None:
+    show(page, document(plain_case({"ramp.png": stored(RAMPS["12 bits"])})))
+    box = page.locator(".mrb-view").bounding_box()
+    assert box is not None
+    before = place(page)
+    page.mouse.move(box["x"] + 100, box["y"] + 100)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 130, box["y"] + 80)
+    page.mouse.up()
+    assert place(page) == (pytest.approx(before[0] + 30), pytest.approx(before[1] - 20), before[2])
+    x, y, zoom = place(page)
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -100)
+    page.keyboard.up("Control")
+    page.wait_for_function(
+        "zoom => parseFloat(document.querySelector('.mrb-view').style.getPropertyValue('--zoom')) > zoom", arg=zoom
+    )
+    after = place(page)
+    assert [(at - one) / after[2] for at, one in zip((130, 80), after[:2], strict=True)] == pytest.approx(
+        [(at - one) / zoom for at, one in zip((130, 80), (x, y), strict=True)], abs=0.2
+    )
+
+
+def test_the_wheel_alone_scrolls_the_page_past_an_image_that_nobody_took_up(page: Page) -> None:
+    show(
+        page, document(plain_case({"ramp.png": stored(RAMPS["8 bits"])}, response_a="long\n" * 200), "<p>end</p>" * 99)
+    )
+    before = place(page)
+    page.locator(".mrb-view").hover()
+    page.mouse.wheel(0, 300)
+    page.wait_for_function("() => scrollY > 0")
+    assert place(page) == before
+
+
+def test_shift_and_drag_set_level_and_window(page: Page) -> None:
+    show(page, document(plain_case({"ramp.png": stored(RAMPS["12 bits"])})))
+    box = page.locator(".mrb-view").bounding_box()
+    assert box is not None
+    before = place(page)
+    page.mouse.move(box["x"] + 100, box["y"] + 100)
+    page.keyboard.down("Shift")
+    page.mouse.down()
+    page.mouse.move(box["x"] + 100, box["y"] + 140)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    expect(page.locator("output")).to_contain_text("level 2457 · window 4095")
+    assert place(page) == before
+
+
+def test_fit_shows_all_of_the_image_and_one_to_one_its_own_size(page: Page) -> None:
+    show(page, document(plain_case({"wide.png": stored(np.zeros((90, 400), np.uint8))})))
+    view, image = page.locator(".mrb-view"), page.locator(".mrb-view img")
+    around, inner = view.bounding_box(), image.bounding_box()
+    assert around is not None
+    assert inner is not None
+    assert inner["width"] == pytest.approx(around["width"], abs=1)
+    assert inner["height"] == pytest.approx(inner["width"] * 90 / 400, abs=1)
+    page.get_by_role("button", name="one pixel to one").click()
+    inner = image.bounding_box()
+    assert inner is not None
+    assert (inner["width"], inner["height"]) == (400, 90)
+    page.get_by_role("button", name="fit the whole image").click()
+    page.set_viewport_size({"width": 500, "height": 800})
+    page.wait_for_function(
+        "was => document.querySelector('.mrb-view').getBoundingClientRect().width < was", arg=around["width"]
+    )
+    page.wait_for_function(
+        "() => Math.abs(document.querySelector('.mrb-view img').getBoundingClientRect().width - "
+        "document.querySelector('.mrb-view').getBoundingClientRect().width) < 1"
+    )
+
+
+def test_a_colour_image_has_no_window(page: Page) -> None:
+    colours = np.zeros((8, 8, 3), np.uint8)
+    colours[..., 0] = 200
+    show(page, document(plain_case({"colour.png": stored(colours)})))
+    expect(page.locator(".mrb-tools input")).to_have_count(0)
+    view = page.locator(".mrb-view")
+    view.focus()
+    for key in ("[", "]", ",", ".", "r"):
+        view.press(key)
+    expect(page.locator("output")).not_to_contain_text("window")
+    expect(page.locator(".mrb-view canvas")).to_have_count(0)
+
+
+def test_all_of_it_is_reached_by_the_tab_key(page: Page) -> None:
+    show(page, document(plain_case({"ramp.png": stored(RAMPS["12 bits"])})))
+    page.keyboard.press("Tab")
+    reached = []
+    for _ in range(8):
+        reached.append(page.evaluate(_WHERE))
+        page.keyboard.press("Tab")
+    assert reached == ["mrb-view", "out", "in", "fit", "whole", "reset", "level", "window"]
+    before = place(page)[2]
+    button = page.get_by_role("button", name="zoom in")
+    button.focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Space")
+    assert place(page)[2] == pytest.approx(before * 1.25**2)
+    page.locator("[data-sets=level]").focus()
+    page.keyboard.press("End")
+    expect(page.locator("output")).to_contain_text("level 6142.5")
+
+
+def test_where_the_keyboard_is_can_be_seen(page: Page) -> None:
+    show(page, document(plain_case({"ramp.png": stored(RAMPS["8 bits"])})))
+    page.keyboard.press("Tab")
+    outline = page.evaluate("getComputedStyle(document.activeElement).outline")
+    assert "solid" in outline
+    assert "3px" in outline
+
+
+def test_each_of_several_images_has_its_own_view(page: Page) -> None:
+    images = {"one.png": stored(RAMPS["12 bits"]), "two.png": stored(RAMPS["8 bits"])}
+    show(page, document(plain_case(images)))
+    first, second = page.locator("figure").all()
+    first.get_by_role("button", name="one pixel to one").click()
+    expect(first.locator("output")).to_contain_text("100 %")
+    expect(second.locator("output")).not_to_contain_text("100 %")
+
+
+def test_without_its_script_the_image_is_a_plain_picture(new_page: Callable[..., Page]) -> None:
+    page = new_page(java_script_enabled=False)
+    page.set_content(document(plain_case({"ramp.png": stored(RAMPS["12 bits"])})))
+    expect(page.locator(".mrb-view img")).to_be_visible()
+    expect(page.locator(".mrb-tools")).to_have_count(0)
+
+
+def test_two_fingers_pinch(new_page: Callable[..., Page]) -> None:
+    page = new_page(has_touch=True)
+    show(page, document(plain_case({"ramp.png": stored(RAMPS["12 bits"])})))
+    box = page.locator(".mrb-view").bounding_box()
+    assert box is not None
+    before = place(page)[2]
+    touch = page.context.new_cdp_session(page)
+    middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    for kind, apart in (("touchStart", 40), ("touchMove", 60), ("touchMove", 80), ("touchEnd", None)):
+        fingers = (
+            []
+            if apart is None
+            else [{"x": middle[0] - apart, "y": middle[1]}, {"x": middle[0] + apart, "y": middle[1]}]
+        )
+        points = [finger | {"id": number} for number, finger in enumerate(fingers)]
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    assert place(page)[2] == pytest.approx(2 * before, rel=0.02)
