@@ -1,0 +1,296 @@
+// The failure explorer: filters above; the list, the case and the review side by side.
+const mrbExplorer = (() => {
+  const KEPT = 9;
+  const KEYS = [
+    ["J or →", "next case"], ["K or ←", "previous case"], ["/", "search"], ["1 2 3 4", "gold is right, gold is wrong, ambiguous, image unusable"],
+    ["N", "write a note"], ["S", "save"], ["Ctrl + Enter", "save while writing"], ["Esc", "leave a field, so that keys work again"], ["?", "this list"],
+  ];
+
+  function start(model, el) {
+    const { element, connect, fragment, typing } = mrbShell;
+    const link = connect(model);
+    const addressed = Boolean(model.get("addressed"));
+    const seat = { query: null, fragment: "", n: 0, index: -1, at: null, turn: 0 };
+    const kept = new Map();
+    let parts = null;
+
+    const root = element("div", { class: `mrb mrb-explorer${addressed ? " mrb-whole" : ""}`, "data-lm-suppress-shortcuts": "true", tabindex: "-1", role: addressed ? "main" : "region", "aria-label": "Failure explorer" });
+    const opening = element("p", { class: "mrb-opening", role: "status" }, "Opening …");
+    root.append(opening);
+    el.append(root);
+
+    const button = (words, label, attributes = {}) => element("button", { type: "button", "aria-label": label, title: label, ...attributes }, words);
+
+    function build(about) {
+      const notice = element("p", { class: "mrb-notice", role: "status", "aria-live": "polite" });
+      const position = element("p", { class: "mrb-position", role: "status", "aria-live": "polite" });
+      const previous = button("← Previous", "previous case (K)", { "aria-keyshortcuts": "K ArrowLeft" });
+      const next = button("Next →", "next case (J)", { "aria-keyshortcuts": "J ArrowRight" });
+      const copy = button("Copy link", "copy a link to this case", { hidden: !addressed });
+      const csv = button("CSV", "export the selection as a table (CSV)");
+      const html = button("Page", "export the selection as a page to print (HTML)");
+      const help = button("?", "keys", { class: "mrb-help", "aria-haspopup": "dialog" });
+      const simulated = about.note ? element("span", { class: "mrb-simulated", title: about.note }, "SIMULATED data") : null;
+      const filters = mrbFilters.make({ kinds: about.kinds, change: (query) => choose({ query, at: seat.at }) });
+      const list = mrbList.make({ fetch: (from) => link.ask("rows", { query: seat.query, start: from }), pick: (index) => go(index) });
+      const form = mrbForm.make({ ask: link.ask, about, signed: list.signed, saved: list.mark });
+      const view = element("div", { class: "mrb-view-of" });
+      const stage = element("div", { class: "mrb-stage", role: "region", "aria-label": "Case", tabindex: "0" });
+      const dialog = element("dialog", { class: "mrb-keys", "aria-label": "Keys" }, element("h2", {}, "Keys"), element("dl", {}, ...KEYS.map(([key, does]) => element("div", {}, element("dt", {}, ...key.split(" ").map((part) => (/^(or|\+)$/.test(part) ? ` ${part} ` : element("kbd", {}, part)))), element("dd", {}, does)))), element("form", { method: "dialog" }, button("Close", "close", { type: "submit" })));
+      previous.addEventListener("click", () => go(seat.index < 0 ? 0 : seat.index - 1));
+      next.addEventListener("click", () => go(seat.index + 1));
+      copy.addEventListener("click", copyLink);
+      csv.addEventListener("click", () => write("csv", csv));
+      html.addEventListener("click", () => write("html", html));
+      help.addEventListener("click", () => dialog.showModal());
+      const head = element("header", { class: "mrb-head" }, element("h1", { dir: "auto" }, about.name), simulated, filters.search, element("span", { class: "mrb-gap" }), element("span", { class: "mrb-export", role: "group", "aria-label": "Export the selection" }, element("span", { "aria-hidden": "true" }, "Export"), csv, html), help);
+      const left = element("nav", { class: "mrb-left", "aria-label": "Cases" }, list.frame);
+      const middle = element("section", { class: "mrb-middle", "aria-label": "The case" }, element("div", { class: "mrb-steps" }, previous, next, position, copy), stage);
+      root.replaceChildren(head, filters.bar, filters.chips, filters.summary, notice, element("div", { class: "mrb-panes" }, left, middle, form.root), dialog);
+      list.signed(form.reviewer());
+      parts = { notice, position, previous, next, filters, list, form, view, stage, dialog };
+    }
+
+    const tell = (words, bad = false) => {
+      parts.notice.textContent = words;
+      parts.notice.classList.toggle("mrb-failed", bad);
+    };
+
+    async function open(address) {
+      try {
+        const about = await link.ask("hello", { fragment: address });
+        if (!parts) build(about);
+        settle(about);
+        tell(about.trouble || about.missing, Boolean(about.trouble || about.missing));
+        if (addressed) root.focus({ preventScroll: true });
+      } catch (error) {
+        const words = `The explorer cannot be shown: ${error.message}`;
+        if (parts) tell(words, true);
+        else opening.textContent = words;
+      }
+    }
+
+    // A new query; of several that were asked for, the last one counts.
+    async function choose(question) {
+      const turn = (seat.turn += 1);
+      try {
+        const answer = await link.ask("select", question);
+        if (turn !== seat.turn) return;
+        tell(answer.missing, Boolean(answer.missing));
+        settle(answer);
+      } catch (error) {
+        if (turn === seat.turn) tell(error.message, true);
+      }
+    }
+
+    function settle(answer) {
+      const before = seat.query;
+      Object.assign(seat, { query: answer.query, fragment: answer.fragment, n: answer.n, index: answer.index });
+      if (before && (before.judge !== seat.query.judge || before.other !== seat.query.other)) kept.clear();
+      parts.filters.update(answer);
+      parts.list.reset(answer);
+      root.classList.toggle("mrb-empty", !answer.n && answer.at === null);
+      if (answer.at !== null && (answer.index >= 0 || !answer.n || answer.missing === "" && seat.at === null)) show(answer.at);
+      else if (answer.n) go(0);
+      else nothing();
+    }
+
+    function nothing() {
+      seat.at = null;
+      const words = parts.filters.query().judge === null && !parts.filters.query().text ? "No case matches." : "No case matches all of this.";
+      clearStage();
+      parts.stage.append(element("div", { class: "mrb-nothing" }, element("h2", {}, words), element("p", {}, "Take a filter away, or clear all of them.")));
+      where();
+    }
+
+    function where() {
+      const { index, n } = seat;
+      parts.position.textContent = !n ? "0 cases" : index < 0 ? `outside the selection of ${n.toLocaleString()} cases` : `${(index + 1).toLocaleString()} of ${n.toLocaleString()} cases`;
+      parts.previous.disabled = index <= 0;
+      parts.next.disabled = index + 1 >= n;
+      if (addressed) history.replaceState(null, "", `${location.pathname}${address()}`);
+    }
+
+    function address() {
+      const own = seat.at === null ? "" : `case=${encodeURIComponent(parts.caseId ?? "")}`;
+      const whole = [own, seat.fragment].filter(Boolean).join("&");
+      return whole ? `#${whole}` : "";
+    }
+
+    async function go(index) {
+      if (index < 0 || index >= seat.n) return;
+      const turn = (seat.turn += 1);
+      const row = await parts.list.row(index);
+      if (!row || turn !== seat.turn) return;
+      seat.index = index;
+      parts.list.move(index);
+      show(row.at);
+    }
+
+    // A case ready to be shown, asked for once and kept for a while.
+    function made(at) {
+      if (!kept.has(at)) {
+        const { judge, other } = seat.query;
+        kept.set(at, ask(at, judge, other));
+        kept.get(at).catch(() => kept.delete(at));
+        while (kept.size > KEPT) kept.delete(kept.keys().next().value);
+      }
+      return kept.get(at);
+    }
+
+    async function ask(at, judge, other) {
+      const answer = await link.ask("case", { at, judge, other });
+      let { html, more } = answer;
+      while (more) {
+        const rest = await link.ask("rest", { at, from: html.length });
+        html += rest.html;
+        more = rest.more;
+      }
+      const node = element("div", { class: "mrb-shown" });
+      if (answer.view) {
+        const words = other ? "The two judges" : "The judge";
+        node.append(element("details", { class: "mrb-case mrb-in-view", open: true }, element("summary", {}, words), fragment(answer.view)));
+      }
+      node.append(fragment(html));
+      for (const img of node.querySelectorAll("img")) img.decode().catch(() => {});
+      return { ...answer, html: "", view: "", node };
+    }
+
+    function clearStage() {
+      mrbCase.detach(parts.stage);
+      parts.stage.replaceChildren();
+    }
+
+    async function show(at) {
+      seat.at = at;
+      parts.stage.setAttribute("aria-busy", "true");
+      try {
+        const shown = await made(at);
+        if (seat.at !== at) return;
+        clearStage();
+        parts.stage.append(shown.node);
+        parts.stage.scrollTop = 0;
+        mrbCase.attach(parts.stage);
+        parts.caseId = shown.case_id;
+        where();
+        parts.form.show(shown, seat.query);
+        ahead();
+      } catch (error) {
+        if (seat.at !== at) return;
+        clearStage();
+        parts.stage.append(element("p", { class: "mrb-failed", role: "alert" }, `The case cannot be shown: ${error.message}`));
+      } finally {
+        parts.stage.removeAttribute("aria-busy");
+      }
+    }
+
+    // The neighbours are asked for while the reviewer looks at this one.
+    async function ahead() {
+      const { index, turn } = seat;
+      for (const near of [index + 1, index - 1, index + 2]) {
+        const row = near >= 0 && near < seat.n ? await parts.list.row(near) : null;
+        if (turn !== seat.turn) return;
+        if (row) await made(row.at).catch(() => {});
+      }
+    }
+
+    async function copyLink() {
+      const words = `${location.origin}${location.pathname}${address()}`;
+      try {
+        await navigator.clipboard.writeText(words);
+        tell("The link is copied. Who opens it needs the token of this server too.");
+      } catch {
+        tell(`Copy this link: ${words}`);
+      }
+    }
+
+    async function write(format, from) {
+      from.disabled = true;
+      try {
+        const { export: name } = await link.ask("export", { format, query: seat.query });
+        const pieces = [];
+        for (;;) {
+          const { piece, done } = await link.ask("more", { export: name });
+          if (done) break;
+          pieces.push(piece);
+          tell(`Writing the file: ${pieces.length} MB …`);
+        }
+        const place = URL.createObjectURL(new Blob(pieces, { type: format === "csv" ? "text/csv;charset=utf-8" : "text/html;charset=utf-8" }));
+        const anchor = element("a", { href: place, download: `cases.${format}`, hidden: true });
+        root.append(anchor);
+        anchor.click();
+        anchor.remove();
+        setTimeout(() => URL.revokeObjectURL(place), 60000);
+        tell(`The file cases.${format} is written.`);
+      } catch (error) {
+        tell(`The file is not written: ${error.message}`, true);
+      } finally {
+        from.disabled = false;
+      }
+    }
+
+    function onKey(event) {
+      if (!parts || event.defaultPrevented) return;
+      const target = event.composedPath()[0];
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && root.querySelector(".mrb-form")?.contains(target)) {
+        event.preventDefault();
+        event.stopPropagation();
+        parts.form.save();
+        return;
+      }
+      if (event.key === "Escape" && mrbShell.typing(event)) {
+        root.focus({ preventScroll: true });
+        return;
+      }
+      if (typing(event) || parts.dialog.open) return;
+      const act = action(event.key, target);
+      if (!act) return;
+      event.preventDefault();
+      event.stopPropagation();
+      act();
+    }
+
+    function action(key, target) {
+      const arrows = !target.matches("input, [role=listbox] *");
+      const inList = target.matches("[role=listbox]");
+      const next = () => go(seat.index + 1);
+      const previous = () => go(seat.index < 0 ? 0 : seat.index - 1);
+      if (/^[1-4]$/.test(key)) return () => parts.form.choose(Number(key));
+      if (arrows && key === "ArrowRight") return next;
+      if (arrows && key === "ArrowLeft") return previous;
+      if (inList) {
+        const does = { ArrowDown: next, ArrowUp: previous, Home: () => go(0), End: () => go(seat.n - 1) }[key];
+        if (does) return does;
+      }
+      return { j: next, k: previous, "/": () => parts.filters.search.focus(), n: () => parts.form.note(), s: () => parts.form.save(), "?": () => parts.dialog.showModal() }[key.toLowerCase()];
+    }
+
+    const onHash = () => open(location.hash);
+    const onFocus = () => parts?.form.history();
+    root.addEventListener("keydown", onKey);
+    window.addEventListener("focus", onFocus);
+    if (addressed) window.addEventListener("hashchange", onHash);
+    link.on((message) => {
+      if (message.event === "show") open(message.fragment);
+    });
+    open(addressed ? location.hash : "");
+
+    return () => {
+      root.removeEventListener("keydown", onKey);
+      window.removeEventListener("focus", onFocus);
+      window.removeEventListener("hashchange", onHash);
+      if (parts) {
+        mrbCase.detach(parts.stage);
+        parts.list.close();
+      }
+      link.close();
+      root.remove();
+    };
+  }
+
+  return { start };
+})();
+
+function render({ model, el }) {
+  return mrbExplorer.start(model, el);
+}

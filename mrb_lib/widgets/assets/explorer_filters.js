@@ -1,0 +1,112 @@
+// What is looked for: a judge, a second one, where the case is from, kinds of failure, words, an order; each with counts.
+const mrbFilters = (() => {
+  const CHOSEN = [
+    ["judge", "Judge", "any judge"],
+    ["other", "Differs from", "no comparison"],
+    ["dimension", "Dimension", "any dimension"],
+    ["organ", "Organ", "any organ"],
+    ["department", "Department", "any department"],
+    ["modality", "Modality", "any modality"],
+  ];
+  const SORTS = [["", "benchmark order"], ["confidence", "confidence"], ["disagreement", "disagreement"], ["difficulty", "estimated difficulty"]];
+  const EMPTY = { judge: null, other: null, dimension: null, organ: null, department: null, modality: null, kind: [], text: "", sort: "", desc: true };
+
+  const spoken = (value) => value.replaceAll("_", " ");
+
+  // `change(query)` is told of every new query; `kinds` gives each kind its name and its meaning.
+  function make({ kinds, change }) {
+    const { element } = mrbShell;
+    let query = { ...EMPTY };
+    const ask = (part) => change({ ...query, ...part });
+
+    const search = element("input", { type: "search", placeholder: 'words or "a phrase"', "aria-label": "Search the cases' texts", class: "mrb-search", "aria-keyshortcuts": "/" });
+    let waiting = 0;
+    search.addEventListener("input", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => ask({ text: search.value }), 180);
+    });
+
+    const selects = new Map();
+    const bar = element("div", { class: "mrb-filters", role: "group", "aria-label": "Filters" });
+    for (const [name, label] of CHOSEN) {
+      const select = element("select", { "data-filter": name });
+      select.addEventListener("change", () => {
+        const value = select.value ? select.value.slice(1) : null;
+        ask(name === "judge" && value === null ? { judge: null, other: null } : { [name]: value });
+      });
+      selects.set(name, select);
+      bar.append(element("label", { class: "mrb-filter" }, element("span", {}, label), select));
+    }
+    const sort = element("select", { "data-filter": "sort" }, ...SORTS.map(([value, words]) => element("option", { value }, words)));
+    const turn = element("button", { type: "button", class: "mrb-turn" });
+    sort.addEventListener("change", () => ask({ sort: sort.value }));
+    turn.addEventListener("click", () => ask({ desc: !query.desc }));
+    const clear = element("button", { type: "button", class: "mrb-clear" }, "Clear all");
+    clear.addEventListener("click", () => change({ ...EMPTY }));
+    bar.append(element("label", { class: "mrb-filter" }, element("span", {}, "Sort by"), sort), turn, clear);
+
+    const chips = element("div", { class: "mrb-chips", role: "group", "aria-label": "Kinds of failure: any of those pressed" });
+    const buttons = new Map();
+    for (const [kind, [words, meaning]] of Object.entries(kinds)) {
+      const button = element("button", { type: "button", "data-kind": kind, title: meaning, "aria-pressed": "false" }, element("span", {}, words), element("span", { class: "mrb-count" }));
+      button.addEventListener("click", () => {
+        const on = query.kind.includes(kind);
+        ask({ kind: on ? query.kind.filter((one) => one !== kind) : [...query.kind, kind] });
+      });
+      buttons.set(kind, button);
+      chips.append(button);
+    }
+    const rest = element("span", { class: "mrb-rest" });
+    chips.append(rest);
+    const summary = element("p", { class: "mrb-outcomes" });
+
+    function fill(name, label, any, facet) {
+      const select = selects.get(name);
+      const known = facet?.values ?? [];
+      const wanted = query[name];
+      const options = [element("option", { value: "" }, facet && name !== "other" ? `${any} (${facet.total.toLocaleString()})` : any)];
+      for (const [value, n] of known) options.push(element("option", { value: `=${value}`, "data-n": n }, `${value ? spoken(value) : "none stated"} (${n.toLocaleString()})`));
+      if (wanted !== null && !known.some(([value]) => value === wanted)) options.push(element("option", { value: `=${wanted}` }, spoken(wanted)));
+      select.replaceChildren(...options);
+      select.value = wanted === null ? "" : `=${wanted}`;
+      select.disabled = !known.length;
+      select.closest("label").hidden = !known.length && ["organ", "department", "modality"].includes(name);
+      if (name === "other") select.closest("label").hidden = query.judge === null || !known.length;
+      select.closest("label").classList.toggle("mrb-on", wanted !== null);
+    }
+
+    function tell(facets) {
+      const facet = facets.pair ?? facets.outcome;
+      if (!facet) {
+        summary.replaceChildren(document.createTextNode("Choose a judge and a dimension to see what became of its verdicts."));
+        return;
+      }
+      const parts = facet.values.filter(([, n]) => n).map(([value, n]) => element("span", { class: "mrb-part", "data-n": n }, element("b", {}, n.toLocaleString()), ` ${value}`));
+      const who = facets.pair ? `first ${query.judge}, second ${query.other}` : query.judge;
+      summary.replaceChildren(element("span", { dir: "auto" }, `${who} on ${spoken(query.dimension)}: `), ...parts.flatMap((part, i) => (i ? [" + ", part] : [part])), ` = ${facet.total.toLocaleString()}`);
+    }
+
+    function update(answer) {
+      query = answer.query;
+      const { facets } = answer;
+      if (document.activeElement !== search || !search.value) search.value = query.text;
+      for (const [name, label, any] of CHOSEN) fill(name, label, any, facets[name]);
+      sort.value = query.sort;
+      turn.hidden = !query.sort;
+      turn.textContent = query.desc ? "↓ highest first" : "↑ lowest first";
+      turn.setAttribute("aria-label", query.desc ? "highest first; turn to lowest first" : "lowest first; turn to highest first");
+      const counts = new Map(facets.kind?.values ?? []);
+      for (const [kind, button] of buttons) {
+        button.setAttribute("aria-pressed", String(query.kind.includes(kind)));
+        button.querySelector(".mrb-count").textContent = (counts.get(kind) ?? 0).toLocaleString();
+      }
+      rest.textContent = `${(counts.get("none of these") ?? 0).toLocaleString()} of none of these kinds`;
+      clear.disabled = JSON.stringify({ ...query, desc: true }) === JSON.stringify(EMPTY);
+      tell(facets);
+    }
+
+    return { bar, chips, summary, search, update, query: () => query };
+  }
+
+  return { make };
+})();

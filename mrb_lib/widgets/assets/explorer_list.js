@@ -1,0 +1,122 @@
+// A list of many cases of which only those in sight are in the page; rows come from Python when they are needed.
+const mrbList = (() => {
+  const HEIGHT = 74;
+  const SPARE = 6;
+  const PAGE = 60;
+  let made = 0;
+
+  // `fetch(start)` resolves with rows from `start` on; `pick(index)` is told what was chosen.
+  function make({ fetch, pick }) {
+    const { element } = mrbShell;
+    const name = `mrb-list-${(made += 1)}`;
+    const box = element("div", { class: "mrb-rows", role: "listbox", tabindex: "0", "aria-label": "Cases of the selection" });
+    const frame = element("div", { class: "mrb-list" }, box);
+    const state = { n: 0, rows: new Map(), asked: new Set(), index: -1, reviewer: "", turn: 0 };
+
+    function said(row) {
+      if (!row.by.length) return null;
+      const mine = row.by.includes(state.reviewer);
+      const words = `${mine ? "you" : ""}${mine && row.by.length > 1 ? " + " : ""}${row.by.length - mine || ""}`;
+      return element("span", { class: mine ? "mrb-done mrb-mine" : "mrb-done", title: `reviewed by ${row.by.join(", ")}` }, `${mine ? "✓" : "•"} ${words}`);
+    }
+
+    function option(index) {
+      const row = state.rows.get(index);
+      const chosen = index === state.index;
+      const item = element("div", {
+        class: "mrb-row", role: "option", id: `${name}-${index}`, "data-index": index, "aria-selected": chosen ? "true" : "false",
+        "aria-posinset": index + 1, "aria-setsize": state.n,
+      });
+      item.style.top = `${index * HEIGHT}px`;
+      if (!row) {
+        item.append(element("span", { class: "mrb-row-title" }, "…"));
+        return item;
+      }
+      const head = element("span", { class: "mrb-row-head" }, element("b", { dir: "auto" }, row.id), said(row));
+      const foot = element("span", { class: "mrb-row-foot" }, element("span", { dir: "auto" }, row.place), element("span", { class: "mrb-value" }, row.value));
+      item.append(head, element("span", { class: "mrb-row-title", dir: "auto" }, row.title), foot);
+      return item;
+    }
+
+    function need(index) {
+      const start = Math.floor(index / PAGE) * PAGE;
+      if (state.asked.has(start)) return;
+      state.asked.add(start);
+      const turn = state.turn;
+      fetch(start).then(
+        (answer) => turn === state.turn && take(answer.start, answer.rows),
+        () => state.asked.delete(start),
+      );
+    }
+
+    function take(start, rows) {
+      rows.forEach((row, i) => state.rows.set(start + i, row));
+      draw();
+      for (const settle of state.waiting?.splice(0) ?? []) settle();
+    }
+
+    function draw() {
+      const first = Math.max(0, Math.floor(frame.scrollTop / HEIGHT) - SPARE);
+      const last = Math.min(state.n, Math.ceil((frame.scrollTop + (frame.clientHeight || 600)) / HEIGHT) + SPARE);
+      const items = [];
+      for (let index = first; index < last; index += 1) {
+        if (!state.rows.has(index)) need(index);
+        items.push(option(index));
+      }
+      box.replaceChildren(...items);
+      const active = state.index >= first && state.index < last ? `${name}-${state.index}` : null;
+      if (active) box.setAttribute("aria-activedescendant", active);
+      else box.removeAttribute("aria-activedescendant");
+    }
+
+    // A new selection: how many cases, which of them is shown, and the rows that came with it.
+    function reset({ n, index, start, rows }) {
+      Object.assign(state, { n, index, rows: new Map(), asked: new Set(), waiting: [], turn: state.turn + 1 });
+      box.style.height = `${n * HEIGHT}px`;
+      rows.forEach((row, i) => state.rows.set(start + i, row));
+      frame.scrollTop = index < 0 ? 0 : Math.max(0, index * HEIGHT - frame.clientHeight / 3);
+      draw();
+    }
+
+    function move(index) {
+      state.index = index;
+      const top = index * HEIGHT;
+      if (index >= 0 && (top < frame.scrollTop || top + HEIGHT > frame.scrollTop + frame.clientHeight)) {
+        frame.scrollTop = Math.max(0, top - frame.clientHeight / 3);
+      }
+      draw();
+    }
+
+    // The row at an index, once it is there.
+    async function row(index) {
+      while (!state.rows.has(index) && index >= 0 && index < state.n) {
+        const turn = state.turn;
+        need(index);
+        await new Promise((settle) => state.waiting.push(settle));
+        if (turn !== state.turn) return undefined;
+      }
+      return state.rows.get(index);
+    }
+
+    function mark(at, reviewers) {
+      for (const found of state.rows.values()) if (found.at === at) found.by = reviewers;
+      draw();
+    }
+
+    function signed(reviewer) {
+      state.reviewer = reviewer;
+      draw();
+    }
+
+    frame.addEventListener("scroll", draw, { passive: true });
+    const watch = new ResizeObserver(draw);
+    watch.observe(frame);
+    box.addEventListener("click", (event) => {
+      const item = event.target.closest("[data-index]");
+      if (item) pick(Number(item.dataset.index));
+    });
+    return { frame, box, reset, move, row, mark, signed, close: () => watch.disconnect() };
+  }
+
+  return { make };
+})();
