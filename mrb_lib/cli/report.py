@@ -17,6 +17,8 @@ def report(
     policy: Annotated[str, typer.Option(help="official, balanced, strict, net or answered.")] = "balanced",
     seed: Annotated[int, typer.Option(min=0, help="The seed of the resampling.")] = 0,
     jobs: Annotated[int, typer.Option(min=1, help="Notebooks at a time.")] = 2,
+    cases: Annotated[int, typer.Option("--cases", min=0, metavar="N", help="Failures to show as pages, at most.")] = 12,
+    pdf: Annotated[bool, typer.Option("--pdf", help="Also print it as one PDF; takes a Chromium.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Run every notebook, changed or not.")] = False,
 ) -> None:
     """Run the notebooks that changed, and write figures, tables and the static site."""
@@ -38,11 +40,13 @@ def report(
     echo_stale_runs(where.runs, load(where.benchmark))
     result = run(
         where.benchmark, where.runs, out, figures=figures, policy=policy, dimension=dimension, seed=seed,
-        jobs=jobs, force=force, progress=lambda line: typer.echo(line, err=True),
+        jobs=jobs, cases=cases, pdf=pdf, force=force, progress=lambda line: typer.echo(line, err=True),
     )  # fmt: skip
     typer.echo(f"{len(result.executed)} notebooks run, {len(result.skipped)} unchanged, {len(result.failed)} failed")
     for failure in result.failed:
         typer.echo(f"{failure}\n{failure.source}", err=True)
     typer.echo(f"Open {result.index}" + ("" if figures is None else f"; figures are in {figures}"))
+    if result.pdf is not None:
+        typer.echo(f"Printed {result.pdf}")
     if result.failed:
         raise typer.Exit(1)

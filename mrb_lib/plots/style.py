@@ -84,6 +84,7 @@ RC: dict[str, object] = {
     "savefig.facecolor": "white",
     "svg.fonttype": "path",
     "svg.hashsalt": "mrb",
+    "pdf.fonttype": 42,
     "image.interpolation": "antialiased",
 }
 
@@ -148,6 +149,11 @@ class Paper(Figure):
         """The figure as SVG with letters as outlines, the same bytes for the same figure; finishes it."""
         self.png()
         return self._saved("svg", {"Date": None, "Creator": None}, 150)
+
+    def pdf(self) -> bytes:
+        """The figure as PDF with its letters as text, the same bytes for the same figure; finishes it."""
+        self.png()
+        return self._saved("pdf", dict.fromkeys(("CreationDate", "Creator", "Producer")), RESOLUTION)
 
     def _saved(self, kind: str, metadata: dict[str, None], resolution: int) -> bytes:
         stream: IO[bytes] = io.BytesIO()

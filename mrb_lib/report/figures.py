@@ -17,17 +17,20 @@ from mrb_lib.report.provenance import Provenance
 from mrb_lib.report.records import Record
 
 INDEX = "index.json"
+EVERY = ("png", "svg", "pdf", "csv", "tex")
+MIRRORED = ("png", "svg", "csv", "tex")
 _FIGURE_KEYS = ("id", "title", "caption", "reading", "notebook", "n", "policy", "simulated", "files")
 _TABLE_KEYS = ("id", "title", "caption", "notebook", "n", "policy", "simulated", "files")
 _ABSENT_KEYS = ("id", "title", "reason", "notebook")
 
 
-def index(records: Sequence[Record], made_from: Provenance, *, tables: str) -> Json:
+def index(records: Sequence[Record], made_from: Provenance, *, tables: str, kept: Sequence[str] = EVERY) -> Json:
     """What `figures/index.json` says.
 
     Parameters
     ----------
     tables : where the tables lie, seen from the index
+    kept : the kinds of file to list
 
     Returns
     -------
@@ -36,10 +39,10 @@ def index(records: Sequence[Record], made_from: Provenance, *, tables: str) -> J
         their cells, and `provenance`. Files are relative to the index.
     """
     return {
-        "figures": [_entry(_FIGURE_KEYS, item, record, "") for record in records for item in record.figures],
-        "tables": [_entry(_TABLE_KEYS, item, record, tables) for record in records for item in record.tables],
+        "figures": [_entry(_FIGURE_KEYS, item, record, "", kept) for record in records for item in record.figures],
+        "tables": [_entry(_TABLE_KEYS, item, record, tables, kept) for record in records for item in record.tables],
         "not_applicable": [
-            _entry(_ABSENT_KEYS, item, record, "") for record in records for item in record.not_applicable
+            _entry(_ABSENT_KEYS, item, record, "", kept) for record in records for item in record.not_applicable
         ],
         "failed": [
             {
@@ -55,12 +58,12 @@ def index(records: Sequence[Record], made_from: Provenance, *, tables: str) -> J
     }
 
 
-def _entry(keys: Sequence[str], sidecar: Json, record: Record, folder: str) -> Json:
+def _entry(keys: Sequence[str], sidecar: Json, record: Record, folder: str, kept: Sequence[str]) -> Json:
     entry = {key: sidecar.get(key) for key in keys}
     entry["notebook"] = record.notebook
     if "files" in keys:
         files = cast(dict[str, str], sidecar["files"])
-        entry["files"] = {suffix: folder + Path(name).name for suffix, name in files.items()}
+        entry["files"] = {suffix: folder + Path(name).name for suffix, name in files.items() if suffix in kept}
     return entry
 
 
@@ -81,7 +84,7 @@ def write_index(out: Path, records: Sequence[Record], made_from: Provenance) -> 
 
 
 def mirror(out: Path, folder: Path, records: Sequence[Record], made_from: Provenance) -> None:
-    """Make `folder` hold the report's figures, its tables (under `tables/`) and an index.
+    """Make `folder` hold the report's figures (but not their PDF), its tables (under `tables/`) and an index.
 
     Raises
     ------
@@ -89,7 +92,7 @@ def mirror(out: Path, folder: Path, records: Sequence[Record], made_from: Proven
         A file is in the way that no report put there; nothing was changed.
     """
     wanted = {_place(name): (out / name).read_bytes() for record in records for name in record.files if _place(name)}
-    wanted[INDEX] = _text(index(records, made_from, tables="tables/")).encode("utf-8")
+    wanted[INDEX] = _text(index(records, made_from, tables="tables/", kept=MIRRORED)).encode("utf-8")
     ours = _written_before(folder)
     for name, content in wanted.items():
         path = folder / name
@@ -103,6 +106,8 @@ def mirror(out: Path, folder: Path, records: Sequence[Record], made_from: Proven
 
 def _place(name: str) -> str:
     """Where the mirror keeps a file of the report; empty for those it does not keep."""
+    if not name.endswith(MIRRORED):
+        return ""
     if name.startswith("figures/"):
         return name.removeprefix("figures/")
     return name if name.startswith("tables/") else ""

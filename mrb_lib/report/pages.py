@@ -7,6 +7,7 @@ plain text, figures and tables are the files that were published.
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -19,20 +20,23 @@ from markupsafe import Markup
 from mrb_lib.report.clean import Json, plain
 from mrb_lib.report.records import Record
 
-MAX_ROWS = 60
+MAX_ROWS = 200
 _SILENT = re.compile(r"^<.*>$", re.DOTALL)
 
 
-def blocks(notebook: Json, record: Record, out: Path, pages: Mapping[str, str]) -> Iterator[Json]:
+def blocks(
+    notebook: Json, record: Record, out: Path, pages: Mapping[str, str], cases: Mapping[str, str] | None = None
+) -> Iterator[Json]:
     """The blocks of a page, in order, each with its `kind`.
 
     Parameters
     ----------
     notebook : parsed JSON of the executed notebook, cleaned
     pages : the page of each notebook file, for links between notebooks
+    cases : the page of each case that has one, for links from tables
     """
     found = {f"figures/{item['id']}": {**item, "kind": "figure"} for item in record.figures}
-    found |= {f"tables/{item['id']}": _table(item, out) for item in record.tables}
+    found |= {f"tables/{item['id']}": table_block(item, out, cases or {}) for item in record.tables}
     absent = {str(item["id"]): {**item, "kind": "absent"} for item in record.not_applicable}
     first = True
     for cell in cast(list[Json], notebook.get("cells", [])):
@@ -78,25 +82,49 @@ def _printed(output: Json, *, published: bool) -> str:
     return "" if published or _SILENT.match(text.strip()) else plain(text)
 
 
-def _table(sidecar: Json, out: Path) -> Json:
-    """A table as it is displayed: at most MAX_ROWS of its rows; the CSV has all of them at full precision."""
+def table_block(sidecar: Json, out: Path, cases: Mapping[str, str]) -> Json:
+    """A table as it is displayed: at most MAX_ROWS of its rows; the CSV has all of them at full precision.
+
+    Each cell has its text, an interval apart from it, the value to sort by, and the page of the case it names.
+    """
     path = out / "tables" / Path(cast(dict[str, str], sidecar["files"])["csv"]).name
     with path.open(encoding="utf-8", newline="") as stream:
-        n_rows = max(0, sum(1 for _ in csv.reader(stream)) - 1)
+        head, *rows = list(csv.reader(stream)) or [[]]
     shown = cast(dict[str, list[list[str]]], sidecar["shown"])
     best: set[tuple[object, ...]] = {tuple(cell) for cell in shown["best"]}
-    rows = [
-        [{"text": text, "best": (i, j) in best} for j, text in enumerate(row)]
+    places = {name.replace("_", " "): place for place, name in enumerate(head)}
+    columns = list(zip(cast(list[str], shown["columns"]), cast(list[bool], shown["numeric"]), strict=True))
+    cells = [
+        [
+            _cell(text, name, _value(rows, i, places.get(name)) if numeric else "", cases, best=(i, j) in best)
+            for j, (text, (name, numeric)) in enumerate(zip(row, columns, strict=True))
+        ]
         for i, row in enumerate(shown["rows"][:MAX_ROWS])
     ]
     return {
         **sidecar,
         "kind": "table",
-        "columns": list(zip(shown["columns"], shown["numeric"], strict=True)),
-        "rows": rows,
-        "more": n_rows - len(rows),
-        "n_rows": n_rows,
+        "columns": columns,
+        "rows": cells,
+        "more": len(rows) - len(cells),
+        "n_rows": len(rows),
     }
+
+
+def _cell(text: str, column: str, value: str, cases: Mapping[str, str], *, best: bool) -> Json:
+    said, bracket, rest = text.partition(" [") if value else (text, "", "")
+    page = cases.get(text, "") if column == "case id" else ""
+    return {"text": said, "interval": bracket.strip() + rest, "best": best, "value": value, "case": page}
+
+
+def _value(rows: list[list[str]], row: int, column: int | None) -> str:
+    """A number of the CSV, to sort by; empty where there is none."""
+    if column is None or row >= len(rows) or column >= len(rows[row]):
+        return ""
+    try:
+        return rows[row][column] if math.isfinite(float(rows[row][column])) else ""
+    except ValueError:
+        return ""
 
 
 def without_title(source: str) -> str:
@@ -121,6 +149,12 @@ def prose(source: str, pages: Mapping[str, str]) -> Markup:
             if child.type == "link_open":
                 _mend_link(child, pages)
     return Markup(markdown.renderer.render(tokens, markdown.options, {}))  # noqa: S704  # rendered with HTML disabled
+
+
+def lowered(html: Markup) -> Markup:
+    """Prose with its headings a level lower, for a page on which the notebook's title is an h2."""
+    turned = re.sub(r"<(/?)h([2-5])>", lambda found: f"<{found[1]}h{int(found[2]) + 1}>", html)
+    return Markup(turned)  # noqa: S704  # the text of prose is escaped, so that only its own tags are met
 
 
 def _mend_link(token: Token, pages: Mapping[str, str]) -> None:

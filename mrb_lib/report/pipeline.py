@@ -16,7 +16,9 @@ import mrb_lib
 from mrb_lib.data.benchmark import load
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.report import figures as figures_folder
+from mrb_lib.report import pdf as printed
 from mrb_lib.report import site
+from mrb_lib.report.case_pages import Source
 from mrb_lib.report.clean import Names
 from mrb_lib.report.execute import NotebookFailure
 from mrb_lib.report.provenance import Provenance, provenance
@@ -30,7 +32,8 @@ from mrb_lib.schema import POLICIES
 DEFAULT_DIMENSION = "overall"
 _MARK = "CACHEDIR.TAG"
 _MARK_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n# What `mrb report` needs to skip unchanged notebooks.\n"
-_FOLDERS = ("figures", "tables", "executed", "pages")
+_FOLDERS = ("figures", "tables", "executed", "pages", "cases")
+DEFAULT_CASES = 12
 
 Say = Callable[[str], None]
 
@@ -45,12 +48,14 @@ class ReportResult:
     skipped : those that had not changed
     failed : those that did not run to their end, and why
     index : the page to open
+    pdf : the report as one PDF; None where it was not asked for
     """
 
     executed: tuple[str, ...]
     skipped: tuple[str, ...]
     failed: tuple[NotebookFailure, ...]
     index: Path
+    pdf: Path | None = None
 
 
 def report(
@@ -64,6 +69,8 @@ def report(
     dimension: str = DEFAULT_DIMENSION,
     seed: int = 0,
     jobs: int = 2,
+    cases: int = DEFAULT_CASES,
+    pdf: bool = False,
     force: bool = False,
     progress: Say | None = None,
 ) -> ReportResult:
@@ -84,15 +91,18 @@ def report(
     notebooks : the folder of notebooks; None for the library's own
     policy, dimension, seed : given to every notebook
     jobs : notebooks at a time
+    cases : how many failures have a page of their own, at most
+    pdf : also print it all as `report.pdf`, which takes a Chromium on this machine; one that an earlier
+        report printed is removed where it is not asked for
     force : run every notebook, changed or not
     progress : told, a line at a time, what happens
 
     Raises
     ------
     InputError
-        The benchmark, the runs or an option is wrong; nothing was written.
+        The benchmark, the runs or an option is wrong, or nothing can print; nothing was written.
     RunError
-        Another report is being written to the same folder.
+        Another report is being written to the same folder, or printing failed.
 
     Notes
     -----
@@ -101,7 +111,10 @@ def report(
     say = progress or (lambda line: None)
     place = locate(str(benchmark), "" if runs is None else str(runs), progress=say)
     sources = _sources(notebooks or _own_notebooks())
-    made_from = _checked(place.benchmark, place.runs, policy=policy, dimension=dimension, seed=seed, jobs=jobs)
+    made_from = _checked(
+        place.benchmark, place.runs, policy=policy, dimension=dimension, seed=seed, jobs=jobs, cases=cases
+    )
+    source, program = Source(place.benchmark, place.runs, dimension, policy, cases), printed.browser() if pdf else ""
     out, mirror = Path(out).absolute(), None if figures is None else Path(figures).absolute()
     _refuse_foreign(out)
     keys = {source.stem: _key(source, made_from) for source in sources}
@@ -121,13 +134,14 @@ def report(
         for record in _run(todo, out, parameters, keys, dict(records), names, jobs, say):
             records[record.notebook] = record
         ordered = [records[source.stem] for source in sources]
-        _publish(out, ordered, made_from, mirror)
+        _publish(out, ordered, made_from, mirror, source, program)
     ran = {source.stem for source in todo}
     return ReportResult(
         executed=tuple(r.notebook for r in ordered if r.notebook in ran and r.failure is None),
         skipped=tuple(r.notebook for r in ordered if r.notebook not in ran),
         failed=tuple(r.failure for r in ordered if r.failure is not None),
         index=out / "index.html",
+        pdf=out / printed.NAME if pdf else None,
     )
 
 
@@ -146,11 +160,15 @@ def _sources(folder: Path) -> list[Path]:
     return found
 
 
-def _checked(benchmark: Path, runs: Path | None, *, policy: str, dimension: str, seed: int, jobs: int) -> Provenance:
+def _checked(
+    benchmark: Path, runs: Path | None, *, policy: str, dimension: str, seed: int, jobs: int, cases: int
+) -> Provenance:
     if policy not in POLICIES:
         raise InputError(f"policy {policy!r} is unknown; use one of {', '.join(POLICIES)}.")
     if jobs < 1:
         raise InputError(f"jobs {jobs}: at least 1 is needed.")
+    if cases < 0:
+        raise InputError(f"cases {cases}: use 0 for none, or a larger whole number.")
     if seed < 0:
         raise InputError(f"seed {seed}: use 0 or a larger whole number.")
     made_from = provenance(benchmark, runs, policy=policy, dimension=dimension, seed=seed)
@@ -255,16 +273,22 @@ def _record(done: Finished, key: str, commit: str, names: Names) -> Record:
     )
 
 
-def _publish(out: Path, records: Sequence[Record], made_from: Provenance, mirror: Path | None) -> None:
+def _publish(
+    out: Path, records: Sequence[Record], made_from: Provenance, mirror: Path | None, source: Source, program: str
+) -> None:
     """Bring the index, the site and the mirror in line with the records, and clear away what no record lists."""
     figures_folder.write_index(out, records, made_from)
-    pages = site.write(out, records, made_from)
+    if program:
+        printed.write_pdf(out, records, made_from, program)
+    else:
+        printed.remove_pdf(out)
+    pages = site.write(out, records, made_from, source=source, pdf=printed.NAME if program else "")
     listed = {name for record in records for name in record.files} | {"figures/index.json"} | pages
     for folder in _FOLDERS:
         for path in (out / folder).glob("*"):
             if f"{folder}/{path.name}" not in listed:
                 path.unlink()
-    current = {f"{file_name(record.notebook)}.json" for record in records} | {site.STATE}
+    current = {f"{file_name(record.notebook)}.json" for record in records} | {site.STATE, printed.STATE}
     for path in (out / CACHE).glob("*.json"):
         if path.name not in current:
             path.unlink()

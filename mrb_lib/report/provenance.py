@@ -207,8 +207,8 @@ def code_hash() -> str:
 
 
 def template_hash() -> str:
-    """SHA-256 over the site's templates and style."""
-    return _hash_of("report/templates/*")
+    """SHA-256 over the site's templates, its style and its scripts."""
+    return _hash_of("report/templates/*", "widgets/assets/tokens.css", "widgets/assets/case.*")
 
 
 def _hash_of(*patterns: str) -> str:

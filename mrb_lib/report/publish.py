@@ -1,6 +1,6 @@
 """Notebooks hand their figures and tables over here: shown in the notebook, and written for the site and the paper.
 
-A figure `id` becomes `out/figures/<id>.png .svg .csv .json`, a table `out/tables/<id>.csv .tex .json`; the JSON
+A figure `id` becomes `out/figures/<id>.png .svg .pdf .csv .json`, a table `out/tables/<id>.csv .tex .json`; the JSON
 beside them (the sidecar) says what they show. What comes from simulated data says SIMULATED on its face.
 """
 
@@ -98,6 +98,7 @@ def figure(
         folder = Path(out) / "figures"
         write_atomic(folder / f"{id}.png", fig.png())
         write_atomic(folder / f"{id}.svg", fig.svg())
+        write_atomic(folder / f"{id}.pdf", fig.pdf())
         write_atomic(folder / f"{id}.csv", _csv(data, workspace))
         _sidecar(
             folder,
@@ -108,7 +109,7 @@ def figure(
             policy=policy,
             n=_largest(n),
             simulated=workspace.simulated,
-            files={suffix: f"{id}.{suffix}" for suffix in ("png", "svg", "csv")},
+            files={suffix: f"{id}.{suffix}" for suffix in ("png", "svg", "pdf", "csv")},
         )
     return fig
 

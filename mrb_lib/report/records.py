@@ -18,7 +18,8 @@ from mrb_lib.report.clean import Json, Names, clean_notebook
 from mrb_lib.report.execute import ARTEFACTS, EXECUTED, NotebookFailure
 
 CACHE = ".cache"
-FILES_OF = {"figures": ("png", "svg", "csv"), "tables": ("csv", "tex")}
+FILES_OF = {"figures": ("png", "svg", "pdf", "csv"), "tables": ("csv", "tex")}
+_PICTURES = (".png", ".pdf")
 
 
 @dataclass(frozen=True)
@@ -188,7 +189,7 @@ def _artefacts(folder: Path, kind: str, sidecar: Json, names: Names) -> Iterator
             raise RunError(str(error)) from error
         if not path.is_file():
             raise RunError(f"{kind}/{path.name}: was announced but not written; publish it again.")
-        if path.suffix != ".png" and names.betrays(path.read_text(encoding="utf-8")):
+        if path.suffix not in _PICTURES and names.betrays(path.read_text(encoding="utf-8")):
             raise RunError(f"{kind}/{path.name}: names a folder of this machine; leave the path out.")
         yield f"{kind}/{path.name}", path
 

@@ -1,4 +1,8 @@
-"""The static site: one page a notebook, and an index of all they published. It needs no network and no script."""
+"""The static site: an index of all that was published, a page a notebook, a page a chosen case.
+
+It opens from disk. It needs no network and no file from outside its folder, and all of it can be read without a script;
+the one script of a page, named by its hash, adds search, sorting, filters, the theme and the view of images.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +10,100 @@ import hashlib
 import json
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from mrb_lib.files import sha256_of, write_atomic
+from mrb_lib.report.case_pages import FAILURES, CasePage, Source, case_pages, listed_cases
 from mrb_lib.report.clean import Json
 from mrb_lib.report.figures import write_if_changed
 from mrb_lib.report.provenance import Provenance, template_hash
 from mrb_lib.report.records import CACHE, Record
+from mrb_lib.report.workspace import simulated_note
+from mrb_lib.widgets.bundle import csp_hash
+from mrb_lib.widgets.bundle import script as script_of
+from mrb_lib.widgets.bundle import style as style_of
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 STATE = ".site.json"
-_TEMPLATES = Path(__file__).parent / "templates"
+LEADERBOARD = "leaderboard"
+TEMPLATES = Path(__file__).parent / "templates"
 
 
-def write(out: Path, records: Sequence[Record], made_from: Provenance) -> set[str]:
+@dataclass(frozen=True)
+class Look:
+    """The style and the one script of a page, and the hash that lets this script run and no other."""
+
+    style: str
+    script: str
+    script_hash: str
+
+
+def look(*assets: str) -> Look:
+    """The look of a page that shows what these widgets' assets draw.
+
+    Parameters
+    ----------
+    assets : names of style sheets and scripts of `mrb_lib.widgets.bundle`, such as "case"
+    """
+    from markupsafe import Markup
+
+    own, does = ((TEMPLATES / name).read_text(encoding="utf-8") for name in ("style.css", "site.js"))
+    script = f"{script_of(*assets)}\n{does}"
+    style = f"{style_of(*assets)}\n{own}"
+    return Look(Markup(style), Markup(script), csp_hash(script))  # noqa: S704  # our own files
+
+
+@dataclass(frozen=True)
+class Content:
+    """All that the pages show.
+
+    Attributes
+    ----------
+    out : the report's folder
+    cases : the pages of cases
+    pdf : the name of the report as one PDF, beside the index; empty where there is none
+    """
+
+    out: Path
+    records: Sequence[Record]
+    made_from: Provenance
+    cases: Sequence[CasePage] = ()
+    pdf: str = ""
+    notebooks: dict[str, Json] = field(default_factory=dict)
+
+    def links(self) -> dict[str, str]:
+        """The page of each notebook file."""
+        return {f"{record.notebook}.ipynb": record.page for record in self.records}
+
+    def case_links(self) -> dict[str, str]:
+        """The page of each case that has one."""
+        return {case.case_id: case.name for case in self.cases}
+
+    def executed(self, record: Record) -> Json:
+        """The executed notebook of a record, read once."""
+        if record.notebook not in self.notebooks:
+            name = executed_name(record)
+            self.notebooks[record.notebook] = (
+                cast(Json, json.loads((self.out / name).read_text(encoding="utf-8"))) if name else {}
+            )
+        return self.notebooks[record.notebook]
+
+
+def write(
+    out: Path, records: Sequence[Record], made_from: Provenance, *, source: Source | None = None, pdf: str = ""
+) -> set[str]:
     """Write the pages whose content changed.
 
     Parameters
     ----------
     out : the report's folder, everything that the records list in place
     records : in the order to show them
+    source : where cases to show come from; None shows none
+    pdf : the name of the report as one PDF, for a link to it
 
     Returns
     -------
@@ -35,15 +112,17 @@ def write(out: Path, records: Sequence[Record], made_from: Provenance) -> set[st
 
     Notes
     -----
-    Validated by tests/report/test_site.py.
+    Validated by tests/report/test_site.py and tests/browser/test_site.py.
     """
-    key = _key(records, made_from)
+    key = _key(records, made_from, source, pdf)
     state = _read_state(out)
     if state.get("key") == key:
         written = cast(dict[str, str], state["files"])
         if all((out / name).is_file() and sha256_of(out / name) == sha for name, sha in written.items()):
             return set(written)
-    pages = dict(_render(out, records, made_from))
+    cases = case_pages(source, listed_cases(out, records)) if source is not None else []
+    content = Content(out, records, made_from, cases, pdf)
+    pages = dict(_render(content))
     for name, text in pages.items():
         write_if_changed(out / name, text)
     files = {name: sha256_of(out / name) for name in pages}
@@ -51,8 +130,9 @@ def write(out: Path, records: Sequence[Record], made_from: Provenance) -> set[st
     return set(pages)
 
 
-def _key(records: Sequence[Record], made_from: Provenance) -> str:
-    everything = [[asdict(record) for record in records], made_from.key(), template_hash()]
+def _key(records: Sequence[Record], made_from: Provenance, source: Source | None, pdf: str) -> str:
+    shown = [0 if source is None else source.most, pdf]
+    everything = [[asdict(record) for record in records], made_from.key(), template_hash(), shown]
     return hashlib.sha256(json.dumps(everything, sort_keys=True).encode()).hexdigest()
 
 
@@ -65,47 +145,92 @@ def _read_state(out: Path) -> Json:
     return state if isinstance(state, dict) and isinstance(state.get("files"), dict) else {}
 
 
-def _render(out: Path, records: Sequence[Record], made_from: Provenance) -> Iterator[tuple[str, str]]:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # slow to import; not needed if nothing changed
-    from markupsafe import Markup
+def _render(content: Content) -> Iterator[tuple[str, str]]:
+    from mrb_lib.report.pages import blocks, lead, table_block
+    from mrb_lib.report.search import prose_words
 
-    from mrb_lib.report.pages import blocks, lead
-
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
-    )  # fmt: skip
-    style = (_TEMPLATES / "style.css").read_text(encoding="utf-8")
-    environment.globals["style"] = Markup(style)  # noqa: S704  # our own file
-    environment.globals["size_of"] = lambda name: _display_size(out / "figures" / Path(name).name)
-    environment.filters["moment"] = lambda iso: iso[:16].replace("T", " ") + (" UTC" if iso else "")
-    environment.globals["base_name"] = lambda name: Path(name).name
-    links = {f"{record.notebook}.ipynb": record.page for record in records}
-    notebooks = {record.notebook: _executed(out, record) for record in records}
-    shared = {"provenance": made_from, "records": records, "made": max((r.made for r in records), default="")}
+    environment = templates(content)
+    records, links, up = content.records, content.links(), "../"
+    shared = {**shown_everywhere(content), "look": look()}
     page = environment.get_template("page.html.jinja")
     for place, record in enumerate(records):
-        content = page.render(
+        text = page.render(
             **shared,
+            up=up,
             record=record,
-            blocks=list(blocks(notebooks[record.notebook], record, out, links)),
-            previous=records[place - 1] if place else None,
-            following=records[place + 1] if place + 1 < len(records) else None,
-            executed=_executed_name(record),
+            blocks=list(blocks(content.executed(record), record, content.out, links, content.case_links())),
+            failures=_is_of_failures(record),
+            executed=executed_name(record),
+            **_neighbours(records, place),
         )
-        yield f"pages/{record.page}", content
-    up = {name: f"pages/{page_name}" for name, page_name in links.items()}
-    leads = {record.notebook: lead(notebooks[record.notebook], up) for record in records}
-    yield "index.html", environment.get_template("index.html.jinja").render(**shared, leads=leads)
+        yield f"pages/{record.page}", text
+    case_page = environment.get_template("case.html.jinja")
+    of_cases = {**shared, "look": look("case")}
+    for place, case in enumerate(content.cases):
+        text = case_page.render(**of_cases, up=up, case=case, place=place + 1, **_neighbours(content.cases, place))
+        yield f"cases/{case.name}", text
+    from_index = {name: f"pages/{page_name}" for name, page_name in links.items()}
+    leaderboard = next(((r, item) for r in records for item in r.tables if item["id"] == LEADERBOARD), None)
+    yield (
+        "index.html",
+        environment.get_template("index.html.jinja").render(
+            **shared,
+            up="",
+            leads={record.notebook: lead(content.executed(record), from_index) for record in records},
+            said={record.notebook: prose_words(content.executed(record)) for record in records},
+            leaderboard=leaderboard and (leaderboard[0], table_block(leaderboard[1], content.out, {})),
+        ),
+    )
 
 
-def _executed_name(record: Record) -> str:
+def templates(content: Content) -> Environment:
+    """The templates, with what they ask of the report's files."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # slow to import; not needed if nothing changed
+
+    from mrb_lib.report.pages import lowered
+    from mrb_lib.report.search import words
+
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    environment.globals["size_of"] = lambda name: _display_size(content.out / "figures" / Path(name).name)
+    environment.globals["base_name"] = lambda name: Path(name).name
+    environment.globals["words"] = words
+    environment.filters["moment"] = lambda iso: iso[:16].replace("T", " ") + (" UTC" if iso else "")
+    note = simulated_note(content.made_from.benchmark.name)
+    environment.filters["lowered"] = lowered
+    environment.filters["without_note"] = lambda caption: str(caption).removeprefix(note).strip()
+    return environment
+
+
+def shown_everywhere(content: Content) -> dict[str, object]:
+    """What all templates are given."""
+    return {
+        "provenance": content.made_from,
+        "records": content.records,
+        "made": max((record.made for record in content.records), default=""),
+        "cases": content.cases,
+        "pdf": content.pdf,
+    }
+
+
+def _neighbours(items: Sequence[Record] | Sequence[CasePage], place: int) -> dict[str, object]:
+    return {
+        "previous": items[place - 1] if place else None,
+        "following": items[place + 1] if place + 1 < len(items) else None,
+    }
+
+
+def _is_of_failures(record: Record) -> bool:
+    """Whether a notebook is the one about failures, whose page leads to the cases."""
+    items = [*record.figures, *record.tables, *record.not_applicable]
+    return any(str(item["id"]).startswith(FAILURES) for item in items)
+
+
+def executed_name(record: Record) -> str:
+    """The executed notebook of a record, relative to the report's folder; empty where there is none."""
     return next((name for name in record.files if name.startswith("executed/")), "")
-
-
-def _executed(out: Path, record: Record) -> Json:
-    name = _executed_name(record)
-    return cast(Json, json.loads((out / name).read_text(encoding="utf-8"))) if name else {}
 
 
 def _display_size(png: Path) -> tuple[int, int]:

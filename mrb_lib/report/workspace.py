@@ -83,16 +83,19 @@ def open_workspace(benchmark: str, runs: str = "", *, progress: Callable[[str], 
     folder, runs_folder = locate(benchmark, runs, progress=progress)
     loaded = load(folder)
     simulated = loaded.meta.kind == "simulated"
-    note = ""
-    if simulated:
-        note = (
-            f"SIMULATED data: the cases, responses and annotations of {loaded.meta.name} were drawn from a seed; "
-            "they say nothing about clinicians or models."
-        )
+    note = simulated_note(loaded.meta.name) if simulated else ""
     if runs_folder is None:
         return Workspace(loaded, _no_verdicts(), [], simulated, note)
     manifests = [read_manifest(path) for path in run_folders(runs_folder)]
     return Workspace(loaded, load_verdicts(runs_folder, loaded.cases, costs=True), manifests, simulated, note)
+
+
+def simulated_note(name: str) -> str:
+    """The sentence to show with simulated data of a benchmark."""
+    return (
+        f"SIMULATED data: the cases, responses and annotations of {name} were drawn from a seed; "
+        "they say nothing about clinicians or models."
+    )
 
 
 class Place(NamedTuple):

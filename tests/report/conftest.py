@@ -33,8 +33,9 @@ def publish_figure(id, title="A figure", caption="What it shows.", data="x,y\\n1
     folder = Path(out, "figures"); folder.mkdir(exist_ok=True)
     folder.joinpath(f"{id}.png").write_bytes(PNG)
     folder.joinpath(f"{id}.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
+    folder.joinpath(f"{id}.pdf").write_bytes(b"%PDF-1.4")
     folder.joinpath(f"{id}.csv").write_text(data)
-    files = {suffix: f"{id}.{suffix}" for suffix in ("png", "svg", "csv")}
+    files = {suffix: f"{id}.{suffix}" for suffix in ("png", "svg", "pdf", "csv")}
     sidecar = dict(id=id, title=title, caption=caption, reading="Up is more.", policy=policy, n=4, simulated=False)
     folder.joinpath(f"{id}.json").write_text(json.dumps({**sidecar, "files": files, **more}))
 def publish_table(id, data, title="A table", caption="What it lists.", best=()):

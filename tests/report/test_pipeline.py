@@ -42,8 +42,8 @@ def test_figures_tables_pages_and_index_are_there(two: Any) -> None:
     assert result.executed == ("one", "two")
     assert result.failed == result.skipped == ()
     assert result.index == two.out / "index.html"
-    expected = {f"figures/{name}.{kind}" for name in ("first", "second") for kind in ("png", "svg", "csv")}
-    expected |= {"tables/scores.csv", "tables/scores.tex", "figures/index.json", "index.html"}
+    expected = {f"figures/{name}.{kind}" for name in ("first", "second") for kind in ("png", "svg", "pdf", "csv")}
+    expected |= {"tables/scores.csv", "tables/scores.tex", "figures/index.json", "index.html", "cases/c2.html"}
     expected |= {f"{kind}" for name in ("one", "two") for kind in (f"pages/{name}.html", f"executed/{name}.ipynb")}
     assert {name for name in two.states() if not name.startswith(".cache")} == expected
     index = _index(two.out / "figures")
@@ -228,8 +228,11 @@ def test_two_notebooks_cannot_publish_the_same_figure(lab: Any, publish: str, qu
     ("code", "message"),
     [
         ('publish_figure("a"); Path(out, "figures/a.svg").unlink()', "announced but not written"),
-        ('publish_figure("a", files={"png": "a.png"})', "no svg, csv file"),
-        ('publish_figure("a", files={"png": "../../../a.png", "svg": "a.svg", "csv": ".."})', "leads out|not written"),
+        ('publish_figure("a", files={"png": "a.png"})', "no svg, pdf, csv file"),
+        (
+            'publish_figure("a", files={"png": "../../../a.png", "svg": "a.svg", "pdf": "a.pdf", "csv": ".."})',
+            "leads out|not written",
+        ),
         ('publish_figure("a", data=f"path\\n{benchmark}\\n")', "names a folder"),
     ],
 )

@@ -50,10 +50,10 @@ def publish_figure(out: Path | str, kind: str = "clinical") -> Paper:
     )
 
 
-def test_a_figure_becomes_four_files_that_name_each_other(tmp_path: Path) -> None:
+def test_a_figure_becomes_five_files_that_name_each_other(tmp_path: Path) -> None:
     publish_figure(tmp_path)
     sidecar = json.loads((tmp_path / "figures" / "leaderboard.json").read_text())
-    assert sidecar["files"] == {kind: f"leaderboard.{kind}" for kind in ("png", "svg", "csv")}
+    assert sidecar["files"] == {kind: f"leaderboard.{kind}" for kind in ("png", "svg", "pdf", "csv")}
     assert {path.name for path in (tmp_path / "figures").iterdir()} == {*sidecar["files"].values(), "leaderboard.json"}
     assert sidecar["caption"] == "C. Benchmark: bench; policy: balanced; n = 1,026 cases."
     assert (sidecar["reading"], sidecar["policy"], sidecar["n"], sidecar["simulated"]) == (
