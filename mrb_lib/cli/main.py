@@ -17,8 +17,10 @@ from mrb_lib.cli import (
     import_,
     judge,
     judges,
+    lab,
     pull,
     report,
+    review,
 )
 from mrb_lib.errors import MrbError
 
@@ -41,6 +43,8 @@ app.command("judge")(judge.judge)
 app.command("doctor")(doctor.doctor)
 app.command("analyze")(analyze.analyze)
 app.command("report")(report.report)
+app.command("lab")(lab.lab)
+app.command("review")(review.review)
 app.command("export")(export.export)
 app.command("annotate")(annotate.annotate)
 app.add_typer(adjudications.app, name="adjudications")
