@@ -6,9 +6,12 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from mrb_lib.cli.main import main
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -30,6 +33,24 @@ def tables(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def mrb(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[[list[str]], str]:
+    """Runs a command in an empty working folder and returns what it says; importing torch for each takes too long."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(line: list[str]) -> str:
+        monkeypatch.setattr(sys, "argv", line)
+        with pytest.raises(SystemExit) as stop:
+            main()
+        said = capsys.readouterr()
+        assert not stop.value.code, said.err
+        return said.out
+
+    return run
+
+
 def test_the_first_screen_holds_the_two_commands() -> None:
     first_screen = "\n".join(README.splitlines()[:20])
     assert "make report" in first_screen
@@ -40,27 +61,24 @@ def test_the_first_screen_holds_the_two_commands() -> None:
 
 
 @pytest.mark.slow
-def test_the_commands_for_own_data_and_the_python_snippet_run(tables: Path) -> None:
+def test_the_commands_for_own_data_and_the_python_snippet_run(tables: Path, mrb: Callable[[list[str]], str]) -> None:
     [commands] = [block for block in _blocks("sh") if "mrb import" in block]
     lines = [shlex.split(line, comments=True) for line in commands.splitlines() if line.startswith("mrb ")]
     assert {line[1] for line in lines} == {"import", "check", "judge", "analyze", "report"}
     for line in lines:
-        command = [Path(sys.executable).with_name("mrb"), *line[1:]]
-        subprocess.run(command, cwd=tables, check=True, capture_output=True, text=True)
+        mrb(line)
     assert (tables / "my-report" / "index.html").is_file()
     [snippet] = _blocks("python")
     subprocess.run([sys.executable, "-c", snippet], cwd=tables, check=True)
 
 
 @pytest.mark.slow
-def test_the_commands_that_try_models_run(tmp_path: Path) -> None:
+def test_the_commands_that_try_models_run(mrb: Callable[[list[str]], str]) -> None:
     [commands] = [block for block in _blocks("sh") if "random-llava" in block]
     lines = [shlex.split(line, comments=True) for line in commands.splitlines()]
     assert {line[1] for line in lines} == {"demo", "judge", "analyze"}
-    for line in lines:
-        command = [Path(sys.executable).with_name("mrb"), *line[1:]]
-        done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
-    assert {line.split()[0] for line in done.stdout.splitlines() if line} >= {"random-llava", "random-llava+rating"}
+    said = [mrb(line) for line in lines]
+    assert {line.split()[0] for line in said[-1].splitlines() if line} >= {"random-llava", "random-llava+rating"}
 
 
 def test_the_licence_of_krippendorff_is_stated() -> None:
