@@ -105,8 +105,14 @@ def standardised(design: Design, beta: FloatArray, weights: FloatArray, response
     total = weights.sum(axis=(1, 2))
     gradient = design.total(weights * at.slope)
     if at.by_sigma is not None:
-        gradient = np.column_stack([gradient, (weights * at.by_sigma).sum(axis=(1, 2))])
-    return Average(divide((weights * at.mean).sum(axis=(1, 2)), total), divide(gradient, total[:, None]))
+        gradient = np.column_stack([gradient, _summed(weights, at.by_sigma)])
+    return Average(divide(_summed(weights, at.mean), total), divide(gradient, total[:, None]))
+
+
+def _summed(weights: FloatArray, values: FloatArray) -> FloatArray:
+    """The weighted sum of each fit, from (F, C, N) twice to (F,)."""
+    found: FloatArray = np.einsum("fcn,fcn->f", weights, values)
+    return found
 
 
 def slope(design: Design, beta: FloatArray, weights: FloatArray, response: Response, column: int) -> Average:
@@ -114,11 +120,11 @@ def slope(design: Design, beta: FloatArray, weights: FloatArray, response: Respo
     eta = design.linear(beta)
     at = response(eta)
     total = weights.sum(axis=(1, 2))
-    average = (weights * at.slope).sum(axis=(1, 2))
+    average = _summed(weights, at.slope)
     gradient = beta[:, column, None] * design.total(weights * at.bend)
     gradient[:, column] += average
     if at.slope_by_sigma is not None:
-        by_sigma = beta[:, column] * (weights * at.slope_by_sigma).sum(axis=(1, 2))
+        by_sigma = beta[:, column] * _summed(weights, at.slope_by_sigma)
         gradient = np.column_stack([gradient, by_sigma])
     return Average(divide(beta[:, column] * average, total), divide(gradient, total[:, None]))
 

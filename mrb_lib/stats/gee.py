@@ -172,8 +172,10 @@ def _leverage_corrected(
     for _ in range(_TERMS):
         vectors = (term @ bread)[:, data.cluster]
         eta = design.linear_by_case(vectors)
-        shared = work.pull * (scaled * eta).sum(axis=1)
-        product = design.by_case(weights * eta - scaled * shared[:, None, :]) / (1 - work.alpha)[:, None, None]
+        moved = weights * eta
+        if work.alpha.any():
+            moved -= scaled * (work.pull * (scaled * eta).sum(axis=1))[:, None, :]
+        product = design.by_case(moved) / (1 - work.alpha)[:, None, None]
         term = by_cluster(product * work.kept[:, None, :], data.cluster)
         out += term
         if np.abs(term).max(initial=0.0) <= _NEGLIGIBLE * max(np.abs(out).max(initial=0.0), 1e-300):

@@ -146,11 +146,15 @@ def expectation(
     log_prior : shape (K,), up to a constant
     """
     prior = log_prior - np.log(np.exp(log_prior - log_prior.max()).sum()) - log_prior.max()
-    joint = right @ logits - asked @ np.logaddexp(0.0, logits) + prior
+    joint = right @ logits
+    joint -= asked @ np.logaddexp(0.0, logits)
+    joint += prior
     top = joint.max(axis=1, keepdims=True)
-    weights = np.exp(joint - top)
+    joint -= top
+    weights = np.exp(joint, out=joint)
     total = weights.sum(axis=1, keepdims=True)
-    return weights / total, (top + np.log(total))[:, 0]
+    weights /= total
+    return weights, (top + np.log(total))[:, 0]
 
 
 class _Patterns(NamedTuple):

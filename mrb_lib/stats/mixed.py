@@ -197,9 +197,10 @@ def _at(
     if rule.own:
         mode, spread = _modes(right, asked, eta, sigma, mode)
     z = mode + spread * rule.z[:, None]
-    inner = np.clip(eta + sigma * z[:, None, :], -_FAR, _FAR)
-    mean = np.exp(inner)
+    inner = eta + sigma * z[:, None, :]
+    np.clip(inner, -_FAR, _FAR, out=inner)
     likelihood = np.einsum("cn,kcn->kn", right, inner)
+    mean = np.exp(inner, out=inner)
     likelihood -= np.einsum("cn,kcn->kn", asked, np.log1p(mean))
     mean /= 1 + mean
     joint = likelihood - z**2 / 2 + rule.log_weight[:, None] + np.log(spread)
@@ -209,15 +210,17 @@ def _at(
     posterior /= evidence
     value = float((top + np.log(evidence / np.sqrt(2 * np.pi))).sum())
 
-    residual = right - asked * mean
+    expected = asked * mean
+    residual = right - expected
     scores = np.empty((len(z), asked.shape[1], p + 1))
     scores[:, :, :p] = design.by_case(residual)
     scores[:, :, p] = z * residual.sum(axis=1)
     scores *= kept
     score = np.einsum("kn,kna->na", posterior, scores)
-    complete = _complete(design, asked * mean * (1 - mean), z, posterior)
-    centred = (scores - score) * np.sqrt(posterior)[:, :, None]
-    flat = centred.reshape(-1, p + 1)
+    complete = _complete(design, expected - np.multiply(expected, mean, out=mean), z, posterior)
+    scores -= score
+    scores *= np.sqrt(posterior)[:, :, None]
+    flat = scores.reshape(-1, p + 1)
     return _Point(value, score, complete - flat.T @ flat, complete, mode)
 
 

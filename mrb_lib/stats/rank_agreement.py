@@ -174,7 +174,7 @@ def _bounds(x: Strengths, y: Strengths, k: int, n_pairs: int) -> tuple[FloatArra
     """Kendall's, Spearman's and the overlap's bounds, shape (3, 2), and how many pairs both tell apart."""
     r = len(x.value)
     sign_x, sign_y = told_apart(x, 2 * n_pairs), told_apart(y, 2 * n_pairs)
-    product = (sign_x * sign_y)[np.triu_indices(r, 1)]
+    product = (sign_x * sign_y)[_pairs(r)]
     told = int((product != 0).sum())
     tau = (product.sum() + np.array([-1, 1]) * (n_pairs - told)) / n_pairs
     (low_x, high_x), (low_y, high_y) = (rank_interval(item, 2 * n_pairs) for item in (x, y))
@@ -187,8 +187,15 @@ def _bounds(x: Strengths, y: Strengths, k: int, n_pairs: int) -> tuple[FloatArra
 
 
 def _gaps(values: FloatArray) -> FloatArray:
-    first, second = np.triu_indices(len(values), 1)
+    first, second = _pairs(len(values))
     return values[first] - values[second]
+
+
+@lru_cache(maxsize=64)
+def _pairs(r: int) -> tuple[IntArray, IntArray]:
+    """The first and the second of each two of r responders."""
+    first, second = np.triu_indices(r, 1)
+    return first, second
 
 
 def _cosine(x: FloatArray, y: FloatArray) -> float:
