@@ -1,0 +1,58 @@
+"""`mrb lab`: JupyterLab on a benchmark and its runs, with a first notebook that has everything set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def lab(
+    bench: Annotated[str, typer.Argument(metavar="BENCH", help="The benchmark folder, or demo for the embedded one.")],
+    runs: Annotated[Path | None, typer.Argument(metavar="[RUNS]", help="The runs; default: BENCH/runs.")] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option(help="Where your notebooks are, none of which is overwritten; default: mrb-lab/BENCH, here."),
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(envvar="MRB_STORE", help="The store of reviews: a path, or a URL; default: BENCH/reviews.sqlite."),
+    ] = None,
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="Default: a free one.")] = None,
+    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+    allow_remote: Annotated[
+        bool, typer.Option("--allow-remote", help="Let other machines reach it: who has the token runs code as you.")
+    ] = False,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
+    no_open: Annotated[bool, typer.Option("--prepare", help="Write the notebooks; start nothing.")] = False,
+) -> None:
+    """Open JupyterLab on a notebook with benchmark, runs and reviews set, and on the numbered notebooks."""
+    from mrb_lib.cli.findings import echo_stale_runs
+    from mrb_lib.cli.servers import serve_lab
+    from mrb_lib.data.benchmark import load
+    from mrb_lib.report.workspace import DEMO, locate
+    from mrb_lib.widgets.lab import prepare
+
+    place = locate(bench, "" if runs is None else str(runs))
+    echo_stale_runs(place.runs, load(place.benchmark))
+    benchmark = DEMO if bench == DEMO else str(place.benchmark.absolute())
+    judged = "" if place.runs is None or (bench == DEMO and runs is None) else str(place.runs.absolute())
+    name = bench if bench == DEMO else place.benchmark.absolute().name
+    start, numbered = prepare(folder or Path("mrb-lab") / name, benchmark, judged)
+    written = [*numbered, start]
+    kept = sum(made.kept for made in written)
+    made = len(written) - kept
+    typer.echo(
+        f"{start.path.parent}: {made} notebooks written" + (f", {kept} kept as they were" if kept else ""), err=True
+    )
+    if no_open:
+        typer.echo(str(start.path))
+        return
+    environment = {"MRB_STATIC": ""} | ({} if store is None else {"MRB_STORE": _absolute(store)})
+    serve_lab(start.path, host=host, port=port, allow_remote=allow_remote, browse=browser, environment=environment)
+
+
+def _absolute(store: str) -> str:
+    """A path as it is meant here, since the kernel works in another folder; a URL as it is."""
+    return store if "://" in store else str(Path(store).absolute())
