@@ -28,7 +28,7 @@ class Annotator(Shell):
                 "choose": annotation.choose,
                 "skip": annotation.skip,
             },
-            scripts=("case", "annotate"),
+            scripts=("case", "annotate_ask", "annotate"),
             styles=STYLES,
             static=lambda: f'<style>{style()}</style><p class="mrb">{escaped(name)}: {plain}</p>',
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -11,13 +11,14 @@ import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.data.reviews.marks import Answer
-from mrb_lib.data.reviews.progress import DONE, OPEN, SKIPPED, case_states
+from mrb_lib.data.reviews.progress import DONE, OPEN, SKIPPED, by_dimension, case_states
 from mrb_lib.data.reviews.store import Store
 from mrb_lib.errors import InputError
 from mrb_lib.judges.prompts import DEFINITIONS
 from mrb_lib.schema import CHOICES
 from mrb_lib.widgets.annotate_case import NAMES, as_shown, blinded_html, in_case_frame
 from mrb_lib.widgets.case_images import SIDE
+from mrb_lib.widgets.text import visible
 
 REASONS = (
     "the image is missing or cannot be read",
@@ -70,10 +71,13 @@ class Annotation:
         meta = self._benchmark.meta
         people = sorted(set(self._assigned(None)["annotator"]))
         return {
-            "benchmark": meta.name,
+            "benchmark": visible(meta.name),
             "simulated": meta.kind == "simulated",
-            "annotators": people,
-            "dimensions": [{"name": name, "hint": self._hints.get(name, "")} for name in meta.dimensions],
+            "annotators": [{"name": name, "shown": visible(name)} for name in people],
+            "dimensions": [
+                {"name": name, "shown": visible(name), "hint": visible(self._hints.get(name, ""))}
+                for name in meta.dimensions
+            ],
             "picks": [
                 {"pick": pick, "key": _KEYS[pick], "name": name}
                 for pick, name in NAMES.items()
@@ -88,7 +92,7 @@ class Annotation:
         A case that is gone from the benchmark is not among an annotator's.
         """
         annotator = _text(question, "annotator")
-        mine = self._states(annotator)
+        mine, far = self._far(annotator)
         if mine.empty:
             return {"nothing": self._why_nothing(annotator)}
         if "number" in question:
@@ -97,7 +101,7 @@ class Annotation:
             left = [int(place) + 1 for place in mine.index[mine["state"] == OPEN]]
             after = _number(question, "after")
             if not left:
-                return {"finished": True, **self._progress(mine), "cases": _listed(mine)}
+                return {"finished": True, **far}
             number = next((one for one in left if one > after), left[0])
         place = self._place(annotator, number, mine)
         return {
@@ -105,8 +109,7 @@ class Annotation:
             "total": len(mine),
             "html": self._html(place.case_id, place.order, number, len(mine)),
             "answers": self._answers(place),
-            "cases": _listed(mine),
-            **self._progress(mine),
+            **far,
         }
 
     def choose(self, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,7 +121,7 @@ class Annotation:
         choice = in_case_frame(place.order, pick) if pick in NAMES else ""
         if choice not in self._benchmark.meta.categories:
             raise InputError(f"{pick!r}: is no choice of this benchmark; load the page again.")
-        if self._answers(place).get(dimension, {}).get("pick") != pick:
+        if self._known(place).get(dimension, {}).get("pick") != pick:
             self._store.answer(self._answer(place, dimension, choice, ""))
         return self._after(place)
 
@@ -128,7 +131,7 @@ class Annotation:
         reason = _text(question, "reason").strip()[:_LONGEST_REASON]
         if not reason:
             raise InputError("Say why you skip the case: choose a reason, or write one.")
-        known = self._answers(place)
+        known = self._known(place)
         left = [name for name in self._benchmark.meta.dimensions if "pick" not in known.get(name, {})]
         if not left:
             raise InputError("Every dimension of this case has an answer; there is nothing to skip.")
@@ -141,10 +144,16 @@ class Annotation:
         frame = self._store.assignments(self._benchmark.meta.name, annotator)
         return frame[frame["case_id"].isin(list(self._rows))].reset_index(drop=True)
 
-    def _states(self, annotator: str) -> pd.DataFrame:
-        """The cases of an annotator in their sequence, with how far each is."""
+    def _far(self, annotator: str) -> tuple[pd.DataFrame, dict[str, Any]]:
+        """The cases of an annotator in their sequence with how far each is, and that in numbers for the page."""
+        dimensions = self._benchmark.meta.dimensions
+        assigned = self._assigned(annotator)
         answers = self._store.answers(self._benchmark.meta.name, annotator=annotator)
-        return case_states(self._assigned(annotator), answers, self._benchmark.meta.dimensions)
+        mine = case_states(assigned, answers, dimensions)
+        each = by_dimension(assigned, answers, dimensions)
+        counts = {state: int((mine["state"] == state).sum()) for state in (DONE, SKIPPED, OPEN)}
+        progress = {"total": len(mine), **counts, "dimensions": each["answered"].tolist()}
+        return mine, {"progress": progress, "cases": [str(state) for state in mine["state"]]}
 
     def _place(self, annotator: str, number: int, mine: pd.DataFrame | None = None) -> _Place:
         mine = self._assigned(annotator) if mine is None else mine
@@ -157,13 +166,18 @@ class Annotation:
         case, images = self._benchmark.cases.iloc[self._rows[case_id]], self._benchmark.images
         return blinded_html(case, order, images=images, number=number, total=total, side=self._side)
 
-    def _answers(self, place: _Place) -> dict[str, dict[str, str]]:
+    def _answers(self, place: _Place) -> list[dict[str, str]]:
+        """Of each dimension in its sequence; see `_known`."""
+        known = self._known(place)
+        return [known.get(dimension, {}) for dimension in self._benchmark.meta.dimensions]
+
+    def _known(self, place: _Place) -> dict[str, dict[str, str]]:
         """By dimension, what the annotator picked as it was shown, or why they skipped it."""
         name = self._benchmark.meta.name
         found = self._store.answers(name, annotator=place.annotator, case_id=place.case_id)
         out: dict[str, dict[str, str]] = {}
         for dimension, choice, why in found[["dimension", "choice", "skipped_reason"]].itertuples(index=False):
-            out[dimension] = {"skipped": why} if pd.isna(choice) else {"pick": as_shown(place.order, choice)}
+            out[dimension] = {"skipped": visible(why)} if pd.isna(choice) else {"pick": as_shown(place.order, choice)}
         return out
 
     def _answer(self, place: _Place, dimension: str, choice: str | None, reason: str) -> Answer:
@@ -171,18 +185,13 @@ class Annotation:
         return Answer(name, place.case_id, place.annotator, dimension, choice, place.order, reason)
 
     def _after(self, place: _Place) -> dict[str, Any]:
-        mine = self._states(place.annotator)
-        return {"answers": self._answers(place), "cases": _listed(mine), **self._progress(mine)}
-
-    def _progress(self, mine: pd.DataFrame) -> dict[str, Any]:
-        counts = {state: int((mine["state"] == state).sum()) for state in (DONE, SKIPPED, OPEN)}
-        return {"progress": {"total": len(mine), **counts}}
+        return {"answers": self._answers(place), **self._far(place.annotator)[1]}
 
     def _why_nothing(self, annotator: str) -> str:
         meta = self._benchmark.meta
         if annotator in set(self._store.assignments(meta.name)["annotator"]):
-            return f"All cases that {annotator} had are gone from {meta.name}. Tell whoever coordinates the annotation."
-        return f"Nothing of {meta.name} is assigned to {annotator}. Tell whoever coordinates the annotation."
+            return f"All cases of {visible(annotator)} are gone from the benchmark. Tell whoever coordinates."
+        return f"Nothing of {visible(meta.name)} is assigned to {visible(annotator)}. Tell whoever coordinates."
 
 
 def check_preference(benchmark: Benchmark) -> None:
@@ -207,11 +216,6 @@ def hints(benchmark: Benchmark) -> dict[str, str]:
     own = given if isinstance(given, Mapping) else {}
     texts = {name: own.get(name, DEFINITIONS.get(name, "")) for name in benchmark.meta.dimensions}
     return {name: text for name, text in texts.items() if isinstance(text, str) and text}
-
-
-def _listed(mine: pd.DataFrame) -> Sequence[str]:
-    """How far each case of an annotator is, in their sequence."""
-    return [str(state) for state in mine["state"]]
 
 
 def _text(question: Mapping[str, Any], name: str) -> str:

@@ -36,15 +36,17 @@ def blinded_html(
     """
     shown = show(pd.DataFrame([case]).assign(order=order)).iloc[0]
     pictures = "".join(image_html(name, images, side) for name in shown["images"])
+    pictures = f'<div class="mrb-images">{pictures}</div>' if pictures else ""
     question = f'<div class="mrb-text mrb-question" dir="auto">{escaped(shown["question"])}</div>'
     wide = "" if len(shown["images"]) == 1 else " mrb-wide-top"
     return (
         f'<section class="mrb mrb-case" aria-label="case {number} of {total}">'
         f'<header><h2 class="mrb-title" tabindex="-1">Case {number} <span class="mrb-of">of {total}</span></h2>'
         f"{place_html(shown)}</header>"
-        f'<div class="mrb-top{wide}">{f"""<div class="mrb-images">{pictures}</div>""" if pictures else ""}'
+        f'<div class="mrb-stage"><div class="mrb-top{wide}">{pictures}'
         f'<div class="mrb-asked"><h3>Question</h3>{question}</div></div>'
-        f'<div class="mrb-pair">{_answer(shown["first"], "first")}{_answer(shown["second"], "second")}</div></section>'
+        f'<div class="mrb-answers"><div class="mrb-pair">{_answer(shown["first"], "first")}'
+        f"{_answer(shown['second'], 'second')}</div></div></div></section>"
     )
 
 

@@ -83,8 +83,8 @@ class Coordination:
         parts = [
             f'<header class="mrb-bar"><p class="mrb-what">{isolated(meta.name)}{mark}</p></header>',
             f"<h1>How far the annotation has come</h1>{_summary(states, known)}",
-            f"<h2>Annotators</h2>{_people(states)}",
-            f"<h2>Dimensions</h2>{_dimensions(here, answers, meta.dimensions)}",
+            f'<div class="mrb-two"><section><h2>Annotators</h2>{_people(states)}</section>',
+            f"<section><h2>Dimensions</h2>{_dimensions(here, answers, meta.dimensions)}</section></div>",
             f"<h2>Agreement so far</h2>{_agreement(agreement_so_far(self._benchmark, known))}",
             f"<h2>Skipped</h2>{_skipped(answers, meta.dimensions)}",
             f'<p class="mrb-quiet">{left_out} answers speak of what is not in the benchmark and do not count.</p>'
@@ -100,7 +100,7 @@ class Coordinator(Shell):
     def __init__(self, coordination: Coordination) -> None:
         super().__init__(
             {"overview": coordination.overview},
-            scripts=("annotate_coordinator",),
+            scripts=("annotate_ask", "annotate_coordinator"),
             styles=STYLES,
             static=lambda: f'<style>{style(*STYLES)}</style><div class="mrb mrb-annotate">{coordination.html()}</div>',
         )
@@ -125,10 +125,8 @@ def _estimate(value: float, low: float, high: float) -> str:
 
 def _summary(states: pd.DataFrame, known: pd.DataFrame) -> str:
     closed = int((states["state"] != OPEN).sum())
-    return (
-        f"<p>{closed} of {len(states)} assigned readings finished, {known['case_id'].nunique()} cases with an answer, "
-        f"{len(known)} annotations.</p>"
-    )
+    cases = f"cases with an answer: {known['case_id'].nunique()} of {states['case_id'].nunique()} assigned"
+    return f"<p>Readings finished: {closed} of {len(states)} · {cases} · annotations: {len(known)}</p>"
 
 
 def _people(states: pd.DataFrame) -> str:

@@ -30,7 +30,7 @@ const mrbAnnotate = (() => {
   // Who one is: chosen from those who have cases.
   function signIn(page) {
     const { about } = page;
-    const people = about.annotators.map((name) => button(element("bdi", { dir: "auto" }, name), () => page.enter(name), { class: "mrb-person" }));
+    const people = about.annotators.map(({ name, shown }) => button(element("bdi", { dir: "auto" }, shown), () => page.enter(name), { class: "mrb-person" }));
     const none = "No cases have been assigned yet. Whoever coordinates the annotation does so with: mrb annotate BENCH --annotators NAME,NAME";
     const lead = `You will see an image, a question and two answers, and say on ${plural(about.dimensions.length, "dimension")} which answer is better. Who wrote them is not shown. Every choice is saved at once; stop whenever you like.`;
     return element("main", { class: "mrb-door" },
@@ -45,8 +45,9 @@ const mrbAnnotate = (() => {
 
   // One dimension: a group of choices, and where the annotator is.
   function row(page, dimension, index) {
-    const { name, hint } = dimension;
-    const label = `mrb-d${index}`;
+    const { hint } = dimension;
+    const name = human(dimension.shown);
+    const label = `${page.prefix}-${index}`;
     const group = element("div", { class: "mrb-choices", role: "radiogroup", "aria-labelledby": label });
     const inputs = {};
     for (const one of page.about.picks) {
@@ -57,31 +58,32 @@ const mrbAnnotate = (() => {
       inputs[one.pick] = input;
     }
     const state = element("span", { class: "mrb-state" });
-    const head = element("div", { class: "mrb-row-head" }, key(String(index + 1)), element("span", { class: "mrb-name", id: label }, element("bdi", { dir: "auto" }, human(name))), state);
-    const made = element("div", { class: "mrb-row" }, head, group);
+    const head = element("div", { class: "mrb-row-head" }, key(String(index + 1)), element("span", { class: "mrb-name", id: label }, element("bdi", { dir: "auto" }, name)), state);
+    const why = element("p", { class: "mrb-hint", hidden: true, dir: "auto" });
+    const made = element("div", { class: "mrb-row" }, head, why, group);
     let meaning = null;
     if (hint) {
       const about = element("p", { class: "mrb-hint", id: `${label}-hint`, hidden: true, dir: "auto" }, human(hint) + ".");
       meaning = button("?", () => {
         about.hidden = !about.hidden;
         meaning.setAttribute("aria-expanded", String(!about.hidden));
-      }, { class: "mrb-ask", "aria-expanded": "false", "aria-controls": about.id, "aria-label": `what ${human(name)} means`, title: "what it means" });
+      }, { class: "mrb-ask", "aria-expanded": "false", "aria-controls": about.id, "aria-label": `what ${name} means`, title: "what it means" });
       head.append(meaning);
       group.before(about);
     }
     made.addEventListener("focusin", () => page.look(index));
-    return { made, group, inputs, state, meaning };
+    return { made, inputs, state, why, meaning };
   }
 
   function paintRow(page, index) {
-    const { made, inputs, state } = page.rows[index];
-    const { name } = page.about.dimensions[index];
-    const given = page.answers[name] || {};
+    const { made, inputs, state, why } = page.rows[index];
+    const given = page.answers[index];
     made.classList.toggle("mrb-now", index === page.at);
     made.classList.toggle("mrb-answered", Boolean(given.pick));
     for (const [pick, input] of Object.entries(inputs)) input.checked = given.pick === pick;
     state.textContent = given.pick ? "✓ answered" : given.skipped ? "skipped" : index === page.at ? "◂ now" : "open";
-    state.title = given.skipped || "";
+    why.textContent = given.skipped ? `Skipped: ${given.skipped}` : "";
+    why.hidden = !given.skipped;
   }
 
   // What the annotator does next, in one sentence.
@@ -90,7 +92,7 @@ const mrbAnnotate = (() => {
     const of = page.about.dimensions.length;
     if (left.length === of) return `${plural(of, "dimension")} to answer`;
     if (left.length) return `${left.length} of ${of} still open`;
-    return "All answered – press Enter for the next case";
+    return page.progress.open ? "All answered – press Enter for the next case" : "All answered – press Enter to finish";
   }
 
   function panel(page) {
@@ -99,7 +101,10 @@ const mrbAnnotate = (() => {
     page.status = element("p", { class: "mrb-saved", role: "status", "aria-live": "polite" });
     page.alert = element("p", { class: "mrb-alert", role: "alert", hidden: true });
     page.forward = button(["Next case ", key("Enter")], () => page.forwards(), { class: "mrb-forward" });
-    const keys = `${page.about.picks.map((one) => `${one.key} ${one.name.toLowerCase()}`).join(" · ")} · 1–${page.about.dimensions.length} dimension · ? meaning`;
+    const digits = Math.min(page.about.dimensions.length, 9);
+    const picks = page.about.picks.map((one) => [one.key, one.name.toLowerCase()]);
+    const all = [...picks, [digits > 1 ? `1–${digits}` : "1", "dimension"], ["?", "its meaning"], ["N", "later"]];
+    const keys = all.map(([name, words]) => element("span", {}, key(name), ` ${words}`));
     return element("aside", { class: "mrb-panel", "aria-label": "your answers" },
       element("h2", {}, "Which answer is better?"),
       page.nextLine,
@@ -110,17 +115,18 @@ const mrbAnnotate = (() => {
         button(["Skip… ", key("X")], () => page.askSkip()),
         page.forward),
       page.status,
-      element("p", { class: "mrb-keys" }, keys),
+      element("p", { class: "mrb-keys" }, ...keys),
     );
   }
 
   function bar(page) {
     page.meter = element("progress", { max: 1, value: 0, "aria-label": "cases done" });
-    page.said = element("span", { class: "mrb-done" });
+    page.said = element("summary", { class: "mrb-done" });
+    page.each = element("dl", { class: "mrb-each" });
     return element("header", { class: "mrb-bar" },
       element("p", { class: "mrb-what" }, element("bdi", { dir: "auto" }, page.about.benchmark), page.mark()),
-      element("p", { class: "mrb-far" }, page.meter, page.said),
-      element("p", { class: "mrb-me" }, "Annotating as ", element("b", {}, element("bdi", { dir: "auto" }, page.me)), " ", button("Not you?", () => page.leave())),
+      element("div", { class: "mrb-far" }, page.meter, element("details", {}, page.said, page.each)),
+      element("p", { class: "mrb-me" }, "Annotating as ", element("b", {}, element("bdi", { dir: "auto" }, page.about.annotators.find(({ name }) => name === page.me)?.shown ?? page.me)), " ", button("Not you?", () => page.leave())),
     );
   }
 
@@ -129,6 +135,10 @@ const mrbAnnotate = (() => {
     page.meter.max = total;
     page.meter.value = done + skipped;
     page.said.textContent = `${done} of ${total} done${skipped ? ` · ${skipped} skipped` : ""}`;
+    page.each.replaceChildren(...page.about.dimensions.map(({ shown }, index) => {
+      const n = page.progress.dimensions[index];
+      return element("div", {}, element("dt", {}, element("bdi", { dir: "auto" }, human(shown))), element("dd", {}, `${n} of ${total}`));
+    }));
   }
 
   function finished(page) {
@@ -144,14 +154,14 @@ const mrbAnnotate = (() => {
   }
 
   function skipping(page) {
-    const chosen = element("div", { class: "mrb-reasons", role: "radiogroup", "aria-labelledby": "mrb-why" });
-    const words = element("textarea", { rows: 2, maxlength: 2000, id: "mrb-words" });
+    const chosen = element("div", { class: "mrb-reasons", role: "radiogroup", "aria-labelledby": `${page.prefix}-why` });
+    const words = element("textarea", { rows: 2, maxlength: 2000, id: `${page.prefix}-words` });
     for (const reason of page.about.reasons) {
-      chosen.append(element("label", {}, element("input", { type: "radio", name: "mrb-reason", value: reason }), reason));
+      chosen.append(element("label", {}, element("input", { type: "radio", name: `${page.prefix}-reason`, value: reason }), reason));
     }
     const wrong = element("p", { class: "mrb-alert", role: "alert", hidden: true });
     const still = element("p", { class: "mrb-quiet" });
-    const dialog = element("dialog", { class: "mrb-skip", "aria-labelledby": "mrb-why" });
+    const dialog = element("dialog", { class: "mrb-skip", "aria-labelledby": `${page.prefix}-why` });
     const go = async () => {
       const picked = chosen.querySelector("input:checked");
       const reason = [picked && picked.value !== page.about.reasons.at(-1) ? picked.value : "", words.value.trim()].filter(Boolean).join(": ");
@@ -164,8 +174,8 @@ const mrbAnnotate = (() => {
       }
     };
     dialog.append(
-      element("h2", { id: "mrb-why" }, "Why do you skip this case?"), still, chosen,
-      element("label", { for: "mrb-words" }, "In your words (optional with a reason above)"), words, wrong,
+      element("h2", { id: `${page.prefix}-why` }, "Why do you skip this case?"), still, chosen,
+      element("label", { for: `${page.prefix}-words` }, "In your words (optional with a reason above)"), words, wrong,
       element("div", { class: "mrb-steps" }, button("Do not skip", () => dialog.close()), button("Skip the case", go, { class: "mrb-first" })),
     );
     return { dialog, open() {
@@ -185,10 +195,12 @@ const mrbAnnotate = (() => {
 
 class MrbAnnotatePage {
   constructor(model, root) {
-    this.line = mrbShell.connect(model);
+    this.line = mrbPersistent(model, { late: () => this.warn() });
     this.root = root;
-    this.pending = new Set();
-    this.answers = {};
+    root.append(mrbShell.element("p", { class: "mrb-opening", role: "status" }, "Opening …"));
+    this.prefix = `mrb-${Math.random().toString(36).slice(2)}`; // two pages in one notebook share no group of choices
+    this.queue = Promise.resolve();
+    this.answers = [];
     this.at = 0;
     root.addEventListener("keydown", (event) => this.key(event));
   }
@@ -283,12 +295,13 @@ class MrbAnnotatePage {
     this.nextLine.textContent = mrbAnnotate.next(this);
     this.nextLine.classList.toggle("mrb-complete", this.left().length === 0);
     this.forward.classList.toggle("mrb-first", this.left().length === 0);
+    this.forward.firstChild.textContent = this.left().length === 0 && !this.progress.open ? "Finish " : "Next case ";
     this.root.querySelector(".mrb-back").disabled = this.number === 1;
   }
 
   has(index) {
-    const given = this.answers[this.about.dimensions[index].name];
-    return Boolean(given && (given.pick || given.skipped));
+    const given = this.answers[index];
+    return Boolean(given.pick || given.skipped);
   }
 
   left() {
@@ -320,34 +333,38 @@ class MrbAnnotatePage {
   }
 
   choose(index, pick, onwards) {
-    const { name } = this.about.dimensions[index];
-    const before = this.answers[name];
-    this.answers[name] = { pick };
+    const { name, shown } = this.about.dimensions[index];
+    const before = this.answers[index];
+    this.answers[index] = { pick };
     this.at = index;
     this.paint();
     if (onwards) this.advance(index);
     const { me, number } = this;
-    const asked = this.line.ask("choose", { annotator: me, number, dimension: name, pick }).then(
+    this.fine("Saving …");
+    // One after the other: a question that is asked again must not overtake a later one.
+    this.queue = this.queue.then(() => this.line.ask("choose", { annotator: me, number, dimension: name, pick })).then(
       (found) => {
         if (this.me !== me || this.number !== number) return;
         Object.assign(this, { progress: found.progress, cases: found.cases });
         const words = this.about.picks.find((one) => one.pick === pick).name.toLowerCase();
-        this.fine(`Saved: ${mrbAnnotate.human(name)}, ${words}`);
+        this.fine(`Saved: ${mrbAnnotate.human(shown)}, ${words}`);
         this.paint();
       },
       (error) => {
-        if (before) this.answers[name] = before;
-        else delete this.answers[name];
+        if (this.me !== me || this.number !== number) return;
+        this.answers[index] = before;
         this.paint();
-        this.fail(error);
+        this.fail(new Error(`Not saved: ${error.message}`));
       },
     );
-    this.pending.add(asked);
-    asked.finally(() => this.pending.delete(asked));
   }
 
   async settled() {
-    while (this.pending.size) await Promise.all(this.pending);
+    let last = null;
+    while (last !== this.queue) {
+      last = this.queue;
+      await last;
+    }
   }
 
   async skip(reason) {
@@ -366,7 +383,7 @@ class MrbAnnotatePage {
     await this.settled();
     const left = this.left();
     if (left.length === 0) return this.show({ after: this.number });
-    const names = left.map((index) => mrbAnnotate.human(this.about.dimensions[index].name));
+    const names = left.map((index) => mrbAnnotate.human(this.about.dimensions[index].shown));
     this.fine(`Still open: ${names.join(", ")}. Answer, or skip with X.`);
     return this.focus(left[0]);
   }
@@ -381,10 +398,16 @@ class MrbAnnotatePage {
     this.status.textContent = words;
   }
 
+  warn() {
+    if (!this.desk) return;
+    this.alert.textContent = "The server does not answer, so nothing more is saved for now. Keep this page open: it tries again.";
+    this.alert.hidden = false;
+  }
+
   fail(error) {
     if (!this.desk) return this.replace(mrbShell.element("main", { class: "mrb-door" }, mrbShell.element("p", { class: "mrb-alert", role: "alert" }, error.message)));
     this.status.textContent = "";
-    this.alert.textContent = `Not saved: ${error.message}`;
+    this.alert.textContent = error.message;
     this.alert.hidden = false;
     return undefined;
   }

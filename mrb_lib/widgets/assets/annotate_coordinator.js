@@ -7,7 +7,7 @@ function render({ model, el }) {
   const said = element("p", { class: "mrb-quiet mrb-live", role: "status", "aria-live": "polite" }, "Opening …");
   root.append(sheet, said);
   el.append(root);
-  const line = mrbShell.connect(model);
+  const line = mrbPersistent(model);
   let change = -1;
   let timer = 0;
   let closed = false;
