@@ -135,10 +135,10 @@ def _amount(replies: Iterable[object]) -> str:
 
 def _reply(dimensions: str, reply: object, error: object) -> str:
     parts = [
-        f'<p class="mrb-answers-to">{escaped(dimensions)}</p>' if dimensions else "",
+        f'<p class="mrb-answers-to">{isolated(dimensions)}</p>' if dimensions else "",
         f'<div class="mrb-text mrb-reply" dir="auto" tabindex="0">{escaped(reply) or "(empty)"}</div>'
         if isinstance(reply, str)
         else "",
-        f'<p class="mrb-text mrb-status">error: {escaped(error)}</p>' if isinstance(error, str) else "",
+        f'<p class="mrb-text mrb-status">error: {isolated(error)}</p>' if isinstance(error, str) else "",
     ]
     return "".join(parts)

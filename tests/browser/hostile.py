@@ -80,15 +80,39 @@ _STRAY = """() => {
     problems.push(`stray ${found.outerHTML.slice(0, 80)}`);
   }
   const page = document.documentElement;
-  if (page.scrollWidth > page.clientWidth) problems.push(`${page.scrollWidth} wide in ${page.clientWidth}`);
+  if (page.scrollWidth > page.clientWidth) {
+    const clips = (e) => e && (getComputedStyle(e).overflowX !== "visible" || clips(e.parentElement));
+    const beyond = (e) => e.getBoundingClientRect().right > page.clientWidth && !clips(e.parentElement);
+    const wide = [...document.querySelectorAll("body *")].filter(beyond);
+    const last = wide.filter((e) => ![...e.children].some((child) => wide.includes(child))).slice(0, 3);
+    const named = last.map((e) => `<${e.localName} ${e.className}> ${e.textContent.slice(0, 40)}`);
+    problems.push(`${page.scrollWidth} wide in ${page.clientWidth}: ${named}`);
+  }
   if (getComputedStyle(document.body).display === "none") problems.push("the page is hidden");
   if (/\\b1337\\b/.test(document.body.innerText)) problems.push("a template was evaluated");
+  const words = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = words.nextNode(); node; node = words.nextNode()) {
+    const ours = node.parentElement.closest("bdi, [dir=auto], svg, script, style, textarea") === null;
+    const word = ours && node.data.match(/[a-z]{3,}/i);
+    if (!word) continue;
+    const [first, last] = [word.index, word.index + word[0].length - 1].map((at) => {
+      const range = document.createRange();
+      range.setStart(node, at);
+      range.setEnd(node, at + 1);
+      return range.getBoundingClientRect();
+    });
+    const seen = first.width && last.width && first.top === last.top;
+    if (seen && first.left > last.left) problems.push(`turned: ${node.data.slice(0, 60)}`);
+  }
   return problems;
 }"""
 
 
 def harm(page: Page | Frame) -> list[str]:
-    """What hostile text did to a page: nothing is right. A page's errors and dialogs are the fixture's to see."""
+    """What hostile text did to a page: nothing is right. A page's errors and dialogs are the fixture's to see.
+
+    Words that are not isolated as text of the data (`bdi`, `dir="auto"`) must run from left to right.
+    """
     found: list[str] = page.evaluate(_STRAY)
     return found
 

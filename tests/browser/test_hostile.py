@@ -1,0 +1,158 @@
+"""Hostile text in every field, in a real browser: nothing runs, nothing breaks the layout, all of it can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+from playwright.sync_api import Locator, Page, expect
+
+from mrb_lib.data.benchmark import Benchmark, gold, load
+from mrb_lib.runs.store import load_verdicts
+from mrb_lib.widgets.cases import STYLES, case_html
+from mrb_lib.widgets.page import standalone
+from mrb_lib.widgets.text import visible
+
+from .hostile import ATTACKS, flood, harm, write_hostile
+from .pages import document, plain_case, show
+
+_PLAIN = {
+    "article", "b", "bdi", "button", "canvas", "dd", "details", "div", "dl", "dt", "figcaption", "figure", "h2", "h3",
+    "header", "img", "input", "label", "mark", "output", "p", "section", "small", "span", "summary", "table", "tbody",
+    "td", "th", "thead", "tr",
+}  # fmt: skip
+_TOUCH = """() => {
+  for (const details of document.querySelectorAll("details")) details.open = true;
+  for (const element of document.querySelectorAll("main *")) {
+    for (const kind of ["mouseover", "focus", "focusin", "toggle", "error", "load", "animationstart"]) {
+      element.dispatchEvent(new Event(kind, { bubbles: true }));
+    }
+  }
+}"""
+_NEIGHBOURS = """<style>
+  .around {{ display: grid; grid-template-columns: 12rem minmax(0, 1fr) 12rem; }}
+  .near {{ padding: 4px; background: white; color: black; font: 16px monospace; height: 6rem; }}
+</style><p class="near">above above</p><div class="around"><p class="near">left left</p><div>{}</div>
+<p class="near">right right</p></div><p class="near">below below</p>"""
+
+
+@pytest.fixture(scope="module")
+def benchmark(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    return load(write_hostile(tmp_path_factory.mktemp("hostile")))
+
+
+@pytest.fixture(scope="module")
+def cases(benchmark: Benchmark) -> list[str]:
+    """Every case as HTML."""
+    assert benchmark.path is not None
+    verdicts = load_verdicts(benchmark.path / "runs", replies=True)
+    tables = {"annotations": benchmark.annotations, "gold": gold(benchmark), "verdicts": verdicts}
+    return [
+        case_html(case, images=benchmark.images, note=ATTACKS[i], level=2, style=False, **tables)
+        for i, (_, case) in enumerate(benchmark.cases.iterrows())
+    ]
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_a_page_of_hostile_cases_runs_nothing_and_keeps_its_shape(
+    new_page: Callable[..., Page], cases: list[str], width: int
+) -> None:
+    page = new_page(viewport={"width": width, "height": 900})
+    show(page, document(*cases))
+    page.evaluate(_TOUCH)
+    expect(page.locator("main > section.mrb-case")).to_have_count(len(ATTACKS))
+    assert harm(page) == []
+    names = set(page.evaluate("[...new Set([...document.querySelectorAll('main section *')].map(e => e.localName))]"))
+    assert names <= _PLAIN
+    styled = page.locator("main [style]").evaluate_all("all => [...new Set(all.map(e => e.classList.item(0)))]")
+    assert styled == ["mrb-view"]
+
+
+def test_all_of_an_answer_can_be_read(page: Page, benchmark: Benchmark, cases: list[str]) -> None:
+    show(page, document(*cases))
+    said = page.locator(".mrb-answer-text").evaluate_all("boxes => boxes.map(box => box.textContent)")
+    pairs = benchmark.cases[["response_a", "response_b"]].to_numpy().ravel()
+    assert len(said[0]) >= 1_000_000 - len(ATTACKS)
+    # HTML has no carriage return: a page reads it as the end of a line, whichever way it is written.
+    assert said == [visible(text).replace("\r\n", "\n").replace("\r", "\n") for text in pairs]
+
+
+def test_names_that_turn_the_direction_turn_only_themselves(page: Page, cases: list[str]) -> None:
+    show(page, document(cases[1]))
+    page.evaluate(_TOUCH)
+    turned = page.locator("summary").filter(has_text="</style></script>").first
+    expect(turned).to_contain_text("A first · 3 replies")
+    page.evaluate("""() => {
+      for (const bdi of document.querySelectorAll("bdi")) bdi.replaceWith(...bdi.childNodes);
+      document.querySelector("main").normalize();
+    }""")
+    assert any(problem.startswith("turned") for problem in harm(page)), "the check would not see what it is for"
+
+
+@pytest.mark.parametrize("number", [8, 14, 19])
+def test_what_is_around_a_case_looks_the_same_whatever_the_case_says(page: Page, cases: list[str], number: int) -> None:
+    expected = looks(page, plain_case({}))
+    for (where, found), known in zip(looks(page, cases[number]).items(), expected.values(), strict=True):
+        np.testing.assert_array_equal(found, known, err_msg=where)
+
+
+def looks(page: Page, body: str) -> dict[str, np.ndarray]:
+    """The pixels of what is above, left, right and below."""
+    page.goto("about:blank")
+    page.set_content(document(_NEIGHBOURS.format(body)))
+    below = page.locator(".near").last
+    below.evaluate(
+        "e => { const { top } = e.getBoundingClientRect(); e.style.marginTop = `${Math.ceil(top) - top + 16}px`; }"
+    )
+    return {near.inner_text(): seen(near) for near in page.locator(".near").all()}
+
+
+def seen(element: Locator) -> np.ndarray:
+    with Image.open(BytesIO(element.screenshot())) as picture:
+        return np.asarray(picture.convert("RGB"))
+
+
+def test_an_answer_of_a_million_letters_stays_in_its_box(page: Page, cases: list[str]) -> None:
+    show(page, document(cases[0]))
+    box = page.locator(".mrb-answer-text").first
+    assert box.evaluate("e => e.scrollHeight > 100 * e.clientHeight && e.scrollWidth <= e.clientWidth")
+    box.focus()
+    page.keyboard.press("End")
+    page.wait_for_function("() => document.activeElement.scrollTop > 0")
+
+
+def test_text_that_no_file_can_hold(page: Page) -> None:
+    hostile = "\ud800half \udfff\0\ufffe\uffff" + flood(5_000)
+    fields = dict.fromkeys(("question", "response_a", "response_b", "organ", "model_a", "reference"), hostile)
+    show(page, document(plain_case({}, **fields)))
+    assert harm(page) == []
+    expect(page.locator("dd").first).to_contain_text("\ufffdhalf \ufffd\ufffd")
+
+
+def test_a_printable_page_runs_nothing_and_prints(page: Page, cases: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "print.html"
+    path.write_text(standalone("".join(cases[1:]), ATTACKS[4], *STYLES), encoding="utf-8")
+    page.goto(path.as_uri())
+    page.evaluate(_TOUCH)
+    assert harm(page) == []
+    assert page.title() == " ".join(visible(ATTACKS[4]).split())
+    page.emulate_media(media="print")
+    assert page.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_cells_and_names_reach_no_attribute_unquoted(page: Page, cases: list[str], benchmark: Benchmark) -> None:
+    show(page, document(*cases))
+    labels = page.locator("section.mrb-case").evaluate_all("all => all.map(e => e.getAttribute('data-case'))")
+    assert labels == [visible(case).replace("\r\n", "\n").replace("\r", "\n") for case in benchmark.cases["case_id"]]
+    alternatives = set(page.locator("figure img").evaluate_all("all => all.map(e => e.alt)"))
+    assert alternatives == {visible(name) for names in benchmark.cases["images"] for name in names}
+
+
+def test_the_tables_are_what_was_written(benchmark: Benchmark) -> None:
+    texts = pd.concat([benchmark.cases[name] for name in benchmark.cases.columns if name != "images"])
+    assert set(ATTACKS) <= set(texts)
