@@ -67,6 +67,8 @@ def annotate(
     benchmark = load(bench)
     check_preference(benchmark)
     place = where(bench, store)
+    if annotators is None and "://" not in str(place) and not Path(place).is_file():
+        raise InputError(f"{place}: nothing is assigned yet; deal cases out with --annotators NAME,NAME.")
     with open_store(place, create=annotators is not None) as opened:
         if annotators is not None:
             _assign(benchmark, opened, _names(annotators), overlap, cases, seed)

@@ -7,7 +7,7 @@ from itertools import combinations
 import pandas as pd
 import pytest
 
-from mrb_lib.data.reviews.assignment import assign
+from mrb_lib.data.reviews.assignment import assign, choose_cases
 from mrb_lib.errors import InputError
 
 CASES = [f"c{i}" for i in range(101)]
@@ -50,3 +50,47 @@ def test_what_cannot_be_dealt_is_refused() -> None:
     with pytest.raises(InputError, match="case 'x' occurs twice"):
         assign(["x", "x"], ["a"], overlap=1, seed=0)
     assert assign([], ["a"], overlap=1, seed=0).empty
+
+
+def test_what_was_dealt_stays_and_a_newcomer_catches_up() -> None:
+    before = assign(CASES, ["a", "b"], overlap=2, seed=5)
+    more = assign(CASES, ["a", "b", "c"], overlap=3, seed=5, assigned=before)
+    assert set(more["annotator"]) == {"c"}
+    assert set(more["case_id"]) == set(CASES)
+    half = (more["order"] == "AB").sum()
+    assert abs(2 * half - len(CASES)) <= 1
+    assert assign(CASES, ["a", "b", "c"], overlap=2, seed=5, assigned=before).empty
+
+
+def test_new_cases_go_to_whoever_has_least() -> None:
+    before = assign(CASES[:40], ["a", "b"], overlap=1, seed=5)
+    more = assign(CASES, ["a", "b", "c"], overlap=1, seed=6, assigned=before)
+    assert set(more["case_id"]) == set(CASES[40:])
+    load = pd.concat([before, more]).groupby("annotator").size()
+    assert load.max() - load.min() <= 1
+    assert load.sum() == len(CASES)
+
+
+def test_orders_stay_balanced_over_several_dealings() -> None:
+    before = assign(CASES[:51], ["a"], overlap=1, seed=1)
+    more = assign(CASES, ["a"], overlap=1, seed=2, assigned=before)
+    counts = pd.concat([before, more])["order"].value_counts()
+    assert abs(counts["AB"] - counts["BA"]) <= 1
+
+
+def test_only_who_is_named_gets_more() -> None:
+    before = assign(CASES, ["a", "b"], overlap=1, seed=1)
+    more = assign(CASES, ["c"], overlap=2, seed=1, assigned=before)
+    assert set(more["annotator"]) == {"c"}
+    assert len(more) == len(CASES)
+    with pytest.raises(InputError, match="overlap of 4 cannot be had with 3 annotators"):
+        assign(CASES, ["c"], overlap=4, seed=1, assigned=before)
+
+
+def test_a_larger_choice_of_cases_holds_the_smaller() -> None:
+    few, many = (choose_cases(CASES, n, seed=3) for n in (10, 30))
+    assert many[:10] == few
+    assert len(set(many)) == 30
+    assert few != choose_cases(CASES, 10, seed=4)
+    assert choose_cases(CASES, 3, seed=3, first=["c7", "gone", "c9"])[:2] == ["c7", "c9"]
+    assert len(choose_cases(CASES, 1000, seed=3)) == len(CASES)

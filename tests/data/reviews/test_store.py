@@ -155,6 +155,15 @@ def test_answers_become_annotations(store: Store) -> None:
         Answer("demo", "c1", "r1", "accuracy", "A", "ab")
 
 
+def test_answers_of_one_annotator_to_one_case(store: Store) -> None:
+    for case, who, choice in (("c1", "r1", "A"), ("c1", "r2", "B"), ("c2", "r1", "tie"), ("c1", "r1", "B")):
+        store.answer(Answer("demo", case, who, "overall", choice, "AB"))
+    assert store.answers("demo", annotator="r1")["choice"].tolist() == ["tie", "B"]
+    assert store.answers("demo", annotator="r1", case_id="c1")["choice"].tolist() == ["B"]
+    assert store.answers("demo", case_id="c1", history=True)["choice"].tolist() == ["A", "B", "B"]
+    assert store.answers("demo", annotator="r3").empty
+
+
 def test_an_assignment_never_moves_under_an_annotator(store: Store) -> None:
     columns = ["case_id", "annotator", "position", "order"]
     first = pd.DataFrame([("c2", "r1", 0, "AB"), ("c1", "r1", 1, "BA"), ("c1", "r2", 0, "AB")], columns=columns)

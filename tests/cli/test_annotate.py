@@ -1,0 +1,117 @@
+"""`mrb annotate`: cases dealt out, answers exported, agreement shown; the page itself is tried in tests/browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from mrb_lib.cli import servers
+from mrb_lib.cli.adjudications import STORE
+from mrb_lib.data.benchmark import Benchmark, load
+from mrb_lib.data.demo.build import write_demo
+from mrb_lib.data.reviews.marks import Answer
+from mrb_lib.data.reviews.store import open_store
+
+from .conftest import Result
+
+Command = Callable[..., Result]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Path:
+    write_demo(tmp_path / "bench", cases=12, seed=3)
+    return tmp_path / "bench"
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What the server would have been started with."""
+    given: dict[str, Any] = {}
+    monkeypatch.setattr(servers, "serve_app", lambda cells, **options: given.update(cells=cells, **options))
+    return given
+
+
+def _answer_all(benchmark: Benchmark, who: str, choices: str) -> None:
+    assert benchmark.path is not None
+    with open_store(benchmark.path / STORE) as store:
+        mine = store.assignments(benchmark.meta.name, who)
+        for case, choice in zip(sorted(mine["case_id"]), choices, strict=True):
+            for dimension in benchmark.meta.dimensions:
+                store.answer(Answer(benchmark.meta.name, case, who, dimension, choice, "AB"))
+
+
+def test_cases_are_dealt_out_once_and_then_more(mrb: Command, bench: Path) -> None:
+    deal = ("annotate", bench, "--assign-only", "--annotators")
+    done = mrb(*deal, "Dr A, Dr B", "--cases", 8)
+    assert (done.code, done.err) == (0, "Dr A: 8 cases\nDr B: 8 cases\n")
+    assert "Dr C: 0 cases\nEvery case has its 2 annotators already" in mrb(*deal, "Dr C", "--cases", 8).err
+    assert "Dr C: 8 cases" in mrb(*deal, "Dr C", "--cases", 8, "--overlap", 3).err
+    with open_store(bench / STORE) as store:
+        assert len(store.assignments(load(bench).meta.name)) == 24
+    told = mrb(*deal, "Dr C", "--overlap", 3).err
+    assert "Dr C: 12 cases" in told
+    assert "4 cases have fewer than 3 annotators" in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--annotators", "=cmd", "--assign-only"), "start a name"),
+        (("--annotators", "a,,b", "--assign-only"), "start a name"),
+        (("--annotators", "Consensus", "--assign-only"), "take another"),
+        (("--annotators", "a,a", "--assign-only"), "'a' occurs twice"),
+        (("--annotators", "a", "--overlap", "3", "--assign-only"), "overlap of 3"),
+        (("--agreement", "--coordinator"), "choose one"),
+        (("--agreement",), "nothing is assigned yet"),
+        (("--export", "out.csv"), "nothing is assigned yet"),
+        ((), "nothing is assigned yet"),
+    ],
+)
+def test_what_cannot_be_is_refused(mrb: Command, bench: Path, arguments: tuple[str, ...], message: str) -> None:
+    done = mrb("annotate", bench, *arguments)
+    assert done.code == 2
+    assert pd.Series([done.err]).str.contains(message).all(), done.err
+    assert done.out == ""
+
+
+def test_answers_come_out_as_annotations(mrb: Command, bench: Path, tmp_path: Path) -> None:
+    mrb("annotate", bench, "--annotators", "Dr A,Dr B", "--cases", 4, "--assign-only")
+    _answer_all(load(bench), "Dr A", "ABBA")
+    out = tmp_path / "annotations.csv"
+    done = mrb("annotate", bench, "--export", out)
+    assert (done.code, done.out) == (0, f"{out}: 24 annotations of 4 cases by 1 annotators (SIMULATED data)\n")
+    frame = pd.read_csv(out)
+    assert list(frame.columns) == ["case_id", "annotator", "dimension", "choice"]
+    assert mrb("annotate", bench, "--export", tmp_path / "out.txt").code == 2
+
+
+def test_agreement_is_shown_as_far_as_it_is_defined(mrb: Command, bench: Path) -> None:
+    mrb("annotate", bench, "--annotators", "Dr A,Dr B", "--cases", 6, "--assign-only")
+    _answer_all(load(bench), "Dr A", "ABABAB")
+    first = mrb("annotate", bench, "--agreement")
+    assert first.code == 0
+    assert "SIMULATED" in first.out
+    assert "not yet" in first.out
+    assert "no case has two annotators" in first.out
+    _answer_all(load(bench), "Dr B", "ABABAA")
+    second = mrb("annotate", bench, "--agreement").out
+    assert "0.83 (" in second
+    assert "Dr B" in second
+
+
+def test_the_page_is_served_with_paths_in_the_environment(mrb: Command, bench: Path, served: dict[str, Any]) -> None:
+    mrb("annotate", bench, "--annotators", "Dr A", "--assign-only")
+    assert served == {}
+    assert mrb("annotate", bench, "--port", 8123, "--no-browser").code == 0
+    assert served["port"] == 8123
+    assert served["host"] == "127.0.0.1"
+    assert served["browse"] is False
+    assert str(bench) not in "".join(served["cells"])
+    assert served["environment"]["MRB_ANNOTATE_BENCH"] == str(bench.resolve())
+    assert served["environment"]["MRB_STORE"].endswith(STORE)
+    mrb("annotate", bench, "--coordinator")
+    assert "coordinate" in served["cells"][0]

@@ -1,0 +1,215 @@
+"""Annotators are told nothing that could sway them, and what they pick comes out in the case's own frame."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.data.reviews.store import Store, open_store
+from mrb_lib.errors import InputError
+from mrb_lib.judges.prompts import DEFINITIONS
+from mrb_lib.widgets.annotate import annotate
+from mrb_lib.widgets.annotate_answers import Annotation, hints
+from mrb_lib.widgets.annotate_case import as_shown, blinded_html, in_case_frame
+
+DIMENSIONS = ("accuracy", "overall")
+ME = "Dr A"
+TELLING = {
+    "model_a": "secret-model-1", "model_b": "secret-model-2", "dataset": "secret-source", "reference": "secret-gold",
+}  # fmt: skip
+
+
+@pytest.fixture
+def benchmark(pictured: Benchmark) -> Benchmark:
+    """Three cases on two dimensions, with all that an annotator must not see."""
+    cases = pictured.cases.head(3).assign(**TELLING, case_id=["secret-1", "secret-2", "secret-3"])
+    annotations = pd.DataFrame(
+        [(case, "secret-annotator", name, "A") for case in cases["case_id"] for name in DIMENSIONS],
+        columns=["case_id", "annotator", "dimension", "choice"],
+    )
+    return replace(pictured, meta=replace(pictured.meta, dimensions=DIMENSIONS), cases=cases, annotations=annotations)
+
+
+@pytest.fixture
+def store(tmp_path: Path, benchmark: Benchmark) -> Iterator[Store]:
+    """Three cases for one annotator: the first and the last as they are, the second turned round."""
+    with open_store(tmp_path / "reviews.sqlite") as opened:
+        rows = [(f"secret-{i + 1}", ME, i, order) for i, order in enumerate(("AB", "BA", "AB"))]
+        opened.assign(benchmark.meta.name, pd.DataFrame(rows, columns=["case_id", "annotator", "position", "order"]))
+        yield opened
+
+
+@pytest.fixture
+def page(benchmark: Benchmark, store: Store) -> Annotation:
+    return Annotation(benchmark, store)
+
+
+def _choose(page: Annotation, number: int, dimension: str, pick: str) -> dict[str, Any]:
+    return page.choose({"annotator": ME, "number": number, "dimension": dimension, "pick": pick})
+
+
+def _choices(store: Store, benchmark: Benchmark) -> dict[tuple[str, str], str]:
+    found = store.annotations(benchmark.meta.name)
+    return {(row["case_id"], row["dimension"]): row["choice"] for row in found.to_dict("records")}
+
+
+def test_what_is_first_cannot_be_told(benchmark: Benchmark) -> None:
+    case = benchmark.cases.iloc[0]
+    turned = case.copy()
+    turned["response_a"], turned["response_b"] = case["response_b"], case["response_a"]
+    shown = {order: blinded_html(case, order, images=benchmark.images, number=1, total=3) for order in ("AB", "BA")}
+    assert shown["AB"] != shown["BA"]
+    assert shown["BA"] == blinded_html(turned, "AB", images=benchmark.images, number=1, total=3)
+    assert "Response" not in shown["AB"]
+
+
+@pytest.mark.parametrize("order", ["AB", "BA"])
+def test_picks_and_choices_are_inverse(order: str) -> None:
+    for pick in ("first", "second", "tie"):
+        assert as_shown(order, in_case_frame(order, pick)) == pick
+    assert in_case_frame(order, "first") == order[0]
+    assert in_case_frame(order, "tie") == "tie"
+
+
+def test_no_message_says_what_could_sway(page: Annotation) -> None:
+    said: list[object] = [page.hello({})]
+    for number in (1, 2, 3):
+        said.append(page.open({"annotator": ME, "number": number}))
+        said += [_choose(page, number, name, "first") for name in DIMENSIONS[:1]]
+        said.append(page.skip({"annotator": ME, "number": number, "reason": "outside my field"}))
+    said += [page.open({"annotator": ME, "after": 0}), page.open({"annotator": "nobody", "after": 0})]
+    text = json.dumps(said)
+    assert "secret" not in text
+    assert '"AB"' not in text
+    assert '"BA"' not in text
+    assert "Dr A" in text, "the annotators are named, so that they can be chosen"
+
+
+def test_answers_are_kept_in_the_frame_of_the_case(page: Annotation, store: Store, benchmark: Benchmark) -> None:
+    _choose(page, 1, "accuracy", "first")
+    _choose(page, 2, "accuracy", "first")
+    _choose(page, 2, "overall", "tie")
+    _choose(page, 3, "accuracy", "second")
+    assert _choices(store, benchmark) == {
+        ("secret-1", "accuracy"): "A",
+        ("secret-2", "accuracy"): "B",
+        ("secret-2", "overall"): "tie",
+        ("secret-3", "accuracy"): "B",
+    }
+    assert page.open({"annotator": ME, "number": 2})["answers"] == [{"pick": "first"}, {"pick": "tie"}]
+    orders = store.answers(benchmark.meta.name).set_index(["case_id", "dimension"])["order"]
+    assert orders["secret-2", "accuracy"] == "BA"
+
+
+def test_an_answer_may_be_changed_and_its_history_stays(page: Annotation, store: Store, benchmark: Benchmark) -> None:
+    for pick in ("first", "first", "second"):
+        _choose(page, 2, "accuracy", pick)
+    history = store.answers(benchmark.meta.name, history=True)
+    assert history["choice"].tolist() == ["B", "A"], "the same pick again is no new answer"
+    assert _choices(store, benchmark) == {("secret-2", "accuracy"): "A"}
+
+
+def test_the_next_case_is_the_next_open_one(page: Annotation) -> None:
+    def numbered(after: int) -> int:
+        return int(page.open({"annotator": ME, "after": after})["number"])
+
+    assert (numbered(0), numbered(1), numbered(3)) == (1, 2, 1)
+    for name in DIMENSIONS:
+        _choose(page, 1, name, "tie")
+    assert (numbered(0), numbered(3)) == (2, 2)
+    found = page.skip({"annotator": ME, "number": 2, "reason": "outside my field"})
+    assert found["progress"] == {"total": 3, "done": 1, "skipped": 1, "open": 1, "dimensions": [1, 1]}
+    assert found["cases"] == ["done", "skipped", "open"]
+    for name in DIMENSIONS:
+        _choose(page, 3, name, "tie")
+    assert page.open({"annotator": ME, "after": 3})["finished"] is True
+    assert page.open({"annotator": ME, "number": 99})["number"] == 3
+
+
+def test_skipping_needs_a_reason_and_spares_what_is_answered(
+    page: Annotation, store: Store, benchmark: Benchmark
+) -> None:
+    _choose(page, 1, "accuracy", "first")
+    with pytest.raises(InputError, match="Say why"):
+        page.skip({"annotator": ME, "number": 1, "reason": "  "})
+    answers = page.skip({"annotator": ME, "number": 1, "reason": "the question is unclear"})["answers"]
+    assert answers == [{"pick": "first"}, {"skipped": "the question is unclear"}]
+    assert _choices(store, benchmark) == {("secret-1", "accuracy"): "A"}
+    assert _choose(page, 1, "overall", "tie")["answers"][1] == {"pick": "tie"}
+    with pytest.raises(InputError, match="nothing to skip"):
+        page.skip({"annotator": ME, "number": 1, "reason": "late"})
+
+
+def test_who_has_nothing_is_told_so(page: Annotation, store: Store, benchmark: Benchmark) -> None:
+    assert "Nothing of" in page.open({"annotator": "Dr Z", "after": 0})["nothing"]
+    row = {"case_id": ["gone"], "annotator": ["Dr G"], "position": [0], "order": ["AB"]}
+    store.assign(benchmark.meta.name, pd.DataFrame(row))
+    assert "gone from the benchmark" in page.open({"annotator": "Dr G", "after": 0})["nothing"]
+    assert [one["name"] for one in page.hello({})["annotators"]] == [ME]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        {"annotator": ME, "number": 4, "dimension": "accuracy", "pick": "first"},
+        {"annotator": ME, "number": 1, "dimension": "creativity", "pick": "first"},
+        {"annotator": ME, "number": 1, "dimension": "accuracy", "pick": "A"},
+        {"annotator": ME, "number": "1", "dimension": "accuracy", "pick": "first"},
+        {"annotator": None, "number": 1, "dimension": "accuracy", "pick": "first"},
+    ],
+)
+def test_what_a_page_cannot_mean_is_refused(benchmark: Benchmark, store: Store, question: dict[str, object]) -> None:
+    answer = annotate(benchmark, store).answer({"what": "choose", **question})
+    assert answer["ok"] is False
+    assert "load" in answer["error"]
+    assert store.annotations(benchmark.meta.name).empty
+
+
+def test_ties_are_offered_where_the_benchmark_has_them(benchmark: Benchmark, store: Store) -> None:
+    assert [one["pick"] for one in Annotation(benchmark, store).hello({})["picks"]] == ["first", "second", "tie"]
+    strict = replace(benchmark, meta=replace(benchmark.meta, categories=("A", "B")))
+    page = Annotation(strict, store)
+    assert [one["pick"] for one in page.hello({})["picks"]] == ["first", "second"]
+    with pytest.raises(InputError, match="no choice of this benchmark"):
+        _choose(page, 1, "accuracy", "tie")
+
+
+def test_what_is_no_preference_is_refused(benchmark: Benchmark, store: Store) -> None:
+    scored = replace(benchmark, meta=replace(benchmark.meta, categories=("1", "2", "3"), level="ordinal"))
+    with pytest.raises(InputError, match="no ratings or scores"):
+        annotate(scored, store)
+
+
+def test_hints_are_the_benchmark_s_own_where_it_has_them(benchmark: Benchmark) -> None:
+    assert hints(benchmark) == {name: DEFINITIONS[name] for name in DIMENSIONS}
+    own = replace(benchmark, meta=replace(benchmark.meta, extra={"definitions": {"overall": "as a patient", "x": 1}}))
+    assert hints(own) == {"accuracy": DEFINITIONS["accuracy"], "overall": "as a patient"}
+
+
+def test_text_of_the_data_does_nothing(benchmark: Benchmark) -> None:
+    hostile = "<img src=x onerror=alert(1)></section><script>alert(2)</script>\0"
+    case = benchmark.cases.iloc[0].copy()
+    for name in ("question", "response_a", "response_b", "organ", "modality"):
+        case[name] = hostile
+    case["images"] = [hostile]
+    page = blinded_html(case, "BA", images={}, number=1, total=1)
+    assert "<script" not in page
+    assert "<img" not in page
+    assert page.count("</section>") == 1
+    assert page.count("&lt;script&gt;") == 6
+
+
+def test_without_a_kernel_the_widget_says_what_it_needs(
+    benchmark: Benchmark, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MRB_STATIC", "1")
+    shown = annotate(benchmark, store)._repr_mimebundle_()
+    assert "running kernel" in shown["text/html"]
+    assert "application/vnd.jupyter.widget-view+json" not in shown
