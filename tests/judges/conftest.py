@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
+import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+from mrb_lib.files import staged_folder
 
 
 @pytest.fixture(scope="session")
@@ -21,11 +26,30 @@ def smollm_gguf() -> Path:
 
 @pytest.fixture(scope="session")
 def smollm(smollm_gguf: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same weights as an ordinary checkpoint in single precision, that `path:FOLDER` judges with."""
+    """The same weights as an ordinary checkpoint in single precision, that `path:FOLDER` judges with.
+
+    Written once a run: the test process that comes first writes it, the others wait for it.
+    """
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    folder = shared / "smollm2-135m"
+    with (shared / ".smollm2-135m.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.is_dir():
+            with staged_folder(folder) as stage, pytest.MonkeyPatch.context() as patch:
+                _write_smollm(smollm_gguf, stage, patch)
+    return folder
+
+
+def _write_smollm(smollm_gguf: Path, folder: Path, patch: pytest.MonkeyPatch) -> None:
+    import gguf
     import torch
     import transformers
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
+    # transformers reads the whole file three times, and makes the same map of names for each module.
+    for name in ("GGUFReader", "get_tensor_name_map"):
+        patch.setattr(gguf, name, cache(getattr(gguf, name)))
     transformers.utils.logging.disable_progress_bar()
     torch.set_num_threads(1)
     arguments = {"pretrained_model_name_or_path": smollm_gguf.parent, "gguf_file": smollm_gguf.name}
@@ -35,10 +59,8 @@ def smollm(smollm_gguf: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     plain = type(packed)(packed.config)
     plain.load_state_dict(packed.state_dict())
     plain.generation_config = packed.generation_config
-    folder = tmp_path_factory.mktemp("smollm") / "smollm2-135m"
     plain.save_pretrained(folder)
     AutoTokenizer.from_pretrained(**arguments).save_pretrained(folder)
-    return folder
 
 
 @pytest.fixture(scope="session")
