@@ -31,7 +31,7 @@ from mrb_lib.errors import InputError, RunError
 
 LOG = "MRB_SERVER_LOG"
 _READY = "MRB_SERVER_READY"
-_SECONDS_TO_START = 120.0
+_SECONDS_TO_START = 180.0
 _SECONDS_TO_STOP = 20.0
 _TAIL = 15
 _POLICY = (

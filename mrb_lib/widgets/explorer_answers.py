@@ -104,10 +104,10 @@ class Answers:
         """The cases a query leaves: how many, the counts of each filter, the first rows, and where `case` is."""
         query = query_from(question.get("query") or {})
         found = self.selected(query)
-        wanted = question.get("at") if not case else self._positions.get(case)
+        wanted = self._positions.get(case)
         trouble = f"There is no case {shown(case)} in this benchmark." if case and wanted is None else ""
-        place = np.flatnonzero(found == wanted) if isinstance(wanted, int) else np.array([], dtype=int)
-        index = int(place[0]) if len(place) else -1
+        place = [] if wanted is None else np.flatnonzero(found == wanted).tolist()
+        index = int(place[0]) if place else -1
         start = max(0, index - ROWS // 2)
         table = facets(self.material.kinds, self.material.benchmark.cases, query, texts=self._texts_for(query))
         return {
@@ -116,7 +116,7 @@ class Answers:
             "n": len(found),
             "facets": facet_counts(table),
             "index": index,
-            "at": int(found[index]) if len(place) else wanted if isinstance(wanted, int) else None,
+            "at": wanted,
             "start": start,
             "rows": self._rows(query, found[start : start + ROWS]),
             "missing": trouble,
@@ -146,7 +146,7 @@ class Answers:
             "case_id": shown(self.material.benchmark.cases["case_id"].iloc[position]),
             "html": html[:PIECE],
             "more": len(html) > PIECE,
-            "view": "" if verdicts is None else in_view_html(verdicts, labels, judges),
+            "view": "" if verdicts is None else in_view_html(verdicts, labels, judges, question.get("dimension")),
             "gold": {shown(d): sent(c) for d, c in zip(labels["dimension"], labels["choice"], strict=True)},
         }
 

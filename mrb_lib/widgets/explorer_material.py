@@ -16,6 +16,7 @@ from mrb_lib.stats.panel import as_panel
 from mrb_lib.widgets.review_index import POLICY, Index
 
 _COLUMNS = ("judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "p_a", "status")
+_TEXTS = ("reply", "error")
 
 
 class ByCase:
@@ -90,6 +91,9 @@ def material_of(
         return Material(benchmark, verdicts.kinds(policy), ByCase(verdicts.gold, ids), votes, verdicts.verdicts)
     table = verdicts if verdicts is not None else pd.DataFrame({name: pd.Series(dtype="str") for name in _COLUMNS})
     table = table.reindex(columns=[*table.columns, *(name for name in _COLUMNS if name not in table.columns)])
+    # Texts that are missing are None, as in an index: equal to each other, which NaN is not.
+    texts = {name: table[name].astype(object).where(table[name].notna(), None) for name in _TEXTS if name in table}
+    table = table.assign(**(dict.fromkeys(_TEXTS) | texts))
     plain = table[table["probe"].fillna(NO_PROBE) == NO_PROBE]
     labels, dimensions = gold(benchmark), list(benchmark.meta.dimensions)
     scored = labels if benchmark.meta.is_preference else labels.assign(choice=pd.Series(None, index=labels.index))

@@ -25,13 +25,13 @@ KIND_WORDS = {
     "all_wrong": ["All judges wrong", "two judges or more are scored, and all are wrong"],
     "split": ["Clinicians split", "the most frequent label has less than three quarters of the votes"],
 }
-_UNSHOWABLE = re.compile("[\0\ud800-\udfff]")
+_UNSENDABLE = re.compile("[\ud800-\udfff]")
 _SHORT = {"confidence": "confidence", "disagreement": "disagreement", "difficulty": "difficulty"}
 
 
 def shown(value: object) -> str:
-    """Text that a message can carry: what no page can hold becomes U+FFFD."""
-    return _UNSHOWABLE.sub("\ufffd", str(value))
+    """Text that a message can carry: half a character, which no message can hold, becomes U+FFFD."""
+    return _UNSENDABLE.sub("\ufffd", str(value))
 
 
 def value_of(kinds: Kinds, query: Query, positions: IntArray) -> list[str]:
@@ -51,9 +51,11 @@ def value_of(kinds: Kinds, query: Query, positions: IntArray) -> list[str]:
     return [f"{_SHORT[query.sort]} {value:.2f}" if np.isfinite(value) else "" for value in best]
 
 
-def in_view_html(verdicts: pd.DataFrame, labels: pd.DataFrame, judges: Sequence[str]) -> str:
-    """What the judges in view say of a case, one below the other, so that one sees where two differ."""
+def in_view_html(verdicts: pd.DataFrame, labels: pd.DataFrame, judges: Sequence[str], dimension: object = None) -> str:
+    """What the judges in view say of a case, one below the other, on one dimension or all: where two differ is seen."""
     plain = verdicts[(verdicts["probe"].fillna(NO_PROBE) == NO_PROBE) & verdicts["judge"].isin(list(judges))]
+    if dimension:
+        plain, labels = (table[table["dimension"] == dimension] for table in (plain, labels))
     if plain.empty:
         return "<p>No verdict of the chosen judges on this case.</p>"
     return verdicts_html(plain, labels)

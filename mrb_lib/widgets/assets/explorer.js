@@ -10,7 +10,7 @@ const mrbExplorer = (() => {
     const { element, connect, fragment, typing } = mrbShell;
     const link = connect(model);
     const addressed = Boolean(model.get("addressed"));
-    const seat = { query: null, fragment: "", n: 0, index: -1, at: null, turn: 0 };
+    const seat = { query: null, fragment: "", n: 0, index: -1, at: null, turn: 0, asked: 0 };
     const kept = new Map();
     let parts = null;
 
@@ -31,7 +31,7 @@ const mrbExplorer = (() => {
       const html = button("Page", "export the selection as a page to print (HTML)");
       const help = button("?", "keys", { class: "mrb-help", "aria-haspopup": "dialog" });
       const simulated = about.note ? element("span", { class: "mrb-simulated", title: about.note }, "SIMULATED data") : null;
-      const filters = mrbFilters.make({ kinds: about.kinds, change: (query) => choose({ query, at: seat.at }) });
+      const filters = mrbFilters.make({ kinds: about.kinds, change: choose });
       const list = mrbList.make({ fetch: (from) => link.ask("rows", { query: seat.query, start: from }), pick: (index) => go(index) });
       const form = mrbForm.make({ ask: link.ask, about, signed: list.signed, saved: list.mark });
       const view = element("div", { class: "mrb-view-of" });
@@ -43,7 +43,7 @@ const mrbExplorer = (() => {
       csv.addEventListener("click", () => write("csv", csv));
       html.addEventListener("click", () => write("html", html));
       help.addEventListener("click", () => dialog.showModal());
-      const head = element("header", { class: "mrb-head" }, element("h1", { dir: "auto" }, about.name), simulated, filters.search, element("span", { class: "mrb-gap" }), element("span", { class: "mrb-export", role: "group", "aria-label": "Export the selection" }, element("span", { "aria-hidden": "true" }, "Export"), csv, html), help);
+      const head = element("header", { class: "mrb-head" }, element("h1", { dir: "auto", title: about.name }, about.name), simulated, filters.search, element("span", { class: "mrb-gap" }), element("span", { class: "mrb-export", role: "group", "aria-label": "Export the selection" }, element("span", { "aria-hidden": "true" }, "Export"), csv, html), help);
       const left = element("nav", { class: "mrb-left", "aria-label": "Cases" }, list.frame);
       const middle = element("section", { class: "mrb-middle", "aria-label": "The case" }, element("div", { class: "mrb-steps" }, previous, next, position, copy), stage);
       root.replaceChildren(head, filters.bar, filters.chips, filters.summary, notice, element("div", { class: "mrb-panes" }, left, middle, form.root), dialog);
@@ -71,26 +71,25 @@ const mrbExplorer = (() => {
     }
 
     // A new query; of several that were asked for, the last one counts.
-    async function choose(question) {
-      const turn = (seat.turn += 1);
+    async function choose(query) {
+      const asked = (seat.asked += 1);
       try {
-        const answer = await link.ask("select", question);
-        if (turn !== seat.turn) return;
+        const answer = await link.ask("select", { query });
+        if (asked !== seat.asked) return;
         tell(answer.missing, Boolean(answer.missing));
         settle(answer);
       } catch (error) {
-        if (turn === seat.turn) tell(error.message, true);
+        if (asked === seat.asked) tell(error.message, true);
       }
     }
 
     function settle(answer) {
       const before = seat.query;
-      Object.assign(seat, { query: answer.query, fragment: answer.fragment, n: answer.n, index: answer.index });
-      if (before && (before.judge !== seat.query.judge || before.other !== seat.query.other)) kept.clear();
+      Object.assign(seat, { query: answer.query, fragment: answer.fragment, n: answer.n, index: answer.index, turn: seat.turn + 1 });
+      if (before && ["judge", "other", "dimension"].some((name) => before[name] !== seat.query[name])) kept.clear();
       parts.filters.update(answer);
       parts.list.reset(answer);
-      root.classList.toggle("mrb-empty", !answer.n && answer.at === null);
-      if (answer.at !== null && (answer.index >= 0 || !answer.n || answer.missing === "" && seat.at === null)) show(answer.at);
+      if (answer.at !== null) show(answer.at);
       else if (answer.n) go(0);
       else nothing();
     }
@@ -130,16 +129,15 @@ const mrbExplorer = (() => {
     // A case ready to be shown, asked for once and kept for a while.
     function made(at) {
       if (!kept.has(at)) {
-        const { judge, other } = seat.query;
-        kept.set(at, ask(at, judge, other));
+        kept.set(at, ask(at, seat.query));
         kept.get(at).catch(() => kept.delete(at));
         while (kept.size > KEPT) kept.delete(kept.keys().next().value);
       }
       return kept.get(at);
     }
 
-    async function ask(at, judge, other) {
-      const answer = await link.ask("case", { at, judge, other });
+    async function ask(at, { judge, other, dimension }) {
+      const answer = await link.ask("case", { at, judge, other, dimension });
       let { html, more } = answer;
       while (more) {
         const rest = await link.ask("rest", { at, from: html.length });
@@ -148,7 +146,7 @@ const mrbExplorer = (() => {
       }
       const node = element("div", { class: "mrb-shown" });
       if (answer.view) {
-        const words = other ? "The two judges" : "The judge";
+        const words = `${other ? "The two judges" : "The judge"}${dimension ? ` on ${dimension.replaceAll("_", " ")}` : ""}`;
         node.append(element("details", { class: "mrb-case mrb-in-view", open: true }, element("summary", {}, words), fragment(answer.view)));
       }
       node.append(fragment(html));

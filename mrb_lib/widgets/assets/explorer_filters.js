@@ -1,12 +1,12 @@
 // What is looked for: a judge, a second one, where the case is from, kinds of failure, words, an order; each with counts.
 const mrbFilters = (() => {
   const CHOSEN = [
-    ["judge", "Judge", "any judge"],
-    ["other", "Differs from", "no comparison"],
-    ["dimension", "Dimension", "any dimension"],
-    ["organ", "Organ", "any organ"],
-    ["department", "Department", "any department"],
-    ["modality", "Modality", "any modality"],
+    ["judge", "Judge", "any"],
+    ["other", "Differs from", "no other"],
+    ["dimension", "Dimension", "any"],
+    ["organ", "Organ", "any"],
+    ["department", "Department", "any"],
+    ["modality", "Modality", "any"],
   ];
   const SORTS = [["", "benchmark order"], ["confidence", "confidence"], ["disagreement", "disagreement"], ["difficulty", "estimated difficulty"]];
   const EMPTY = { judge: null, other: null, dimension: null, organ: null, department: null, modality: null, kind: [], text: "", sort: "", desc: true };
@@ -17,7 +17,11 @@ const mrbFilters = (() => {
   function make({ kinds, change }) {
     const { element } = mrbShell;
     let query = { ...EMPTY };
-    const ask = (part) => change({ ...query, ...part });
+    // What was chosen a moment ago counts before its answer is here.
+    const ask = (part) => {
+      query = { ...query, ...part };
+      change(query);
+    };
 
     const search = element("input", { type: "search", placeholder: 'words or "a phrase"', "aria-label": "Search the cases' texts", class: "mrb-search", "aria-keyshortcuts": "/" });
     let waiting = 0;
@@ -42,7 +46,7 @@ const mrbFilters = (() => {
     sort.addEventListener("change", () => ask({ sort: sort.value }));
     turn.addEventListener("click", () => ask({ desc: !query.desc }));
     const clear = element("button", { type: "button", class: "mrb-clear" }, "Clear all");
-    clear.addEventListener("click", () => change({ ...EMPTY }));
+    clear.addEventListener("click", () => ask({ ...EMPTY }));
     bar.append(element("label", { class: "mrb-filter" }, element("span", {}, "Sort by"), sort), turn, clear);
 
     const chips = element("div", { class: "mrb-chips", role: "group", "aria-label": "Kinds of failure: any of those pressed" });
@@ -77,8 +81,9 @@ const mrbFilters = (() => {
 
     function tell(facets) {
       const facet = facets.pair ?? facets.outcome;
+      summary.hidden = query.judge === null;
       if (!facet) {
-        summary.replaceChildren(document.createTextNode("Choose a judge and a dimension to see what became of its verdicts."));
+        summary.replaceChildren("Choose a dimension too, to see what became of this judge's verdicts.");
         return;
       }
       const parts = facet.values.filter(([, n]) => n).map(([value, n]) => element("span", { class: "mrb-part", "data-n": n }, element("b", {}, n.toLocaleString()), ` ${value}`));
@@ -93,7 +98,7 @@ const mrbFilters = (() => {
       for (const [name, label, any] of CHOSEN) fill(name, label, any, facets[name]);
       sort.value = query.sort;
       turn.hidden = !query.sort;
-      turn.textContent = query.desc ? "↓ highest first" : "↑ lowest first";
+      turn.textContent = query.desc ? "↓ highest" : "↑ lowest";
       turn.setAttribute("aria-label", query.desc ? "highest first; turn to lowest first" : "lowest first; turn to highest first");
       const counts = new Map(facets.kind?.values ?? []);
       for (const [kind, button] of buttons) {

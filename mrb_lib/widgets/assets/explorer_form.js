@@ -48,7 +48,7 @@ const mrbForm = (() => {
     const radio = (group, value, words, key) =>
       element("label", { class: "mrb-choose" }, element("input", { type: "radio", name: `${group}-${state.id}`, value, "data-field": group }), element("span", {}, words), key ? element("kbd", { "aria-hidden": "true" }, key) : null);
     const verdicts = element("fieldset", { class: "mrb-verdict" }, element("legend", {}, "What do you say?"), ...KEYS.map((value, i) => radio("verdict", value, about.labels[value], String(i + 1))));
-    const choices = element("fieldset", { class: "mrb-right-choice", hidden: true }, element("legend", {}, "The right choice"), ...["A", "B", "tie"].map((value) => radio("choice", value, value === "tie" ? "Tie" : `Response ${value}`)));
+    const choices = element("fieldset", { class: "mrb-right-choice", hidden: true }, element("legend", {}, "The right choice is response"), ...["A", "B", "tie"].map((value) => radio("choice", value, value === "tie" ? "tie" : value)));
     const list = element("div", { class: "mrb-reasons" });
     const edit = element("button", { type: "button", class: "mrb-quiet" }, "Edit the list");
     const why = element("fieldset", {}, element("legend", {}, "Why did the judge fail?"), list, edit);

@@ -33,7 +33,7 @@ const mrbList = (() => {
         return item;
       }
       const head = element("span", { class: "mrb-row-head" }, element("b", { dir: "auto" }, row.id), said(row));
-      const foot = element("span", { class: "mrb-row-foot" }, element("span", { dir: "auto" }, row.place), element("span", { class: "mrb-value" }, row.value));
+      const foot = element("span", { class: "mrb-row-foot" }, element("span", { dir: "auto" }, row.place.replaceAll("_", " ")), element("span", { class: "mrb-value" }, row.value));
       item.append(head, element("span", { class: "mrb-row-title", dir: "auto" }, row.title), foot);
       return item;
     }

@@ -1,0 +1,84 @@
+"""`mrb review`: what it prepares before it serves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mrb_lib.cli import servers
+from mrb_lib.data.demo.build import write_demo
+from mrb_lib.widgets.explorer import BENCHMARK, INDEX, STORE, app
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MRB_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("MRB_STORE", raising=False)
+    write_demo(tmp_path / "bench", cases=18, seed=3)
+    return tmp_path / "bench"
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What the command asks the server for, instead of a server."""
+    asked: dict[str, Any] = {}
+
+    def serve(cells: Sequence[str], **options: Any) -> None:
+        asked.update(options, cells=cells)
+
+    monkeypatch.setattr(servers, "serve_app", serve)
+    return asked
+
+
+def _opened(environment: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    return app().answer({"what": "hello", "fragment": ""})
+
+
+def test_the_app_opens_on_what_was_prepared(
+    mrb: Callable[..., Any], bench: Path, served: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = mrb("review", bench, "--no-browser", "--port", 8123)
+    assert done.code == 0, done.err
+    assert done.out == ""
+    assert str(bench / "reviews.sqlite") in done.err
+    assert (served["port"], served["browse"], served["host"]) == (8123, False, "127.0.0.1")
+    assert not served["allow_remote"]
+    assert str(bench) not in "".join(served["cells"])
+    assert set(served["environment"]) == {BENCHMARK, INDEX, STORE}
+    first = _opened(served["environment"], monkeypatch)
+    assert (first["n"], first["judges"], first["store"]) == (18, [], "")
+
+
+def test_the_judges_of_the_runs_are_there_and_the_index_is_made_once(
+    mrb: Callable[..., Any], bench: Path, served: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert mrb("judge", bench, bench / "runs", "--judge", "longer", "--judge", "shorter").code == 0
+    assert mrb("review", bench, "--store", bench / "other.sqlite").code == 0
+    index = served["environment"][INDEX]
+    first = _opened(served["environment"], monkeypatch)
+    assert first["judges"] == ["longer", "shorter"]
+    assert (bench / "other.sqlite").is_file()
+    assert mrb("review", bench, bench / "runs").code == 0
+    assert served["environment"][INDEX] == index
+
+
+def test_a_password_is_not_printed(mrb: Callable[..., Any], bench: Path, served: dict[str, Any]) -> None:
+    done = mrb("review", bench, "--store", "postgresql://me:secret@host/name")
+    assert done.code == 0
+    assert "secret" not in done.out + done.err
+    assert served["environment"][STORE] == "postgresql://me:secret@host/name"
+
+
+def test_what_cannot_be_reviewed_is_said_in_one_message(mrb: Callable[..., Any], bench: Path, tmp_path: Path) -> None:
+    missing = mrb("review", tmp_path / "nowhere")
+    assert missing.code == 2
+    assert "nowhere" in missing.err
+    remote = mrb("review", bench, "--host", "0.0.0.0", "--no-browser")  # noqa: S104  refused
+    assert remote.code == 2
+    assert "--allow-remote" in remote.err
+    assert mrb("review", bench, "--port", 99999).code == 2
