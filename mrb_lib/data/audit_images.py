@@ -13,6 +13,7 @@ import pandas as pd
 from PIL import Image, UnidentifiedImageError
 
 from mrb_lib.data.benchmark import FolderImages
+from mrb_lib.data.dicom import header, is_dicom, read_dicom
 from mrb_lib.data.pictures import FORMATS
 from mrb_lib.errors import InputError
 from mrb_lib.files import inside
@@ -121,12 +122,15 @@ def _problems(path: Path) -> Iterator[Problem]:
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)
         problems: list[Problem]
         try:
-            problems = list(_decode(path))
+            problems = list(_decode_dicom(path) if _has_dicom(path) else _decode(path))
+        except InputError as error:
+            reason = str(error).partition(": ")[2].rpartition(";")
+            problems = [("error", reason[0] or str(error), reason[2].strip(" .") or "replace it")]
         except Image.DecompressionBombError:
             bomb = "is a decompression bomb (its header announces far more pixels than any scan has)"
             problems = [("error", bomb, "replace it with the real image")]
         except UnidentifiedImageError:
-            unknown = f"is not an image of a known format ({', '.join(FORMATS)})"
+            unknown = f"is not an image of a known format ({', '.join(FORMATS)}, DICOM)"
             problems = [("error", unknown, "convert it to PNG or JPEG")]
         except MemoryError:
             problems = [("error", "does not fit into memory", "store it smaller")]
@@ -135,6 +139,25 @@ def _problems(path: Path) -> Iterator[Problem]:
     yield from problems
     for text in dict.fromkeys(str(warning.message).strip() for warning in caught):
         yield "warning", f"is read with a warning: {text}", "store it again from its source"
+
+
+def _has_dicom(path: Path) -> bool:
+    with path.open("rb") as stream:
+        return is_dicom(stream.read(132))
+
+
+def _decode_dicom(path: Path) -> Iterator[Problem]:
+    content = path.read_bytes()
+    read_dicom(content)
+    frames, telling = header(content)
+    if frames > 1:
+        yield "warning", f"holds {frames} pictures, and a judge sees the first only", "store the frame that counts"
+    if telling:
+        yield (
+            "warning",
+            f"says who the patient is ({', '.join(telling)})",
+            "empty these elements, or set PatientIdentityRemoved to YES if what they hold is a pseudonym",
+        )
 
 
 def _decode(path: Path) -> Iterator[Problem]:

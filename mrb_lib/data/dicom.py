@@ -1,10 +1,12 @@
-"""The first picture of a DICOM file, in its own units; nothing that names the patient is read out of it."""
+"""The first picture of a DICOM file, in its own units; nothing that names the patient gets out of it."""
 
 from __future__ import annotations
 
 import io
 import warnings
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -17,6 +19,7 @@ from mrb_lib.errors import InputError
 LARGEST = 64_000_000
 _INFLATED = 1 << 29
 _DEFLATED = b"1.2.840.10008.1.2.1.99"
+_IDENTITY = ("PatientName", "PatientID", "PatientBirthDate", "PatientAddress", "OtherPatientIDs")
 _NEEDED = ("WindowCenter", "WindowWidth", "VOILUTFunction", "RescaleSlope", "RescaleIntercept")
 
 
@@ -45,18 +48,40 @@ def read_dicom(content: bytes, name: str = "image") -> Grey | NDArray[np.uint8]:
     InputError
         pydicom is not installed, or the file is damaged, too large, or compressed in a way that cannot be read.
     """
+    with _reading(content, name) as dataset:
+        _check_size(dataset, name)
+        _take_out_of_groups(dataset)
+        return _decoded(dataset, import_module("pydicom.pixels"))
+
+
+def header(content: bytes, name: str = "image") -> tuple[int, list[str]]:
+    """How many pictures a DICOM file holds, and which of its elements say who the patient is.
+
+    None does where the file declares the identity removed (Patient Identity Removed, DICOM PS3.3, C.7.1.1).
+
+    Raises
+    ------
+    InputError
+        As `read_dicom`.
+    """
+    with _reading(content, name) as dataset:
+        removed = str(dataset.get("PatientIdentityRemoved", "")) == "YES"
+        telling = [] if removed else [tag for tag in _IDENTITY if str(dataset.get(tag) or "")]
+        return int(dataset.get("NumberOfFrames", 1) or 1), telling
+
+
+@contextmanager
+def _reading(content: bytes, name: str) -> Iterator[Any]:
+    """The data set of a file; what fails while it is read or decoded is said in words."""
     try:
-        pydicom, pixels = import_module("pydicom"), import_module("pydicom.pixels")
+        pydicom = import_module("pydicom")
     except ImportError as error:
         raise InputError(f"{name}: DICOM needs pydicom; pip install 'mrb-workbench[dicom]'.") from error
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             _check_inflated(content, name)
-            dataset = pydicom.dcmread(io.BytesIO(content), force=False)
-            _check_size(dataset, name)
-            _take_out_of_groups(dataset)
-            return _decoded(dataset, pixels)
+            yield pydicom.dcmread(io.BytesIO(content), force=False)
     except InputError:
         raise
     except Exception as error:  # its decoders raise nearly anything on damaged files

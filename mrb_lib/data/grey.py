@@ -25,6 +25,22 @@ class Grey:
     frames: int
 
 
+def levels(
+    values: NDArray[np.uint8] | NDArray[np.uint16],
+    *,
+    centre: float,
+    width: float,
+    offset: float = 0.0,
+    step: float = 1.0,
+    inverted: bool = False,
+) -> NDArray[np.uint8]:
+    """Grey values as a screen shows them in a window, 8 bits; the parameters are the fields of `Grey`."""
+    real = offset + step * values.astype(np.float64)
+    shown = np.clip((real - centre) / max(width, 1e-9) + 0.5, 0.0, 1.0) * 255
+    found = np.floor(shown + 0.5).astype(np.uint8)
+    return 255 - found if inverted else found
+
+
 def stored(
     real: NDArray[np.float64],
     window: tuple[float, float] | None = None,

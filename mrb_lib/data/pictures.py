@@ -6,8 +6,11 @@ import io
 import warnings
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
+from mrb_lib.data.dicom import is_dicom, read_dicom
+from mrb_lib.data.grey import Grey, levels
 from mrb_lib.errors import InputError
 
 # Raster formats that Pillow decodes itself: for others it may start an outside program, as for PostScript.
@@ -19,7 +22,7 @@ def open_image(content: bytes, name: str = "image", *, draft: int | None = None)
 
     Parameters
     ----------
-    content : the bytes of the file, in one of `FORMATS`; of an animation the first frame is taken
+    content : the bytes of the file, in one of `FORMATS` or DICOM; of several frames the first is taken
     name : what to call the image in messages
     draft : a JPEG may be decoded to any size whose sides are at least this many pixels, which is faster
 
@@ -27,13 +30,15 @@ def open_image(content: bytes, name: str = "image", *, draft: int | None = None)
     -------
     Image
         Greyscale ("L") or colour ("RGB"); depths beyond 8 bits are scaled from the image's own range,
-        transparency is laid on white.
+        those of DICOM in the first window that the file names; transparency is laid on white.
 
     Raises
     ------
     InputError
-        The bytes are no readable image, or it is too large to decode safely.
+        The bytes are no readable image, it is too large to decode safely, or it is DICOM and pydicom is not installed.
     """
+    if is_dicom(content):
+        return _of_dicom(read_dicom(content, name))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -62,6 +67,13 @@ def within(picture: Image.Image, pixels: int) -> Image.Image:
         return picture
     size = (max(1, int(picture.width * factor)), max(1, int(picture.height * factor)))
     return picture.resize(size, Image.Resampling.LANCZOS)
+
+
+def _of_dicom(found: Grey | NDArray[np.uint8]) -> Image.Image:
+    if not isinstance(found, Grey):
+        return Image.fromarray(found)
+    window = {"centre": found.centre, "width": found.width, "offset": found.offset, "step": found.step}
+    return Image.fromarray(levels(found.values, inverted=found.inverted, **window))
 
 
 def _plain(image: Image.Image) -> Image.Image:

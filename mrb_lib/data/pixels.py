@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
 from mrb_lib.data.dicom import is_dicom, read_dicom
-from mrb_lib.data.grey import Grey, stored
+from mrb_lib.data.grey import Grey, levels, stored
 from mrb_lib.data.pictures import FORMATS, open_image, png
 from mrb_lib.errors import InputError
 
@@ -85,11 +85,14 @@ def windowed(pixels: Pixels) -> NDArray[np.uint8]:
     """The picture as a screen shows it in its window, 8 bits."""
     if not pixels.grey:
         return pixels.values.astype(np.uint8)
-    real = pixels.offset + pixels.step * pixels.values.astype(np.float64)
-    width = max(pixels.width, 1e-9)
-    shown = np.clip((real - pixels.centre) / width + 0.5, 0.0, 1.0) * 255
-    levels = np.floor(shown + 0.5).astype(np.uint8)
-    return 255 - levels if pixels.inverted else levels
+    return levels(
+        pixels.values,
+        centre=pixels.centre,
+        width=pixels.width,
+        offset=pixels.offset,
+        step=pixels.step,
+        inverted=pixels.inverted,
+    )
 
 
 def shrunk(pixels: Pixels, side: int) -> Pixels:

@@ -9,6 +9,7 @@ from typing import Final
 
 from PIL import Image
 
+from mrb_lib.data.dicom import is_dicom
 from mrb_lib.data.pictures import FORMATS, open_image, png, within
 from mrb_lib.errors import InputError
 
@@ -26,7 +27,7 @@ def data_url(content: bytes, name: str, max_pixels: int) -> str:
     """An image as a data URL.
 
     A PNG or JPEG file is sent as it is stored if it can be decoded, is small enough,
-    needs no turning and says nothing of itself but its pixels. Everything else is
+    needs no turning and says nothing of itself but its pixels. Everything else, DICOM too, is
     brought to 8 bits and the right way up, made smaller if need be, and sent as PNG
     without metadata.
 
@@ -50,6 +51,8 @@ def data_url(content: bytes, name: str, max_pixels: int) -> str:
 
 def _stored_kind(content: bytes, name: str, max_pixels: int) -> str | None:
     """The media type under which a file can be sent as it is, by its header; None where it must be made anew."""
+    if is_dicom(content):
+        return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

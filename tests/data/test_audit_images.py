@@ -10,6 +10,7 @@ from io import BytesIO
 from pathlib import Path
 
 import numpy as np
+import pydicom
 import pytest
 from PIL import Image
 
@@ -105,6 +106,40 @@ def test_a_bomb_costs_neither_time_nor_memory(tmp_path: Path) -> None:
 def test_sound_images_of_every_format_give_no_finding(tmp_path: Path, format_: str) -> None:
     content = encoded(noise(16, 24), format_)
     assert audit_with(tmp_path, lambda b: b.images.update({"scan-07.png": content})) == []
+
+
+def dicom(name: str, **tags: object) -> bytes:
+    dataset = pydicom.dcmread(Path(pydicom.__file__).parent / "data" / "test_files" / name)
+    for tag, value in tags.items():
+        setattr(dataset, tag, value)
+    stream = BytesIO()
+    dataset.save_as(stream)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [dict.fromkeys(("PatientName", "PatientID", "PatientBirthDate"), ""), {"PatientIdentityRemoved": "YES"}],
+)
+def test_a_sound_dicom_image_without_a_patient_gives_no_finding(tmp_path: Path, tags: dict[str, str]) -> None:
+    content = dicom("CT_small.dcm", **tags)
+    assert audit_with(tmp_path, lambda b: b.images.update({"scan-07.png": content})) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "severity", "problem"),
+    [
+        (dicom("CT_small.dcm"), "warning", "says who the patient is (PatientName, PatientID"),
+        (dicom("CT_small.dcm")[:20_000], "error", "is not a readable DICOM image"),
+        (dicom("CT_small.dcm", PatientIdentityRemoved="YES", Rows=20_000, Columns=20_000), "error", "is too large"),
+        (dicom("SC_rgb_rle_2frame.dcm", PatientIdentityRemoved="YES"), "warning", "holds 2 pictures"),
+    ],
+)
+def test_a_dicom_image_with_a_defect(tmp_path: Path, content: bytes, severity: str, problem: str) -> None:
+    (finding,) = audit_with(tmp_path, lambda b: b.images.update({"scan-07.png": content}))
+    assert (finding.severity, finding.row, finding.column) == (severity, 7, "images")
+    assert f"images/scan-07.png {problem}" in finding.problem
+    assert finding.cure
 
 
 def test_what_the_decoder_warns_of_becomes_a_finding(tmp_path: Path) -> None:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import numpy as np
+import pydicom
 import pytest
 from PIL import Image
+from pydicom.pixels.processing import apply_windowing
 
 from mrb_lib.data.pictures import open_image, png, thumbnail, within
 from mrb_lib.errors import InputError
+
+FILES = Path(pydicom.__file__).parent / "data" / "test_files"
 
 
 def encoded(image: Image.Image, kind: str = "PNG", **options: object) -> bytes:
@@ -35,6 +40,23 @@ def test_every_mode_becomes_plain(mode: str) -> None:
     shown = thumbnail(encoded(Image.new(mode, (40, 20)), kind), 10)
     assert shown.mode in ("L", "RGB")
     assert shown.size == (10, 5)
+
+
+def test_dicom_is_shown_in_the_first_window_it_names() -> None:
+    content = (FILES / "MR_small.dcm").read_bytes()
+    dataset = pydicom.dcmread(FILES / "MR_small.dcm")
+    shown = open_image(content)
+    assert shown.mode == "L"
+    lowest, highest = -(2 ** (dataset.BitsStored - 1)), 2 ** (dataset.BitsStored - 1) - 1
+    assert dataset.PixelRepresentation == 1, "its numbers are signed, and so is what pydicom makes of them"
+    expected = (apply_windowing(dataset.pixel_array, dataset) - lowest) / (highest - lowest) * 255
+    np.testing.assert_allclose(np.asarray(shown, dtype=float), expected, atol=0.51)
+
+
+def test_dicom_in_colour_stays_in_colour() -> None:
+    shown = open_image((FILES / "SC_rgb_rle.dcm").read_bytes())
+    assert shown.mode == "RGB"
+    np.testing.assert_array_equal(np.asarray(shown), pydicom.dcmread(FILES / "SC_rgb_rle.dcm").pixel_array)
 
 
 def test_an_animation_shows_its_first_frame() -> None:

@@ -6,8 +6,10 @@ import base64
 import io
 import struct
 import zlib
+from pathlib import Path
 
 import numpy as np
+import pydicom
 import pytest
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
@@ -40,6 +42,16 @@ def test_other_formats_are_sent_as_png(kind: str) -> None:
     assert head == "data:image/png;base64"
     if kind != "GIF":
         assert np.array_equal(np.asarray(Image.open(io.BytesIO(content))), PIXELS)
+
+
+def test_dicom_is_sent_in_its_window_as_png_that_says_nothing_of_the_patient() -> None:
+    path = Path(pydicom.__file__).parent / "data" / "test_files" / "CT_small.dcm"
+    head, content = _sent(path.read_bytes(), max_pixels=100_000)
+    assert head == "data:image/png;base64"
+    with Image.open(io.BytesIO(content)) as picture:
+        assert (picture.mode, picture.size, picture.info) == ("L", (128, 128), {})
+        assert np.asarray(picture).std() > 10
+    assert str(pydicom.dcmread(path).PatientName).encode() not in content
 
 
 def test_a_large_image_is_made_smaller_in_proportion() -> None:
