@@ -27,12 +27,13 @@ pytestmark = [
 ]
 
 
-def run(path: Path, folder: Path, **parameters: object) -> nbformat.NotebookNode:
+def run(path: Path, folder: Path, kernel: str = "python3", **parameters: object) -> nbformat.NotebookNode:
     return papermill.execute_notebook(
         str(path),
         str(folder / path.name),
         parameters={name: str(value) if isinstance(value, Path) else value for name, value in parameters.items()},
-        kernel_name="python3",
+        kernel_name=kernel,
+        language="python",
         progress_bar=False,
     )
 
@@ -119,8 +120,10 @@ def test_runs_on_a_full_simulated_benchmark_and_says_so(path: Path, full: Path, 
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_runs_on_the_official_policy_another_dimension_and_no_folder(path: Path, full: Path, tmp_path: Path) -> None:
-    run(path, tmp_path, benchmark=full, policy="official", dimension="creativity", seed=3)
+def test_runs_on_the_official_policy_another_dimension_and_no_folder(
+    path: Path, full: Path, forked: str, tmp_path: Path
+) -> None:
+    run(path, tmp_path, forked, benchmark=full, policy="official", dimension="creativity", seed=3)
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
@@ -137,8 +140,8 @@ def public(request: pytest.FixtureRequest, reference_data: Path, tmp_path_factor
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_runs_on_public_data_and_says_what_is_missing(path: Path, public: Path, tmp_path: Path) -> None:
-    run(path, tmp_path, benchmark=public, out=tmp_path)
+def test_runs_on_public_data_and_says_what_is_missing(path: Path, public: Path, forked: str, tmp_path: Path) -> None:
+    run(path, tmp_path, forked, benchmark=public, out=tmp_path)
     found = sidecars(tmp_path)
     assert found
     for sidecar in found.values():

@@ -46,12 +46,13 @@ PathFinder.find_spec = lambda name, *more: None if name.partition(".")[0] == "to
 """
 
 
-def run(bench: Path, out: Path, **parameters: object) -> nbformat.NotebookNode:
+def run(bench: Path, out: Path, kernel: str = "python3", **parameters: object) -> nbformat.NotebookNode:
     return papermill.execute_notebook(
         str(NOTEBOOK),
         str(out / "executed.ipynb"),
         parameters={"benchmark": str(bench), "out": str(out), **parameters},
-        kernel_name="python3",
+        kernel_name=kernel,
+        language="python",
         progress_bar=False,
     )
 
@@ -65,9 +66,9 @@ def pages(notebook: nbformat.NotebookNode) -> list[str]:
     return ["".join(output.data["text/html"]) for output in outputs if "text/html" in output.get("data", {})]
 
 
-def test_a_stand_in_and_simulated_cases_are_named_on_everything_shown(bench: Path, tmp_path: Path) -> None:
+def test_a_stand_in_and_simulated_cases_are_named_on_everything_shown(bench: Path, forked: str, tmp_path: Path) -> None:
     before = sorted(bench.rglob("*"))
-    notebook = run(bench, tmp_path, limit=2)
+    notebook = run(bench, tmp_path, forked, limit=2)
     found = sidecars(tmp_path)
     assert set(found) == {"engine-verdicts", "engines", "engine-agreement", "engine-orders"}
     for name, sidecar in found.items():
@@ -88,8 +89,8 @@ def test_a_stand_in_and_simulated_cases_are_named_on_everything_shown(bench: Pat
     assert sorted(bench.rglob("*")) == before
 
 
-def test_verdicts_and_pairs_hold_every_case_order_and_dimension(bench: Path, tmp_path: Path) -> None:
-    run(bench, tmp_path, limit=3, judge="")
+def test_verdicts_and_pairs_hold_every_case_order_and_dimension(bench: Path, forked: str, tmp_path: Path) -> None:
+    run(bench, tmp_path, forked, limit=3, judge="")
     verdicts = pd.read_csv(tmp_path / "tables" / "engine-verdicts.csv")
     assert len(verdicts) == 3 * 2 * 3
     assert verdicts.loc[verdicts["judge"].str.endswith("packed"), "p_a"].notna().all()
@@ -99,8 +100,10 @@ def test_verdicts_and_pairs_hold_every_case_order_and_dimension(bench: Path, tmp
     np.testing.assert_allclose(rated["p_ab"], rated["p_ba"], atol=1.01e-4)  # rated alone, without any order
 
 
-def test_a_judge_without_probabilities_has_no_figure_and_the_reason_is_said(bench: Path, tmp_path: Path) -> None:
-    run(bench, tmp_path, judge="longer")
+def test_a_judge_without_probabilities_has_no_figure_and_the_reason_is_said(
+    bench: Path, forked: str, tmp_path: Path
+) -> None:
+    run(bench, tmp_path, forked, judge="longer")
     found = sidecars(tmp_path)
     assert found["engine-orders"]["absent"] is True
     assert "probability" in str(found["engine-orders"]["reason"])
