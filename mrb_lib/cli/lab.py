@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
@@ -49,10 +51,18 @@ def lab(
     if no_open:
         typer.echo(str(start.path))
         return
-    environment = {"MRB_STATIC": ""} | ({} if store is None else {"MRB_STORE": _absolute(store)})
-    serve_lab(start.path, host=host, port=port, allow_remote=allow_remote, browse=browser, environment=environment)
+    serve_lab(
+        start.path, host=host, port=port, allow_remote=allow_remote, browse=browser, environment=_environment(store)
+    )
 
 
-def _absolute(store: str) -> str:
-    """A path as it is meant here, since the kernel works in another folder; a URL as it is."""
-    return store if "://" in store else str(Path(store).absolute())
+def _environment(store: str | None) -> dict[str, str]:
+    """What the kernels know: the store, and that pages can answer; and the quiet settings that JupyterLab starts from.
+
+    A password in a URL stays out of the notebooks; a path is made absolute, since kernels work in another folder.
+    """
+    settings = [str(files("mrb_lib.widgets") / "jupyterlab"), os.environ.get("JUPYTER_CONFIG_PATH", "")]
+    given = {"MRB_STATIC": "", "JUPYTER_CONFIG_PATH": os.pathsep.join(filter(None, settings))}
+    if store is not None:
+        given["MRB_STORE"] = store if "://" in store else str(Path(store).absolute())
+    return given

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from mrb_lib.cli.main import app
+from mrb_lib.data.benchmark import Benchmark, save
+from mrb_lib.errors import InputError
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, Mapping[str, Any]]]:
+    """What would have been served: nothing is started."""
+    calls: list[tuple[Path, Mapping[str, Any]]] = []
+    monkeypatch.setattr("mrb_lib.cli.servers.serve_lab", lambda where, **options: calls.append((where, options)))
+    return calls
+
+
+@pytest.fixture
+def bench(tmp_path: Path, pictured: Benchmark, monkeypatch: pytest.MonkeyPatch) -> Path:
+    save(pictured, tmp_path / "bench")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MRB_STORE", raising=False)
+    return tmp_path / "bench"
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(app, ["lab", *arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_it_opens_the_first_notebook_in_a_folder_named_after_the_benchmark(
+    bench: Path, served: list[tuple[Path, Mapping[str, Any]]]
+) -> None:
+    said = run("bench", "--no-browser", "--port", "9321")
+    [(where, options)] = served
+    assert where.resolve() == bench.parent / "mrb-lab" / "bench" / "start.ipynb"
+    assert (options["port"], options["browse"], options["host"]) == (9321, False, "127.0.0.1")
+    assert options["allow_remote"] is False
+    assert "MRB_STORE" not in options["environment"]
+    assert "18 notebooks written" in said
+    code = "".join(cell["source"] for cell in json.loads(where.read_text())["cells"])
+    assert f"benchmark = {str(bench)!r}" in code
+    assert "18 kept as they were" in run("bench", "--no-browser")
+
+
+def test_the_store_goes_by_the_environment_and_into_no_notebook(
+    bench: Path, served: list[tuple[Path, Mapping[str, Any]]], tmp_path: Path
+) -> None:
+    run("bench", "--folder", "mine", "--store", "postgresql://me:secret@host/reviews")
+    run("bench", "--folder", "mine", "--store", "beside.sqlite")
+    assert [options["environment"]["MRB_STORE"] for _, options in served] == [
+        "postgresql://me:secret@host/reviews",
+        str(tmp_path / "beside.sqlite"),
+    ]
+    assert not any("secret" in path.read_text() for path in (tmp_path / "mine").iterdir())
+
+
+def test_without_a_server_it_says_where_the_notebook_is(
+    bench: Path, served: list[tuple[Path, Mapping[str, Any]]]
+) -> None:
+    said = run(str(bench), "--folder", "mine", "--prepare")
+    assert served == []
+    assert Path(said.splitlines()[-1]).is_file() or Path(said.splitlines()[0]).is_file()
+
+
+def test_a_benchmark_that_is_none_leaves_no_folder(bench: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError):
+        CliRunner().invoke(app, ["lab", "nowhere"], catch_exceptions=False)
+    assert not (tmp_path / "mrb-lab").exists()

@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pandas as pd
+import pytest
+
+from mrb_lib import analyze
+from mrb_lib.errors import InputError
+from mrb_lib.widgets import leaderboard_rows
+from mrb_lib.widgets.lab_widgets import Leaderboard
+from mrb_lib.widgets.leaderboard import leaderboard, static_html
+from mrb_lib.widgets.leaderboard_rows import Choice, board
+from mrb_lib.widgets.leaderboard_view import leaderboard_html
+from mrb_lib.widgets.plain import Plain
+
+from .judged import judged
+
+HOSTILE = "</td><script>alert(1)</script>\"' onx=1 \u202e"
+RESAMPLES = 60
+
+
+class _Page(HTMLParser):
+    """The elements of a page, and the values to sort by of each row of judges."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.rows: list[list[str]] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        given = dict(attributes)
+        if tag == "tr" and "data-kind" in given:
+            self.rows.append([])
+        if "data-v" in given:
+            self.rows[-1].append(str(given["data-v"]))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def widget(**options: object) -> Leaderboard:
+    benchmark, verdicts = judged()
+    shown = leaderboard(benchmark, verdicts, resamples=RESAMPLES, **options)  # type: ignore[arg-type]
+    assert isinstance(shown, Leaderboard)
+    return shown
+
+
+def asked(shown: Leaderboard, **question: object) -> _Page:
+    answer = shown.answer({"what": "rows", "policy": "balanced", "dimension": "overall", "place": 0, **question})
+    assert answer["ok"], answer
+    return _Page(answer["html"])
+
+
+@pytest.mark.parametrize("policy", ["balanced", "strict"])
+@pytest.mark.parametrize("place", [("overall", None), ("accuracy", "lung")])
+def test_the_numbers_are_those_of_analyze(policy: str, place: tuple[str, str | None]) -> None:
+    benchmark, verdicts = judged()
+    dimension, organ = place
+    by = None if organ is None else "organ"
+    table = analyze(benchmark, verdicts, "accuracy", policy=policy, dimension=dimension, by=by, resamples=RESAMPLES)
+    table = table[table["subfield"].isna() if organ is None else table["subfield"] == organ].set_index("judge")
+    rows = board(benchmark, verdicts, resamples=RESAMPLES).rows(Choice(policy, dimension, by, organ))
+    assert len(rows) == len(table) > 1
+    for row in rows.itertuples():
+        expected = table.loc[row.judge]
+        few = expected["interval"] == "deff"
+        assert (row.accuracy, row.n, row.n_excluded) == (expected["accuracy"], expected["n"], expected["n_excluded"])
+        assert row.few == few
+        assert row.low == expected["deff_low" if few else "low"]
+        assert row.high == expected["deff_high" if few else "high"]
+    assert rows["accuracy"].is_monotonic_decreasing
+    assert rows["rank"].tolist() == [1 + (rows["accuracy"] > value).sum() for value in rows["accuracy"]]
+
+
+def test_what_is_chosen_is_computed_when_it_is_chosen_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked_for: list[tuple[str, str, str | None]] = []
+
+    def counting(benchmark: object, verdicts: object, table: str, **options: object) -> pd.DataFrame:
+        asked_for.append((table, str(options["policy"]), options["by"]))  # type: ignore[arg-type]
+        return analyze(benchmark, verdicts, table, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(leaderboard_rows, "analyze", counting)
+    shown = widget()
+    assert asked_for == []
+    for policy, place in (("balanced", 0), ("balanced", 0), ("strict", 0), ("strict", 1), ("strict", 2)):
+        asked(shown, policy=policy, place=place)
+    accuracies = [what for what in asked_for if what[0] == "accuracy"]
+    assert accuracies == [("accuracy", "balanced", None), ("accuracy", "strict", None), ("accuracy", "strict", "organ")]
+    assert len(asked_for) == 2 * len(accuracies)
+
+
+def test_a_page_is_told_what_can_be_chosen() -> None:
+    shown = widget(groups=pd.DataFrame({"judge": ["j0", "j1"], "group": ["open", "closed"]}), by="organ")
+    told = shown.answer({"what": "hello"})
+    assert told["dimensions"] == ["accuracy", "overall"]
+    assert told["dimension"] == "overall"
+    assert [place["name"] for place in told["places"]] == ["All cases", "eye", "foot", "lung"]
+    assert told["places"][told["place"]] == {"by": "organ", "name": "eye"}
+    assert told["kinds"] == ["closed", "open"]
+    assert "mrb-human" in shown.answer({"what": "rows", **told, "place": 0})["html"]
+
+
+def test_cases_left_out_are_counted_and_the_undefined_has_its_reason() -> None:
+    page = asked(widget(), place=2)
+    assert all(row[3] == "" for row in page.rows), "no foot has a gold label"
+    assert page.text.count("undefined: no case can be scored") == len(page.rows)
+    assert "nan" not in page.text.lower()
+    whole = asked(widget())
+    assert {row[1]: (row[4], row[5]) for row in whole.rows}["j0"] == ("32.0", "16.0")
+
+
+def test_few_cases_are_marked_and_the_mark_explained() -> None:
+    page = asked(widget(), place=3)
+    assert "few" in page.text
+    assert "fewer than 10 cases" in page.text
+
+
+def test_sorting_values_are_whole_numbers_of_the_table_not_rounded() -> None:
+    benchmark, verdicts = judged()
+    rows = board(benchmark, verdicts, resamples=RESAMPLES).rows(Choice("balanced", "overall"))
+    page = asked(widget())
+    assert [float(row[3]) for row in page.rows] == rows["accuracy"].tolist()
+
+
+def test_names_cannot_become_markup() -> None:
+    benchmark, verdicts = judged()
+    verdicts["judge"] = verdicts["judge"].replace({"j0": HOSTILE})
+    groups = pd.DataFrame({"judge": [HOSTILE], "group": [HOSTILE]})
+    made = board(benchmark, verdicts, groups=groups, resamples=RESAMPLES)
+    text = static_html(made, Choice("balanced", "overall"))
+    assert "script" not in _Page(text).tags
+    assert not re.search(r"<[^>]*\sonx=", re.sub(r'"[^"]*"', '""', text))
+    assert text.count("alert(1)") == 5  # the name to read and to sort by; the kind to filter, to sort and to read
+
+
+def test_a_question_that_makes_no_sense_is_answered_in_words() -> None:
+    shown = widget()
+    for wrong in ({"policy": "best"}, {"dimension": "charm"}, {"dimension": None}):
+        answer = shown.answer({"what": "rows", "policy": "balanced", "dimension": "overall", "place": 0, **wrong})
+        assert not answer["ok"]
+        assert "use one of" in answer["error"]
+    for place in (-1, 999, "1", None):
+        assert len(asked(shown, place=place).rows) == 3
+
+
+def test_without_a_kernel_it_is_a_plain_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    live = [row[1] for row in asked(widget()).rows]
+    monkeypatch.setenv("MRB_STATIC", "1")
+    benchmark, verdicts = judged()
+    shown = leaderboard(benchmark, verdicts, resamples=RESAMPLES)
+    assert isinstance(shown, Plain)
+    bundle = shown._repr_mimebundle_()
+    assert set(bundle) == {"text/html", "text/plain"}
+    page = _Page(bundle["text/html"])
+    assert "SIMULATED" in page.text
+    assert not {"script", "button", "select"} & set(page.tags)
+    assert [row[1] for row in page.rows] == live
+
+
+def test_a_saved_widget_holds_no_data_but_its_plain_view_is_there() -> None:
+    shown = widget()
+    data, _ = shown._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in data
+    assert len(_Page(data["text/html"]).rows) == 3
+    assert "j0" not in str({key: value for key, value in shown.get_state().items() if not key.startswith("_")})
+
+
+def test_real_data_are_not_called_simulated() -> None:
+    benchmark, verdicts = judged(kind="clinical")
+    rows = board(benchmark, verdicts, resamples=RESAMPLES).rows(Choice("balanced", "overall"))
+    assert "SIMULATED" not in leaderboard_html(rows, Choice("balanced", "overall"))
+    shown = leaderboard(benchmark, verdicts, resamples=RESAMPLES)
+    assert "SIMULATED" not in shown._repr_mimebundle_()[0]["text/html"]
+
+
+def test_no_verdicts_and_unknown_choices_are_refused() -> None:
+    benchmark, verdicts = judged()
+    with pytest.raises(InputError, match="there are no verdicts"):
+        leaderboard(benchmark, verdicts.head(0))
+    with pytest.raises(InputError, match="column 'colour'"):
+        leaderboard(benchmark, verdicts, by="colour")
+    with pytest.raises(InputError, match="organ 'nose'"):
+        leaderboard(benchmark, verdicts, by="organ", subfield="nose")
