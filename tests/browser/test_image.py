@@ -196,7 +196,7 @@ def test_fit_shows_all_of_the_image_and_one_to_one_its_own_size(page: Page) -> N
     assert inner is not None
     assert inner["width"] == pytest.approx(around["width"], abs=1)
     assert inner["height"] == pytest.approx(inner["width"] * 90 / 400, abs=1)
-    page.get_by_role("button", name="one pixel to one").click()
+    page.get_by_role("button", name="1:1").click()
     inner = image.bounding_box()
     assert inner is not None
     assert (inner["width"], inner["height"]) == (400, 90)
@@ -255,7 +255,7 @@ def test_each_of_several_images_has_its_own_view(page: Page) -> None:
     images = {"one.png": stored(RAMPS["12 bits"]), "two.png": stored(RAMPS["8 bits"])}
     show(page, document(plain_case(images)))
     first, second = page.locator("figure").all()
-    first.get_by_role("button", name="one pixel to one").click()
+    first.get_by_role("button", name="1:1").click()
     expect(first.locator("output")).to_contain_text("100 %")
     expect(second.locator("output")).not_to_contain_text("100 %")
 

@@ -140,7 +140,7 @@ const mrbCase = (() => {
 
   function tools(state) {
     const bar = element("div", { class: "mrb-tools", role: "group", "aria-label": "view of the image" });
-    const buttons = [["out", "−", "zoom out"], ["in", "+", "zoom in"], ["fit", "Fit", "fit the whole image"], ["whole", "1:1", "one pixel to one"], ["reset", "Reset", "reset the view"]];
+    const buttons = [["out", "−", "zoom out"], ["in", "+", "zoom in"], ["fit", "Fit", "fit the whole image"], ["whole", "1:1", "1:1, one pixel to one"], ["reset", "Reset", "reset the view"]];
     for (const [what, text, words] of buttons) bar.append(element("button", { type: "button", "data-does": what, "aria-label": words, title: words }, text));
     if (state.grey) {
       const span = state.high - state.low || 1;

@@ -1,0 +1,32 @@
+"""What axe-core finds on a page; it is read from the folder of Node packages that `make setup` fills."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+_FILE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
+_RUN = """async (within) => {
+  const found = await axe.run(within ?? document, { resultTypes: ["violations"] });
+  return found.violations.filter((one) => ["serious", "critical"].includes(one.impact)).map((one) => {
+    const [first] = one.nodes;
+    return `${one.id} (${one.impact}, ${one.nodes.length}): ${first.html.slice(0, 160)} ${first.failureSummary}`;
+  });
+}"""
+
+
+@cache
+def _axe() -> str:
+    if not _FILE.is_file():
+        pytest.fail("no axe-core: `make setup` installs it (the Debian packages nodejs and npm are needed)")
+    return _FILE.read_text(encoding="utf-8")
+
+
+def violations(page: Page, within: str | None = None) -> list[str]:
+    """The serious and critical violations on a page, or inside of the elements that a selector names."""
+    page.evaluate(_axe())
+    found: list[str] = page.evaluate(_RUN, within)
+    return found
