@@ -22,6 +22,7 @@ _STEEPEST = 100.0
 _STEPS = 60
 _LARGEST = 700.0
 _CLOSE = 1e-6
+_DIGITS = 10
 
 
 class Temperature(NamedTuple):
@@ -207,9 +208,9 @@ def rising_steps(total: FloatArray, weight: FloatArray, column: IntArray) -> Flo
     total, weight : sums and their positive weights, in the order in which the steps must rise
     column : ascending; each is lifted clear of the one before, so that one fit finds all
     """
-    lift = 2.0 * column
+    lift = 2.0 * column  # costs digits: a step at 1/2 must be at 1/2, or which side it leans to is left to chance
     fitted = optimize.isotonic_regression(total / weight + lift, weights=weight).x
-    return np.asarray(fitted - lift, dtype=np.float64)
+    return np.round(np.asarray(fitted - lift, dtype=np.float64), _DIGITS)
 
 
 def _between(at: FloatArray, column: IntArray, seen: BoolArray, steps: FloatArray, wanted: IntArray) -> FloatArray:

@@ -9,7 +9,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from mrb_lib.stats.confidence import Forecasts
 from mrb_lib.stats.proper_scores import rank
-from mrb_lib.stats.recalibration import FOLDS, folds, isotonic, scale_temperature
+from mrb_lib.stats.recalibration import FOLDS, folds, isotonic, rising_steps, scale_temperature
 from mrb_lib.stats.robust import layout
 from mrb_lib.stats.subfields import Group
 
@@ -133,3 +133,14 @@ def test_temperatures_far_from_one_are_found(spread: float) -> None:
     value = scale_temperature(found, folds(np.arange(400), 0), 1, one_group(400)).value[0]
     best = optimize.minimize_scalar(lambda t: loss(1 / np.exp(t), p, outcome), (-6, 6), tol=1e-12)
     assert value == pytest.approx(np.exp(best.x), rel=1e-5)
+
+
+def test_a_column_has_the_very_steps_it_has_alone() -> None:
+    """A step at 1/2 leans to neither side; one that rounding moved by 1e-14 would count as wrong or right."""
+    generator = np.random.default_rng(6)
+    weight = generator.integers(1, 30, (100, 40)).astype(float)
+    total = np.floor(generator.random((100, 40)) * (weight + 1))
+    column = np.repeat(np.arange(100), 40)
+    together = rising_steps(total.ravel(), weight.ravel(), column).reshape(100, 40)
+    alone = [rising_steps(*each, np.zeros(40, dtype=int)) for each in zip(total, weight, strict=True)]
+    np.testing.assert_array_equal(together, alone)
