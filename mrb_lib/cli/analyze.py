@@ -10,7 +10,7 @@ import typer
 TABLES = (
     "composition", "agreement", "annotator_pairs", "ceiling", "annotators", "gold_rules", "accuracy", "significance",
     "letters", "models", "dif", "consistency", "bias", "calibration", "selective", "ranking", "ppi", "difficulty",
-    "jury", "power", "transfer",
+    "jury", "power", "transfer", "adjudication",
 )  # fmt: skip
 _OPTIONS = (
     "policy", "by", "dimension", "gold", "correction", "family", "margin", "epsilon", "target", "level", "cluster",
@@ -41,7 +41,7 @@ def analyze(
         str | None,
         typer.Option(
             envvar="MRB_STORE",
-            help="--gold adjudicated: the store or file of adjudications; default: BENCH/reviews.sqlite.",
+            help="--gold adjudicated, table adjudication: their store or file; default: BENCH/reviews.sqlite.",
         ),
     ] = None,
     correction: Annotated[
@@ -92,10 +92,14 @@ def analyze(
         verdicts = tables.read_panels(benchmark, iter_verdicts(runs, benchmark.cases, columns))
     echo_stale_runs(runs, benchmark)
     reviewed = None
-    if gold == ADJUDICATED:
+    store = str(where(bench, adjudications))
+    wanted = "adjudications" in tables.asks_for(table)
+    if wanted and gold != ADJUDICATED and adjudications is None and not Path(store).exists():
+        typer.echo(f"warning: nobody reviewed anything: there is no {store}; `mrb review` makes it", err=True)
+    elif wanted or gold == ADJUDICATED:
         from mrb_lib.data.reviews.exchange import adjudications_from
 
-        reviewed = adjudications_from(str(where(bench, adjudications)), benchmark.meta.name)
+        reviewed = adjudications_from(store, benchmark.meta.name)
     frame = tables.analyze(
         benchmark, verdicts, table, policy=policy, by=by, dimension=dimension, gold=gold, correction=correction,
         family=family, margin=margin, epsilon=epsilon, target=target,

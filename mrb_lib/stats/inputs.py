@@ -29,6 +29,7 @@ class Inputs:
     ----------
     probes : the verdicts of every probe
     probe : the one that `verdicts` is of
+    adjudications : what reviewers said; None where nobody was asked
     others : the options of `analyze`
     """
 
@@ -72,6 +73,11 @@ class Inputs:
         if self.level == "nominal" or not self.benchmark.meta.is_preference:
             return declared
         return tuple(name for name in _ORDERED_PREFERENCE if name in declared)
+
+    @property
+    def annotated_gold(self) -> pd.DataFrame:
+        """The gold labels that the annotators' votes give, before any reviewer looked at them."""
+        return labels(self.benchmark, "majority" if self.rule == ADJUDICATED else self.rule)
 
     @cached_property
     def gold(self) -> pd.DataFrame:

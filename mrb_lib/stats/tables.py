@@ -17,6 +17,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.data.reviews.marks import COLUMNS as ADJUDICATION_COLUMNS
 from mrb_lib.errors import InputError
 from mrb_lib.schema import KEYS, LEVELS, NO_PROBE
 from mrb_lib.stats.inputs import ADJUDICATED, NAMES, RULES, Inputs
@@ -48,13 +49,14 @@ _FUNCTIONS: Final[dict[str, str]] = {
     "jury": "jury.jury",
     "power": "power.power",
     "transfer": "transfer.transfer",
+    "adjudication": "adjudication.adjudication",
 }
 TABLES: tuple[str, ...] = tuple(_FUNCTIONS)
 VERDICTS_OPTIONAL: Final = ("ceiling", "ranking")
 _PROBABILITIES: Final = ("calibration", "selective")
 _COSTS: Final = ("jury",)
 FEWEST_RESAMPLES: Final = 40
-_READ_AS: Final = {"dimensions": "dimension"}
+_READ_AS: Final = {"dimensions": "dimension", "annotated_gold": "gold"}
 
 Verdicts = pd.DataFrame | Mapping[str, Panel] | None
 
@@ -141,8 +143,8 @@ def analyze(
     level : of measurement of the labels; None takes the benchmark's own. Above the nominal
         level preferences are ordered A, tie, B.
     probe : the verdicts to read
-    adjudications : what reviewers said, as `mrb_lib.data.reviews.store.Store.adjudications` gives it; only the rule
-        "adjudicated" reads it
+    adjudications : what reviewers said, as `mrb_lib.data.reviews.store.Store.adjudications` gives it, for the rule
+        "adjudicated" and for the table `adjudication`; there, None is that nobody reviewed anything
 
     Returns
     -------
@@ -177,6 +179,8 @@ def analyze(
     )
     _check_options(inputs)
     inputs = replace(inputs, probes=_probes(benchmark, verdicts, table, probe, dimensions))
+    if adjudications is None:
+        inputs = replace(inputs, adjudications=pd.DataFrame(columns=ADJUDICATION_COLUMNS, dtype="str"))
     own = ("correction",) if correction is None else ()
     function, given = _function(table), [name for name in asks_for(table) if name not in own]
     with threadpool_limits(1, user_api="blas"):  # small products wait for each other where cores are busy

@@ -17,6 +17,7 @@ from mrb_lib.data.demo.build import write_demo
 from mrb_lib.data.reviews.marks import Adjudication, case_fingerprint
 from mrb_lib.data.reviews.store import open_store
 from mrb_lib.errors import InputError
+from mrb_lib.report.workspace import write_simulated_runs
 
 
 @pytest.fixture
@@ -101,3 +102,24 @@ def test_the_leaderboard_by_the_gold_that_reviewers_corrected(mrb: Callable, tmp
     # "first" names A when A is shown first: a label turned to A is one more hit, turned to B one less.
     assert right["adjudicated"] - right["majority"] == pytest.approx(1 if other == "A" else -1)
     assert "adjudications" in mrb("adjudications", "--help").out
+
+
+def test_the_table_of_adjudications_reads_the_store_and_says_where_there_is_none(
+    reviewed: Benchmark, mrb: Callable, tmp_path: Path
+) -> None:
+    bench = tmp_path / "bench"
+    write_simulated_runs(bench, bench / "runs", seed=0)
+    told = mrb("analyze", bench, "--table", "adjudication", "--resamples", "40", "--json")
+    assert (told.code, told.err) == (0, "")
+    rows = json.loads(told.out)["rows"]
+    moved = [row for row in rows if row["part"] == "leaderboard" and row["dimension"] == "overall"]
+    assert {row["n_adjudicated"] for row in moved} == {3}
+    (bench / STORE).unlink()
+    told = mrb("analyze", bench, "--table", "adjudication", "--resamples", "40", "--json")
+    assert "warning: nobody reviewed anything" in told.err
+    rows = json.loads(told.out)["rows"]
+    assert {row["part"] for row in rows} == {"leaderboard"}
+    assert all(row["reason"] for row in rows)
+    named = mrb("analyze", bench, "--table", "adjudication", "--adjudications", tmp_path / "no.sqlite")
+    assert named.code == 2
+    assert "no.sqlite" in named.err

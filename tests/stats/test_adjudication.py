@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, gold
 from mrb_lib.data.reviews.marks import COLUMNS
 from mrb_lib.stats.accuracy import accuracy
 from mrb_lib.stats.adjudication import (
@@ -16,6 +17,7 @@ from mrb_lib.stats.adjudication import (
     reviewer_agreement,
 )
 from mrb_lib.stats.failure_reasons import NO_REASON
+from mrb_lib.stats.tables import analyze
 
 from .small_tables import cases_of, gold_of, verdicts_of
 
@@ -177,3 +179,18 @@ def test_the_interval_of_a_move_covers_it() -> None:
     expected = turned / n * (0.4 - 0.6)
     covered = ((found["difference_low"] <= expected) & (expected <= found["difference_high"])).mean()
     assert abs(covered - 0.95) <= 3 * np.sqrt(0.95 * 0.05 / judges)
+
+
+def test_analyze_makes_the_same_table() -> None:
+    cases, said = cases_of(6), _said(("c0", "r1", "gold_wrong", "B"), ("c2", "r2", "ambiguous"))
+    votes = pd.DataFrame(
+        {"case_id": GOLD["case_id"], "annotator": "a", "dimension": "overall", "choice": GOLD["choice"]}
+    )
+    benchmark = Benchmark(BenchmarkMeta("demo", "general", ("overall",)), cases, votes.dropna(ignore_index=True))
+    verdicts = verdicts_of({("j1", "AB"): "AABBTA", ("j2", "AB"): "BABBTA"})
+    found = analyze(benchmark, verdicts, "adjudication", adjudications=said, resamples=50)
+    expected = adjudication(verdicts, gold(benchmark), said, cases, dimensions=["overall"], resamples=50)
+    pd.testing.assert_frame_equal(found, expected)
+    assert found["n_changed"].dropna().tolist() == [1, 1]
+    nobody = analyze(benchmark, verdicts, "adjudication", resamples=50)
+    assert nobody["reason"].tolist() == [NOT_REVIEWED] * 2

@@ -37,6 +37,9 @@ PROMISED = {
     "letters": "judge dimension accuracy mean_rank letters critical_difference",
     "gold_rules": "judge dimension rule n accuracy low high rank",
     "annotators": "dimension annotator",
+    "adjudication": "part dimension judge reason_given n n_adjudicated n_changed n_removed accuracy "
+    "adjudicated_accuracy difference difference_low difference_high rank adjudicated_rank n_reviewers "
+    "percent_agreement krippendorff_alpha n_failures share",
     "annotator_pairs": "dimension annotator_1 annotator_2 n percent_agreement cohen_kappa",
 }
 ANNOTATIONS = {"a": "AABBTA", "b": "AABBTB", "c": "ABBBTA"}
