@@ -129,7 +129,7 @@ def _with_remarks(kinds: Kinds, chosen: Chosen, dimension: str) -> Chosen:
     """The same with the other kinds of failure that the case is of."""
     d = kinds.dimensions.index(dimension)
     held = {kind: bool(kinds.of(kind)[..., d, chosen.position].any()) for kind in KINDS}
-    held[WRONG] = held[WRONG] and not held[ALL_WRONG]
+    held[WRONG] = held[WRONG] and not (held[ALL_WRONG] or held[CONFIDENT] or chosen.reason == LISTED)
     more = [_REASONS[kind][3] for kind in _REASONS if held[kind] and _REASONS[kind][1] != chosen.reason]
     return chosen if not more else Chosen(chosen.position, chosen.reason, f"{chosen.why} Also: {'; '.join(more)}.")
 

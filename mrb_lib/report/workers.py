@@ -124,7 +124,7 @@ class _Crew:
 
 
 def _environment(jobs: int) -> dict[str, str]:
-    """Ours, with the cores shared out, and nothing of the user's own settings that would change a figure."""
+    """Ours, with the cores shared out, widgets plain, and no setting of the user's own that would change a figure."""
     threads = str(max(1, (os.cpu_count() or 1) // jobs))
     fonts = home() / "matplotlib"
     fonts.mkdir(parents=True, exist_ok=True)
@@ -133,6 +133,7 @@ def _environment(jobs: int) -> dict[str, str]:
         "MPLCONFIGDIR": str(fonts),
         "PYTHONHASHSEED": "0",
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+        "MRB_STATIC": "1",
     }
     kept = {name: value for name, value in os.environ.items() if name not in ("MPLBACKEND", "MATPLOTLIBRC")}
     return {**kept, **ours}

@@ -56,6 +56,8 @@ class Options(TypedDict, total=False):
     policy: str
     seed: int
     jobs: int
+    cases: int
+    pdf: bool
     force: bool
     progress: Callable[[str], None]
 
@@ -136,15 +138,16 @@ def steady_code(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the notebooks in this process, for tests of what is run and what becomes of it."""
+    monkeypatch.setattr(pipeline, "run_notebooks", run_in_this_process)
 
-    def run(
-        notebooks: Sequence[Path], folder: Path, parameters: Mapping[str, str | int], jobs: int
-    ) -> Iterator[Finished]:
-        for path in notebooks:
-            (folder / path.stem).mkdir(parents=True)
-            yield Finished(path, folder / path.stem, _run_here(path, folder / path.stem, parameters), 0.1)
 
-    monkeypatch.setattr(pipeline, "run_notebooks", run)
+def run_in_this_process(
+    notebooks: Sequence[Path], folder: Path, parameters: Mapping[str, str | int], jobs: int
+) -> Iterator[Finished]:
+    """In place of `mrb_lib.report.workers.run_notebooks`: no kernel, no outputs, all else alike."""
+    for path in notebooks:
+        (folder / path.stem).mkdir(parents=True)
+        yield Finished(path, folder / path.stem, _run_here(path, folder / path.stem, parameters), 0.1)
 
 
 def _run_here(path: Path, folder: Path, parameters: Mapping[str, str | int]) -> NotebookFailure | None:

@@ -66,3 +66,10 @@ def test_the_code_hash_covers_every_module_but_not_the_sites_look(lab: Any, tmp_
     (package / "widgets" / "assets").mkdir(parents=True)
     (package / "widgets" / "assets" / "case.css").write_text("p {}")
     assert module.code_hash() != code, "notebooks show cases in this style"
+    look = module.template_hash()
+    for name in ("tokens.css", "case.css", "case.js"):
+        (package / "widgets" / "assets" / name).write_text("p { color: blue }")
+        assert module.template_hash() != look, "pages are drawn with it"
+        look = module.template_hash()
+    (package / "widgets" / "assets" / "explorer.css").write_text("p {}")
+    assert module.template_hash() == look, "no page is drawn with it"

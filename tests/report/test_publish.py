@@ -5,12 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
+from pypdf import PdfReader
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations
 from mrb_lib.errors import InputError
@@ -62,6 +66,23 @@ def test_a_figure_becomes_five_files_that_name_each_other(tmp_path: Path) -> Non
         1026,
         False,
     )
+
+
+def test_the_pdf_is_the_same_in_another_process_and_has_no_date(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from tests.report.test_publish import publish_figure; "
+        "publish_figure(Path(sys.argv[1]), 'simulated')"
+    )
+    made = []
+    for seed in ("1", "2"):
+        folder = tmp_path / seed
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
+        subprocess.run([sys.executable, "-c", program, str(folder)], env=environment, check=True, timeout=120)
+        made.append((folder / "figures" / "leaderboard.pdf").read_bytes())
+    assert made[0] == made[1]
+    assert b"CreationDate" not in made[0]
+    page = PdfReader(io.BytesIO(made[0])).pages[0]
+    assert "SIMULATED DATA" in page.extract_text(), "letters are text"
 
 
 def test_several_n_are_named_from_smallest_to_largest() -> None:

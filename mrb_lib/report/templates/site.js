@@ -179,6 +179,7 @@
         numbers[item.dataset.item] += Number(!item.hidden);
       }
       group.hidden = !itself && !within;
+      group.toggleAttribute("data-found", itself);
     }
     for (const part of all("[data-apart]")) part.hidden = found.length > 0;
     for (const link of all(".contents a")) {
@@ -196,7 +197,8 @@
     const input = document.getElementById("search");
     if (!input) return;
     const output = document.getElementById("found");
-    const hits = () => all(".hit").filter((link) => link.checkVisibility());
+    const asked = (item) => item.dataset.item !== "page" || item.hasAttribute("data-found") || !terms(input.value).length;
+    const hits = () => all(".hit").filter((link) => link.checkVisibility() && asked(link.closest("[data-item]")));
     const move = (event, by) => {
       const links = hits();
       const at = links.indexOf(document.activeElement);

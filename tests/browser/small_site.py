@@ -1,0 +1,56 @@
+"""A report that is quickly made, for every module that opens it: 26 simulated cases, notebooks without a kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mrb_lib.data.demo import write_demo
+from mrb_lib.report import pipeline
+from mrb_lib.report.workspace import write_simulated_runs
+from tests.report.conftest import Lab, run_in_this_process
+
+N_CASES = 26
+SCORES = {"ash": 0.9, "birch": 10.25, "cedar": -1.5, "dogwood": None, "elm": 2.0, "fir": 0.95, "gorse": 0.35}
+OPEN = """
+import pandas as pd
+from mrb_lib.plots.leaderboard import leaderboard
+from mrb_lib.report import publish
+from mrb_lib.report.workspace import open_workspace
+w = open_workspace(benchmark, runs)
+def draw(id, title, caption, names):
+    frame = pd.DataFrame({"judge": names, "dimension": "overall", "accuracy": 0.5, "low": 0.4, "high": 0.6})
+    publish.figure(leaderboard(frame), id, title=title, caption=caption, reading="Right is more.", data=frame,
+                   workspace=w, out=out, policy=policy, n=26)
+"""
+COMPOSITION = 'draw("composition-organs", "Cases by organ", "How many cases show which organ.", ["one", "two"])'
+LEADERBOARD = f"""
+draw("leaderboard", "Leaderboard", "Accuracy of every judge, with Krippendorff's alpha beside it.", ["ash", "elm"])
+scores = {SCORES!r}
+frame = pd.DataFrame({{"judge": list(scores), "group": ["tree"] * 4 + ["shrub"] * 3}})
+frame["accuracy"] = list(scores.values())
+frame["accuracy_low"], frame["accuracy_high"] = frame["accuracy"] - 0.1, frame["accuracy"] + 0.1
+publish.table(frame, "leaderboard", title="Leaderboard", caption="Best in bold.", best={{"accuracy": "max"}},
+              workspace=w, out=out, policy=policy)
+"""
+FAILURES = """
+rows = w.benchmark.cases[["case_id"]].iloc[[3, 8]]
+publish.table(rows, "failures", title="Cases with the lowest scores", caption="Two.", workspace=w, out=out)
+"""
+
+
+def small_site(folder: Path, *, pdf: bool = False) -> Path:
+    """Make the report under `folder`; returns its own folder."""
+    lab = Lab(folder)
+    write_demo(lab.bench, cases=N_CASES, seed=0)
+    write_simulated_runs(lab.bench, lab.bench / "runs", seed=0)
+    lab.notebook("01_composition", OPEN + COMPOSITION, "# More\n\nWhat kappa is, and a [page](03_leaderboard.ipynb).")
+    lab.notebook("03_leaderboard", OPEN + LEADERBOARD)
+    lab.notebook("07_failures", OPEN + FAILURES)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MRB_HOME", str(folder / "home"))
+        patch.setattr(pipeline, "run_notebooks", run_in_this_process)
+        result = pipeline.report(lab.bench, None, lab.out, notebooks=lab.notebooks, cases=6, pdf=pdf)
+    assert not result.failed, result.failed
+    return lab.out

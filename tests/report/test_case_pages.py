@@ -1,0 +1,110 @@
+"""Which failures a report shows whole, why these, and that each page stands for one case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, gold, save
+from mrb_lib.files import staged_folder
+from mrb_lib.report.case_pages import LISTED, Chosen, Source, case_pages, choose, listed_cases
+from mrb_lib.report.records import Record
+from mrb_lib.runs.store import save_imported
+from mrb_lib.stats.failure_kinds import failure_kinds
+
+IDS = ("all", "sure", "turns", "split", "silent", "fine")
+
+
+def benchmark() -> Benchmark:
+    cases = pd.DataFrame({"case_id": pd.Series(IDS), "question": "Q?", "response_a": "a", "response_b": "b"})
+    votes = [(case, f"r{i}", "overall", "A") for case in IDS for i in range(3)]
+    annotations = pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"])
+    divided = (annotations["case_id"] == "split") & (annotations["annotator"] == "r2")
+    annotations.loc[divided, "choice"] = "B"
+    return Benchmark(BenchmarkMeta("small", "general", ("overall",)), cases, annotations)
+
+
+def verdicts() -> pd.DataFrame:
+    """Two judges: each kind of failure is that of the case it names, and nobody errs on `fine` and `split`."""
+    said = {  # of the first judge in both orders, then of the second
+        "all": "BBBB", "sure": "BBAA", "turns": "ABAA", "split": "AAAA", "silent": "A-AA", "fine": "AAAA",
+    }  # fmt: skip
+    rows = [
+        (judge, case, order, None if letter == "-" else letter, 0.02 if case == "sure" and letter == "B" else 0.6)
+        for case, letters in said.items()
+        for (judge, order), letter in zip(
+            (("one", "AB"), ("one", "BA"), ("two", "AB"), ("two", "BA")), letters, strict=True
+        )
+    ]
+    frame = pd.DataFrame(rows, columns=["judge", "case_id", "order", "choice", "p_a"])
+    status = frame["choice"].isna().map({True: "unparsed", False: "ok"})
+    return frame.assign(dimension="overall", repeat=0, probe="none", status=status)
+
+
+def chosen(most: int, listed: Sequence[str] = ()) -> list[Chosen]:
+    made = benchmark()
+    kinds = failure_kinds(verdicts(), gold(made), made.cases)
+    return choose(kinds, made.cases, dimension="overall", most=most, listed=listed)
+
+
+def test_one_case_of_each_kind_comes_before_a_second_of_any() -> None:
+    found = {IDS[one.position]: one for one in chosen(5)}
+    assert list(found) == ["all", "sure", "turns", "split", "silent"]
+    assert found["all"].reason == "Every judge is wrong"
+    assert found["all"].why == "Every judge is wrong on overall: the only such case, hardest first."
+    assert found["sure"].reason == "A judge is wrong and sure of it"
+    assert found["turns"].reason == "A judge changes sides with the order"
+    assert found["split"].reason == "The annotators are split"
+    assert found["silent"].reason == "A judge gives no verdict"
+
+
+def test_a_case_without_a_failure_is_never_chosen_and_none_is_chosen_twice() -> None:
+    names = [IDS[one.position] for one in chosen(50, ["turns", "turns", "unknown"])]
+    assert sorted(names) == sorted(set(IDS) - {"fine"})
+
+
+def test_cases_that_the_report_lists_take_half_of_the_places() -> None:
+    found = chosen(3, ["silent", "split", "turns"])
+    assert [(IDS[one.position], one.reason == LISTED) for one in found] == [
+        ("silent", True), ("split", True), ("all", False),
+    ]  # fmt: skip
+    assert "Also: a judge gives no verdict" in found[0].why
+    assert [one.reason for one in chosen(1)] == ["Every judge is wrong"]
+    assert chosen(0) == []
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    folder = tmp_path_factory.mktemp("cases")
+    with staged_folder(folder / "bench") as stage:
+        save(benchmark(), stage)
+    save_imported(verdicts(), folder / "bench" / "runs", benchmark="small", kind="general", source="table")
+    return Source(folder / "bench", folder / "bench" / "runs", "overall", "balanced", 2)
+
+
+def test_a_page_holds_its_case_and_nobody_elses(source: Source) -> None:
+    pages = case_pages(source)
+    assert [(page.case_id, page.name) for page in pages] == [("all", "all.html"), ("sure", "sure.html")]
+    assert 'data-case="all"' in pages[0].html
+    assert 'data-case="sure"' not in pages[0].html
+    assert "<style" not in pages[0].html, "the page has one of its own"
+
+
+@pytest.mark.parametrize("change", [{"most": 0}, {"runs": None}])
+def test_there_is_no_page_without_a_verdict_or_where_none_is_wanted(source: Source, change: dict[str, Any]) -> None:
+    assert case_pages(Source(**{**source.__dict__, **change})) == []
+
+
+def test_the_dimension_is_the_last_one_where_there_is_no_such(source: Source) -> None:
+    assert len(case_pages(Source(**{**source.__dict__, "dimension": "nothing"}))) == 2
+
+
+def test_the_listed_cases_are_those_of_the_table_of_failures(tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "failures.csv").write_text("data_kind,case_id\ngeneral,c 1\ngeneral,\ngeneral,c2\n")
+    assert listed_cases(tmp_path, [Record("07", "key", tables=[{"id": "failures"}])]) == ["c 1", "c2"]
+    assert listed_cases(tmp_path, [Record("07", "key", tables=[{"id": "others"}])]) == []
