@@ -40,6 +40,8 @@ _POLICY = (
     "frame-ancestors 'none'; form-action 'self'"
 )
 _HEADERS = {"Content-Security-Policy": _POLICY, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
+# A page that is left tells the server to end its kernel, and proves itself by the kernel's random name alone.
+_TORNADO = {"headers": _HEADERS, "disable_check_xsrf": True, "ws_ping_timeout": 30_000}
 _LAST_CELL = f"import os, pathlib\npathlib.Path(os.environ[{_READY!r}]).touch()"
 
 
@@ -188,7 +190,7 @@ def _voila_settings(host: str, port: int) -> dict[str, object]:
     return {
         "Voila": {
             "open_browser": False, "ip": host, "port": port, "port_retries": 0, "auto_token": True,
-            "log_level": "ERROR", "tornado_settings": {"headers": _HEADERS},
+            "log_level": "ERROR", "tornado_settings": _TORNADO,
         },
         "VoilaConfiguration": {
             "file_allowlist": [], "template": "mrb", "allow_template_override": "NO", "allow_theme_override": "NO",
@@ -196,6 +198,7 @@ def _voila_settings(host: str, port: int) -> dict[str, object]:
         },
         "MappingKernelManager": {"cull_idle_timeout": 3600, "cull_interval": 60},
         "KernelManager": {"transport": "ipc"},
+        "NotebookClient": {"startup_timeout": int(_SECONDS_TO_START)},
         "ZMQChannelsWebsocketConnection": {"iopub_data_rate_limit": 1e8},
     }  # fmt: skip
 

@@ -16,6 +16,7 @@ from mrb_lib.widgets.bundle import style
 from mrb_lib.widgets.cases import STYLES, case_html
 from mrb_lib.widgets.explorer_answers import Answers
 from mrb_lib.widgets.explorer_export import in_words
+from mrb_lib.widgets.explorer_first import first_view
 from mrb_lib.widgets.explorer_material import Material, material_of
 from mrb_lib.widgets.review_index import POLICY, Index, open_index
 from mrb_lib.widgets.shell import Shell
@@ -100,8 +101,7 @@ def app() -> Explorer:
     benchmark = load(Path(os.environ[BENCHMARK]))
     material = material_of(benchmark, open_index(Path(os.environ[INDEX])))
     answers = Answers(material, _reviews(benchmark, os.environ[STORE]))
-    plain = "<p>This page needs its server; start <code>mrb review</code> again and load the page anew.</p>"
-    return Explorer(answers, addressed=True, static=lambda: plain)
+    return Explorer(answers, addressed=True, static=lambda: first_view(answers))
 
 
 def static_html(material: Material, answers: Answers) -> str:

@@ -35,7 +35,7 @@ const mrbExplorer = (() => {
       const list = mrbList.make({ fetch: (from) => link.ask("rows", { query: seat.query, start: from }), pick: (index) => go(index) });
       const form = mrbForm.make({ ask: link.ask, about, signed: list.signed, saved: list.mark });
       const view = element("div", { class: "mrb-view-of" });
-      const stage = element("div", { class: "mrb-stage", role: "region", "aria-label": "Case", tabindex: "0" });
+      const stage = element("div", { class: "mrb-case-pane", role: "region", "aria-label": "Case", tabindex: "0" });
       const dialog = element("dialog", { class: "mrb-keys", "aria-label": "Keys" }, element("h2", {}, "Keys"), element("dl", {}, ...KEYS.map(([key, does]) => element("div", {}, element("dt", {}, ...key.split(" ").map((part) => (/^(or|\+)$/.test(part) ? ` ${part} ` : element("kbd", {}, part)))), element("dd", {}, does)))), element("form", { method: "dialog" }, button("Close", "close", { type: "submit" })));
       previous.addEventListener("click", () => go(seat.index < 0 ? 0 : seat.index - 1));
       next.addEventListener("click", () => go(seat.index + 1));
@@ -50,6 +50,9 @@ const mrbExplorer = (() => {
       list.signed(form.reviewer());
       parts = { notice, position, previous, next, filters, list, form, view, stage, dialog };
     }
+
+    // What the page showed while the explorer opened is in its way now.
+    const reveal = () => addressed && document.querySelectorAll(".mrb-before").forEach((one) => one.remove());
 
     const tell = (words, bad = false) => {
       parts.notice.textContent = words;
@@ -67,6 +70,7 @@ const mrbExplorer = (() => {
         const words = `The explorer cannot be shown: ${error.message}`;
         if (parts) tell(words, true);
         else opening.textContent = words;
+        reveal();
       }
     }
 
@@ -100,6 +104,7 @@ const mrbExplorer = (() => {
       clearStage();
       parts.stage.append(element("div", { class: "mrb-nothing" }, element("h2", {}, words), element("p", {}, "Take a filter away, or clear all of them.")));
       where();
+      reveal();
     }
 
     function where() {
@@ -179,6 +184,7 @@ const mrbExplorer = (() => {
         parts.stage.append(element("p", { class: "mrb-failed", role: "alert" }, `The case cannot be shown: ${error.message}`));
       } finally {
         parts.stage.removeAttribute("aria-busy");
+        reveal();
       }
     }
 

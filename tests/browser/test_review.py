@@ -1,0 +1,350 @@
+"""The failure explorer as `mrb review` serves it: a real server, a real browser, reviewers at work."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from mrb_lib.data.benchmark import load, save
+from mrb_lib.data.demo.build import write_demo
+from mrb_lib.data.reviews.store import open_store
+from mrb_lib.stats.query import Query, to_fragment
+
+N = 27
+_MRB = str(Path(sys.executable).with_name("mrb"))
+NewPage = Callable[..., Page]
+
+
+class Review:
+    """`mrb review` on a benchmark; the address that it printed."""
+
+    def __init__(self, bench: Path, *options: str) -> None:
+        command = [_MRB, "review", str(bench), "--no-browser", *options]
+        environment = os.environ | {"MRB_HOME": str(bench.parent / "home")}
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+        )
+        assert self.process.stdout is not None
+        self.address = self.process.stdout.readline().strip()
+        assert self.address.startswith("http://127.0.0.1:"), "mrb review printed no address"
+
+    def stop(self) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        self.process.communicate(timeout=60)
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twenty-seven simulated cases, two without an image, and the runs of two judges that never agree."""
+    folder = tmp_path_factory.mktemp("review") / "bench"
+    write_demo(folder, cases=N, seed=4)
+    benchmark = load(folder)
+    images = [[] if place in (1, 2) else names for place, names in enumerate(benchmark.cases["images"])]
+    plain = folder.parent / "plain"
+    save(replace(benchmark, cases=benchmark.cases.assign(images=images)), plain)
+    command = [_MRB, "judge", str(plain), str(plain / "runs"), "--judge", "longer", "--judge", "shorter"]
+    subprocess.run(command, check=True, capture_output=True)
+    return plain
+
+
+@pytest.fixture(scope="module")
+def review(bench: Path) -> Iterator[Review]:
+    served = Review(bench)
+    yield served
+    served.stop()
+
+
+def _open(page: Page, review: Review, fragment: str = "") -> Page:
+    page.goto(f"{review.address}#{fragment}", wait_until="domcontentloaded")
+    expect(page.locator(".mrb-case-pane")).to_be_visible(timeout=60_000)
+    expect(page.locator(".mrb-case-pane")).not_to_have_attribute("aria-busy", "true", timeout=60_000)
+    return page
+
+
+def _choose(page: Page, name: str, value: str) -> None:
+    page.locator(f"[data-filter={name}]").select_option(value)
+
+
+def _counts(select: Locator) -> list[int]:
+    return [int(n) for n in select.locator("option[data-n]").evaluate_all("found => found.map((one) => one.dataset.n)")]
+
+
+def _total(page: Page) -> int:
+    said = page.locator(".mrb-position").inner_text()
+    return int(re.findall(r"[\d,]+", said)[-1].replace(",", ""))
+
+
+def _sign_in(page: Page, name: str) -> None:
+    page.get_by_label("Your name").fill(name)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_text(f"Signed in as {name}")).to_be_visible()
+
+
+def _wide(page: Page) -> bool:
+    return bool(page.evaluate("document.documentElement.scrollWidth > window.innerWidth"))
+
+
+def test_without_the_token_one_is_asked_to_log_in(new_page: NewPage, review: Review) -> None:
+    page = new_page()
+    page.goto(review.address.split("?")[0])
+    expect(page).to_have_url(re.compile(r"/login\?next="))
+    expect(page.locator(".mrb-explorer")).to_have_count(0)
+
+
+def test_it_opens_on_the_first_case_and_steps_by_key_and_button(page: Page, review: Review) -> None:
+    _open(page, review)
+    title, position = page.locator(".mrb-title"), page.locator(".mrb-position")
+    expect(title).to_have_text("Case sim-000000")
+    expect(position).to_have_text(f"1 of {N} cases")
+    expect(page.get_by_text("SIMULATED data", exact=True)).to_be_visible()
+    page.keyboard.press("j")
+    expect(title).to_have_text("Case sim-000001")
+    page.keyboard.press("ArrowRight")
+    expect(title).to_have_text("Case sim-000002")
+    expect(page.locator(".mrb-case-pane figure")).to_have_count(0)
+    page.keyboard.press("k")
+    expect(title).to_have_text("Case sim-000001")
+    page.get_by_role("button", name="next case").click()
+    expect(title).to_have_text("Case sim-000002")
+    page.get_by_role("button", name="previous case").click()
+    expect(title).to_have_text("Case sim-000001")
+    expect(page.locator("[role=option][aria-selected=true]")).to_contain_text("sim-000001")
+    page.locator("[role=option]").nth(5).click()
+    expect(title).to_have_text("Case sim-000005")
+    expect(page).to_have_url(re.compile(r"#case=sim-000005$"))
+    page.locator("[role=listbox]").focus()
+    page.keyboard.press("End")
+    expect(position).to_have_text(f"{N} of {N} cases")
+    expect(page.get_by_role("button", name="next case")).to_be_disabled()
+
+
+def test_filters_leave_as_many_cases_as_they_said_and_counts_add_up(page: Page, review: Review) -> None:
+    _open(page, review)
+    _choose(page, "judge", "=longer")
+    _choose(page, "dimension", "=overall")
+    wrong = page.locator("[data-kind=wrong]")
+    expect(page.locator(".mrb-outcomes")).to_contain_text(f"= {N}")
+    promised = int(wrong.locator(".mrb-count").inner_text())
+    wrong.click()
+    expect(page.locator(".mrb-position")).to_have_text(f"1 of {promised} cases")
+    for facet in ("organ", "department", "modality"):
+        assert sum(_counts(page.locator(f"[data-filter={facet}]"))) == promised
+    parts = page.locator(".mrb-outcomes .mrb-part").evaluate_all("found => found.map((one) => Number(one.dataset.n))")
+    assert parts == [promised]
+    organ = page.locator("[data-filter=organ] option[data-n]:not([data-n='0'])").first
+    value, n = organ.get_attribute("value"), organ.get_attribute("data-n")
+    _choose(page, "organ", str(value))
+    expect(page.locator(".mrb-position")).to_have_text(f"1 of {n} cases")
+    expect(page.locator(".mrb-place")).to_contain_text(str(value)[1:])
+    page.get_by_role("button", name="Clear all").click()
+    expect(page.locator(".mrb-position")).to_have_text(f"1 of {N} cases")
+
+
+def test_words_are_searched_and_an_empty_selection_says_so(page: Page, review: Review, bench: Path) -> None:
+    _open(page, review)
+    texts = (
+        load(bench)
+        .cases[["question", "response_a", "response_b", "reference"]]
+        .fillna("")
+        .agg("\n".join, axis=1)
+        .str.casefold()
+    )
+    page.keyboard.press("/")
+    page.keyboard.type("nodule")
+    expect(page.locator(".mrb-position")).to_have_text(f"1 of {int(texts.str.contains('nodule').sum())} cases")
+    page.keyboard.type(" no-such-word")
+    expect(page.locator(".mrb-case-pane")).to_contain_text("No case matches")
+    expect(page.locator(".mrb-position")).to_have_text("0 cases")
+    page.get_by_role("button", name="Clear all").click()
+    expect(page.locator(".mrb-position")).to_have_text(f"1 of {N} cases")
+
+
+def test_two_judges_are_compared_where_they_differ(page: Page, review: Review) -> None:
+    _open(page, review)
+    _choose(page, "judge", "=longer")
+    _choose(page, "other", "=shorter")
+    _choose(page, "dimension", "=overall")
+    view = page.locator(".mrb-in-view")
+    expect(view.locator("summary")).to_have_text("The two judges on overall")
+    expect(view.get_by_role("rowheader")).to_have_text(["longer", "shorter"])
+    said = view.locator("tbody tr").evaluate_all(
+        "rows => rows.map((row) => row.querySelector('td .mrb-choice').textContent)"
+    )
+    assert len(set(said)) == 2
+    expect(page.locator(".mrb-outcomes")).to_contain_text("only the first right")
+    assert _total(page) == sum(
+        page.locator(".mrb-outcomes .mrb-part").evaluate_all("found => found.map((one) => Number(one.dataset.n))")
+    )
+
+
+def test_an_address_leads_to_a_case_and_is_copied(new_page: NewPage, review: Review) -> None:
+    page = new_page(permissions=["clipboard-read", "clipboard-write"])
+    query = Query(judge="longer", dimension="overall", kind=("wrong",), sort="difficulty")
+    _open(page, review, to_fragment(query))
+    page.keyboard.press("j")
+    expect(page.locator(".mrb-position")).to_contain_text("2 of")
+    case = page.locator(".mrb-title bdi").inner_text()
+    page.get_by_role("button", name="copy a link to this case").click()
+    expect(page.locator(".mrb-notice")).to_contain_text("copied")
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert link == review.address.split("?")[0] + "#" + to_fragment(query, case)
+    other = page.context.new_page()
+    other.goto(link)
+    expect(other.locator(".mrb-title")).to_have_text(f"Case {case}", timeout=60_000)
+    expect(other.locator(".mrb-position")).to_contain_text("2 of")
+    expect(other.locator("[data-kind=wrong]")).to_have_attribute("aria-pressed", "true")
+    other.evaluate("location.hash = '#case=sim-000003&judge=nobody'")
+    expect(other.locator(".mrb-notice")).to_contain_text("nobody")
+
+
+def test_a_mark_outlives_the_page_and_the_server_and_is_corrected_not_overwritten(
+    new_page: NewPage, review: Review, bench: Path, tmp_path: Path
+) -> None:
+    page = _open(new_page(), review, "case=sim-000004&judge=longer&dimension=overall")
+    _sign_in(page, "Dr. Ada")
+    page.keyboard.press("2")
+    page.keyboard.press("s")
+    expect(page.locator(".mrb-saved")).to_contain_text("choose the right label")
+    page.locator("[data-field=choice]:not(:disabled)").first.check()
+    page.get_by_label("wrong laterality").check()
+    page.keyboard.press("n")
+    page.keyboard.type("The nodule is on the left.")
+    expect(page.locator(".mrb-saved")).to_have_text("Not saved yet.")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".mrb-saved")).to_contain_text("Saved")
+    expect(page.locator(".mrb-history li")).to_have_count(1)
+    expect(page.locator("[role=option][aria-selected=true]")).to_contain_text("you")
+    page.reload()
+    expect(page.locator(".mrb-history li")).to_contain_text("wrong laterality", timeout=60_000)
+    again = Review(bench)
+    try:
+        other = _open(new_page(), again, "case=sim-000004&judge=longer&dimension=overall")
+        expect(other.locator(".mrb-history li")).to_contain_text("The nodule is on the left.")
+        _sign_in(other, "Dr. Ada")
+        expect(other.get_by_label("Note")).to_have_value("The nodule is on the left.")
+        expect(other.get_by_role("button", name="Save correction")).to_be_visible()
+        other.keyboard.press("3")
+        other.keyboard.press("s")
+        expect(other.locator(".mrb-history li")).to_have_count(2)
+        expect(other.locator(".mrb-history li").first).to_contain_text("Ambiguous")
+        expect(other.locator(".mrb-history li").last).to_contain_text("replaced")
+    finally:
+        again.stop()
+    with open_store(bench / "reviews.sqlite", create=False) as store:
+        kept = store.adjudications(load(bench).meta.name, history=True)
+    mine = kept[kept["case_id"] == "sim-000004"]
+    assert mine["verdict"].tolist() == ["gold_wrong", "ambiguous"]
+    assert mine["judge"].tolist() == ["longer", "longer"]
+    assert mine["supersedes"].iloc[1] == mine["adjudication_id"].iloc[0]
+
+
+def test_two_reviewers_at_once_see_each_other(new_page: NewPage, review: Review) -> None:
+    pages = [_open(new_page(), review, "case=sim-000006") for _ in range(2)]
+    for page, name in zip(pages, ("Ann", "Bo"), strict=True):
+        _sign_in(page, name)
+    for page, key in zip(pages, "14", strict=True):
+        page.keyboard.press(key)
+    for page in pages:
+        page.keyboard.press("s")
+    for page in pages:
+        expect(page.locator(".mrb-saved")).to_contain_text("Saved")
+    for page in pages:
+        page.keyboard.press("j")
+        expect(page.locator(".mrb-title")).to_have_text("Case sim-000007")
+        page.keyboard.press("k")
+        expect(page.locator(".mrb-history")).to_contain_text("Ann")
+        expect(page.locator(".mrb-history")).to_contain_text("Bo")
+
+
+def test_what_was_typed_is_still_there_after_another_case(page: Page, review: Review) -> None:
+    _open(page, review, "case=sim-000008")
+    _sign_in(page, "Cy")
+    page.keyboard.press("3")
+    page.keyboard.press("n")
+    page.keyboard.type("half a thought")
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    expect(page.locator(".mrb-title")).to_have_text("Case sim-000009")
+    expect(page.get_by_label("Note")).to_have_value("")
+    page.keyboard.press("k")
+    expect(page.get_by_label("Note")).to_have_value("half a thought")
+    expect(page.locator(".mrb-saved")).to_contain_text("Not saved yet")
+
+
+def test_the_selection_is_exported_as_a_table_and_as_a_page(page: Page, review: Review, tmp_path: Path) -> None:
+    _open(page, review, to_fragment(Query(judge="longer", dimension="overall", kind=("wrong",))))
+    expect(page.locator(".mrb-position")).to_contain_text("1 of")
+    n = _total(page)
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name=re.compile("CSV")).click()
+    assert waiting.value.suggested_filename == "cases.csv"
+    rows = list(csv.DictReader(io.StringIO(waiting.value.path().read_text(encoding="utf-8-sig"))))
+    assert len(rows) == n
+    assert {row["data"] for row in rows} == {"SIMULATED"}
+    listed = page.locator("[role=option] b").all_inner_texts()
+    assert [row["case_id"] for row in rows][: len(listed)] == listed
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name=re.compile("HTML")).click()
+    saved = tmp_path / "cases.html"
+    waiting.value.save_as(saved)
+    printed = page.context.new_page()
+    printed.goto(saved.as_uri())
+    expect(printed.locator(".mrb-case")).to_have_count(n)
+    expect(printed.get_by_role("heading", level=1)).to_contain_text(f"{n} cases")
+    assert not _wide(printed)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 860), (1920, 1080)])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_all_is_in_sight_without_scrolling_sideways(
+    new_page: NewPage, review: Review, width: int, height: int, scheme: str
+) -> None:
+    page = _open(new_page(viewport={"width": width, "height": height}, color_scheme=scheme), review, "judge=longer")
+    _sign_in(page, "Dee")
+    assert not _wide(page)
+    boxes = [page.locator(name).bounding_box() for name in (".mrb-left", ".mrb-middle", ".mrb-review")]
+    left, middle, right = (box for box in boxes if box is not None)
+    assert left["x"] + left["width"] <= middle["x"] + 1
+    assert middle["x"] + middle["width"] <= right["x"] + 1
+    assert right["x"] + right["width"] <= width
+    assert page.evaluate("document.documentElement.scrollHeight <= window.innerHeight")
+    for name in (".mrb-case-pane", ".mrb-review", ".mrb-list"):
+        assert page.locator(name).evaluate("one => one.scrollWidth <= one.clientWidth")
+
+
+def test_the_keys_are_told_and_do_nothing_while_one_types(page: Page, review: Review) -> None:
+    _open(page, review)
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("next case")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    page.keyboard.press("/")
+    page.keyboard.type("jk?")
+    expect(page.locator(".mrb-search")).to_have_value("jk?")
+    expect(dialog).to_be_hidden()
+
+
+def test_a_store_that_cannot_be_written_is_said_and_cases_are_still_read(
+    new_page: NewPage, bench: Path, tmp_path: Path
+) -> None:
+    broken = Review(bench, "--store", str(tmp_path / "gone" / "reviews.sqlite"))
+    try:
+        page = _open(new_page(), broken)
+        expect(page.locator(".mrb-trouble")).to_contain_text("folder does not exist")
+        expect(page.locator(".mrb-title")).to_have_text("Case sim-000000")
+        expect(page.get_by_label("Your name")).to_be_hidden()
+    finally:
+        broken.stop()
