@@ -64,13 +64,16 @@ class Coordination:
         check_preference(benchmark)
         self._benchmark = benchmark
         self._store = store
+        self._made: tuple[int, str] = (-1, "")
 
     def overview(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """The page as HTML with the `change` it shows; without HTML where `change` is still that of the question."""
         change = self._store.latest_change(self._benchmark.meta.name)
         if question.get("change") == change:
             return {"change": change}
-        return {"change": change, "html": self.html()}
+        if self._made[0] != change:
+            self._made = (change, self.html())
+        return {"change": change, "html": self._made[1]}
 
     def html(self) -> str:
         """Progress, agreement and skipped cases as three tables."""

@@ -3,21 +3,24 @@ const mrbPersistent = (model, { again = 10000, late = () => {} } = {}) => {
   const line = mrbShell.connect(model);
   let closed = false;
 
-  async function ask(what, given = {}) {
-    while (!closed) {
+  // The first answer counts, whichever time the question was put: a slow one must not be waited out for ever.
+  function ask(what, given = {}) {
+    return new Promise((resolve, reject) => {
       let timer = 0;
-      const silence = new Promise((resolve) => { timer = window.setTimeout(resolve, again); });
-      const asked = line.ask(what, given);
-      try {
-        const found = await Promise.race([asked, silence]);
-        if (found) return found;
-      } finally {
+      const settle = (does) => (found) => {
         window.clearTimeout(timer);
-        asked.catch(() => {}); // an answer that comes after the question was put again
-      }
-      if (!closed) late();
-    }
-    return new Promise(() => {});
+        does(found);
+      };
+      const put = () => {
+        line.ask(what, given).then(settle(resolve), settle(reject));
+        timer = window.setTimeout(() => {
+          if (closed) return;
+          late();
+          put();
+        }, again);
+      };
+      put();
+    });
   }
 
   return { ask, close() {
