@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -16,6 +17,8 @@ from PIL import Image
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
 from mrb_lib.data.formats import reader
+from mrb_lib.data.reviews.marks import Adjudication
+from mrb_lib.data.reviews.store import open_store
 from mrb_lib.runs.store import save_imported
 from mrb_lib.schema import CHOICES, DIMENSIONS, ORDERS, ORGAN_DEPARTMENT, ORGANS
 
@@ -96,6 +99,11 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
     images = {f"{name}.png": stream.getvalue() for name in ids[::3]}
     save(Benchmark(BenchmarkMeta("full", "simulated"), cases, votes, images), folder)
     save_imported(said, folder / "runs", benchmark="full", kind="simulated", source="test")
+    with open_store(folder / "reviews.sqlite") as store:
+        for case, judge, (number, reviewer) in itertools.product(ids[:8], judges[:2], enumerate(("Dr A", "Dr B"))):
+            wrong = int(case[-1]) + number in (3, 4)
+            mark = Adjudication("full", case, reviewer, "gold_wrong" if wrong else "gold_right", "B" if wrong else None)
+            store.adjudicate(replace(mark, dimension="overall", judge=judge, reasons=("missed finding",)))
     return folder
 
 

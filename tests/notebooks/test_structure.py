@@ -76,6 +76,9 @@ FIGURES = {
     "overconfidence",
     "calibration-shift",
     "risk-coverage",
+    "adjudication-moves",
+    "adjudication-reviewers",
+    "adjudication-reasons",
 }
 
 
