@@ -19,7 +19,7 @@ _HEADS: Final = (
     ("judge", "Judge", "text"),
     ("kind", "Kind", "text"),
     ("accuracy", "Accuracy, 95% interval", "number"),
-    ("n", "Cases scored", "number"),
+    ("n", "Cases", "number"),
     ("n_excluded", "Left out", "number"),
     ("coverage", "Answered", "number"),
     ("kappa", "Kappa", "number"),

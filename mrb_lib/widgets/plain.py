@@ -24,7 +24,7 @@ class Plain:
         return self.html
 
     def _repr_mimebundle_(self, **_options: object) -> dict[str, str]:
-        return {"text/html": self.html, "text/plain": "a table, as HTML"}
+        return {"text/html": self.html, "text/plain": "<a plain view>"}
 
 
 def can_run() -> bool:

@@ -1,0 +1,193 @@
+"""JupyterLab as `mrb lab` opens it: the first notebook run, its widgets used, and nothing else touched."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from mrb_lib.data.benchmark import load
+from mrb_lib.data.demo import write_demo
+from mrb_lib.report.workspace import write_simulated_runs
+from mrb_lib.runs.store import load_verdicts
+from mrb_lib.stats.tables import analyze
+
+CASES = 60
+READY = """() => {
+  const shown = window.jupyterapp?.shell?.currentWidget, kernel = shown?.sessionContext?.session?.kernel;
+  return shown?.context?.isReady && shown?.sessionContext?.isReady && kernel?.connectionStatus === "connected"
+    && kernel?.status === "idle";
+}"""
+STATE = """() => {
+  const cells = window.jupyterapp.shell.currentWidget.content.model.cells;
+  return Array.from({length: cells.length}, (_, i) => [cells.get(i).type, cells.get(i).sharedModel.getSource()]);
+}"""
+DARK = "() => { window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'}); }"
+KEYS = (
+    *"abcdefghijklmnopqrstuvwxyz0123456789", "D", "J", "K", "M", "Shift+M", "Enter", "ArrowDown", "ArrowUp", "Delete",
+    "Backspace", "Escape", "/", "?",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sixty simulated cases with the verdicts of simulated judges."""
+    folder = tmp_path_factory.mktemp("lab") / "bench"
+    write_demo(folder, cases=CASES, seed=3)
+    write_simulated_runs(folder, folder / "runs", seed=3)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(bench: Path) -> Iterator[str]:
+    """The address that `mrb lab` prints; the tests' own settings let scripts reach the app of JupyterLab."""
+    work = bench.parent
+    settings = work / "config"
+    settings.mkdir()
+    config = {"LabApp": {"expose_app_in_browser": True}}
+    (settings / "jupyter_lab_config.json").write_text(json.dumps(config), encoding="utf-8")
+    own = {"JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data", "JUPYTER_RUNTIME_DIR": "run"}
+    own |= {"JUPYTERLAB_SETTINGS_DIR": "set", "JUPYTERLAB_WORKSPACES_DIR": "spaces", "IPYTHONDIR": "ipython"}
+    environment = {**os.environ, "MRB_HOME": str(work / "home"), "OMP_NUM_THREADS": "1"}
+    environment |= {name: str(work / folder) for name, folder in own.items()}
+    command = [sys.executable, "-c", "from mrb_lib.cli.main import main; main()", "lab", str(bench), "--no-browser"]
+    with (work / "log.txt").open("w") as log:
+        server = subprocess.Popen(
+            [*command, "--folder", str(work / "mine")], env=environment, stdout=subprocess.PIPE, stderr=log, text=True
+        )
+    assert server.stdout is not None
+    with server.stdout:
+        line = server.stdout.readline().strip()
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/lab/tree/start\.ipynb\?token=\S{43}", line), line + (
+            work / "log.txt"
+        ).read_text(encoding="utf-8")
+        yield line
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(60) == 0
+
+
+@pytest.fixture
+def opened(new_page: Callable[..., Page], address: str) -> Page:
+    """The first notebook with every cell run."""
+    page = new_page()
+    page.goto(f"{address}&reset", wait_until="domcontentloaded")
+    page.wait_for_function(READY, timeout=90_000)
+    page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); }")
+    expect(page.locator(".mrb-heatmap [data-row]").first).to_be_visible(timeout=90_000)
+    expect(page.locator(".mrb-board tbody tr").first).to_be_visible(timeout=30_000)
+    return page
+
+
+def judges(page: Page) -> list[str]:
+    rows = page.locator(".mrb-board tbody:not(.mrb-human) > tr:visible > th")
+    return [text.strip() for text in rows.all_text_contents()]
+
+
+def numbers(page: Page, column: int) -> list[float]:
+    cells = page.locator(f".mrb-board tbody:not(.mrb-human) > tr:visible > td:nth-child({column})")
+    return [float(cell.get_attribute("data-v") or "nan") for cell in cells.all()]
+
+
+def settled(widget: Locator) -> None:
+    expect(widget).not_to_have_attribute("aria-busy", "true", timeout=30_000)
+
+
+def test_the_first_notebook_answers_and_no_key_edits_it(opened: Page, bench: Path) -> None:
+    expect(
+        opened.locator(".jp-RenderedText[data-mime-type*=stderr], .jp-OutputArea [data-mime-type*=error]")
+    ).to_have_count(0)
+    benchmark, verdicts = load(bench), load_verdicts(bench / "runs", load(bench).cases)
+    board = opened.locator(".mrb-board")
+    settled(board)
+
+    for policy in ("balanced", "strict"):
+        board.get_by_label("Policy").select_option(policy)
+        expect(board.locator(".mrb-about")).to_contain_text(f"policy {policy}")
+        settled(board)
+        table = analyze(benchmark, verdicts, "accuracy", policy=policy, dimension="overall")
+        table = table.sort_values(["accuracy", "judge"], ascending=[False, True])
+        assert judges(opened) == table["judge"].tolist()
+        assert numbers(opened, 4) == pytest.approx(table["accuracy"].tolist(), abs=0)
+
+    board.get_by_role("button", name="Judge", exact=True).click()
+    assert judges(opened) == sorted(table["judge"])
+    expect(board.locator("th[aria-sort]")).to_have_attribute("data-key", "judge")
+    board.get_by_role("button", name="Accuracy, 95% interval").click()
+    board.get_by_role("button", name="Accuracy, 95% interval").click()
+    assert numbers(opened, 4) == sorted(table["accuracy"])
+    board.get_by_label("Judges whose name has").fill("hasty")
+    expect(board.get_by_role("status")).to_have_text(f"1 of {len(table)} judges")
+    assert judges(opened) == [name for name in table["judge"] if "hasty" in name]
+
+    opened.wait_for_function(READY, timeout=60_000)
+    before = opened.evaluate(STATE)
+    for place in (board.locator("button.mrb-sort").first, opened.locator(".mrb-heatmap [data-row]").first):
+        place.click()
+        for key in KEYS:
+            opened.keyboard.press(key)
+            assert opened.evaluate(STATE) == before, key
+    board.get_by_label("Judges whose name has").fill("")
+    board.get_by_label("Judges whose name has").press_sequentially("aabdd")
+    expect(board.get_by_label("Judges whose name has")).to_have_value("aabdd")
+    assert opened.evaluate(STATE) == before
+
+
+def test_a_click_on_a_cell_lists_the_cases_that_its_number_counts(opened: Page, bench: Path) -> None:
+    heat = opened.locator(".mrb-heatmap")
+    settled(heat)
+    benchmark, verdicts = load(bench), load_verdicts(bench / "runs", load(bench).cases)
+    table = analyze(benchmark, verdicts, "accuracy", by="organ", dimension="overall")
+    row = table[table["subfield"] == "chest"].iloc[0]
+    cell = heat.get_by_role("button", name=re.compile(rf"^{re.escape(row['judge'])}, chest: "))
+    expect(cell).to_have_attribute("aria-label", re.compile(rf" of {row['n']} cases"))
+    cell.click()
+    behind = heat.locator(".mrb-behind")
+    expect(behind.locator("h4")).to_contain_text(row["judge"])
+    settled(heat)
+    expect(behind.locator("[data-position]")).to_have_count(int(row["n"]))
+    ids = [text.strip() for text in behind.locator("[data-position] button").all_text_contents()]
+    organ = benchmark.cases.set_index("case_id")["organ"]
+    assert len(set(ids)) == row["n"]
+    assert {organ[name] for name in ids} == {"chest"}
+
+    behind.locator("[data-case]").first.click()
+    case = behind.locator(".mrb-one-case .mrb-case")
+    expect(case).to_have_attribute("data-case", ids[0])
+    opened.keyboard.press("j")
+    expect(case).to_have_attribute("data-case", ids[1])
+    opened.keyboard.press("Escape")
+    expect(case).to_have_count(0)
+
+    behind.get_by_role("button", name="Open these in the explorer").click()
+    explorer = opened.locator(".jp-OutputArea-output", has=opened.locator("[data-case]")).last
+    expect(explorer).to_contain_text(ids[0], timeout=30_000)
+
+    heat.locator("[data-row='0'][data-column='0']").focus()
+    opened.keyboard.press("ArrowRight")
+    opened.keyboard.press("ArrowDown")
+    expect(heat.locator("[data-row='1'][data-column='1']")).to_be_focused()
+    opened.keyboard.press("Enter")
+    settled(heat)
+    expect(heat.locator("[data-row='1'][data-column='1']")).to_have_attribute("data-open", "")
+
+
+def test_widgets_are_dark_where_the_lab_is(opened: Page) -> None:
+    board = opened.locator(".mrb-board")
+    light = board.evaluate("root => getComputedStyle(root).backgroundColor")
+    opened.evaluate(
+        "() => { window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'}); }"
+    )
+    expect(opened.locator("body")).to_have_attribute("data-jp-theme-light", "false")
+    expect(board).not_to_have_css("background-color", light)
+    red, green, blue = map(
+        int, re.findall(r"\d+", board.evaluate("root => getComputedStyle(root).backgroundColor"))[:3]
+    )
+    assert max(red, green, blue) < 60
