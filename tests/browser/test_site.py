@@ -11,7 +11,9 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.small_site import N_CASES, SCORES, small_site
+from tests.browser.hostile import harm, write_hostile
+from tests.browser.small_site import N_CASES, OPEN, SCORES, small_site, stub_report
+from tests.report.conftest import Lab
 
 TABLE = "#content .tabular table"
 PAGES = ("index.html", "pages/03_leaderboard.html", "pages/07_failures.html")
@@ -299,3 +301,42 @@ def test_what_is_simulated_says_so(page: Page, site: Path, case: str) -> None:
     for name in (*PAGES, case):
         page.goto(address(site, name))
         expect(page.get_by_role("complementary", name="Simulated data")).to_contain_text("SIMULATED")
+
+
+HOSTILE_NOTEBOOK = """
+rows = w.benchmark.cases[["case_id", "question", "organ"]].iloc[:8]
+judges = (list(w.verdicts["judge"].unique()) * 8)[:8]
+rows = rows.assign(question=rows["question"].str[:400], judge=judges, accuracy=0.5)
+draw("hostile", rows["question"].iloc[0][:200], " ".join(rows["question"]), list(rows["judge"].unique()))
+title, caption = rows["question"].iloc[1:3]
+publish.table(rows, "leaderboard", title=title, caption=caption, workspace=w, out=out)
+publish.table(rows[["case_id"]], "failures", title="Cases", caption="Some.", workspace=w, out=out)
+publish.absent("missing", title=rows["question"].iloc[3], reason=rows["question"].iloc[4], workspace=w, out=out)
+"""
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hostile-site")
+    lab = Lab(folder)
+    lab.bench = write_hostile(folder)
+    lab.notebook("01_hostile", OPEN + HOSTILE_NOTEBOOK)
+    lab.notebook("02_fails", "raise ValueError('</pre><script>window.__pwned=1</script>\\u202e' + 'W' * 300)")
+    return stub_report(lab, cases=24)
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_hostile_text_runs_nothing_and_keeps_the_layout(
+    new_page: Callable[..., Page], hostile: Path, width: int
+) -> None:
+    page = new_page(viewport={"width": width, "height": 900})
+    pages = [path.relative_to(hostile).as_posix() for path in sorted(hostile.glob("[pc]a[gs]es/*.html"))]
+    assert len(pages) > 10
+    for name in ("index.html", *pages):
+        page.goto(address(hostile, name))
+        page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
+        assert harm(page) == [], name
+    page.goto(address(hostile))
+    page.locator("#search").fill("<script>")
+    expect(page.locator("#found")).to_contain_text("Found")
+    assert harm(page) == []

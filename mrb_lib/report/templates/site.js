@@ -131,13 +131,13 @@
       for (const row of rows) row.hidden = !fits(row);
       told.textContent = count();
     };
-    if (rows.length > 5) {
+    if (rows.length > 6) {
       fits = filters(table, bar, changed);
       told.textContent = count();
     }
     bar.append(told);
     table.closest(".scroll").before(bar);
-    sorting(table, (text) => { told.textContent = rows.length > 5 ? `${count()}. ${text}` : text; });
+    sorting(table, (text) => { told.textContent = rows.length > 6 ? `${count()}. ${text}` : text; });
   }
 
   // The search of the index.
