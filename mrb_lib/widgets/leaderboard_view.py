@@ -145,7 +145,7 @@ def _human_row(human: pd.Series | None, scale: tuple[float, float]) -> str:
         f'<tbody class="mrb-human"><tr><td></td><th scope="row" colspan="2">{HUMAN}</th><td class="mrb-accuracy">'
         f'<div class="mrb-drawn">{_bar(row, scale, human, "human-dot")}<span class="mrb-figures">'
         f"<b>{percent(human['accuracy'])}</b> <span>{interval_text(row)}</span></span></div></td>"
-        f'<td colspan="4" class="mrb-kind">{_HUMAN_NOTE}</td></tr></tbody>'
+        f'<td colspan="4" class="mrb-kind">each annotator, against the others</td></tr></tbody>'
     )
 
 

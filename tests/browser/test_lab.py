@@ -129,8 +129,13 @@ def test_the_first_notebook_answers_and_no_key_edits_it(opened: Page, bench: Pat
 
     opened.wait_for_function(READY, timeout=60_000)
     before = opened.evaluate(STATE)
-    for place in (board.locator("button.mrb-sort").first, opened.locator(".mrb-heatmap [data-row]").first):
-        place.click()
+    explorer = opened.locator(".mrb-explorer")
+    for place in (
+        board.locator("button.mrb-sort"),
+        opened.locator(".mrb-heatmap [data-row]"),
+        explorer.locator("select"),
+    ):
+        place.first.focus()
         for key in KEYS:
             opened.keyboard.press(key)
             assert opened.evaluate(STATE) == before, key
