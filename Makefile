@@ -8,7 +8,7 @@ AXE := tests/browser/node_modules/.package-lock.json
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2
 export MRB_HOME := $(CURDIR)/.mrb
 
-.PHONY: setup packages report test coverage lint clean
+.PHONY: setup packages report screenshots test coverage lint clean
 
 setup: $(STAMP) $(AXE) packages
 
@@ -35,6 +35,10 @@ $(AXE): tests/browser/package-lock.json
 
 report: setup
 	$(BIN)/mrb report demo --out report --figures figures
+
+# The pictures of the README, from the report and from servers on the embedded benchmark.
+screenshots: report
+	$(BIN)/python -m tests.browser.screenshots
 
 # Two test processes with one arithmetic thread each: more threads than cores slow each other down.
 # A file of browser tests shares its servers, so it stays in one process.

@@ -1,0 +1,128 @@
+"""The pictures of the main screens that the README shows, taken from the embedded benchmark. SIMULATED data.
+
+Run it by hand after `make report`: `make screenshots`. It writes figures/screens/*.png.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from mrb_lib.data.demo import write_demo
+from tests.browser.conftest import FLAGS
+
+ROOT = Path(__file__).parent.parent.parent
+SCREENS = ROOT / "figures" / "screens"
+MRB = Path(sys.executable).with_name("mrb")
+SIZE = (1280, 900)
+COLOURS = 128
+PATIENT = 120_000
+
+
+@contextmanager
+def served(*command: str, folder: Path) -> Iterator[str]:
+    """The address that a command prints."""
+    settings = folder / "config"
+    settings.mkdir(exist_ok=True)
+    (settings / "jupyter_lab_config.json").write_text(json.dumps({"LabApp": {"expose_app_in_browser": True}}))
+    environment = {
+        **os.environ,
+        "JUPYTER_CONFIG_DIR": str(settings),
+        "JUPYTERLAB_WORKSPACES_DIR": str(folder / "spaces"),
+    }
+    with subprocess.Popen(
+        [str(MRB), *command, "--no-browser"], stdout=subprocess.PIPE, text=True, env=environment
+    ) as it:
+        assert it.stdout is not None
+        try:
+            yield it.stdout.readline().strip()
+        finally:
+            it.send_signal(signal.SIGINT)
+
+
+def keep(page: Page, name: str) -> None:
+    """Write the screen, in few enough colours to be small."""
+    whole = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    whole.quantize(COLOURS, dither=Image.Dither.NONE).save(SCREENS / f"{name}.png", optimize=True)
+
+
+def review(page: Page, folder: Path) -> None:
+    """The failure explorer: a judge's confident errors, and a reviewer about to mark one."""
+    with served("review", "demo", "--store", str(folder / "review.sqlite"), folder=folder) as address:
+        page.goto(f"{address}#judge=simulated-specialist&dimension=overall&kind=wrong&sort=confidence&desc=1")
+        expect(page.locator(".mrb-case-pane .mrb-view.mrb-live").first).to_be_visible(timeout=PATIENT)
+        page.get_by_label("Your name").fill("Dr Example")
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_text("Signed in as Dr Example")).to_be_visible()
+        page.keyboard.press("2")
+        keep(page, "review")
+
+
+def annotate(page: Page, folder: Path) -> None:
+    """The annotation of a case, two dimensions answered."""
+    bench = folder / "demo"
+    write_demo(bench, cases=60, seed=0)
+    options = ("--annotators", "Dr Example,Dr Sample", "--overlap", "2", "--store", str(folder / "annotate.sqlite"))
+    with served("annotate", str(bench), *options, folder=folder) as address:
+        page.goto(address)
+        page.get_by_role("button", name="Dr Example").click(timeout=PATIENT)
+        expect(page.locator(".mrb-view.mrb-live").first).to_be_visible(timeout=PATIENT)
+        page.keyboard.press("a")
+        page.keyboard.press("b")
+        expect(page.get_by_role("status").filter(has_text="Saved: Relevance")).to_be_visible(timeout=PATIENT)
+        keep(page, "annotate")
+
+
+def lab(page: Page, folder: Path) -> None:
+    """The heatmap in JupyterLab and the cases behind one of its cells."""
+    with served("lab", "demo", "--folder", str(folder / "lab"), folder=folder) as address:
+        page.goto(f"{address}&reset", wait_until="domcontentloaded")
+        page.wait_for_function(
+            """() => {
+              const shown = window.jupyterapp?.shell?.currentWidget, kernel = shown?.sessionContext?.session?.kernel;
+              return shown?.context?.isReady && kernel?.connectionStatus === "connected" && kernel?.status === "idle";
+            }""",
+            timeout=PATIENT,
+        )
+        page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); }")
+        cell = page.locator(".mrb-heatmap [data-row]")
+        expect(cell.first).to_be_visible(timeout=PATIENT)
+        shown = page.locator(".mrb-heatmap .mrb-simulated")
+        shown.evaluate("mark => mark.scrollIntoView({block: 'start'})")
+        expect(shown).to_be_in_viewport()
+        keep(page, "lab")
+
+
+def site(page: Page) -> None:
+    """The first page of the report."""
+    page.goto((ROOT / "report" / "index.html").as_uri())
+    keep(page, "report")
+
+
+def main() -> None:
+    """Take them all."""
+    SCREENS.mkdir(parents=True, exist_ok=True)
+    chromium = shutil.which("chromium") or sys.exit("no Chromium: install the Debian package chromium")
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
+        browser: Browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
+        page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
+        for take in (review, annotate, lab):
+            take(page, Path(name))
+        site(page)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
