@@ -64,6 +64,7 @@ class Annotation:
         self._rows = {case: row for row, case in enumerate(benchmark.cases["case_id"])}
         self._hints = hints(benchmark)
         self._side = side
+        self._seen: dict[str, pd.DataFrame] = {}  # by annotator; assignments are added to and never change
         self._html = lru_cache(maxsize=16)(self._drawn)
 
     def hello(self, _: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,7 +124,7 @@ class Annotation:
             raise InputError(f"{pick!r}: is no choice of this benchmark; load the page again.")
         if self._known(place).get(dimension, {}).get("pick") != pick:
             self._store.answer(self._answer(place, dimension, choice, ""))
-        return self._after(place)
+        return {"answers": self._answers(place)}
 
     def skip(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Keep why the dimensions that have no choice yet stay without one."""
@@ -138,11 +139,12 @@ class Annotation:
         for dimension in left:
             if known.get(dimension, {}).get("skipped") != reason:
                 self._store.answer(self._answer(place, dimension, None, reason))
-        return self._after(place)
+        return {"answers": self._answers(place)}
 
     def _assigned(self, annotator: str | None) -> pd.DataFrame:
         frame = self._store.assignments(self._benchmark.meta.name, annotator)
-        return frame[frame["case_id"].isin(list(self._rows))].reset_index(drop=True)
+        here = pd.Series([case in self._rows for case in frame["case_id"]], dtype=bool)
+        return frame[here].reset_index(drop=True)
 
     def _far(self, annotator: str) -> tuple[pd.DataFrame, dict[str, Any]]:
         """The cases of an annotator in their sequence with how far each is, and that in numbers for the page."""
@@ -156,7 +158,10 @@ class Annotation:
         return mine, {"progress": progress, "cases": [str(state) for state in mine["state"]]}
 
     def _place(self, annotator: str, number: int, mine: pd.DataFrame | None = None) -> _Place:
-        mine = self._assigned(annotator) if mine is None else mine
+        if mine is None:
+            mine = self._seen.get(annotator)
+        if mine is None or number > len(mine):
+            mine = self._seen[annotator] = self._assigned(annotator)
         if not 1 <= number <= len(mine):
             raise InputError(f"case {number}: is not among those of {annotator}; load the page again.")
         row = mine.iloc[number - 1]
@@ -183,9 +188,6 @@ class Annotation:
     def _answer(self, place: _Place, dimension: str, choice: str | None, reason: str) -> Answer:
         name = self._benchmark.meta.name
         return Answer(name, place.case_id, place.annotator, dimension, choice, place.order, reason)
-
-    def _after(self, place: _Place) -> dict[str, Any]:
-        return {"answers": self._answers(place), **self._far(place.annotator)[1]}
 
     def _why_nothing(self, annotator: str) -> str:
         meta = self._benchmark.meta

@@ -59,8 +59,7 @@ const mrbAnnotate = (() => {
     }
     const state = element("span", { class: "mrb-state" });
     const head = element("div", { class: "mrb-row-head" }, key(String(index + 1)), element("span", { class: "mrb-name", id: label }, element("bdi", { dir: "auto" }, name)), state);
-    const why = element("p", { class: "mrb-hint", hidden: true, dir: "auto" });
-    const made = element("div", { class: "mrb-row" }, head, why, group);
+    const made = element("div", { class: "mrb-row" }, head, group);
     let meaning = null;
     if (hint) {
       const about = element("p", { class: "mrb-hint", id: `${label}-hint`, hidden: true, dir: "auto" }, human(hint) + ".");
@@ -72,18 +71,16 @@ const mrbAnnotate = (() => {
       group.before(about);
     }
     made.addEventListener("focusin", () => page.look(index));
-    return { made, inputs, state, why, meaning };
+    return { made, inputs, state, meaning };
   }
 
   function paintRow(page, index) {
-    const { made, inputs, state, why } = page.rows[index];
+    const { made, inputs, state } = page.rows[index];
     const given = page.answers[index];
     made.classList.toggle("mrb-now", index === page.at);
     made.classList.toggle("mrb-answered", Boolean(given.pick));
     for (const [pick, input] of Object.entries(inputs)) input.checked = given.pick === pick;
-    state.textContent = given.pick ? "✓ answered" : given.skipped ? "skipped" : index === page.at ? "◂ now" : "open";
-    why.textContent = given.skipped ? `Skipped: ${given.skipped}` : "";
-    why.hidden = !given.skipped;
+    state.textContent = given.pick ? "✓ done" : given.skipped ? "skipped" : index === page.at ? "◂ now" : "open";
   }
 
   // What the annotator does next, in one sentence.
@@ -92,12 +89,19 @@ const mrbAnnotate = (() => {
     const of = page.about.dimensions.length;
     if (left.length === of) return `${plural(of, "dimension")} to answer`;
     if (left.length) return `${left.length} of ${of} still open`;
-    return page.progress.open ? "All answered – press Enter for the next case" : "All answered – press Enter to finish";
+    const what = page.answers.some((given) => given.skipped) ? "Skipped" : "All answered";
+    return `${what} – press Enter ${page.progress.open ? "for the next case" : "to finish"}`;
+  }
+
+  function whySkipped(page) {
+    const reasons = [...new Set(page.answers.map((given) => given.skipped).filter(Boolean))];
+    return reasons.length ? `Skipped: ${reasons.join("; ")}` : "";
   }
 
   function panel(page) {
     page.rows = page.about.dimensions.map((dimension, index) => row(page, dimension, index));
     page.nextLine = element("p", { class: "mrb-next" });
+    page.why = element("p", { class: "mrb-hint", dir: "auto" });
     page.status = element("p", { class: "mrb-saved", role: "status", "aria-live": "polite" });
     page.alert = element("p", { class: "mrb-alert", role: "alert", hidden: true });
     page.forward = button(["Next case ", key("Enter")], () => page.forwards(), { class: "mrb-forward" });
@@ -108,6 +112,7 @@ const mrbAnnotate = (() => {
     return element("aside", { class: "mrb-panel", "aria-label": "your answers" },
       element("h2", {}, "Which answer is better?"),
       page.nextLine,
+      page.why,
       element("div", { class: "mrb-rows" }, ...page.rows.map(({ made }) => made)),
       page.alert,
       element("div", { class: "mrb-steps" },
@@ -146,6 +151,7 @@ const mrbAnnotate = (() => {
     const again = (number) => button(`Case ${number}`, () => page.show({ number }));
     return element("main", { class: "mrb-door" },
       element("h1", { tabindex: "-1" }, "That was all. Thank you."),
+      element("p", { class: "mrb-lead" }, element("bdi", { dir: "auto" }, page.about.benchmark), page.mark()),
       element("p", {}, `${plural(page.progress.done, "case")} answered${skipped.length ? `, ${skipped.length} skipped` : ""}. Everything is saved; you may close the page.`),
       skipped.length ? element("h2", {}, "Skipped cases, if you want to look again") : null,
       skipped.length ? element("div", { class: "mrb-people" }, ...skipped.map(again)) : null,
@@ -166,8 +172,7 @@ const mrbAnnotate = (() => {
       const picked = chosen.querySelector("input:checked");
       const reason = [picked && picked.value !== page.about.reasons.at(-1) ? picked.value : "", words.value.trim()].filter(Boolean).join(": ");
       try {
-        await page.skip(reason);
-        dialog.close();
+        await page.skip(reason, () => dialog.close());
       } catch (error) {
         wrong.textContent = error.message;
         wrong.hidden = false;
@@ -190,7 +195,7 @@ const mrbAnnotate = (() => {
     } };
   }
 
-  return { kept, keep, button, signIn, panel, paintRow, next, bar, paintBar, finished, skipping, human, element };
+  return { kept, keep, button, signIn, panel, paintRow, next, whySkipped, bar, paintBar, finished, skipping, human, element };
 })();
 
 class MrbAnnotatePage {
@@ -242,6 +247,7 @@ class MrbAnnotatePage {
   }
 
   async show(where) {
+    this.moving = true; // keys are for the case in view, and it is about to change
     try {
       await this.settled();
       const found = await this.line.ask("open", { annotator: this.me, ...where });
@@ -251,13 +257,15 @@ class MrbAnnotatePage {
       return this.draw(found);
     } catch (error) {
       return this.fail(error);
+    } finally {
+      this.moving = false;
     }
   }
 
   nothing(words) {
     mrbAnnotate.keep(this.memory, "");
     this.desk = null;
-    this.replace(mrbShell.element("main", { class: "mrb-door" }, mrbShell.element("h1", {}, "Nothing to do"), mrbShell.element("p", { role: "status" }, words), mrbAnnotate.button("Choose another name", () => this.door())));
+    this.replace(mrbShell.element("main", { class: "mrb-door" }, mrbShell.element("h1", {}, "Nothing to do"), this.mark(), mrbShell.element("p", { role: "status" }, words), mrbAnnotate.button("Choose another name", () => this.door())));
   }
 
   end() {
@@ -277,6 +285,7 @@ class MrbAnnotatePage {
       this.replace(mrbAnnotate.bar(this), this.desk, this.skipBox.dialog);
       this.sheet = sheet;
     }
+    this.root.querySelector(".mrb-bar details").open = false;
     mrbCase.detach(this.sheet);
     this.sheet.replaceChildren(mrbShell.fragment(found.html));
     mrbCase.attach(this.sheet);
@@ -293,6 +302,8 @@ class MrbAnnotatePage {
     mrbAnnotate.paintBar(this);
     this.rows.forEach((_, index) => mrbAnnotate.paintRow(this, index));
     this.nextLine.textContent = mrbAnnotate.next(this);
+    this.why.textContent = mrbAnnotate.whySkipped(this);
+    this.why.hidden = !this.why.textContent;
     this.nextLine.classList.toggle("mrb-complete", this.left().length === 0);
     this.forward.classList.toggle("mrb-first", this.left().length === 0);
     this.forward.firstChild.textContent = this.left().length === 0 && !this.progress.open ? "Finish " : "Next case ";
@@ -343,9 +354,9 @@ class MrbAnnotatePage {
     this.fine("Saving …");
     // One after the other: a question that is asked again must not overtake a later one.
     this.queue = this.queue.then(() => this.line.ask("choose", { annotator: me, number, dimension: name, pick })).then(
-      (found) => {
+      () => {
         if (this.me !== me || this.number !== number) return;
-        Object.assign(this, { progress: found.progress, cases: found.cases });
+        this.count(index, before);
         const words = this.about.picks.find((one) => one.pick === pick).name.toLowerCase();
         this.fine(`Saved: ${mrbAnnotate.human(shown)}, ${words}`);
         this.paint();
@@ -359,6 +370,15 @@ class MrbAnnotatePage {
     );
   }
 
+  // What one saved choice changes in the progress; the next case brings it anew.
+  count(index, before) {
+    const { progress, cases } = this;
+    if (!before.pick) progress.dimensions[index] += 1;
+    const skipped = this.answers.some((given) => given.skipped);
+    cases[this.number - 1] = this.left().length ? "open" : skipped ? "skipped" : "done";
+    for (const state of ["done", "skipped", "open"]) progress[state] = cases.filter((one) => one === state).length;
+  }
+
   async settled() {
     let last = null;
     while (last !== this.queue) {
@@ -367,10 +387,11 @@ class MrbAnnotatePage {
     }
   }
 
-  async skip(reason) {
+  async skip(reason, done) {
     await this.settled();
-    const found = await this.line.ask("skip", { annotator: this.me, number: this.number, reason });
-    Object.assign(this, { answers: found.answers, progress: found.progress, cases: found.cases });
+    await this.line.ask("skip", { annotator: this.me, number: this.number, reason });
+    this.moving = true;
+    done();
     await this.show({ after: this.number });
   }
 
@@ -413,7 +434,7 @@ class MrbAnnotatePage {
   }
 
   key(event) {
-    if (!this.desk || this.skipBox.dialog.open || mrbShell.typing(event) || event.repeat) return;
+    if (!this.desk || this.moving || this.skipBox.dialog.open || mrbShell.typing(event) || event.repeat) return;
     const pressed = event.key.length === 1 ? event.key.toUpperCase() : event.key;
     const pick = this.about.picks.find((one) => one.key === pressed);
     const digit = Number(pressed) - 1;
