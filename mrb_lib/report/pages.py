@@ -19,6 +19,7 @@ from markupsafe import Markup
 
 from mrb_lib.report.clean import Json, plain
 from mrb_lib.report.records import Record
+from mrb_lib.widgets.text import visible
 
 MAX_ROWS = 200
 _SILENT = re.compile(r"^<.*>$", re.DOTALL)
@@ -139,7 +140,7 @@ def prose(source: str, pages: Mapping[str, str]) -> Markup:
     Links to other notebooks lead to their pages; of the others only http(s) and mailto are kept.
     """
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
-    tokens = markdown.parse(source)
+    tokens = markdown.parse(visible(source))
     for token in tokens:
         if token.tag == "h1":  # a page has one, its title
             token.tag = "h2"

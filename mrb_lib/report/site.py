@@ -24,6 +24,7 @@ from mrb_lib.report.workspace import simulated_note
 from mrb_lib.widgets.bundle import csp_hash
 from mrb_lib.widgets.bundle import script as script_of
 from mrb_lib.widgets.bundle import style as style_of
+from mrb_lib.widgets.text import visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -192,7 +193,7 @@ def templates(content: Content) -> Environment:
 
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
+        lstrip_blocks=True, finalize=_shown,
     )  # fmt: skip
     environment.globals["size_of"] = lambda name: _display_size(content.out / "figures" / Path(name).name)
     environment.globals["base_name"] = lambda name: Path(name).name
@@ -202,6 +203,11 @@ def templates(content: Content) -> Environment:
     environment.filters["lowered"] = lowered
     environment.filters["without_note"] = lambda caption: str(caption).removeprefix(note).strip()
     return environment
+
+
+def _shown(value: object) -> object:
+    """Text of a template's expression without what no page can hold; what is HTML already stays as it is."""
+    return visible(value) if type(value) is str else value
 
 
 def shown_everywhere(content: Content) -> dict[str, object]:

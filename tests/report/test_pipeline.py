@@ -165,6 +165,21 @@ def test_a_page_that_is_missing_is_written_without_running_a_notebook(two: Any) 
     assert {name: content for name, (_, content) in after.items()} == {n: content for n, (_, content) in before.items()}
 
 
+def test_case_pages_follow_the_number_that_was_asked_for(lab: Any, publish: str, quickly: None) -> None:
+    lab.notebook("one", publish + 'publish_table("failures", "case_id,n\\nc4,1\\n")')
+    lab.report()
+    assert {path.name for path in (lab.out / "cases").iterdir()} == {"c2.html", "c4.html"}
+    assert 'href="../cases/c4.html"' in (lab.out / "pages" / "one.html").read_text()
+    assert 'href="cases/c2.html"' in (lab.out / "index.html").read_text()
+    lab.report(cases=1)
+    assert {path.name for path in (lab.out / "cases").iterdir()} == {"c4.html"}
+    lab.report(cases=0)
+    assert not list((lab.out / "cases").iterdir())
+    assert "Cases to open" not in (lab.out / "index.html").read_text()
+    with pytest.raises(InputError, match="cases -1"):
+        lab.report(cases=-1)
+
+
 def test_the_mirror_keeps_what_it_did_not_write(two: Any) -> None:
     mirror = two.folder / "mirror"
     (mirror / "tables").mkdir(parents=True)

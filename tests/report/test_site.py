@@ -128,6 +128,18 @@ def test_hostile_text_is_shown_as_text(pages: dict[str, Page]) -> None:
     assert pages["index.html"].text.count(HOSTILE) >= 4, "benchmark, judge, failure, reason"
 
 
+def test_what_no_page_can_hold_is_shown_by_a_sign(lab: Any, publish: str, quickly: None) -> None:
+    odd = "a\\0b\\x1bc\\u2066e"
+    lab.notebook(
+        "one", publish + f'publish_figure("one", title="{odd}", caption="{odd}")', "# T\n\nNUL \0, escape \x1b."
+    )
+    lab.report()
+    for name in ("index.html", "pages/one.html"):
+        text = (lab.out / name).read_text(encoding="utf-8")
+        assert "a\ufffdb\u241bc\u2066e\u2069" in text
+        assert not set(text) & set("\0\x1b")
+
+
 def test_simulated_data_say_so_on_every_page(pages: dict[str, Page], lab: Any, publish: str, quickly: None) -> None:
     for page in pages.values():
         assert "SIMULATED" in page.text.split("Skip to the content")[1][:40]
