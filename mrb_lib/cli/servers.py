@@ -198,6 +198,7 @@ def _voila_settings(host: str, port: int) -> dict[str, object]:
         },
         "MappingKernelManager": {"cull_idle_timeout": 3600, "cull_interval": 60},
         "KernelManager": {"transport": "ipc"},
+        "PasswordIdentityProvider": {"allow_password_change": False},
         "NotebookClient": {"startup_timeout": int(_SECONDS_TO_START)},
         "ZMQChannelsWebsocketConnection": {"iopub_data_rate_limit": 1e8},
     }  # fmt: skip

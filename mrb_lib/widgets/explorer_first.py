@@ -32,9 +32,9 @@ def first_view(answers: Answers) -> str:
     return (
         f"<style>{style(*STYLES, 'explorer')}</style>"
         '<div class="mrb mrb-explorer mrb-whole mrb-first-view" inert aria-busy="true">'
-        f'<header class="mrb-head"><h1 dir="auto">{escaped(first["name"])}</h1>{simulated}'
+        f'<div class="mrb-head"><h1 dir="auto">{escaped(first["name"])}</h1>{simulated}'
         '<input class="mrb-search" disabled><span class="mrb-gap"></span>'
-        '<span class="mrb-position">Opening …</span></header>'
+        '<span class="mrb-position">Opening …</span></div>'
         f'<div class="mrb-filters">{_filters(first["facets"])}</div><div class="mrb-chips">{_chips(first["facets"])}'
         '</div><div class="mrb-panes">'
         f'<nav class="mrb-left"><div class="mrb-list"><div class="mrb-rows">{rows}</div></div></nav>'

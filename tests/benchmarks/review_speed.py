@@ -43,7 +43,7 @@ QUERIES = {
 
 N_IMAGES = 32
 SIDE = 1024
-STEPS = 40
+STEPS = 25
 
 
 def picture(number: int) -> bytes:
@@ -111,7 +111,9 @@ def in_browser(folder: Path, home: Path) -> None:
         assert server.stdout is not None
         address = server.stdout.readline().strip()
         with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+            browser = playwright.chromium.launch(
+                executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu"]
+            )
             page = browser.new_page(viewport={"width": 1280, "height": 860})
             for what in ("the first view, an empty browser", "the first view, loaded again"):
                 start = time.perf_counter()
@@ -128,7 +130,7 @@ def in_browser(folder: Path, home: Path) -> None:
 
 def step(page: Page) -> None:
     """From case to case by key, at a reader's pace and in a hurry; then a filter."""
-    for what, pause in (("next case, looked at for half a second", 500), ("next case, in a hurry", 0)):
+    for what, pause in (("next case, looked at for two seconds", 2_000), ("next case, in a hurry", 0)):
         seconds = []
         for _ in range(STEPS):
             place = int(page.locator(".mrb-position").inner_text().split(" ")[0].replace(",", ""))

@@ -68,8 +68,8 @@ def review(bench: Path) -> Iterator[Review]:
 
 def _open(page: Page, review: Review, fragment: str = "") -> Page:
     page.goto(f"{review.address}#{fragment}", wait_until="domcontentloaded")
-    expect(page.locator(".mrb-case-pane")).to_be_visible(timeout=60_000)
-    expect(page.locator(".mrb-case-pane")).not_to_have_attribute("aria-busy", "true", timeout=60_000)
+    expect(page.locator(".mrb-shown")).to_be_visible(timeout=60_000)
+    expect(page.locator(".mrb-before")).to_have_count(0)
     return page
 
 
@@ -130,6 +130,14 @@ def test_it_opens_on_the_first_case_and_steps_by_key_and_button(page: Page, revi
     expect(page.get_by_role("button", name="next case")).to_be_disabled()
 
 
+def test_the_first_case_is_in_sight_before_the_app_can_be_used(page: Page, review: Review) -> None:
+    page.route("**/voila/static/voila.js", lambda route: route.fulfill(body="", content_type="text/javascript"))
+    page.goto(review.address, wait_until="domcontentloaded")
+    expect(page.locator(".mrb-first-view .mrb-title")).to_have_text("Case sim-000000")
+    expect(page.get_by_text("SIMULATED data", exact=True)).to_be_visible()
+    assert not _wide(page)
+
+
 def test_filters_leave_as_many_cases_as_they_said_and_counts_add_up(page: Page, review: Review) -> None:
     _open(page, review)
     _choose(page, "judge", "=longer")
@@ -167,6 +175,7 @@ def test_words_are_searched_and_an_empty_selection_says_so(page: Page, review: R
     page.keyboard.type(" no-such-word")
     expect(page.locator(".mrb-case-pane")).to_contain_text("No case matches")
     expect(page.locator(".mrb-position")).to_have_text("0 cases")
+    expect(page.locator(".mrb-review")).to_be_hidden()
     page.get_by_role("button", name="Clear all").click()
     expect(page.locator(".mrb-position")).to_have_text(f"1 of {N} cases")
 
@@ -196,7 +205,7 @@ def test_an_address_leads_to_a_case_and_is_copied(new_page: NewPage, review: Rev
     page.keyboard.press("j")
     expect(page.locator(".mrb-position")).to_contain_text("2 of")
     case = page.locator(".mrb-title bdi").inner_text()
-    page.get_by_role("button", name="copy a link to this case").click()
+    page.get_by_role("button", name="Copy link").click()
     expect(page.locator(".mrb-notice")).to_contain_text("copied")
     link = page.evaluate("navigator.clipboard.readText()")
     assert link == review.address.split("?")[0] + "#" + to_fragment(query, case)

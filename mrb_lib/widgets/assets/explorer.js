@@ -26,9 +26,9 @@ const mrbExplorer = (() => {
       const position = element("p", { class: "mrb-position", role: "status", "aria-live": "polite" });
       const previous = button("← Previous", "previous case (K)", { "aria-keyshortcuts": "K ArrowLeft" });
       const next = button("Next →", "next case (J)", { "aria-keyshortcuts": "J ArrowRight" });
-      const copy = button("Copy link", "copy a link to this case", { hidden: !addressed });
-      const csv = button("CSV", "export the selection as a table (CSV)");
-      const html = button("Page", "export the selection as a page to print (HTML)");
+      const copy = button("Copy link", "Copy link to this case", { hidden: !addressed });
+      const csv = button("CSV", "CSV: export the selection as a table");
+      const html = button("Page", "Page: export the selection to print it (HTML)");
       const help = button("?", "keys", { class: "mrb-help", "aria-haspopup": "dialog" });
       const simulated = about.note ? element("span", { class: "mrb-simulated", title: about.note }, "SIMULATED data") : null;
       const filters = mrbFilters.make({ kinds: about.kinds, change: choose });
@@ -43,7 +43,7 @@ const mrbExplorer = (() => {
       csv.addEventListener("click", () => write("csv", csv));
       html.addEventListener("click", () => write("html", html));
       help.addEventListener("click", () => dialog.showModal());
-      const head = element("header", { class: "mrb-head" }, element("h1", { dir: "auto", title: about.name }, about.name), simulated, filters.search, element("span", { class: "mrb-gap" }), element("span", { class: "mrb-export", role: "group", "aria-label": "Export the selection" }, element("span", { "aria-hidden": "true" }, "Export"), csv, html), help);
+      const head = element("div", { class: "mrb-head" }, element("h1", { dir: "auto", title: about.name }, about.name), simulated, filters.search, element("span", { class: "mrb-gap" }), element("span", { class: "mrb-export", role: "group", "aria-label": "Export the selection" }, element("span", { "aria-hidden": "true" }, "Export"), csv, html), help);
       const left = element("nav", { class: "mrb-left", "aria-label": "Cases" }, list.frame);
       const middle = element("section", { class: "mrb-middle", "aria-label": "The case" }, element("div", { class: "mrb-steps" }, previous, next, position, copy), stage);
       root.replaceChildren(head, filters.bar, filters.chips, filters.summary, notice, element("div", { class: "mrb-panes" }, left, middle, form.root), dialog);
@@ -100,6 +100,7 @@ const mrbExplorer = (() => {
 
     function nothing() {
       seat.at = null;
+      parts.form.root.hidden = true;
       const words = parts.filters.query().judge === null && !parts.filters.query().text ? "No case matches." : "No case matches all of this.";
       clearStage();
       parts.stage.append(element("div", { class: "mrb-nothing" }, element("h2", {}, words), element("p", {}, "Take a filter away, or clear all of them.")));
@@ -176,6 +177,7 @@ const mrbExplorer = (() => {
         mrbCase.attach(parts.stage);
         parts.caseId = shown.case_id;
         where();
+        parts.form.root.hidden = false;
         parts.form.show(shown, seat.query);
         ahead();
       } catch (error) {
@@ -191,7 +193,8 @@ const mrbExplorer = (() => {
     // The neighbours are asked for while the reviewer looks at this one.
     async function ahead() {
       const { index, turn } = seat;
-      for (const near of [index + 1, index - 1, index + 2]) {
+      await new Promise((settle) => requestAnimationFrame(() => setTimeout(settle, 0)));
+      for (const near of [index + 1, index + 2, index - 1]) {
         const row = near >= 0 && near < seat.n ? await parts.list.row(near) : null;
         if (turn !== seat.turn) return;
         if (row) await made(row.at).catch(() => {});

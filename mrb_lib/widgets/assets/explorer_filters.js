@@ -81,7 +81,7 @@ const mrbFilters = (() => {
 
     function tell(facets) {
       const facet = facets.pair ?? facets.outcome;
-      summary.hidden = query.judge === null;
+      summary.hidden = query.judge === null || facet?.total === 0;
       if (!facet) {
         summary.replaceChildren("Choose a dimension too, to see what became of this judge's verdicts.");
         return;

@@ -55,7 +55,7 @@ const mrbForm = (() => {
     const note = element("textarea", { rows: "3", "data-field": "note", "aria-keyshortcuts": "N" });
     const save = element("button", { type: "button", class: "mrb-first mrb-save", "aria-keyshortcuts": "S" }, "Save");
     const withdraw = element("button", { type: "button" }, "Withdraw");
-    const form = element("div", { class: "mrb-form" }, element("div", { class: "mrb-scope" }, field("About", dimension), field("Explains the failure of", judge)), gold, verdicts, choices, why, field("Note", note), element("div", { class: "mrb-actions" }, save, withdraw), status);
+    const form = element("div", { class: "mrb-form" }, element("div", { class: "mrb-scope" }, field("About", dimension), field("Judge", judge)), gold, verdicts, choices, why, field("Note", note), element("div", { class: "mrb-actions" }, save, withdraw), status);
     const past = element("ol", { class: "mrb-history" });
     const heading = (words) => element("h2", {}, words);
     const root = element("section", { class: "mrb-review", "aria-label": "Your review" }, heading("Your review"), trouble, who, form, heading("What was said"), past);
@@ -261,7 +261,7 @@ const mrbForm = (() => {
     }
 
     function choose(number) {
-      if (form.hidden) return;
+      if (form.hidden || root.hidden) return;
       const box = root.querySelector(`[data-field="verdict"][value="${KEYS[number - 1]}"]`);
       box.checked = true;
       changed();
@@ -271,7 +271,7 @@ const mrbForm = (() => {
     state.reviewer = remembered(() => localStorage, "mrb-reviewer");
     drawTrouble();
     drawWho();
-    return { root, show, choose, history, reviewer: () => state.reviewer, save: () => !form.hidden && store(content()), note: () => !form.hidden && note.focus() };
+    return { root, show, choose, history, reviewer: () => state.reviewer, save: () => !form.hidden && !root.hidden && store(content()), note: () => !form.hidden && note.focus() };
   }
 
   return { make };
