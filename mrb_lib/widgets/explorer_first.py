@@ -31,7 +31,7 @@ def first_view(answers: Answers) -> str:
     rows = "".join(_row(row, number) for number, row in enumerate(first["rows"][:_ROWS]))
     return (
         f"<style>{style(*STYLES, 'explorer')}</style>"
-        '<div class="mrb mrb-explorer mrb-whole mrb-first-view" inert aria-busy="true">'
+        '<div class="mrb mrb-explorer mrb-whole mrb-first-view" data-mrb="first-view" inert aria-busy="true">'
         f'<div class="mrb-head"><h1 dir="auto">{escaped(first["name"])}</h1>{simulated}'
         '<input class="mrb-search" disabled><span class="mrb-gap"></span>'
         '<span class="mrb-position">Opening …</span></div>'
