@@ -18,11 +18,13 @@ from playwright.sync_api import Locator, Page, WebSocket, expect
 from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.data.demo.build import write_demo
 from mrb_lib.data.reviews.annotations import annotations_of
+from mrb_lib.data.reviews.assignment import assign
 from mrb_lib.data.reviews.marks import Answer
 from mrb_lib.data.reviews.store import Store, open_store
 from mrb_lib.stats.agreement import agreement
 
 from .axe import violations
+from .hostile import ANNOTATORS, harm, write_hostile
 
 PATIENT = 90_000  # a kernel starts
 SOON = 30_000
@@ -280,6 +282,21 @@ def test_skipping_in_a_page_that_fits_and_can_be_read_by_all(
     expect(page.get_by_text(f"Skipped: {why}")).to_be_visible()
     expect(page.get_by_text("skipped", exact=True)).to_have_count(5)
     assert _kept(store, benchmark, "Dr Skip") == {"secret-1": ["A"]}
+
+
+def test_hostile_text_does_nothing(page: Page, tmp_path: Path) -> None:
+    folder = write_hostile(tmp_path)
+    hostile = load(folder)
+    with open_store(folder / "reviews.sqlite") as opened:
+        opened.assign(hostile.meta.name, assign(hostile.cases["case_id"].tolist(), ANNOTATORS, overlap=3, seed=0))
+    for address in _served(hostile, tmp_path / "log"):
+        page.goto(address, timeout=PATIENT)
+        page.locator(".mrb-person").nth(1).click(timeout=PATIENT)
+        for number in range(1, len(hostile.cases) + 1):
+            expect(page.locator(".mrb-title")).to_contain_text(f"Case {number} of {len(hostile.cases)}", timeout=SOON)
+            assert harm(page) == []
+            assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+            page.keyboard.press("n")
 
 
 def test_what_was_annotated_is_exported(benchmark: Benchmark, store: Store, tmp_path: Path) -> None:
