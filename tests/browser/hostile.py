@@ -47,6 +47,7 @@ ATTACKS = (
     "' OR 1=1; DROP TABLE adjudications; --",
 )
 LONG = 1_000_000
+LONG_CASE = 1
 DIMENSIONS = ("overall", '<img src=x onerror="window.__pwned=2">', "\u202e</script>{{ 7*191 }}=1+1")
 ANNOTATORS = (
     "<svg class=hostile onload=window.__pwned=3>",
@@ -127,7 +128,7 @@ def write_hostile(folder: Path, *, long: int = LONG) -> Path:
 
     Parameters
     ----------
-    long : characters of the answer and the reply of the first case
+    long : characters of an answer, and of the replies, of the case numbered `LONG_CASE`
     """
     benchmark = folder / "hostile"
     save(hostile_benchmark(long=long), benchmark)
@@ -144,7 +145,7 @@ def hostile_benchmark(*, long: int = LONG) -> Benchmark:
     cases = pd.DataFrame(
         {column: [attack(i + 5 * place) for i in range(n)] for place, column in enumerate(texts)}, dtype="str"
     )
-    cases.loc[0, "response_a"] = flood(long)
+    cases.loc[LONG_CASE, "response_a"] = flood(long)
     cases["images"] = [[IMAGES[i % 3]] if i % 4 else list(IMAGES) for i in range(n)]
     rows = [
         (case, who, dimension, ("A", "B", "tie", "A")[(i + 2 * j + k) % 4])
@@ -174,7 +175,8 @@ def hostile_verdicts(benchmark: Benchmark, *, long: int = LONG) -> pd.DataFrame:
                     row |= {"error": None if choice else attack(i + j), "prompt_id": attack(i)}
                     rows.append(row)
     frame = pd.DataFrame(rows).assign(repeat=0, probe="none")
-    frame.loc[0, "reply"] = flood(long)
+    about = frame["case_id"] == benchmark.cases["case_id"].iloc[LONG_CASE]
+    frame.loc[about.idxmax(), "reply"] = flood(long)
     probed = frame.iloc[-6:].assign(probe=attack(0))
     return pd.concat([frame, probed], ignore_index=True)
 

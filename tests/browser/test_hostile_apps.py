@@ -1,0 +1,117 @@
+"""Hostile text in the apps, as they are served: the failure explorer, annotation, and a notebook in JupyterLab."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from playwright.sync_api import Page, expect
+
+from mrb_lib.data.benchmark import load
+from mrb_lib.data.reviews.store import open_store
+from mrb_lib.widgets.text import escaped
+
+from .axe import violations
+from .hostile import ATTACKS, DIMENSIONS, JUDGES, NAME, REVIEWERS, harm, write_hostile
+from .test_lab import READY
+
+PATIENT, SOON = 120_000, 30_000
+MRB = str(Path(sys.executable).with_name("mrb"))
+_JUPYTER = (
+    "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTERLAB_SETTINGS_DIR",
+    "JUPYTERLAB_WORKSPACES_DIR", "IPYTHONDIR",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_hostile(tmp_path_factory.mktemp("apps"))
+
+
+@contextmanager
+def served(bench: Path, *command: str, **more: str) -> Iterator[str]:
+    """The address that a command of the workbench prints."""
+    environment = {name: value for name, value in os.environ.items() if name != "MRB_STORE"}
+    environment |= {"MRB_HOME": str(bench.parent / "home"), "OMP_NUM_THREADS": "1"} | more
+    log = bench.parent / f"{command[0]}.log"
+    with log.open("w") as errors:
+        server = subprocess.Popen(
+            [MRB, *command, "--no-browser"], stdout=subprocess.PIPE, stderr=errors, text=True, env=environment
+        )
+    assert server.stdout is not None
+    try:
+        address = server.stdout.readline().strip()
+        assert address.startswith("http://127.0.0.1:"), log.read_text(encoding="utf-8")
+        yield address
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.communicate(timeout=60)
+
+
+def settled(page: Page) -> None:
+    expect(page.locator(".mrb-case-pane")).not_to_have_attribute("aria-busy", "true", timeout=PATIENT)
+
+
+def test_the_failure_explorer(page: Page, bench: Path) -> None:
+    position = page.locator("[role=status].mrb-position")
+    with served(bench, "review", str(bench), str(bench / "runs")) as address:
+        page.goto(address, wait_until="domcontentloaded")
+        expect(position).to_have_text(f"1 of {len(ATTACKS)} cases", timeout=PATIENT)
+        page.get_by_label("Your name").fill(REVIEWERS[0])
+        page.get_by_role("button", name="Sign in").click()
+        for number in range(len(ATTACKS)):
+            expect(position).to_have_text(f"{number + 1} of {len(ATTACKS)} cases", timeout=SOON)
+            settled(page)
+            # The history of reviews names judges and dimensions in running text.
+            assert [found for found in harm(page) if not found.startswith("turned")] == [], ATTACKS[number]
+            page.get_by_role("button", name="next case").focus()
+            page.keyboard.press("j")
+        assert violations(page) == []
+
+
+def test_annotation(page: Page, bench: Path) -> None:
+    who = "Dr " + ATTACKS[2]
+    with open_store(bench / "reviews.sqlite") as store:
+        ids = load(bench).cases["case_id"].tolist()
+        rows = [(case, who, i, ("AB", "BA")[i % 2]) for i, case in enumerate(ids) if "\0" not in case]
+        store.assign(NAME, pd.DataFrame(rows, columns=["case_id", "annotator", "position", "order"]))
+    with served(bench, "annotate", str(bench)) as address:
+        page.goto(address, wait_until="domcontentloaded")
+        page.get_by_role("button", name=who).click(timeout=PATIENT)
+        for number in range(1, 5):
+            expect(page.get_by_role("heading", name=re.compile(rf"^Case {number} of"))).to_be_visible(timeout=SOON)
+            expect(page.locator(".mrb-view.mrb-live").first).to_be_visible(timeout=SOON)
+            assert harm(page) == [], ATTACKS[number]
+            said = page.content()
+            assert not [judge for judge in JUDGES if escaped(judge) in said]
+            for _ in DIMENSIONS:
+                page.keyboard.press("a")
+            page.keyboard.press("Enter")
+        assert violations(page) == []
+
+
+def test_a_notebook_in_jupyterlab(new_page: Callable[..., Page], bench: Path) -> None:
+    own = {name: str(bench.parent / name.lower()) for name in _JUPYTER}
+    settings = Path(own["JUPYTER_CONFIG_DIR"])
+    settings.mkdir()
+    config = {"LabApp": {"expose_app_in_browser": True}}
+    (settings / "jupyter_lab_config.json").write_text(json.dumps(config), encoding="utf-8")
+    with served(bench, "lab", str(bench), "--folder", str(bench.parent / "mine"), **own) as address:
+        page = new_page()
+        page.goto(f"{address}&reset", wait_until="domcontentloaded")
+        page.wait_for_function(READY, timeout=PATIENT)
+        page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); }")
+        expect(page.locator(".mrb-board tbody tr").first).to_be_visible(timeout=PATIENT)
+        expect(page.locator(".mrb-heatmap [data-row]").first).to_be_visible(timeout=PATIENT)
+        page.wait_for_function(READY, timeout=PATIENT)
+        assert harm(page) == []
+        assert page.locator(".jp-RenderedText[data-mime-type*=stderr], [data-mime-type*=error]").count() == 0
