@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
+import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
 
 STATIC = "MRB_STATIC"
+_BY_PROGRAM = re.compile(r"_\d+_\d+$")
 
 
 @dataclass(frozen=True)
@@ -28,5 +31,28 @@ class Plain:
 
 
 def can_run() -> bool:
-    """Whether widgets may be shown: anywidget is installed, and MRB_STATIC does not ask for plain views."""
-    return os.environ.get(STATIC, "") in ("", "0") and find_spec("anywidget") is not None
+    """Whether widgets may be shown.
+
+    Not where MRB_STATIC asks for plain views, anywidget is not installed, or a program such as papermill or nbconvert
+    runs the notebook: no page will be there to answer, and the HTML made of it later would hold an empty place.
+    """
+    return os.environ.get(STATIC, "") in ("", "0") and find_spec("anywidget") is not None and not _is_batch()
+
+
+def _is_batch() -> bool:
+    """Whether the running cell was sent by Python's client of Jupyter, which a batch job uses, and no page does.
+
+    That client numbers its messages `SESSION_PROCESS_COUNT`. Voila uses it too, and has pages.
+    """
+    if os.environ.get("SERVER_SOFTWARE", "").startswith("voila"):
+        return False
+    kernel = getattr(_shell(), "kernel", None)
+    if kernel is None:
+        return False
+    return _BY_PROGRAM.search(str(kernel.get_parent().get("header", {}).get("msg_id", ""))) is not None
+
+
+def _shell() -> object:
+    """IPython's shell; None where there is none."""
+    ipython = sys.modules.get("IPython")
+    return None if ipython is None else ipython.get_ipython()

@@ -19,6 +19,9 @@ from mrb_lib.data.demo import write_demo
 from mrb_lib.report.workspace import write_simulated_runs
 from mrb_lib.runs.store import load_verdicts
 from mrb_lib.stats.tables import analyze
+from mrb_lib.widgets.lab import prepare
+
+from .hostile import harm, write_hostile
 
 CASES = 60
 READY = """() => {
@@ -77,7 +80,11 @@ def address(bench: Path) -> Iterator[str]:
 @pytest.fixture
 def opened(new_page: Callable[..., Page], address: str) -> Page:
     """The first notebook with every cell run."""
-    page = new_page()
+    return run_all(new_page(), address)
+
+
+def run_all(page: Page, address: str) -> Page:
+    """Open a notebook and run every cell of it."""
     page.goto(f"{address}&reset", wait_until="domcontentloaded")
     page.wait_for_function(READY, timeout=90_000)
     page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); }")
@@ -182,6 +189,20 @@ def test_a_click_on_a_cell_lists_the_cases_that_its_number_counts(opened: Page, 
     opened.keyboard.press("Enter")
     settled(heat)
     expect(heat.locator("[data-row='1'][data-column='1']")).to_have_attribute("data-open", "")
+
+
+def test_hostile_text_in_every_field_does_nothing(
+    new_page: Callable[..., Page], address: str, tmp_path: Path, bench: Path
+) -> None:
+    hostile = write_hostile(tmp_path, long=20_000)
+    start, _ = prepare(bench.parent / "mine", str(hostile), str(hostile / "runs"))
+    page = run_all(new_page(), address.replace("start.ipynb", start.path.name))
+    heat = page.locator(".mrb-heatmap")
+    settled(heat)
+    heat.locator("[data-row='0'][data-column='0']").click()
+    heat.locator(".mrb-behind [data-case]").first.click()
+    expect(heat.locator(".mrb-one-case .mrb-case")).to_be_visible()
+    assert harm(page) == []
 
 
 def test_widgets_are_dark_where_the_lab_is(opened: Page) -> None:
