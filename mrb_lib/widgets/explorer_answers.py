@@ -37,7 +37,7 @@ PIECE = 1_000_000
 ROWS = 60
 _KEPT_CASES = 24
 _KEPT_SELECTIONS = 16
-_TITLE = 110
+_TITLE = 160
 
 Question = Mapping[str, Any]
 
@@ -241,13 +241,18 @@ class Answers:
             {
                 "at": int(position),
                 "id": shown(row["case_id"]),
-                "title": shown(" ".join(str(row["question"])[: 4 * _TITLE].split()))[:_TITLE],
+                "title": _title(str(row["question"])),
                 "place": " · ".join(shown(row[name]) for name in places if isinstance(row[name], str)),
                 "value": value,
                 "by": [shown(name) for name in marks.get(str(row["case_id"]), [])],
             }
             for position, row, value in zip(positions, cases.to_dict("records"), values, strict=True)
         ]
+
+
+def _title(text: str) -> str:
+    line = shown(" ".join(text[: 4 * _TITLE].split()))
+    return line if len(line) <= _TITLE else line[: _TITLE - 1] + "…"
 
 
 def _number(question: Question, name: str) -> int:
