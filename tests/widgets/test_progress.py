@@ -11,7 +11,7 @@ from IPython.display import HTML
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations, save
 from mrb_lib.runs.progress import Status
-from mrb_lib.widgets.progress import live_progress, progress_html
+from mrb_lib.widgets.progress import live_progress, live_steps, progress_html, steps_html
 
 HOSTILE = "</td><script>alert(1)</script>\0&"
 
@@ -78,6 +78,20 @@ def test_one_table_is_updated_at_most_twice_a_second_and_at_the_end(monkeypatch:
     report(Status("b", 0, 5, 0, 1))
     assert "100 of 100" in screen.shown[-1]
     assert "0 of 5" in screen.shown[-1]
+
+
+def test_steps_are_shown_in_one_place_with_their_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen, now = _Screen(monkeypatch), 0.0
+    report = live_steps(lambda: now)
+    for done in range(1, 1201):
+        report("verdicts", done, 1200)
+        now += 0.01
+    assert 20 <= len(screen.shown) <= 26
+    report(HOSTILE, 0, 0)
+    page = _Page(screen.shown[-1])
+    assert "|1,200 of 1,200|" in page.text
+    assert "script" not in page.tags
+    assert _Page(steps_html({})).tags.count("tr") == 0
 
 
 @pytest.mark.slow
