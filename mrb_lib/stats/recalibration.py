@@ -210,7 +210,7 @@ def rising_steps(total: FloatArray, weight: FloatArray, column: IntArray) -> Flo
     """
     lift = 2.0 * column  # costs digits: a step at 1/2 must be at 1/2, or which side it leans to is left to chance
     fitted = optimize.isotonic_regression(total / weight + lift, weights=weight).x
-    return np.round(np.asarray(fitted - lift, dtype=np.float64), _DIGITS)
+    return np.asarray(np.round(fitted - lift, _DIGITS), dtype=np.float64)
 
 
 def _between(at: FloatArray, column: IntArray, seen: BoolArray, steps: FloatArray, wanted: IntArray) -> FloatArray:
