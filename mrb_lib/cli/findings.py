@@ -19,6 +19,8 @@ SHOWN_PER_KIND = 5
 
 def echo_findings(findings: Sequence[Finding], *, every: bool = False, hint: str = "") -> None:
     """Print findings to stderr, the worst first; of many alike only some, how many more, and `hint`."""
+    from mrb_lib.cli.listing import line
+
     groups: dict[tuple[str, str, str], list[Finding]] = defaultdict(list)
     for finding in findings:
         groups[finding.severity, finding.file, finding.cure].append(finding)
@@ -26,7 +28,7 @@ def echo_findings(findings: Sequence[Finding], *, every: bool = False, hint: str
     for (severity, _, _), group in sorted(groups.items(), key=lambda item: order.index(item[0][0])):
         shown = group if every else group[:SHOWN_PER_KIND]
         for finding in shown:
-            typer.echo(f"{severity}: {finding}", err=True)
+            typer.echo(line(f"{severity}: {finding}"), err=True)
         if len(group) > len(shown):
             typer.echo(f"{severity}: ... and {len(group) - len(shown)} more like it{hint}", err=True)
 

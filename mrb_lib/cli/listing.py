@@ -1,8 +1,9 @@
-"""A list for a terminal: aligned columns, and the last one cut to the width there is."""
+"""Text for a terminal: lists with aligned columns, the last one cut to the width there is; lines that steer nothing."""
 
 from __future__ import annotations
 
 import sys
+import unicodedata
 from shutil import get_terminal_size
 from typing import Final
 
@@ -12,6 +13,7 @@ from mrb_lib.report.tabular import plain
 
 _NOTHING: Final = "-"
 _CUT: Final = "..."
+_STEERING: Final = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 def listing(frame: pd.DataFrame, *, width: int | None) -> str:
@@ -33,7 +35,15 @@ def listing(frame: pd.DataFrame, *, width: int | None) -> str:
         )
         for row in cells
     )
-    return "\n".join(_cut(line.rstrip(), width) for line in lines)
+    return "\n".join(_cut(made.rstrip(), width) for made in lines)
+
+
+def line(text: str) -> str:
+    """Text from data on one line: what would steer the terminal, end the line or turn it, as Python's escape of it."""
+    return "".join(
+        letter.encode("unicode_escape").decode("ascii") if unicodedata.category(letter) in _STEERING else letter
+        for letter in text
+    )
 
 
 def terminal_width(otherwise: int | None) -> int | None:

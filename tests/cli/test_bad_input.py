@@ -158,6 +158,19 @@ def test_an_interruption_and_a_full_disk_end_with_one_message(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_finding_quotes_the_data_without_letting_it_steer_the_terminal(mrb: Callable, tmp_path: Path) -> None:
+    (tmp_path / "t").mkdir()
+    names = ["\x1b[2Jerror\nerror: 7\r", "\u202ereversed", "\x9b31m", "\u60a3\U0001f9e0"]
+    rows = [{"case_id": name, "question": "", "response_a": "same", "response_b": "same"} for name in names]
+    (tmp_path / "t" / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert mrb("import", "table", tmp_path / "t", tmp_path / "b").code == 0
+    said = mrb("check", tmp_path / "b", "--all").err
+    assert not set(said) & {"\x1b", "\r", "\u202e", "\x9b"}
+    assert "error: 7" not in said.splitlines()
+    for shown in (r"\x1b[2Jerror\nerror: 7\r", r"\u202ereversed", r"\x9b31m", names[-1]):
+        assert shown in said
+
+
 def test_only_check_offers_to_show_all_findings(mrb: Callable, tmp_path: Path) -> None:
     (tmp_path / "t").mkdir()
     numbers = {f"x{i}": i for i in range(9)}
