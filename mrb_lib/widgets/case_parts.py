@@ -8,7 +8,7 @@ import pandas as pd
 
 from mrb_lib.schema import CHOICES
 from mrb_lib.widgets.facts import Mark, marks
-from mrb_lib.widgets.text import escaped, isolated
+from mrb_lib.widgets.text import OWN_KEYS, escaped, isolated
 
 _PLACE = {
     "organ": "Organ",
@@ -47,7 +47,7 @@ def answers_html(case: pd.Series, heading: str, *, blind: bool) -> str:
     if any(found):
         count = sum(map(len, found))
         switch = (
-            '<label class="mrb-switch"><input type="checkbox" class="mrb-marks" checked> '
+            f'<label class="mrb-switch"><input type="checkbox" class="mrb-marks" checked {OWN_KEYS}> '
             f"mark what only one answer states: {count} {_PARTS[count == 1]} (found by rules, not a judgement)</label>"
         )
     both = "".join(
@@ -59,7 +59,7 @@ def answers_html(case: pd.Series, heading: str, *, blind: bool) -> str:
 
 def _answer(side: str, text: str, found: list[Mark], model: object, heading: str) -> str:
     by = f' <span class="mrb-by">{isolated(model)}</span>' if is_text(model) else ""
-    body = f'<div class="mrb-text mrb-answer-text" dir="auto" tabindex="0">{marked_html(text, found)}</div>'
+    body = f'<div class="mrb-text mrb-answer-text" dir="auto" tabindex="0" {OWN_KEYS}>{marked_html(text, found)}</div>'
     return (
         f'<article class="mrb-answer mrb-{side.lower()}" data-mrb="answer">'
         f"<{heading}>{choice_html(side)} Response {side}{by}</{heading}>{body}</article>"
@@ -96,8 +96,9 @@ def votes_html(votes: pd.DataFrame, labels: pd.DataFrame) -> str:
         )
     head = "".join(f'<th scope="col">{isolated(name)}</th>' for name in annotators)
     return (
-        '<div class="mrb-wide" tabindex="0"><table><thead><tr><th scope="col">dimension</th><th scope="col">gold</th>'
-        f'<th scope="col">votes</th>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+        f'<div class="mrb-wide" tabindex="0" {OWN_KEYS}><table><thead><tr><th scope="col">dimension</th>'
+        f'<th scope="col">gold</th><th scope="col">votes</th>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from math import isnan
 
 import pandas as pd
 
 from mrb_lib.schema import NO_PROBE, ORDERS
 from mrb_lib.widgets.case_parts import choice_html, gold_of, is_text
-from mrb_lib.widgets.text import escaped, isolated
+from mrb_lib.widgets.text import OWN_KEYS, escaped, isolated
 
 Row = Mapping[Hashable, object]
 _KEYS = ["judge", "repeat", "probe"]
@@ -29,7 +30,7 @@ def verdicts_html(verdicts: pd.DataFrame, labels: pd.DataFrame) -> str:
     orders += sorted(set(verdicts["order"].astype("str")) - set(ORDERS))
     rows = []
     for judge, how, part in _presented(verdicts, _KEYS):
-        said = {(str(row["dimension"]), str(row["order"])): row for row in part.to_dict("records")}
+        said = {(str(row["dimension"]), str(row["order"])): row for row in part}
         cells = "".join(_cell(said.get((name, order)), gold.get(name)) for name in dimensions for order in orders)
         name = isolated(judge) + (f' <span class="mrb-how">{escaped(how)}</span>' if how else "")
         rows.append(f'<tr><th scope="row">{name}</th><td class="mrb-sum">{_summary(part, gold)}</td>{cells}</tr>')
@@ -40,28 +41,34 @@ def replies_html(verdicts: pd.DataFrame, heading: str) -> str:
     """What each judge wrote, and why it failed, to open one by one; dimensions that share a reply share its place."""
     shown = []
     for judge, how, part in _presented(verdicts, ["judge", "order", "repeat", "probe"]):
-        texts = part.reindex(columns=["reply", "error"])
-        found: dict[tuple[object, object], list[str]] = {}
-        for dimension, reply, error in zip(part["dimension"], texts["reply"], texts["error"], strict=True):
-            if isinstance(reply, str) or isinstance(error, str):
-                found.setdefault((reply, error), []).append(str(dimension))
+        found: dict[tuple[str | None, str | None], list[str]] = {}
+        for row in part:
+            texts = _text_of(row.get("reply")), _text_of(row.get("error"))
+            if texts != (None, None):
+                found.setdefault(texts, []).append(str(row["dimension"]))
         if not found:
             continue
         names = [", ".join(dimensions) if len(found) > 1 else "" for dimensions in found.values()]
         body = "".join(_reply(name, reply, error) for name, (reply, error) in zip(names, found, strict=True))
         head = f"{isolated(judge)} <span>{isolated(how)} &middot; {_amount(reply for reply, _ in found)}</span>"
-        shown.append(f'<details data-mrb="reply"><summary>{head}</summary>{body}</details>')
+        shown.append(f'<details data-mrb="reply"><summary {OWN_KEYS}>{head}</summary>{body}</details>')
     return f'<{heading}>Replies</{heading}><div class="mrb-replies">{"".join(shown)}</div>' if shown else ""
 
 
-def _presented(verdicts: pd.DataFrame, keys: list[str]) -> Iterator[tuple[str, str, pd.DataFrame]]:
+def _presented(verdicts: pd.DataFrame, keys: list[str]) -> Iterator[tuple[str, str, list[Row]]]:
     """The verdicts of each judge and way of asking, with the judge's name and the way in words."""
-    for key, part in verdicts.sort_values([*keys, "dimension"]).groupby(keys, sort=False):
-        asked = dict(zip(keys, map(str, key), strict=True))
+    rows: Sequence[Row] = verdicts.sort_values([*keys, "dimension"]).to_dict("records")
+    for key, part in groupby(rows, key=lambda row: [str(row[name]) for name in keys]):
+        asked = dict(zip(keys, key, strict=True))
         how = [order_words(asked["order"])] if "order" in asked else []
         how += [f"repeat {asked['repeat']}"] if asked["repeat"] != "0" else []
         how += [f"probe {asked['probe']}"] if asked["probe"] != NO_PROBE else []
-        yield asked["judge"], ", ".join(how), part
+        yield asked["judge"], ", ".join(how), list(part)
+
+
+def _text_of(value: object) -> str | None:
+    """A text, or None for whatever stands for a missing one: of those NaN equals nothing, not even itself."""
+    return value if isinstance(value, str) else None
 
 
 def order_words(order: str) -> str:
@@ -82,7 +89,7 @@ def _table(dimensions: Iterable[str], orders: list[str], rows: Iterable[str]) ->
     above = "".join(f'<th scope="colgroup" colspan="{len(orders)}">{isolated(name)}</th>' for name in dimensions)
     below = "".join(f'<th scope="col">{escaped(order_words(order))}</th>' for order in orders)
     return (
-        '<div class="mrb-wide" tabindex="0" data-mrb="verdicts"><table class="mrb-verdicts"><thead><tr>'
+        f'<div class="mrb-wide" tabindex="0" {OWN_KEYS} data-mrb="verdicts"><table class="mrb-verdicts"><thead><tr>'
         f'<th scope="col" rowspan="2">judge</th><th scope="col" rowspan="2">agrees with gold</th>{above}</tr>'
         f"<tr>{below * len(list(dimensions))}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
@@ -116,13 +123,18 @@ def _agreement(right: bool) -> str:
     return f' <span class="mrb-{kind}" role="img" aria-label="{words}">{sign}</span>'
 
 
-def _summary(part: pd.DataFrame, gold: Mapping[str, object]) -> str:
+def _summary(part: Sequence[Row], gold: Mapping[str, object]) -> str:
     """How many of the verdicts with a gold choice agree with it, and in how many dimensions the order decides."""
-    expected = part["dimension"].astype("str").map(gold)
-    known = expected.map(is_text).astype(bool)
-    right = (part["choice"] == expected)[known]
-    turned = part.groupby("dimension")["choice"].nunique().gt(1).sum()
-    said = f"{int(right.sum())} of {int(known.sum())}" if known.any() else "no gold"
+    known, right = 0, 0
+    choices: dict[object, set[str]] = {}
+    for row in part:
+        expected, choice = gold.get(str(row["dimension"])), row["choice"]
+        known += is_text(expected)
+        right += is_text(expected) and choice == expected
+        if isinstance(choice, str):
+            choices.setdefault(row["dimension"], set()).add(choice)
+    turned = sum(len(said) > 1 for said in choices.values())
+    said = f"{right} of {known}" if known else "no gold"
     return said + (f' <span class="mrb-turned">{turned} turned</span>' if turned else "")
 
 
@@ -133,10 +145,10 @@ def _amount(replies: Iterable[object]) -> str:
     return f"{'1 reply' if len(lengths) == 1 else f'{len(lengths)} replies'}, {sum(lengths):,} characters"
 
 
-def _reply(dimensions: str, reply: object, error: object) -> str:
+def _reply(dimensions: str, reply: str | None, error: str | None) -> str:
     parts = [
         f'<p class="mrb-answers-to">{isolated(dimensions)}</p>' if dimensions else "",
-        f'<div class="mrb-text mrb-reply" dir="auto" tabindex="0">{escaped(reply) or "(empty)"}</div>'
+        f'<div class="mrb-text mrb-reply" dir="auto" tabindex="0" {OWN_KEYS}>{escaped(reply) or "(empty)"}</div>'
         if isinstance(reply, str)
         else "",
         f'<p class="mrb-text mrb-status">error: {isolated(error)}</p>' if isinstance(error, str) else "",

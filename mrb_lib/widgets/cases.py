@@ -14,7 +14,7 @@ from mrb_lib.widgets.bundle import style as style_of
 from mrb_lib.widgets.case_images import SIDE, image_html
 from mrb_lib.widgets.case_parts import answers_html, is_text, place_html, votes_html
 from mrb_lib.widgets.case_verdicts import replies_html, verdicts_html
-from mrb_lib.widgets.text import escaped, isolated
+from mrb_lib.widgets.text import OWN_KEYS, escaped, isolated
 
 STYLES = ("case",)
 
@@ -31,6 +31,7 @@ def case_html(
     level: int = 3,
     style: bool = True,
     side: int = SIDE,
+    quick: bool = False,
 ) -> str:
     """Show one case.
 
@@ -46,6 +47,7 @@ def case_html(
     style : put the style sheet into it. A page with several cases needs it in one of them, or has
         `bundle.style(*STYLES)` of its own.
     side : the longest side of an image, in pixels
+    quick : for a page that is kept nowhere: its images are made sooner, and are larger
 
     Returns
     -------
@@ -54,7 +56,7 @@ def case_html(
     """
     here = str(case["case_id"])
     title, part = f"h{level}", f"h{level + 1}"
-    pictures = "".join(image_html(name, images, side) for name in case["images"])
+    pictures = "".join(image_html(name, images, side, quick=quick) for name in case["images"])
     several = "" if len(case["images"]) == 1 else " mrb-wide-top"
     body = [
         f"<style>{style_of(*STYLES)}</style>" if style else "",
@@ -75,7 +77,7 @@ def case_html(
     name = escaped(here)
     return (
         f'<section class="mrb mrb-case" data-case="{name}" aria-label="case {name}" tabindex="-1" '
-        f'data-lm-suppress-shortcuts="true">{"".join(body)}</section>'
+        f"{OWN_KEYS}>{''.join(body)}</section>"
     )
 
 
@@ -91,4 +93,5 @@ def _text(value: object) -> str:
 def _reference(value: object, heading: str) -> str:
     if not is_text(value):
         return ""
-    return f'<{heading}>Reference</{heading}><div class="mrb-text" dir="auto" tabindex="0">{escaped(value)}</div>'
+    body = f'<div class="mrb-text" dir="auto" tabindex="0" {OWN_KEYS}>{escaped(value)}</div>'
+    return f"<{heading}>Reference</{heading}>{body}"

@@ -23,7 +23,7 @@ class Leaderboard(Shell):
 
         super().__init__(
             {"hello": lambda _: hello(made, start), "rows": rows},
-            scripts=("labkeys", "leaderboard"),
+            scripts=("leaderboard",),
             styles=LEADERBOARD_STYLES,
             static=lambda: static_html(made, start),
         )
@@ -46,7 +46,7 @@ class Heatmap(Shell):
                 "case": lambda question: heat.case(made, question),
                 "explore": explore,
             },
-            scripts=("case", "labkeys", "heatmap"),
+            scripts=("case", "heatmap"),
             styles=("case", *heat.STYLES),
             static=lambda: heat.static_html(made, start),
         )

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import html
 import re
+from typing import Final
+
+OWN_KEYS: Final = 'data-lm-suppress-shortcuts="true"'
+"""On what takes the focus: there JupyterLab keeps its one-letter shortcuts to itself, which edit cells."""
 
 _UNSHOWABLE = re.compile("[\0\ud800-\udfff]")
 _CONTROL = {code: 0x2400 + code for code in range(1, 32) if chr(code) not in "\t\n\r"} | {0x7F: 0x2421}

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import nbformat
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -34,6 +35,12 @@ STATE = """() => {
   return Array.from({length: cells.length}, (_, i) => [cells.get(i).type, cells.get(i).sharedModel.getSource()]);
 }"""
 DARK = "() => { window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'}); }"
+_LOADED = """\
+from pathlib import Path
+from mrb_lib.data.benchmark import load
+from mrb_lib.runs.store import load_verdicts
+b = load(Path(BENCH))
+v = load_verdicts(Path(BENCH) / "runs", b.cases)"""
 KEYS = (
     *"abcdefghijklmnopqrstuvwxyz0123456789", "D", "J", "K", "M", "Shift+M", "Enter", "ArrowDown", "ArrowUp", "Delete",
     "Backspace", "Escape", "/", "?",
@@ -93,6 +100,33 @@ def run_all(page: Page, address: str) -> Page:
     return page
 
 
+@pytest.fixture
+def opened_on(new_page: Callable[..., Page], address: str, bench: Path) -> Iterator[Callable[[str], Page]]:
+    """Opens a notebook of one cell between two others, and runs it."""
+    made = bench.parent / "mine" / "alone.ipynb"
+
+    def open_on(source: str) -> Page:
+        given = source.replace("BENCH", repr(str(bench)))
+        cells = [nbformat.v4.new_code_cell(text) for text in ("1", given, "2")]  # type: ignore[no-untyped-call]
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), made)  # type: ignore[no-untyped-call]
+        page = new_page()
+        page.goto(f"{address.replace('start.ipynb', made.name)}&reset", wait_until="domcontentloaded")
+        page.wait_for_function(READY, timeout=90_000)
+        page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); }")
+        return page
+
+    yield open_on
+    made.unlink(missing_ok=True)
+
+
+def keys_leave_the_notebook(page: Page, place: Locator, before: object) -> None:
+    """Press every key on an element, each time anew, since a key may lead elsewhere."""
+    for key in KEYS:
+        place.focus()
+        page.keyboard.press(key)
+        assert page.evaluate(STATE) == before, key
+
+
 def judges(page: Page) -> list[str]:
     rows = page.locator(".mrb-board tbody:not(.mrb-human) > tr:visible > th")
     return [text.strip() for text in rows.all_text_contents()]
@@ -142,10 +176,7 @@ def test_the_first_notebook_answers_and_no_key_edits_it(opened: Page, bench: Pat
         opened.locator(".mrb-heatmap [data-row]"),
         explorer.locator("select"),
     ):
-        place.first.focus()
-        for key in KEYS:
-            opened.keyboard.press(key)
-            assert opened.evaluate(STATE) == before, key
+        keys_leave_the_notebook(opened, place.first, before)
     board.get_by_label("Judges whose name has").fill("")
     board.get_by_label("Judges whose name has").press_sequentially("aabdd")
     expect(board.get_by_label("Judges whose name has")).to_have_value("aabdd")
@@ -191,6 +222,33 @@ def test_a_click_on_a_cell_lists_the_cases_that_its_number_counts(opened: Page, 
     expect(heat.locator("[data-row='1'][data-column='1']")).to_have_attribute("data-open", "")
 
 
+def test_no_key_pressed_in_the_explorer_edits_the_notebook(opened_on: Callable[[str], Page]) -> None:
+    page = opened_on(f"{_LOADED}\nfrom mrb_lib.widgets.explorer import explore\nexplore(b, v)")
+    explorer = page.locator(".mrb-explorer")
+    expect(explorer.locator(".mrb-case[data-case]")).to_be_visible(timeout=60_000)
+    term = explorer.locator(".mrb-place dt").first
+    lines = "one => one.getBoundingClientRect().height / parseFloat(getComputedStyle(one).lineHeight)"
+    assert term.evaluate(lines) < 1.5
+    page.wait_for_function(READY, timeout=60_000)
+    before = page.evaluate(STATE)
+    for place in ("button", "select", "[role=listbox]", "summary", ".mrb-answer-text", ".mrb-case"):
+        keys_leave_the_notebook(page, explorer.locator(f"{place}:visible:enabled").first, before)
+
+
+def test_no_key_pressed_in_a_plain_case_edits_the_notebook(opened_on: Callable[[str], Page]) -> None:
+    lines = ("from IPython.display import HTML", "from mrb_lib.data.benchmark import gold",
+             "from mrb_lib.widgets.cases import case_html",
+             "parts = dict(images=b.images, annotations=b.annotations, gold=gold(b), verdicts=v)",
+             "HTML(case_html(b.cases.iloc[0], **parts))")  # fmt: skip
+    page = opened_on("\n".join((_LOADED, *lines)))
+    case = page.locator(".mrb-case")
+    expect(case).to_be_visible(timeout=60_000)
+    page.wait_for_function(READY, timeout=60_000)
+    before = page.evaluate(STATE)
+    for place in ("input", "summary", ".mrb-answer-text", ".mrb-wide"):
+        keys_leave_the_notebook(page, case.locator(place).first, before)
+
+
 def test_hostile_text_in_every_field_does_nothing(
     new_page: Callable[..., Page], address: str, tmp_path: Path, bench: Path
 ) -> None:
@@ -208,9 +266,7 @@ def test_hostile_text_in_every_field_does_nothing(
 def test_widgets_are_dark_where_the_lab_is(opened: Page) -> None:
     board = opened.locator(".mrb-board")
     light = board.evaluate("root => getComputedStyle(root).backgroundColor")
-    opened.evaluate(
-        "() => { window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'}); }"
-    )
+    opened.evaluate(DARK)
     expect(opened.locator("body")).to_have_attribute("data-jp-theme-light", "false")
     expect(board).not_to_have_css("background-color", light)
     red, green, blue = map(

@@ -213,6 +213,14 @@ def test_a_reply_that_answers_six_rows_is_shown_once(shown: dict[str, object]) -
     assert "relevance</p>" not in text  # one reply needs no word on what it answers
 
 
+def test_a_missing_error_is_nothing_whatever_stands_for_it(shown: dict[str, object]) -> None:
+    rows = [{"dimension": name, "choice": "A", "reply": "one for all"} for name in ("accuracy", "relevance", "overall")]
+    missing = pd.Series([float("nan"), None, pd.NA], dtype=object)
+    text = page(shown, verdicts=judged(*rows).assign(error=missing))
+    assert text.count("one for all") == 1
+    assert "1 reply, 11 characters" in text
+
+
 def test_replies_of_single_questions_say_which_they_answer(shown: dict[str, object]) -> None:
     rows = [{"dimension": name, "reply": reply} for name, reply in (("accuracy", "A"), ("overall", "B"), ("x", "A"))]
     text = page(shown, verdicts=judged(*rows))
@@ -288,6 +296,13 @@ def test_who_has_yet_to_judge_sees_no_vote_gold_judge_or_responder(shown: dict[s
     assert [word for word in hidden if word in text] == []
     assert "Which side?" in text
     assert "Left." in text
+
+
+def test_what_takes_the_focus_keeps_the_shortcuts_of_jupyterlab_off(shown: dict[str, object]) -> None:
+    html = page(shown, verdicts=judged({"order": "AB", "choice": "A", "reply": "because"}))
+    tags = re.findall(r"<(?:summary|input)\b[^>]*>|<[a-z]+ [^>]*tabindex=[^>]*>", html)
+    assert {re.match(r"<(\w+)", tag)[1] for tag in tags} == {"summary", "input", "div", "section"}  # type: ignore[index]
+    assert [tag for tag in tags if 'data-lm-suppress-shortcuts="true"' not in tag] == []
 
 
 def test_several_cases_need_the_style_once(shown: dict[str, object]) -> None:

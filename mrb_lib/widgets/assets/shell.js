@@ -1,4 +1,15 @@
-// What every widget of the workbench needs: questions to Python with their answers, and HTML from Python made safe.
+// What every widget of the workbench needs: its keys to itself, questions to Python with their answers, and HTML from Python made safe.
+// JupyterLab matches its shortcuts against the focused element before it looks at what surrounds it: a key pressed on a
+// button would insert or delete cells. So the mark that keeps shortcuts off goes on the focused element itself.
+const mrbKeys = "data-lm-suppress-shortcuts";
+if (!document.documentElement.hasAttribute("data-mrb-keys")) {
+  document.documentElement.setAttribute("data-mrb-keys", "");
+  const mark = ({ target }) => {
+    if (target instanceof Element && target.closest(`.mrb[${mrbKeys}]`)) target.setAttribute(mrbKeys, "true");
+  };
+  document.addEventListener("focusin", mark, true);
+}
+
 const mrbShell = (() => {
   const REFUSED = "script, iframe, object, embed, link, meta, base, frame, frameset, portal";
   const ADDRESSES = new Set(["href", "src", "xlink:href", "action", "formaction", "poster", "srcdoc", "background"]);
