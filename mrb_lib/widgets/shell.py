@@ -8,7 +8,6 @@ synchronised with the page holds the script and the style sheet and no data, so 
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,17 +16,11 @@ import traitlets
 
 from mrb_lib.errors import InputError
 from mrb_lib.widgets import bundle
-
-STATIC = "MRB_STATIC"
+from mrb_lib.widgets.plain import can_run
 
 Answer = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 _log = logging.getLogger(__name__)
-
-
-def is_static() -> bool:
-    """Whether the environment variable MRB_STATIC asks for plain views: no page will be there to answer to."""
-    return os.environ.get(STATIC, "") not in ("", "0")
 
 
 class Shell(anywidget.AnyWidget):
@@ -81,7 +74,7 @@ class Shell(anywidget.AnyWidget):
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         plain = {"text/plain": type(self).__name__, "text/html": self._static()}
-        if is_static():
+        if not can_run():
             return plain
         shown = super()._repr_mimebundle_(**options)
         data, metadata = shown if isinstance(shown, tuple) else (shown, {})
