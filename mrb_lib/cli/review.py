@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -55,11 +54,10 @@ def _index(benchmark: Benchmark, folder: Path, runs: Path | None) -> Path:
     """The folder of the benchmark's index, made where it is missing or out of date."""
     from mrb_lib.cli.progress import bars
     from mrb_lib.report.workspace import home
-    from mrb_lib.widgets.review_index import build
+    from mrb_lib.widgets.review_index import indexed
 
-    name = hashlib.sha256(f"{folder.absolute()}\n{runs.absolute() if runs else ''}".encode()).hexdigest()[:16]
     with bars() as step:
-        return build(runs, benchmark, home() / "review" / name, step).absolute()
+        return indexed(benchmark, folder, runs, home() / "review", progress=step).folder.absolute()
 
 
 def _shown(store: str) -> str:

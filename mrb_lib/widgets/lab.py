@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 import json
 import sysconfig
 from collections.abc import Mapping, Sequence
@@ -12,9 +11,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 import mrb_lib
-from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
-from mrb_lib.widgets.review_index import Index, Progress, build, open_index
 
 START: Final = "start.ipynb"
 _TAG = "parameters"
@@ -34,9 +31,9 @@ from mrb_lib.report.about import judge_groups, missing
 from mrb_lib.report.workspace import home, locate, open_workspace
 from mrb_lib.widgets.explorer import explore
 from mrb_lib.widgets.heatmap import heatmap
-from mrb_lib.widgets.lab import indexed
 from mrb_lib.widgets.leaderboard import leaderboard
 from mrb_lib.widgets.progress import live_steps
+from mrb_lib.widgets.review_index import indexed
 
 w = open_workspace(benchmark, runs)
 d = w.dimension(dimension)
@@ -85,20 +82,6 @@ def own_notebooks() -> Path:
     """The folder of the numbered notebooks: of the checkout, or those that were installed with the library."""
     beside = Path(mrb_lib.__file__).parent.parent / "notebooks"
     return beside if beside.is_dir() else Path(sysconfig.get_path("data")) / "share" / "mrb-workbench" / "notebooks"
-
-
-def indexed(benchmark: Benchmark, folder: Path, runs: Path | None, cache: Path, *, progress: Progress) -> Index:
-    """The verdicts and replies laid out for quick looks, made where they are missing or out of date.
-
-    Parameters
-    ----------
-    benchmark, folder : the benchmark, and where it lies
-    runs : the folder of its runs; None where nobody judged
-    cache : the folder of all such indices
-    progress : told what is done, and how much of how much
-    """
-    name = hashlib.sha256(f"{folder.absolute()}\n{runs.absolute() if runs else ''}".encode()).hexdigest()[:16]
-    return open_index(build(runs, benchmark, cache / name, progress))
 
 
 def prepare(folder: Path, benchmark: str, runs: str, *, notebooks: Path | None = None) -> tuple[Written, list[Written]]:

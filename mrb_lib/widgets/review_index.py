@@ -124,6 +124,27 @@ def build(runs: Path | None, benchmark: Benchmark, folder: Path, progress: Progr
     return target
 
 
+def indexed(
+    benchmark: Benchmark, folder: Path, runs: Path | None, cache: Path, *, progress: Progress | None = None
+) -> Index:
+    """The verdicts and replies laid out for quick looks, made where they are missing or out of date.
+
+    Parameters
+    ----------
+    benchmark, folder : the benchmark, and where it lies
+    runs : the folder of its runs; None where nobody judged
+    cache : the folder of all such indices
+    progress : told what is done, and how much of how much
+
+    Raises
+    ------
+    InputError
+        As `build`.
+    """
+    name = hashlib.sha256(f"{folder.absolute()}\n{runs.absolute() if runs else ''}".encode()).hexdigest()[:16]
+    return open_index(build(runs, benchmark, cache / name, progress))
+
+
 def _key(runs: Path | None, benchmark: Benchmark, labels: pd.DataFrame) -> str:
     """A name that follows from the state of the runs, the cases' ids and the gold labels."""
     digest = hashlib.sha256(f"{_FORMAT} {mrb_lib.__version__} {benchmark.meta.dimensions}".encode())
