@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pandas as pd
 
 from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats import calibration_rows as rows
+from mrb_lib.stats.ahead import ahead
 from mrb_lib.stats.calibration_curves import bins_frame, risk_frame
 from mrb_lib.stats.calibration_summary import recalibrated, score, summarize
 from mrb_lib.stats.confidence import contradictions, excluded, forecasts
@@ -17,7 +20,7 @@ from mrb_lib.stats.resample import cluster_codes
 from mrb_lib.stats.robust import layout
 from mrb_lib.stats.scoring import encode_gold
 from mrb_lib.stats.shift import shift_frame
-from mrb_lib.stats.subfields import By, groups, one_kind_each
+from mrb_lib.stats.subfields import By, Group, groups, one_kind_each
 
 
 def calibration(
@@ -103,18 +106,22 @@ def calibration(
     columns = len(judged)
     whole = layout(parts[:1], codes)
     fold = folds(codes, seed)[found.case]
-    scaled = scale_temperature(found, fold, columns, whole)
     scored = score(found)
-    stepped = isotonic(found, scored.by_confidence, fold, columns)
+    with ThreadPoolExecutor(1) as beside:
+        stepping = beside.submit(isotonic, found, scored.by_confidence, fold, columns)
+        scaled = scale_temperature(found, fold, columns, whole)
+        stepped = stepping.result()
     scored.recalibrated["temperature"] = recalibrated(scaled.p, found.outcome)
     scored.recalibrated["isotonic"] = recalibrated(stepped, scored.right)
     counts = rows.Counts(excluded(panel, labels), contradictions(panel, labels))
-    frames = []
-    for kind in one_kind_each(parts):
+
+    def summary_of(kind: list[Group]) -> pd.DataFrame:
         summary = summarize(scored, columns, layout(kind, codes))
-        frames.append(rows.summary_frame(panel, judged, kind, summary, counts, scaled))
-    frames.append(bins_frame(panel, scored, whole))
-    frames.append(risk_frame(panel, scored, whole))
+        return rows.summary_frame(panel, judged, kind, summary, counts, scaled)
+
+    made: list[Callable[[], pd.DataFrame]] = [partial(summary_of, kind) for kind in one_kind_each(parts)]
+    made += [partial(bins_frame, panel, scored, whole), partial(risk_frame, panel, scored, whole)]
+    frames = list(ahead(lambda make: make(), made))
     for name in _others(verdicts, probes or {}, probe):
         aligned = as_panel((probes or {})[name], cases["case_id"], panel.dimensions)
         frames.append(shift_frame(panel, aligned, labels, name, whole))
