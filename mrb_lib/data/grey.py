@@ -35,10 +35,11 @@ def levels(
     inverted: bool = False,
 ) -> NDArray[np.uint8]:
     """Grey values as a screen shows them in a window, 8 bits; the parameters are the fields of `Grey`."""
-    real = offset + step * values.astype(np.float64)
+    known = np.arange(np.iinfo(values.dtype).max + 1)
+    real = offset + step * known.astype(np.float64)
     shown = np.clip((real - centre) / max(width, 1e-9) + 0.5, 0.0, 1.0) * 255
     found = np.floor(shown + 0.5).astype(np.uint8)
-    return 255 - found if inverted else found
+    return (255 - found if inverted else found)[values]
 
 
 def stored(

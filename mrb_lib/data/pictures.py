@@ -13,6 +13,7 @@ from mrb_lib.data.dicom import is_dicom, read_dicom
 from mrb_lib.data.grey import Grey, levels
 from mrb_lib.errors import InputError
 
+_RUNS = 3  # zlib's strategy of run lengths: nothing is searched for
 # Raster formats that Pillow decodes itself: for others it may start an outside program, as for PostScript.
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "JPEG2000", "PPM")
 
@@ -90,8 +91,9 @@ def _plain(image: Image.Image) -> Image.Image:
     return image.convert("L" if image.mode in ("1", "L") else "RGB")
 
 
-def png(picture: Image.Image) -> bytes:
-    """A picture as PNG without metadata."""
+def png(picture: Image.Image, *, quick: bool = False) -> bytes:
+    """A picture as PNG without metadata; a quick one, which is seen once and kept nowhere, is larger."""
+    packed = {"compress_level": 1, "compress_type": _RUNS} if quick else {"optimize": True}
     stream = io.BytesIO()
-    Image.Image.save(picture, stream, format="PNG", optimize=True)
+    Image.Image.save(picture, stream, format="PNG", **packed)
     return stream.getvalue()

@@ -109,19 +109,22 @@ def shrunk(pixels: Pixels, side: int) -> Pixels:
     return replace(pixels, values=np.clip(np.rint(resized), 0, top).astype(pixels.values.dtype))
 
 
-def plain_png(pixels: Pixels, side: int) -> bytes:
-    """The picture in its window as an 8-bit PNG without metadata, its longest side at most `side` pixels."""
-    return png(Image.fromarray(windowed(shrunk(pixels, side))))
+def plain_png(pixels: Pixels, side: int, *, quick: bool = False) -> bytes:
+    """The picture in its window as an 8-bit PNG without metadata, its longest side at most `side` pixels.
+
+    A quick one is larger: for what is seen once and kept nowhere.
+    """
+    return png(Image.fromarray(windowed(shrunk(pixels, side))), quick=quick)
 
 
-def packed_png(pixels: Pixels, side: int) -> bytes:
+def packed_png(pixels: Pixels, side: int, *, quick: bool = False) -> bytes:
     """The stored values of a grey picture as a colour PNG, red the high byte and green the low one.
 
     A browser hands out 8 bits a channel; so a script has all 16, and puts them through a window itself.
     """
     values = shrunk(pixels, side).values.astype(np.uint16)
     channels = (values >> 8, values & 255, np.zeros_like(values))
-    return png(Image.fromarray(np.stack(channels, axis=-1).astype(np.uint8)))
+    return png(Image.fromarray(np.stack(channels, axis=-1).astype(np.uint8)), quick=quick)
 
 
 def _resized(image: Image.Image, size: tuple[int, int]) -> Image.Image:

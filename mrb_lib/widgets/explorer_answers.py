@@ -135,7 +135,7 @@ class Answers:
         return {"start": start, "rows": self._rows(query, self.selected(query)[start : start + ROWS])}
 
     def case(self, question: Question) -> dict[str, Any]:
-        """One case as HTML, with its gold labels and what the judges in view say; long ones go on with `rest`."""
+        """One case as HTML, with its gold labels and what the judges in view say; a long one goes on with `rest`."""
         position = self._position(question)
         html = self._case_html(position)
         judges = [str(name) for name in (question.get("judge"), question.get("other")) if name]
@@ -145,15 +145,15 @@ class Answers:
             "at": position,
             "case_id": shown(self.material.benchmark.cases["case_id"].iloc[position]),
             "html": html[:PIECE],
-            "more": len(html) > PIECE,
+            "next": _next(html, 0),
             "view": "" if verdicts is None else in_view_html(verdicts, labels, judges, question.get("dimension")),
             "gold": {shown(d): sent(c) for d, c in zip(labels["dimension"], labels["choice"], strict=True)},
         }
 
     def rest(self, question: Question) -> dict[str, Any]:
-        """The next piece of a case that is too long for one message: from character `from` on."""
+        """The piece of a long case from `from` on, which is the `next` of the piece before; the last one has none."""
         html, start = self._case_html(self._position(question)), max(0, _number(question, "from"))
-        return {"html": html[start : start + PIECE], "more": len(html) > start + PIECE}
+        return {"html": html[start : start + PIECE], "next": _next(html, start)}
 
     def history(self, question: Question) -> dict[str, Any]:
         """What reviewers said of a case, the newest first."""
@@ -229,6 +229,7 @@ class Answers:
                 verdicts=material.verdicts(position),
                 level=2,
                 style=False,
+                quick=True,
             )
             _keep(self._cases, position, made, _KEPT_CASES)
         return self._cases[position]
@@ -248,6 +249,11 @@ class Answers:
             }
             for position, row, value in zip(positions, cases.to_dict("records"), values, strict=True)
         ]
+
+
+def _next(html: str, start: int) -> int | None:
+    """Where the next piece begins. Python says so: a page counts an emoji as two."""
+    return start + PIECE if len(html) > start + PIECE else None
 
 
 def _title(text: str) -> str:

@@ -24,8 +24,9 @@ def first_view(answers: Answers) -> str:
         An element of class `mrb-first-view`, inert, which the template of the app shows at once.
     """
     first = answers.hello({"fragment": ""})
-    at = first["rows"][0]["at"] if first["rows"] else None
-    case = "" if at is None else answers.case({"at": at})["html"]
+    found = answers.case({"at": first["rows"][0]["at"]}) if first["rows"] else {"html": "", "next": None}
+    # A piece of a case would leave its elements open, and the explorer itself would end up inside of them.
+    case = found["html"] if found["next"] is None else ""
     simulated = '<span class="mrb-simulated">SIMULATED data</span>' if first["note"] else ""
     position = f"1 of {first['n']:,} cases" if first["n"] else "0 cases"
     rows = "".join(_row(row, number) for number, row in enumerate(first["rows"][:_ROWS]))

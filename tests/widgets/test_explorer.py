@@ -21,6 +21,7 @@ from mrb_lib.widgets.adjudicate import Reviews
 from mrb_lib.widgets.explorer import explore
 from mrb_lib.widgets.explorer_answers import PIECE, ROWS, Answers
 from mrb_lib.widgets.explorer_export import MOST_PRINTED, guarded
+from mrb_lib.widgets.explorer_first import first_view
 from mrb_lib.widgets.explorer_material import ByCase, material_of
 from mrb_lib.widgets.explorer_parts import query_from
 from mrb_lib.widgets.review_index import build, open_index
@@ -151,21 +152,31 @@ def test_a_case_is_whole_and_safe(answers: Answers) -> None:
     assert shown["case_id"] in shown["html"]
     assert "because &lt;b&gt;" in shown["html"]
     assert not any(mark in shown["html"] for mark in EXTERNAL)
-    assert not shown["more"]
+    assert shown["next"] is None
     assert set(shown["gold"]) == set(answers.material.benchmark.meta.dimensions)
 
 
 def test_a_case_too_long_for_one_message_comes_in_pieces(pictured: Benchmark) -> None:
-    cases = pictured.cases.assign(question=pictured.cases["question"].mask(pictured.cases.index == 0, "x" * 2_500_000))
+    long = "x🩻" * 1_250_000
+    cases = pictured.cases.assign(question=pictured.cases["question"].mask(pictured.cases.index == 0, long))
     answers = Answers(material_of(replace(pictured, cases=cases)), Reviews("b", None))
     piece = answers.case({"at": 0})
     html = piece["html"]
-    while piece["more"]:
+    while piece["next"] is not None:
         assert len(piece["html"]) == PIECE
-        piece = answers.rest({"at": 0, "from": len(html)})
+        piece = answers.rest({"at": 0, "from": piece["next"]})
         html += piece["html"]
-    assert html.count("x" * 2_500_000) == 1
+    assert html.count(long) == 1
     assert html.endswith("</section>")
+
+
+@pytest.mark.parametrize(("length", "shown"), [(10, True), (2_500_000, False)])
+def test_the_first_view_shows_the_first_case_whole_or_not_at_all(pictured: Benchmark, length: int, shown: bool) -> None:
+    cases = pictured.cases.assign(question=pictured.cases["question"].mask(pictured.cases.index == 0, "x" * length))
+    html = first_view(Answers(material_of(replace(pictured, cases=cases)), Reviews("b", None)))
+    assert ('<section class="mrb mrb-case"' in html) == shown
+    for tag in ("div", "section", "table", "details"):
+        assert html.count(f"<{tag}") == html.count(f"</{tag}>")
 
 
 @pytest.mark.parametrize("at", [-1, 18, "0", None])

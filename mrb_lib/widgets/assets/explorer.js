@@ -144,11 +144,11 @@ const mrbExplorer = (() => {
 
     async function ask(at, { judge, other, dimension }) {
       const answer = await link.ask("case", { at, judge, other, dimension });
-      let { html, more } = answer;
-      while (more) {
-        const rest = await link.ask("rest", { at, from: html.length });
+      let { html, next } = answer;
+      while (next !== null) {
+        const rest = await link.ask("rest", { at, from: next });
         html += rest.html;
-        more = rest.more;
+        next = rest.next;
       }
       const node = element("div", { class: "mrb-shown" });
       if (answer.view) {
