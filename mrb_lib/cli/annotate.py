@@ -23,7 +23,7 @@ coordinate(*from_environment())"""
 
 
 def annotate(
-    bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
+    bench: Annotated[str, typer.Argument(metavar="BENCH", help="The benchmark folder, or demo for the embedded one.")],
     annotators: Annotated[
         str | None, typer.Option(metavar="NAME,NAME", help="Deal cases out to them; what they have already stays.")
     ] = None,
@@ -54,9 +54,10 @@ def annotate(
     """Annotate preferences in a browser, blinded: assign cases, collect answers, export them, watch agreement."""
     from mrb_lib.cli.servers import serve_app
     from mrb_lib.data.benchmark import load
-    from mrb_lib.data.reviews.connect import database
+    from mrb_lib.data.reviews.connect import database, hidden
     from mrb_lib.data.reviews.store import open_store
     from mrb_lib.errors import InputError
+    from mrb_lib.report.workspace import locate
     from mrb_lib.widgets.annotate import BENCH, STORE
     from mrb_lib.widgets.annotate_answers import check_preference
 
@@ -64,9 +65,10 @@ def annotate(
                                        ("--assign-only", assign_only)) if given]  # fmt: skip
     if len(chosen) > 1:
         raise InputError(f"{' and '.join(chosen)}: choose one.")
-    benchmark = load(bench)
+    folder = locate(bench).benchmark
+    benchmark = load(folder)
     check_preference(benchmark)
-    place = where(bench, store)
+    place = where(folder, store)
     if annotators is None and "://" not in str(place) and not Path(place).is_file():
         raise InputError(f"{place}: nothing is assigned yet; deal cases out with --annotators NAME,NAME.")
     with open_store(place, create=annotators is not None) as opened:
@@ -78,6 +80,7 @@ def annotate(
             _agreement(benchmark, opened)
     if export is not None or agreement or assign_only:
         return
+    typer.echo(f"answers are kept in {hidden(str(place))}", err=True)
     serve_app(
         [_COORDINATOR if coordinator else _ANNOTATOR],
         title=f"{'Coordination of annotation' if coordinator else 'Annotation'}: {benchmark.meta.name}",
@@ -86,7 +89,7 @@ def annotate(
         allow_remote=allow_remote,
         browse=browser,
         environment={
-            BENCH: str(bench.resolve()),
+            BENCH: str(folder.resolve()),
             STORE: database(place).render_as_string(hide_password=False),
         },
     )
@@ -141,17 +144,22 @@ def _export(benchmark: Benchmark, store: Store, out: Path) -> None:
 
 
 def _agreement(benchmark: Benchmark, store: Store) -> None:
+    """Progress, agreement and what was skipped; as on the coordinator's page, of the cases in the benchmark."""
     from mrb_lib.cli.render import as_text
     from mrb_lib.data.reviews.annotations import annotations_of
-    from mrb_lib.data.reviews.progress import by_annotator, case_states
+    from mrb_lib.data.reviews.progress import by_annotator, case_states, skipped_cases
     from mrb_lib.widgets.annotate_coordinator import agreement_so_far
 
-    meta = benchmark.meta
-    assignments, answers = store.assignments(meta.name), store.answers(meta.name)
+    meta, here = benchmark.meta, benchmark.cases["case_id"]
+    assignments, answers = (
+        frame[frame["case_id"].isin(here)] for frame in (store.assignments(meta.name), store.answers(meta.name))
+    )
     people = by_annotator(case_states(assignments, answers, meta.dimensions))
+    skipped = skipped_cases(answers, meta.dimensions)
     typer.echo(f"{meta.name}{_mark(benchmark)}")
     typer.echo(as_text(people) if len(people) else "nothing is assigned yet")
     typer.echo(f"\n{as_text(agreement_so_far(benchmark, annotations_of(benchmark, store)[0]))}")
+    typer.echo(f"\nskipped\n{as_text(skipped)}" if len(skipped) else "\nnothing was skipped")
 
 
 def _mark(benchmark: Benchmark) -> str:

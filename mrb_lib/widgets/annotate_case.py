@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -25,7 +25,7 @@ def blinded_html(
     ----------
     case : one row of the cases table
     order : "AB" or "BA", which response is shown first; it cannot be told from what is returned
-    images : the bytes of the images by name
+    images : the bytes of the images by name, which is not shown: a file's name may hold the diagnosis
     number, total : the place of the case among those of the annotator, who knows it by this number: ids may speak
     side : the longest side of an image, in pixels
 
@@ -35,8 +35,7 @@ def blinded_html(
         A `<section>` of the class `mrb-case`, without a style sheet. Validated by tests/widgets/test_annotate.py.
     """
     shown = show(pd.DataFrame([case]).assign(order=order)).iloc[0]
-    pictures = "".join(image_html(name, images, side) for name in shown["images"])
-    pictures = f'<div class="mrb-images">{pictures}</div>' if pictures else ""
+    pictures = _pictures([str(name) for name in shown["images"]], images, side)
     question = f'<div class="mrb-text mrb-question" dir="auto">{escaped(shown["question"])}</div>'
     wide = "" if len(shown["images"]) == 1 else " mrb-wide-top"
     return (
@@ -58,6 +57,17 @@ def in_case_frame(order: str, pick: str) -> str:
 def as_shown(order: str, choice: str) -> str:
     """What A, B or tie is on the page: "first", "second" or "tie"."""
     return str(to_shown(pd.Series([order]), pd.Series([choice])).iloc[0])
+
+
+def _pictures(names: Sequence[str], images: Mapping[str, bytes], side: int) -> str:
+    """The images, each called by its number."""
+    made = []
+    for number, name in enumerate(names, start=1):
+        called = f"Image {number} of {len(names)}" if len(names) > 1 else "Image"
+        known = name in images
+        missing = f'<p class="mrb-missing">[{called} is missing]</p>'
+        made.append(image_html(called, {called: images[name]}, side) if known else missing)
+    return f'<div class="mrb-images">{"".join(made)}</div>' if made else ""
 
 
 def _answer(text: object, place: str) -> str:

@@ -78,8 +78,10 @@ class Coordination:
     def html(self) -> str:
         """Progress, agreement and skipped cases as three tables."""
         meta = self._benchmark.meta
-        assignments, answers = self._store.assignments(meta.name), self._store.answers(meta.name)
-        here = assignments[assignments["case_id"].isin(self._benchmark.cases["case_id"])]
+        here, answers = (
+            frame[frame["case_id"].isin(self._benchmark.cases["case_id"])]
+            for frame in (self._store.assignments(meta.name), self._store.answers(meta.name))
+        )
         states = case_states(here, answers, meta.dimensions)
         known, left_out = annotations_of(self._benchmark, self._store)
         mark = ' <span class="mrb-simulated">SIMULATED data</span>' if meta.kind == "simulated" else ""

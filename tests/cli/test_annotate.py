@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.data.demo.build import write_demo
 from mrb_lib.data.reviews.marks import Answer
 from mrb_lib.data.reviews.store import open_store
+from mrb_lib.report import workspace
 
 from .conftest import Result
 
@@ -101,6 +103,34 @@ def test_agreement_is_shown_as_far_as_it_is_defined(mrb: Command, bench: Path) -
     second = mrb("annotate", bench, "--agreement").out
     assert "0.83 (" in second
     assert "Dr B" in second
+
+
+def test_what_was_skipped_is_listed_and_cases_that_are_gone_do_not_count(mrb: Command, bench: Path) -> None:
+    mrb("annotate", bench, "--annotators", "Dr A", "--cases", 2, "--assign-only")
+    assert "nothing was skipped" in mrb("annotate", bench, "--agreement").out
+    benchmark = load(bench)
+    name, dimension = benchmark.meta.name, benchmark.meta.dimensions[0]
+    with open_store(bench / STORE) as store:
+        case = store.assignments(name)["case_id"].iloc[0]
+        store.answer(Answer(name, case, "Dr A", dimension, None, "AB", skipped_reason="blurred"))
+        store.answer(Answer(name, "gone", "Dr A", dimension, None, "AB", skipped_reason="no such case"))
+        row = {"case_id": ["gone"], "annotator": ["Dr A"], "position": [0], "order": ["AB"]}
+        store.assign(name, pd.DataFrame(row))
+    said = mrb("annotate", bench, "--agreement").out
+    listed = said.partition("\nskipped\n")[2].splitlines()
+    assert len(listed) == 2
+    assert listed[1].split()[:5] == [case, "Dr", "A", dimension, "blurred"]
+    assert re.search(r"^Dr A +2 ", said, re.MULTILINE), "two cases, not the one that is gone"
+
+
+def test_the_embedded_benchmark_is_called_demo(
+    mrb: Command, bench: Path, served: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workspace, "make_demo", lambda progress: (bench, bench / "runs"))
+    done = mrb("annotate", "demo", "--annotators", "Dr A")
+    assert done.code == 0, done.err
+    assert f"answers are kept in {bench / STORE}" in done.err
+    assert served["environment"]["MRB_ANNOTATE_BENCH"] == str(bench.resolve())
 
 
 def test_the_page_is_served_with_paths_in_the_environment(mrb: Command, bench: Path, served: dict[str, Any]) -> None:

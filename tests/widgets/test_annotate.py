@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -68,6 +69,21 @@ def test_what_is_first_cannot_be_told(benchmark: Benchmark) -> None:
     assert shown["AB"] != shown["BA"]
     assert shown["BA"] == blinded_html(turned, "AB", images=benchmark.images, number=1, total=3)
     assert "Response" not in shown["AB"]
+
+
+def test_images_are_called_by_number_since_a_file_name_may_hold_the_diagnosis(benchmark: Benchmark) -> None:
+    case = benchmark.cases.iloc[0].copy()
+    picture = benchmark.images[case["images"][0]]
+    case["images"] = ["empyema_x_1.png", "empyema_x_2.png", "empyema_x_3.png", "empyema_x_4.png"]
+    images = {"empyema_x_1.png": picture, "empyema_x_2.png": picture, "empyema_x_3.png": b"no picture"}
+    page = blinded_html(case, "AB", images=images, number=1, total=3)
+    assert "empyema" not in page
+    assert 'alt="Image 1 of 4"' in page
+    assert re.search(r"Image 2 of 4\S* · \d+ × \d+", page), "the size is said"  # noqa: RUF001 - so it is written
+    assert re.search(r"mrb-missing\">\[[^]]*Image 3 of 4", page)
+    assert "[Image 4 of 4 is missing]" in page
+    case["images"] = ["empyema_x_1.png"]
+    assert 'alt="Image"' in blinded_html(case, "AB", images=images, number=1, total=3)
 
 
 @pytest.mark.parametrize("order", ["AB", "BA"])
@@ -204,7 +220,7 @@ def test_text_of_the_data_does_nothing(benchmark: Benchmark) -> None:
     assert "<script" not in page
     assert "<img" not in page
     assert page.count("</section>") == 1
-    assert page.count("&lt;script&gt;") == 6
+    assert page.count("&lt;script&gt;") == 5, "an image is called by its number"
 
 
 def test_without_a_kernel_the_widget_says_what_it_needs(
