@@ -34,6 +34,7 @@ COLUMNS = [
     "n_removed",
     "accuracy",
     "adjudicated_accuracy",
+    "adjudicated_n",
     "difference",
     "difference_low",
     "difference_high",
@@ -42,17 +43,31 @@ COLUMNS = [
     "n_reviewers",
     "n_cases",
     "percent_agreement",
+    "percent_agreement_low",
+    "percent_agreement_high",
     "krippendorff_alpha",
     "krippendorff_alpha_low",
     "krippendorff_alpha_high",
     "gwet_ac1",
+    "gwet_ac1_low",
+    "gwet_ac1_high",
     "n_failures",
     "share",
     "share_low",
     "share_high",
+    "share_interval",
     "reason",
 ]
-_TEXT = ("part", "dimension", "judge", "reason_given", "policy", "reason")
+_TEXT = ("part", "dimension", "judge", "reason_given", "policy", "share_interval", "reason")
+
+_REASONS = {
+    "reason": "reason_given",
+    "n_reviewed": "n_cases",
+    "low": "share_low",
+    "high": "share_high",
+    "interval": "share_interval",
+    "remark": "reason",
+}
 
 
 def reviewer_agreement(
@@ -120,14 +135,16 @@ def adjudication(
     -------
     DataFrame
         Rows of `part` "leaderboard", one a judge and dimension: `accuracy` by the annotators' labels over `n` cases,
-        `adjudicated_accuracy` by the reviewers', their `difference` with its 95% cluster-bootstrap interval
-        `difference_low`, `difference_high` (both by the same draws), `rank` and `adjudicated_rank`; of the
-        dimension's labels `n_adjudicated` were reviewed, `n_changed` became another label, `n_removed` none.
+        `adjudicated_accuracy` by the reviewers' over `adjudicated_n`, their `difference` with its 95%
+        cluster-bootstrap interval `difference_low`, `difference_high` (both by the same draws), `rank` and
+        `adjudicated_rank`; of the dimension's labels `n_adjudicated` were reviewed, `n_changed` became another label
+        (or one where there was none), `n_removed` none.
         `part` "reviewers", one a dimension reviewed ("all": of the whole case): `n_reviewers`, `n_cases` with two or
-        more, `percent_agreement`, `krippendorff_alpha` with its interval, `gwet_ac1`.
+        more, `percent_agreement`, `krippendorff_alpha` and `gwet_ac1`, each with its 95% cluster-bootstrap interval
+        (`_low`, `_high`).
         `part` "reasons": see `reasons_by_judge`; `reason_given`, `n`, `n_cases` reviewed, `n_failures`, `share`,
-        `share_low`, `share_high`.
-        `reason` says why a value is null.
+        `share_low`, `share_high`, and `share_interval`, how these were made.
+        `reason` says why a value is null, or why an interval has no width.
 
     Raises
     ------
@@ -146,9 +163,10 @@ def adjudication(
     agreed = agreed.rename(columns={"n_annotators": "n_reviewers"}).assign(part="reviewers")
     # Agreement also says why measures are null that are not shown here.
     agreed["reason"] = agreed["reason"].where(agreed[[name for name in COLUMNS if name in agreed]].isna().any(axis=1))
-    why = reasons_by_judge(adjudications, panel, annotated_gold, cases, policy=policy)
-    names = {"reason": "reason_given", "n_reviewed": "n_cases", "low": "share_low", "high": "share_high"}
-    why = why.rename(columns=names).assign(part="reasons", policy=policy)
+    why = reasons_by_judge(
+        adjudications, panel, annotated_gold, cases, policy=policy, cluster=cluster, resamples=resamples, seed=seed
+    )
+    why = why.rename(columns=_REASONS).assign(part="reasons", policy=policy)
     parts = (moved, agreed, why)
     rows = [row for part in parts for row in part.reindex(columns=COLUMNS).astype(object).to_dict("records")]
     types = {name: "str" if name in _TEXT else "Int64" if _counts(name) else "float64" for name in COLUMNS}
@@ -156,7 +174,7 @@ def adjudication(
 
 
 def _counts(name: str) -> bool:
-    return name == "n" or name.startswith("n_") or name.endswith("rank")
+    return name == "n" or name.startswith("n_") or name.endswith(("rank", "_n"))
 
 
 def _moves(
@@ -180,9 +198,14 @@ def _moves(
         scores = np.hstack([found[:, index].T for found in both])
         more = _compared(scores, codes, resamples, seed)
         if not head["n_adjudicated"]:
-            more = [row | {"reason": NOT_REVIEWED} for row in more]
+            more = [row | {"reason": join_reasons(NOT_REVIEWED, _undefined(row))} for row in more]
         rows.extend(head | {"judge": judge} | row for judge, row in zip(panel.judges, more, strict=True))
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _undefined(row: dict[str, object]) -> str:
+    """Why a row has no accuracy; where it has one and no label was reviewed, no other remark is due."""
+    return str(row["reason"] or "") if not row["n"] else ""
 
 
 def _changes(corrected: pd.DataFrame) -> dict[str, object]:
@@ -214,7 +237,8 @@ def _compared(scores: FloatArray, codes: IntArray, resamples: int, seed: int) ->
     for j in range(judges):
         fewest = int(min(n[j], n[judges + j]))
         clusters = min(len(np.unique(codes[counted[:, column]])) for column in (j, judges + j))
-        row: dict[str, object] = {"n": int(n[j]), "accuracy": first[j], "adjudicated_accuracy": second[j]}
+        row: dict[str, object] = {"n": int(n[j]), "accuracy": first[j]}
+        row |= {"adjudicated_n": int(n[judges + j]), "adjudicated_accuracy": second[j]}
         row |= {"difference": second[j] - first[j], "rank": places[0][j], "adjudicated_rank": places[1][j]}
         if fewest > 1 and clusters > 1:
             row |= {"difference_low": low[j], "difference_high": high[j]}

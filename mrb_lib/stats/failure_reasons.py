@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Final
+
 import numpy as np
 import pandas as pd
 
+from mrb_lib.stats.accuracy_intervals import means
 from mrb_lib.stats.adjudicated import records
-from mrb_lib.stats.intervals import wilson
-from mrb_lib.stats.options import BoolArray, divide
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, join_reasons
 from mrb_lib.stats.panel import Panel, as_panel
+from mrb_lib.stats.resample import cluster_codes
 from mrb_lib.stats.scoring import encode_gold, score
+from mrb_lib.stats.subfields import Group
 
 NO_REASON = "no reason given"
-_REASONS = ["judge", "reason", "n", "n_reviewed", "n_failures", "share", "low", "high"]
+FOUND: Final = {"gold_wrong": "gold label wrong", "ambiguous": "case ambiguous", "image_unusable": "image unusable"}
+_REASONS = ["judge", "reason", "n", "n_reviewed", "n_failures", "share", "low", "high", "interval", "remark"]
+_COUNTS = _REASONS[2:5]
+
+Given = Mapping[tuple[str, str], set[int]]
 
 
 def reasons_by_judge(
@@ -22,6 +31,9 @@ def reasons_by_judge(
     cases: pd.DataFrame,
     *,
     policy: str = "balanced",
+    cluster: str | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """Why each judge fails, by the reasons that reviewers gave.
 
@@ -29,15 +41,22 @@ def reasons_by_judge(
     ----------
     adjudications : as in `adjudicated_gold`; one with a judge speaks of that judge, one without of every judge that is
         wrong on the case (on its dimension, or on any where it has none)
-    verdicts, gold, cases, policy : as in `mrb_lib.stats.accuracy.accuracy`; wrong is a score below 1/2
+    verdicts, gold, cases, policy, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy`; wrong is a score
+        below 1/2
 
     Returns
     -------
     DataFrame
-        One row a judge and reason: `n` cases for which a reviewer gave it, of the `n_reviewed` cases of which any
-        adjudication speaks for this judge; `share` of these with Wilson's 95% interval `low`, `high` (a case may have
-        several reasons); `n_failures` cases on which the judge is wrong in all, reviewed or not. Adjudications without
-        a reason count as "no reason given". The commonest first.
+        One row a judge and reason, the commonest first:
+
+        - `n` cases for which a reviewer gave it, of the `n_reviewed` cases of which any adjudication speaks for this
+          judge; a case may have several reasons. One without a reason counts by what it found instead (`FOUND`), or,
+          where it found the label right, as "no reason given".
+        - `n_failures` cases on which the judge is wrong in all, reviewed or not.
+        - `share`, `n` of `n_reviewed`, with a 95% interval `low`, `high`, as `interval` says: "percentile" of the
+          cluster bootstrap, or "deff", Wilson's with the design effect, where there are few (the rule of the table
+          `accuracy`).
+        - `remark` why the interval is null, or has no width.
 
     Notes
     -----
@@ -46,33 +65,62 @@ def reasons_by_judge(
     """
     panel = as_panel(verdicts, cases["case_id"])
     wrong = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy).score < 0.5
-    place = {case: i for i, case in enumerate(cases["case_id"])}
-    dimensions = {name: i for i, name in enumerate(panel.dimensions)}
-    reviewed: dict[str, set[str]] = {name: set() for name in panel.judges}
-    given: dict[tuple[str, str], set[str]] = {}
-    for word in records(adjudications):
-        case = str(word["case_id"])
-        for index, judge in enumerate(panel.judges):
-            if case not in place or not _speaks_of(word, judge, wrong[index, :, place[case]], dimensions):
-                continue
-            reviewed[judge].add(case)
-            names = word["reasons"] if isinstance(word["reasons"], list | tuple) else ()
-            for reason in names or (NO_REASON,):
-                given.setdefault((judge, str(reason)), set()).add(case)
+    reviewed, given = _given(adjudications, panel, wrong, cases["case_id"])
     failures = dict(zip(panel.judges, wrong.any(axis=1).sum(axis=1), strict=True))
     rows = [
         (judge, reason, len(found), len(reviewed[judge]), int(failures[judge]))
         for (judge, reason), found in given.items()
     ]
     frame = pd.DataFrame(rows, columns=_REASONS[:5])
-    n, of = frame["n"].to_numpy(dtype=np.float64), frame["n_reviewed"].to_numpy(dtype=np.float64)
-    share = divide(n, of)
-    low, high = wilson(share, of)
+    codes = cluster_codes(cases, cluster)
+    frame = frame.assign(**_shares(reviewed, given, codes, resamples, seed))
     rank = {judge: i for i, judge in enumerate(panel.judges)}
-    frame = frame.assign(share=share, low=low, high=high, order=frame["judge"].map(rank).astype("float64"))
+    frame = frame.assign(order=frame["judge"].map(rank).astype("float64"))
     frame = frame.sort_values(["order", "n", "reason"], ascending=[True, False, True], ignore_index=True)
-    types = {"judge": "str", "reason": "str"} | dict.fromkeys(_REASONS[2:5], "int64")
+    types = dict.fromkeys(("judge", "reason", "interval", "remark"), "str") | dict.fromkeys(_COUNTS, "int64")
     return frame[_REASONS].astype(types)
+
+
+def _given(
+    adjudications: pd.DataFrame, panel: Panel, wrong: BoolArray, case_ids: Sequence[str] | pd.Series
+) -> tuple[dict[str, set[int]], dict[tuple[str, str], set[int]]]:
+    """The positions of the cases reviewed for each judge, and of those for which each reason was given."""
+    place = {case: i for i, case in enumerate(case_ids)}
+    dimensions = {name: i for i, name in enumerate(panel.dimensions)}
+    reviewed: dict[str, set[int]] = {name: set() for name in panel.judges}
+    given: dict[tuple[str, str], set[int]] = {}
+    for word in records(adjudications):
+        at = place.get(str(word["case_id"]))
+        if at is None:
+            continue
+        names = word["reasons"] if isinstance(word["reasons"], list | tuple) else ()
+        for index, judge in enumerate(panel.judges):
+            if not _speaks_of(word, judge, wrong[index, :, at], dimensions):
+                continue
+            reviewed[judge].add(at)
+            for reason in names or (FOUND.get(str(word["verdict"]), NO_REASON),):
+                given.setdefault((judge, str(reason)), set()).add(at)
+    return reviewed, given
+
+
+def _shares(
+    reviewed: Mapping[str, set[int]], given: Given, codes: IntArray, resamples: int, seed: int
+) -> dict[str, FloatArray | list[str | None]]:
+    """The share of each judge's reviewed cases that has each reason, with its interval, by the order of `given`."""
+    scores = np.full((len(codes), len(given)), np.nan)
+    for column, ((judge, _), found) in enumerate(given.items()):
+        scores[list(reviewed[judge]), column] = 0.0
+        scores[list(found), column] = 1.0
+    if not given:
+        empty = np.empty(0)
+        return {"share": empty, "low": empty, "high": empty, "interval": [], "remark": []}
+    [found], _ = means(scores, [Group(None, None, np.arange(len(codes)), 0)], codes, resamples=resamples, seed=seed)
+    low, high = (np.where(found.few, few, usual) for few, usual in zip(found.clustered, found.percentile, strict=True))
+    interval = ["deff" if few else "percentile" for few in found.few.tolist()]
+    remark = [
+        join_reasons("" if known else reason) for known, reason in zip(np.isfinite(low), found.reason, strict=True)
+    ]
+    return {"share": found.value, "low": low, "high": high, "interval": interval, "remark": remark}
 
 
 def _speaks_of(word: dict[str, object], judge: str, wrong: BoolArray, dimensions: dict[str, int]) -> bool:

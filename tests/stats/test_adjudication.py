@@ -11,12 +11,14 @@ from mrb_lib.data.reviews.marks import COLUMNS
 from mrb_lib.stats.accuracy import accuracy
 from mrb_lib.stats.adjudication import (
     NOT_REVIEWED,
+    NOT_SCORED,
     adjudicated_gold,
     adjudication,
     reasons_by_judge,
     reviewer_agreement,
 )
 from mrb_lib.stats.failure_reasons import NO_REASON
+from mrb_lib.stats.intervals import wilson
 from mrb_lib.stats.tables import analyze
 
 from .small_tables import cases_of, gold_of, verdicts_of
@@ -107,6 +109,7 @@ def test_agreement_of_reviewers_by_hand() -> None:
     assert reviewer_agreement(_said(), cases_of(6), resamples=0).empty
 
 
+VERDICTS_30 = verdicts_of({("j1", "AB"): "AB" * 15})
 VERDICTS = verdicts_of({("j1", "AB"): "AABBBA", ("j2", "AB"): "BBBBTA"})
 
 
@@ -117,10 +120,12 @@ def test_reasons_go_to_the_judges_they_speak_of() -> None:
         ("c1", "r1", "gold_right", None, None, None, ["order effect"]),
         ("c2", "r1", "gold_right", None, None, None, ["missed finding"]),
         ("c3", "r1", "gold_right", None, None, "j1"),
+        ("c3", "r2", "ambiguous", None, None, "j1"),
     )
-    found = reasons_by_judge(said, VERDICTS, GOLD, cases_of(6), policy="official")
+    found = reasons_by_judge(said, VERDICTS, GOLD, cases_of(6), policy="official", resamples=200)
     rows = list(found[["judge", "reason", "n", "n_reviewed", "n_failures"]].itertuples(index=False, name=None))
     assert rows == [
+        ("j1", "case ambiguous", 1, 1, 1),
         ("j1", NO_REASON, 1, 1, 1),
         ("j2", "order effect", 2, 2, 2),
         ("j2", "missed finding", 1, 2, 2),
@@ -128,8 +133,26 @@ def test_reasons_go_to_the_judges_they_speak_of() -> None:
     # Wilson's interval of 1 in 2: its centre is 1/2, its half-width z sqrt(1/8 + z^2/16) / (1 + z^2/2).
     z = 1.959963984540054
     half = z * np.sqrt(1 / 8 + z**2 / 16) / (1 + z**2 / 2)
-    assert found["share"].tolist() == [1, 1, 0.5]
-    assert found.iloc[2][["low", "high"]].tolist() == pytest.approx([0.5 - half, 0.5 + half])
+    assert found["share"].tolist() == [1, 1, 1, 0.5]
+    assert found.iloc[3][["low", "high"]].tolist() == pytest.approx([0.5 - half, 0.5 + half])
+    assert found["low"].isna().tolist() == found["remark"].notna().tolist() == [True, True, False, False]
+
+
+def test_the_interval_of_a_share_resamples_clusters() -> None:
+    """Clusters of ten like cases tell as little as one case each: the interval is that of forty cases, not of 400."""
+    generator = np.random.default_rng(11)
+    groups, size = 40, 10
+    has = generator.random(groups) < 0.5
+    n = groups * size
+    said = _said(
+        *((f"c{i}", "r1", "gold_right", None, None, "j", ["x"] if has[i // size] else ["y"]) for i in range(n))
+    )
+    verdicts, cases = verdicts_of({("j", "AB"): "B" * n}), cases_of(n, cluster=[f"k{i // size}" for i in range(n)])
+    found = reasons_by_judge(said, verdicts, gold_of("A" * n), cases, resamples=2000).set_index("reason").loc["x"]
+    low, high = wilson(np.array([has.mean()]), np.array([groups]))
+    assert found["interval"] == "percentile"
+    assert found["n_reviewed"] == n
+    assert [found["low"], found["high"]] == pytest.approx([low[0], high[0]], abs=0.03)
 
 
 def test_the_leaderboard_moves_as_the_labels_do() -> None:
@@ -142,6 +165,7 @@ def test_the_leaderboard_moves_as_the_labels_do() -> None:
     assert rows["rank"].tolist() == [1, 2]
     assert rows["adjudicated_rank"].tolist() == [2, 1]
     assert rows[["n", "n_adjudicated", "n_changed", "n_removed"]].to_numpy().tolist() == [[5, 3, 2, 1]] * 2
+    assert rows["adjudicated_n"].tolist() == [4, 4]
     assert (rows["difference_low"] <= rows["difference"]).all()
     assert (rows["difference"] <= rows["difference_high"]).all()
     assert set(table["part"]) == {"leaderboard", "reviewers", "reasons"}
@@ -165,6 +189,20 @@ def test_the_table_agrees_with_accuracy_and_without_adjudications_nothing_moves(
     assert (rows["difference_low"] == 0).all()
     assert (rows["difference_high"] == 0).all()
     assert set(rows["reason"]) == {NOT_REVIEWED}
+
+
+def test_what_nobody_reviewed_and_nobody_can_score_says_both() -> None:
+    table = adjudication(VERDICTS, gold_of("??????"), _said(), cases_of(6), policy="official", resamples=50)
+    assert table["accuracy"].isna().all()
+    assert set(table["reason"]) == {f"{NOT_REVIEWED}; {NOT_SCORED}"}
+
+
+def test_agreement_of_reviewers_has_its_intervals() -> None:
+    said = _said(*((f"c{i}", f"r{r}", "ambiguous" if (i + r) % 5 else "gold_right") for i in range(30) for r in (1, 2)))
+    table = adjudication(VERDICTS_30, gold_of("A" * 30), said, cases_of(30), policy="official", resamples=200)
+    row = table[table["part"] == "reviewers"].iloc[0]
+    for name in ("percent_agreement", "krippendorff_alpha", "gwet_ac1"):
+        assert row[f"{name}_low"] < row[name] < row[f"{name}_high"]
 
 
 def test_the_interval_of_a_move_covers_it() -> None:
