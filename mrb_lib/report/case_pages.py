@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -142,12 +143,13 @@ def listed_cases(out: Path, records: Sequence[Record]) -> list[str]:
         return [row["case_id"] for row in csv.DictReader(stream) if row.get("case_id")]
 
 
-def case_pages(source: Source, listed: Sequence[str] = ()) -> list[CasePage]:
+def case_pages(source: Source, out: Path, listed: Sequence[str] = ()) -> list[CasePage]:
     """Choose the cases of a report and draw them.
 
     Parameters
     ----------
     source : see `Source`
+    out : the report's folder, which nobody else is writing; the index of its verdicts is kept in the cache by this name
     listed : see `choose`
 
     Returns
@@ -166,7 +168,9 @@ def case_pages(source: Source, listed: Sequence[str] = ()) -> list[CasePage]:
     dimensions = benchmark.meta.dimensions
     if not benchmark.meta.is_preference:
         return []
-    index = open_index(build(source.runs, benchmark, home() / "review" / benchmark.case_fingerprint()[:16]))
+    own = hashlib.sha256(str(out.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    # Not that of `mrb review`: making one removes what it replaces, and a reviewer may be reading that.
+    index = open_index(build(source.runs, benchmark, home() / "report" / own))
     dimension = source.dimension if source.dimension in dimensions else dimensions[-1]
     kinds = index.kinds(source.policy)
     if dimension not in kinds.dimensions:

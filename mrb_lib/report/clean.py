@@ -13,6 +13,7 @@ import mrb_lib
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _ABSOLUTE = re.compile(r"(?<![\w.:/~-])(?:/[\w.@+-]+)+/([\w.@+-]+)")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _PAPERMILL_MARK = "papermill-error-cell-tag"
 
 Json = dict[str, object]
@@ -50,8 +51,8 @@ class Names:
         return self._own.search(text) is not None
 
     def text(self, text: str) -> str:
-        """The text with the known folders replaced."""
-        return self._pattern.sub(lambda match: self._names[match[1]], text)
+        """The text with the known folders replaced, and half letters, which no file can hold, shown by a sign."""
+        return self._pattern.sub(lambda match: self._names[match[1]], _SURROGATE.sub("\ufffd", text))
 
     def message(self, text: str) -> str:
         """An error message: terminal colours removed, and any other absolute path cut to its last name."""

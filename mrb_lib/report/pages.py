@@ -153,9 +153,9 @@ def prose(source: str, pages: Mapping[str, str]) -> Markup:
 
 
 def lowered(html: Markup) -> Markup:
-    """Prose with its headings a level lower, for a page on which the notebook's title is an h2."""
-    turned = re.sub(r"<(/?)h([2-5])>", lambda found: f"<{found[1]}h{int(found[2]) + 1}>", html)
-    return Markup(turned)  # noqa: S704  # the text of prose is escaped, so that only its own tags are met
+    """Prose or a case with its headings a level lower, for a page on which what it belongs to has an h2."""
+    turned = re.sub(r"<(/?)h([2-5])(?=[ >])", lambda found: f"<{found[1]}h{int(found[2]) + 1}", html)
+    return Markup(turned)  # noqa: S704  # all text in it is escaped, so that only its own tags are met
 
 
 def _mend_link(token: Token, pages: Mapping[str, str]) -> None:

@@ -8,11 +8,12 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.files import sha256_of, write_atomic
+from mrb_lib.report.case_pages import CasePage
 from mrb_lib.report.pages import blocks
 from mrb_lib.report.provenance import Provenance, template_hash
 from mrb_lib.report.records import CACHE, Record
@@ -21,9 +22,10 @@ from mrb_lib.widgets.bundle import style as style_of
 
 NAME = "report.pdf"
 STATE = ".pdf.json"
+_PAGE = ".print-"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MOST_ROWS = 40
-SECONDS = 300
+SECONDS = 600
 _FLAGS = (
     "--headless", "--disable-gpu", "--no-first-run", "--disable-extensions", "--disable-sync",
     "--disable-background-networking", "--disable-component-update", "--host-resolver-rules=MAP * ~NOTFOUND",
@@ -51,7 +53,15 @@ def browser() -> str:
     )
 
 
-def write_pdf(out: Path, records: Sequence[Record], made_from: Provenance, program: str) -> Path:
+def write_pdf(
+    out: Path,
+    records: Sequence[Record],
+    made_from: Provenance,
+    program: str,
+    *,
+    most: int = 0,
+    cases: Callable[[], Sequence[CasePage]] = list,
+) -> Path:
     """Print the report, unless what is there was printed from the same.
 
     Parameters
@@ -59,6 +69,8 @@ def write_pdf(out: Path, records: Sequence[Record], made_from: Provenance, progr
     out : the report's folder, everything that the records list in place
     records : in the order to show them
     program : as of `browser`
+    most : how many cases are shown at its end, at most
+    cases : makes them; asked only where something changed
 
     Returns
     -------
@@ -76,13 +88,15 @@ def write_pdf(out: Path, records: Sequence[Record], made_from: Provenance, progr
     """
     target = out / NAME
     shown = [[record.key, record.made, dict(record.files)] for record in records]
-    everything = json.dumps([shown, made_from.key(), template_hash()], sort_keys=True)
+    everything = json.dumps([shown, made_from.key(), template_hash(), most], sort_keys=True)
     key = hashlib.sha256(everything.encode()).hexdigest()
     if target.is_file() and _state(out) == {"key": key, "sha256": sha256_of(target)}:
         return target
-    content = print_html(out, records, made_from)
+    for left in out.glob(f"{_PAGE}*.html"):  # an earlier report was killed
+        left.unlink()
+    content = print_html(out, records, made_from, cases())
     # Beside the figures' folder, which its addresses are relative to.
-    handle, name = tempfile.mkstemp(prefix=".print-", suffix=".html", dir=out)
+    handle, name = tempfile.mkstemp(prefix=_PAGE, suffix=".html", dir=out)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             stream.write(content)
@@ -102,16 +116,20 @@ def remove_pdf(out: Path) -> None:
     (out / CACHE / STATE).unlink(missing_ok=True)
 
 
-def print_html(out: Path, records: Sequence[Record], made_from: Provenance) -> str:
+def print_html(out: Path, records: Sequence[Record], made_from: Provenance, cases: Sequence[CasePage] = ()) -> str:
     """The whole report as one page to print, without a script.
 
-    Prose, figures with captions, and the first rows of tables, in the order of the notebooks; no code, no outputs.
+    Prose, figures with captions, and the first rows of tables, in the order of the notebooks, then the cases whole;
+    no code, no outputs.
     """
     from markupsafe import Markup
 
-    content = Content(out, records, made_from)
+    content = Content(out, records, made_from, cases)
     environment = templates(content)
-    sheets = [style_of(), *((TEMPLATES / name).read_text(encoding="utf-8") for name in ("style.css", "print.css"))]
+    sheets = [
+        style_of("case"),
+        *((TEMPLATES / name).read_text(encoding="utf-8") for name in ("style.css", "print.css")),
+    ]
     links = {name: f"#{page[:-5]}" for name, page in content.links().items()}
     return environment.get_template("print.html.jinja").render(
         **shown_everywhere(content),

@@ -15,14 +15,14 @@ from pathlib import Path
 import mrb_lib
 from mrb_lib.data.benchmark import load
 from mrb_lib.errors import InputError, RunError
-from mrb_lib.report import figures as figures_folder
 from mrb_lib.report import pdf as printed
-from mrb_lib.report import site
+from mrb_lib.report import reviews
+from mrb_lib.report.assemble import assemble
 from mrb_lib.report.case_pages import Source
 from mrb_lib.report.clean import Names
 from mrb_lib.report.execute import NotebookFailure
 from mrb_lib.report.provenance import Provenance, provenance
-from mrb_lib.report.records import CACHE, Record, file_name, install, read_record
+from mrb_lib.report.records import CACHE, Record, install, read_record
 from mrb_lib.report.workers import Finished, run_notebooks
 from mrb_lib.report.workspace import locate
 from mrb_lib.runs.manifest import git_commit, now
@@ -32,7 +32,6 @@ from mrb_lib.schema import POLICIES
 DEFAULT_DIMENSION = "overall"
 _MARK = "CACHEDIR.TAG"
 _MARK_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n# What `mrb report` needs to skip unchanged notebooks.\n"
-_FOLDERS = ("figures", "tables", "executed", "pages", "cases")
 DEFAULT_CASES = 12
 
 Say = Callable[[str], None]
@@ -117,7 +116,7 @@ def report(
     source, program = Source(place.benchmark, place.runs, dimension, policy, cases), printed.browser() if pdf else ""
     out, mirror = Path(out).absolute(), None if figures is None else Path(figures).absolute()
     _refuse_foreign(out)
-    keys = {source.stem: _key(source, made_from) for source in sources}
+    keys = {source.stem: _key(source, made_from, place.benchmark) for source in sources}
     records = {} if force else _current(out, keys)
     todo = [source for source in sources if source.stem not in records]
     if todo:
@@ -134,7 +133,7 @@ def report(
         for record in _run(todo, out, parameters, keys, dict(records), names, jobs, say):
             records[record.notebook] = record
         ordered = [records[source.stem] for source in sources]
-        _publish(out, ordered, made_from, mirror, source, program)
+        assemble(out, ordered, made_from, source, mirror=mirror, program=program)
     ran = {source.stem for source in todo}
     return ReportResult(
         executed=tuple(r.notebook for r in ordered if r.notebook in ran and r.failure is None),
@@ -187,8 +186,12 @@ def _refuse_foreign(out: Path) -> None:
         raise InputError(f"{out}: holds something else; name a new folder, or one that an earlier report wrote.")
 
 
-def _key(source: Path, made_from: Provenance) -> str:
-    everything = {"notebook": hashlib.sha256(source.read_bytes()).hexdigest(), **made_from.key()}
+def _key(source: Path, made_from: Provenance, benchmark: Path) -> str:
+    """What a notebook is made from; for one that shows them, this includes what reviewers said."""
+    content = source.read_bytes()
+    everything = {"notebook": hashlib.sha256(content).hexdigest(), **made_from.key()}
+    if reviews.__name__.encode() in content:
+        everything["reviews"] = reviews.stamp(load(benchmark))
     return hashlib.sha256(json.dumps(everything, sort_keys=True).encode()).hexdigest()
 
 
@@ -271,26 +274,3 @@ def _record(done: Finished, key: str, commit: str, names: Names) -> Record:
     return Record(
         notebook=done.notebook.stem, key=key, made=now(), commit=commit, seconds=round(done.seconds, 1), failure=failure
     )
-
-
-def _publish(
-    out: Path, records: Sequence[Record], made_from: Provenance, mirror: Path | None, source: Source, program: str
-) -> None:
-    """Bring the index, the site and the mirror in line with the records, and clear away what no record lists."""
-    figures_folder.write_index(out, records, made_from)
-    if program:
-        printed.write_pdf(out, records, made_from, program)
-    else:
-        printed.remove_pdf(out)
-    pages = site.write(out, records, made_from, source=source, pdf=printed.NAME if program else "")
-    listed = {name for record in records for name in record.files} | {"figures/index.json"} | pages
-    for folder in _FOLDERS:
-        for path in (out / folder).glob("*"):
-            if f"{folder}/{path.name}" not in listed:
-                path.unlink()
-    current = {f"{file_name(record.notebook)}.json" for record in records} | {site.STATE, printed.STATE}
-    for path in (out / CACHE).glob("*.json"):
-        if path.name not in current:
-            path.unlink()
-    if mirror is not None and mirror.resolve() != (out / "figures").resolve():
-        figures_folder.mirror(out, mirror, records, made_from)

@@ -129,7 +129,7 @@ def _gather(folder: Path, record: Record, executed: Json, names: Names) -> tuple
     """The record with everything the notebook published, and where each file lies."""
     found: dict[str, list[Json]] = {"figures": [], "tables": [], "not_applicable": []}
     files: dict[str, Path] = {}
-    for kind, sidecar in _sidecars(folder, executed):
+    for kind, sidecar in _sidecars(folder, executed, names):
         if "files" in sidecar:
             files.update(_artefacts(folder, kind, sidecar, names))
             found[kind].append(sidecar)
@@ -162,11 +162,11 @@ def published(executed: Json) -> Iterator[str]:
         yield from cast(list[str], note.get("published", []))
 
 
-def _sidecars(folder: Path, executed: Json) -> Iterator[tuple[str, Json]]:
+def _sidecars(folder: Path, executed: Json, names: Names) -> Iterator[tuple[str, Json]]:
     for name in published(executed):
         kind, _, identity = name.partition("/")
         try:
-            sidecar = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+            sidecar = names.value(json.loads((folder / f"{name}.json").read_text(encoding="utf-8")))
         except (OSError, ValueError) as error:
             raise RunError(f"{name}.json: cannot be read ({error}); publish it with mrb_lib.report.publish.") from error
         if not isinstance(sidecar, dict) or sidecar.get("id") != identity or kind not in ARTEFACTS:

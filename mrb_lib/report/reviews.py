@@ -10,6 +10,7 @@ import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark, gold, read_table
 from mrb_lib.data.reviews.marks import COLUMNS
+from mrb_lib.errors import InputError
 from mrb_lib.report.workspace import Workspace
 
 STORE = "reviews.sqlite"
@@ -77,11 +78,17 @@ def store_of(benchmark: Benchmark) -> str | None:
 
 
 def stamp(benchmark: Benchmark) -> str:
-    """A digest of the adjudications that count now: what was made from others is out of date; empty without a store."""
+    """A digest of the adjudications that count now: what was made from others is out of date.
+
+    Empty without a store. A store that cannot be read is said by the notebook that reads it.
+    """
     where = store_of(benchmark)
     if where is None:
         return ""
-    frame = _read(where, benchmark.meta.name)
+    try:
+        frame = _read(where, benchmark.meta.name)
+    except InputError as error:
+        return str(error)
     ids = frame[["adjudication_id", "created"]].sort_values("adjudication_id")
     return hashlib.sha256(ids.to_csv(index=False).encode()).hexdigest()
 

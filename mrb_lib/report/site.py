@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from mrb_lib.files import sha256_of, write_atomic
-from mrb_lib.report.case_pages import FAILURES, CasePage, Source, case_pages, listed_cases
+from mrb_lib.report.case_pages import FAILURES, CasePage
 from mrb_lib.report.clean import Json
 from mrb_lib.report.figures import write_if_changed
 from mrb_lib.report.provenance import Provenance, template_hash
@@ -95,7 +95,13 @@ class Content:
 
 
 def write(
-    out: Path, records: Sequence[Record], made_from: Provenance, *, source: Source | None = None, pdf: str = ""
+    out: Path,
+    records: Sequence[Record],
+    made_from: Provenance,
+    *,
+    most: int,
+    cases: Callable[[], Sequence[CasePage]],
+    pdf: str = "",
 ) -> set[str]:
     """Write the pages whose content changed.
 
@@ -103,7 +109,8 @@ def write(
     ----------
     out : the report's folder, everything that the records list in place
     records : in the order to show them
-    source : where cases to show come from; None shows none
+    most : how many cases have a page, at most
+    cases : makes them; asked only where something changed
     pdf : the name of the report as one PDF, for a link to it
 
     Returns
@@ -115,14 +122,13 @@ def write(
     -----
     Validated by tests/report/test_site.py and tests/browser/test_site.py.
     """
-    key = _key(records, made_from, source, pdf)
+    key = _key(records, made_from, most, pdf)
     state = _read_state(out)
     if state.get("key") == key:
         written = cast(dict[str, str], state["files"])
         if all((out / name).is_file() and sha256_of(out / name) == sha for name, sha in written.items()):
             return set(written)
-    cases = case_pages(source, listed_cases(out, records)) if source is not None else []
-    content = Content(out, records, made_from, cases, pdf)
+    content = Content(out, records, made_from, cases(), pdf)
     pages = dict(_render(content))
     for name, text in pages.items():
         write_if_changed(out / name, text)
@@ -131,9 +137,8 @@ def write(
     return set(pages)
 
 
-def _key(records: Sequence[Record], made_from: Provenance, source: Source | None, pdf: str) -> str:
-    shown = [0 if source is None else source.most, pdf]
-    everything = [[asdict(record) for record in records], made_from.key(), template_hash(), shown]
+def _key(records: Sequence[Record], made_from: Provenance, most: int, pdf: str) -> str:
+    everything = [[asdict(record) for record in records], made_from.key(), template_hash(), most, pdf]
     return hashlib.sha256(json.dumps(everything, sort_keys=True).encode()).hexdigest()
 
 

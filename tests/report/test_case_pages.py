@@ -9,12 +9,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, gold, save
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, gold, load, save
 from mrb_lib.files import staged_folder
 from mrb_lib.report.case_pages import LISTED, Chosen, Source, case_pages, choose, listed_cases
 from mrb_lib.report.records import Record
+from mrb_lib.report.workspace import home
 from mrb_lib.runs.store import save_imported
 from mrb_lib.stats.failure_kinds import failure_kinds
+from mrb_lib.widgets.review_index import build, open_index
 
 IDS = ("all", "sure", "turns", "split", "silent", "fine")
 
@@ -86,8 +88,8 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
     return Source(folder / "bench", folder / "bench" / "runs", "overall", "balanced", 2)
 
 
-def test_a_page_holds_its_case_and_nobody_elses(source: Source) -> None:
-    pages = case_pages(source)
+def test_a_page_holds_its_case_and_nobody_elses(source: Source, tmp_path: Path) -> None:
+    pages = case_pages(source, tmp_path)
     assert [(page.case_id, page.name) for page in pages] == [("all", "all.html"), ("sure", "sure.html")]
     assert 'data-case="all"' in pages[0].html
     assert 'data-case="sure"' not in pages[0].html
@@ -95,12 +97,30 @@ def test_a_page_holds_its_case_and_nobody_elses(source: Source) -> None:
 
 
 @pytest.mark.parametrize("change", [{"most": 0}, {"runs": None}])
-def test_there_is_no_page_without_a_verdict_or_where_none_is_wanted(source: Source, change: dict[str, Any]) -> None:
-    assert case_pages(Source(**{**source.__dict__, **change})) == []
+def test_there_is_no_page_without_a_verdict_or_where_none_is_wanted(
+    source: Source, tmp_path: Path, change: dict[str, Any]
+) -> None:
+    assert case_pages(Source(**{**source.__dict__, **change}), tmp_path) == []
 
 
-def test_the_dimension_is_the_last_one_where_there_is_no_such(source: Source) -> None:
-    assert len(case_pages(Source(**{**source.__dict__, "dimension": "nothing"}))) == 2
+def test_the_dimension_is_the_last_one_where_there_is_no_such(source: Source, tmp_path: Path) -> None:
+    assert len(case_pages(Source(**{**source.__dict__, "dimension": "nothing"}), tmp_path)) == 2
+
+
+def test_a_report_leaves_alone_what_a_reviewer_or_another_report_reads(
+    source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MRB_HOME", str(tmp_path))
+    other = Source(**{**source.__dict__, "runs": tmp_path / "runs"})
+    save_imported(verdicts(), tmp_path / "runs", benchmark="small", kind="general", source="table")
+    made = load(source.benchmark)
+    reviewed = build(source.runs, made, home() / "review" / made.case_fingerprint()[:16])
+    assert case_pages(source, tmp_path / "first")
+    (mine,) = (path for path in home().rglob("index.json") if path.parent != reviewed)
+    assert case_pages(other, tmp_path / "second")
+    assert case_pages(source, tmp_path / "first")
+    assert mine.is_file()
+    assert open_index(reviewed).case_ids == list(IDS)
 
 
 def test_the_listed_cases_are_those_of_the_table_of_failures(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,10 @@ from pypdf import PdfReader
 
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.report import pdf, pipeline
+from mrb_lib.report.case_pages import CasePage
 from mrb_lib.report.pipeline import report
+from mrb_lib.report.provenance import provenance
+from mrb_lib.report.records import read_record
 from tests.report.conftest import run_in_this_process
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror="alert(2)">'
@@ -73,13 +77,39 @@ def test_figures_captions_prose_tables_and_failures_are_in_it(reader: PdfReader)
     assert "alert(1)" in text, "hostile text is shown as text"
 
 
-def test_what_is_printed_has_no_script_and_asks_nobody(printed: Any) -> None:
-    from mrb_lib.report.provenance import provenance
-    from mrb_lib.report.records import read_record
+def test_the_chosen_cases_are_printed_whole(reader: PdfReader) -> None:
+    text = re.sub(r"\s+", " ", " ".join(page.extract_text() for page in reader.pages))
+    assert "Cases to read" in text
+    assert "1 of 1 · a judge is wrong case c2" in text.casefold()
+    assert "On the site: cases/c2.html" in text
+    outline = [entry.title for entry in _flat(reader.outline)]
+    assert outline.index("Cases to read") < outline.index("Case c2") < outline.index("Provenance")
 
+
+def test_a_long_answer_is_cut_and_an_image_is_in_it(printed: Any, tmp_path: Path) -> None:
+    html = (
+        '<section class="mrb-case"><h2 class="mrb-title">Case long</h2><figure class="mrb-image"><div class="mrb-view">'
+        '<img src="data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACXBIWXMAAC4jAAAuIwF4pT92AAAACk'
+        'lEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="></div></figure><div class="mrb-pair"><section class="mrb-answer">'
+        f'<div class="mrb-text mrb-answer-text">{"word " * 40_000}</div></section></div></section>'
+    )
+    page = tmp_path / "long.html"
+    case = CasePage("long", "long.html", "Reason", "Why.", "Q?", "", html)
+    page.write_text(_printed_html(printed, [case]), encoding="utf-8")
+    reader = PdfReader(BytesIO(pdf._print(page, pdf.browser())))
+    assert len(reader.pages) < 12
+    assert any("cases/long.html" in found.extract_text() for found in reader.pages), "what stands below it"
+    assert any(image.image.size == (1, 1) for found in reader.pages for image in found.images), "no rule kept it out"
+
+
+def _printed_html(printed: Any, cases: Sequence[CasePage] = ()) -> str:
     made_from = provenance(printed.bench, None, policy="balanced", dimension="overall", seed=0)
     records = [read_record(printed.out, path.stem) for path in sorted(printed.notebooks.glob("*.ipynb"))]
-    text = pdf.print_html(printed.out, [record for record in records if record], made_from)
+    return pdf.print_html(printed.out, [record for record in records if record], made_from, cases)
+
+
+def test_what_is_printed_has_no_script_and_asks_nobody(printed: Any) -> None:
+    text = _printed_html(printed)
     assert "<script" not in text
     assert "default-src 'none'" in text
     assert not re.search(r'(?:src|href)="(?!figures/|#)', text)
@@ -129,3 +159,6 @@ def test_a_browser_that_prints_nothing_is_said(
     with pytest.raises(RunError, match=r"printed nothing \(it has no display"):
         lab.report(pdf=True)
     assert not (lab.out / "report.pdf").exists()
+    index = (lab.out / "index.html").read_text(encoding="utf-8")
+    assert "The title of one" in index, "the site does not wait for a printer"
+    assert "report.pdf" not in index

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from mrb_lib.data.reviews.marks import Adjudication
+from mrb_lib.data.reviews.store import open_store
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.files import sha256_of
 from mrb_lib.report import pipeline, provenance
@@ -116,7 +118,7 @@ def test_everything_that_shapes_a_figure_is_part_of_the_key(two: Any, monkeypatc
     def key(**options: Any) -> str:
         chosen = {"policy": "balanced", "dimension": "overall", "seed": 0, **options}
         made_from = provenance.provenance(two.bench, two.bench / "runs", **chosen)
-        return pipeline._key(two.notebooks / "one.ipynb", made_from)
+        return pipeline._key(two.notebooks / "one.ipynb", made_from, two.bench)
 
     keys = [key(), key(policy="strict"), key(dimension="clarity"), key(seed=1)]
     two.benchmark(judge="longer")
@@ -178,6 +180,22 @@ def test_case_pages_follow_the_number_that_was_asked_for(lab: Any, publish: str,
     assert "Cases to open" not in (lab.out / "index.html").read_text()
     with pytest.raises(InputError, match="cases -1"):
         lab.report(cases=-1)
+
+
+def test_a_notebook_about_reviews_runs_again_when_someone_reviewed(
+    lab: Any, publish: str, quickly: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MRB_STORE", raising=False)
+    lab.notebook("one", publish)
+    lab.notebook("two", "from mrb_lib.report.reviews import reviewed")
+    lab.report()
+    assert lab.report().skipped == ("one", "two")
+    with open_store(lab.bench / "reviews.sqlite") as store:
+        store.adjudicate(Adjudication("small", "c1", "Dr A", "ambiguous"))
+    assert lab.report().executed == ("two",)
+    assert lab.report().skipped == ("one", "two")
+    (lab.bench / "reviews.sqlite").write_text("no database at all")
+    assert lab.report().executed == ("two",), "which says what is wrong with it"
 
 
 def test_the_mirror_keeps_what_it_did_not_write(two: Any) -> None:

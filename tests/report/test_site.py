@@ -140,6 +140,16 @@ def test_what_no_page_can_hold_is_shown_by_a_sign(lab: Any, publish: str, quickl
         assert not set(text) & set("\0\x1b")
 
 
+def test_half_a_letter_in_what_a_notebook_says_stops_nothing(lab: Any, publish: str, quickly: None) -> None:
+    half = "half a letter \\ud800."
+    lab.notebook("one", publish + f'publish_figure("one", title="{half}", caption="{half}")', "# T\n\nHalf \ud800.")
+    lab.notebook("two", f'raise ValueError("{half}")')
+    assert [failure.notebook for failure in lab.report().failed] == ["two"]
+    assert "half a letter \ufffd." in (lab.out / "index.html").read_text(encoding="utf-8")
+    assert "Half \ufffd." in (lab.out / "pages" / "one.html").read_text(encoding="utf-8")
+    assert "half a letter \ufffd." in (lab.out / "pages" / "two.html").read_text(encoding="utf-8")
+
+
 def test_simulated_data_say_so_on_every_page(pages: dict[str, Page], lab: Any, publish: str, quickly: None) -> None:
     for page in pages.values():
         assert "SIMULATED" in page.text.split("Skip to the content")[1][:40]
