@@ -10,7 +10,7 @@ import pandas as pd
 
 from mrb_lib.stats.accuracy_intervals import means
 from mrb_lib.stats.adjudicated import records
-from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, join_reasons
+from mrb_lib.stats.options import BoolArray, IntArray, join_reasons
 from mrb_lib.stats.panel import Panel, as_panel
 from mrb_lib.stats.resample import cluster_codes
 from mrb_lib.stats.scoring import encode_gold, score
@@ -73,11 +73,12 @@ def reasons_by_judge(
     ]
     frame = pd.DataFrame(rows, columns=_REASONS[:5])
     codes = cluster_codes(cases, cluster)
-    frame = frame.assign(**_shares(reviewed, given, codes, resamples, seed))
+    frame = pd.concat([frame, _shares(reviewed, given, codes, resamples, seed)], axis="columns")
     rank = {judge: i for i, judge in enumerate(panel.judges)}
     frame = frame.assign(order=frame["judge"].map(rank).astype("float64"))
     frame = frame.sort_values(["order", "n", "reason"], ascending=[True, False, True], ignore_index=True)
     types = dict.fromkeys(("judge", "reason", "interval", "remark"), "str") | dict.fromkeys(_COUNTS, "int64")
+    types |= dict.fromkeys(("share", "low", "high"), "float64")
     return frame[_REASONS].astype(types)
 
 
@@ -103,24 +104,21 @@ def _given(
     return reviewed, given
 
 
-def _shares(
-    reviewed: Mapping[str, set[int]], given: Given, codes: IntArray, resamples: int, seed: int
-) -> dict[str, FloatArray | list[str | None]]:
+def _shares(reviewed: Mapping[str, set[int]], given: Given, codes: IntArray, resamples: int, seed: int) -> pd.DataFrame:
     """The share of each judge's reviewed cases that has each reason, with its interval, by the order of `given`."""
-    scores = np.full((len(codes), len(given)), np.nan)
-    for column, ((judge, _), found) in enumerate(given.items()):
-        scores[list(reviewed[judge]), column] = 0.0
-        scores[list(found), column] = 1.0
     if not given:
-        empty = np.empty(0)
-        return {"share": empty, "low": empty, "high": empty, "interval": [], "remark": []}
-    [found], _ = means(scores, [Group(None, None, np.arange(len(codes)), 0)], codes, resamples=resamples, seed=seed)
+        return pd.DataFrame(columns=_REASONS[5:])
+    scores = np.full((len(codes), len(given)), np.nan)
+    for column, ((judge, _), at) in enumerate(given.items()):
+        scores[list(reviewed[judge]), column] = 0.0
+        scores[list(at), column] = 1.0
+    everywhere = Group(None, None, np.arange(len(codes)), 0)
+    [found], _ = means(scores, [everywhere], codes, resamples=resamples, seed=seed)
     low, high = (np.where(found.few, few, usual) for few, usual in zip(found.clustered, found.percentile, strict=True))
     interval = ["deff" if few else "percentile" for few in found.few.tolist()]
-    remark = [
-        join_reasons("" if known else reason) for known, reason in zip(np.isfinite(low), found.reason, strict=True)
-    ]
-    return {"share": found.value, "low": low, "high": high, "interval": interval, "remark": remark}
+    remark = ["" if known else why for known, why in zip(np.isfinite(low).tolist(), found.reason, strict=True)]
+    columns = {"share": found.value, "low": low, "high": high, "interval": interval}
+    return pd.DataFrame({**columns, "remark": [join_reasons(why) for why in remark]})
 
 
 def _speaks_of(word: dict[str, object], judge: str, wrong: BoolArray, dimensions: dict[str, int]) -> bool:
