@@ -13,6 +13,7 @@ import pandas as pd
 from mrb_lib.data.reviews.marks import REASONS, Adjudication, case_fingerprint, current
 from mrb_lib.data.reviews.store import Store, open_store
 from mrb_lib.errors import InputError
+from mrb_lib.widgets.text import visible
 
 LABELS = {
     "gold_right": "Gold is right",
@@ -152,7 +153,7 @@ def history_of(said: pd.DataFrame, case: pd.Series, cleaned: Callable[[object], 
     -------
     list of dict
         `id, reviewer, verdict, label, choice, dimension, judge, reasons, note, supersedes, created`, `counts` (whether
-        it counts now) and `changed` (whether the case has changed since).
+        it counts now), `changed` (whether the case has changed since), and `seen`, the texts as a page may show them.
     """
     rows = said[said["case_id"] == str(case["case_id"])]
     counting = set(current(rows)["adjudication_id"]) if len(rows) else set()
@@ -167,6 +168,8 @@ def history_of(said: pd.DataFrame, case: pd.Series, cleaned: Callable[[object], 
                 "supersedes": plain["supersedes"],
                 "label": LABELS.get(str(row["verdict"]), str(row["verdict"])),
                 "reasons": [cleaned(name) for name in row["reasons"]],
+                "seen": {name: visible(row[name] or "") for name in ("reviewer", "dimension", "judge", "note")}
+                | {"reasons": [visible(name) for name in row["reasons"]]},
                 "counts": row["adjudication_id"] in counting,
                 "changed": bool(row["case_fingerprint"]) and row["case_fingerprint"] != mark,
             }

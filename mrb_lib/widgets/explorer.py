@@ -23,7 +23,10 @@ from mrb_lib.widgets.shell import Shell
 from mrb_lib.widgets.text import escaped
 
 BENCHMARK, INDEX, STORE = "MRB_REVIEW_BENCHMARK", "MRB_REVIEW_INDEX", "MRB_REVIEW_STORE"
-_SCRIPTS = ("case", "explorer_list", "explorer_filters", "explorer_form", "explorer")
+_SCRIPTS = (
+    "case", "explorer_list", "explorer_filters", "explorer_files", "explorer_keys", "explorer_memory", "explorer_said",
+    "explorer_form", "explorer",
+)  # fmt: skip
 _STATIC_CASES = 3
 _STATIC_ROWS = 200
 _STATIC_SIDE = 480
@@ -119,7 +122,7 @@ def static_html(material: Material, answers: Answers) -> str:
     parts = [
         f"<style>{style(*STYLES, 'explorer')}</style>",
         f'<p class="mrb-simulated">{escaped(material.note)}</p>' if material.note else "",
-        f"<p>{len(found):,} cases. {escaped(in_words(query))}</p>",
+        f"<p>{len(found):,} cases. {in_words(query)}</p>",
         f'<details class="mrb-plain"><summary>The list</summary><ol>{rows}</ol>{more}</details>' if found else "",
     ]
     parts += [

@@ -14,6 +14,7 @@ from itertools import count
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.options import IntArray
@@ -35,8 +36,7 @@ from mrb_lib.widgets.explorer_parts import (
 
 PIECE = 1_000_000
 ROWS = 60
-_KEPT_CASES = 24
-_KEPT_SELECTIONS = 16
+_KEPT_CASES, _KEPT_SELECTIONS, _KEPT_EXPORTS = 24, 16, 4
 _TITLE = 160
 
 Question = Mapping[str, Any]
@@ -57,7 +57,8 @@ class Answers:
         self.material, self.reviews, self.start, self.reviewer = material, reviews, start, reviewer
         self._cases: OrderedDict[int, str] = OrderedDict()
         self._selections: OrderedDict[Query, IntArray] = OrderedDict()
-        self._exports: dict[str, Iterator[str]] = {}
+        self._exports: OrderedDict[str, Iterator[str]] = OrderedDict()
+        self._marks: tuple[pd.DataFrame, dict[str, list[str]]] | None = None
         self._numbers = count(1)
 
     @cached_property
@@ -70,7 +71,7 @@ class Answers:
 
     def of(self) -> dict[str, Callable[[Question], Mapping[str, Any]]]:
         """By the `what` of a question, the function that answers it."""
-        names = ("hello", "select", "rows", "case", "rest", "history", "save", "reasons", "export", "more")
+        names = ("hello", "select", "rows", "case", "rest", "history", "save", "reasons", "store", "export", "more")
         return {name: getattr(self, name) for name in names}
 
     def hello(self, question: Question) -> dict[str, Any]:
@@ -85,20 +86,22 @@ class Answers:
             except InputError as error:
                 query, trouble = Query(), f"The address asks for what is not here ({error}); all cases are shown."
         first = self.select({"query": asdict(query)}, case)
-        return first | {
-            "name": shown(meta.name),
-            "note": self.material.note,
-            "n_cases": self.material.kinds.n_cases,
-            "judges": [shown(name) for name in self.material.judges],
-            "dimensions": [shown(name) for name in self.material.kinds.dimensions],
-            "categories": list(meta.categories),
-            "kinds": KIND_WORDS,
-            "labels": LABELS,
-            "reasons": [shown(name) for name in self.reviews.reasons()],
-            "store": self.reviews.trouble(),
-            "reviewer": shown(self.reviewer),
-            "trouble": trouble,
-        }
+        return (
+            first
+            | {
+                "name": shown(meta.name),
+                "note": self.material.note,
+                "n_cases": self.material.kinds.n_cases,
+                "judges": [shown(name) for name in self.material.judges],
+                "dimensions": [shown(name) for name in self.material.kinds.dimensions],
+                "categories": list(meta.categories),
+                "kinds": KIND_WORDS,
+                "labels": LABELS,
+                "reviewer": shown(self.reviewer),
+                "trouble": trouble,
+            }
+            | self.store({})
+        )
 
     def select(self, question: Question, case: str = "") -> dict[str, Any]:
         """The cases a query leaves: how many, the counts of each filter, the first rows, and where `case` is."""
@@ -176,6 +179,12 @@ class Answers:
             raise InputError("the reasons are no list; load the page again.")
         return {"reasons": [shown(name) for name in self.reviews.set_reasons([str(name) for name in names])]}
 
+    def store(self, _question: Question) -> dict[str, Any]:
+        """What keeps a review from being stored, asked anew: `store`, and `again`, whether to ask later may help."""
+        trouble = self.reviews.trouble()
+        reasons = [shown(name) for name in self.reviews.reasons()]
+        return {"store": trouble, "again": self.reviews.where is not None, "reasons": reasons}
+
     def export(self, question: Question) -> dict[str, Any]:
         """Begin to write the selection as a file, `csv` or `html`; its pieces follow by `more`."""
         query, kind = query_from(question.get("query") or {}), question.get("format")
@@ -191,7 +200,7 @@ class Answers:
         else:
             raise InputError(f"format {kind!r} is unknown; use csv or html.")
         name = str(next(self._numbers))
-        self._exports = {name: _in_pieces(pieces)}
+        _keep(self._exports, name, _in_pieces(pieces), _KEPT_EXPORTS)
         return {"export": name}
 
     def more(self, question: Question) -> dict[str, Any]:
@@ -205,9 +214,12 @@ class Answers:
     def marks(self) -> dict[str, list[str]]:
         """By case, who has a mark on it that counts; empty where no store can be read."""
         try:
-            return reviewed_by(self.reviews.history())
+            said = self.reviews.history()
         except InputError:
             return {}
+        if self._marks is None or self._marks[0] is not said:
+            self._marks = said, reviewed_by(said)
+        return self._marks[1]
 
     def _texts_for(self, query: Query) -> Sequence[str] | None:
         return self._texts if query.text else None

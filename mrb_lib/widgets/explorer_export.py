@@ -18,7 +18,7 @@ from mrb_lib.widgets.cases import STYLES, case_html
 from mrb_lib.widgets.explorer_material import Material
 from mrb_lib.widgets.explorer_parts import KIND_WORDS, shown
 from mrb_lib.widgets.page import closing, opening
-from mrb_lib.widgets.text import escaped
+from mrb_lib.widgets.text import escaped, isolated
 
 MOST_PRINTED = 100
 _SIDE = 640
@@ -73,10 +73,10 @@ def page_pieces(material: Material, query: Query, positions: IntArray) -> Iterat
     judges = [name for name in (query.judge, query.other) if name]
     title = f"{meta.name}: {len(positions)} cases"
     yield opening(title, *STYLES)
-    yield f'<h1 dir="auto">{escaped(title)}</h1>'
+    yield f"<h1>{isolated(meta.name)}: {len(positions):,} cases</h1>"
     if material.note:
         yield f'<p class="mrb-simulated">{escaped(material.note)}</p>'
-    yield f'<p class="mrb-lead">{escaped(in_words(query))}</p>'
+    yield f'<p class="mrb-lead">{in_words(query)}</p>'
     if len(positions) > MOST_PRINTED:
         yield f'<p class="mrb-lead">These are the first {MOST_PRINTED} of {len(positions):,} cases.</p>'
     for position in positions[:MOST_PRINTED].tolist():
@@ -95,15 +95,15 @@ def page_pieces(material: Material, query: Query, positions: IntArray) -> Iterat
 
 
 def in_words(query: Query) -> str:
-    """What a query asks for, as a sentence."""
+    """What a query asks for, as a sentence of HTML; no value reaches out of its place in it."""
     parts = [
-        f"{name} {value or 'none'}"
+        f"{name} {isolated(value) if value else 'none'}"
         for name in ("judge", "dimension", "organ", "department", "modality")
         if (value := getattr(query, name)) is not None
     ]
-    parts += [f"where {query.judge} and {query.other} differ"] if query.other else []
+    parts += [f"where {isolated(query.judge)} and {isolated(query.other)} differ"] if query.other else []
     parts += [" or ".join(KIND_WORDS[kind][0].lower() for kind in query.kind)] if query.kind else []
-    parts += [f"with the words {query.text}"] if query.text else []
+    parts += [f"with the words {isolated(query.text)}"] if query.text else []
     order = f"{'highest' if query.desc else 'lowest'} {query.sort} first" if query.sort else "in the benchmark's order"
     return f"Selected: {', '.join(parts) or 'all cases'}; {order}."
 

@@ -47,7 +47,7 @@ ATTACKS = (
     "' OR 1=1; DROP TABLE adjudications; --",
 )
 LONG = 1_000_000
-LONG_CASE = 1
+LONG_CASE = 0
 DIMENSIONS = ("overall", '<img src=x onerror="window.__pwned=2">', "\u202e</script>{{ 7*191 }}=1+1")
 ANNOTATORS = (
     "<svg class=hostile onload=window.__pwned=3>",

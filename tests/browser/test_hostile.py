@@ -83,7 +83,7 @@ def test_all_of_an_answer_can_be_read(page: Page, benchmark: Benchmark, cases: l
 
 
 def test_names_that_turn_the_direction_turn_only_themselves(page: Page, cases: list[str]) -> None:
-    show(page, document(cases[0]))
+    show(page, document(cases[1]))
     page.evaluate(_TOUCH)
     turned = page.locator("summary").filter(has_text="</style></script>").first
     expect(turned).to_contain_text("A first · 3 replies")

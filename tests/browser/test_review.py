@@ -12,18 +12,25 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from mrb_lib.data.benchmark import load, save
 from mrb_lib.data.demo.build import write_demo
 from mrb_lib.data.reviews.store import open_store
 from mrb_lib.stats.query import Query, to_fragment
 
+from .axe import violations
+from .conftest import Watched
+
 N = 27
+PATIENT = 120_000
 _MRB = str(Path(sys.executable).with_name("mrb"))
 NewPage = Callable[..., Page]
+Scheme = Literal["light", "dark"]
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 
 
 class Review:
@@ -66,9 +73,38 @@ def review(bench: Path) -> Iterator[Review]:
     served.stop()
 
 
+@pytest.fixture(scope="module")
+def opened(chromium: Browser, review: Review) -> Iterator[Page]:
+    """One page for all who only look, or sign out again; what it complains about fails the last of them."""
+    rights = ["clipboard-read", "clipboard-write"]
+    watched = Watched(chromium.new_context(accept_downloads=True, permissions=rights))
+    yield _open(watched.context.new_page(), review)
+    complaints = list(watched.complaints)
+    watched.context.close()
+    assert complaints == []
+
+
+@pytest.fixture
+def desk(opened: Page) -> Page:
+    """The shared page as it is when it opens: on the first case of all, 1280 wide, light."""
+    opened.set_viewport_size({"width": 1280, "height": 860})
+    opened.emulate_media(color_scheme="light")
+    return _lead(opened)
+
+
+def _lead(page: Page, fragment: str = "") -> Page:
+    """Follow a link in a page that is open already."""
+    page.evaluate("""address => {
+      history.replaceState(null, "", `${location.pathname}#${address}`);
+      window.dispatchEvent(new HashChangeEvent("hashchange"));
+    }""", fragment)  # fmt: skip
+    expect(page.locator(".mrb-explorer")).not_to_have_attribute("aria-busy", "true", timeout=PATIENT)
+    return page
+
+
 def _open(page: Page, review: Review, fragment: str = "") -> Page:
     page.goto(f"{review.address}#{fragment}", wait_until="domcontentloaded")
-    expect(page.locator(".mrb-shown")).to_be_visible(timeout=60_000)
+    expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
     expect(page.locator(".mrb-before")).to_have_count(0)
     return page
 
@@ -103,8 +139,8 @@ def test_without_the_token_one_is_asked_to_log_in(new_page: NewPage, review: Rev
     expect(page.locator(".mrb-explorer")).to_have_count(0)
 
 
-def test_it_opens_on_the_first_case_and_steps_by_key_and_button(page: Page, review: Review) -> None:
-    _open(page, review)
+def test_it_opens_on_the_first_case_and_steps_by_key_and_button(desk: Page) -> None:
+    page = desk
     title, position = page.locator(".mrb-title"), page.locator(".mrb-position")
     expect(title).to_have_text("Case sim-000000")
     expect(position).to_have_text(f"1 of {N} cases")
@@ -138,8 +174,8 @@ def test_the_first_case_is_in_sight_before_the_app_can_be_used(page: Page, revie
     assert not _wide(page)
 
 
-def test_filters_leave_as_many_cases_as_they_said_and_counts_add_up(page: Page, review: Review) -> None:
-    _open(page, review)
+def test_filters_leave_as_many_cases_as_they_said_and_counts_add_up(desk: Page) -> None:
+    page = desk
     _choose(page, "judge", "=longer")
     _choose(page, "dimension", "=overall")
     wrong = page.locator("[data-kind=wrong]")
@@ -160,8 +196,8 @@ def test_filters_leave_as_many_cases_as_they_said_and_counts_add_up(page: Page, 
     expect(page.locator(".mrb-position")).to_have_text(f"1 of {N} cases")
 
 
-def test_words_are_searched_and_an_empty_selection_says_so(page: Page, review: Review, bench: Path) -> None:
-    _open(page, review)
+def test_words_are_searched_and_an_empty_selection_says_so(desk: Page, bench: Path) -> None:
+    page = desk
     texts = (
         load(bench)
         .cases[["question", "response_a", "response_b", "reference"]]
@@ -180,8 +216,8 @@ def test_words_are_searched_and_an_empty_selection_says_so(page: Page, review: R
     expect(page.locator(".mrb-position")).to_have_text(f"1 of {N} cases")
 
 
-def test_two_judges_are_compared_where_they_differ(page: Page, review: Review) -> None:
-    _open(page, review)
+def test_two_judges_are_compared_where_they_differ(desk: Page) -> None:
+    page = desk
     _choose(page, "judge", "=longer")
     _choose(page, "other", "=shorter")
     _choose(page, "dimension", "=overall")
@@ -198,10 +234,11 @@ def test_two_judges_are_compared_where_they_differ(page: Page, review: Review) -
     )
 
 
-def test_an_address_leads_to_a_case_and_is_copied(new_page: NewPage, review: Review) -> None:
-    page = new_page(permissions=["clipboard-read", "clipboard-write"])
+def test_an_address_leads_to_a_case_and_is_copied(desk: Page, review: Review) -> None:
+    page = desk
     query = Query(judge="longer", dimension="overall", kind=("wrong",), sort="difficulty")
-    _open(page, review, to_fragment(query))
+    _lead(page, to_fragment(query))
+    expect(page.locator(".mrb-position")).to_contain_text("1 of")
     page.keyboard.press("j")
     expect(page.locator(".mrb-position")).to_contain_text("2 of")
     case = page.locator(".mrb-title bdi").inner_text()
@@ -211,14 +248,15 @@ def test_an_address_leads_to_a_case_and_is_copied(new_page: NewPage, review: Rev
     assert link == review.address.split("?")[0] + "#" + to_fragment(query, case)
     other = page.context.new_page()
     other.goto(link)
-    expect(other.locator(".mrb-title")).to_have_text(f"Case {case}", timeout=60_000)
+    expect(other.locator(".mrb-title")).to_have_text(f"Case {case}", timeout=PATIENT)
     expect(other.locator(".mrb-position")).to_contain_text("2 of")
     expect(other.locator("[data-kind=wrong]")).to_have_attribute("aria-pressed", "true")
-    other.evaluate("location.hash = '#case=sim-000003&judge=nobody'")
-    expect(other.locator(".mrb-notice")).to_contain_text("nobody")
+    other.close()
+    page.evaluate("location.hash = '#case=sim-000003&judge=nobody'")
+    expect(page.locator(".mrb-notice")).to_contain_text("nobody")
 
 
-def test_a_mark_outlives_the_page_and_the_server_and_is_corrected_not_overwritten(
+def test_a_mark_outlives_page_and_server_and_is_corrected_not_overwritten_once_the_store_is_there(
     new_page: NewPage, review: Review, bench: Path, tmp_path: Path
 ) -> None:
     page = _open(new_page(), review, "case=sim-000004&judge=longer&dimension=overall")
@@ -236,10 +274,22 @@ def test_a_mark_outlives_the_page_and_the_server_and_is_corrected_not_overwritte
     expect(page.locator(".mrb-history li")).to_have_count(1)
     expect(page.locator("[role=option][aria-selected=true]")).to_contain_text("you")
     page.reload()
-    expect(page.locator(".mrb-history li")).to_contain_text("wrong laterality", timeout=60_000)
-    again = Review(bench)
+    expect(page.locator(".mrb-history li")).to_contain_text("wrong laterality", timeout=PATIENT)
+    # The next server finds no folder of its store, then the store that the first one has written.
+    again = Review(bench, "--store", str(tmp_path / "gone" / "reviews.sqlite"))
     try:
         other = _open(new_page(), again, "case=sim-000004&judge=longer&dimension=overall")
+        expect(other.locator(".mrb-trouble")).to_contain_text("folder does not exist")
+        expect(other.locator(".mrb-title")).to_have_text("Case sim-000004")
+        expect(other.get_by_label("Your name")).to_be_hidden()
+        for scheme in SCHEMES:
+            other.emulate_media(color_scheme=scheme)
+            assert violations(other) == []
+        other.get_by_role("button", name="Try again").click()
+        expect(other.locator(".mrb-trouble")).to_contain_text("folder does not exist")
+        (tmp_path / "gone").symlink_to(bench)
+        other.get_by_role("button", name="Try again").click()
+        expect(other.locator(".mrb-trouble")).to_be_hidden()
         expect(other.locator(".mrb-history li")).to_contain_text("The nodule is on the left.")
         _sign_in(other, "Dr. Ada")
         expect(other.get_by_label("Note")).to_have_value("The nodule is on the left.")
@@ -277,8 +327,8 @@ def test_two_reviewers_at_once_see_each_other(new_page: NewPage, review: Review)
         expect(page.locator(".mrb-history")).to_contain_text("Bo")
 
 
-def test_what_was_typed_is_still_there_after_another_case(page: Page, review: Review) -> None:
-    _open(page, review, "case=sim-000008")
+def test_what_was_typed_is_still_there_after_another_case_for_who_typed_it(desk: Page) -> None:
+    page = _lead(desk, "case=sim-000008")
     _sign_in(page, "Cy")
     page.keyboard.press("3")
     page.keyboard.press("n")
@@ -290,10 +340,46 @@ def test_what_was_typed_is_still_there_after_another_case(page: Page, review: Re
     page.keyboard.press("k")
     expect(page.get_by_label("Note")).to_have_value("half a thought")
     expect(page.locator(".mrb-saved")).to_contain_text("Not saved yet")
+    page.get_by_role("button", name="Sign out").click()
+    _sign_in(page, "Di")
+    expect(page.get_by_label("Note")).to_have_value("")
+    page.get_by_role("button", name="Sign out").click()
+    _sign_in(page, "Cy")
+    expect(page.get_by_label("Note")).to_have_value("half a thought")
+    page.get_by_role("button", name="Sign out").click()
 
 
-def test_the_selection_is_exported_as_a_table_and_as_a_page(page: Page, review: Review, tmp_path: Path) -> None:
-    _open(page, review, to_fragment(Query(judge="longer", dimension="overall", kind=("wrong",))))
+def test_what_is_typed_while_a_mark_is_on_its_way_is_kept(desk: Page) -> None:
+    page = _lead(desk, "case=sim-000010")
+    _sign_in(page, "Eve")
+    page.keyboard.press("3")
+    page.evaluate("""() => {
+      document.querySelector(".mrb-save").click();
+      const note = document.querySelector("[data-field=note]");
+      note.value = "typed meanwhile";
+      note.dispatchEvent(new Event("input", { bubbles: true }));
+    }""")
+    expect(page.locator(".mrb-saved")).to_contain_text("What you typed since is not saved")
+    expect(page.get_by_label("Note")).to_have_value("typed meanwhile")
+    expect(page.locator(".mrb-history li")).to_have_count(1)
+    page.get_by_role("button", name="Save correction").click()
+    expect(page.locator(".mrb-history li")).to_have_count(2)
+    expect(page.locator(".mrb-history li").first).to_contain_text("typed meanwhile")
+    page.get_by_role("button", name="Sign out").click()
+
+
+def test_who_saves_and_goes_on_at_once_sees_the_case_marked(desk: Page) -> None:
+    page = _lead(desk, "case=sim-000012")
+    _sign_in(page, "Flo")
+    for key in "1sj":
+        page.keyboard.press(key)
+    expect(page.locator(".mrb-title")).to_have_text("Case sim-000013")
+    expect(page.locator("[role=option]").filter(has_text="sim-000012")).to_contain_text("✓ you")
+    page.get_by_role("button", name="Sign out").click()
+
+
+def test_the_selection_is_exported_as_a_table_and_as_a_page(desk: Page, tmp_path: Path) -> None:
+    page = _lead(desk, to_fragment(Query(judge="longer", dimension="overall", kind=("wrong",))))
     expect(page.locator(".mrb-position")).to_contain_text("1 of")
     n = _total(page)
     with page.expect_download() as waiting:
@@ -313,15 +399,26 @@ def test_the_selection_is_exported_as_a_table_and_as_a_page(page: Page, review: 
     expect(printed.locator(".mrb-case")).to_have_count(n)
     expect(printed.get_by_role("heading", level=1)).to_contain_text(f"{n} cases")
     assert not _wide(printed)
+    printed.close()
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 860), (1920, 1080)])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_all_is_in_sight_without_scrolling_sideways(
-    new_page: NewPage, review: Review, width: int, height: int, scheme: str
-) -> None:
-    page = _open(new_page(viewport={"width": width, "height": height}, color_scheme=scheme), review, "judge=longer")
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_all_is_in_sight_without_scrolling_sideways(desk: Page, width: int, height: int, scheme: Scheme) -> None:
+    page = desk
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme=scheme)
+    _lead(page, "judge=longer")
+    expect(page.locator(".mrb-in-view")).to_be_visible()
     _sign_in(page, "Dee")
+    page.keyboard.press("2")
+    _fits(page, width)
+    assert violations(page) == []
+    page.get_by_role("button", name="Sign out").click()
+    assert violations(page, ".mrb-explorer") == []
+
+
+def _fits(page: Page, width: int) -> None:
     assert not _wide(page)
     boxes = [page.locator(name).bounding_box() for name in (".mrb-left", ".mrb-middle", ".mrb-review")]
     left, middle, right = (box for box in boxes if box is not None)
@@ -333,27 +430,17 @@ def test_all_is_in_sight_without_scrolling_sideways(
         assert page.locator(name).evaluate("one => one.scrollWidth <= one.clientWidth")
 
 
-def test_the_keys_are_told_and_do_nothing_while_one_types(page: Page, review: Review) -> None:
-    _open(page, review)
+def test_the_keys_are_told_and_do_nothing_while_one_types(desk: Page) -> None:
+    page = desk
     page.keyboard.press("?")
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("next case")
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        assert violations(page) == []
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     page.keyboard.press("/")
     page.keyboard.type("jk?")
     expect(page.locator(".mrb-search")).to_have_value("jk?")
     expect(dialog).to_be_hidden()
-
-
-def test_a_store_that_cannot_be_written_is_said_and_cases_are_still_read(
-    new_page: NewPage, bench: Path, tmp_path: Path
-) -> None:
-    broken = Review(bench, "--store", str(tmp_path / "gone" / "reviews.sqlite"))
-    try:
-        page = _open(new_page(), broken)
-        expect(page.locator(".mrb-trouble")).to_contain_text("folder does not exist")
-        expect(page.locator(".mrb-title")).to_have_text("Case sim-000000")
-        expect(page.get_by_label("Your name")).to_be_hidden()
-    finally:
-        broken.stop()

@@ -48,6 +48,31 @@ def test_what_is_saved_is_in_the_store_and_in_the_history(answers: Answers, pict
     ]
 
 
+def test_texts_are_kept_as_they_are_and_seen_with_their_direction_closed(answers: Answers) -> None:
+    turning = "\u2067never closed"
+    entry = _save(answers, 1, reviewer=turning, judge=turning, note=turning, reasons=[turning])[0]
+    assert (entry["reviewer"], entry["judge"], entry["note"], entry["reasons"]) == (turning,) * 3 + ([turning],)
+    closed = turning + "\u2069"
+    expected = {"reviewer": closed, "dimension": "overall", "judge": closed, "note": closed, "reasons": [closed]}
+    assert entry["seen"] == expected
+
+
+def test_a_store_that_could_not_be_opened_is_opened_when_it_can(pictured: Benchmark, tmp_path: Path) -> None:
+    answers = Answers(material_of(pictured), Reviews(pictured.meta.name, tmp_path / "gone" / "r.sqlite"))
+    first = answers.hello({})
+    assert "folder does not exist" in first["store"]
+    assert first["again"]
+    (tmp_path / "gone").mkdir()
+    assert answers.store({})["store"] == ""
+    assert len(_save(answers, 1)) == 1
+
+
+def test_where_nothing_is_stored_there_is_nothing_to_try_again(pictured: Benchmark) -> None:
+    found = Answers(material_of(pictured), Reviews("b", None)).store({})
+    assert found["store"]
+    assert not found["again"]
+
+
 def test_a_correction_supersedes_and_overwrites_nothing(answers: Answers) -> None:
     first = _save(answers, 1)[0]["id"]
     entries = _save(answers, 2, verdict="ambiguous", choice="", supersedes=first)

@@ -241,6 +241,21 @@ def test_the_printed_page_stands_alone(answers: Answers) -> None:
     assert not any(mark in page for mark in EXTERNAL)
 
 
+def test_names_and_words_keep_their_direction_to_themselves_in_print(pictured: Benchmark) -> None:
+    turning = "\u202enodule"
+    answers = Answers(material_of(replace(pictured, meta=replace(pictured.meta, name=turning))), Reviews("b", None))
+    page = _file(answers, "html", {"text": turning})
+    assert f'<h1><bdi dir="auto">{turning}</bdi>: 0 cases</h1>' in page
+    assert f'with the words <bdi dir="auto">{turning}</bdi>;' in page
+
+
+def test_two_files_are_written_at_once(answers: Answers) -> None:
+    names = [answers.export({"format": "csv", "query": {"judge": judge}})["export"] for judge in ("hasty", "mute")]
+    heads = [answers.more({"export": name})["piece"].partition("\n")[0] for name in names]
+    assert "hasty: overall" in heads[0]
+    assert "mute: overall" in heads[1]
+
+
 def test_a_long_selection_is_printed_in_part_and_says_so(pictured: Benchmark) -> None:
     plain = pictured.cases.assign(images=[[] for _ in range(len(pictured.cases))])
     many = pd.concat([plain.assign(case_id=plain["case_id"] + f"-{i}") for i in range(6)]).reset_index(drop=True)

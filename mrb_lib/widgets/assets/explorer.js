@@ -1,11 +1,6 @@
 // The failure explorer: filters above; the list, the case and the review side by side.
 const mrbExplorer = (() => {
   const KEPT = 9;
-  const KEYS = [
-    ["J or →", "next case"], ["K or ←", "previous case"], ["/", "search"], ["1 2 3 4", "gold is right, gold is wrong, ambiguous, image unusable"],
-    ["N", "write a note"], ["S", "save"], ["Ctrl + Enter", "save while writing"], ["Esc", "leave a field, so that keys work again"], ["?", "this list"],
-  ];
-
   function start(model, el) {
     const { element, connect, fragment, typing } = mrbShell;
     const link = connect(model);
@@ -36,12 +31,12 @@ const mrbExplorer = (() => {
       const form = mrbForm.make({ ask: link.ask, about, signed: list.signed, saved: list.mark });
       const view = element("div", { class: "mrb-view-of" });
       const stage = element("div", { class: "mrb-case-pane", role: "region", "aria-label": "Case", tabindex: "0" });
-      const dialog = element("dialog", { class: "mrb-keys", "aria-label": "Keys" }, element("h2", {}, "Keys"), element("dl", {}, ...KEYS.map(([key, does]) => element("div", {}, element("dt", {}, ...key.split(" ").map((part) => (/^(or|\+)$/.test(part) ? ` ${part} ` : element("kbd", {}, part)))), element("dd", {}, does)))), element("form", { method: "dialog" }, button("Close", "close", { type: "submit" })));
+      const dialog = mrbKeysHelp.dialog();
       previous.addEventListener("click", () => go(seat.index < 0 ? 0 : seat.index - 1));
       next.addEventListener("click", () => go(seat.index + 1));
       copy.addEventListener("click", copyLink);
-      csv.addEventListener("click", () => write("csv", csv));
-      html.addEventListener("click", () => write("html", html));
+      csv.addEventListener("click", () => mrbFiles.write(link, seat.query, "csv", csv, tell));
+      html.addEventListener("click", () => mrbFiles.write(link, seat.query, "html", html, tell));
       help.addEventListener("click", () => dialog.showModal());
       const head = element("div", { class: "mrb-head" }, element("h1", { dir: "auto", title: about.name }, about.name), simulated, filters.search, element("span", { class: "mrb-gap" }), element("span", { class: "mrb-export", role: "group", "aria-label": "Export the selection" }, element("span", { "aria-hidden": "true" }, "Export"), csv, html), help);
       const left = element("nav", { class: "mrb-left", "aria-label": "Cases" }, list.frame);
@@ -60,6 +55,7 @@ const mrbExplorer = (() => {
     };
 
     async function open(address) {
+      root.setAttribute("aria-busy", "true");
       try {
         const about = await link.ask("hello", { fragment: address });
         if (!parts) build(about);
@@ -71,6 +67,8 @@ const mrbExplorer = (() => {
         if (parts) tell(words, true);
         else opening.textContent = words;
         reveal();
+      } finally {
+        root.removeAttribute("aria-busy");
       }
     }
 
@@ -125,11 +123,18 @@ const mrbExplorer = (() => {
     async function go(index) {
       if (index < 0 || index >= seat.n) return;
       const turn = (seat.turn += 1);
-      const row = await parts.list.row(index);
-      if (!row || turn !== seat.turn) return;
-      seat.index = index;
-      parts.list.move(index);
-      show(row.at);
+      const before = seat.index;
+      seat.index = index; // a key pressed again before the row is here goes on from here
+      try {
+        const row = await parts.list.row(index);
+        if (!row || turn !== seat.turn) return;
+        parts.list.move(index);
+        show(row.at);
+      } catch (error) {
+        if (turn !== seat.turn) return;
+        seat.index = before;
+        tell(`The list cannot be read: ${error.message}`, true);
+      }
     }
 
     // A case ready to be shown, asked for once and kept for a while.
@@ -152,8 +157,8 @@ const mrbExplorer = (() => {
       }
       const node = element("div", { class: "mrb-shown" });
       if (answer.view) {
-        const words = `${other ? "The two judges" : "The judge"}${dimension ? ` on ${dimension.replaceAll("_", " ")}` : ""}`;
-        node.append(element("details", { class: "mrb-case mrb-in-view", open: true }, element("summary", {}, words), fragment(answer.view)));
+        const words = [other ? "The two judges" : "The judge", ...(dimension ? [" on ", element("bdi", { dir: "auto" }, dimension.replaceAll("_", " "))] : [])];
+        node.append(element("details", { class: "mrb-case mrb-in-view", open: true }, element("summary", {}, ...words), fragment(answer.view)));
       }
       node.append(fragment(html));
       for (const img of node.querySelectorAll("img")) img.decode().catch(() => {});
@@ -195,7 +200,7 @@ const mrbExplorer = (() => {
       const { index, turn } = seat;
       await new Promise((settle) => requestAnimationFrame(() => setTimeout(settle, 0)));
       for (const near of [index + 1, index + 2, index - 1]) {
-        const row = near >= 0 && near < seat.n ? await parts.list.row(near) : null;
+        const row = near >= 0 && near < seat.n ? await parts.list.row(near).catch(() => null) : null;
         if (turn !== seat.turn) return;
         if (row) await made(row.at).catch(() => {});
       }
@@ -208,31 +213,6 @@ const mrbExplorer = (() => {
         tell("The link is copied. Who opens it needs the token of this server too.");
       } catch {
         tell(`Copy this link: ${words}`);
-      }
-    }
-
-    async function write(format, from) {
-      from.disabled = true;
-      try {
-        const { export: name } = await link.ask("export", { format, query: seat.query });
-        const pieces = [];
-        for (;;) {
-          const { piece, done } = await link.ask("more", { export: name });
-          if (done) break;
-          pieces.push(piece);
-          tell(`Writing the file: ${pieces.length} MB …`);
-        }
-        const place = URL.createObjectURL(new Blob(pieces, { type: format === "csv" ? "text/csv;charset=utf-8" : "text/html;charset=utf-8" }));
-        const anchor = element("a", { href: place, download: `cases.${format}`, hidden: true });
-        root.append(anchor);
-        anchor.click();
-        anchor.remove();
-        setTimeout(() => URL.revokeObjectURL(place), 60000);
-        tell(`The file cases.${format} is written.`);
-      } catch (error) {
-        tell(`The file is not written: ${error.message}`, true);
-      } finally {
-        from.disabled = false;
       }
     }
 

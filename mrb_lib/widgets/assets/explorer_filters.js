@@ -87,8 +87,9 @@ const mrbFilters = (() => {
         return;
       }
       const parts = facet.values.filter(([, n]) => n).map(([value, n]) => element("span", { class: "mrb-part", "data-n": n }, element("b", {}, n.toLocaleString()), ` ${value}`));
-      const who = facets.pair ? `first ${query.judge}, second ${query.other}` : query.judge;
-      summary.replaceChildren(element("span", { dir: "auto" }, `${who} on ${spoken(query.dimension)}: `), ...parts.flatMap((part, i) => (i ? [" + ", part] : [part])), ` = ${facet.total.toLocaleString()}`);
+      const own = (words) => element("bdi", { dir: "auto" }, words);
+      const who = facets.pair ? ["first ", own(query.judge), ", second ", own(query.other)] : [own(query.judge)];
+      summary.replaceChildren(...who, " on ", own(spoken(query.dimension)), ": ", ...parts.flatMap((part, i) => (i ? [" + ", part] : [part])), ` = ${facet.total.toLocaleString()}`);
     }
 
     function update(answer) {
@@ -105,7 +106,8 @@ const mrbFilters = (() => {
         button.setAttribute("aria-pressed", String(query.kind.includes(kind)));
         button.querySelector(".mrb-count").textContent = (counts.get(kind) ?? 0).toLocaleString();
       }
-      rest.textContent = `${(counts.get("none of these") ?? 0).toLocaleString()} of none of these kinds`;
+      rest.textContent = `${(counts.get("none of these") ?? 0).toLocaleString()} others`;
+      rest.title = "cases with none of these kinds of failure";
       clear.disabled = JSON.stringify({ ...query, desc: true }) === JSON.stringify(EMPTY);
       tell(facets);
     }

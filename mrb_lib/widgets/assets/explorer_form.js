@@ -3,22 +3,6 @@ const mrbForm = (() => {
   const KEYS = ["gold_right", "gold_wrong", "ambiguous", "image_unusable"];
   const PATIENCE = 20000;
 
-  function remembered(where, key) {
-    try {
-      return where().getItem(key) ?? "";
-    } catch {
-      return "";
-    }
-  }
-
-  function remember(where, key, value) {
-    try {
-      where().setItem(key, value);
-    } catch {
-      // A browser that keeps nothing forgets it with the page; the store has what was saved.
-    }
-  }
-
   function fresh() {
     const bytes = crypto.getRandomValues(new Uint8Array(16));
     return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -29,11 +13,11 @@ const mrbForm = (() => {
 
   const spoken = (value) => value.replaceAll("_", " ");
 
-  // `ask` as of mrbShell.connect; `about` is what Python said first; `signed(name)` and `saved(at, entries)` are told.
+  // `ask` as of mrbShell.connect; `about` is what Python said first; `signed(name)` and `saved(at, names)` are told.
   function make({ ask, about, signed, saved }) {
     const { element } = mrbShell;
-    const drafts = JSON.parse(remembered(() => sessionStorage, `mrb-drafts:${about.name}`) || "{}");
-    const state = { at: null, entries: [], gold: {}, reviewer: "", id: fresh(), dirty: false, scope: { dimension: "", judge: "" } };
+    const drafts = mrbMemory.drafts(about.name);
+    const state = { at: null, caseId: "", entries: [], gold: {}, reviewer: "", id: fresh(), dirty: false, scope: { dimension: "", judge: "" } };
     const usual = about.dimensions.includes("overall") ? "overall" : (about.dimensions.at(-1) ?? "");
     let reasons = about.reasons;
 
@@ -60,7 +44,7 @@ const mrbForm = (() => {
     const heading = (words) => element("h2", {}, words);
     const root = element("section", { class: "mrb-review", "aria-label": "Your review" }, heading("Your review"), trouble, who, form, heading("What was said"), past);
 
-    const key = () => `${state.at}|${dimension.value}|${judge.value}`;
+    const key = () => JSON.stringify([state.reviewer, state.caseId, dimension.value, judge.value]);
     const checked = (group) => root.querySelector(`[data-field="${group}"]:checked`)?.value ?? "";
     const content = () => ({ verdict: checked("verdict"), choice: checked("verdict") === "gold_wrong" ? checked("choice") : "", reasons: [...list.querySelectorAll("input:checked")].map((one) => one.value), note: note.value });
     const mine = () => state.entries.find((one) => one.reviewer === state.reviewer && one.counts && (one.dimension ?? "") === dimension.value && (one.judge ?? "") === judge.value);
@@ -98,7 +82,7 @@ const mrbForm = (() => {
 
     // The form for the scope chosen: what was typed and not stored, or else what was stored.
     function load() {
-      const draft = drafts[key()];
+      const draft = drafts.of(key());
       const stored = mine();
       state.dirty = Boolean(draft);
       state.id = draft?.id ?? fresh();
@@ -110,28 +94,13 @@ const mrbForm = (() => {
     function changed() {
       state.id = fresh();
       state.dirty = true;
-      drafts[key()] = { ...content(), id: state.id };
-      remember(() => sessionStorage, `mrb-drafts:${about.name}`, JSON.stringify(drafts));
+      drafts.keep(key(), { ...content(), id: state.id });
       say("Not saved yet.", "mrb-unsaved");
       refresh();
     }
 
-    function forget(name) {
-      delete drafts[name];
-      remember(() => sessionStorage, `mrb-drafts:${about.name}`, JSON.stringify(drafts));
-    }
-
-    function entry(one) {
-      const scope = [one.dimension ? spoken(one.dimension) : "every dimension", ...(one.judge ? [`judge ${one.judge}`] : [])].join(" · ");
-      const head = element("p", { class: "mrb-said" }, element("b", { dir: "auto" }, one.reviewer), element("span", { class: `mrb-tag mrb-${one.verdict}` }, one.choice ? `${one.label}: ${one.choice}` : one.label));
-      const replaced = one.counts || one.verdict === "withdrawn" ? "" : " · replaced";
-      const foot = element("p", { class: "mrb-when" }, `${scope} · `, element("time", { datetime: one.created }, `${one.created.replace("T", " ").slice(0, 16)} UTC`), replaced, one.changed ? " · the case has changed since" : "");
-      const body = [one.reasons.length ? element("p", { class: "mrb-why", dir: "auto" }, one.reasons.join(", ")) : null, one.note ? element("p", { class: "mrb-note-text", dir: "auto" }, one.note) : null];
-      return element("li", { class: one.counts ? "" : "mrb-past" }, head, ...body, foot);
-    }
-
     function drawHistory() {
-      past.replaceChildren(...(state.entries.length ? state.entries.map(entry) : [element("li", { class: "mrb-past" }, "Nobody has said anything of this case yet.")]));
+      past.replaceChildren(...mrbSaid.items(state.entries));
     }
 
     async function history() {
@@ -151,25 +120,36 @@ const mrbForm = (() => {
       state.entries = entries;
       drawHistory();
       if (!state.dirty) load();
-      saved(state.at, [...new Set(entries.filter((one) => one.counts).map((one) => one.reviewer))]);
+      saved(state.at, reviewers(entries));
     }
+
+    const reviewers = (entries) => [...new Set(entries.filter((one) => one.counts).map((one) => one.reviewer))];
 
     async function store(given) {
       if (state.busy) return;
-      const [at, name] = [state.at, key()];
+      const { at, caseId, id } = state;
+      const name = key();
+      const here = () => name === key();
       state.busy = true;
       save.disabled = true;
       say("Saving …");
       try {
-        const answer = await within(ask("save", { ...given, at, id: state.id, reviewer: state.reviewer, dimension: dimension.value, judge: judge.value, supersedes: mine()?.id ?? "" }));
-        forget(name);
+        const answer = await within(ask("save", { ...given, at, id, reviewer: state.reviewer, dimension: dimension.value, judge: judge.value, supersedes: mine()?.id ?? "" }));
+        saved(at, reviewers(answer.entries));
+        if (drafts.of(name)?.id === id) drafts.forget(name);
         if (at !== state.at) return;
-        state.dirty = false;
+        // What was typed while this was on its way is a draft of its own, and stays.
+        state.dirty = Boolean(drafts.of(key()));
         take(answer.entries);
-        load();
-        say(given.verdict === "withdrawn" ? "Withdrawn; what you said before stays in the history." : `Saved ${new Date().toLocaleTimeString()}.`, "mrb-kept");
+        if (!here()) return;
+        if (state.dirty) refresh();
+        else load();
+        if (state.dirty) say("Saved. What you typed since is not saved yet.", "mrb-unsaved");
+        else         say(given.verdict === "withdrawn" ? "Withdrawn; what you said before stays in the history." : `Saved ${new Date().toLocaleTimeString()}.`, "mrb-kept");
       } catch (error) {
-        say(`Not saved: ${error.message} What you wrote is still here; save again when it is mended.`, "mrb-failed");
+        if (!drafts.of(name) && given.verdict !== "withdrawn") drafts.keep(name, { ...given, id });
+        if (here()) say(`Not saved: ${error.message} What you wrote is still here; save again when it is mended.`, "mrb-failed");
+        else say(`Case ${caseId} was not saved: ${error.message} What you wrote is kept there; go back and save again.`, "mrb-failed");
       } finally {
         state.busy = false;
         save.disabled = false;
@@ -199,7 +179,7 @@ const mrbForm = (() => {
 
     function sign(name) {
       state.reviewer = name;
-      remember(() => localStorage, "mrb-reviewer", name);
+      mrbMemory.remember(() => localStorage, "mrb-reviewer", name);
       drawWho();
       if (state.at !== null) load();
       signed(name);
@@ -209,7 +189,27 @@ const mrbForm = (() => {
     function drawTrouble() {
       trouble.hidden = !about.store;
       if (!about.store) return;
-      trouble.replaceChildren(element("p", {}, element("b", {}, "Nothing can be stored. "), about.store));
+      const again = about.again ? element("button", { type: "button" }, "Try again") : null;
+      again?.addEventListener("click", () => reopen(again));
+      trouble.replaceChildren(element("p", {}, element("b", {}, "Nothing can be stored. "), about.store), ...(again ? [again] : []));
+    }
+
+    async function reopen(again) {
+      again.disabled = true;
+      try {
+        Object.assign(about, await within(ask("store")));
+      } catch (error) {
+        about.store = error.message;
+      }
+      reasons = about.reasons;
+      drawTrouble();
+      drawWho();
+      if (about.store) trouble.querySelector("button")?.focus();
+      else if (state.at !== null) {
+        load();
+        history();
+        (state.reviewer ? root.querySelector('[data-field="verdict"]') : who.querySelector("input"))?.focus();
+      }
     }
 
     edit.addEventListener("click", () => {
@@ -254,7 +254,7 @@ const mrbForm = (() => {
         judge.value = scope.judge;
         state.scope = scope;
       }
-      Object.assign(state, { at: shown.at, gold: shown.gold, entries: [] });
+      Object.assign(state, { at: shown.at, caseId: shown.case_id, gold: shown.gold, entries: [] });
       drawHistory();
       load();
       return history();
@@ -268,7 +268,7 @@ const mrbForm = (() => {
       (number === 2 ? choices.querySelector("input:not(:disabled)") : box).focus();
     }
 
-    state.reviewer = remembered(() => localStorage, "mrb-reviewer");
+    state.reviewer = mrbMemory.remembered(() => localStorage, "mrb-reviewer");
     drawTrouble();
     drawWho();
     return { root, show, choose, history, reviewer: () => state.reviewer, save: () => !form.hidden && !root.hidden && store(content()), note: () => !form.hidden && note.focus() };

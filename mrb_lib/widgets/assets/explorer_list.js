@@ -11,7 +11,7 @@ const mrbList = (() => {
     const name = `mrb-list-${(made += 1)}`;
     const box = element("div", { class: "mrb-rows", role: "listbox", tabindex: "0", "aria-label": "Cases of the selection" });
     const frame = element("div", { class: "mrb-list" }, box);
-    const state = { n: 0, rows: new Map(), asked: new Set(), index: -1, reviewer: "", turn: 0 };
+    const state = { n: 0, rows: new Map(), asked: new Set(), waiting: [], index: -1, reviewer: "", turn: 0 };
 
     function said(row) {
       if (!row.by.length) return null;
@@ -45,14 +45,18 @@ const mrbList = (() => {
       const turn = state.turn;
       fetch(start).then(
         (answer) => turn === state.turn && take(answer.start, answer.rows),
-        () => state.asked.delete(start),
+        (error) => {
+          if (turn !== state.turn) return;
+          state.asked.delete(start);
+          for (const { fail } of state.waiting.splice(0)) fail(error);
+        },
       );
     }
 
     function take(start, rows) {
       rows.forEach((row, i) => state.rows.set(start + i, row));
       draw();
-      for (const settle of state.waiting?.splice(0) ?? []) settle();
+      for (const { settle } of state.waiting.splice(0)) settle();
     }
 
     function draw() {
@@ -71,6 +75,7 @@ const mrbList = (() => {
 
     // A new selection: how many cases, which of them is shown, and the rows that came with it.
     function reset({ n, index, start, rows }) {
+      for (const { settle } of state.waiting) settle();
       Object.assign(state, { n, index, rows: new Map(), asked: new Set(), waiting: [], turn: state.turn + 1 });
       box.style.height = `${n * HEIGHT}px`;
       rows.forEach((row, i) => state.rows.set(start + i, row));
@@ -87,12 +92,12 @@ const mrbList = (() => {
       draw();
     }
 
-    // The row at an index, once it is there.
+    // The row at an index, once it is there; rejects where it cannot be read.
     async function row(index) {
       while (!state.rows.has(index) && index >= 0 && index < state.n) {
         const turn = state.turn;
         need(index);
-        await new Promise((settle) => state.waiting.push(settle));
+        await new Promise((settle, fail) => state.waiting.push({ settle, fail }));
         if (turn !== state.turn) return undefined;
       }
       return state.rows.get(index);
