@@ -41,7 +41,9 @@ _POLICY = (
 )
 _HEADERS = {"Content-Security-Policy": _POLICY, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
 # A page that is left tells the server to end its kernel, and proves itself by the kernel's random name alone.
-_TORNADO = {"headers": _HEADERS, "disable_check_xsrf": True, "ws_ping_timeout": 30_000}
+_TORNADO = {"headers": _HEADERS, "disable_check_xsrf": True}
+# Tornado warns that jupyter_server lets three pings go unanswered; with one, it would end sound connections.
+_QUIET = {"loggers": {"tornado.general": {"level": "ERROR"}}}
 _LAST_CELL = f"import os, pathlib\npathlib.Path(os.environ[{_READY!r}]).touch()"
 
 
@@ -174,7 +176,8 @@ def _own_jupyter(folder: Path) -> dict[str, str]:
     names = {"JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data", "JUPYTER_RUNTIME_DIR": "run"}
     own = {variable: str(folder / name) for variable, name in (names | {"IPYTHONDIR": "ipython"}).items()}
     templates = str(files("mrb_lib.widgets") / "voila" / "share" / "jupyter")
-    return own | {"JUPYTER_PATH": templates, "MRB_STATIC": ""}
+    # Voila names itself to a kernel that it starts for a visitor; here, to those that wait for one, too.
+    return own | {"JUPYTER_PATH": templates, "MRB_STATIC": "", "SERVER_SOFTWARE": "voila"}
 
 
 def _notebook(cells: Sequence[str], title: str) -> dict[str, object]:
@@ -190,7 +193,7 @@ def _voila_settings(host: str, port: int) -> dict[str, object]:
     return {
         "Voila": {
             "open_browser": False, "ip": host, "port": port, "port_retries": 0, "auto_token": True,
-            "log_level": "ERROR", "tornado_settings": _TORNADO,
+            "log_level": "ERROR", "logging_config": _QUIET, "tornado_settings": _TORNADO,
         },
         "VoilaConfiguration": {
             "file_allowlist": [], "template": "mrb", "allow_template_override": "NO", "allow_theme_override": "NO",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -282,6 +283,41 @@ def test_skipping_in_a_page_that_fits_and_can_be_read_by_all(
     expect(page.get_by_text(f"Skipped: {why}")).to_be_visible()
     expect(page.get_by_text("skipped", exact=True)).to_have_count(5)
     assert _kept(store, benchmark, "Dr Skip") == {"secret-1": ["A"]}
+
+
+# A connection that nothing comes through, until the page has been loaded so many times.
+DEAF = """({ loads, words }) => {
+  const load = Number(sessionStorage.getItem("loads") || 0) + 1;
+  sessionStorage.setItem("loads", String(load));
+  if (load > loads) return;
+  window.WebSocket = class extends EventTarget { send() {} close() {} };
+  window.addEventListener("load", () => {
+    const said = Object.assign(document.createElement("p"), { className: "jupyter-widgets", textContent: words });
+    document.getElementById("rendered_cells").append(said);
+  });
+}"""
+
+
+def _deaf(page: Page, loads: int, words: str) -> None:
+    page.add_init_script(f"({DEAF})({json.dumps({'loads': loads, 'words': words})})")
+
+
+def test_a_page_that_stays_empty_is_loaded_again_after_a_while(page: Page, url: str) -> None:
+    _deaf(page, 1, "")
+    page.clock.install()
+    page.goto(url, timeout=PATIENT)
+    page.clock.fast_forward(21_000)
+    expect(page.get_by_role("heading", name="Who are you?")).to_be_visible(timeout=PATIENT)
+    assert page.evaluate("sessionStorage.getItem('loads')") == "2"
+    expect(page.locator("#mrb-again")).to_be_hidden()
+    page.wait_for_function("history.state.mrbTried === 0")
+
+
+def test_a_page_that_cannot_be_opened_is_loaded_again_three_times_and_then_says_so(page: Page, url: str) -> None:
+    _deaf(page, 99, "Error displaying widget: model not found")
+    page.goto(url, timeout=PATIENT)
+    expect(page.locator("#mrb-again")).to_contain_text("could not be opened", timeout=4 * PATIENT)
+    assert page.evaluate("sessionStorage.getItem('loads')") == "4"
 
 
 def test_hostile_text_does_nothing(page: Page, tmp_path: Path) -> None:

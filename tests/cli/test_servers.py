@@ -15,7 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from jupyter_server.base.websocket import WS_PING_INTERVAL
 
+from mrb_lib.cli import servers
 from mrb_lib.cli.servers import serve_app, serve_lab
 from mrb_lib.errors import InputError
 
@@ -129,6 +131,16 @@ def test_it_stops_at_ctrl_c_and_leaves_nothing(folder: Path) -> None:
 def test_its_folder_is_its_users_alone(folder: Path, app: tuple[subprocess.Popen[str], str]) -> None:
     modes = {path.stat().st_mode & 0o777 for path in folder.glob("mrb-*")}
     assert modes == {0o700}
+
+
+def test_a_sound_connection_is_not_taken_for_a_broken_one() -> None:
+    """The server looks for the last answer when it asks again: it must be given more time than lies between."""
+    settings = servers._voila_settings("127.0.0.1", 8000)["Voila"]
+    assert isinstance(settings, dict)
+    given = settings["tornado_settings"]
+    interval = given.get("ws_ping_interval", WS_PING_INTERVAL)
+    assert interval > 0
+    assert given.get("ws_ping_timeout", 3 * interval) > 1.5 * interval
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "example.org", "::"])  # noqa: S104  refused

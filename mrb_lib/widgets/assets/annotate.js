@@ -205,7 +205,8 @@ class MrbAnnotatePage {
     root.append(mrbShell.element("p", { class: "mrb-opening", role: "status" }, "Opening …"));
     this.prefix = `mrb-${Math.random().toString(36).slice(2)}`; // two pages in one notebook share no group of choices
     this.queue = Promise.resolve();
-    this.answers = [];
+    this.answers = []; // as they are shown
+    this.saved = []; // as Python has them
     this.at = 0;
     root.addEventListener("keydown", (event) => this.key(event));
   }
@@ -276,7 +277,7 @@ class MrbAnnotatePage {
   }
 
   draw(found) {
-    Object.assign(this, { number: found.number, answers: found.answers });
+    Object.assign(this, { number: found.number, answers: found.answers, saved: [...found.answers] });
     mrbAnnotate.keep(`${this.memory}:${this.me}`, String(found.number));
     if (!this.desk) {
       const sheet = mrbShell.element("main", { class: "mrb-sheet" });
@@ -345,8 +346,8 @@ class MrbAnnotatePage {
 
   choose(index, pick, onwards) {
     const { name, shown } = this.about.dimensions[index];
-    const before = this.answers[index];
-    this.answers[index] = { pick };
+    const chosen = { pick };
+    this.answers[index] = chosen;
     this.at = index;
     this.paint();
     if (onwards) this.advance(index);
@@ -356,14 +357,15 @@ class MrbAnnotatePage {
     this.queue = this.queue.then(() => this.line.ask("choose", { annotator: me, number, dimension: name, pick })).then(
       () => {
         if (this.me !== me || this.number !== number) return;
-        this.count(index, before);
+        this.count(index, this.saved[index]);
+        this.saved[index] = chosen;
         const words = this.about.picks.find((one) => one.pick === pick).name.toLowerCase();
         this.fine(`Saved: ${mrbAnnotate.human(shown)}, ${words}`);
         this.paint();
       },
       (error) => {
         if (this.me !== me || this.number !== number) return;
-        this.answers[index] = before;
+        if (this.answers[index] === chosen) this.answers[index] = this.saved[index];
         this.paint();
         this.fail(new Error(`Not saved: ${error.message}`));
       },
@@ -388,9 +390,15 @@ class MrbAnnotatePage {
   }
 
   async skip(reason, done) {
-    await this.settled();
-    await this.line.ask("skip", { annotator: this.me, number: this.number, reason });
+    if (this.moving) return; // a second click: the case is about to change
     this.moving = true;
+    try {
+      await this.settled();
+      await this.line.ask("skip", { annotator: this.me, number: this.number, reason });
+    } catch (error) {
+      this.moving = false;
+      throw error;
+    }
     done();
     await this.show({ after: this.number });
   }
@@ -420,7 +428,11 @@ class MrbAnnotatePage {
   }
 
   warn() {
-    if (!this.desk) return;
+    if (!this.desk) {
+      const opening = this.root.querySelector(".mrb-opening");
+      if (opening) opening.textContent = "Opening … The server takes long to answer; this page keeps asking.";
+      return;
+    }
     this.alert.textContent = "The server does not answer, so nothing more is saved for now. Keep this page open: it tries again.";
     this.alert.hidden = false;
   }
@@ -458,10 +470,10 @@ class MrbAnnotatePage {
 }
 
 function render({ model, el }) {
-  const root = mrbShell.element("div", { class: "mrb mrb-annotate", tabindex: -1, "data-lm-suppress-shortcuts": "true" });
+  const root = mrbShell.element("div", { class: "mrb mrb-annotate", tabindex: -1, "aria-busy": "true", "data-lm-suppress-shortcuts": "true" });
   el.append(root);
   const page = new MrbAnnotatePage(model, root);
-  page.start().catch((error) => page.fail(error));
+  page.start().catch((error) => page.fail(error)).finally(() => root.removeAttribute("aria-busy"));
   return () => {
     page.close();
     root.remove();

@@ -2,13 +2,18 @@
 function render({ model, el }) {
   const EVERY = 3000;
   const { element } = mrbShell;
-  const root = element("div", { class: "mrb mrb-annotate", tabindex: -1, "data-lm-suppress-shortcuts": "true" });
+  const root = element("div", { class: "mrb mrb-annotate", tabindex: -1, "aria-busy": "true", "data-lm-suppress-shortcuts": "true" });
   const sheet = element("main", {});
   const said = element("p", { class: "mrb-quiet mrb-live", role: "status", "aria-live": "polite" }, "Opening …");
   root.append(sheet, said);
   el.append(root);
-  const line = mrbPersistent(model);
+  const late = () => {
+    behind = true;
+    said.textContent = "The server does not answer; this page keeps asking.";
+  };
+  const line = mrbPersistent(model, { late });
   let change = -1;
+  let behind = false;
   let timer = 0;
   let closed = false;
 
@@ -16,11 +21,14 @@ function render({ model, el }) {
     try {
       const found = await line.ask("overview", { change });
       if (found.html !== undefined) sheet.replaceChildren(mrbShell.fragment(found.html));
-      if (found.html !== undefined) said.textContent = `Up to date as of ${new Date().toLocaleTimeString()}; it follows by itself.`;
+      if (found.html !== undefined || behind) said.textContent = `Up to date as of ${new Date().toLocaleTimeString()}; it follows by itself.`;
+      behind = false;
       change = found.change;
     } catch (error) {
+      behind = true;
       said.textContent = `Not up to date: ${error.message}`;
     }
+    root.removeAttribute("aria-busy");
     if (!closed) timer = window.setTimeout(look, EVERY);
   }
 
