@@ -6,13 +6,11 @@ import fcntl
 import hashlib
 import json
 import shutil
-import sysconfig
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import mrb_lib
 from mrb_lib.data.benchmark import load
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.report import pdf as printed
@@ -28,6 +26,7 @@ from mrb_lib.report.workspace import locate
 from mrb_lib.runs.manifest import git_commit, now
 from mrb_lib.runs.store import load_verdicts
 from mrb_lib.schema import POLICIES
+from mrb_lib.widgets.lab import own_notebooks
 
 DEFAULT_DIMENSION = "overall"
 _MARK = "CACHEDIR.TAG"
@@ -109,7 +108,7 @@ def report(
     """
     say = progress or (lambda line: None)
     place = locate(str(benchmark), "" if runs is None else str(runs), progress=say)
-    sources = _sources(notebooks or _own_notebooks())
+    sources = _sources(notebooks or own_notebooks())
     made_from = _checked(
         place.benchmark, place.runs, policy=policy, dimension=dimension, seed=seed, jobs=jobs, cases=cases
     )
@@ -142,12 +141,6 @@ def report(
         index=out / "index.html",
         pdf=out / printed.NAME if pdf else None,
     )
-
-
-def _own_notebooks() -> Path:
-    """The notebooks of the checkout, or those that were installed with the library."""
-    beside = Path(mrb_lib.__file__).parent.parent / "notebooks"
-    return beside if beside.is_dir() else Path(sysconfig.get_path("data")) / "share" / "mrb-workbench" / "notebooks"
 
 
 def _sources(folder: Path) -> list[Path]:
