@@ -198,7 +198,7 @@ def _case_rows(cell: Cell, shown: pd.DataFrame, cases: pd.DataFrame, gold: pd.Da
     out = []
     for position, outcome, said in shown[["position", "outcome", "said"]].itertuples(index=False):
         case_id, question = str(cases["case_id"].iloc[position]), str(cases["question"].iloc[position])
-        short = question if len(question) <= _QUESTION else question[:_QUESTION].rstrip() + " \u2026"
+        short = question if len(question) <= _QUESTION else _beginning(question)
         mark = f'<span class="mrb-mark" aria-hidden="true">{_MARKS.get(outcome, "")}</span> '
         out.append(
             f'<tr data-position="{position}"><td><button type="button" data-case="{position}" '
@@ -207,6 +207,11 @@ def _case_rows(cell: Cell, shown: pd.DataFrame, cases: pd.DataFrame, gold: pd.Da
             f'<td class="mrb-is-{outcome.replace(" ", "-")}">{mark}{outcome}</td></tr>'
         )
     return out
+
+
+def _beginning(text: str) -> str:
+    """The first `_QUESTION` letters, up to the end of a word where there is one."""
+    return (text[:_QUESTION].rsplit(maxsplit=1) or [""])[0] + " \u2026"
 
 
 def _said(code: int) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -20,7 +21,10 @@ from mrb_lib.data.demo import write_demo
 from mrb_lib.report.workspace import write_simulated_runs
 from mrb_lib.runs.store import load_verdicts
 from mrb_lib.stats.tables import analyze
+from mrb_lib.widgets.heatmap import heatmap
 from mrb_lib.widgets.lab import prepare
+from mrb_lib.widgets.leaderboard import leaderboard
+from mrb_lib.widgets.plain import Plain
 
 from .hostile import harm, write_hostile
 
@@ -40,7 +44,7 @@ from pathlib import Path
 from mrb_lib.data.benchmark import load
 from mrb_lib.runs.store import load_verdicts
 b = load(Path(BENCH))
-v = load_verdicts(Path(BENCH) / "runs", b.cases)"""
+v = load_verdicts(Path(BENCH) / "runs", b.cases).assign(reply="because")"""
 KEYS = (
     *"abcdefghijklmnopqrstuvwxyz0123456789", "D", "J", "K", "M", "Shift+M", "Enter", "ArrowDown", "ArrowUp", "Delete",
     "Backspace", "Escape", "/", "?",
@@ -108,7 +112,8 @@ def opened_on(new_page: Callable[..., Page], address: str, bench: Path) -> Itera
     def open_on(source: str) -> Page:
         given = source.replace("BENCH", repr(str(bench)))
         cells = [nbformat.v4.new_code_cell(text) for text in ("1", given, "2")]  # type: ignore[no-untyped-call]
-        nbformat.write(nbformat.v4.new_notebook(cells=cells), made)  # type: ignore[no-untyped-call]
+        kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+        nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), made)  # type: ignore[no-untyped-call]
         page = new_page()
         page.goto(f"{address.replace('start.ipynb', made.name)}&reset", wait_until="domcontentloaded")
         page.wait_for_function(READY, timeout=90_000)
@@ -232,7 +237,7 @@ def test_no_key_pressed_in_the_explorer_edits_the_notebook(opened_on: Callable[[
     page.wait_for_function(READY, timeout=60_000)
     before = page.evaluate(STATE)
     for place in ("button", "select", "[role=listbox]", "summary", ".mrb-answer-text", ".mrb-case"):
-        keys_leave_the_notebook(page, explorer.locator(f"{place}:visible:enabled").first, before)
+        keys_leave_the_notebook(page, explorer.locator(f"{place}:visible:not(:disabled)").first, before)
 
 
 def test_no_key_pressed_in_a_plain_case_edits_the_notebook(opened_on: Callable[[str], Page]) -> None:
@@ -261,6 +266,22 @@ def test_hostile_text_in_every_field_does_nothing(
     heat.locator(".mrb-behind [data-case]").first.click()
     expect(heat.locator(".mrb-one-case .mrb-case")).to_be_visible()
     assert harm(page) == []
+
+
+def test_the_tables_fit_the_output_of_a_notebook_1280_wide(
+    page: Page, bench: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MRB_STATIC", "1")
+    benchmark = load(bench)
+    verdicts = load_verdicts(bench / "runs", benchmark.cases)
+    kinds = pd.DataFrame({"judge": verdicts["judge"].unique()}).assign(group="SIMULATED")
+    board = leaderboard(benchmark, verdicts, groups=kinds, by="organ", resamples=50)
+    heat = heatmap(benchmark, verdicts, by="organ", resamples=50)
+    assert isinstance(board, Plain)
+    assert isinstance(heat, Plain)
+    page.set_content(f'<body style="margin: 0; width: 848px">{board.html}{heat.html}</body>')
+    wide = page.locator(".mrb-scroll").evaluate_all("all => all.map(one => one.scrollWidth - one.clientWidth)")
+    assert wide == [0, 0]
 
 
 def test_widgets_are_dark_where_the_lab_is(opened: Page) -> None:
