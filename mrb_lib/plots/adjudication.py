@@ -12,20 +12,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from mrb_lib.plots.intervals import panels
+from mrb_lib.plots.lettering import labels, percent, title_case
 from mrb_lib.plots.matrix import draw_matrix, scale_bar
-from mrb_lib.plots.style import (
-    COLOURS,
-    NOT_AVAILABLE,
-    PAGE,
-    SEQUENTIAL,
-    Paper,
-    canvas,
-    labels,
-    percent,
-    rows_height,
-    styled,
-    title_case,
-)
+from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, SEQUENTIAL, Paper, canvas, rows_height, styled
 
 MOST_REASONS = 12
 MEASURES = {

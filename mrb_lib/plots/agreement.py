@@ -11,20 +11,9 @@ from matplotlib.colors import Normalize
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from mrb_lib.plots.lettering import label, labels, title_case
 from mrb_lib.plots.matrix import draw_matrix, scale_bar
-from mrb_lib.plots.style import (
-    COLOURS,
-    NOT_AVAILABLE,
-    PAGE,
-    SEQUENTIAL,
-    SERIES,
-    Paper,
-    canvas,
-    label,
-    labels,
-    styled,
-    title_case,
-)
+from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, SEQUENTIAL, SERIES, Paper, canvas, styled
 
 COEFFICIENTS: dict[str, str] = {
     "percent_agreement": "percent agreement",

@@ -10,21 +10,9 @@ import pandas as pd
 from matplotlib.colors import Normalize
 
 from mrb_lib.plots.intervals import panels
+from mrb_lib.plots.lettering import label, labels, percent, title_case
 from mrb_lib.plots.matrix import draw_matrix, scale_bar
-from mrb_lib.plots.style import (
-    COLUMN,
-    DIVERGING,
-    PAGE,
-    SEQUENTIAL,
-    Paper,
-    canvas,
-    label,
-    labels,
-    percent,
-    rows_height,
-    styled,
-    title_case,
-)
+from mrb_lib.plots.style import COLUMN, DIVERGING, PAGE, SEQUENTIAL, Paper, canvas, rows_height, styled
 
 CORRECTED = "corrected"
 _PANELS_A_ROW = 4

@@ -8,16 +8,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from mrb_lib.plots.intervals import ordered_rows, panels
-from mrb_lib.plots.style import (
-    COLOURS,
-    NOT_AVAILABLE,
-    Paper,
-    canvas,
-    labels,
-    percent,
-    rows_height,
-    styled,
-)
+from mrb_lib.plots.lettering import labels, percent
+from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, Paper, canvas, rows_height, styled
 
 _ROW = 0.165
 _OFF_SCALE = 4.0

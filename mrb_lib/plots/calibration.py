@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
 from mrb_lib.plots.intervals import panels
-from mrb_lib.plots.style import COLOURS, PAGE, Paper, canvas, labels, percent, styled
+from mrb_lib.plots.lettering import labels, percent
+from mrb_lib.plots.style import COLOURS, PAGE, Paper, canvas, styled
 
 MOST_COLUMNS = 6
 _SHARE_HEIGHT = 0.22

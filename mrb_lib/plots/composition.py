@@ -6,7 +6,8 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
-from mrb_lib.plots.style import COLOURS, COLUMN, Paper, canvas, labels, rows_height, styled, title_case
+from mrb_lib.plots.lettering import labels, title_case
+from mrb_lib.plots.style import COLOURS, COLUMN, Paper, canvas, rows_height, styled
 
 _SIDES = {
     "A": ("response A", COLOURS["A"], "-"),

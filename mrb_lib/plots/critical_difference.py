@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, Paper, canvas, labels, rows_height, styled
+from mrb_lib.plots.lettering import labels
+from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, Paper, canvas, rows_height, styled
 
 _BAR = "#7A7A7A"
 

@@ -9,7 +9,8 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from mrb_lib.plots.style import COLOURS, PAGE, SEQUENTIAL, Paper, canvas, labels, percent, rows_height, styled
+from mrb_lib.plots.lettering import labels, percent
+from mrb_lib.plots.style import COLOURS, PAGE, SEQUENTIAL, Paper, canvas, rows_height, styled
 
 _MOST_NAMES = 34
 _MANY = 300

@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from mrb_lib.plots.style import COLOURS, PAGE, SERIES, Paper, canvas, label, labels, styled, title_case
+from mrb_lib.plots.lettering import label, labels, title_case
+from mrb_lib.plots.style import COLOURS, PAGE, SERIES, Paper, canvas, styled
 
 _PANELS_A_ROW = 3
 _CROWDED = 500

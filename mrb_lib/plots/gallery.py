@@ -13,7 +13,8 @@ from matplotlib.patches import Patch
 
 from mrb_lib.data.pictures import thumbnail
 from mrb_lib.errors import InputError
-from mrb_lib.plots.style import COLOURS, PAGE, Paper, canvas, label, paragraph, styled, title_case
+from mrb_lib.plots.lettering import label, paragraph, title_case
+from mrb_lib.plots.style import COLOURS, PAGE, Paper, canvas, styled
 
 CHOICE_COLOURS = {"A": COLOURS["A"], "B": COLOURS["B"], "tie": COLOURS["tie"], "none": COLOURS["missing"]}
 _CARD = 1.95

@@ -11,19 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from mrb_lib.plots.style import (
-    COLOURS,
-    NOT_AVAILABLE,
-    PAGE,
-    Paper,
-    canvas,
-    label,
-    labels,
-    percent,
-    rows_height,
-    styled,
-    title_case,
-)
+from mrb_lib.plots.lettering import label, labels, percent, title_case
+from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, Paper, canvas, rows_height, styled
 
 _PANELS_A_ROW = 6
 _ROW = 0.165

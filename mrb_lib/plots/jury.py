@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator
 
 from mrb_lib.plots.intervals import panels
-from mrb_lib.plots.style import COLOURS, PAGE, SERIES, Paper, canvas, label, percent, styled
+from mrb_lib.plots.lettering import label, percent
+from mrb_lib.plots.style import COLOURS, PAGE, SERIES, Paper, canvas, styled
 
 NAMES = {
     "majority": "majority of all",

@@ -12,20 +12,9 @@ from matplotlib.colors import TwoSlopeNorm
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from mrb_lib.plots.lettering import labels, signed_percent, title_case
 from mrb_lib.plots.matrix import draw_matrix, scale_bar
-from mrb_lib.plots.style import (
-    DIVERGING,
-    NOT_AVAILABLE,
-    PAGE,
-    SERIES,
-    Paper,
-    canvas,
-    labels,
-    rows_height,
-    signed_percent,
-    styled,
-    title_case,
-)
+from mrb_lib.plots.style import DIVERGING, NOT_AVAILABLE, PAGE, SERIES, Paper, canvas, rows_height, styled
 
 _ROW = 0.165
 _TERMS = {

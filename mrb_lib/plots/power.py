@@ -12,19 +12,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 from matplotlib.transforms import Transform
 
-from mrb_lib.plots.style import (
-    COLOURS,
-    NOT_AVAILABLE,
-    PAGE,
-    SERIES,
-    Paper,
-    canvas,
-    label,
-    percent,
-    rows_height,
-    styled,
-    title_case,
-)
+from mrb_lib.plots.lettering import label, percent, title_case
+from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, SERIES, Paper, canvas, rows_height, styled
 
 WHOLE = "all cases"
 _PAIRS: tuple[tuple[str, str, Literal["-", "--"]], ...] = (

@@ -10,19 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from mrb_lib.plots.style import (
-    COLOURS,
-    NOT_AVAILABLE,
-    PAGE,
-    SERIES,
-    Paper,
-    canvas,
-    label,
-    labels,
-    percent,
-    rows_height,
-    styled,
-)
+from mrb_lib.plots.lettering import label, labels, percent
+from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, SERIES, Paper, canvas, rows_height, styled
 
 _ROW = 0.22
 _OFFSET = 0.17

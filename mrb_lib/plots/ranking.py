@@ -12,7 +12,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from mrb_lib.plots.intervals import panels
-from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, Paper, canvas, label, labels, rows_height, styled
+from mrb_lib.plots.lettering import label, labels
+from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, Paper, canvas, rows_height, styled
 
 _MOST_COLUMNS = 6
 _ROW = 0.115

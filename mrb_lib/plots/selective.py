@@ -11,7 +11,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from mrb_lib.plots.calibration import MOST_COLUMNS, trim
-from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, Paper, canvas, labels, percent, styled
+from mrb_lib.plots.lettering import labels, percent
+from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, Paper, canvas, styled
 
 _MARK = "D"
 

@@ -10,8 +10,9 @@ from matplotlib.colors import BoundaryNorm, ListedColormap, Normalize
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
+from mrb_lib.plots.lettering import labels, percent, signed_percent
 from mrb_lib.plots.matrix import draw_matrix, scale_bar
-from mrb_lib.plots.style import COLUMN, DIVERGING, PAGE, Paper, canvas, labels, percent, signed_percent, styled
+from mrb_lib.plots.style import COLUMN, DIVERGING, PAGE, Paper, canvas, styled
 
 TESTS: dict[str, str] = {
     "mcnemar_exact": "exact McNemar tests",

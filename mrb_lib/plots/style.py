@@ -1,4 +1,4 @@
-"""How every figure looks: sizes, type, colours, and the text that is safe to draw.
+"""How every figure looks: sizes, type, colours, and the formats it is written in.
 
 A colour has one meaning in all figures (`COLOURS`). Widths are those of a printed
 column and page; no text is smaller than 6 points at that size.
@@ -7,16 +7,13 @@ column and page; no text is smaller than 6 points at that size.
 from __future__ import annotations
 
 import io
-import textwrap
-import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from functools import lru_cache, wraps
+from functools import wraps
 from typing import IO, ParamSpec
 
 import matplotlib as mpl
 import numpy as np
-from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.backend_bases import RendererBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -225,60 +222,6 @@ def mark_simulated(figure: Paper) -> None:
     text.set_in_layout(False)
 
 
-@lru_cache(maxsize=1)
-def _drawable() -> frozenset[int]:
-    return frozenset(font_manager.get_font(font_manager.findfont("DejaVu Sans")).get_charmap())
-
-
-def label(text: object, width: int | None = None) -> str:
-    """Text of unknown origin, made safe to draw.
-
-    Control characters go, letters the font lacks become a box, and a dollar sign stays a
-    dollar sign instead of starting a formula.
-
-    Parameters
-    ----------
-    width : the most characters to keep; a longer text loses its middle, marked by an ellipsis.
-    """
-    kept = []
-    for letter in str(text):
-        kind = unicodedata.category(letter)
-        if letter.isspace():
-            kept.append(" ")
-        elif not kind.startswith("C"):
-            kept.append(letter if ord(letter) in _drawable() else "\u25a1")
-    plain = " ".join("".join(kept).split()) or "(empty)"
-    if width is not None and len(plain) > width:
-        tail = (width - 1) // 3
-        plain = plain[: width - 1 - tail] + "\u2026" + (plain[-tail:] if tail else "")
-    return plain.replace("$", r"\$")
-
-
-def labels(names: Iterable[object], width: int) -> list[str]:
-    """Labels for the values of an axis: shortened, and still told apart after that."""
-    out: list[str] = []
-    for name in names:
-        short, again = label(name, width), 2
-        while short in out:
-            mark = f"#{again}"
-            short, again = label(name, width - len(mark) - 1) + f" {mark}", again + 1
-        out.append(short)
-    return out
-
-
-def paragraph(text: object, width: int, lines: int) -> str:
-    """Text of unknown origin wrapped to at most `lines` lines of `width` characters, safe to draw."""
-    plain = label(text).replace(r"\$", "$")
-    wrapped = textwrap.wrap(plain, width, max_lines=lines, placeholder="\u2026", break_long_words=True)
-    return "\n".join(wrapped).replace("$", r"\$")
-
-
-def title_case(name: object) -> str:
-    """A value of a vocabulary as a reader would write it: `oral_cavity` becomes `Oral cavity`."""
-    text = str(name).replace("_", " ")
-    return text[:1].upper() + text[1:]
-
-
 def rows_height(rows: int, each: float, rest: float) -> float:
     """The height in inches of a figure with `rows` rows; at least three rows' room."""
     return max(rows, 3) * each + rest
@@ -306,13 +249,3 @@ def ink_on(colour: ArrayLike) -> str:
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     luminance = float(linear @ np.array([0.2126, 0.7152, 0.0722]))
     return "black" if luminance > 0.179 else "white"
-
-
-def percent(value: float) -> str:
-    """A fraction as a whole percentage, without the percent sign and without a negative zero."""
-    return f"{round(100 * value) + 0:d}".replace("-", "\u2212")
-
-
-def signed_percent(value: float) -> str:
-    """As `percent`, with a plus before what is more than zero."""
-    return ("+" if round(100 * value) > 0 else "") + percent(value)

@@ -12,23 +12,9 @@ from matplotlib.projections.polar import PolarAxes
 from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
+from mrb_lib.plots.lettering import label, labels, paragraph, percent, title_case
 from mrb_lib.plots.matrix import draw_matrix, scale_bar
-from mrb_lib.plots.style import (
-    COLOURS,
-    NOT_AVAILABLE,
-    PAGE,
-    SEQUENTIAL,
-    SERIES,
-    Paper,
-    canvas,
-    label,
-    labels,
-    paragraph,
-    percent,
-    rows_height,
-    styled,
-    title_case,
-)
+from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, SEQUENTIAL, SERIES, Paper, canvas, rows_height, styled
 
 FEWEST_SPOKES = 3
 

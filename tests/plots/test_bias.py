@@ -8,7 +8,7 @@ import pytest
 from matplotlib.axes import Axes
 
 from mrb_lib.plots.bias import error_asymmetries, length_controlled, log_odds
-from mrb_lib.plots.style import label
+from mrb_lib.plots.lettering import label
 
 MARKERS = ("lists", "bold", "numbers")
 HOSTILE = ["$x_1^2$", "nul\0l", "\u202eevil", "x" * 300, "", "<b>"]

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mrb_lib.plots.style import ink_on, label, labels, paragraph, percent, signed_percent
+from mrb_lib.plots.lettering import label, labels, paragraph, percent, signed_percent
+from mrb_lib.plots.style import ink_on
 
 
 @given(st.text(), st.integers(8, 40))
