@@ -120,7 +120,7 @@ def write(
 
     Notes
     -----
-    Validated by tests/report/test_site.py and tests/browser/test_site.py.
+    Validated by tests/report/test_site.py, tests/browser/test_site.py and tests/browser/test_site_pages.py.
     """
     key = _key(records, made_from, most, pdf)
     state = _read_state(out)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -38,6 +40,26 @@ FAILURES = """
 rows = w.benchmark.cases[["case_id"]].iloc[[3, 8]]
 publish.table(rows, "failures", title="Cases with the lowest scores", caption="Two.", workspace=w, out=out)
 """
+
+
+@cache
+def shared_site(base: Path) -> Path:
+    """The report that all modules of a process open, made under the folder of its tests; nobody writes to it."""
+    (base / "shared-site").mkdir()
+    return small_site(base / "shared-site")
+
+
+def address(site: Path, name: str = "index.html") -> str:
+    """Where a browser finds a page of a site, with the part that is named after `#`."""
+    path, _, part = name.partition("#")
+    return (site / path).as_uri() + (f"#{part}" if part else "")
+
+
+def first_case(site: Path) -> str:
+    """The first case that has a page, as the index lists them."""
+    first = re.search(r'href="(cases/[^"]+)"', (site / "index.html").read_text(encoding="utf-8"))
+    assert first
+    return first[1]
 
 
 def small_site(folder: Path) -> Path:

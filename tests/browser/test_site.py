@@ -1,4 +1,4 @@
-"""The report's site as a reader has it: opened from disk, searched, sorted, filtered, read with keys, printed."""
+"""The report's site as a reader has it: opened from disk, searched, sorted, filtered, read with keys."""
 
 from __future__ import annotations
 
@@ -6,35 +6,23 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.hostile import harm, write_hostile
-from tests.browser.small_site import N_CASES, OPEN, SCORES, small_site, stub_report
-from tests.report.conftest import Lab
+from tests.browser.small_site import SCORES, address, first_case, shared_site
 
 TABLE = "#content .tabular table"
-PAGES = ("index.html", "pages/03_leaderboard.html", "pages/07_failures.html")
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return small_site(tmp_path_factory.mktemp("site"))
+    return shared_site(tmp_path_factory.getbasetemp())
 
 
 @pytest.fixture(scope="module")
 def case(site: Path) -> str:
-    """The first case that has a page, as the index lists them."""
-    first = re.search(r'href="(cases/[^"]+)"', (site / "index.html").read_text(encoding="utf-8"))
-    assert first
-    return first[1]
-
-
-def address(site: Path, name: str = "index.html") -> str:
-    path, _, part = name.partition("#")
-    return (site / path).as_uri() + (f"#{part}" if part else "")
+    return first_case(site)
 
 
 def column(page: Page, number: int) -> list[str]:
@@ -138,6 +126,16 @@ def test_rows_are_filtered_by_text_and_by_group_and_counted(page: Page, site: Pa
     expect(told).to_have_text("0 of 7 rows")
 
 
+def test_the_contents_fold_and_unfold_with_the_window(page: Page, site: Path) -> None:
+    page.set_viewport_size({"width": 400, "height": 900})
+    page.goto(address(site))
+    expect(page.locator(".contents ol")).to_be_hidden()
+    page.set_viewport_size({"width": 1280, "height": 900})
+    expect(page.locator(".contents ol")).to_be_visible()
+    page.set_viewport_size({"width": 400, "height": 900})
+    expect(page.locator(".contents ol")).to_be_hidden()
+
+
 def test_the_theme_is_the_readers_and_is_kept(new_page: Callable[..., Page], site: Path) -> None:
     page = new_page(color_scheme="dark")
     page.goto(address(site))
@@ -197,26 +195,6 @@ def test_cases_follow_one_another_from_the_index_on(page: Page, site: Path, case
     expect(page.get_by_role("heading", name="Cases to open")).to_be_in_viewport()
 
 
-def test_every_link_leads_to_a_file_of_the_report(page: Page, site: Path, case: str) -> None:
-    seen: set[str] = set()
-    for name in ("index.html", *(path.relative_to(site).as_posix() for path in site.glob("[pc]a[gs]es/*.html"))):
-        page.goto(address(site, name))
-        links = page.locator("[href], img[src]").evaluate_all("all => all.map((one) => one.href ?? one.src)")
-        for link in links:
-            if link.startswith("data:"):
-                continue
-            path = Path(unquote(urlsplit(link).path))
-            assert path.is_file(), f"{name}: {link}"
-            assert path.is_relative_to(site), link
-            seen.add(link)
-        names = [urlsplit(link).fragment for link in links if urlsplit(link)._replace(fragment="").geturl() == page.url]
-        for part in filter(None, names):
-            assert page.evaluate("id => document.getElementById(id) !== null", unquote(part)), f"{name}: #{part}"
-    assert len(seen) > 40
-    for kind in ("png", "svg", "pdf", "csv"):
-        assert any(link.endswith(f"figures/leaderboard.{kind}") for link in seen)
-
-
 def test_the_keyboard_reaches_everything_in_order(page: Page, site: Path) -> None:
     page.goto(address(site))
     page.keyboard.press("Tab")
@@ -236,35 +214,6 @@ def test_the_keyboard_reaches_everything_in_order(page: Page, site: Path) -> Non
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     expect(page.locator("#content")).to_be_focused()
-
-
-@pytest.mark.parametrize("width", [400, 1280, 1920])
-def test_no_page_is_wider_than_the_window(new_page: Callable[..., Page], site: Path, case: str, width: int) -> None:
-    page = new_page(viewport={"width": width, "height": 900})
-    for name in (*PAGES, case):
-        page.goto(address(site, name))
-        expect(page.locator("[data-script]").first).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
-    page.goto(address(site))
-    expect(page.locator(".contents ol")).to_be_visible(visible=width > 1120)
-
-
-def test_print_is_dark_on_white_without_what_only_a_screen_needs(
-    new_page: Callable[..., Page], site: Path, case: str
-) -> None:
-    page = new_page(color_scheme="dark", viewport={"width": 660, "height": 900})
-    for name in (*PAGES, case):
-        page.goto(address(site, name))
-        page.emulate_media(media="print")
-        colours = page.evaluate(
-            "(({ backgroundColor, color }) => [backgroundColor, color])(getComputedStyle(document.body))"
-        )
-        assert colours == ["rgb(255, 255, 255)", "rgb(0, 0, 0)"], name
-        for hidden in (".bar", ".search", ".table-tools", ".mrb-tools", ".files", ".turn", ".contents"):
-            expect(page.locator(f"{hidden}:visible")).to_have_count(0)
-        expect(page.locator(".simulated")).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") <= 660, name
-        page.emulate_media(media="screen")
 
 
 def test_everything_is_there_without_the_script(new_page: Callable[..., Page], site: Path, case: str) -> None:
@@ -294,49 +243,3 @@ def test_another_script_does_not_run(new_page: Callable[..., Page], site: Path, 
     assert "ran" not in page.title()
     assert sum("Content Security Policy" in line for line in said) >= 2
     context.close()
-
-
-def test_what_is_simulated_says_so(page: Page, site: Path, case: str) -> None:
-    assert N_CASES == 26
-    for name in (*PAGES, case):
-        page.goto(address(site, name))
-        expect(page.get_by_role("complementary", name="Simulated data")).to_contain_text("SIMULATED")
-
-
-HOSTILE_NOTEBOOK = """
-rows = w.benchmark.cases[["case_id", "question", "organ"]].iloc[:8]
-judges = (list(w.verdicts["judge"].unique()) * 8)[:8]
-rows = rows.assign(question=rows["question"].str[:400], judge=judges, accuracy=0.5)
-draw("hostile", rows["question"].iloc[0][:200], " ".join(rows["question"]), list(rows["judge"].unique()))
-title, caption = rows["question"].iloc[1:3]
-publish.table(rows, "leaderboard", title=title, caption=caption, workspace=w, out=out)
-publish.table(rows[["case_id"]], "failures", title="Cases", caption="Some.", workspace=w, out=out)
-publish.absent("missing", title=rows["question"].iloc[3], reason=rows["question"].iloc[4], workspace=w, out=out)
-"""
-
-
-@pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("hostile-site")
-    lab = Lab(folder)
-    lab.bench = write_hostile(folder)
-    lab.notebook("01_hostile", OPEN + HOSTILE_NOTEBOOK)
-    lab.notebook("02_fails", "raise ValueError('</pre><script>window.__pwned=1</script>\\u202e' + 'W' * 300)")
-    return stub_report(lab, cases=24)
-
-
-@pytest.mark.parametrize("width", [1280, 400])
-def test_hostile_text_runs_nothing_and_keeps_the_layout(
-    new_page: Callable[..., Page], hostile: Path, width: int
-) -> None:
-    page = new_page(viewport={"width": width, "height": 900})
-    pages = [path.relative_to(hostile).as_posix() for path in sorted(hostile.glob("[pc]a[gs]es/*.html"))]
-    assert len(pages) > 10
-    for name in ("index.html", *pages):
-        page.goto(address(hostile, name))
-        page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
-        assert harm(page) == [], name
-    page.goto(address(hostile))
-    page.locator("#search").fill("<script>")
-    expect(page.locator("#found")).to_contain_text("Found")
-    assert harm(page) == []

@@ -227,7 +227,10 @@
   // Where one is, in the contents.
   function whereabouts() {
     const fold = document.querySelector(".contents details");
-    if (fold && matchMedia("(max-width: 69.99rem)").matches) fold.open = false;
+    const narrow = matchMedia("(max-width: 69.99rem)");
+    const unfold = () => fold && (fold.open = !narrow.matches);
+    unfold();
+    narrow.addEventListener("change", unfold);
     const links = new Map(all(".contents a").map((link) => [decodeURIComponent(link.hash.slice(1)), link]));
     const heads = [...links.keys()].map((id) => document.getElementById(id)).filter(Boolean);
     if (!heads.length) return;

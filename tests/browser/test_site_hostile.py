@@ -1,0 +1,53 @@
+"""Hostile text in every field of the report's site: nothing runs, nothing breaks the layout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.hostile import harm, write_hostile
+from tests.browser.small_site import OPEN, address, stub_report
+from tests.report.conftest import Lab
+
+NOTEBOOK = """
+rows = w.benchmark.cases[["case_id", "question", "organ"]].iloc[:8]
+judges = (list(w.verdicts["judge"].unique()) * 8)[:8]
+rows = rows.assign(question=rows["question"].str[:400], judge=judges, accuracy=0.5)
+draw("hostile", rows["question"].iloc[0][:200], " ".join(rows["question"]), list(rows["judge"].unique()))
+title, caption = rows["question"].iloc[1:3]
+publish.table(rows, "leaderboard", title=title, caption=caption, workspace=w, out=out)
+publish.table(rows[["case_id"]], "failures", title="Cases", caption="Some.", workspace=w, out=out)
+publish.absent("missing", title=rows["question"].iloc[3], reason=rows["question"].iloc[4], workspace=w, out=out)
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hostile-site")
+    lab = Lab(folder)
+    lab.bench = write_hostile(folder)
+    lab.notebook("01_hostile", OPEN + NOTEBOOK)
+    lab.notebook("02_fails", "raise ValueError('</pre><script>window.__pwned=1</script>\\u202e' + 'W' * 300)")
+    return stub_report(lab, cases=24)
+
+
+def test_hostile_text_runs_nothing_and_keeps_the_layout(page: Page, site: Path) -> None:
+    pages = [path.relative_to(site).as_posix() for path in sorted(site.glob("[pc]a[gs]es/*.html"))]
+    assert len(pages) > 10
+    for name in ("index.html", *pages):
+        page.goto(address(site, name))
+        page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
+        for width in (1280, 400):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert harm(page) == [], f"{name}, {width} wide"
+
+
+def test_a_search_for_hostile_text_finds_it_and_runs_nothing(page: Page, site: Path) -> None:
+    page.goto(address(site))
+    page.locator("#search").fill("<script>")
+    expect(page.locator("#found")).to_contain_text("Found")
+    for width in (1280, 400):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert harm(page) == []
