@@ -1,0 +1,47 @@
+"""The name of a benchmark comes from a file: where a notebook says why it shows nothing, it is text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import IPython.display
+import nbformat
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+NAME = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Path:
+    """Two cases whose labels are no preferences."""
+    cases = pd.DataFrame({"case_id": ["c0", "c1"], "question": "q", "response_a": "a", "response_b": "b"}).astype("str")
+    votes = pd.DataFrame({"case_id": ["c0"], "annotator": "p", "dimension": "overall", "choice": "no"}).astype("str")
+    save(
+        Benchmark(
+            BenchmarkMeta(NAME, "clinical", ("overall",), categories=(NAME, "no")), cases.assign(images=[[], []]), votes
+        ),
+        tmp_path / "b",
+    )
+    return tmp_path / "b"
+
+
+@pytest.mark.parametrize("name", ["07_failures", "08_judging"])
+def test_why_a_notebook_shows_nothing_is_text(name: str, bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(IPython.display, "HTML", shown.append)
+    monkeypatch.setenv("MRB_STATIC", "1")
+    notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)  # type: ignore[no-untyped-call]
+    scope: dict[str, object] = {}
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            exec(cell.source, scope)  # noqa: S102  the library's own notebook
+            if "parameters" in cell.metadata.get("tags", []):
+                scope["benchmark"] = str(bench)
+    text = "".join(shown)
+    assert "Not applicable" in text
+    assert "&lt;img" in text
+    assert "<img" not in text
