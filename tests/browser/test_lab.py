@@ -268,6 +268,18 @@ def test_hostile_text_in_every_field_does_nothing(
     assert harm(page) == []
 
 
+def test_a_kernel_that_was_restarted_answers_nothing_and_the_views_say_so(opened: Page) -> None:
+    board = opened.locator(".mrb-board")
+    settled(board)
+    opened.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
+    board.get_by_label("Policy").select_option("strict")
+    expect(board.get_by_role("alert")).to_have_text("The kernel behind this view has ended. Run its cell again.")
+    expect(board).not_to_have_attribute("aria-busy", "true")
+    heat = opened.locator(".mrb-heatmap")
+    heat.get_by_label("Policy").select_option("strict")
+    expect(heat.get_by_role("status")).to_have_text("The kernel behind this view has ended. Run its cell again.")
+
+
 def test_the_tables_fit_the_output_of_a_notebook_1280_wide(
     page: Page, bench: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,8 +50,10 @@ function render({ model, el }) {
       const found = await talk.ask("rows", { policy, dimension, place });
       if (mine === state.asked) show(found.html);
     } catch (error) {
-      if (mine === state.asked) view.replaceChildren(element("p", { class: "mrb-problem", role: "alert" }, error.message));
-      said.textContent = "";
+      if (mine === state.asked) {
+        view.replaceChildren(element("p", { class: "mrb-problem", role: "alert" }, error.message));
+        said.textContent = "";
+      }
     }
     if (mine === state.asked) root.removeAttribute("aria-busy");
   }
@@ -101,6 +103,7 @@ function render({ model, el }) {
     const words = fields.text.value.toLowerCase().split(/\s+/).filter(Boolean);
     const kind = fields.kind?.value ?? "";
     const all = rows();
+    if (!all.length) return;
     for (const row of all) {
       const name = cell(row, 1).toLowerCase();
       row.hidden = !words.every((word) => name.includes(word)) || (kind !== "" && kind !== `=${row.dataset.kind}`);

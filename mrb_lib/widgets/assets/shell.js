@@ -32,12 +32,19 @@ const mrbShell = (() => {
     return template.content;
   }
 
-  // Resolves with the answer's fields; rejects with what Python says is wrong, in words for the user.
+  // Resolves with the answer's fields; rejects with what is wrong, in words for the user: Python's, or that nobody answers.
   function connect(model) {
     const waiting = new Map();
     const own = Math.random().toString(36).slice(2);
     const listeners = new Set();
     let count = 0;
+    let ended = false;
+    const nobody = () => new Error("The kernel behind this view has ended. Run its cell again.");
+    const end = () => {
+      ended = true;
+      for (const { reject } of waiting.values()) reject(nobody());
+      waiting.clear();
+    };
     const heard = (message) => {
       const settle = waiting.get(message.id);
       if (settle) {
@@ -49,8 +56,10 @@ const mrbShell = (() => {
       }
     };
     model.on("msg:custom", heard);
+    model.on("comm_live_update", end);
     return {
       ask(what, given = {}) {
+        if (ended) return Promise.reject(nobody());
         const id = `${own}-${(count += 1)}`;
         return new Promise((resolve, reject) => {
           waiting.set(id, { resolve, reject });
@@ -60,6 +69,7 @@ const mrbShell = (() => {
       on: (listener) => listeners.add(listener),
       close() {
         model.off("msg:custom", heard);
+        model.off("comm_live_update", end);
         waiting.clear();
         listeners.clear();
       },
