@@ -124,10 +124,11 @@ def _assign(
     after = store.assignments(meta.name)
     of = after.groupby("annotator").size()
     for name in names:
-        typer.echo(f"{name}: {of.get(name, 0)} cases", err=True)
-    short = int((after[after["case_id"].isin(chosen)].groupby("case_id").size().reindex(chosen) < wanted).sum())
+        typer.echo(f"{name}: {_count(of.get(name, 0), 'case')}", err=True)
+    short = int((after.groupby("case_id").size().reindex(chosen, fill_value=0) < wanted).sum())
     if short:
-        typer.echo(f"{short} cases have fewer than {wanted} annotators; name more of them.", err=True)
+        have = "has" if short == 1 else "have"
+        typer.echo(f"{_count(short, 'case')} {have} fewer than {wanted} annotators; name more of them.", err=True)
     if any(of.get(name, 0) == 0 for name in names):
         typer.echo(f"Every case has its {wanted} annotators already; raise --overlap or --cases.", err=True)
 
@@ -137,8 +138,9 @@ def _export(benchmark: Benchmark, store: Store, out: Path) -> None:
 
     frame, left_out = annotations_of(benchmark, store)
     write_annotations(frame, out)
-    typer.echo(f"{out}: {len(frame)} annotations of {frame['case_id'].nunique()} cases by "
-               f"{frame['annotator'].nunique()} annotators{_mark(benchmark)}")  # fmt: skip
+    parts = [_count(len(frame), "annotation"), _count(frame["case_id"].nunique(), "case")]
+    people = _count(frame["annotator"].nunique(), "annotator")
+    typer.echo(f"{out}: {' of '.join(parts)} by {people}{_mark(benchmark)}")
     if left_out:
         typer.echo(f"{left_out} annotations of cases or dimensions that are not in the benchmark left out", err=True)
 
@@ -160,6 +162,10 @@ def _agreement(benchmark: Benchmark, store: Store) -> None:
     typer.echo(as_text(people) if len(people) else "nothing is assigned yet")
     typer.echo(f"\n{as_text(agreement_so_far(benchmark, annotations_of(benchmark, store)[0]))}")
     typer.echo(f"\nskipped\n{as_text(skipped)}" if len(skipped) else "\nnothing was skipped")
+
+
+def _count(number: int, one: str) -> str:
+    return f"{number} {one}{'' if number == 1 else 's'}"
 
 
 def _mark(benchmark: Benchmark) -> str:

@@ -34,6 +34,7 @@ _READY = "MRB_SERVER_READY"
 _SECONDS_TO_START = 180.0
 _SECONDS_TO_STOP = 20.0
 _TAIL = 15
+_FAILED = b"Error at server while executing cell"  # so Voila's log begins where a cell raised something
 _POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'none'; "
@@ -106,8 +107,7 @@ def serve_lab(
 ) -> None:
     """Serve JupyterLab on a folder, or on a notebook's folder with the notebook open, until it is stopped.
 
-    Who has the token can run any code as the user who started it. Parameters and errors as in `serve_app`; the user's
-    own settings of JupyterLab apply.
+    Who has the token can run any code as its user, whose settings of JupyterLab apply. Parameters, errors: `serve_app`.
     """
     _require("jupyterlab")
     chosen = _address(host, port, allow_remote)
@@ -116,7 +116,8 @@ def serve_lab(
         "--ServerApp.open_browser=False", f"--ServerApp.ip={host}", f"--ServerApp.port={chosen}",
         "--ServerApp.port_retries=0", f"--ServerApp.root_dir={root.resolve()}", "--LabApp.news_url=None",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate", "--ServerApp.log_level=ERROR",
-        "--ZMQChannelsWebsocketConnection.iopub_data_rate_limit=1e8", *_as_root("--allow-root"),
+        "--ZMQChannelsWebsocketConnection.iopub_data_rate_limit=1e8",
+        *(["--allow-root"] if os.geteuid() == 0 else []),
     ]  # fmt: skip
     path = "lab" if where.is_dir() else f"lab/tree/{urllib.request.pathname2url(where.name)}"
     with _private_folder() as folder:
@@ -207,10 +208,6 @@ def _voila_settings(host: str, port: int) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _as_root(flag: str) -> list[str]:
-    return [flag] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-
-
 def _serve(
     command: list[str], folder: Path, environment: Mapping[str, str], url: str, *, browse: bool, ready: Path | None
 ) -> None:
@@ -267,6 +264,8 @@ def _await(server: subprocess.Popen[bytes], url: str, ready: Path | None, stoppe
     while not stopped:
         if server.poll() is not None:
             raise RunError(f"the server did not start (exit code {server.returncode}).\n{_tail(log)}")
+        if _FAILED in log.read_bytes():
+            raise RunError(f"the app could not be started.\n{_tail(log)}")
         if _answers(url) and (ready is None or ready.exists()):
             return
         if time.monotonic() > end:

@@ -85,7 +85,7 @@ def test_answers_come_out_as_annotations(mrb: Command, bench: Path, tmp_path: Pa
     _answer_all(load(bench), "Dr A", "ABBA")
     out = tmp_path / "annotations.csv"
     done = mrb("annotate", bench, "--export", out)
-    assert (done.code, done.out) == (0, f"{out}: 24 annotations of 4 cases by 1 annotators (SIMULATED data)\n")
+    assert (done.code, done.out) == (0, f"{out}: 24 annotations of 4 cases by 1 annotator (SIMULATED data)\n")
     frame = pd.read_csv(out)
     assert list(frame.columns) == ["case_id", "annotator", "dimension", "choice"]
     assert mrb("annotate", bench, "--export", tmp_path / "out.txt").code == 2

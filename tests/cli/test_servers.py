@@ -19,7 +19,7 @@ from jupyter_server.base.websocket import WS_PING_INTERVAL
 
 from mrb_lib.cli import servers
 from mrb_lib.cli.servers import serve_app, serve_lab
-from mrb_lib.errors import InputError
+from mrb_lib.errors import InputError, RunError
 
 _APP = """
 import sys
@@ -126,6 +126,17 @@ def test_it_stops_at_ctrl_c_and_leaves_nothing(folder: Path) -> None:
     assert mine - set(folder.glob("mrb-*"))
     with pytest.raises(OSError, match=r"refused|reset"):
         urllib.request.urlopen(address, timeout=10)  # noqa: S310
+
+
+def test_an_app_that_fails_says_why_at_once_and_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = set(folder.glob("mrb-*"))
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    with pytest.raises(RunError, match=r"(?s)could not be started.*no such case view"):
+        serve_app(
+            ["raise RuntimeError('no such case view')"], title="", host="127.0.0.1", port=None, allow_remote=False,
+            browse=False, environment={},
+        )  # fmt: skip
+    assert set(folder.glob("mrb-*")) == before
 
 
 def test_its_folder_is_its_users_alone(folder: Path, app: tuple[subprocess.Popen[str], str]) -> None:

@@ -32,7 +32,7 @@ const mrbAnnotate = (() => {
     const { about } = page;
     const people = about.annotators.map(({ name, shown }) => button(element("bdi", { dir: "auto" }, shown), () => page.enter(name), { class: "mrb-person" }));
     const none = "No cases have been assigned yet. Whoever coordinates the annotation does so with: mrb annotate BENCH --annotators NAME,NAME";
-    const lead = `You will see an image, a question and two answers, and say on ${plural(about.dimensions.length, "dimension")} which answer is better. Who wrote them is not shown. Every choice is saved at once; stop whenever you like.`;
+    const lead = `For each case you will see a question with its images and two answers, and say on ${plural(about.dimensions.length, "dimension")} which answer is better. Who wrote them is not shown. Every choice is saved at once; stop whenever you like.`;
     return element("main", { class: "mrb-door" },
       element("h1", {}, "Annotation"),
       element("p", { class: "mrb-lead" }, element("bdi", { dir: "auto" }, about.benchmark), page.mark()),
@@ -107,7 +107,7 @@ const mrbAnnotate = (() => {
     page.forward = button(["Next case ", key("Enter")], () => page.forwards(), { class: "mrb-forward" });
     const digits = Math.min(page.about.dimensions.length, 9);
     const picks = page.about.picks.map((one) => [one.key, one.name.toLowerCase()]);
-    const all = [...picks, [digits > 1 ? `1–${digits}` : "1", "dimension"], ["?", "its meaning"], ["N", "later"]];
+    const all = [...picks, [digits > 1 ? `1–${digits}` : "1", "dimension"], ...(page.about.dimensions.some(({ hint }) => hint) ? [["?", "its meaning"]] : []), ["N", "later"]];
     const keys = all.map(([name, words]) => element("span", {}, key(name), ` ${words}`));
     return element("aside", { class: "mrb-panel", "aria-label": "your answers" },
       element("h2", {}, "Which answer is better?"),
