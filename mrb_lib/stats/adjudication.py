@@ -162,7 +162,8 @@ def adjudication(
     agreed = reviewer_agreement(adjudications, cases, cluster=cluster, resamples=resamples, seed=seed)
     agreed = agreed.rename(columns={"n_annotators": "n_reviewers"}).assign(part="reviewers")
     # Agreement also says why measures are null that are not shown here.
-    agreed["reason"] = agreed["reason"].where(agreed[[name for name in COLUMNS if name in agreed]].isna().any(axis=1))
+    shown = agreed[[name for name in COLUMNS if name in agreed and name != "reason"]]
+    agreed["reason"] = agreed["reason"].where(shown.isna().any(axis=1)).str.replace("annotators", "reviewers")
     why = reasons_by_judge(
         adjudications, panel, annotated_gold, cases, policy=policy, cluster=cluster, resamples=resamples, seed=seed
     )

@@ -197,6 +197,14 @@ def test_what_nobody_reviewed_and_nobody_can_score_says_both() -> None:
     assert set(table["reason"]) == {f"{NOT_REVIEWED}; {NOT_SCORED}"}
 
 
+def test_one_reviewer_alone_agrees_with_nobody_and_the_reason_speaks_of_reviewers() -> None:
+    table = adjudication(VERDICTS, GOLD, _said(("c0", "r1", "gold_right")), cases_of(6), policy="official", resamples=9)
+    row = table[table["part"] == "reviewers"].iloc[0]
+    assert row[["percent_agreement", "krippendorff_alpha", "gwet_ac1"]].isna().all()
+    assert "two reviewers" in row["reason"]
+    assert "annotator" not in row["reason"]
+
+
 def test_agreement_of_reviewers_has_its_intervals() -> None:
     said = _said(*((f"c{i}", f"r{r}", "ambiguous" if (i + r) % 5 else "gold_right") for i in range(30) for r in (1, 2)))
     table = adjudication(VERDICTS_30, gold_of("A" * 30), said, cases_of(30), policy="official", resamples=200)
