@@ -59,7 +59,7 @@ def heatmap(
     Returns
     -------
     Heatmap or Plain
-        A widget, or its first view as plain HTML where MRB_STATIC is set or anywidget is not installed.
+        A widget; where no page will answer (`mrb_lib.widgets.plain.can_run`), its first view as plain HTML.
 
     Raises
     ------
