@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.files import slug
+from mrb_lib.report.pages import rows_of
 from mrb_lib.report.records import Record
 from mrb_lib.report.workspace import home
 from mrb_lib.stats.failure_kinds import ALL_WRONG, CONFIDENT, INCONSISTENT, KINDS, SPLIT, UNPARSED, WRONG, Kinds
@@ -87,7 +88,7 @@ def choose(kinds: Kinds, cases: pd.DataFrame, *, dimension: str, most: int, list
     cases : the cases table
     dimension : a failure is one on this dimension
     most : how many cases at most
-    listed : the ids of cases that the report names; they take half of the places at most
+    listed : the ids of cases that the report names; of these, failures take half of the places at most
 
     Returns
     -------
@@ -100,7 +101,10 @@ def choose(kinds: Kinds, cases: pd.DataFrame, *, dimension: str, most: int, list
     part of the reason. Validated by tests/report/test_case_pages.py.
     """
     places = {str(case): position for position, case in enumerate(cases["case_id"])}
-    first = [places[case] for case in dict.fromkeys(listed) if case in places][: (most + 1) // 2]
+    d = kinds.dimensions.index(dimension)
+    failed = np.any([np.atleast_2d(kinds.of(kind)[..., d, :]).any(axis=0) for kind in KINDS], axis=0)
+    known = [places[case] for case in dict.fromkeys(listed) if case in places]
+    first = [position for position in known if failed[position]][: (most + 1) // 2]
     found = {position: Chosen(position, LISTED, f"{_LISTED_WHY} on {dimension}.") for position in first}
     queues = [iter(list(_ranked(kinds, cases, kind, dimension))) for kind in _REASONS if kind != WRONG]
     last = [iter(list(_ranked(kinds, cases, WRONG, dimension)))]  # nearly every case is one of some judge
@@ -139,8 +143,8 @@ def listed_cases(out: Path, records: Sequence[Record]) -> list[str]:
     """The cases in the table of failures that a notebook of the report published."""
     if not any(item["id"] == FAILURES for record in records for item in record.tables):
         return []
-    with (out / "tables" / f"{FAILURES}.csv").open(encoding="utf-8", newline="") as stream:
-        return [row["case_id"] for row in csv.DictReader(stream) if row.get("case_id")]
+    head, *rows = rows_of(out / "tables" / f"{FAILURES}.csv")
+    return [row["case_id"] for row in (dict(zip(head, row, strict=False)) for row in rows) if row.get("case_id")]
 
 
 def case_pages(source: Source, out: Path, listed: Sequence[str] = ()) -> list[CasePage]:

@@ -22,6 +22,7 @@ from mrb_lib.report.records import Record
 from mrb_lib.widgets.text import visible
 
 MAX_ROWS = 200
+LONGEST_CELL = 2**31 - 1
 _SILENT = re.compile(r"^<.*>$", re.DOTALL)
 
 
@@ -88,9 +89,7 @@ def table_block(sidecar: Json, out: Path, cases: Mapping[str, str]) -> Json:
 
     Each cell has its text, an interval apart from it, the value to sort by, and the page of the case it names.
     """
-    path = out / "tables" / Path(cast(dict[str, str], sidecar["files"])["csv"]).name
-    with path.open(encoding="utf-8", newline="") as stream:
-        head, *rows = list(csv.reader(stream)) or [[]]
+    head, *rows = rows_of(out / "tables" / Path(cast(dict[str, str], sidecar["files"])["csv"]).name)
     shown = cast(dict[str, list[list[str]]], sidecar["shown"])
     best: set[tuple[object, ...]] = {tuple(cell) for cell in shown["best"]}
     places = {name.replace("_", " "): place for place, name in enumerate(head)}
@@ -110,6 +109,13 @@ def table_block(sidecar: Json, out: Path, cases: Mapping[str, str]) -> Json:
         "more": len(rows) - len(cells),
         "n_rows": len(rows),
     }
+
+
+def rows_of(path: Path) -> list[list[str]]:
+    """The rows of a CSV file, its head first, however long a cell is; one row without a cell where it is empty."""
+    csv.field_size_limit(LONGEST_CELL)
+    with path.open(encoding="utf-8", newline="") as stream:
+        return list(csv.reader(stream)) or [[]]
 
 
 def _cell(text: str, column: str, value: str, cases: Mapping[str, str], *, best: bool) -> Json:

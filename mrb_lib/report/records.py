@@ -189,7 +189,11 @@ def _artefacts(folder: Path, kind: str, sidecar: Json, names: Names) -> Iterator
             raise RunError(str(error)) from error
         if not path.is_file():
             raise RunError(f"{kind}/{path.name}: was announced but not written; publish it again.")
-        if path.suffix not in _PICTURES and names.betrays(path.read_text(encoding="utf-8")):
+        try:
+            betrayed = path.suffix not in _PICTURES and names.betrays(path.read_text(encoding="utf-8"))
+        except UnicodeDecodeError as error:
+            raise RunError(f"{kind}/{path.name}: is not UTF-8 ({error.reason}); publish it again.") from error
+        if betrayed:
             raise RunError(f"{kind}/{path.name}: names a folder of this machine; leave the path out.")
         yield f"{kind}/{path.name}", path
 

@@ -150,6 +150,18 @@ def test_half_a_letter_in_what_a_notebook_says_stops_nothing(lab: Any, publish: 
     assert "half a letter \ufffd." in (lab.out / "pages" / "two.html").read_text(encoding="utf-8")
 
 
+def test_a_cell_of_a_million_letters_and_a_file_that_is_no_text_stop_nothing(
+    lab: Any, publish: str, quickly: None
+) -> None:
+    lab.notebook("one", publish + "publish_table('long', 'judge,n\\n' + 'w' * 1_000_000 + ',1\\n')")
+    lab.notebook(
+        "two", publish + "publish_table('odd', 'judge,n\\nx,1\\n')", 'Path(out, "tables/odd.tex").write_bytes(b"\\xff")'
+    )
+    (failure,) = lab.report().failed
+    assert "tables/odd.tex: is not UTF-8" in failure.value
+    assert "w" * 1_000_000 in (lab.out / "pages" / "one.html").read_text(encoding="utf-8")
+
+
 def test_simulated_data_say_so_on_every_page(pages: dict[str, Page], lab: Any, publish: str, quickly: None) -> None:
     for page in pages.values():
         assert "SIMULATED" in page.text.split("Skip to the content")[1][:40]
