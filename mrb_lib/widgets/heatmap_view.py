@@ -14,7 +14,7 @@ from mrb_lib.widgets.case_parts import choice_html
 from mrb_lib.widgets.heatmap_rows import ALL, DIMENSIONS, N_SCORED, OUTCOMES, SCORED, Axes, Cell, Grid
 from mrb_lib.widgets.leaderboard_rows import FEW
 from mrb_lib.widgets.leaderboard_view import interval_text, named, number, percent
-from mrb_lib.widgets.text import OWN_KEYS, escaped, isolated
+from mrb_lib.widgets.text import SCROLLS, escaped, isolated
 
 STEPS: Final = 10
 PAGE: Final = 25
@@ -46,7 +46,7 @@ def heatmap_html(grid: Grid, *, live: bool, note: str = "") -> str:
     about = _about(grid.axes)
     tall = " mrb-tall" if len(grid.columns) > 7 else ""
     return (
-        f'{simulated}<p class="mrb-about">{about}</p><div class="mrb-scroll" {OWN_KEYS}><table class="mrb-heat{tall}">'
+        f'{simulated}<p class="mrb-about">{about}</p><div class="mrb-scroll" {SCROLLS}><table class="mrb-heat{tall}">'
         f'<caption class="mrb-out-of-sight">{about}</caption><thead><tr><th scope="col">Judge</th>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>{_legend(grid, scale)}"
     )

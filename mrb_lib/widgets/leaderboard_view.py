@@ -10,7 +10,7 @@ from typing import Final
 import pandas as pd
 
 from mrb_lib.widgets.leaderboard_rows import FEW, Choice
-from mrb_lib.widgets.text import OWN_KEYS, escaped, isolated
+from mrb_lib.widgets.text import SCROLLS, escaped, isolated
 
 HUMAN: Final = "human\u2013human level"
 _HUMAN_NOTE = "the mean annotator against the majority of the others"
@@ -61,7 +61,7 @@ def leaderboard_html(rows: pd.DataFrame, choice: Choice, human: pd.Series | None
     body = "".join(_row(row, scale, human) for row in _records(rows))
     simulated = f'<p class="mrb-simulated">{escaped(note)}</p>' if note else ""
     return (
-        f'{simulated}<p class="mrb-about">{about(choice)}</p><div class="mrb-scroll" {OWN_KEYS}>'
+        f'{simulated}<p class="mrb-about">{about(choice)}</p><div class="mrb-scroll" {SCROLLS}>'
         f'<table class="mrb-ranks"><caption class="mrb-out-of-sight">Judges by accuracy: {about(choice)}</caption>'
         f"<thead><tr>{_head(scale)}</tr></thead>{_human_row(human, scale)}<tbody>{body}</tbody></table></div>"
         f'<div class="mrb-legend">{_legend(rows, human)}</div>'

@@ -8,6 +8,8 @@ from typing import Final
 
 OWN_KEYS: Final = 'data-lm-suppress-shortcuts="true"'
 """On what takes the focus: there JupyterLab keeps its one-letter shortcuts to itself, which edit cells."""
+SCROLLS: Final = f'tabindex="0" role="group" aria-label="table" {OWN_KEYS}'
+"""On what holds a table that may be wider than its place, so that the keyboard can move it."""
 
 _UNSHOWABLE = re.compile("[\0\ud800-\udfff]")
 _CONTROL = {code: 0x2400 + code for code in range(1, 32) if chr(code) not in "\t\n\r"} | {0x7F: 0x2421}

@@ -26,6 +26,7 @@ from mrb_lib.widgets.lab import prepare
 from mrb_lib.widgets.leaderboard import leaderboard
 from mrb_lib.widgets.plain import Plain
 
+from .axe import violations
 from .hostile import harm, write_hostile
 
 CASES = 60
@@ -291,9 +292,12 @@ def test_the_tables_fit_the_output_of_a_notebook_1280_wide(
     heat = heatmap(benchmark, verdicts, by="organ", resamples=50)
     assert isinstance(board, Plain)
     assert isinstance(heat, Plain)
-    page.set_content(f'<body style="margin: 0; width: 848px">{board.html}{heat.html}</body>')
+    body = f'<body style="margin: 0; width: 848px">{board.html}{heat.html}</body>'
+    page.set_content(f'<!doctype html><html lang="en"><title>tables</title>{body}</html>')
     wide = page.locator(".mrb-scroll").evaluate_all("all => all.map(one => one.scrollWidth - one.clientWidth)")
     assert wide == [0, 0]
+    page.evaluate("() => { document.body.style.width = '480px'; }")
+    assert violations(page) == []
 
 
 def test_widgets_are_dark_where_the_lab_is(opened: Page) -> None:
