@@ -28,7 +28,7 @@ class Annotator(Shell):
                 "choose": annotation.choose,
                 "skip": annotation.skip,
             },
-            scripts=("case", "annotate_ask", "annotate"),
+            scripts=("case", "annotate_ask", "annotate_parts", "annotate"),
             styles=STYLES,
             static=lambda: f'<style>{style()}</style><p class="mrb">{escaped(name)}: {plain}</p>',
         )

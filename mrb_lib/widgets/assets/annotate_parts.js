@@ -1,0 +1,199 @@
+// The parts of the annotator's page: they show what the page holds, and tell it what was done.
+const mrbAnnotate = (() => {
+  const { element } = mrbShell;
+
+  const kept = (name) => {
+    try {
+      return window.sessionStorage.getItem(name) || "";
+    } catch {
+      return "";
+    }
+  };
+  const keep = (name, value) => {
+    try {
+      window.sessionStorage.setItem(name, value);
+    } catch {
+      // A browser that keeps nothing asks for the name again.
+    }
+  };
+
+  const button = (text, does, attributes = {}) => {
+    const made = element("button", { type: "button", ...attributes });
+    made.append(...(Array.isArray(text) ? text : [text]));
+    made.addEventListener("click", does);
+    return made;
+  };
+  const key = (name) => element("kbd", { "aria-hidden": "true" }, name);
+  const plural = (n, one) => `${n} ${one}${n === 1 ? "" : "s"}`;
+  const human = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
+
+  // Who one is: chosen from those who have cases.
+  function signIn(page) {
+    const { about } = page;
+    const people = about.annotators.map(({ name, shown }) => button(element("bdi", { dir: "auto" }, shown), () => page.enter(name), { class: "mrb-person" }));
+    const none = "No cases have been assigned yet. Whoever coordinates the annotation does so with: mrb annotate BENCH --annotators NAME,NAME";
+    const lead = `For each case you will see a question with its images and two answers, and say on ${plural(about.dimensions.length, "dimension")} which answer is better. Who wrote them is not shown. Every choice is saved at once; stop whenever you like.`;
+    return element("main", { class: "mrb-door" },
+      element("h1", {}, "Annotation"),
+      element("p", { class: "mrb-lead" }, element("bdi", { dir: "auto" }, about.benchmark), page.mark()),
+      element("p", {}, people.length ? lead : none),
+      people.length ? element("h2", { id: "mrb-who" }, "Who are you?") : null,
+      people.length ? element("div", { class: "mrb-people", role: "group", "aria-labelledby": "mrb-who" }, ...people) : null,
+      people.length ? element("p", { class: "mrb-quiet" }, "Choose your own name only: it is not checked. Is yours missing? Then nothing is assigned to you yet; ask whoever coordinates the annotation.") : null,
+    );
+  }
+
+  // One dimension: a group of choices, and where the annotator is.
+  function row(page, dimension, index) {
+    const { hint } = dimension;
+    const name = human(dimension.shown);
+    const label = `${page.prefix}-${index}`;
+    const group = element("div", { class: "mrb-choices", role: "radiogroup", "aria-labelledby": label });
+    const inputs = {};
+    for (const one of page.about.picks) {
+      const input = element("input", { type: "radio", name: label, value: one.pick, class: "mrb-out-of-sight" });
+      input.addEventListener("change", () => page.choose(index, one.pick, false));
+      input.addEventListener("click", (event) => { if (event.detail) page.advance(index); });
+      group.append(element("label", { class: "mrb-pick" }, input, element("span", {}, one.name, key(one.key))));
+      inputs[one.pick] = input;
+    }
+    const state = element("span", { class: "mrb-state" });
+    const head = element("div", { class: "mrb-row-head" }, key(String(index + 1)), element("span", { class: "mrb-name", id: label }, element("bdi", { dir: "auto" }, name)), state);
+    const made = element("div", { class: "mrb-row" }, head, group);
+    let meaning = null;
+    if (hint) {
+      const about = element("p", { class: "mrb-hint", id: `${label}-hint`, hidden: true, dir: "auto" }, human(hint) + ".");
+      meaning = button("?", () => {
+        about.hidden = !about.hidden;
+        meaning.setAttribute("aria-expanded", String(!about.hidden));
+      }, { class: "mrb-ask", "aria-expanded": "false", "aria-controls": about.id, "aria-label": `what ${name} means`, title: "what it means" });
+      head.append(meaning);
+      group.before(about);
+    }
+    made.addEventListener("focusin", () => page.look(index));
+    return { made, inputs, state, meaning };
+  }
+
+  function paintRow(page, index) {
+    const { made, inputs, state } = page.rows[index];
+    const given = page.answers[index];
+    made.classList.toggle("mrb-now", index === page.at);
+    made.classList.toggle("mrb-answered", Boolean(given.pick));
+    for (const [pick, input] of Object.entries(inputs)) input.checked = given.pick === pick;
+    state.textContent = given.pick ? "✓ done" : given.skipped ? "skipped" : index === page.at ? "◂ now" : "open";
+  }
+
+  // What the annotator does next, in one sentence.
+  function next(page) {
+    const left = page.left();
+    const of = page.about.dimensions.length;
+    if (left.length === of) return `${plural(of, "dimension")} to answer`;
+    if (left.length) return `${left.length} of ${of} still open`;
+    const what = page.answers.some((given) => given.skipped) ? "Skipped" : "All answered";
+    return `${what} – press Enter ${page.progress.open ? "for the next case" : "to finish"}`;
+  }
+
+  function whySkipped(page) {
+    const reasons = [...new Set(page.answers.map((given) => given.skipped).filter(Boolean))];
+    return reasons.length ? `Skipped: ${reasons.join("; ")}` : "";
+  }
+
+  function panel(page) {
+    page.rows = page.about.dimensions.map((dimension, index) => row(page, dimension, index));
+    page.nextLine = element("p", { class: "mrb-next" });
+    page.why = element("p", { class: "mrb-hint", dir: "auto" });
+    page.status = element("p", { class: "mrb-saved", role: "status", "aria-live": "polite" });
+    page.alert = element("p", { class: "mrb-alert", role: "alert", hidden: true });
+    page.forward = button(["Next case ", key("Enter")], () => page.forwards(), { class: "mrb-forward" });
+    const digits = Math.min(page.about.dimensions.length, 9);
+    const picks = page.about.picks.map((one) => [one.key, one.name.toLowerCase()]);
+    const all = [...picks, [digits > 1 ? `1–${digits}` : "1", "dimension"], ...(page.about.dimensions.some(({ hint }) => hint) ? [["?", "its meaning"]] : []), ["N", "later"]];
+    const keys = all.map(([name, words]) => element("span", {}, key(name), ` ${words}`));
+    return element("aside", { class: "mrb-panel", "aria-label": "your answers" },
+      element("h2", {}, "Which answer is better?"),
+      page.nextLine,
+      page.why,
+      element("div", { class: "mrb-rows" }, ...page.rows.map(({ made }) => made)),
+      page.alert,
+      element("div", { class: "mrb-steps" },
+        button(["Back ", key("P")], () => page.step(-1), { class: "mrb-back" }),
+        button(["Skip… ", key("X")], () => page.askSkip()),
+        page.forward),
+      page.status,
+      element("p", { class: "mrb-keys" }, ...keys),
+    );
+  }
+
+  function bar(page) {
+    page.meter = element("progress", { max: 1, value: 0, "aria-label": "cases done" });
+    page.said = element("summary", { class: "mrb-done" });
+    page.each = element("dl", { class: "mrb-each" });
+    return element("header", { class: "mrb-bar" },
+      element("p", { class: "mrb-what" }, element("bdi", { dir: "auto" }, page.about.benchmark), page.mark()),
+      element("div", { class: "mrb-far" }, page.meter, element("details", {}, page.said, page.each)),
+      element("p", { class: "mrb-me" }, "Annotating as ", element("b", {}, element("bdi", { dir: "auto" }, page.about.annotators.find(({ name }) => name === page.me)?.shown ?? page.me)), " ", button("Not you?", () => page.leave())),
+    );
+  }
+
+  function paintBar(page) {
+    const { total, done, skipped } = page.progress;
+    page.meter.max = total;
+    page.meter.value = done + skipped;
+    page.said.textContent = `${done} of ${total} done${skipped ? ` · ${skipped} skipped` : ""}`;
+    page.each.replaceChildren(...page.about.dimensions.map(({ shown }, index) => {
+      const n = page.progress.dimensions[index];
+      return element("div", {}, element("dt", {}, element("bdi", { dir: "auto" }, human(shown))), element("dd", {}, `${n} of ${total}`));
+    }));
+  }
+
+  function finished(page) {
+    const skipped = page.cases.flatMap((state, at) => (state === "skipped" ? [at + 1] : []));
+    const again = (number) => button(`Case ${number}`, () => page.show({ number }));
+    return element("main", { class: "mrb-door" },
+      element("h1", { tabindex: "-1" }, "That was all. Thank you."),
+      element("p", { class: "mrb-lead" }, element("bdi", { dir: "auto" }, page.about.benchmark), page.mark()),
+      element("p", {}, `${plural(page.progress.done, "case")} answered${skipped.length ? `, ${skipped.length} skipped` : ""}. Everything is saved; you may close the page.`),
+      skipped.length ? element("h2", {}, "Skipped cases, if you want to look again") : null,
+      skipped.length ? element("div", { class: "mrb-people" }, ...skipped.map(again)) : null,
+      element("p", {}, button("Back to the last case", () => page.show({ number: page.progress.total }))),
+    );
+  }
+
+  function skipping(page) {
+    const chosen = element("div", { class: "mrb-reasons", role: "radiogroup", "aria-labelledby": `${page.prefix}-why` });
+    const words = element("textarea", { rows: 2, maxlength: 2000, id: `${page.prefix}-words` });
+    for (const reason of page.about.reasons) {
+      chosen.append(element("label", {}, element("input", { type: "radio", name: `${page.prefix}-reason`, value: reason }), reason));
+    }
+    const wrong = element("p", { class: "mrb-alert", role: "alert", hidden: true });
+    const still = element("p", { class: "mrb-quiet" });
+    const dialog = element("dialog", { class: "mrb-skip", "aria-labelledby": `${page.prefix}-why` });
+    const go = async () => {
+      const picked = chosen.querySelector("input:checked");
+      const reason = [picked && picked.value !== page.about.reasons.at(-1) ? picked.value : "", words.value.trim()].filter(Boolean).join(": ");
+      try {
+        await page.skip(reason, () => dialog.close());
+      } catch (error) {
+        wrong.textContent = error.message;
+        wrong.hidden = false;
+      }
+    };
+    dialog.append(
+      element("h2", { id: `${page.prefix}-why` }, "Why do you skip this case?"), still, chosen,
+      element("label", { for: `${page.prefix}-words` }, "In your words (optional with a reason above)"), words, wrong,
+      element("div", { class: "mrb-steps" }, button("Do not skip", () => dialog.close()), button("Skip the case", go, { class: "mrb-first" })),
+    );
+    return { dialog, open() {
+      wrong.hidden = true;
+      words.value = "";
+      for (const input of chosen.querySelectorAll("input")) input.checked = false;
+      const left = page.left().length;
+      const given = page.about.dimensions.length - left;
+      still.textContent = given ? `Your ${plural(given, "answer")} stay${given === 1 ? "s" : ""}; the other ${plural(left, "dimension")} will be marked as skipped.` : "All its dimensions will be marked as skipped. You can come back and answer later.";
+      dialog.showModal();
+      chosen.querySelector("input").focus();
+    } };
+  }
+
+  return { kept, keep, button, signIn, panel, paintRow, next, whySkipped, bar, paintBar, finished, skipping, human, element };
+})();
