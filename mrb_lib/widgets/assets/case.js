@@ -14,15 +14,13 @@ const mrbCase = (() => {
 
   const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
-  function fitting(state) {
-    const box = state.view.getBoundingClientRect();
+  function fitting(state, box = state.view.getBoundingClientRect()) {
     const scale = Math.min(box.width / state.img.naturalWidth, box.height / state.img.naturalHeight);
     return { scale, box };
   }
 
-  function place(state) {
+  function place(state, box = state.view.getBoundingClientRect()) {
     const { img, view } = state;
-    const box = view.getBoundingClientRect();
     const [width, height] = [img.naturalWidth * state.scale, img.naturalHeight * state.scale];
     state.x = clamp(state.x, Math.min(40, box.width) - width, box.width - Math.min(40, box.width));
     state.y = clamp(state.y, Math.min(40, box.height) - height, box.height - Math.min(40, box.height));
@@ -34,13 +32,14 @@ const mrbCase = (() => {
     tell(state);
   }
 
-  function fit(state) {
+  // `known` is the size of the view where it has been measured already: to measure again would lay the page out anew.
+  function fit(state, known) {
     if (!state.img.naturalWidth) return;
-    const { scale, box } = fitting(state);
+    const { scale, box } = fitting(state, known);
     Object.assign(state, { scale, fitted: true });
     state.x = (box.width - state.img.naturalWidth * scale) / 2;
     state.y = (box.height - state.img.naturalHeight * scale) / 2;
-    place(state);
+    place(state, box);
   }
 
   function zoom(state, scale, at) {
@@ -51,7 +50,7 @@ const mrbCase = (() => {
     state.x = px - ((px - state.x) * wanted) / state.scale;
     state.y = py - ((py - state.y) * wanted) / state.scale;
     Object.assign(state, { scale: wanted, fitted: false });
-    place(state);
+    place(state, box);
   }
 
   function pan(state, dx, dy) {
@@ -133,7 +132,7 @@ const mrbCase = (() => {
   const DOES = {
     in: (s) => zoom(s, s.scale * 1.25),
     out: (s) => zoom(s, s.scale / 1.25),
-    fit,
+    fit: (s) => fit(s),
     whole: (s) => zoom(s, 1),
     reset,
   };
@@ -175,7 +174,7 @@ const mrbCase = (() => {
     views.set(figure, state);
     view.classList.add("mrb-live");
     view.tabIndex = 0;
-    const ready = () => { if (views.get(figure) === state) { fit(state); watch.observe(view); } };
+    const ready = () => { if (views.get(figure) === state) watch.observe(view); };
     img.decode().then(ready, () => {});
   }
 
@@ -263,7 +262,7 @@ const mrbCase = (() => {
     const watch = new ResizeObserver((entries) => {
       for (const entry of entries) {
         const state = views.get(entry.target.closest('[data-mrb="image"]'));
-        if (state && state.fitted) fit(state);
+        if (state && state.fitted) fit(state, entry.contentRect);
       }
     });
     const listeners = { click: onClick, input: onInput, keydown: onKey, wheel: onWheel, pointerdown: onDown, pointermove: onMove, pointerup: onUp, pointercancel: onUp };

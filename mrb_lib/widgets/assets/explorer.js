@@ -5,7 +5,7 @@ const mrbExplorer = (() => {
     const { element, connect, fragment, typing } = mrbShell;
     const link = connect(model);
     const addressed = Boolean(model.get("addressed"));
-    const seat = { query: null, fragment: "", n: 0, index: -1, at: null, turn: 0, asked: 0 };
+    const seat = { query: null, fragment: "", n: 0, index: -1, at: null, turn: 0, asked: 0, scrolled: false };
     const kept = new Map();
     let parts = null;
 
@@ -32,6 +32,7 @@ const mrbExplorer = (() => {
       const view = element("div", { class: "mrb-view-of" });
       const stage = element("div", { class: "mrb-case-pane", role: "region", "aria-label": "Case", tabindex: "0" });
       const dialog = mrbKeysHelp.dialog();
+      stage.addEventListener("scroll", () => { seat.scrolled = true; }, { passive: true });
       previous.addEventListener("click", () => go(seat.index < 0 ? 0 : seat.index - 1));
       next.addEventListener("click", () => go(seat.index + 1));
       copy.addEventListener("click", copyLink);
@@ -178,7 +179,8 @@ const mrbExplorer = (() => {
         if (seat.at !== at) return;
         clearStage();
         parts.stage.append(shown.node);
-        parts.stage.scrollTop = 0;
+        if (seat.scrolled) parts.stage.scrollTop = 0; // which lays the page out at once, so only where it is needed
+        seat.scrolled = false;
         mrbCase.attach(parts.stage);
         parts.caseId = shown.case_id;
         where();
