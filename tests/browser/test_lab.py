@@ -278,7 +278,11 @@ def test_a_kernel_that_was_restarted_answers_nothing_and_the_views_say_so(opened
     expect(board).not_to_have_attribute("aria-busy", "true")
     heat = opened.locator(".mrb-heatmap")
     heat.get_by_label("Policy").select_option("strict")
-    expect(heat.get_by_role("status")).to_have_text("The kernel behind this view has ended. Run its cell again.")
+    said = heat.get_by_role("status")
+    expect(said).to_have_text("The kernel behind this view has ended. Run its cell again.")
+    expect(heat.locator(".mrb-heat")).to_have_css("opacity", "0.45")
+    heat.locator("[data-row]").first.click()  # a cell of the table before tells nothing of what is chosen now
+    expect(heat.locator("[data-open]")).to_have_count(0)
 
 
 def test_the_tables_fit_the_output_of_a_notebook_1280_wide(

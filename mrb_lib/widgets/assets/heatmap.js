@@ -51,7 +51,9 @@ function render({ model, el }) {
     fields.dimension.disabled = fields.by.value === "dimension";
     close();
     behind.hidden = true;
+    view.classList.add("mrb-stale"); // its cells are not those of what is chosen now
     ask("table", axes(), ({ html }) => {
+      view.classList.remove("mrb-stale");
       view.replaceChildren(fragment(html), element("p", { class: "mrb-hint" }, "Click a cell to see its cases, or move with the arrow keys and press Enter."));
       const first = view.querySelector("[data-row]");
       if (first) first.tabIndex = 0;
@@ -135,6 +137,7 @@ function render({ model, el }) {
     if (!button || !root.contains(button)) return;
     const { row, column, outcome, page: number, case: position, act, step: by } = button.dataset;
     if (row !== undefined) {
+      if (view.classList.contains("mrb-stale")) return;
       reach(button);
       list({ at: [Number(row), Number(column)], outcome: "scored", page: 0 }, () => behind.querySelector("h4").focus());
     } else if (outcome !== undefined) list({ outcome, page: 0 }, () => behind.querySelector(`[data-outcome="${outcome}"]`).focus());
