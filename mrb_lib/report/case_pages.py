@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import numpy as np
 import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark, load
@@ -88,7 +87,7 @@ def choose(kinds: Kinds, cases: pd.DataFrame, *, dimension: str, most: int, list
     cases : the cases table
     dimension : a failure is one on this dimension
     most : how many cases at most
-    listed : the ids of cases that the report names; of these, failures take half of the places at most
+    listed : the ids of cases that the report names; they take half of the places at most
 
     Returns
     -------
@@ -101,10 +100,7 @@ def choose(kinds: Kinds, cases: pd.DataFrame, *, dimension: str, most: int, list
     part of the reason. Validated by tests/report/test_case_pages.py.
     """
     places = {str(case): position for position, case in enumerate(cases["case_id"])}
-    d = kinds.dimensions.index(dimension)
-    failed = np.any([np.atleast_2d(kinds.of(kind)[..., d, :]).any(axis=0) for kind in KINDS], axis=0)
-    known = [places[case] for case in dict.fromkeys(listed) if case in places]
-    first = [position for position in known if failed[position]][: (most + 1) // 2]
+    first = [places[case] for case in dict.fromkeys(listed) if case in places][: (most + 1) // 2]
     found = {position: Chosen(position, LISTED, f"{_LISTED_WHY} on {dimension}.") for position in first}
     queues = [iter(list(_ranked(kinds, cases, kind, dimension))) for kind in _REASONS if kind != WRONG]
     last = [iter(list(_ranked(kinds, cases, WRONG, dimension)))]  # nearly every case is one of some judge

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import pandas as pd
 import pytest
@@ -48,6 +48,16 @@ def publish_table(id, data, title="A table", caption="What it lists.", best=()):
     sidecar["shown"] = dict(columns=head, rows=rows, best=list(best), numeric=[name != "judge" for name in head])
     folder.joinpath(f"{id}.json").write_text(json.dumps(sidecar))
 """
+
+
+def index_of(folder: Path) -> Any:
+    """What the index of a folder of figures says."""
+    return json.loads((folder / "index.json").read_text(encoding="utf-8"))
+
+
+def ids_of(folder: Path) -> list[str]:
+    """The figures that the index of a folder lists."""
+    return [figure["id"] for figure in index_of(folder)["figures"]]
 
 
 class Options(TypedDict, total=False):
@@ -178,3 +188,11 @@ def publish() -> str:
 def new_lab() -> Callable[[Path], Lab]:
     """Make a lab in a folder of one's own, for reports that several tests look at."""
     return Lab
+
+
+@pytest.fixture
+def two(lab: Any, publish: str, quickly: None) -> Any:
+    """Two notebooks, run quickly: one publishes a figure and a table, one a figure."""
+    lab.notebook("one", publish + 'publish_figure("first")', 'publish_table("scores", "judge,accuracy\\nfirst,0.5\\n")')
+    lab.notebook("two", publish + 'publish_figure("second")')
+    return lab

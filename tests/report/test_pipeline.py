@@ -13,30 +13,12 @@ from typing import Any
 
 import pytest
 
-from mrb_lib.data.reviews.marks import Adjudication
-from mrb_lib.data.reviews.store import open_store
 from mrb_lib.errors import InputError, RunError
-from mrb_lib.files import sha256_of
-from mrb_lib.report import pipeline, provenance
+from mrb_lib.report import pipeline
 from mrb_lib.report.pipeline import report
+from tests.report.conftest import ids_of, index_of
 
 FAILING = 'half = 1\n\nraise ValueError(f"no gold in {benchmark} for {out}")'
-
-
-def _index(folder: Path) -> Any:
-    return json.loads((folder / "index.json").read_text(encoding="utf-8"))
-
-
-def _ids(folder: Path) -> list[str]:
-    return [figure["id"] for figure in _index(folder)["figures"]]
-
-
-@pytest.fixture
-def two(lab: Any, publish: str, quickly: None) -> Any:
-    """Two notebooks, run quickly: one publishes a figure and a table, one a figure."""
-    lab.notebook("one", publish + 'publish_figure("first")', 'publish_table("scores", "judge,accuracy\\nfirst,0.5\\n")')
-    lab.notebook("two", publish + 'publish_figure("second")')
-    return lab
 
 
 def test_figures_tables_pages_and_index_are_there(two: Any) -> None:
@@ -48,22 +30,11 @@ def test_figures_tables_pages_and_index_are_there(two: Any) -> None:
     expected |= {"tables/scores.csv", "tables/scores.tex", "figures/index.json", "index.html", "cases/c2.html"}
     expected |= {f"{kind}" for name in ("one", "two") for kind in (f"pages/{name}.html", f"executed/{name}.ipynb")}
     assert {name for name in two.states() if not name.startswith(".cache")} == expected
-    index = _index(two.out / "figures")
+    index = index_of(two.out / "figures")
     assert [figure["id"] for figure in index["figures"]] == ["first", "second"]
     assert index["figures"][0]["notebook"] == "one"
     for entry in [*index["figures"], *index["tables"]]:
         assert all((two.out / "figures" / name).is_file() for name in entry["files"].values())
-
-
-def test_nothing_changed_means_nothing_run_and_nothing_written(two: Any) -> None:
-    two.report(figures=two.folder / "mirror")
-    before = two.states(two.folder)
-    start = time.perf_counter()
-    result = two.report(figures=two.folder / "mirror")
-    assert time.perf_counter() - start < 2
-    assert result.skipped == ("one", "two")
-    assert result.executed == ()
-    assert two.states(two.folder) == before
 
 
 def test_a_failure_names_its_cell_and_does_not_stop_the_others(lab: Any, publish: str) -> None:
@@ -79,159 +50,12 @@ def test_a_failure_names_its_cell_and_does_not_stop_the_others(lab: Any, publish
     assert bad.value.endswith("no gold in bench for out")
     assert (plain.notebook, plain.cell, plain.error) == ("c_plain", None, "InputError")
     assert "runs, dimension, policy, out" in plain.value
-    assert _ids(lab.out / "figures") == ["kept"], "what a failed notebook published is not shown"
+    assert ids_of(lab.out / "figures") == ["kept"], "what a failed notebook published is not shown"
     assert (lab.out / "executed" / "a_bad.ipynb").is_file()
     index = (lab.out / "index.html").read_text()
     assert "a_bad, cell 5 failed" in index
     assert "no gold in bench" in index
-    assert [failed["notebook"] for failed in _index(lab.out / "figures")["failed"]] == ["a_bad", "c_plain"]
-
-
-def test_a_failed_notebook_runs_again_and_its_old_figures_are_gone_meanwhile(two: Any, publish: str) -> None:
-    mirror = two.folder / "mirror"
-    two.report(figures=mirror)
-    two.notebook("two", publish + 'publish_figure("second")\n1 / 0')
-    failed = two.report(figures=mirror)
-    assert (failed.skipped, len(failed.failed)) == (("one",), 1)
-    assert not (two.out / "figures" / "second.png").exists()
-    assert not (mirror / "second.png").exists()
-    two.notebook("two", publish + 'publish_figure("second")')
-    mended = two.report(figures=mirror)
-    assert (mended.executed, mended.skipped, mended.failed) == (("two",), ("one",), ())
-    assert _ids(mirror) == ["first", "second"]
-
-
-def test_only_what_is_affected_by_a_change_runs_again(two: Any, publish: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    two.report()
-    two.notebook("two", publish + 'publish_figure("other")')
-    result = two.report()
-    assert (result.executed, result.skipped) == (("two",), ("one",))
-    assert not (two.out / "figures" / "second.png").exists(), "what it published before is gone"
-    (two.notebooks / "one.ipynb").unlink()
-    assert two.report().skipped == ("two",)
-    assert _ids(two.out / "figures") == ["other"]
-    assert not (two.out / "tables" / "scores.csv").exists()
-    assert not (two.out / "pages" / "one.html").exists()
-
-
-def test_everything_that_shapes_a_figure_is_part_of_the_key(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def key(**options: Any) -> str:
-        chosen = {"policy": "balanced", "dimension": "overall", "seed": 0, **options}
-        made_from = provenance.provenance(two.bench, two.bench / "runs", **chosen)
-        return pipeline._key(two.notebooks / "one.ipynb", made_from, two.bench)
-
-    keys = [key(), key(policy="strict"), key(dimension="clarity"), key(seed=1)]
-    two.benchmark(judge="longer")
-    keys.append(key())
-    two.benchmark(name="renamed")
-    keys.append(key())
-    monkeypatch.setattr(provenance, "code_hash", lambda: "other code")
-    keys.append(key())
-    monkeypatch.setattr(provenance, "versions", lambda: {"pandas": "0"})
-    keys.append(key())
-    assert len(set(keys)) == len(keys)
-    assert key() == keys[-1]
-
-
-def test_a_changed_parameter_reaches_the_notebook(lab: Any) -> None:
-    lab.notebook("one", "print('policy', policy, 'dimension', dimension, 'seed', seed)")
-    lab.report()
-    result = lab.report(policy="strict", dimension="clarity", seed=7)
-    assert result.executed == ("one",)
-    assert "policy strict dimension clarity seed 7" in (lab.out / "pages" / "one.html").read_text()
-
-
-@pytest.mark.parametrize("damage", ["missing", "altered", "record"])
-def test_a_file_that_is_missing_or_altered_is_made_again(damage: str, lab: Any, publish: str, quickly: None) -> None:
-    lab.notebook("one", publish + 'publish_figure("first")')
-    lab.report()
-    png = lab.out / "figures" / "first.png"
-    whole = sha256_of(png)
-    if damage == "missing":
-        png.unlink()
-    elif damage == "altered":
-        png.write_bytes(b"x")
-    else:
-        (lab.out / ".cache" / "one.json").write_text("{")
-    assert lab.report().executed == ("one",)
-    assert sha256_of(png) == whole
-
-
-def test_a_page_that_is_missing_is_written_without_running_a_notebook(two: Any) -> None:
-    two.report()
-    before = two.states()
-    (two.out / "pages" / "one.html").unlink()
-    (two.out / "index.html").write_text("altered")
-    assert two.report().skipped == ("one", "two")
-    after = two.states()
-    assert {name: content for name, (_, content) in after.items()} == {n: content for n, (_, content) in before.items()}
-
-
-def test_case_pages_follow_the_number_that_was_asked_for(lab: Any, publish: str, quickly: None) -> None:
-    lab.notebook("one", publish + 'publish_table("failures", "case_id,n\\nc4,1\\n")')
-    lab.report()
-    assert {path.name for path in (lab.out / "cases").iterdir()} == {"c2.html", "c4.html"}
-    assert 'href="../cases/c4.html"' in (lab.out / "pages" / "one.html").read_text()
-    assert 'href="cases/c2.html"' in (lab.out / "index.html").read_text()
-    lab.report(cases=1)
-    assert {path.name for path in (lab.out / "cases").iterdir()} == {"c4.html"}
-    lab.report(cases=0)
-    assert not list((lab.out / "cases").iterdir())
-    assert "Cases to open" not in (lab.out / "index.html").read_text()
-    with pytest.raises(InputError, match="cases -1"):
-        lab.report(cases=-1)
-
-
-def test_a_notebook_about_reviews_runs_again_when_someone_reviewed(
-    lab: Any, publish: str, quickly: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("MRB_STORE", raising=False)
-    lab.notebook("one", publish)
-    lab.notebook("two", "from mrb_lib.report.reviews import reviewed")
-    lab.report()
-    assert lab.report().skipped == ("one", "two")
-    with open_store(lab.bench / "reviews.sqlite") as store:
-        store.adjudicate(Adjudication("small", "c1", "Dr A", "ambiguous"))
-    assert lab.report().executed == ("two",)
-    assert lab.report().skipped == ("one", "two")
-    (lab.bench / "reviews.sqlite").write_text("no database at all")
-    assert lab.report().executed == ("two",), "which says what is wrong with it"
-
-
-def test_the_mirror_keeps_what_it_did_not_write(two: Any) -> None:
-    mirror = two.folder / "mirror"
-    (mirror / "tables").mkdir(parents=True)
-    (mirror / "mine.txt").write_text("mine")
-    two.report(figures=mirror)
-    assert (mirror / "mine.txt").read_text() == "mine"
-    assert set(two.states(mirror)) == {
-        "mine.txt", "index.json", "tables/scores.csv", "tables/scores.tex",
-        *(f"{name}.{kind}" for name in ("first", "second") for kind in ("png", "svg", "csv")),
-    }  # fmt: skip
-    for entry in [*_index(mirror)["figures"], *_index(mirror)["tables"]]:
-        assert all((mirror / name).is_file() for name in entry["files"].values())
-    (two.notebooks / "one.ipynb").unlink()
-    two.report(figures=mirror)
-    assert set(two.states(mirror)) == {"mine.txt", "index.json", "second.png", "second.svg", "second.csv"}
-
-
-def test_the_mirror_refuses_to_write_over_a_file_of_yours(lab: Any, publish: str, quickly: None) -> None:
-    lab.notebook("one", publish + 'publish_figure("first")')
-    mirror = lab.folder / "mirror"
-    mirror.mkdir()
-    (mirror / "first.csv").write_text("my own notes")
-    with pytest.raises(InputError, match=r"first\.csv"):
-        lab.report(figures=mirror)
-    assert [path.name for path in mirror.iterdir()] == ["first.csv"]
-
-
-def test_the_mirror_does_not_change_when_the_same_report_is_made_again(two: Any) -> None:
-    mirror = two.folder / "mirror"
-    two.report(figures=mirror)
-    before = two.states(mirror)
-    assert two.report(figures=mirror, force=True).executed == ("one", "two")
-    assert two.states(mirror) == before
-    assert "created" not in (mirror / "index.json").read_text()
+    assert [failed["notebook"] for failed in index_of(lab.out / "figures")["failed"]] == ["a_bad", "c_plain"]
 
 
 def test_no_folder_of_this_machine_is_published(lab: Any, publish: str) -> None:
@@ -254,7 +78,7 @@ def test_two_notebooks_cannot_publish_the_same_figure(lab: Any, publish: str, qu
     result = lab.report()
     assert len(result.executed) == 1
     assert "publishes it too" in result.failed[0].value
-    assert _ids(lab.out / "figures") == ["same"]
+    assert ids_of(lab.out / "figures") == ["same"]
 
 
 @pytest.mark.parametrize(
@@ -276,7 +100,7 @@ def test_a_figure_that_is_not_whole_fails_its_notebook(
     failure = lab.report().failed[0]
     assert failure.error == "RunError"
     assert any(part in failure.value for part in message.split("|"))
-    assert _ids(lab.out / "figures") == []
+    assert ids_of(lab.out / "figures") == []
 
 
 def test_a_kernel_that_dies_is_a_failure_of_its_cell(lab: Any) -> None:

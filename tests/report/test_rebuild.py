@@ -1,0 +1,137 @@
+"""What a change touches is made again, and nothing else."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from mrb_lib.data.reviews.marks import Adjudication
+from mrb_lib.data.reviews.store import open_store
+from mrb_lib.errors import InputError
+from mrb_lib.files import sha256_of
+from mrb_lib.report import pipeline, provenance
+from tests.report.conftest import ids_of
+
+
+def test_nothing_changed_means_nothing_run_and_nothing_written(two: Any) -> None:
+    two.report(figures=two.folder / "mirror")
+    before = two.states(two.folder)
+    start = time.perf_counter()
+    result = two.report(figures=two.folder / "mirror")
+    assert time.perf_counter() - start < 2
+    assert result.skipped == ("one", "two")
+    assert result.executed == ()
+    assert two.states(two.folder) == before
+
+
+def test_a_failed_notebook_runs_again_and_its_old_figures_are_gone_meanwhile(two: Any, publish: str) -> None:
+    mirror = two.folder / "mirror"
+    two.report(figures=mirror)
+    two.notebook("two", publish + 'publish_figure("second")\n1 / 0')
+    failed = two.report(figures=mirror)
+    assert (failed.skipped, len(failed.failed)) == (("one",), 1)
+    assert not (two.out / "figures" / "second.png").exists()
+    assert not (mirror / "second.png").exists()
+    two.notebook("two", publish + 'publish_figure("second")')
+    mended = two.report(figures=mirror)
+    assert (mended.executed, mended.skipped, mended.failed) == (("two",), ("one",), ())
+    assert ids_of(mirror) == ["first", "second"]
+
+
+def test_only_what_is_affected_by_a_change_runs_again(two: Any, publish: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    two.report()
+    two.notebook("two", publish + 'publish_figure("other")')
+    result = two.report()
+    assert (result.executed, result.skipped) == (("two",), ("one",))
+    assert not (two.out / "figures" / "second.png").exists(), "what it published before is gone"
+    (two.notebooks / "one.ipynb").unlink()
+    assert two.report().skipped == ("two",)
+    assert ids_of(two.out / "figures") == ["other"]
+    assert not (two.out / "tables" / "scores.csv").exists()
+    assert not (two.out / "pages" / "one.html").exists()
+
+
+def test_everything_that_shapes_a_figure_is_part_of_the_key(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def key(**options: Any) -> str:
+        chosen = {"policy": "balanced", "dimension": "overall", "seed": 0, **options}
+        made_from = provenance.provenance(two.bench, two.bench / "runs", **chosen)
+        return pipeline._key(two.notebooks / "one.ipynb", made_from, two.bench)
+
+    keys = [key(), key(policy="strict"), key(dimension="clarity"), key(seed=1)]
+    two.benchmark(judge="longer")
+    keys.append(key())
+    two.benchmark(name="renamed")
+    keys.append(key())
+    monkeypatch.setattr(provenance, "code_hash", lambda: "other code")
+    keys.append(key())
+    monkeypatch.setattr(provenance, "versions", lambda: {"pandas": "0"})
+    keys.append(key())
+    assert len(set(keys)) == len(keys)
+    assert key() == keys[-1]
+
+
+def test_a_changed_parameter_reaches_the_notebook(lab: Any) -> None:
+    lab.notebook("one", "print('policy', policy, 'dimension', dimension, 'seed', seed)")
+    lab.report()
+    result = lab.report(policy="strict", dimension="clarity", seed=7)
+    assert result.executed == ("one",)
+    assert "policy strict dimension clarity seed 7" in (lab.out / "pages" / "one.html").read_text()
+
+
+@pytest.mark.parametrize("damage", ["missing", "altered", "record"])
+def test_a_file_that_is_missing_or_altered_is_made_again(damage: str, lab: Any, publish: str, quickly: None) -> None:
+    lab.notebook("one", publish + 'publish_figure("first")')
+    lab.report()
+    png = lab.out / "figures" / "first.png"
+    whole = sha256_of(png)
+    if damage == "missing":
+        png.unlink()
+    elif damage == "altered":
+        png.write_bytes(b"x")
+    else:
+        (lab.out / ".cache" / "one.json").write_text("{")
+    assert lab.report().executed == ("one",)
+    assert sha256_of(png) == whole
+
+
+def test_a_page_that_is_missing_is_written_without_running_a_notebook(two: Any) -> None:
+    two.report()
+    before = two.states()
+    (two.out / "pages" / "one.html").unlink()
+    (two.out / "index.html").write_text("altered")
+    assert two.report().skipped == ("one", "two")
+    after = two.states()
+    assert {name: content for name, (_, content) in after.items()} == {n: content for n, (_, content) in before.items()}
+
+
+def test_case_pages_follow_the_number_that_was_asked_for(lab: Any, publish: str, quickly: None) -> None:
+    lab.notebook("one", publish + 'publish_table("failures", "case_id,n\\nc4,1\\n")')
+    lab.report()
+    assert {path.name for path in (lab.out / "cases").iterdir()} == {"c2.html", "c4.html"}
+    assert 'href="../cases/c4.html"' in (lab.out / "pages" / "one.html").read_text()
+    assert 'href="cases/c2.html"' in (lab.out / "index.html").read_text()
+    lab.report(cases=1)
+    assert {path.name for path in (lab.out / "cases").iterdir()} == {"c4.html"}
+    lab.report(cases=0)
+    assert not list((lab.out / "cases").iterdir())
+    assert "Cases to open" not in (lab.out / "index.html").read_text()
+    with pytest.raises(InputError, match="cases -1"):
+        lab.report(cases=-1)
+
+
+def test_a_notebook_about_reviews_runs_again_when_someone_reviewed(
+    lab: Any, publish: str, quickly: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MRB_STORE", raising=False)
+    lab.notebook("one", publish)
+    lab.notebook("two", "from mrb_lib.report.reviews import reviewed")
+    lab.report()
+    assert lab.report().skipped == ("one", "two")
+    with open_store(lab.bench / "reviews.sqlite") as store:
+        store.adjudicate(Adjudication("small", "c1", "Dr A", "ambiguous"))
+    assert lab.report().executed == ("two",)
+    assert lab.report().skipped == ("one", "two")
+    (lab.bench / "reviews.sqlite").write_text("no database at all")
+    assert lab.report().executed == ("two",), "which says what is wrong with it"
