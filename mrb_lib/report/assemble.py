@@ -35,7 +35,7 @@ def assemble(
 
     Notes
     -----
-    Validated by tests/report/test_pipeline.py and tests/report/test_pdf.py.
+    Validated by tests/report/test_rebuild.py, tests/report/test_mirror.py and tests/report/test_pdf.py.
     """
 
     @cache

@@ -104,7 +104,7 @@ def report(
 
     Notes
     -----
-    Validated by tests/report/test_pipeline.py.
+    Validated by tests/report/test_pipeline.py and tests/report/test_rebuild.py.
     """
     say = progress or (lambda line: None)
     place = locate(str(benchmark), "" if runs is None else str(runs), progress=say)
