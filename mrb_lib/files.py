@@ -13,6 +13,8 @@ from pathlib import Path, PurePosixPath
 
 from mrb_lib.errors import InputError
 
+REVIEWS = "reviews.sqlite"
+
 _LONGEST_NAME = 255  # bytes, on all common file systems
 
 
@@ -25,8 +27,8 @@ def staged_folder(out: Path, *, overwrite: bool = False, source: Path | None = N
     out : Path
         The folder to create. Its parents are created as needed.
     overwrite : bool
-        Replace a folder that is already there. Only a folder that this program
-        wrote (it holds `benchmark.toml` or `index.html`) is ever replaced.
+        Replace a folder that is already there, but for what people said of its cases (`keep_reviews`). Only a folder
+        that this program wrote (it holds `benchmark.toml` or `index.html`) is ever replaced.
     source : Path or None
         What is read in the block; `out` is not replaced where it is, or holds, that.
 
@@ -48,11 +50,18 @@ def staged_folder(out: Path, *, overwrite: bool = False, source: Path | None = N
         yield stage
         stage.chmod(0o777 & ~_umask())
         if out.exists():
+            keep_reviews(out, stage)
             shutil.rmtree(out)
         stage.replace(out)
     finally:
         if stage.exists():
             shutil.rmtree(stage)
+
+
+def keep_reviews(old: Path, new: Path) -> None:
+    """Move the store of reviews, which nobody can make again, from a folder about to be replaced to the one to come."""
+    for kept in old.glob(f"{REVIEWS}*"):  # SQLite's journals lie beside it
+        kept.replace(new / kept.name)
 
 
 def _refuse_unless_replaceable(out: Path, overwrite: bool, source: Path | None) -> None:

@@ -34,6 +34,19 @@ def test_a_folder_that_is_there_is_not_replaced_unasked(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["new"]
 
 
+def test_what_people_said_outlives_the_folder_it_lies_in(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    for name in ("benchmark.toml", "reviews.sqlite", "reviews.sqlite-wal"):
+        (tmp_path / "out" / name).write_text("old")
+    with pytest.raises(RuntimeError), staged_folder(tmp_path / "out", overwrite=True):
+        raise RuntimeError
+    assert (tmp_path / "out" / "reviews.sqlite").read_text() == "old"
+    with staged_folder(tmp_path / "out", overwrite=True) as folder:
+        (folder / "benchmark.toml").write_text("new")
+    kept = {path.name: path.read_text() for path in (tmp_path / "out").iterdir()}
+    assert kept == {"benchmark.toml": "new", "reviews.sqlite": "old", "reviews.sqlite-wal": "old"}
+
+
 def test_a_link_to_a_folder_is_followed_and_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for target in ("empty", "not-there-yet"):

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mrb_lib.files import REVIEWS
+
 if TYPE_CHECKING:
     import pandas as pd
 
     from mrb_lib.data.benchmark import Benchmark
     from mrb_lib.stats.panel import Panel
 
-STORE = "reviews.sqlite"
 app = typer.Typer(
     help="Reviewers' adjudications: export, import, summary.", no_args_is_help=True, rich_markup_mode=None
 )
@@ -24,7 +25,7 @@ Where = Annotated[
     typer.Option(
         "--store",
         envvar="MRB_STORE",
-        help=f"The store: a path, or a URL such as postgresql://user@host/name; default: BENCH/{STORE}.",
+        help=f"The store: a path, or a URL such as postgresql://user@host/name; default: BENCH/{REVIEWS}.",
     ),
 ]
 
@@ -102,7 +103,7 @@ def summary(
 
 def where(bench: Path, store: str | None) -> str | Path:
     """The store to use: the one named, or the benchmark's own file."""
-    return store or bench / STORE
+    return store or bench / REVIEWS
 
 
 def _load(bench: Path) -> Benchmark:

@@ -22,6 +22,7 @@ from mrb_lib.cli import (
     report,
     review,
 )
+from mrb_lib.cli.listing import line
 from mrb_lib.errors import MrbError
 
 _INTERRUPTED = 130  # what Typer makes of Ctrl-C
@@ -75,7 +76,7 @@ def main() -> None:
         print("mrb: interrupted; nothing is half-written, so run the same command again.", file=sys.stderr)
         sys.exit(1)
     except MrbError as error:
-        print(f"mrb: {error}", file=sys.stderr)
+        print(*map(line, f"mrb: {error}".split("\n")), sep="\n", file=sys.stderr)
         sys.exit(error.exit_code)
     except OSError as error:
         where = f"{error.filename}: " if error.filename is not None else ""

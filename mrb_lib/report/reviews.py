@@ -11,9 +11,9 @@ import pandas as pd
 from mrb_lib.data.benchmark import Benchmark, gold, read_table
 from mrb_lib.data.reviews.marks import COLUMNS
 from mrb_lib.errors import InputError
+from mrb_lib.files import REVIEWS
 from mrb_lib.report.workspace import Workspace
 
-STORE = "reviews.sqlite"
 TRUTH = "truth.parquet"
 SIMULATED_NOTE = (
     "SIMULATED adjudications: nobody reviewed this benchmark, so simulated reviewers stand in, who see its latent "
@@ -59,7 +59,7 @@ def reviewed(workspace: Workspace, *, seed: int = 0) -> Reviewed:
         found = _read(where, name)
         return Reviewed(found, reason="" if len(found) else f"nobody has reviewed {name}: its store holds nothing")
     if not (workspace.simulated and benchmark.path is not None and (benchmark.path / TRUTH).is_file()):
-        return Reviewed(nobody, reason=f"nobody has reviewed {name}: it has no {STORE}, which `mrb review` makes")
+        return Reviewed(nobody, reason=f"nobody has reviewed {name}: it has no {REVIEWS}, which `mrb review` makes")
     from mrb_lib.data.demo.reviews import simulated_adjudications  # only where nobody reviewed the embedded benchmark
 
     judges = sorted(workspace.verdicts["judge"].unique())
@@ -73,7 +73,7 @@ def store_of(benchmark: Benchmark) -> str | None:
     named = os.environ.get("MRB_STORE")
     if named:
         return named
-    own = None if benchmark.path is None else benchmark.path / STORE
+    own = None if benchmark.path is None else benchmark.path / REVIEWS
     return str(own) if own is not None and own.is_file() else None
 
 

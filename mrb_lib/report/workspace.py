@@ -21,7 +21,7 @@ import pyarrow as pa
 import mrb_lib
 from mrb_lib.data.benchmark import Benchmark, load, read_table
 from mrb_lib.errors import InputError
-from mrb_lib.files import write_atomic
+from mrb_lib.files import keep_reviews, write_atomic
 from mrb_lib.runs.manifest import Manifest, read_manifest
 from mrb_lib.runs.store import ANALYSIS_COLUMNS, COSTS, SCHEMA, load_verdicts, run_folders, save_imported
 
@@ -267,6 +267,7 @@ def _replacing(folder: Path) -> Iterator[Path]:
         yield stage
         stage.chmod(0o755)
         if folder.exists():
+            keep_reviews(folder, stage)
             folder.rename(folder.parent / f".{folder.name}.old")
         stage.rename(folder)
     finally:

@@ -11,12 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 from mrb_lib.cli import adjudications
-from mrb_lib.cli.adjudications import STORE
 from mrb_lib.data.benchmark import Benchmark, gold, load
 from mrb_lib.data.demo.build import write_demo
 from mrb_lib.data.reviews.marks import Adjudication, case_fingerprint
 from mrb_lib.data.reviews.store import open_store
 from mrb_lib.errors import InputError
+from mrb_lib.files import REVIEWS
 from mrb_lib.report.workspace import write_simulated_runs
 
 
@@ -26,7 +26,7 @@ def reviewed(tmp_path: Path) -> Benchmark:
     write_demo(tmp_path / "bench", cases=18, seed=3)
     benchmark = load(tmp_path / "bench")
     cases = benchmark.cases.to_dict("records")
-    with open_store(tmp_path / "bench" / STORE) as store:
+    with open_store(tmp_path / "bench" / REVIEWS) as store:
         for reviewer, verdict in (("Dr A", "gold_right"), ("Dr B", "ambiguous")):
             for case in cases[:2]:
                 mark = Adjudication(benchmark.meta.name, case["case_id"], reviewer, "gold_right", reasons=("other",))
@@ -75,7 +75,7 @@ def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     write_demo(tmp_path / "bench", cases=18, seed=3)
     with pytest.raises(InputError, match="there is no store"):
         _run("summary", tmp_path / "bench")
-    assert not (tmp_path / "bench" / STORE).exists()
+    assert not (tmp_path / "bench" / REVIEWS).exists()
 
 
 def test_the_leaderboard_by_the_gold_that_reviewers_corrected(mrb: Callable, tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_the_leaderboard_by_the_gold_that_reviewers_corrected(mrb: Callable, tmp
     assert (missing.code, "there is no store" in missing.err) == (2, True), missing
     case = gold(benchmark).query("dimension == 'overall' and choice in ('A', 'B')").iloc[0]
     other = "B" if case["choice"] == "A" else "A"
-    with open_store(bench / STORE) as store:
+    with open_store(bench / REVIEWS) as store:
         store.adjudicate(
             Adjudication(benchmark.meta.name, case["case_id"], "Dr A", "gold_wrong", choice=other, dimension="overall")
         )
@@ -114,7 +114,7 @@ def test_the_table_of_adjudications_reads_the_store_and_says_where_there_is_none
     rows = json.loads(told.out)["rows"]
     moved = [row for row in rows if row["part"] == "leaderboard" and row["dimension"] == "overall"]
     assert {row["n_adjudicated"] for row in moved} == {3}
-    (bench / STORE).unlink()
+    (bench / REVIEWS).unlink()
     told = mrb("analyze", bench, "--table", "adjudication", "--resamples", "40", "--json")
     assert "warning: nobody reviewed anything" in told.err
     rows = json.loads(told.out)["rows"]

@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 from mrb_lib.cli import servers
-from mrb_lib.cli.adjudications import STORE
 from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.data.demo.build import write_demo
 from mrb_lib.data.reviews.marks import Answer
 from mrb_lib.data.reviews.store import open_store
+from mrb_lib.files import REVIEWS
 from mrb_lib.report import workspace
 
 from .conftest import Result
@@ -39,7 +39,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 def _answer_all(benchmark: Benchmark, who: str, choices: str) -> None:
     assert benchmark.path is not None
-    with open_store(benchmark.path / STORE) as store:
+    with open_store(benchmark.path / REVIEWS) as store:
         mine = store.assignments(benchmark.meta.name, who)
         for case, choice in zip(sorted(mine["case_id"]), choices, strict=True):
             for dimension in benchmark.meta.dimensions:
@@ -52,7 +52,7 @@ def test_cases_are_dealt_out_once_and_then_more(mrb: Command, bench: Path) -> No
     assert (done.code, done.err) == (0, "Dr A: 8 cases\nDr B: 8 cases\n")
     assert "Dr C: 0 cases\nEvery case has its 2 annotators already" in mrb(*deal, "Dr C", "--cases", 8).err
     assert "Dr C: 8 cases" in mrb(*deal, "Dr C", "--cases", 8, "--overlap", 3).err
-    with open_store(bench / STORE) as store:
+    with open_store(bench / REVIEWS) as store:
         assert len(store.assignments(load(bench).meta.name)) == 24
     told = mrb(*deal, "Dr C", "--overlap", 3).err
     assert "Dr C: 12 cases" in told
@@ -110,7 +110,7 @@ def test_what_was_skipped_is_listed_and_cases_that_are_gone_do_not_count(mrb: Co
     assert "nothing was skipped" in mrb("annotate", bench, "--agreement").out
     benchmark = load(bench)
     name, dimension = benchmark.meta.name, benchmark.meta.dimensions[0]
-    with open_store(bench / STORE) as store:
+    with open_store(bench / REVIEWS) as store:
         case = store.assignments(name)["case_id"].iloc[0]
         store.answer(Answer(name, case, "Dr A", dimension, None, "AB", skipped_reason="blurred"))
         store.answer(Answer(name, "gone", "Dr A", dimension, None, "AB", skipped_reason="no such case"))
@@ -129,7 +129,7 @@ def test_the_embedded_benchmark_is_called_demo(
     monkeypatch.setattr(workspace, "make_demo", lambda progress: (bench, bench / "runs"))
     done = mrb("annotate", "demo", "--annotators", "Dr A")
     assert done.code == 0, done.err
-    assert f"answers are kept in {bench / STORE}" in done.err
+    assert f"answers are kept in {bench / REVIEWS}" in done.err
     assert served["environment"]["MRB_ANNOTATE_BENCH"] == str(bench.resolve())
 
 
@@ -142,6 +142,6 @@ def test_the_page_is_served_with_paths_in_the_environment(mrb: Command, bench: P
     assert served["browse"] is False
     assert str(bench) not in "".join(served["cells"])
     assert served["environment"]["MRB_ANNOTATE_BENCH"] == str(bench.resolve())
-    assert served["environment"]["MRB_STORE"].endswith(STORE)
+    assert served["environment"]["MRB_STORE"].endswith(REVIEWS)
     mrb("annotate", bench, "--coordinator")
     assert "coordinate" in served["cells"][0]

@@ -179,3 +179,10 @@ def test_only_check_offers_to_show_all_findings(mrb: Callable, tmp_path: Path) -
     assert mrb("import", "table", tmp_path / "t", tmp_path / "b").code == 0
     assert "4 more like it (--all shows them)" in mrb("check", tmp_path / "b").err
     assert "4 more like it\n" in mrb("export", "table", tmp_path / "b", "-", tmp_path / "e").err
+
+
+def test_an_error_quotes_the_data_without_letting_it_steer_the_terminal(mrb: Callable, tmp_path: Path) -> None:
+    result = mrb("check", tmp_path / "red\x1b[31m")
+    assert result.code == 2
+    assert "\x1b" not in result.err
+    assert "red\\x1b[31m" in result.err

@@ -10,7 +10,8 @@ from mrb_lib.data.demo.build import write_demo
 from mrb_lib.data.reviews.marks import Adjudication
 from mrb_lib.data.reviews.store import open_store
 from mrb_lib.errors import InputError
-from mrb_lib.report.reviews import STORE, TRUTH, reviewed, stamp
+from mrb_lib.files import REVIEWS
+from mrb_lib.report.reviews import TRUTH, reviewed, stamp
 from mrb_lib.report.workspace import Workspace, open_workspace
 
 
@@ -46,7 +47,7 @@ def test_nobody_stands_in_where_there_is_no_truth(workspace: Workspace) -> None:
 
 def test_what_people_said_is_read_and_nobody_stands_in(workspace: Workspace) -> None:
     assert workspace.benchmark.path is not None
-    own = workspace.benchmark.path / STORE
+    own = workspace.benchmark.path / REVIEWS
     open_store(own).close()
     assert reviewed(workspace).adjudications.empty
     assert "holds nothing" in reviewed(workspace).reason
