@@ -1,14 +1,13 @@
-"""Hostile text in the apps, as they are served: the failure explorer, annotation, and a notebook in JupyterLab."""
+"""Hostile text in the apps, as they are served: the failure explorer and annotation."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,14 +21,9 @@ from mrb_lib.widgets.text import escaped
 
 from .axe import violations
 from .hostile import ATTACKS, DIMENSIONS, JUDGES, NAME, REVIEWERS, harm, write_hostile
-from .test_lab import READY
 
 PATIENT, SOON = 120_000, 30_000
 MRB = str(Path(sys.executable).with_name("mrb"))
-_JUPYTER = (
-    "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTERLAB_SETTINGS_DIR",
-    "JUPYTERLAB_WORKSPACES_DIR", "IPYTHONDIR",
-)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -38,10 +32,10 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def served(bench: Path, *command: str, **more: str) -> Iterator[str]:
+def served(bench: Path, *command: str) -> Iterator[str]:
     """The address that a command of the workbench prints."""
     environment = {name: value for name, value in os.environ.items() if name != "MRB_STORE"}
-    environment |= {"MRB_HOME": str(bench.parent / "home"), "OMP_NUM_THREADS": "1"} | more
+    environment |= {"MRB_HOME": str(bench.parent / "home"), "OMP_NUM_THREADS": "1"}
     log = bench.parent / f"{command[0]}.log"
     with log.open("w") as errors:
         server = subprocess.Popen(
@@ -96,21 +90,3 @@ def test_annotation(page: Page, bench: Path) -> None:
                 page.keyboard.press("a")
             page.keyboard.press("Enter")
         assert violations(page) == []
-
-
-def test_a_notebook_in_jupyterlab(new_page: Callable[..., Page], bench: Path) -> None:
-    own = {name: str(bench.parent / name.lower()) for name in _JUPYTER}
-    settings = Path(own["JUPYTER_CONFIG_DIR"])
-    settings.mkdir()
-    config = {"LabApp": {"expose_app_in_browser": True}}
-    (settings / "jupyter_lab_config.json").write_text(json.dumps(config), encoding="utf-8")
-    with served(bench, "lab", str(bench), "--folder", str(bench.parent / "mine"), **own) as address:
-        page = new_page()
-        page.goto(f"{address}&reset", wait_until="domcontentloaded")
-        page.wait_for_function(READY, timeout=PATIENT)
-        page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); }")
-        expect(page.locator(".mrb-board tbody tr").first).to_be_visible(timeout=PATIENT)
-        expect(page.locator(".mrb-heatmap [data-row]").first).to_be_visible(timeout=PATIENT)
-        page.wait_for_function(READY, timeout=PATIENT)
-        assert harm(page) == []
-        assert page.locator(".jp-RenderedText[data-mime-type*=stderr], [data-mime-type*=error]").count() == 0

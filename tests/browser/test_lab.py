@@ -267,6 +267,7 @@ def test_hostile_text_in_every_field_does_nothing(
     heat.locator(".mrb-behind [data-case]").first.click()
     expect(heat.locator(".mrb-one-case .mrb-case")).to_be_visible()
     assert harm(page) == []
+    expect(page.locator(".jp-RenderedText[data-mime-type*=stderr], [data-mime-type*=error]")).to_have_count(0)
 
 
 def test_a_kernel_that_was_restarted_answers_nothing_and_the_views_say_so(opened: Page) -> None:
