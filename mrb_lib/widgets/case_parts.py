@@ -34,7 +34,11 @@ def choice_html(choice: object) -> str:
 
 def place_html(case: pd.Series) -> str:
     """Organ, department, modality, kind of question and source, as far as the case names them."""
-    known = [(label, case.get(name)) for name, label in _PLACE.items() if is_text(case.get(name))]
+    known = [
+        (label, case[name] if name == "dataset" else str(case[name]).replace("_", " "))
+        for name, label in _PLACE.items()
+        if is_text(case.get(name))
+    ]
     items = "".join(f"<div><dt>{label}</dt><dd>{isolated(value)}</dd></div>" for label, value in known)
     return f'<dl class="mrb-place">{items}</dl>' if items else ""
 

@@ -313,11 +313,11 @@ def test_several_cases_need_the_style_once(shown: dict[str, object]) -> None:
 
 
 def test_where_the_case_is_from(shown: dict[str, object]) -> None:
-    place = {"organ": "lung", "department": "Pulmonology", "modality": "CT", "dataset": "teaching files"}
+    place = {"organ": "upper_limb", "department": "Pulmonology", "modality": "CT", "dataset": "teaching_files"}
     text = page(shown, case=pd.Series({**shown["case"], **place}))
     found = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", text)
     assert [(label, *bare([value])) for label, value in found] == [
-        ("Organ", "lung"), ("Department", "Pulmonology"), ("Modality", "CT"), ("Source", "teaching files"),
+        ("Organ", "upper limb"), ("Department", "Pulmonology"), ("Modality", "CT"), ("Source", "teaching_files"),
     ]  # fmt: skip
 
 
