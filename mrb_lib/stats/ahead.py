@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,7 +15,13 @@ _THREADS = 2
 
 
 def ahead(make: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-    """What `make` gives for each item, in their order; at most three results are in memory at a time."""
+    """What `make` gives for each item, in their order; at most three results are in memory at a time.
+
+    OMP_NUM_THREADS=1, as where several processes share the processors, makes one after another in this thread.
+    """
+    if os.environ.get("OMP_NUM_THREADS") == "1":
+        yield from map(make, items)
+        return
     with ThreadPoolExecutor(max_workers=_THREADS) as pool:
         pending: deque[Future[R]] = deque()
         for item in items:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import os
 import resource
 import time
 from collections.abc import Sequence
@@ -48,6 +49,7 @@ def together(made: Benchmark, panels: dict[str, Panel], tables: Sequence[str], r
         queue.put(job)
 
     def run() -> None:
+        os.environ["OMP_NUM_THREADS"] = "1"  # the other process has the other core
         for name in iter(queue.get, None):
             analyze(made, panels, name, by=by[name], resamples=resamples)
 
