@@ -52,7 +52,7 @@ def annotate(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
 ) -> None:
     """Annotate preferences in a browser, blinded: assign cases, collect answers, export them, watch agreement."""
-    from mrb_lib.cli.servers import serve_app
+    from mrb_lib.cli.servers import check_app, serve_app
     from mrb_lib.data.benchmark import load
     from mrb_lib.data.reviews.connect import database, hidden
     from mrb_lib.data.reviews.store import open_store
@@ -65,20 +65,24 @@ def annotate(
                                        ("--assign-only", assign_only)) if given]  # fmt: skip
     if len(chosen) > 1:
         raise InputError(f"{' and '.join(chosen)}: choose one.")
+    opens_page = export is None and not agreement and not assign_only
+    if opens_page:
+        check_app(host, port, allow_remote)  # before cases are dealt out, which stays
+    names = None if annotators is None else _names(annotators)
     folder = locate(bench).benchmark
     benchmark = load(folder)
     check_preference(benchmark)
     place = where(folder, store)
-    if annotators is None and "://" not in str(place) and not Path(place).is_file():
+    if names is None and "://" not in str(place) and not Path(place).is_file():
         raise InputError(f"{place}: nothing is assigned yet; deal cases out with --annotators NAME,NAME.")
-    with open_store(place, create=annotators is not None) as opened:
-        if annotators is not None:
-            _assign(benchmark, opened, _names(annotators), overlap, cases, seed)
+    with open_store(place, create=names is not None) as opened:
+        if names is not None:
+            _assign(benchmark, opened, names, overlap, cases, seed)
         if export is not None:
             _export(benchmark, opened, export)
         elif agreement:
             _agreement(benchmark, opened)
-    if export is not None or agreement or assign_only:
+    if not opens_page:
         return
     typer.echo(f"answers are kept in {hidden(str(place))}", err=True)
     serve_app(
@@ -106,6 +110,9 @@ def _names(text: str) -> list[str]:
             raise InputError(f"--annotators {name!r}: start a name with a letter or digit; use 100 at most.")
         if name.lower() == CONSENSUS:
             raise InputError(f"--annotators {name!r}: stands for labels that several people agreed on; take another.")
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"--annotators {name!r}: occurs twice; name each once.")
     return names
 
 

@@ -31,11 +31,13 @@ def lab(
 ) -> None:
     """Open JupyterLab on a notebook with benchmark, runs and reviews set, and on the numbered notebooks."""
     from mrb_lib.cli.findings import echo_stale_runs
-    from mrb_lib.cli.servers import serve_lab
+    from mrb_lib.cli.servers import check_lab, serve_lab
     from mrb_lib.data.benchmark import load
     from mrb_lib.report.workspace import DEMO, locate
     from mrb_lib.widgets.lab import prepare
 
+    if not no_open:
+        check_lab(host, port, allow_remote)
     place = locate(bench, "" if runs is None else str(runs))
     echo_stale_runs(place.runs, load(place.benchmark))
     benchmark = DEMO if bench == DEMO else str(place.benchmark.absolute())

@@ -29,10 +29,11 @@ def review(
     The address it prints holds a token, and is all that protects the page: a reviewer's name is no password.
     """
     from mrb_lib.cli.findings import echo_stale_runs
-    from mrb_lib.cli.servers import serve_app
+    from mrb_lib.cli.servers import check_app, serve_app
     from mrb_lib.data.benchmark import load
     from mrb_lib.report.workspace import locate
 
+    check_app(host, port, allow_remote)
     place = locate(bench, "" if runs is None else str(runs))
     benchmark = load(place.benchmark)
     echo_stale_runs(place.runs, benchmark)

@@ -126,6 +126,18 @@ def serve_lab(
         _serve(command, root, given, f"http://{_shown(host)}:{chosen}/{path}", browse=browse, ready=None)
 
 
+def check_app(host: str, port: int | None, allow_remote: bool) -> None:
+    """Raise what `serve_app` would before it starts anything: for a command that has work to do, or to keep, first."""
+    _require("voila", "anywidget")
+    _address(host, port, allow_remote)
+
+
+def check_lab(host: str, port: int | None, allow_remote: bool) -> None:
+    """Raise what `serve_lab` would raise before it starts anything."""
+    _require("jupyterlab")
+    _address(host, port, allow_remote)
+
+
 def _require(*modules: str) -> None:
     missing = [name for name in modules if not find_spec(name)]
     if missing:

@@ -72,7 +72,9 @@ def test_without_a_server_it_says_where_the_notebook_is(
     assert Path(said.splitlines()[-1]).is_file() or Path(said.splitlines()[0]).is_file()
 
 
-def test_a_benchmark_that_is_none_leaves_no_folder(bench: Path, tmp_path: Path) -> None:
+def test_what_is_refused_leaves_no_folder(bench: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError):
         CliRunner().invoke(app, ["lab", "nowhere"], catch_exceptions=False)
+    with pytest.raises(InputError, match="--allow-remote"):
+        CliRunner().invoke(app, ["lab", str(bench), "--host", "192.0.2.1"], catch_exceptions=False)
     assert not (tmp_path / "mrb-lab").exists()

@@ -81,4 +81,5 @@ def test_what_cannot_be_reviewed_is_said_in_one_message(mrb: Callable[..., Any],
     remote = mrb("review", bench, "--host", "0.0.0.0", "--no-browser")  # noqa: S104  refused
     assert remote.code == 2
     assert "--allow-remote" in remote.err
+    assert not (tmp_path / "home").exists()  # before the index, which takes long where there is much
     assert mrb("review", bench, "--port", 99999).code == 2
