@@ -190,9 +190,7 @@ def write_reviews(benchmark: Benchmark, path: Path) -> None:
             verdict = ("gold_right", "gold_wrong", "ambiguous", "image_unusable")[i % 4]
             choice = "B" if verdict == "gold_wrong" else None
             about = {"judge": JUDGES[i % 3], "dimension": DIMENSIONS[i % 3], "reasons": (REASONS[i % 3],)}
-            store.adjudicate(
-                Adjudication(NAME, case, REVIEWERS[i % 2], verdict, choice, note=attack(i), **about)  # type: ignore[arg-type]
-            )
+            store.adjudicate(Adjudication(NAME, case, REVIEWERS[i % 2], verdict, choice, note=attack(i), **about))
         for i, case in enumerate(cases[:6]):
             choice, skipped = (None, attack(i)) if i % 3 == 0 else ("A", "")
             store.answer(Answer(NAME, case, ANNOTATORS[i % 3], DIMENSIONS[i % 3], choice, "BA", skipped))

@@ -231,7 +231,7 @@ def test_two_at_once_and_a_coordinator_who_sees_it(
     shown = coordinator.get_by_role("row", name="accuracy").last
     expect(shown).to_contain_text(f"{truth.loc['accuracy', 'percent_agreement']:.2f} (", timeout=SOON)
     for scheme in ("light", "dark"):
-        coordinator.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # one of its words
+        coordinator.emulate_media(color_scheme=scheme)
         assert violations(coordinator) == []
 
 
@@ -262,7 +262,7 @@ def test_skipping_in_a_page_that_fits_and_can_be_read_by_all(
     _saved(page, "Accuracy, first")
     page.keyboard.press("?")
     for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # one of its words
+        page.emulate_media(color_scheme=scheme)
         assert violations(page) == []
     page.keyboard.press("x")
     expect(page.get_by_role("dialog")).to_be_visible()

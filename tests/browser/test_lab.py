@@ -112,9 +112,9 @@ def opened_on(new_page: Callable[..., Page], address: str, bench: Path) -> Itera
 
     def open_on(source: str) -> Page:
         given = source.replace("BENCH", repr(str(bench)))
-        cells = [nbformat.v4.new_code_cell(text) for text in ("1", given, "2")]  # type: ignore[no-untyped-call]
+        cells = [nbformat.v4.new_code_cell(text) for text in ("1", given, "2")]
         kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
-        nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), made)  # type: ignore[no-untyped-call]
+        nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), made)
         page = new_page()
         page.goto(f"{address.replace('start.ipynb', made.name)}&reset", wait_until="domcontentloaded")
         page.wait_for_function(READY, timeout=90_000)

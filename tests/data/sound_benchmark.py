@@ -80,7 +80,7 @@ def picture(seed: int, size: tuple[int, int] = (24, 16), mode: str = "RGB", **op
     shape = (size[1], size[0], 3) if mode == "RGB" else (size[1], size[0])
     pixels = np.random.default_rng(seed).integers(0, 256, shape, dtype=np.uint8)
     stream = BytesIO()
-    Image.fromarray(pixels).convert(mode).save(stream, **{"format": "PNG", **options})  # type: ignore[arg-type]
+    Image.fromarray(pixels).convert(mode).save(stream, **{"format": "PNG", **options})
     return stream.getvalue()
 
 

@@ -34,7 +34,7 @@ def test_why_a_notebook_shows_nothing_is_text(name: str, bench: Path, monkeypatc
     shown: list[str] = []
     monkeypatch.setattr(IPython.display, "HTML", shown.append)
     monkeypatch.setenv("MRB_STATIC", "1")
-    notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)  # type: ignore[no-untyped-call]
+    notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
     scope: dict[str, object] = {}
     for cell in notebook.cells:
         if cell.cell_type == "code":

@@ -181,7 +181,7 @@ def test_size_of_the_tests_of_terms_that_do_nothing() -> None:
     """Each of five terms without effect by itself, in 3,000 benchmarks."""
     n, benchmarks = 100, 3000
     made = Benchmarks(n, seed=3)
-    made.eta = lambda: np.full((3, 2, n), LEVEL)  # type: ignore[method-assign]  # nothing has an effect
+    made.eta = lambda: np.full((3, 2, n), LEVEL)
     right = made.with_copula(benchmarks).astype(float).reshape(benchmarks, 6, n)
     terms = pooled(["a", "b", "c"], made.known())
     contrasts = np.zeros((5, terms.design.cells.shape[1]))
@@ -236,7 +236,7 @@ def test_the_whole_table_recovers_planted_biases_and_tests_what_differs_between_
     made = Benchmarks(300, seed=4)
     eta = np.full((3, 2, 300), LEVEL) + SUBFIELDS[made.kind]
     eta[2] += 1.5 * np.array([0.5, -0.5])[:, None] * made.sign + 0.8 * made.longer
-    made.eta = lambda: eta  # type: ignore[method-assign]  # a truth of this test's own
+    made.eta = lambda: eta
     frame = models(*made.tables(made.with_copula(40)))
     assert len(frame["dimension"].unique()) == 40
     test = frame[frame["part"] == "interaction"].pivot(index="dimension", columns="term", values="p_value")

@@ -32,9 +32,9 @@ def test_many_samples_at_once_are_the_samples_one_by_one(model: str) -> None:
     kinds, kind = patterns(labels_of(generator, 300, [0.9, 0.7, 0.8], [0.6, 0.4]))
     counts = label_counts(kinds, 2)
     weights = generator.multinomial(300, np.bincount(kind) / 300, 5).astype(float)
-    together = em(counts, weights, model=model)  # type: ignore[arg-type]  # the parameter's values are its type
+    together = em(counts, weights, model=model)
     for row, sample in enumerate(weights):
-        alone = em(counts, sample[None], model=model)  # type: ignore[arg-type]  # as above
+        alone = em(counts, sample[None], model=model)
         np.testing.assert_allclose(together.confusion[row], alone.confusion[0], atol=1e-10)
         np.testing.assert_allclose(together.prevalence[row], alone.prevalence[0], atol=1e-10)
 
@@ -115,7 +115,7 @@ def test_longer_steps_lead_to_the_maximum_of_plain_em(model: str) -> None:
         joint = (n * posterior).sum(axis=0) / 250 * np.exp(logs)
         evidence = joint.sum(axis=1, keepdims=True)
         posterior = joint / evidence
-    fit = em(label_counts(labels, 3), model=model, tolerance=1e-10)  # type: ignore[arg-type]  # as above
+    fit = em(label_counts(labels, 3), model=model, tolerance=1e-10)
     assert fit.log_likelihood[0] == pytest.approx((n * np.log(evidence)).sum(), abs=1e-6)
     np.testing.assert_allclose(fit.confusion[0], confusion, atol=1e-5)
     assert fit.iterations[0] < 800
@@ -142,6 +142,6 @@ def test_too_few_iterations_are_told() -> None:
 
 def test_unknown_models_and_flat_counts_are_refused() -> None:
     with pytest.raises(InputError, match="model 'coin' is unknown"):
-        em(np.zeros((1, 1, 2)), model="coin")  # type: ignore[arg-type]  # what the test is about
+        em(np.zeros((1, 1, 2)), model="coin")
     with pytest.raises(InputError, match="2 dimensions"):
         em(np.zeros((1, 2)))

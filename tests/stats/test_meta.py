@@ -111,4 +111,4 @@ def test_a_certain_estimate_and_an_unknown_estimator_are_refused() -> None:
     with pytest.raises(InputError, match="sampling variance of 0"):
         pool(np.zeros((1, 2)), np.array([[1.0, 0.0]]))
     with pytest.raises(InputError, match="unknown"):
-        pool(np.zeros((1, 2)), np.ones((1, 2)), tau2="ml")  # type: ignore[arg-type]  # what is tested
+        pool(np.zeros((1, 2)), np.ones((1, 2)), tau2="ml")

@@ -35,5 +35,5 @@ def judged(*, kind: str = "simulated") -> tuple[Benchmark, pd.DataFrame]:
 
 
 def _product(**columns: object) -> pd.DataFrame:
-    values = [list(column) for column in columns.values()]  # type: ignore[call-overload]  # all are sequences
+    values = [list(column) for column in columns.values()]
     return pd.MultiIndex.from_product(values, names=list(columns)).to_frame(index=False)

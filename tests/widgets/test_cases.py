@@ -301,7 +301,7 @@ def test_who_has_yet_to_judge_sees_no_vote_gold_judge_or_responder(shown: dict[s
 def test_what_takes_the_focus_keeps_the_shortcuts_of_jupyterlab_off(shown: dict[str, object]) -> None:
     html = page(shown, verdicts=judged({"order": "AB", "choice": "A", "reply": "because"}))
     tags = re.findall(r"<(?:summary|input)\b[^>]*>|<[a-z]+ [^>]*tabindex=[^>]*>", html)
-    assert {re.match(r"<(\w+)", tag)[1] for tag in tags} == {"summary", "input", "div", "section"}  # type: ignore[index]
+    assert {re.match(r"<(\w+)", tag)[1] for tag in tags} == {"summary", "input", "div", "section"}
     assert [tag for tag in tags if 'data-lm-suppress-shortcuts="true"' not in tag] == []
 
 

@@ -63,7 +63,7 @@ def heat() -> Heat:
 
 
 def widget(**options: object) -> Heatmap:
-    shown = heatmap(*judged(), resamples=RESAMPLES, **options)  # type: ignore[arg-type]
+    shown = heatmap(*judged(), resamples=RESAMPLES, **options)
     assert isinstance(shown, Heatmap)
     return shown
 

@@ -15,12 +15,12 @@ HOSTILE = '/data/\'; import os; os.abort() #"""\n{x} \\ é\u202e'
 
 
 def parameters(path: Path) -> dict[str, Any]:
-    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
     [cell] = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
     statements = ast.parse(cell.source).body
     assert all(isinstance(statement, ast.Assign) for statement in statements)
-    return {one.targets[0].id: ast.literal_eval(one.value) for one in statements}  # type: ignore[attr-defined]
+    return {one.targets[0].id: ast.literal_eval(one.value) for one in statements}
 
 
 def test_every_notebook_is_written_with_its_parameters_set(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_every_notebook_is_written_with_its_parameters_set(tmp_path: Path) -> No
 
 def test_the_first_notebook_holds_no_outputs_and_links_to_every_other(tmp_path: Path) -> None:
     start, numbered = prepare(tmp_path, "/b", "")
-    notebook = nbformat.read(start.path, as_version=4)  # type: ignore[no-untyped-call]
+    notebook = nbformat.read(start.path, as_version=4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert all((cell.outputs, cell.execution_count) == ([], None) for cell in code)
     assert len({cell.id for cell in notebook.cells}) == len(notebook.cells)

@@ -45,7 +45,7 @@ class _Page(HTMLParser):
 
 def widget(**options: object) -> Leaderboard:
     benchmark, verdicts = judged()
-    shown = leaderboard(benchmark, verdicts, resamples=RESAMPLES, **options)  # type: ignore[arg-type]
+    shown = leaderboard(benchmark, verdicts, resamples=RESAMPLES, **options)
     assert isinstance(shown, Leaderboard)
     return shown
 
@@ -81,8 +81,8 @@ def test_what_is_chosen_is_computed_when_it_is_chosen_and_once(monkeypatch: pyte
     asked_for: list[tuple[str, str, str | None]] = []
 
     def counting(benchmark: object, verdicts: object, table: str, **options: object) -> pd.DataFrame:
-        asked_for.append((table, str(options["policy"]), options["by"]))  # type: ignore[arg-type]
-        return analyze(benchmark, verdicts, table, **options)  # type: ignore[arg-type]
+        asked_for.append((table, str(options["policy"]), options["by"]))
+        return analyze(benchmark, verdicts, table, **options)
 
     monkeypatch.setattr(leaderboard_rows, "analyze", counting)
     shown = widget()

@@ -28,10 +28,10 @@ def test_without_anywidget_views_are_plain(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.filterwarnings("ignore")  # Jupyter's own clients announce their coming changes.
 def test_the_notebooks_of_a_report_show_plain_views(tmp_path: Path) -> None:
     sources = [PARAMETERS, "from mrb_lib.widgets.plain import Plain, can_run\nPlain(f'<p>{can_run()}</p>')"]
-    cells = [nbformat.v4.new_code_cell(source) for source in sources]  # type: ignore[no-untyped-call]
+    cells = [nbformat.v4.new_code_cell(source) for source in sources]
     cells[0].metadata["tags"] = ["parameters"]
-    made = nbformat.v4.new_notebook(cells=cells)  # type: ignore[no-untyped-call]
-    nbformat.write(made, tmp_path / "a.ipynb")  # type: ignore[no-untyped-call]
+    made = nbformat.v4.new_notebook(cells=cells)
+    nbformat.write(made, tmp_path / "a.ipynb")
     [done] = run_notebooks([tmp_path / "a.ipynb"], tmp_path / "work", {"policy": "balanced"}, 1)
     assert done.failure is None
     executed = json.loads((done.folder / "executed.ipynb").read_text(encoding="utf-8"))
@@ -70,8 +70,8 @@ def test_a_page_asks_for_widgets_and_a_program_does_not(
 
 @pytest.mark.filterwarnings("ignore")  # Jupyter's own clients announce their coming changes.
 def test_a_notebook_that_papermill_runs_shows_plain_views(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cell = nbformat.v4.new_code_cell("from mrb_lib.widgets.plain import can_run\nprint(can_run())")  # type: ignore[no-untyped-call]
-    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / "a.ipynb")  # type: ignore[no-untyped-call]
+    cell = nbformat.v4.new_code_cell("from mrb_lib.widgets.plain import can_run\nprint(can_run())")
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / "a.ipynb")
     monkeypatch.setenv("MRB_STATIC", "")
     done = papermill.execute_notebook(
         str(tmp_path / "a.ipynb"), str(tmp_path / "b.ipynb"), kernel_name="python3", progress_bar=False

@@ -73,7 +73,7 @@ def benchmarks(draw: st.DrawFn) -> tuple[Benchmark, pd.DataFrame]:
 def test_arbitrary_text_survives(file_format: str, made: tuple[Benchmark, pd.DataFrame]) -> None:
     benchmark, verdicts = made
     with tempfile.TemporaryDirectory() as out:
-        write(benchmark, verdicts, Path(out), file_format=file_format)  # type: ignore[arg-type]  # a parametrized literal
+        write(benchmark, verdicts, Path(out), file_format=file_format)
         again = read(Path(out))
     assert_frame_equal(again.benchmark.cases, benchmark.cases)
     assert_frame_equal(again.benchmark.annotations, benchmark.annotations)
@@ -267,4 +267,4 @@ def test_options_are_checked(tmp_path: Path) -> None:
         read(tmp_path, kind="medical")
     benchmark = read(tmp_path).benchmark
     with pytest.raises(InputError, match="file format 'xlsx': is unknown"):
-        write(benchmark, empty_verdicts(), tmp_path / "out", file_format="xlsx")  # type: ignore[arg-type]  # on purpose
+        write(benchmark, empty_verdicts(), tmp_path / "out", file_format="xlsx")

@@ -20,7 +20,7 @@ HOSTILE = "<script>alert(1)</script>\u202e '; DROP TABLE mrb_adjudications; -- \
 def _right(case: str = "c1", reviewer: str = "Dr A", **options: object) -> Adjudication:
     return Adjudication(
         **{"benchmark": "demo", "case_id": case, "reviewer": reviewer, "verdict": "gold_right"} | options
-    )  # type: ignore[arg-type]  # a wrong option is what some tests give
+    )
 
 
 def test_an_adjudication_comes_back_as_it_was(store: Store) -> None:
