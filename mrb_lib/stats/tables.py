@@ -21,6 +21,7 @@ from mrb_lib.data.reviews.marks import COLUMNS as ADJUDICATION_COLUMNS
 from mrb_lib.errors import InputError
 from mrb_lib.schema import KEYS, LEVELS, NO_PROBE
 from mrb_lib.stats.inputs import ADJUDICATED, NAMES, RULES, Inputs
+from mrb_lib.stats.memory import keep_freed
 from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES
 from mrb_lib.stats.options import check_choice, check_policy
 from mrb_lib.stats.panel import COST_COLUMNS, Panel, panels
@@ -183,6 +184,7 @@ def analyze(
         inputs = replace(inputs, adjudications=pd.DataFrame(columns=ADJUDICATION_COLUMNS, dtype="str"))
     own = ("correction",) if correction is None else ()
     function, given = _function(table), [name for name in asks_for(table) if name not in own]
+    keep_freed()
     with threadpool_limits(1, user_api="blas"):  # small products wait for each other where cores are busy
         return function(**{name: getattr(inputs, name) for name in given})
 
