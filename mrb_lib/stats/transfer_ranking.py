@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, join_reasons
 from mrb_lib.stats.quantiles import quantiles
@@ -16,15 +17,24 @@ FEW_DEFINED = "nothing is expected: all judges are equal in most permutations"
 STRADDLING = "clusters lie in several domains: cases change domains one by one, so that the p-value may be too small"
 _MOST = 199
 _AT_ONCE = 2**22
+_ROUNDING = 5e-13
 
 
 def kendall(first: FloatArray, second: FloatArray) -> FloatArray:
     """Kendall's tau-b between columns of values, shape (judges, m) both; NaN where all values are equal."""
-    i, j = np.triu_indices(len(first), k=1)
-    one, two = (np.sign(np.round(values[i] - values[j], 12)).astype(np.int8) for values in (first, second))
-    same = (one * two).sum(axis=0, dtype=np.int64).astype(np.float64)
-    untied = [(signs != 0).sum(axis=0).astype(np.float64) for signs in (one, two)]
-    return divide(same, np.sqrt(untied[0] * untied[1]))
+    same, untied_1, untied_2 = np.zeros((3, first.shape[1]), dtype=np.int64)
+    for i in range(len(first) - 1):
+        one, two = (_order(values[i], values[i + 1 :]) for values in (first, second))
+        same += (one * two).sum(axis=0, dtype=np.int16)
+        untied_1 += (one * one).sum(axis=0, dtype=np.int16)
+        untied_2 += (two * two).sum(axis=0, dtype=np.int16)
+    return divide(same.astype(np.float64), np.sqrt(untied_1.astype(np.float64) * untied_2))
+
+
+def _order(value: FloatArray, others: FloatArray) -> NDArray[np.int8]:
+    """1 where a value is above another, -1 where below, 0 where only rounding could tell them apart."""
+    difference = value - others
+    return (difference > _ROUNDING).view(np.int8) - (difference < -_ROUNDING).view(np.int8)
 
 
 def ranking_rows(
@@ -49,10 +59,15 @@ def ranking_rows(
     inside = member >= 0
     assigned = shuffled(member[inside], codes[inside], min(resamples, _MOST), seed)
     straddling = STRADDLING if _straddles(member[inside], codes[inside]) and resamples else ""
+    value = score[:, :, inside]
+    kept = np.flatnonzero(np.isfinite(value).any(axis=(0, 2)))
+    flat = value[:, kept].reshape(-1, value.shape[2])
+    here, rest = (
+        found.reshape(len(score), len(kept), *found.shape[1:]) for found in by_domain(flat, assigned, len(names))
+    )
     frames = [
-        _dimension_rows(score[:, i, inside], assigned, names, straddling).assign(dimension=dimension)
-        for i, dimension in enumerate(dimensions)
-        if np.isfinite(score[:, i, inside]).any()
+        _dimension_rows(here[:, place], rest[:, place], names, straddling).assign(dimension=dimensions[i])
+        for place, i in enumerate(kept)
     ]
     return pd.concat(frames, ignore_index=True).assign(part="ranking") if frames else pd.DataFrame({"part": []})
 
@@ -74,9 +89,8 @@ def _straddles(member: IntArray, codes: IntArray) -> bool:
     return bool((member[first][cluster] != member).any())
 
 
-def _dimension_rows(value: FloatArray, assigned: IntArray, names: pd.Index, straddling: str) -> pd.DataFrame:
+def _dimension_rows(here: FloatArray, rest: FloatArray, names: pd.Index, straddling: str) -> pd.DataFrame:
     k = len(names)
-    here, rest = by_domain(value, assigned, k)
     complete: BoolArray = np.asarray(np.isfinite(here[:, 0] + rest[:, 0]).all(axis=1))
     n_judges = int(complete.sum())
     rows = [{"n_judges": n_judges, "n_domains": k}]
@@ -89,7 +103,7 @@ def _dimension_rows(value: FloatArray, assigned: IntArray, names: pd.Index, stra
     versus_rest = pd.DataFrame({"subfield": [None, *names], "kendall_tau": tau[0], **found})
     unknown = np.isnan(found["p_value"])
     versus_rest["reason"] = [
-        join_reasons(_no_tau(value) or _no_expectation(value, len(assigned) - 1, lacking), straddling)
+        join_reasons(_no_tau(value) or _no_expectation(value, here.shape[1] - 1, lacking), straddling)
         for value, lacking in zip(tau[0], unknown, strict=True)
     ]
     pairs = pd.DataFrame({"subfield": names[i], "versus": names[j], "kendall_tau": between})
