@@ -17,8 +17,8 @@ _ITERATIONS = 200
 _CLOSE = 1e-13
 _LEAST = 1e-300
 _NODES = 24
-_HALVINGS = 10
-_STEPS = 15
+_STEPS = 60
+_LAST_STEP = 1e-8  # of Newton: it leaves an error of the order of its square
 
 
 class Pooled(NamedTuple):
@@ -162,22 +162,25 @@ class Predictive(NamedTuple):
         return out
 
     def interval(self) -> tuple[FloatArray, FloatArray]:
-        """The central 95% of a new member's true value: halving first, then Newton's steps."""
+        """The central 95% of a new member's true value."""
         return self._quantile(1 - _TAIL), self._quantile(_TAIL)
 
     def _quantile(self, tail: float) -> FloatArray:
-        """The quantile of each mixture, which lies among those of its components."""
+        """The quantile of each mixture, which lies among those of its components: by Newton's steps, or halving."""
         spread = np.sqrt(self.variance)
         ends = self.mean + special.ndtri(tail) * spread
         low, high = ends.min(axis=1, initial=np.inf), ends.max(axis=1, initial=-np.inf)
-        moved: FloatArray = (low + high) / 2
-        for step in range(_STEPS):
-            found = (low + high) / 2 if step < _HALVINGS else np.clip(moved, low, high)
+        found: FloatArray = (low + high) / 2
+        for _ in range(_STEPS):
             z = (found[:, None] - self.mean) / spread
             excess = np.asarray(special.ndtr(z)) @ self.share - tail
             moved = found - divide(excess, (np.exp(-(z**2) / 2) / spread) @ self.share / np.sqrt(2 * np.pi))
             low, high = np.where(excess < 0, found, low), np.where(excess < 0, high, found)
-        return np.asarray(np.clip(moved, low, high))
+            inside = (moved >= low) & (moved <= high)
+            before, found = found, np.where(inside, moved, (low + high) / 2)
+            if not (np.abs(found - before) > _LAST_STEP).any():
+                break
+        return found
 
 
 def predict(effect: FloatArray, variance: FloatArray) -> Predictive:
@@ -220,7 +223,8 @@ def _sets(effect: FloatArray, variance: FloatArray) -> _Sets:
 
 def _chi2(df: IntArray, tail: float) -> FloatArray:
     """The value that chi-squared exceeds with that probability."""
-    return np.asarray(special.chdtri(np.fmax(df, 1), tail), dtype=np.float64)
+    by_df: FloatArray = np.asarray(special.chdtri(np.arange(1, df.max(initial=1) + 1), tail))
+    return by_df[np.fmax(df, 1) - 1]
 
 
 def _t(df: IntArray) -> FloatArray:
@@ -251,7 +255,7 @@ def _profile(sets: _Sets, target: FloatArray | IntArray, start: FloatArray | Non
     for _ in range(_ITERATIONS):
         q, slope = _q(sets, found)
         moved = found + np.nan_to_num(np.maximum(divide(q - target, slope), 0.0))
-        still = moved - found > _CLOSE * found
+        still = moved - found > _LAST_STEP * found
         out[active] = moved
         if not still.any():
             break
