@@ -115,7 +115,8 @@ def transfer(
         _of_column(panel, scores, column, subfield_values(cases, column), codes, resamples, seed)
         for column in columns_of(by) or [default_domain(cases)]
     ]
-    return pd.concat(frames, ignore_index=True).assign(policy=policy).astype(_types())
+    out = pd.concat(frames, ignore_index=True).assign(policy=policy)
+    return out.reindex(columns=COLUMNS).astype(_types())
 
 
 def _of_column(
@@ -137,8 +138,7 @@ def _of_column(
         _leave_one_out_rows(found, labels, names),
         ranking_rows(scores.score, member, names, codes, panel.dimensions, resamples=resamples, seed=seed),
     ]
-    out = pd.concat([frame.reindex(columns=COLUMNS).astype(_types()) for frame in frames], ignore_index=True)
-    return out.assign(by=by, n_unassigned=int((member < 0).sum()))
+    return pd.concat(frames, ignore_index=True).assign(by=by, n_unassigned=int((member < 0).sum()))
 
 
 def _types() -> dict[str, str]:

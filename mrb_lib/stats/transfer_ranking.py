@@ -93,22 +93,28 @@ def _dimension_rows(here: FloatArray, rest: FloatArray, names: pd.Index, straddl
     k = len(names)
     complete: BoolArray = np.asarray(np.isfinite(here[:, 0] + rest[:, 0]).all(axis=1))
     n_judges = int(complete.sum())
-    rows = [{"n_judges": n_judges, "n_domains": k}]
+    counts = {"n_judges": n_judges, "n_domains": k}
     if n_judges < 2:
-        return pd.DataFrame(rows).assign(reason=FEW_DOMAINS if k < 2 else FEW_JUDGES)
+        return pd.DataFrame([{**counts, "reason": FEW_DOMAINS if k < 2 else FEW_JUDGES}])
     tau = taus(here[complete], rest[complete])
     i, j = np.triu_indices(k, k=1)
     between = kendall(here[complete, 0][:, i], here[complete, 0][:, j])
     found = expected(tau)
-    versus_rest = pd.DataFrame({"subfield": [None, *names], "kendall_tau": tau[0], **found})
     unknown = np.isnan(found["p_value"])
-    versus_rest["reason"] = [
+    reasons = [
         join_reasons(_no_tau(value) or _no_expectation(value, here.shape[1] - 1, lacking), straddling)
         for value, lacking in zip(tau[0], unknown, strict=True)
     ]
-    pairs = pd.DataFrame({"subfield": names[i], "versus": names[j], "kendall_tau": between})
-    pairs["reason"] = [_no_tau(value) or None for value in between]
-    return pd.concat([versus_rest.astype({"subfield": "str", "reason": "str"}), pairs]).assign(**rows[0])
+    return pd.DataFrame(
+        {
+            "subfield": [None, *names, *names[i]],
+            "versus": [*[None] * (1 + k), *names[j]],
+            "kendall_tau": np.concatenate([tau[0], between]),
+            **{name: np.append(values, np.full(len(between), np.nan)) for name, values in found.items()},
+            "reason": [*reasons, *(_no_tau(value) or None for value in between)],
+            **counts,
+        }
+    )
 
 
 def taus(here: FloatArray, rest: FloatArray) -> FloatArray:
