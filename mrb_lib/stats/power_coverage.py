@@ -8,6 +8,7 @@ import numpy as np
 
 from mrb_lib.stats import products
 from mrb_lib.stats.ahead import ahead
+from mrb_lib.stats.distinct import distinct_rows
 from mrb_lib.stats.draws import draws
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, SingleArray, divide
 from mrb_lib.stats.resample import interval, ratio
@@ -17,7 +18,6 @@ STUDIES, STUDIES_OF_PART = 500, 200
 _LOWEST, _HIGHEST = 25, 975
 _ROUNDING = 1e-12
 _SINGLE_ROUNDING = 1e-6
-_CELLS_AT_ONCE = 2**20
 
 Values = FloatArray | SingleArray
 
@@ -45,7 +45,7 @@ def coverage(
 
     Parameters
     ----------
-    numerator, denominator : shape (n, m), what each case adds to the two sums of a ratio
+    numerator, denominator : shape (n, m), what each case adds to the two sums of a ratio; the second are whole numbers
     codes : shape (n,), the cluster of each case
     total : the number of clusters in the benchmark
     studies : how many to draw; each has as many clusters as there are at hand, drawn with replacement
@@ -66,21 +66,18 @@ def coverage(
     usable = np.flatnonzero(varies & np.isfinite(truth))
     if len(usable):
         picked = np.random.default_rng([seed, 1]).integers(0, len(clusters), (len(clusters), studies)).T
-        weights = _weights(clusters, total, seed)
         exact = products.is_exact(top, total) and products.is_exact(bottom, total)
-        kind = np.float32 if exact else np.float64
-        columns = (np.ascontiguousarray(values.T, dtype=kind) for values in (top, bottom))
-        weights, (tops, bottoms) = weights.astype(kind, copy=False), columns
-        at_once = max(1, _CELLS_AT_ONCE // RESAMPLES)
+        values = (top.T[usable], bottom.T[usable], _weights(clusters, total, seed))
+        tops, bottoms, weights = (_in_precision(each, exact) for each in values)
+        first, which = distinct_rows(bottom.T[usable])  # judges mostly answer the same cases, which are counted once
 
-        def sides(column: int) -> FloatArray:
-            top_of, bottom_of, value = tops[column], bottoms[column], float(truth[column])
-            parts = range(0, studies, at_once)
-            found = [_sides(top_of, bottom_of, picked[at : at + at_once], weights, value) for at in parts]
-            return np.asarray(np.hstack(found).mean(axis=1), dtype=np.float64)
+        def sides(place: int) -> BoolArray:
+            alike = np.flatnonzero(which == place)
+            return _sides(tops[alike], bottoms[first[place]], picked, weights, truth[usable[alike]])
 
-        for column, (low, high) in zip(usable, ahead(sides, usable.tolist()), strict=True):
-            out[:, column] = 1.0 - low - high, low, high
+        for place, found in enumerate(ahead(sides, range(len(first)))):
+            low, high = found.mean(axis=2)
+            out[:, usable[which == place]] = 1.0 - low - high, low, high
     return Coverage(truth, *out)
 
 
@@ -98,26 +95,46 @@ def _weights(clusters: IntArray, total: int, seed: int) -> SingleArray:
     return chunks[0] if len(chunks) == 1 else np.hstack(chunks)
 
 
-def _sides(top: Values, bottom: Values, picked: IntArray, weights: Values, truth: float) -> BoolArray:
-    """Whether the interval of each study lies below the truth, and above it: shape (2, studies).
+def _in_precision(values: Values, exact: bool) -> Values:
+    return values.astype(np.float32, copy=False) if exact else values.astype(np.float64, copy=False)
+
+
+def _sides(tops: Values, bottom: Values, picked: IntArray, weights: Values, truth: FloatArray) -> BoolArray:
+    """Whether the interval of each study lies below the truth, and above it: shape (2, m, studies).
 
     Parameters
     ----------
-    top, bottom : shape (clusters,), in single precision where sums of them are exact in it
+    tops : shape (m, clusters), in single precision where sums of them are exact in it
+    bottom : shape (clusters,), the cases counted, the same for all `m`
     picked : shape (studies, clusters), the clusters that each study drew
     weights : shape (clusters, resamples), in the same precision
+    truth : shape (m,)
     """
-    sums = top[picked] @ weights
-    # Where all clusters count alike, the number drawn is the same in every study.
-    alike = bool((bottom == bottom[0]).all())
-    counts = ((bottom[picked[:1]] if alike else bottom[picked]) @ weights).astype(np.float64)
-    if not (counts > 0).all():
-        low, high = interval(divide(sums.astype(np.float64), counts).T)
-        return np.stack([high < truth - _SINGLE_ROUNDING, low > truth + _SINGLE_ROUNDING])
-    slack = _ROUNDING * np.fmax(1.0, counts)
-    most, least = truth * counts + slack, truth * counts - slack
-    if sums.dtype == np.float32:  # exact sums are quarters: bars rounded to quarters are exact, too
-        most, least = (np.floor(4 * most) / 4).astype(np.float32), (np.ceil(4 * least) / 4).astype(np.float32)
-    below = np.count_nonzero(sums < least, axis=1) > _HIGHEST
-    above = np.count_nonzero(sums <= most, axis=1) <= _LOWEST
-    return np.stack([below, above])
+    counts = (bottom[picked] @ weights).astype(np.int64)
+    largest, none_empty = int(counts.max()), bool(counts.min() > 0)
+    slack = _ROUNDING * largest
+    out = np.empty((2, len(tops), len(picked)), dtype=bool)
+    for column, (top, value) in enumerate(zip(tops, truth.tolist(), strict=True)):
+        sums = top[picked] @ weights
+        if none_empty:
+            sums -= _bars(value, largest, exact=sums.dtype == np.float32).astype(sums.dtype)[counts]
+            out[0, column] = np.count_nonzero(sums < -slack, axis=1) > _HIGHEST
+            out[1, column] = np.count_nonzero(sums <= slack, axis=1) <= _LOWEST
+        else:
+            low, high = interval(divide(sums.astype(np.float64), counts).T)
+            out[:, column] = high < value - _SINGLE_ROUNDING, low > value + _SINGLE_ROUNDING
+    return out
+
+
+def _bars(truth: float, largest: int, *, exact: bool) -> FloatArray:
+    """What the sum over each number of cases, 0 to the largest, is below or above where its ratio is.
+
+    Exact sums are quarters: a bar that is none itself is moved to the middle of the two beside it, which single
+    precision holds.
+    """
+    bars: FloatArray = truth * np.arange(largest + 1.0)
+    if not exact:
+        return bars
+    quarters = np.rint(4 * bars)
+    is_quarter = np.abs(4 * bars - quarters) <= 4 * _ROUNDING * largest
+    return np.where(is_quarter, quarters, np.floor(4 * bars) + 0.5) / 4

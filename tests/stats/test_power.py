@@ -211,20 +211,21 @@ def test_subfields_have_summaries_and_coverage() -> None:
 def test_a_simulated_study_gets_the_interval_that_a_reader_would_get(clustered: bool) -> None:
     """Each study drawn again here, and given to the bootstrap of all tables."""
     generator = np.random.default_rng(5)
-    value = generator.integers(0, 5, (30, 1)) / 4
+    there = (generator.random((30, 2)) < 0.8)[:, [0, 0, 1]]
+    value = np.where(there, generator.integers(0, 5, (30, 3)) / 4, 0.0)
     codes = np.repeat(np.arange(10), 3) if clustered else np.arange(30)
-    there = np.ones_like(value)
     total = int(codes.max()) + 1
-    found = coverage(value, there, codes, total, studies=40, seed=7)
+    found = coverage(value, there.astype(float), codes, total, studies=40, seed=7)
     picked = np.random.default_rng([7, 1]).integers(0, total, (total, 40))
     low, high = [], []
     for study in picked.T:
         rows = np.concatenate([np.flatnonzero(codes == cluster) for cluster in study])
         again = np.repeat(np.arange(total), len(rows) // total)
-        result = ratios([(np.arange(len(rows)), value[rows], there[rows])], again, resamples=1001, seed=7)[0]
-        low.append(result.low[0])
-        high.append(result.high[0])
-    truth = value.mean()
-    assert found.truth[0] == pytest.approx(truth)
-    assert found.too_high[0] == pytest.approx(np.mean(np.array(low) > truth + 1e-12))
-    assert found.too_low[0] == pytest.approx(np.mean(np.array(high) < truth - 1e-12))
+        part = (np.arange(len(rows)), value[rows], there[rows].astype(float))
+        result = ratios([part], again, resamples=1001, seed=7)[0]
+        low.append(result.low)
+        high.append(result.high)
+    truth = value.sum(axis=0) / there.sum(axis=0)
+    assert found.truth == pytest.approx(truth)
+    assert found.too_high == pytest.approx((np.array(low) > truth + 1e-12).mean(axis=0))
+    assert found.too_low == pytest.approx((np.array(high) < truth - 1e-12).mean(axis=0))
