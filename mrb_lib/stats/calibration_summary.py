@@ -153,12 +153,14 @@ class Grid(NamedTuple):
     ----------
     place : column * P + unit
     cell : column * G + group
+    column : the column
     columns : the number of columns
     at : the groups and units
     """
 
     place: IntArray
     cell: IntArray
+    column: IntArray
     columns: int
     at: Layout
 
@@ -170,8 +172,7 @@ class Grid(NamedTuple):
     def by_bin(self, bins: IntArray, weights: FloatArray, n_bins: int = BINS) -> FloatArray:
         """Sums of each bin and unit, shape (columns, bins, P)."""
         units = self.at.shape[1]
-        column, unit = np.divmod(self.place, units)
-        key = (column * n_bins + bins) * units + unit
+        key = self.place + (self.column * (n_bins - 1) + bins) * units
         found = weighted_count(key, weights, self.columns * n_bins * units)
         return found.reshape(self.columns, n_bins, units)
 
@@ -179,7 +180,7 @@ class Grid(NamedTuple):
 def grid(column: IntArray, case: IntArray, columns: int, at: Layout) -> Grid:
     """Where forecasts on these cases, all of them in a group, are counted."""
     groups, units = at.shape
-    return Grid(column * units + at.unit[case], column * groups + at.group[case], columns, at)
+    return Grid(column * units + at.unit[case], column * groups + at.group[case], column, columns, at)
 
 
 def ece_of(places: Grid, bins: IntArray, gap: FloatArray, counts: FloatArray) -> Ece:
@@ -237,7 +238,7 @@ def summarize(scored: Scored, columns: int, at: Layout) -> Summary:
 
 def _distinct(places: Grid, case: IntArray) -> IntArray:
     """The number of cases with a forecast, from forecasts that are sorted by column and case."""
-    column = places.cell // places.at.shape[0]
+    column = places.column
     new = np.ones(len(case), dtype=bool)
     new[1:] = (column[1:] != column[:-1]) | (case[1:] != case[:-1])
     size = places.columns * places.at.shape[0]

@@ -25,6 +25,7 @@ _CLOSE = 1e-9
 _FAR = 40.0
 _DOUBT = 1.0
 _NO_SPREAD = 1e-18
+_NEXT_TO_NONE = 1e-12
 
 
 class Ece(NamedTuple):
@@ -141,38 +142,38 @@ def _interval(gap: FloatArray, covariance: FloatArray, z: FloatArray) -> tuple[F
     variance = np.diagonal(covariance, axis1=2, axis2=3).sum(axis=2)
     possible = np.isfinite(z) & (value > 0) & (np.where(np.isnan(variance), 0.0, variance) > _NO_SPREAD)
     if possible.any():
-        found = gap[possible], covariance[possible], z[possible]
-        low[possible], high[possible] = _solve(*found, sign=1.0), _solve(*found, sign=-1.0)
+        twice = np.tile(np.flatnonzero(possible), 2)
+        gap, covariance = gap.reshape(-1, gap.shape[2])[twice], covariance.reshape(-1, *covariance.shape[2:])[twice]
+        found = _solve(gap, covariance, np.append(z[possible], -z[possible]))
+        low[possible], high[possible] = np.split(found, 2)
     return low, high
 
 
-def _solve(gap: FloatArray, covariance: FloatArray, z: FloatArray, *, sign: float) -> FloatArray:
-    """The true error whose mean is `z` deviations below (sign 1) or above (sign -1) the observed one; 0 at least.
+def _solve(gap: FloatArray, covariance: FloatArray, z: FloatArray) -> FloatArray:
+    """The true error whose mean is `z` deviations below the observed one (above it where z is negative); 0 at least.
 
-    False position (the Illinois rule) on the scale of the gaps, which `_moments` is monotone in. What is found leaves.
+    False position on the scale of the gaps, which `_moments` is monotone in, with the weights of Anderson and Björck
+    (1973), doi:10.1007/BF01951936, for an end that stays. What is found leaves.
     """
     seen = np.abs(gap).sum(axis=1)
     deviation = np.sqrt(np.einsum("mbb->mb", covariance))
-    at = _Line(gap, covariance, deviation, seen, sign * z)
-    end = 1 + 2 * z * deviation.sum(axis=1) / seen
-    start, previous = np.zeros_like(seen), np.zeros_like(seen)
-    above, below = at.surplus(start), at.surplus(end)
+    by_chance = deviation * np.sqrt(2 / np.pi)
     out = np.zeros_like(seen)
-    live = np.arange(len(seen))
+    going = seen - by_chance.sum(axis=1) > z * np.sqrt((deviation**2 - by_chance**2).sum(axis=1))
+    at, live = _Line(gap, covariance, deviation, seen, z).of(going), np.flatnonzero(going)
+    start = np.full(len(live), _NEXT_TO_NONE)
+    above = at.surplus(start)
     going = above > 0
-    for _ in range(_STEPS):
-        if not going.any():
-            break
-        if not going.all():
-            at = at.of(going)
-            live, previous = live[going], previous[going]
-            start, end, above, below = start[going], end[going], above[going], below[going]
+    at, live, start, above = at.of(going), live[going], start[going], above[going]
+    end = 1 + 2 * np.abs(at.z) * at.deviation.sum(axis=1) / at.seen
+    below, previous = at.surplus(end), np.zeros_like(end)
+    for _ in range(_STEPS if len(live) else 0):
         middle = end - below * (end - start) / np.where(below == above, 1.0, below - above)
         out[live] = middle
         found = at.surplus(middle)
-        side = np.sign(found)
-        again = np.where(side == previous, 0.5, 1.0)
-        up, previous = found > 0, side
+        up, side = found > 0, np.sign(found)
+        left = 1 - found / np.where(up, above, np.where(below < 0, below, -1.0))
+        again = np.where(side == previous, np.where(left > 0, left, 0.5), 1.0)
         start, above, end, below = (
             np.where(up, middle, start),
             np.where(up, found, above * again),
@@ -180,6 +181,10 @@ def _solve(gap: FloatArray, covariance: FloatArray, z: FloatArray, *, sign: floa
             np.where(up, below * again, found),
         )
         going = np.abs(found) > _CLOSE
+        if not going.any():
+            break
+        at, live, previous = at.of(going), live[going], side[going]
+        start, above, end, below = start[going], above[going], end[going], below[going]
     error: FloatArray = np.minimum(out * seen, 1.0)
     return error
 
