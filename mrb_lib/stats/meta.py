@@ -223,8 +223,9 @@ def _sets(effect: FloatArray, variance: FloatArray) -> _Sets:
 
 def _chi2(df: IntArray, tail: float) -> FloatArray:
     """The value that chi-squared exceeds with that probability."""
-    by_df: FloatArray = np.asarray(special.chdtri(np.arange(1, df.max(initial=1) + 1), tail))
-    return by_df[np.fmax(df, 1) - 1]
+    by_df = np.asarray(special.chdtri(np.arange(1, df.max(initial=1) + 1), tail))
+    out: FloatArray = by_df[np.fmax(df, 1) - 1]
+    return out
 
 
 def _t(df: IntArray) -> FloatArray:
