@@ -47,17 +47,14 @@ class Clusters(NamedTuple):
     several: bool
 
     def places(self, value: FloatArray, level: IntArray, side: IntArray) -> Places:
-        """Lay out the cases of J judges, shape (J, N), and S subfields, shape (S, N), a row a judge and subfield."""
-        shape = (len(value), len(side), value.shape[1])
-        wide = [np.broadcast_to(a[:, None], shape).reshape(-1, shape[2]) for a in (value, level)]
-        sides = np.broadcast_to(side, shape).reshape(-1, shape[2])
-        known = (wide[1] >= 0) & (sides >= 0)
+        """Lay out the cases of T comparisons, each array of shape (T, N); `side` may be that of all, shape (N,)."""
+        known = (level >= 0) & (side >= 0)
         found, codes = np.unique(self.codes, return_inverse=True)
         return Places(
-            np.where(known, wide[0], 0.0),
-            np.where(known, sides, -1),
-            np.where(known, wide[1], -1),
-            np.broadcast_to(codes.astype(np.int64), sides.shape),
+            np.where(known, value, 0.0),
+            np.where(known, side, -1),
+            np.where(known, level, -1),
+            np.broadcast_to(codes.astype(np.int64), known.shape),
             len(found),
         )
 
@@ -89,7 +86,7 @@ def robust(
     of the logarithm. Student's t has one degree of freedom less than there are clusters on the side that has fewer.
     Size and coverage: `tests/simulation/test_dif.py`.
     """
-    at = clusters.places(value, level, side[None])
+    at = clusters.places(value, level, side)
     n, y = sides.n.sum(axis=1), at.value
     ratio = test.odds_ratio[rows]
     judge = np.arange(len(value))[:, None]

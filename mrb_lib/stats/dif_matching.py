@@ -18,44 +18,60 @@ _STEP, _ROUNDS = 0.5, 10
 class Tables(NamedTuple):
     """Cases, sums of scores and of squares inside and outside of S subfields, each array of shape (J, 2, S, K).
 
-    Level k of difficulty is k / 2 judges that are right, of `n_matching`, shape (J,). `level`, shape (J, N), is that
-    of each case, -1 where the judge has no score.
+    Level k of difficulty is k / 2 judges that are right, of `n_matching`, shape (J, S). `level` has for each subfield
+    that of each case, shape (J, N), -1 where the judge has no score.
     """
 
     n: FloatArray
     sums: FloatArray
     squares: FloatArray
-    level: IntArray
+    level: list[IntArray]
     n_matching: IntArray
 
 
-def tables(value: FloatArray, codes: IntArray, n_subfields: int, anchors: BoolArray) -> Tables:
+def tables(value: FloatArray, codes: IntArray, subfields: IntArray, anchors: BoolArray) -> Tables:
     """Lay out the scores of one dimension by subfield and by how many judges are right.
 
     Parameters
     ----------
     value : shape (J, N), NaN where there is no score
     codes : shape (N,), the subfield of each case, -1 for none
-    anchors : shape (J,), the judges that cases are matched by; a judge always takes part in its own matching
+    subfields : shape (S,), those to lay out
+    anchors : shape (S, J), the judges that cases are matched by; a judge always takes part in its own matching
     """
-    known = np.isfinite(value)
+    judges, known = len(value), np.isfinite(value)
     scores = np.where(known, value, 0.0)
-    right, seen = scores[anchors].sum(axis=0), known[anchors].sum(axis=0)
-    extra = ~anchors[:, None]
-    n_matching = (int(anchors.sum()) + ~anchors).astype(np.int64)
-    share = divide(right + np.where(extra, scores, 0.0), seen + (known & extra))
-    level = np.round(np.nan_to_num(share) * n_matching[:, None] / _STEP).astype(np.int64)
-    level[~known] = -1
-    judge, case = np.nonzero(known & (codes >= 0))
-    shape = (len(value), n_subfields, int(2 * n_matching.max()) + 1)
-    cell = np.ravel_multi_index((judge, codes[case], level[judge, case]), shape)
-    found = value[judge, case]
-    inside = [
-        np.bincount(cell, weights=weights, minlength=int(np.prod(shape))).astype(np.float64).reshape(shape)
-        for weights in (None, found, found**2)
-    ]
-    n, sums, squares = (np.stack([a, np.maximum(a.sum(axis=1, keepdims=True) - a, 0.0)], axis=1) for a in inside)
-    return Tables(n, sums, squares, level, n_matching)
+    shape = judges, int(codes.max(initial=-1)) + 1, 2 * judges + 2
+    start = (np.arange(judges)[:, None] * shape[1] + np.maximum(codes, 0)) * shape[2]
+    unused = ~known | (codes < 0)
+    out = np.zeros((3, judges, 2, len(subfields), shape[2] - 1))
+    level: dict[bytes, IntArray] = {}
+    for mask in np.unique(anchors, axis=0):
+        here = np.flatnonzero((anchors == mask).all(axis=1))
+        found = level[mask.tobytes()] = _levels(scores, known, mask)
+        cell = (start + np.where(unused, shape[2] - 1, found)).ravel()  # the last level is that of unused cases
+        for target, weights in zip(out, (None, scores.ravel(), (scores**2).ravel()), strict=True):
+            counts = np.bincount(cell, weights=weights, minlength=int(np.prod(shape)))
+            every = counts.reshape(shape)[:, :, :-1]
+            inside = every[:, subfields[here]]
+            target[:, 0, here] = inside
+            target[:, 1, here] = np.maximum(every.sum(axis=1, keepdims=True) - inside, 0.0)
+    n_matching = (anchors.sum(axis=1) + ~anchors.T).astype(np.int64)
+    return Tables(out[0], out[1], out[2], [level[mask.tobytes()] for mask in anchors], n_matching)
+
+
+def _levels(scores: FloatArray, known: BoolArray, anchors: BoolArray) -> IntArray:
+    """The level of each case for each judge, -1 without a score: by the judges of a mask, and the judge itself."""
+    right, seen, most = anchors @ scores, anchors.astype(np.float64) @ known, int(anchors.sum())
+    out = np.where(known, _nearest(right, seen, most), -1)
+    out[~anchors] = np.where(known[~anchors], _nearest(right + scores[~anchors], seen + known[~anchors], most + 1), -1)
+    return out
+
+
+def _nearest(right: FloatArray, seen: FloatArray, most: int) -> IntArray:
+    """The level nearest to the share of judges that are right; 0 where none has a score."""
+    share = np.divide(right, seen, out=np.zeros(right.shape), where=seen > 0)
+    return np.round(share * most / _STEP).astype(np.int64)
 
 
 class Compared(NamedTuple):
@@ -88,44 +104,40 @@ class Compared(NamedTuple):
 
 def compare(value: FloatArray, codes: IntArray, n_subfields: int, clusters: Clusters) -> Compared:
     """Compare all judges in all subfields, on cases matched by the judges that do not stand out there."""
-    anchors, unclear, found, test = purified(value, codes, n_subfields, clusters)
-    masks, which = np.unique(anchors, axis=0, return_inverse=True)
-    which = np.asarray(which).ravel()
-    binary = bool(np.isin(value[np.isfinite(value)], (0.0, 1.0)).all())
-    shape = (len(value), n_subfields)
-    wide: dict[str, FloatArray] = {}
-    for mask in range(len(masks)):
-        here, laid = np.flatnonzero(which == mask), found[masks[mask].tobytes()]
-        for name, values in _described(laid, here, clusters, value, codes, binary=binary).items():
-            wide.setdefault(name, np.full((*shape[:1], *values.shape[1:-1], n_subfields), np.nan))[..., here] = values
+    unclear, laid, test = purified(value, codes, n_subfields, clusters)
+    both = (laid.n > 0).all(axis=1)
+    weight = np.where(both, laid.n[:, 0], 0.0)
+    rates = np.nan_to_num(divide(laid.sums, laid.n))
+    observed, expected = (divide((weight * rates[:, i]).sum(axis=2), weight.sum(axis=2)) for i in (0, 1))
+    n = laid.n.sum(axis=3)
     delta, classes, reach = ets_class(test.odds_ratio.ravel(), test.log_se.ravel(), test.df.ravel())
+    shape = both.shape[:2]
     return Compared(
         test,
         delta=delta.reshape(shape),
         delta_reach=reach.reshape(shape),
         ets=np.array(classes, dtype=object).reshape(shape),
-        n=wide.pop("n"),
-        accuracy=wide.pop("accuracy"),
-        expected=wide.pop("expected"),
-        excess=wide.pop("excess"),
-        n_strata=wide.pop("n_strata").astype(np.int64),
-        n_matching=wide.pop("n_matching").astype(np.int64),
-        logistic=wide,
+        n=n,
+        accuracy=divide(laid.sums.sum(axis=3), n),
+        expected=expected,
+        excess=observed - expected,
+        n_strata=both.sum(axis=2),
+        n_matching=laid.n_matching,
+        logistic=_logistic(laid, value, codes, clusters),
         unclear=unclear,
     )
 
 
 def purified(
     value: FloatArray, codes: IntArray, n_subfields: int, clusters: Clusters
-) -> tuple[BoolArray, BoolArray, dict[bytes, Tables], MantelHaenszel]:
-    """Find the judges to match by in each subfield.
+) -> tuple[BoolArray, Tables, MantelHaenszel]:
+    """Match in each subfield by the judges that do not stand out there.
 
     Returns
     -------
-    anchors : shape (S, J)
     unclear : shape (S,), where no majority is left
-    tables : those of every set of anchors, by the bytes of its mask
-    test : of shape (J, S), with these anchors
+    tables : of all subfields, so matched
+    test : of shape (J, S), so matched
 
     Notes
     -----
@@ -137,8 +149,9 @@ def purified(
     """
     judged: BoolArray = np.asarray(np.isfinite(value).any(axis=1))
     everyone = np.broadcast_to(judged, (n_subfields, len(value)))
-    found: dict[bytes, Tables] = {}
-    anchors, test = everyone, _tested(value, codes, everyone, np.arange(n_subfields), found, clusters, None)
+    anchors, every = everyone, np.arange(n_subfields)
+    laid = tables(value, codes, every, everyone)
+    test = _tested(laid, value, codes, every, clusters)
     unclear = np.zeros(n_subfields, dtype=bool)
     centre = _median(_logs(test.odds_ratio))
     for _ in range(_ROUNDS):
@@ -146,11 +159,30 @@ def purified(
         changed = np.flatnonzero((new != anchors).any(axis=1))
         if not len(changed):
             break
-        anchors, centre = new, np.where(np.isin(np.arange(n_subfields), changed), 0.0, centre)
-        test = _tested(value, codes, anchors, changed, found, clusters, test)
-    again = np.flatnonzero(unclear & (anchors != everyone).any(axis=1))
-    test = _tested(value, codes, everyone, again, found, clusters, test)
-    return np.where(unclear[:, None], everyone, anchors), unclear, found, test
+        anchors, centre = new, np.where(np.isin(every, changed), 0.0, centre)
+        _match(laid, test, value, codes, changed, anchors, clusters)
+    _match(laid, test, value, codes, np.flatnonzero(unclear & (anchors != everyone).any(axis=1)), everyone, clusters)
+    return unclear, laid, test
+
+
+def _match(
+    laid: Tables,
+    test: MantelHaenszel,
+    value: FloatArray,
+    codes: IntArray,
+    subfields: IntArray,
+    anchors: BoolArray,
+    clusters: Clusters,
+) -> None:
+    """Match some subfields by other judges: their tables and tests take the place of those there were."""
+    new = tables(value, codes, subfields, anchors[subfields])
+    for target, values in zip((laid.n, laid.sums, laid.squares), new[:3], strict=True):
+        target[:, :, subfields] = values
+    laid.n_matching[:, subfields] = new.n_matching
+    for subfield, level in zip(subfields.tolist(), new.level, strict=True):
+        laid.level[subfield] = level
+    for found, values in zip(test, _tested(new, value, codes, subfields, clusters), strict=True):
+        found[:, subfields] = values
 
 
 def _kept(judged: BoolArray, log_ratio: FloatArray, test: MantelHaenszel) -> tuple[BoolArray, BoolArray]:
@@ -186,34 +218,16 @@ def _stands_out(ratio: FloatArray, test: MantelHaenszel) -> BoolArray:
 
 
 def _tested(
-    value: FloatArray,
-    codes: IntArray,
-    anchors: BoolArray,
-    subfields: IntArray,
-    found: dict[bytes, Tables],
-    clusters: Clusters,
-    before: MantelHaenszel | None,
+    laid: Tables, value: FloatArray, codes: IntArray, subfields: IntArray, clusters: Clusters
 ) -> MantelHaenszel:
-    """The test of some subfields with their anchors; the others as `before`."""
-    shape = (len(value), len(anchors))
-    out = MantelHaenszel(*(np.full(shape, np.nan) for _ in MantelHaenszel._fields))
-    if before is not None:
-        out = MantelHaenszel(*(values.copy() for values in before))
-    for mask in np.unique(anchors[subfields], axis=0):
-        here = subfields[(anchors[subfields] == mask).all(axis=1)]
-        laid = found.get(mask.tobytes())
-        if laid is None:
-            laid = found[mask.tobytes()] = tables(value, codes, len(anchors), mask)
-        n, sums, squares = (a[:, :, here].swapaxes(1, 2).reshape(-1, 2, a.shape[3]) for a in laid[:3])
-        new = mantel_haenszel(Stack(n[:, 0], n[:, 1], sums[:, 0], sums[:, 1], squares.sum(axis=1)))
-        if clusters.several:
-            for place, subfield in enumerate(here):
-                sides = Sides(laid.n[:, :, subfield], laid.sums[:, :, subfield], laid.squares[:, :, subfield])
-                rows = np.arange(len(value)) * len(here) + place
-                new = robust(new, rows, sides, value, laid.level, _side(codes, int(subfield)), clusters)
-        for target, values in zip(out, new, strict=True):
-            target[:, here] = values.reshape(len(value), -1)
-    return out
+    """The tests of the subfields that were laid out, each array of shape (J, S)."""
+    n, sums, squares = (a.swapaxes(1, 2).reshape(-1, 2, a.shape[3]) for a in laid[:3])
+    test = mantel_haenszel(Stack(n[:, 0], n[:, 1], sums[:, 0], sums[:, 1], squares.sum(axis=1)))
+    for place, subfield in enumerate(subfields.tolist() if clusters.several else ()):
+        sides = Sides(laid.n[:, :, place], laid.sums[:, :, place], laid.squares[:, :, place])
+        rows = np.arange(len(value)) * len(subfields) + place
+        test = robust(test, rows, sides, value, laid.level[place], _side(codes, subfield), clusters)
+    return MantelHaenszel(*(a.reshape(len(value), -1) for a in test))
 
 
 def _side(codes: IntArray, subfield: int) -> IntArray:
@@ -221,27 +235,19 @@ def _side(codes: IntArray, subfield: int) -> IntArray:
     return np.where(codes < 0, -1, (codes != subfield).astype(np.int64))
 
 
-def _described(
-    laid: Tables, here: IntArray, clusters: Clusters, value: FloatArray, codes: IntArray, *, binary: bool
-) -> dict[str, FloatArray]:
-    """What is known of some subfields beside the test, by name; the last axis is that of the subfields."""
-    n, sums, squares = (a[:, :, here] for a in laid[:3])
-    both = (n > 0).all(axis=1)
-    weight = np.where(both, n[:, 0], 0.0)
-    rates = np.nan_to_num(divide(sums, n))
-    observed, expected = (divide((weight * rates[:, i]).sum(axis=2), weight.sum(axis=2)) for i in (0, 1))
-    counted = n.sum(axis=3)
-    out = {"n": counted, "accuracy": divide(sums.sum(axis=3), counted), "expected": expected}
-    out |= {"excess": observed - expected, "n_strata": both.sum(axis=2).astype(np.float64)}
-    out["n_matching"] = np.repeat(laid.n_matching[:, None], len(here), axis=1).astype(np.float64)
-    level = _STEP * np.arange(float(n.shape[3]))
+def _logistic(laid: Tables, value: FloatArray, codes: IntArray, clusters: Clusters) -> dict[str, FloatArray]:
+    """The logistic regressions by name, each array of shape (J, S); those matched by as many judges are one batch."""
+    binary = bool(np.isin(value[np.isfinite(value)], (0.0, 1.0)).all())
+    level = _STEP * np.arange(float(laid.n.shape[3]))
+    out: dict[str, FloatArray] = {}
     for most in np.unique(laid.n_matching):
-        judges = np.flatnonzero(laid.n_matching == most)
-        data = Matched(*(a[judges].swapaxes(1, 2).reshape(-1, 2, a.shape[3]) for a in (n, sums, squares)))
+        judge, subfield = np.nonzero(laid.n_matching == most)
+        data = Matched(*(a[judge, :, subfield] for a in laid[:3]))
         places = None
         if clusters.several:
-            side = np.stack([_side(codes, int(subfield)) for subfield in here])
-            places = clusters.places(value[judges], laid.level[judges], side)
+            levels = np.stack([laid.level[s][j] for j, s in zip(judge, subfield, strict=True)])
+            sides = np.stack([_side(codes, s) for s in subfield.tolist()])
+            places = clusters.places(value[judge], levels, sides)
         for name, values in matched_logistic(data, level, int(most), binary=binary, places=places).items():
-            out.setdefault(name, np.full((*n.shape[:1], len(here)), np.nan))[judges] = values.reshape(len(judges), -1)
+            out.setdefault(name, np.full(laid.n_matching.shape, np.nan))[judge, subfield] = values
     return out
