@@ -12,7 +12,7 @@ from mrb_lib.stats import intervals
 from mrb_lib.stats.ahead import ahead
 from mrb_lib.stats.draws import draws
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
-from mrb_lib.stats.quantiles import CONFIDENCE, quantiles
+from mrb_lib.stats.quantiles import CONFIDENCE, interval, of_ordered, ordered
 from mrb_lib.stats.resample import interval_reason, n_clusters
 from mrb_lib.stats.subfields import Group
 from mrb_lib.stats.weighted_sums import Sums, cluster_sums, weighted_sums
@@ -163,8 +163,9 @@ def _means(item: Sums, which: IntArray, square: FloatArray, replicated: FloatArr
     cases = n.astype(np.int64)
     size = intervals.equivalent_size(known, variance, cases)
     effective = intervals.effective_size(size, deff, den, clusters)
-    levels = intervals.bca_levels(replicated, value, intervals.acceleration(num, den))
-    ends = quantiles(replicated.T, np.vstack([np.broadcast_to(np.array(_TAILS)[:, None], levels.shape), levels]))
+    rows = ordered(replicated.T)
+    levels = intervals.bca_levels(rows, value, intervals.acceleration(num, den))
+    ends = of_ordered(rows, np.vstack([np.broadcast_to(np.array(_TAILS)[:, None], levels.shape), levels]))
     ends[:, (cases < 2) | (clusters < 2)] = np.nan
     reason = [
         interval_reason(int(cases[i]), int(clusters[i]), resamples, float(ends[0, i]), float(ends[1, i]))
@@ -188,7 +189,7 @@ def _macro(parts: Sequence[Means], replicated: FloatArray) -> Macro:
     values = np.array([part.value for part in parts])
     there = np.isfinite(values)
     number = there.sum(axis=0).astype(np.int64)
-    low, high = quantiles(replicated.T, _TAILS)
+    low, high = interval(replicated.T)
     alone = (there & (np.array([part.clusters for part in parts]) < 2)).sum(axis=0)
     low[alone > 0], high[alone > 0] = np.nan, np.nan
     reason = [

@@ -19,7 +19,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 from mrb_lib.stats.intervals import bca_levels
 from mrb_lib.stats.measures import Sums
 from mrb_lib.stats.options import FloatArray, IntArray, divide
-from mrb_lib.stats.quantiles import CONFIDENCE, quantiles
+from mrb_lib.stats.quantiles import CONFIDENCE, of_ordered, ordered
 
 _STEP = 1e-5
 _UPPER = (1 + CONFIDENCE) / 2
@@ -112,10 +112,11 @@ def bootstrap_bounds(
     if not len(replicates):
         return np.full((4, len(value)), np.nan)
     tails = np.array([[1 - _UPPER], [_UPPER]])
-    levels = bca_levels(np.ascontiguousarray(replicates.T), value, acceleration)
+    rows = ordered(replicates)
+    levels = bca_levels(rows, value, acceleration)
     wanted: FloatArray = np.vstack([np.broadcast_to(tails, levels.shape), levels])
     beyond = _reach(np.maximum(clusters, 2.0)) - ndtri(_UPPER)
-    return quantiles(replicates, np.asarray(ndtr(ndtri(wanted) + np.array([[-1.0], [1.0], [-1.0], [1.0]]) * beyond)))
+    return of_ordered(rows, np.asarray(ndtr(ndtri(wanted) + np.array([[-1.0], [1.0], [-1.0], [1.0]]) * beyond)))
 
 
 def _reach(clusters: FloatArray) -> FloatArray:

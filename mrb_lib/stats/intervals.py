@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
-from mrb_lib.stats.options import FloatArray, IntArray, divide
-from mrb_lib.stats.quantiles import CONFIDENCE
+from mrb_lib.stats.options import FloatArray, IntArray, SingleArray, divide
+from mrb_lib.stats.quantiles import CONFIDENCE, defined
 
 _UPPER = (1 + CONFIDENCE) / 2
 _TIED = 1e-9
@@ -134,12 +134,12 @@ def acceleration(num: FloatArray, den: FloatArray) -> FloatArray:
     return np.where(flat, np.nan, (scaled * scaled * scaled).sum(axis=0) / 6)
 
 
-def bca_levels(found: FloatArray, value: FloatArray, accelerated: FloatArray) -> FloatArray:
+def bca_levels(rows: FloatArray | SingleArray, value: FloatArray, accelerated: FloatArray) -> FloatArray:
     """Which quantiles of the replicates are the ends of the bias-corrected and accelerated 95% interval.
 
     Parameters
     ----------
-    found : shape (m, resamples), replicates; NaN where undefined
+    rows : shape (m, resamples), replicates in ascending order, see `mrb_lib.stats.quantiles.ordered`
     value : shape (m,), the estimates
     accelerated : shape (m,), see `acceleration`
 
@@ -151,10 +151,10 @@ def bca_levels(found: FloatArray, value: FloatArray, accelerated: FloatArray) ->
     -----
     Efron (1987), doi:10.1080/01621459.1987.10478410; replicates equal to the estimate count half.
     """
-    near = value[:, None]
-    below = (found < near - _TIED).sum(axis=1)
-    tied = (found <= near + _TIED).sum(axis=1) - below
-    share = divide(below + tied / 2, np.isfinite(found).sum(axis=1))
+    pairs = list(zip(rows, value.tolist(), strict=True))
+    below = np.array([row.searchsorted(at - _TIED) for row, at in pairs], dtype=np.int64)
+    not_above = np.array([row.searchsorted(at + _TIED, side="right") for row, at in pairs], dtype=np.int64)
+    share = divide((below + not_above) / 2, defined(rows))
     usable = (share > 0) & (share < 1) & np.isfinite(accelerated)
     bias = ndtri(np.where(usable, share, 0.5))
     out = np.full((2, len(value)), np.nan)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mrb_lib.stats.options import FloatArray, IntArray, SingleArray
-from mrb_lib.stats.quantiles import CONFIDENCE, quantiles
+from mrb_lib.stats.quantiles import CONFIDENCE, few, quantiles, select
 
 WholeArray = NDArray[np.int32]
 
@@ -105,15 +105,10 @@ def _count(flags: NDArray[np.bool_]) -> IntArray:
 
 def _interval(found: WholeArray) -> FloatArray:
     """The quantiles of rows, shape (2, p)."""
-    last = found.shape[1] - 1
-    low, high = int(_TAILS[0] * last), int(_TAILS[1] * last)
-    if low + 1 >= high:
+    if few(found.shape[1]):
         return quantiles(found.T / _ONE, _TAILS)
-    found.partition(low, axis=1)
-    rest = found[:, low + 1 :]
-    rest.partition(high - low - 1, axis=1)
     ends = np.empty((2, len(found)))
-    for at, level, above in ((low, _TAILS[0], rest[:, : high - low]), (high, _TAILS[1], found[:, high + 1 :])):
-        part = level * last - at
-        ends[int(at == high)] = found[:, at] * ((1 - part) / _ONE) + above.min(axis=1) * (part / _ONE)
+    for end, level, (at, above) in zip(ends, _TAILS, select(found), strict=True):
+        part = level * (found.shape[1] - 1) % 1
+        end[:] = at * ((1 - part) / _ONE) + above * (part / _ONE)
     return ends

@@ -13,7 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 from mrb_lib.stats import intervals
 from mrb_lib.stats.accuracy import accuracy, correctness
 from mrb_lib.stats.paired import comparisons
-from mrb_lib.stats.quantiles import quantiles
+from mrb_lib.stats.quantiles import of_ordered, ordered
 
 from .small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 
@@ -96,7 +96,8 @@ def test_bca_is_scipys_on_the_same_resamples(seed: int) -> None:
     replicated = np.asarray(made.bootstrap_distribution)[None]
     value = np.array([scores.mean()])
     accelerated = intervals.acceleration(scores[:, None], np.ones((40, 1)))
-    found = quantiles(replicated.T, intervals.bca_levels(replicated, value, accelerated))
+    rows = ordered(replicated.T)
+    found = of_ordered(rows, intervals.bca_levels(rows, value, accelerated))
     assert found[:, 0] == pytest.approx([made.confidence_interval.low, made.confidence_interval.high], abs=1e-9)
 
 
