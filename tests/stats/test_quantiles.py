@@ -11,7 +11,7 @@ TAILS = [0.025, 0.975]
 
 
 def replicates(resamples: int, kind: type[np.floating]) -> np.ndarray:
-    """Columns of both signs with ties, of one sign, of zeros of both signs, and undefined in a fifth, half and most, and tiny."""
+    """Columns of both signs with ties, of one sign, of both zeros, undefined in a fifth, half and most, and tiny."""
     found = (np.round(np.random.default_rng(resamples).normal(size=(resamples, 7)) * 20) / 7).astype(kind)
     found[:, 1] = np.abs(found[:, 1])
     found[:, 2] = 0.0
