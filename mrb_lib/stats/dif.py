@@ -217,7 +217,8 @@ def _frame(
 
 def _clusters_seen(value: FloatArray, codes: IntArray, clusters: Clusters) -> IntArray:
     used = np.isfinite(value) & (codes >= 0)
-    return np.array([len(np.unique(clusters.codes[row])) for row in used], dtype=np.int64)
+    seen = [len(np.unique(clusters.codes[row])) for row in used] if clusters.several else used.sum(axis=1)
+    return np.array(seen, dtype=np.int64)
 
 
 def _adjusted(p_value: FloatArray, counts: BoolArray, groups: IntArray, correction: str) -> tuple[FloatArray, IntArray]:

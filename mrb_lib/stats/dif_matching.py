@@ -44,14 +44,15 @@ def tables(value: FloatArray, codes: IntArray, subfields: IntArray, anchors: Boo
     shape = judges, int(codes.max(initial=-1)) + 1, 2 * judges + 2
     start = (np.arange(judges)[:, None] * shape[1] + np.maximum(codes, 0)) * shape[2]
     unused = ~known | (codes < 0)
+    weights = None, scores.ravel(), (scores**2).ravel()
     out = np.zeros((3, judges, 2, len(subfields), shape[2] - 1))
     level: dict[bytes, IntArray] = {}
-    for mask in np.unique(anchors, axis=0):
+    for key, mask in {mask.tobytes(): mask for mask in anchors}.items():
         here = np.flatnonzero((anchors == mask).all(axis=1))
-        found = level[mask.tobytes()] = _levels(scores, known, mask)
+        found = level[key] = _levels(scores, known, mask)
         cell = (start + np.where(unused, shape[2] - 1, found)).ravel()  # the last level is that of unused cases
-        for target, weights in zip(out, (None, scores.ravel(), (scores**2).ravel()), strict=True):
-            counts = np.bincount(cell, weights=weights, minlength=int(np.prod(shape)))
+        for target, weight in zip(out, weights, strict=True):
+            counts = np.bincount(cell, weights=weight, minlength=int(np.prod(shape)))
             every = counts.reshape(shape)[:, :, :-1]
             inside = every[:, subfields[here]]
             target[:, 0, here] = inside

@@ -65,12 +65,12 @@ def mantel_haenszel(stack: Stack) -> MantelHaenszel:
     """
     n = stack.n_1 + stack.n_2
     total = stack.sum_1 + stack.sum_2
-    share = divide(total, n)
-    expected = np.nansum(stack.n_1 * share, axis=1)
-    spread = np.maximum(stack.squares - np.nan_to_num(total * share), 0.0)
-    weight = np.nan_to_num(divide(stack.n_1 * stack.n_2, n * (n - 1)))
+    share = _in_stratum(total, n)
+    expected = (stack.n_1 * share).sum(axis=1)
+    spread = np.maximum(stack.squares - total * share, 0.0)
+    weight = _in_stratum(stack.n_1 * stack.n_2, n * (n - 1))
     variance = (weight * spread).sum(axis=1)
-    if_binary = (weight * np.nan_to_num(total * (1 - share))).sum(axis=1)
+    if_binary = (weight * total * (1 - share)).sum(axis=1)
     chi2 = divide((stack.sum_1.sum(axis=1) - expected) ** 2, variance)
     ratio, log_se = _odds_ratio(stack, n)
     log_se = log_se * np.sqrt(divide(variance, if_binary))
@@ -87,12 +87,18 @@ def mantel_haenszel(stack: Stack) -> MantelHaenszel:
     )
 
 
+def _in_stratum(values: FloatArray, n: FloatArray) -> FloatArray:
+    """Values over the size of their stratum; 0 in an empty one."""
+    out: FloatArray = np.divide(values, n, out=np.zeros(n.shape), where=n > 0)
+    return out
+
+
 def _odds_ratio(stack: Stack, n: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The common odds ratio and the standard error of its logarithm, NaN where either margin of it is 0."""
     right_1, wrong_1 = stack.sum_1, stack.n_1 - stack.sum_1
     right_2, wrong_2 = stack.sum_2, stack.n_2 - stack.sum_2
-    with_us, against = (np.nan_to_num(divide(a, n)) for a in (right_1 * wrong_2, wrong_1 * right_2))
-    p, q = (np.nan_to_num(divide(a, n)) for a in (right_1 + wrong_2, wrong_1 + right_2))
+    with_us, against = (_in_stratum(a, n) for a in (right_1 * wrong_2, wrong_1 * right_2))
+    p, q = (_in_stratum(a, n) for a in (right_1 + wrong_2, wrong_1 + right_2))
     r, s = with_us.sum(axis=1), against.sum(axis=1)
     variance = (
         divide((p * with_us).sum(axis=1), 2 * r**2)
@@ -131,11 +137,16 @@ def ets_class(
     delta = np.full(odds_ratio.shape, np.nan)
     delta[known] = -ETS_PER_LOG_ODDS * np.log(odds_ratio[known])
     size, se = np.abs(delta), np.abs(ETS_PER_LOG_ODDS) * log_se
-    two_sided, one_sided = (
-        special.ndtri(level) if df is None else np.where(np.isinf(df), special.ndtri(level), special.stdtrit(df, level))
-        for level in ((1 + CONFIDENCE) / 2, CONFIDENCE)
-    )
+    two_sided, one_sided = (_quantile(level, df) for level in ((1 + CONFIDENCE) / 2, CONFIDENCE))
     small = (size < 1) | (size < two_sided * se)
     large = (size >= 1.5) & (size - 1 > one_sided * se)
     names = np.where(small, "A", np.where(large, "C", "B"))
     return delta, [str(name) if fine else None for name, fine in zip(names, known, strict=True)], two_sided * se
+
+
+def _quantile(level: float, df: FloatArray | None) -> FloatArray:
+    """Of Student's t; of a normal distribution where the degrees of freedom are infinite or None."""
+    out: FloatArray = np.full(() if df is None else df.shape, special.ndtri(level))
+    if df is not None:
+        out[~np.isinf(df)] = special.stdtrit(df[~np.isinf(df)], level)
+    return out
