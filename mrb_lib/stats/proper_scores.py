@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
-from mrb_lib.stats.robust import Estimate, Layout, by_group
+from mrb_lib.stats.robust import Estimate, Layout, by_group, of_units
 
 CLIPPED_TO = 1e-3
 
@@ -154,28 +154,25 @@ def auroc(ranked: Ranked, positive: FloatArray, place: IntArray, columns: int, a
     """
     groups, units = at.shape
     up = positive[ranked.order]
-    down = 1 - up
-    n_up, n_down = (weighted_count(ranked.cell, w, columns * groups) for w in (up, down))
-    below = _midpoints(ranked, down) - _before(n_down)[ranked.cell]
-    above = n_up[ranked.cell] - (_midpoints(ranked, up) - _before(n_up)[ranked.cell])
-    share_below, share_above = divide(below, n_down[ranked.cell]), divide(above, n_up[ranked.cell])
-
+    n_up = weighted_count(ranked.cell, up, columns * groups)
+    n_down = weighted_count(ranked.cell, None, columns * groups) - n_up
+    per_up, per_down = (np.nan_to_num(divide(np.ones_like(n), n)) for n in (n_up, n_down))
+    below, above = _apart(ranked, up, n_up, n_down)
+    cell = ranked.cell[ranked.starts]
+    share_below, share_above = ((n * per[cell])[ranked.block] for n, per in ((below, per_down), (above, per_up)))
     sorted_place = place[ranked.order]
 
-    def summed(values: FloatArray) -> FloatArray:
-        return weighted_count(sorted_place, np.nan_to_num(values), columns * units).reshape(columns, units)
+    def summed(values: FloatArray | None, where: IntArray) -> FloatArray:
+        return weighted_count(where, values, columns * units).reshape(columns, units)
 
-    value = divide(
-        weighted_count(ranked.cell, np.nan_to_num(up * share_below), columns * groups),
-        np.where(n_down > 0, n_up, 0.0),
-    ).reshape(columns, groups)
-    known = np.nan_to_num(value)[:, at.of_unit]
-    ups, downs = summed(up), summed(down)
-    per_up, per_down = (
-        np.nan_to_num(divide(np.ones_like(n), n)).reshape(columns, groups)[:, at.of_unit] for n in (n_up, n_down)
-    )
-    of_up = (summed(up * share_below) - known * ups) * per_up
-    of_down = (summed(down * share_above) - known * downs) * per_down
+    ups = summed(positive, place)
+    downs = summed(None, place) - ups
+    wins, losses = summed(up * share_below, sorted_place), summed((1 - up) * share_above, sorted_place)
+    per_up, per_down = per_up.reshape(columns, groups), per_down.reshape(columns, groups)
+    value = np.where((per_up > 0) & (per_down > 0), by_group(wins, at) * per_up, np.nan)
+    known = of_units(np.nan_to_num(value), at)
+    of_up = (wins - known * ups) * of_units(per_up, at)
+    of_down = (losses - known * downs) * of_units(per_down, at)
     variance = (
         _inflated(of_up**2, ups > 0, at)
         + _inflated(of_down**2, downs > 0, at)
@@ -192,13 +189,12 @@ def _inflated(products: FloatArray, counted: BoolArray, at: Layout) -> FloatArra
     return out
 
 
-def _midpoints(ranked: Ranked, weights: FloatArray) -> FloatArray:
-    """The weight sorted before each entry, with half of what is tied with it."""
-    runs = np.add.reduceat(weights, ranked.starts) if len(weights) else weights
-    out: FloatArray = (np.cumsum(runs) - runs / 2)[ranked.block]
-    return out
-
-
-def _before(totals: FloatArray) -> FloatArray:
-    out: FloatArray = np.cumsum(totals) - totals
-    return out
+def _apart(ranked: Ranked, up: FloatArray, n_up: FloatArray, n_down: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """How many negatives of its cell are below each run, and how many positives above, ties counting half."""
+    if not len(up):
+        return np.zeros(0), np.zeros(0)
+    cell, sizes = ranked.cell[ranked.starts], np.diff(ranked.starts, append=len(up))
+    ups = np.add.reduceat(up, ranked.starts)
+    ups_before = np.cumsum(ups) - ups / 2
+    downs_before = ranked.starts + sizes / 2 - ups_before
+    return downs_before - (np.cumsum(n_down) - n_down)[cell], np.cumsum(n_up)[cell] - ups_before
