@@ -133,8 +133,8 @@ def _errors(contrast: Contrast, first: FloatArray, second: FloatArray, codes: In
         total = np.maximum(count.sum(axis=1), 1.0)
         influence += sign * (sums - np.where(np.isfinite(mean), mean, 0.0)[:, None] * count) / total[:, None]
     counted = contrast.first_count + contrast.second_count
-    member = indicator(codes)
-    if member.shape[1] < len(codes):
+    if len(np.unique(codes)) < len(codes):
+        member = indicator(codes)
         influence, counted = np.asarray(influence @ member), np.asarray(counted @ member)
     clusters = (counted > 0).sum(axis=1).astype(np.int64)
     correction = divide(clusters.astype(np.float64), clusters - 1)

@@ -39,36 +39,33 @@ class Measure(NamedTuple):
 def log_odds(
     name: str, marker: str | None, y: FloatArray, predictors: Sequence[FloatArray], codes: IntArray, none: str
 ) -> Measure:
-    """The log-odds of the last predictor where it is not 0 in ten cases at least; `none` says why it is 0 in all."""
-    x = np.stack(predictors, axis=2)
-    met = ((x[:, :, -1] != 0) & np.isfinite(x[:, :, -1])).any(axis=1)
-    y = np.where(np.isfinite(x).all(axis=2), y, np.nan)
-    shown = (np.isfinite(y) & (x[:, :, -1] != 0)).sum(axis=1)
-    enough = shown >= FEWEST
-    fits = logistic.fit(x[enough], y[enough], codes)
-    low, high = fits.interval(-1)
-    found, low, high, p_value = (
-        _spread(values, enough) for values in (fits.coefficient[:, -1], low, high, fits.p_value(-1))
-    )
-    n = np.isfinite(y).sum(axis=1)
-    reason = np.where(n > 0, np.where(met, FEW_SHOW_IT, none), logistic.NO_CASES).astype(object)
-    reason[enough] = fits.reason
+    """The log-odds of the last predictor where it is not 0 in ten cases at least; `none` says why it is 0 in all.
+
+    The other predictors are finite wherever `y` is.
+    """
+    last = predictors[-1]
+    shows = np.isfinite(last) & (last != 0)
+    used = np.isfinite(y) & np.isfinite(last)
+    enough = (used & shows).sum(axis=1) >= FEWEST
+    n = used.sum(axis=1)
+    value, low, high, p_value = found = np.full((4, len(y)), np.nan)
+    reason = np.where(n > 0, np.where(shows.any(axis=1), FEW_SHOW_IT, none), logistic.NO_CASES).astype(object)
+    if enough.any():
+        x = np.stack([values[enough] for values in predictors], axis=2)
+        fits = logistic.fit(x, np.where(used, y, np.nan)[enough], codes)
+        found[:, enough] = fits.coefficient[:, -1], *fits.interval(-1), fits.p_value(-1)
+        reason[enough] = [why or None for why in fits.reason]
     nothing = np.full(len(y), np.nan)
-    why = [text or None for text in reason]
-    return Measure("bias", name, "log_odds", marker, n, found, low, high, p_value, nothing, nothing, why)
-
-
-def _spread(values: FloatArray, rows: BoolArray) -> FloatArray:
-    out = np.full(len(rows), np.nan)
-    out[rows] = values
-    return out
+    return Measure("bias", name, "log_odds", marker, n, value, low, high, p_value, nothing, nothing, reason)
 
 
 def error_asymmetry(
     name: str, preferred: FloatArray, gold: FloatArray, side: FloatArray, codes: IntArray, none: str
 ) -> Measure:
     """Errors towards responses of a kind minus errors away from it; `none` says why no case has one."""
-    return _contrast(name, "error_asymmetry", asymmetry(preferred, gold, side), codes, _why_none(preferred, side, none))
+    met = _met(preferred, side)
+    contrast = asymmetry(preferred[met], gold[met], np.broadcast_to(side, gold.shape)[met])
+    return _contrast(name, "error_asymmetry", contrast, codes, met, none)
 
 
 def excess_choice(preferred: FloatArray, gold: FloatArray, side: FloatArray, codes: IntArray) -> Measure:
@@ -79,25 +76,29 @@ def excess_choice(preferred: FloatArray, gold: FloatArray, side: FloatArray, cod
     taken, right = chosen(preferred, side), chosen((gold + 1) / 2, side)
     both = np.isfinite(taken) & np.isfinite(right)
     judge, clinicians = (divide(np.where(both, share, 0.0).sum(axis=1), both.sum(axis=1)) for share in (taken, right))
-    none = _why_none(preferred, side, SAME_LENGTH)
-    out = _contrast("length", "excess_choice", excess(preferred, gold, side), codes, none)
+    met = _met(preferred, side)
+    contrast = excess(preferred[met], gold[met], side)
+    out = _contrast("length", "excess_choice", contrast, codes, met, SAME_LENGTH)
     return out._replace(uncontrolled=judge, gold_share=clinicians, p_value=np.full(len(preferred), np.nan))
 
 
-def _why_none(preferred: FloatArray, side: FloatArray, none: str) -> list[str]:
-    """Why no case of a row counts: none is of the kind, or those that are have no label that tells."""
-    met = (np.isfinite(preferred) & np.isfinite(side) & (side != 0)).any(axis=1)
-    return [NOT_LABELLED if found else none for found in met]
+def _met(preferred: FloatArray, side: FloatArray) -> BoolArray:
+    """Whether a row has a case with a choice between a response of the kind and one that is not."""
+    out: BoolArray = (np.isfinite(preferred) & np.isfinite(side) & (side != 0)).any(axis=1)
+    return out
 
 
-def _contrast(name: str, measure: str, contrast: Contrast, codes: IntArray, none: Sequence[str]) -> Measure:
-    found = estimate(contrast, codes)
-    nothing = np.full(len(found.n), np.nan)
-    reason = [absent if n == 0 else why or None for n, why, absent in zip(found.n, found.reason, none, strict=True)]
-    return Measure(
-        "bias", name, measure, None, found.n,
-        found.value, found.low, found.high, found.p_value, nothing, nothing, reason,
-    )  # fmt: skip
+def _contrast(name: str, measure: str, contrast: Contrast, codes: IntArray, met: BoolArray, none: str) -> Measure:
+    """The measure of all rows from the contrast of those that met the kind; `none` says why the others have none."""
+    n, reason = np.zeros(len(met), dtype=np.int64), np.full(len(met), none, dtype=object)
+    value, low, high, p_value = every = np.full((4, len(met)), np.nan)
+    if met.any():
+        found = estimate(contrast, codes)
+        n[met] = found.n
+        every[:, met] = found.value, found.low, found.high, found.p_value
+        reason[met] = [NOT_LABELLED if n == 0 else why or None for n, why in zip(found.n, found.reason, strict=True)]
+    nothing = np.full(len(met), np.nan)
+    return Measure("bias", name, measure, None, n, value, low, high, p_value, nothing, nothing, reason)
 
 
 def equal_length_accuracy(scores: FloatArray, gold: FloatArray, longer: FloatArray, codes: IntArray) -> Measure:

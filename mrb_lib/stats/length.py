@@ -17,7 +17,7 @@ ALWAYS_ONE = "length_controlled is undefined: one responder always won"
 NOT_FITTED = "length_controlled is undefined: length and responder cannot be told apart"
 _FEWEST = 10
 _ITERATIONS = 30
-_CONVERGED = 1e-9
+_CONVERGED = 1e-6  # the step: the error left is of the order of its square
 _LARGEST_STEP = 4.0
 
 
