@@ -8,13 +8,13 @@ pairs. Only a pair that is scored on different cases needs a column of its own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
+from mrb_lib.stats.ahead import ahead
 from mrb_lib.stats.draws import draws
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, SingleArray, divide
 from mrb_lib.stats.paired_bootstrap import WholeArray, bounds, of_partly_defined, of_replicates, whole_means
@@ -230,8 +230,8 @@ def _resampled(plan: Columns, value: FloatArray, drawn: SingleArray) -> tuple[Fl
             found = _subtract(means, plan.plus[pairs], plan.minus[pairs], room)
             out[:2, pairs], out[2, pairs] = of_replicates(found, ends[:, pairs], flags)
 
-    with ThreadPoolExecutor(max_workers=2) as pool:  # selecting leaves the interpreter free
-        list(pool.map(work, (0, half)))
+    for _ in ahead(work, (0, half)):  # selecting leaves the interpreter free
+        pass
     return out[0], out[1], out[2]
 
 

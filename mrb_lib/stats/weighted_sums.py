@@ -56,8 +56,8 @@ def weighted_sums(
         the bootstrap or the flips of a permutation test
     total : the number of clusters in the whole benchmark
     resamples : the number of sets of weights in all chunks
-    dtype : of the sums. Those that single precision holds exactly, see `products.is_exact`, are computed in it
-        whatever is asked for, since that is twice as fast.
+    dtype : of the sums. Those that single precision holds exactly, see `products.is_exact`, of the values or of three
+        times them (shares of three annotators), are computed in it whatever is asked for, since that is twice as fast.
 
     Yields
     ------
@@ -76,14 +76,18 @@ def weighted_sums(
 def _sums(
     blocks: Sequence[Sums], chunks: Iterable[SingleArray], total: int, resamples: int, dtype: type[F]
 ) -> list[NDArray[F]]:
-    kinds = [np.float32 if products.is_exact(item.values, total) else dtype for item in blocks]
-    values = [np.ascontiguousarray(item.values.T, dtype=kind) for item, kind in zip(blocks, kinds, strict=True)]
+    times = [next((n for n in (1, 3) if products.is_exact(n * item.values, total)), 0) for item in blocks]
+    values = [
+        np.ascontiguousarray((n or 1) * item.values.T, dtype=np.float32 if n else dtype)
+        for item, n in zip(blocks, times, strict=True)
+    ]
     out = [np.empty((len(item), resamples), dtype=dtype) for item in values]
     start = 0
     for chunk in chunks:
         stop = start + chunk.shape[1]
-        for item, value, found in zip(blocks, values, out, strict=True):
+        for item, value, n, found in zip(blocks, values, times, out, strict=True):
             weights = chunk if len(item.clusters) == total else chunk[item.clusters]
-            found[:, start:stop] = value @ weights.astype(value.dtype, copy=False)
+            sums = value @ weights.astype(value.dtype, copy=False)
+            found[:, start:stop] = sums if n < 2 else np.divide(sums, n, dtype=dtype)
         start = stop
     return out

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mrb_lib.stats.products import is_exact, weighted
+from mrb_lib.stats.weighted_sums import Sums, weighted_sums
 
 TOTAL = 500
 
@@ -41,3 +42,21 @@ def test_nothing_is_exact_and_infinite_values_are_not() -> None:
     assert is_exact(np.empty((0, 3)), 10)
     assert not is_exact(np.array([[np.inf]]), 10)
     assert not is_exact(np.array([[np.nan]]), 10)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("unit", "exact"), [(1.0, True), (1 / 3, True), (1 / 6, True), (1 / 7, False), (0.1, False)])
+def test_sums_by_cluster_are_right_in_the_precision_asked_for(
+    unit: float, exact: bool, dtype: type[np.floating]
+) -> None:
+    times = np.random.default_rng(2).integers(-6, 7, size=(TOTAL, 5))
+    weights = _weights(TOTAL)
+    block = Sums(np.arange(TOTAL), unit * times)
+    (found,) = weighted_sums([block], lambda: [weights[:, :25], weights[:, 25:]], TOTAL, 40, dtype)
+    whole = times.T @ weights.astype(np.int64)
+    rounded = np.divide(whole, round(1 / unit))
+    assert found.dtype == dtype
+    near = 1e-4 if dtype is np.float32 else 1e-12
+    assert found == pytest.approx(rounded, rel=near, abs=near)
+    if exact:  # as near as the precision holds it
+        assert (found == rounded.astype(dtype)).all()
