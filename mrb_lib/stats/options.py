@@ -96,10 +96,13 @@ def encode(values: pd.Series, vocabulary: Sequence[str] | pd.Index, what: str) -
 
 def divide(numerator: FloatArray, denominator: FloatArray | IntArray) -> FloatArray:
     """The ratio, NaN where the denominator is 0 (or so close to it that only rounding keeps it away)."""
+    known = denominator > TINY
+    if known.all():  # which is common, and twice as fast
+        return np.divide(numerator, denominator, dtype=np.float64)
     columns = numerator.flags.f_contiguous and not numerator.flags.c_contiguous
     shape = np.broadcast_shapes(numerator.shape, denominator.shape)
     out: FloatArray = np.full(shape, np.nan, order="F" if columns else "C")
-    np.divide(numerator, denominator, out=out, where=denominator > TINY)
+    np.divide(numerator, denominator, out=out, where=known)
     return out
 
 
