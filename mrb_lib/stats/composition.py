@@ -32,16 +32,29 @@ def composition(cases: pd.DataFrame, *, by: By = None) -> pd.DataFrame:
     InputError
         `by` cannot be used.
     """
-    described = cases.reindex(columns=_PARTS).astype("str").reset_index(drop=True)
-    frames = []
-    for part in groups(cases, by):
-        counts = described.iloc[part.cases].value_counts(sort=False, dropna=False).rename("n_cases").reset_index()
-        counts = counts.sort_values(_PARTS, na_position="last", ignore_index=True)
-        counts["share"] = counts["n_cases"] / max(1, len(part.cases))
-        counts["by"], counts["subfield"], counts["n_unassigned"] = part.by, part.subfield, part.n_unassigned
-        frames.append(counts)
-    columns = [*_PARTS, "subfield", "by", "n_cases", "share", "n_unassigned"]
-    return typed(pd.concat(frames, ignore_index=True), columns)
+    described = cases.reindex(columns=_PARTS).astype("str")
+    found = [pd.factorize(described[name], sort=True) for name in _PARTS]
+    shape = tuple(len(names) + 1 for _, names in found)  # the last of each is "not stated"
+    kind = np.ravel_multi_index([np.where(codes < 0, len(names), codes) for codes, names in found], shape)
+    parts = groups(cases, by)
+    kinds, counts = zip(*(np.unique(kind[part.cases], return_counts=True) for part in parts), strict=True)
+    each = np.repeat(np.arange(len(parts)), [len(count) for count in counts])
+    n_cases, size = np.concatenate(counts), np.array([max(1, len(part.cases)) for part in parts])
+    places = np.unravel_index(np.concatenate(kinds), shape)
+    stated = [
+        names.append(pd.Index([None], dtype="str")).take(at) for (_, names), at in zip(found, places, strict=True)
+    ]
+    frame = pd.DataFrame(
+        {
+            **dict(zip(_PARTS, stated, strict=True)),
+            "subfield": pd.Index([part.subfield for part in parts], dtype="str").take(each),
+            "by": pd.Index([part.by for part in parts], dtype="str").take(each),
+            "n_cases": n_cases,
+            "share": n_cases / size[each],
+            "n_unassigned": np.array([part.n_unassigned for part in parts])[each],
+        }
+    )
+    return typed(frame, list(frame.columns))
 
 
 def lengths(cases: pd.DataFrame) -> pd.DataFrame:
