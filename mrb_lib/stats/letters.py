@@ -92,7 +92,7 @@ def letters(
     pairs = comparisons(
         panel, gold, cases, policy=policy, correction=correction, family=family, cluster=cluster, resamples=0
     )
-    pairs = pairs[pairs["part"] == PAIR]
+    pairs = pairs.loc[pairs["part"] == PAIR, ["judge_1", "judge_2", "dimension", "test", "p_adjusted", "family"]]
     independent = n_clusters(codes) == len(cases)
     found = _accuracy(scores, codes, resamples, seed)
     rows = [
@@ -130,6 +130,7 @@ def _rows(
     marks = letter_display(_differ(here, names)) if len(names) > 1 else [None]
     unknown = here[here["p_adjusted"].isna()]
     untested = {*unknown["judge_1"], *unknown["judge_2"]}
+    test, family = here[["test", "family"]].iloc[0] if len(here) else (None, 0)
     shared = [
         ONE_JUDGE if len(names) < 2 else "",
         NO_COMMON if len(names) > 1 and not common else "",
@@ -147,8 +148,8 @@ def _rows(
             "high": found.high[at],
             "mean_rank": ranks[i],
             "letters": marks[i],
-            "test": here["test"].iloc[0] if len(here) else None,
-            "family": int(here["family"].iloc[0]) if len(here) else 0,
+            "test": test,
+            "family": family,
             "critical_difference": critical,
             "reason": join_reasons(
                 "" if found.n[at] else NO_CASES, found.reason[at], UNTESTED if name in untested else "", *shared
