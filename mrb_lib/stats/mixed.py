@@ -6,10 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mrb_lib.stats.gee import by_cluster, expit
 from mrb_lib.stats.observations import Design, Observations, identified, restrict
 from mrb_lib.stats.options import BoolArray, FloatArray
 
-_STEPS, _CLOSE, _FAR = 40, 1e-6, 30.0
+_STEPS, _CLOSE, _FAR = 40, 1e-7, 300.0
+_MOST_LOG = 700.0
 _MODE_STEPS, _HALVINGS = 30, 12
 # How many nodes are enough up to which standard deviation of the random intercept: the log likelihood is then
 # within 0.01 of its value. Seven do for cases with many verdicts, whose likelihood is nearly normal.
@@ -27,7 +29,7 @@ class Mixed(NamedTuple):
     sigma : the standard deviation of the random intercept; 0 at the boundary
     kept : shape (p + 1,), False for a covariate that the observations do not identify, and for `sigma` at the boundary
     model : shape (p + 1, p + 1), the inverse of the observed information
-    influence : shape (M, p + 1), what each of M clusters adds to the error: their outer products are the
+    influence : shape (p + 1, M), what each of M clusters adds to the error: their outer products are the
         robust covariance
     log_likelihood : up to the binomial coefficients, as verdicts are counted one by one
     """
@@ -43,7 +45,7 @@ class Mixed(NamedTuple):
     @property
     def robust(self) -> FloatArray:
         """The sandwich covariance, shape (p + 1, p + 1)."""
-        out: FloatArray = self.influence.T @ self.influence
+        out: FloatArray = self.influence @ self.influence.T
         return out
 
 
@@ -126,28 +128,31 @@ def _grid(sigma: float) -> _Rule:
 
 
 def _climb(design: Design, data: Observations, parameters: FloatArray, kept: BoolArray, rule: _Rule) -> Mixed:
-    """Newton's method from `parameters`; it stops where the rule is no longer fine enough."""
+    """Newton's method from `parameters`; it stops where the rule is no longer fine enough.
+
+    A last step that changes nothing in the derivatives is made without another look at them.
+    """
     asked, right = data.asked[0], data.right[0]
     parameters, kept = parameters.copy(), kept.copy()
     at = _at(design, right, asked, parameters, kept, rule, np.zeros(asked.shape[1]))
     step = np.inf
     for _ in range(_STEPS):
         change = _direction(at, kept)
-        length = min(1.0, 5.0 / max(float(np.abs(change).max()), 1e-300))
+        step = float(np.abs(change).max())
+        length = min(1.0, 5.0 / max(step, 1e-300))
+        if step < _CLOSE:
+            parameters += change
+            break
         for _ in range(_HALVINGS):
             new = _at(design, right, asked, parameters + length * change, kept, rule, at.mode)
             if new.value >= at.value - 1e-9 * abs(at.value):
                 break
             length /= 2
-        step = float(np.abs(length * change).max())
         parameters, at = parameters + length * change, new
         if abs(parameters[-1]) < _NO_SPREAD and kept[-1]:
             parameters[-1], kept[-1] = 0.0, False
             at = _at(design, right, asked, parameters, kept, rule, at.mode)
-        elif step < _CLOSE:
-            break
         elif abs(parameters[-1]) > rule.widest:
-            step = np.inf
             break
     return _finished(at, parameters, kept, data, step if abs(parameters[-1]) <= rule.widest else np.inf)
 
@@ -156,10 +161,9 @@ def _finished(at: _Point, parameters: FloatArray, kept: BoolArray, data: Observa
     sign = -1.0 if parameters[-1] < 0 else 1.0
     turn = np.append(np.ones(len(parameters) - 1), sign)
     bread = np.linalg.inv(restrict(at.information[None], kept[None])[0])
-    n_clusters = int(data.cluster.max()) + 1
-    sums = np.zeros((n_clusters, len(parameters)))
-    np.add.at(sums, data.cluster, at.score * kept)
-    influence = sums @ bread * turn * np.sqrt(n_clusters / max(n_clusters - 1, 1))
+    sums = by_cluster(at.score * kept[:, None], data.cluster)
+    n_clusters = sums.shape[1]
+    influence = turn[:, None] * (bread @ sums) * np.sqrt(n_clusters / max(n_clusters - 1, 1))
     positive = bool(np.linalg.eigvalsh(bread).min() > 0)
     return Mixed(
         parameters[:-1],
@@ -168,13 +172,13 @@ def _finished(at: _Point, parameters: FloatArray, kept: BoolArray, data: Observa
         bread * turn * turn[:, None],
         influence,
         at.value,
-        step < 100 * _CLOSE and positive,
+        step < 1000 * _CLOSE and positive,
     )
 
 
 def _direction(at: _Point, kept: BoolArray) -> FloatArray:
     """Newton's step; where the likelihood is not concave, an EM step, which climbs."""
-    score = at.score.sum(axis=0) * kept
+    score = at.score.sum(axis=1) * kept
     information = restrict(at.information[None], kept[None])[0]
     if np.linalg.eigvalsh(information).min() <= 0:
         information = restrict(at.complete[None], kept[None])[0]
@@ -192,17 +196,15 @@ def _at(
 ) -> _Point:
     """The likelihood and its derivatives; K nodes, C cells, N cases."""
     sigma, p = parameters[-1], len(parameters) - 1
-    eta = design.linear(parameters[None, :-1])[0]
+    eta = np.clip(design.linear(parameters[None, :-1])[0], -_FAR, _FAR)
     spread = np.ones(mode.shape)
     if rule.own:
         mode, spread = _modes(right, asked, eta, sigma, mode)
     z = mode + spread * rule.z[:, None]
-    inner = eta + sigma * z[:, None, :]
-    np.clip(inner, -_FAR, _FAR, out=inner)
-    likelihood = np.einsum("cn,kcn->kn", right, inner)
-    mean = np.exp(inner, out=inner)
-    likelihood -= np.einsum("cn,kcn->kn", asked, np.log1p(mean))
-    mean /= 1 + mean
+    intercept = np.clip(sigma * z, -_FAR, _FAR)
+    odds = np.exp(eta) * (asked > 0) * np.exp(intercept)[:, None, :]
+    whole = 1 + odds
+    likelihood = (right * eta).sum(axis=0) + intercept * right.sum(axis=0) - _logarithms(whole, asked)
     joint = likelihood - z**2 / 2 + rule.log_weight[:, None] + np.log(spread)
     top = joint.max(axis=0)
     posterior = np.exp(joint - top)
@@ -210,18 +212,30 @@ def _at(
     posterior /= evidence
     value = float((top + np.log(evidence / np.sqrt(2 * np.pi))).sum())
 
-    expected = asked * mean
-    residual = right - expected
-    scores = np.empty((len(z), asked.shape[1], p + 1))
-    scores[:, :, :p] = design.by_case(residual)
-    scores[:, :, p] = z * residual.sum(axis=1)
-    scores *= kept
-    score = np.einsum("kn,kna->na", posterior, scores)
-    complete = _complete(design, expected - np.multiply(expected, mean, out=mean), z, posterior)
+    mean = np.divide(odds, whole, out=odds)
+    mean *= asked
+    variance = np.divide(mean, whole, out=whole)
+    complete = _complete(design, variance, z, posterior)
+    residual = np.subtract(right, mean, out=mean)
+    scores = np.empty((len(z), p + 1, mode.size))
+    scores[:, :p] = design.by_case(residual)
+    scores[:, p] = z * residual.sum(axis=1)
+    score = np.einsum("kn,kan->an", posterior, scores)
     scores -= score
-    scores *= np.sqrt(posterior)[:, :, None]
-    flat = scores.reshape(-1, p + 1)
-    return _Point(value, score, complete - flat.T @ flat, complete, mode)
+    scores *= np.sqrt(posterior)[:, None, :]
+    between = (scores @ np.swapaxes(scores, 1, 2)).sum(axis=0)
+    return _Point(value, score, complete - between, complete, mode)
+
+
+def _logarithms(whole: FloatArray, asked: FloatArray) -> FloatArray:
+    """The sum over cells of `asked` logarithms each, from (K, C, N) to (K, N); `whole` is 1 where none is asked."""
+    if asked.max(initial=0.0) > 1:
+        found: FloatArray = np.einsum("cn,kcn->kn", asked, np.log(whole))
+        return found
+    # One logarithm will do for as many cells as have a product that is finite.
+    several = max(1, int(_MOST_LOG / np.log(whole.max(initial=2.0))))
+    products = np.multiply.reduceat(whole, np.arange(0, whole.shape[1], several), axis=1)
+    return np.asarray(np.log(products).sum(axis=1))
 
 
 def _complete(design: Design, weights: FloatArray, z: FloatArray, posterior: FloatArray) -> FloatArray:
@@ -238,11 +252,12 @@ def _modes(
     right: FloatArray, asked: FloatArray, eta: FloatArray, sigma: float, mode: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """The most likely random intercept of each case, in standard deviations, and the width of its likelihood."""
-    curvature = np.ones(mode.shape)
+    curvature, hits = np.ones(mode.shape), right.sum(axis=0)
     for _ in range(_MODE_STEPS):
-        mean = 1 / (1 + np.exp(-np.clip(eta + sigma * mode, -_FAR, _FAR)))
-        slope = sigma * (right - asked * mean).sum(axis=0) - mode
-        curvature = 1 + sigma**2 * (asked * mean * (1 - mean)).sum(axis=0)
+        mean = expit(eta + sigma * mode)
+        expected = asked * mean
+        slope = sigma * (hits - expected.sum(axis=0)) - mode
+        curvature = 1 + sigma**2 * (expected.sum(axis=0) - np.einsum("cn,cn->n", expected, mean))
         change = np.clip(slope / curvature, -2.0, 2.0)
         if np.abs(change).max(initial=0.0) < 1e-4:
             break

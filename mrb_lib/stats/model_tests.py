@@ -136,7 +136,7 @@ class _Common(NamedTuple):
 
     Attributes
     ----------
-    scores : shape (J, N, s), what each case adds to the residuals of each judge along each shared
+    scores : shape (J, s, N), what each case adds to the residuals of each judge along each shared
         covariate, made orthogonal to all that is estimated
     rank : how many shared covariates are identified
     used : shape (J,), False for a judge without verdicts that tell
@@ -175,15 +175,15 @@ def _common(
             break
     mean, parts = _parts(design, shared, own, beta, right, asked, kept)
     residual = right - asked * mean
-    scores = np.empty((len(right), right.shape[2], len(shared)))
+    scores = np.empty((len(right), len(shared), right.shape[2]))
     for place, column in enumerate(shared):
         along = np.zeros_like(beta)
         along[:, own], along[:, column] = -parts.slope[:, place] * kept, 1.0
-        scores[:, :, place] = np.einsum("jcn,jcn->jn", residual, design.linear(along))
+        scores[:, place] = np.einsum("jcn,jcn->jn", residual, design.linear(along))
     total = parts.rest.sum(axis=0)
     share = np.linalg.pinv(total, rcond=1e-9, hermitian=True) @ parts.rest
     rank = int(np.linalg.matrix_rank(total, tol=1e-9 * max(float(np.abs(total).max(initial=0.0)), 1e-300)))
-    scores -= scores.sum(axis=0) @ share
+    scores -= np.swapaxes(share, 1, 2) @ scores.sum(axis=0)
     return _Common(scores, rank if used.any() else 0, used, step < np.sqrt(_CLOSE))
 
 
@@ -230,27 +230,28 @@ def flipped(scores: FloatArray) -> tuple[float, float]:
 
     Parameters
     ----------
-    scores : shape (J, M, s), what each of M clusters adds
+    scores : shape (J, s, M), what each of M clusters adds
 
     Returns
     -------
     statistic : 1 on average where nothing but chance is in the scores
     p_value : by the gamma distribution that has the mean, variance and skewness of all flips
     """
-    columns = np.swapaxes(scores, 0, 1).reshape(scores.shape[1], -1)
-    square = (columns**2).sum(axis=0)
+    rows = scores.reshape(-1, scores.shape[2])
+    square = (rows**2).sum(axis=1)
     some = square > _NOTHING * max(float(square.max(initial=0.0)), 1e-300)
     if not some.any():
         return np.nan, np.nan
-    z = columns[:, some] / np.sqrt(square[some])
-    found = float((z.sum(axis=0) ** 2).sum())
-    mean = z.shape[1]
-    products = z.T @ z
-    own = (z**2).sum(axis=1)
+    z = rows[some] / np.sqrt(square[some])[:, None]
+    found = float((z.sum(axis=1) ** 2).sum())
+    mean = len(z)
+    products = z @ z.T
+    own = (z**2).sum(axis=0)
     # A flip leaves the products of a cluster with itself alone: only those of two clusters vary.
     variance = 2 * float((products**2).sum() - (own**2).sum())
-    along = ((z @ products) * z).sum(axis=1)
-    third = 8 * float((products @ products * products).sum() - 3 * (own * along).sum() + 2 * (own**3).sum())
+    z *= np.sqrt(own)
+    by_own = float((z @ z.T * products).sum())
+    third = 8 * (float((products @ products.T * products).sum()) - 3 * by_own + 2 * float((own**3).sum()))
     if variance <= _NOTHING or third <= 0:
         return found / mean, np.nan
     shape = 4 * variance**3 / third**2

@@ -37,31 +37,46 @@ class Design:
 
     def linear(self, beta: FloatArray) -> FloatArray:
         """The linear predictor of each cell and case, from (F, p) to (F, C, N)."""
-        coefficients = self.cells * beta[:, None, :]
-        found = coefficients.reshape(-1, beta.shape[1]) @ self.cases.T
-        return found.reshape(len(beta), len(self.cells), len(self.cases))
+        cases, kind = self._case_kinds
+        member = np.eye(len(cases))[kind]
+        coefficients = (self.cells * beta[:, None, :]).reshape(-1, len(kind)) @ member
+        found: FloatArray = (coefficients @ cases).reshape(len(beta), len(self.cells), len(self.cases))
+        return found
 
     def linear_by_case(self, vectors: FloatArray) -> FloatArray:
-        """As `linear`, with coefficients of its own for each case: from (F, N, p) to (F, C, N)."""
-        found: FloatArray = np.matmul(self.cells, np.swapaxes(vectors * self.cases, 1, 2))
+        """As `linear`, with coefficients of its own for each case: from (F, p, N) to (F, C, N)."""
+        found: FloatArray = self.cells @ (vectors * self._cases_last)
         return found
 
     def by_case(self, values: FloatArray) -> FloatArray:
-        """The sums over cells of a value times the covariates, from (F, C, N) to (F, N, p)."""
-        found: FloatArray = np.matmul(np.swapaxes(values, 1, 2), self.cells) * self.cases
+        """The sums over cells of a value times the covariates, from (F, C, N) to (F, p, N)."""
+        found: FloatArray = self.cells.T @ values
+        found *= self._cases_last
         return found
 
     def total(self, values: FloatArray) -> FloatArray:
         """The sums over cells and cases of a value times the covariates, from (F, C, N) to (F, p)."""
-        found: FloatArray = ((values @ self.cases) * self.cells).sum(axis=1)
+        cases, kind = self._case_kinds
+        sums = _over_cases(values, cases.T)[:, :, kind]
+        found: FloatArray = np.einsum("fcp,cp->fp", sums, self.cells)
         return found
 
     def information(self, weights: FloatArray) -> FloatArray:
         """The weighted cross-products of the covariates, from (F, C, N) to (F, p, p)."""
         (cell_products, cell_place), (case_products, case_place) = self._cell_pairs, self._case_pairs
-        found = cell_products.T @ (weights @ case_products)
+        found = cell_products.T @ _over_cases(weights, case_products)
         out: FloatArray = found[:, cell_place, case_place]
         return out
+
+    @cached_property
+    def _cases_last(self) -> FloatArray:
+        return np.ascontiguousarray(self.cases.T)
+
+    @cached_property
+    def _case_kinds(self) -> tuple[FloatArray, IntArray]:
+        """The different factors of the case, shape (kinds, N), and which of them each covariate has."""
+        first, kind = distinct_rows(self._cases_last)
+        return self._cases_last[first], kind
 
     @cached_property
     def _cell_pairs(self) -> tuple[FloatArray, IntArray]:
@@ -70,6 +85,12 @@ class Design:
     @cached_property
     def _case_pairs(self) -> tuple[FloatArray, IntArray]:
         return _pairs(self.cases)
+
+
+def _over_cases(values: FloatArray, columns: FloatArray) -> FloatArray:
+    """Weighted sums over cases, all in one product: from (F, C, N) and (N, k) to (F, C, k)."""
+    sums = values.reshape(-1, len(columns)) @ columns
+    return sums.reshape(*values.shape[:2], columns.shape[1])
 
 
 def _pairs(factors: FloatArray) -> tuple[FloatArray, IntArray]:
