@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -64,6 +64,9 @@ COLUMNS = [
     *_with_ends("tov", "tov_intransitive"),
     "reason",
 ]
+
+
+_Columns = dict[str, NDArray[np.generic]]
 
 
 class _Part(NamedTuple):
@@ -157,17 +160,14 @@ def consistency(
     asked = questions(cases, codes)
     parts = [_Part(found, layout(found, codes)) for found in one_kind_each(groups(cases, by))]
     step = max(1, _AT_ONCE // max(1, int(np.prod(panel.shape[1:])) * len((*SHARES, *SIGNED))))
-    frames: list[list[pd.DataFrame]] = [[] for part in parts for _ in part.groups]
-    for start in range(0, len(panel.judges) if len(cases) else 0, step):
-        chunk = _of_judges(panel, range(len(panel.judges))[start : start + step], parts, asked)
-        for found, frame in zip(frames, chunk, strict=True):
-            found.append(frame)
-    every = [frame for found in frames for frame in found]
-    return typed(pd.concat(every, ignore_index=True) if every else pd.DataFrame(columns=COLUMNS), COLUMNS)
+    starts = range(0, len(panel.judges) if len(cases) else 0, step)
+    chunks = [_of_judges(panel, range(len(panel.judges))[start : start + step], parts, asked) for start in starts]
+    frames = [_frame(panel, part, found) for part, found in zip(parts, zip(*chunks, strict=True), strict=False)]
+    return typed(pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=COLUMNS), COLUMNS)
 
 
-def _of_judges(panel: Panel, judges: range, parts: Sequence[_Part], asked: Questions) -> Iterator[pd.DataFrame]:
-    """The rows of some judges, a frame a group of cases."""
+def _of_judges(panel: Panel, judges: range, parts: Sequence[_Part], asked: Questions) -> list[_Columns]:
+    """The columns of some judges and each part, and before them the judge and the dimension of each row."""
     whole = panel.choice[judges.start : judges.stop]
     judge, dimension = np.nonzero((whole != ABSENT).any(axis=(2, 3, 4)))
     choice = whole[judge, dimension]
@@ -178,19 +178,30 @@ def _of_judges(panel: Panel, judges: range, parts: Sequence[_Part], asked: Quest
     }
     violations = [order_violations(choice, tournament) for tournament in asked.tournaments]
     presented = (over_repeats((choice[:, :, 0] != ABSENT) & (choice[:, :, 1] != ABSENT)) > 0).astype(np.float64)
-    names = {
-        "judge": pd.Index(panel.judges, dtype="str").take(judge + judges.start),
-        "dimension": pd.Index(panel.dimensions, dtype="str").take(dimension),
-    }
+    out = []
     for part in parts:
         found = {name: share(*values[name], part.at) for name in SHARES}
         found |= {name: signed(*values[name], part.at) for name in SIGNED}
         found["first_rate"] = half(found["first_rate"])
         found["order_kappa"] = order_kappa(choice, part.at)
         found |= _contradictions(*values["consistency"], found["consistency"], violations, part, asked)
-        columns = _columns(found, by_group(unit_sums(presented, part.at), part.at).astype(np.int64))
-        for i, group in enumerate(part.groups):
-            yield pd.DataFrame({**names, **group.label(), **{name: column[:, i] for name, column in columns.items()}})
+        names = {"judge": judge + judges.start, "dimension": dimension}
+        each = {name: np.broadcast_to(place[:, None], (rows, len(part.groups))) for name, place in names.items()}
+        out.append(each | _columns(found, by_group(unit_sums(presented, part.at), part.at).astype(np.int64)))
+    return out
+
+
+def _frame(panel: Panel, part: _Part, chunks: Sequence[_Columns]) -> pd.DataFrame:
+    """The rows of all judges, group by group."""
+    columns = {name: np.concatenate([chunk[name] for chunk in chunks]).ravel(order="F") for name in chunks[0]}
+    judge, dimension = (columns.pop(name).astype(np.int64) for name in ("judge", "dimension"))
+    labels = pd.DataFrame([group.label() for group in part.groups])
+    names = {
+        "judge": pd.Index(panel.judges, dtype="str").take(judge),
+        "dimension": pd.Index(panel.dimensions, dtype="str").take(dimension),
+    }
+    group = np.repeat(np.arange(len(labels)), len(judge) // len(labels))
+    return pd.DataFrame({**names, **columns}).join(labels.take(group).reset_index(drop=True))
 
 
 def _contradictions(

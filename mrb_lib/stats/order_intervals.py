@@ -81,7 +81,8 @@ def _ratio(value: FloatArray, count: FloatArray, at: Layout) -> tuple[Estimate, 
 def _bounded(
     found: Estimate, totals: FloatArray, count: FloatArray, at: Layout, low: FloatArray, high: FloatArray
 ) -> Found:
-    cases = by_group(unit_sums((count > 0).astype(np.float64), at), at)
+    single = len(at.of_unit) == (at.unit >= 0).sum()  # each case is a cluster of its own
+    cases = found.clusters if single else by_group(unit_sums((count > 0).astype(np.float64), at), at)
     ends = np.minimum(low, found.value), np.maximum(high, found.value)
     return Found(totals.astype(np.int64), cases, found.clusters, found.value, *ends)
 
@@ -114,8 +115,9 @@ def order_kappa(choice: NDArray[np.int8], at: Layout) -> Found:
     cell = row * groups + at.group[case]
     table = confusion.counts(cell, ab[both], ba[both], rows * groups, k)
     each = np.nan_to_num(influence(table))[cell, ab[both], ba[both]]
-    moved = np.zeros((rows, cases))
-    np.add.at(moved, (row, case), each)
+    moved = (
+        np.bincount(row * cases + case, weights=each, minlength=rows * cases).astype(np.float64).reshape(rows, cases)
+    )
     n = table.sum(axis=(1, 2)).reshape(rows, groups)
     some = unit_sums((over_repeats(both) > 0).astype(np.float64), at)
     agreeing = ratio_of_sums(_sums_of(both & (ab == ba), at), _sums_of(both, at), at)
