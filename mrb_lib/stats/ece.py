@@ -115,7 +115,8 @@ def _covariance(
     out = np.full((columns, at.shape[0], bins, bins), np.nan)
     ends = np.append(at.starts[1:], at.shape[1])
     for group, (start, end) in enumerate(zip(at.starts, ends, strict=True)):
-        residual = gaps[:, :, start:end] - gap[:, group, :, None] * counts[:, None, start:end]
+        residual = gap[:, group, :, None] * counts[:, None, start:end]
+        np.subtract(gaps[:, :, start:end], residual, out=residual)
         out[:, group] = residual @ np.swapaxes(residual, 1, 2)
     scale = divide(np.where(clusters >= 2, divide(clusters, clusters - 1), np.nan), n**2)
     return out * scale[:, :, None, None]

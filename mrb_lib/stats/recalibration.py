@@ -19,9 +19,10 @@ from mrb_lib.stats.robust import Layout, by_group, t_quantile
 FOLDS = 5
 MOST_CERTAIN = 1e-6
 _STEEPEST = 100.0
+_TRIED = (0.0, 1.0)
 _STEPS = 60
 _LARGEST = 700.0
-_CLOSE = 1e-6
+_CLOSE = 1e-5
 _DIGITS = 10
 
 
@@ -68,45 +69,55 @@ def scale_temperature(found: Forecasts, fold: IntArray, columns: int, at: Layout
     """
     logit = special.logit(np.clip(found.p, MOST_CERTAIN, 1 - MOST_CERTAIN))
     towards = np.where(found.outcome > 0.5, logit, -logit)
-    slope = _slopes(towards, found.column, columns)
+    slope, *others = _slopes(towards, found.column, columns, fold)
     inside = (slope > 0) & (slope < _STEEPEST)
-    own = np.full(len(logit), np.nan)
-    usable = np.ones(columns, dtype=bool)
-    for held in np.unique(fold):
-        mine = fold == held
-        fitted = _slopes(towards[~mine], found.column[~mine], columns)
-        own[mine] = fitted[found.column[mine]]
-        usable &= (np.bincount(found.column[mine], minlength=columns) == 0) | ((fitted > 0) & (fitted < _STEEPEST))
+    fitted = np.reshape(others, (-1, columns))
+    held = np.bincount(fold * columns + found.column, minlength=fitted.size).reshape(fitted.shape) > 0
+    usable = np.all(~held | ((fitted > 0) & (fitted < _STEEPEST)), axis=0)
+    own = fitted[fold, found.column]
     p = np.clip(special.expit(own * logit), MOST_CERTAIN, 1 - MOST_CERTAIN)
     value = np.where(inside, divide(np.ones(columns), slope), np.nan)
     error = _log_slope_error(towards, found, np.where(inside, slope, np.nan), at)
     return Temperature(value, value * np.exp(-error), value * np.exp(error), np.where(usable[found.column], p, np.nan))
 
 
-def _slopes(towards: FloatArray, column: IntArray, columns: int) -> FloatArray:
+def _slopes(towards: FloatArray, column: IntArray, columns: int, fold: IntArray) -> FloatArray:
     """The slopes that make the sum of log(1 + exp(-slope * towards)) of each column smallest; NaN for an empty one.
 
-    Where the best slope is at a bound, the bound.
+    Where the best slope is at a bound, the bound. Elsewhere Newton's steps begin at the best of those from fixed
+    slopes: the derivative is convex, so that each is at most what is sought.
 
     Parameters
     ----------
     towards : shape (n,), log-odds given to what happened
     column : shape (n,), ascending
+    fold : shape (n,)
+
+    Returns
+    -------
+    float array
+        Shape (1 + folds, columns): of all, then without each fold.
     """
-    sizes = np.bincount(column, minlength=columns)
-    out = np.full(columns, np.nan)
-    live = np.flatnonzero(sizes)
-    if not len(live):
+    count = int(fold.max(initial=-1)) + 1
+    kept = np.vstack([np.ones(count), 1 - np.eye(count)])
+    cell = fold * columns + column
+
+    def summed(values: FloatArray | None) -> FloatArray:
+        out: FloatArray = kept @ weighted_count(cell, values, count * columns).reshape(count, columns)
         return out
-    sizes = sizes[live]
-    at_zero = _summed(towards, sizes) <= 0
-    at_most = _summed(towards / (1 + np.exp(np.minimum(_STEEPEST * towards, _LARGEST))), sizes) >= 0
-    out[live] = np.where(at_zero, 0.0, np.where(at_most, _STEEPEST, np.nan))
-    free = ~at_zero & ~at_most
-    if free.any():
-        towards, sizes = towards[np.repeat(free, sizes)], sizes[free]
-        first = divide(2 * _summed(towards, sizes), _summed(towards**2, sizes))
-        out[live[free]] = _newton(towards, sizes, np.minimum(first, _STEEPEST))
+
+    some, downs, first = summed(None) > 0, [], np.zeros((len(kept), columns))
+    for slope in (*_TRIED, _STEEPEST):
+        pull = towards / (1 + np.exp(np.minimum(slope * towards, _LARGEST)))
+        downs.append(summed(pull))
+        if slope < _STEEPEST:
+            first = np.fmax(first, slope + divide(downs[-1], summed(pull * (towards - pull))))
+    out = np.where(some, np.where(downs[0] <= 0, 0.0, np.where(downs[-1] >= 0, _STEEPEST, np.nan)), np.nan)
+    for row, those in enumerate(some & np.isnan(out)):
+        used = those[column] & (fold != row - 1)
+        if used.any():
+            sizes = np.bincount(column[used], minlength=columns)[those]
+            out[row, those] = _newton(towards[used], sizes, np.minimum(first[row, those], _STEEPEST))
     return out
 
 
@@ -122,12 +133,11 @@ def _newton(towards: FloatArray, sizes: IntArray, slope: FloatArray) -> FloatArr
     for _ in range(_STEPS):
         wrong = 1 / (1 + np.exp(np.minimum(np.repeat(slope, sizes) * towards, _LARGEST)))
         pull = wrong * towards
-        down, curve = _summed(pull, sizes), _summed(pull * towards * (1 - wrong), sizes)
+        down, curve = _summed(pull, sizes), _summed(pull * (towards - pull), sizes)
         low, high = np.where(down > 0, slope, low), np.where(down > 0, high, slope)
-        step = slope + np.divide(down, curve, out=np.zeros_like(down), where=curve > 0)
-        moved = np.where((step > low) & (step < high), step, (low + high) / 2)
-        going = np.abs(moved - slope) > _CLOSE * slope
-        slope = moved
+        change = np.divide(down, curve, out=np.full_like(down, np.inf), where=curve > 0)
+        step, going = slope + change, np.abs(change) > _CLOSE * slope
+        slope = np.where(~going | ((step > low) & (step < high)), step, (low + high) / 2)
         out[live] = slope
         if not going.any():
             break
