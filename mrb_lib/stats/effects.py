@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -15,23 +14,26 @@ _TAIL, _STEP = 7.0, 0.25
 
 
 class Curve(NamedTuple):
-    """A probability and its derivatives at linear predictors; those by `sigma` are None without a random intercept."""
+    """A function of linear predictors with its derivatives; `by_sigma` is None without a random intercept."""
 
-    mean: FloatArray
+    value: FloatArray
     slope: FloatArray
-    bend: FloatArray
     by_sigma: FloatArray | None = None
-    slope_by_sigma: FloatArray | None = None
 
 
-Response = Callable[[FloatArray], Curve]
+class Response(Protocol):
+    """The probability at linear predictors or, with `derivative` 1, its slope."""
+
+    def __call__(self, eta: FloatArray, derivative: int = 0) -> Curve: ...
 
 
-def logistic(eta: FloatArray) -> Curve:
-    """The probability of a marginal model."""
-    mean = 1 / (1 + np.exp(-np.clip(eta, -_REACH, _REACH)))
+def logistic(eta: FloatArray, derivative: int = 0) -> Curve:
+    """The probability of a marginal model; see `Response`."""
+    odds = np.clip(eta, -_REACH, _REACH)
+    np.exp(odds, out=odds)
+    mean = odds / (1 + odds)
     slope = mean * (1 - mean)
-    return Curve(mean, slope, slope * (1 - 2 * mean))
+    return Curve(slope, slope * (1 - 2 * mean)) if derivative else Curve(mean, slope)
 
 
 def logistic_normal(sigma: float) -> Response:
@@ -46,21 +48,22 @@ def logistic_normal(sigma: float) -> Response:
     nodes = step * np.arange(-count, count + 1.0)
     weights = np.exp(-(nodes**2) / 2)
     weights /= weights.sum()
-    at, scaled = logistic(points[:, None] + sigma * nodes), weights * nodes
-    third = at.bend * (1 - 2 * at.mean) - 2 * at.slope**2
-    sums = [at.mean @ weights, at.slope @ weights, at.bend @ weights, at.slope @ scaled, at.bend @ scaled]
+    at = points[:, None] + sigma * nodes
+    (mean, slope, _), (_, bend, _) = logistic(at), logistic(at, 1)
+    scaled = weights * nodes
+    third = bend * (1 - 2 * mean) - 2 * slope**2
+    sums = [mean @ weights, slope @ weights, bend @ weights, slope @ scaled, bend @ scaled]
     slopes = [*sums[1:3], third @ weights, sums[4], third @ scaled]
     table = _finer(np.stack(sums), np.stack(slopes))
     rise = np.diff(table, append=table[:, -1:])
     each = _FINER / _COARSE
 
-    def curve(eta: FloatArray) -> Curve:
+    def curve(eta: FloatArray, derivative: int = 0) -> Curve:
         place = (np.clip(eta, -_REACH, _REACH) + _REACH) * each
         below = place.astype(np.int32)
         place -= below
-        return Curve(
-            *(values.take(below) + steps.take(below) * place for values, steps in zip(table, rise, strict=True))
-        )
+        rows = (1, 2, 4) if derivative else (0, 1, 3)
+        return Curve(*(table[row].take(below) + rise[row].take(below) * place for row in rows))
 
     return curve
 
@@ -82,55 +85,73 @@ def _finer(values: FloatArray, slopes: FloatArray) -> FloatArray:
 
 
 class Average(NamedTuple):
-    """A probability (or a slope) averaged over observations, shape (F,), and its gradient, shape (F, q)."""
+    """Probabilities (or slopes) averaged over observations, shape (F, L), and their gradients, shape (F, L, q).
+
+    The gradients are by the p coefficients and, where the response has one, by the standard deviation of the random
+    intercept. A single effect has shapes (F,) and (F, q).
+    """
 
     value: FloatArray
     gradient: FloatArray
 
 
-def standardised(design: Design, beta: FloatArray, weights: FloatArray, response: Response) -> Average:
-    """The average probability when every observation has the covariates of `design`.
+def standardised(
+    design: Design, beta: FloatArray, weights: FloatArray, response: Response, columns: slice, settings: FloatArray
+) -> Average:
+    """The average probabilities when some covariates are the same for every observation.
 
     Parameters
     ----------
     beta : shape (F, p)
     weights : shape (F, C, N), how often each observation counts
-
-    Returns
-    -------
-    Average, its gradient by the p coefficients and, where the response has one, by the standard deviation
-    of the random intercept.
+    columns : the k covariates that are set
+    settings : shape (L, k), what they are set to
     """
-    at = response(design.linear(beta))
-    total = weights.sum(axis=(1, 2))
-    gradient = design.total(weights * at.slope)
+    others = beta.copy()
+    others[:, columns] = 0.0
+    rest, total = design.linear(others), weights.sum(axis=(1, 2))
+    out = []
+    for setting in settings:
+        at = response(rest + (beta[:, columns] @ setting)[:, None, None])
+        slopes = weights * at.slope
+        gradient = design.total(slopes)
+        gradient[:, columns] = slopes.sum(axis=(1, 2))[:, None] * setting
+        out.append(_average(at, weights, gradient, total))
+    return Average(*(np.stack(values, axis=1) for values in zip(*out, strict=True)))
+
+
+def with_cells_of(design: Design, beta: FloatArray, weights: FloatArray, response: Response, levels: int) -> Average:
+    """The average probabilities when every observation is in the cells of each level; see `standardised`.
+
+    The cells of a level follow each other, and are in the same order in all L levels.
+    """
+    f, c, n = weights.shape
+    each = (f * levels, c // levels, n)
+    every = np.tile(weights.reshape(f, levels, -1, n).sum(axis=1), (1, levels, 1))
+    at = response(design.linear(beta).reshape(each))
+    weights = every.reshape(each)
+    gradient = design.by_cell((weights * at.slope).reshape(every.shape)).reshape(*each[:2], -1).sum(axis=1)
+    found = _average(at, weights, gradient, weights.sum(axis=(1, 2)))
+    return Average(*(values.reshape(f, levels, *values.shape[1:]) for values in found))
+
+
+def slope(design: Design, beta: FloatArray, weights: FloatArray, response: Response, column: int) -> Average:
+    """The average derivative of the probability by the covariate `column`, shape (F,); see `standardised`."""
+    at = response(design.linear(beta), 1)
+    value, gradient = _average(at, weights, design.total(weights * at.slope), weights.sum(axis=(1, 2)))
+    gradient *= beta[:, column, None]
+    gradient[:, column] += value
+    return Average(beta[:, column] * value, gradient)
+
+
+def _average(at: Curve, weights: FloatArray, gradient: FloatArray, total: FloatArray) -> Average:
+    """The weighted average of each fit, shape (F,), and its gradient, shape (F, q)."""
     if at.by_sigma is not None:
         gradient = np.column_stack([gradient, _summed(weights, at.by_sigma)])
-    return Average(divide(_summed(weights, at.mean), total), divide(gradient, total[:, None]))
+    return Average(divide(_summed(weights, at.value), total), divide(gradient, total[:, None]))
 
 
 def _summed(weights: FloatArray, values: FloatArray) -> FloatArray:
     """The weighted sum of each fit, from (F, C, N) twice to (F,)."""
     found: FloatArray = np.einsum("fcn,fcn->f", weights, values)
     return found
-
-
-def slope(design: Design, beta: FloatArray, weights: FloatArray, response: Response, column: int) -> Average:
-    """The average derivative of the probability by the covariate `column`; see `standardised`."""
-    eta = design.linear(beta)
-    at = response(eta)
-    total = weights.sum(axis=(1, 2))
-    average = _summed(weights, at.slope)
-    gradient = beta[:, column, None] * design.total(weights * at.bend)
-    gradient[:, column] += average
-    if at.slope_by_sigma is not None:
-        by_sigma = beta[:, column] * _summed(weights, at.slope_by_sigma)
-        gradient = np.column_stack([gradient, by_sigma])
-    return Average(divide(beta[:, column] * average, total), divide(gradient, total[:, None]))
-
-
-def replaced(design: Design, columns: slice | int, cells: FloatArray | float, cases: FloatArray | float) -> Design:
-    """The design with the factors of some covariates set for all cells and cases."""
-    new_cells, new_cases = design.cells.copy(), design.cases.copy()
-    new_cells[:, columns], new_cases[:, columns] = cells, cases
-    return Design(new_cells, new_cases)

@@ -17,7 +17,6 @@ from mrb_lib.stats.resample import CONFIDENCE
 from mrb_lib.stats.terms import (
     Covariates,
     Terms,
-    confounded,
     deviations,
     level_averages,
     number_rows,
@@ -162,8 +161,9 @@ def degrees(terms: Terms, kept: BoolArray, data: Observations) -> FloatArray:
 
 def rows_of(fits: Fits, pure: dict[tuple[str, int, int], str]) -> list[list[Row]]:
     """The rows of each of F fits."""
-    factors = [line for name in fits.terms.levels for line in _factor(fits, name, pure)]
-    lines = [*_intercept(fits), *factors, *_numbers(fits)]
+    levels = {name: _levels(fits, name) for name in fits.terms.levels}
+    factors = [line for name, found in levels.items() for line in _factor(fits, name, found, pure)]
+    lines = [*_intercept(fits, levels), *factors, *_numbers(fits)]
     out: list[list[Row]] = [[] for _ in fits.beta]
     quantile = np.asarray(special.stdtrit(fits.df, (1 + CONFIDENCE) / 2))
     for line in lines:
@@ -227,32 +227,31 @@ def _levels(fits: Fits, name: str) -> _Levels:
     return _Levels(usable, np.where(enough.any(axis=1, keepdims=True), enough, usable), seen.sum(axis=2), n_clusters)
 
 
-def _intercept(fits: Fits) -> list[_Line]:
+def _intercept(fits: Fits, levels: dict[str, _Levels]) -> list[_Line]:
     """The mean over the levels of all factors that others are compared with."""
     contrast = np.zeros(fits.beta.shape)
     seen = fits.data.asked.sum(axis=1)
     n_clusters = clusters_seen(seen > 0, fits.data.cluster)
     few = n_clusters < FEWEST_CLUSTERS
-    for name, (place, _) in fits.terms.levels.items():
-        found = _levels(fits, name)
+    for name, found in levels.items():
+        place, _ = fits.terms.levels[name]
         contrast[:, place] = divide(found.reference.astype(np.float64), found.reference.sum(axis=1)[:, None])
         few |= (found.reference & (found.n_clusters < FEWEST_CLUSTERS)).any(axis=1)
     reason = ["" if fine else UNSEEN for fine in seen.any(axis=1)]
     return [_Line("intercept", None, np.nan_to_num(contrast), None, seen.sum(axis=1), n_clusters, few, reason)]
 
 
-def _factor(fits: Fits, name: str, pure: dict[tuple[str, int, int], str]) -> list[_Line]:
+def _factor(fits: Fits, name: str, found: _Levels, pure: dict[tuple[str, int, int], str]) -> list[_Line]:
     """The rows of a factor: each level against the mean of all that have clusters enough."""
     place, levels = fits.terms.levels[name]
     if name == "intercept":
         return []
-    found = _levels(fits, name)
-    unclear = confounded(fits.terms, fits.data.asked)[name]
+    # A factor after the first one has one level too many, which is no harm; two too many are.
+    spare = 0 if name == next(iter(fits.terms.levels)) else 1
+    unclear = (found.usable & ~fits.kept[:, place]).sum(axis=1) > spare
     averages = level_averages(fits.terms, name, fits.beta, fits.data.asked, fits.response)
-    values = np.nan_to_num(np.stack([average.value for average in averages], axis=1))
-    gradients = np.nan_to_num(np.stack([average.gradient for average in averages], axis=1))
     compare = deviations(found.usable, found.reference)
-    value, gradient = (np.einsum("flk,fk...->fl...", compare, array) for array in (values, gradients))
+    value, gradient = (np.einsum("flk,fk...->fl...", compare, np.nan_to_num(array)) for array in averages)
     alone = ~(np.abs(compare).sum(axis=2) > 0)
     lines = []
     for level, text in enumerate(levels):

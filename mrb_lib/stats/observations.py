@@ -56,9 +56,12 @@ class Design:
 
     def total(self, values: FloatArray) -> FloatArray:
         """The sums over cells and cases of a value times the covariates, from (F, C, N) to (F, p)."""
+        return np.asarray(self.by_cell(values).sum(axis=1))
+
+    def by_cell(self, values: FloatArray) -> FloatArray:
+        """The sums over cases of a value times the covariates, from (F, C, N) to (F, C, p)."""
         cases, kind = self._case_kinds
-        sums = _over_cases(values, cases.T)[:, :, kind]
-        found: FloatArray = np.einsum("fcp,cp->fp", sums, self.cells)
+        found: FloatArray = _over_cases(values, cases.T)[:, :, kind] * self.cells
         return found
 
     def information(self, weights: FloatArray) -> FloatArray:

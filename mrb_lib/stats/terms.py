@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mrb_lib.stats.effects import Average, Response, replaced, slope, standardised
-from mrb_lib.stats.observations import Design, identified
+from mrb_lib.stats.effects import Average, Response, slope, standardised, with_cells_of
+from mrb_lib.stats.observations import Design
 from mrb_lib.stats.options import BoolArray, FloatArray
 
 # Verdicts are shown in order AB, then BA, see `mrb_lib.schema.ORDERS`.
 _IS_BA = np.array([-0.5, 0.5])
+_ENDS = np.array([[0.5], [-0.5]])
 FACTORS = ("judge", "subfield")
 NUMBERS = ("order", "gold_first", "length_difference")
 _LEVEL = {"order": "BA", "gold_first": "yes", "length_difference": None}
@@ -101,25 +102,6 @@ def _terms(
     return Terms(Design(np.hstack(cells), np.hstack(cases)), levels, numbers)
 
 
-def usable_levels(terms: Terms, asked: FloatArray) -> dict[str, BoolArray]:
-    """Which levels of each factor have an observation in each fit, shape (F, levels), from (F, C, N)."""
-    seen = terms.design.information(asked)
-    return {name: np.einsum("fpp->fp", seen[:, place, place]) > 0 for name, (place, _) in terms.levels.items()}
-
-
-def confounded(terms: Terms, asked: FloatArray) -> dict[str, BoolArray]:
-    """Which factors cannot be told from the terms before them in each fit, shape (F,).
-
-    A factor after the first one has one level too many, which is no harm; two too many are.
-    """
-    kept = identified(terms.design.information(asked))
-    out = {}
-    for number, (name, usable) in enumerate(usable_levels(terms, asked).items()):
-        place, _ = terms.levels[name]
-        out[name] = (usable & ~kept[:, place]).sum(axis=1) > (1 if number else 0)
-    return out
-
-
 def number_rows(terms: Terms, beta: FloatArray, asked: FloatArray, response: Response) -> list[tuple[Row, Average]]:
     """The rows of the numeric terms, with their marginal effects in all F fits.
 
@@ -132,29 +114,18 @@ def number_rows(terms: Terms, beta: FloatArray, asked: FloatArray, response: Res
         if name == "length_difference":
             effect = slope(terms.design, beta, asked, response, column)
         else:
-            ends = [
-                standardised(replaced(terms.design, column, end, 1.0), beta, asked, response) for end in (0.5, -0.5)
-            ]
-            effect = Average(ends[0].value - ends[1].value, ends[0].gradient - ends[1].gradient)
+            ends = standardised(terms.design, beta, asked, response, slice(column, column + 1), _ENDS)
+            effect = Average(*(values[:, 0] - values[:, 1] for values in ends))
         out.append((Row(name, _LEVEL[name], contrast), effect))
     return out
 
 
-def level_averages(terms: Terms, factor: str, beta: FloatArray, asked: FloatArray, response: Response) -> list[Average]:
-    """The average probability if every observation had each level of a factor, in all F fits."""
+def level_averages(terms: Terms, factor: str, beta: FloatArray, asked: FloatArray, response: Response) -> Average:
+    """The average probabilities if every observation had each level of a factor, in all F fits."""
     place, names = terms.levels[factor]
-    out = []
-    design, weights = terms.design, asked
     if factor == "judge":
-        # Cells that differ by judge only are alike once the judge is set: one of each order will do.
-        orders = len(_IS_BA)
-        design = Design(design.cells[:orders], design.cases)
-        weights = asked.reshape(len(asked), -1, orders, asked.shape[2]).sum(axis=1)
-    for level in range(len(names)):
-        unit = np.eye(len(names))[level]
-        ones = (unit, 1.0) if factor == "judge" else (1.0, unit)
-        out.append(standardised(replaced(design, place, *ones), beta, weights, response))
-    return out
+        return with_cells_of(terms.design, beta, asked, response, len(names))
+    return standardised(terms.design, beta, asked, response, place, np.eye(len(names)))
 
 
 def deviations(usable: BoolArray, reference: BoolArray) -> FloatArray:
