@@ -66,8 +66,8 @@ def asymmetry(preferred: FloatArray, gold: FloatArray, side: FloatArray) -> Cont
     side : as in `chosen`, shape (rows, cases) or (cases,)
     """
     share = chosen(preferred, side)
-    usable = np.isfinite(share)
-    against, along = usable & (gold * side < 0), usable & (gold * side > 0)
+    usable, direction = np.isfinite(share), gold * side
+    against, along = usable & (direction < 0), usable & (direction > 0)
     return Contrast(
         np.where(against, share, 0.0),
         against.astype(np.float64),
@@ -76,9 +76,8 @@ def asymmetry(preferred: FloatArray, gold: FloatArray, side: FloatArray) -> Cont
     )
 
 
-def excess(preferred: FloatArray, gold: FloatArray, side: FloatArray) -> Contrast:
-    """The share choosing responses of a kind minus gold's share, over the same cases; a tie is half a choice."""
-    share, right = chosen(preferred, side), chosen((gold + 1) / 2, side)
+def excess(share: FloatArray, right: FloatArray) -> Contrast:
+    """The share choosing responses of a kind minus gold's share, see `chosen`, over the same cases."""
     usable = np.isfinite(share) & np.isfinite(right)
     count = usable.astype(np.float64)
     return Contrast(np.where(usable, share - right, 0.0), count, np.zeros(count.shape), count)

@@ -63,7 +63,7 @@ def error_asymmetry(
     name: str, preferred: FloatArray, gold: FloatArray, side: FloatArray, codes: IntArray, none: str
 ) -> Measure:
     """Errors towards responses of a kind minus errors away from it; `none` says why no case has one."""
-    met = _met(preferred, side)
+    met = (np.isfinite(preferred) & np.isfinite(side) & (side != 0)).any(axis=1)
     contrast = asymmetry(preferred[met], gold[met], np.broadcast_to(side, gold.shape)[met])
     return _contrast(name, "error_asymmetry", contrast, codes, met, none)
 
@@ -71,21 +71,14 @@ def error_asymmetry(
 def excess_choice(preferred: FloatArray, gold: FloatArray, side: FloatArray, codes: IntArray) -> Measure:
     """The share choosing the longer response minus gold's share, and both shares.
 
-    It has no p-value: a judge that guesses has an excess wherever gold leans, and no bias.
+    A tie is half a choice. It has no p-value: a judge that guesses has an excess wherever gold leans, and no bias.
     """
     taken, right = chosen(preferred, side), chosen((gold + 1) / 2, side)
     both = np.isfinite(taken) & np.isfinite(right)
     judge, clinicians = (divide(np.where(both, share, 0.0).sum(axis=1), both.sum(axis=1)) for share in (taken, right))
-    met = _met(preferred, side)
-    contrast = excess(preferred[met], gold[met], side)
-    out = _contrast("length", "excess_choice", contrast, codes, met, SAME_LENGTH)
+    met: BoolArray = np.asarray(np.isfinite(taken).any(axis=1))
+    out = _contrast("length", "excess_choice", excess(taken[met], right[met]), codes, met, SAME_LENGTH)
     return out._replace(uncontrolled=judge, gold_share=clinicians, p_value=np.full(len(preferred), np.nan))
-
-
-def _met(preferred: FloatArray, side: FloatArray) -> BoolArray:
-    """Whether a row has a case with a choice between a response of the kind and one that is not."""
-    out: BoolArray = (np.isfinite(preferred) & np.isfinite(side) & (side != 0)).any(axis=1)
-    return out
 
 
 def _contrast(name: str, measure: str, contrast: Contrast, codes: IntArray, met: BoolArray, none: str) -> Measure:
