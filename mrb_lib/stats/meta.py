@@ -242,8 +242,9 @@ def _typical(sets: _Sets, df: IntArray) -> FloatArray:
 def _q(sets: _Sets, tau2: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The generalised Q at a variance between, and minus its slope."""
     weight = sets.weights(tau2)
-    squared = sets.residuals(weight) ** 2
-    return (weight * squared).sum(axis=1), (weight**2 * squared).sum(axis=1)
+    residuals = sets.residuals(weight)
+    pull = weight * residuals
+    return (pull * residuals).sum(axis=1), (pull**2).sum(axis=1)
 
 
 def _profile(sets: _Sets, target: FloatArray | IntArray, start: FloatArray | None = None) -> FloatArray:

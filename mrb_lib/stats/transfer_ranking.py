@@ -169,12 +169,14 @@ def by_domain(value: FloatArray, assigned: IntArray, k: int) -> tuple[FloatArray
     """Accuracy in each domain and in all others, shape (judges, assignments, k); NaN where no case is scored."""
     counted = np.isfinite(value).astype(np.float64)
     scored = np.where(counted > 0, value, 0.0)
+    patterns, pattern = np.unique(counted, axis=0, return_inverse=True)  # few: judges mostly lack the same cases
     here, rest = [], []
     step = max(1, _AT_ONCE // max(1, k * value.shape[1]))
     for start in range(0, len(assigned), step):
         part = assigned[start : start + step]
         belongs = (part.T[:, :, None] == np.arange(k)).astype(np.float64).reshape(value.shape[1], -1)
-        right, n = ((x @ belongs).reshape(len(value), len(part), k) for x in (scored, counted))
+        right, n = ((x @ belongs).reshape(len(x), len(part), k) for x in (scored, patterns))
+        n = n[pattern.ravel()]
         here.append(divide(right, n))
         rest.append(divide(scored.sum(axis=1)[:, None, None] - right, counted.sum(axis=1)[:, None, None] - n))
     return np.concatenate(here, axis=1), np.concatenate(rest, axis=1)
