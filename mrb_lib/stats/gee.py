@@ -75,7 +75,8 @@ def fit(design: Design, data: Observations, correlation: Correlation = "exchange
         work = _working(design, data, beta, kept, correlated=correlation == "exchangeable" and turn > 0)
     bread = np.linalg.inv(work.information).astype(np.float64, copy=False)
     influence = _influence(design, data.cluster, work, bread * kept[:, :, None] * kept[:, None, :])
-    return Gee(beta, kept, bread, influence, work.covariance.alpha, step < np.sqrt(_CLOSE))
+    alpha = work.covariance.alpha
+    return Gee(beta, kept, bread * (1 - alpha)[:, None, None], influence, alpha, step < np.sqrt(_CLOSE))
 
 
 class _Covariance(NamedTuple):
@@ -91,10 +92,11 @@ class _Covariance(NamedTuple):
     alpha: FloatArray
 
     def weighted(self, values: FloatArray, sums: FloatArray) -> FloatArray:
-        """Values weighted by the inverse of the covariance; `sums` (F, N) are theirs in standard deviations."""
-        if not self.alpha.any():
-            return values
-        return (values - self.scaled * (self.pull * sums)[:, None, :]) / (1 - self.alpha)[:, None, None]
+        """Values weighted by the inverse of the covariance; `sums` (F, N) are theirs in standard deviations.
+
+        All weights lack a factor of 1 / (1 - alpha), which changes neither estimates nor influences.
+        """
+        return values - self.scaled * (self.pull * sums)[:, None, :] if self.alpha.any() else values
 
 
 class _Work(NamedTuple):
@@ -116,7 +118,8 @@ def _working(
     alpha, sums = np.zeros(len(beta)), np.zeros(judged.shape)
     if correlated:
         sums = (residual / root).sum(axis=1)
-        squares = ((data.right * (1 - 2 * mean) + data.asked * mean**2) / variance).sum(axis=(1, 2))
+        # Of each verdict the square, (y - mean)^2, is (y - mean) (1 - 2 mean) + variance, as y is 0 or 1.
+        squares = np.einsum("fcn,fcn->f", residual / variance, 1 - 2 * mean) + judged.sum(axis=1)
         alpha = _exchangeable(sums, squares, judged, kept.sum(axis=1))
     pull = alpha[:, None] / (1 + (judged - 1) * alpha[:, None])
     covariance = _Covariance(weights, data.asked * root, pull, alpha)
@@ -125,7 +128,6 @@ def _working(
     if alpha.any():
         by_case = design.by_case(covariance.scaled)
         information -= (by_case * pull[:, None, :]) @ np.swapaxes(by_case, 1, 2)
-        information /= (1 - alpha)[:, None, None]
     return _Work(covariance, residual, design.total(residual) * kept, restrict(information, kept))
 
 

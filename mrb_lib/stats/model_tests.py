@@ -120,14 +120,12 @@ def _row(name: str, design: Design, shared: IntArray, own: IntArray, data: Obser
 def _telling(design: Design, own: IntArray, data: Observations) -> tuple[FloatArray, FloatArray]:
     """Without the levels that are always right or wrong for a judge that has a coefficient of its own there."""
     right, asked = data.right.copy(), data.asked.copy()
-    for column in own:
-        cell, case = design.cells[:, column], design.cases[:, column]
-        if not (np.isin(cell, (0.0, 1.0)).all() and np.isin(case, (0.0, 1.0)).all()):
-            continue
-        member = np.outer(cell, case) > 0
-        hits, all_of = ((values * member).sum(axis=(1, 2)) for values in (right, asked))
-        for judge in np.flatnonzero((hits == 0) | (hits == all_of)):
-            right[judge][member], asked[judge][member] = 0.0, 0.0
+    cells, cases = design.cells[:, own], design.cases[:, own]
+    is_level = np.isin(cells, (0.0, 1.0)).all(axis=0) & np.isin(cases, (0.0, 1.0)).all(axis=0)
+    hits, all_of = (design.total(values)[:, own] for values in (right, asked))
+    for judge, level in np.argwhere(((hits == 0) | (hits == all_of)) & is_level):
+        member = np.outer(cells[:, level], cases[:, level]) > 0
+        right[judge][member], asked[judge][member] = 0.0, 0.0
     return right, asked
 
 
@@ -156,8 +154,8 @@ def _common(
     kept = identified(design.information(asked)[:, own[:, None], own])
     beta, step = begin.copy(), np.inf
     beta[:, own] *= kept
+    mean, parts = _parts(design, shared, own, beta, right, asked, kept)
     for _ in range(_STEPS):
-        mean, parts = _parts(design, shared, own, beta, right, asked, kept)
         change = np.zeros_like(beta)
         common = np.linalg.pinv(parts.rest.sum(axis=0), rcond=1e-9, hermitian=True) @ parts.score.sum(axis=0)
         change[:, shared] = common
@@ -173,7 +171,7 @@ def _common(
             beta[far] = 0.0
         elif step < _CLOSE:
             break
-    mean, parts = _parts(design, shared, own, beta, right, asked, kept)
+        mean, parts = _parts(design, shared, own, beta, right, asked, kept)
     residual = right - asked * mean
     scores = np.empty((len(right), len(shared), right.shape[2]))
     for place, column in enumerate(shared):
@@ -238,7 +236,7 @@ def flipped(scores: FloatArray) -> tuple[float, float]:
     p_value : by the gamma distribution that has the mean, variance and skewness of all flips
     """
     rows = scores.reshape(-1, scores.shape[2])
-    square = (rows**2).sum(axis=1)
+    square = np.einsum("in,in->i", rows, rows)
     some = square > _NOTHING * max(float(square.max(initial=0.0)), 1e-300)
     if not some.any():
         return np.nan, np.nan
@@ -246,7 +244,7 @@ def flipped(scores: FloatArray) -> tuple[float, float]:
     found = float((z.sum(axis=1) ** 2).sum())
     mean = len(z)
     products = z @ z.T
-    own = (z**2).sum(axis=0)
+    own = np.einsum("in,in->n", z, z)
     # A flip leaves the products of a cluster with itself alone: only those of two clusters vary.
     variance = 2 * float((products**2).sum() - (own**2).sum())
     z *= np.sqrt(own)
