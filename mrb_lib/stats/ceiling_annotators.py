@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -94,20 +95,23 @@ def annotator_ceiling(
     scored = [leave_one_out(coded, i, len(cases), categories, policy) for i in range(len(coded.dimensions))]
     n_annotators = len(coded.annotators)
     found = groups(cases, by)
-    tables = [_sums(item, len(cases), n_annotators) for item in scored]
-    every = [(group, dimension) for group in found for dimension in range(len(scored))]
-    blocks = [block(codes[group.cases], tables[dimension][group.cases], _rates) for group, dimension in every]
+    if not scored:
+        return typed(pd.DataFrame(columns=COLUMNS), COLUMNS)
+    table, rates = _sums(scored, len(cases), n_annotators), partial(_rates, dimensions=len(scored))
+    blocks = [block(codes[group.cases], table[group.cases], rates) for group in found]
     drawn = each_replicates(blocks, n_clusters(codes), resamples=resamples, seed=seed)
     absences = [absence(coded, dimension, item) for dimension, item in enumerate(scored)]
     rows: list[dict[str, object]] = []
-    for (group, dimension), own, replicated in zip(every, blocks, drawn, strict=True):
-        label = {"dimension": coded.dimensions[dimension], **group.label(), "policy": policy}
-        item, ends, why = scored[dimension], interval(replicated), absences[dimension]
-        if why:
-            n_excluded = int(np.isin(item.case, group.cases).sum())
-            rows.append(label | _row(MEAN, 0, n_excluded, np.nan, (np.nan, np.nan), why))
-        else:
-            rows.extend(label | row for row in _rows(coded, item, group, own.sums, ends, resamples))
+    for group, own, replicated in zip(found, blocks, drawn, strict=True):
+        ends = np.stack(interval(replicated)).reshape(2, len(scored), n_annotators + 1)
+        for i, item in enumerate(scored):
+            label = {"dimension": coded.dimensions[i], **group.label(), "policy": policy}
+            if absences[i]:
+                n_excluded = int(np.isin(item.case, group.cases).sum())
+                rows.append(label | _row(MEAN, 0, n_excluded, np.nan, (np.nan, np.nan), absences[i]))
+            else:
+                sums = own.sums[:, 2 * n_annotators * i : 2 * n_annotators * (i + 1)]
+                rows.extend(label | row for row in _rows(coded, item, group, sums, ends[:, i], resamples))
     return typed(pd.DataFrame(rows, columns=COLUMNS), COLUMNS)
 
 
@@ -132,24 +136,23 @@ def leave_one_out(coded: Annotations, dimension: int, n_cases: int, categories: 
     return Loo(case, annotator, np.where(decided, value, np.nan), label)
 
 
-def _sums(item: Loo, n_cases: int, n_annotators: int) -> sparse.csr_array | FloatArray:
-    """What each case adds: the scores, then the counts, of every annotator."""
-    counted = np.isfinite(item.score)
-    case, annotator, value = item.case[counted], item.annotator[counted], item.score[counted]
-    table = sparse.csr_array(
-        (
-            np.concatenate([value, np.ones(len(value))]),
-            (np.tile(case, 2), np.concatenate([annotator, annotator + n_annotators])),
-        ),
-        shape=(n_cases, 2 * n_annotators),
-    )
+def _sums(scored: Sequence[Loo], n_cases: int, n_annotators: int) -> sparse.csr_array | FloatArray:
+    """What each case adds: for each dimension the scores, then the counts, of every annotator."""
+    entries = []
+    for place, item in enumerate(scored):
+        counted = np.isfinite(item.score)
+        column = item.annotator[counted] + 2 * n_annotators * place
+        entries += [(item.score[counted], item.case[counted], column)]
+        entries += [(np.ones(len(column)), item.case[counted], column + n_annotators)]
+    value, case, column = (np.concatenate(each) for each in zip(*entries, strict=True))
+    table = sparse.csr_array((value, (case, column)), shape=(n_cases, 2 * n_annotators * len(scored)))
     return table if n_annotators > _DENSE else table.toarray()
 
 
-def _rates(sums: FloatArray) -> FloatArray:
-    """The accuracy of each annotator, then their mean, shape (b, annotators + 1)."""
-    rate = ratio(sums)
-    return np.hstack([rate, mean_of_defined(rate)])
+def _rates(sums: FloatArray, dimensions: int) -> FloatArray:
+    """For each dimension the accuracy of each annotator, then their mean, shape (b, dimensions * (annotators + 1))."""
+    rates = [ratio(part) for part in np.split(sums, dimensions, axis=1)]
+    return np.hstack([values for rate in rates for values in (rate, mean_of_defined(rate))])
 
 
 def _rows(
@@ -157,7 +160,7 @@ def _rows(
     item: Loo,
     group: Group,
     sums: FloatArray | sparse.csr_array,
-    ends: tuple[FloatArray, FloatArray],
+    ends: FloatArray,
     resamples: int,
 ) -> list[dict[str, object]]:
     """The rows of one dimension and group, from its sums by cluster."""
@@ -167,7 +170,7 @@ def _rows(
     annotated = np.bincount(item.annotator[inside[item.case]], minlength=n_annotators)
     whole = np.asarray(sums.sum(axis=0), dtype=np.float64).reshape(-1)
     present = sums[:, n_annotators:] > 0
-    rate, count = _rates(whole[None, :])[0], whole[n_annotators:].astype(np.int64)
+    rate, count = _rates(whole[None, :], 1)[0], whole[n_annotators:].astype(np.int64)
     n = np.append(count, count.sum())
     n_clusters = np.append(present.sum(axis=0), np.count_nonzero(np.asarray(present.sum(axis=1))))
     total = np.append(annotated, annotated.sum())

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mrb_lib.schema import CHOICES
-from mrb_lib.stats.counted import clusters_counted, distinct_columns
+from mrb_lib.stats.counted import clusters_counted
+from mrb_lib.stats.distinct import distinct_rows
 from mrb_lib.stats.options import TINY, BoolArray, FloatArray, IntArray, divide, join_reasons
 from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.resample import Block, block, each_replicates, interval, interval_reason, n_clusters
@@ -40,47 +41,58 @@ class _Held(NamedTuple):
     Attributes
     ----------
     judge : shape (cases, judges, annotators), the judge's score against the majority without the annotator
-    people : shape (cases, p), the annotator's own score, for each distinct set of cases of an annotator
-    counted : shape (cases, p), 1 where both are scored
-    which : shape (judges, annotators), the column of `people` and `counted`
+    people : shape (cases, kinds, annotators), the annotator's own score; judges of a kind are scored on the same cases
+    counted : shape (cases, kinds, annotators), 1 where both are scored
+    kind : shape (judges,), which of the kinds each is
     judged : shape (cases, judges), the judge has a verdict
     """
 
     judge: FloatArray
     people: FloatArray
     counted: FloatArray
-    which: IntArray
+    kind: IntArray
     judged: BoolArray
 
     def sums(self, cases: IntArray) -> FloatArray:
-        """What each of some cases adds, one row a case."""
-        judge = self.judge[cases].swapaxes(1, 2).reshape(len(cases), -1)
-        return np.hstack([judge, self.people[cases], self.counted[cases]])
+        """What each of some cases adds, one row a case: the judges' scores, the annotators', and what counts."""
+        judge = self.judge[cases].swapaxes(1, 2)
+        parts = (judge, self.people[cases], self.counted[cases])
+        return np.hstack([values.reshape(len(cases), -1) for values in parts])
 
-    def rates(self, sums: FloatArray) -> FloatArray:
-        """Accuracy, distance to the ceiling, and ceiling of every judge, (3, judges, b), from weighted sums, (k, b)."""
-        n_judges, n_people = self.which.shape
-        people, counted = np.split(sums[n_judges * n_people :], 2)
+    def ceilings(self, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The ceiling of each kind of judges, (kinds, b), and the weights it is made with.
+
+        Parameters
+        ----------
+        sums : shape (k, b), as of `sums`, weighted
+
+        Returns
+        -------
+        weights : shape (kinds, annotators, b), what makes of sums over cases the mean over annotators of their means
+        ceilings : shape (kinds, b)
+        """
+        _, n_kinds, n_people = self.people.shape
+        people, counted = sums[len(self.kind) * n_people :].reshape(2, n_kinds, n_people, sums.shape[1])
+        there = counted > TINY
+        share = np.divide(1.0, counted, out=np.zeros(counted.shape), where=there)
+        weights = divide(share, there.sum(axis=1, keepdims=True))
+        return weights, np.einsum("kpb,kpb->kb", people, weights)
+
+    def rates(self, sums: FloatArray, out: FloatArray) -> None:
+        """Put accuracy and distance to the ceiling of every judge into `out`, (2, judges, b), from sums of (k, b)."""
+        _, n_judges, n_people = self.judge.shape
         won = sums[: n_judges * n_people].reshape(n_people, n_judges, sums.shape[1])
-        share = np.nan_to_num(divide(np.ones(counted.shape), counted))
-        out = np.empty((3, n_judges, sums.shape[1]))
-        kinds, kind = np.unique(self.which, axis=0, return_inverse=True)
-        for place, columns in enumerate(kinds):
-            some = np.flatnonzero(kind.reshape(-1) == place)
+        for place, (weights, ceiling) in enumerate(zip(*self.ceilings(sums), strict=True)):
+            some = np.flatnonzero(self.kind == place)
             judges = slice(None) if len(some) == n_judges else some
-            mean = share[columns] * divide(np.ones(1), (counted[columns] > TINY).sum(axis=0))
-            out[0, judges] = np.einsum("pjb,pb->jb", won[:, judges], mean)
-            out[2, judges] = np.einsum("pb,pb->b", people[columns], mean)
-        np.subtract(out[0], out[2], out=out[1])
-        return out
+            out[0, judges] = np.einsum("pjb,pb->jb", won[:, judges], weights)
+            out[1, judges] = out[0, judges] - ceiling
 
     def counts(self, group: Group, codes: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """How many cases of a group each judge is scored on, of how many clusters, and how many it judged."""
-        kinds, kind = np.unique(self.which, axis=0, return_inverse=True)
-        scored = np.any(self.counted[group.cases][:, kinds] > 0, axis=2)
+        scored = np.any(self.counted[group.cases] > 0, axis=2)
         clusters = clusters_counted(codes[group.cases], scored)
-        kind = kind.reshape(-1)
-        return scored.sum(axis=0)[kind], clusters[kind], self.judged[group.cases].sum(axis=0)
+        return scored.sum(axis=0)[self.kind], clusters[self.kind], self.judged[group.cases].sum(axis=0)
 
 
 def judge_rows(
@@ -102,18 +114,20 @@ def judge_rows(
     held, absences : one a dimension of the panel: the annotations and, where there is no ceiling, why
     codes : shape (cases,), the cluster of each case
     """
+    if not held:
+        return []
     worth = worth_by_label(panel, categories, policy)
     judged = panel.judged()
     sums = [_held(item, worth[:, :, d], judged[:, d]) for d, item in enumerate(held)]
-    every = [(group, dimension) for group in groups for dimension in range(len(sums))]
-    blocks = [_block(sums[dimension], group, codes) for group, dimension in every]
+    blocks = [_block(sums, group, codes) for group in groups]
     drawn = each_replicates(blocks, n_clusters(codes), resamples=resamples, seed=seed)
     rows = []
-    for (group, dimension), replicated in zip(every, drawn, strict=True):
-        label = {"dimension": panel.dimensions[dimension], "part": JUDGE, **group.label(), "policy": policy}
-        ends = np.stack(interval(replicated)).reshape(2, 2, len(panel.judges))
-        found = _judges(sums[dimension], group, codes, ends, absences[dimension], resamples)
-        rows += [label | {"judge": name} | row for name, row in zip(panel.judges, found, strict=True)]
+    for group, replicated in zip(groups, drawn, strict=True):
+        ends = np.stack(interval(replicated)).reshape(2, len(sums), 2, len(panel.judges))
+        for place, dimension in enumerate(panel.dimensions):
+            label = {"dimension": dimension, "part": JUDGE, **group.label(), "policy": policy}
+            found = _judges(sums[place], group, codes, ends[:, place], absences[place], resamples)
+            rows += [label | {"judge": name} | row for name, row in zip(panel.judges, found, strict=True)]
     return rows
 
 
@@ -140,18 +154,22 @@ def _held(item: Loo, worth: FloatArray, judged: BoolArray) -> _Held:
     judge[case, :, who] = np.where(both, found, 0.0)
     counted[case, :, who] = both
     people[case, :, who] = np.where(both, item.score[decided][:, None], 0.0)
-    distinct, which = distinct_columns(np.vstack([people.reshape(n_cases, -1), counted.reshape(n_cases, -1)]))
-    return _Held(judge, distinct[:n_cases], distinct[n_cases:], which.reshape(n_judges, len(names)), judged.T)
+    first, kind = distinct_rows(counted.swapaxes(0, 1).reshape(n_judges, -1))
+    return _Held(judge, people[:, first], counted[:, first], kind, judged.T)
 
 
-def _block(held: _Held, group: Group, codes: IntArray) -> Block:
-    """The accuracies of the judges, then their distances to the ceiling."""
+def _block(held: Sequence[_Held], group: Group, codes: IntArray) -> Block:
+    """For each dimension the accuracies of the judges, then their distances to the ceiling."""
+    tables = [item.sums(group.cases) for item in held]
+    edges = np.cumsum([0, *(table.shape[1] for table in tables)])
 
     def statistic(sums: FloatArray) -> FloatArray:
-        rates = held.rates(np.ascontiguousarray(sums.T))
-        return rates[:2].reshape(-1, len(sums)).T
+        out = np.empty((len(held), 2, len(held[0].kind), len(sums)))
+        for item, own, start, stop in zip(held, out, edges, edges[1:], strict=False):
+            item.rates(sums.T[start:stop], own)
+        return out.reshape(-1, len(sums)).T
 
-    return block(codes[group.cases], held.sums(group.cases), statistic)
+    return block(codes[group.cases], np.hstack(tables), statistic)
 
 
 def _judges(
@@ -162,7 +180,10 @@ def _judges(
     absence: str,
     resamples: int,
 ) -> list[dict[str, object]]:
-    accuracy, difference, people = item.rates(item.sums(group.cases).sum(axis=0)[:, None])[:, :, 0]
+    whole = item.sums(group.cases).sum(axis=0)[:, None]
+    values = np.empty((2, len(item.kind), 1))
+    item.rates(whole, values)
+    (accuracy, difference), people = values[:, :, 0], item.ceilings(whole)[1][item.kind, 0]
     n, clusters, judged = item.counts(group, codes)
     if absence:
         n = np.zeros_like(n)
