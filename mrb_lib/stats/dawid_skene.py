@@ -168,7 +168,7 @@ def _patterns(counts: FloatArray, start: FloatArray) -> tuple[IntArray, IntArray
 
 
 class _Sample(NamedTuple):
-    """What EM works on: `counts` (P, raters, K) and how often each item is in each sample, `mass` (P, b).
+    """What EM works on: `counts` (P, raters K), how often each item is in each sample, `mass` (P, b), and K.
 
     The parameters of the samples are one array, shape (K + raters K K, b): prevalences, then confusions by rater,
     given and true label. What a sample says nothing about is zero.
@@ -176,6 +176,7 @@ class _Sample(NamedTuple):
 
     counts: FloatArray
     mass: FloatArray
+    n_labels: int
     model: Model
 
     def of(self, samples: BoolArray) -> _Sample:
@@ -184,33 +185,33 @@ class _Sample(NamedTuple):
 
     def split(self, state: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The prevalences, shape (K, b), and the confusions, (raters, given K, true K, b)."""
-        _, n_raters, n_labels = self.counts.shape
-        return state[:n_labels], state[n_labels:].reshape(n_raters, n_labels, n_labels, -1)
+        k = self.n_labels
+        return state[:k], state[k:].reshape(-1, k, k, state.shape[1])
 
     def maximise(self, expected: FloatArray) -> FloatArray:
         """The M-step, from how much of each item is expected to have each label, shape (P, K, b)."""
-        n_items, n_raters, n_labels = self.counts.shape
-        total = expected.sum(axis=0)
-        flat = self.counts.reshape(n_items, -1).T @ expected.reshape(n_items, -1)
-        table = flat.reshape(n_raters, n_labels, n_labels, -1)
+        n_items, n_labels, b = expected.shape
+        state = np.empty((n_labels + self.counts.shape[1] * n_labels, b))
+        prevalence, confusion = self.split(state)
+        expected.sum(axis=0, out=prevalence)
+        prevalence /= _positive(prevalence.sum(axis=0))
+        np.matmul(self.counts.T, expected.reshape(n_items, -1), out=state[n_labels:].reshape(-1, n_labels * b))
         if self.model == "dawid_skene":
-            confusion = table / _positive(table.sum(axis=1))[:, None]
+            confusion /= _positive(confusion.sum(axis=1))[:, None]
         else:
-            same, given = np.arange(n_labels), table.sum(axis=(1, 2))
-            right = table[:, same, same].sum(axis=1)
+            same, given = np.arange(n_labels), confusion.sum(axis=(1, 2))
+            right = confusion[:, same, same].sum(axis=1)
             wrong = (given - right) / max(n_labels - 1, 1)
             odd = np.eye(n_labels, dtype=bool)[None, :, :, None]
-            confusion = np.where(odd, right[:, None, None], wrong[:, None, None]) / _positive(given)[:, None, None]
-        return np.concatenate([total / _positive(total.sum(axis=0)), confusion.reshape(-1, total.shape[-1])])
+            confusion[:] = np.where(odd, right[:, None, None], wrong[:, None, None]) / _positive(given)[:, None, None]
+        return state
 
     def joint(self, state: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The E-step: each label's probability up to a factor, (P, K, b), the factor, (P, b), and the log evidence."""
-        n_items, n_raters, n_labels = self.counts.shape
         logs = np.log(np.maximum(state, _SMALLEST))
-        found = (self.counts.reshape(n_items, -1) @ logs[n_labels:].reshape(n_raters * n_labels, -1)).reshape(
-            n_items, n_labels, -1
-        )
-        found += logs[:n_labels]
+        found = self.counts @ logs[self.n_labels :].reshape(self.counts.shape[1], -1)
+        found = found.reshape(len(found), self.n_labels, -1)
+        found += logs[: self.n_labels]
         top = found.max(axis=1)
         found -= top[:, None]
         np.exp(found, out=found)
@@ -234,7 +235,8 @@ def _run(
     counts: FloatArray, weights: FloatArray, start: FloatArray, model: Model, tolerance: float, iterations: int
 ) -> Fit:
     """EM on one chunk of samples; samples that have converged leave the work to the others."""
-    every = _Sample(counts, np.ascontiguousarray(weights.T), model)
+    flat = np.ascontiguousarray(counts).reshape(len(counts), -1)
+    every = _Sample(flat, np.ascontiguousarray(weights.T), counts.shape[2], model)
     done = every.maximise(start[:, :, None] * every.mass[:, None, :])
     needed = np.full(len(weights), iterations, dtype=np.int64)
     converged = np.zeros(len(weights), dtype=bool)

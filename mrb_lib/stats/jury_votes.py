@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mrb_lib.schema import CHOICES
-from mrb_lib.stats.dawid_skene import em, label_counts, patterns
+from mrb_lib.stats.dawid_skene import em, label_counts
 from mrb_lib.stats.jury_tally import Choices
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.panel import ABSENT, NULL, TIE
@@ -111,9 +111,7 @@ def dawid_skene(choice: Choices) -> Choices:
             return out
     items = np.maximum(choice.reshape(len(choice), n_dimensions, -1), -1).transpose(1, 2, 0).astype(np.int64)
     for those, found in zip(items, flat, strict=True):
-        kinds, item = patterns(those)
-        times = np.bincount(item, minlength=len(kinds)).astype(np.float64)
-        found[:] = np.where(found == ABSENT, ABSENT, _probable(kinds, times[None])[0][item])
+        found[:] = np.where(found == ABSENT, ABSENT, _probable(those)[0])
     return out
 
 
@@ -129,8 +127,8 @@ def _kinds(choice: Choices) -> tuple[IntArray, IntArray]:
     return found[:, None] // digits ** np.arange(len(choice))[::-1] % digits - 1, place[code]
 
 
-def _probable(kinds: IntArray, times: FloatArray) -> Choices:
-    """The most probable label of each kind of item, shape (b, kinds), where it comes `times`, of that shape."""
+def _probable(kinds: IntArray, times: FloatArray | None = None) -> Choices:
+    """The most probable label of each kind of item, shape (b, kinds), that comes `times`, of that shape; None: once."""
     posterior = em(label_counts(kinds, len(CHOICES)), times, tolerance=1e-6, iterations=500).posterior
     known = np.where(np.isfinite(posterior).all(axis=2, keepdims=True), posterior, 0.0)
     return largest(np.moveaxis(known, 2, 0), np.ones(known.shape[:2], dtype=bool))
