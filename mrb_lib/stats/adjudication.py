@@ -230,21 +230,22 @@ def _compared(scores: FloatArray, codes: IntArray, resamples: int, seed: int) ->
     counted = np.isfinite(scores)
     sums = np.hstack([np.nan_to_num(scores), counted])
     value = _means(sums.sum(axis=0, keepdims=True))[0]
-    found = replicates([block(codes, sums, _differences)], n_clusters(codes), resamples=resamples, seed=seed)[0]
-    low, high = interval(found)
+    summed = block(codes, sums, _differences)
+    low, high = interval(replicates([summed], n_clusters(codes), resamples=resamples, seed=seed)[0])
+    clusters = (np.asarray(summed.sums)[:, 2 * judges :] > 0).sum(axis=0)
     first, second = value[:judges], value[judges:]
     places, n = (ranks(first), ranks(second)), counted.sum(axis=0)
     rows: list[dict[str, object]] = []
     for j in range(judges):
         fewest = int(min(n[j], n[judges + j]))
-        clusters = min(len(np.unique(codes[counted[:, column]])) for column in (j, judges + j))
+        least = int(min(clusters[j], clusters[judges + j]))
         row: dict[str, object] = {"n": int(n[j]), "accuracy": first[j]}
         row |= {"adjudicated_n": int(n[judges + j]), "adjudicated_accuracy": second[j]}
         row |= {"difference": second[j] - first[j], "rank": places[0][j], "adjudicated_rank": places[1][j]}
-        if fewest > 1 and clusters > 1:
+        if fewest > 1 and least > 1:
             row |= {"difference_low": low[j], "difference_high": high[j]}
         remark = "" if fewest else NOT_SCORED
-        row["reason"] = join_reasons(remark, interval_reason(fewest, clusters, resamples, low[j], high[j]))
+        row["reason"] = join_reasons(remark, interval_reason(fewest, least, resamples, low[j], high[j]))
         rows.append(row)
     return rows
 

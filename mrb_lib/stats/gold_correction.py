@@ -76,9 +76,10 @@ def corrected_rows(
         error = divide((scored * wrong).sum(axis=1), scored.sum(axis=1))
         found = _estimates(fit, label, sums, error, next(kinds), codes, refits, seed)
         absent = why_not(fit.counts, codes, refits)
+        clusters = (np.asarray(block(codes, scored.T, lambda sums: sums).sums) > 0).sum(axis=0)
         out.append([])
         for judge, (name, mine) in enumerate(zip(panel.judges, scored, strict=True)):
-            counts = (int(mine.sum()), len(np.unique(codes[mine])), refits)
+            counts = (int(mine.sum()), int(clusters[judge]), refits)
             row = _row(counts, float(error[judge]), found[:, judge].tolist(), absent)
             out[-1].append({"judge": name, "n_excluded": int(counted[judge]) - counts[0]} | row)
     return out
