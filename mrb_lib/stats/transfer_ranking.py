@@ -59,9 +59,8 @@ def ranking_rows(
     inside = member >= 0
     assigned = shuffled(member[inside], codes[inside], min(resamples, _MOST), seed)
     straddling = STRADDLING if _straddles(member[inside], codes[inside]) and resamples else ""
-    value = score[:, :, inside]
-    kept = np.flatnonzero(np.isfinite(value).any(axis=(0, 2)))
-    flat = value[:, kept].reshape(-1, value.shape[2])
+    kept = np.flatnonzero((np.isfinite(score).any(axis=0) & inside).any(axis=1))
+    flat = score[:, kept][:, :, inside].reshape(len(score) * len(kept), assigned.shape[1])
     here, rest = (
         found.reshape(len(score), len(kept), *found.shape[1:]) for found in by_domain(flat, assigned, len(names))
     )
@@ -167,15 +166,16 @@ def expected(tau: FloatArray) -> dict[str, FloatArray]:
 
 def by_domain(value: FloatArray, assigned: IntArray, k: int) -> tuple[FloatArray, FloatArray]:
     """Accuracy in each domain and in all others, shape (judges, assignments, k); NaN where no case is scored."""
-    counted = np.isfinite(value).astype(np.float64)
-    scored = np.where(counted > 0, value, 0.0)
-    patterns, pattern = np.unique(counted, axis=0, return_inverse=True)  # few: judges mostly lack the same cases
+    counted = np.isfinite(value)
+    scored = np.where(counted, value, 0.0)
+    different, pattern = np.unique(counted, axis=0, return_inverse=True)  # few: judges mostly lack the same cases
+    different = different.astype(np.float64)
     here, rest = [], []
     step = max(1, _AT_ONCE // max(1, k * value.shape[1]))
     for start in range(0, len(assigned), step):
         part = assigned[start : start + step]
         belongs = (part.T[:, :, None] == np.arange(k)).astype(np.float64).reshape(value.shape[1], -1)
-        right, n = ((x @ belongs).reshape(len(x), len(part), k) for x in (scored, patterns))
+        right, n = ((x @ belongs).reshape(len(x), len(part), k) for x in (scored, different))
         n = n[pattern.ravel()]
         here.append(divide(right, n))
         rest.append(divide(scored.sum(axis=1)[:, None, None] - right, counted.sum(axis=1)[:, None, None] - n))
