@@ -16,7 +16,8 @@ from mrb_lib.stats.draws import draws
 from mrb_lib.stats.influence import Influence, influence
 from mrb_lib.stats.options import FloatArray, IntArray, SingleArray, join_reasons
 from mrb_lib.stats.rank_agreement import Strengths
-from mrb_lib.stats.resample import block, interval, interval_reason, n_clusters
+from mrb_lib.stats.resample import interval, interval_reason, n_clusters
+from mrb_lib.stats.weighted_sums import cluster_sums
 
 MODELS: Final[tuple[models.Model, ...]] = ("bradley_terry", "davidson", "rao_kupper")
 NO_MAXIMUM = "no finite strengths: the likelihood has no maximum"
@@ -25,6 +26,8 @@ _ABSENT = -1e3
 _HELD = 2**26
 _AT_ONCE = 2**21
 _NO_WIDTH = 1e-6
+
+Tallies = tuple[FloatArray, FloatArray]
 
 
 class Bounds(NamedTuple):
@@ -105,7 +108,7 @@ def fit(outcomes: Sequence[FloatArray], who: Responders, codes: IntArray, *, res
     the estimate. Compared with refits in `tests/stats/test_strengths.py`; coverage, of all three models, in
     `tests/simulation/test_ranking.py`.
     """
-    points = [_point(table, who, codes) for table in outcomes]
+    points = _points(outcomes, who, codes)
     found: list[Fitted] = []
     room = max(1, _HELD // max(1, resamples * (len(who.names) + 1)))
     start = 0
@@ -122,11 +125,22 @@ def fit(outcomes: Sequence[FloatArray], who: Responders, codes: IntArray, *, res
     return found
 
 
-def _point(outcomes: FloatArray, who: Responders, codes: IntArray) -> _Point:
-    tallies = tally(outcomes, who)
+def _points(outcomes: Sequence[FloatArray], who: Responders, codes: IntArray) -> list[_Point]:
+    """One a dimension; the sources of all dimensions are fitted together, in the same few steps."""
+    if not outcomes:
+        return []
+    wins, ties = (np.concatenate(each) for each in zip(*(tally(table, who) for table in outcomes), strict=True))
+    fits = [models.bradley_terry(wins, ties), models.davidson(wins, ties), models.rao_kupper(wins, ties)]
+    edges = np.cumsum([0, *(len(table) for table in outcomes)])
+    return [
+        _point(table, (wins[i:j], ties[i:j]), [models.Fit(*(each[i:j] for each in made)) for made in fits], who, codes)
+        for table, i, j in zip(outcomes, edges, edges[1:], strict=False)
+    ]
+
+
+def _point(outcomes: FloatArray, tallies: Tallies, fits: list[models.Fit], who: Responders, codes: IntArray) -> _Point:
     compares = (outcomes.sum(axis=2) > 0) & who.paired
     clusters = np.array([len(np.unique(codes[row])) for row in compares], dtype=np.int64)
-    fits = [models.bradley_terry(*tallies), models.davidson(*tallies), models.rao_kupper(*tallies)]
     moved = [
         _widened(influence(name, made, outcomes, tallies, who), clusters)
         for name, made in zip(MODELS, fits, strict=True)
@@ -189,12 +203,8 @@ def _multiply(counts: SingleArray, job: tuple[tuple[IntArray, SingleArray], Sing
 
 def _sums(codes: IntArray, values: FloatArray) -> tuple[IntArray, SingleArray]:
     """The clusters, and the sums of the values over each, shape (columns, clusters)."""
-    made = block(codes, values, _itself)
-    return made.clusters, np.ascontiguousarray(np.asarray(made.sums).T, dtype=np.float32)
-
-
-def _itself(sums: FloatArray) -> FloatArray:
-    return sums
+    made = cluster_sums(codes, values)
+    return made.clusters, np.ascontiguousarray(made.values.T, dtype=np.float32)
 
 
 def _fitted(point: _Point, drawn: Sequence[_Drawn], who: Responders, codes: IntArray, resamples: int) -> Fitted:
