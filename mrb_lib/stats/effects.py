@@ -60,7 +60,7 @@ def logistic_normal(sigma: float) -> Response:
 
     def curve(eta: FloatArray, derivative: int = 0) -> Curve:
         place = (np.clip(eta, -_REACH, _REACH) + _REACH) * each
-        below = place.astype(np.int32)
+        below = place.astype(np.intp)
         place -= below
         rows = (1, 2, 4) if derivative else (0, 1, 3)
         return Curve(*(table[row].take(below) + rise[row].take(below) * place for row in rows))
@@ -75,12 +75,16 @@ def _finer(values: FloatArray, slopes: FloatArray) -> FloatArray:
     """
     share = np.arange(_FINER) / _FINER
     from_left, from_right = (1 - share) ** 2, share**2
-    between = (
-        values[:, :-1, None] * (from_left * (1 + 2 * share))
-        + values[:, 1:, None] * (from_right * (3 - 2 * share))
-        + slopes[:, :-1, None] * (_COARSE * share * from_left)
-        - slopes[:, 1:, None] * (_COARSE * (1 - share) * from_right)
+    basis = np.stack(
+        [
+            from_left * (1 + 2 * share),
+            from_right * (3 - 2 * share),
+            _COARSE * share * from_left,
+            -_COARSE * (1 - share) * from_right,
+        ]
     )
+    ends = np.stack([values[:, :-1], values[:, 1:], slopes[:, :-1], slopes[:, 1:]], axis=2)
+    between = ends.reshape(-1, len(basis)) @ basis
     return np.column_stack([between.reshape(len(values), -1), values[:, -1]])
 
 
