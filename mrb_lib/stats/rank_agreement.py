@@ -11,7 +11,8 @@ that allows for the number of comparisons (Bonferroni). They hold the truth with
 
 from __future__ import annotations
 
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -24,14 +25,20 @@ LEAST_ERROR = 1e-9
 _DIGITS = 9
 
 
-class Strengths(NamedTuple):
-    """Estimated log strengths of one source.
+@dataclass(frozen=True, eq=False)
+class Strengths:
+    """Estimated log strengths of one source, and what comparing them with several others takes, made once.
 
     Attributes
     ----------
     value : shape (r,); NaN where undefined
     covariance : shape (r, r); NaN where unknown
     df : degrees of freedom of the standard errors
+    errors : shape (r, r), the standard errors of all differences; NaN where clusters that do not differ give none
+    lacks_errors : whether some difference between two responders with a strength has no standard error
+    order : shape (pairs,), the sign of the difference of each two
+    place, mid : shape (r,), see `ranks` and `mid_ranks`
+    apart : shape (r, r), see `told_apart`, where all pairs of two sources are compared
     """
 
     value: FloatArray
@@ -40,19 +47,37 @@ class Strengths(NamedTuple):
 
     def of(self, kept: BoolArray) -> Strengths:
         """The strengths of some responders."""
-        return Strengths(self.value[kept], self.covariance[np.ix_(kept, kept)], self.df)
+        return self if kept.all() else Strengths(self.value[kept], self.covariance[np.ix_(kept, kept)], self.df)
 
+    @cached_property
     def errors(self) -> FloatArray:
-        """The standard errors of all differences, shape (r, r); NaN where clusters that do not differ give none."""
         variance = self.covariance.diagonal()
         squared = variance[:, None] + variance[None, :] - 2 * self.covariance
         return np.sqrt(np.where(squared > LEAST_ERROR**2, squared, np.nan))
 
+    @cached_property
     def lacks_errors(self) -> bool:
-        """Whether some difference between two responders with a strength has no standard error."""
         known = np.isfinite(self.value) & np.isfinite(self.covariance.diagonal())
         pairs = known[:, None] & known[None, :] & ~np.eye(len(known), dtype=bool)
-        return bool(np.isnan(self.errors()[pairs]).any())
+        return bool(np.isnan(self.errors[pairs]).any())
+
+    @cached_property
+    def order(self) -> FloatArray:
+        first, second = _pairs(len(self.value))
+        rounded = self.value.round(_DIGITS)
+        return np.sign(rounded[first] - rounded[second])
+
+    @cached_property
+    def place(self) -> FloatArray:
+        return ranks(self.value)
+
+    @cached_property
+    def mid(self) -> FloatArray:
+        return mid_ranks(self.value)
+
+    @cached_property
+    def apart(self) -> IntArray:
+        return told_apart(self, len(self.value) * (len(self.value) - 1))
 
 
 class RankAgreement(NamedTuple):
@@ -105,8 +130,12 @@ def rank_interval(strengths: Strengths, comparisons: int | None = None) -> tuple
         that each interval alone holds its responder's rank with at least 95%; r (r - 1) / 2 makes all hold together.
     """
     r = len(strengths.value)
-    stronger = told_apart(strengths, comparisons or max(r - 1, 1))
-    return (1 + (stronger > 0).sum(axis=0)).astype(np.int64), (r - (stronger > 0).sum(axis=1)).astype(np.int64)
+    return _rank_interval(told_apart(strengths, comparisons or max(r - 1, 1)))
+
+
+def _rank_interval(apart: IntArray) -> tuple[IntArray, IntArray]:
+    stronger = apart > 0
+    return (1 + stronger.sum(axis=0)).astype(np.int64), (len(apart) - stronger.sum(axis=1)).astype(np.int64)
 
 
 def told_apart(strengths: Strengths, comparisons: int) -> IntArray:
@@ -115,7 +144,7 @@ def told_apart(strengths: Strengths, comparisons: int) -> IntArray:
     A difference whose standard error is 0, because all clusters say the same, is not certain: it is unknown.
     """
     gap = strengths.value[:, None] - strengths.value[None, :]
-    far = np.abs(gap) > _critical(comparisons, strengths.df) * strengths.errors()
+    far = np.abs(gap) > _critical(comparisons, strengths.df) * strengths.errors
     return np.where(far, np.sign(gap), 0.0).astype(np.int64)
 
 
@@ -150,19 +179,16 @@ def agreement(first: Strengths, second: Strengths, top: int) -> RankAgreement:
         nothing = (np.nan, np.nan, np.nan)
         return RankAgreement(r, nothing, nothing, np.nan, nothing, k, n_pairs, 0)
     known = bool(np.isfinite(x.covariance).all() and np.isfinite(y.covariance).all())
-    order_x, order_y = (np.sign(_gaps(item.value.round(_DIGITS))) for item in (x, y))
-    place_x, place_y = (ranks(item.value) for item in (x, y))
-    mid_x, mid_y = (mid_ranks(item.value) for item in (x, y))
-    in_x, in_y = place_x <= k, place_y <= k
-    tau = _cosine(order_x, order_y)
+    in_x, in_y = x.place <= k, y.place <= k
+    tau = _cosine(x.order, y.order)
     overlap = float((in_x & in_y).sum() / max(in_x.sum(), in_y.sum()))
     bounds, told = _bounds(x, y, k, n_pairs) if known else (np.full((3, 2), np.nan), 0)
     tau_low, tau_high, rho_low, rho_high, overlap_low, overlap_high = map(float, bounds.ravel())
     return RankAgreement(
         n=r,
         kendall=(tau, tau_low, tau_high),
-        spearman=(_cosine(mid_x - mid_x.mean(), mid_y - mid_y.mean()), rho_low, rho_high),
-        pearson_of_ranks=_cosine(place_x - place_x.mean(), place_y - place_y.mean()),
+        spearman=(_cosine(x.mid - x.mid.mean(), y.mid - y.mid.mean()), rho_low, rho_high),
+        pearson_of_ranks=_cosine(x.place - x.place.mean(), y.place - y.place.mean()),
         overlap=(overlap, overlap_low, overlap_high),
         k=k,
         n_pairs=n_pairs,
@@ -173,22 +199,16 @@ def agreement(first: Strengths, second: Strengths, top: int) -> RankAgreement:
 def _bounds(x: Strengths, y: Strengths, k: int, n_pairs: int) -> tuple[FloatArray, int]:
     """Kendall's, Spearman's and the overlap's bounds, shape (3, 2), and how many pairs both tell apart."""
     r = len(x.value)
-    sign_x, sign_y = told_apart(x, 2 * n_pairs), told_apart(y, 2 * n_pairs)
-    product = (sign_x * sign_y)[_pairs(r)]
+    product = (x.apart * y.apart)[_pairs(r)]
     told = int((product != 0).sum())
     tau = (product.sum() + np.array([-1, 1]) * (n_pairs - told)) / n_pairs
-    (low_x, high_x), (low_y, high_y) = (rank_interval(item, 2 * n_pairs) for item in (x, y))
+    (low_x, high_x), (low_y, high_y) = (_rank_interval(item.apart) for item in (x, y))
     far = np.maximum(high_x - low_y, high_y - low_x)
     near = np.maximum(np.maximum(low_x - high_y, low_y - high_x), 0)
     rho = np.maximum(1 - 6 * np.array([(far**2).sum(), (near**2).sum()]) / (r**3 - r), -1.0)
     certain = max(int(((high_x <= k) & (high_y <= k)).sum()), 2 * k - r)
     possible = min(int(((low_x <= k) & (low_y <= k)).sum()), k)
     return np.array([tau, rho, [certain / k, possible / k]]), told
-
-
-def _gaps(values: FloatArray) -> FloatArray:
-    first, second = _pairs(len(values))
-    return values[first] - values[second]
 
 
 @lru_cache(maxsize=64)

@@ -13,7 +13,7 @@ from mrb_lib.stats import comparisons as compared
 from mrb_lib.stats.comparisons import ANNOTATIONS, GOLD, JUDGE, NO_RESPONDERS, Responders, Source
 from mrb_lib.stats.options import FloatArray, divide, join_reasons, pick_dimensions
 from mrb_lib.stats.panel import Panel, as_panel
-from mrb_lib.stats.rank_agreement import LEAST_ERROR, RankAgreement, agreement, rank_interval, ranks
+from mrb_lib.stats.rank_agreement import LEAST_ERROR, RankAgreement, Strengths, agreement, rank_interval, ranks
 from mrb_lib.stats.resample import cluster_codes
 from mrb_lib.stats.scoring import encode_gold
 from mrb_lib.stats.strengths import Fitted, fit
@@ -187,7 +187,7 @@ def _strengths(
     ties |= _interval("rao_kupper_threshold", item.rao_kupper.tie, item.rao_kupper_bounds[2:])
     for i, source in enumerate(sources):
         best, worst = _rank_bounds(item, i)
-        vague = NO_SPREAD if item.of(i).lacks_errors() else ""
+        vague = NO_SPREAD if item.of(i).lacks_errors else ""
         failed = [
             NO_TIE_MODEL.format(model)
             for model, made in (("Davidson's", item.davidson), ("Rao and Kupper's", item.rao_kupper))
@@ -232,8 +232,9 @@ def _rank_bounds(item: Fitted, source: int) -> tuple[FloatArray, FloatArray]:
 def _agreements(item: Fitted, sources: Sequence[Source], top: int) -> Iterator[dict[str, object]]:
     clinicians = [i for i, source in enumerate(sources) if source.kind != JUDGE]
     judges = [i for i, source in enumerate(sources) if source.kind == JUDGE]
+    strengths = [item.of(i) for i in range(len(sources))]
     for i, j in product(clinicians, judges):
-        found = agreement(item.of(i), item.of(j), top)
+        found = agreement(strengths[i], strengths[j], top)
         row: dict[str, object] = {"part": "agreement", "source": sources[i].kind, "judge": sources[j].judge}
         for name, values in (
             ("kendall", found.kendall),
@@ -247,16 +248,16 @@ def _agreements(item: Fitted, sources: Sequence[Source], top: int) -> Iterator[d
             "k": found.k,
             "n_pairs": found.n_pairs,
             "n_told_apart": found.n_told_apart,
-            "reason": _no_agreement(found, item, {sources[i].kind: i, JUDGE: j}),
+            "reason": _no_agreement(found, {sources[i].kind: strengths[i], JUDGE: strengths[j]}),
         }
 
 
-def _no_agreement(found: RankAgreement, item: Fitted, sides: dict[str, int]) -> str | None:
+def _no_agreement(found: RankAgreement, sides: dict[str, Strengths]) -> str | None:
     if found.n < 2:
-        missing = [name for name, at in sides.items() if np.isnan(item.fit.log_strength[at]).all()]
+        missing = [name for name, side in sides.items() if np.isnan(side.value).all()]
         return "; ".join(map(NO_STRENGTHS.format, missing)) or FEW_SHARED
     if np.isnan(found.kendall[0]):
         return ALL_EQUAL
     if np.isnan(found.kendall[1]):
         return NO_ERROR
-    return NO_SPREAD if any(item.of(at).lacks_errors() for at in sides.values()) else None
+    return NO_SPREAD if any(side.lacks_errors for side in sides.values()) else None
