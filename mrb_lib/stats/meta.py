@@ -18,7 +18,7 @@ _CLOSE = 1e-13
 _LEAST = 1e-300
 _NODES = 24
 _STEPS = 60
-_LAST_STEP = 1e-8  # of Newton: it leaves an error of the order of its square
+_LAST_STEP = 1e-8  # of Newton, over what it moves in: it leaves an error of the order of its square
 
 
 class Pooled(NamedTuple):
@@ -171,6 +171,7 @@ class Predictive(NamedTuple):
         ends = self.mean + special.ndtri(tail) * spread
         low, high = ends.min(axis=1, initial=np.inf), ends.max(axis=1, initial=-np.inf)
         found: FloatArray = (low + high) / 2
+        width = high - low
         for _ in range(_STEPS):
             z = (found[:, None] - self.mean) / spread
             excess = np.asarray(special.ndtr(z)) @ self.share - tail
@@ -178,7 +179,7 @@ class Predictive(NamedTuple):
             low, high = np.where(excess < 0, found, low), np.where(excess < 0, high, found)
             inside = (moved >= low) & (moved <= high)
             before, found = found, np.where(inside, moved, (low + high) / 2)
-            if not (np.abs(found - before) > _LAST_STEP).any():
+            if not (np.abs(found - before) > _LAST_STEP * width).any():
                 break
         return found
 

@@ -107,6 +107,14 @@ def test_a_prediction_where_nothing_varies_is_that_of_the_common_mean() -> None:
     assert (high - low)[0] == pytest.approx(2 * 1.96 * np.sqrt(0.01 / 40), rel=0.02)
 
 
+def test_a_prediction_ends_where_a_fortieth_of_it_is_left_on_any_scale() -> None:
+    effect, variance = random_sets(60, 5, seed=4)
+    for scale in (1e-4, 1.0, 1e4):
+        new = predict(scale * effect, scale**2 * variance)
+        for end, tail in zip(new.interval(), (0.025, 0.975), strict=True):
+            assert new.below(end, np.zeros(60)) == pytest.approx(np.full(60, tail), abs=1e-12)
+
+
 def test_a_certain_estimate_and_an_unknown_estimator_are_refused() -> None:
     with pytest.raises(InputError, match="sampling variance of 0"):
         pool(np.zeros((1, 2)), np.array([[1.0, 0.0]]))
