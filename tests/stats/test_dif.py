@@ -11,6 +11,7 @@ from statsmodels.stats.contingency_tables import StratifiedTable
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.dif import FEW_CLUSTERS, NO_OTHERS, NO_SUBFIELDS, NOTHING_TO_COMPARE, dif
+from mrb_lib.stats.dif_matching import tables
 from mrb_lib.stats.multiplicity import adjust
 
 N, JUDGES = 300, 5
@@ -166,3 +167,25 @@ def test_a_subfield_in_few_clusters_has_no_test(world) -> None:
     assert eye[["low", "p_value", "ets_class", "logistic_p"]].isna().all(axis=None)
     assert (eye["reason"] == FEW_CLUSTERS).all()
     assert found.loc[found["subfield"] == "lung", "p_value"].notna().all()
+
+
+def test_tables_count_each_case_at_the_level_of_the_judges_it_is_matched_by() -> None:
+    rng = np.random.default_rng(3)
+    value = rng.choice([0.0, 0.5, 1.0, np.nan], (JUDGES, 60), p=[0.3, 0.1, 0.4, 0.2])
+    value[:, 0] = np.nan
+    codes = rng.integers(-1, 3, 60)
+    anchors = np.array([[True, True, False, True, True], [True] * JUDGES, [True, True, False, True, True]])
+    subfields = np.array([2, 0, 1])
+    found = tables(value, codes, subfields, anchors)
+    expected = np.zeros((3, JUDGES, 2, 3, 2 * JUDGES + 1))
+    for judge, case, place in np.ndindex(JUDGES, 60, 3):
+        if np.isnan(value[judge, case]):
+            assert found.level[place][judge, case] == -1
+            continue
+        matching = [j for j in range(JUDGES) if anchors[place, j] or j == judge]
+        level = round(2 * len(matching) * np.nanmean(value[matching, case]))
+        assert (found.level[place][judge, case], found.n_matching[judge, place]) == (level, len(matching))
+        if codes[case] >= 0:
+            side = int(codes[case] != subfields[place])
+            expected[:, judge, side, place, level] += value[judge, case] ** np.arange(3)
+    assert np.stack([found.n, found.sums, found.squares]) == pytest.approx(expected, abs=1e-12)

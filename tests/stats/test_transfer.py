@@ -12,7 +12,7 @@ from mrb_lib.stats.meta import pool
 from mrb_lib.stats.panel import as_panel
 from mrb_lib.stats.transfer import transfer
 from mrb_lib.stats.transfer_domains import domain_accuracies, proportion
-from mrb_lib.stats.transfer_ranking import expected, kendall
+from mrb_lib.stats.transfer_ranking import by_domain, expected, kendall
 
 from .small_tables import cases_of, gold_of, ids, random_verdicts, verdicts_of
 
@@ -61,6 +61,26 @@ def test_the_order_of_judges() -> None:
     first, second = generator.integers(0, 6, (2, 9, 40)).astype(float)
     expected = [stats.kendalltau(first[:, i], second[:, i]).statistic for i in range(40)]
     assert kendall(first, second) == pytest.approx(np.array(expected), abs=1e-12)
+
+
+def test_kendall_of_many_judges_and_of_ties_but_for_rounding() -> None:
+    many = np.arange(300.0)[:, None]
+    assert kendall(np.hstack([many, many]), np.hstack([many, -many])).tolist() == [1, -1]
+    third = np.array([[1 / 3], [1 - 2 / 3], [0.9]])
+    assert third[0] != third[1]
+    assert kendall(third, np.array([[1.0], [2.0], [3.0]])) == pytest.approx(2 / np.sqrt(2 * 3))
+
+
+def test_accuracies_by_domain_are_means_of_what_each_judge_was_scored_on() -> None:
+    generator = np.random.default_rng(5)
+    score = np.where(generator.random((4, 30)) < 0.3, np.nan, generator.random((4, 30)))
+    score[1, :] = np.where(np.isnan(score[0]), np.nan, 0.5)
+    assigned = generator.integers(0, 3, (6, 30))
+    here, rest = by_domain(score, assigned, 3)
+    for judge, draw, domain in np.ndindex(4, 6, 3):
+        inside = assigned[draw] == domain
+        assert here[judge, draw, domain] == pytest.approx(np.nanmean(score[judge, inside]))
+        assert rest[judge, draw, domain] == pytest.approx(np.nanmean(score[judge, ~inside]))
 
 
 def test_the_domain_is_the_first_column_with_several_values() -> None:
