@@ -140,6 +140,6 @@ def _dimension(panel: Panel, label: IntArray, shared: _Shared) -> list[dict[str,
         ]
     codes = np.unique(shared.codes[kept], return_inverse=True)[1].astype(np.int64)
     known = shared.covariates(kept, label[kept])
-    arrays = right[:, :, kept], asked[:, :, kept]
+    arrays = right.take(kept, axis=2), asked.take(kept, axis=2)
     found = [*all_judges(panel.judges, *arrays, codes, known), *each_judge(panel.judges, *arrays, codes, known)]
     return [{**row, **excluded} for row in found]

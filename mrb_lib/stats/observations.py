@@ -152,9 +152,9 @@ def counts(panel: Panel, labels: IntArray) -> tuple[FloatArray, FloatArray]:
     """
     choice = panel.choice[:, 0]
     decisive = (labels >= 0) & (labels != TIE)
-    right = ((choice == labels[:, None, None]) & decisive[:, None, None]).sum(axis=-1)
-    asked = ((choice != ABSENT) & decisive[:, None, None]).sum(axis=-1)
-    return np.swapaxes(right, 1, 2).astype(np.float64), np.swapaxes(asked, 1, 2).astype(np.float64)
+    right = ((choice == labels[:, None, None]) & decisive[:, None, None]).sum(axis=-1, dtype=np.float64)
+    asked = ((choice != ABSENT) & decisive[:, None, None]).sum(axis=-1, dtype=np.float64)
+    return np.ascontiguousarray(np.swapaxes(right, 1, 2)), np.ascontiguousarray(np.swapaxes(asked, 1, 2))
 
 
 def log_length_ratio(cases: pd.DataFrame) -> FloatArray:
