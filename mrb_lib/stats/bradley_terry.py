@@ -200,13 +200,12 @@ def information(model: Model, wins: FloatArray, ties: FloatArray, fit: Fit) -> F
 
 def _with_ties(likelihood: Likelihood, wins: FloatArray, ties: FloatArray, *, start: float, without: float) -> Fit:
     """Fit a model with a parameter of ties; where there is no tie it is Bradley and Terry's model."""
-    m, r = wins.shape[:2]
+    m = len(wins)
     tied, decided = ties.sum(axis=(1, 2)) > 0, wins.sum(axis=(1, 2)) > 0
     compared = compared_at_all(wins, ties)
-    x = np.zeros((m, r + 1))
-    x[:, -1] = start
-    found, exists = _maximum(likelihood, x, compared, tied & decided & connected(wins, ties))
     plain = bradley_terry(wins, ties).log_strength
+    x = np.hstack([np.nan_to_num(plain), np.full((m, 1), start)])
+    found, exists = _maximum(likelihood, x, compared, tied & decided & connected(wins, ties))
     strengths = np.where(tied[:, None], _centred(found[:, :-1], compared & exists[:, None]), plain)
     fitted = np.where(exists, np.exp(found[:, -1]), np.nan)
     return Fit(strengths, np.where(~tied & np.isfinite(plain).any(axis=1), without, fitted))
@@ -224,22 +223,22 @@ def _maximum(
     x : shape (m, p), where to start; the first columns are log strengths
     compared : shape (m, r), the responders to fit
     """
-    going, found = wanted.copy(), np.zeros(len(x), dtype=bool)
+    going, found, slope = wanted.copy(), np.zeros(len(x), dtype=bool), likelihood(x)
     for _ in range(_STEPS):
         if not going.any():
             break
-        slope = likelihood(x)
         step = _newton_step(slope, compared)
         step[~going] = 0.0
         size = np.abs(step).max(axis=1, initial=0.0)
         scale = np.minimum(1.0, _LARGE_STEP / np.maximum(size, _SMALL_STEP))
         for _ in range(_HALVINGS):
-            ahead = likelihood(x + scale[:, None] * step).value
-            worse = ~(ahead >= slope.value - _SMALL_STEP * (1 + np.abs(slope.value)))
+            reached = x + scale[:, None] * step
+            ahead = likelihood(reached)
+            worse = ~(ahead.value >= slope.value - _SMALL_STEP * (1 + np.abs(slope.value)))
             if not worse.any():
                 break
             scale[worse] /= 2
-        x = x + scale[:, None] * step
+        x, slope = reached, ahead
         found |= going & (size < _SMALL_STEP)
         going &= (size >= _SMALL_STEP) & (np.abs(x).max(axis=1, initial=0.0) < _NO_MAXIMUM)
     return x, found
