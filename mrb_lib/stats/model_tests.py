@@ -19,7 +19,7 @@ FEW_JUDGES = "no test: fewer than two judges have verdicts that tell"
 FEW_FOR_TEST = f"no test: fewer than {FEWEST_FOR_TEST} clusters"
 SAME_EVERYWHERE = "no test: the term is the same for every verdict"
 NOT_FITTED = "no test: the model without the interaction did not converge"
-_STEPS, _CLOSE, _MOST_LOG_ODDS, _NOTHING = 40, 1e-7, 15.0, 1e-10
+_STEPS, _CLOSE, _MOST_LOG_ODDS, _NOTHING = 40, 3e-8, 15.0, 1e-10
 
 Row = dict[str, object]
 
