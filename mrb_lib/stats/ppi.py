@@ -192,7 +192,7 @@ def _rows(
     full = _means(data, sides, seen, np.zeros_like(seen))
     size = np.array([[len(side.at)] for side in sides])
     own = order[np.isin(order, np.unique(data.codes[seen & who.paired]))]
-    place_of = {judge: i for i, judge in enumerate(judges)}
+    by_judge = np.arange((len(who.names) + 1) * len(judges)).reshape(-1, len(judges)).T.ravel()
     out = []
     for share in shares:
         if share is None:
@@ -203,10 +203,7 @@ def _rows(
         found = _means(data, sides, keep, hidden)
         left_out = (size - found.n_labelled - found.n_undecided - found.n_unlabelled).astype(np.int64)
         single = _columns(found, full, left_out, who.names, judges, share is None)
-        frame = pd.concat([single, _together(found, full, left_out, judges)], ignore_index=True)
-        if share is None:
-            frame["full_estimate"] = np.nan
-        frame = frame.sort_values("judge", kind="stable", key=lambda column: column.map(place_of))
+        frame = pd.concat([single, _together(found, full, left_out, judges)], ignore_index=True).take(by_judge)
         part = ESTIMATE if share is None else WHAT_IF
         out.append(frame.assign(part=part, label_share=np.nan if share is None else share))
     return out
@@ -227,19 +224,22 @@ def _columns(
         "n_excluded": excluded,
         "estimate": found.estimate,
         "classical_estimate": found.classical,
-        "full_estimate": full.classical,
+        "full_estimate": np.full_like(full.classical, np.nan) if real else full.classical,
         **ends,
         "lambda": found.power,
         **_gain(found, correlation, np.where(defined, found.variance, np.nan), found.classical_variance),
         "correlation": correlation,
     }
-    frame = pd.DataFrame({name: np.asarray(column).ravel() for name, column in values.items()})
-    frame["responder"] = np.repeat(names, len(judges))
-    frame["judge"] = np.tile(judges, len(names))
     flat = (found.n_labelled, found.n_unlabelled, found.clusters, found.classical_variance)
     rows = zip(*(column.ravel().tolist() for column in flat), strict=True)
-    frame["reason"] = [_reason(n, more, clusters, variance, real) for n, more, clusters, variance in rows]
-    return frame
+    return pd.DataFrame(
+        {
+            **{name: np.asarray(column).ravel() for name, column in values.items()},
+            "responder": [name for name in names for _ in judges],
+            "judge": [*judges] * len(names),
+            "reason": [_reason(n, more, clusters, variance, real) for n, more, clusters, variance in rows],
+        }
+    )
 
 
 def _reason(n: float, more: float, clusters: float, variance: float, real: bool) -> str | None:

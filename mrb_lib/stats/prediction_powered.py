@@ -78,9 +78,8 @@ def mean(
     mean_y = divide(np.asarray(y.sum(axis=0), dtype=np.float64), n)
     mean_f = divide(np.asarray((f * seen).sum(axis=0), dtype=np.float64), all_seen)
     mean_u = divide(np.asarray((f * unlabelled).sum(axis=0), dtype=np.float64), more)
-    dy = np.nan_to_num(divide(labelled.astype(np.float64), n)) * (y - np.nan_to_num(mean_y))
-    df = np.nan_to_num(divide(seen.astype(np.float64), all_seen)) * (f - np.nan_to_num(mean_f))
-    change = np.nan_to_num(divide(unlabelled.astype(np.float64), more)) * (f - np.nan_to_num(mean_u)) - df
+    dy, df = _influence(y, mean_y, labelled, n), _influence(f, mean_f, seen, all_seen)
+    change = _influence(f, mean_u, unlabelled, more) - df
     clustered = len(np.unique(codes)) < len(codes)
     sums = _by_cluster(codes) if clustered else None
     by_y, by_change, has_label = dy, change, labelled
@@ -115,6 +114,11 @@ def bounds(found: Estimates, *, classical: bool = False) -> tuple[FloatArray, Fl
     multiple = special.stdtrit(np.maximum(found.clusters - 1, 1), (1 + CONFIDENCE) / 2)
     half = np.where(defined, multiple * np.sqrt(variance), np.nan)
     return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
+
+
+def _influence(values: FloatArray, mean: FloatArray, counted: BoolArray, n: FloatArray) -> FloatArray:
+    """How far each value that counts moves their mean; 0 for the others."""
+    return np.asarray(counted / np.maximum(n, 1) * (values - np.nan_to_num(mean)))
 
 
 def _power(
