@@ -28,6 +28,7 @@ NO_OTHER = "no suspicion: no judge gave another label"
 NO_SPREAD = "no difficulty: judges fail together no more often than chance makes them"
 NOT_CONVERGED = "no model: the fit did not converge"
 NO_2PL = "no 2PL model: its fit did not converge"
+_DIGITS = 9
 COLUMNS = [
     "part", "dimension", "case_id", "judge", "policy", "n", "n_excluded", "accuracy", "difficulty", "se", "low",
     "high", "discrimination", "discrimination_low", "discrimination_high", "difficulty_2pl", "difficulty_2pl_low",
@@ -180,9 +181,11 @@ def _dimension(
         judges["reason"] = (flaw if flaw != NO_SPREAD else "") or None
         suspicion = np.where(alternative[case] >= 0, _spread(fitted.suspicion, scored)[case], np.nan)
     rows |= {"suspicion": suspicion, "reason": _reasons(flaw, n[case], alternative[case])}
-    frame = pd.DataFrame(rows).sort_values(
-        ["suspicion", "alternative_share", "case"], ascending=[False, False, True], na_position="last"
-    )
+    order = ["alike", "alternative_share", "case"]
+    frame = pd.DataFrame(rows).assign(
+        alike=np.round(special.logit(suspicion), _DIGITS)
+    )  # equal but for rounding is equal
+    frame = frame.sort_values(order, ascending=[False, False, True], na_position="last").drop(columns="alike")
     place = pd.Series(np.arange(1, len(frame) + 1), index=frame.index, dtype="Int64")
     return frame.assign(rank=place.where(frame["suspicion"].notna())), pd.DataFrame(judges)
 
@@ -207,7 +210,7 @@ def _fitted(both: Sequence[Shown], counted: BoolArray, scored: BoolArray, known:
     if (each < 1).any() and first.converged:
         each = worth(mine, agreement(first, data))
         data = trials(mine, usable, each)
-        first = one_parameter(data)
+        first = one_parameter(data, first)
     n_judges, n_cases = usable.shape
     if not first.converged:
         return _Fitted({}, {}, np.full(n_cases, np.nan), NOT_CONVERGED)

@@ -19,6 +19,43 @@ _STEPS, _CLOSE = 40, 1e-6
 _FEW_PATTERNS = 8
 
 
+class Asked(NamedTuple):
+    """The numbers of trials, shape (N, C), for products with them: of which there are few different rows, or many.
+
+    Attributes
+    ----------
+    rows : shape (k, C), the different rows; all N where they are many
+    which : shape (N,), the row of each case; None where they are many
+    """
+
+    rows: FloatArray
+    which: IntArray | None
+
+    @classmethod
+    def of(cls, numbers: FloatArray) -> Asked:
+        """Find the different rows of numbers of trials."""
+        first, which = distinct_rows(numbers)
+        return cls(numbers[first], which) if len(first) <= _FEW_PATTERNS else cls(numbers, None)
+
+    def by_case(self, values: FloatArray) -> FloatArray:
+        """The numbers times values of cells, shape (C, K) to (N, K)."""
+        found: FloatArray = self.rows @ values
+        return found if self.which is None else found[self.which]
+
+    def by_row(self, values: FloatArray) -> FloatArray:
+        """The sums of values of cases over those with each row, shape (N, K) to (k, K)."""
+        if self.which is None:
+            return values
+        member = self.which == np.arange(len(self.rows))[:, None]
+        out: FloatArray = member.astype(np.float64) @ values
+        return out
+
+    def by_cell(self, values: FloatArray) -> FloatArray:
+        """The numbers times values of cases, summed over cases, shape (N, K) to (C, K)."""
+        out: FloatArray = self.rows.T @ self.by_row(values)
+        return out
+
+
 class Posterior(NamedTuple):
     """A posterior distribution by case, each array of shape (N,): its mean, standard deviation and 95% interval."""
 
@@ -38,6 +75,7 @@ class OneParameter(NamedTuple):
     mean, spread : of the normal distribution of difficulties, estimated
     difficulty : the posterior of each case; it is the ability of a judge that is right half of the time
     evidence : shape (N,), the log likelihood of each case, its difficulty integrated out
+    asked : the numbers of trials
     """
 
     parameters: FloatArray
@@ -46,14 +84,19 @@ class OneParameter(NamedTuple):
     spread: float
     difficulty: Posterior
     evidence: FloatArray
+    asked: Asked
     converged: bool
 
 
-def one_parameter(data: Trials) -> OneParameter:
+def one_parameter(data: Trials, near: OneParameter | None = None) -> OneParameter:
     """Fit logit P(right) = ability of the judge + effect of position - difficulty of the case.
 
     Abilities are estimated by their posterior mode, with difficulties integrated out over a normal distribution
     whose mean and spread are estimated, too; difficulties by their posterior given those estimates.
+
+    Parameters
+    ----------
+    near : the model of much the same trials, to begin at
 
     Notes
     -----
@@ -68,11 +111,14 @@ def one_parameter(data: Trials) -> OneParameter:
     often = float(data.asked.sum(axis=1).max(initial=0.0))
     nodes = np.linspace(-REACH, REACH, _NODES if often <= _MANY else _MORE_NODES)
     parameters = np.append(_start(data), 1.0)
+    if near is not None:
+        parameters = np.append(near.parameters, near.spread)
+        parameters[:n_judges] -= near.mean
     prior = np.zeros(n + 1)
     prior[:n_judges], prior[n_judges:n] = ABILITY_PRIOR**-2, POSITION_PRIOR**-2
-    step, patterns = np.inf, _patterns(data.asked)
+    step, asked = np.inf, Asked.of(data.asked)
     for _ in range(_STEPS):
-        slope, information = _derivatives(data, parameters, nodes, patterns)
+        slope, information = _derivatives(data, parameters, nodes, asked)
         change = np.linalg.solve(information + np.diag(prior), slope - prior * parameters)
         step = float(np.abs(change).max())
         parameters = parameters + change * min(1.0, 1.0 / max(step, 1e-300))
@@ -83,10 +129,10 @@ def one_parameter(data: Trials) -> OneParameter:
             break
     found, spread = parameters[:-1], float(parameters[-1])
     logits = (data.design @ found)[:, None] + spread * nodes
-    posterior, evidence = expectation(data.right, data.asked, logits, -(nodes**2) / 2)
+    posterior, evidence = expectation(data.right, asked, logits, -(nodes**2) / 2)
     centre = np.eye(n)
     centre[:n_judges, :n_judges] -= 1 / n_judges
-    information = _derivatives(data, parameters, nodes, patterns)[1] + np.diag(prior)
+    information = _derivatives(data, parameters, nodes, asked)[1] + np.diag(prior)
     covariance = centre @ np.linalg.inv(information)[:-1, :-1] @ centre.T
     mean = -float(found[:n_judges].mean())
     return OneParameter(
@@ -96,6 +142,7 @@ def one_parameter(data: Trials) -> OneParameter:
         spread,
         summary(posterior[:, ::-1], mean + spread * nodes),
         evidence,
+        asked,
         step < 1e-3,
     )
 
@@ -120,7 +167,7 @@ def wrong_gold(found: OneParameter, data: Trials, otherwise: Trials, prior: floa
     for those in (data, otherwise):
         ability = those.design @ found.parameters - those.design[:, : those.n_judges].sum(axis=1) * found.mean
         logits = ability[:, None] + found.spread * nodes
-        likelihood.append(expectation(those.right, those.asked, logits, -(nodes**2) / 2)[1])
+        likelihood.append(expectation(those.right, Asked(those.asked, None), logits, -(nodes**2) / 2)[1])
     against = np.clip(likelihood[0] - likelihood[1] + np.log((1 - prior) / prior), -700, 700)
     out: FloatArray = np.where(otherwise.asked.any(axis=1), 1 / (1 + np.exp(against)), np.nan)
     return out
@@ -135,19 +182,20 @@ def _start(data: Trials) -> FloatArray:
 
 
 def expectation(
-    right: FloatArray, asked: FloatArray, logits: FloatArray, log_prior: FloatArray
+    right: FloatArray, asked: Asked, logits: FloatArray, log_prior: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """The posterior of each case over K nodes, and its log evidence.
 
     Parameters
     ----------
-    right, asked : shape (N, J)
+    right : shape (N, J)
+    asked : the numbers of trials, (N, J)
     logits : shape (J, K), the log odds of each judge at each node
     log_prior : shape (K,), up to a constant
     """
     prior = log_prior - np.log(np.exp(log_prior - log_prior.max()).sum()) - log_prior.max()
     joint = right @ logits
-    joint -= asked @ np.logaddexp(0.0, logits)
+    joint -= asked.by_case(np.logaddexp(0.0, logits))
     joint += prior
     top = joint.max(axis=1, keepdims=True)
     joint -= top
@@ -157,32 +205,20 @@ def expectation(
     return weights, (top + np.log(total))[:, 0]
 
 
-class _Patterns(NamedTuple):
-    """The different rows of the numbers of trials, and which of them each case has; none where they are many."""
-
-    rows: FloatArray
-    which: IntArray
-
-
-def _patterns(asked: FloatArray) -> _Patterns:
-    first, which = distinct_rows(asked)
-    return _Patterns(asked[first if len(first) <= _FEW_PATTERNS else first[:0]], which)
-
-
 def _derivatives(
-    data: Trials, parameters: FloatArray, nodes: FloatArray, patterns: _Patterns
+    data: Trials, parameters: FloatArray, nodes: FloatArray, asked: Asked
 ) -> tuple[FloatArray, FloatArray]:
     """The score and the observed information of the parameters and of the spread.
 
     Louis' identity: what the data completed by the difficulties would say, less the variance of its score over the
     difficulties that are possible. Every sum over cases and nodes is a product of matrices.
     """
-    right, asked = data.right, data.asked
+    right = data.right
     logits = (data.design @ parameters[:-1])[:, None] + parameters[-1] * nodes
     posterior, _ = expectation(right, asked, logits, -(nodes**2) / 2)
     mean = 1 / (1 + np.exp(-logits))
-    tries = asked.T @ posterior
-    along = nodes * (right.sum(axis=1)[:, None] - asked @ mean)
+    tries = asked.by_cell(posterior)
+    along = nodes * (right.sum(axis=1)[:, None] - asked.by_case(mean))
     by_spread = (posterior * along).sum(axis=1)
     slope = np.append(right.sum(axis=0) - (tries * mean).sum(axis=1), by_spread.sum())
     weights = tries * mean * (1 - mean)
@@ -190,8 +226,8 @@ def _derivatives(
     complete[-1, :-1] = complete[:-1, -1] = weights @ nodes
     off = posterior * (along - by_spread[:, None])
     missing = np.empty_like(complete)
-    missing[:-1, :-1] = _variance(asked, posterior, mean, patterns)
-    missing[-1, :-1] = missing[:-1, -1] = -(asked * (off @ mean.T)).sum(axis=0)
+    missing[:-1, :-1] = _variance(data.asked, posterior, mean, asked)
+    missing[-1, :-1] = missing[:-1, -1] = -(asked.by_cell(off) * mean).sum(axis=1)
     missing[-1, -1] = (off * along).sum()
     wide = np.zeros((len(complete), len(parameters)))
     wide[:-1, :-1], wide[-1, -1] = data.design, 1.0
@@ -201,16 +237,17 @@ def _derivatives(
     return slope @ wide, information
 
 
-def _variance(asked: FloatArray, posterior: FloatArray, mean: FloatArray, patterns: _Patterns) -> FloatArray:
+def _variance(numbers: FloatArray, posterior: FloatArray, mean: FloatArray, asked: Asked) -> FloatArray:
     """The variance of what is expected of each cell over the possible difficulties, summed over cases, (C, C)."""
-    expected = asked * (posterior @ mean.T)
+    expected = numbers * (posterior @ mean.T)
     squares = np.zeros((len(mean), len(mean)))
-    for place, pattern in enumerate(patterns.rows):
-        weighted = pattern[:, None] * mean
-        squares += (weighted * posterior[patterns.which == place].sum(axis=0)) @ weighted.T
-    if not len(patterns.rows):
+    if asked.which is None:
         for node, at in enumerate(mean.T):
-            squares += np.outer(at, at) * ((asked.T * posterior[:, node]) @ asked)
+            squares += np.outer(at, at) * ((numbers.T * posterior[:, node]) @ numbers)
+    else:
+        for row, weights in zip(asked.rows, asked.by_row(posterior), strict=True):
+            weighted = row[:, None] * mean
+            squares += (weighted * weights) @ weighted.T
     out: FloatArray = squares - expected.T @ expected
     return out
 

@@ -35,6 +35,8 @@ class TwoParameter(NamedTuple):
 def two_parameter(data: Trials, first: OneParameter) -> TwoParameter:
     """Fit logit P(right) = discrimination of the case x (ability + effect of position - difficulty of the case).
 
+    `first` is the Rasch model of the same trials.
+
     Discriminations are log-normal about 1 with standard deviation 0.5 of the logarithm: the stated prior,
     without which a handful of judges could not tell one. Abilities by the EM algorithm, begun at the Rasch model's.
     """
@@ -47,8 +49,9 @@ def two_parameter(data: Trials, first: OneParameter) -> TwoParameter:
     for _ in range(_TWO_STEPS):
         difficulty = np.tile(mean + spread * z, _SLOPE_NODES)
         ability = (data.design @ parameters)[:, None]
-        posterior, _ = expectation(data.right, data.asked, slopes * (ability - difficulty), log_prior)
-        new = _maximised(data, posterior, slopes, difficulty, parameters, mean)
+        posterior, _ = expectation(data.right, first.asked, slopes * (ability - difficulty), log_prior)
+        counts = data.right.T @ posterior, first.asked.by_cell(posterior)
+        new = _maximised(data, counts, slopes, difficulty, parameters, mean)
         marginal = posterior.mean(axis=0) @ np.stack([difficulty, difficulty**2], axis=1)
         spread = max(float(np.sqrt(max(marginal[1] - marginal[0] ** 2, 0.0))), LEAST_SPREAD)
         shift = float(new[: data.n_judges].mean())
@@ -70,14 +73,19 @@ def two_parameter(data: Trials, first: OneParameter) -> TwoParameter:
 
 def _maximised(
     data: Trials,
-    posterior: FloatArray,
+    counts: tuple[FloatArray, FloatArray],
     slopes: FloatArray,
     difficulty: FloatArray,
     parameters: FloatArray,
     mean: float,
 ) -> FloatArray:
-    """The parameters that maximise the expected likelihood with their prior: two steps of Newton's method."""
-    hits, tries = data.right.T @ posterior, data.asked.T @ posterior
+    """The parameters that maximise the expected likelihood with their prior: two steps of Newton's method.
+
+    Parameters
+    ----------
+    counts : the successes and trials that are expected of each cell at each node, shape (C, K) each
+    """
+    hits, tries = counts
     n_judges, n = data.n_judges, len(parameters)
     prior = np.repeat([ABILITY_PRIOR**-2, POSITION_PRIOR**-2], [n_judges, n - n_judges])
     about = np.repeat([mean, 0.0], [n_judges, n - n_judges])
