@@ -10,7 +10,7 @@ from mrb_lib.stats.gee import by_cluster, expit
 from mrb_lib.stats.observations import Design, Observations, identified, restrict
 from mrb_lib.stats.options import BoolArray, FloatArray
 
-_STEPS, _CLOSE, _FAR = 40, 1e-7, 300.0
+_STEPS, _CLOSE, _NEAR, _FAR = 40, 1e-8, 1e-4, 300.0
 _MOST_LOG = 700.0
 _MODE_STEPS, _HALVINGS = 30, 12
 # How many nodes are enough up to which standard deviation of the random intercept: the log likelihood is then
@@ -172,7 +172,7 @@ def _finished(at: _Point, parameters: FloatArray, kept: BoolArray, data: Observa
         bread * turn * turn[:, None],
         influence,
         at.value,
-        step < 1000 * _CLOSE and positive,
+        step < _NEAR and positive,
     )
 
 
