@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from mrb_lib.errors import InputError
+from mrb_lib.stats.distinct import distinct_rows
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 
 Model = Literal["dawid_skene", "one_coin"]
@@ -163,8 +164,9 @@ def _with_unused(fit: Fit, used: IntArray, n_labels: int) -> Fit:
 def _patterns(counts: FloatArray, start: FloatArray) -> tuple[IntArray, IntArray]:
     """The first item of each pattern of labels, and the pattern of each item: items with the same labels are alike."""
     rows = np.hstack([counts.reshape(len(counts), -1), start])
-    _, first, pattern = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    return first.astype(np.int64), pattern.reshape(-1).astype(np.int64)
+    first, which = distinct_rows(rows)
+    order = np.lexsort(rows[first].T[::-1])
+    return first[order], np.argsort(order)[which]
 
 
 class _Sample(NamedTuple):

@@ -182,9 +182,8 @@ def _dimension(
         suspicion = np.where(alternative[case] >= 0, _spread(fitted.suspicion, scored)[case], np.nan)
     rows |= {"suspicion": suspicion, "reason": _reasons(flaw, n[case], alternative[case])}
     order = ["alike", "alternative_share", "case"]
-    frame = pd.DataFrame(rows).assign(
-        alike=np.round(special.logit(suspicion), _DIGITS)
-    )  # equal but for rounding is equal
+    rows["alike"] = np.round(special.logit(suspicion), _DIGITS)  # equal but for rounding is equal
+    frame = pd.DataFrame(rows)
     frame = frame.sort_values(order, ascending=[False, False, True], na_position="last").drop(columns="alike")
     place = pd.Series(np.arange(1, len(frame) + 1), index=frame.index, dtype="Int64")
     return frame.assign(rank=place.where(frame["suspicion"].notna())), pd.DataFrame(judges)

@@ -65,10 +65,11 @@ def fixed_sequence(answered: IntArray, wrong: IntArray, alpha: float, delta: flo
     holds where it does not, too (`tests/simulation/test_selective.py`).
     """
     allowed = most_wrong(int(answered.max(initial=0)), alpha, delta)[answered]
-    tested = (allowed >= 0) & (answered >= LEAST_COVERAGE * answered[..., :1] - _ROUNDING)
+    fewest = np.ceil(LEAST_COVERAGE * answered[..., :1] - _ROUNDING).astype(np.int64)
+    tested = (allowed >= 0) & (answered >= fewest)
     failed = tested & (wrong > allowed)
-    unbroken = np.cumsum(failed[..., ::-1], axis=-1)[..., ::-1] == 0
-    passed = tested & unbroken
+    broken = np.logical_or.accumulate(failed[..., ::-1], axis=-1)[..., ::-1]
+    passed = tested & ~broken
     return np.where(passed.any(axis=-1), np.argmax(passed, axis=-1), NONE).astype(np.int64)
 
 
