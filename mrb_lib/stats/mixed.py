@@ -10,7 +10,7 @@ from mrb_lib.stats.gee import by_cluster, expit
 from mrb_lib.stats.observations import Design, Observations, identified, restrict
 from mrb_lib.stats.options import BoolArray, FloatArray
 
-_STEPS, _CLOSE, _NEAR, _FAR = 40, 1e-8, 1e-4, 300.0
+_STEPS, _CLOSE, _NEGLIGIBLE, _FAR = 40, 1e-6, 1e-8, 300.0
 _MOST_LOG = 700.0
 _MODE_STEPS, _HALVINGS = 30, 12
 # How many nodes are enough up to which standard deviation of the random intercept: the log likelihood is then
@@ -140,7 +140,7 @@ def _climb(design: Design, data: Observations, parameters: FloatArray, kept: Boo
         change = _direction(at, kept)
         step = float(np.abs(change).max())
         length = min(1.0, 5.0 / max(step, 1e-300))
-        if step < _CLOSE:
+        if step < _NEGLIGIBLE:
             parameters += change
             break
         for _ in range(_HALVINGS):
@@ -148,11 +148,12 @@ def _climb(design: Design, data: Observations, parameters: FloatArray, kept: Boo
             if new.value >= at.value - 1e-9 * abs(at.value):
                 break
             length /= 2
+        step = float(np.abs(length * change).max())
         parameters, at = parameters + length * change, new
         if abs(parameters[-1]) < _NO_SPREAD and kept[-1]:
             parameters[-1], kept[-1] = 0.0, False
             at = _at(design, right, asked, parameters, kept, rule, at.mode)
-        elif abs(parameters[-1]) > rule.widest:
+        elif step < _CLOSE or abs(parameters[-1]) > rule.widest:
             break
     return _finished(at, parameters, kept, data, step if abs(parameters[-1]) <= rule.widest else np.inf)
 
@@ -172,7 +173,7 @@ def _finished(at: _Point, parameters: FloatArray, kept: BoolArray, data: Observa
         bread * turn * turn[:, None],
         influence,
         at.value,
-        step < _NEAR and positive,
+        step < 100 * _CLOSE and positive,
     )
 
 
