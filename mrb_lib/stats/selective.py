@@ -10,6 +10,7 @@ import pandas as pd
 from mrb_lib.errors import InputError
 from mrb_lib.stats.calibration_rows import NO_ERROR, texts
 from mrb_lib.stats.confidence import case_forecasts, excluded
+from mrb_lib.stats.fixed_sequence import grid_place
 from mrb_lib.stats.panel import Panel, as_panel
 from mrb_lib.stats.proper_scores import rank
 from mrb_lib.stats.recalibration import folds
@@ -138,10 +139,12 @@ def selective(
     if not len(codes) or not judged.any():
         return _assemble([], (), intervals=True)
     found = case_forecasts(panel, labels)
-    ranked = rank(found.column, found.confidence)
+    confidence = found.confidence
+    ranked, reached = rank(found.column, confidence), grid_place(confidence)
+    mistaken = (found.right < 1).astype(np.float64)
     left_out = excluded(panel, labels, each_case=True).total
     fold = folds(codes, seed)
-    setup = Setup(panel, judged, found, ranked, left_out)
+    setup = Setup(panel, judged, found, ranked, reached, mistaken, left_out)
     promises, summaries = [], []
     for kind in one_kind_each(parts):
         at = layout(kind, codes)

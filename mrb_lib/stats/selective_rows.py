@@ -17,10 +17,9 @@ from mrb_lib.stats.fixed_sequence import (
     at_or_above,
     conformal_risk_control,
     fixed_sequence,
-    grid_place,
     upper_bound,
 )
-from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.proper_scores import Ranked, rank, split, weighted_count
 from mrb_lib.stats.recalibration import FOLDS
@@ -35,12 +34,17 @@ _OF_THRESHOLDS = ("coverage", "coverage_low", "coverage_high", "agreement", "low
 
 
 class Setup(NamedTuple):
-    """The forecasts of all cases, sorted, and what was left out, shape (columns, cases)."""
+    """The forecasts of all cases, sorted, and what was left out, shape (columns, cases).
+
+    `reached` is the strictest threshold that each forecast reaches, `mistaken` 1 where it does not name the gold label.
+    """
 
     panel: Panel
     judged: BoolArray
     found: Forecasts
     ranked: Ranked
+    reached: IntArray
+    mistaken: FloatArray
     left_out: IntArray
 
     def within(self, at: Layout) -> Places:
@@ -50,22 +54,24 @@ class Setup(NamedTuple):
         if not kept.all():
             found = found.take(kept)
             ranked = rank(found.column, found.confidence)
-        return Places(self, found, ranked, grid(found.column, found.case, len(self.judged), at), kept)
+        places = grid(found.column, found.case, len(self.judged), at)
+        return Places(self, found, ranked, places, places.by_unit(), kept)
 
 
 class Places(NamedTuple):
-    """The forecasts on the cases of some groups; `kept` says which of all forecasts they are."""
+    """The forecasts on the cases of some groups, `counts` in each unit; `kept` says which of all forecasts they are."""
 
     setup: Setup
     found: Forecasts
     ranked: Ranked
     grid: Grid
+    counts: FloatArray
     kept: BoolArray
 
     def frame(self, parts: Sequence[Group], part: str, values: Values) -> pd.DataFrame:
         """One row a group and judged column, from values of shape (columns, G)."""
         column = np.flatnonzero(self.setup.judged)
-        n = by_group(self.grid.by_unit(), self.grid.at).astype(np.int64)
+        n = by_group(self.counts, self.grid.at).astype(np.int64)
         left_out = np.column_stack([self.setup.left_out[:, group.cases].sum(axis=1) for group in parts])
         kinds = [group.label() for group in parts]
         return pd.DataFrame(
@@ -128,8 +134,8 @@ def calibrate(places: Places, fold: IntArray, calibrating: BoolArray) -> Calibra
     """
     found, groups = places.found, places.grid.at.shape[0]
     shape = (places.grid.columns * groups, FOLDS, len(GRID))
-    place, mine = grid_place(found.confidence), fold[found.case]
-    mistaken = (found.right < 1).astype(np.float64)
+    mine = fold[found.case]
+    place, mistaken = places.setup.reached[places.kept], places.setup.mistaken[places.kept]
     used = calibrating[places.kept]
     key = ((places.grid.cell * FOLDS + mine) * len(GRID) + place)[used]
     counts = []
@@ -175,9 +181,9 @@ def _held_out(places: Places, counts: Calibration, chosen: IntArray) -> Values:
     at = places.grid.at
     bound = chosen[places.grid.cell, counts.fold]
     given = ((bound != NONE) & (counts.place >= bound)).astype(np.float64)
-    cases, answers = places.grid.by_unit(), places.grid.by_unit(given)
+    answers = places.grid.by_unit(given)
     mistakes = places.grid.by_unit(given * counts.mistaken)
-    coverage = ratio_of_sums(answers, cases, at)
+    coverage = ratio_of_sums(answers, places.counts, at)
     agreement = ratio_of_sums(answers - mistakes, answers, at)
     coverage_low, coverage_high = share_interval(coverage)
     low, high = share_interval(agreement)
@@ -188,7 +194,7 @@ def _held_out(places: Places, counts: Calibration, chosen: IntArray) -> Values:
         "agreement": agreement.value,
         "low": low,
         "high": high,
-        "wrong_of_all": ratio_of_sums(mistakes, cases, at).value,
+        "wrong_of_all": divide(by_group(mistakes, at), by_group(places.counts, at)),
         "n_answered": by_group(answers, at).astype(np.int64),
     }
 
@@ -198,7 +204,7 @@ def areas(places: Places, parts: Sequence[Group]) -> pd.DataFrame:
     at, found = places.grid.at, places.found
     ranked = split(places.ranked, places.grid.cell, found.confidence)
     area = aurc(ranked, 1 - found.right, places.grid.place, places.grid.columns, at)
-    agreement = ratio_of_sums(places.grid.by_unit(found.right), places.grid.by_unit(), at)
+    agreement = ratio_of_sums(places.grid.by_unit(found.right), places.counts, at)
     values: Values = {"agreement": agreement.value}
     values["low"], values["high"] = share_interval(agreement)
     for name, estimate in (("aurc", area.area), ("excess_aurc", area.excess)):
