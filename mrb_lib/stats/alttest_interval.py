@@ -20,23 +20,24 @@ def advantage_bounds(
     for compared, test in zip(every, tests, strict=True):
         won, counted = _won(compared, test, codes)
         same = (counted == counted[:, :, :1]) | ~test.tested
-        if same.size and same.all():
-            share = np.maximum(test.tested.sum(axis=1), 1)
-            won, counted = (won.sum(axis=2) / share)[:, :, None], counted[:, :, :1]
+        people = np.ones(won.shape[1])
+        if same.size and same.all():  # the mean over annotators is that of their sum, in which no thirds are rounded
+            people = np.maximum(test.tested.sum(axis=1), 1.0)
+            won, counted = won.sum(axis=2, keepdims=True), counted[:, :, :1]
         distinct, which = distinct_columns(counted.reshape(len(codes), -1))
-        pieces.append((won.shape[1:], which))
+        pieces.append((won.shape[1:], which, people))
         sums.append(np.hstack([won.reshape(len(codes), -1), distinct]))
 
     def statistic(drawn: FloatArray) -> FloatArray:
         out, start = [drawn[:, :0]], 0
-        for (n_judges, n_people), which in pieces:
+        for (n_judges, n_people), which, people in pieces:
             width = n_judges * n_people
             rate = divide(drawn[:, start : start + width], drawn[:, start + width :][:, which])
             if not n_people:
                 rate = np.full((len(drawn), n_judges), np.nan)
             elif n_people > 1:
                 rate = np.hstack([mean_of_defined(rate[:, at : at + n_people]) for at in range(0, width, n_people)])
-            out.append(rate)
+            out.append(rate / people)
             start += width + int(which.max(initial=-1)) + 1
         return np.hstack(out)
 
