@@ -12,6 +12,7 @@ from mrb_lib.stats import bradley_terry as models
 from mrb_lib.stats.ahead import ahead
 from mrb_lib.stats.comparisons import Responders, tally
 from mrb_lib.stats.connectivity import absence
+from mrb_lib.stats.counted import clusters_counted
 from mrb_lib.stats.draws import draws
 from mrb_lib.stats.influence import Influence, influence
 from mrb_lib.stats.options import FloatArray, IntArray, SingleArray, join_reasons
@@ -140,7 +141,7 @@ def _points(outcomes: Sequence[FloatArray], who: Responders, codes: IntArray) ->
 
 def _point(outcomes: FloatArray, tallies: Tallies, fits: list[models.Fit], who: Responders, codes: IntArray) -> _Point:
     compares = (outcomes.sum(axis=2) > 0) & who.paired
-    clusters = np.array([len(np.unique(codes[row])) for row in compares], dtype=np.int64)
+    clusters = clusters_counted(codes, compares.T)
     moved = [
         _widened(influence(name, made, outcomes, tallies, who), clusters)
         for name, made in zip(MODELS, fits, strict=True)
