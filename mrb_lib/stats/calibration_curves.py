@@ -7,9 +7,10 @@ import pandas as pd
 
 from mrb_lib.stats.calibration_rows import names, texts
 from mrb_lib.stats.calibration_summary import Scored, grid
-from mrb_lib.stats.ece import equal_mass, equal_width
+from mrb_lib.stats.ece import BINS, equal_mass, equal_width
 from mrb_lib.stats.options import divide
 from mrb_lib.stats.panel import Panel
+from mrb_lib.stats.proper_scores import weighted_count
 from mrb_lib.stats.risk_coverage import curve
 from mrb_lib.stats.robust import FEW_CLUSTERS, Layout, ratio_of_sums, share_interval
 
@@ -24,11 +25,12 @@ def bins_frame(panel: Panel, scored: Scored, at: Layout) -> pd.DataFrame:
         ("equal_width", equal_width(confidence)),
         ("equal_mass", equal_mass(scored.by_confidence, columns)),
     ):
-        counts = places.by_bin(bins, np.ones(len(bins)))
+        counts = places.by_bin(bins, None)
         accuracy = ratio_of_sums(places.by_bin(bins, right), counts, at)
         low, high = share_interval(accuracy)
         n = counts.sum(axis=2)
-        mean = divide(places.by_bin(bins, confidence).sum(axis=2), n)
+        total = weighted_count(found.column * BINS + bins, confidence, n.size).reshape(n.shape)
+        mean = divide(total, n)
         column, number = np.nonzero(n > 0)
         frames.append(
             pd.DataFrame(

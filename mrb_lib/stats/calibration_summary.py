@@ -169,7 +169,7 @@ class Grid(NamedTuple):
         size = self.columns * self.at.shape[1]
         return weighted_count(self.place, weights, size).reshape(self.columns, -1)
 
-    def by_bin(self, bins: IntArray, weights: FloatArray, n_bins: int = BINS) -> FloatArray:
+    def by_bin(self, bins: IntArray, weights: FloatArray | None, n_bins: int = BINS) -> FloatArray:
         """Sums of each bin and unit, shape (columns, bins, P)."""
         units = self.at.shape[1]
         key = self.place + (self.column * (n_bins - 1) + bins) * units

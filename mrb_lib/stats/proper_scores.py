@@ -109,8 +109,15 @@ def rank(cell: IntArray, value: FloatArray) -> Ranked:
     bounds = np.flatnonzero(np.diff(cell)) + 1
     parts = np.split(value, bounds)
     starts = np.append(0, bounds)
-    order = [part.argsort(kind="stable") + start for part, start in zip(parts, starts, strict=True)]
+    order = [_ascending(part) + start for part, start in zip(parts, starts, strict=True)]
     return _runs(np.concatenate(order).astype(np.int64), cell, value)
+
+
+def _ascending(values: FloatArray) -> IntArray:
+    """The order of values, equal ones as they stand: which the faster sort leaves open, but most have no equal ones."""
+    order = values.argsort()
+    found = values[order]
+    return order if (found[1:] > found[:-1]).all() else values.argsort(kind="stable")
 
 
 def split(ranked: Ranked, cell: IntArray, value: FloatArray) -> Ranked:
