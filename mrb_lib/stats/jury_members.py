@@ -66,11 +66,11 @@ def joining(tally: Tally, counted: BoolArray, seed: int) -> Orderings:
         known = np.broadcast_to(cases > 0, formed.shape)
         if tally.excludes:
             value, known = spread(value, counted)
-        added[order] += value
-        added[order[1:]] -= value[:-1]
         by_size += value
         formed += known
-        means[i] = np.diff(divide(np.where(counted, value, 0.0).sum(axis=2), cases), axis=0, prepend=0.0)
+        value[1:] -= value[:-1].copy()
+        added[order] += value
+        means[i] = divide(np.where(counted, value, 0.0).sum(axis=2), cases)
     outside = np.where(counted, 0.0, np.nan)
     error = np.zeros(means.shape[1:]) if complete else _error(means, orders)
     return Orderings(added + outside, error, by_size + outside, formed, len(orders))
