@@ -17,8 +17,7 @@ Model = Literal["dawid_skene", "one_coin"]
 MODELS: tuple[Model, ...] = ("dawid_skene", "one_coin")
 _SMALLEST = 1e-300
 _CELLS_AT_ONCE = 2**21
-_LONGEST = 64.0
-_LEAST = 0.1
+_LONGEST, _LEAST = 64.0, 0.1
 _ROUNDING = 1e-12
 
 
@@ -119,8 +118,8 @@ def em(
     direction of the two before it, where that is no less likely than EM alone would be (SQUAREM: Varadhan and Roland
     2008, Scandinavian Journal of Statistics 35(2), doi:10.1111/j.1467-9469.2007.00585.x): the same maximum in a
     fraction of the iterations. It is the maximum that lies uphill of the start, which need not be the highest. The
-    paper's table and a plain implementation
-    are compared in `tests/published/test_dawid_skene.py` and `tests/stats/test_dawid_skene.py`.
+    paper's table and a plain implementation are compared in `tests/published/test_dawid_skene.py` and
+    `tests/stats/test_dawid_skene.py`.
     """
     if model not in MODELS:
         raise InputError(f"model {model!r} is unknown; use one of {', '.join(MODELS)}.")
@@ -193,7 +192,7 @@ class _Sample(NamedTuple):
     def maximise(self, expected: FloatArray) -> FloatArray:
         """The M-step, from how much of each item is expected to have each label, shape (P, K, b)."""
         n_items, n_labels, b = expected.shape
-        state = np.empty((n_labels + self.counts.shape[1] * n_labels, b))
+        state = np.empty(((1 + self.counts.shape[1]) * n_labels, b))
         prevalence, confusion = self.split(state)
         expected.sum(axis=0, out=prevalence)
         prevalence /= _positive(prevalence.sum(axis=0))
