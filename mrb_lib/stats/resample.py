@@ -34,7 +34,7 @@ NO_RESAMPLES = "no interval: no resamples were asked for"
 FEW_DEFINED = "no interval: undefined in most resamples"
 NO_VARIATION = "the interval has no width because the cases do not differ, which is not certainty"
 
-_ESTIMATED_AT_ONCE = 2**22
+_ESTIMATED_AT_ONCE = 2**19
 _NO_WIDTH = 1e-12
 
 Statistic = Callable[[FloatArray], FloatArray]

@@ -21,8 +21,8 @@ from mrb_lib.stats.tables import TABLES, analyze, asks_for, read_panels
 
 BY = ("organ", "department")
 LONGEST = (
-    "models", "ceiling", "significance", "calibration", "power", "ranking", "dif", "gold_rules", "accuracy",
-    "agreement", "difficulty", "bias", "jury",
+    "models", "significance", "ceiling", "calibration", "ranking", "gold_rules", "power", "accuracy", "jury",
+    "difficulty", "agreement", "bias", "annotator_pairs", "dif",
 )  # fmt: skip
 
 
