@@ -156,6 +156,10 @@ def analyze(
     ------
     InputError
         An option is unknown, or the table needs verdicts or preferences that are not there.
+
+    Notes
+    -----
+    From the first call on, the process keeps memory that it frees for its next arrays, see `mrb_lib.stats.memory`.
     """
     check_table(table)
     dimensions = list(benchmark.meta.dimensions) if dimension is None else [dimension]
