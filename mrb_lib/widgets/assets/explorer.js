@@ -88,8 +88,9 @@ const mrbExplorer = (() => {
 
     function settle(answer) {
       const before = seat.query;
-      Object.assign(seat, { query: answer.query, fragment: answer.fragment, n: answer.n, index: answer.index, turn: seat.turn + 1 });
+      Object.assign(seat, { query: answer.query, fragment: answer.fragment, n: answer.n, index: answer.at === null && answer.n ? 0 : answer.index, turn: seat.turn + 1 });
       if (before && ["judge", "other", "dimension"].some((name) => before[name] !== seat.query[name])) kept.clear();
+      place();
       parts.filters.update(answer);
       parts.list.reset(answer);
       if (answer.at !== null) show(answer.at);
@@ -107,11 +108,16 @@ const mrbExplorer = (() => {
       reveal();
     }
 
-    function where() {
+    // How many cases there are is said as soon as they are selected, not when the first of them is here.
+    function place() {
       const { index, n } = seat;
       parts.position.textContent = !n ? "0 cases" : index < 0 ? `outside the selection of ${n.toLocaleString()} cases` : `${(index + 1).toLocaleString()} of ${n.toLocaleString()} cases`;
       parts.previous.disabled = index <= 0;
       parts.next.disabled = index + 1 >= n;
+    }
+
+    function where() {
+      place();
       if (addressed) history.replaceState(null, "", `${location.pathname}${address()}`);
     }
 
