@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 AXE := tests/browser/node_modules/.package-lock.json
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
-PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2
 export MRB_HOME := $(CURDIR)/.mrb
 
 .PHONY: setup packages report screenshots test coverage lint clean
@@ -42,19 +42,19 @@ report: setup
 screenshots: report
 	$(BIN)/python -m tests.browser.screenshots
 
-# One arithmetic thread a test process: more threads than cores slow each other down. Three processes, for two cores,
-# since a fifth of the time is spent waiting for servers. A file of browser tests shares its own, and stays in one process.
+# Two test processes with one arithmetic thread each: more threads than cores slow each other down.
+# A file of browser tests shares its servers, so it stays in one process.
 test: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/nbstripout --verify notebooks/*.ipynb
 	$(BIN)/mypy
-	$(PYTEST) --numprocesses 3 --dist worksteal --ignore tests/browser
-	$(PYTEST) --numprocesses 2 --dist loadfile tests/browser
+	$(PYTEST) --dist worksteal --ignore tests/browser
+	$(PYTEST) --dist loadfile tests/browser
 
 # Tracing every line doubles the time of the tests, so it has a target of its own.
 coverage: setup
-	$(PYTEST) --numprocesses 2 --dist worksteal --ignore tests/browser --cov --cov-report=term
+	$(PYTEST) --dist worksteal --ignore tests/browser --cov --cov-report=term
 
 lint: $(STAMP)
 	$(BIN)/pre-commit run --all-files
