@@ -12,7 +12,7 @@ from mrb_lib.stats import intervals
 from mrb_lib.stats.ahead import ahead
 from mrb_lib.stats.draws import draws
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
-from mrb_lib.stats.quantiles import CONFIDENCE, interval, of_ordered, ordered
+from mrb_lib.stats.quantiles import TAILS, interval, of_ordered, ordered
 from mrb_lib.stats.resample import interval_reason, n_clusters
 from mrb_lib.stats.subfields import Group
 from mrb_lib.stats.weighted_sums import Sums, cluster_sums, weighted_sums
@@ -20,7 +20,6 @@ from mrb_lib.stats.weighted_sums import Sums, cluster_sums, weighted_sums
 ONE_CLUSTER = "no interval of macro_accuracy: {} of {} subfields lie in one cluster each"
 _FEW_CLUSTERS, _FEW_OUTCOMES = 30, 10
 _MANY = 200
-_TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 
 
 class Interval(NamedTuple):
@@ -165,7 +164,7 @@ def _means(item: Sums, which: IntArray, square: FloatArray, replicated: FloatArr
     effective = intervals.effective_size(size, deff, den, clusters)
     rows = ordered(replicated.T)
     levels = intervals.bca_levels(rows, value, intervals.acceleration(num, den))
-    ends = of_ordered(rows, np.vstack([np.broadcast_to(np.array(_TAILS)[:, None], levels.shape), levels]))
+    ends = of_ordered(rows, np.vstack([np.broadcast_to(TAILS[:, None], levels.shape), levels]))
     ends[:, (cases < 2) | (clusters < 2)] = np.nan
     reason = [
         interval_reason(int(cases[i]), int(clusters[i]), resamples, float(ends[0, i]), float(ends[1, i]))

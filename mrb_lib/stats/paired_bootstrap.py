@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mrb_lib.stats.options import FloatArray, IntArray, SingleArray
-from mrb_lib.stats.quantiles import CONFIDENCE, few, quantiles, select
+from mrb_lib.stats.quantiles import TAILS, few, quantiles, select
 
 WholeArray = NDArray[np.int32]
 
 _ONE = 2.0**30
 _TIED = 1e-6
-_TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 
 
 def whole_means(sums: SingleArray, divisors: SingleArray, which: IntArray) -> tuple[WholeArray, bool]:
@@ -81,7 +80,7 @@ def of_partly_defined(found: FloatArray, value: FloatArray) -> FloatArray:
     low, high = _zero_and_twice(value)
     beyond = ((found <= low[:, None]) | (found >= high[:, None])).sum(axis=1)
     defined = np.isfinite(found).sum(axis=1)
-    out = np.vstack([quantiles(found.T, _TAILS), (1.0 + beyond) / (1.0 + defined)])
+    out = np.vstack([quantiles(found.T, TAILS), (1.0 + beyond) / (1.0 + defined)])
     out[:, 2 * defined < found.shape[1]] = np.nan
     return out
 
@@ -106,9 +105,9 @@ def _count(flags: NDArray[np.bool_]) -> IntArray:
 def _interval(found: WholeArray) -> FloatArray:
     """The quantiles of rows, shape (2, p)."""
     if few(found.shape[1]):
-        return quantiles(found.T / _ONE, _TAILS)
+        return quantiles(found.T / _ONE, TAILS)
     ends = np.empty((2, len(found)))
-    for end, level, (at, above) in zip(ends, _TAILS, select(found), strict=True):
+    for end, level, (at, above) in zip(ends, TAILS, select(found), strict=True):
         part = level * (found.shape[1] - 1) % 1
         end[:] = at * ((1 - part) / _ONE) + above * (part / _ONE)
     return ends

@@ -13,7 +13,7 @@ from mrb_lib.stats.ahead import ahead
 from mrb_lib.stats.options import FloatArray, IntArray, SingleArray
 
 CONFIDENCE = 0.95
-_TAILS = np.array([(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+TAILS = np.array([(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
 _ORDERED_AT_ONCE = 2**18
 _MULTIPLIED_AT_ONCE = 2**20
 
@@ -134,19 +134,19 @@ def _ends(rows: FloatArray | SingleArray) -> FloatArray:
     last = rows.shape[1] - 1
     if few(last + 1):
         rows.sort(axis=1)
-        return of_ordered(rows, _TAILS)
+        return of_ordered(rows, TAILS)
     whole = _turned(rows)
     pairs = select(whole)
-    most, least = whole[:, int(_TAILS[1] * last) :].max(axis=1), whole[:, : int(_TAILS[0] * last) + 1].min(axis=1)
+    most, least = whole[:, int(TAILS[1] * last) :].max(axis=1), whole[:, : int(TAILS[0] * last) + 1].min(axis=1)
     found = np.empty((2, len(rows)))
-    for end, level, pair in zip(found, _TAILS, pairs, strict=True):
+    for end, level, pair in zip(found, TAILS, pairs, strict=True):
         at, above = (_turned(part, back=True).astype(np.float64) for part in pair)
         end[:] = at + (above - at) * (level * last - int(level * last))
     lowest, highest = _turned(np.array([-np.inf, np.inf], dtype=rows.dtype))
     undefined = np.flatnonzero((most > highest) | (least < lowest))
     if len(undefined):
         again = np.sort(_turned(whole[undefined], back=True), axis=1)
-        found[:, undefined] = of_ordered(again, _TAILS)
+        found[:, undefined] = of_ordered(again, TAILS)
     return found
 
 
@@ -160,7 +160,7 @@ def _turned(values: Any, *, back: bool = False) -> Any:
 
 def few(resamples: int) -> bool:
     """Whether replicates are too few for `select`: the two ends of an interval would be next to each other."""
-    low, high = (int(level * (resamples - 1)) for level in _TAILS)
+    low, high = (int(level * (resamples - 1)) for level in TAILS)
     return low + 2 > high
 
 
@@ -176,7 +176,7 @@ def select(rows: WholeArray) -> tuple[tuple[WholeArray, WholeArray], tuple[Whole
     -------
     For the lower and the upper end, the value at and the one above, each of shape (m,).
     """
-    low, high = (int(level * (rows.shape[1] - 1)) for level in _TAILS)
+    low, high = (int(level * (rows.shape[1] - 1)) for level in TAILS)
     rows.partition(low + 1, axis=1)
     rows[:, low + 2 :].partition(high - low - 2, axis=1)
     lower = rows[:, : low + 1].max(axis=1), rows[:, low + 1].copy()
