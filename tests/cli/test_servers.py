@@ -125,7 +125,7 @@ def test_it_stops_at_ctrl_c_and_leaves_nothing(folder: Path) -> None:
     assert server.returncode == 0, said
     assert mine - set(folder.glob("mrb-*"))
     with pytest.raises(OSError, match=r"refused|reset"):
-        urllib.request.urlopen(address, timeout=10)  # noqa: S310  an address of this machine
+        urllib.request.urlopen(address, timeout=10)  # noqa: S310  an address printed by our own server
 
 
 def test_an_app_that_fails_says_why_at_once_and_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
