@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from mrb_lib.errors import InputError as InputError
     from mrb_lib.errors import MrbError as MrbError
     from mrb_lib.errors import RunError as RunError
-    from mrb_lib.runs.store import load_verdicts as load_verdicts
     from mrb_lib.stats.tables import analyze as analyze
+    from mrb_lib.verdicts.store import load_verdicts as load_verdicts
 
 _HOME = {
     "Benchmark": "mrb_lib.data.benchmark",
@@ -26,7 +26,7 @@ _HOME = {
     "InputError": "mrb_lib.errors",
     "MrbError": "mrb_lib.errors",
     "RunError": "mrb_lib.errors",
-    "load_verdicts": "mrb_lib.runs.store",
+    "load_verdicts": "mrb_lib.verdicts.store",
     "analyze": "mrb_lib.stats.tables",
 }
 

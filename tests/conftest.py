@@ -13,10 +13,10 @@ from hypothesis import settings
 
 from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.data.demo.build import write_demo
-from mrb_lib.judges.orders import show
+from mrb_lib.verdicts.orders import show
 
 if TYPE_CHECKING:
-    from mrb_lib.judges.tiny import Architecture
+    from mrb_lib.judges.local.tiny import Architecture
 
 # The same examples every time, and no limit on how long one takes: speed is measured in tests/benchmarks.
 settings.register_profile("workbench", derandomize=True, deadline=None)
@@ -52,7 +52,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory, pictured: Benchmark) -> Calla
     import torch
     from safetensors.torch import load_file, save_file
 
-    from mrb_lib.judges.tiny import write_tiny
+    from mrb_lib.judges.local.tiny import write_tiny
 
     torch.set_num_threads(1)
     texts = [*pictured.cases["question"], *pictured.cases["response_a"], *pictured.cases["response_b"]]

@@ -16,10 +16,10 @@ LAYERS = (
 # A jury reads earlier verdicts, so the store lies below the judges and the execution above them.
 # Replies are parsed wherever they come from, published result files included, so the parser lies below the data.
 PLACED = {
-    "mrb_lib.runs.store": "runs_store",
-    "mrb_lib.runs.manifest": "runs_store",
-    "mrb_lib.judges.base": "judges_base",
-    "mrb_lib.judges.orders": "judges_base",
+    "mrb_lib.verdicts.store": "runs_store",
+    "mrb_lib.verdicts.manifest": "runs_store",
+    "mrb_lib.verdicts.protocol": "judges_base",
+    "mrb_lib.verdicts.orders": "judges_base",
 }
 
 
@@ -30,7 +30,7 @@ def _modules() -> list[Path]:
 def _layer(module: str) -> int | None:
     if module in ("mrb_lib", "mrb_lib.runs", "mrb_lib.judges"):
         return None
-    if module.startswith("mrb_lib.judges.parse"):
+    if module.startswith("mrb_lib.replies.parse"):
         return LAYERS.index("parse")
     return LAYERS.index(PLACED.get(module, module.split(".")[1]))
 

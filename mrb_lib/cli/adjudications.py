@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from mrb_lib.data.benchmark import Benchmark
-    from mrb_lib.stats.panel import Panel
+    from mrb_lib.stats.core.panel import Panel
 
 app = typer.Typer(
     help="Reviewers' adjudications: export, import, summary.", no_args_is_help=True, rich_markup_mode=None
@@ -38,8 +38,8 @@ def export(
     current: Annotated[bool, typer.Option("--current", help="Only those that count now, without history.")] = False,
 ) -> None:
     """Write the adjudications of a benchmark, with their history, to a file."""
-    from mrb_lib.data.reviews.exchange import write_adjudications
-    from mrb_lib.data.reviews.store import open_store
+    from mrb_lib.reviews.exchange import write_adjudications
+    from mrb_lib.reviews.store import open_store
 
     benchmark = _load(bench)
     with open_store(where(bench, store), create=False) as opened:
@@ -55,8 +55,8 @@ def import_(
     store: Where = None,
 ) -> None:
     """Add the adjudications of a file to the store, all of them or none; what is there already is not added again."""
-    from mrb_lib.data.reviews.exchange import import_adjudications, read_adjudications
-    from mrb_lib.data.reviews.store import open_store
+    from mrb_lib.reviews.exchange import import_adjudications, read_adjudications
+    from mrb_lib.reviews.store import open_store
 
     benchmark = _load(bench)
     name = benchmark.meta.name
@@ -80,8 +80,8 @@ def summary(
 ) -> None:
     """Show how far reviewers agree, why judges fail, and how the leaderboard moves."""
     from mrb_lib.cli import render
-    from mrb_lib.data.reviews.exchange import adjudications_from
     from mrb_lib.errors import InputError
+    from mrb_lib.reviews.exchange import adjudications_from
 
     if as_json and as_csv:
         raise InputError("--json and --csv: choose one.")
@@ -118,10 +118,10 @@ def _load(bench: Path) -> Benchmark:
 
 def _table(benchmark: Benchmark, runs: Path | None, said: pd.DataFrame, policy: str, resamples: int) -> pd.DataFrame:
     from mrb_lib.data.benchmark import gold
-    from mrb_lib.runs.store import empty_verdicts, iter_verdicts
     from mrb_lib.schema import NO_PROBE
     from mrb_lib.stats import tables
-    from mrb_lib.stats.adjudication import adjudication
+    from mrb_lib.stats.gold.adjudication import adjudication
+    from mrb_lib.verdicts.store import empty_verdicts, iter_verdicts
 
     verdicts: pd.DataFrame | Panel = empty_verdicts()
     if runs is not None:
@@ -134,7 +134,7 @@ def _table(benchmark: Benchmark, runs: Path | None, said: pd.DataFrame, policy: 
 
 def _head(benchmark: Benchmark, said: pd.DataFrame) -> str:
     """How much was reviewed, and what of it speaks of a case that is gone or has changed since."""
-    from mrb_lib.data.reviews.marks import VERDICTS, case_fingerprint
+    from mrb_lib.reviews.marks import VERDICTS, case_fingerprint
 
     cases = benchmark.cases.set_index("case_id", drop=False)
     known = said[said["case_id"].isin(cases.index)]

@@ -76,9 +76,9 @@ def analyze(
     from mrb_lib.cli.findings import echo_stale_runs
     from mrb_lib.data.benchmark import load
     from mrb_lib.errors import InputError
-    from mrb_lib.runs.store import iter_verdicts
     from mrb_lib.stats import tables
     from mrb_lib.stats.inputs import ADJUDICATED
+    from mrb_lib.verdicts.store import iter_verdicts
 
     if as_json + as_csv + as_latex > 1:
         raise InputError("--json, --csv and --latex: choose one.")
@@ -97,7 +97,7 @@ def analyze(
     if wanted and gold != ADJUDICATED and adjudications is None and not Path(store).exists():
         typer.echo(f"warning: nobody reviewed anything: there is no {store}; `mrb review` makes it", err=True)
     elif wanted or gold == ADJUDICATED:
-        from mrb_lib.data.reviews.exchange import adjudications_from
+        from mrb_lib.reviews.exchange import adjudications_from
 
         reviewed = adjudications_from(store, benchmark.meta.name)
     frame = tables.analyze(

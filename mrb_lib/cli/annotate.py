@@ -11,14 +11,14 @@ from mrb_lib.cli.adjudications import where
 
 if TYPE_CHECKING:
     from mrb_lib.data.benchmark import Benchmark
-    from mrb_lib.data.reviews.store import Store
+    from mrb_lib.reviews.store import Store
 
 _ANNOTATOR = """\
-from mrb_lib.widgets.annotate import annotate, from_environment
+from mrb_lib.widgets.annotate.annotate import annotate, from_environment
 annotate(*from_environment())"""
 _COORDINATOR = """\
-from mrb_lib.widgets.annotate import from_environment
-from mrb_lib.widgets.annotate_coordinator import coordinate
+from mrb_lib.widgets.annotate.annotate import from_environment
+from mrb_lib.widgets.annotate.annotate_coordinator import coordinate
 coordinate(*from_environment())"""
 
 
@@ -54,12 +54,12 @@ def annotate(
     """Annotate preferences in a browser, blinded: assign cases, collect answers, export them, watch agreement."""
     from mrb_lib.cli.servers import check_app, serve_app
     from mrb_lib.data.benchmark import load
-    from mrb_lib.data.reviews.connect import database, hidden
-    from mrb_lib.data.reviews.store import open_store
     from mrb_lib.errors import InputError
-    from mrb_lib.report.workspace import locate
-    from mrb_lib.widgets.annotate import BENCH, STORE
-    from mrb_lib.widgets.annotate_answers import check_preference
+    from mrb_lib.notebook.workspace import locate
+    from mrb_lib.reviews.connect import database, hidden
+    from mrb_lib.reviews.store import open_store
+    from mrb_lib.widgets.annotate.annotate import BENCH, STORE
+    from mrb_lib.widgets.annotate.annotate_answers import check_preference
 
     chosen = [name for name, given in (("--export", export), ("--agreement", agreement), ("--coordinator", coordinator),
                                        ("--assign-only", assign_only)) if given]  # fmt: skip
@@ -120,7 +120,7 @@ def _assign(
     benchmark: Benchmark, store: Store, names: list[str], overlap: int | None, n_cases: int | None, seed: int
 ) -> None:
     """Deal cases out, and say who has how many."""
-    from mrb_lib.data.reviews.assignment import assign, choose_cases
+    from mrb_lib.reviews.assignment import assign, choose_cases
 
     meta, ids = benchmark.meta, benchmark.cases["case_id"].tolist()
     before = store.assignments(meta.name)
@@ -141,7 +141,7 @@ def _assign(
 
 
 def _export(benchmark: Benchmark, store: Store, out: Path) -> None:
-    from mrb_lib.data.reviews.annotations import annotations_of, write_annotations
+    from mrb_lib.reviews.annotations import annotations_of, write_annotations
 
     frame, left_out = annotations_of(benchmark, store)
     write_annotations(frame, out)
@@ -155,9 +155,9 @@ def _export(benchmark: Benchmark, store: Store, out: Path) -> None:
 def _agreement(benchmark: Benchmark, store: Store) -> None:
     """Progress, agreement and what was skipped; as on the coordinator's page, of the cases in the benchmark."""
     from mrb_lib.cli.render import as_text
-    from mrb_lib.data.reviews.annotations import annotations_of
-    from mrb_lib.data.reviews.progress import by_annotator, case_states, skipped_cases
-    from mrb_lib.widgets.annotate_coordinator import agreement_so_far
+    from mrb_lib.reviews.annotations import annotations_of
+    from mrb_lib.reviews.progress import by_annotator, case_states, skipped_cases
+    from mrb_lib.widgets.annotate.annotate_coordinator import agreement_so_far
 
     meta, here = benchmark.meta, benchmark.cases["case_id"]
     assignments, answers = (

@@ -25,7 +25,7 @@ def demo(
     from mrb_lib.cli.progress import bars
     from mrb_lib.data.demo import write_demo
     from mrb_lib.files import staged_folder
-    from mrb_lib.report.workspace import write_simulated_runs
+    from mrb_lib.notebook.workspace import write_simulated_runs
 
     with staged_folder(out, overwrite=overwrite) as folder, bars() as step:
         write_demo(folder, cases=cases, seed=seed, progress=lambda done: step("cases", done, cases))
@@ -43,7 +43,7 @@ def _write_judges(folder: Path, bench: Path, seed: int) -> None:
     from mrb_lib.files import staged_folder
 
     try:
-        from mrb_lib.judges.tiny import write_tiny
+        from mrb_lib.judges.local.tiny import write_tiny
     except ImportError as error:
         raise InputError(
             f"{folder}: small judges need {error.name}; install it with pip install 'mrb-workbench[judges]'."

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from mrb_lib.judges.machine import Machine
+    from mrb_lib.judges.roster.machine import Machine
 
 _WIDTH = 100
 
@@ -31,9 +31,9 @@ def doctor(
     """
     import os
 
-    from mrb_lib.judges.endpoint_address import KEY_ENV
-    from mrb_lib.judges.machine import look, survey
-    from mrb_lib.judges.roster import entries
+    from mrb_lib.judges.endpoint.address import KEY_ENV
+    from mrb_lib.judges.roster.machine import look, survey
+    from mrb_lib.judges.roster.roster import entries
 
     known = entries(rosters or ())
     machine = look()

@@ -19,7 +19,7 @@ def export(
     from mrb_lib.data.benchmark import load
     from mrb_lib.data.formats import writer
     from mrb_lib.files import staged_folder
-    from mrb_lib.runs.store import empty_verdicts, load_verdicts
+    from mrb_lib.verdicts.store import empty_verdicts, load_verdicts
 
     write = writer(format_)
     benchmark = load(bench)

@@ -35,7 +35,7 @@ def echo_findings(findings: Sequence[Finding], *, every: bool = False, hint: str
 
 def echo_stale_runs(runs: Path | None, benchmark: Benchmark) -> None:
     """Say on stderr which runs judged other cases than the benchmark holds now."""
-    from mrb_lib.runs.store import runs_on_other_cases
+    from mrb_lib.verdicts.store import runs_on_other_cases
 
     for name in [] if runs is None else runs_on_other_cases(runs, benchmark.case_fingerprint()):
         typer.echo(f"warning: run {name} judged other cases or images than {benchmark.path} holds now", err=True)

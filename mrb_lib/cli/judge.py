@@ -147,13 +147,13 @@ def _here() -> Run:
 def _on_ray(workers: int | None, gpus_per_worker: float | None) -> Run:
     from functools import partial
 
-    from mrb_lib.runs.scaleout import judge
+    from mrb_lib.runs.ray.scaleout import judge
 
     return partial(judge, workers=workers, gpus_per_worker=gpus_per_worker)
 
 
 def _say_temperature(judges: Sequence[str], extra: Sequence[Path], settings: Settings, repeats: int) -> None:
-    from mrb_lib.judges.roster import samples
+    from mrb_lib.judges.roster.roster import samples
     from mrb_lib.judges.settings import for_repeats
 
     used = for_repeats(settings, repeats)
@@ -167,7 +167,7 @@ def _say_temperature(judges: Sequence[str], extra: Sequence[Path], settings: Set
 
 def _fail_if_hopeless(summaries: Sequence[RunSummary]) -> None:
     from mrb_lib.errors import RunError
-    from mrb_lib.runs.totals import totals
+    from mrb_lib.verdicts.totals import totals
 
     hopeless = [done.judge for done in summaries if set(totals(done.folder).statuses) == {"error"}]
     if hopeless:
@@ -181,7 +181,7 @@ def _report(done: RunSummary, mark: str) -> None:
     from textwrap import shorten
 
     from mrb_lib.runs.retry import RETRIABLE
-    from mrb_lib.runs.totals import totals
+    from mrb_lib.verdicts.totals import totals
 
     for member in done.members:
         _report(member, mark)

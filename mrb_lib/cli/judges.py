@@ -38,7 +38,7 @@ def judges(
     """List the judges: name, access, family, size, engine, needs."""
     from mrb_lib.cli.listing import listing, terminal_width
     from mrb_lib.cli.render import as_json as to_json
-    from mrb_lib.judges.roster import roster
+    from mrb_lib.judges.roster.roster import roster
 
     extra = tuple(rosters or ())
     table = roster(extra)
@@ -73,8 +73,8 @@ def _only(table: pd.DataFrame, column: str, value: str | None) -> pd.DataFrame:
 
 def _fitting(table: pd.DataFrame, extra: Sequence[Path]) -> pd.DataFrame:
     """The judges that this machine can run; how many of unknown size were left out is said."""
-    from mrb_lib.judges.machine import look
-    from mrb_lib.judges.roster import entries
+    from mrb_lib.judges.roster.machine import look
+    from mrb_lib.judges.roster.roster import entries
 
     machine = look()
     known = {entry.name: {machine.fits_gpu(entry), machine.fits_cpu(entry)} for entry in entries(extra)}

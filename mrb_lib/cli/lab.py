@@ -33,8 +33,8 @@ def lab(
     from mrb_lib.cli.findings import echo_stale_runs
     from mrb_lib.cli.servers import check_lab, serve_lab
     from mrb_lib.data.benchmark import load
-    from mrb_lib.report.workspace import DEMO, locate
-    from mrb_lib.widgets.lab import prepare
+    from mrb_lib.notebook.lab import prepare
+    from mrb_lib.notebook.workspace import DEMO, locate
 
     if not no_open:
         check_lab(host, port, allow_remote)

@@ -9,7 +9,7 @@ from typing import Final
 
 import pandas as pd
 
-from mrb_lib.report.tabular import plain
+from mrb_lib.notebook.tabular import plain
 
 _NOTHING: Final = "-"
 _CUT: Final = "..."

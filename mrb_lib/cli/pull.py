@@ -20,7 +20,7 @@ def pull(
     """
     from mrb_lib.cli.findings import echo_findings
     from mrb_lib.cli.writing import summary, write_imported
-    from mrb_lib.data.hub import fetch
+    from mrb_lib.data.hub.dataset import fetch
     from mrb_lib.files import staged_folder
 
     with staged_folder(out, overwrite=overwrite) as folder:

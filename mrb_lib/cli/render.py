@@ -6,7 +6,7 @@ import json
 
 import pandas as pd
 
-from mrb_lib.report.tabular import show, to_latex
+from mrb_lib.notebook.tabular import show, to_latex
 
 MARK = "SIMULATED"
 

@@ -33,8 +33,8 @@ def report(
         raise InputError(
             f"report: {', '.join(missing)} is not installed; pip install 'mrb-workbench[report]' brings it."
         )
+    from mrb_lib.notebook.workspace import locate
     from mrb_lib.report.pipeline import report as run
-    from mrb_lib.report.workspace import locate
 
     where = locate(bench, "" if runs is None else str(runs))
     echo_stale_runs(where.runs, load(where.benchmark))

@@ -12,7 +12,7 @@ from mrb_lib.cli.adjudications import Where, where
 if TYPE_CHECKING:
     from mrb_lib.data.benchmark import Benchmark
 
-_CELL = "from mrb_lib.widgets.explorer import app\napp()"
+_CELL = "from mrb_lib.widgets.explorer.explorer import app\napp()"
 
 
 def review(
@@ -31,7 +31,7 @@ def review(
     from mrb_lib.cli.findings import echo_stale_runs
     from mrb_lib.cli.servers import check_app, serve_app
     from mrb_lib.data.benchmark import load
-    from mrb_lib.report.workspace import locate
+    from mrb_lib.notebook.workspace import locate
 
     check_app(host, port, allow_remote)
     place = locate(bench, "" if runs is None else str(runs))
@@ -54,8 +54,8 @@ def review(
 def _index(benchmark: Benchmark, folder: Path, runs: Path | None) -> Path:
     """The folder of the benchmark's index, made where it is missing or out of date."""
     from mrb_lib.cli.progress import bars
-    from mrb_lib.report.workspace import home
-    from mrb_lib.widgets.review_index import indexed
+    from mrb_lib.notebook.workspace import home
+    from mrb_lib.widgets.explorer.review_index import indexed
 
     with bars() as step:
         return indexed(benchmark, folder, runs, home() / "review", progress=step).folder.absolute()
@@ -63,6 +63,6 @@ def _index(benchmark: Benchmark, folder: Path, runs: Path | None) -> Path:
 
 def _shown(store: str) -> str:
     """The store as it may be printed: without a password."""
-    from mrb_lib.data.reviews.connect import hidden
+    from mrb_lib.reviews.connect import hidden
 
     return hidden(store)

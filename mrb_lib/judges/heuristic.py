@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 import pandas as pd
 
-from mrb_lib.judges.base import PromptlessJudge
-from mrb_lib.judges.orders import FIRST, KEYS, SECOND, TIE
+from mrb_lib.verdicts.orders import FIRST, KEYS, SECOND, TIE
+from mrb_lib.verdicts.protocol import PromptlessJudge
 
 _WORD = re.compile(r"\w+")
 

@@ -18,9 +18,9 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.errors import InputError
-from mrb_lib.judges.base import PromptlessJudge
-from mrb_lib.judges.orders import KEYS, TIE, probability_to_shown, to_shown
-from mrb_lib.runs.store import read_run
+from mrb_lib.verdicts.orders import KEYS, TIE, probability_to_shown, to_shown
+from mrb_lib.verdicts.protocol import PromptlessJudge
+from mrb_lib.verdicts.store import read_run
 
 Rule = Literal["majority", "weighted", "escalate"]
 

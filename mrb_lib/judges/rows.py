@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.errors import RunError
-from mrb_lib.judges.orders import KEYS
 from mrb_lib.schema import Status
+from mrb_lib.verdicts.orders import KEYS
 
 _TEXTS: Final = ("pick", "status", "reply", "error")
 _NUMBERS: Final = (

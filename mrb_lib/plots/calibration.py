@@ -24,8 +24,8 @@ def reliability(bins: pd.DataFrame, summary: pd.DataFrame) -> Paper:
 
     Parameters
     ----------
-    bins : rows `bin` of `mrb_lib.stats.calibration.calibration`, of one dimension and binning: judge, n, confidence,
-        accuracy, low, high; a null interval draws the point alone
+    bins : rows `bin` of `mrb_lib.stats.confidence.calibration.calibration`, of one dimension and binning: judge, n,
+        confidence, accuracy, low, high; a null interval draws the point alone
     summary : judge, n, ece_debiased, of the same dimension: the numbers above the panels; judges in its order,
         those without a bin are left out
 

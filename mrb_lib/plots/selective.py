@@ -23,8 +23,8 @@ def risk_coverage(curve: pd.DataFrame, guarantee: pd.DataFrame, *, target: float
 
     Parameters
     ----------
-    curve : rows `curve` of `mrb_lib.stats.selective.selective`, of one dimension: judge, coverage, agreement, risk_low,
-        risk_high; judges in the order of their first rows
+    curve : rows `curve` of `mrb_lib.stats.selective.selective.selective`, of one dimension: judge, coverage, agreement,
+        risk_low, risk_high; judges in the order of their first rows
     guarantee : rows `guarantee` of the same dimension, one method and delta: judge, coverage, agreement, low, high;
         null where nothing can be promised, which the panel says
     target : the agreement wanted, as a line

@@ -13,20 +13,20 @@ from pathlib import Path
 
 from mrb_lib.data.benchmark import load
 from mrb_lib.errors import InputError, RunError
-from mrb_lib.report import pdf as printed
-from mrb_lib.report import reviews
-from mrb_lib.report.assemble import assemble
-from mrb_lib.report.case_pages import Source
+from mrb_lib.notebook import reviews
+from mrb_lib.notebook.lab import own_notebooks
+from mrb_lib.notebook.workspace import locate
 from mrb_lib.report.clean import Names
 from mrb_lib.report.execute import NotebookFailure
+from mrb_lib.report.html import pdf as printed
+from mrb_lib.report.html.assemble import assemble
+from mrb_lib.report.html.case_pages import Source
 from mrb_lib.report.provenance import Provenance, provenance
 from mrb_lib.report.records import CACHE, Record, install, read_record
 from mrb_lib.report.workers import Finished, run_notebooks
-from mrb_lib.report.workspace import locate
-from mrb_lib.runs.manifest import git_commit, now
-from mrb_lib.runs.store import load_verdicts
 from mrb_lib.schema import POLICIES
-from mrb_lib.widgets.lab import own_notebooks
+from mrb_lib.verdicts.manifest import git_commit, now
+from mrb_lib.verdicts.store import load_verdicts
 
 DEFAULT_DIMENSION = "overall"
 _MARK = "CACHEDIR.TAG"

@@ -15,8 +15,8 @@ import mrb_lib
 from mrb_lib.data.benchmark import Benchmark, FolderImages, empty_annotations, read_meta
 from mrb_lib.errors import InputError
 from mrb_lib.files import sha256_of
-from mrb_lib.runs.manifest import FILE_NAME, library_versions, read_manifest
-from mrb_lib.runs.store import part_paths, run_folders
+from mrb_lib.verdicts.manifest import FILE_NAME, library_versions, read_manifest
+from mrb_lib.verdicts.store import part_paths, run_folders
 
 _REPORT_PACKAGES = ("papermill", "nbclient", "ipykernel", "jinja2", "markdown-it-py")
 # What decides the look and the numbers of a figure; the interpreter's patch level and torch do not.

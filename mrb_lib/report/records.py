@@ -168,9 +168,11 @@ def _sidecars(folder: Path, executed: Json, names: Names) -> Iterator[tuple[str,
         try:
             sidecar = names.value(json.loads((folder / f"{name}.json").read_text(encoding="utf-8")))
         except (OSError, ValueError) as error:
-            raise RunError(f"{name}.json: cannot be read ({error}); publish it with mrb_lib.report.publish.") from error
+            raise RunError(
+                f"{name}.json: cannot be read ({error}); publish it with mrb_lib.notebook.publish."
+            ) from error
         if not isinstance(sidecar, dict) or sidecar.get("id") != identity or kind not in ARTEFACTS:
-            raise RunError(f"{name}.json: does not describe {identity}; publish it with mrb_lib.report.publish.")
+            raise RunError(f"{name}.json: does not describe {identity}; publish it with mrb_lib.notebook.publish.")
         yield kind, sidecar
 
 
@@ -178,7 +180,7 @@ def _artefacts(folder: Path, kind: str, sidecar: Json, names: Names) -> Iterator
     """The files of one figure or table: all of them there, and none naming a folder of this machine."""
     listed = cast(Json, sidecar["files"])
     if kind == "tables" and not _is_displayable(sidecar.get("shown")):
-        raise RunError(f"tables/{sidecar['id']}: has no cells to show; publish it with mrb_lib.report.publish.")
+        raise RunError(f"tables/{sidecar['id']}: has no cells to show; publish it with mrb_lib.notebook.publish.")
     missing = [suffix for suffix in FILES_OF[kind] if suffix not in listed]
     if missing:
         raise RunError(f"{kind}/{sidecar['id']}: has no {', '.join(missing)} file; publish it again.")

@@ -13,9 +13,9 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
+from mrb_lib.notebook.workspace import home
 from mrb_lib.report.clean import plain
 from mrb_lib.report.execute import RESULT, TASK, NotebookFailure
-from mrb_lib.report.workspace import home
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _PATIENCE_S = 10

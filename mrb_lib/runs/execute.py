@@ -14,21 +14,21 @@ import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
-from mrb_lib.judges.base import Judge
 from mrb_lib.judges.jury import Jury
-from mrb_lib.judges.roster import check_name, resolve
+from mrb_lib.judges.roster.roster import check_name, resolve
 from mrb_lib.judges.settings import Settings, for_repeats
 from mrb_lib.runs.interrupt import InterruptedRunError, stop_on_signals
 from mrb_lib.runs.juries import check_members, common_dimensions, convene
 from mrb_lib.runs.local import Engine, Job, run_locally
-from mrb_lib.runs.manifest import FILE_NAME, Manifest, run_id
-from mrb_lib.runs.others import OtherRun, other_runs
 from mrb_lib.runs.plan import Plan
 from mrb_lib.runs.progress import Progress, Tracker
 from mrb_lib.runs.record import new_manifest, options_of, record
 from mrb_lib.runs.retry import check_retry, set_aside
-from mrb_lib.runs.store import append_part, clear_leftovers, exclusive, read_run
 from mrb_lib.schema import KEYS, ORDERS
+from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, run_id
+from mrb_lib.verdicts.others import OtherRun, other_runs
+from mrb_lib.verdicts.protocol import Judge
+from mrb_lib.verdicts.store import append_part, clear_leftovers, exclusive, read_run
 
 _HELD = [*KEYS["verdicts"][1:], "status"]
 

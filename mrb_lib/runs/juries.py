@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mrb_lib.errors import InputError
-from mrb_lib.judges.base import Judge
 from mrb_lib.judges.jury import Jury, is_jury, parse_jury
-from mrb_lib.runs.manifest import FILE_NAME, Manifest, read_manifest, run_id
-from mrb_lib.runs.store import run_folders
+from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, read_manifest, run_id
+from mrb_lib.verdicts.protocol import Judge
+from mrb_lib.verdicts.store import run_folders
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.errors import RunError
-from mrb_lib.judges.base import Answer, Judge
-from mrb_lib.judges.orders import show, to_case_frame
 from mrb_lib.runs.plan import Plan
 from mrb_lib.schema import KEYS
 from mrb_lib.validation import conform
+from mrb_lib.verdicts.orders import show, to_case_frame
+from mrb_lib.verdicts.protocol import Answer, Judge
 
 _KEY = list(KEYS["verdicts"][1:])
 _TEXTS = ("reply", "error")

@@ -8,9 +8,9 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.judges.base import Judge
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs.manifest import (
+from mrb_lib.runs.plan import Plan
+from mrb_lib.verdicts.manifest import (
     FILE_NAME,
     Manifest,
     git_commit,
@@ -20,8 +20,8 @@ from mrb_lib.runs.manifest import (
     run_id,
     write_manifest,
 )
-from mrb_lib.runs.plan import Plan
-from mrb_lib.runs.store import sync_folder
+from mrb_lib.verdicts.protocol import Judge
+from mrb_lib.verdicts.store import sync_folder
 
 _SESSION = ("device", "versions", "git_commit", "options")
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mrb_lib.errors import InputError
-from mrb_lib.runs.store import part_paths, sync_folder, write_part
 from mrb_lib.schema import ANSWERED_STATUSES, STATUSES
+from mrb_lib.verdicts.store import part_paths, sync_folder, write_part
 
 RETRIABLE = tuple(status for status in STATUSES if status not in ANSWERED_STATUSES)
 

@@ -11,9 +11,9 @@ import pandas as pd
 
 from mrb_lib.data.benchmark import GOLD_RULES, Benchmark, GoldRule
 from mrb_lib.data.benchmark import gold as gold_labels
-from mrb_lib.stats.options import check_choice
-from mrb_lib.stats.panel import Panel
-from mrb_lib.stats.subfields import By
+from mrb_lib.stats.core.options import check_choice
+from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.core.subfields import By
 
 _ORDERED_PREFERENCE = ("A", "tie", "B")
 POSTERIOR: Final = "posterior"
@@ -84,7 +84,7 @@ class Inputs:
         """The gold labels by the rule asked for; "adjudicated" is the majority as reviewers corrected it."""
         if self.rule != ADJUDICATED or self.adjudications is None:
             return labels(self.benchmark, self.rule)
-        from mrb_lib.stats.adjudicated import adjudicated_gold  # only this rule asks reviewers
+        from mrb_lib.stats.gold.adjudicated import adjudicated_gold  # only this rule asks reviewers
 
         return adjudicated_gold(labels(self.benchmark), self.adjudications)
 
@@ -100,7 +100,7 @@ def labels(benchmark: Benchmark, rule: str = "majority") -> pd.DataFrame:
     check_choice("gold rule", rule, RULES)
     if rule != POSTERIOR:
         return gold_labels(benchmark, cast(GoldRule, rule))
-    from mrb_lib.stats.annotators import posterior  # only this rule fits a model
+    from mrb_lib.stats.gold.annotators import posterior  # only this rule fits a model
 
     return posterior(
         benchmark.annotations,

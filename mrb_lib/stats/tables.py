@@ -17,16 +17,16 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.reviews.marks import COLUMNS as ADJUDICATION_COLUMNS
 from mrb_lib.errors import InputError
+from mrb_lib.reviews.marks import COLUMNS as ADJUDICATION_COLUMNS
 from mrb_lib.schema import KEYS, LEVELS, NO_PROBE
+from mrb_lib.stats.core.multiplicity import CORRECTIONS, FAMILIES
+from mrb_lib.stats.core.options import check_choice, check_policy
+from mrb_lib.stats.core.panel import COST_COLUMNS, Panel, panels
+from mrb_lib.stats.core.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.inputs import ADJUDICATED, NAMES, RULES, Inputs
 from mrb_lib.stats.memory import keep_freed
-from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES
-from mrb_lib.stats.options import check_choice, check_policy
-from mrb_lib.stats.panel import COST_COLUMNS, Panel, panels
-from mrb_lib.stats.resample import cluster_codes
-from mrb_lib.stats.subfields import By, columns_of, subfield_values
+from mrb_lib.stats.resampling.resample import cluster_codes
 
 _FUNCTIONS: Final[dict[str, str]] = {
     "composition": "composition.composition",
@@ -144,7 +144,7 @@ def analyze(
     level : of measurement of the labels; None takes the benchmark's own. Above the nominal
         level preferences are ordered A, tie, B.
     probe : the verdicts to read
-    adjudications : what reviewers said, as `mrb_lib.data.reviews.store.Store.adjudications` gives it, for the rule
+    adjudications : what reviewers said, as `mrb_lib.reviews.store.Store.adjudications` gives it, for the rule
         "adjudicated" and for the table `adjudication`; there, None is that nobody reviewed anything
 
     Returns
@@ -227,12 +227,12 @@ def check_table(table: str) -> None:
 
 
 def read_panels(benchmark: Benchmark, frames: Iterable[pd.DataFrame]) -> dict[str, Panel]:
-    """Lay out the verdicts about a benchmark, a frame at a time, such as `mrb_lib.runs.store.iter_verdicts` yields.
+    """Lay out the verdicts about a benchmark, a frame at a time, such as `mrb_lib.verdicts.store.iter_verdicts` yields.
 
     Raises
     ------
     InputError
-        A verdict is on a dimension that the benchmark does not have, or as in `mrb_lib.stats.panel.panels`.
+        A verdict is on a dimension that the benchmark does not have, or as in `mrb_lib.stats.core.panel.panels`.
     """
     meta = benchmark.meta
 

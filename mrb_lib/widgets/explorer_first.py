@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from mrb_lib.widgets.bundle import style
-from mrb_lib.widgets.cases import STYLES
-from mrb_lib.widgets.explorer_answers import Answers
-from mrb_lib.widgets.explorer_parts import KIND_WORDS
+from mrb_lib.widgets.case.cases import STYLES
+from mrb_lib.widgets.explorer.explorer_answers import Answers
+from mrb_lib.widgets.explorer.explorer_parts import KIND_WORDS
 from mrb_lib.widgets.text import escaped
 
 _FILTERS = {"judge": "Judge", "dimension": "Dimension", "organ": "Organ", "department": "Department",

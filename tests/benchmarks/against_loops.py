@@ -19,9 +19,9 @@ from simulated import PAPER_CASES, PAPER_JUDGES, benchmark, verdicts
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.schema import CHOICES, DIMENSIONS
+from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.inputs import labels
-from mrb_lib.stats.panel import Panel
-from mrb_lib.stats.scoring import encode_gold, score
 from mrb_lib.stats.tables import analyze, asks_for, read_panels
 
 RESAMPLES = 10_000

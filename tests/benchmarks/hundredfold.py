@@ -16,8 +16,8 @@ import matplotlib.pyplot as plt
 from simulated import PAPER_CASES, PAPER_JUDGES, write
 
 from mrb_lib.data.benchmark import load
-from mrb_lib.runs.store import iter_verdicts
 from mrb_lib.stats.tables import analyze, columns_for, read_panels
+from mrb_lib.verdicts.store import iter_verdicts
 
 TABLES = ("accuracy", "consistency", "agreement", "significance")
 TOGETHER = "together"

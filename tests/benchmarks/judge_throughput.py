@@ -28,20 +28,20 @@ import transformers
 
 from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.data.demo import write_demo
-from mrb_lib.judges import tiny
-from mrb_lib.judges.checkpoint import load as load_weights
-from mrb_lib.judges.entry import Entry
-from mrb_lib.judges.generative import GenerativeJudge
-from mrb_lib.judges.local import LocalJudge, units
-from mrb_lib.judges.orders import show
-from mrb_lib.judges.packed import PackedJudge
+from mrb_lib.judges.local import tiny
+from mrb_lib.judges.local.base import LocalJudge, units
+from mrb_lib.judges.local.checkpoint import load as load_weights
+from mrb_lib.judges.local.generative import GenerativeJudge
+from mrb_lib.judges.local.packed import PackedJudge
+from mrb_lib.judges.local.tree import Tree, join
+from mrb_lib.judges.local.weights import Weights
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.source import Source
 from mrb_lib.judges.settings import Settings
-from mrb_lib.judges.source import Source
-from mrb_lib.judges.tree import Tree, join
-from mrb_lib.judges.weights import Weights
 from mrb_lib.runs.execute import judge as run
 from mrb_lib.runs.plan import Plan
 from mrb_lib.runs.progress import Status
+from mrb_lib.verdicts.orders import show
 
 # Qwen2.5-VL-7B as its published configuration has it.
 SEVEN_B: Mapping[str, object] = {

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from simulated import PAPER_CASES, PAPER_JUDGES, benchmark, verdicts
 
 from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.stats.panel import Panel
+from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.tables import TABLES, analyze, asks_for, read_panels
 
 BY = ("organ", "department")

@@ -27,9 +27,9 @@ from playwright.sync_api import Page, expect, sync_playwright
 from simulated import benchmark, verdicts
 
 from mrb_lib.data.benchmark import load, save
-from mrb_lib.runs.store import save_imported
-from mrb_lib.stats.selection import Query, facets, searchable, select
-from mrb_lib.widgets.review_index import build, open_index
+from mrb_lib.stats.failures.selection import Query, facets, searchable, select
+from mrb_lib.verdicts.store import save_imported
+from mrb_lib.widgets.explorer.review_index import build, open_index
 
 JUDGE, OTHER = "simulated-20", "simulated-05"
 QUERIES = {

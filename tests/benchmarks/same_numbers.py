@@ -25,7 +25,7 @@ def keep(out: Path, bench: Path) -> None:
     benchmark = mrb_lib.load(bench)
     runs = bench / "runs"
     verdicts = mrb_lib.load_verdicts(runs, benchmark.cases) if runs.is_dir() else None
-    by = "organ" if benchmark.cases["organ"].notna().any() else None
+    by = "organ" if "organ" in benchmark.cases and benchmark.cases["organ"].notna().any() else None
     options = {"intervals": "all"} if "intervals" in inspect.signature(mrb_lib.analyze).parameters else {}
     (out / bench.name).mkdir(parents=True, exist_ok=True)
     for table in tables.TABLES:
@@ -43,7 +43,7 @@ def keep(out: Path, bench: Path) -> None:
 def compare(before: Path, after: Path) -> None:
     """Print what differs: tables, rows, columns, texts, and numbers by more than `TOLERANCE`."""
     names = sorted(path.relative_to(before) for path in before.rglob("*.*"))
-    new = sorted(set(path.relative_to(after) for path in after.rglob("*.*")) - set(names))
+    new = sorted({path.relative_to(after) for path in after.rglob("*.*")} - set(names))
     for name in [*names, *new]:
         if not (before / name).exists() or not (after / name).exists():
             print(f"{name}: only {'after' if name in new else 'before'}")

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
-from mrb_lib.runs.store import save_imported
 from mrb_lib.schema import CHOICES, DIMENSIONS, ORDERS, ORGAN_DEPARTMENT, ORGANS
+from mrb_lib.verdicts.store import save_imported
 
 PAPER_CASES, PAPER_JUDGES = 1_026, 32
 _ANNOTATORS = 3

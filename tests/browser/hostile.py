@@ -15,10 +15,10 @@ from PIL import Image
 from playwright.sync_api import Frame, Page
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
-from mrb_lib.data.reviews.marks import Adjudication, Answer
-from mrb_lib.data.reviews.store import open_store
-from mrb_lib.runs.store import save_imported
+from mrb_lib.reviews.marks import Adjudication, Answer
+from mrb_lib.reviews.store import open_store
 from mrb_lib.schema import ORDERS
+from mrb_lib.verdicts.store import save_imported
 
 ATTACKS = (
     "<script>window.__pwned=1</script>",

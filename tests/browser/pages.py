@@ -11,7 +11,7 @@ from PIL import Image
 from playwright.sync_api import Page
 
 from mrb_lib.widgets.bundle import csp_hash, script, style
-from mrb_lib.widgets.cases import STYLES, case_html
+from mrb_lib.widgets.case.cases import STYLES, case_html
 
 _BOOT = "\nfor (const root of document.querySelectorAll('.mrb-case')) mrbCase.attach(root);\n"
 _VERDICTS = ("judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "p_a", "status", "reply", "error")

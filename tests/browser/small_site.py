@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from mrb_lib.data.demo import write_demo
+from mrb_lib.notebook.workspace import write_simulated_runs
 from mrb_lib.report import pipeline
-from mrb_lib.report.workspace import write_simulated_runs
 from tests.report.conftest import Lab, run_in_this_process
 
 N_CASES = 26
@@ -18,8 +18,8 @@ SCORES = {"ash": 0.9, "birch": 10.25, "cedar": -1.5, "dogwood": None, "elm": 2.0
 OPEN = """
 import pandas as pd
 from mrb_lib.plots.leaderboard import leaderboard
-from mrb_lib.report import publish
-from mrb_lib.report.workspace import open_workspace
+from mrb_lib.notebook import publish
+from mrb_lib.notebook.workspace import open_workspace
 w = open_workspace(benchmark, runs)
 def draw(id, title, caption, names):
     frame = pd.DataFrame({"judge": names, "dimension": "overall", "accuracy": 0.5, "low": 0.4, "high": 0.6})

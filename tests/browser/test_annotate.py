@@ -18,11 +18,11 @@ from playwright.sync_api import Locator, Page, WebSocket, expect
 
 from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.data.demo.build import write_demo
-from mrb_lib.data.reviews.annotations import annotations_of
-from mrb_lib.data.reviews.assignment import assign
-from mrb_lib.data.reviews.marks import Answer
-from mrb_lib.data.reviews.store import Store, open_store
-from mrb_lib.stats.agreement import agreement
+from mrb_lib.reviews.annotations import annotations_of
+from mrb_lib.reviews.assignment import assign
+from mrb_lib.reviews.marks import Answer
+from mrb_lib.reviews.store import Store, open_store
+from mrb_lib.stats.agreement.agreement import agreement
 
 from .axe import violations
 from .hostile import ANNOTATORS, harm, write_hostile

@@ -16,7 +16,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mrb_lib.data.benchmark import load
-from mrb_lib.data.reviews.store import open_store
+from mrb_lib.reviews.store import open_store
 from mrb_lib.widgets.text import escaped
 
 from .axe import violations

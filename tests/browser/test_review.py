@@ -19,8 +19,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from mrb_lib.data.benchmark import load, save
 from mrb_lib.data.demo.build import write_demo
-from mrb_lib.data.reviews.store import open_store
-from mrb_lib.stats.query import Query, to_fragment
+from mrb_lib.reviews.store import open_store
+from mrb_lib.stats.failures.query import Query, to_fragment
 
 from .axe import violations
 from .conftest import Watched

@@ -13,10 +13,10 @@ import pytest
 from mrb_lib.cli import servers
 from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.data.demo.build import write_demo
-from mrb_lib.data.reviews.marks import Answer
-from mrb_lib.data.reviews.store import open_store
 from mrb_lib.files import REVIEWS
-from mrb_lib.report import workspace
+from mrb_lib.notebook import workspace
+from mrb_lib.reviews.marks import Answer
+from mrb_lib.reviews.store import open_store
 
 from .conftest import Result
 

@@ -13,9 +13,9 @@ import pytest
 from mrb_lib.cli.analyze import TABLES as NAMED
 from mrb_lib.data.benchmark import load
 from mrb_lib.data.demo import write_demo
-from mrb_lib.report.workspace import write_simulated_runs
-from mrb_lib.runs.store import load_verdicts
+from mrb_lib.notebook.workspace import write_simulated_runs
 from mrb_lib.stats.tables import TABLES, asks_for
+from mrb_lib.verdicts.store import load_verdicts
 
 
 def test_version_and_help(mrb: Callable) -> None:

@@ -12,9 +12,9 @@ import pytest
 
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import RunSummary
-from mrb_lib.runs.manifest import Manifest, write_manifest
-from mrb_lib.runs.store import append_part
 from mrb_lib.validation import conform
+from mrb_lib.verdicts.manifest import Manifest, write_manifest
+from mrb_lib.verdicts.store import append_part
 
 ROSTER = '[[judge]]\nname = "writer"\nengine = "generative"\nmodel = "a/b"\n'
 
@@ -107,7 +107,7 @@ def test_ray_is_asked_with_its_workers(
         calls.append(options)
         return []
 
-    monkeypatch.setitem(sys.modules, "mrb_lib.runs.scaleout", SimpleNamespace(judge=spread))
+    monkeypatch.setitem(sys.modules, "mrb_lib.runs.ray.scaleout", SimpleNamespace(judge=spread))
     done = mrb(
         "judge", bench, tmp_path / "r", "--judge", "first", "--engine", "ray", "--workers", 2, "--gpus-per-worker", 0.5
     )
@@ -189,9 +189,9 @@ def test_the_end_of_a_run_says_what_it_holds_what_it_cost_and_what_to_know(
 
 
 def test_a_local_folder_is_judged_with_its_digest_on_record(mrb: Callable, bench: Path, tmp_path: Path) -> None:
-    from mrb_lib.judges.source import digest
-    from mrb_lib.judges.tiny import write_tiny
-    from mrb_lib.runs.manifest import read_manifest
+    from mrb_lib.judges.local.tiny import write_tiny
+    from mrb_lib.judges.roster.source import digest
+    from mrb_lib.verdicts.manifest import read_manifest
 
     write_tiny(tmp_path / "tiny", "llava")
     command = ["judge", bench, tmp_path / "r", "--judge", f"path:{tmp_path / 'tiny'}", "--device", "cpu"]

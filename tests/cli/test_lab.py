@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from mrb_lib.cli.main import app
 from mrb_lib.data.benchmark import Benchmark, save
 from mrb_lib.errors import InputError
-from mrb_lib.widgets.lab import own_notebooks
+from mrb_lib.notebook.lab import own_notebooks
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 
 from mrb_lib.cli import servers
 from mrb_lib.data.demo.build import write_demo
-from mrb_lib.widgets.explorer import BENCHMARK, INDEX, STORE, app
+from mrb_lib.widgets.explorer.explorer import BENCHMARK, INDEX, STORE, app
 
 
 @pytest.fixture

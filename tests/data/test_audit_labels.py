@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.audit_labels import annotation_findings, cluster_findings
+from mrb_lib.data.audit.labels import annotation_findings, cluster_findings
 
 from .sound_benchmark import Sound, audit_with, places
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.audit_pairing import pairing_findings
-from mrb_lib.data.audit_words import word_sets
+from mrb_lib.data.audit.pairing import pairing_findings
+from mrb_lib.data.audit.words import word_sets
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.data.formats import reader
 from mrb_lib.validation import Finding

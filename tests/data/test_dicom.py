@@ -12,7 +12,7 @@ from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.pixels.processing import apply_modality_lut, apply_voi_lut
 from pydicom.uid import UID, DeflatedExplicitVRLittleEndian, ExplicitVRLittleEndian, SecondaryCaptureImageStorage
 
-from mrb_lib.data.pixels import Pixels, read_pixels, windowed
+from mrb_lib.data.images.pixels import Pixels, read_pixels, windowed
 from mrb_lib.errors import InputError
 
 FILES = Path(pydicom.__file__).parent / "data" / "test_files"
@@ -129,7 +129,7 @@ def test_a_deflated_file_that_unpacks_to_too_much_is_refused(monkeypatch: pytest
     content = written(RAMP, syntax=DeflatedExplicitVRLittleEndian)
     np.testing.assert_array_equal(real(read_pixels(content)), RAMP)
     assert len(content) < RAMP.size * 2
-    monkeypatch.setattr("mrb_lib.data.dicom._INFLATED", 8192)
+    monkeypatch.setattr("mrb_lib.data.images.dicom._INFLATED", 8192)
     with pytest.raises(InputError, match="too large to show safely"):
         read_pixels(content, "scan.dcm")
 

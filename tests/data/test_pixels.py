@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mrb_lib.data.pixels import Pixels, packed_png, plain_png, read_pixels, shrunk, windowed
+from mrb_lib.data.images.pixels import Pixels, packed_png, plain_png, read_pixels, shrunk, windowed
 from mrb_lib.errors import InputError
 
 

@@ -14,16 +14,16 @@ import transformers
 from PIL import Image
 from transformers import PreTrainedModel, PreTrainedTokenizerFast, ProcessorMixin
 
-from mrb_lib.judges import tiny as makes
-from mrb_lib.judges.checkpoint import special_tokens, still_processor
-from mrb_lib.judges.entry import Entry
-from mrb_lib.judges.generative import GenerativeJudge
-from mrb_lib.judges.orders import KEYS
-from mrb_lib.judges.packed import PackedJudge
+from mrb_lib.judges.local import tiny as makes
+from mrb_lib.judges.local.checkpoint import special_tokens, still_processor
+from mrb_lib.judges.local.generative import GenerativeJudge
+from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.prompts import load_prompt, marks_pattern
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.source import Source
 from mrb_lib.judges.settings import Settings
-from mrb_lib.judges.source import Source
 from mrb_lib.schema import DIMENSIONS
+from mrb_lib.verdicts.orders import KEYS
 
 Made = tuple[PreTrainedModel, ProcessorMixin]
 AskFor = Callable[..., pd.DataFrame]

@@ -16,8 +16,8 @@ import pytest
 from PIL import Image
 
 from mrb_lib.errors import InputError
-from mrb_lib.judges.endpoint import EndpointJudge
-from mrb_lib.judges.entry import Entry
+from mrb_lib.judges.endpoint.judge import EndpointJudge
+from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from tests.judges.chat_server import ChatServer, Received, Response, error, message, token
 

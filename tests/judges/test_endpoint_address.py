@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mrb_lib.errors import InputError
-from mrb_lib.judges.endpoint_address import Address, address
-from mrb_lib.judges.entry import Entry
+from mrb_lib.judges.endpoint.address import Address, address
+from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 
 

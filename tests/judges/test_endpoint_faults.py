@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from mrb_lib.errors import InputError, RunError
-from mrb_lib.judges.endpoint import EndpointJudge
-from mrb_lib.judges.entry import Entry
+from mrb_lib.judges.endpoint.judge import EndpointJudge
+from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from tests.judges.chat_server import Answer, ChatServer, Received, Response, error, message, token
 from tests.judges.fault_proxy import FAULTS, WAIT_S, Fault, FaultProxy

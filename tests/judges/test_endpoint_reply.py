@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mrb_lib.judges.endpoint_logprobs import p_of_key, p_of_letter
-from mrb_lib.judges.endpoint_reply import MalformedReplyError, Token, error_message, read_reply, shown
+from mrb_lib.judges.endpoint.logprobs import p_of_key, p_of_letter
+from mrb_lib.judges.endpoint.reply import MalformedReplyError, Token, error_message, read_reply, shown
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),

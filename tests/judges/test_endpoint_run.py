@@ -12,7 +12,7 @@ from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
 from mrb_lib.errors import InputError
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
-from mrb_lib.runs.store import read_run
+from mrb_lib.verdicts.store import read_run
 from tests.judges.chat_server import ChatServer, message
 
 KEY = "sk-test-0123456789abcdef"

@@ -9,12 +9,12 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.data.demo import build, write_demo
-from mrb_lib.judges.endpoint import EndpointJudge
-from mrb_lib.judges.entry import Entry
-from mrb_lib.judges.orders import KEYS, show
+from mrb_lib.judges.endpoint.judge import EndpointJudge
+from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.plan import Plan
 from mrb_lib.schema import ORDERS
+from mrb_lib.verdicts.orders import KEYS, show
 from tests.judges.fault_proxy import FAULTS, FaultProxy
 
 DIMENSIONS = ("accuracy", "overall")

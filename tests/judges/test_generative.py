@@ -19,14 +19,14 @@ from transformers import GenerationConfig, LogitsProcessorList
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
-from mrb_lib.judges import generative
-from mrb_lib.judges.entry import Entry
-from mrb_lib.judges.generative import GenerativeJudge
-from mrb_lib.judges.orders import KEYS
+from mrb_lib.judges.local import generative
+from mrb_lib.judges.local.generative import GenerativeJudge
+from mrb_lib.judges.local.weights import Tensors, Weights
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.source import Source
 from mrb_lib.judges.settings import Settings
-from mrb_lib.judges.source import Source
-from mrb_lib.judges.weights import Tensors, Weights
 from mrb_lib.schema import DIMENSIONS
+from mrb_lib.verdicts.orders import KEYS
 
 Tiny = Callable[[str], Path]
 AskFor = Callable[..., pd.DataFrame]

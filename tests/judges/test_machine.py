@@ -10,9 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from mrb_lib.judges import machine as module
-from mrb_lib.judges.entry import Entry
-from mrb_lib.judges.machine import ROOM, Gpu, HubState, Machine, look, missing_extras, survey
+from mrb_lib.judges.roster import machine as module
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.machine import ROOM, Gpu, HubState, Machine, look, missing_extras, survey
 
 HUB = HubState(False, "https://huggingface.co", False, Path("cache"), True, 10.0)
 WITH_GPU = Machine(4, 100.0, 50.0, (Gpu("small", 8.0, 1.0), Gpu("large", 80.0, 1.0)), {}, {}, HUB)

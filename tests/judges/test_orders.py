@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.judges.orders import show, to_case_frame, to_shown
+from mrb_lib.verdicts.orders import show, to_case_frame, to_shown
 
 
 def test_the_response_of_the_order_is_shown_first_and_nothing_tells_who_wrote_it() -> None:

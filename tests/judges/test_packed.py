@@ -19,15 +19,15 @@ from PIL import Image
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import RunError
-from mrb_lib.judges.checkpoint import special_tokens, still_processor
-from mrb_lib.judges.entry import Entry
-from mrb_lib.judges.orders import KEYS
-from mrb_lib.judges.packed import PackedJudge
+from mrb_lib.judges.local.checkpoint import special_tokens, still_processor
+from mrb_lib.judges.local.packed import PackedJudge
+from mrb_lib.judges.local.tree import Grower, Packed, Texts, Tree
 from mrb_lib.judges.prompts import load_prompt, marks_pattern
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.source import Source
 from mrb_lib.judges.settings import Settings
-from mrb_lib.judges.source import Source
-from mrb_lib.judges.tree import Grower, Packed, Texts, Tree
 from mrb_lib.schema import DIMENSIONS
+from mrb_lib.verdicts.orders import KEYS
 
 ARCHITECTURES = ("llava", "qwen2_5_vl", "llama")
 Tiny = Callable[[str], Path]

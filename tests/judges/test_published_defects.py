@@ -19,18 +19,18 @@ import pytest
 
 import mrb_lib
 from mrb_lib.data.benchmark import Benchmark, gold
-from mrb_lib.data.formats.official import read, write
+from mrb_lib.data.formats.official.layout import read, write
 from mrb_lib.errors import InputError, RunError
-from mrb_lib.judges.parse import parse
 from mrb_lib.judges.prompts import builtin_ids, load_prompt
-from mrb_lib.judges.roster import ENGINES, entries, resolve
+from mrb_lib.judges.roster.roster import ENGINES, entries, resolve
 from mrb_lib.judges.settings import Settings
+from mrb_lib.replies.parse import parse
 from mrb_lib.runs.execute import judge
-from mrb_lib.runs.store import load_verdicts
 from mrb_lib.schema import DIMENSIONS
-from mrb_lib.stats.accuracy import accuracy
-from mrb_lib.stats.ceiling import annotator_ceiling
-from mrb_lib.stats.consistency import consistency
+from mrb_lib.stats.accuracy.accuracy import accuracy
+from mrb_lib.stats.ceiling.ceiling import annotator_ceiling
+from mrb_lib.stats.consistency.consistency import consistency
+from mrb_lib.verdicts.store import load_verdicts
 
 from ..data.formats.conftest import Tree, truth
 from ..runs.scripted import Said, Scripted, little_benchmark, use
@@ -278,8 +278,8 @@ def test_defect_19_a_switch_for_thinking_reaches_the_chat_template(tmp_path: Pat
     """The option changed only the prompt's words; the template was still told enable_thinking=False."""
     import torch
 
-    from mrb_lib.judges.checkpoint import load
-    from mrb_lib.judges.tiny import write_tiny
+    from mrb_lib.judges.local.checkpoint import load
+    from mrb_lib.judges.local.tiny import write_tiny
 
     write_tiny(tmp_path / "tiny", "llama")
     mine = tmp_path / "mine.toml"

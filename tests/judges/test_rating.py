@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from mrb_lib.errors import InputError
-from mrb_lib.judges import tiny as tiny_models
-from mrb_lib.judges.entry import Entry
+from mrb_lib.judges.local import tiny as tiny_models
+from mrb_lib.judges.local.rating import RatingJudge, probability_higher
+from mrb_lib.judges.local.reader import TreeReader
 from mrb_lib.judges.prompts import load_prompt
-from mrb_lib.judges.rating import RatingJudge, probability_higher
-from mrb_lib.judges.reader import TreeReader
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.source import Source
 from mrb_lib.judges.settings import Settings
-from mrb_lib.judges.source import Source
 from mrb_lib.schema import DIMENSIONS
 
 Tiny = Callable[[str], Path]

@@ -18,15 +18,15 @@ from PIL import Image
 from safetensors.torch import save_file
 
 from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.pictures import open_image
+from mrb_lib.data.images.pictures import open_image
 from mrb_lib.errors import InputError
-from mrb_lib.judges.checkpoint import special_tokens, still_processor
-from mrb_lib.judges.entry import Entry
-from mrb_lib.judges.heads import save_head
+from mrb_lib.judges.local.checkpoint import special_tokens, still_processor
+from mrb_lib.judges.local.heads import save_head
+from mrb_lib.judges.local.reward import RewardJudge
 from mrb_lib.judges.prompts import defuse, marks_pattern
-from mrb_lib.judges.reward import RewardJudge
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.source import Source
 from mrb_lib.judges.settings import Settings
-from mrb_lib.judges.source import Source
 
 Tiny = Callable[[str], Path]
 AskFor = Callable[..., pd.DataFrame]

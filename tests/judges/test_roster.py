@@ -11,12 +11,12 @@ from types import SimpleNamespace
 import pytest
 
 from mrb_lib.errors import InputError
-from mrb_lib.judges import roster as module
-from mrb_lib.judges.entry import Entry
-from mrb_lib.judges.roster import ROSTER_COLUMNS, check_name, entries, entry_of, resolve, roster, samples
+from mrb_lib.judges.roster import roster as module
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.roster import ROSTER_COLUMNS, check_name, entries, entry_of, resolve, roster, samples
+from mrb_lib.judges.roster.source import Source
 from mrb_lib.judges.settings import DEFAULT_TEMPERATURE_OF_REPEATS, Settings, for_repeats
-from mrb_lib.judges.source import Source
-from mrb_lib.runs.manifest import Manifest, write_manifest
+from mrb_lib.verdicts.manifest import Manifest, write_manifest
 
 MINE = (
     '[[judge]]\nname = "mine"\nengine = "packed"\npath = "weights"\nparameters = 7\n'
@@ -257,7 +257,7 @@ def test_repeats_are_sampled_unless_the_user_names_a_temperature() -> None:
 def test_listing_judges_and_resolving_those_without_weights_never_imports_torch() -> None:
     code = (
         "import sys\nfrom pathlib import Path\nfrom mrb_lib.cli.main import main\n"
-        "from mrb_lib.judges.roster import resolve\nfrom mrb_lib.judges.settings import Settings\n"
+        "from mrb_lib.judges.roster.roster import resolve\nfrom mrb_lib.judges.settings import Settings\n"
         "resolve('first', runs=Path('none'), images={}, settings=Settings())\n"
         "sys.argv = ['mrb', 'judges']\n"
         "try:\n    main()\nexcept SystemExit as stop:\n    assert not stop.code\n"

@@ -12,13 +12,13 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.judges.checkpoint import special_tokens
-from mrb_lib.judges.entry import Entry
-from mrb_lib.judges.generative import GenerativeJudge
-from mrb_lib.judges.packed import PackedJudge
+from mrb_lib.judges.local.checkpoint import special_tokens
+from mrb_lib.judges.local.generative import GenerativeJudge
+from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.prompts import load_prompt, marks_pattern
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.source import Source
 from mrb_lib.judges.settings import Settings
-from mrb_lib.judges.source import Source
 
 ENTRY = Entry("smollm2-135m", "packed", vision=False)
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from mrb_lib.errors import InputError, RunError
-from mrb_lib.judges.entry import Entry
-from mrb_lib.judges.source import Source, digest, is_complete, locate, pinned_revision
-from mrb_lib.runs.manifest import Manifest, write_manifest
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.source import Source, digest, is_complete, locate, pinned_revision
+from mrb_lib.verdicts.manifest import Manifest, write_manifest
 
 from ..data.local_hub import LocalHub, serve
 

@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from mrb_lib.errors import InputError
-from mrb_lib.judges.checkpoint import load
+from mrb_lib.judges.local.checkpoint import load
+from mrb_lib.judges.local.tiny import Architecture, write_tiny
 from mrb_lib.judges.prompts import load_prompt
-from mrb_lib.judges.source import check_folder
-from mrb_lib.judges.tiny import Architecture, write_tiny
+from mrb_lib.judges.roster.source import check_folder
 
 ARCHITECTURES = get_args(Architecture)
 

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from mrb_lib.judges.checkpoint import load, special_tokens
+from mrb_lib.judges.local.checkpoint import load, special_tokens
+from mrb_lib.judges.local.tree import Grower, Tree, common, join, pack
+from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.prompts import Prompt, load_prompt, marks_pattern
-from mrb_lib.judges.tree import Grower, Tree, common, join, pack
-from mrb_lib.judges.weights import Weights
 
 Tiny = Callable[[str], Path]
 PICTURE = Image.new("RGB", (90, 70), (10, 120, 200))

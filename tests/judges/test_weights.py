@@ -16,12 +16,12 @@ from PIL import Image
 from safetensors.torch import load_file, save_file
 
 from mrb_lib.errors import InputError
-from mrb_lib.judges.checkpoint import load, special_tokens
-from mrb_lib.judges.entry import Entry
-from mrb_lib.judges.packed import PackedJudge
+from mrb_lib.judges.local.checkpoint import load, special_tokens
+from mrb_lib.judges.local.packed import PackedJudge
+from mrb_lib.judges.local.weights import Weights, choose_device, choose_dtype, describe
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.source import Source
 from mrb_lib.judges.settings import Settings
-from mrb_lib.judges.source import Source
-from mrb_lib.judges.weights import Weights, choose_device, choose_dtype, describe
 
 Tiny = Callable[[str], Path]
 CPU = torch.device("cpu")

@@ -53,7 +53,11 @@ def _import_what_notebooks_import() -> None:
     import mrb_lib.plots
 
     plots = [f"mrb_lib.plots.{module.name}" for module in pkgutil.iter_modules(mrb_lib.plots.__path__)]
-    judges = ("mrb_lib.judges.checkpoint", "mrb_lib.judges.local", "mrb_lib.judges.tiny")  # torch and transformers
+    judges = (
+        "mrb_lib.judges.local.checkpoint",
+        "mrb_lib.judges.local.base",
+        "mrb_lib.judges.local.tiny",
+    )  # torch and transformers
     for name in ("ipykernel.kernelapp", "matplotlib.pyplot", "mrb_lib.stats.tables", *judges, *plots):
         importlib.import_module(name)
 

@@ -17,10 +17,10 @@ from PIL import Image
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
 from mrb_lib.data.formats import reader
-from mrb_lib.data.reviews.marks import Adjudication
-from mrb_lib.data.reviews.store import open_store
-from mrb_lib.runs.store import save_imported
+from mrb_lib.reviews.marks import Adjudication
+from mrb_lib.reviews.store import open_store
 from mrb_lib.schema import CHOICES, DIMENSIONS, ORDERS, ORGAN_DEPARTMENT, ORGANS
+from mrb_lib.verdicts.store import save_imported
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 pytestmark = [

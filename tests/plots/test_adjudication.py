@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.plots import adjudication as plots
-from mrb_lib.stats.adjudication import COLUMNS
+from mrb_lib.stats.gold.adjudication import COLUMNS
 
 
 def table(judges: int, reasons: int = 5) -> pd.DataFrame:

@@ -15,7 +15,7 @@ HOSTILE = ["$x_1^2$", "nul\0l", "\u202eevil", "x" * 300, "", "<b>"]
 
 
 def table(judges: list[str], seed: int = 0) -> pd.DataFrame:
-    """A table as `mrb_lib.stats.bias.bias` gives it, of dimension overall, with a subfield and another dimension."""
+    """A table `bias` of dimension overall, with a subfield and another dimension."""
     generator = np.random.default_rng(seed)
     kinds = [
         ("bias", "length", "log_odds", None),

@@ -12,7 +12,7 @@ from mrb_lib.plots import agreement, composition, consistency, gallery, signific
 from mrb_lib.plots.leaderboard import leaderboard
 from mrb_lib.plots.style import SERIES
 from mrb_lib.schema import ORDERS, POLICIES
-from mrb_lib.stats import paired
+from mrb_lib.stats.significance import paired
 
 JUDGES = ["alpha", "beta", "gamma"]
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.data.formats import kqa, pandalm
-from mrb_lib.stats.agreement import agreement, annotator_pairs
+from mrb_lib.stats.agreement.agreement import agreement, annotator_pairs
 from mrb_lib.stats.tables import analyze
 
 # Fleiss (1971), Psychological Bulletin 76, table 1: the diagnoses of 30 patients by six psychiatrists each; `diagnoses`

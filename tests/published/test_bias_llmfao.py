@@ -13,8 +13,8 @@ from scipy.stats import t as student
 
 from mrb_lib.data.benchmark import gold
 from mrb_lib.data.formats import llmfao
-from mrb_lib.stats.bias import bias
-from mrb_lib.stats.self_preference import is_family
+from mrb_lib.stats.bias.bias import bias
+from mrb_lib.stats.bias.self_preference import is_family
 
 
 @pytest.fixture(scope="module")

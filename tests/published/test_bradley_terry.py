@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.bradley_terry import bradley_terry, davidson, information
+from mrb_lib.stats.responders.bradley_terry import bradley_terry, davidson, information
 
 DATA = ["simple", "food", "llmfao"]
 

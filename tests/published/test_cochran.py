@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from mrb_lib.stats.omnibus import cochran_q, friedman, mean_ranks
+from mrb_lib.stats.significance.omnibus import cochran_q, friedman, mean_ranks
 
 
 def of_patterns(counts: dict[str, int]) -> np.ndarray:

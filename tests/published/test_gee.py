@@ -8,8 +8,8 @@ from statsmodels.genmod.cov_struct import Exchangeable, Independence
 from statsmodels.genmod.families import Binomial
 from statsmodels.genmod.generalized_estimating_equations import GEE
 
-from mrb_lib.stats import gee, mixed
-from mrb_lib.stats.observations import Design, Observations
+from mrb_lib.stats.models import gee, mixed
+from mrb_lib.stats.models.observations import Design, Observations
 
 # Agresti, Categorical Data Analysis (3rd ed., 2013), table 13.3: whether abortion should be legal in three situations,
 # the number of people of each sex by their three answers (1 yes, 0 no). The counts are those of the author's

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mrb_lib.stats.mantel_haenszel import MantelHaenszel, Stack, ets_class, mantel_haenszel
+from mrb_lib.stats.difficulty.mantel_haenszel import MantelHaenszel, Stack, ets_class, mantel_haenszel
 
 # Agresti, An Introduction to Categorical Data Analysis (1996), table 3.3: smokers with and without lung cancer, then
 # non-smokers, in eight Chinese cities; statsmodels has them as `china_smoking`, with 280.138, 2.174, 1.984 and 2.383.

@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import binom, binomtest
 from statsmodels.stats.contingency_tables import mcnemar
 
-from mrb_lib.stats.exact import sign_test
-from mrb_lib.stats.paired import comparisons
+from mrb_lib.stats.significance.paired import comparisons, sign_test
 from tests.stats.small_tables import cases_of, gold_of, verdicts_of
 
 

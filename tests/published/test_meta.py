@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.meta_analysis import combine_effects
 
-from mrb_lib.stats.meta import ESTIMATORS, Pooled, Tau2, pool
+from mrb_lib.stats.transfer.meta import ESTIMATORS, Pooled, Tau2, pool
 
 TUBERCULOSIS = np.array([4, 6, 3, 62, 33, 180, 8, 505, 29, 17, 186, 5, 27])
 HEALTHY = np.array([119, 300, 228, 13536, 5036, 1361, 2537, 87886, 7470, 1699, 50448, 2493, 16886])

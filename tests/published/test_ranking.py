@@ -15,8 +15,8 @@ import pytest
 from mrb_lib.data.benchmark import gold
 from mrb_lib.data.formats import llmfao, pandalm
 from mrb_lib.data.formats.base import Imported
-from mrb_lib.stats.rank_agreement import Strengths, agreement
-from mrb_lib.stats.ranking import ranking
+from mrb_lib.stats.responders.rank_agreement import Strengths, agreement
+from mrb_lib.stats.responders.ranking import ranking
 
 EXACT = 1e-6
 PANDALM = {

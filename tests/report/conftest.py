@@ -16,8 +16,8 @@ from mrb_lib.report import pipeline, provenance
 from mrb_lib.report.execute import EXECUTED, NotebookFailure
 from mrb_lib.report.pipeline import ReportResult, report
 from mrb_lib.report.workers import Finished
-from mrb_lib.runs.store import save_imported
 from mrb_lib.schema import Kind
+from mrb_lib.verdicts.store import save_imported
 
 PARAMETERS = 'benchmark = "demo"\nruns = ""\ndimension = "overall"\npolicy = "balanced"\nseed = 0\nout = ""'
 

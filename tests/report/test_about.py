@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations
-from mrb_lib.report.about import judge_groups, missing
-from mrb_lib.report.workspace import Workspace
-from mrb_lib.runs.manifest import Manifest
+from mrb_lib.notebook.about import judge_groups, missing
+from mrb_lib.notebook.workspace import Workspace
+from mrb_lib.verdicts.manifest import Manifest
 
 EMPTY = pd.DataFrame({name: pd.Series(dtype="str") for name in ("judge", "case_id", "order")})
 

@@ -11,12 +11,12 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, gold, load, save
 from mrb_lib.files import staged_folder
-from mrb_lib.report.case_pages import LISTED, Chosen, Source, case_pages, choose, listed_cases
+from mrb_lib.notebook.workspace import home
+from mrb_lib.report.html.case_pages import LISTED, Chosen, Source, case_pages, choose, listed_cases
 from mrb_lib.report.records import Record
-from mrb_lib.report.workspace import home
-from mrb_lib.runs.store import save_imported
-from mrb_lib.stats.failure_kinds import failure_kinds
-from mrb_lib.widgets.review_index import build, open_index
+from mrb_lib.stats.failures.failure_kinds import failure_kinds
+from mrb_lib.verdicts.store import save_imported
+from mrb_lib.widgets.explorer.review_index import build, open_index
 
 IDS = ("all", "sure", "turns", "split", "silent", "fine")
 

@@ -13,8 +13,9 @@ import pytest
 from pypdf import PdfReader
 
 from mrb_lib.errors import InputError, RunError
-from mrb_lib.report import pdf, pipeline
-from mrb_lib.report.case_pages import CasePage
+from mrb_lib.report import pipeline
+from mrb_lib.report.html import pdf
+from mrb_lib.report.html.case_pages import CasePage
 from mrb_lib.report.pipeline import report
 from mrb_lib.report.provenance import provenance
 from mrb_lib.report.records import read_record

@@ -18,10 +18,10 @@ from pypdf import PdfReader
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations
 from mrb_lib.errors import InputError
+from mrb_lib.notebook import publish
+from mrb_lib.notebook.workspace import Workspace
 from mrb_lib.plots.leaderboard import leaderboard
 from mrb_lib.plots.style import Paper
-from mrb_lib.report import publish
-from mrb_lib.report.workspace import Workspace
 
 NOTE = "SIMULATED data: made up."
 

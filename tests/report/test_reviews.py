@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from mrb_lib.data.demo.build import write_demo
-from mrb_lib.data.reviews.marks import Adjudication
-from mrb_lib.data.reviews.store import open_store
 from mrb_lib.errors import InputError
 from mrb_lib.files import REVIEWS
-from mrb_lib.report.reviews import TRUTH, reviewed, stamp
-from mrb_lib.report.workspace import Workspace, open_workspace
+from mrb_lib.notebook.reviews import TRUTH, reviewed, stamp
+from mrb_lib.notebook.workspace import Workspace, open_workspace
+from mrb_lib.reviews.marks import Adjudication
+from mrb_lib.reviews.store import open_store
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mrb_lib.report.search import MOST_LETTERS, prose_words, words
+from mrb_lib.report.html.search import MOST_LETTERS, prose_words, words
 
 
 @pytest.mark.parametrize(

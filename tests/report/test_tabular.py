@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.report.tabular import MOST_ROWS, latex_text, show, to_html, to_latex
+from mrb_lib.notebook.tabular import MOST_ROWS, latex_text, show, to_html, to_latex
 
 
 def test_undefined_is_not_a_number() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mrb_lib.errors import InputError
-from mrb_lib.judges.roster import resolve
-from mrb_lib.report.trial import lacking, trial
+from mrb_lib.judges.roster.roster import resolve
+from mrb_lib.notebook.trial import lacking, trial
 
 
 def saved(folder: Path) -> str:

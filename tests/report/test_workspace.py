@@ -14,16 +14,16 @@ import pytest
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
 from mrb_lib.data.demo.judges import JUDGES, REPEATS
 from mrb_lib.errors import InputError
-from mrb_lib.report import workspace
-from mrb_lib.report.workspace import DEMO_JUDGES, home, make_demo, open_workspace
-from mrb_lib.runs.store import ANALYSIS_COLUMNS, COSTS
+from mrb_lib.notebook import workspace
+from mrb_lib.notebook.workspace import DEMO_JUDGES, home, make_demo, open_workspace
+from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS
 
 WRITE_DEMO = """
 import os, sys, time
 from pathlib import Path
 import pandas as pd
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
-from mrb_lib.report import workspace
+from mrb_lib.notebook import workspace
 
 def write(folder, cases, seed):
     with open(os.environ["MADE"], "a") as stream:

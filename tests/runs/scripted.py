@@ -14,10 +14,10 @@ import pandas as pd
 import pytest
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
-from mrb_lib.judges.base import Answer, PromptlessJudge
-from mrb_lib.judges.orders import KEYS
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
+from mrb_lib.verdicts.orders import KEYS
+from mrb_lib.verdicts.protocol import Answer, PromptlessJudge
 
 Said = Mapping[str, object]
 
@@ -114,7 +114,7 @@ def main() -> None:
     `weights` those that read weights are among them.
     """
     if "weights" in sys.argv:
-        importlib.import_module("mrb_lib.judges.packed")
+        importlib.import_module("mrb_lib.judges.local.packed")
     use(pytest.MonkeyPatch(), Scripted())
     for line in sys.stdin:
         child = os.fork()

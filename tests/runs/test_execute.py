@@ -14,9 +14,9 @@ from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
-from mrb_lib.runs.manifest import read_manifest
-from mrb_lib.runs.store import load_verdicts
 from mrb_lib.schema import KEYS
+from mrb_lib.verdicts.manifest import read_manifest
+from mrb_lib.verdicts.store import load_verdicts
 
 from .scripted import Said, Scripted, comparable, little_benchmark, use
 

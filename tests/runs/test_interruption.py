@@ -19,13 +19,13 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import RunError
-from mrb_lib.judges.base import Answer
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.interrupt import InterruptedRunError, stop_on_signals
 from mrb_lib.runs.progress import Status
-from mrb_lib.runs.store import exclusive, load_verdicts, part_paths, run_folders
 from mrb_lib.schema import KEYS
+from mrb_lib.verdicts.protocol import Answer
+from mrb_lib.verdicts.store import exclusive, load_verdicts, part_paths, run_folders
 
 from . import scripted
 from .scripted import Said, Scripted, comparable, little_benchmark, mixed, use

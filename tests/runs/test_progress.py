@@ -12,7 +12,7 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.plan import Plan
 from mrb_lib.runs.progress import Pace, Status, Tracker, duration_text, pace_text
-from mrb_lib.runs.store import read_run
+from mrb_lib.verdicts.store import read_run
 
 from .scripted import Scripted, use
 

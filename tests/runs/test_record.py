@@ -11,9 +11,9 @@ from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.errors import InputError
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
-from mrb_lib.runs.manifest import FILE_NAME, now, read_manifest
 from mrb_lib.runs.record import without_secrets
-from mrb_lib.runs.store import load_verdicts, save_imported
+from mrb_lib.verdicts.manifest import FILE_NAME, now, read_manifest
+from mrb_lib.verdicts.store import load_verdicts, save_imported
 
 from .scripted import Scripted, use
 

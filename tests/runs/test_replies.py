@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 
 from mrb_lib.errors import InputError
-from mrb_lib.runs.manifest import Manifest, write_manifest
-from mrb_lib.runs.replies import FILE_NAME, Replies, lay_out, open_replies
-from mrb_lib.runs.store import append_part, load_verdicts
 from mrb_lib.validation import conform
+from mrb_lib.verdicts.manifest import Manifest, write_manifest
+from mrb_lib.verdicts.replies import FILE_NAME, Replies, lay_out, open_replies
+from mrb_lib.verdicts.store import append_part, load_verdicts
 
 CASES = pd.DataFrame({"case_id": ["c0", "c1", "c2"]})
 HOSTILE = "<script>\u202e\x01 \U0001f9e0 " + "long " * 50_000

@@ -12,11 +12,12 @@ import pytest
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs import retry, store
+from mrb_lib.runs import retry
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.retry import set_aside
-from mrb_lib.runs.store import load_verdicts, part_paths, read_run
 from mrb_lib.schema import KEYS
+from mrb_lib.verdicts import store
+from mrb_lib.verdicts.store import load_verdicts, part_paths, read_run
 
 from .scripted import Scripted, comparable, use
 

@@ -15,8 +15,8 @@ from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.data.demo import write_demo
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
-from mrb_lib.runs.store import load_verdicts
 from mrb_lib.schema import KEYS
+from mrb_lib.verdicts.store import load_verdicts
 
 from .scripted import comparable
 from .test_interruption import KILLS, Judging, judging_server, parts, until_parts

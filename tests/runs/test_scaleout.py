@@ -17,17 +17,18 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError, RunError
-from mrb_lib.judges.roster import resolve
+from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs import execute, scaleout
-from mrb_lib.runs.cluster import Cluster, Crew, crew_for, one_line, room
-from mrb_lib.runs.desk import RESTARTS, DeskImages, FrontDesk
+from mrb_lib.runs import execute
 from mrb_lib.runs.interrupt import InterruptedRunError
-from mrb_lib.runs.manifest import read_manifest
 from mrb_lib.runs.plan import Plan
 from mrb_lib.runs.progress import Status
-from mrb_lib.runs.remote import GREETING, Assignment, Worker, assignment, batch_table, glance, unpacked
-from mrb_lib.runs.store import exclusive, load_verdicts
+from mrb_lib.runs.ray import scaleout
+from mrb_lib.runs.ray.cluster import Cluster, Crew, crew_for, one_line, room
+from mrb_lib.runs.ray.desk import RESTARTS, DeskImages, FrontDesk
+from mrb_lib.runs.ray.remote import GREETING, Assignment, Worker, assignment, batch_table, glance, unpacked
+from mrb_lib.verdicts.manifest import read_manifest
+from mrb_lib.verdicts.store import exclusive, load_verdicts
 
 from . import scripted
 from .scripted import Said, Scripted, comparable, use
@@ -324,7 +325,7 @@ def test_another_copy_of_the_weights_is_refused_by_name_and_the_same_is_not_read
     plan = Plan(pictured.cases, pictured.meta.dimensions)
     judge = resolve(f"path:{folder}", runs=tmp_path / "runs", images={}, settings=Settings(device="cpu"))
     assigned = assignment(judge, plan, ONE)
-    monkeypatch.setattr("mrb_lib.judges.source.digest", lambda folder: pytest.fail("hashed again"))
+    monkeypatch.setattr("mrb_lib.judges.roster.source.digest", lambda folder: pytest.fail("hashed again"))
     assert assigned.recipe({}).spec == judge.spec
     weights = folder / "model.safetensors"
     content = bytearray(weights.read_bytes())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.panel import Panel
+from mrb_lib.stats.core.panel import Panel
 
 
 def panel_of(right: np.ndarray) -> tuple[Panel, pd.DataFrame, pd.DataFrame]:

@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats import icc
-from mrb_lib.stats.agreement import agreement, annotator_pairs
-from mrb_lib.stats.agreement_measures import icc_intervals
-from mrb_lib.stats.measures import Measure, resampled
+from mrb_lib.stats.agreement import icc
+from mrb_lib.stats.agreement.agreement import agreement, annotator_pairs
+from mrb_lib.stats.agreement.measures import icc_intervals
+from mrb_lib.stats.resampling.multi_resample import Measure, resampled
 
 RESAMPLES = 400
 SHARE = np.array([0.45, 0.3, 0.25])

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.annotators import annotators
-from mrb_lib.stats.gold_rules import gold_rules
+from mrb_lib.stats.gold.annotators import annotators
+from mrb_lib.stats.gold.gold_rules import gold_rules
 
 from .people import CONFUSION, JUDGE, LABELS, SHARE, simulated
 
@@ -34,7 +34,7 @@ def check_coverage(rows: pd.DataFrame, benchmarks: int, truth: np.ndarray, *, mo
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "benchmarks"), [(100, 500), (1000, 300)])
 def test_confusion_prevalence_and_being_right(n: int, benchmarks: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mrb_lib.stats.annotators.MODELS", ("dawid_skene",))
+    monkeypatch.setattr("mrb_lib.stats.gold.annotators.MODELS", ("dawid_skene",))
     annotations, cases, _, names = simulated(n, benchmarks, np.random.default_rng(n))
     table = annotators(annotations, cases, dimensions=names, resamples=200, seed=1)
     for part, truth, bias in (
@@ -51,7 +51,7 @@ def test_confusion_prevalence_and_being_right(n: int, benchmarks: int, monkeypat
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [100, 1000])
 def test_one_coin(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mrb_lib.stats.annotators.MODELS", ("one_coin",))
+    monkeypatch.setattr("mrb_lib.stats.gold.annotators.MODELS", ("one_coin",))
     even = np.where(np.eye(3, dtype=bool), COINS[:, None, None], (1 - COINS[:, None, None]) / 2)
     annotations, cases, _, names = simulated(n, 500, np.random.default_rng(n), confusion=even)
     table = annotators(annotations, cases, dimensions=names, resamples=200, seed=1)
@@ -68,7 +68,7 @@ def test_an_annotator_of_few_cases(monkeypatch: pytest.MonkeyPatch) -> None:
 
     Wilson's intervals of so few cases cover more than 95% rather than less.
     """
-    monkeypatch.setattr("mrb_lib.stats.annotators.MODELS", ("dawid_skene",))
+    monkeypatch.setattr("mrb_lib.stats.gold.annotators.MODELS", ("dawid_skene",))
     generator = np.random.default_rng(15)
     confusion = np.concatenate([CONFUSION, CONFUSION[2:]])
     annotations, cases, _, names = simulated(100, 300, generator, confusion=confusion)

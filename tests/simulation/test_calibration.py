@@ -15,13 +15,13 @@ import pytest
 from scipy import optimize, special, stats
 from sklearn.isotonic import IsotonicRegression
 
-from mrb_lib.stats.calibration import calibration
-from mrb_lib.stats.panel import ABSENT, Panel
-from mrb_lib.stats.recalibration import FOLDS, folds
-from mrb_lib.stats.robust import layout
-from mrb_lib.stats.scoring import encode_gold
-from mrb_lib.stats.shift import shift_frame
-from mrb_lib.stats.subfields import groups
+from mrb_lib.stats.confidence.calibration import calibration
+from mrb_lib.stats.confidence.recalibration import FOLDS, folds
+from mrb_lib.stats.confidence.shift import shift_frame
+from mrb_lib.stats.core.panel import ABSENT, Panel
+from mrb_lib.stats.core.scoring import encode_gold
+from mrb_lib.stats.core.subfields import groups
+from mrb_lib.stats.resampling.robust import layout
 
 SPREAD = 1.5
 BIAS = np.array([0.8, -0.8])

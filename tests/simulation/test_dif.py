@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.dif import UNCLEAR, dif
-from mrb_lib.stats.panel import Panel
+from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.difficulty.dif import UNCLEAR, dif
 
 ABILITY = np.linspace(-0.8, 0.8, 8)
 

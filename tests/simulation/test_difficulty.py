@@ -7,11 +7,10 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
-from mrb_lib.stats.difficulty import difficulty
-from mrb_lib.stats.irt import OneParameter, agreement, one_parameter
-from mrb_lib.stats.irt_two import two_parameter
-from mrb_lib.stats.panel import Panel
-from mrb_lib.stats.trials import Shown, plain, trials, worth
+from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.difficulty.difficulty import difficulty
+from mrb_lib.stats.difficulty.irt import OneParameter, agreement, one_parameter, two_parameter
+from mrb_lib.stats.difficulty.trials import Shown, plain, trials, worth
 
 
 def score(

@@ -13,14 +13,14 @@ import pytest
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from mrb_lib.stats import gee, mixed
-from mrb_lib.stats.effects import logistic, logistic_normal
-from mrb_lib.stats.model_rows import degrees, rows_of
-from mrb_lib.stats.model_tests import Fits, Row, interactions
-from mrb_lib.stats.models import models
-from mrb_lib.stats.observations import Observations
-from mrb_lib.stats.panel import Panel
-from mrb_lib.stats.terms import Covariates, pooled
+from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.models import gee, mixed
+from mrb_lib.stats.models.effects import logistic, logistic_normal
+from mrb_lib.stats.models.model_rows import degrees, rows_of
+from mrb_lib.stats.models.model_tests import Fits, Row, interactions
+from mrb_lib.stats.models.models import models
+from mrb_lib.stats.models.observations import Observations
+from mrb_lib.stats.models.terms import Covariates, pooled
 
 JUDGES = np.array([-0.5, 0.1, 0.4])
 SUBFIELDS = np.array([-0.4, 0.0, 0.4])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mrb_lib.stats.prediction_powered import Estimates, bounds, mean
+from mrb_lib.stats.responders.prediction_powered import Estimates, bounds, mean
 
 AGREE = {"good": 0.85, "fair": 0.7, "noise": 0.5, "contrary": 0.2}
 RATE = 0.6

@@ -13,11 +13,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from mrb_lib.stats.comparisons import Responders
-from mrb_lib.stats.panel import Panel
-from mrb_lib.stats.rank_agreement import rank_interval
-from mrb_lib.stats.ranking import ranking
-from mrb_lib.stats.strengths import Fitted, fit
+from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.responders.comparisons import Responders
+from mrb_lib.stats.responders.rank_agreement import rank_interval
+from mrb_lib.stats.responders.ranking import ranking
+from mrb_lib.stats.responders.strengths import Fitted, fit
 
 NOTHING = pd.DataFrame(columns=["case_id", "annotator", "dimension", "choice"])
 RESAMPLES = 400

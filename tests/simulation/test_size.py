@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.exact import sign_test
-from mrb_lib.stats.multiplicity import adjust_families
-from mrb_lib.stats.omnibus import omnibus
-from mrb_lib.stats.paired import comparisons
+from mrb_lib.stats.core.multiplicity import adjust_families
+from mrb_lib.stats.significance.omnibus import omnibus
+from mrb_lib.stats.significance.paired import comparisons, sign_test
 
 from .panels import panel_of
 

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, gold
-from mrb_lib.data.reviews.marks import COLUMNS
-from mrb_lib.stats.accuracy import accuracy
-from mrb_lib.stats.adjudication import (
+from mrb_lib.reviews.marks import COLUMNS
+from mrb_lib.stats.accuracy.accuracy import accuracy
+from mrb_lib.stats.gold.adjudication import (
     NOT_REVIEWED,
     NOT_SCORED,
     adjudicated_gold,
@@ -17,8 +17,8 @@ from mrb_lib.stats.adjudication import (
     reasons_by_judge,
     reviewer_agreement,
 )
-from mrb_lib.stats.failure_reasons import NO_REASON
-from mrb_lib.stats.intervals import wilson
+from mrb_lib.stats.gold.failure_reasons import NO_REASON
+from mrb_lib.stats.resampling.intervals import wilson
 from mrb_lib.stats.tables import analyze
 
 from .small_tables import cases_of, gold_of, verdicts_of

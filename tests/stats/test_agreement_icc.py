@@ -7,7 +7,7 @@ import pandas as pd
 import pingouin
 import pytest
 
-from mrb_lib.stats import icc
+from mrb_lib.stats.agreement import icc
 
 
 def sums_of(scores: np.ndarray) -> np.ndarray:

@@ -8,10 +8,10 @@ import pytest
 from scipy.special import ndtri
 from scipy.stats import t
 
-from mrb_lib.stats.agreement import SHOWN, agreement, annotator_pairs
-from mrb_lib.stats.agreement_intervals import bootstrap_bounds, gradient, kappa_interval
-from mrb_lib.stats.agreement_measures import COARSE
-from mrb_lib.stats.weighted import KAPPAS
+from mrb_lib.stats.agreement.agreement import SHOWN, agreement, annotator_pairs
+from mrb_lib.stats.agreement.intervals import bootstrap_bounds, gradient, kappa_interval
+from mrb_lib.stats.agreement.measures import COARSE
+from mrb_lib.stats.agreement.pair_coefficients import KAPPAS
 
 from .small_tables import annotations_of, cases_of
 

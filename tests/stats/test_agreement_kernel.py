@@ -8,7 +8,7 @@ import pytest
 from statsmodels.stats.inter_rater import fleiss_kappa
 
 from mrb_lib.schema import LEVELS
-from mrb_lib.stats.agreement_kernel import Kernel, category_values, scaled
+from mrb_lib.stats.agreement.coefficients import Kernel, category_values, scaled
 
 
 def votes(n: int, k: int, annotators: tuple[int, int]) -> np.ndarray:

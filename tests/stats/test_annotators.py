@@ -6,9 +6,9 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from mrb_lib.data.benchmark import Benchmark, gold
-from mrb_lib.stats.annotator_intervals import effective_size, wilson
-from mrb_lib.stats.annotators import annotators, posterior
-from mrb_lib.stats.dawid_skene import em, label_counts
+from mrb_lib.stats.gold.annotator_intervals import effective_size, wilson
+from mrb_lib.stats.gold.annotators import annotators, posterior
+from mrb_lib.stats.gold.dawid_skene import em, label_counts
 
 from .small_tables import annotations_of, cases_of
 

@@ -8,8 +8,7 @@ import pytest
 import statsmodels.api as sm
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
-from mrb_lib.stats.bradley_terry import bradley_terry, davidson, rao_kupper, to_strength
-from mrb_lib.stats.connectivity import components
+from mrb_lib.stats.responders.bradley_terry import bradley_terry, components, davidson, rao_kupper, to_strength
 
 MODELS = [bradley_terry, davidson, rao_kupper]
 

@@ -10,7 +10,7 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
 from mrb_lib.errors import InputError
-from mrb_lib.stats.multiplicity import adjust
+from mrb_lib.stats.core.multiplicity import adjust
 from mrb_lib.stats.tables import TABLES, analyze, asks_for
 
 from .small_tables import annotations_of, cases_of, verdicts_of

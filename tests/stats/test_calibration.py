@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats import calibration_rows as rows
-from mrb_lib.stats.calibration import calibration
-from mrb_lib.stats.panel import panels
-from mrb_lib.stats.resample import NO_RESAMPLES, ONE_CLUSTER, ratios
+from mrb_lib.stats.confidence import calibration_rows as rows
+from mrb_lib.stats.confidence.calibration import calibration
+from mrb_lib.stats.core.panel import panels
+from mrb_lib.stats.resampling.resample import NO_RESAMPLES, ONE_CLUSTER, ratios
 
 PARTS = ["reliability", "resolution", "uncertainty", "within_bin_variance", "within_bin_covariance"]
 

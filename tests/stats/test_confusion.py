@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score, precision_recall_fscore_support
 
-from mrb_lib.stats import confusion
+from mrb_lib.stats.accuracy import confusion
 
 ROWS, COLUMNS = np.repeat(range(3), 3), np.tile(range(3), 3)
 

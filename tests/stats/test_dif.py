@@ -10,9 +10,9 @@ from statsmodels.api import Logit
 from statsmodels.stats.contingency_tables import StratifiedTable
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats.dif import FEW_CLUSTERS, NO_OTHERS, NO_SUBFIELDS, NOTHING_TO_COMPARE, dif
-from mrb_lib.stats.dif_matching import tables
-from mrb_lib.stats.multiplicity import adjust
+from mrb_lib.stats.core.multiplicity import adjust
+from mrb_lib.stats.difficulty.dif import FEW_CLUSTERS, NO_OTHERS, NO_SUBFIELDS, NOTHING_TO_COMPARE, dif
+from mrb_lib.stats.difficulty.dif_matching import tables
 
 N, JUDGES = 300, 5
 

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats import mixed
-from mrb_lib.stats.difficulty import FEW_JUDGES, NO_OTHER, NO_SPREAD, NOT_CONVERGED, difficulty
-from mrb_lib.stats.irt import one_parameter, summary, wrong_gold
-from mrb_lib.stats.observations import Design, Observations
-from mrb_lib.stats.trials import Shown, plain, worth
+from mrb_lib.stats.difficulty.difficulty import FEW_JUDGES, NO_OTHER, NO_SPREAD, NOT_CONVERGED, difficulty
+from mrb_lib.stats.difficulty.irt import one_parameter, summary, wrong_gold
+from mrb_lib.stats.difficulty.trials import Shown, plain, worth
+from mrb_lib.stats.models import mixed
+from mrb_lib.stats.models.observations import Design, Observations
 
 N = 200
 
@@ -143,7 +143,7 @@ def test_every_policy_has_a_scale(policy: str) -> None:
 
 def test_a_fit_that_fails_says_so_and_shows_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
     right = simulated()
-    monkeypatch.setattr("mrb_lib.stats.irt._STEPS", 1)
+    monkeypatch.setattr("mrb_lib.stats.difficulty.irt._STEPS", 1)
     frame = difficulty(*tables(right))
     assert frame[["difficulty", "suspicion", "ability", "discrimination"]].isna().all(axis=None)
     assert frame["reason"].str.startswith(NOT_CONVERGED).all()

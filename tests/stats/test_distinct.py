@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mrb_lib.stats.distinct import distinct_rows
+from mrb_lib.stats.resampling.distinct import distinct_rows
 
 
 @pytest.mark.parametrize("shape", [(200, 3), (1, 4), (0, 4), (5, 0)])

@@ -8,9 +8,8 @@ from scipy.stats import t as student
 from statsmodels.stats.weightstats import ttost_paired
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats.accuracy import correctness
-from mrb_lib.stats.equivalence import check_margin, equivalence, noninferiority
-from mrb_lib.stats.paired import comparisons
+from mrb_lib.stats.accuracy.accuracy import correctness
+from mrb_lib.stats.significance.paired import check_margin, comparisons, equivalence, noninferiority
 
 from .small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 

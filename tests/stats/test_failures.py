@@ -3,7 +3,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.failures import hardest_cases
+from mrb_lib.stats.failures.failures import hardest_cases
 
 from .small_tables import gold_of, verdicts_of
 

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from scipy.stats import kendalltau
 
-from mrb_lib.stats.accuracy import accuracy
-from mrb_lib.stats.annotators import posterior
-from mrb_lib.stats.gold_rules import RULES, gold_rules
+from mrb_lib.stats.accuracy.accuracy import accuracy
+from mrb_lib.stats.gold.annotators import posterior
+from mrb_lib.stats.gold.gold_rules import RULES, gold_rules
 
 from .small_tables import annotations_of, cases_of, gold_of, random_verdicts, verdicts_of
 

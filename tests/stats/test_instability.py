@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.consistency import consistency
-from mrb_lib.stats.instability import fewest_changes, most_violations, questions
+from mrb_lib.stats.consistency.consistency import consistency
+from mrb_lib.stats.consistency.instability import fewest_changes, most_violations, questions
 
 from .small_tables import verdicts_of
 

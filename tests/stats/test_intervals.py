@@ -10,10 +10,10 @@ from scipy.stats import bootstrap
 from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
-from mrb_lib.stats import intervals
-from mrb_lib.stats.accuracy import accuracy, correctness
-from mrb_lib.stats.paired import comparisons
-from mrb_lib.stats.quantiles import of_ordered, ordered
+from mrb_lib.stats.accuracy.accuracy import accuracy, correctness
+from mrb_lib.stats.resampling import intervals
+from mrb_lib.stats.resampling.quantiles import of_ordered, ordered
+from mrb_lib.stats.significance.paired import comparisons
 
 from .small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import studentized_range
 
-from mrb_lib.stats.letter_display import letter_display
-from mrb_lib.stats.letters import critical_difference, letters
-from mrb_lib.stats.paired import comparisons
+from mrb_lib.stats.significance.letters import critical_difference, letter_display, letters
+from mrb_lib.stats.significance.paired import comparisons
 
 from .small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 

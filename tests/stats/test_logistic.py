@@ -5,7 +5,7 @@ import pytest
 import statsmodels.api as sm
 from scipy.stats import t as student
 
-from mrb_lib.stats import logistic
+from mrb_lib.stats.bias import logistic
 
 N, JUDGES = 240, 4
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize, stats
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats.meta import ESTIMATORS, Tau2, pool, predict
+from mrb_lib.stats.transfer.meta import ESTIMATORS, Tau2, pool, predict
 
 
 def random_sets(rows: int, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -8,11 +8,11 @@ import pytest
 from statsmodels.api import Logit
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats import mixed
-from mrb_lib.stats.effects import logistic, logistic_normal
-from mrb_lib.stats.model_rows import ALWAYS_RIGHT, FEW_CLUSTERS, NOT_CONVERGED, SEPARATED
-from mrb_lib.stats.models import NO_VERDICTS, models
-from mrb_lib.stats.observations import Design, Observations, log_length_ratio
+from mrb_lib.stats.models import mixed
+from mrb_lib.stats.models.effects import logistic, logistic_normal
+from mrb_lib.stats.models.model_rows import ALWAYS_RIGHT, FEW_CLUSTERS, NOT_CONVERGED, SEPARATED
+from mrb_lib.stats.models.models import NO_VERDICTS, models
+from mrb_lib.stats.models.observations import Design, Observations, log_length_ratio
 
 N = 90
 
@@ -265,7 +265,7 @@ def test_levels_with_few_clusters_are_no_reference_for_the_others(world) -> None
 
 def test_a_fit_that_does_not_converge_says_that_and_nothing_else(world, monkeypatch: pytest.MonkeyPatch) -> None:
     choices, gold, cases = world
-    monkeypatch.setattr("mrb_lib.stats.mixed._STEPS", 1)
+    monkeypatch.setattr("mrb_lib.stats.models.mixed._STEPS", 1)
     frame = only(models(verdicts(choices), gold, cases, by="organ"), part="all judges", model="mixed")
     assert frame["estimate"].isna().all()
     assert frame["reason"].tolist() == [NOT_CONVERGED] * len(frame)

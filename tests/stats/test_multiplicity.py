@@ -10,7 +10,7 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats.multiplicity import CORRECTIONS, adjust, adjust_families
+from mrb_lib.stats.core.multiplicity import CORRECTIONS, adjust, adjust_families
 
 STATSMODELS = {
     "bonferroni": "bonferroni",

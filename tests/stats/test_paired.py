@@ -9,10 +9,10 @@ import pytest
 from scipy.stats import friedmanchisquare
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats.accuracy import correctness
-from mrb_lib.stats.multiplicity import adjust
-from mrb_lib.stats.omnibus import omnibus
-from mrb_lib.stats.paired import comparisons, significance
+from mrb_lib.stats.accuracy.accuracy import correctness
+from mrb_lib.stats.core.multiplicity import adjust
+from mrb_lib.stats.significance.omnibus import omnibus
+from mrb_lib.stats.significance.paired import comparisons, significance
 
 from .small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mrb_lib.stats.paired_bootstrap import bounds, of_partly_defined, of_replicates, whole_means
+from mrb_lib.stats.significance.differences import bounds, of_partly_defined, of_replicates, whole_means
 
 
 def resampled(resamples: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 from scipy.stats import permutation_test
 
-from mrb_lib.stats import permutation
-from mrb_lib.stats.exact import sign_test
-from mrb_lib.stats.paired import comparisons
-from mrb_lib.stats.permutation import SMALLEST, p_values, units
+from mrb_lib.stats.significance import permutation
+from mrb_lib.stats.significance.paired import comparisons, sign_test
+from mrb_lib.stats.significance.permutation import SMALLEST, p_values, units
 
 from .small_tables import cases_of, gold_of, verdicts_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mrb_lib.stats.products import is_exact, weighted
-from mrb_lib.stats.weighted_sums import Sums, weighted_sums
+from mrb_lib.stats.resampling.products import is_exact, weighted
+from mrb_lib.stats.resampling.weighted_sums import Sums, weighted_sums
 
 TOTAL = 500
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mrb_lib.stats.quantiles import interval, quantiles
+from mrb_lib.stats.resampling.quantiles import interval, quantiles
 
 TAILS = [0.025, 0.975]
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from mrb_lib.stats.rank_agreement import Strengths, agreement, mid_ranks, rank_interval, ranks, told_apart
+from mrb_lib.stats.responders.rank_agreement import Strengths, agreement, mid_ranks, rank_interval, ranks, told_apart
 
 VALUES = st.lists(st.integers(-4, 4), min_size=4, max_size=9)
 

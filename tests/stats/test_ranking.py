@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats.panel import as_panel
-from mrb_lib.stats.ranking import COLUMNS, ranking
+from mrb_lib.stats.core.panel import as_panel
+from mrb_lib.stats.responders.ranking import COLUMNS, ranking
 from tests.stats.small_tables import annotations_of, cases_of, gold_of, verdicts_of
 
 NOBODY = pd.DataFrame(columns=["case_id", "annotator", "dimension", "choice"])

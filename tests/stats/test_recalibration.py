@@ -7,11 +7,11 @@ import pytest
 from scipy import optimize, special
 from sklearn.isotonic import IsotonicRegression
 
-from mrb_lib.stats.confidence import Forecasts
-from mrb_lib.stats.proper_scores import rank
-from mrb_lib.stats.recalibration import FOLDS, folds, isotonic, rising_steps, scale_temperature
-from mrb_lib.stats.robust import layout
-from mrb_lib.stats.subfields import Group
+from mrb_lib.stats.confidence.confidence import Forecasts
+from mrb_lib.stats.confidence.proper_scores import rank
+from mrb_lib.stats.confidence.recalibration import FOLDS, folds, isotonic, rising_steps, scale_temperature
+from mrb_lib.stats.core.subfields import Group
+from mrb_lib.stats.resampling.robust import layout
 
 
 def forecasts(n: int, columns: int, seed: int, digits: int = 12) -> Forecasts:

@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats import draws as drawing
-from mrb_lib.stats import resample
-from mrb_lib.stats.resample import (
+from mrb_lib.stats.resampling import draws as drawing
+from mrb_lib.stats.resampling import resample
+from mrb_lib.stats.resampling.resample import (
     block,
     cluster_codes,
     draws,

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats.failure_kinds import KINDS, OF_A_CASE, Kinds, failure_kinds
-from mrb_lib.stats.panel import as_panel
-from mrb_lib.stats.query import from_fragment, to_fragment
-from mrb_lib.stats.selection import NO_KIND, Query, facets, searchable, select
+from mrb_lib.stats.core.panel import as_panel
+from mrb_lib.stats.failures.failure_kinds import KINDS, OF_A_CASE, Kinds, failure_kinds
+from mrb_lib.stats.failures.query import from_fragment, to_fragment
+from mrb_lib.stats.failures.selection import NO_KIND, Query, facets, searchable, select
 
 from .small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 

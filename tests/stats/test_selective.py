@@ -11,8 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats import selective as table_module
-from mrb_lib.stats.fixed_sequence import (
+from mrb_lib.stats.confidence.recalibration import FOLDS, folds
+from mrb_lib.stats.resampling.resample import NO_RESAMPLES
+from mrb_lib.stats.resampling.robust import FEW_CLUSTERS
+from mrb_lib.stats.selective import selective as table_module
+from mrb_lib.stats.selective.fixed_sequence import (
     GRID,
     NONE,
     at_or_above,
@@ -22,10 +25,7 @@ from mrb_lib.stats.fixed_sequence import (
     most_wrong,
     upper_bound,
 )
-from mrb_lib.stats.recalibration import FOLDS, folds
-from mrb_lib.stats.resample import NO_RESAMPLES
-from mrb_lib.stats.robust import FEW_CLUSTERS
-from mrb_lib.stats.selective import COLUMNS, selective
+from mrb_lib.stats.selective.selective import COLUMNS, selective
 
 
 def tables(p: np.ndarray, right: np.ndarray, **columns: object) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.self_preference import family_of, is_family, is_same, kinship
+from mrb_lib.stats.bias.self_preference import family_of, is_family, is_same, kinship
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mrb_lib.stats.robust import layout, ratio_of_sums, share_interval
-from mrb_lib.stats.signed_share import score_interval, signed_interval
-from mrb_lib.stats.subfields import Group
+from mrb_lib.stats.consistency.order_intervals import score_interval, signed_interval
+from mrb_lib.stats.core.subfields import Group
+from mrb_lib.stats.resampling.robust import layout, ratio_of_sums, share_interval
 
 Z2 = 1.959963984540054**2
 

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from mrb_lib.stats.bradley_terry import bradley_terry, davidson, rao_kupper
-from mrb_lib.stats.comparisons import Responders, tally
-from mrb_lib.stats.connectivity import absence
-from mrb_lib.stats.resample import draws
-from mrb_lib.stats.strengths import Fitted, fit
+from mrb_lib.stats.resampling.resample import draws
+from mrb_lib.stats.responders.bradley_terry import absence, bradley_terry, davidson, rao_kupper
+from mrb_lib.stats.responders.comparisons import Responders, tally
+from mrb_lib.stats.responders.strengths import Fitted, fit
 
 R = 5
 
@@ -91,7 +90,7 @@ def test_the_same_however_many_dimensions_are_held_at_once(monkeypatch: pytest.M
     one, who = benchmark(120, 5)
     tables = [one, one[:, ::-1], one]
     whole = fit(tables, who, np.arange(120), resamples=50, seed=1)
-    monkeypatch.setattr("mrb_lib.stats.strengths._HELD", 1)
+    monkeypatch.setattr("mrb_lib.stats.responders.strengths._HELD", 1)
     parts = fit(tables, who, np.arange(120), resamples=50, seed=1)
     for first, second in zip(whole, parts, strict=True):
         np.testing.assert_allclose(first.bounds.low, second.bounds.low, rtol=1e-5)

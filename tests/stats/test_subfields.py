@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats.subfields import columns_of, groups, one_kind_each
+from mrb_lib.stats.core.subfields import columns_of, groups, one_kind_each
 
 from .small_tables import cases_of
 

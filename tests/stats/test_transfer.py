@@ -8,11 +8,11 @@ import pytest
 from scipy import stats
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats.meta import pool
-from mrb_lib.stats.panel import as_panel
-from mrb_lib.stats.transfer import transfer
-from mrb_lib.stats.transfer_domains import domain_accuracies, proportion
-from mrb_lib.stats.transfer_ranking import by_domain, expected, kendall
+from mrb_lib.stats.core.panel import as_panel
+from mrb_lib.stats.transfer.meta import pool
+from mrb_lib.stats.transfer.transfer import transfer
+from mrb_lib.stats.transfer.transfer_domains import domain_accuracies, proportion
+from mrb_lib.stats.transfer.transfer_ranking import by_domain, expected, kendall
 
 from .small_tables import cases_of, gold_of, ids, random_verdicts, verdicts_of
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.reviews.marks import REASONS
-from mrb_lib.data.reviews.store import open_store
 from mrb_lib.errors import InputError
-from mrb_lib.widgets.adjudicate import Reviews, adjudication_from, reviewed_by
-from mrb_lib.widgets.explorer_answers import Answers
-from mrb_lib.widgets.explorer_material import material_of
+from mrb_lib.reviews.marks import REASONS
+from mrb_lib.reviews.store import open_store
+from mrb_lib.widgets.explorer.adjudicate import Reviews, adjudication_from, reviewed_by
+from mrb_lib.widgets.explorer.explorer_answers import Answers
+from mrb_lib.widgets.explorer.explorer_material import material_of
 
 GIVEN = {
     "reviewer": " Ann ",

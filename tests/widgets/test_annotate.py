@@ -13,12 +13,12 @@ import pandas as pd
 import pytest
 
 from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.reviews.store import Store, open_store
 from mrb_lib.errors import InputError
 from mrb_lib.judges.prompts import DEFINITIONS
-from mrb_lib.widgets.annotate import annotate
-from mrb_lib.widgets.annotate_answers import Annotation, hints
-from mrb_lib.widgets.annotate_case import as_shown, blinded_html, in_case_frame
+from mrb_lib.reviews.store import Store, open_store
+from mrb_lib.widgets.annotate.annotate import annotate
+from mrb_lib.widgets.annotate.annotate_answers import Annotation, hints
+from mrb_lib.widgets.annotate.annotate_case import as_shown, blinded_html, in_case_frame
 
 DIMENSIONS = ("accuracy", "overall")
 ME = "Dr A"

@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 
 from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.reviews.annotations import annotations_of
-from mrb_lib.data.reviews.marks import Answer
-from mrb_lib.data.reviews.store import Store, open_store
 from mrb_lib.errors import InputError
-from mrb_lib.stats.agreement import agreement
-from mrb_lib.widgets.annotate_coordinator import NOT_YET, Coordination, agreement_so_far, coordinate
+from mrb_lib.reviews.annotations import annotations_of
+from mrb_lib.reviews.marks import Answer
+from mrb_lib.reviews.store import Store, open_store
+from mrb_lib.stats.agreement.agreement import agreement
+from mrb_lib.widgets.annotate.annotate_coordinator import NOT_YET, Coordination, agreement_so_far, coordinate
 
 PEOPLE = ("Dr A", "Dr <b>B</b>")
 

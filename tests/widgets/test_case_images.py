@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from mrb_lib.widgets.bundle import script
-from mrb_lib.widgets.case_images import image_html
+from mrb_lib.widgets.case.case_images import image_html
 
 
 def stored(values: np.ndarray) -> bytes:

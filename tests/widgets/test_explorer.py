@@ -15,16 +15,16 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.errors import InputError
-from mrb_lib.runs.store import save_imported
-from mrb_lib.stats.query import Query, to_fragment
-from mrb_lib.widgets.adjudicate import Reviews
-from mrb_lib.widgets.explorer import explore
-from mrb_lib.widgets.explorer_answers import PIECE, ROWS, Answers
-from mrb_lib.widgets.explorer_export import MOST_PRINTED, guarded
+from mrb_lib.stats.failures.query import Query, to_fragment
+from mrb_lib.verdicts.store import save_imported
+from mrb_lib.widgets.explorer.adjudicate import Reviews
+from mrb_lib.widgets.explorer.explorer import explore
+from mrb_lib.widgets.explorer.explorer_answers import PIECE, ROWS, Answers
+from mrb_lib.widgets.explorer.explorer_export import MOST_PRINTED, guarded
+from mrb_lib.widgets.explorer.explorer_material import ByCase, material_of
+from mrb_lib.widgets.explorer.explorer_parts import query_from
+from mrb_lib.widgets.explorer.review_index import build, open_index
 from mrb_lib.widgets.explorer_first import first_view
-from mrb_lib.widgets.explorer_material import ByCase, material_of
-from mrb_lib.widgets.explorer_parts import query_from
-from mrb_lib.widgets.review_index import build, open_index
 
 JUDGES = ("hasty", "mute", "steady")
 EXTERNAL = ('src="http', "<script", "javascript:")

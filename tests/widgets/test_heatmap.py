@@ -10,18 +10,18 @@ import pytest
 
 from mrb_lib import analyze, gold
 from mrb_lib.errors import InputError
-from mrb_lib.runs.store import save_imported
 from mrb_lib.schema import POLICIES
-from mrb_lib.stats.accuracy import correctness
-from mrb_lib.stats.query import Query
+from mrb_lib.stats.accuracy.accuracy import correctness
+from mrb_lib.stats.failures.query import Query
+from mrb_lib.verdicts.store import save_imported
+from mrb_lib.widgets.boards.heatmap import heatmap, query_of
+from mrb_lib.widgets.boards.heatmap_rows import DIMENSIONS, N_SCORED, OUTCOMES, Axes, Cell, Heat
+from mrb_lib.widgets.boards.heatmap_view import STEPS, behind_html
+from mrb_lib.widgets.boards.lab_widgets import Heatmap
+from mrb_lib.widgets.boards.leaderboard_rows import board
 from mrb_lib.widgets.bundle import style
-from mrb_lib.widgets.heatmap import heatmap, query_of
-from mrb_lib.widgets.heatmap_rows import DIMENSIONS, N_SCORED, OUTCOMES, Axes, Cell, Heat
-from mrb_lib.widgets.heatmap_view import STEPS, behind_html
-from mrb_lib.widgets.lab_widgets import Heatmap
-from mrb_lib.widgets.leaderboard_rows import board
+from mrb_lib.widgets.explorer.review_index import build, open_index
 from mrb_lib.widgets.plain import Plain
-from mrb_lib.widgets.review_index import build, open_index
 
 from .judged import JUDGES, judged
 

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from mrb_lib.errors import InputError
-from mrb_lib.widgets.lab import START, own_notebooks, prepare, start_notebook, with_parameters
+from mrb_lib.notebook.lab import START, own_notebooks, prepare, start_notebook, with_parameters
 
 HOSTILE = '/data/\'; import os; os.abort() #"""\n{x} \\ é\u202e'
 

@@ -8,11 +8,11 @@ import pytest
 
 from mrb_lib import analyze
 from mrb_lib.errors import InputError
-from mrb_lib.widgets import leaderboard_rows
-from mrb_lib.widgets.lab_widgets import Leaderboard
-from mrb_lib.widgets.leaderboard import leaderboard, static_html
-from mrb_lib.widgets.leaderboard_rows import Choice, board
-from mrb_lib.widgets.leaderboard_view import leaderboard_html
+from mrb_lib.widgets.boards import leaderboard_rows
+from mrb_lib.widgets.boards.lab_widgets import Leaderboard
+from mrb_lib.widgets.boards.leaderboard import leaderboard, static_html
+from mrb_lib.widgets.boards.leaderboard_rows import Choice, board
+from mrb_lib.widgets.boards.leaderboard_view import leaderboard_html
 from mrb_lib.widgets.plain import Plain
 
 from .judged import judged

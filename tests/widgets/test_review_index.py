@@ -10,13 +10,13 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, gold
 from mrb_lib.errors import InputError
-from mrb_lib.runs.store import load_verdicts, part_paths, run_folders, save_imported
 from mrb_lib.schema import POLICIES
-from mrb_lib.stats.difficulty import difficulty
-from mrb_lib.stats.failure_kinds import Kinds, difficulty_of, failure_kinds
-from mrb_lib.stats.panel import as_panel
-from mrb_lib.stats.selection import Query, facets, select
-from mrb_lib.widgets.review_index import build, open_index
+from mrb_lib.stats.core.panel import as_panel
+from mrb_lib.stats.difficulty.difficulty import difficulty
+from mrb_lib.stats.failures.failure_kinds import Kinds, difficulty_of, failure_kinds
+from mrb_lib.stats.failures.selection import Query, facets, select
+from mrb_lib.verdicts.store import load_verdicts, part_paths, run_folders, save_imported
+from mrb_lib.widgets.explorer.review_index import build, open_index
 
 N, DIMENSIONS = 40, ("accuracy", "overall")
 

@@ -7,10 +7,10 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark, gold, load
 from mrb_lib.data.demo.build import write_demo
-from mrb_lib.data.demo.reviews import REVIEWERS, TIE_BELOW, simulated_adjudications
-from mrb_lib.data.reviews.marks import COLUMNS, Adjudication
-from mrb_lib.stats.adjudicated import adjudicated_gold
-from mrb_lib.stats.adjudication import reviewer_agreement
+from mrb_lib.reviews.marks import COLUMNS, Adjudication
+from mrb_lib.reviews.simulated import REVIEWERS, TIE_BELOW, simulated_adjudications
+from mrb_lib.stats.gold.adjudicated import adjudicated_gold
+from mrb_lib.stats.gold.adjudication import reviewer_agreement
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 from mrb_lib.data.benchmark import load, save
 from mrb_lib.data.formats import READERS, WRITERS, reader, writer
 from mrb_lib.errors import InputError
-from mrb_lib.runs.store import load_verdicts, save_imported
+from mrb_lib.verdicts.store import load_verdicts, save_imported
 
 FOLDERS = {
     "official": "official_sample",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mrb_lib.data.reviews.store import Store, open_store
+from mrb_lib.reviews.store import Store, open_store
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import sys
 from multiprocessing.connection import Connection
 from uuid import NAMESPACE_URL, uuid5
 
-from mrb_lib.data.reviews.marks import Adjudication
-from mrb_lib.data.reviews.store import open_store
+from mrb_lib.reviews.marks import Adjudication
+from mrb_lib.reviews.store import open_store
 
 PROCESSES = multiprocessing.get_context("fork")
 

@@ -10,10 +10,10 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.data.formats.table import read
-from mrb_lib.data.reviews.annotations import annotations_of, write_annotations
-from mrb_lib.data.reviews.marks import Answer
-from mrb_lib.data.reviews.store import Store
 from mrb_lib.errors import InputError
+from mrb_lib.reviews.annotations import annotations_of, write_annotations
+from mrb_lib.reviews.marks import Answer
+from mrb_lib.reviews.store import Store
 
 
 @pytest.fixture

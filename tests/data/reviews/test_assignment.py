@@ -7,8 +7,8 @@ from itertools import combinations
 import pandas as pd
 import pytest
 
-from mrb_lib.data.reviews.assignment import assign, choose_cases
 from mrb_lib.errors import InputError
+from mrb_lib.reviews.assignment import assign, choose_cases
 
 CASES = [f"c{i}" for i in range(101)]
 

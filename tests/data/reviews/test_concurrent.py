@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from mrb_lib.data.reviews.connect import database
-from mrb_lib.data.reviews.store import open_store
+from mrb_lib.reviews.connect import database
+from mrb_lib.reviews.store import open_store
 
 REVIEWERS = 8
 MARKS = 40

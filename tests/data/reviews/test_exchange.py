@@ -8,16 +8,16 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.data.reviews.exchange import (
+from mrb_lib.errors import InputError
+from mrb_lib.reviews.exchange import (
     FORMATS,
     adjudications_from,
     import_adjudications,
     read_adjudications,
     write_adjudications,
 )
-from mrb_lib.data.reviews.marks import Adjudication
-from mrb_lib.data.reviews.store import Store, open_store
-from mrb_lib.errors import InputError
+from mrb_lib.reviews.marks import Adjudication
+from mrb_lib.reviews.store import Store, open_store
 
 
 @pytest.fixture

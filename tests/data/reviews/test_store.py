@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 import sqlalchemy as sa
 
-from mrb_lib.data.reviews.connect import database
-from mrb_lib.data.reviews.marks import COLUMNS, REASONS, Adjudication, Answer
-from mrb_lib.data.reviews.store import Store, open_store
 from mrb_lib.errors import InputError
+from mrb_lib.reviews.connect import database
+from mrb_lib.reviews.marks import COLUMNS, REASONS, Adjudication, Answer
+from mrb_lib.reviews.store import Store, open_store
 
 HOSTILE = "<script>alert(1)</script>\u202e '; DROP TABLE mrb_adjudications; -- \N{STETHOSCOPE} \u05d0"
 

@@ -1,0 +1,98 @@
+"""Texts that speak of another organ than their case, found by the words that mark each organ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from mrb_lib.data.audit.text import CASES_FILE
+from mrb_lib.data.audit.words import TEXTS, Words
+from mrb_lib.validation import Finding
+
+MARK_SHARE = 0.6  # of the cases with a word that are of one organ, for the word to mark it
+MARK_CASES = 5  # cases of that organ with the word
+MIN_MARKS = 3  # words of another organ that a text needs to be foreign
+MARK_RATIO = 4  # and as many times those of its own organ
+USUAL_MARKS = 2  # words of their own organ that the texts of an organ have, in the median, for a lack to mean anything
+_SHOWN_WORDS = 4
+
+
+def vocabulary_findings(cases: pd.DataFrame, words: Words, known: set[int]) -> list[Finding]:
+    """Find questions and responses that belong to a case of another organ.
+
+    The words that mark an organ are learned from the benchmark itself: those whose cases are mostly of
+    that organ. A text is foreign when it holds words of one other organ and (next
+    to) none of its own. This finds texts that were exchanged between organs even
+    where many cases resemble each other, as `mrb_lib.data.audit.pairing` cannot.
+
+    Parameters
+    ----------
+    cases : the cases table with its required columns, a row a case
+    words : the word sets of these cases
+    known : rows (from 0) that are known to be displaced, and are not reported again
+
+    Returns
+    -------
+    list of Finding
+        At most one a case. None where there is no `organ`, or where its organs have no words of their own.
+
+    Notes
+    -----
+    Tested by tests/data/test_audit_vocabulary.py.
+    """
+    if "organ" not in cases.columns or cases["organ"].nunique() < 2:
+        return []
+    organ, names = pd.factorize(cases["organ"], sort=True)
+    marks = _marks(words, organ, len(names))
+    foreign = {text: _foreign(words.union((text,)), organ, marks) for text in TEXTS}
+    some = np.flatnonzero(np.logical_or.reduce([other >= 0 for other in foreign.values()]))
+    found: list[Finding] = []
+    for i in (int(i) for i in some if int(i) not in known):
+        texts = [text for text in TEXTS if foreign[text][i] >= 0]
+        other = int(foreign[texts[0]][i])
+        texts = [text for text in texts if foreign[text][i] == other]
+        spoken = words.union(tuple(texts))[[i]].indices
+        telling = ", ".join(words.names[w] for w in spoken[marks[other, spoken] > 0][:_SHOWN_WORDS])
+        column, cure = _place(texts)
+        what = " and ".join(texts)
+        problem = f"{what} of this case speak{'' if len(texts) > 1 else 's'} of {names[other]} ({telling})"
+        problem += f", but its organ is {names[organ[i]]}"
+        found.append(Finding("warning", CASES_FILE, i + 1, column, problem, cure, str(cases["case_id"].iloc[i])))
+    return found
+
+
+def _place(texts: list[str]) -> tuple[str, str]:
+    """The column to blame: the organ if all texts agree against it, the question if it or both responses moved."""
+    if len(texts) == len(TEXTS):
+        return "organ", "correct the organ"
+    column = texts[0] if len(texts) == 1 else "question"
+    return column, "put each text back into its case, or correct the organ"
+
+
+def _marks(words: Words, organ: np.ndarray, n_organs: int) -> np.ndarray:
+    """Which words mark which organ, 0 or 1, with shape (organs, W)."""
+    texts = words.union(TEXTS)
+    rows = np.flatnonzero(organ >= 0)
+    membership = sparse.csr_array((np.ones(len(rows)), (organ[rows], rows)), shape=(n_organs, len(organ)))
+    count = (membership @ texts).toarray()
+    share = count / np.maximum(count.sum(axis=0), 1)
+    return np.asarray((share >= MARK_SHARE) & (count >= MARK_CASES), dtype=np.float32)
+
+
+def _foreign(texts: sparse.csr_array, organ: np.ndarray, marks: np.ndarray) -> np.ndarray:
+    """The other organ that each text speaks of, or -1."""
+    hits = np.asarray(texts @ marks.T)
+    rows = np.arange(len(organ))
+    own = np.where(organ >= 0, hits[rows, organ], np.inf)
+    usual = pd.Series(own).groupby(organ).transform("median").to_numpy()
+    hits[rows[organ >= 0], organ[organ >= 0]] = 0
+    foreign = (hits.max(axis=1) >= np.maximum(MIN_MARKS, MARK_RATIO * own)) & (usual >= USUAL_MARKS)
+    return np.where(foreign, hits.argmax(axis=1), -1)
+
+
+def displaced_rows(findings: list[Finding]) -> Iterator[int]:
+    """The rows, from 0, of the warnings among findings of displaced texts."""
+    yield from (finding.row - 1 for finding in findings if finding.severity == "warning" and finding.row is not None)

@@ -1,0 +1,167 @@
+"""The first picture of a DICOM file, in its own units; nothing that names the patient gets out of it."""
+
+from __future__ import annotations
+
+import io
+import warnings
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mrb_lib.data.images.grey import Grey, stored
+from mrb_lib.errors import InputError
+
+LARGEST = 64_000_000
+_INFLATED = 1 << 29
+_DEFLATED = b"1.2.840.10008.1.2.1.99"
+_IDENTITY = ("PatientName", "PatientID", "PatientBirthDate", "PatientAddress", "OtherPatientIDs")
+_NEEDED = ("WindowCenter", "WindowWidth", "VOILUTFunction", "RescaleSlope", "RescaleIntercept")
+
+
+def is_dicom(content: bytes) -> bool:
+    """Whether the bytes begin as a DICOM file does: 128 bytes of anything, then DICM (DICOM PS3.10, 7.1)."""
+    return content[128:132] == b"DICM"
+
+
+def read_dicom(content: bytes, name: str = "image") -> Grey | NDArray[np.uint8]:
+    """Decode the first frame.
+
+    Parameters
+    ----------
+    content : the bytes of the file
+    name : what to call the image in messages
+
+    Returns
+    -------
+    Grey or array of uint8 with shape (height, width, 3)
+        Grey values after the modality transformation (Hounsfield units for CT), with the first window the file names.
+        A sigmoid is shown as the linear window of the same centre and width; of a table of values of interest
+        only the range of its input is used (DICOM PS3.3, C.11.2). Validated by tests/data/test_dicom.py.
+
+    Raises
+    ------
+    InputError
+        pydicom is not installed, or the file is damaged, too large, or compressed in a way that cannot be read.
+    """
+    with _reading(content, name) as dataset:
+        _check_size(dataset, name)
+        _take_out_of_groups(dataset)
+        return _decoded(dataset, import_module("pydicom.pixels"))
+
+
+def header(content: bytes, name: str = "image") -> tuple[int, list[str]]:
+    """How many pictures a DICOM file holds, and which of its elements say who the patient is.
+
+    None does where the file declares the identity removed (Patient Identity Removed, DICOM PS3.3, C.7.1.1).
+
+    Raises
+    ------
+    InputError
+        As `read_dicom`.
+    """
+    with _reading(content, name) as dataset:
+        removed = str(dataset.get("PatientIdentityRemoved", "")) == "YES"
+        telling = [] if removed else [tag for tag in _IDENTITY if str(dataset.get(tag) or "")]
+        return int(dataset.get("NumberOfFrames", 1) or 1), telling
+
+
+@contextmanager
+def _reading(content: bytes, name: str) -> Iterator[Any]:
+    """The data set of a file; what fails while it is read or decoded is said in words."""
+    try:
+        pydicom = import_module("pydicom")
+    except ImportError as error:
+        raise InputError(f"{name}: DICOM needs pydicom; pip install 'mrb-workbench[dicom]'.") from error
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _check_inflated(content, name)
+            yield pydicom.dcmread(io.BytesIO(content), force=False)
+    except InputError:
+        raise
+    except Exception as error:  # its decoders raise nearly anything on damaged files
+        reason = _unreadable(error)
+        raise InputError(f"{name}: is not a readable DICOM image ({reason}); convert or replace it.") from error
+
+
+def _unreadable(error: Exception) -> str:
+    told = str(error)
+    return "its compression is not supported" if "decod" in told or "decompress" in told else type(error).__name__
+
+
+def _check_inflated(content: bytes, name: str) -> None:
+    """A deflated file is unpacked whole before anything else is known of it, so its size is tried first."""
+    if _DEFLATED not in content[:1024]:
+        return
+    start = 144 + int.from_bytes(content[140:144], "little")  # the length of the group of the file's own meta data
+    unpacked = zlib.decompressobj(-zlib.MAX_WBITS).decompress(content[start:], _INFLATED)
+    if len(unpacked) >= _INFLATED:
+        raise InputError(f"{name}: is too large to show safely; shrink it.")
+
+
+# pydicom gives a data set its attributes as it reads, so no type describes them.
+def _check_size(dataset: Any, name: str) -> None:
+    if "PixelData" not in dataset:
+        raise InputError(f"{name}: is a DICOM file without a picture; take it out of the case.")
+    rows, columns, samples = (int(dataset.get(tag, 1) or 1) for tag in ("Rows", "Columns", "SamplesPerPixel"))
+    if rows * columns * samples > LARGEST:
+        raise InputError(f"{name}: is too large to show safely ({columns} x {rows} pixels); shrink it.")
+
+
+def _take_out_of_groups(dataset: Any) -> None:
+    """An enhanced file tells the window and the rescaling of each frame apart; the first frame's become the file's."""
+    for group in ("PerFrameFunctionalGroupsSequence", "SharedFunctionalGroupsSequence"):
+        for part in list(dataset.get(group) or [])[:1]:
+            for sequence in ("PixelValueTransformationSequence", "FrameVOILUTSequence"):
+                for item in list(part.get(sequence) or [])[:1]:
+                    for tag in _NEEDED:
+                        if tag in item and tag not in dataset:
+                            setattr(dataset, tag, item[tag].value)
+
+
+def _decoded(dataset: Any, pixels: Any) -> Grey | NDArray[np.uint8]:
+    frames = int(dataset.get("NumberOfFrames", 1) or 1)
+    array = pixels.pixel_array(dataset, index=0)
+    if str(dataset.get("PhotometricInterpretation", "")) == "PALETTE COLOR":
+        array = pixels.apply_color_lut(array, dataset)
+    if array.ndim == 3:
+        return _eight_bits(array)
+    real = np.asarray(pixels.apply_modality_lut(array, dataset), dtype=np.float64)
+    inverted = dataset.get("PhotometricInterpretation") == "MONOCHROME1"
+    return stored(real, _window(dataset), inverted=inverted, frames=frames)
+
+
+def _eight_bits(array: NDArray[Any]) -> NDArray[np.uint8]:
+    if array.dtype == np.uint8:
+        return array
+    top = float(np.iinfo(array.dtype).max)
+    return np.rint(array / top * 255).astype(np.uint8)
+
+
+def _window(dataset: Any) -> tuple[float, float] | None:
+    """The first window of the file as centre and width of an exact line from black to white.
+
+    The usual function LINEAR runs from c - 0.5 - (w - 1) / 2 to c - 0.5 + (w - 1) / 2 (DICOM PS3.3, C.11.2.1.2.1).
+    """
+    centre, width = (_first(dataset.get(tag)) for tag in ("WindowCenter", "WindowWidth"))
+    if centre is not None and width is not None and width > 0:
+        if str(dataset.get("VOILUTFunction") or "LINEAR") == "LINEAR":
+            return centre - 0.5, max(width - 1, 1e-6)
+        return centre, width
+    for table in list(dataset.get("VOILUTSequence") or [])[:1]:
+        entries, first, _ = (int(value) for value in table.LUTDescriptor)
+        entries = entries or 65_536
+        return first + (entries - 1) / 2, float(entries)
+    return None
+
+
+def _first(value: Any) -> float | None:
+    if value is None or value == "":
+        return None
+    several = not isinstance(value, str | int | float) and hasattr(value, "__getitem__")
+    return float(value[0]) if several and len(value) else None if several else float(value)

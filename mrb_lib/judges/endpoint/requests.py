@@ -1,0 +1,152 @@
+"""What is asked about a batch of rows: which rows share a request, and what each request says."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import pandas as pd
+
+from mrb_lib.errors import InputError
+from mrb_lib.judges.endpoint.capabilities import Notices
+from mrb_lib.judges.endpoint.client import ChatRequest
+from mrb_lib.judges.endpoint.images import data_url
+from mrb_lib.judges.prompts import Prompt
+from mrb_lib.judges.settings import Settings
+from mrb_lib.verdicts.orders import FIRST, SECOND, TIE
+
+_SHARED: Final = ("case_id", "order", "repeat", "probe")
+_ONLY_JSON: Final = "one JSON object and nothing else"
+
+
+@dataclass(frozen=True)
+class Task:
+    """One request and the rows it answers.
+
+    Attributes
+    ----------
+    rows : position among the rows shown, and dimension, of each
+    asked : the dimensions that the request asks about; all of the benchmark's, or one
+    request : None where none can be made
+    problem : why that is so
+    """
+
+    rows: tuple[tuple[int, str], ...]
+    asked: tuple[str, ...]
+    request: ChatRequest | None
+    problem: str = ""
+
+
+def wants_only_json(prompt: Prompt) -> bool:
+    """Whether a prompt asks for "one JSON object and nothing else", in these words, so that a schema may enforce it."""
+    return prompt.asks == "all" and _ONLY_JSON in " ".join(prompt.text.split())
+
+
+@dataclass(frozen=True)
+class RequestWriter:
+    """Writes requests.
+
+    Attributes
+    ----------
+    prompt : asks for "all" dimensions or for "one"
+    settings : the benchmark's dimensions and the seed are taken from it
+    images : the benchmark's images, by name
+    sees : whether the model takes images
+    max_pixels : an image with more is made smaller
+    notices : grows with what the user should know
+    """
+
+    prompt: Prompt
+    settings: Settings
+    images: Mapping[str, bytes]
+    sees: bool
+    max_pixels: int
+    notices: Notices
+
+    def tasks(self, shown: pd.DataFrame) -> Iterator[Task]:
+        """The requests for a batch.
+
+        Parameters
+        ----------
+        shown : see `mrb_lib.verdicts.protocol.Judge.judge`
+
+        Raises
+        ------
+        InputError
+            The template cannot be rendered. What is wrong with one case is said in its task.
+        """
+        urls: dict[str, str | InputError] = {}
+        for _, rows in shown.reset_index(drop=True).groupby(list(_SHARED), sort=False):
+            wanted = [(int(at), str(name)) for at, name in zip(rows.index.to_numpy(), rows["dimension"], strict=True)]
+            dimensions = tuple(dict.fromkeys((*self.settings.dimensions, *(name for _, name in wanted))))
+            if self.prompt.asks == "all":
+                yield self._task(rows.iloc[0], wanted, dimensions, "", urls)
+            else:
+                for row in wanted:
+                    yield self._task(rows.iloc[0], [row], dimensions, row[1], urls)
+
+    def _task(
+        self,
+        case: pd.Series,
+        rows: Sequence[tuple[int, str]],
+        dimensions: tuple[str, ...],
+        dimension: str,
+        urls: dict[str, str | InputError],
+    ) -> Task:
+        asked = (dimension,) if dimension else dimensions
+        reference = case.get("reference")
+        reference = reference if isinstance(reference, str) else None
+        try:
+            if self.prompt.needs_reference and reference is None:
+                raise InputError(f"the case has no reference answer, which the prompt {self.prompt.id} shows.")
+            pictures = [self._picture(name, urls) for name in self._named(case)]
+        except InputError as error:
+            return Task(tuple(rows), asked, None, str(error))
+        responses = [str(case[FIRST]), str(case[SECOND])]
+        text = self.prompt.render(
+            str(case["question"]), responses, dimensions, dimension, reference=reference, n_images=len(pictures)
+        ).text
+        request = ChatRequest(
+            content=[*pictures, {"type": "text", "text": text}] if pictures else text,
+            schema=_schema(asked) if wants_only_json(self.prompt) else None,
+            seed=_seed(str(self.settings.seed), *(str(case[name]) for name in _SHARED), dimension),
+        )
+        return Task(tuple(rows), asked, request)
+
+    def _named(self, case: pd.Series) -> list[str]:
+        names = case.get("images")
+        named = [] if names is None or isinstance(names, float) else [str(name) for name in names]
+        if named and not self.sees:
+            self.notices.add("the model takes no images and judges by the text alone")
+            return []
+        return named
+
+    def _picture(self, name: str, urls: dict[str, str | InputError]) -> Mapping[str, object]:
+        """An image as a part of a message; encoded once a batch, however many rows show it."""
+        if name not in urls:
+            try:
+                urls[name] = data_url(self.images[name], name, self.max_pixels)
+            except (KeyError, OSError):
+                urls[name] = InputError(f"image {name}: is not among the benchmark's images; restore the file.")
+            except InputError as error:
+                urls[name] = error
+        url = urls[name]
+        if isinstance(url, InputError):
+            raise url
+        return {"type": "image_url", "image_url": {"url": url}}
+
+
+def _schema(dimensions: Sequence[str]) -> Mapping[str, object]:
+    return {
+        "type": "object",
+        "properties": {name: {"type": "string", "enum": ["A", "B", TIE]} for name in dimensions},
+        "required": list(dimensions),
+        "additionalProperties": False,
+    }
+
+
+def _seed(*key: str) -> int:
+    """A seed of 31 bits, which every server takes, from the run's seed and the row's key."""
+    return int.from_bytes(hashlib.sha256("\0".join(key).encode("utf-8", "surrogatepass")).digest()[:4], "big") >> 1

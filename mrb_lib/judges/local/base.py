@@ -1,0 +1,296 @@
+"""What all judges that read weights on this machine have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, TypeVar
+
+import pandas as pd
+import torch
+from PIL import Image
+
+from mrb_lib.data.images.pictures import open_image, within
+from mrb_lib.errors import InputError, RunError
+from mrb_lib.judges.local.checkpoint import load
+from mrb_lib.judges.local.weights import Weights, choose_device, choose_dtype, describe
+from mrb_lib.judges.prompts import Asks, Prompt, Rendered, load_prompt
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.source import Source, names_code
+from mrb_lib.judges.settings import Settings
+from mrb_lib.verdicts.orders import FIRST, SECOND
+from mrb_lib.verdicts.protocol import Answer
+
+# About what the published vision-language judges were trained on: 1280 tokens of 28 x 28 pixels.
+MAX_PIXELS: Final = 1280 * 28 * 28
+
+# Below this probability of all admissible answers together, their ratio says little about the model.
+LOW_MASS: Final = 0.05
+
+_ASKS: Final[Mapping[Asks, str]] = {
+    "all": "all dimensions in one reply",
+    "one": "one letter a dimension",
+    "rating": "a rating of one response",
+}
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class LocalJudge(ABC):
+    """Settings, prompt, weights and images of a judge on this machine; see `Judge` for the attributes.
+
+    Parameters
+    ----------
+    name : as in the verdicts
+    entry : what the roster says of it
+    source : where its weights lie
+    settings : the user's
+    images : the bytes of the benchmark's images by name
+    prompt : id of the prompt used where the user names none; None for a judge that takes no prompt
+    asks : what a prompt may ask for here
+
+    Raises
+    ------
+    InputError
+        The prompt asks for something else, or the device does not exist.
+    """
+
+    engine = ""
+    dimensions: tuple[str, ...] | None = None
+    sorts_by_length = True
+    speaks = True  # whether probabilities of words are read
+
+    def __init__(
+        self,
+        name: str,
+        entry: Entry,
+        source: Source,
+        settings: Settings,
+        images: Mapping[str, bytes],
+        *,
+        prompt: str | None,
+        asks: Sequence[Asks],
+    ) -> None:
+        self.name = name
+        self._notices: list[str] = []
+        self._n_read = self._n_low = 0
+        self.cases_per_batch = settings.batch_size or 8
+        self._entry, self._source, self._settings, self._images = entry, source, settings, images
+        self._own_prompt = _fitting_prompt(name, settings.prompt, prompt, asks)
+        self._device = choose_device(settings.device)
+        self._dtype = choose_dtype(settings.dtype, self._device)
+        self._template = dict(_mapping(entry.chat.get("template")))
+        self._max_pixels = settings.max_pixels or MAX_PIXELS
+        self._runs_code = settings.trust_remote_code and names_code(source.folder)
+        self._loaded: Weights | None = None
+        self._fits: int | None = None
+
+    @property
+    def spec(self) -> Mapping[str, object]:
+        """What shapes the verdicts besides the prompt."""
+        named = {"dimensions": list(self._settings.dimensions)} if self._own_prompt else {}
+        # A model that this library knows runs its own code in place of the library's where it is trusted.
+        code = {"remote_code": True} if self._runs_code else {}
+        return {
+            "engine": self.engine,
+            "model": self._entry.model or self._source.folder.resolve().name,
+            "revision": self._source.revision,
+            "dtype": str(self._dtype).removeprefix("torch."),
+            "max_pixels": self._max_pixels,
+            "template": self._template,
+            **named,
+            **code,
+        }
+
+    @property
+    def prompt_id(self) -> str:
+        """See `Judge`."""
+        return self._own_prompt.id if self._own_prompt else ""
+
+    @property
+    def prompt_hash(self) -> str:
+        """See `Judge`."""
+        return self._own_prompt.hash if self._own_prompt else ""
+
+    @property
+    def prompt_text(self) -> str:
+        """See `Judge`."""
+        return self._own_prompt.text if self._own_prompt else ""
+
+    @property
+    def device(self) -> str:
+        """What it runs on, with the chip's name."""
+        return describe(self._device)
+
+    @property
+    def parts(self) -> tuple[Entry, Source, Settings]:
+        """What it was built from besides its name and the images, to build an equal one in another process."""
+        return self._entry, self._source, self._settings
+
+    def load(self) -> None:
+        """Read the weights."""
+        if self._loaded is None:
+            self._loaded = load(
+                self._source.folder,
+                device=self._device,
+                dtype=self._dtype,
+                trust_remote_code=self._settings.trust_remote_code,
+                speaks=self.speaks,
+            )
+            if not self._loaded.sees_images:
+                self.notice("reads text only: the cases' images are not seen")
+
+    def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
+        """See `Judge.judge`."""
+        return self.prepare(shown)()
+
+    @abstractmethod
+    def prepare(self, shown: pd.DataFrame) -> Answer:
+        """See `Judge.prepare`."""
+
+    def notice(self, text: str) -> None:
+        """Tell the user something, once."""
+        if text not in self._notices:
+            self._notices.append(text)
+
+    @property
+    def notices(self) -> list[str]:
+        """What the user should know; see `Judge`."""
+        if not self._n_low:
+            return list(self._notices)
+        low = (
+            f"{self._n_low} of {self._n_read} verdicts rest on answers that together had less than {LOW_MASS:.0%} of "
+            "the probability (column answer_mass): the model meant to say something else"
+        )
+        return [*self._notices, low]
+
+    def _note_mass(self, mass: float) -> None:
+        """Count a verdict by the probability that the model gives to all admissible answers together."""
+        self._n_read += 1
+        self._n_low += mass < LOW_MASS
+
+    @property
+    def _prompt(self) -> Prompt:
+        if self._own_prompt is None:
+            raise RunError(f"judge {self.name}: takes no prompt.")
+        return self._own_prompt
+
+    @property
+    def _weights(self) -> Weights:
+        if self._loaded is None:
+            raise RunError(f"judge {self.name}: is asked before its weights are read; call load() first.")
+        return self._loaded
+
+    def _pictures(self, names: Iterable[str]) -> list[Image.Image]:
+        """The images of a case as a judge sees them; `InputError` where one is missing or cannot be read."""
+        pictures = []
+        for name in names if self._weights.sees_images else ():
+            try:
+                content = self._images[name]
+            except KeyError as error:
+                raise InputError(f"image {name} is missing") from error
+            pictures.append(within(open_image(content, name).convert("RGB"), self._max_pixels))
+        return pictures
+
+    def _render(
+        self, row: Mapping[str, object], responses: Sequence[str], dimensions: Sequence[str], dimension: str = ""
+    ) -> Rendered:
+        """The prompt for a row; `InputError` where it needs a reference that the case lacks."""
+        reference = row.get("reference")
+        if self._prompt.needs_reference and not isinstance(reference, str):
+            raise InputError(f"prompt {self._prompt.id} needs a reference answer, and the case has none")
+        return self._prompt.render(
+            str(row["question"]),
+            responses,
+            dimensions,
+            dimension,
+            reference=reference if isinstance(reference, str) else None,
+            n_images=len(image_names(row)) if self._weights.sees_images else 0,
+            scale=self._settings.scale,
+            marks=self._weights.marks,
+        )
+
+    def _chat(self, rendered: Rendered, n_images: int) -> str:
+        return self._weights.chat(rendered.text, n_images, self._template)
+
+    def _in_batches(self, items: Sequence[T], function: Callable[[Sequence[T]], Sequence[R]]) -> list[R | None]:
+        """Apply a function to as many items at a time as the memory holds; None for one that alone is too much."""
+        out: list[R | None] = []
+        start, before = 0, self._fits
+        while start < len(items):
+            size = min(self._fits or len(items), len(items) - start)
+            batch = _within_memory(function, items[start : start + size])
+            if batch is not None:
+                out += batch
+                start, before = start + size, self._fits
+            elif size == 1:
+                # One case that never fits says nothing about how many others do.
+                out.append(None)
+                start, self._fits = start + 1, before
+            else:
+                self._fits = (size + 1) // 2
+                self.notice(f"the memory did not hold {size} at a time: going on with {self._fits}")
+        return out
+
+
+def _fitting_prompt(judge: str, wanted: str | None, usual: str | None, asks: Sequence[Asks]) -> Prompt | None:
+    """The prompt that the user wants, or the usual one; `InputError` where it asks for what cannot be read."""
+    if usual is None:
+        if wanted is not None:
+            raise InputError(f"judge {judge}: is a scalar reward model and takes no prompt; leave --prompt out.")
+        return None
+    prompt = load_prompt(wanted or usual)
+    if prompt.asks not in asks:
+        raise InputError(
+            f"judge {judge}: prompt {prompt.id} asks for {_ASKS[prompt.asks]}, but this engine reads "
+            f"{' or '.join(_ASKS[one] for one in asks)}; use another prompt, or another engine as in NAME+generative."
+        )
+    return prompt
+
+
+def _within_memory(function: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T]) -> Sequence[R] | None:
+    """The function's result; None where the memory does not suffice."""
+    try:
+        with torch.inference_mode():
+            return function(items)
+    except torch.OutOfMemoryError:
+        pass
+    except RuntimeError as error:
+        # The CPU's allocator has no error class of its own.
+        if "can't allocate memory" not in str(error) and "not enough memory" not in str(error):
+            raise
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    return None
+
+
+NO_NUMBER: Final = (
+    "the model's answer is not a number, as where its arithmetic overflows or its weights are damaged; "
+    "try --dtype float32, or fetch the model again"
+)
+TOO_LARGE: Final = "the case alone does not fit into the device's memory; lower --max-pixels or use a larger device"
+
+
+def units(shown: pd.DataFrame, keys: Sequence[str]) -> list[tuple[list[int], list[dict[str, object]]]]:
+    """Rows that are judged together: their positions in `shown`, and the rows as mappings, in order of appearance."""
+    records = [{str(key): value for key, value in row.items()} for row in shown.to_dict("records")]
+    found: dict[tuple[object, ...], list[int]] = {}
+    for position, record in enumerate(records):
+        found.setdefault(tuple(record[key] for key in keys), []).append(position)
+    return [(positions, [records[i] for i in positions]) for positions in found.values()]
+
+
+def responses_of(row: Mapping[str, object]) -> list[str]:
+    """The responses in the order shown."""
+    return [str(row[FIRST]), str(row[SECOND])]
+
+
+def image_names(row: Mapping[str, object]) -> list[str]:
+    """The names of a case's images, empty where it has none."""
+    names = row.get("images")
+    return [str(name) for name in names] if isinstance(names, Iterable) and not isinstance(names, str) else []
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return {str(key): item for key, item in value.items()} if isinstance(value, Mapping) else {}

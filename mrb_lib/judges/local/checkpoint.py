@@ -1,0 +1,191 @@
+"""A model and its processor read from a folder of safetensors, complete, and without running code that lies there."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, Protocol, cast
+
+import torch
+import transformers
+from huggingface_hub.errors import StrictDataclassError
+from safetensors import SafetensorError
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForImageTextToText,
+    AutoTokenizer,
+    GenerationConfig,
+    PreTrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    ProcessorMixin,
+)
+from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
+
+from mrb_lib.errors import InputError, RunError
+from mrb_lib.judges.local.weights import Weights
+from mrb_lib.judges.prompts import marks_pattern
+
+# What transformers raises where a folder is damaged, or holds what it does not know.
+_UNREADABLE: Final = (
+    *(OSError, ValueError, TypeError, LookupError, AttributeError, ImportError, RuntimeError),
+    *(SafetensorError, StrictDataclassError),
+)
+
+_WORDS: Final = "lm_head."  # the parameters that turn hidden states into words
+# Code that lies elsewhere is named as owner/name--module.Class.
+_CODE_ELSEWHERE: Final = re.compile(rb'"auto_map"\s*:\s*\{[^{}]*"[^"]*--')
+_BRACKETED: Final = re.compile(r"[<\[◁]\S+[>\]▷]")
+
+
+class _Loads(Protocol):
+    """An automatic class of models, asked to say what it found."""
+
+    def from_pretrained(self, folder: Path, **options: object) -> tuple[PreTrainedModel, dict[str, Iterable[str]]]: ...
+
+
+def load(
+    folder: Path, *, device: torch.device, dtype: torch.dtype, trust_remote_code: bool = False, speaks: bool = True
+) -> Weights:
+    """Read a model and its processor.
+
+    Parameters
+    ----------
+    folder : a checkpoint as `save_pretrained` writes it, weights as safetensors
+    trust_remote_code : code in the folder may be run; code that the folder names in another
+        repository is never fetched
+    speaks : the model is to give probabilities of words, so its language model head must be in the folder
+
+    Raises
+    ------
+    InputError
+        The folder holds no model that this library can read, lacks some of its weights, or needs its own code.
+    RunError
+        The memory does not suffice.
+
+    Notes
+    -----
+    Validated by tests/judges/test_weights.py.
+    """
+    transformers.utils.logging.disable_progress_bar()
+    if trust_remote_code:
+        _check_code(folder)
+    try:
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=trust_remote_code, local_files_only=True)
+        sees = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+        processor = _processor(folder, config, trust_remote_code) if sees else None
+        tokenizer = (
+            processor.tokenizer
+            if processor is not None
+            else AutoTokenizer.from_pretrained(folder, trust_remote_code=trust_remote_code, local_files_only=True)
+        )
+        _complete(tokenizer, processor)
+        kind = cast("_Loads", AutoModelForImageTextToText if sees else AutoModelForCausalLM)
+        model, found = kind.from_pretrained(
+            folder,
+            output_loading_info=True,
+            dtype=dtype,
+            use_safetensors=True,
+            attn_implementation="sdpa",
+            trust_remote_code=trust_remote_code,
+            local_files_only=True,
+        )
+        _check_found(folder, model, found["missing_keys"], speaks)
+        model = model.eval()
+        model.to(device)
+        # What a publisher set for chatting (temperature, penalties) must not shape a verdict unnoticed.
+        own = model.generation_config
+        ends = own.eos_token_id if own is not None else None
+        model.generation_config = GenerationConfig(eos_token_id=ends, pad_token_id=tokenizer.pad_token_id)
+    except torch.OutOfMemoryError as error:
+        raise RunError(f"{folder.name}: does not fit into the memory of {device}; `mrb doctor` shows what does.") from (
+            error
+        )
+    except _UNREADABLE as error:
+        reason = " ".join(str(error).split())[:300]
+        raise InputError(f"{folder}: cannot be loaded as a judge ({reason}).") from error
+    return Weights(model, tokenizer, processor, device, marks_pattern(special_tokens(tokenizer)))
+
+
+def special_tokens(tokenizer: PreTrainedTokenizerBase) -> set[str]:
+    """The tokens that a tokenizer treats as marks, and never as text.
+
+    Among those added to a vocabulary, marks such as `<tool_call>` need not be declared special.
+    """
+    added = tokenizer.added_tokens_decoder.values()
+    marks = {token.content for token in added if token.special or _BRACKETED.fullmatch(token.content)}
+    return marks | set(tokenizer.all_special_tokens)
+
+
+def still_processor(kind: type[ProcessorMixin]) -> type[ProcessorMixin]:
+    """A processor class that reads still images and text, and asks for no video or audio processor.
+
+    Video processors need torchvision, of which judging images has no use.
+    """
+    wanted = [name for name in kind.get_attributes() if name in ("image_processor", "tokenizer")]
+    return type(kind.__name__, (kind,), {"get_attributes": classmethod(lambda cls: list(wanted))})
+
+
+def _complete(tokenizer: PreTrainedTokenizerBase, processor: ProcessorMixin | None) -> None:
+    """Give a tokenizer and a processor what publishers leave out."""
+    if tokenizer.pad_token_id is None:
+        # Filled up places are never attended to, so any token does.
+        tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
+    if processor is not None and processor.chat_template is None:
+        processor.chat_template = tokenizer.chat_template
+
+
+def _check_code(folder: Path) -> None:
+    """Raise `InputError` where trusted code lies in another repository: it would be fetched unasked."""
+    for path in sorted(folder.glob("*config.json")):
+        if _CODE_ELSEWHERE.search(path.read_bytes()):
+            raise InputError(
+                f"{path}: names code in another repository (auto_map), which is neither fetched nor recorded; "
+                "put that code into the folder and name it there, or leave --trust-remote-code out."
+            )
+
+
+def _check_found(folder: Path, model: PreTrainedModel, missing: Iterable[str], speaks: bool) -> None:
+    """Raise `InputError` where weights were not in the folder: transformers draws them at random and goes on."""
+    parameters = {name for name, _ in model.named_parameters()}
+    absent = sorted(name for name in missing if name in parameters)
+    if not speaks:
+        absent = [name for name in absent if not name.startswith(_WORDS)]
+    if absent:
+        raise InputError(
+            f"{folder}: {len(absent)} of the weights that its config.json calls for are missing ({absent[0]}); "
+            "fetch the model again, or name a folder that holds a whole model."
+        )
+
+
+def _declared(folder: Path) -> str | None:
+    """The name of the processor's class that a folder states."""
+    for name in ("processor_config.json", "preprocessor_config.json", "tokenizer_config.json"):
+        if (folder / name).is_file():
+            stated = json.loads((folder / name).read_text(encoding="utf-8")).get("processor_class")
+            if isinstance(stated, str):
+                return stated
+    return None
+
+
+def _processor(folder: Path, config: PreTrainedConfig, trust_remote_code: bool) -> ProcessorMixin:
+    kind: object = PROCESSOR_MAPPING.get(type(config), None)
+    declared = _declared(folder)
+    if declared is not None and declared != getattr(kind, "__name__", None):
+        # As Pixtral's, whose architecture is LLaVA's and whose processor is not.
+        kind = getattr(transformers, declared, None)
+    if not (isinstance(kind, type) and issubclass(kind, ProcessorMixin)):
+        loaded = transformers.AutoProcessor.from_pretrained(
+            folder, trust_remote_code=trust_remote_code, local_files_only=True
+        )
+    else:
+        loaded = still_processor(kind).from_pretrained(
+            folder, trust_remote_code=trust_remote_code, local_files_only=True
+        )
+    if not isinstance(loaded, ProcessorMixin):
+        raise InputError(f"{folder}: holds no processor for images ({type(loaded).__name__} was found).")
+    return loaded

@@ -1,0 +1,186 @@
+"""Judging by replies: a model writes, and the parser reads what it wrote."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, cast
+
+import pandas as pd
+import torch
+from PIL import Image
+from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
+
+from mrb_lib.errors import InputError
+from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge, image_names, responses_of, units
+from mrb_lib.judges.local.weights import Tensors
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.source import Source
+from mrb_lib.judges.rows import VerdictRows
+from mrb_lib.judges.settings import Settings
+from mrb_lib.replies.parse import parse
+from mrb_lib.verdicts.orders import FIRST, KEYS, SECOND, TIE
+from mrb_lib.verdicts.protocol import Answer
+
+PICKS: Final = {"A": FIRST, "B": SECOND, "tie": TIE}
+_REPLY: Final = ("case_id", "order", "repeat", "probe")
+# Tokens after which a reply is cut off, unless the user says otherwise.
+_LENGTH_OF_JSON, _LENGTH_OF_LETTER, _LENGTH_OF_REASONS, _LENGTH_OF_THINKING = 256, 16, 1024, 4096
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """One prompt, the rows its reply answers, and the seed of its sampling."""
+
+    text: str
+    pictures: tuple[Image.Image, ...]
+    positions: tuple[int, ...]
+    dimensions: tuple[str, ...]
+    seed: int
+
+
+@dataclass(frozen=True)
+class _Reply:
+    text: str
+    prompt_tokens: int
+    tokens: int
+    seconds: float
+
+
+class GenerativeJudge(LocalJudge):
+    """A reply for each case and order, or for each dimension too where the prompt asks for one.
+
+    Greedy unless a temperature is set. Sampling draws every reply from a seed of its
+    own, so that it is the same in whatever batch it is written. Where several rows
+    share a reply, its tokens and seconds stand in the first of them and are null in
+    the others, so that sums are right.
+
+    Validated by tests/judges/test_generative.py.
+    """
+
+    engine = "generative"
+
+    def __init__(
+        self, name: str, entry: Entry, source: Source, settings: Settings, images: Mapping[str, bytes]
+    ) -> None:
+        super().__init__(name, entry, source, settings, images, prompt="plain", asks=("all", "one"))
+        self._temperature = settings.temperature or 0.0
+        self._length = settings.max_new_tokens or self._usual_length(entry)
+
+    def _usual_length(self, entry: Entry) -> int:
+        if entry.thinking == "always" or self._template.get("enable_thinking") is True:
+            return _LENGTH_OF_THINKING
+        if self._prompt.asks == "one":
+            return _LENGTH_OF_LETTER
+        return _LENGTH_OF_REASONS if self._prompt.id == "reasoned" else _LENGTH_OF_JSON
+
+    @property
+    def spec(self) -> Mapping[str, object]:
+        """What shapes the verdicts besides the prompt; the seed only where something is drawn."""
+        drawn = {"seed": self._settings.seed} if self._temperature else {}
+        return {**super().spec, "temperature": self._temperature, "max_new_tokens": self._length, **drawn}
+
+    def prepare(self, shown: pd.DataFrame) -> Answer:
+        """See `Judge.prepare`."""
+        self.load()
+        rows = VerdictRows(shown)
+        asked: list[_Asked] = []
+        for positions, records in units(shown, KEYS if self._prompt.asks == "one" else _REPLY):
+            try:
+                asked.append(self._ask(positions, records))
+            except InputError as error:
+                rows.fail(positions, str(error))
+        inputs: Tensors = {}
+        if asked:
+            with suppress(InputError):  # which case it was is found when the replies are written
+                inputs = self._encode(asked)
+        return partial(self._answer, rows, asked, inputs)
+
+    def _ask(self, positions: Sequence[int], records: Sequence[Mapping[str, object]]) -> _Asked:
+        row = records[0]
+        wanted = tuple(str(record["dimension"]) for record in records)
+        pictures = self._pictures(image_names(row))
+        one = wanted[0] if self._prompt.asks == "one" else ""
+        rendered = self._render(row, responses_of(row), self._settings.dimensions, one)
+        key = "\0".join([str(self._settings.seed), *(str(row[name]) for name in _REPLY), one])
+        seed = int.from_bytes(hashlib.blake2b(key.encode(), digest_size=7).digest(), "big")
+        return _Asked(self._chat(rendered, len(pictures)), tuple(pictures), tuple(positions), wanted, seed)
+
+    def _encode(self, asked: Sequence[_Asked]) -> Tensors:
+        return self._weights.encode([one.text for one in asked], [one.pictures for one in asked])
+
+    def _answer(self, rows: VerdictRows, asked: Sequence[_Asked], inputs: Tensors) -> pd.DataFrame:
+        def write(some: Sequence[_Asked]) -> list[_Reply | str]:
+            try:
+                encoded = inputs if inputs and len(some) == len(asked) else self._encode(some)
+            except InputError as error:
+                return [str(error)] if len(some) == 1 else [reply for one in some for reply in write([one])]
+            return list(self._write(some, encoded))
+
+        for one, reply in zip(asked, self._in_batches(asked, write), strict=True):
+            if reply is None or isinstance(reply, str):
+                rows.fail(one.positions, reply or TOO_LARGE)
+            else:
+                self._read(rows, one, reply)
+        return rows.frame()
+
+    def _write(self, asked: Sequence[_Asked], inputs: Tensors) -> list[_Reply]:
+        """Let the model write the replies."""
+        weights, start = self._weights, time.perf_counter()
+        n_prompt = inputs["input_ids"].shape[1]
+        config = GenerationConfig(
+            max_new_tokens=self._length,
+            do_sample=False,
+            num_beams=1,
+            pad_token_id=weights.pad_id,
+            eos_token_id=weights.ends or None,
+        )
+        noise = LogitsProcessorList()
+        if self._temperature:
+            noise.append(_Gumbel([one.seed for one in asked], self._temperature, weights.device))
+        written = weights.generate(weights.to_device(inputs), config, noise)[:, n_prompt:].tolist()
+        seconds = (time.perf_counter() - start) / len(asked)
+        lengths = inputs["attention_mask"].sum(1).tolist()
+        replies = []
+        for ids, length in zip(written, lengths, strict=True):
+            stop = next((i for i, token in enumerate(ids) if token in weights.ends), len(ids))
+            text = weights.tokenizer.decode(ids[:stop], skip_special_tokens=False)
+            replies.append(_Reply(str(text), int(length), min(stop + 1, len(ids)), seconds))
+        return replies
+
+    def _read(self, rows: VerdictRows, asked: _Asked, reply: _Reply) -> None:
+        dimensions = asked.dimensions if self._prompt.asks == "one" else self._settings.dimensions
+        reading = parse(reply.text, dimensions)
+        for i, (position, dimension) in enumerate(zip(asked.positions, asked.dimensions, strict=True)):
+            choice = reading.choices[dimension]
+            rows.put(
+                position,
+                reading.status_of(dimension),
+                None if choice is None else PICKS[choice],
+                reply=reply.text,
+                prompt_tokens=None if i else reply.prompt_tokens,
+                completion_tokens=None if i else reply.tokens,
+                latency_s=None if i else reply.seconds,
+            )
+
+
+class _Gumbel(LogitsProcessor):
+    """Sampling as a maximum: the highest of scores plus Gumbel noise is a draw from their softmax.
+
+    Each row's noise comes from a generator of its own, whatever the rows beside it
+    (Maddison, Tarlow and Minka, A* Sampling, NeurIPS 2014, section 2).
+    """
+
+    def __init__(self, seeds: Sequence[int], temperature: float, device: torch.device) -> None:
+        self._generators = [torch.Generator(device).manual_seed(seed) for seed in seeds]
+        self._temperature = temperature
+
+    def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
+        noise = torch.stack(
+            [torch.empty(scores.shape[1], device=scores.device).exponential_(generator=one) for one in self._generators]
+        )
+        return cast("torch.FloatTensor", scores.float() / self._temperature - noise.log())

@@ -1,0 +1,149 @@
+"""Models on the Hub: what of them is in the cache on this machine, and fetching one when the user asks for it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Final
+
+from mrb_lib.data.hub.access import TIMEOUT_S, Wanted, hub_endpoint, is_offline, plain_errors, progress_class, quiet_log
+from mrb_lib.errors import InputError, RunError
+
+WEIGHTS: Final = "*.safetensors"
+# Weights and what describes them. Neither pickles nor code; code only where the user trusts it.
+PATTERNS: Final = (WEIGHTS, "*.json", "*.txt", "*.jinja", "*.model")
+CODE_PATTERNS: Final = ("*.py", "*.tiktoken")
+# The same weights again, in the forms of other programs.
+_TWICE: Final = ("original/*", "onnx/*", "openvino/*", "*consolidated*", "*.onnx.json")
+_MODEL: Final = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}")
+
+
+def is_model_id(model: str) -> bool:
+    """Whether a text can be the id of a model on the Hub."""
+    return _MODEL.fullmatch(model) is not None and ".." not in model
+
+
+def snapshots(model: str) -> dict[str, Path]:
+    """The revisions of a model in the cache on this machine, complete or not: folder by commit; asks no network."""
+    root = _storage(model) / "snapshots"
+    if not is_model_id(model) or not root.is_dir():
+        return {}
+    return {path.name: path for path in sorted(root.iterdir()) if path.is_dir() and _COMMIT.fullmatch(path.name)}
+
+
+def cached(model: str, revision: str | None) -> Path | None:
+    """The folder of a revision in the cache; None where it is not there. Asks no network.
+
+    Parameters
+    ----------
+    revision : a commit, or a branch or tag as it was when it was downloaded; None is the main branch
+    """
+    known = snapshots(model)
+    if revision in known:
+        return known[revision]
+    reference = _storage(model) / "refs" / (revision or "main")
+    inside = reference.is_file() and reference.resolve().is_relative_to(_storage(model).resolve())
+    return known.get(reference.read_text(encoding="utf-8").strip()) if inside else None
+
+
+def listed(model: str, commit: str) -> list[str] | None:
+    """The files of a revision, as listed when it was fetched; None where no list was kept. Asks no network."""
+    from huggingface_hub import get_cached_repo_tree
+    from huggingface_hub.errors import CachedRepoTreeNotFoundError
+
+    try:
+        names = [file.path for file in get_cached_repo_tree(model, repo_type="model", revision=commit)]
+    except CachedRepoTreeNotFoundError:
+        return None
+    return [name for name in names if not any(fnmatch(name, pattern) for pattern in _TWICE)]
+
+
+def _storage(model: str) -> Path:
+    from huggingface_hub import constants
+    from huggingface_hub.file_download import repo_folder_name
+
+    return Path(constants.HF_HUB_CACHE).expanduser() / repo_folder_name(repo_id=model, repo_type="model")
+
+
+def fetch(model: str, revision: str | None, *, trust_remote_code: bool) -> Path:
+    """Fetch a model's weights, and what describes them, into the cache on this machine.
+
+    Files that are complete are not fetched again. With HF_HUB_OFFLINE the network is not asked.
+
+    Parameters
+    ----------
+    revision : a commit, branch or tag; None is the newest on the main branch
+    trust_remote_code : also fetch the repository's code
+
+    Returns
+    -------
+    Path
+        The folder of that revision; its name is the commit.
+
+    Raises
+    ------
+    InputError
+        There is no such model or revision, it has no weights as safetensors, or this
+        machine is offline and the cache does not hold it.
+    RunError
+        Access was not granted, the download broke off, or the disk is full.
+    """
+    endpoint = hub_endpoint()
+    if is_offline():
+        folder = cached(model, revision)
+        if folder is None:
+            raise InputError(f"{model}: HF_HUB_OFFLINE is set and the Hub's cache does not hold it; unset it.")
+        return folder
+    with plain_errors(Wanted("model", model, revision, endpoint, "use a local copy with --judge path:DIR")):
+        return _snapshot(model, revision, endpoint, trust_remote_code=trust_remote_code)
+
+
+def _snapshot(model: str, revision: str | None, endpoint: str | None, *, trust_remote_code: bool) -> Path:
+    from huggingface_hub import HfApi, constants, snapshot_download
+
+    constants.HF_HUB_DISABLE_TELEMETRY = True
+    if endpoint is not None:
+        constants.HF_HUB_DISABLE_XET = True
+    info = HfApi(endpoint=endpoint).model_info(model, revision=revision, timeout=TIMEOUT_S)
+    check_weights([entry.rfilename for entry in info.siblings or []], model)
+    with quiet_log():
+        folder = Path(
+            snapshot_download(
+                model,
+                revision=info.sha,
+                endpoint=endpoint,
+                allow_patterns=[*PATTERNS, *(CODE_PATTERNS if trust_remote_code else ())],
+                ignore_patterns=list(_TWICE),
+                tqdm_class=progress_class(shown=sys.stderr.isatty()),
+            )
+        )
+    if folder.name != info.sha:
+        raise RunError(f"{model}: was cut off while it was downloaded; run the command again.")
+    if revision is None or not _COMMIT.fullmatch(revision):
+        _remember(model, revision or "main", folder.name)
+    return folder
+
+
+def _remember(model: str, branch: str, commit: str) -> None:
+    """Note, as the Hub's library does, which commit a branch was at, so that it is found without a network."""
+    from mrb_lib.files import is_safe_name, write_atomic
+
+    if is_safe_name(branch):
+        write_atomic(_storage(model) / "refs" / branch, commit)
+
+
+def check_weights(names: Sequence[str], where: str) -> None:
+    """Raise `InputError` unless there are weights as safetensors among a model's files."""
+    if any(fnmatch(name, WEIGHTS) for name in names):
+        return
+    unsafe = [name for name in names if name.endswith((".bin", ".pt", ".pth", ".ckpt", ".pkl"))]
+    if unsafe:
+        raise InputError(
+            f"{where}: its weights are pickles ({unsafe[0]}), which can run any code when they are read; "
+            "use a revision with *.safetensors, or convert them."
+        )
+    raise InputError(f"{where}: holds no weights (*.safetensors); name a model that was saved with its weights.")

@@ -1,0 +1,219 @@
+"""Where a model's weights lie, and which revision of them: a local folder, or the Hub's cache on this machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from mrb_lib.errors import InputError
+from mrb_lib.files import is_safe_name, sha256_of
+from mrb_lib.judges.roster import hub
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.verdicts.manifest import read_manifest
+from mrb_lib.verdicts.store import run_folders
+
+LOCAL: Final = "sha256:"
+_INDEX: Final = "model.safetensors.index.json"
+_CODE: Final = "*.py"
+_PART: Final = re.compile(r".*-\d+-of-\d+\.safetensors")
+# What shapes a verdict. A model's page, its licence and the log of its training do not.
+_MATTERS: Final = (
+    "config*.json", "generation_config.json", "adapter_config.json", "*.safetensors", "*.safetensors.index.json",
+    "tokenizer*", "special_tokens_map.json", "added_tokens.json", "vocab*", "merges.txt", "*.model", "*.tiktoken",
+    "*processor_config.json", "chat_template*", "additional_chat_templates/*", _CODE,
+)  # fmt: skip
+_THREADS: Final = 8
+
+
+@dataclass(frozen=True)
+class Source:
+    """Weights on this machine.
+
+    Attributes
+    ----------
+    folder : holds them
+    revision : the commit on the Hub, or `sha256:` and a digest of a local folder's content
+    """
+
+    folder: Path
+    revision: str
+
+
+def locate(entry: Entry, *, revision: str | None, download: bool, trust_remote_code: bool = False) -> Source:
+    """Find an entry's weights; fetch what is missing where that is asked for.
+
+    Parameters
+    ----------
+    entry : names a model on the Hub, or a local folder
+    revision : a commit, branch or tag on the Hub; None is the main branch. A local
+        folder has one revision only: the digest of what is in it.
+    download : ask the Hub for that revision, and fetch what this machine does not
+        hold; otherwise the network is not touched
+    trust_remote_code : also fetch the repository's code
+
+    Raises
+    ------
+    InputError
+        The weights are not at hand, or not as safetensors; or the Hub refuses them.
+    RunError
+        A download broke off.
+
+    Notes
+    -----
+    Tested by tests/judges/test_source.py.
+    """
+    if entry.path is not None:
+        check_folder(entry.path, f"judge {entry.name!r}: {entry.path}")
+        return Source(entry.path, digest(entry.path))
+    model = entry.model
+    if model is None or not hub.is_model_id(model):
+        raise InputError(f"judge {entry.name!r}: {model!r} is not the id of a model on the Hub; write owner/name.")
+    folder = hub.cached(model, revision)
+    # A commit never changes, so one that is complete needs no question to the Hub.
+    here = folder is not None and folder.name == revision and is_complete(folder, model, code=trust_remote_code)
+    if download and not here:
+        folder = hub.fetch(model, revision, trust_remote_code=trust_remote_code)
+    if folder is None:
+        raise InputError(_not_here(entry, model, revision))
+    where = f"judge {entry.name!r}: {model} at {folder.name}"
+    check_folder(folder, where)
+    absent = _absent(folder, model, code=trust_remote_code)
+    if absent:
+        raise InputError(
+            f"{where}: {len(absent)} files are missing ({absent[0]}), as after a download that broke off; "
+            "pass --download to fetch them."
+        )
+    return Source(folder, folder.name)
+
+
+def _absent(folder: Path, model: str, *, code: bool) -> list[str]:
+    """The files of a snapshot that matter and were not fetched, as far as is known."""
+    patterns = [pattern for pattern in _MATTERS if code or pattern != _CODE]
+    return [
+        name
+        for name in hub.listed(model, folder.name) or []
+        if any(fnmatch(name, pattern) for pattern in patterns) and not (folder / name).is_file()
+    ]
+
+
+def _not_here(entry: Entry, model: str, revision: str | None) -> str:
+    size = entry.weights_gb()
+    about = "" if size is None else f" (about {size:.0f} GB in bfloat16)"
+    held = [commit for commit, folder in hub.snapshots(model).items() if is_complete(folder, model)]
+    here = f" This machine holds {', '.join(held)}; --revision takes one of them." if held else ""
+    wanted = f" at {revision}" if revision else ""
+    return (
+        f"judge {entry.name!r}: the weights of {model}{wanted}{about} are not on this machine; "
+        f"pass --download to fetch them from the Hub.{here}"
+    )
+
+
+def pinned_revision(runs: Path, judge_name: str, *, model: str | None = None) -> str | None:
+    """The revision of a judge's latest run, which later runs keep; None where there is none.
+
+    Parameters
+    ----------
+    runs : the folder of runs; it may not exist yet
+    judge_name : as in the verdicts. A judge keeps its revision with every engine, so
+        that engines are compared on the same weights.
+    model : the model's id; runs whose manifest names another do not count
+
+    Raises
+    ------
+    InputError
+        A manifest is damaged.
+    """
+    if not runs.is_dir():
+        return None
+    found = []
+    for folder in run_folders(runs):
+        manifest = read_manifest(folder)
+        revision = manifest.spec.get("revision")
+        same = _without_engine(manifest.judge) == _without_engine(judge_name)
+        same_model = model is None or manifest.spec.get("model", model) == model
+        if same and same_model and isinstance(revision, str) and revision and not revision.startswith(LOCAL):
+            found.append((manifest.created, revision))
+    return max(found)[1] if found else None
+
+
+def _without_engine(name: str) -> str:
+    return name.partition("+")[0]
+
+
+def digest(folder: Path) -> str:
+    """`sha256:` and a digest over the names and contents of the files of a model that shape a verdict.
+
+    The same files give the same digest, in whichever folder they lie.
+    """
+    names = sorted(
+        path.relative_to(folder).as_posix()
+        for path in [*folder.glob("*"), *folder.glob("additional_chat_templates/*")]
+        if path.is_file() and any(fnmatch(path.relative_to(folder).as_posix(), pattern) for pattern in _MATTERS)
+    )
+    with ThreadPoolExecutor(_THREADS) as pool:
+        contents = pool.map(_content, [folder / name for name in names])
+        lines = [f"{name}\0{content}\n" for name, content in zip(names, contents, strict=True)]
+    return LOCAL + hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def names_code(folder: Path) -> bool:
+    """Whether a model's configuration names code of its own, to be run in place of this library's."""
+    return any(b'"auto_map"' in path.read_bytes() for path in folder.glob("*config.json"))
+
+
+def _content(path: Path) -> str:
+    state = path.stat()
+    return _content_of(path.resolve(), state.st_size, state.st_mtime_ns)
+
+
+@lru_cache(maxsize=4096)
+def _content_of(path: Path, size: int, mtime_ns: int) -> str:
+    """The SHA-256 of a file, read once a process while its size and time stay the same: weights are large."""
+    return sha256_of(path)
+
+
+def is_complete(folder: Path, model: str, *, code: bool = False) -> bool:
+    """Whether a snapshot of a model on the Hub holds its configuration, all its weights, and all else that matters.
+
+    Parameters
+    ----------
+    code : the repository's code matters, too
+    """
+    try:
+        check_folder(folder, model)
+    except InputError:
+        return False
+    return not _absent(folder, model, code=code)
+
+
+def check_folder(folder: Path, where: str) -> None:
+    """Raise `InputError` unless a folder holds a configuration and all its weights, as safetensors."""
+    if not (folder / "config.json").is_file():
+        raise InputError(f"{where}: holds no config.json; name a folder that a model was saved to, or fetch it again.")
+    if not (folder / _INDEX).is_file():
+        names = [path.name for path in folder.iterdir() if path.is_file()]
+        parts = [name for name in names if _PART.fullmatch(name)]
+        if parts and len(parts) == sum(name.endswith(".safetensors") for name in names):
+            raise InputError(
+                f"{where}: {_INDEX}, which lists the parts of its weights, is missing, as after a download that broke "
+                "off; fetch the model again, for one of the Hub with --download."
+            )
+        hub.check_weights(names, where)
+        return
+    try:
+        listed = set(json.loads((folder / _INDEX).read_text(encoding="utf-8"))["weight_map"].values())
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{where}: {_INDEX} is damaged ({error!r}); fetch the model again.") from error
+    missing = sorted(str(name) for name in listed if not is_safe_name(str(name)) or not (folder / str(name)).is_file())
+    if missing:
+        raise InputError(
+            f"{where}: {len(missing)} of {len(listed)} files of weights are missing ({missing[0]}); "
+            "fetch the model again, for one of the Hub with --download."
+        )

@@ -1,0 +1,99 @@
+"""What reviewers said of a benchmark, for the notebook on adjudication and for whether it is up to date."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+
+import pandas as pd
+
+from mrb_lib.data.benchmark import Benchmark, gold, read_table
+from mrb_lib.errors import InputError
+from mrb_lib.files import REVIEWS
+from mrb_lib.notebook.workspace import Workspace
+from mrb_lib.reviews.marks import COLUMNS
+
+TRUTH = "truth.parquet"
+SIMULATED_NOTE = (
+    "SIMULATED adjudications: nobody reviewed this benchmark, so simulated reviewers stand in, who see its latent "
+    "qualities with errors; what they say shows how to read the figures, and nothing else."
+)
+
+
+@dataclass(frozen=True)
+class Reviewed:
+    """Adjudications and what has to be said with them.
+
+    Attributes
+    ----------
+    adjudications : those that count now; without rows where nobody reviewed anything
+    note : the sentence to show with them; empty where people made them
+    reason : why there are none; empty where there are
+    """
+
+    adjudications: pd.DataFrame
+    note: str = ""
+    reason: str = ""
+
+
+def reviewed(workspace: Workspace, *, seed: int = 0) -> Reviewed:
+    """The adjudications of a workspace's benchmark.
+
+    They are read from the store that MRB_STORE names, or from `reviews.sqlite` in the benchmark's folder. Only for
+    the embedded benchmark, where there is neither, simulated ones are made from `seed`.
+
+    Raises
+    ------
+    InputError
+        The store cannot be read.
+
+    Notes
+    -----
+    Validated by tests/report/test_reviews.py.
+    """
+    benchmark = workspace.benchmark
+    name, nobody = benchmark.meta.name, pd.DataFrame(columns=list(COLUMNS), dtype="str")
+    where = store_of(benchmark)
+    if where is not None:
+        found = _read(where, name)
+        return Reviewed(found, reason="" if len(found) else f"nobody has reviewed {name}: its store holds nothing")
+    if not (workspace.simulated and benchmark.path is not None and (benchmark.path / TRUTH).is_file()):
+        return Reviewed(nobody, reason=f"nobody has reviewed {name}: it has no {REVIEWS}, which `mrb review` makes")
+    from mrb_lib.reviews.simulated import simulated_adjudications  # only where nobody reviewed the embedded benchmark
+
+    judges = sorted(workspace.verdicts["judge"].unique())
+    truth = read_table(benchmark.path / TRUTH)
+    made = simulated_adjudications(truth, gold(benchmark), benchmark=name, judges=judges, seed=seed)
+    return Reviewed(made, note=SIMULATED_NOTE)
+
+
+def store_of(benchmark: Benchmark) -> str | None:
+    """Where the adjudications of a benchmark are kept; None where there is no store yet."""
+    named = os.environ.get("MRB_STORE")
+    if named:
+        return named
+    own = None if benchmark.path is None else benchmark.path / REVIEWS
+    return str(own) if own is not None and own.is_file() else None
+
+
+def stamp(benchmark: Benchmark) -> str:
+    """A digest of the adjudications that count now: what was made from others is out of date.
+
+    Empty without a store. A store that cannot be read is said by the notebook that reads it.
+    """
+    where = store_of(benchmark)
+    if where is None:
+        return ""
+    try:
+        frame = _read(where, benchmark.meta.name)
+    except InputError as error:
+        return str(error)
+    ids = frame[["adjudication_id", "created"]].sort_values("adjudication_id")
+    return hashlib.sha256(ids.to_csv(index=False).encode()).hexdigest()
+
+
+def _read(where: str, name: str) -> pd.DataFrame:
+    from mrb_lib.reviews.exchange import adjudications_from  # needs SQLAlchemy, which reports do without
+
+    return adjudications_from(where, name)

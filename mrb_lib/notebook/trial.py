@@ -1,0 +1,97 @@
+"""What a notebook needs to try a judge: the engines it can be asked with, or a stand-in where none is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from mrb_lib.judges.jury import is_jury
+from mrb_lib.judges.roster.roster import ENGINES, entry_of
+from mrb_lib.judges.settings import Settings
+
+STAND_IN: Final = "RANDOM-WEIGHTS"
+MARK: Final = "RANDOM WEIGHTS"
+_COMPARED: Final = ("packed", "generative", "rating")
+_LIBRARIES: Final = ("torch", "transformers", "safetensors", "jinja2")
+_NOTE: Final = (
+    "RANDOM WEIGHTS: no judge was named, so a very small LLaVA drawn from a seed stands in for one; its verdicts are "
+    "noise and say nothing about any model."
+)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One judge, in every way that it can be asked.
+
+    Attributes
+    ----------
+    names : for `mrb_lib.runs.execute.judge`
+    settings : for the same
+    note : the sentence to show with everything it says; empty for a judge with weights of its own
+    mark : the same in two words, for the face of a figure
+    """
+
+    names: tuple[str, ...]
+    settings: Settings
+    note: str = ""
+    mark: str = ""
+
+
+def lacking(judge: str) -> str:
+    """Why a judge cannot be tried with what is installed; empty where nothing is missing.
+
+    Parameters
+    ----------
+    judge : a judge's name; empty for the stand-in
+
+    Raises
+    ------
+    InputError
+        There is no such judge.
+    """
+    absent = [name for name in _LIBRARIES if find_spec(name) is None] if _reads_weights(judge) else []
+    return f"needs mrb-workbench[judges]: {', '.join(absent)} not installed" if absent else ""
+
+
+def trial(judge: str, folder: Path, *, texts: Iterable[str] = (), seed: int = 0) -> Trial:
+    """Prepare to try a judge.
+
+    Parameters
+    ----------
+    judge : a name of the roster, `path:DIR`, or any other name of a judge. One that names
+        no engine and reads weights is asked with several: packed, generative and rating.
+        Empty writes a very small model with random weights.
+    folder : where the stand-in is written
+    texts : what the stand-in learns its tokens from, besides the prompts
+    seed : of the stand-in's weights, and of all that is drawn at random
+
+    Raises
+    ------
+    InputError
+        There is no such judge.
+
+    Notes
+    -----
+    Validated by tests/report/test_trial.py.
+    """
+    if judge:
+        return Trial(_names(judge), Settings(seed=seed))
+    from mrb_lib.judges.local.tiny import write_tiny  # torch is imported only for it
+
+    where = write_tiny(folder / STAND_IN, "llava", texts=texts, seed=seed)
+    # Greedy replies of random weights repeat one token; drawn ones look like what they are.
+    settings = Settings(seed=seed, max_new_tokens=32, temperature=1.0)
+    return Trial(_names(f"path:{where}"), settings, _NOTE, MARK)
+
+
+def _names(judge: str) -> tuple[str, ...]:
+    if is_jury(judge) or judge.rpartition("+")[2] in ENGINES or entry_of(judge).engine not in _COMPARED:
+        return (judge,)
+    return tuple(f"{judge}+{engine}" for engine in _COMPARED)
+
+
+def _reads_weights(judge: str) -> bool:
+    return not judge or (not is_jury(judge) and entry_of(judge).engine in (*_COMPARED, "reward"))

@@ -1,0 +1,173 @@
+"""A judge's reply becomes one choice a dimension, and a status that says how it was read.
+
+The two responses are "A" (shown first) and "B" (shown second). Reading is lenient in
+form and strict in meaning: many ways of writing a verdict are understood, and what
+is not a verdict (the article "a", vitamin A, an echoed template, a refusal) never
+becomes one. Where reading is in doubt a dimension stays without a choice.
+
+The parts: `text` (thinking, refusals, look-alike characters), `names` (dimensions
+and keys), `canonical` (which letters mean a response), `phrases` (what a value or a
+sentence says), `objects` (JSON and what resembles it), `tables`, `prose`, and
+`statements` (which of several verdicts counts).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from mrb_lib.replies.names import Names, names_of
+from mrb_lib.replies.objects import Span, read_objects
+from mrb_lib.replies.phrases import plain_choice
+from mrb_lib.replies.prose import Prose
+from mrb_lib.replies.statements import Statement, last_verdict
+from mrb_lib.replies.text import plainly_written, refuses, without_thinking
+
+ReadingStatus = Literal["ok", "repaired", "unparsed", "refused"]
+
+__all__ = ["Reading", "choices_in_object", "parse", "plain_choice"]
+
+_FENCED = re.compile(r"\A```(?:json)?[ \t]*\n(.*)\n[ \t]*```\Z", re.DOTALL | re.IGNORECASE)
+_BARE = {"A": "A", "B": "B", "tie": "tie", "[[A]]": "A", "[[B]]": "B", "[[tie]]": "tie"}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a reply says.
+
+    Attributes
+    ----------
+    choices : for every dimension asked, in the order asked: A (the response shown
+        first), B (the second), tie, or None where the reply has no readable verdict
+    status : `ok`, a clean and complete answer: it is, or after its reasons ends with,
+        one valid JSON object (in a code fence or not) with A, B or tie for every
+        dimension; or, where one dimension was asked, a letter or `[[A]]` alone.
+        `repaired`: choices were read, with leniency in form or without all dimensions.
+        `refused`: no choice, and the reply declines to judge. `unparsed`: no choice.
+    """
+
+    choices: Mapping[str, str | None]
+    status: ReadingStatus
+
+    def status_of(self, dimension: str) -> ReadingStatus:
+        """The status of one dimension's row: the reading's with a choice, else `refused` or `unparsed`.
+
+        Raises
+        ------
+        KeyError
+            The dimension was not asked.
+        """
+        if self.choices[dimension] is not None:
+            return self.status
+        return "refused" if self.status == "refused" else "unparsed"
+
+
+def parse(reply: str, dimensions: Sequence[str]) -> Reading:
+    """Read the verdict in a judge's reply.
+
+    Parameters
+    ----------
+    reply : any text; what the model thought aloud before its answer is left out
+    dimensions : the dimensions asked, under any names
+
+    Returns
+    -------
+    Reading
+        The last complete verdict counts, and where none is complete the last partial
+        one; statements that speak about different dimensions are one verdict. A
+        dimension named twice in one object with different choices has none. Nothing
+        is copied from one dimension to another: a verdict that names none answers
+        the one dimension asked; where several were asked it answers `overall` if
+        the reply calls it final or overall, and nothing otherwise.
+
+    Notes
+    -----
+    Never raises on any text, and takes time proportional to its length. Validated by
+    tests/judges/test_parse.py and test_published_defects.py (the defects of the
+    published parser, each shown to be absent).
+    """
+    names = names_of(tuple(dimensions))
+    if not names.asked:
+        raise ValueError("no dimension is asked")
+    answer = without_thinking(reply).strip()
+    clean = _clean(answer, names)
+    if clean is not None:
+        return Reading(clean, "ok")
+    text = plainly_written(answer)
+    spans = read_objects(text, names)
+    ending = _ending(answer, text, spans)
+    clean = None if ending is None else _clean(ending, names)
+    if clean is not None:
+        return Reading(clean, "ok")
+    found = last_verdict(_statements(text, spans, names), names.asked)
+    choices = {name: found.get(name) for name in names.asked}
+    if any(choices.values()):
+        return Reading(choices, "repaired")
+    return Reading(choices, "refused" if refuses(answer) else "unparsed")
+
+
+def choices_in_object(value: Mapping[str, object], dimensions: Sequence[str]) -> dict[str, str]:
+    """The choices that an object states plainly, by dimension.
+
+    Returns
+    -------
+    dict
+        A, B or tie, in any case and with spaces around; a dimension that is absent,
+        has any other value, or is named twice is left out.
+    """
+    names = names_of(tuple(dimensions))
+    found: dict[str, str | None] = {}
+    for key, given in value.items():
+        name = names.plain(key)
+        if name is not None:
+            found[name] = None if name in found else plain_choice(given)
+    return {name: choice for name in names.asked if (choice := found.get(name)) is not None}
+
+
+def _clean(answer: str, names: Names) -> dict[str, str | None] | None:
+    """The choices of an answer that needs no leniency at all, else None."""
+    if len(names.asked) == 1 and answer in _BARE:
+        return {names.asked[0]: _BARE[answer]}
+    fenced = _FENCED.match(answer)
+    try:
+        pairs = json.loads(fenced.group(1) if fenced else answer, object_pairs_hook=tuple)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(pairs, tuple):
+        return None
+    if len({key for key, _ in pairs}) < len(pairs):
+        return None
+    choices = choices_in_object(dict(pairs), names.asked)
+    return {name: choices[name] for name in names.asked} if len(choices) == len(names.asked) else None
+
+
+def _ending(answer: str, text: str, spans: Sequence[Span]) -> str | None:
+    """The object with which the answer ends, after its reasons; None where it ends otherwise."""
+    if not spans or text[spans[-1].end :].strip(" \n\t`"):
+        return None
+    ending = text[spans[-1].start : spans[-1].end]
+    return ending if answer.rstrip(" \n\t`").endswith(ending) else None
+
+
+def _statements(text: str, spans: Sequence[Span], names: Names) -> list[Statement]:
+    """All statements of the text, in its order."""
+    prose = Prose(names, text)
+    found: list[Statement] = []
+    for before, span in _segments(text, spans):
+        found += prose.read(before)
+        if span is not None:
+            found += span.statements
+    return found
+
+
+def _segments(text: str, spans: Sequence[Span]) -> list[tuple[str, Span | None]]:
+    """The prose between the objects, each with the object that follows it."""
+    parts: list[tuple[str, Span | None]] = []
+    at = 0
+    for span in spans:
+        parts.append((text[at : span.start], span))
+        at = span.end
+    return [*parts, (text[at:], None)]

@@ -1,0 +1,211 @@
+"""The cases that a report shows whole: which ones, why these, and each as a page of its own."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+
+from mrb_lib.data.benchmark import Benchmark, load
+from mrb_lib.files import slug
+from mrb_lib.notebook.workspace import home
+from mrb_lib.report.html.pages import rows_of
+from mrb_lib.report.records import Record
+from mrb_lib.stats.failures.failure_kinds import (
+    ALL_WRONG,
+    CONFIDENT,
+    INCONSISTENT,
+    KINDS,
+    SPLIT,
+    UNPARSED,
+    WRONG,
+    Kinds,
+)
+from mrb_lib.stats.failures.selection import Query, select
+from mrb_lib.widgets.case.cases import case_html
+from mrb_lib.widgets.explorer.review_index import build, open_index
+
+FAILURES: Final = "failures"
+SIDE: Final = 1536
+LISTED: Final = "Among the lowest scores"
+_LISTED_WHY = "One of the cases on which the judges scored lowest on average"
+# Of each kind: what to sort by, the heading, the order in words, and the kind as a remark beside another reason.
+_REASONS: Final[Mapping[str, tuple[str, str, str, str]]] = {
+    ALL_WRONG: ("difficulty", "Every judge is wrong", "hardest first", "every judge is wrong"),
+    CONFIDENT: ("confidence", "A judge is wrong and sure of it", "surest first", "a judge is wrong and sure of it"),
+    INCONSISTENT: (
+        "disagreement", "A judge changes sides with the order", "most disagreement first",
+        "a judge changes sides with the order",
+    ),
+    SPLIT: ("disagreement", "The annotators are split", "most disagreement first", "the annotators are split"),
+    UNPARSED: ("difficulty", "A judge gives no verdict", "hardest first", "a judge gives no verdict"),
+    WRONG: ("difficulty", "A judge is wrong", "hardest first", "a judge is wrong"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the cases of a report come from, and how many of them it shows.
+
+    Attributes
+    ----------
+    runs : the folder of runs, or None
+    dimension, policy : say what a failure is
+    most : how many cases at most
+    """
+
+    benchmark: Path
+    runs: Path | None
+    dimension: str
+    policy: str
+    most: int
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """One case, and why it is shown: its place in the benchmark, the reason as a heading, and as a sentence."""
+
+    position: int
+    reason: str
+    why: str
+
+
+@dataclass(frozen=True)
+class CasePage:
+    """One case as a page shows it; `html` is `case_html`'s, `name` the page's file, `place` where the case belongs."""
+
+    case_id: str
+    name: str
+    reason: str
+    why: str
+    question: str
+    place: str
+    html: str
+
+
+def choose(kinds: Kinds, cases: pd.DataFrame, *, dimension: str, most: int, listed: Sequence[str] = ()) -> list[Chosen]:
+    """Choose failures to read: those that the report lists, then the worst of each kind in turn.
+
+    Parameters
+    ----------
+    kinds : of the same cases
+    cases : the cases table
+    dimension : a failure is one on this dimension
+    most : how many cases at most
+    listed : the ids of cases that the report names; they take half of the places at most
+
+    Returns
+    -------
+    list of Chosen
+        Each case once, with the first reason it was found by. Shorter where there are fewer failures.
+
+    Notes
+    -----
+    They are chosen for what went wrong, so that they say nothing about how often it does; the number of such cases is
+    part of the reason. Validated by tests/report/test_case_pages.py.
+    """
+    places = {str(case): position for position, case in enumerate(cases["case_id"])}
+    first = [places[case] for case in dict.fromkeys(listed) if case in places][: (most + 1) // 2]
+    found = {position: Chosen(position, LISTED, f"{_LISTED_WHY} on {dimension}.") for position in first}
+    queues = [iter(list(_ranked(kinds, cases, kind, dimension))) for kind in _REASONS if kind != WRONG]
+    last = [iter(list(_ranked(kinds, cases, WRONG, dimension)))]  # nearly every case is one of some judge
+    while len(found) < most:
+        queues, last = (queues, last) if queues else (last, [])
+        if not queues:
+            break
+        for queue in list(queues):
+            fresh = next((chosen for chosen in queue if chosen.position not in found), None)
+            if fresh is None:
+                queues.remove(queue)
+            elif len(found) < most:
+                found[fresh.position] = fresh
+    return [_with_remarks(kinds, chosen, dimension) for chosen in found.values()]
+
+
+def _ranked(kinds: Kinds, cases: pd.DataFrame, kind: str, dimension: str) -> Iterator[Chosen]:
+    """The cases of one kind, worst first."""
+    sort, heading, order, _ = _REASONS[kind]
+    positions = select(kinds, cases, Query(dimension=dimension, kind=(kind,), sort=sort))
+    for rank, position in enumerate(positions, start=1):
+        number = "the only such case" if len(positions) == 1 else f"number {rank:,} of {len(positions):,} such cases"
+        yield Chosen(int(position), heading, f"{heading} on {dimension}: {number}, {order}.")
+
+
+def _with_remarks(kinds: Kinds, chosen: Chosen, dimension: str) -> Chosen:
+    """The same with the other kinds of failure that the case is of."""
+    d = kinds.dimensions.index(dimension)
+    held = {kind: bool(kinds.of(kind)[..., d, chosen.position].any()) for kind in KINDS}
+    held[WRONG] = held[WRONG] and not (held[ALL_WRONG] or held[CONFIDENT] or chosen.reason == LISTED)
+    more = [_REASONS[kind][3] for kind in _REASONS if held[kind] and _REASONS[kind][1] != chosen.reason]
+    return chosen if not more else Chosen(chosen.position, chosen.reason, f"{chosen.why} Also: {'; '.join(more)}.")
+
+
+def listed_cases(out: Path, records: Sequence[Record]) -> list[str]:
+    """The cases in the table of failures that a notebook of the report published."""
+    if not any(item["id"] == FAILURES for record in records for item in record.tables):
+        return []
+    head, *rows = rows_of(out / "tables" / f"{FAILURES}.csv")
+    return [row["case_id"] for row in (dict(zip(head, row, strict=False)) for row in rows) if row.get("case_id")]
+
+
+def case_pages(source: Source, out: Path, listed: Sequence[str] = ()) -> list[CasePage]:
+    """Choose the cases of a report and draw them.
+
+    Parameters
+    ----------
+    source : see `Source`
+    out : the report's folder, which nobody else is writing; the index of its verdicts is kept in the cache by this name
+    listed : see `choose`
+
+    Returns
+    -------
+    list of CasePage
+        None where nobody judged the cases, or the labels are no preferences.
+
+    Raises
+    ------
+    InputError
+        A run is damaged.
+    """
+    if not source.most or source.runs is None:
+        return []
+    benchmark = load(source.benchmark)
+    dimensions = benchmark.meta.dimensions
+    if not benchmark.meta.is_preference:
+        return []
+    own = hashlib.sha256(str(out.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    # Not that of `mrb review`: making one removes what it replaces, and a reviewer may be reading that.
+    index = open_index(build(source.runs, benchmark, home() / "report" / own))
+    dimension = source.dimension if source.dimension in dimensions else dimensions[-1]
+    kinds = index.kinds(source.policy)
+    if dimension not in kinds.dimensions:
+        return []
+    chosen = choose(kinds, benchmark.cases, dimension=dimension, most=source.most, listed=listed)
+    names = [slug(str(benchmark.cases["case_id"].iloc[one.position])) for one in chosen]
+    if len({name.casefold() for name in names}) < len(names):  # some file systems cannot tell them apart
+        names = [f"{number:03d}-{name}" for number, name in enumerate(names, start=1)]
+    return [
+        _page(benchmark, index.gold, index.verdicts(one.position), one, f"{name}.html")
+        for one, name in zip(chosen, names, strict=True)
+    ]
+
+
+def _page(benchmark: Benchmark, labels: pd.DataFrame, verdicts: pd.DataFrame, chosen: Chosen, name: str) -> CasePage:
+    case = benchmark.cases.iloc[chosen.position]
+    shown = case_html(
+        case,
+        images=benchmark.images,
+        annotations=benchmark.annotations,
+        gold=labels,
+        verdicts=verdicts,
+        level=2,
+        style=False,
+        side=SIDE,
+    )
+    known = [str(case[column]) for column in ("organ", "modality") if pd.notna(case.get(column))]
+    place = " · ".join(text.replace("_", " ") for text in known)
+    return CasePage(str(case["case_id"]), name, chosen.reason, chosen.why, str(case["question"]), place, shown)

@@ -1,0 +1,167 @@
+"""The report as one PDF with page numbers, printed by a Chromium that is installed on the machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from mrb_lib.errors import InputError, RunError
+from mrb_lib.files import sha256_of, write_atomic
+from mrb_lib.report.html.case_pages import CasePage
+from mrb_lib.report.html.pages import blocks
+from mrb_lib.report.html.site import TEMPLATES, Content, shown_everywhere, templates
+from mrb_lib.report.provenance import Provenance, template_hash
+from mrb_lib.report.records import CACHE, Record
+from mrb_lib.widgets.bundle import style as style_of
+
+NAME = "report.pdf"
+STATE = ".pdf.json"
+_PAGE = ".print-"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+MOST_ROWS = 40
+SECONDS = 600
+_FLAGS = (
+    "--headless", "--disable-gpu", "--no-first-run", "--disable-extensions", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--no-pdf-header-footer", "--generate-pdf-document-outline",
+)  # fmt: skip
+
+
+def browser() -> str:
+    """The Chromium that prints: `$MRB_CHROMIUM`, or the first of the usual names.
+
+    Raises
+    ------
+    InputError
+        There is none.
+    """
+    named = os.environ.get("MRB_CHROMIUM", "")
+    found = shutil.which(named) if named else next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found:
+        return found
+    if named:
+        raise InputError(f"MRB_CHROMIUM: {named} is no program that can be run; name a Chromium or Chrome.")
+    raise InputError(
+        "report --pdf: no Chromium was found to print with; install the Debian package chromium, "
+        "or name a Chromium or Chrome in MRB_CHROMIUM."
+    )
+
+
+def write_pdf(
+    out: Path,
+    records: Sequence[Record],
+    made_from: Provenance,
+    program: str,
+    *,
+    most: int = 0,
+    cases: Callable[[], Sequence[CasePage]] = list,
+) -> Path:
+    """Print the report, unless what is there was printed from the same.
+
+    Parameters
+    ----------
+    out : the report's folder, everything that the records list in place
+    records : in the order to show them
+    program : as of `browser`
+    most : how many cases are shown at its end, at most
+    cases : makes them; asked only where something changed
+
+    Returns
+    -------
+    Path
+        `report.pdf` in `out`.
+
+    Raises
+    ------
+    RunError
+        The browser failed, or took longer than `SECONDS`.
+
+    Notes
+    -----
+    Validated by tests/report/test_pdf.py.
+    """
+    target = out / NAME
+    shown = [[record.key, record.made, dict(record.files)] for record in records]
+    everything = json.dumps([shown, made_from.key(), template_hash(), most], sort_keys=True)
+    key = hashlib.sha256(everything.encode()).hexdigest()
+    if target.is_file() and _state(out) == {"key": key, "sha256": sha256_of(target)}:
+        return target
+    for left in out.glob(f"{_PAGE}*.html"):  # an earlier report was killed
+        left.unlink()
+    content = print_html(out, records, made_from, cases())
+    # Beside the figures' folder, which its addresses are relative to.
+    handle, name = tempfile.mkstemp(prefix=_PAGE, suffix=".html", dir=out)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(content)
+        printed = _print(Path(name), program)
+    finally:
+        Path(name).unlink(missing_ok=True)
+    write_atomic(target, printed)
+    write_atomic(out / CACHE / STATE, json.dumps({"key": key, "sha256": sha256_of(target)}) + "\n")
+    return target
+
+
+def remove_pdf(out: Path) -> None:
+    """Remove the PDF that an earlier report wrote; another file of that name stays."""
+    target, known = out / NAME, _state(out)
+    if target.is_file() and known.get("sha256") == sha256_of(target):
+        target.unlink()
+    (out / CACHE / STATE).unlink(missing_ok=True)
+
+
+def print_html(out: Path, records: Sequence[Record], made_from: Provenance, cases: Sequence[CasePage] = ()) -> str:
+    """The whole report as one page to print, without a script.
+
+    Prose, figures with captions, and the first rows of tables, in the order of the notebooks, then the cases whole;
+    no code, no outputs.
+    """
+    from markupsafe import Markup
+
+    content = Content(out, records, made_from, cases)
+    environment = templates(content)
+    sheets = [
+        style_of("case"),
+        *((TEMPLATES / name).read_text(encoding="utf-8") for name in ("style.css", "print.css")),
+    ]
+    links = {name: f"#{page[:-5]}" for name, page in content.links().items()}
+    return environment.get_template("print.html.jinja").render(
+        **shown_everywhere(content),
+        style=Markup("\n".join(sheets)),  # noqa: S704  # our own files
+        blocks={record.notebook: list(blocks(content.executed(record), record, out, links)) for record in records},
+        most_rows=MOST_ROWS,
+    )
+
+
+def _state(out: Path) -> dict[str, str]:
+    try:
+        state = json.loads((out / CACHE / STATE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return state if isinstance(state, dict) else {}
+
+
+def _print(page: Path, program: str) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="mrb-print-") as folder:
+        result = Path(folder) / NAME
+        # Chromium cannot build its sandbox for root, as in a container.
+        root = ("--no-sandbox",) if os.geteuid() == 0 else ()
+        command = [program, *_FLAGS, *root, f"--user-data-dir={folder}/profile", f"--print-to-pdf={result}"]
+        try:
+            done = subprocess.run(  # a program the user has installed, and a page of our own
+                [*command, page.as_uri()], capture_output=True, timeout=SECONDS, check=False, cwd=folder
+            )
+        except subprocess.TimeoutExpired as error:
+            raise RunError(
+                f"{NAME}: {program} did not print within {SECONDS} s; try again, or print it yourself."
+            ) from error
+        if not result.is_file() or not result.read_bytes().startswith(b"%PDF"):
+            last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no message"]
+            raise RunError(f"{NAME}: {program} printed nothing ({last[0]}); try another with MRB_CHROMIUM.")
+        return result.read_bytes()

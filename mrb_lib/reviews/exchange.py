@@ -1,0 +1,191 @@
+"""Adjudications as files: CSV, JSON lines or parquet, out of one store and into another."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from io import BytesIO, StringIO
+from pathlib import Path
+from uuid import NAMESPACE_URL, uuid5
+
+import pandas as pd
+
+from mrb_lib.data.benchmark import read_table
+from mrb_lib.errors import InputError
+from mrb_lib.files import write_atomic
+from mrb_lib.reviews.marks import COLUMNS, Adjudication, current
+from mrb_lib.reviews.store import Store, open_store
+
+FORMATS = (".csv", ".jsonl", ".parquet")
+_NEEDED = ("case_id", "reviewer", "verdict")
+_NULLABLE = ("dimension", "choice", "judge", "supersedes", "created")
+# A spreadsheet runs a cell that starts with one of these; the apostrophe tells it not to, and is taken off again.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,6})?Z?")
+
+
+def write_adjudications(frame: pd.DataFrame, path: Path) -> None:
+    """Write adjudications, as `Store.adjudications` gives them, in the format that the file's name ends with.
+
+    In CSV the reasons are a JSON list, and text that a spreadsheet would run as a formula starts with an apostrophe.
+
+    Raises
+    ------
+    InputError
+        The name ends with none of `FORMATS`.
+    """
+    kind = _kind(path)
+    if kind == ".csv":
+        shown = frame.assign(reasons=[json.dumps(list(names), ensure_ascii=False) for names in frame["reasons"]])
+        shown = shown.apply(lambda column: column.map(_guarded, na_action="ignore"))
+        write_atomic(path, shown.to_csv(index=False, lineterminator="\n"))
+    elif kind == ".jsonl":
+        plain = frame.astype(object).where(frame.notna(), None).to_dict("records")
+        write_atomic(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in plain))
+    else:
+        content = BytesIO()
+        frame.to_parquet(content, index=False)
+        write_atomic(path, content.getvalue())
+
+
+def read_adjudications(path: Path, benchmark: str = "") -> pd.DataFrame:
+    """Read a file of adjudications: those `write_adjudications` writes, or a table with some of the columns.
+
+    Parameters
+    ----------
+    benchmark : the name for rows that have none
+
+    Returns
+    -------
+    DataFrame
+        As `Store.adjudications` with all history. `case_id`, `reviewer` and `verdict` are needed; a row without an id
+        gets one made of its content, so that importing a file twice adds nothing; `created` may be null.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, a column is missing, or a row breaks the rules of an adjudication (which is named).
+    """
+    frame = _read(path)
+    for name in _NEEDED:
+        if name not in frame.columns:
+            raise InputError(f"{path}, column {name}: is missing; {', '.join(_NEEDED)} are needed.")
+    rows = []
+    for number, raw in enumerate(frame.astype(object).to_dict("records"), start=1):
+        try:
+            rows.append(_row({str(name): value for name, value in raw.items()}, benchmark))
+        except InputError as error:
+            raise InputError(f"{path}, row {number}: {error}") from error
+    out = pd.DataFrame(rows, columns=list(COLUMNS))
+    return out.astype({name: "str" for name in COLUMNS if name != "reasons"})
+
+
+def import_adjudications(path: Path, store: Store, benchmark: str) -> int:
+    """Add the adjudications of a file to a store, all or none; returns how many were new.
+
+    Raises
+    ------
+    InputError
+        As in `read_adjudications`; or the file speaks of another benchmark.
+    """
+    frame = read_adjudications(path, benchmark)
+    others = frame.loc[frame["benchmark"] != benchmark, "benchmark"]
+    if len(others):
+        raise InputError(f"{path}: speaks of benchmark {others.iloc[0]!r}, not {benchmark!r}; name that benchmark.")
+    times = frame["created"].astype(object).where(frame["created"].notna(), None)
+    return store.restore(list(zip(_adjudications(frame), times, strict=True)))
+
+
+def adjudications_from(where: str, benchmark: str) -> pd.DataFrame:
+    """The adjudications of a benchmark that count now, from a file or a store, whichever `where` names.
+
+    Raises
+    ------
+    InputError
+        As in `read_adjudications` and `mrb_lib.reviews.store.open_store`.
+    """
+    if "://" not in where and Path(where).suffix in FORMATS:
+        frame = read_adjudications(Path(where), benchmark)
+        return current(frame[frame["benchmark"] == benchmark]).reset_index(drop=True)
+    with open_store(where, create=False) as store:
+        return store.adjudications(benchmark)
+
+
+def _adjudications(frame: pd.DataFrame) -> Sequence[Adjudication]:
+    plain = frame.astype(object).where(frame.notna(), None).drop(columns="created")
+    return [
+        Adjudication(**{str(name): value for name, value in row.items()} | {"reasons": tuple(row["reasons"])})
+        for row in plain.to_dict("records")
+    ]
+
+
+def _kind(path: Path) -> str:
+    if path.suffix not in FORMATS:
+        raise InputError(f"{path}: the name must end with {', '.join(FORMATS)}; it says how to write.")
+    return path.suffix
+
+
+def _guarded(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def _read(path: Path) -> pd.DataFrame:
+    kind = _kind(path)
+    if kind == ".parquet":
+        return read_table(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); check the path.") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: is not UTF-8 ({error.reason}); save it as UTF-8.") from error
+    try:
+        if kind == ".csv":
+            cells: pd.DataFrame = pd.read_csv(StringIO(text), dtype="str", keep_default_na=False)
+            return pd.DataFrame({name: column.str.removeprefix("'") for name, column in cells.items()})
+        rows = [json.loads(line) for line in text.split("\n") if line.strip()]
+        if not all(isinstance(row, dict) for row in rows):
+            raise InputError(f"{path}: every line must be a JSON object.")
+        return pd.DataFrame(rows) if rows else pd.DataFrame(columns=list(COLUMNS))
+    except (ValueError, pd.errors.ParserError) as error:
+        raise InputError(f"{path}: cannot be understood ({error}); correct it or export it again.") from error
+
+
+def _row(raw: dict[str, object], benchmark: str) -> dict[str, object]:
+    """One row of a file, checked, with what is missing filled in."""
+    found = {name: _text(raw.get(name)) for name in COLUMNS if name != "reasons"}
+    texts = {name: None if name in _NULLABLE and not value else value for name, value in found.items()}
+    texts["benchmark"] = texts["benchmark"] or benchmark
+    reasons = _reasons(raw.get("reasons"))
+    created = texts.pop("created")
+    if created is not None and not _TIME.fullmatch(created):
+        raise InputError(f"column created: {created!r} is no time; write 2026-01-31T12:00:00.000Z in UTC.")
+    if not texts["adjudication_id"]:
+        content = json.dumps([*(str(texts[name]) for name in sorted(texts)), *reasons, str(created)])
+        texts["adjudication_id"] = str(uuid5(NAMESPACE_URL, content))
+    item = Adjudication(**texts, reasons=reasons)  # type: ignore[arg-type]  # each is text, or null where it may be
+    return {name: getattr(item, name) for name in COLUMNS if name != "created"} | {
+        "reasons": list(item.reasons),
+        "created": created,
+    }
+
+
+def _text(value: object) -> str:
+    missing = value is None or (isinstance(value, float) and value != value)
+    return "" if missing else str(value)
+
+
+def _reasons(value: object) -> tuple[str, ...]:
+    if isinstance(value, str) and value.startswith("["):
+        try:
+            value = json.loads(value)
+        except ValueError as error:
+            raise InputError(f"column reasons: {value!r} is no JSON list; separate plain reasons by ';'.") from error
+    elif isinstance(value, str):
+        value = value.split(";")
+    if value is None or isinstance(value, float):
+        return ()
+    if not isinstance(value, Iterable):
+        raise InputError(f"column reasons: {value!r} is no list; write a list of texts.")
+    return tuple(map(str, value))

@@ -1,0 +1,249 @@
+"""The store of reviews: adjudications, assignments and answers in a database that many write to at once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+
+import pandas as pd
+import sqlalchemy as sa
+
+from mrb_lib.errors import InputError
+from mrb_lib.reviews import tables
+from mrb_lib.reviews.connect import WRITES, database, engine_for, explained, make_tables
+from mrb_lib.reviews.marks import COLUMNS, REASONS, Adjudication, Answer, cleaned, current
+
+_ANSWER_COLUMNS = ("answer_id", "benchmark", "case_id", "annotator", "dimension", "choice", "order", "skipped_reason",
+                   "created")  # fmt: skip
+_ASSIGNMENT_COLUMNS = ("benchmark", "case_id", "annotator", "position", "order", "created")
+
+
+def open_store(where: str | Path, *, create: bool = True) -> Store:
+    """Open the store at a URL, or in an SQLite file.
+
+    Parameters
+    ----------
+    where : a path, or any URL that SQLAlchemy knows, such as postgresql://user:password@host/name. A file on a drive
+        that several computers share is no place for SQLite: take PostgreSQL for a team.
+    create : make what is missing; otherwise a missing store is an error
+
+    Raises
+    ------
+    InputError
+        The store is not there, cannot be reached, or is of another version. No message shows a password.
+    """
+    url = database(where)
+    with explained(url):
+        engine = engine_for(url, create=create)
+        try:
+            make_tables(engine, create=create)
+        except BaseException:
+            engine.dispose()
+            raise
+    return Store(engine)
+
+
+class Store:
+    """What people said of the cases; rows are added, and never changed. See `open_store`.
+
+    Every method raises `InputError` where the database cannot be used. What a method has returned from is on disk.
+    """
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self._engine = engine
+        self._writer = engine.execution_options(**{WRITES: True})
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def url(self) -> str:
+        """Where the store is, without its password."""
+        return self._engine.url.render_as_string(hide_password=True)
+
+    def close(self) -> None:
+        """Close the connections; the next call opens them again."""
+        self._engine.dispose()
+
+    def adjudicate(self, adjudication: Adjudication) -> None:
+        """Add one adjudication; the same one again, after a broken connection, is no second.
+
+        Raises
+        ------
+        InputError
+            Its id belongs to another adjudication.
+        """
+        self._add(tables.adjudications, "adjudication_id", [_row(adjudication)])
+
+    def restore(self, events: Iterable[tuple[Adjudication, str | None]]) -> int:
+        """Add adjudications made elsewhere, all of them or none, and return how many were new.
+
+        Parameters
+        ----------
+        events : each with the time it was `created`, as in the table of adjudications, or None for now
+        """
+        rows = [_row(item) | ({} if created is None else {"created": created}) for item, created in events]
+        return self._add(tables.adjudications, "adjudication_id", rows)
+
+    def adjudications(self, benchmark: str, *, history: bool = False) -> pd.DataFrame:
+        """The adjudications of a benchmark.
+
+        Parameters
+        ----------
+        history : all that were ever made, withdrawn and replaced ones included, instead of those that count now
+            (see `mrb_lib.reviews.marks.current`)
+
+        Returns
+        -------
+        DataFrame
+            `adjudication_id, benchmark, case_fingerprint, case_id, dimension` (null: all), `reviewer, verdict, choice,
+            judge, reasons` (a list), `note, supersedes, created` (UTC, by the database's clock); as they were stored
+        """
+        frame = self._read(tables.adjudications, COLUMNS, benchmark)
+        frame["reasons"] = pd.Series([json.loads(names) for names in frame["reasons"]], dtype=object)
+        return frame if history else current(frame).reset_index(drop=True)
+
+    def reasons(self) -> list[str]:
+        """The reasons a reviewer may choose from."""
+        newest = sa.select(tables.reason_lists.c.names).order_by(tables.reason_lists.c.id.desc()).limit(1)
+        with explained(self._engine.url), self._engine.connect() as connection:
+            names = connection.execute(newest).scalar()
+        return list(REASONS) if names is None else list(json.loads(names))
+
+    def set_reasons(self, names: Sequence[str]) -> None:
+        """Change the list of reasons; earlier lists stay in the store, and so do the reasons given from them.
+
+        Raises
+        ------
+        InputError
+            The list is empty, or a name in it is.
+        """
+        plain = list(dict.fromkeys(cleaned(name).strip() for name in names))
+        if not plain or not all(plain):
+            raise InputError("reasons: at least one is needed, and none may be empty.")
+        with explained(self._engine.url), self._writer.begin() as connection:
+            connection.execute(tables.reason_lists.insert().values(names=json.dumps(plain)))
+
+    def assign(self, benchmark: str, assignments: pd.DataFrame) -> int:
+        """Add assignments (`case_id, annotator, position, order`), and return how many were new.
+
+        A case that an annotator already has keeps its place and order; new ones come after the last.
+        """
+        with explained(self._engine.url), self._writer.begin() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(tables.LOCK)))
+            mine = tables.assignments.c.benchmark == benchmark
+            known = pd.DataFrame(
+                connection.execute(sa.select(tables.assignments).where(mine)).mappings().all(),
+                columns=tables.assignments.columns.keys(),
+            )
+            last = known.groupby("annotator")["position"].max()
+            rows = []
+            for item in assignments.sort_values("position", kind="stable").to_dict("records"):
+                start = int(last.get(item["annotator"], -1)) + 1
+                name = json.dumps([benchmark, item["annotator"], item["case_id"]])
+                row = {column: item[column] for column in ("case_id", "annotator", "order")}
+                row |= {"key": hashlib.sha256(name.encode()).hexdigest(), "position": start + int(item["position"])}
+                rows.append(row | {"benchmark": benchmark})
+            new = [row for row in rows if row["key"] not in set(known["key"])]
+            if new:
+                connection.execute(tables.assignments.insert(), new)
+        return len(new)
+
+    def assignments(self, benchmark: str, annotator: str | None = None) -> pd.DataFrame:
+        """The assignments, `benchmark, case_id, annotator, position, order, created`, of everybody or of one."""
+        frame = self._read(tables.assignments, _ASSIGNMENT_COLUMNS, benchmark, annotator=annotator)
+        frame = frame.astype({"position": "int64"})
+        return frame.sort_values(["annotator", "position"], kind="stable", ignore_index=True)
+
+    def answer(self, answer: Answer) -> None:
+        """Add one answer; the same one again is no second.
+
+        Raises
+        ------
+        InputError
+            Its id belongs to another answer.
+        """
+        self._add(tables.answers, "answer_id", [asdict(answer)])
+
+    def answers(
+        self, benchmark: str, *, annotator: str | None = None, case_id: str | None = None, history: bool = False
+    ) -> pd.DataFrame:
+        """The answers: the last of each annotator to each case and dimension, or with `history` all.
+
+        Parameters
+        ----------
+        annotator, case_id : only theirs, only to it
+
+        Returns
+        -------
+        DataFrame
+            `answer_id, benchmark, case_id, annotator, dimension, choice` (null where skipped), `order,
+            skipped_reason, created`
+        """
+        frame = self._read(tables.answers, _ANSWER_COLUMNS, benchmark, annotator=annotator, case_id=case_id)
+        if history:
+            return frame
+        return frame.drop_duplicates(["case_id", "annotator", "dimension"], keep="last", ignore_index=True)
+
+    def annotations(self, benchmark: str) -> pd.DataFrame:
+        """The answers as an annotations table, `case_id, annotator, dimension, choice`; skipped ones are left out."""
+        found = self.answers(benchmark).dropna(subset="choice")
+        return found[["case_id", "annotator", "dimension", "choice"]].reset_index(drop=True)
+
+    def latest_change(self, benchmark: str) -> int:
+        """A number that grows whenever anything is added that concerns the benchmark: the rows in the store."""
+        # Not the greatest id: of two writers, the one with the smaller id may be the later to finish.
+        counts = [
+            sa.select(sa.func.count()).select_from(table).where(table.c.benchmark == benchmark).scalar_subquery()
+            for table in (tables.adjudications, tables.assignments, tables.answers)
+        ]
+        counts.append(sa.select(sa.func.count()).select_from(tables.reason_lists).scalar_subquery())
+        with explained(self._engine.url), self._engine.connect() as connection:
+            return sum(map(int, connection.execute(sa.select(*counts)).one()))
+
+    def _add(self, table: sa.Table, key: str, rows: Sequence[Mapping[str, object]]) -> int:
+        """Add the rows whose key is not there yet, all or none; returns how many.
+
+        The key is looked for after the insert was refused, not before it: two writers may bring the same one at once.
+        """
+        added = 0
+        with explained(self._engine.url), self._writer.begin() as connection:
+            for row in rows:
+                try:
+                    with connection.begin_nested():
+                        connection.execute(table.insert().values(**row))
+                    added += 1
+                except sa.exc.IntegrityError:
+                    kept = connection.execute(sa.select(table).where(table.c[key] == row[key])).mappings().first()
+                    if kept is None:
+                        raise
+                    if any(kept[name] != value for name, value in row.items() if name != "created"):
+                        raise InputError(
+                            f"{key} {row[key]}: is already in the store with another content; give it a new id."
+                        ) from None
+        return added
+
+    def _read(self, table: sa.Table, columns: Sequence[str], benchmark: str, **where: str | None) -> pd.DataFrame:
+        wanted = sa.select(*(table.c[name] for name in columns)).where(table.c.benchmark == benchmark)
+        for name, value in where.items():
+            if value is not None:
+                wanted = wanted.where(table.c[name] == value)
+        if "id" in table.c:
+            wanted = wanted.order_by(table.c.id)
+        with explained(self._engine.url), self._engine.connect() as connection:
+            rows = connection.execute(wanted).all()
+        return pd.DataFrame(rows, columns=list(columns)).astype(dict.fromkeys(columns, "str"))
+
+
+def _row(adjudication: Adjudication) -> dict[str, object]:
+    return asdict(adjudication) | {"reasons": json.dumps(adjudication.reasons)}

@@ -1,0 +1,273 @@
+"""Running judges on many GPUs and machines with Ray Data: same rows, same store, same resuming as in one process.
+
+This process plans, and keeps what arrives; see `mrb_lib.runs.ray.remote` for what the
+workers do, and `mrb_lib.runs.ray.cluster` for where they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.errors import InputError, MrbError, RunError
+from mrb_lib.judges.settings import Settings
+from mrb_lib.runs import execute
+from mrb_lib.runs.execute import RunSummary
+from mrb_lib.runs.local import Job, run_locally
+from mrb_lib.runs.progress import Progress
+from mrb_lib.runs.ray.cluster import INSTALL, Cluster, Crew, crew_for, one_line
+from mrb_lib.runs.ray.desk import Desk, DistantDesk
+from mrb_lib.runs.ray.remote import (
+    GREETING,
+    Assignment,
+    WithWeights,
+    Worker,
+    assignment,
+    batch_table,
+    memory_of,
+    unpacked,
+)
+from mrb_lib.schema import ORDERS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Answers = Generator["pa.Table", None, None]
+# What each worker last had to say.
+Said = dict[str, list[str]]
+
+_COUNTED: Final = re.compile(r"(\d+) of (\d+)( .*)")
+_NOT_SPREAD: Final = "worked in this process: it asks a server, and workers would not make that faster"
+# One batch is answered while the next is prepared.
+_BATCHES_OF_A_WORKER: Final = 2
+
+
+def judge(
+    benchmark: Benchmark,
+    runs: Path,
+    names: Sequence[str],
+    *,
+    orders: Sequence[str] = ORDERS,
+    repeats: int = 1,
+    limit: int | None = None,
+    settings: Settings | None = None,
+    extra: Sequence[Path] = (),
+    retry: Sequence[str] = (),
+    progress: Progress | None = None,
+    workers: int | None = None,
+    gpus_per_worker: float | None = None,
+) -> list[RunSummary]:
+    """Run judges over a benchmark with several workers, and keep their verdicts as `mrb_lib.runs.execute.judge` does.
+
+    Uses the Ray that this process is connected to, or the cluster that RAY_ADDRESS
+    names, or starts one on this machine for the time of the call, on loopback. A
+    worker that dies is started anew and its batches are answered again. Judges that
+    ask a server, and juries, work in this process.
+
+    Validated by tests/runs/test_scaleout.py.
+
+    Parameters
+    ----------
+    benchmark, runs, names, orders, repeats, limit, settings, extra, retry, progress :
+        see `mrb_lib.runs.execute.judge`. The folders need not be seen by the workers.
+    workers : models loaded at once; None is one for each GPU, or for every two CPUs
+    gpus_per_worker : from 0 to 1; None is 1 where there are GPUs
+
+    Returns
+    -------
+    list of RunSummary
+        One for each name, in their order, names that are given again left out.
+
+    Raises
+    ------
+    InputError
+        As `mrb_lib.runs.execute.judge`; or Ray is not installed, or the machine has no room for the workers.
+    InterruptedRunError
+        SIGINT or SIGTERM came; what had arrived is kept.
+    RunError
+        Another process writes the same run, a judge failed, Ray does not start, or a
+        worker has other versions or weights.
+    """
+    chosen = settings or Settings()
+    _check(chosen, workers, gpus_per_worker)
+    with Cluster(workers) as cluster:
+        spread = _Spread(cluster, benchmark.images, workers, gpus_per_worker, chosen.device)
+        done = execute.judge(
+            benchmark,
+            runs,
+            names,
+            orders=orders,
+            repeats=repeats,
+            limit=limit,
+            settings=_for_workers(chosen, cluster, gpus_per_worker),
+            extra=extra,
+            retry=retry,
+            engine=spread,
+            progress=progress,
+        )
+        return [_with_notices(one, spread.said, cluster.notices) for one in done]
+
+
+def _check(settings: Settings, workers: int | None, gpus_per_worker: float | None) -> None:
+    if find_spec("ray") is None:
+        raise InputError(f"engine ray: needs ray; install it with {INSTALL}.")
+    if workers is not None and workers < 1:
+        raise InputError(f"workers {workers}: at least 1 is needed.")
+    if gpus_per_worker is not None and not 0 <= gpus_per_worker <= 1:
+        raise InputError(f"GPUs per worker {gpus_per_worker:g}: must be from 0 to 1, since a judge uses one GPU.")
+    if ":" in settings.device:
+        raise InputError(
+            f"device {settings.device!r}: with engine ray, Ray chooses the GPU of each worker; use auto, cuda or cpu."
+        )
+
+
+def _for_workers(settings: Settings, cluster: Cluster, gpus_per_worker: float | None) -> Settings:
+    """Settings that mean the same here and where the judges work: this machine may have no GPU, or the only one."""
+    if settings.device == "cpu" or gpus_per_worker == 0:
+        return replace(settings, device="cpu")
+    if not cluster.is_given:
+        return settings
+    if crew_for(cluster.nodes(), 1, gpus_per_worker).gpus == 0:
+        if settings.device == "auto":
+            return replace(settings, device="cpu")
+        raise InputError(f"device {settings.device!r}: Ray has no GPU; add one, or use --device cpu.")
+    return replace(settings, device="auto", dtype="bfloat16" if settings.dtype == "auto" else settings.dtype)
+
+
+def _with_notices(summary: RunSummary, said: Mapping[str, Said], more: Sequence[str] = ()) -> RunSummary:
+    notices = dict.fromkeys((*summary.notices, *_together(said.get(summary.judge, {})), *more))
+    return replace(
+        summary, notices=tuple(notices), members=tuple(_with_notices(member, said) for member in summary.members)
+    )
+
+
+def _together(said: Said) -> list[str]:
+    """What all workers have to say; what they count, as "3 of 12 verdicts ...", is added up."""
+    counts: dict[str, np.ndarray] = {}
+    for text in (text for notices in said.values() for text in notices):
+        found = _COUNTED.match(text)
+        count, rest = (np.array([int(found[1]), int(found[2])]), found[3]) if found else (np.zeros(2, dtype=int), text)
+        counts[rest] = counts.get(rest, 0) + count
+    return [f"{some} of {every}{rest}" if every else rest for rest, (some, every) in counts.items()]
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """The engine: see `mrb_lib.runs.local.Engine`.
+
+    Attributes
+    ----------
+    said : for each judge, what each of its workers has to say; filled in
+    """
+
+    cluster: Cluster
+    images: Mapping[str, bytes]
+    workers: int | None
+    gpus_per_worker: float | None
+    device: str
+    said: dict[str, Said] = field(default_factory=dict)
+
+    def __call__(self, job: Job) -> Generator[pd.DataFrame, None, None]:
+        """Start the workers, and return the answers once the first of them is ready."""
+        if job.judge.spec.get("engine") == "endpoint":
+            self.said[job.judge.name] = {"": [_NOT_SPREAD]}
+            return run_locally(job)
+        gpus = self.gpus_per_worker if isinstance(job.judge, WithWeights) else 0.0
+        crew = self.cluster.crew(self.workers, gpus, self.device, memory_of(job.judge))
+        crew = replace(crew, workers=min(crew.workers, len(job.batches)))
+        with _plain_errors(job.judge.name), ExitStack() as undo:
+            answers = _start(job, assignment(job.judge, job.plan, crew), DistantDesk(self.images), crew)
+            undo.callback(answers.close)
+            first = next(answers)
+            said = self.said.setdefault(job.judge.name, {})
+            _note(first, said)
+            undo.pop_all()
+        job.devices.append(f"{crew.workers} x {first.column('device')[0].as_py()}")
+        return _collect(job, answers, first, said)
+
+
+def _start(job: Job, assigned: Assignment, desk: Desk, crew: Crew) -> Answers:
+    """The answers to the greeting and to all batches, one row each, as they come."""
+    import ray.data
+
+    tables = [batch_table(job.plan, GREETING, np.array([], dtype=np.int64))]
+    tables += [batch_table(job.plan, number, verdicts) for number, verdicts in enumerate(job.batches)]
+    answers = ray.data.from_arrow(tables).map_batches(
+        Worker,
+        fn_constructor_args=(assigned, desk),
+        batch_size=1,
+        batch_format="pyarrow",
+        num_cpus=crew.cpus,
+        num_gpus=crew.gpus,
+        compute=ray.data.ActorPoolStrategy(
+            size=crew.workers,
+            max_tasks_in_flight_per_actor=_BATCHES_OF_A_WORKER,
+            max_concurrent_calls_per_actor=_BATCHES_OF_A_WORKER,
+            enable_true_multi_threading=True,
+        ),
+    )
+    return cast("Answers", iter(answers.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0)))
+
+
+def _collect(job: Job, answers: Answers, first: pa.Table, said: Said) -> Generator[pd.DataFrame, None, None]:
+    """The verdicts of every batch, once each."""
+    missing = set(range(len(job.batches)))
+    try:
+        for table in _then(first, answers, job.judge.name):
+            _note(table, said)
+            for row in table.to_pylist():
+                number = row["batch"]
+                if number in missing:
+                    missing.remove(number)
+                    yield _checked(job, number, unpacked(row["verdicts"]))
+    finally:
+        answers.close()
+    if missing:
+        raise RunError(f"judge {job.judge.name}: {len(missing)} batches did not come back; run the same command again.")
+
+
+def _then(first: pa.Table, answers: Answers, name: str) -> Iterator[pa.Table]:
+    yield first
+    while True:
+        with _plain_errors(name):
+            table = next(answers, None)
+        if table is None:
+            return
+        yield table
+
+
+def _note(answer: pa.Table, said: Said) -> None:
+    """Raise what went wrong with a worker, and note what its judge has to say."""
+    for row in answer.to_pylist():
+        if row["failure"] is not None:
+            raise (InputError if row["bad_input"] else RunError)(row["failure"])
+        said[row["worker"]] = row["notices"]
+
+
+def _checked(job: Job, number: int, verdicts: pd.DataFrame) -> pd.DataFrame:
+    if not np.isin(job.plan.numbers(verdicts), job.batches[number]).all():
+        raise RunError(f"judge {job.judge.name}: a worker answered what was not asked; nothing of its batch was kept.")
+    return verdicts
+
+
+@contextmanager
+def _plain_errors(name: str) -> Iterator[None]:
+    """Say in one line what Ray says in pages."""
+    try:
+        yield
+    except MrbError:
+        raise
+    except Exception as error:
+        raise RunError(
+            f"judge {name}: the workers cannot go on ({one_line(error)}); every machine needs mrb-workbench with "
+            "[judges,scaleout], in the same versions. Run the same command again to go on."
+        ) from error

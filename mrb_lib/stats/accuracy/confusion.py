@@ -1,0 +1,89 @@
+"""What a table of counts of two labelings tells: Cohen's kappa and the macro averages.
+
+scikit-learn computes these for one pair of labelings at a time, at about a
+millisecond each; a benchmark has thousands of judge x dimension x subfield tables, so
+they are computed here for all tables at once. `tests/stats/test_confusion.py` ties
+each to scikit-learn.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mrb_lib.stats.core.options import FloatArray, IntArray, divide
+
+
+def counts(cells: IntArray, first: IntArray, second: IntArray, n_cells: int, n_categories: int) -> FloatArray:
+    """Count pairs of labels in many tables at once.
+
+    Parameters
+    ----------
+    cells : shape (n,), the table each pair belongs to
+    first, second : shape (n,), the labels as codes
+
+    Returns
+    -------
+    float array, shape (n_cells, n_categories, n_categories), first labels in rows
+    """
+    flat = (cells * n_categories + first) * n_categories + second
+    found: FloatArray = np.bincount(flat, minlength=n_cells * n_categories**2).astype(np.float64)
+    return found.reshape(n_cells, n_categories, n_categories)
+
+
+def kappa(agreeing: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+    """Cohen's kappa from sums.
+
+    Parameters
+    ----------
+    agreeing : shape (...), how often the two labels are the same
+    first, second : shape (..., n_categories), how often each label was given by either side
+
+    Returns
+    -------
+    float array, shape (...): kappa; NaN where nothing was labelled, or where both
+    sides gave one and the same label only (agreement by chance is then certain).
+
+    Notes
+    -----
+    Cohen (1960), doi:10.1177/001316446002000104.
+    """
+    total = first.sum(axis=-1)
+    observed = divide(agreeing, total)
+    expected = divide((first * second).sum(axis=-1), total**2)
+    return divide(observed - expected, 1 - expected)
+
+
+def cohen_kappa(table: FloatArray) -> FloatArray:
+    """Cohen's kappa of tables of counts, shape (..., n_categories, n_categories); see `kappa`."""
+    agreeing = np.trace(table, axis1=-2, axis2=-1)
+    return kappa(agreeing, table.sum(axis=-1), table.sum(axis=-2))
+
+
+def accuracy(table: FloatArray) -> FloatArray:
+    """The share of pairs with the same label; NaN where there are none."""
+    return divide(np.trace(table, axis1=-2, axis2=-1), table.sum(axis=(-2, -1)))
+
+
+def macro(table: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Macro-averaged precision, recall and F1 of the second labels (columns) against the first (rows).
+
+    Returns
+    -------
+    three float arrays, shape (...); NaN where the table is empty
+
+    Notes
+    -----
+    The average is over the categories that occur on either side. As in scikit-learn,
+    and so as in the published tables, a category that was never predicted adds a
+    precision of 0, and one that never occurs in the first labels a recall of 0.
+    """
+    hits = np.diagonal(table, axis1=-2, axis2=-1)
+    truth, predicted = table.sum(axis=-1), table.sum(axis=-2)
+    occurs = (truth + predicted) > 0
+    number = occurs.sum(axis=-1).astype(np.float64)
+
+    def mean(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
+        value = np.nan_to_num(divide(numerator, denominator))
+        return divide((value * occurs).sum(axis=-1), number)
+
+    return mean(hits, predicted), mean(hits, truth), mean(2 * hits, truth + predicted)

@@ -1,0 +1,276 @@
+"""Coefficients of every two annotators: kappas, alpha, AC1, AC2 and intraclass correlations, and what moves them.
+
+A kappa here is 1 - observed / expected distance between the two labels: 0 and 1 as distances give Cohen's (1960),
+positions on a scale and their squares the linear and quadratic kappas of Cohen (1968, doi:10.1037/h0026256).
+`tests/stats/test_agreement_weighted.py` compares with scikit-learn, statsmodels and pingouin.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mrb_lib.schema import Level
+from mrb_lib.stats.agreement import icc
+from mrb_lib.stats.agreement.coefficients import alpha
+from mrb_lib.stats.agreement.icc import Squares
+from mrb_lib.stats.core.options import BoolArray, FloatArray, divide, mean_of_defined
+
+_STEP = 1e-5
+KAPPAS = ("cohen_kappa", "linear_kappa", "quadratic_kappa")
+
+
+def distances(values: FloatArray, level: Level) -> FloatArray:
+    """Between the labels, for each of `KAPPAS`, shape (3, K, K); shape (1, K, K) where they have no order."""
+    apart = np.abs(values[:, None] - values[None, :])
+    differ = 1 - np.eye(len(values))
+    return differ[None] if level == "nominal" else np.stack([differ, apart, apart**2])
+
+
+class Split(NamedTuple):
+    """Sums of `pairwise.Pairs` by what they count.
+
+    Attributes
+    ----------
+    apart : shape (P, D, b), distances between the labels
+    first, second : shape (P, K, b), the labels of either annotator
+    n : shape (P, b), cases
+    """
+
+    apart: FloatArray
+    first: FloatArray
+    second: FloatArray
+    n: FloatArray
+
+
+class PairKernel(NamedTuple):
+    """Maps the sums of pairs of annotators to their coefficients.
+
+    Attributes
+    ----------
+    level : "nominal", "ordinal" or "interval"
+    values : shape (K,), the categories as numbers
+    used : shape (K,), the categories that the annotators could use
+    coincidences : whether the sums hold how often two labels meet, for alpha on the ordinal level, whose
+        distances depend on all cases
+    """
+
+    level: Level
+    values: FloatArray
+    used: BoolArray
+    coincidences: bool = False
+
+    @property
+    def distances(self) -> FloatArray:
+        """Between the labels, shape (D, K, K): for each of `kappas`, then 1 where two labels meet for every two."""
+        found = distances(self.values, self.level)
+        if not self._counts_meetings:
+            return found
+        low, high = np.triu_indices(len(self.values), k=1)
+        meet = np.zeros((len(low), len(self.values), len(self.values)))
+        each = np.arange(len(low))
+        meet[each, low, high] = meet[each, high, low] = 1
+        return np.concatenate([found, meet])
+
+    @property
+    def _counts_meetings(self) -> bool:
+        return self.coincidences and self.level == "ordinal"
+
+    @property
+    def n_distances(self) -> int:
+        """D, the number of distances."""
+        k = len(self.values)
+        return len(self.kappas) + (k * (k - 1) // 2 if self._counts_meetings else 0)
+
+    @property
+    def kappas(self) -> tuple[str, ...]:
+        """The kappas that the level allows."""
+        return KAPPAS[:1] if self.level == "nominal" else KAPPAS
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The coefficients, in order: those whose derivative has a simple formula first."""
+        return ("percent_agreement", *self.kappas, "gwet_ac1", *self._others)
+
+    @property
+    def _others(self) -> tuple[str, ...]:
+        if self.level == "nominal":
+            return ("krippendorff_alpha",)
+        return ("krippendorff_alpha", "gwet_ac2", *(icc.COEFFICIENTS if self.level == "interval" else ()))
+
+    def split(self, sums: FloatArray) -> Split:
+        """Sums of shape (b, P * (D + 2K)) by what they count."""
+        k, d = len(self.values), self.n_distances
+        table = sums.T.reshape(sums.shape[1] // (d + 2 * k), d + 2 * k, len(sums))
+        first = table[:, d : d + k]
+        return Split(table[:, :d], first, table[:, d + k :], first.sum(axis=1))
+
+    def coefficients(self, sums: FloatArray) -> FloatArray:
+        """Each of `names` for all pairs, one name after the other: shape (b, M * P); NaN where undefined."""
+        found = self.split(sums)
+        rows = [1 - divide(found.apart[:, 0], found.n), *self._kappas(found), self._ac1(found)]
+        return np.concatenate([*rows, *self._further(found)]).T
+
+    def _further(self, found: Split, *, finite: bool = True) -> list[FloatArray]:
+        """Alpha, AC2 and the ICCs, as far as the level allows; `finite` is that of `agreement_kernel.Kernel`."""
+        out = [self._alpha(found, finite)]
+        if self.level != "nominal":
+            out.append(self._ac2(found))
+        if self.level == "interval":
+            out.extend(self.squares(found).coefficients())
+        return out
+
+    def _alpha(self, found: Split, finite: bool) -> FloatArray:
+        if self.level == "ordinal" and not self.coincidences:
+            return np.full(found.n.shape, np.nan)
+        votes = (found.first + found.second).transpose(1, 0, 2)
+        if self.level == "ordinal":
+            disagreement = found.apart[:, len(KAPPAS) :].transpose(1, 0, 2)
+        else:
+            disagreement = found.apart[None, :, 0 if self.level == "nominal" else 2]
+        return alpha(self.level, self.values, votes, disagreement, finite=finite)
+
+    def _ac2(self, found: Split) -> FloatArray:
+        q = int(self.used.sum())
+        if q < 2:
+            return np.full(found.n.shape, np.nan)
+        shares = divide(found.first + found.second, 2 * found.n[:, None])
+        span = np.ptp(self.values[self.used]) ** 2
+        weights = q**2 - self.distances[2][np.ix_(self.used, self.used)].sum() / span
+        chance = weights * (1 - (shares**2).sum(axis=1)) / (q * (q - 1))
+        return 1 - divide(divide(found.apart[:, 2], found.n) / span, 1 - chance)
+
+    def mean_kappas(self, sums: FloatArray) -> FloatArray:
+        """The means of the defined kappas over pairs, shape (b, W); NaN where none is."""
+        return np.stack([mean_of_defined(kappa.T)[:, 0] for kappa in self._kappas(self.split(sums))]).T
+
+    def each_kappa(self, sums: FloatArray) -> FloatArray:
+        """The kappas of all pairs, shape (W, P), from the sums of the whole, shape (1, P * (D + 2K))."""
+        return np.stack(self._kappas(self.split(sums)))[:, :, 0]
+
+    def _kappas(self, found: Split) -> list[FloatArray]:
+        out = []
+        for i, between in enumerate(self.distances[: len(self.kappas)]):
+            if i == 0:
+                expected = found.n**2 - (found.first * found.second).sum(axis=1)
+            else:
+                expected = ((between @ found.first) * found.second).sum(axis=1)
+            out.append(1 - divide(found.n * found.apart[:, i], expected))
+        return out
+
+    def _ac1(self, found: Split) -> FloatArray:
+        q = int(self.used.sum())
+        if q < 2:
+            return np.full(found.n.shape, np.nan)
+        concentration = divide(((found.first + found.second) ** 2).sum(axis=1), 4 * found.n**2)
+        return 1 - divide(divide(found.apart[:, 0], found.n), 1 - (1 - concentration) / (q - 1))
+
+    def squares(self, found: Split) -> Squares:
+        """The sums of squares of each pair's scores, complete by nature."""
+        n = found.n
+        first, second = self.values @ found.first, self.values @ found.second
+        total = self.values**2 @ (found.first + found.second)
+        two = np.full(n.shape, 2.0)
+        return Squares(
+            n=2 * n,
+            cases=n,
+            annotators=two,
+            total=total,
+            by_case=total - found.apart[:, 2] / 2,
+            by_annotator=divide(first**2 + second**2, n),
+            mean=divide((first + second) ** 2, 2 * n),
+            n_by_case=two,
+            n_by_annotator=n,
+            inverse=n / 2,
+        )
+
+    def gradients(self, sums: FloatArray) -> FloatArray:
+        """How the coefficients change with each of the sums of the whole, shape (1, P * (D + 2K)).
+
+        Returns
+        -------
+        float array, shape (M, P, D + 2K), in the order of `names`; NaN where the coefficient is
+        """
+        found = self.split(sums)
+        k, w, d = len(self.values), len(self.kappas), self.n_distances
+        apart, n = found.apart[:, :, 0], found.n
+        out = np.zeros((len(self.names), len(n), d + 2 * k))
+        out[0, :, 0] = -divide(np.ones(len(n)), n[:, 0])
+        out[0, :, d : d + k] = divide(apart[:, :1], n**2)
+        out[1 : 1 + w] = self.kappa_gradients(sums)
+        out[w + 1] = self._ac1_gradient(found, out[0])
+        out[w + 2 :] = self._further_gradients(sums)
+        return out
+
+    def kappa_gradients(self, sums: FloatArray) -> FloatArray:
+        """As `gradients`, for the kappas, shape (W, P, D + 2K)."""
+        found = self.split(sums)
+        k, w, d = len(self.values), len(self.kappas), self.n_distances
+        apart, first, second, n = found.apart[:, :, 0], found.first[:, :, 0], found.second[:, :, 0], found.n
+        out = np.zeros((w, len(n), d + 2 * k))
+        for i, between in enumerate(self.distances[:w]):
+            toward_first, toward_second = second @ between.T, first @ between
+            expected = (toward_second * second).sum(axis=1, keepdims=True)
+            observed = n * apart[:, i : i + 1]
+            out[i, :, i] = -divide(n, expected)[:, 0]
+            out[i, :, d : d + k] = divide(observed * toward_first, expected**2) - divide(apart[:, i : i + 1], expected)
+            out[i, :, d + k :] = divide(observed * toward_second, expected**2)
+        return out
+
+    def _further_gradients(self, sums: FloatArray) -> FloatArray:
+        """By central differences, one kind of sum at a time for all pairs at once."""
+        width = self.n_distances + 2 * len(self.values)
+        step = _STEP * sums.reshape(-1, width)
+        moved = np.tile(sums.reshape(-1, width), (2 * width, 1, 1))
+        each = np.arange(width)
+        moved[each, :, each] += step.T
+        moved[width + each, :, each] -= step.T
+        found = np.stack(self._further(self.split(moved.reshape(2 * width, -1)), finite=False))
+        slope = divide(found[:, :, :width] - found[:, :, width:], 2 * step)
+        return np.where(step > 0, slope, 0.0)
+
+    def _ac1_gradient(self, found: Split, of_agreement: FloatArray) -> FloatArray:
+        q, k, d = int(self.used.sum()), len(self.values), self.n_distances
+        if q < 2:
+            return np.full(of_agreement.shape, np.nan)
+        n = found.n
+        shares = divide(found.first[:, :, 0] + found.second[:, :, 0], 2 * n)
+        concentration = (shares**2).sum(axis=1, keepdims=True)
+        of_chance = np.zeros(of_agreement.shape)
+        of_chance[:, d : d + k] = -2 / (q - 1) * divide(shares / 2 - concentration, n)
+        of_chance[:, d + k :] = -2 / (q - 1) * divide(shares / 2, n)
+        beyond = 1 - (1 - concentration) / (q - 1)
+        disagreement = divide(divide(found.apart[:, 0], n), beyond)
+        return divide(of_agreement - disagreement * of_chance, beyond)
+
+
+def prevalence_index(shares: FloatArray, q: int) -> FloatArray:
+    """How unevenly q categories are used, shape (..., K) of shares to (...): 0 evenly, 1 one category only.
+
+    With two categories it is the absolute difference of their shares, the prevalence index of
+    Byrt, Bishop & Carlin (1993, doi:10.1016/0895-4356(93)90018-V); with more, the square root of
+    (q sum p^2 - 1) / (q - 1), by which their decomposition of kappa holds for any q; see `bias_index`.
+    """
+    if q < 2:
+        return np.full(shares.shape[:-1], np.nan)
+    found: FloatArray = np.sqrt(np.maximum((q * (shares**2).sum(axis=-1) - 1) / (q - 1), 0.0))
+    return found
+
+
+def bias_index(first: FloatArray, second: FloatArray, q: int) -> FloatArray:
+    """How differently two annotators use q categories, from their shares of shape (..., K): 0 alike, 1 never the same.
+
+    With two categories it is the absolute difference of the annotators' shares of either, the bias index of Byrt,
+    Bishop & Carlin (1993); with more, the square root of q / (q - 1) times the sum of ((p - p') / 2)^2. Cohen's
+    kappa is then (PABAK - PI^2 + BI^2) / (1 - PI^2 + BI^2), PI being the `prevalence_index` of the mean shares.
+    """
+    if q < 2:
+        return np.full(first.shape[:-1], np.nan)
+    found: FloatArray = np.sqrt(q / (q - 1) * (((first - second) / 2) ** 2).sum(axis=-1))
+    return found
+
+
+def adjusted(percent: FloatArray, q: int) -> FloatArray:
+    """PABAK, agreement beyond that of q categories used evenly by both (Byrt et al. 1993; Brennan & Prediger 1981)."""
+    return (q * percent - 1) / (q - 1) if q >= 2 else np.full(percent.shape, np.nan)

@@ -1,0 +1,278 @@
+"""What sways a judge besides quality: length, style, and its own hand; and its numbers without length."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.stats.bias import length
+from mrb_lib.stats.bias.bias_measures import (
+    SAME_LENGTH,
+    Measure,
+    equal_length_accuracy,
+    error_asymmetry,
+    excess_choice,
+    log_odds,
+)
+from mrb_lib.stats.bias.self_preference import NO_FAMILY, NO_RESPONDERS, NOT_A_RESPONDER, kinship
+from mrb_lib.stats.bias.style_markers import MARKERS, length_difference, marker_differences, standardised
+from mrb_lib.stats.core.options import FloatArray, IntArray, check_policy, divide, typed
+from mrb_lib.stats.core.panel import TIE, Panel, as_panel
+from mrb_lib.stats.core.scoring import columns_used, encode_gold, score
+from mrb_lib.stats.core.subfields import By, Group, groups
+from mrb_lib.stats.resampling.resample import cluster_codes
+
+BIASES = ("length", "verbosity", "self_preference", "family_preference", "style")
+NO_TEXTS = "the cases lack the texts of the responses"
+NO_GOLD = "no case with a verdict has a gold label"
+NO_MARKER = "the responses do not differ in this marker"
+PARTS = ("bias", "accuracy", "win_rate")
+_FROM_TEXT = ("log_odds", "excess_choice", "length_controlled")
+_TEXT = ("part", "bias", "measure", "marker", "model_1", "model_2")
+COLUMNS = [
+    "judge",
+    "dimension",
+    "subfield",
+    "by",
+    "part",
+    "bias",
+    "measure",
+    "marker",
+    "model_1",
+    "model_2",
+    "policy",
+    "n",
+    "n_excluded",
+    "n_unassigned",
+    "estimate",
+    "low",
+    "high",
+    "p_value",
+    "uncontrolled",
+    "gold_share",
+    "reason",
+]
+
+
+@dataclass(frozen=True)
+class _Data:
+    """What the measures are made of; a row is a judge on a dimension.
+
+    Attributes
+    ----------
+    judge, dimension : shape (rows,), names
+    preferred : shape (rows, cases), the share of verdicts for response A, ties half; NaN without a choice
+    gold : shape (rows, cases), 1 for A, -1 for B, 0 for a tie, NaN without a label
+    score : shape (rows, cases), the worth of the verdicts by the policy
+    longer : shape (cases,), standardised log length difference, above 0 where A is the longer
+    markers : shape (markers, cases)
+    own, family : shape (rows, cases), see `mrb_lib.stats.bias.self_preference.Kinship`
+    """
+
+    judge: pd.Index
+    dimension: pd.Index
+    preferred: FloatArray
+    gold: FloatArray
+    score: FloatArray
+    longer: FloatArray
+    markers: FloatArray
+    own: FloatArray
+    family: FloatArray
+    responders_known: bool
+    policy: str
+
+
+def bias(
+    verdicts: pd.DataFrame | Panel,
+    gold: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    policy: str = "balanced",
+    by: By = None,
+    dimensions: Sequence[str] | None = None,
+    cluster: str | None = None,
+) -> pd.DataFrame:
+    """How much length, style and authorship sway each judge, beyond what the gold label explains.
+
+    Parameters
+    ----------
+    verdicts : the verdicts table of one probe, or its panel
+    gold : `case_id, dimension, choice`; a case without a label is excluded, and counted
+    cases : with the texts `response_a`, `response_b`, and for preferences and win rates `model_a`, `model_b`
+    policy : which verdicts are read (`official`: order AB alone, where a liking for the first shown cannot be
+        told from one for A; the others: all, which cancels it), and how accuracy is scored
+    by, dimensions, cluster : as in `mrb_lib.stats.accuracy.accuracy.accuracy`
+
+    Returns
+    -------
+    DataFrame
+        A row a judge, dimension, subfield and measure. `part` "bias" comes first:
+
+        - `bias` length, `measure` log_odds: the log-odds of choosing the longer response for one standard
+          deviation of the difference of log length; excess_choice: share choosing the longer minus gold's share
+          (`uncontrolled` and `gold_share` are the two shares; cases of equal length left out);
+        - verbosity, error_asymmetry: share choosing the longer where gold prefers the shorter, minus share
+          choosing the shorter where gold prefers the longer;
+        - self_preference and family_preference, log_odds and error_asymmetry: the same for responses of
+          the judge itself, and of other models of its family, see `mrb_lib.stats.bias.self_preference.kinship`;
+          in the log-odds, given length too; cases with a response of the judge itself say nothing about its family;
+        - style, log_odds: for one standard deviation of the difference of log(1 + count) of `marker`, given length.
+
+        Then part "accuracy" (`bias` length, `measure` length_controlled): accuracy where both responses are equally
+        long, over decisive gold labels, beside `uncontrolled`, that of the same cases; and part "win_rate": the share
+        of verdicts that responder `model_1` would win against `model_2` at equal length, beside `uncontrolled`
+        (all cases together only; gold is not used; one row a pair that met).
+
+        `n` cases used, `n_excluded` the other cases of the subfield; `estimate`, `low`, `high` its 95% interval,
+        `p_value` of no bias, two-sided, not corrected for the number of tests. It is null in the last two parts, and
+        for excess_choice, whose 0 is not "no bias": a coin has an excess wherever gold leans. A tie, or two verdicts
+        that differ between orders, is half a choice of each. `reason` says why an estimate or its interval is null.
+
+    Raises
+    ------
+    InputError
+        An option is unknown, `by` or `cluster` cannot be used, or a verdict speaks of an unknown case.
+
+    Notes
+    -----
+    Log-odds come from a logistic regression of the choice on the gold label (A, tie, B as 1, 0, -1) and the
+    difference between the responses (`mrb_lib.stats.bias.logistic.fit`); where gold is fallible and, say, longer
+    responses are better, part of that quality is booked as bias, for gold is then controlled for imperfectly.
+    Error asymmetry is equal opportunity, which Wataoka, Takahashi and Ri (arXiv 2410.21819) use for self-preference
+    and Saito et al. (arXiv 2310.10076) for verbosity: a judge that errs at random has none; excess choice it can have,
+    since errors pull its share towards a half. Length-controlled values follow Dubois et al. (arXiv 2404.04475).
+    Planted biases are recovered in `tests/simulation/test_bias.py`; libraries agree in `tests/stats/test_bias.py`.
+    """
+    check_policy(policy)
+    panel = as_panel(verdicts, cases["case_id"], dimensions)
+    data = _data(panel, gold, cases, policy)
+    codes = cluster_codes(cases, cluster)
+    parts = groups(cases, by)
+    found = [(part, measure) for part in parts for measure in _measures(data, part, codes[part.cases])]
+    first = [pair for pair in found if pair[1].part == PARTS[0]]
+    second = [pair for pair in found if pair[1].part != PARTS[0]]
+    out = pd.concat([_frame(data, [*first, *second]), _win_rates(data, cases, codes)], ignore_index=True)
+    return typed(out, [name for name in COLUMNS if name not in _TEXT]).join(out[list(_TEXT)].astype("str"))[COLUMNS]
+
+
+def _data(panel: Panel, gold: pd.DataFrame, cases: pd.DataFrame, policy: str) -> _Data:
+    judge, dimension = np.nonzero(panel.judged().any(axis=2))
+    labels = encode_gold(gold, cases["case_id"], panel.dimensions)
+    sign = np.array([1.0, -1.0, 0.0, np.nan])[labels][dimension]
+    kin = kinship(panel.judges, cases)
+    return _Data(
+        judge=pd.Index(panel.judges, dtype="str").take(judge),
+        dimension=pd.Index(panel.dimensions, dtype="str").take(dimension),
+        preferred=_preferred(panel, policy)[judge, dimension],
+        gold=sign,
+        score=score(panel, labels, policy).score[judge, dimension],
+        longer=standardised(length_difference(cases)),
+        markers=standardised(marker_differences(cases)),
+        own=kin.own[judge],
+        family=kin.family[judge],
+        responders_known=kin.known,
+        policy=policy,
+    )
+
+
+def _preferred(panel: Panel, policy: str) -> FloatArray:
+    """The share of the verdicts read that choose response A, ties half, shape (judges, dimensions, cases)."""
+    choice = panel.choice[..., *columns_used(panel, policy)]
+    answered = (choice >= 0).sum(axis=(3, 4))
+    return divide((choice == 0).sum(axis=(3, 4)) + 0.5 * (choice == TIE).sum(axis=(3, 4)), answered)
+
+
+def _measures(data: _Data, part: Group, codes: IntArray) -> list[Measure]:
+    """All measures of one group of cases, in the order of the table."""
+    preferred, gold = data.preferred[:, part.cases], data.gold[:, part.cases]
+    longer = data.longer[part.cases]
+    y = np.where(np.isfinite(gold) & np.isfinite(longer), preferred, np.nan)
+    base = [np.ones(gold.shape), gold, np.broadcast_to(longer, gold.shape)]
+    sign, none = np.sign(longer), SAME_LENGTH if np.isfinite(longer).any() else NO_TEXTS
+    out = [
+        log_odds("length", None, y, base, codes, SAME_LENGTH),
+        excess_choice(preferred, gold, sign, codes),
+        error_asymmetry("verbosity", preferred, gold, sign, codes, none),
+    ]
+    own, family = data.own[:, part.cases], data.family[:, part.cases]
+    strangers = np.where(own == 0, y, np.nan)
+    for name, side, judged, nobody in (
+        ("self_preference", own, y, NOT_A_RESPONDER),
+        ("family_preference", family, strangers, NO_FAMILY),
+    ):
+        why = nobody if data.responders_known else NO_RESPONDERS
+        out.append(log_odds(name, None, judged, [*base, side], codes, why))
+        out.append(error_asymmetry(name, preferred, gold, side, codes, why))
+    for marker, difference in zip(MARKERS, data.markers[:, part.cases], strict=True):
+        out.append(log_odds("style", marker, y, [*base, np.broadcast_to(difference, gold.shape)], codes, NO_MARKER))
+    out.append(equal_length_accuracy(data.score[:, part.cases], gold, longer, codes))
+    if not np.isfinite(longer).any():
+        out = [item._replace(reason=[NO_TEXTS] * len(gold)) if item.measure in _FROM_TEXT else item for item in out]
+    no_gold = ~np.isfinite(gold).any(axis=1)
+    return [item._replace(reason=np.where(no_gold, NO_GOLD, np.array(item.reason, dtype=object))) for item in out]
+
+
+def _frame(data: _Data, found: Sequence[tuple[Group, Measure]]) -> pd.DataFrame:
+    """The rows of all measures, one after the other."""
+    rows, total = len(data.judge), len(data.judge) * len(found)
+    sizes = np.array([len(part.cases) for part, _ in found])
+    numbers = ("n", "estimate", "low", "high", "p_value", "uncontrolled", "gold_share")
+    out = {name: np.concatenate([getattr(measure, name) for _, measure in found]) for name in numbers}
+    texts = {name: [getattr(measure, name) for _, measure in found] for name in ("part", "bias", "measure", "marker")}
+    texts |= {name: [getattr(part, name) for part, _ in found] for name in ("subfield", "by")}
+    texts |= {name: [None] * len(found) for name in ("model_1", "model_2")}
+    each, row = np.repeat(np.arange(len(found)), rows), np.tile(np.arange(rows), len(found))
+    return pd.DataFrame(
+        {
+            "judge": data.judge.take(row),
+            "dimension": data.dimension.take(row),
+            **{name: pd.Series(values, dtype="str").array.take(each) for name, values in texts.items()},
+            **out,
+            "policy": pd.Index([data.policy], dtype="str").repeat(total),
+            "n_excluded": sizes[each] - out["n"],
+            "n_unassigned": np.array([part.n_unassigned for part, _ in found])[each],
+            "reason": pd.Series(np.concatenate([measure.reason for _, measure in found]), dtype="str"),
+        }
+    )
+
+
+def _win_rates(data: _Data, cases: pd.DataFrame, codes: IntArray) -> pd.DataFrame:
+    """The rows of part "win_rate": one a judge, dimension and pair of responders that met."""
+    pairs = length.responder_pairs(cases)
+    longer = np.tanh(standardised(length_difference(cases, log=False)))
+    kept = np.isfinite(longer[pairs.cases])
+    at, pair, sign = pairs.cases[kept], pairs.pair[kept], pairs.sign[kept]
+    preferred = data.preferred[:, at]
+    won = np.where(sign > 0, preferred, 1 - preferred)
+    found = length.win_rates(won, longer[at] * sign, pair, codes[at], len(pairs.names))
+    met = np.bincount(pair, minlength=len(pairs.names))
+    row, which = np.nonzero(found.n > 0)
+    names = pd.DataFrame(pairs.names, columns=["model_1", "model_2"], dtype=object)
+    return pd.DataFrame(
+        {
+            "judge": data.judge.take(row),
+            "dimension": data.dimension.take(row),
+            "subfield": None,
+            "by": None,
+            "part": "win_rate",
+            "bias": "length",
+            "measure": "length_controlled",
+            "marker": None,
+            "model_1": names["model_1"].to_numpy()[which],
+            "model_2": names["model_2"].to_numpy()[which],
+            "policy": data.policy,
+            "n": found.n[row, which],
+            "n_excluded": met[which] - found.n[row, which],
+            "n_unassigned": 0,
+            "estimate": found.value[row, which],
+            "low": found.low[row, which],
+            "high": found.high[row, which],
+            "p_value": np.nan,
+            "uncontrolled": found.raw[row, which],
+            "gold_share": np.nan,
+            "reason": [found.reason(i, j) for i, j in zip(row.tolist(), which.tolist(), strict=True)],
+        }
+    )

@@ -1,0 +1,210 @@
+"""Many small logistic regressions at once, with standard errors that are robust to clusters."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.special import expit, stdtr, stdtrit
+
+from mrb_lib.stats.core.options import TINY, BoolArray, FloatArray, IntArray
+from mrb_lib.stats.resampling.resample import CONFIDENCE
+
+NO_CASES = "no case can be used"
+ONE_CHOICE = "undefined: the same on every case"
+NO_VARIATION = "no interval: the cases do not differ"
+COLLINEAR = "undefined: a predictor does not vary, or repeats the others"
+SEPARATED = "undefined: a predictor decides the choice without exception, so that its log-odds are infinite"
+FEW_CLUSTERS = "no interval: fewer clusters than ten for each predictor"
+CLUSTERS_A_PREDICTOR = 10
+
+_ITERATIONS = 30
+_CONVERGED = 1e-7
+_LARGEST_STEP = 4.0
+_SINGULAR = 1e-9
+_AT_ONCE = 2**18
+
+
+class Fits(NamedTuple):
+    """Logistic regressions with k coefficients; everything is NaN where `reason` says that a fit is undefined.
+
+    Attributes
+    ----------
+    n : shape (m,), cases in each regression
+    clusters : shape (m,), clusters they come from
+    coefficient, error : shape (m, k), the estimates and their cluster-robust standard errors
+    reason : shape (m,), why there is no estimate or no interval; empty where there is both
+    """
+
+    n: IntArray
+    clusters: IntArray
+    coefficient: FloatArray
+    error: FloatArray
+    reason: list[str]
+
+    def interval(self, which: int) -> tuple[FloatArray, FloatArray]:
+        """The 95% interval of one coefficient by Student's t with clusters - 1 degrees of freedom."""
+        reach = self.error[:, which] * quantile(self.clusters)
+        return self.coefficient[:, which] - reach, self.coefficient[:, which] + reach
+
+    def p_value(self, which: int) -> FloatArray:
+        """The two-sided p-value of one coefficient being zero."""
+        return two_sided(self.coefficient[:, which], self.error[:, which], self.clusters)
+
+
+def quantile(clusters: IntArray) -> FloatArray:
+    """How many standard errors a 95% interval reaches; NaN with fewer than two clusters."""
+    degrees = np.where(clusters > 1, clusters - 1, np.nan)
+    return np.asarray(stdtrit(degrees, (1 + CONFIDENCE) / 2), dtype=np.float64)
+
+
+def two_sided(estimate: FloatArray, error: FloatArray, clusters: IntArray) -> FloatArray:
+    """The two-sided p-value of an estimate by Student's t; NaN where there is no error to compare with."""
+    known = np.isfinite(error) & (error > 0) & (clusters > 1)
+    ratio = np.divide(estimate, error, out=np.full(estimate.shape, np.nan), where=known)
+    degrees = np.where(known, clusters - 1, np.nan)
+    return np.asarray(2 * stdtr(degrees, -np.abs(ratio)), dtype=np.float64)
+
+
+def fit(x: FloatArray, y: FloatArray, codes: IntArray) -> Fits:
+    """Fit logistic regressions of a share on predictors, one a row of `y`.
+
+    Parameters
+    ----------
+    x : the predictors with the constant among them, shape (1 or m, n, k), finite where `y` is
+    y : shape (m, n), between 0 and 1 (a half is a tie or a judge that said both); NaN where a
+        case is not in that regression
+    codes : shape (n,), the cluster of each case, from 0
+
+    Returns
+    -------
+    Fits
+
+    Notes
+    -----
+    Maximum quasi-likelihood by Newton's method for a mean that is a share (Papke and Wooldridge,
+    Journal of Applied Econometrics 1996, 11:619). Standard errors are the sandwich over clusters
+    with the factor G/(G-1) (N-1)/(N-k), as in statsmodels, with which
+    `tests/stats/test_logistic.py` compares them.
+    """
+    member = indicator(codes)
+    step = max(1, _AT_ONCE // max(1, x.shape[1] * x.shape[2]))
+    parts = [
+        _fit(x if len(x) == 1 else x[start : start + step], y[start : start + step], member)
+        for start in range(0, max(1, len(y)), step)
+    ]
+    if len(parts) == 1:
+        return parts[0]
+    return Fits(
+        np.concatenate([part.n for part in parts]),
+        np.concatenate([part.clusters for part in parts]),
+        np.concatenate([part.coefficient for part in parts]),
+        np.concatenate([part.error for part in parts]),
+        [why for part in parts for why in part.reason],
+    )
+
+
+def _fit(x: FloatArray, y: FloatArray, member: sparse.csr_array) -> Fits:
+    used = np.isfinite(y)
+    n = used.sum(axis=1).astype(np.int64)
+    clusters = ((used @ member) > 0).sum(axis=1).astype(np.int64)
+    x = np.where(used[:, :, None], x, 0.0)
+    y = np.where(used, y, 0.0)
+    varies = (y.sum(axis=1) > 0) & (y.sum(axis=1) < n)
+    identified = _identified(x)
+    open_rows = np.flatnonzero(varies & identified)
+    shape = (len(y), x.shape[2])
+    coefficient, error = np.full(shape, np.nan), np.full(shape, np.nan)
+    found, converged = _newton(x[open_rows], y[open_rows], used[open_rows])
+    done = open_rows[converged]
+    coefficient[done] = found[converged]
+    error[done] = _sandwich(x[done], y[done], used[done], coefficient[done], member, clusters[done], n[done])
+    separated = np.zeros(len(y), dtype=bool)
+    separated[open_rows[~converged]] = True
+    few = clusters < CLUSTERS_A_PREDICTOR * shape[1]
+    error[few] = np.nan
+    still: BoolArray = np.asarray((error < TINY).any(axis=1))
+    error[still] = np.nan
+    reason = [_reason(*row) for row in zip(n, varies, identified, separated, few, still, strict=True)]
+    return Fits(n, clusters, coefficient, error, reason)
+
+
+def _reason(n: int, varies: bool, identified: bool, separated: bool, few: bool, still: bool) -> str:
+    if n == 0:
+        return NO_CASES
+    if not varies:
+        return ONE_CHOICE
+    if not identified:
+        return COLLINEAR
+    if separated:
+        return SEPARATED
+    if few:
+        return FEW_CLUSTERS
+    return NO_VARIATION if still else ""
+
+
+def indicator(codes: IntArray) -> sparse.csr_array:
+    """Which case belongs to which cluster, shape (cases, clusters); sums by cluster are a product with it."""
+    _, position = np.unique(codes, return_inverse=True)
+    width = int(position.max()) + 1 if len(position) else 0
+    return sparse.csr_array((np.ones(len(codes)), (np.arange(len(codes)), position)), shape=(len(codes), width))
+
+
+def _identified(x: FloatArray) -> BoolArray:
+    """Whether the predictors of each regression are not collinear."""
+    if not x.size:
+        return np.zeros(len(x), dtype=bool)
+    values = np.linalg.eigvalsh(np.swapaxes(x, 1, 2) @ x)
+    found: BoolArray = values[:, 0] > _SINGULAR * np.maximum(values[:, -1], 1e-300)
+    return found
+
+
+def _newton(x: FloatArray, y: FloatArray, used: BoolArray) -> tuple[FloatArray, BoolArray]:
+    """The coefficients, shape (m, k), and whether they were reached: with separation they grow for ever."""
+    coefficient = np.zeros((len(x), x.shape[2]))
+    converged = np.zeros(len(x), dtype=bool)
+    for _ in range(_ITERATIONS):
+        rows = np.flatnonzero(~converged)
+        if not len(rows):
+            break
+        part = x if len(rows) == len(x) else x[rows]
+        mean = expit((part @ coefficient[rows][:, :, None])[:, :, 0])
+        score = (np.swapaxes(part, 1, 2) @ ((y[rows] - mean) * used[rows])[:, :, None])[:, :, 0]
+        information = np.swapaxes(part, 1, 2) @ (part * (mean * (1 - mean))[:, :, None])
+        scale = np.trace(information, axis1=1, axis2=2)[:, None, None]
+        information += scale * 1e-13 * np.eye(x.shape[2]) + 1e-200 * np.eye(x.shape[2])
+        step = np.linalg.solve(information, score[:, :, None])[:, :, 0]
+        largest = np.abs(step).max(axis=1)
+        step *= np.minimum(1.0, _LARGEST_STEP / np.maximum(largest, _LARGEST_STEP))[:, None]
+        coefficient[rows] += step
+        converged[rows[largest < _CONVERGED]] = True
+    return coefficient, converged
+
+
+def _sandwich(
+    x: FloatArray,
+    y: FloatArray,
+    used: BoolArray,
+    coefficient: FloatArray,
+    member: sparse.csr_array,
+    clusters: IntArray,
+    n: IntArray,
+) -> FloatArray:
+    m, cases, k = x.shape
+    if not m:
+        return np.empty((0, k))
+    mean = expit((x @ coefficient[:, :, None])[:, :, 0])
+    bread = np.linalg.inv(np.swapaxes(x, 1, 2) @ (x * (mean * (1 - mean))[:, :, None]))
+    residual = (y - mean) * used
+    scores = x * residual[:, :, None]
+    if member.shape[1] < cases:
+        flat = np.swapaxes(scores, 1, 2).reshape(m * k, cases) @ member
+        scores = np.swapaxes(np.asarray(flat).reshape(m, k, -1), 1, 2)
+    meat = np.swapaxes(scores, 1, 2) @ scores
+    defined = (clusters > 1) & (n > k)
+    factor = np.full(m, np.nan)
+    factor[defined] = clusters[defined] / (clusters[defined] - 1) * (n[defined] - 1) / (n[defined] - k)
+    variance = np.diagonal(bread @ meat @ bread, axis1=1, axis2=2) * factor[:, None]
+    out: FloatArray = np.sqrt(variance)
+    return out

@@ -1,0 +1,139 @@
+"""Which responses are a judge's own, or its family's: told by names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.judges.roster.roster import entries
+from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray
+
+NO_RESPONDERS = "the cases do not say who responded (model_a, model_b)"
+NOT_A_RESPONDER = "the judge wrote none of the responses"
+NO_FAMILY = "no response is by another model of the judge's family"
+NOT_MODELS = ("heuristic", "jury")
+# What must follow a family's name where the name alone is also that of others' models (GPT-J, GPT-NeoX, GPT4All).
+_VERSIONS = {"GPT": r"[\W_]*(?:[3-9]|\d\d)(?!\d*[\W_]*all)"}
+_ENDING = re.compile(r"(?:instruct|it|hf|chat)$")
+
+
+class Kinship(NamedTuple):
+    """Who wrote the responses, seen from each judge; each array of shape (judges, cases).
+
+    Attributes
+    ----------
+    own : 1 where response A alone is the judge's own, -1 where B alone is, 0 otherwise
+    family : the same for other models of the judge's family; 0 also where its own response is shown
+    known : the cases name their responders
+    """
+
+    own: FloatArray
+    family: FloatArray
+    known: bool
+
+
+def kinship(judges: Sequence[str], cases: pd.DataFrame) -> Kinship:
+    """Find a judge's own responses, and those of its family.
+
+    Parameters
+    ----------
+    cases : with the columns `model_a`, `model_b`; without them nobody's responses are known
+
+    Notes
+    -----
+    Names are compared in lower case, without folder, punctuation and "+engine". A name is that
+    of a judge of the roster if it is its name or its model's, with or without
+    "-Instruct", "-it", "-hf", "-Chat"; its family is then the roster's. Another name is of the
+    family that it begins with, as whole words, or of none: "Claude v1" is of Claude, "Claudette" is not. GPT must be
+    followed by a version of three and above: "GPT 4" is of GPT; GPT-J, GPT-NeoX and GPT4All are others' models.
+    Checked in `tests/stats/test_self_preference.py`.
+    """
+    shape = (len(judges), len(cases))
+    if not {"model_a", "model_b"} <= set(cases.columns) or cases[["model_a", "model_b"]].isna().all(axis=None):
+        return Kinship(np.zeros(shape), np.zeros(shape), known=False)
+    found, names = pd.factorize(pd.concat([cases["model_a"], cases["model_b"]], ignore_index=True).astype(object))
+    which = found.reshape(2, len(cases)).astype(np.int64)
+    own, family = (_sides(_equal(told, judges, list(names)), which) for told in (_identity, family_of))
+    shown = own.any(axis=0)
+    return Kinship(_signed(own), np.where(shown, 0.0, _signed(family)), known=True)
+
+
+def _equal(told: Callable[[str], str | None], judges: Sequence[str], names: Sequence[object]) -> BoolArray:
+    """Whether the same is told of judges and responders by their names, shape (judges, names)."""
+    theirs = [told(str(name)) for name in names]
+    found = [[mine is not None and mine == other for other in theirs] for mine in map(told, judges)]
+    return np.array(found, dtype=bool).reshape(len(judges), len(theirs))
+
+
+def is_same(judge: str, responder: str) -> bool:
+    """Whether two names are of one model."""
+    own = _identity(judge)
+    return own is not None and own == _identity(responder)
+
+
+def is_family(judge: str, responder: str) -> bool:
+    """Whether two names are of one family; False where a family is unknown."""
+    family = family_of(judge)
+    return family is not None and family == family_of(responder)
+
+
+def family_of(name: str) -> str | None:
+    """The family of a model by its name; None where the roster knows of none."""
+    names, families = _known()
+    key = _plain(name)
+    if key in names:
+        return names[key][1]
+    fitting = [family for family, pattern in families.items() if pattern.match(_last_part(name))]
+    return max(fitting, key=lambda family: len(_plain(family))) if fitting else None
+
+
+def _identity(name: str) -> str | None:
+    key = _plain(name)
+    names, _ = _known()
+    return names[key][0] if key in names else key or None
+
+
+@cache
+def _plain(name: str) -> str:
+    """A name without what differs between spellings of it."""
+    return _ENDING.sub("", re.sub(r"[\W_]+", "", _last_part(name)))
+
+
+def _last_part(name: str) -> str:
+    return re.split(r"[/:]", name.strip().lower())[-1].split("+")[0]
+
+
+@cache
+def _known() -> tuple[dict[str, tuple[str, str]], dict[str, re.Pattern[str]]]:
+    """The roster's models by plain name (their name and family), and what the names of its families' models match."""
+    models = [entry for entry in entries() if entry.family not in (None, *NOT_MODELS)]
+    names = {
+        _plain(alias): (entry.name, str(entry.family))
+        for entry in models
+        for alias in (entry.model, entry.name)
+        if alias
+    }
+    return names, {family: _pattern(family) for family in {str(entry.family) for entry in models}}
+
+
+def _pattern(family: str) -> re.Pattern[str]:
+    """A family's name however it is spelled, and then no more of a word or of a version."""
+    letters = re.sub(r"[\W_]+", "", family.lower())
+    end = r"(?![^\W_]|[._]\d)" if letters[-1].isdigit() else r"(?![^\W\d_])"
+    return re.compile(r"[\W_]*".join(map(re.escape, letters)) + _VERSIONS.get(family, end))
+
+
+def _sides(is_kin: BoolArray, which: IntArray) -> BoolArray:
+    """Whether each side's responder is kin, shape (2, judges, cases); an unnamed responder is not."""
+    padded = np.concatenate([is_kin, np.zeros((len(is_kin), 1), dtype=bool)], axis=1)
+    return np.stack([padded[:, which[0]], padded[:, which[1]]])
+
+
+def _signed(sides: BoolArray) -> FloatArray:
+    out: FloatArray = sides[0].astype(np.float64) - sides[1]
+    return out

@@ -1,0 +1,128 @@
+"""How well people do by the standard that judges are held to, and how far judges are from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from mrb_lib.schema import CHOICES
+from mrb_lib.stats.agreement.labels import encode_annotations
+from mrb_lib.stats.ceiling import alttest
+from mrb_lib.stats.ceiling.alttest_kernel import labels_by_policy
+from mrb_lib.stats.ceiling.ceiling_annotators import absence, annotator_ceiling, leave_one_out
+from mrb_lib.stats.ceiling.ceiling_judges import judge_rows
+from mrb_lib.stats.core.panel import Panel, as_panel
+from mrb_lib.stats.core.subfields import By, groups
+from mrb_lib.stats.resampling.resample import cluster_codes
+
+ANNOTATOR = "annotator"
+ALL_COLUMNS = [
+    "dimension",
+    "part",
+    "judge",
+    "annotator",
+    "subfield",
+    "by",
+    "policy",
+    "n",
+    "n_excluded",
+    "n_unassigned",
+    "accuracy",
+    "low",
+    "high",
+    "ceiling",
+    "difference",
+    "difference_low",
+    "difference_high",
+    *alttest.COLUMNS[6:-1],
+    "reason",
+]
+
+
+def ceiling(
+    verdicts: pd.DataFrame | Panel | None,
+    annotations: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    categories: Sequence[str] = CHOICES,
+    policy: str = "balanced",
+    by: By = None,
+    dimensions: Sequence[str] | None = None,
+    cluster: str | None = None,
+    level: str = "nominal",
+    epsilon: float = 0.15,
+    correction: str = "by",
+    resamples: int = 2000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """How well annotators agree with each other's majority, how near judges come, and whether one may stand in for one.
+
+    Parameters
+    ----------
+    verdicts : the verdicts table or its panel; None or without judges gives the annotators' rows alone
+    annotations, cases, categories, policy, by, dimensions, cluster, resamples, seed : as in `annotator_ceiling`
+    level, epsilon, correction : of the alternative annotator test, see
+        `mrb_lib.stats.ceiling.alttest.alternative_annotator`
+
+    Returns
+    -------
+    DataFrame
+        Columns that a row's kind does not have are null; `part` says the kind.
+
+        "annotator": see `annotator_ceiling`.
+        "judge", one a dimension, group of cases and judge: `accuracy` of the judge against the very labels that
+        the annotators are held to (for each annotator the majority of the others), by the same policy, on
+        the cases it is scored on, the mean over annotators, with `low`, `high`; `ceiling`, the mean accuracy of the
+        annotators on those same cases; `difference`, the one minus the other, with the paired interval
+        `difference_low`, `difference_high` of the same draws; `n` cases, `n_excluded` cases with a verdict that
+        cannot be scored, `n_unassigned`, `reason`.
+        "alt_test" and "alt_test_annotator", over all cases: see `mrb_lib.stats.ceiling.alttest.alternative_annotator`;
+        which of a judge's verdicts count is `mrb_lib.stats.ceiling.alttest_kernel.labels_by_policy`.
+
+    Raises
+    ------
+    InputError
+        As in `annotator_ceiling`, or an option of the test is out of range.
+
+    Notes
+    -----
+    A judge's accuracy here differs from the table `accuracy`: a label that one annotator had no part in is
+    less reliable than the gold label, for people and judges alike, and only so can the two be compared.
+    Validated in `tests/stats/test_ceiling.py`; the test's own validation is named with it.
+    """
+    people = annotator_ceiling(
+        annotations,
+        cases,
+        categories=categories,
+        policy=policy,
+        by=by,
+        dimensions=dimensions,
+        cluster=cluster,
+        resamples=resamples,
+        seed=seed,
+    ).assign(part=ANNOTATOR)
+    frames = [people]
+    coded = encode_annotations(annotations, cases, categories, dimensions)
+    panel = None if verdicts is None else as_panel(verdicts, cases["case_id"], coded.dimensions)
+    if panel is not None and panel.judges:
+        codes = cluster_codes(cases, cluster)
+        held = [leave_one_out(coded, i, len(cases), categories, policy) for i in range(len(coded.dimensions))]
+        absences = [absence(coded, i, item) for i, item in enumerate(held)]
+        judges = judge_rows(
+            panel, held, absences, groups(cases, by), codes, categories, policy, resamples=resamples, seed=seed
+        )
+        options = alttest.Options(level, epsilon, correction, resamples, seed)
+        labels, present = labels_by_policy(panel, categories, policy)
+        tests = alttest.alt_test_rows(panel.judges, labels, present, coded, codes, categories, options)
+        frames += [pd.DataFrame(judges), tests.assign(policy=policy)]
+    return _typed(frames)
+
+
+def _typed(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    text = ("dimension", "part", "judge", "annotator", "subfield", "by", "policy", "correction", "reason")
+    counts = ("n", "n_excluded", "n_unassigned", "n_annotators", "n_items")
+    types = dict.fromkeys(ALL_COLUMNS, "float64") | dict.fromkeys(text, "str") | dict.fromkeys(counts, "Int64")
+    types["passes"] = "boolean"
+    whole = [frame.reindex(columns=ALL_COLUMNS).astype(types) for frame in frames if len(frame)]
+    return pd.concat(whole, ignore_index=True) if whole else pd.DataFrame(columns=ALL_COLUMNS).astype(types)

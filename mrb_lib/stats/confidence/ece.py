@@ -1,0 +1,223 @@
+"""Expected calibration error: the plain estimate, the debiased one, and an interval that covers.
+
+The plain estimate adds up absolute gaps, so that chance alone makes it positive: of a
+judge that is perfectly calibrated it is not 0, and no resampling of it has an interval that
+covers the truth. Here the gap of each bin is taken as normal about its true value, with its
+cluster-robust error; the absolute value of a normal variable has a known mean and variance, and
+the interval holds the true errors from which the observed sum of gaps is no surprise.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from mrb_lib.stats.confidence.proper_scores import Ranked
+from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.resampling.robust import Layout, by_group, t_quantile
+
+BINS = 10
+_ROUNDING = 1e-9
+_STEPS = 40
+_CLOSE = 1e-9
+_FAR = 40.0
+_DOUBT = 1.0
+_NO_SPREAD = 1e-18
+_NEXT_TO_NONE = 1e-12
+
+
+class Ece(NamedTuple):
+    """Expected calibration error, shape (columns, G).
+
+    Attributes
+    ----------
+    value : the plain estimate, biased upwards
+    debiased : less its bias, at least 0
+    low, high : 95% interval of the true error, at most 1; NaN with fewer than two clusters, or where they do not differ
+    gap : shape (columns, G, b), for the b bins with a gap somewhere its signed share: mean over all of
+        (right - confidence) in it
+    covariance : shape (columns, G, b, b), of `gap`
+    used : shape (bins,), which bins those are
+    """
+
+    value: FloatArray
+    debiased: FloatArray
+    low: FloatArray
+    high: FloatArray
+    gap: FloatArray
+    covariance: FloatArray
+    used: BoolArray
+
+
+def equal_width(values: FloatArray, bins: int = BINS) -> IntArray:
+    """The bin of each value from 0 to 1, each bin closed at its upper end, the first at both."""
+    found = np.ceil(values * bins - _ROUNDING).astype(np.int64) - 1
+    return np.clip(found, 0, bins - 1)
+
+
+def equal_mass(ranked: Ranked, n_cells: int, bins: int = BINS) -> IntArray:
+    """The bin of each value within its cell, about as many in each; equal values share a bin.
+
+    Parameters
+    ----------
+    ranked : the values within cells, see `mrb_lib.stats.confidence.proper_scores.rank`
+
+    Returns
+    -------
+    int array
+        In the order given to `rank`.
+    """
+    n = np.bincount(ranked.cell, minlength=n_cells)
+    lower = ranked.starts[ranked.block] - (np.cumsum(n) - n)[ranked.cell]
+    out = np.empty(len(ranked.order), dtype=np.int64)
+    out[ranked.order] = lower * bins // n[ranked.cell]
+    return out
+
+
+def calibration_error(gaps: FloatArray, counts: FloatArray, at: Layout, used: BoolArray) -> Ece:
+    """Expected calibration error of each column in each group.
+
+    Parameters
+    ----------
+    gaps : shape (columns, b, P), sum of (right - confidence) in each unit and bin of those `used`
+    counts : shape (columns, P), forecasts of each unit
+    used : shape (bins,), b of them true
+
+    Notes
+    -----
+    The plain estimate is that of Naeini 2015 and Guo 2017 (arXiv 1706.04599); the bias taken off
+    is the normal one of Kumar, Liang and Ma 2019 (arXiv 1909.10155), here in closed form and with
+    cluster-robust errors. The interval inverts a test along the observed pattern of gaps,
+    scaled. Coverage (`tests/simulation/test_calibration.py`): 94 to 96% where gaps are larger than their errors, up
+    to 98% of 100 forecasts, and 97 to 98.5% of a calibrated judge, whose true error is the bound itself; the lowest
+    found was 93%, in 4,000 sets of 1,000 forecasts half as sure as they should be.
+    """
+    n = by_group(counts, at)
+    gap = np.swapaxes(divide(by_group(gaps, at), n[:, None, :]), 1, 2)
+    clusters = by_group((counts > 0).astype(np.float64), at)
+    covariance = _covariance(gaps, counts, np.nan_to_num(gap), n, clusters, at)
+    value = np.abs(gap).sum(axis=2)
+    deviation = np.sqrt(np.diagonal(covariance, axis1=2, axis2=3))
+    bias = folded_mean(np.nan_to_num(gap), np.nan_to_num(deviation)).sum(axis=2) - value
+    low, high = _interval(gap, covariance, t_quantile(clusters))
+    return Ece(
+        value, np.where(np.isnan(value), np.nan, np.maximum(value - bias, 0.0)), low, high, gap, covariance, used
+    )
+
+
+def _covariance(
+    gaps: FloatArray, counts: FloatArray, gap: FloatArray, n: FloatArray, clusters: FloatArray, at: Layout
+) -> FloatArray:
+    """The cluster-robust covariance of the gaps of a column and group, shape (columns, G, bins, bins)."""
+    columns, bins, _ = gaps.shape
+    out = np.full((columns, at.shape[0], bins, bins), np.nan)
+    ends = np.append(at.starts[1:], at.shape[1])
+    for group, (start, end) in enumerate(zip(at.starts, ends, strict=True)):
+        residual = gap[:, group, :, None] * counts[:, None, start:end]
+        np.subtract(gaps[:, :, start:end], residual, out=residual)
+        out[:, group] = residual @ np.swapaxes(residual, 1, 2)
+    scale = divide(np.where(clusters >= 2, divide(clusters, clusters - 1), np.nan), n**2)
+    return out * scale[:, :, None, None]
+
+
+def folded_mean(mean: FloatArray, deviation: FloatArray) -> FloatArray:
+    """The mean of the absolute value of a normal variable (Leone, Nelson and Nottingham 1961)."""
+    out: FloatArray = _folded(mean, deviation)[0]
+    return out
+
+
+def _folded(mean: FloatArray, deviation: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The mean of the absolute value of a normal variable, and its slope in the variable's mean."""
+    known = deviation > 0
+    ratio = np.clip(np.divide(mean, deviation, out=np.zeros_like(mean), where=known), -_FAR, _FAR)
+    slope = np.where(known, 2 * special.ndtr(ratio) - 1, np.sign(mean))
+    return deviation * np.exp(-(ratio**2) / 2) * np.sqrt(2 / np.pi) + mean * slope, slope
+
+
+def _interval(gap: FloatArray, covariance: FloatArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Bounds on the sum of absolute true gaps, from the observed ones, of shape (columns, G, bins)."""
+    low, high = np.full(gap.shape[:2], np.nan), np.full(gap.shape[:2], np.nan)
+    value = np.abs(gap).sum(axis=2)
+    variance = np.diagonal(covariance, axis1=2, axis2=3).sum(axis=2)
+    possible = np.isfinite(z) & (value > 0) & (np.where(np.isnan(variance), 0.0, variance) > _NO_SPREAD)
+    if possible.any():
+        twice = np.tile(np.flatnonzero(possible), 2)
+        gap, covariance = gap.reshape(-1, gap.shape[2])[twice], covariance.reshape(-1, *covariance.shape[2:])[twice]
+        found = _solve(gap, covariance, np.append(z[possible], -z[possible]))
+        low[possible], high[possible] = np.split(found, 2)
+    return low, high
+
+
+def _solve(gap: FloatArray, covariance: FloatArray, z: FloatArray) -> FloatArray:
+    """The true error whose mean is `z` deviations below the observed one (above it where z is negative); 0 at least.
+
+    False position on the scale of the gaps, which `_moments` is monotone in, with the weights of Anderson and Björck
+    (1973), doi:10.1007/BF01951936, for an end that stays. What is found leaves.
+    """
+    seen = np.abs(gap).sum(axis=1)
+    deviation = np.sqrt(np.einsum("mbb->mb", covariance))
+    by_chance = deviation * np.sqrt(2 / np.pi)
+    out = np.zeros_like(seen)
+    going = seen - by_chance.sum(axis=1) > z * np.sqrt((deviation**2 - by_chance**2).sum(axis=1))
+    at, live = _Line(gap, covariance, deviation, seen, z).of(going), np.flatnonzero(going)
+    start = np.full(len(live), _NEXT_TO_NONE)
+    above = at.surplus(start)
+    going = above > 0
+    at, live, start, above = at.of(going), live[going], start[going], above[going]
+    end = 1 + 2 * np.abs(at.z) * at.deviation.sum(axis=1) / at.seen
+    below, previous = at.surplus(end), np.zeros_like(end)
+    for _ in range(_STEPS if len(live) else 0):
+        middle = end - below * (end - start) / np.where(below == above, 1.0, below - above)
+        out[live] = middle
+        found = at.surplus(middle)
+        up, side = found > 0, np.sign(found)
+        left = 1 - found / np.where(up, above, np.where(below < 0, below, -1.0))
+        again = np.where(side == previous, np.where(left > 0, left, 0.5), 1.0)
+        start, above, end, below = (
+            np.where(up, middle, start),
+            np.where(up, found, above * again),
+            np.where(up, end, middle),
+            np.where(up, below * again, found),
+        )
+        going = np.abs(found) > _CLOSE
+        if not going.any():
+            break
+        at, live, previous = at.of(going), live[going], side[going]
+        start, above, end, below = start[going], above[going], end[going], below[going]
+    error: FloatArray = np.minimum(out * seen, 1.0)
+    return error
+
+
+class _Line(NamedTuple):
+    """Multiples of the observed gaps, and what is to be found on them: where the observed sum is `z` deviations off."""
+
+    gap: FloatArray
+    covariance: FloatArray
+    deviation: FloatArray
+    seen: FloatArray
+    z: FloatArray
+
+    def surplus(self, scale: FloatArray) -> FloatArray:
+        mean, deviation = _moments(self.gap * scale[:, None], self.covariance, self.deviation)
+        out: FloatArray = self.seen - mean - self.z * deviation
+        return out
+
+    def of(self, kept: BoolArray) -> _Line:
+        return _Line(*(values[kept] for values in self))
+
+
+def _moments(gap: FloatArray, covariance: FloatArray, deviation: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation of the sum of absolute observed gaps, from the true ones, shape (m, bins).
+
+    The deviation is taken at slightly larger gaps: the pattern of gaps is itself observed, and one that chance made
+    small would seem to vary less than it does.
+    """
+    folded, _ = _folded(gap, deviation)
+    wider = np.sign(gap) * np.sqrt(gap**2 + _DOUBT * deviation**2)
+    about, slope = _folded(wider, deviation)
+    own = np.maximum(wider**2 + deviation**2 - about**2, 0.0) - (slope * deviation) ** 2
+    across = ((covariance @ slope[:, :, None])[:, :, 0] * slope).sum(axis=1)
+    out: FloatArray = np.sqrt(np.maximum(own.sum(axis=1) + across, 0.0))
+    return folded.sum(axis=1), out

@@ -1,0 +1,181 @@
+"""The five scoring policies: what a judge's verdicts on a case are worth against the gold label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from mrb_lib.schema import CHOICES
+from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_policy, divide, encode
+from mrb_lib.stats.core.panel import ABSENT, TIE, Panel
+
+BINARY_POLICIES = ("official", "strict", "net")
+NO_GOLD = "no gold label"
+NO_ANSWER = "no verdict has a choice"
+ONE_ORDER = "not judged in both orders"
+NOT_FIRST = "not judged in order AB, repeat 0"
+
+_SHIFT = -ABSENT
+_CODES = len(CHOICES) + _SHIFT
+_MOST_COMBINATIONS = _CODES**5
+
+
+class Scores(NamedTuple):
+    """The worth of each judge's verdicts, each array of shape (judges, dimensions, cases).
+
+    Attributes
+    ----------
+    score : 0 to 1; NaN where the case is excluded
+    answered : share of the verdicts that the policy reads which have a choice; NaN
+        where the policy cannot be applied, whatever the judge said
+    judged : the judge has a verdict on the case
+    """
+
+    score: FloatArray
+    answered: FloatArray
+    judged: BoolArray
+
+
+def encode_gold(gold: pd.DataFrame, case_ids: pd.Series, dimensions: Sequence[str]) -> IntArray:
+    """The gold labels as codes, shape (dimensions, cases); -1 where there is none."""
+    kept = gold[gold["dimension"].isin(list(dimensions))]
+    out = np.full((len(dimensions), len(case_ids)), -1, dtype=np.int64)
+    row = encode(kept["dimension"], dimensions, "dimension")
+    out[row, encode(kept["case_id"], list(case_ids), "case_id")] = encode(kept["choice"], CHOICES, "gold choice")
+    return out
+
+
+def credit(choice: IntArray, label: IntArray, tie: int, *, graded: bool) -> FloatArray:
+    """What one choice is worth against a label that is not missing.
+
+    Parameters
+    ----------
+    choice, label : codes, shape (n,); a choice of -1 is null and worth 0
+    tie : the code of the tie; -1 where the categories have none
+    graded : 1/2 where exactly one of the two is a tie; otherwise only the same label is worth 1
+    """
+    out: FloatArray = (choice == label).astype(np.float64)
+    if graded and tie >= 0:
+        out[((choice == tie) != (label == tie)) & (choice >= 0)] = 0.5
+    return out
+
+
+def score(panel: Panel, labels: IntArray, policy: str) -> Scores:
+    """Score every judge on every dimension and case.
+
+    `official`: the verdict in order AB, repeat 0, is the gold label; null is wrong.
+    `balanced`: the mean over orders and repeats of 1 for the gold label, 1/2 where
+    exactly one of choice and gold is a tie, 0 otherwise; null is 0.
+    `strict`: every verdict, in both orders and all repeats, is the gold label.
+    `net`: +1 for each verdict that is the gold label, -1 for each that contradicts it, 0
+    for a null; correct if the sum is above 0. A tie is 0 under a decisive gold label.
+    A gold tie is asked for exactly: a decisive verdict then contradicts it (-1), since a
+    0 would call a judge correct that named a winner in one of the two orders.
+    `answered`: `balanced` over the verdicts with a choice.
+
+    Parameters
+    ----------
+    labels : shape (dimensions, cases), see `encode_gold`
+
+    Returns
+    -------
+    Scores; a case is excluded where it has no gold label, lacks the rows the policy
+    needs (`official`: order AB, repeat 0; `strict` and `net`: both orders; the others:
+    any), or, under `answered`, where no verdict has a choice.
+
+    Notes
+    -----
+    `official` is the published pipeline's rule, `net` JudgeBench's (arXiv
+    2410.12784). Validated in `tests/stats/test_scoring.py` against a plain
+    implementation, and in `tests/published/`.
+    """
+    check_policy(policy)
+    used = panel.choice[..., *columns_used(panel, policy)]
+    combinations = _CODES ** (used.shape[3] * used.shape[4])
+    if combinations <= _MOST_COMBINATIONS:
+        value, answered = _score_by_combination(used, labels, policy)
+    else:
+        value, answered = np.full(panel.shape, np.nan), np.full(panel.shape, np.nan)
+        for judge, choices in enumerate(used):
+            value[judge], answered[judge] = _score_judge(choices, labels, policy)
+    return Scores(value, answered, panel.judged())
+
+
+def columns_used(panel: Panel, policy: str) -> tuple[slice, slice]:
+    """The orders and repeats that a policy reads, as positions on the last two axes of `panel.choice`."""
+    if policy != "official":
+        return slice(None), slice(None)
+    first = panel.repeats.index(0) if 0 in panel.repeats else len(panel.repeats)
+    return slice(0, 1), slice(first, first + 1)
+
+
+def _score_by_combination(choices: NDArray[np.int8], labels: IntArray, policy: str) -> tuple[FloatArray, FloatArray]:
+    """The scores and the shares answered of all judges: every combination of verdicts on a case is scored once.
+
+    Parameters
+    ----------
+    choices : shape (judges, dimensions, cases, orders, repeats)
+    """
+    shape = choices.shape[3:]
+    rows = shape[0] * shape[1]
+    combinations = _CODES**rows
+    every = (np.indices((_CODES,) * rows).reshape(rows, combinations).T + ABSENT).astype(np.int8)
+    label = np.repeat(np.arange(-1, len(CHOICES), dtype=np.int64)[:, None], combinations, axis=1)
+    tables = _score_judge(np.broadcast_to(every.reshape(combinations, *shape), (*label.shape, *shape)), label, policy)
+    index = np.broadcast_to(((labels + 1) * combinations).astype(np.int16), choices.shape[:3]).copy()
+    for place, (order, repeat) in enumerate(np.ndindex(*shape)):
+        index += (choices[..., order, repeat] + np.int16(_SHIFT)) * np.int16(_CODES ** (rows - 1 - place))
+    value, answered = (table.ravel()[index] for table in tables)
+    return value, answered
+
+
+def _score_judge(choices: NDArray[np.int8], labels: IntArray, policy: str) -> tuple[FloatArray, FloatArray]:
+    """The scores and the shares answered of one judge, each of shape (dimensions, cases)."""
+    worth = _worth(policy)
+    total, rows, answers = (np.zeros(labels.shape) for _ in range(3))
+    for order, repeat in np.ndindex(choices.shape[2:]):
+        choice = choices[:, :, order, repeat]
+        total += worth[labels, choice]
+        rows += choice != ABSENT
+        answers += choice >= 0
+    applies = (rows > 0) & (labels >= 0)
+    if policy in ("strict", "net"):
+        applies &= (choices != ABSENT).any(axis=3).all(axis=2)
+    value = _combine(total, rows, answers, policy)
+    return np.where(applies, value, np.nan), np.where(applies, divide(answers, rows), np.nan)
+
+
+def _worth(policy: str) -> FloatArray:
+    """What a choice is worth against a label, shape (labels, choices): indices are codes, negative ones from the end.
+
+    The last label is "none"; the last choice but one is "absent", the last is null.
+    """
+    table = np.zeros((len(CHOICES) + 1, len(CHOICES) + 2))
+    for label, choice in np.ndindex(len(CHOICES), len(CHOICES)):
+        if choice == label:
+            table[label, choice] = 1.0
+        elif policy == "net":
+            table[label, choice] = 0.0 if choice == TIE else -1.0
+        elif policy in ("balanced", "answered") and TIE in (choice, label):
+            table[label, choice] = 0.5
+    return table
+
+
+def _combine(total: FloatArray, rows: FloatArray, answers: FloatArray, policy: str) -> FloatArray:
+    right: FloatArray = (total > 0 if policy == "net" else total == rows).astype(np.float64)
+    if policy in BINARY_POLICIES:
+        return right
+    return divide(total, answers if policy == "answered" else rows)
+
+
+def excluded_reason(policy: str, has_gold: bool, has_rows: bool) -> str:
+    """Why a judged case has no score."""
+    if not has_gold:
+        return NO_GOLD
+    if not has_rows:
+        return NOT_FIRST if policy == "official" else ONE_ORDER
+    return NO_ANSWER

@@ -1,0 +1,113 @@
+"""Subfields: the parts of a benchmark that an analysis is broken down by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.errors import InputError
+from mrb_lib.stats.core.options import IntArray
+
+MODEL_PAIR = "model_pair"
+By = str | Sequence[str] | None
+_NOT_A_SUBFIELD = ("case_id", "images", "response_a", "response_b")
+
+
+class Group(NamedTuple):
+    """The cases of one subfield, or of the whole benchmark.
+
+    Attributes
+    ----------
+    by : the cases column; None for the whole benchmark
+    subfield : the value in that column; None for the whole benchmark
+    cases : positions in the cases table
+    n_unassigned : cases of the benchmark that are in no subfield because the column is empty there
+    """
+
+    by: str | None
+    subfield: str | None
+    cases: IntArray
+    n_unassigned: int
+
+    def label(self) -> dict[str, object]:
+        """The columns that say which part of the benchmark a row is about."""
+        return {"by": self.by, "subfield": self.subfield, "n_unassigned": self.n_unassigned}
+
+
+def subfield_values(cases: pd.DataFrame, by: str) -> pd.Series:
+    """The subfield of each case, as text; missing where the case has none.
+
+    Parameters
+    ----------
+    by : a column of `cases`, or `model_pair`: the two responders of a case in
+        either order, as "first vs second" by name.
+
+    Raises
+    ------
+    InputError
+        The column is absent, entirely empty, or cannot be a subfield.
+    """
+    if by == MODEL_PAIR:
+        return _model_pair(cases)
+    usable = [name for name in cases.columns if name not in _NOT_A_SUBFIELD]
+    if by not in usable:
+        offered = ", ".join([*usable, MODEL_PAIR] if {"model_a", "model_b"} <= set(usable) else usable)
+        raise InputError(f"by {by!r}: the cases have no such column to break down by; use one of {offered}.")
+    values = cases[by].reset_index(drop=True)
+    if values.isna().all():
+        raise InputError(f"by {by!r}: the column is empty in every case; fill it in, or choose another.")
+    return values.astype("str").where(values.notna())
+
+
+def _model_pair(cases: pd.DataFrame) -> pd.Series:
+    if not {"model_a", "model_b"} <= set(cases.columns):
+        raise InputError(f"by {MODEL_PAIR!r}: the cases need the columns model_a and model_b; choose another column.")
+    pair = cases[["model_a", "model_b"]].reset_index(drop=True)
+    known = pair.notna().all(axis=1)
+    if not known.any():
+        raise InputError(f"by {MODEL_PAIR!r}: model_a or model_b is empty in every case; choose another column.")
+    first, second = pair["model_a"].astype("str"), pair["model_b"].astype("str")
+    low, high = first.where(first <= second, second), second.where(first <= second, first)
+    return (low + " vs " + high).where(known)
+
+
+def columns_of(by: By) -> list[str]:
+    """The columns to break down by, one after another; none for None.
+
+    Raises
+    ------
+    InputError
+        A column is named twice.
+    """
+    columns = [] if by is None else [by] if isinstance(by, str) else list(by)
+    for place, column in enumerate(columns):
+        if column in columns[:place]:
+            raise InputError(f"by {column!r}: the column is named twice; name each column once.")
+    return columns
+
+
+def groups(cases: pd.DataFrame, by: By) -> list[Group]:
+    """The whole benchmark, then, for each column of `by`, its subfields by name.
+
+    Subfields of one column share no case; those of several columns do, see `one_kind_each`. Cases without a value in a
+    column are in none of its subfields; their number is in the `n_unassigned` of each of these.
+    """
+    whole = Group(None, None, np.arange(len(cases), dtype=np.int64), 0)
+    return [whole, *(part for column in columns_of(by) for part in _parts(cases, column))]
+
+
+def one_kind_each(parts: Sequence[Group]) -> list[list[Group]]:
+    """What `groups` gives, in lists without a case in common: the whole benchmark, then each column's subfields."""
+    return [list(kind) for _, kind in groupby(parts, key=lambda part: part.by)]
+
+
+def _parts(cases: pd.DataFrame, by: str) -> list[Group]:
+    codes, names = pd.factorize(subfield_values(cases, by), sort=True)
+    order = np.argsort(codes, kind="stable").astype(np.int64)
+    bounds = np.searchsorted(codes[order], np.arange(len(names) + 1))
+    n_unassigned = int(bounds[0])
+    return [Group(by, str(name), order[bounds[i] : bounds[i + 1]], n_unassigned) for i, name in enumerate(names)]

@@ -1,0 +1,150 @@
+"""Verdicts as the trials of an item response model: which response was shown first is a part of the model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.core.panel import ABSENT, TIE, Panel
+from mrb_lib.stats.core.scoring import BINARY_POLICIES, columns_used, score
+
+# The kinds of trial: the gold response was shown first, or second; or neither, where the label is a tie.
+_SHIFT = np.array([0.5, -0.5, 0.0])
+NEITHER = 2
+
+
+class Trials(NamedTuple):
+    """Successes and trials of N cases in C cells; a cell is a judge and a kind of trial.
+
+    Attributes
+    ----------
+    right, asked : shape (N, C)
+    design : shape (C, P), a cell's log odds at a difficulty of 0 from P parameters: an ability for each judge, then,
+        for those with trials of both kinds, by how much the gold response being shown first raises it
+    position : shape (J,), the column of that parameter for each judge; -1 where it has none
+    """
+
+    right: FloatArray
+    asked: FloatArray
+    design: FloatArray
+    position: IntArray
+
+    @property
+    def n_judges(self) -> int:
+        """The number of judges."""
+        return len(self.position)
+
+
+def plain(score: FloatArray) -> Trials:
+    """One trial a judge and case, shape (J, N); NaN where there is none, and a fraction is a share of a success."""
+    known = np.isfinite(score)
+    none = np.full(len(score), -1, dtype=np.int64)
+    return Trials(np.where(known, score, 0.0).T, known.T.astype(np.float64), np.eye(len(score)), none)
+
+
+class Shown(NamedTuple):
+    """Verdicts by order: mean scores and numbers, shape (J, 2, N), and the kind of each trial, shape (2, N).
+
+    Policies that make one score of both orders have it in place of the first, with trials of the last kind.
+    """
+
+    score: FloatArray
+    n: FloatArray
+    kind: IntArray
+
+
+def shown(panel: Panel, labels: IntArray, policy: str) -> list[Shown]:
+    """Score the verdicts of each dimension order by order.
+
+    Parameters
+    ----------
+    labels : shape (D, N)
+    policy : `balanced`, `answered` and `official` are applied within an order; `strict` and `net` need both
+    """
+    judges, dimensions, cases = panel.shape
+    values, counts = np.full((2, judges, dimensions, cases), np.nan), np.zeros((2, judges, dimensions, cases))
+    used = np.zeros(panel.choice.shape[3:], dtype=bool)
+    used[columns_used(panel, policy)] = True
+    together = policy in BINARY_POLICIES and policy != "official"
+    if together:
+        values[0] = score(panel, labels, policy).score
+        counts[0] = np.isfinite(values[0])
+    for order in range(0 if together else 2):
+        alone = np.full_like(panel.choice, ABSENT)
+        alone[..., order, :] = np.where(used[order], panel.choice[..., order, :], ABSENT)
+        if not (alone != ABSENT).any():
+            continue
+        values[order] = score(replace(panel, choice=alone), labels, policy).score
+        counted = alone >= 0 if policy == "answered" else alone != ABSENT
+        counts[order] = np.where(np.isfinite(values[order]), counted.sum(axis=(3, 4)), 0)
+    second = np.stack([labels == 1, labels == 0]).astype(np.int64)
+    kind = np.where((labels == TIE) | (labels < 0) | together, NEITHER, second)
+    return [
+        Shown(np.swapaxes(values[:, :, d], 0, 1), np.swapaxes(counts[:, :, d], 0, 1), kind[:, d])
+        for d in range(dimensions)
+    ]
+
+
+def worth(found: Shown, expected: FloatArray | None = None) -> FloatArray:
+    """What a verdict of each judge counts as, in independent trials, shape (J,), at most 1.
+
+    Verdicts of a judge on a case that go together more than chance would have it - in both orders, in all
+    repeats - are fewer trials than they are many: the variance of independent trials over that of the judge's.
+    What goes together because of which response was shown first is not counted; a judge that always takes the
+    first varies not at all.
+
+    Parameters
+    ----------
+    expected : shape (J,), the correlation of a judge's verdicts on a case that the cases' difficulty
+        explains, which is no dependence; None for none
+    """
+    right = np.nan_to_num(found.score) * found.n
+    surprise, chance = np.zeros(right.shape), np.zeros(len(right))
+    for kind in range(len(_SHIFT)):
+        member = found.kind == kind
+        n = np.where(member, found.n, 0.0).sum(axis=(1, 2))
+        mean = np.nan_to_num(divide(np.where(member, right, 0.0).sum(axis=(1, 2)), n))
+        surprise += np.where(member, right - found.n * mean[:, None, None], 0.0)
+        chance += n * mean * (1 - mean)
+    spread = (surprise.sum(axis=1) ** 2).sum(axis=1)
+    n = found.n.sum(axis=1)
+    further = np.maximum(np.nan_to_num(divide((n**2).sum(axis=1), n.sum(axis=1)), nan=1.0) - 1, 0.0)
+    alike = np.nan_to_num(divide(np.nan_to_num(divide(spread, chance), nan=1.0) - 1, further))
+    if expected is not None:
+        alike = np.nan_to_num(divide(alike - expected, 1 - expected))
+    out: FloatArray = 1 / (1 + further * np.clip(alike, 0.0, 1.0))
+    return out
+
+
+def trials(found: Shown, usable: BoolArray, each: FloatArray, position: IntArray | None = None) -> Trials:
+    """Lay out the verdicts by judge and kind of trial.
+
+    Parameters
+    ----------
+    usable : shape (J, N), the cases to count
+    each : shape (J,), what a verdict counts as, see `worth`
+    position : the judges' effects of position are those of other trials, whose `position` this is; None finds them
+    """
+    n = np.where(usable[:, None], found.n, 0.0) * each[:, None, None]
+    right = np.nan_to_num(found.score) * n
+    judges = len(each)
+    cells, rights, askeds, shift = [], [], [], []
+    for kind in range(len(_SHIFT)):
+        member = found.kind == kind
+        asked = np.where(member, n, 0.0).sum(axis=1)
+        if member.any():
+            cells.append(np.eye(judges))
+            rights.append(np.where(member, right, 0.0).sum(axis=1))
+            askeds.append(asked)
+            shift.append(np.full(judges, _SHIFT[kind]))
+    asked, moved = np.concatenate(askeds), np.concatenate(shift)[:, None] * np.vstack(cells)
+    if position is None:
+        # Whoever was asked in one way only has no effect of position that could be told from its ability.
+        seen = moved * (asked.sum(axis=1) > 0)[:, None]
+        both = (seen.max(axis=0) > 0) & (seen.min(axis=0) < 0)
+        position = np.where(both, judges + np.cumsum(both) - 1, -1).astype(np.int64)
+    design = np.hstack([np.vstack(cells), moved[:, position >= 0]])
+    return Trials(np.concatenate(rights).T, asked.T, design, position)

@@ -1,0 +1,87 @@
+"""What a reviewer asks for, and how it is written in an address."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Final
+from urllib.parse import parse_qsl, quote, urlencode
+
+from mrb_lib.errors import InputError
+from mrb_lib.stats.core.options import check_choice
+from mrb_lib.stats.failures.failure_kinds import KINDS
+
+PLACES: Final = ("organ", "department", "modality")
+SORTS: Final = ("", "confidence", "disagreement", "difficulty")
+
+
+@dataclass(frozen=True)
+class Query:
+    """What a reviewer asks for; its fields are the keys of the address, see `to_fragment`.
+
+    Attributes
+    ----------
+    judge : None for any
+    other : a second judge: only cases where it and `judge` say different things
+    dimension : None for any
+    organ, department, modality : None for any; empty text for the cases that have none
+    kind : kinds of failure (see `KINDS`), any of which will do; empty for all verdicts, failures or not
+    text : words and "phrases in quotes" that all occur in the case's texts; case does not matter
+    sort : "confidence", "disagreement" or "difficulty"; empty for the order of the benchmark
+    desc : highest first
+    """
+
+    judge: str | None = None
+    other: str | None = None
+    dimension: str | None = None
+    organ: str | None = None
+    department: str | None = None
+    modality: str | None = None
+    kind: tuple[str, ...] = ()
+    text: str = ""
+    sort: str = ""
+    desc: bool = True
+
+
+def to_fragment(query: Query, case: str = "") -> str:
+    """The part of an address after `#` that leads to a query and a case."""
+    pairs = [("case", case)] if case else []
+    for name in (field.name for field in fields(Query)):
+        value = getattr(query, name)
+        if name == "kind":
+            value = ",".join(value) or None
+        elif name == "desc":
+            value = ("1" if value else "0") if query.sort else None
+        elif name in ("text", "sort"):
+            value = value or None
+        if value is not None:
+            pairs.append((name, value))
+    return urlencode(pairs, quote_via=quote, errors="replace")
+
+
+def from_fragment(fragment: str) -> tuple[Query, str]:
+    """A query and a case from an address; keys it does not know are passed over.
+
+    Raises
+    ------
+    InputError
+        A kind or a sort is unknown.
+    """
+    found = dict(parse_qsl(fragment.lstrip("#"), keep_blank_values=True, errors="replace"))
+    values: dict[str, str | None] = {name: found.get(name) or None for name in ("judge", "other", "dimension")} | {
+        name: found.get(name) for name in PLACES
+    }
+    kind = tuple(name for name in found.get("kind", "").split(",") if name)
+    query = Query(
+        **values, kind=kind, text=found.get("text", ""), sort=found.get("sort", ""), desc=found.get("desc") != "0"
+    )
+    check_words(query)
+    return query, found.get("case", "")
+
+
+def check_words(query: Query) -> None:
+    """Raise `InputError` if a kind or the sort is unknown, or there is but the second of two judges."""
+    check_choice("sort", query.sort, SORTS)
+    for kind in query.kind:
+        check_choice("kind", kind, KINDS)
+    if query.other is not None and query.judge is None:
+        raise InputError(f"judge {query.other!r}: there is no judge to compare it with; choose two.")

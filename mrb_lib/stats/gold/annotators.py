@@ -1,0 +1,273 @@
+"""What each annotator makes of each true label, and the true labels, by the model of Dawid and Skene."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.data.benchmark import vote_columns, voting
+from mrb_lib.schema import CHOICES
+from mrb_lib.stats.agreement.coefficients import votes_by_case
+from mrb_lib.stats.agreement.labels import encode_annotations
+from mrb_lib.stats.core.options import FloatArray, encode, join_reasons, pick_dimensions
+from mrb_lib.stats.gold.annotator_intervals import (
+    FEW_ANNOTATORS,
+    Bootstrap,
+    Fitted,
+    bootstrap,
+    fit_dimension,
+    right_rate,
+    wilson,
+)
+from mrb_lib.stats.gold.dawid_skene import MODELS, Model
+from mrb_lib.stats.resampling.resample import cluster_codes
+
+NO_MASS = "no case is estimated to have this label among the annotator's cases"
+NOT_GIVEN = "no annotator gives this label"
+NOT_CONVERGED = "the EM algorithm did not converge"
+COLUMNS = [
+    "dimension",
+    "part",
+    "model",
+    "annotator",
+    "gold",
+    "label",
+    "n",
+    "probability",
+    "low",
+    "high",
+    "n_expected",
+    "log_likelihood",
+    "n_parameters",
+    "bic",
+    "iterations",
+    "reason",
+]
+_TEXT = ("dimension", "part", "model", "annotator", "gold", "label", "reason")
+_SAME = 1e-9
+
+
+def annotators(
+    annotations: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    categories: Sequence[str] = CHOICES,
+    dimensions: Sequence[str] | None = None,
+    cluster: str | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """How often each annotator gives each label to cases whose true label is another, without being told the truth.
+
+    Parameters
+    ----------
+    annotations, cases, categories : as in `mrb_lib.stats.agreement.agreement.agreement`
+    dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy.accuracy`
+
+    Returns
+    -------
+    DataFrame
+        For each dimension and `model` ("dawid_skene", a confusion matrix for each annotator; "one_coin", one
+        probability of being right) rows whose `part` is
+
+        "confusion": `probability` that `annotator` gives `label` where the true label is `gold`, with the 95%
+        interval `low`, `high`; `n` cases of the annotator, `n_expected` how many of them are estimated
+        to have that true label;
+        "annotator": `probability` that the annotator is right, over the true labels that are among their cases, each
+        with its prevalence;
+        "prevalence": `probability` that a case has the true label `gold`; `n` cases, `n_expected` of them with it;
+        "model": `log_likelihood`, `n_parameters`, `bic` (the smaller the better), `iterations`.
+        A label that no annotator gives on the dimension is not part of the model: its cells are null.
+        `reason` says why something is null. With fewer than three annotators there is the last row alone.
+
+    Raises
+    ------
+    InputError
+        As in `mrb_lib.stats.agreement.agreement.agreement`.
+
+    Notes
+    -----
+    Dawid and Skene (1979), doi:10.2307/2346806. The model takes annotators as independent given the
+    true label: an error that they share is taken for the truth. The cluster bootstrap runs the EM algorithm
+    again in every resample (in 1,000 at most), from the estimate of all cases. The interval of a probability is
+    Wilson's for the number of cases that would give the variance of the bootstrap (of a whole row of the confusion
+    matrix together, at most the annotator's cases expected to have the true label): an estimate of 0 or 1 has no
+    bootstrap variance of its own. There is no interval where annotators' rows of labels are too many. EM climbs to
+    the maximum above the shares of the votes, which is the one whose labels mean what they say; others are not sought.
+    Validated in `tests/published/test_dawid_skene.py`, `tests/stats/test_annotators.py` and, for recovery and
+    coverage, `tests/simulation/test_annotators.py`.
+    """
+    coded = encode_annotations(annotations, cases, categories, dimensions)
+    codes = cluster_codes(cases, cluster)
+    rows: list[dict[str, object]] = []
+    for model in MODELS:
+        fits = [fit_dimension(coded, i, len(categories), model) for i in range(len(coded.dimensions))]
+        known = [(item.cases, item.kind, item.counts, item.fit) for item in fits if item is not None]
+        drawn = iter(bootstrap(known, codes, model, resamples=resamples, seed=seed))
+        for dimension, item in enumerate(fits):
+            label = {"dimension": coded.dimensions[dimension], "model": model}
+            if item is None:
+                absence = coded.absence(dimension) if not len(coded.of(dimension)[0]) else FEW_ANNOTATORS
+                rows.append(label | {"part": "model", "n": 0, "reason": absence})
+                continue
+            names = [coded.annotators[i] for i in item.annotators]
+            rows.extend(label | row for row in _rows(item, next(drawn), names, categories, model))
+    order = {name: i for i, name in enumerate(coded.dimensions)}
+    rows.sort(key=lambda row: order[str(row["dimension"])])
+    types = dict.fromkeys(COLUMNS, "float64") | dict.fromkeys(_TEXT, "str")
+    types |= dict.fromkeys(("n", "n_parameters", "iterations"), "Int64")
+    return pd.DataFrame(rows, columns=COLUMNS).astype(types)
+
+
+def _rows(
+    item: Fitted, drawn: Bootstrap, names: Sequence[str], categories: Sequence[str], model: Model
+) -> list[dict[str, object]]:
+    fit, n = item.fit, len(item.cases)
+    late = "" if fit.converged[0] else NOT_CONVERGED
+    why = join_reasons(drawn.reason, late)
+    right = right_rate(fit)[0]
+    low_right, high_right = wilson(right, drawn.right, item.n_labelled.astype(np.float64))
+    rows: list[dict[str, object]] = []
+    for who, name in enumerate(names):
+        ends = (float(low_right[who]), float(high_right[who]))
+        rows.extend(
+            {"part": "confusion", "annotator": name, "n": int(item.n_labelled[who])} | cell
+            for cell in _confusion(item, who, drawn, ends if model == "one_coin" else None, categories, late)
+        )
+    for who, name in enumerate(names):
+        shown = {"annotator": name, "n": int(item.n_labelled[who]), "probability": right[who]}
+        rows.append({"part": "annotator", **shown, "low": low_right[who], "high": high_right[who], "reason": why})
+    share = np.where(item.given, fit.prevalence[0], np.nan)
+    low, high = wilson(share, drawn.prevalence, np.full(len(share), float(n)))
+    for i, gold in enumerate(categories):
+        shown = {"gold": gold, "n": n, "n_expected": share[i] * n, "probability": share[i]}
+        reason = why if item.given[i] else NOT_GIVEN
+        rows.append({"part": "prevalence", **shown, "low": low[i], "high": high[i], "reason": reason})
+    return [*rows, _model_row(item, model, late)]
+
+
+def _confusion(
+    item: Fitted,
+    who: int,
+    drawn: Bootstrap,
+    right: tuple[float, float] | None,
+    categories: Sequence[str],
+    late: str,
+) -> list[dict[str, object]]:
+    """The cells of one annotator's confusion matrix.
+
+    Parameters
+    ----------
+    right : the interval of being right, where the matrix has that parameter alone
+    """
+    expected = item.n_expected[who]
+    known = item.given[:, None] & item.given
+    table = np.where(known, item.fit.confusion[0, who], np.nan)
+    low, high = wilson(table, drawn.confusion[who][:, None], expected[:, None])
+    if right is not None:
+        one_coin = _one_coin(*right, int(item.given.sum()), len(categories))
+        low, high = (np.where(np.isnan(table), np.nan, ends) for ends in one_coin)
+    return [
+        {
+            "gold": gold,
+            "label": label,
+            "n_expected": expected[i] if item.given[i] else np.nan,
+            "probability": table[i, j],
+            "low": low[i, j],
+            "high": high[i, j],
+            "reason": join_reasons(
+                NOT_GIVEN if not known[i, j] else NO_MASS if np.isnan(table[i, j]) else drawn.reason, late
+            ),
+        }
+        for i, gold in enumerate(categories)
+        for j, label in enumerate(categories)
+    ]
+
+
+def _one_coin(low: float, high: float, n_given: int, n_categories: int) -> tuple[FloatArray, FloatArray]:
+    """The intervals of a confusion matrix with one parameter, from that of being right."""
+    same = np.eye(n_categories, dtype=bool)
+    others = max(n_given - 1, 1)
+    return np.where(same, low, (1 - high) / others), np.where(same, high, (1 - low) / others)
+
+
+def _model_row(item: Fitted, model: Model, late: str) -> dict[str, object]:
+    """The fit as a whole; its parameters are those that the annotations say something about."""
+    others = int(item.given.sum()) - 1
+    found = np.isfinite(item.fit.confusion[0]).all(axis=2).sum()
+    each = int(found) * others if model == "dawid_skene" else len(item.annotators) * min(others, 1)
+    likelihood = float(item.fit.log_likelihood[0])
+    return {
+        "part": "model",
+        "n": len(item.cases),
+        "log_likelihood": likelihood,
+        "n_parameters": each + others,
+        "bic": (each + others) * float(np.log(len(item.cases))) - 2 * likelihood,
+        "iterations": int(item.fit.iterations[0]),
+        "reason": join_reasons(late),
+    }
+
+
+def posterior(
+    annotations: pd.DataFrame,
+    cases: pd.DataFrame,
+    categories: Sequence[str] = CHOICES,
+    dimensions: Sequence[str] | None = None,
+) -> pd.DataFrame:
+    """The label of each case that is the most probable by the model of Dawid and Skene: the gold rule "posterior".
+
+    Parameters
+    ----------
+    annotations, cases, categories, dimensions : as in `mrb_lib.stats.agreement.agreement.agreement`
+
+    Returns
+    -------
+    DataFrame
+        As `mrb_lib.data.benchmark.gold`: `case_id, dimension, choice`, a votes column a category,
+        `n_annotators`; and a column a category such as `posterior_a`, its probability. `choice` is null where
+        two labels are equally probable; it and the probabilities are null on a dimension with fewer than three
+        annotators.
+
+    Notes
+    -----
+    See `annotators`, whose model "dawid_skene" this is.
+    """
+    names = pick_dimensions(annotations["dimension"].unique(), dimensions)
+    coded = encode_annotations(annotations, cases, categories, names)
+    kept = voting(annotations[annotations["dimension"].isin(names)])
+    flat = encode(kept["dimension"], names, "dimension") * len(cases)
+    flat = flat + encode(kept["case_id"], list(cases["case_id"]), "case_id")
+    choice = encode(kept["choice"], categories, "choice")
+    votes = votes_by_case(flat, choice, len(names) * len(cases), len(categories)).astype(np.int64)
+    table = np.full((len(names), len(cases), len(categories)), np.nan)
+    for dimension in range(len(names)):
+        item = fit_dimension(coded, dimension, len(categories), "dawid_skene")
+        if item is not None:
+            table[dimension, item.cases] = item.posterior()
+    by_case = votes.reshape(table.shape).transpose(1, 0, 2).reshape(-1, len(categories))
+    probability = table.transpose(1, 0, 2).reshape(-1, len(categories))
+    some = by_case.any(axis=1)
+    by_case, probability = by_case[some], probability[some]
+    place = np.flatnonzero(some)
+    out = pd.DataFrame(
+        {
+            "case_id": cases["case_id"].to_numpy()[place // max(len(names), 1)],
+            "dimension": np.array(names, dtype=object)[place % max(len(names), 1)],
+            "choice": most_probable(probability, categories),
+        }
+    ).astype("str")
+    columns = list(vote_columns(tuple(categories)).values())
+    votes_and_more = dict(zip(columns, by_case.T, strict=True)) | {"n_annotators": by_case.sum(axis=1)}
+    shown = {name.replace("votes_", "posterior_", 1): probability[:, i] for i, name in enumerate(columns)}
+    return out.assign(**votes_and_more, **shown)
+
+
+def most_probable(probability: FloatArray, categories: Sequence[str]) -> pd.Series:
+    """The label with the highest probability of each row, missing where two share it or there is none."""
+    filled = np.nan_to_num(probability, nan=0.0)
+    top = filled.max(axis=1, initial=0.0)
+    single = ((filled >= top[:, None] - _SAME).sum(axis=1) == 1) & (top > 0)
+    names = pd.Series(np.array(categories, dtype=object)[filled.argmax(axis=1)], dtype="str")
+    return names.where(pd.Series(single, dtype=bool))

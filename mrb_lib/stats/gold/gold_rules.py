@@ -1,0 +1,265 @@
+"""Does the leaderboard hang on how annotators' votes are made into a gold label?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.schema import CHOICES
+from mrb_lib.stats.agreement.coefficients import votes_by_case
+from mrb_lib.stats.agreement.labels import Annotations, encode_annotations
+from mrb_lib.stats.ceiling.ceiling_annotators import leave_one_out
+from mrb_lib.stats.ceiling.ceiling_judges import worth_by_label
+from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_policy, divide, join_reasons
+from mrb_lib.stats.core.panel import Panel, as_panel
+from mrb_lib.stats.gold.annotator_intervals import FEW_ANNOTATORS, Fitted, fit_dimension
+from mrb_lib.stats.gold.gold_correction import corrected_rows
+from mrb_lib.stats.gold.gold_rankings import left_out, rankings, ranks
+from mrb_lib.stats.resampling.resample import Ratios, cluster_codes, ratios
+
+MAJORITY = "majority"
+RULES = (MAJORITY, "unanimous", "posterior", "leave_one_out", "soft_votes", "soft_posterior")
+NEED_MODEL = ("posterior", "soft_posterior")
+NO_CASES = "no case that the judge is scored on has a label by this rule"
+SINGLE_VOTES = "cases with one annotator's label are left out: one vote is no unanimity"
+COLUMNS = [
+    "dimension",
+    "part",
+    "judge",
+    "annotator",
+    "rule",
+    "policy",
+    "n",
+    "n_excluded",
+    "accuracy",
+    "low",
+    "high",
+    "rank",
+    "label_error",
+    "bound_low",
+    "bound_high",
+    "kendall_tau",
+    "n_judges",
+    "reason",
+]
+_TEXT = ("dimension", "part", "judge", "annotator", "rule", "policy", "reason")
+_SAME = 1e-9
+_MOST_EXACT = 60
+
+
+def gold_rules(
+    verdicts: pd.DataFrame | Panel,
+    annotations: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    categories: Sequence[str] = CHOICES,
+    policy: str = "balanced",
+    dimensions: Sequence[str] | None = None,
+    cluster: str | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """How the judges' accuracies and ranks change with the rule that makes gold labels, and with what labels get wrong.
+
+    Parameters
+    ----------
+    verdicts : the verdicts table of one probe, or its panel
+    annotations, categories : as in `mrb_lib.stats.agreement.agreement.agreement`; `consensus` labels are no votes
+    cases, policy, dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy.accuracy`
+
+    Returns
+    -------
+    DataFrame
+        Rows of `part` "rule", one a dimension, judge and rule: `n` cases with a label, `n_excluded` judged cases
+        without, `accuracy` with the 95% interval `low`, `high` of the cluster bootstrap, `rank` (1 is best; equals
+        share the smaller), `reason`. A rule gives each case a label, or a probability for each label, in which
+        case the accuracy is the expected score:
+        "majority", "unanimous": by the annotators' votes, of which the second takes two; "posterior": the most
+        probable label by the model of Dawid and Skene; "leave_one_out": each annotator's others' majority in turn,
+        which counts a case once for every annotator whose others have one; "soft_votes": labels in proportion to the
+        votes; "soft_posterior": the model's probabilities.
+        `part` "corrected", one a dimension and judge: the majority's accuracy corrected for the majority's errors,
+        see `mrb_lib.stats.gold.gold_correction.corrected_rows`: `accuracy`, `low`, `high`, `label_error` (estimated
+        share of majority labels that are wrong) and, without the assumption, `bound_low`, `bound_high`.
+        `part` "ranking", one a dimension and rule: `kendall_tau` (tau-b) between the judges' accuracies by the
+        majority and by the rule, over `n_judges`.
+        `part` "left_out", one a dimension and annotator: the same for the majority of all but this `annotator`, on the
+        `n` cases that have one: their range says what hangs on any one person.
+
+    Raises
+    ------
+    InputError
+        As in `mrb_lib.stats.accuracy.accuracy.accuracy` and `mrb_lib.stats.agreement.agreement.agreement`.
+
+    Notes
+    -----
+    The probabilities of "soft_posterior" are taken as they are estimated; its interval is of the cases, not of the
+    model. Posterior labels lean towards the model's majority of annotators: where annotators err together, so does
+    the model. Validated in `tests/stats/test_gold_rules.py` and `tests/simulation/test_annotators.py`.
+    """
+    check_policy(policy)
+    coded = encode_annotations(annotations, cases, categories, dimensions)
+    panel = as_panel(verdicts, cases["case_id"], coded.dimensions)
+    codes = cluster_codes(cases, cluster)
+    worth = worth_by_label(panel, categories, policy)
+    fits = [fit_dimension(coded, i, len(categories), "dawid_skene") for i in range(len(coded.dimensions))]
+    weights = [_weights(coded, i, fit, len(cases), categories) for i, fit in enumerate(fits)]
+    found = _ratios(worth, weights, codes, resamples=resamples, seed=seed)
+    judged = panel.judged().sum(axis=2)
+    rows: list[dict[str, object]] = []
+    for dimension, (result, fit) in enumerate(zip(found, fits, strict=True)):
+        label = {"dimension": coded.dimensions[dimension], "policy": policy}
+        missing = _missing(coded, dimension, fit)
+        remark = SINGLE_VOTES if (_votes(coded, dimension, worth.shape).sum(axis=1) == 1).any() else ""
+        rows.extend(label | row for row in _rule_rows(panel.judges, result, judged[:, dimension], missing, remark))
+    majority = [table[0] for table in weights]
+    corrected = corrected_rows(panel, worth, majority, fits, codes, judged, resamples=resamples, seed=seed)
+    for dimension, more in enumerate(corrected):
+        label = {"dimension": coded.dimensions[dimension], "policy": policy}
+        absent = _missing(coded, dimension, fits[dimension])["posterior"]
+        placed = ranks(np.array([row.get("accuracy", np.nan) for row in more], dtype=np.float64))
+        for row, rank in zip(more, placed, strict=True):
+            rows.append(label | row | {"rank": rank} | ({"reason": absent} if absent else {}))
+    for dimension, result in enumerate(found):
+        label = {"dimension": coded.dimensions[dimension], "policy": policy}
+        by_rule = result.value.reshape(len(panel.judges), len(RULES))
+        rows.extend(label | row for row in rankings(by_rule, RULES))
+        votes = _votes(coded, dimension, worth.shape)
+        others = left_out(coded, dimension, votes, worth[:, :, dimension], by_rule[:, 0])
+        rows.extend(label | {"part": "left_out", "rule": MAJORITY} | row for row in others)
+    types = dict.fromkeys(COLUMNS, "float64") | dict.fromkeys(_TEXT, "str")
+    types |= dict.fromkeys(("n", "n_excluded", "n_judges", "rank"), "Int64")
+    return pd.DataFrame(rows, columns=COLUMNS).astype(types)
+
+
+def _votes(coded: Annotations, dimension: int, shape: tuple[int, ...]) -> FloatArray:
+    """The votes for each label of each case, shape (cases, K), for what verdicts are worth, (K, ..., cases)."""
+    case, _, choice = coded.of(dimension)
+    return votes_by_case(case, choice, shape[-1], shape[0])
+
+
+def _ratios(
+    worth: FloatArray, weights: Sequence[FloatArray], codes: IntArray, *, resamples: int, seed: int
+) -> list[Ratios]:
+    """The accuracies by the rules, (judges x rules) a dimension.
+
+    Rules of whole votes are apart, since their sums are exact; the model's probabilities are together.
+    """
+    n_judges, last = worth.shape[1], len(RULES) - 1
+    cases = np.arange(worth.shape[3])
+    votes = [_sums(worth[:, :, dimension], table[:last]) for dimension, table in enumerate(weights)]
+    model = [_sums(worth[:, :, dimension], table[last:]) for dimension, table in enumerate(weights)]
+    together = (np.hstack(sums) for sums in zip(*model, strict=True)) if model else ()
+    parts = [*((cases, *part) for part in votes), *([(cases, *together)] if model else [])]
+    found = ratios(parts, codes, resamples=resamples, seed=seed)
+    return [
+        _beside(some, found[-1], slice(at * n_judges, (at + 1) * n_judges))
+        for at, some in enumerate(found[: len(weights)])
+    ]
+
+
+def _beside(some: Ratios, rest: Ratios, own: slice) -> Ratios:
+    """The ratios of several rules with those of one more, of which `own` are the judges'; (judges x rules)."""
+    n_judges = own.stop - own.start
+
+    def both(first: Any, second: Any) -> Any:
+        return np.hstack([np.reshape(first, (n_judges, -1)), np.reshape(second[own], (n_judges, 1))]).reshape(-1)
+
+    n, value, low, high = (both(*pair) for pair in zip(some[:-1], rest[:-1], strict=True))
+    return Ratios(n, value, low, high, both(some.reason, rest.reason).tolist())
+
+
+def _weights(
+    coded: Annotations, dimension: int, fit: Fitted | None, n_cases: int, categories: Sequence[str]
+) -> FloatArray:
+    """The probability of each label of each case by each rule, shape (rules, cases, K); NaN where it has none."""
+    n_labels = len(categories)
+    case, _, choice = coded.of(dimension)
+    votes = votes_by_case(case, choice, n_cases, n_labels)
+    scale = np.lcm.reduce(np.unique(votes.sum(axis=1)[votes.any(axis=1)]).astype(np.int64), initial=1)
+    top, total = votes.max(axis=1), votes.sum(axis=1)
+    single = (total > 0) & ((votes == top[:, None]).sum(axis=1) == 1)
+    best = votes.argmax(axis=1)
+    model = np.full((n_cases, n_labels), np.nan)
+    if fit is not None:
+        model[fit.cases] = fit.posterior()
+    filled = np.nan_to_num(model)
+    probable = filled.max(axis=1)
+    clear = np.isfinite(model[:, 0]) & ((filled >= probable[:, None] - _SAME).sum(axis=1) == 1)
+    held = leave_one_out(coded, dimension, n_cases, categories, "official")
+    known = held.label >= 0
+    others = votes_by_case(held.case[known], held.label[known], n_cases, n_labels)
+    return np.stack(
+        [
+            _one_hot(best, single, n_labels),
+            _one_hot(best, single & (top == total) & (total >= 2), n_labels),
+            _one_hot(filled.argmax(axis=1), clear, n_labels),
+            np.where((others.sum(axis=1) > 0)[:, None], others, np.nan),
+            divide(votes * (scale if scale <= _MOST_EXACT else 1), total[:, None]),
+            model,
+        ]
+    )
+
+
+def _one_hot(label: IntArray, known: BoolArray, n_labels: int) -> FloatArray:
+    table: FloatArray = (label[:, None] == np.arange(n_labels)).astype(np.float64)
+    return np.where(known[:, None], table, np.nan)
+
+
+def _sums(worth: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The expected score of each case and how often it counts, shape (cases, judges x rules).
+
+    Parameters
+    ----------
+    worth : shape (K, judges, cases), what the verdicts are worth if a label is the true one
+    weights : shape (rules, cases, K); a case counts as often as they sum to
+    """
+    n_labels, n_judges, n_cases = worth.shape
+    scored = np.isfinite(worth.sum(axis=0))
+    labelled = np.isfinite(weights.sum(axis=2))
+    filled, known = np.nan_to_num(worth), np.nan_to_num(weights)
+    counted = (scored[:, None] & labelled[None]).transpose(2, 0, 1)
+    share = (counted * known.sum(axis=2).T[:, None, :]).reshape(n_cases, -1)
+    value = np.zeros((n_cases, n_judges, len(weights)))
+    for label in range(n_labels):
+        value += filled[label].T[:, :, None] * known[:, :, label].T[:, None, :]
+    return np.where(counted, value, 0.0).reshape(n_cases, -1), share
+
+
+def _missing(coded: Annotations, dimension: int, fit: Fitted | None) -> dict[str, str]:
+    """Why a dimension has no labels by a rule; empty text where it may have."""
+    if not len(coded.of(dimension)[0]):
+        return dict.fromkeys(RULES, coded.absence(dimension))
+    few = FEW_ANNOTATORS if fit is None else ""
+    return {rule: few if rule in NEED_MODEL else "" for rule in RULES}
+
+
+def _rule_rows(
+    judges: Sequence[str], result: Ratios, judged: IntArray, missing: dict[str, str], remark: str
+) -> list[dict[str, object]]:
+    shape = (len(judges), len(RULES))
+    value = result.value.reshape(shape)
+    placed = np.stack([ranks(column) for column in value.T], axis=1) if len(judges) else np.empty(shape)
+    rows: list[dict[str, object]] = []
+    for place, name in enumerate(judges):
+        for column, rule in enumerate(RULES):
+            at = place * len(RULES) + column
+            absence = missing[rule] or ("" if result.n[at] else NO_CASES)
+            rows.append(
+                {
+                    "part": "rule",
+                    "judge": name,
+                    "rule": rule,
+                    "n": int(result.n[at]),
+                    "n_excluded": int(judged[place] - result.n[at]),
+                    "accuracy": value[place, column],
+                    "low": result.low[at],
+                    "high": result.high[at],
+                    "rank": placed[place, column],
+                    "reason": join_reasons(remark if rule == "unanimous" else "", absence or result.reason[at]),
+                }
+            )
+    return rows

@@ -1,0 +1,203 @@
+"""The rows of the table `jury`, of one dimension."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from mrb_lib.schema import ORDERS
+from mrb_lib.stats.core.options import FloatArray, IntArray, divide, join_reasons
+from mrb_lib.stats.core.panel import ABSENT, COST_COLUMNS, Panel
+from mrb_lib.stats.core.scoring import columns_used
+from mrb_lib.stats.juries.jury_scores import KINDS, JuryScores
+from mrb_lib.stats.resampling.resample import ratios
+
+ONE_JUDGE = "undefined: a jury takes two judges"
+TWO_JUDGES = "undefined: Dawid and Skene's model takes three judges"
+NO_CASES = "no case can be scored"
+NO_OTHERS = "undefined: no other cluster has a labelled case to choose on"
+NO_SECONDS, NO_TOKENS = "seconds are unknown of a member", "tokens are unknown of a member"
+BEST_SINGLE = "best_single"
+
+Rows = dict[str, object]
+"""Columns by name: arrays or lists of one length, or a value that all rows have."""
+
+
+class Means(NamedTuple):
+    """Means over cases with their intervals; every array has shape (m,)."""
+
+    n: IntArray
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    reason: list[str]
+
+    def rows(self, kept: slice) -> Means:
+        return Means(self.n[kept], self.value[kept], self.low[kept], self.high[kept], self.reason[kept])
+
+    def over(self, divisor: FloatArray | IntArray) -> Means:
+        """The means of columns that are each to be divided by something; NaN where that is 0."""
+        value, low, high = (divide(values, divisor) for values in (self.value, self.low, self.high))
+        return Means(self.n, value, low, high, self.reason)
+
+    def named(self, name: str) -> Rows:
+        """The columns; those of an accuracy are plainly `low` and `high`."""
+        prefix = "" if name == "accuracy" else f"{name}_"
+        return {name: self.value, f"{prefix}low": self.low, f"{prefix}high": self.high}
+
+
+def means(groups: Sequence[FloatArray], codes: IntArray, *, resamples: int, seed: int) -> list[Means]:
+    """Means over the cases where columns are not NaN; each group has shape (m, cases)."""
+    every = np.arange(len(codes))
+    parts = []
+    for value in groups:
+        counted = np.isfinite(value.T)
+        parts.append((every, np.where(counted, value.T, 0.0), counted.astype(np.float64)))
+    found = ratios(parts, codes, resamples=resamples, seed=seed)
+    return [Means(item.n, item.value, item.low, item.high, item.reason) for item in found]
+
+
+def costs(panel: Panel, policy: str) -> FloatArray:
+    """Seconds and tokens a case of each judge, shape (2, judges, dimensions); NaN where unknown.
+
+    Those of the verdicts that the panel still has and the policy reads: the mean a verdict of a dimension, order and
+    repeat, times the verdicts in it, over the cases that have one.
+    """
+    used = columns_used(panel, policy)
+    present = np.asarray(panel.choice[..., *used] != ABSENT)
+    each = np.full((len(COST_COLUMNS), *panel.choice.shape[:2], *panel.choice.shape[3:]), np.nan)
+    keys: dict[str, Sequence[object]] = {
+        "judge": panel.judges, "dimension": panel.dimensions, "order": ORDERS, "repeat": panel.repeats
+    }  # fmt: skip
+    if len(panel.costs):
+        place = np.stack([_positions(panel.costs[key].tolist(), known) for key, known in keys.items()])
+        rows = (place >= 0).all(axis=0)
+        each[:, *place[:, rows]] = panel.costs[list(COST_COLUMNS)].to_numpy(dtype=np.float64)[rows].T
+    seconds, prompt, completion = each[..., *used]
+    cells = np.stack([seconds, prompt + completion])
+    count = present.sum(axis=2)
+    total = np.where(count > 0, cells * count, 0.0).sum(axis=(3, 4))
+    return divide(total, present.any(axis=(3, 4)).sum(axis=2))
+
+
+def _positions(values: Sequence[object], known: Sequence[object]) -> IntArray:
+    place = {name: i for i, name in enumerate(known)}
+    return np.array([place.get(value, -1) for value in values], dtype=np.int64)
+
+
+def cheapest(cost: FloatArray, accuracy: FloatArray) -> FloatArray:
+    """1 where nobody is as cheap and as accurate and better in one, 0 elsewhere, NaN where a value is missing."""
+    no_worse = (cost[:, None] <= cost) & (accuracy[:, None] >= accuracy)
+    better = (cost[:, None] < cost) | (accuracy[:, None] > accuracy)
+    beaten = (no_worse & better).any(axis=0)
+    return np.where(np.isfinite(cost) & np.isfinite(accuracy), 1.0 - beaten, np.nan)
+
+
+def dimension_rows(
+    panel: Panel, i: int, scores: JuryScores, cost: FloatArray, codes: IntArray, *, resamples: int, seed: int
+) -> list[Rows]:
+    """The rows of dimension `i` of a panel, of which `cost` has shape (2, judges)."""
+    juries = np.vstack([scores.kinds[:, i], scores.crossfit[None, i]])
+    groups = [
+        scores.singles[:, i],
+        juries,
+        juries - scores.singles[scores.best[i], i],
+        juries - scores.crossfit[i],
+        scores.without[:, i],
+        scores.chosen.score[:, i],
+    ]
+    joined = np.vstack([scores.joined.added[:, i], scores.joined.by_size[:, i]])
+    found, summed = means([np.vstack(groups), joined], codes, resamples=resamples, seed=seed)
+    ends = np.cumsum([0, *(len(group) for group in groups)])
+    single, kinds, to_best, to_crossfit, without, greedy = (
+        found.rows(slice(int(first), int(last))) for first, last in itertools.pairwise(ends)
+    )
+    judges = panel.judges
+    shown: Rows = {**single.named("accuracy"), "judge": judges, "kind": "single", "size": 1}
+    parts = [
+        _jury_part(panel, i, scores, (kinds, to_best, to_crossfit), cost),
+        _part("single", single, shown, cost),
+    ]
+    if len(judges) > 1:
+        tried = np.full(len(judges), scores.joined.tried)
+        added = summed.rows(slice(0, len(judges))).over(tried)
+        random = summed.rows(slice(len(judges), None)).over(scores.joined.formed[:, i])
+        said: Rows = {"judge": judges, "kind": "majority", "n_orderings": tried}
+        said["monte_carlo_error"] = scores.joined.error[:, i]
+        parts += [
+            _part("member", without, {**without.named("leave_one_out"), **added.named("shapley"), **said}, cost),
+            *_curves(random, greedy, scores, cost, i),
+        ]
+    _mark_cheapest([rows for rows in parts if rows["part"] in ("jury", "single") or rows.get("order") == "greedy"])
+    for rows in parts:
+        rows["n_excluded"] = len(codes) - np.asarray(rows["n"])
+    return parts
+
+
+def _mark_cheapest(parts: Sequence[Rows]) -> None:
+    """Say of all rows that are compared which are on the front."""
+    accuracy = np.concatenate([np.asarray(rows["accuracy"], dtype=np.float64) for rows in parts])
+    ends = np.cumsum([len(np.asarray(rows["accuracy"])) for rows in parts])[:-1]
+    for name in ("seconds", "tokens"):
+        paid = np.concatenate([np.asarray(rows[name], dtype=np.float64) for rows in parts])
+        for rows, flags in zip(parts, np.split(cheapest(paid, accuracy), ends), strict=True):
+            rows[f"pareto_{name}"] = flags
+
+
+def _part(part: str, found: Means, columns: Mapping[str, object], cost: FloatArray, said: Sequence[str] = ()) -> Rows:
+    reasons = [
+        join_reasons(
+            NO_CASES if count == 0 and not why else "",
+            why,
+            reason,
+            NO_SECONDS if np.isnan(seconds) else "",
+            NO_TOKENS if np.isnan(tokens) else "",
+        )
+        for count, why, reason, seconds, tokens in zip(
+            found.n, said or [""] * len(found.n), found.reason, *cost, strict=True
+        )
+    ]
+    return {"part": part, "n": found.n, **columns, "seconds": cost[0], "tokens": cost[1], "reason": reasons}
+
+
+def _jury_part(panel: Panel, i: int, scores: JuryScores, found: tuple[Means, Means, Means], cost: FloatArray) -> Rows:
+    kinds, to_best, to_crossfit = found
+    names, few = [*KINDS, BEST_SINGLE], len(panel.judges)
+    total, chosen = cost.sum(axis=1), scores.crossfit_judge[i][np.isfinite(scores.crossfit[i])]
+    one = cost[:, chosen].mean(axis=1) if len(chosen) else np.full(2, np.nan)
+    columns: Rows = {
+        **kinds.named("accuracy"),
+        **to_best.named("difference"),
+        "n_difference": to_best.n,
+        **to_crossfit.named("crossfit_difference"),
+        "n_crossfit_difference": to_crossfit.n,
+    }
+    itself = [name for name in columns if "crossfit" in name]
+    for name in columns:
+        values = np.asarray(columns[name], dtype=np.float64)
+        if few < 2:
+            values[:-1] = np.nan
+        if name in itself:
+            values[-1] = np.nan
+        columns[name] = values
+    lost = np.isnan(scores.crossfit[i]).all()
+    weighted, best = (NO_OTHERS if lost and kinds.n[k] == 0 and kinds.n[0] else "" for k in (1, 3))
+    said = [ONE_JUDGE, ONE_JUDGE, ONE_JUDGE, best] if few < 2 else ["", weighted, TWO_JUDGES if few < 3 else "", best]
+    rows = _part("jury", kinds, columns, np.column_stack([total, total, total, one]), said)
+    return {**rows, "kind": names, "size": [few, few, few, 1], "best_judge": panel.judges[int(scores.best[i])]}
+
+
+def _curves(random: Means, greedy: Means, scores: JuryScores, cost: FloatArray, i: int) -> list[Rows]:
+    sizes = np.arange(1, cost.shape[1] + 1)
+    members = scores.chosen.members[:, :, i]
+    chosen = cost[:, members].mean(axis=1).cumsum(axis=1)
+    lost = [NO_OTHERS if n == 0 and random.n[0] else "" for n in greedy.n]
+    first = _part("curve", random, random.named("accuracy"), cost.mean(axis=1, keepdims=True) * sizes)
+    second = _part("curve", greedy, greedy.named("accuracy"), chosen, lost)
+    return [
+        {**first, "order": "random", "size": sizes, "n_orderings": scores.joined.formed[:, i]},
+        {**second, "order": "greedy", "size": sizes[: len(greedy.n)]},
+    ]

@@ -1,0 +1,286 @@
+"""From fitted models of correctness to the rows of a table: contrasts, intervals, marginal effects, tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, join_reasons
+from mrb_lib.stats.models import gee, mixed
+from mrb_lib.stats.models.effects import Average, logistic, logistic_normal
+from mrb_lib.stats.models.model_tests import Fits, Row, clusters_seen, interactions
+from mrb_lib.stats.models.observations import Observations
+from mrb_lib.stats.models.terms import (
+    Covariates,
+    Terms,
+    deviations,
+    level_averages,
+    number_rows,
+    pooled,
+    single,
+)
+from mrb_lib.stats.resampling.resample import CONFIDENCE
+
+ALL, ONE = "all judges", "one judge"
+FEWEST_CLUSTERS = 5
+SEPARATED = "no finite estimate: a combination of the covariates tells right from wrong without error"
+NOT_CONVERGED = "no estimate: the fit did not converge"
+ALWAYS_RIGHT = "always right: the log odds are infinite"
+ALWAYS_WRONG = "always wrong: the log odds are infinite"
+UNSEEN = "no verdict"
+ALIASED = "not identified: a linear combination of the other terms"
+ONE_LEVEL = "nothing to compare: no other level has clusters enough"
+FEW_CLUSTERS = f"no interval: fewer than {FEWEST_CLUSTERS} clusters"
+FEW_FOR_MODEL = "no interval: no more clusters than covariates of cases"
+NO_EFFECT = "no marginal effect: the intercept is a level, not a change"
+NUISANCE = "a part of the model, without an interval"
+NO_SPREAD = "at its boundary: cases differ no more than chance makes them; no interval"
+_MOST_LOG_ODDS = 15.0
+
+
+class _Line(NamedTuple):
+    """A term and level in all F fits: `contrast` (F, p), `effect`, `n`, `n_clusters` (F,) and F reasons.
+
+    `few` tells where it rests on too few clusters for an interval.
+    """
+
+    term: str
+    level: str | None
+    contrast: FloatArray
+    effect: Average | None
+    n: FloatArray
+    n_clusters: IntArray
+    few: BoolArray
+    reason: list[str]
+
+
+def all_judges(
+    judges: Sequence[str], right: FloatArray, asked: FloatArray, cluster: IntArray, known: Covariates
+) -> list[Row]:
+    """The rows of the two models of all judges; J judges, 2 orders, N cases."""
+    terms = pooled(judges, known)
+    shape = (1, -1, asked.shape[2])
+    data, pure = _without_pure(terms, Observations(right.reshape(shape), asked.reshape(shape), cluster))
+    if not data.asked.any():
+        return []
+    marginal = gee.fit(terms.design, data)
+    within = mixed.fit(terms.design, data, start=_start(marginal))
+    df = degrees(terms, marginal.kept, data)
+    flaw = _flaws(marginal.beta, marginal.converged)
+    fits = Fits(terms, data, marginal.beta, marginal.kept, marginal.robust, flaw, df, logistic)
+    rows = [{"part": ALL, "model": "gee", **row} for row in rows_of(fits, pure)[0]]
+    n, m = float(data.asked.sum()), int(clusters_seen(data.asked.sum(axis=1) > 0, cluster)[0])
+    rest = {"part": ALL, "level": None, "n": n, "n_clusters": m}
+    rows.append(
+        {**rest, "model": "gee", "term": "working_correlation", "estimate": marginal.alpha[0], "reason": NUISANCE}
+    )
+    flaw = _flaws(within.beta[None], np.array([within.converged]))
+    curve = logistic_normal(0.0 if flaw[0] else within.sigma)
+    fits = Fits(terms, data, within.beta[None], within.kept[None, :-1], within.robust[None], flaw, df, curve)
+    rows += [{"part": ALL, "model": "mixed", **row} for row in rows_of(fits, pure)[0]]
+    few = m < FEWEST_CLUSTERS
+    rows.append({**rest, "model": "mixed", "term": "case_sd", **_spread(within, flaw[0], float(df[0]), few=few)})
+    return rows
+
+
+def _flaws(beta: FloatArray, converged: BoolArray) -> list[str]:
+    """Why each of F fits has no estimate; nothing where it has."""
+    infinite = np.abs(beta).max(axis=1, initial=0.0) >= _MOST_LOG_ODDS
+    return [SEPARATED if far else "" if fine else NOT_CONVERGED for far, fine in zip(infinite, converged, strict=True)]
+
+
+def _start(marginal: gee.Gee) -> FloatArray:
+    """Where the mixed model may begin: marginal log odds are nearer to 0 by what cases differ in."""
+    correlation = float(np.clip(marginal.alpha[0], 0.01, 0.9))
+    variance = np.pi**2 / 3 * correlation / (1 - correlation)
+    return np.append(marginal.beta[0] * np.sqrt(1 + 0.346 * variance), np.sqrt(variance))
+
+
+def _spread(fit: mixed.Mixed, flaw: str, df: float, *, few: bool) -> Row:
+    """The standard deviation of the random intercept, its interval symmetric on the logarithmic scale."""
+    if flaw:
+        return {"reason": flaw}
+    if not fit.kept[-1]:
+        return {"estimate": 0.0, "reason": NO_SPREAD}
+    if few or not df > 0:
+        return {"estimate": fit.sigma, "reason": FEW_CLUSTERS if few else FEW_FOR_MODEL}
+    se = float(np.sqrt(fit.robust[-1, -1]))
+    ratio = float(np.exp(special.stdtrit(df, (1 + CONFIDENCE) / 2) * se / fit.sigma))
+    return {"estimate": fit.sigma, "se": se, "low": fit.sigma / ratio, "high": fit.sigma * ratio}
+
+
+def each_judge(
+    judges: Sequence[str], right: FloatArray, asked: FloatArray, cluster: IntArray, known: Covariates
+) -> list[Row]:
+    """The rows of the models of one judge, and of the tests of what differs between judges."""
+    terms = single(known)
+    data, pure = _without_pure(terms, Observations(right, asked, cluster))
+    found = gee.fit(terms.design, data, "independence")
+    df = degrees(terms, found.kept, data)
+    flaw = _flaws(found.beta, found.converged)
+    fits = Fits(terms, data, found.beta, found.kept, found.robust, flaw, df, logistic)
+    rows: list[Row] = []
+    for judge, verdicts, lines in zip(judges, asked.sum(axis=(1, 2)), rows_of(fits, pure), strict=True):
+        if verdicts > 0:
+            rows.extend({"part": ONE, "model": "gee", "judge": judge, **row} for row in lines)
+    return [*rows, *interactions(known, Observations(right, asked, cluster), found.beta)]
+
+
+def _without_pure(terms: Terms, data: Observations) -> tuple[Observations, dict[tuple[str, int, int], str]]:
+    """Leave out the levels of factors that are always right or always wrong, whose log odds are infinite.
+
+    Returns
+    -------
+    The observations without them, and why, by factor, fit and level.
+    """
+    right, asked = data.right.copy(), data.asked.copy()
+    pure: dict[tuple[str, int, int], str] = {}
+    while True:
+        before = len(pure)
+        for name, (place, _) in terms.levels.items():
+            cells, cases = terms.design.cells[:, place], terms.design.cases[:, place]
+            hits, all_of = (((values @ cases) * cells).sum(axis=1) for values in (right, asked))
+            for fit, level in np.argwhere((all_of > 0) & ((hits == 0) | (hits == all_of))):
+                pure[name, int(fit), int(level)] = ALWAYS_WRONG if hits[fit, level] == 0 else ALWAYS_RIGHT
+                gone = cells[:, level, None] * cases[:, level] > 0
+                right[fit][gone], asked[fit][gone] = 0.0, 0.0
+        if len(pure) == before:
+            return Observations(right, asked, data.cluster), pure
+
+
+def degrees(terms: Terms, kept: BoolArray, data: Observations) -> FloatArray:
+    """Degrees of freedom: clusters less the covariates that only cases have; NaN where none is left."""
+    of_cases = ~(np.ptp(terms.design.cells, axis=0) > 0)
+    clusters = clusters_seen(data.asked.sum(axis=1) > 0, data.cluster)
+    found = (clusters - (kept & of_cases).sum(axis=1)).astype(np.float64)
+    return np.where(found >= 1, found, np.nan)
+
+
+def rows_of(fits: Fits, pure: dict[tuple[str, int, int], str]) -> list[list[Row]]:
+    """The rows of each of F fits."""
+    levels = {name: _levels(fits, name) for name in fits.terms.levels}
+    factors = [line for name, found in levels.items() for line in _factor(fits, name, found, pure)]
+    lines = [*_intercept(fits, levels), *factors, *_numbers(fits)]
+    out: list[list[Row]] = [[] for _ in fits.beta]
+    quantile = np.asarray(special.stdtrit(fits.df, (1 + CONFIDENCE) / 2))
+    for line in lines:
+        contrast = _padded(line.contrast, fits.cov.shape[1])
+        estimate = (line.contrast * fits.beta).sum(axis=1)
+        se = _width(contrast, fits.cov)
+        p_value = 2 * special.stdtr(fits.df, -np.abs(divide(estimate, se)))
+        effect = None if line.effect is None else line.effect.value
+        effect_se = None if line.effect is None else _width(line.effect.gradient, fits.cov)
+        for f, rows in enumerate(out):
+            row: Row = {"term": line.term, "level": line.level, "n": line.n[f], "n_clusters": line.n_clusters[f]}
+            reason = line.reason[f] or fits.flaw[f]
+            if not reason:
+                few = FEW_CLUSTERS if line.few[f] else "" if fits.df[f] > 0 else FEW_FOR_MODEL
+                row |= {"estimate": estimate[f]} | ({} if effect is None else {"marginal_effect": effect[f]})
+                if not few:
+                    row |= {"se": se[f], "p_value": p_value[f], **_ends("", estimate[f], quantile[f] * se[f])}
+                    if effect is not None and effect_se is not None:
+                        row |= _ends("marginal_effect_", effect[f], quantile[f] * effect_se[f])
+                reason = join_reasons(few, NO_EFFECT if effect is None else "") or ""
+            rows.append({**row, "reason": reason or None})
+    return out
+
+
+def _ends(prefix: str, value: float, half: float) -> Row:
+    return {f"{prefix}low": value - half, f"{prefix}high": value + half}
+
+
+def _width(contrast: FloatArray, cov: FloatArray) -> FloatArray:
+    variance = (np.matmul(contrast[:, None, :], cov)[:, 0] * contrast).sum(axis=1)
+    out: FloatArray = np.sqrt(np.maximum(variance, 0.0))
+    return out
+
+
+def _padded(contrast: FloatArray, width: int) -> FloatArray:
+    """A contrast of the coefficients, with a zero for the standard deviation of the random intercept."""
+    rest = width - contrast.shape[1]
+    return np.hstack([contrast, np.zeros((len(contrast), rest))]) if rest else contrast
+
+
+class _Levels(NamedTuple):
+    """The levels of a factor in F fits, each array of shape (F, L).
+
+    `usable` have an observation, and `reference` are those that the others are compared with: all that have clusters
+    enough for an interval. A level of fewer has a variance that is far too small, and no other level may rest on it.
+    """
+
+    usable: BoolArray
+    reference: BoolArray
+    n: FloatArray
+    n_clusters: IntArray
+
+
+def _levels(fits: Fits, name: str) -> _Levels:
+    place, levels = fits.terms.levels[name]
+    cells, cases = fits.terms.design.cells[:, place], fits.terms.design.cases[:, place]
+    seen = np.einsum("fcn,cl->fln", fits.data.asked, cells, optimize=True) * cases.T
+    n_clusters = np.stack([clusters_seen(seen[:, i] > 0, fits.data.cluster) for i in range(len(levels))], axis=1)
+    usable: BoolArray = n_clusters > 0
+    enough: BoolArray = n_clusters >= FEWEST_CLUSTERS
+    return _Levels(usable, np.where(enough.any(axis=1, keepdims=True), enough, usable), seen.sum(axis=2), n_clusters)
+
+
+def _intercept(fits: Fits, levels: dict[str, _Levels]) -> list[_Line]:
+    """The mean over the levels of all factors that others are compared with."""
+    contrast = np.zeros(fits.beta.shape)
+    seen = fits.data.asked.sum(axis=1)
+    n_clusters = clusters_seen(seen > 0, fits.data.cluster)
+    few = n_clusters < FEWEST_CLUSTERS
+    for name, found in levels.items():
+        place, _ = fits.terms.levels[name]
+        contrast[:, place] = divide(found.reference.astype(np.float64), found.reference.sum(axis=1)[:, None])
+        few |= (found.reference & (found.n_clusters < FEWEST_CLUSTERS)).any(axis=1)
+    reason = ["" if fine else UNSEEN for fine in seen.any(axis=1)]
+    return [_Line("intercept", None, np.nan_to_num(contrast), None, seen.sum(axis=1), n_clusters, few, reason)]
+
+
+def _factor(fits: Fits, name: str, found: _Levels, pure: dict[tuple[str, int, int], str]) -> list[_Line]:
+    """The rows of a factor: each level against the mean of all that have clusters enough."""
+    place, levels = fits.terms.levels[name]
+    if name == "intercept":
+        return []
+    # A factor after the first one has one level too many, which is no harm; two too many are.
+    spare = 0 if name == next(iter(fits.terms.levels)) else 1
+    unclear = (found.usable & ~fits.kept[:, place]).sum(axis=1) > spare
+    averages = level_averages(fits.terms, name, fits.beta, fits.data.asked, fits.response)
+    compare = deviations(found.usable, found.reference)
+    value, gradient = (np.einsum("flk,fk...->fl...", compare, np.nan_to_num(array)) for array in averages)
+    alone = ~(np.abs(compare).sum(axis=2) > 0)
+    lines = []
+    for level, text in enumerate(levels):
+        contrast = np.zeros(fits.beta.shape)
+        contrast[:, place] = compare[:, level]
+        reason = [
+            pure.get((name, f, level), "")
+            or (UNSEEN if not found.usable[f, level] else "")
+            or (ONE_LEVEL if alone[f, level] else "")
+            or (ALIASED if unclear[f] else "")
+            for f in range(len(contrast))
+        ]
+        effect = Average(value[:, level], gradient[:, level])
+        counts = found.n[:, level], found.n_clusters[:, level], found.n_clusters[:, level] < FEWEST_CLUSTERS
+        lines.append(_Line(name, text, contrast, effect, *counts, reason))
+    return lines
+
+
+def _numbers(fits: Fits) -> list[_Line]:
+    seen = fits.data.asked.sum(axis=1)
+    n_clusters = clusters_seen(seen > 0, fits.data.cluster)
+    lines = []
+    for row, effect in number_rows(fits.terms, fits.beta, fits.data.asked, fits.response):
+        kept = fits.kept[:, fits.terms.numbers[row.term]]
+        reason = [
+            UNSEEN if not any_seen else "" if fine else ALIASED
+            for any_seen, fine in zip(seen.any(axis=1), kept, strict=True)
+        ]
+        contrast = np.broadcast_to(row.contrast, fits.beta.shape)
+        few = n_clusters < FEWEST_CLUSTERS
+        lines.append(_Line(row.term, row.level, contrast, effect, seen.sum(axis=1), n_clusters, few, reason))
+    return lines

@@ -1,0 +1,145 @@
+"""What makes a verdict right: the judge, the subfield, the order, or which response is longer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.stats.core.options import BoolArray, IntArray, typed
+from mrb_lib.stats.core.panel import TIE, Panel, as_panel
+from mrb_lib.stats.core.scoring import encode_gold
+from mrb_lib.stats.core.subfields import By, columns_of, subfield_values
+from mrb_lib.stats.models.model_rows import ALL, all_judges, each_judge
+from mrb_lib.stats.models.observations import counts, log_length_ratio
+from mrb_lib.stats.models.terms import Covariates
+from mrb_lib.stats.resampling.resample import cluster_codes
+
+DEFAULT_BY = "department"
+NO_VERDICTS = "no verdict on a case with a decisive gold label"
+COLUMNS = [
+    "dimension", "part", "model", "judge", "term", "level", "by", "n", "n_clusters", "n_excluded", "n_gold_tie",
+    "estimate", "se", "low", "high", "p_value", "marginal_effect", "marginal_effect_low", "marginal_effect_high",
+    "statistic", "df", "reason",
+]  # fmt: skip
+_TEXT = dict.fromkeys(("part", "model", "term", "level"), "str")
+
+
+def models(
+    verdicts: pd.DataFrame | Panel,
+    gold: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    by: By = None,
+    dimensions: Sequence[str] | None = None,
+    cluster: str | None = None,
+) -> pd.DataFrame:
+    """Regress the correctness of every verdict on judge, subfield, order and length difference.
+
+    A verdict (one judge, case, order and repeat) is right (1) if its choice is the gold label; a tie or a
+    missing choice is wrong (0). Cases whose gold label is a tie are left out and counted: neither which
+    response is shown first nor which is longer can favour a tie.
+
+    Parameters
+    ----------
+    verdicts : the verdicts table of one probe, or a panel
+    gold : `case_id, dimension, choice`
+    cases : the cases table; lengths are those of its responses, in characters
+    by : the cases column that is the subfield, or `model_pair`; None takes `department` where the cases
+        have it, and otherwise no subfield; of several columns each has models of its own
+    dimensions : the dimensions to report, in order; None reports all that were judged
+    cluster : the cases column over which the robust covariance sums, see
+        `mrb_lib.stats.resampling.resample.cluster_codes`; verdicts on one case are always together
+
+    Returns
+    -------
+    DataFrame
+        One row a term and level. `part`: "all judges" (one model of all verdicts; first by `model` "gee",
+        the marginal model with an exchangeable working correlation within a case, then by "mixed", with a
+        normal random intercept for each case); "one judge" (gee, independence: the model of one `judge`,
+        which is the model of all judges with every interaction with judge); "interaction" (whether a term
+        differs between judges, see `mrb_lib.stats.models.model_tests.interactions`: `statistic` the mean square of what
+        the judges' verdicts leave over in units of their cluster-robust standard errors, 1 on average by chance;
+        `df` the contrasts tested; `reason` counts the verdicts that tell nothing).
+        `term`, `level`: "judge" and "subfield", each level against the mean of all levels with five
+        clusters or more, equally weighted (sum-to-zero coding); "order", shown BA rather than AB; "gold_first",
+        the gold response shown first rather than second (position bias); "length_difference", per standard
+        deviation of the log length ratio by which the gold response is the longer one (length bias; its zero is
+        equal length); "intercept", the mean over levels at equal length and averaged orders;
+        "working_correlation" and "case_sd", the dependence of verdicts on the same case.
+        `n` verdicts and `n_clusters` clusters that the row rests on; `n_excluded` cases that are in no model
+        (no gold label, a gold tie, no verdict, no subfield, a response missing), `n_gold_tie` of them ties.
+        `estimate` log odds ratio with `se`, 95% interval `low`, `high` and two-sided `p_value`;
+        `marginal_effect` the same contrast in probability, averaged over the verdicts as they are (and over the
+        random intercepts), with its interval by the delta method. All are cluster-robust.
+        `reason` says why a value is null.
+
+    Raises
+    ------
+    InputError
+        `by` or `cluster` cannot be used, or the verdicts cannot be read, see `as_panel`.
+
+    Notes
+    -----
+    Intervals use Student's t with as many degrees of freedom as there are clusters less the covariates that
+    belong to cases; the sandwich of gee is that of Mancl and DeRouen (2001). Coefficients of "mixed" hold within a
+    case and are larger than those of "gee", which average over cases; their marginal effects can be compared.
+    A "subfield" row of one judge mixes how hard the subfield is with how the judge does there: see
+    `mrb_lib.stats.difficulty.dif`. Published fits: `tests/published/test_gee.py`; coverage, size and planted effects:
+    `tests/simulation/test_models.py`.
+    """
+    panel = as_panel(verdicts, cases["case_id"], dimensions)
+    labels = encode_gold(gold, cases["case_id"], panel.dimensions)
+    by_default = DEFAULT_BY if DEFAULT_BY in cases.columns and cases[DEFAULT_BY].notna().any() else None
+    columns: list[str | None] = [*columns_of(by)] or [by_default]
+    codes = cluster_codes(cases, cluster)
+    rows: list[dict[str, object]] = []
+    for column in columns:
+        shared = _Shared(cases, column, codes)
+        for place, name in enumerate(panel.dimensions):
+            part = panel.of_dimensions([name])
+            rows.extend({"dimension": name, "by": column, **row} for row in _dimension(part, labels[place], shared))
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    plain = typed(frame, [name for name in COLUMNS if name not in _TEXT])
+    return plain.join(frame[list(_TEXT)].astype(_TEXT))[COLUMNS]
+
+
+class _Shared:
+    """What all dimensions share: the subfields, the lengths and the clusters of the cases."""
+
+    def __init__(self, cases: pd.DataFrame, by: str | None, codes: IntArray) -> None:
+        self.codes = codes
+        self.longer_a = log_length_ratio(cases)
+        self.names: list[str] = []
+        self.subfield: IntArray = np.zeros(len(cases), dtype=np.int64)
+        if by is not None:
+            found, names = pd.factorize(subfield_values(cases, by), sort=True)
+            self.subfield, self.names = found.astype(np.int64), [str(name) for name in names]
+
+    def usable(self) -> BoolArray:
+        """Cases with a subfield and lengths, where there are any."""
+        known: BoolArray = self.subfield >= 0
+        return known & np.isfinite(self.longer_a) if np.isfinite(self.longer_a).any() else known
+
+    def covariates(self, kept: IntArray, label: IntArray) -> Covariates:
+        sign = np.where(label == 0, 1.0, -1.0)
+        longer = self.longer_a[kept] * sign if np.isfinite(self.longer_a).any() else None
+        one_hot = (self.subfield[kept][:, None] == np.arange(len(self.names))).astype(np.float64)
+        return Covariates(self.names, one_hot, sign, longer)
+
+
+def _dimension(panel: Panel, label: IntArray, shared: _Shared) -> list[dict[str, object]]:
+    right, asked = counts(panel, label)
+    kept = np.flatnonzero((asked.sum(axis=(0, 1)) > 0) & shared.usable())
+    excluded = {"n_excluded": len(label) - len(kept), "n_gold_tie": int((label == TIE).sum())}
+    if not len(kept):
+        return [
+            {"part": ALL, "model": model, "n": 0, "n_clusters": 0, **excluded, "reason": NO_VERDICTS}
+            for model in ("gee", "mixed")
+        ]
+    codes = np.unique(shared.codes[kept], return_inverse=True)[1].astype(np.int64)
+    known = shared.covariates(kept, label[kept])
+    arrays = right.take(kept, axis=2), asked.take(kept, axis=2)
+    found = [*all_judges(panel.judges, *arrays, codes, known), *each_judge(panel.judges, *arrays, codes, known)]
+    return [{**row, **excluded} for row in found]

@@ -1,0 +1,283 @@
+"""The rows of the table `power`, of one dimension and group of cases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_reasons
+from mrb_lib.stats.core.scoring import BINARY_POLICIES
+from mrb_lib.stats.core.subfields import Group
+from mrb_lib.stats.power.power_coverage import RESAMPLES, STUDIES, STUDIES_OF_PART, Coverage, coverage
+from mrb_lib.stats.power.power_formulas import (
+    ALPHA,
+    POWER,
+    Differences,
+    cases_needed,
+    detectable,
+    differences,
+    mcnemar_cases,
+    mcnemar_detectable,
+    mcnemar_power,
+    power_at,
+)
+
+STATED = (0.01, 0.02, 0.03, 0.05, 0.10)
+CURVE = tuple(round(0.005 * i, 3) for i in range(31))
+SIMULATED = "SIMULATED"
+NOMINAL = 0.95
+_ROUNDING = 1e-12
+ONE_JUDGE = "undefined: a comparison takes two judges"
+FEW_CLUSTERS = "undefined: fewer than two clusters of cases are scored for both"
+NEVER_DIFFER = (
+    "undefined: the difference is the same on every case (or in every cluster), so that its variance is unknown"
+)
+TOO_LARGE = "the smallest difference exceeds the share of cases scored differently: at this variance none is as large"
+IMPOSSIBLE = "undefined: the judges of the median pair differ on too few cases for this difference"
+IMPOSSIBLE_OF_WORST = "undefined: those of the worst pair differ on too few cases for this difference"
+NOT_RIGHT_OR_WRONG = "McNemar: undefined, scores are not right or wrong"
+IN_CLUSTERS = "McNemar: undefined, cases are in clusters"
+NEVER_FOUND = "McNemar: undefined, no difference is found with this power where so few cases are scored differently"
+NO_VARIATION = "undefined: fewer than two clusters, or scores that do not vary"
+
+Rows = Mapping[str, object]
+"""Columns by name: arrays or lists of one length, or a value that all rows have."""
+
+
+Representative = tuple[str, str | None, FloatArray]
+"""A judge, or two, and the score of each case, or its difference."""
+
+
+class Slice(NamedTuple):
+    """One dimension of one group of cases, for the judges that have verdicts on it.
+
+    `value` has shape (judges, cases of the group); `first`, `second` are the positions of the judges of each pair.
+    """
+
+    dimension: str
+    part: Group
+    judges: list[str]
+    value: FloatArray
+    codes: IntArray
+    policy: str
+    first: IntArray
+    second: IntArray
+
+    def label(self) -> dict[str, object]:
+        return {"dimension": self.dimension, **self.part.label(), "policy": self.policy}
+
+    def pair(self, position: int) -> tuple[str, str]:
+        return self.judges[self.first[position]], self.judges[self.second[position]]
+
+
+def compared(piece: Slice) -> Differences:
+    """Every two judges."""
+    return differences(piece.value[piece.first], piece.value[piece.second], piece.codes)
+
+
+def alone(piece: Slice) -> Differences:
+    """Every judge, against a fixed value."""
+    return differences(piece.value, np.zeros_like(piece.value), piece.codes)
+
+
+def ranked(found: Differences) -> IntArray:
+    """The pairs that have a standard error above 0, from the smallest to the largest."""
+    usable = np.flatnonzero((found.clusters > 1) & (found.error > 0))
+    return usable[np.argsort(found.error[usable], kind="stable")]
+
+
+def middle(order: IntArray) -> int:
+    """The median of what is ordered; the lower of two."""
+    return int(order[(len(order) - 1) // 2])
+
+
+def detectable_rows(piece: Slice, found: Differences, first: Sequence[str], second: Sequence[str | None]) -> Rows:
+    """What can be told of each judge alone, or of each pair by a t test."""
+    known = detectable(found.error, found.clusters)
+    return {
+        **piece.label(),
+        "judge_1": list(first),
+        "judge_2": list(second),
+        "n": found.n,
+        "n_excluded": len(piece.codes) - found.n,
+        "n_clusters": found.clusters,
+        "difference": found.value,
+        "standard_error": np.where(np.isnan(known), np.nan, found.error),
+        "minimum_detectable_difference": known,
+        "alpha": ALPHA,
+        "power": POWER,
+        "reason": [text or None for text in _unknown(found)],
+    }
+
+
+def _unknown(found: Differences) -> list[str]:
+    """Why no difference is detectable; empty if there is one."""
+    reasons = np.where(found.clusters < 2, FEW_CLUSTERS, np.where(found.error > 0, "", NEVER_DIFFER))
+    return [str(text) for text in reasons]
+
+
+def pair_rows(piece: Slice, found: Differences, first: Sequence[str], second: Sequence[str]) -> Rows:
+    """What can be told of each pair."""
+    known, refused, unknown = detectable(found.error, found.clusters), _no_mcnemar(piece, found), _unknown(found)
+    psi = np.full(len(found.n), np.nan) if refused else found.discordance
+    smallest = mcnemar_detectable(found.n, psi)
+    too_large, never = known > found.discordance + _ROUNDING, np.isnan(smallest)
+    reasons = [
+        said or join_reasons(TOO_LARGE if large else "", refused or (NEVER_FOUND if lost else ""))
+        for said, large, lost in zip(unknown, too_large, never, strict=True)
+    ]
+    return {
+        **detectable_rows(piece, found, first, second),
+        "discordance": found.discordance,
+        "mcnemar_minimum_detectable_difference": smallest,
+        "mcnemar_power": mcnemar_power(found.n, psi, known),
+        "reason": reasons,
+    }
+
+
+def _no_mcnemar(piece: Slice, found: Differences) -> str:
+    """Why McNemar's test does not apply to some pairs; empty if it does."""
+    if piece.policy not in BINARY_POLICIES:
+        return NOT_RIGHT_OR_WRONG
+    return "" if (found.clusters == found.n).all() else IN_CLUSTERS
+
+
+def summary_row(piece: Slice, found: Differences) -> Rows:
+    """The pairs of median and of largest standard error."""
+    order = ranked(found)
+    if not len(order):
+        n = int(found.n.max()) if len(found.n) else int(np.isfinite(piece.value).any(axis=0).sum())
+        few = len(found.n) and (found.clusters < 2).all()
+        return {
+            **piece.label(),
+            "n": [n],
+            "n_excluded": len(piece.codes) - n,
+            "n_pairs": len(found.n),
+            "alpha": ALPHA,
+            "power": POWER,
+            "reason": ONE_JUDGE if not len(found.n) else FEW_CLUSTERS if few else NEVER_DIFFER,
+        }
+    median, worst = middle(order), int(order[-1])
+    first, second = piece.pair(median)
+    other = dict(zip(("worst_judge_1", "worst_judge_2"), piece.pair(worst), strict=True))
+    one = pair_rows(piece, found.rows(np.array([median])), [first], [second])
+    return {
+        **one,
+        **other,
+        "n_pairs": len(found.n),
+        "worst_standard_error": found.error[worst],
+        "worst_minimum_detectable_difference": detectable(found.error[[worst]], found.clusters[[worst]]),
+    }
+
+
+def needed_rows(piece: Slice, found: Differences) -> Rows:
+    """The cases that stated differences take; there is a pair at least."""
+    stated, two = np.array(STATED), found.rows(_median_and_worst(found))
+    needed = cases_needed(
+        stated[None], two.error[:, None], two.n[:, None], two.clusters[:, None], two.discordance[:, None]
+    )
+    refused = _no_mcnemar(piece, two.rows(np.zeros(1, dtype=np.int64)))
+    connor = mcnemar_cases(np.full(1, np.nan) if refused else two.discordance[:1], stated)
+    reasons = _impossible(stated, two)
+    return {
+        **_whose(piece, found),
+        "difference": stated,
+        "power": POWER,
+        "n_needed": needed[0],
+        "worst_n_needed": needed[1],
+        "mcnemar_n_needed": np.ceil(connor - 1e-9),
+        "reason": [join_reasons(reason, refused) for reason in reasons],
+    }
+
+
+def curve_rows(piece: Slice, found: Differences) -> Rows:
+    """The power with the cases at hand, by the difference to be found."""
+    grid, two = np.array(CURVE), found.rows(_median_and_worst(found))
+    power = power_at(grid[None], two.error[:, None], two.clusters[:, None])
+    power[grid > two.discordance[:, None] + _ROUNDING] = np.nan
+    reasons = [reason or None for reason in _impossible(grid, two)]
+    return {**_whose(piece, found), "difference": grid, "power": power[0], "worst_power": power[1], "reason": reasons}
+
+
+def _median_and_worst(found: Differences) -> IntArray:
+    order = ranked(found)
+    return np.array([middle(order), int(order[-1])])
+
+
+def _impossible(difference: FloatArray, two: Differences) -> list[str]:
+    """Why the median or the worst pair cannot have each difference; empty if both can."""
+    beyond = difference > two.discordance[:, None] + _ROUNDING
+    return [
+        join_reasons(IMPOSSIBLE if median else "", IMPOSSIBLE_OF_WORST if worst else "") or ""
+        for median, worst in beyond.T
+    ]
+
+
+def _whose(piece: Slice, found: Differences) -> dict[str, object]:
+    """The columns that say whose variance it is."""
+    median, worst = (int(i) for i in _median_and_worst(found))
+    names = ("judge_1", "judge_2", "worst_judge_1", "worst_judge_2")
+    return {
+        **piece.label(),
+        **dict(zip(names, (*piece.pair(median), *piece.pair(worst)), strict=True)),
+        "n": found.n[median],
+        "n_excluded": len(piece.codes) - found.n[median],
+        "n_clusters": found.clusters[median],
+        "standard_error": found.error[median],
+        "worst_standard_error": found.error[worst],
+        "alpha": ALPHA,
+    }
+
+
+def coverage_rows(pieces: Sequence[tuple[Slice, Differences]], total: int, seed: int) -> list[Rows]:
+    """The coverage of the intervals of representative judges, for all dimensions of one group of cases."""
+    chosen = [representatives(*piece) for piece in pieces]
+    value = np.column_stack([column for found in chosen for _, _, column in found])
+    there, (first, _) = np.isfinite(value), pieces[0]
+    studies = STUDIES if first.part.subfield is None else STUDIES_OF_PART
+    counted = there.astype(np.float64)
+    result = coverage(np.where(there, value, 0.0), counted, first.codes, total, studies=studies, seed=seed)
+    bounds = np.cumsum([0, *(len(found) for found in chosen)])
+    return [
+        _covered(piece, found, there[:, i:j], Coverage(*(values[i:j] for values in result)), studies)
+        for (piece, _), found, i, j in zip(pieces, chosen, bounds, bounds[1:], strict=False)
+    ]
+
+
+def _covered(piece: Slice, chosen: Sequence[Representative], there: BoolArray, result: Coverage, studies: int) -> Rows:
+    n = there.sum(axis=0).astype(np.int64)
+    return {
+        **piece.label(),
+        "judge_1": [first for first, _, _ in chosen],
+        "judge_2": [second for _, second, _ in chosen],
+        "n": n,
+        "n_excluded": len(piece.codes) - n,
+        "n_clusters": [len(np.unique(piece.codes[kept])) for kept in there.T],
+        "quantity": ["accuracy" if second is None else "difference" for _, second, _ in chosen],
+        "estimate": result.truth,
+        "nominal": NOMINAL,
+        "coverage": result.covered,
+        "monte_carlo_error": np.sqrt(result.covered * (1 - result.covered) / studies),
+        "too_low": result.too_low,
+        "too_high": result.too_high,
+        "n_studies": studies,
+        "n_resamples": RESAMPLES,
+        "data_kind": SIMULATED,
+        "reason": [NO_VARIATION if np.isnan(share) else None for share in result.covered],
+    }
+
+
+def representatives(piece: Slice, found: Differences) -> list[Representative]:
+    """The judges of median and, overall, of best accuracy, and the median pair: names, and what each case adds."""
+    accuracy = alone(piece).value
+    order = np.argsort(accuracy, kind="stable")[: max(1, int(np.isfinite(accuracy).sum()))]
+    singles = [middle(order)]
+    if piece.part.subfield is None and len(order) > 1:
+        singles.append(int(order[-1]))
+    out: list[Representative] = [(piece.judges[i], None, piece.value[i]) for i in singles]
+    if len(ranked(found)):
+        pair = middle(ranked(found))
+        out.append((*piece.pair(pair), piece.value[piece.first[pair]] - piece.value[piece.second[pair]]))
+    return out

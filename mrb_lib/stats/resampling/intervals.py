@@ -1,0 +1,167 @@
+"""Intervals for a mean score beside the percentile bootstrap: Wilson's, with a design effect, and the BCa bootstrap."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import ndtr, ndtri, stdtrit
+
+from mrb_lib.stats.core.options import FloatArray, IntArray, SingleArray, divide
+from mrb_lib.stats.resampling.quantiles import CONFIDENCE, defined
+
+_UPPER = (1 + CONFIDENCE) / 2
+_TIED = 1e-9
+_NO_SPREAD = 1e-12
+
+
+def wilson(value: FloatArray, n: FloatArray | IntArray) -> tuple[FloatArray, FloatArray]:
+    """Wilson's 95% score interval of a proportion.
+
+    Parameters
+    ----------
+    value : the proportions, any shape
+    n : what they rest on, the same shape; need not be whole (an effective number of cases)
+
+    Returns
+    -------
+    low, high : the same shape; NaN where n is 0
+
+    Notes
+    -----
+    Wilson (1927), doi:10.1080/01621459.1927.10502953; it has width where the proportion
+    is 0 or 1. Published examples: `tests/published/test_wilson.py`.
+    """
+    z = float(ndtri(_UPPER))
+    share = divide(np.full(np.shape(n), z**2), np.asarray(n, dtype=np.float64))
+    centre = (value + share / 2) / (1 + share)
+    half = np.sqrt(value * (1 - value) * share + share**2 / 4) / (1 + share)
+    return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
+
+
+def equivalent_size(value: FloatArray, variance: FloatArray, n: IntArray) -> FloatArray:
+    """How many right-or-wrong cases tell as much about a mean score as the n cases do.
+
+    Parameters
+    ----------
+    value, variance, n : the mean of scores between 0 and 1, their variance (divided by n), and their number
+
+    Returns
+    -------
+    float array: n for scores of 0 and 1; more where halves make the mean surer; n where the scores do not vary
+    """
+    wanted = value * (1 - value)
+    varies = variance > _NO_SPREAD
+    found: FloatArray = np.where(varies, n * wanted / np.where(varies, variance, 1.0), n)
+    return found
+
+
+def design_effect(residuals: FloatArray, counted: FloatArray, variance: FloatArray) -> tuple[FloatArray, IntArray]:
+    """How many times larger clusters make the variance of a mean than independent cases would.
+
+    Parameters
+    ----------
+    residuals : shape (clusters, m), the sum over each cluster's cases of score minus mean
+    counted : shape (clusters, m), the cases of each cluster that count
+    variance : shape (m,), of the scores, divided by n
+
+    Returns
+    -------
+    deff : shape (m,); exactly 1 where every case is its own cluster, NaN where the scores do not vary or fewer than
+        two clusters count
+    clusters : shape (m,), the clusters that count
+
+    Notes
+    -----
+    Kish (1965), Survey Sampling, section 8.2. The variance over clusters is that of a ratio of sums, by linearisation.
+    """
+    n, clusters = counted.sum(axis=0), (counted > 0).sum(axis=0).astype(np.int64)
+    over_clusters = (residuals**2).sum(axis=0) * divide(clusters.astype(np.float64), clusters - 1)
+    over_cases = variance * n * divide(n, n - 1)
+    known = variance > _NO_SPREAD
+    return divide(over_clusters, np.where(known, over_cases, 0.0)), clusters
+
+
+def effective_size(size: FloatArray, deff: FloatArray, counted: FloatArray, clusters: IntArray) -> FloatArray:
+    """The number of independent cases that clustered ones are worth, for a Wilson interval with few clusters.
+
+    Parameters
+    ----------
+    size : shape (m,), see `equivalent_size`
+    deff, clusters : shape (m,), see `design_effect`
+    counted : shape (clusters, m), the cases of each cluster that count
+
+    Returns
+    -------
+    float array, shape (m,); at most `size`. Where the design effect is unknown because the scores do not
+    vary, cases of a cluster are taken to be alike altogether. NaN where fewer than two clusters count.
+
+    Notes
+    -----
+    Korn and Graubard (1998), Survey Methodology 24:193: n over the design effect, times the square of the
+    t quantile with cases - 1 over that with clusters - 1 degrees of freedom.
+    """
+    n = counted.sum(axis=0)
+    some = clusters >= 2
+    t_cases = np.asarray(stdtrit(np.maximum(n - 1, 1.0), _UPPER))
+    t_clusters = np.asarray(stdtrit(np.where(some, clusters - 1, 1).astype(np.float64), _UPPER))
+    alike = divide((counted**2).sum(axis=0), n)
+    found = divide(size, np.where(np.isfinite(deff), deff, alike)) * (t_cases / t_clusters) ** 2
+    # A design effect of nearly 0 is chance, as one below 1 is: neither adds cases.
+    found = np.where(np.isnan(found), size, np.minimum(found, size))
+    return np.where(some, found, np.nan)
+
+
+def acceleration(num: FloatArray, den: FloatArray) -> FloatArray:
+    """The acceleration of the BCa interval of ratios of sums, by leaving out one cluster at a time.
+
+    Parameters
+    ----------
+    num, den : shape (clusters, m), what each cluster adds to both sums; a denominator of 0 does not count
+
+    Returns
+    -------
+    float array, shape (m,); NaN where all clusters are alike or the rest of one is undefined
+    """
+    rest = den.sum(axis=0) - den
+    left = divide(num.sum(axis=0) - num, rest)
+    counts = den > 0
+    undefined = (counts & np.isnan(left)).any(axis=0)
+    number = counts.sum(axis=0)
+    left = np.where(counts & np.isfinite(left), left, 0.0)
+    departure = np.where(counts, divide(left.sum(axis=0), number) - left, 0.0)
+    square = (departure**2).sum(axis=0)
+    flat = undefined | (square <= _NO_SPREAD**2)
+    scaled = departure / np.where(flat, 1.0, np.sqrt(square))
+    return np.where(flat, np.nan, (scaled * scaled * scaled).sum(axis=0) / 6)
+
+
+def bca_levels(rows: FloatArray | SingleArray, value: FloatArray, accelerated: FloatArray) -> FloatArray:
+    """Which quantiles of the replicates are the ends of the bias-corrected and accelerated 95% interval.
+
+    Parameters
+    ----------
+    rows : shape (m, resamples), replicates in ascending order, see `mrb_lib.stats.resampling.quantiles.ordered`
+    value : shape (m,), the estimates
+    accelerated : shape (m,), see `acceleration`
+
+    Returns
+    -------
+    float array, shape (2, m); NaN where the acceleration is, or where all replicates lie on one side of the estimate
+
+    Notes
+    -----
+    Efron (1987), doi:10.1080/01621459.1987.10478410; replicates equal to the estimate count half.
+    """
+    pairs = list(zip(rows, value.tolist(), strict=True))
+    below = np.array([row.searchsorted(at - _TIED) for row, at in pairs], dtype=np.int64)
+    not_above = np.array([row.searchsorted(at + _TIED, side="right") for row, at in pairs], dtype=np.int64)
+    share = divide((below + not_above) / 2, defined(rows))
+    usable = (share > 0) & (share < 1) & np.isfinite(accelerated)
+    bias = ndtri(np.where(usable, share, 0.5))
+    out = np.full((2, len(value)), np.nan)
+    for row, z in enumerate((ndtri(1 - _UPPER), ndtri(_UPPER))):
+        moved = bias + z
+        divisor = 1 - np.where(usable, accelerated, 0.0) * moved
+        shown = usable & (divisor > 0)
+        level = ndtr(bias + moved / np.where(shown, divisor, 1.0))
+        out[row] = np.where(shown, level, np.nan)
+    return out

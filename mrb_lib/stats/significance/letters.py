@@ -1,0 +1,245 @@
+"""The judges in order, with letters for those that are not shown to differ, and Nemenyi's critical difference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from string import ascii_lowercase, ascii_uppercase
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtr
+
+from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, join_reasons, typed
+from mrb_lib.stats.core.panel import Panel, as_panel
+from mrb_lib.stats.core.scoring import Scores, encode_gold, score
+from mrb_lib.stats.resampling.resample import Ratios, cluster_codes, n_clusters, ratios
+from mrb_lib.stats.significance.omnibus import mean_ranks
+from mrb_lib.stats.significance.paired import ALPHA, PAIR, comparisons
+
+_ALPHABET = ascii_lowercase + ascii_uppercase + "".join(chr(code) for code in range(0x3B1, 0x3CA) if code != 0x3C2)
+
+
+def letter_display(differ: BoolArray) -> list[str]:
+    """The letters of each of k judges, in the order given, best first.
+
+    Parameters
+    ----------
+    differ : shape (k, k), symmetric: whether two judges were shown to differ
+
+    Returns
+    -------
+    One text a judge. Two judges share a letter exactly where they were not shown to differ; the letters run from
+    the first judge on: a, b, ..., z, A, B, ..., Z, and then in Greek
+
+    Notes
+    -----
+    Insert and absorb: Piepho (2004), doi:10.1198/1061860043515. Begin with one letter for all. For every two that
+    differ, split each letter that both have in two, one without the first and one without the second; drop
+    every letter whose judges another letter has, too. Validated in `tests/stats/test_letters.py`.
+    """
+    count = len(differ)
+    letters = [(1 << count) - 1]
+    for first, second in np.argwhere(np.triu(differ, k=1)).tolist():
+        pair = 1 << first | 1 << second
+        split = [letter for letter in letters if letter & pair == pair]
+        if split:
+            halves = [letter & ~(1 << one) for letter in split for one in (first, second)]
+            letters = _absorb([*(letter for letter in letters if letter & pair != pair), *halves])
+    members = sorted([i for i in range(count) if letter >> i & 1] for letter in letters)
+    names = [_name(number) for number in range(len(members))]
+    return ["".join(name for name, group in zip(names, members, strict=True) if i in group) for i in range(count)]
+
+
+def _absorb(letters: list[int]) -> list[int]:
+    """The letters that are no part of another one, each once."""
+    unique = list(dict.fromkeys(letters))
+    return [one for one in unique if not any(one != other and one & other == one for other in unique)]
+
+
+def _name(number: int) -> str:
+    """One sign a letter, so that a text of letters can be read sign by sign; after all alphabets, (77) and so on."""
+    return _ALPHABET[number] if number < len(_ALPHABET) else f"({number + 1})"
+
+
+ONE_JUDGE = "there is one judge only"
+NO_CASES = "no case can be scored"
+NO_COMMON = "no mean rank: no case is scored for every judge"
+UNTESTED = "could not be tested against all judges: letters shared for want of a test show nothing"
+CLUSTERED = "no critical difference: it takes cases as independent, and they come in clusters"
+COLUMNS = [
+    "judge",
+    "dimension",
+    "policy",
+    "n",
+    "n_excluded",
+    "n_common",
+    "accuracy",
+    "low",
+    "high",
+    "mean_rank",
+    "letters",
+    "test",
+    "correction",
+    "family",
+    "family_scope",
+    "critical_difference",
+    "reason",
+]
+
+
+def letters(
+    verdicts: pd.DataFrame | Panel,
+    gold: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    policy: str = "balanced",
+    correction: str = "holm",
+    family: str = "dimension",
+    dimensions: Sequence[str] | None = None,
+    cluster: str | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Order the judges of each dimension and mark those that are not shown to differ.
+
+    Parameters
+    ----------
+    verdicts, gold, cases, policy, correction, family, dimensions, cluster, resamples, seed : as in
+        `mrb_lib.stats.significance.paired.comparisons`
+
+    Returns
+    -------
+    DataFrame
+        One row a judge and dimension it has a verdict on, the most accurate first:
+        `n` cases scored, `n_excluded` the others, `accuracy` with its 95% interval `low`, `high`;
+        `mean_rank` (1 the best, ties sharing their mean rank) over the `n_common` cases scored
+        for every judge; `letters`: two judges that share one are not shown to differ at level
+        0.05 by `test`, adjusted by `correction` for the `family` tests in `family_scope`;
+        `critical_difference` of mean ranks (Nemenyi), the same in all rows of a dimension; `reason`
+        why something is null.
+
+    Notes
+    -----
+    Letters come from `p_adjusted` of the table `significance`: from the exact test of each pair, or, where
+    cases come in clusters, from the permutation test that flips the signs of clusters. Two judges that cannot
+    be tested, for want of two common cases in two clusters, are not shown to differ, and `reason` says so.
+    Letters and critical difference are two answers to one question: the letters test each pair on its own
+    cases, the critical difference compares ranks among all judges, so that which other judges take part
+    decides. It is q sqrt(k (k + 1) / (6 N)) with q the studentized range's quantile over sqrt(2): Nemenyi
+    (1963); Demsar (2006), Journal of Machine Learning Research 7:1,
+    whose table is in `tests/stats/test_letters.py`. Many tied ranks, as two-valued scores give, make it
+    too wide, never too narrow.
+    """
+    panel = as_panel(verdicts, cases["case_id"], dimensions)
+    scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy)
+    codes = cluster_codes(cases, cluster)
+    pairs = comparisons(
+        panel, gold, cases, policy=policy, correction=correction, family=family, cluster=cluster, resamples=0
+    )
+    pairs = pairs.loc[pairs["part"] == PAIR, ["judge_1", "judge_2", "dimension", "test", "p_adjusted", "family"]]
+    independent = n_clusters(codes) == len(cases)
+    found = _accuracy(scores, codes, resamples, seed)
+    rows = [
+        row
+        for dimension in range(len(panel.dimensions))
+        for row in _rows(panel, scores, dimension, pairs, found, independent)
+    ]
+    frame = pd.DataFrame(rows, columns=COLUMNS).assign(policy=policy, correction=correction, family_scope=family)
+    texts = {"letters": "str", "family_scope": "str"}
+    out = typed(frame, [name for name in COLUMNS if name not in texts]).join(frame[list(texts)].astype(texts))
+    return out[COLUMNS]
+
+
+def _accuracy(scores: Scores, codes: IntArray, resamples: int, seed: int) -> Ratios:
+    """The mean score of each judge and dimension, in the order of the first two axes."""
+    value = scores.score.reshape(-1, scores.score.shape[2]).T
+    counted = np.isfinite(value)
+    everyone = np.arange(len(codes), dtype=np.int64)
+    part = (everyone, np.where(counted, value, 0.0), counted.astype(np.float64))
+    return ratios([part], codes, resamples=resamples, seed=seed)[0]
+
+
+def _rows(
+    panel: Panel, scores: Scores, dimension: int, pairs: pd.DataFrame, found: Ratios, independent: bool
+) -> list[dict[str, object]]:
+    """The rows of one dimension, the most accurate judge first."""
+    judges = np.flatnonzero(scores.judged[:, dimension].any(axis=1))
+    place = judges * len(panel.dimensions) + dimension
+    order = np.lexsort((judges, -np.nan_to_num(found.value[place], nan=-1.0)))
+    judges, place = judges[order], place[order]
+    names = [panel.judges[i] for i in judges]
+    here = pairs[pairs["dimension"] == panel.dimensions[dimension]]
+    ranks, common = _ranks(scores.score[judges, dimension])
+    critical = critical_difference(len(judges), common) if independent else np.nan
+    marks = letter_display(_differ(here, names)) if len(names) > 1 else [None]
+    unknown = here[here["p_adjusted"].isna()]
+    untested = {*unknown["judge_1"], *unknown["judge_2"]}
+    test, family = here[["test", "family"]].iloc[0] if len(here) else (None, 0)
+    shared = [
+        ONE_JUDGE if len(names) < 2 else "",
+        NO_COMMON if len(names) > 1 and not common else "",
+        "" if independent else CLUSTERED,
+    ]
+    return [
+        {
+            "judge": name,
+            "dimension": panel.dimensions[dimension],
+            "n": found.n[at],
+            "n_excluded": panel.shape[2] - found.n[at],
+            "n_common": common,
+            "accuracy": found.value[at],
+            "low": found.low[at],
+            "high": found.high[at],
+            "mean_rank": ranks[i],
+            "letters": marks[i],
+            "test": test,
+            "family": family,
+            "critical_difference": critical,
+            "reason": join_reasons(
+                "" if found.n[at] else NO_CASES, found.reason[at], UNTESTED if name in untested else "", *shared
+            ),
+        }
+        for i, (name, at) in enumerate(zip(names, place, strict=True))
+    ]
+
+
+def _ranks(value: FloatArray) -> tuple[FloatArray, int]:
+    """The mean rank of each judge over the cases scored for all, and their number; `value` is (judges, cases)."""
+    common = value[:, np.isfinite(value).all(axis=0)]
+    if len(value) < 2 or not common.shape[1]:
+        return np.full(len(value), np.nan), common.shape[1]
+    return mean_ranks(common.T).mean(axis=0), common.shape[1]
+
+
+def _differ(pairs: pd.DataFrame, judges: Sequence[str]) -> BoolArray:
+    at = pd.Index(judges)
+    first, second = at.get_indexer(pd.Index(pairs["judge_1"])), at.get_indexer(pd.Index(pairs["judge_2"]))
+    out = np.zeros((len(judges), len(judges)), dtype=bool)
+    out[first, second] = out[second, first] = pairs["p_adjusted"].to_numpy(np.float64) <= ALPHA
+    return out
+
+
+def critical_difference(judges: int, n: int) -> float:
+    """Nemenyi's critical difference of mean ranks at level 0.05; NaN for fewer than two judges or no case."""
+    if judges < 2:
+        return np.nan
+    squared = divide(np.array([judges * (judges + 1) / 6.0]), np.array([n]))
+    return float(_studentized(judges) * np.sqrt(squared)[0])
+
+
+@lru_cache(maxsize=64)
+def _studentized(judges: int) -> float:
+    """The 95% quantile of the range of that many normal values, over sqrt(2).
+
+    The range is at most q with probability k int phi(z) (Phi(z) - Phi(z - q))^(k - 1) dz. Scipy has it, but takes
+    longer to import than the table takes to make.
+    """
+    z = np.linspace(-9.0, 9.0, 2001)
+    density = judges * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * (z[1] - z[0])
+    low, high = 0.0, 20.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        below = float(density @ (ndtr(z) - ndtr(z - middle)) ** (judges - 1)) < 1 - ALPHA
+        low, high = (middle, high) if below else (low, middle)
+    return low / float(np.sqrt(2))

@@ -1,0 +1,364 @@
+"""Whether one judge is better than another on the same cases, or as good as the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.special import bdtr, gammaln, stdtr
+
+from mrb_lib.errors import InputError
+from mrb_lib.stats.core.multiplicity import CORRECTIONS, FAMILIES, adjust_families
+from mrb_lib.stats.core.options import FloatArray, IntArray, check_choice, divide, join_reasons, typed
+from mrb_lib.stats.core.panel import Panel, as_panel
+from mrb_lib.stats.core.scoring import BINARY_POLICIES, encode_gold, score
+from mrb_lib.stats.core.subfields import By, Group, groups
+from mrb_lib.stats.resampling.resample import NO_RESAMPLES, cluster_codes, interval_reason
+from mrb_lib.stats.significance.differences import Columns, Differences, columns, differences
+from mrb_lib.stats.significance.omnibus import COLUMNS as OMNIBUS_COLUMNS
+from mrb_lib.stats.significance.omnibus import of_scores
+
+MARGIN = 0.05
+
+
+def check_margin(margin: float) -> None:
+    """Raise `InputError` if the margin is not a difference of accuracy that can be tested against."""
+    if not 0 < margin < 1:
+        raise InputError(f"margin {margin}: must be above 0 and below 1; 0.05 is five percentage points of accuracy.")
+
+
+def noninferiority(difference: FloatArray, error: FloatArray, df: FloatArray, margin: float) -> FloatArray:
+    """The one-sided p of "the first is worse than the second by the margin or more".
+
+    Parameters
+    ----------
+    difference : the first minus the second, as fractions, any shape
+    error : its standard error, the same shape; where it is 0 or NaN the test is undefined
+    df : degrees of freedom of the error, clusters minus one
+    margin : the largest difference that does not matter, as a fraction
+
+    Returns
+    -------
+    float array of the same shape; small values show that the first is not worse by the
+    margin; NaN where undefined
+
+    Notes
+    -----
+    A t test with the cluster-robust error of the paired difference. Its size at the
+    margin is simulated in `tests/simulation/test_size.py`.
+    """
+    return np.asarray(stdtr(df, -divide(difference + margin, error)), dtype=np.float64)
+
+
+def equivalence(first: FloatArray, second: FloatArray) -> FloatArray:
+    """The p of the two one-sided tests: small values show that the two differ by less than the margin.
+
+    Parameters
+    ----------
+    first, second : what `noninferiority` gives for the difference, and for the difference with its sign turned
+
+    Notes
+    -----
+    Schuirmann (1987), doi:10.1007/BF01068419: the larger of the two one-sided p values. It is at most
+    0.05 exactly where the 90% t interval of the difference lies within the margin.
+    """
+    found: FloatArray = np.maximum(first, second)
+    return found
+
+
+def sign_test(first: IntArray, second: IntArray) -> tuple[FloatArray, FloatArray]:
+    """The two-sided exact p and the mid-p of each pair of counts, which are McNemar's where a case is right or wrong.
+
+    Parameters
+    ----------
+    first, second : shape (p,), cases that only the first, only the second judge has right (or scores higher on)
+
+    Returns
+    -------
+    exact, mid_p : shape (p,); 1 where no case differs
+
+    Notes
+    -----
+    The exact p is twice the smaller tail, at most 1: its size is never above the level and often far below it. The
+    mid-p counts the observed outcome half, which brings the size close to the level: Lancaster
+    (1961), doi:10.2307/2282247; Fagerland, Lydersen and Laake (2013), doi:10.1186/1471-2288-13-91.
+    Validated in `tests/published/test_mcnemar.py`.
+    """
+    total = first + second
+    smaller = np.minimum(first, second)
+    tail = np.asarray(bdtr(smaller.astype(np.float64), total, 0.5), dtype=np.float64)
+    log_ways = gammaln(total + 1) - gammaln(smaller + 1) - gammaln(total - smaller + 1)
+    point = np.exp(log_ways - total * np.log(2.0))
+    exact: FloatArray = np.minimum(1.0, 2 * tail)
+    mid_p: FloatArray = np.minimum(1.0, 2 * tail - point)
+    return exact, mid_p
+
+
+ALPHA = 0.05
+PAIR, OMNIBUS = "pair", "omnibus"
+CLUSTERED = "permutation_cluster"
+NO_CASES = "no case is scored for both judges"
+ONE_CASE = "a test needs two cases that are scored for both judges"
+ONE_CLUSTER_ONLY = "a test that minds clusters needs two of them"
+NO_SPREAD = "no t tests and none against the margin: the difference is the same in every cluster"
+ALIKE = "no t tests and none against the margin: the two judges have the same score on every case"
+COUNTS_CASES = "exact_p and mid_p take cases as independent, which come in clusters: read p_value"
+_FLAGS = ("equivalent", "noninferior", "noninferior_2")
+COLUMNS = [
+    "part",
+    "judge_1",
+    "judge_2",
+    "dimension",
+    "subfield",
+    "by",
+    "policy",
+    "n",
+    "n_excluded",
+    "n_unassigned",
+    "n_clusters",
+    "difference",
+    "low",
+    "high",
+    "standard_error",
+    "only_1",
+    "only_2",
+    "test",
+    "p_value",
+    "p_adjusted",
+    "correction",
+    "family",
+    "family_scope",
+    "exact_p",
+    "mid_p",
+    "permutation_p",
+    "bootstrap_p",
+    "t_p",
+    "margin",
+    "equivalence_p",
+    "equivalence_p_adjusted",
+    "equivalent",
+    "noninferiority_p",
+    "noninferiority_p_adjusted",
+    "noninferior",
+    "noninferiority_2_p",
+    "noninferiority_2_p_adjusted",
+    "noninferior_2",
+    "statistic",
+    "df",
+    "df_error",
+    "epsilon",
+    "p_gg",
+    "judges",
+    "reason",
+]
+
+
+def comparisons(
+    verdicts: pd.DataFrame | Panel,
+    gold: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    policy: str = "balanced",
+    correction: str = "holm",
+    family: str = "dimension",
+    margin: float = 0.05,
+    by: By = None,
+    dimensions: Sequence[str] | None = None,
+    cluster: str | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Compare every two judges on the cases that are scored for both, and all judges at once.
+
+    Parameters
+    ----------
+    verdicts, gold, cases, policy, by, dimensions, cluster, resamples, seed : as in
+        `mrb_lib.stats.accuracy.accuracy.accuracy`
+    correction : for the number of tests, see `mrb_lib.stats.core.multiplicity.adjust`
+    family : which tests are corrected together: all pairs within one dimension and subfield
+        ("dimension"), or all pairs of the table ("all"), of all columns of `by`; tests of one kind only
+    margin : the largest difference of accuracy that does not matter, as a fraction, stated beforehand
+
+    Returns
+    -------
+    DataFrame
+        First one row a pair of judges, dimension and subfield (null: overall), `part` "pair":
+
+        - `n` cases scored for both, in `n_clusters` clusters; `n_excluded` the others
+        - `difference` mean score of `judge_1` minus that of `judge_2` with the 95% interval
+          `low`, `high` of the paired cluster bootstrap, and its cluster-robust `standard_error`
+        - `only_1`, `only_2` cases on which `judge_1`, `judge_2` has the higher score
+        - `test`, `p_value` two-sided, `p_adjusted`, `correction`, `family` (the number of pairs that could be
+          tested, and so were corrected for, whatever came out), `family_scope`. `test` is "mcnemar_exact" or
+          "sign_exact"; where clusters of the benchmark or subfield hold several cases it is
+          "permutation_cluster", and `p_value` is `permutation_p`
+        - `exact_p` of the exact test of cases and its `mid_p`; of the mean difference: `permutation_p` (signs of
+          clusters flipped), `bootstrap_p`, `t_p` (cluster-robust t test with `df` degrees of freedom, clusters - 1)
+        - `equivalence_p` of the two one-sided tests against `margin`, `noninferiority_p` (`judge_1` is
+          not worse than `judge_2` by the margin) and `noninferiority_2_p` (the other way
+          round); each with its `_adjusted` and with the verdict at level 0.05, adjusted: `equivalent`,
+          `noninferior`, `noninferior_2`, null where undefined
+
+        Then, `part` "omnibus" and judges null, the rows of `mrb_lib.stats.significance.omnibus.omnibus`
+        with `statistic`, `df`, `df_error`, `epsilon`, `p_value`, `p_gg`, `judges`; they are in no family.
+        `reason` says why a value is null.
+
+    Raises
+    ------
+    InputError
+        An option is unknown, `by` or `cluster` cannot be used, a verdict speaks of an
+        unknown case, or verdicts of several probes are mixed.
+
+    Notes
+    -----
+    Under `official`, `strict` and `net` a score is 0 or 1 and the test is McNemar's
+    exact test. Under `balanced` and `answered` it is the exact sign test on the cases
+    where the scores differ; on 0/1 scores both are the same binomial test. On graded scores
+    it asks which judge wins more cases, whatever by, so that it and the interval of the mean
+    difference may disagree. Where no case differs the exact p is 1. The exact tests take
+    cases as independent, and reject far too often where they are not; the others keep cases of a cluster together. A
+    pair whose test against the margin is undefined because its difference never varied counts in the family as one
+    that is not rejected.
+    Validated in `tests/published/test_pandalm.py`, `test_mcnemar.py`, `tests/stats/test_paired.py` and, for
+    the size of the tests, `tests/simulation/test_size.py`.
+    """
+    check_choice("correction", correction, CORRECTIONS)
+    check_choice("family", family, FAMILIES)
+    check_margin(margin)
+    panel = as_panel(verdicts, cases["case_id"], dimensions)
+    scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy)
+    parts = groups(cases, by)
+    plan = columns(scores.score, np.asarray(scores.judged.any(axis=2)))
+    codes = cluster_codes(cases, cluster)
+    found = differences(scores.score, plan, parts, codes, resamples=resamples, seed=seed)
+    frames = [_pairs(panel, plan, part, each, policy, resamples) for part, each in zip(parts, found, strict=True)]
+    pairs = _tested(pd.concat(frames, ignore_index=True), correction, family, margin)
+    together = of_scores(panel, scores.score, parts, policy, codes).assign(part=OMNIBUS)
+    return _typed(pd.concat([pairs, together.reindex(columns=[*OMNIBUS_COLUMNS, "part"])], ignore_index=True))
+
+
+def significance(
+    verdicts: pd.DataFrame | Panel,
+    gold: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    policy: str = "balanced",
+    correction: str = "holm",
+    family: str = "dimension",
+    margin: float = 0.05,
+    by: By = None,
+    dimensions: Sequence[str] | None = None,
+    cluster: str | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """The rows of `comparisons` that are about two judges; none for fewer than two judges."""
+    rows = comparisons(
+        verdicts,
+        gold,
+        cases,
+        policy=policy,
+        correction=correction,
+        family=family,
+        margin=margin,
+        by=by,
+        dimensions=dimensions,
+        cluster=cluster,
+        resamples=resamples,
+        seed=seed,
+    )
+    return rows[rows["part"] == PAIR].reset_index(drop=True)
+
+
+def _pairs(panel: Panel, plan: Columns, part: Group, found: Differences, policy: str, resamples: int) -> pd.DataFrame:
+    """All pairs over one group of cases, before any correction."""
+    names, dimensions = pd.Index(panel.judges, dtype="str"), pd.Index(panel.dimensions, dtype="str")
+    exact, mid_p = sign_test(found.only_1, found.only_2)
+    untested = found.n < 2
+    exact[untested], mid_p[untested] = np.nan, np.nan
+    exact_name = "mcnemar_exact" if policy in BINARY_POLICIES else "sign_exact"
+    df = np.where(found.clusters >= 2, found.clusters - 1.0, np.nan)
+    t = divide(np.abs(found.value), found.error)
+    return pd.DataFrame(
+        {
+            "part": PAIR,
+            "judge_1": names.take(plan.first),
+            "judge_2": names.take(plan.second),
+            "dimension": dimensions.take(plan.dimension),
+            **part.label(),
+            "policy": policy,
+            "n": found.n,
+            "n_excluded": len(part.cases) - found.n,
+            "n_clusters": found.clusters,
+            "difference": found.value,
+            "low": found.low,
+            "high": found.high,
+            "standard_error": found.error,
+            "df": df,
+            "only_1": found.only_1,
+            "only_2": found.only_2,
+            "test": exact_name if found.alone else CLUSTERED,
+            "p_value": exact if found.alone else found.permutation_p,
+            "exact_p": exact,
+            "mid_p": mid_p,
+            "permutation_p": found.permutation_p,
+            "bootstrap_p": found.bootstrap_p,
+            "t_p": np.minimum(1.0, 2 * np.asarray(stdtr(df, -t))),
+            "reason": _reasons(found, resamples),
+        }
+    )
+
+
+def _reasons(found: Differences, resamples: int) -> list[str | None]:
+    shared = "" if found.alone else COUNTS_CASES
+    usual = join_reasons(NO_RESAMPLES if resamples == 0 else "", shared)
+    plain = (found.clusters >= 2) & (found.error > 0) & ((found.high > found.low) | (resamples == 0))
+    out: list[str | None] = [usual] * len(found.n)
+    for i in np.flatnonzero(~plain):
+        n, clusters = int(found.n[i]), int(found.clusters[i])
+        alike = found.only_1[i] == found.only_2[i] == 0
+        out[i] = join_reasons(
+            NO_CASES if n == 0 else ONE_CASE if n == 1 else ONE_CLUSTER_ONLY if clusters < 2 else "",
+            interval_reason(n, clusters, resamples, found.low[i], found.high[i]),
+            "" if found.error[i] != 0 else ALIKE if alike else NO_SPREAD,
+            shared if n else "",
+        )
+    return out
+
+
+def _tested(pairs: pd.DataFrame, correction: str, family: str, margin: float) -> pd.DataFrame:
+    """The pairs with their corrected p values and the tests against the margin."""
+    families: IntArray = np.zeros(len(pairs), dtype=np.int64)
+    if family == "dimension":
+        grouped = pairs.groupby(["by", "subfield", "dimension"], dropna=False, sort=False)
+        families = np.asarray(grouped.ngroup(), dtype=np.int64)
+    testable = (pairs["n_clusters"] >= 2).to_numpy()
+
+    def adjusted(p_values: FloatArray) -> tuple[FloatArray, IntArray]:
+        undefined = np.isnan(p_values)
+        corrected, size = adjust_families(np.where(undefined & testable, 1.0, p_values), families, correction)
+        return np.where(undefined, np.nan, corrected), size
+
+    value, error, df = (pairs[name].to_numpy(np.float64) for name in ("difference", "standard_error", "df"))
+    out = pairs.assign(correction=correction, family_scope=family, margin=margin)
+    out["p_adjusted"], out["family"] = adjusted(pairs["p_value"].to_numpy(np.float64))
+    first, second = noninferiority(value, error, df, margin), noninferiority(-value, error, df, margin)
+    for name, flag, p_values in (
+        ("equivalence", "equivalent", equivalence(first, second)),
+        ("noninferiority", "noninferior", first),
+        ("noninferiority_2", "noninferior_2", second),
+    ):
+        corrected, _ = adjusted(p_values)
+        out[f"{name}_p"], out[f"{name}_p_adjusted"] = p_values, corrected
+        out[flag] = pd.Series(corrected <= ALPHA, dtype="boolean").mask(np.isnan(corrected))
+    return out
+
+
+def _typed(frame: pd.DataFrame) -> pd.DataFrame:
+    """Counts and flags of rows that have none are null."""
+    special: dict[str, str] = dict.fromkeys(("n_clusters", "only_1", "only_2", "family", "judges"), "Int64")
+    special |= dict.fromkeys(_FLAGS, "boolean") | dict.fromkeys(("part", "family_scope"), "str")
+    full = frame.reindex(columns=COLUMNS).astype(special)
+    plain = typed(full, [name for name in COLUMNS if name not in special])
+    return pd.concat([plain, full[list(special)]], axis=1)[COLUMNS]

@@ -1,0 +1,179 @@
+"""What a run was made with: everything that is needed to repeat it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+
+from mrb_lib.errors import InputError
+from mrb_lib.files import slug, write_atomic
+from mrb_lib.verdicts.protocol import Judge
+
+FILE_NAME = "manifest.json"
+_PACKAGES = (
+    "mrb-workbench",
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "scipy",
+    "statsmodels",
+    "scikit-learn",
+    "krippendorff",
+    "pillow",
+    "matplotlib",
+    "seaborn",
+    "torch",
+    "transformers",
+    "accelerate",
+    "tokenizers",
+    "jinja2",
+    "httpx",
+    "ray",
+)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The manifest of a run.
+
+    Attributes
+    ----------
+    run_id : name of the run's folder
+    judge : the judge's name, as in the verdicts
+    spec : the judge's settings, JSON values only
+    prompt_id, prompt_hash, prompt_text : the prompt template, its SHA-256 and its source;
+        empty for judges without a prompt
+    benchmark, benchmark_fingerprint, kind : the benchmark judged; the fingerprint is empty for imported verdicts
+    source : where the verdicts came from, for a run that was imported instead of executed
+    seed : the seed of everything random
+    device : what the judge ran on
+    options : what was asked for: `orders, repeats, limit` (null for all cases), `dimensions`,
+        and the settings that were not left open; never a key
+    sent_to : the address of the server that was shown the cases; empty where they stayed in the process
+    resumed : later sessions that made verdicts of this run in another way: when, and which of
+        `device, versions, git_commit, options` were different then
+    """
+
+    run_id: str
+    judge: str
+    spec: Mapping[str, object] = field(default_factory=dict)
+    prompt_id: str = ""
+    prompt_hash: str = ""
+    prompt_text: str = ""
+    benchmark: str = ""
+    benchmark_fingerprint: str = ""
+    kind: str = ""
+    source: str = ""
+    seed: int = 0
+    device: str = "cpu"
+    versions: Mapping[str, str] = field(default_factory=dict)
+    git_commit: str = ""
+    created: str = ""
+    options: Mapping[str, object] = field(default_factory=dict)
+    sent_to: str = ""
+    resumed: Sequence[Mapping[str, object]] = field(default_factory=list)
+
+
+def run_id(judge: Judge, fingerprint: str) -> str:
+    """The name of a run's folder: it follows from everything that shapes a verdict.
+
+    Parameters
+    ----------
+    fingerprint : of the cases, see `Benchmark.case_fingerprint`
+    """
+    identity = [judge.name, dict(judge.spec), judge.prompt_hash, fingerprint]
+    digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+    return f"{slug(judge.name)}-{digest[:8]}"
+
+
+def library_versions() -> dict[str, str]:
+    """The versions of Python and of the libraries that shape results; absent ones are left out."""
+    found = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def git_commit() -> str:
+    """The commit of this library's checkout, with `+changes` where files differ from it; empty outside a checkout."""
+    here = Path(__file__).resolve().parent.parent
+    command = ["git", "-C", str(here), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=+changes"]
+    try:
+        if not (here.parent / ".git").exists():
+            return ""
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+def now() -> str:
+    """The time in UTC, to the second, ISO 8601; SOURCE_DATE_EPOCH overrides it for reproducible output.
+
+    Raises
+    ------
+    InputError
+        SOURCE_DATE_EPOCH is not a number of seconds that a date can have.
+    """
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    try:
+        moment = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    except (ValueError, OverflowError, OSError) as error:
+        raise InputError(
+            f"SOURCE_DATE_EPOCH={epoch!r}: is not a time in seconds since 1970 ({error}); correct it or unset it."
+        ) from error
+    return moment.isoformat(timespec="seconds")
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest into the run's folder."""
+    write_atomic(folder / FILE_NAME, json.dumps(asdict(manifest), indent=2, ensure_ascii=False) + "\n")
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read a run's manifest; keys this version does not know are ignored.
+
+    The name of the folder is the run's id, whatever the file says: a copied run is a run of its own.
+
+    Raises
+    ------
+    InputError
+        The manifest is missing or is not what `write_manifest` writes.
+    """
+    path = folder / FILE_NAME
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+        known = {f.name for f in fields(Manifest)}
+        values = {name: value for name, value in raw.items() if name in known}
+        _check_types(values)
+        return Manifest(**{**values, "run_id": folder.resolve().name})
+    except FileNotFoundError as error:
+        raise InputError(f"{folder}: is not a run ({FILE_NAME} is missing); run `mrb judge` to make one.") from error
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"{path}: is damaged ({error}); restore it, or remove this file alone: the "
+            "command that made the run writes it anew, and keeps the verdicts."
+        ) from error
+
+
+def _check_types(values: Mapping[str, object]) -> None:
+    """Raise `TypeError` unless every value is of the type that its field has."""
+    for name, value in values.items():
+        if name == "resumed":
+            fits = isinstance(value, list) and all(isinstance(session, dict) for session in value)
+        elif name in ("spec", "versions", "options"):
+            fits = isinstance(value, dict)
+        else:
+            fits = isinstance(value, int if name == "seed" else str)
+        if not fits:
+            raise TypeError(f"{name} is {type(value).__name__}")

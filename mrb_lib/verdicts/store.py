@@ -1,0 +1,335 @@
+"""The run store: a folder a run, append-only parquet parts and a manifest.
+
+`RUNS/<run_id>/manifest.json` and `RUNS/<run_id>/part-00000.parquet`, ... A part is
+written under a temporary name and renamed, so a reader sees all of it or none.
+Verdicts that were judged again are moved to `retried-00000.parquet`, ... (see
+`mrb_lib.runs.retry`), which no table is made from.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mrb_lib.errors import InputError, RunError
+from mrb_lib.files import slug
+from mrb_lib.schema import KEYS, VERDICTS
+from mrb_lib.validation import check_references, conform
+from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, library_versions, now, read_manifest, write_manifest
+
+_ARROW = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
+SCHEMA = pa.schema([pa.field(column.name, _ARROW[column.type]) for column in VERDICTS])
+COSTS = ("latency_s", "prompt_tokens", "completion_tokens")
+ANALYSIS_COLUMNS = [*KEYS["verdicts"], "choice", "p_a", "score_a", "score_b", "status"]
+
+
+def empty_verdicts() -> pd.DataFrame:
+    """A verdicts table without rows."""
+    frame: pd.DataFrame = SCHEMA.empty_table().to_pandas()
+    return frame
+
+
+def part_paths(folder: Path) -> list[Path]:
+    """The finished parts of a run, in the order they were written."""
+    return sorted((path for path in folder.glob("part-*.parquet") if path.stem[5:].isdecimal()), key=_number)
+
+
+def _number(part: Path) -> int:
+    return int(part.stem.rpartition("-")[2])
+
+
+def clear_leftovers(folder: Path) -> None:
+    """Remove what a killed process left half-written; call it while holding the run."""
+    for pattern in (".*.parquet.partial", f".{FILE_NAME}.*"):
+        for leftover in folder.glob(pattern):
+            leftover.unlink()
+
+
+def write_part(path: Path, table: pa.Table) -> None:
+    """Write a parquet file so that, whatever happens, it is there whole or not at all.
+
+    Raises
+    ------
+    RunError
+        The disk is full, or cannot be written to.
+    """
+    temporary = path.with_name(f".{path.name}.partial")
+    try:
+        with temporary.open("wb") as stream:
+            pq.write_table(table, stream, compression="zstd")
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise RunError(
+            f"{path}: cannot be written ({error.strerror or error}); the verdicts kept before are safe: make room on "
+            "the disk or mend its permissions, and run the same command again to go on."
+        ) from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder survive a power cut, as fsync does for a file's content.
+
+    A file system that cannot do this for folders says so with EINVAL, and keeps its names in its own way.
+    """
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+    finally:
+        os.close(handle)
+
+
+def append_part(folder: Path, verdicts: pd.DataFrame) -> Path:
+    """Add a batch of verdicts to a run, atomically and durably.
+
+    Parameters
+    ----------
+    verdicts : a verdicts table that conforms; unknown columns are kept.
+
+    Raises
+    ------
+    InputError
+        An unknown column holds values that parquet cannot.
+    """
+    parts = part_paths(folder)
+    number = _number(parts[-1]) + 1 if parts else 0
+    path = folder / f"part-{number:05d}.parquet"
+    extra = [name for name in verdicts.columns if name not in SCHEMA.names]
+    frame = verdicts.reindex(columns=[*SCHEMA.names, *extra])
+    schema = SCHEMA
+    try:
+        for name in extra:
+            # A column without any value takes the type that other parts give it.
+            if frame[name].isna().all():
+                frame[name] = pd.Series(None, index=frame.index, dtype=object)
+            schema = schema.append(pa.field(name, pa.Array.from_pandas(frame[name]).type))
+        table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False).replace_schema_metadata(None)
+        write_part(path, table)
+    except (pa.ArrowException, OverflowError) as error:
+        raise InputError(
+            f"verdicts: a column cannot be stored ({error}); make its values plain and alike, or leave it out."
+        ) from error
+    return path
+
+
+@contextmanager
+def exclusive(folder: Path) -> Iterator[None]:
+    """Hold a run for writing; a second process is refused. The folder is created, and removed if no run came of it.
+
+    The lock is the process's own: it ends with the process, however that ends.
+
+    Raises
+    ------
+    RunError
+        Another process holds the run.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = folder / ".lock"
+    with lock.open("w") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held = os.fstat(stream.fileno()).st_ino == lock.stat().st_ino
+        except OSError as error:
+            raise RunError(f"{folder}: another process is writing this run; wait for it or stop it.") from error
+        if not held:
+            raise RunError(f"{folder}: another process was writing this run just now; try again.")
+        try:
+            yield
+        finally:
+            if folder.is_dir() and {path.name for path in folder.iterdir()} == {lock.name}:
+                lock.unlink()
+                folder.rmdir()
+
+
+def run_folders(runs: Path) -> list[Path]:
+    """The runs under a folder (or the folder itself, if it is one), by name."""
+    if (runs / FILE_NAME).is_file():
+        return [runs]
+    if not runs.is_dir():
+        raise InputError(
+            f"{runs}: there is no such folder of runs; make one with `mrb judge BENCH {runs} --judge NAME`."
+        )
+    return sorted(path for path in runs.iterdir() if (path / FILE_NAME).is_file())
+
+
+def read_run(folder: Path, columns: list[str] | None = None) -> pd.DataFrame:
+    """All verdicts of one run, in the order they were written.
+
+    Parameters
+    ----------
+    columns : the columns to read; None reads all of the contract and any others.
+
+    Raises
+    ------
+    InputError
+        A part is damaged, or lacks a column.
+    """
+    table = _read_parts(folder, columns)
+    frame: pd.DataFrame = table.to_pandas()
+    return frame
+
+
+def _read_parts(folder: Path, columns: Sequence[str] | None, coded: Sequence[str] = ()) -> pa.Table:
+    """The parts of a run as one table; the columns `coded` are read as positions in a list of their values."""
+    tables = []
+    for path in part_paths(folder):
+        try:
+            # Parts are small: the threads that read columns side by side cost more than they save.
+            source = pq.ParquetFile(path, read_dictionary=list(coded))
+            table = source.read(columns=None if columns is None else list(columns), use_threads=False)
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(
+                f"{path}: is truncated or not a parquet file ({error}); remove it and judge again."
+            ) from error
+        absent = [name for name in columns or SCHEMA.names if name not in table.column_names]
+        if absent:
+            raise InputError(f"{path}, column {absent[0]}: is missing, so it is no part of a run; remove the file.")
+        tables.append(table)
+    if not tables:
+        empty = SCHEMA.empty_table().select(list(columns or SCHEMA.names))
+        for name in coded:
+            place = empty.column_names.index(name)
+            empty = empty.set_column(place, name, empty.column(name).dictionary_encode())
+        return empty
+    try:
+        return pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
+    except pa.ArrowException as error:
+        raise InputError(
+            f"{folder}: its parts hold a column of different types ({error}); remove the part that is wrong."
+        ) from error
+
+
+def load_verdicts(
+    runs: str | Path, cases: pd.DataFrame | None = None, *, replies: bool = False, costs: bool = False
+) -> pd.DataFrame:
+    """The verdicts of every run under a folder.
+
+    Where several runs hold the same judge (its settings changed between them), each
+    is shown as a judge of its own, `judge@run`, so that none hides another.
+
+    Parameters
+    ----------
+    runs : a folder of runs, or one run
+    cases : the benchmark's cases; verdicts about any other case are refused. None does not check.
+    replies : also read the replies and their cost, which are large
+    costs : also read the cost, without the replies
+
+    Returns
+    -------
+    DataFrame
+        The verdicts table; judge, dimension, order, probe, choice and status as
+        text, sorted as written.
+
+    Raises
+    ------
+    InputError
+        There is no such folder, a file is damaged, or a verdict speaks of an unknown case.
+    """
+    frames = []
+    for folder, name in named_runs(Path(runs)):
+        frame = read_run(folder, None if replies else [*ANALYSIS_COLUMNS, *COSTS] if costs else ANALYSIS_COLUMNS)
+        if cases is not None:
+            check_references(frame, cases, str(folder))
+        frames.append(frame if name is None else frame.assign(judge=name))
+    if not frames:
+        return empty_verdicts()
+    return pd.concat(frames, ignore_index=True)
+
+
+def named_runs(runs: Path) -> list[tuple[Path, str | None]]:
+    """Each run with the name to show its judge by, None for its own: several runs of one judge are told apart."""
+    folders = run_folders(runs)
+    manifests = [read_manifest(folder) for folder in folders]
+    names = [manifest.judge for manifest in manifests]
+    return [
+        (folder, f"{manifest.judge}@{manifest.run_id}" if names.count(manifest.judge) > 1 else None)
+        for folder, manifest in zip(folders, manifests, strict=True)
+    ]
+
+
+def iter_verdicts(
+    runs: str | Path, cases: pd.DataFrame, columns: Sequence[str] = ANALYSIS_COLUMNS
+) -> Iterator[pd.DataFrame]:
+    """The verdicts of every run under a folder, a run at a time, so that only one's need be in memory.
+
+    Parameters
+    ----------
+    runs, cases : as in `load_verdicts`
+    columns : those to read
+
+    Yields
+    ------
+    DataFrame
+        The verdicts of one run; text columns are categorical.
+
+    Raises
+    ------
+    InputError
+        As in `load_verdicts`.
+    """
+    coded = [name for name in columns if SCHEMA.field(name).type == pa.string()]
+    known = pd.Index(cases["case_id"]).astype(object)
+    for folder, name in named_runs(Path(runs)):
+        frame: pd.DataFrame = _read_parts(folder, columns, coded).to_pandas()
+        if "case_id" in coded:
+            spoken_of = frame["case_id"].cat.remove_unused_categories().cat.categories
+            if (known.get_indexer(spoken_of.astype(object)) < 0).any():
+                check_references(frame.astype({"case_id": "str"}), cases, str(folder))
+        yield frame if name is None else frame.assign(judge=pd.Categorical([name] * len(frame)))
+
+
+def runs_on_other_cases(runs: Path, fingerprint: str) -> list[str]:
+    """The runs that were made on other cases or images than those of a fingerprint.
+
+    Parameters
+    ----------
+    fingerprint : see `Benchmark.case_fingerprint`
+
+    Returns
+    -------
+    list of str
+        Their ids, by name. Imported runs do not know their cases, and are not among them.
+    """
+    made_on = {folder.name: read_manifest(folder).benchmark_fingerprint for folder in run_folders(runs)}
+    return sorted(name for name, found in made_on.items() if found not in ("", fingerprint))
+
+
+def save_imported(verdicts: pd.DataFrame, runs: Path, *, benchmark: str, kind: str, source: str) -> list[Path]:
+    """Write verdicts that were made elsewhere as one run a judge.
+
+    Returns
+    -------
+    list of Path
+        The folders written, in order of the judges' names.
+    """
+    verdicts = conform(verdicts, "verdicts", source)
+    folders = []
+    for judge, rows in verdicts.groupby("judge", sort=True):
+        folder = runs / slug(str(judge))
+        folder.mkdir(parents=True)
+        append_part(folder, rows)
+        manifest = Manifest(
+            run_id=folder.name,
+            judge=str(judge),
+            benchmark=benchmark,
+            kind=kind,
+            source=source,
+            device="unknown",
+            versions=library_versions(),
+            created=now(),
+        )
+        write_manifest(folder, manifest)
+        folders.append(folder)
+    return folders

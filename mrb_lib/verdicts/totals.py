@@ -1,0 +1,91 @@
+"""What a run holds and what it cost: statuses, tokens, money."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mrb_lib.errors import InputError
+from mrb_lib.schema import STATUSES
+from mrb_lib.verdicts.store import part_paths
+
+_SUMMED: Final = ("prompt_tokens", "completion_tokens", "cost_usd")
+_READ: Final = ("status", "error", *_SUMMED)
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums over the verdicts of a run, those of earlier sessions included.
+
+    Attributes
+    ----------
+    statuses : how many verdicts have each status, in the vocabulary's order; those that do not occur are left out
+    prompt_tokens, completion_tokens : None where no verdict counts any
+    cost_usd : None where no price was known
+    usual_error : the reason that most verdicts of status `error` give, the first in the alphabet of equally
+        frequent ones; None where none gives one
+    """
+
+    statuses: Mapping[str, int] = field(default_factory=dict)
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost_usd: float | None = None
+    usual_error: str | None = None
+
+    def __str__(self) -> str:
+        parts = [", ".join(f"{count:,} {status}" for status, count in self.statuses.items()) or "no verdicts"]
+        tokens = [(self.prompt_tokens, "prompt"), (self.completion_tokens, "reply")]
+        counted = " and ".join(f"{number:,} {what}" for number, what in tokens if number is not None)
+        if counted:
+            parts.append(f"{counted} tokens")
+        if self.cost_usd is not None:
+            parts.append(f"{self.cost_usd:.4f} USD")
+        return "; ".join(parts)
+
+
+def totals(folder: Path) -> Totals:
+    """The totals of one run; replies are not read.
+
+    Parameters
+    ----------
+    folder : of the run
+
+    Raises
+    ------
+    InputError
+        A part is damaged.
+    """
+    frames = []
+    for path in part_paths(folder):
+        try:
+            part = pq.ParquetFile(path)
+            names = [name for name in _READ if name in part.schema_arrow.names]
+            frames.append(part.read(columns=names, use_threads=False).to_pandas())
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(
+                f"{path}: is truncated or not a parquet file ({error}); remove it and judge again."
+            ) from error
+    if not frames:
+        return Totals()
+    table = pd.concat([frame.reindex(columns=[*_READ]) for frame in frames], ignore_index=True)
+    found = table["status"].value_counts()
+    sums = {name: pd.to_numeric(table[name]).sum(min_count=1) for name in _SUMMED}
+    known = {name: float(value) for name, value in sums.items() if pd.notna(value)}
+    return Totals(
+        {status: int(found[status]) for status in STATUSES if status in found.index},
+        int(known["prompt_tokens"]) if "prompt_tokens" in known else None,
+        int(known["completion_tokens"]) if "completion_tokens" in known else None,
+        known.get("cost_usd"),
+        _usual(table.loc[table["status"] == "error", "error"]),
+    )
+
+
+def _usual(reasons: pd.Series) -> str | None:
+    often = reasons.dropna().astype("str").mode()
+    return str(often.iloc[0]) if len(often) else None

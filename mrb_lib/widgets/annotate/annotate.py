@@ -1,0 +1,60 @@
+"""The annotator's page: two answers whose authors nobody tells, and a choice on every dimension."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from mrb_lib.data.benchmark import Benchmark, load
+from mrb_lib.reviews.store import Store, open_store
+from mrb_lib.widgets.annotate.annotate_answers import Annotation
+from mrb_lib.widgets.annotate.annotate_case import STYLES
+from mrb_lib.widgets.bundle import style
+from mrb_lib.widgets.shell import Shell
+from mrb_lib.widgets.text import escaped
+
+BENCH, STORE = "MRB_ANNOTATE_BENCH", "MRB_STORE"
+
+
+class Annotator(Shell):
+    """The widget of `annotate`; its page signs annotators in, shows their cases, and keeps each answer at once."""
+
+    def __init__(self, annotation: Annotation, name: str) -> None:
+        plain = "This page needs a running kernel: annotate with <kbd>mrb annotate</kbd> in a browser."
+        super().__init__(
+            {
+                "hello": annotation.hello,
+                "open": annotation.open,
+                "choose": annotation.choose,
+                "skip": annotation.skip,
+            },
+            scripts=("case", "annotate_ask", "annotate_parts", "annotate"),
+            styles=STYLES,
+            static=lambda: f'<style>{style()}</style><p class="mrb">{escaped(name)}: {plain}</p>',
+        )
+
+
+def annotate(benchmark: Benchmark, store: Store) -> Annotator:
+    """Blinded annotation of the cases that are assigned in a store.
+
+    Parameters
+    ----------
+    benchmark : whose labels are preferences between the two responses
+    store : holds the assignments (see `mrb_lib.reviews.assignment.assign`), and gets the answers
+
+    Raises
+    ------
+    InputError
+        The benchmark's labels are no preferences.
+
+    Notes
+    -----
+    Who signs in by which name is not checked. Validated in tests/widgets/test_annotate.py and
+    tests/browser/test_annotate.py.
+    """
+    return Annotator(Annotation(benchmark, store), benchmark.meta.name)
+
+
+def from_environment() -> tuple[Benchmark, Store]:
+    """The benchmark and the store that `mrb annotate` serves; it names them in the environment."""
+    return load(Path(os.environ[BENCH])), open_store(os.environ[STORE], create=False)

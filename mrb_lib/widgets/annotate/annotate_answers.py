@@ -1,0 +1,234 @@
+"""What the page of an annotator asks, answered from a benchmark and a store; it knows nothing of who else answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import pandas as pd
+
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.errors import InputError
+from mrb_lib.judges.prompts import DEFINITIONS
+from mrb_lib.reviews.marks import Answer
+from mrb_lib.reviews.progress import DONE, OPEN, SKIPPED, by_dimension, case_states
+from mrb_lib.reviews.store import Store
+from mrb_lib.schema import CHOICES
+from mrb_lib.widgets.annotate.annotate_case import NAMES, as_shown, blinded_html, in_case_frame
+from mrb_lib.widgets.case.case_images import SIDE
+from mrb_lib.widgets.text import visible
+
+REASONS = (
+    "the image is missing or cannot be read",
+    "the question is unclear",
+    "outside my field",
+    "I know this case or who answered it",
+    "something else",
+)
+_KEYS = {"first": "A", "second": "B", "tie": "T"}
+_LONGEST_REASON = 2000
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where an annotator is: the case, its number among theirs from 1 on, of how many, and what is shown first."""
+
+    annotator: str
+    case_id: str
+    number: int
+    total: int
+    order: str
+
+
+class Annotation:
+    """The questions of the page and their answers; without memory of its own, so that a page may be loaded again.
+
+    Parameters
+    ----------
+    benchmark : whose labels are preferences between the two responses
+    store : holds the assignments, and gets the answers
+    side : the longest side of an image, in pixels
+
+    Raises
+    ------
+    InputError
+        The benchmark's labels are no preferences.
+    """
+
+    def __init__(self, benchmark: Benchmark, store: Store, *, side: int = SIDE) -> None:
+        check_preference(benchmark)
+        self._benchmark = benchmark
+        self._store = store
+        self._rows = {case: row for row, case in enumerate(benchmark.cases["case_id"])}
+        self._hints = hints(benchmark)
+        self._side = side
+        self._seen: dict[str, pd.DataFrame] = {}  # by annotator; assignments are added to and never change
+        self._html = lru_cache(maxsize=16)(self._drawn)
+
+    def hello(self, _: Mapping[str, Any]) -> dict[str, Any]:
+        """What the page is about, and who may sign in."""
+        meta = self._benchmark.meta
+        people = sorted(set(self._assigned(None)["annotator"]))
+        return {
+            "benchmark": visible(meta.name),
+            "simulated": meta.kind == "simulated",
+            "annotators": [{"name": name, "shown": visible(name)} for name in people],
+            "dimensions": [
+                {"name": name, "shown": visible(name), "hint": visible(self._hints.get(name, ""))}
+                for name in meta.dimensions
+            ],
+            "picks": [
+                {"pick": pick, "key": _KEYS[pick], "name": name}
+                for pick, name in NAMES.items()
+                if in_case_frame("AB", pick) in meta.categories
+            ],
+            "reasons": list(REASONS),
+        }
+
+    def open(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """A case: that at `number`, or the next open one after the number `after`; or that nothing is open.
+
+        A case that is gone from the benchmark is not among an annotator's.
+        """
+        annotator = _text(question, "annotator")
+        mine, far = self._far(annotator)
+        if mine.empty:
+            return {"nothing": self._why_nothing(annotator)}
+        if "number" in question:
+            number = min(max(_number(question, "number"), 1), len(mine))
+        else:
+            left = [int(place) + 1 for place in mine.index[mine["state"] == OPEN]]
+            after = _number(question, "after")
+            if not left:
+                return {"finished": True, **far}
+            number = next((one for one in left if one > after), left[0])
+        place = self._place(annotator, number, mine)
+        return {
+            "number": number,
+            "total": len(mine),
+            "html": self._html(place.case_id, place.order, number, len(mine)),
+            "answers": self._answers(place),
+            **far,
+        }
+
+    def choose(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Keep what was picked for a dimension; the same pick again adds nothing to the history."""
+        place = self._place(_text(question, "annotator"), _number(question, "number"))
+        dimension, pick = _text(question, "dimension"), _text(question, "pick")
+        if dimension not in self._benchmark.meta.dimensions:
+            raise InputError(f"dimension {dimension!r}: is none of this benchmark; load the page again.")
+        choice = in_case_frame(place.order, pick) if pick in NAMES else ""
+        if choice not in self._benchmark.meta.categories:
+            raise InputError(f"{pick!r}: is no choice of this benchmark; load the page again.")
+        if self._known(place).get(dimension, {}).get("pick") != pick:
+            self._store.answer(self._answer(place, dimension, choice, ""))
+        return {"answers": self._answers(place)}
+
+    def skip(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Keep why the dimensions that have no choice yet stay without one."""
+        place = self._place(_text(question, "annotator"), _number(question, "number"))
+        reason = _text(question, "reason").strip()[:_LONGEST_REASON]
+        if not reason:
+            raise InputError("Say why you skip the case: choose a reason, or write one.")
+        known = self._known(place)
+        left = [name for name in self._benchmark.meta.dimensions if "pick" not in known.get(name, {})]
+        if not left:
+            raise InputError("Every dimension of this case has an answer; there is nothing to skip.")
+        for dimension in left:
+            if known.get(dimension, {}).get("skipped") != reason:
+                self._store.answer(self._answer(place, dimension, None, reason))
+        return {"answers": self._answers(place)}
+
+    def _assigned(self, annotator: str | None) -> pd.DataFrame:
+        frame = self._store.assignments(self._benchmark.meta.name, annotator)
+        here = pd.Series([case in self._rows for case in frame["case_id"]], dtype=bool)
+        return frame[here].reset_index(drop=True)
+
+    def _far(self, annotator: str) -> tuple[pd.DataFrame, dict[str, Any]]:
+        """The cases of an annotator in their sequence with how far each is, and that in numbers for the page."""
+        dimensions = self._benchmark.meta.dimensions
+        assigned = self._assigned(annotator)
+        answers = self._store.answers(self._benchmark.meta.name, annotator=annotator)
+        mine = case_states(assigned, answers, dimensions)
+        each = by_dimension(assigned, answers, dimensions)
+        counts = {state: int((mine["state"] == state).sum()) for state in (DONE, SKIPPED, OPEN)}
+        progress = {"total": len(mine), **counts, "dimensions": each["answered"].tolist()}
+        return mine, {"progress": progress, "cases": [str(state) for state in mine["state"]]}
+
+    def _place(self, annotator: str, number: int, mine: pd.DataFrame | None = None) -> _Place:
+        if mine is None:
+            mine = self._seen.get(annotator)
+        if mine is None or number > len(mine):
+            mine = self._seen[annotator] = self._assigned(annotator)
+        if not 1 <= number <= len(mine):
+            raise InputError(f"case {number}: is not among those of {annotator}; load the page again.")
+        row = mine.iloc[number - 1]
+        return _Place(annotator, str(row["case_id"]), number, len(mine), str(row["order"]))
+
+    def _drawn(self, case_id: str, order: str, number: int, total: int) -> str:
+        case, images = self._benchmark.cases.iloc[self._rows[case_id]], self._benchmark.images
+        return blinded_html(case, order, images=images, number=number, total=total, side=self._side)
+
+    def _answers(self, place: _Place) -> list[dict[str, str]]:
+        """Of each dimension in its sequence; see `_known`."""
+        known = self._known(place)
+        return [known.get(dimension, {}) for dimension in self._benchmark.meta.dimensions]
+
+    def _known(self, place: _Place) -> dict[str, dict[str, str]]:
+        """By dimension, what the annotator picked as it was shown, or why they skipped it."""
+        name = self._benchmark.meta.name
+        found = self._store.answers(name, annotator=place.annotator, case_id=place.case_id)
+        out: dict[str, dict[str, str]] = {}
+        for dimension, choice, why in found[["dimension", "choice", "skipped_reason"]].itertuples(index=False):
+            out[dimension] = {"skipped": visible(why)} if pd.isna(choice) else {"pick": as_shown(place.order, choice)}
+        return out
+
+    def _answer(self, place: _Place, dimension: str, choice: str | None, reason: str) -> Answer:
+        name = self._benchmark.meta.name
+        return Answer(name, place.case_id, place.annotator, dimension, choice, place.order, reason)
+
+    def _why_nothing(self, annotator: str) -> str:
+        meta = self._benchmark.meta
+        if annotator in set(self._store.assignments(meta.name)["annotator"]):
+            return f"All cases of {visible(annotator)} are gone from the benchmark. Tell whoever coordinates."
+        return f"Nothing of {visible(meta.name)} is assigned to {visible(annotator)}. Tell whoever coordinates."
+
+
+def check_preference(benchmark: Benchmark) -> None:
+    """Refuse a benchmark whose labels are no preferences.
+
+    Raises
+    ------
+    InputError
+        They are not, or there is nothing to choose between.
+    """
+    meta = benchmark.meta
+    if not meta.is_preference or not {"A", "B"} <= set(meta.categories):
+        raise InputError(
+            f"{meta.name}: its labels are {', '.join(meta.categories)}; only preferences between two responses "
+            f"({', '.join(CHOICES)}) can be annotated here, no ratings or scores."
+        )
+
+
+def hints(benchmark: Benchmark) -> dict[str, str]:
+    """How each dimension is understood: as the benchmark's key `definitions` says, else as judges are told."""
+    given = benchmark.meta.extra.get("definitions")
+    own = given if isinstance(given, Mapping) else {}
+    texts = {name: own.get(name, DEFINITIONS.get(name, "")) for name in benchmark.meta.dimensions}
+    return {name: text for name, text in texts.items() if isinstance(text, str) and text}
+
+
+def _text(question: Mapping[str, Any], name: str) -> str:
+    value = question.get(name)
+    if not isinstance(value, str):
+        raise InputError(f"the page says no {name}; load it again.")
+    return value
+
+
+def _number(question: Mapping[str, Any], name: str) -> int:
+    value = question.get(name, 0)
+    if not isinstance(value, int):
+        raise InputError(f"the page says no {name}; load it again.")
+    return value

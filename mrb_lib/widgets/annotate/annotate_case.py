@@ -1,0 +1,79 @@
+"""A case as who annotates it sees it: which response is which stays on this side of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from mrb_lib.verdicts.orders import show, to_case_frame, to_shown
+from mrb_lib.widgets.case.case_images import SIDE, image_html
+from mrb_lib.widgets.case.case_parts import place_html
+from mrb_lib.widgets.text import escaped
+
+STYLES = ("case", "annotate")
+PLACES = {"first": "First answer", "second": "Second answer"}
+NAMES = {"first": "First", "second": "Second", "tie": "Tie"}
+
+
+def blinded_html(
+    case: pd.Series, order: str, *, images: Mapping[str, bytes], number: int, total: int, side: int = SIDE
+) -> str:
+    """The case without anything that could sway: no responder, judge, vote, gold, reference or source.
+
+    Parameters
+    ----------
+    case : one row of the cases table
+    order : "AB" or "BA", which response is shown first; it cannot be told from what is returned
+    images : the bytes of the images by name, which is not shown: a file's name may hold the diagnosis
+    number, total : the place of the case among those of the annotator, who knows it by this number: ids may speak
+    side : the longest side of an image, in pixels
+
+    Returns
+    -------
+    str
+        A `<section>` of the class `mrb-case`, without a style sheet. Validated by tests/widgets/test_annotate.py.
+    """
+    shown = show(pd.DataFrame([case]).assign(order=order)).iloc[0]
+    pictures = _pictures([str(name) for name in shown["images"]], images, side)
+    question = f'<div class="mrb-text mrb-question" dir="auto">{escaped(shown["question"])}</div>'
+    wide = "" if len(shown["images"]) == 1 else " mrb-wide-top"
+    return (
+        f'<section class="mrb mrb-case" aria-label="case {number} of {total}">'
+        f'<header><h2 class="mrb-title" tabindex="-1">Case {number} <span class="mrb-of">of {total}</span></h2>'
+        f"{place_html(shown)}</header>"
+        f'<div class="mrb-stage"><div class="mrb-top{wide}">{pictures}'
+        f'<div class="mrb-asked"><h3>Question</h3>{question}</div></div>'
+        f'<div class="mrb-answers"><div class="mrb-pair">{_answer(shown["first"], "first")}'
+        f"{_answer(shown['second'], 'second')}</div></div></div></section>"
+    )
+
+
+def in_case_frame(order: str, pick: str) -> str:
+    """What "first", "second" or "tie" is in the case's own frame: A, B or tie."""
+    return str(to_case_frame(pd.DataFrame({"order": [order], "pick": [pick]}))["choice"].iloc[0])
+
+
+def as_shown(order: str, choice: str) -> str:
+    """What A, B or tie is on the page: "first", "second" or "tie"."""
+    return str(to_shown(pd.Series([order]), pd.Series([choice])).iloc[0])
+
+
+def _pictures(names: Sequence[str], images: Mapping[str, bytes], side: int) -> str:
+    """The images, each called by its number."""
+    made = []
+    for number, name in enumerate(names, start=1):
+        called = f"Image {number} of {len(names)}" if len(names) > 1 else "Image"
+        known = name in images
+        missing = f'<p class="mrb-missing">[{called} is missing]</p>'
+        made.append(image_html(called, {called: images[name]}, side) if known else missing)
+    return f'<div class="mrb-images">{"".join(made)}</div>' if made else ""
+
+
+def _answer(text: object, place: str) -> str:
+    return (
+        f'<article class="mrb-answer mrb-shown" data-mrb="answer" data-place="{place}">'
+        f'<h3><kbd aria-hidden="true">{"A" if place == "first" else "B"}</kbd> {PLACES[place]}</h3>'
+        f'<div class="mrb-text mrb-answer-text" dir="auto" tabindex="0" role="group" aria-label="{PLACES[place]}">'
+        f"{escaped(text)}</div></article>"
+    )

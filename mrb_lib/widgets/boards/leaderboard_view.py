@@ -1,0 +1,206 @@
+"""A leaderboard as HTML: one table, whole without a script; `assets/leaderboard.js` sorts and filters it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import ceil, floor, isnan
+from numbers import Real
+from typing import Final
+
+import pandas as pd
+
+from mrb_lib.widgets.boards.leaderboard_rows import FEW, Choice
+from mrb_lib.widgets.text import SCROLLS, escaped, isolated
+
+HUMAN: Final = "human\u2013human level"
+_HUMAN_NOTE = "the mean annotator against the majority of the others"
+_HEADS: Final = (
+    ("rank", "Rank", "number"),
+    ("judge", "Judge", "text"),
+    ("kind", "Kind", "text"),
+    ("accuracy", "Accuracy, 95% interval", "number"),
+    ("n", "Cases", "number"),
+    ("n_excluded", "Left out", "number"),
+    ("coverage", "Answered", "number"),
+    ("kappa", "Kappa", "number"),
+)
+
+Row = Mapping[str, object]
+
+
+def named(name: str) -> str:
+    """A subfield or a column as words."""
+    return name.replace("_", " ")
+
+
+def about(choice: Choice) -> str:
+    """What a leaderboard is of, as HTML."""
+    where = "all cases"
+    if choice.by is not None:
+        where = f"{escaped(named(choice.by))} {isolated(named(str(choice.subfield)))}"
+    return f"{isolated(choice.dimension)} &middot; policy {escaped(choice.policy)} &middot; {where}"
+
+
+def leaderboard_html(rows: pd.DataFrame, choice: Choice, human: pd.Series | None = None, note: str = "") -> str:
+    """A leaderboard.
+
+    Parameters
+    ----------
+    rows : as of `mrb_lib.widgets.boards.leaderboard_rows.Board.rows`
+    choice : what they are of
+    human : `accuracy, low, high, n` of the mean annotator; None leaves it out
+    note : shown above, as for simulated data
+
+    Returns
+    -------
+    str
+        A table with what it is of above and how it is read below. Each cell that can be sorted by has `data-v`.
+        Validated by tests/widgets/test_leaderboard.py.
+    """
+    scale = _scale(rows, human)
+    body = "".join(_row(row, scale, human) for row in _records(rows))
+    simulated = f'<p class="mrb-simulated">{escaped(note)}</p>' if note else ""
+    return (
+        f'{simulated}<p class="mrb-about">{about(choice)}</p><div class="mrb-scroll" {SCROLLS}>'
+        f'<table class="mrb-ranks"><caption class="mrb-out-of-sight">Judges by accuracy: {about(choice)}</caption>'
+        f"<thead><tr>{_head(scale)}</tr></thead>{_human_row(human, scale)}<tbody>{body}</tbody></table></div>"
+        f'<div class="mrb-legend">{_legend(rows, human)}</div>'
+    )
+
+
+def _records(rows: pd.DataFrame) -> Iterable[Row]:
+    return ({str(key): value for key, value in row.items()} for row in rows.to_dict("records"))
+
+
+def _scale(rows: pd.DataFrame, human: pd.Series | None) -> tuple[float, float]:
+    """The ends of the axis of accuracy, tenths that hold everything drawn."""
+    found = [value for name in ("accuracy", "low", "high") for value in rows[name].dropna().tolist()]
+    if human is not None:
+        found += [float(human[name]) for name in ("accuracy", "low", "high") if not isnan(human[name])]
+    if not found:
+        return 0.0, 1.0
+    low, high = floor(min(found) * 10 + 1e-9) / 10, ceil(max(found) * 10 - 1e-9) / 10
+    return low, max(high, low + 0.1)
+
+
+def _head(scale: tuple[float, float]) -> str:
+    cells = []
+    for key, title, kind in _HEADS:
+        axis = ""
+        if key == "accuracy":
+            ends = "".join(f"<span>{percent(end, 0)}</span>" for end in scale)
+            axis = f'<span class="mrb-drawn" aria-hidden="true"><span class="mrb-axis">{ends}</span></span>'
+        cells.append(f'<th scope="col" data-key="{key}" data-type="{kind}"><span>{title}</span>{axis}</th>')
+    return "".join(cells)
+
+
+def _row(row: Row, scale: tuple[float, float], human: pd.Series | None) -> str:
+    judge, kind = str(row["judge"]), str(row["kind"])
+    return (
+        f'<tr data-kind="{escaped(kind)}">'
+        f'<td data-v="{_value(row["rank"])}" class="mrb-rank">{_whole(row["rank"])}</td>'
+        f'<th scope="row" data-v="{escaped(judge)}">{isolated(judge)}</th>'
+        f'<td data-v="{escaped(kind)}" class="mrb-kind">{isolated(kind) if kind else _none()}</td>'
+        f"{_accuracy(row, scale, human)}"
+        f'<td data-v="{_value(row["n"])}">{_whole(row["n"])}</td>'
+        f'<td data-v="{_value(row["n_excluded"])}">{_whole(row["n_excluded"])}</td>'
+        f'<td data-v="{_value(row["coverage"])}">{percent(row["coverage"])}</td>'
+        f'<td data-v="{_value(row["kappa"])}">{_decimal(row["kappa"])}</td></tr>'
+    )
+
+
+def _accuracy(row: Row, scale: tuple[float, float], human: pd.Series | None) -> str:
+    value = number(row["accuracy"])
+    if value is None:
+        reason = f"undefined: {escaped(row['reason'])}" if isinstance(row["reason"], str) else "undefined"
+        return f'<td data-v="" class="mrb-accuracy"><span class="mrb-undefined">{reason}</span></td>'
+    few = f' <abbr class="mrb-few" title="{FEW}">few</abbr>' if row["few"] else ""
+    return (
+        f'<td data-v="{value!r}" class="mrb-accuracy"><div class="mrb-drawn">{_bar(row, scale, human)}'
+        f'<span class="mrb-figures"><b>{percent(value)}</b> <span>{interval_text(row)}</span>{few}</span></div></td>'
+    )
+
+
+def _bar(row: Row, scale: tuple[float, float], human: pd.Series | None, mark: str = "dot") -> str:
+    """The interval as a line with its value, over the band of the human level; read from the figures beside it."""
+    value, low, high = (number(row[name]) for name in ("accuracy", "low", "high"))
+    parts = [f'<line class="mrb-grid" x1="{x}%" x2="{x}%" y1="0" y2="100%"/>' for x in (0, 50, 100)]
+    if human is not None and mark == "dot":
+        start, end = (number(human[name]) for name in ("low", "high"))
+        if start is not None and end is not None:
+            left, right = _at(start, scale), _at(end, scale)
+            parts.append(f'<rect class="mrb-band" x="{left}%" width="{_round(right - left)}%" y="0" height="100%"/>')
+    if low is not None and high is not None:
+        parts.append(f'<line class="mrb-whisker" x1="{_at(low, scale)}%" x2="{_at(high, scale)}%" y1="50%" y2="50%"/>')
+    at = 0.0 if value is None else _at(value, scale)
+    parts.append(f'<circle class="mrb-{mark}" cx="{at}%" cy="50%" r="4"/>')
+    return f'<svg class="mrb-interval" width="100%" height="20" aria-hidden="true">{"".join(parts)}</svg>'
+
+
+def _human_row(human: pd.Series | None, scale: tuple[float, float]) -> str:
+    if human is None:
+        return ""
+    row = {str(name): human[name] for name in ("accuracy", "low", "high")}
+    return (
+        f'<tbody class="mrb-human"><tr><td></td><th scope="row" colspan="2">{HUMAN}</th><td class="mrb-accuracy">'
+        f'<div class="mrb-drawn">{_bar(row, scale, human, "human-dot")}<span class="mrb-figures">'
+        f"<b>{percent(human['accuracy'])}</b> <span>{interval_text(row)}</span></span></div></td>"
+        f'<td colspan="4" class="mrb-kind">each annotator, against the others</td></tr></tbody>'
+    )
+
+
+def _legend(rows: pd.DataFrame, human: pd.Series | None) -> str:
+    said = ["Dot: accuracy; line: its 95% interval. Equal accuracies share a rank; ranks apart by less than the "
+            "intervals may be chance."]  # fmt: skip
+    if human is not None:
+        said.append(f"Green band: the {HUMAN}, {_HUMAN_NOTE}, which is scored where the others agree.")
+    if bool(rows["few"].any()):
+        said.append(FEW[0].upper() + FEW[1:] + ".")
+    return "".join(f"<p>{line}</p>" for line in said)
+
+
+def _at(value: float, scale: tuple[float, float]) -> float:
+    low, high = scale
+    return _round(100 * (value - low) / (high - low))
+
+
+def _round(value: float) -> float:
+    return round(value, 2)
+
+
+def number(value: object) -> float | None:
+    """A finite number, or None."""
+    if not isinstance(value, Real) or isnan(value):
+        return None
+    return float(value)
+
+
+def percent(value: object, digits: int = 1) -> str:
+    """A share in percent; a dash for none."""
+    known = number(value)
+    return _none() if known is None else f"{100 * known:.{digits}f}%"
+
+
+def interval_text(row: Row) -> str:
+    """The interval in percent, or that there is none."""
+    low, high = number(row["low"]), number(row["high"])
+    return "no interval" if low is None or high is None else f"{100 * low:.1f}\u2013{100 * high:.1f}"
+
+
+def _value(value: object) -> str:
+    known = number(value)
+    return "" if known is None else repr(known)
+
+
+def _whole(value: object) -> str:
+    known = number(value)
+    return _none() if known is None else f"{known:,.0f}"
+
+
+def _decimal(value: object) -> str:
+    known = number(value)
+    return _none() if known is None else f"{known:.2f}".replace("-", "\u2212")
+
+
+def _none() -> str:
+    return '<span class="mrb-none">\u2013</span>'

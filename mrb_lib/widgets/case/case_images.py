@@ -1,0 +1,65 @@
+"""The images of a case, whole without a script, and with all that `case.js` needs to zoom, pan and window them."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+
+from mrb_lib.data.images.pixels import Pixels, packed_png, plain_png, read_pixels
+from mrb_lib.errors import InputError
+from mrb_lib.widgets.text import escaped, isolated
+
+SIDE = 1024
+
+
+def image_html(name: object, images: Mapping[str, bytes], side: int = SIDE, *, quick: bool = False) -> str:
+    """One image as a figure, or what is wrong with it.
+
+    Parameters
+    ----------
+    name : of the image, as the case gives it
+    images : the bytes of the images by name
+    side : the longest side, in pixels, that is put into the page
+    quick : for a page that is kept nowhere: made sooner, and larger
+
+    Returns
+    -------
+    str
+        A `<figure>` with the picture in its first window. Of grey pictures deeper than 8 bits it carries the values
+        too, as `data-packed`. Validated by tests/widgets/test_case_images.py.
+    """
+    try:
+        return figure_html(read_pixels(images[str(name)], str(name)), str(name), side, quick=quick)
+    except KeyError:
+        return f'<p class="mrb-missing">[the image {isolated(name)} is missing]</p>'
+    except InputError as error:
+        return f'<p class="mrb-missing">[{isolated(error)}]</p>'
+
+
+def figure_html(pixels: Pixels, name: str, side: int = SIDE, *, quick: bool = False) -> str:
+    """The figure of one picture; see `image_html`."""
+    height, width = pixels.values.shape[:2]
+    packed = f' data-packed="{_address(packed_png(pixels, side, quick=quick))}"' if pixels.deep else ""
+    kind = "colour" if not pixels.grey else "grey, more than 8 bits" if pixels.deep else "grey"
+    frames = f" · frame 1 of {pixels.frames}" if pixels.frames > 1 else ""
+    shown = f" · shown at most {side} wide or high" if max(height, width) > side else ""
+    label = f"{name}: zoom and pan with the buttons or the keys + - and arrows"
+    return (
+        f'<figure class="mrb-image" data-mrb="image"{_window(pixels)}{packed}>'
+        f'<div class="mrb-view" role="group" aria-label="{escaped(label)}">'
+        f'<img alt="{escaped(name)}" src="{_address(plain_png(pixels, side, quick=quick))}" draggable="false"></div>'
+        f"<figcaption>{isolated(name)} · {width} × {height} · {kind}{frames}{shown}</figcaption></figure>"  # noqa: RUF001 - a size is written so
+    )
+
+
+def _window(pixels: Pixels) -> str:
+    """What a script needs to put the values of a grey picture through a window, as attributes."""
+    if not pixels.grey:
+        return ""
+    numbers = ("low", "high", "centre", "width", "offset", "step")
+    given = "".join(f' data-{name}="{getattr(pixels, name):.10g}"' for name in numbers)
+    return f'{given} data-inverted="{int(pixels.inverted)}"'
+
+
+def _address(picture: bytes) -> str:
+    return "data:image/png;base64," + base64.b64encode(picture).decode("ascii")

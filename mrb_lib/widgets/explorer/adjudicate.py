@@ -1,0 +1,183 @@
+"""The form in which a reviewer says what they think of a gold label: what it asks, what it stores, what was said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from mrb_lib.errors import InputError
+from mrb_lib.reviews.marks import REASONS, Adjudication, case_fingerprint, current
+from mrb_lib.reviews.store import Store, open_store
+from mrb_lib.widgets.text import visible
+
+LABELS = {
+    "gold_right": "Gold is right",
+    "gold_wrong": "Gold is wrong",
+    "ambiguous": "Ambiguous",
+    "image_unusable": "Image unusable",
+    "withdrawn": "Withdrawn",
+}
+NO_STORE = "Nothing is stored here: this view was opened without a store of reviews."
+NO_PREFERENCE = "The labels of this benchmark are no preference between two responses; there is nothing to adjudicate."
+_LONGEST_NOTE = 100_000
+_ID = re.compile(r"[0-9A-Za-z-]{8,64}")
+
+
+@dataclass
+class Reviews:
+    """The reviews of a benchmark in a store that is opened when it is needed, and again after it failed.
+
+    Parameters
+    ----------
+    benchmark : the benchmark's name
+    where : a path or a URL; None where nothing is stored
+    why_not : said where nothing is stored
+    """
+
+    benchmark: str
+    where: str | Path | None
+    why_not: str = NO_STORE
+    _store: Store | None = field(default=None, repr=False)
+    _kept: tuple[int, pd.DataFrame] | None = field(default=None, repr=False)
+
+    def store(self, *, create: bool = True) -> Store:
+        """The store, opened.
+
+        Raises
+        ------
+        InputError
+            There is none, or it cannot be used.
+        """
+        if self.where is None:
+            raise InputError(self.why_not)
+        if self._store is None:
+            self._store = open_store(self.where, create=create)
+        return self._store
+
+    def trouble(self) -> str:
+        """Why nothing can be stored; empty where it can."""
+        try:
+            self.store()
+        except InputError as error:
+            return str(error)
+        return ""
+
+    def history(self) -> pd.DataFrame:
+        """All that was ever said, as `Store.adjudications`; read again only when something was added."""
+        store = self.store()
+        state = store.latest_change(self.benchmark)
+        if self._kept is None or self._kept[0] != state:
+            self._kept = (state, store.adjudications(self.benchmark, history=True))
+        return self._kept[1]
+
+    def reasons(self) -> list[str]:
+        """The reasons to choose from; the first ones where no store can be read."""
+        try:
+            return self.store().reasons()
+        except InputError:
+            return list(REASONS)
+
+    def set_reasons(self, names: Sequence[str]) -> list[str]:
+        """Change the list of reasons, and return it as it was stored."""
+        self.store().set_reasons(names)
+        return self.store().reasons()
+
+    def save(self, adjudication: Adjudication) -> None:
+        """Store one adjudication; what was said before stays."""
+        self.store().adjudicate(adjudication)
+
+
+def adjudication_from(given: Mapping[str, Any], benchmark: str, case: pd.Series) -> Adjudication:
+    """What a page sends as an adjudication of a case.
+
+    Parameters
+    ----------
+    given : `reviewer, verdict, choice, dimension, judge, reasons, note, supersedes, id`; the page makes the id, so that
+        the same click sent twice is one adjudication
+
+    Raises
+    ------
+    InputError
+        Nobody is signed in, no verdict is chosen, or a value is not one the form offers.
+    """
+    reviewer, verdict = _text(given, "reviewer").strip(), _text(given, "verdict")
+    if not reviewer:
+        raise InputError("nobody is signed in; write your name first.")
+    if not verdict:
+        raise InputError("no verdict is chosen; choose one of the four.")
+    if verdict == "gold_wrong" and not given.get("choice"):
+        raise InputError("gold is wrong: choose the right label too.")
+    name = _text(given, "id")
+    if not _ID.fullmatch(name):
+        raise InputError("the page sent no usable id; load it again.")
+    note = _text(given, "note")
+    if len(note) > _LONGEST_NOTE:
+        raise InputError(f"the note has {len(note):,} characters; use at most {_LONGEST_NOTE:,}.")
+    reasons = given.get("reasons") or ()
+    if not isinstance(reasons, list | tuple):
+        raise InputError("the reasons are no list; load the page again.")
+    return Adjudication(
+        benchmark=benchmark,
+        case_id=str(case["case_id"]),
+        reviewer=reviewer,
+        verdict=verdict,
+        choice=_text(given, "choice") or None,
+        dimension=_text(given, "dimension") or None,
+        judge=_text(given, "judge") or None,
+        reasons=tuple(map(str, reasons)),
+        note=note,
+        supersedes=_text(given, "supersedes") or None,
+        case_fingerprint=case_fingerprint({str(name): value for name, value in case.items()}),
+        adjudication_id=name,
+    )
+
+
+def _text(given: Mapping[str, Any], name: str) -> str:
+    value = given.get(name)
+    return "" if value is None else str(value)
+
+
+def history_of(said: pd.DataFrame, case: pd.Series, cleaned: Callable[[object], str] = str) -> list[dict[str, object]]:
+    """What was said of one case, the newest first, for a page.
+
+    Parameters
+    ----------
+    said : the whole history, as of `Reviews.history`
+
+    Returns
+    -------
+    list of dict
+        `id, reviewer, verdict, label, choice, dimension, judge, reasons, note, supersedes, created`, `counts` (whether
+        it counts now), `changed` (whether the case has changed since), and `seen`, the texts as a page may show them.
+    """
+    rows = said[said["case_id"] == str(case["case_id"])]
+    counting = set(current(rows)["adjudication_id"]) if len(rows) else set()
+    mark = case_fingerprint({str(name): value for name, value in case.items()})
+    entries = []
+    for row in rows.astype(object).where(rows.notna(), None).to_dict("records"):
+        plain = {str(name): value if value is None else cleaned(value) for name, value in row.items()}
+        entries.append(
+            {name: plain[name] for name in ("reviewer", "verdict", "choice", "dimension", "judge", "note", "created")}
+            | {
+                "id": plain["adjudication_id"],
+                "supersedes": plain["supersedes"],
+                "label": LABELS.get(str(row["verdict"]), str(row["verdict"])),
+                "reasons": [cleaned(name) for name in row["reasons"]],
+                "seen": {name: visible(row[name] or "") for name in ("reviewer", "dimension", "judge", "note")}
+                | {"reasons": [visible(name) for name in row["reasons"]]},
+                "counts": row["adjudication_id"] in counting,
+                "changed": bool(row["case_fingerprint"]) and row["case_fingerprint"] != mark,
+            }
+        )
+    return entries[::-1]
+
+
+def reviewed_by(said: pd.DataFrame) -> dict[str, list[str]]:
+    """By case, who has a mark on it that counts."""
+    now = current(said) if len(said) else said
+    return {str(case): sorted(set(part["reviewer"])) for case, part in now.groupby("case_id")}

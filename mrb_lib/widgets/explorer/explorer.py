@@ -1,0 +1,146 @@
+"""The failure explorer: which cases judges got wrong, what they look like, and what a reviewer says of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import traitlets
+
+from mrb_lib.data.benchmark import Benchmark, load
+from mrb_lib.stats.failures.query import Query, to_fragment
+from mrb_lib.widgets.bundle import style
+from mrb_lib.widgets.case.cases import STYLES, case_html
+from mrb_lib.widgets.explorer.adjudicate import NO_PREFERENCE, NO_STORE, Reviews
+from mrb_lib.widgets.explorer.explorer_answers import Answers
+from mrb_lib.widgets.explorer.explorer_export import in_words
+from mrb_lib.widgets.explorer.explorer_material import Material, material_of
+from mrb_lib.widgets.explorer.review_index import POLICY, Index, open_index
+from mrb_lib.widgets.explorer_first import first_view
+from mrb_lib.widgets.shell import Shell
+from mrb_lib.widgets.text import escaped
+
+BENCHMARK, INDEX, STORE = "MRB_REVIEW_BENCHMARK", "MRB_REVIEW_INDEX", "MRB_REVIEW_STORE"
+_SCRIPTS = (
+    "case", "explorer_list", "explorer_filters", "explorer_files", "explorer_keys", "explorer_memory", "explorer_said",
+    "explorer_form", "explorer",
+)  # fmt: skip
+_STATIC_CASES = 3
+_STATIC_ROWS = 200
+_STATIC_SIDE = 480
+
+
+class Explorer(Shell):
+    """The widget; see `explore`."""
+
+    addressed = traitlets.Bool(False).tag(sync=True)
+
+    def __init__(self, answers: Answers, *, addressed: bool, static: Callable[[], str]) -> None:
+        super().__init__(answers.of(), scripts=_SCRIPTS, styles=(*STYLES, "explorer"), static=static)
+        self.answers = answers
+        self.addressed = addressed
+
+    def show(self, query: Query, case: str = "") -> None:
+        """Lead every open page, and those opened later, to a query and a case.
+
+        Raises
+        ------
+        InputError
+            The query names a judge, dimension, kind or sort that there is not.
+        """
+        self.answers.selected(query)
+        self.answers.start = (query, case)
+        self.tell("show", fragment=to_fragment(query, case))
+
+
+def explore(
+    benchmark: Benchmark,
+    verdicts: pd.DataFrame | Index | None = None,
+    *,
+    store: str | Path | None = None,
+    query: Query | None = None,
+    case: str = "",
+    reviewer: str = "",
+    policy: str = POLICY,
+) -> Explorer:
+    """Look at the cases that judges got wrong, and say what is wrong with them.
+
+    Parameters
+    ----------
+    benchmark : the cases, annotations and images
+    verdicts : the verdicts table (with `reply`, the judges' reasoning is shown), or the index of
+        `mrb_lib.widgets.explorer.review_index`; None where nobody judged
+    store : where reviewers' marks are kept, a path of an SQLite file or a URL; None stores nothing
+    query : the filters, search and sort to begin with
+    case : the id of the case to begin with
+    reviewer : the name to offer at sign-in. It is no proof of who someone is.
+    policy : the scoring policy that says what is wrong
+
+    Returns
+    -------
+    Explorer
+        Shown by a notebook; where no kernel runs, a plain list of the selection and its first cases.
+
+    Raises
+    ------
+    InputError
+        The query or the policy is unknown, or the verdicts are not of this benchmark.
+
+    Notes
+    -----
+    Validated by tests/widgets/test_explorer.py and tests/browser/test_review.py.
+    """
+    material = material_of(benchmark, verdicts, policy=policy)
+    start = (query or Query(), case)
+    answers = Answers(material, _reviews(benchmark, store), start=start, reviewer=reviewer)
+    answers.selected(start[0])
+    return Explorer(answers, addressed=False, static=lambda: static_html(material, answers))
+
+
+def app() -> Explorer:
+    """The explorer of `mrb review`, from the environment that it starts its server with."""
+    benchmark = load(Path(os.environ[BENCHMARK]))
+    material = material_of(benchmark, open_index(Path(os.environ[INDEX])))
+    answers = Answers(material, _reviews(benchmark, os.environ[STORE]))
+    return Explorer(answers, addressed=True, static=lambda: first_view(answers))
+
+
+def static_html(material: Material, answers: Answers) -> str:
+    """The plain view: what was asked for, the list of the cases, and the first of them whole."""
+    query, case = answers.start
+    found = answers.selected(query).tolist()
+    ids = material.benchmark.cases["case_id"]
+    first = [at for at in found if case and ids.iloc[at] == case] or found[:_STATIC_CASES]
+    rows = "".join(
+        f'<li><bdi dir="auto">{escaped(ids.iloc[at])}</bdi> · '
+        f'<bdi dir="auto">{escaped(str(material.benchmark.cases["question"].iloc[at])[:160])}</bdi></li>'
+        for at in found[:_STATIC_ROWS]
+    )
+    more = f"<p>and {len(found) - _STATIC_ROWS:,} more</p>" if len(found) > _STATIC_ROWS else ""
+    parts = [
+        f"<style>{style(*STYLES, 'explorer')}</style>",
+        f'<p class="mrb-simulated">{escaped(material.note)}</p>' if material.note else "",
+        f"<p>{len(found):,} cases. {in_words(query)}</p>",
+        f'<details class="mrb-plain"><summary>The list</summary><ol>{rows}</ol>{more}</details>' if found else "",
+    ]
+    parts += [
+        case_html(
+            material.benchmark.cases.iloc[at],
+            images=material.benchmark.images,
+            annotations=material.votes.of(at),
+            gold=material.labels.of(at),
+            verdicts=material.verdicts(at),
+            style=False,
+            side=_STATIC_SIDE,
+        )
+        for at in first
+    ]
+    return f'<div class="mrb mrb-static">{"".join(parts)}</div>'
+
+
+def _reviews(benchmark: Benchmark, store: str | Path | None) -> Reviews:
+    if not benchmark.meta.is_preference:
+        return Reviews(benchmark.meta.name, None, NO_PREFERENCE)
+    return Reviews(benchmark.meta.name, store, NO_STORE)

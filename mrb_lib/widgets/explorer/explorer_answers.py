@@ -1,0 +1,298 @@
+"""What a failure explorer answers to its page: selections with their counts, cases, and what reviewers said.
+
+Every answer follows from the question and the data alone, so that several pages may ask at once; a case is named by
+its position in the benchmark, which no text of the data can break.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import cached_property
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.errors import InputError
+from mrb_lib.stats.core.options import IntArray
+from mrb_lib.stats.failures.query import PLACES, Query, from_fragment, to_fragment
+from mrb_lib.stats.failures.selection import facets, searchable, select
+from mrb_lib.widgets.case.cases import case_html
+from mrb_lib.widgets.explorer.adjudicate import LABELS, Reviews, adjudication_from, history_of, reviewed_by
+from mrb_lib.widgets.explorer.explorer_export import csv_pieces, page_pieces
+from mrb_lib.widgets.explorer.explorer_material import Material
+from mrb_lib.widgets.explorer.explorer_parts import (
+    KIND_WORDS,
+    facet_counts,
+    in_view_html,
+    query_from,
+    sent,
+    shown,
+    value_of,
+)
+
+PIECE = 1_000_000
+ROWS = 60
+_KEPT_CASES, _KEPT_SELECTIONS, _KEPT_EXPORTS = 24, 16, 4
+_TITLE = 160
+
+Question = Mapping[str, Any]
+
+
+class Answers:
+    """The answers of one explorer; see `of`.
+
+    Parameters
+    ----------
+    start : the query and the case to begin with where the page's address names none
+    reviewer : the name to offer at sign-in
+    """
+
+    def __init__(
+        self, material: Material, reviews: Reviews, *, start: tuple[Query, str] = (Query(), ""), reviewer: str = ""
+    ) -> None:
+        self.material, self.reviews, self.start, self.reviewer = material, reviews, start, reviewer
+        self._cases: OrderedDict[int, str] = OrderedDict()
+        self._selections: OrderedDict[Query, IntArray] = OrderedDict()
+        self._exports: OrderedDict[str, Iterator[str]] = OrderedDict()
+        self._marks: tuple[pd.DataFrame, dict[str, list[str]]] | None = None
+        self._numbers = count(1)
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        return searchable(self.material.benchmark.cases)
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {str(name): i for i, name in enumerate(self.material.benchmark.cases["case_id"])}
+
+    def of(self) -> dict[str, Callable[[Question], Mapping[str, Any]]]:
+        """By the `what` of a question, the function that answers it."""
+        names = ("hello", "select", "rows", "case", "rest", "history", "save", "reasons", "store", "export", "more")
+        return {name: getattr(self, name) for name in names}
+
+    def hello(self, question: Question) -> dict[str, Any]:
+        """All that a page shows first, from the part of its address after `#`."""
+        meta = self.material.benchmark.meta
+        fragment, trouble = str(question.get("fragment") or ""), ""
+        query, case = self.start
+        if fragment.strip("#"):
+            try:
+                query, case = from_fragment(fragment)
+                self.selected(query)
+            except InputError as error:
+                query, trouble = Query(), f"The address asks for what is not here ({error}); all cases are shown."
+        first = self.select({"query": asdict(query)}, case)
+        return (
+            first
+            | {
+                "name": shown(meta.name),
+                "note": self.material.note,
+                "n_cases": self.material.kinds.n_cases,
+                "judges": [shown(name) for name in self.material.judges],
+                "dimensions": [shown(name) for name in self.material.kinds.dimensions],
+                "categories": list(meta.categories),
+                "kinds": KIND_WORDS,
+                "labels": LABELS,
+                "reviewer": shown(self.reviewer),
+                "trouble": trouble,
+            }
+            | self.store({})
+        )
+
+    def select(self, question: Question, case: str = "") -> dict[str, Any]:
+        """The cases a query leaves: how many, the counts of each filter, the first rows, and where `case` is."""
+        query = query_from(question.get("query") or {})
+        found = self.selected(query)
+        wanted = self._positions.get(case)
+        trouble = f"There is no case {shown(case)} in this benchmark." if case and wanted is None else ""
+        place = [] if wanted is None else np.flatnonzero(found == wanted).tolist()
+        index = int(place[0]) if place else -1
+        start = max(0, index - ROWS // 2)
+        table = facets(self.material.kinds, self.material.benchmark.cases, query, texts=self._texts_for(query))
+        return {
+            "query": {name: sent(value) for name, value in asdict(query).items()},
+            "fragment": to_fragment(query),
+            "n": len(found),
+            "facets": facet_counts(table),
+            "index": index,
+            "at": wanted,
+            "start": start,
+            "rows": self._rows(query, found[start : start + ROWS]),
+            "missing": trouble,
+        }
+
+    def selected(self, query: Query) -> IntArray:
+        """The positions of the cases that a query leaves, in its order, kept for the questions that follow."""
+        if query not in self._selections:
+            found = select(self.material.kinds, self.material.benchmark.cases, query, texts=self._texts_for(query))
+            _keep(self._selections, query, found, _KEPT_SELECTIONS)
+        return self._selections[query]
+
+    def rows(self, question: Question) -> dict[str, Any]:
+        """Some rows of the list: `start` and at most `ROWS` of them."""
+        query, start = query_from(question.get("query") or {}), max(0, _number(question, "start"))
+        return {"start": start, "rows": self._rows(query, self.selected(query)[start : start + ROWS])}
+
+    def case(self, question: Question) -> dict[str, Any]:
+        """One case as HTML, with its gold labels and what the judges in view say; a long one goes on with `rest`."""
+        position = self._position(question)
+        html = self._case_html(position)
+        judges = [str(name) for name in (question.get("judge"), question.get("other")) if name]
+        labels = self.material.labels.of(position)
+        verdicts = self.material.verdicts(position) if judges else None
+        return {
+            "at": position,
+            "case_id": shown(self.material.benchmark.cases["case_id"].iloc[position]),
+            "html": html[:PIECE],
+            "next": _next(html, 0),
+            "view": "" if verdicts is None else in_view_html(verdicts, labels, judges, question.get("dimension")),
+            "gold": {shown(d): sent(c) for d, c in zip(labels["dimension"], labels["choice"], strict=True)},
+        }
+
+    def rest(self, question: Question) -> dict[str, Any]:
+        """The piece of a long case from `from` on, which is the `next` of the piece before; the last one has none."""
+        html, start = self._case_html(self._position(question)), max(0, _number(question, "from"))
+        return {"html": html[start : start + PIECE], "next": _next(html, start)}
+
+    def history(self, question: Question) -> dict[str, Any]:
+        """What reviewers said of a case, the newest first."""
+        case = self.material.benchmark.cases.iloc[self._position(question)]
+        return {"at": question["at"], "entries": history_of(self.reviews.history(), case, shown)}
+
+    def save(self, question: Question) -> dict[str, Any]:
+        """Store what a reviewer says of a case, and answer with its history, which is read from the store."""
+        case = self.material.benchmark.cases.iloc[self._position(question)]
+        said = adjudication_from(question, self.reviews.benchmark, case)
+        if said.dimension is not None and said.dimension not in self.material.kinds.dimensions:
+            raise InputError(f"dimension {said.dimension!r} is not one of this benchmark; choose another.")
+        self.reviews.save(said)
+        return self.history(question) | {"saved": said.adjudication_id}
+
+    def reasons(self, question: Question) -> dict[str, Any]:
+        """Change the list of reasons; those of before stay in the store."""
+        names = question.get("names")
+        if not isinstance(names, list):
+            raise InputError("the reasons are no list; load the page again.")
+        return {"reasons": [shown(name) for name in self.reviews.set_reasons([str(name) for name in names])]}
+
+    def store(self, _question: Question) -> dict[str, Any]:
+        """What keeps a review from being stored, asked anew: `store`, and `again`, whether to ask later may help."""
+        trouble = self.reviews.trouble()
+        reasons = [shown(name) for name in self.reviews.reasons()]
+        return {"store": trouble, "again": self.reviews.where is not None, "reasons": reasons}
+
+    def export(self, question: Question) -> dict[str, Any]:
+        """Begin to write the selection as a file, `csv` or `html`; its pieces follow by `more`."""
+        query, kind = query_from(question.get("query") or {}), question.get("format")
+        found = self.selected(query)
+        try:
+            said = self.reviews.history()
+        except InputError:
+            said = None
+        if kind == "csv":
+            pieces = csv_pieces(self.material, query, found, said)
+        elif kind == "html":
+            pieces = page_pieces(self.material, query, found)
+        else:
+            raise InputError(f"format {kind!r} is unknown; use csv or html.")
+        name = str(next(self._numbers))
+        _keep(self._exports, name, _in_pieces(pieces), _KEPT_EXPORTS)
+        return {"export": name}
+
+    def more(self, question: Question) -> dict[str, Any]:
+        """The next piece of a file; `done` after the last."""
+        pieces = self._exports.get(str(question.get("export")))
+        if pieces is None:
+            raise InputError("this file is not being written any more; export again.")
+        piece = next(pieces, None)
+        return {"piece": piece or "", "done": piece is None}
+
+    def marks(self) -> dict[str, list[str]]:
+        """By case, who has a mark on it that counts; empty where no store can be read."""
+        try:
+            said = self.reviews.history()
+        except InputError:
+            return {}
+        if self._marks is None or self._marks[0] is not said:
+            self._marks = said, reviewed_by(said)
+        return self._marks[1]
+
+    def _texts_for(self, query: Query) -> Sequence[str] | None:
+        return self._texts if query.text else None
+
+    def _position(self, question: Question) -> int:
+        at = _number(question, "at")
+        if not 0 <= at < self.material.kinds.n_cases:
+            raise InputError("there is no such case; load the page again.")
+        return at
+
+    def _case_html(self, position: int) -> str:
+        if position not in self._cases:
+            material = self.material
+            made = case_html(
+                material.benchmark.cases.iloc[position],
+                images=material.benchmark.images,
+                annotations=material.votes.of(position),
+                gold=material.labels.of(position),
+                verdicts=material.verdicts(position),
+                level=2,
+                style=False,
+                quick=True,
+            )
+            _keep(self._cases, position, made, _KEPT_CASES)
+        return self._cases[position]
+
+    def _rows(self, query: Query, positions: IntArray) -> list[dict[str, Any]]:
+        cases, marks = self.material.benchmark.cases.iloc[positions], self.marks()
+        places = [name for name in PLACES if name in cases.columns]
+        values = value_of(self.material.kinds, query, positions)
+        return [
+            {
+                "at": int(position),
+                "id": shown(row["case_id"]),
+                "title": _title(str(row["question"])),
+                "place": " · ".join(shown(row[name]) for name in places if isinstance(row[name], str)),
+                "value": value,
+                "by": [shown(name) for name in marks.get(str(row["case_id"]), [])],
+            }
+            for position, row, value in zip(positions, cases.to_dict("records"), values, strict=True)
+        ]
+
+
+def _next(html: str, start: int) -> int | None:
+    """Where the next piece begins. Python says so: a page counts an emoji as two."""
+    return start + PIECE if len(html) > start + PIECE else None
+
+
+def _title(text: str) -> str:
+    line = shown(" ".join(text[: 4 * _TITLE].split()))
+    return line if len(line) <= _TITLE else line[: _TITLE - 1] + "…"
+
+
+def _number(question: Question, name: str) -> int:
+    value = question.get(name, 0)
+    if not isinstance(value, int):
+        raise InputError(f"{name} {value!r} is no number; load the page again.")
+    return value
+
+
+def _keep(kept: OrderedDict[Any, Any], key: object, value: object, most: int) -> None:
+    kept[key] = value
+    while len(kept) > most:
+        kept.popitem(last=False)
+
+
+def _in_pieces(texts: Iterator[str]) -> Iterator[str]:
+    """The texts in pieces that one message can carry, small ones together."""
+    held = ""
+    for text in texts:
+        held += text
+        while len(held) >= PIECE:
+            yield held[:PIECE]
+            held = held[PIECE:]
+    if held:
+        yield held

@@ -1,0 +1,158 @@
+"""The selection of a failure explorer as files: a table for a spreadsheet, a page for the printer."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from io import StringIO
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.reviews.marks import current
+from mrb_lib.schema import CHOICES
+from mrb_lib.stats.core.options import IntArray
+from mrb_lib.stats.failures.failure_kinds import KINDS, OF_A_CASE
+from mrb_lib.stats.failures.query import Query
+from mrb_lib.widgets.case.cases import STYLES, case_html
+from mrb_lib.widgets.explorer.explorer_material import Material
+from mrb_lib.widgets.explorer.explorer_parts import KIND_WORDS, shown
+from mrb_lib.widgets.page import closing, opening
+from mrb_lib.widgets.text import escaped, isolated
+
+MOST_PRINTED = 100
+_SIDE = 640
+_TEXTS = ("case_id", "organ", "department", "modality", "question", "response_a", "response_b", "reference")
+# A spreadsheet runs a cell that starts with one of these; the apostrophe tells it not to.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
+
+
+def guarded(value: object) -> str:
+    """A cell of a table for a spreadsheet, which must not run it as a formula."""
+    text = "" if value is None or (isinstance(value, float) and value != value) else shown(value)
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def csv_pieces(material: Material, query: Query, positions: IntArray, said: pd.DataFrame | None) -> Iterator[str]:
+    """The selection as a table, a case a row, piece by piece.
+
+    Parameters
+    ----------
+    said : the history of adjudications, whose current ones are told; None where there is none
+
+    Yields
+    ------
+    str
+        Lines of CSV, the head first: the case's texts, `gold <dimension>`, for each judge in view
+        `<judge>: <dimension>` (mixed where its verdicts tie), `kinds` of failure, `confidence`, `disagreement`,
+        `difficulty` (the highest over the judges and dimensions in view), `reviews`, and `data`, which says SIMULATED
+        where they are.
+    """
+    kinds, cases = material.kinds, material.benchmark.cases
+    texts = [name for name in _TEXTS if name in cases.columns]
+    dimensions = [query.dimension] if query.dimension else list(kinds.dimensions)
+    judges = [name for name in (query.judge, query.other) if name]
+    head = [*texts, *(f"gold {name}" for name in dimensions)]
+    head += [f"{judge}: {name}" for judge in judges for name in dimensions]
+    yield "\ufeff" + _line([*head, "kinds", "confidence", "disagreement", "difficulty", "reviews", "data"])
+    reviews = _reviews(said)
+    for position in positions.tolist():
+        labels = material.labels.of(position)
+        gold = dict(zip(labels["dimension"], labels["choice"], strict=True))
+        row: list[object] = [cases[name].iloc[position] for name in texts]
+        row += [gold.get(name) for name in dimensions]
+        row += [_said(material, judge, name, position) for judge in judges for name in dimensions]
+        row += [_kinds_of(material, query, position), *_values(material, query, position)]
+        row += [reviews.get(str(cases["case_id"].iloc[position]), "")]
+        yield _line([*row, "SIMULATED" if material.note else material.benchmark.meta.kind])
+
+
+def page_pieces(material: Material, query: Query, positions: IntArray) -> Iterator[str]:
+    """The selection as a page of its own for the printer, at most `MOST_PRINTED` cases, piece by piece."""
+    meta, cases = material.benchmark.meta, material.benchmark.cases
+    judges = [name for name in (query.judge, query.other) if name]
+    title = f"{meta.name}: {len(positions)} cases"
+    yield opening(title, *STYLES)
+    yield f"<h1>{isolated(meta.name)}: {len(positions):,} cases</h1>"
+    if material.note:
+        yield f'<p class="mrb-simulated">{escaped(material.note)}</p>'
+    yield f'<p class="mrb-lead">{in_words(query)}</p>'
+    if len(positions) > MOST_PRINTED:
+        yield f'<p class="mrb-lead">These are the first {MOST_PRINTED} of {len(positions):,} cases.</p>'
+    for position in positions[:MOST_PRINTED].tolist():
+        verdicts = material.verdicts(position)
+        yield case_html(
+            cases.iloc[position],
+            images=material.benchmark.images,
+            annotations=material.votes.of(position),
+            gold=material.labels.of(position),
+            verdicts=verdicts[verdicts["judge"].isin(judges)] if judges else verdicts,
+            level=2,
+            style=False,
+            side=_SIDE,
+        )
+    yield closing()
+
+
+def in_words(query: Query) -> str:
+    """What a query asks for, as a sentence of HTML; no value reaches out of its place in it."""
+    parts = [
+        f"{name} {isolated(value) if value else 'none'}"
+        for name in ("judge", "dimension", "organ", "department", "modality")
+        if (value := getattr(query, name)) is not None
+    ]
+    parts += [f"where {isolated(query.judge)} and {isolated(query.other)} differ"] if query.other else []
+    parts += [" or ".join(KIND_WORDS[kind][0].lower() for kind in query.kind)] if query.kind else []
+    parts += [f"with the words {isolated(query.text)}"] if query.text else []
+    order = f"{'highest' if query.desc else 'lowest'} {query.sort} first" if query.sort else "in the benchmark's order"
+    return f"Selected: {', '.join(parts) or 'all cases'}; {order}."
+
+
+def _line(cells: list[object]) -> str:
+    out = StringIO()
+    csv.writer(out, lineterminator="\n").writerow([guarded(cell) for cell in cells])
+    return out.getvalue()
+
+
+def _said(material: Material, judge: str, dimension: str, position: int) -> str:
+    kinds = material.kinds
+    code = int(kinds.said[kinds.judges.index(judge), kinds.dimensions.index(dimension), position])
+    return [*CHOICES, "mixed"][code] if code >= 0 else ""
+
+
+def _slices(material: Material, query: Query) -> tuple[slice, slice]:
+    out = []
+    for name, known in ((query.judge, material.kinds.judges), (query.dimension, material.kinds.dimensions)):
+        out.append(slice(None) if name is None else slice(known.index(name), known.index(name) + 1))
+    return out[0], out[1]
+
+
+def _kinds_of(material: Material, query: Query, position: int) -> str:
+    judges, dimensions = _slices(material, query)
+    found = []
+    for kind in KINDS:
+        table = material.kinds.of(kind)
+        cells = table[dimensions, position] if kind in OF_A_CASE else table[judges, dimensions, position]
+        found += [kind] if bool(cells.any()) else []
+    return "; ".join(found)
+
+
+def _values(material: Material, query: Query, position: int) -> list[object]:
+    judges, dimensions = _slices(material, query)
+    kinds = material.kinds
+    tables = (kinds.confidence[judges, dimensions, position], kinds.disagreement[dimensions, position],
+              kinds.difficulty[dimensions, position])  # fmt: skip
+    return ["" if np.isnan(table).all() else f"{np.nanmax(table):.6g}" for table in tables]
+
+
+def _reviews(said: pd.DataFrame | None) -> dict[str, str]:
+    """By case, what reviewers say of it now."""
+    if said is None or said.empty:
+        return {}
+    rows = current(said)
+    out: dict[str, list[str]] = {}
+    for row in rows.astype(object).where(rows.notna(), None).to_dict("records"):
+        words = f"{row['reviewer']}: {row['verdict']}" + (f" ({row['choice']})" if row["choice"] else "")
+        words += f" on {row['dimension']}" if row["dimension"] else ""
+        out.setdefault(str(row["case_id"]), []).append(words)
+    return {case: " | ".join(words) for case, words in out.items()}

@@ -1,0 +1,105 @@
+"""What a failure explorer looks at: a benchmark, the kinds of failure of its verdicts, and one case at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.data.benchmark import Benchmark, gold
+from mrb_lib.schema import NO_PROBE
+from mrb_lib.stats.core.panel import as_panel
+from mrb_lib.stats.difficulty.difficulty import difficulty
+from mrb_lib.stats.failures.failure_kinds import Kinds, difficulty_of, failure_kinds
+from mrb_lib.widgets.explorer.review_index import POLICY, Index
+
+_COLUMNS = ("judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "p_a", "status")
+_TEXTS = ("reply", "error")
+
+
+class ByCase:
+    """A table's rows by case, found without looking at the others.
+
+    Parameters
+    ----------
+    frame : any table with a column `case_id`; rows of unknown cases are left out
+    case_ids : of the cases, in the benchmark's order
+    """
+
+    def __init__(self, frame: pd.DataFrame, case_ids: Sequence[str]) -> None:
+        codes = pd.Index(case_ids).astype(object).get_indexer(pd.Index(frame["case_id"]).astype(object))
+        self._frame = frame
+        self._order = np.argsort(codes, kind="stable")
+        self._first = np.searchsorted(codes[self._order], np.arange(len(case_ids) + 1))
+
+    def of(self, position: int) -> pd.DataFrame:
+        """The rows of one case, in the order of the table."""
+        return self._frame.iloc[self._order[self._first[position] : self._first[position + 1]]]
+
+
+@dataclass(frozen=True)
+class Material:
+    """What the explorer looks at.
+
+    Attributes
+    ----------
+    kinds : of failure, of every judge, dimension and case
+    labels : the gold labels, by case
+    votes : the annotations, by case
+    verdicts : the verdicts on the case at a position, with replies where there are any
+    """
+
+    benchmark: Benchmark
+    kinds: Kinds
+    labels: ByCase
+    votes: ByCase
+    verdicts: Callable[[int], pd.DataFrame]
+
+    @property
+    def judges(self) -> list[str]:
+        """The judges with verdicts on the plain cases."""
+        return self.kinds.judges
+
+    @property
+    def note(self) -> str:
+        """The sentence that simulated data carry; empty for others."""
+        if self.benchmark.meta.kind != "simulated":
+            return ""
+        return "SIMULATED data: drawn from a seed; they say nothing about clinicians or models."
+
+
+def material_of(
+    benchmark: Benchmark, verdicts: pd.DataFrame | Index | None = None, *, policy: str = POLICY
+) -> Material:
+    """Lay out what there is to look at.
+
+    Parameters
+    ----------
+    verdicts : the verdicts table, or the index of `mrb_lib.widgets.explorer.review_index`; None where nobody judged
+    policy : the scoring policy that says what is wrong
+
+    Raises
+    ------
+    InputError
+        The policy is unknown, or the verdicts are not of this benchmark.
+    """
+    ids = benchmark.cases["case_id"].tolist()
+    votes = ByCase(benchmark.annotations, ids)
+    if isinstance(verdicts, Index):
+        return Material(benchmark, verdicts.kinds(policy), ByCase(verdicts.gold, ids), votes, verdicts.verdicts)
+    table = verdicts if verdicts is not None else pd.DataFrame({name: pd.Series(dtype="str") for name in _COLUMNS})
+    table = table.reindex(columns=[*table.columns, *(name for name in _COLUMNS if name not in table.columns)])
+    # Texts that are missing are None, as in an index: equal to each other, which NaN is not.
+    texts = {name: table[name].astype(object).where(table[name].notna(), None) for name in _TEXTS if name in table}
+    table = table.assign(**(dict.fromkeys(_TEXTS) | texts))
+    plain = table[table["probe"].fillna(NO_PROBE) == NO_PROBE]
+    labels, dimensions = gold(benchmark), list(benchmark.meta.dimensions)
+    scored = labels if benchmark.meta.is_preference else labels.assign(choice=pd.Series(None, index=labels.index))
+    panel = as_panel(plain, benchmark.cases["case_id"], dimensions)
+    hard = difficulty_of(
+        difficulty(panel, scored, benchmark.cases, policy=policy, dimensions=dimensions), benchmark.cases, dimensions
+    )
+    kinds = failure_kinds(panel, scored, benchmark.cases, policy=policy, estimated=hard)
+    return Material(benchmark, kinds, ByCase(labels, ids), votes, ByCase(table, ids).of)

@@ -1,0 +1,239 @@
+"""What the reviewer's app reads: verdicts, kinds of failure, difficulties and replies, laid out once for quick looks.
+
+The index lies in a folder named by what it was made from, so that it is made again when a run grows, and
+never otherwise. Its arrays are mapped into memory: opening takes no time, and processes share them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+import mrb_lib
+from mrb_lib.data.benchmark import Benchmark, gold
+from mrb_lib.errors import InputError
+from mrb_lib.schema import NO_PROBE
+from mrb_lib.stats.core.options import FloatArray
+from mrb_lib.stats.core.panel import COST_COLUMNS, Panel, as_panel
+from mrb_lib.stats.difficulty.difficulty import difficulty
+from mrb_lib.stats.failures.failure_kinds import Kinds, difficulty_of, failure_kinds
+from mrb_lib.stats.tables import read_panels
+from mrb_lib.verdicts.manifest import FILE_NAME as MANIFEST
+from mrb_lib.verdicts.replies import Replies, lay_out, open_replies
+from mrb_lib.verdicts.store import part_paths, run_folders
+
+POLICY: Final = "balanced"
+_FORMAT: Final = 1
+_STATED: Final = "index.json"
+_ARRAYS: Final = tuple(part.name for part in fields(Kinds) if part.name not in ("judges", "dimensions", "policy"))
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Index:
+    """An opened index.
+
+    Attributes
+    ----------
+    folder : where it lies
+    case_ids : the ids of the cases, in the benchmark's order
+    panel : the verdicts on the plain cases, mapped into memory; its `costs` have no rows
+    difficulty : of each case by the Rasch model, shape (dimensions, cases); NaN where it has none
+    gold : the gold labels it was made with
+    replies : the verdicts of one case, see `verdicts`
+    n_probed : how many verdicts are on cases that a probe changed; they are in `verdicts` alone
+    """
+
+    folder: Path
+    case_ids: list[str]
+    panel: Panel
+    difficulty: FloatArray
+    gold: pd.DataFrame
+    replies: Replies
+    n_probed: int
+    _kinds: dict[str, Kinds] = field(default_factory=dict, repr=False)
+
+    def kinds(self, policy: str = POLICY) -> Kinds:
+        """The kinds of failure under a policy and the index's own gold, kept once they are made."""
+        if policy not in self._kinds:
+            self._kinds[policy] = _stored(self) if policy == POLICY else self.kinds_by(self.gold, policy)
+        return self._kinds[policy]
+
+    def kinds_by(self, labels: pd.DataFrame, policy: str = POLICY) -> Kinds:
+        """The kinds of failure by other gold labels, such as adjudicated ones."""
+        cases = pd.DataFrame({"case_id": pd.Series(self.case_ids, dtype="str")})
+        return failure_kinds(self.panel, labels, cases, policy=policy, estimated=self.difficulty)
+
+    def verdicts(self, position: int, *, texts: bool = True) -> pd.DataFrame:
+        """All verdicts on one case, with replies; see `mrb_lib.verdicts.replies.Replies.of_case`."""
+        return self.replies.of_case(position, texts=texts)
+
+
+def build(runs: Path | None, benchmark: Benchmark, folder: Path, progress: Progress | None = None) -> Path:
+    """Make the index of a benchmark and its runs, if it is not there yet.
+
+    Parameters
+    ----------
+    runs : a folder of runs, or one run; None for a benchmark that nobody judged
+    folder : a folder for indices of this benchmark; those of earlier states are removed from it
+    progress : told what is done, and how much of how much
+
+    Returns
+    -------
+    Path
+        The index's own folder, for `open_index`.
+
+    Raises
+    ------
+    InputError
+        A run is damaged, or speaks of a case or a dimension that the benchmark does not have.
+
+    Notes
+    -----
+    It appears whole or not at all; several processes may build the same one at once. Validated by
+    tests/widgets/test_review_index.py; timings by tests/benchmarks/review_speed.py.
+    """
+    labels = gold(benchmark)
+    target = folder / _key(runs, benchmark, labels)
+    if (target / _STATED).is_file():
+        return target
+    folder.mkdir(parents=True, exist_ok=True)
+    stage = Path(tempfile.mkdtemp(prefix=".index-", dir=folder))
+    try:
+        _write(stage, runs, benchmark, labels, progress)
+        try:
+            stage.rename(target)
+        except OSError:
+            if not (target / _STATED).is_file():
+                raise
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+    for other in folder.iterdir():
+        if other != target and (other / _STATED).is_file() and not other.name.startswith("."):
+            shutil.rmtree(other, ignore_errors=True)
+    return target
+
+
+def indexed(
+    benchmark: Benchmark, folder: Path, runs: Path | None, cache: Path, *, progress: Progress | None = None
+) -> Index:
+    """The verdicts and replies laid out for quick looks, made where they are missing or out of date.
+
+    Parameters
+    ----------
+    benchmark, folder : the benchmark, and where it lies
+    runs : the folder of its runs; None where nobody judged
+    cache : the folder of all such indices
+    progress : told what is done, and how much of how much
+
+    Raises
+    ------
+    InputError
+        As `build`.
+    """
+    name = hashlib.sha256(f"{folder.absolute()}\n{runs.absolute() if runs else ''}".encode()).hexdigest()[:16]
+    return open_index(build(runs, benchmark, cache / name, progress))
+
+
+def _key(runs: Path | None, benchmark: Benchmark, labels: pd.DataFrame) -> str:
+    """A name that follows from the state of the runs, the cases' ids and the gold labels."""
+    digest = hashlib.sha256(f"{_FORMAT} {mrb_lib.__version__} {benchmark.meta.dimensions}".encode())
+    for frame in (benchmark.cases[["case_id"]], labels):
+        digest.update(pd.util.hash_pandas_object(frame, index=False).to_numpy().tobytes())
+        digest.update(repr([*frame.columns, len(frame)]).encode())
+    for run in run_folders(runs) if runs is not None else []:
+        for path in [run / MANIFEST, *part_paths(run)]:
+            state = path.stat()
+            digest.update(f"{run.name}/{path.name} {state.st_size} {state.st_mtime_ns}\n".encode())
+    return digest.hexdigest()[:32]
+
+
+def _write(
+    folder: Path, runs: Path | None, benchmark: Benchmark, labels: pd.DataFrame, progress: Progress | None
+) -> None:
+    cases, dimensions = benchmark.cases, list(benchmark.meta.dimensions)
+    if not benchmark.meta.is_preference:
+        labels = labels.assign(choice=pd.Series(None, index=labels.index, dtype="str"))
+    n_probed = 0
+
+    def counted(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        nonlocal n_probed
+        for frame in frames:
+            plain = (frame["probe"] == NO_PROBE).to_numpy(dtype=bool)
+            n_probed += int((~plain).sum())
+            yield frame[plain] if not plain.all() else frame
+
+    def told(done: int, total: int) -> None:
+        if progress is not None:
+            progress("verdicts", done, total)
+
+    panel = as_panel(_no_verdicts(), cases["case_id"], dimensions)
+    if runs is not None:
+        read = read_panels(benchmark, counted(lay_out(runs, cases, folder, told)))
+        panel = read.get(NO_PROBE, panel)
+    if progress is not None:
+        progress("difficulty", 0, 1)
+    hard = difficulty_of(difficulty(panel, labels, cases, policy=POLICY, dimensions=dimensions), cases, dimensions)
+    kinds = failure_kinds(panel, labels, cases, policy=POLICY, estimated=hard)
+    for name in _ARRAYS:
+        np.save(folder / f"kinds.{name}.npy", getattr(kinds, name))
+    np.save(folder / "choice.npy", panel.choice)
+    if panel.p_a is not None:
+        np.save(folder / "p_a.npy", panel.p_a)
+    labels.to_parquet(folder / "gold.parquet", index=False)
+    stated = {"judges": panel.judges, "dimensions": panel.dimensions, "repeats": panel.repeats, "n_probed": n_probed}
+    stated |= {"case_ids": cases["case_id"].tolist(), "replies": runs is not None}
+    (folder / _STATED).write_text(json.dumps(stated), encoding="utf-8")
+    if progress is not None:
+        progress("difficulty", 1, 1)
+
+
+def _no_verdicts() -> pd.DataFrame:
+    columns = ("judge", "case_id", "dimension", "order", "repeat", "probe", "choice")
+    return pd.DataFrame({name: pd.Series(dtype="int64" if name == "repeat" else "str") for name in columns})
+
+
+def _stored(index: Index) -> Kinds:
+    """The kinds of failure that `build` has made."""
+    arrays = {name: _mapped(index.folder / f"kinds.{name}.npy") for name in _ARRAYS}
+    return Kinds(judges=index.panel.judges, dimensions=index.panel.dimensions, policy=POLICY, **arrays)
+
+
+def _mapped(path: Path) -> NDArray[Any]:
+    found: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    return found
+
+
+def open_index(folder: Path) -> Index:
+    """Open what `build` made.
+
+    Raises
+    ------
+    InputError
+        There is no whole index in the folder.
+    """
+    try:
+        stated = json.loads((folder / _STATED).read_text(encoding="utf-8"))
+        chances = folder / "p_a.npy"
+        choice, p_a = _mapped(folder / "choice.npy"), _mapped(chances) if chances.is_file() else None
+        hard = _mapped(folder / "kinds.difficulty.npy")
+        labels = pd.read_parquet(folder / "gold.parquet")
+        case_ids = stated["case_ids"]
+        replies = open_replies(folder, case_ids) if stated["replies"] else Replies(case_ids, [], {})
+        costs = pd.DataFrame(columns=["judge", "dimension", "order", "repeat", "n_verdicts", *COST_COLUMNS])
+        panel = Panel(stated["judges"], stated["dimensions"], stated["repeats"], choice, p_a, costs)
+        return Index(folder, case_ids, panel, hard, labels, replies, stated["n_probed"])
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(
+            f"{folder}: is no whole index ({error}); remove the folder and build the index again."
+        ) from error
