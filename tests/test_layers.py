@@ -1,68 +1,102 @@
-"""Imports point downwards only; drawing and analysis stay clean."""
+"""Imports point downwards only, in no circle; drawing and analysis stay clean."""
 
 from __future__ import annotations
 
 import ast
+from graphlib import TopologicalSorter
 from pathlib import Path
 
-import pytest
-
 LIBRARY = Path(__file__).parent.parent / "mrb_lib"
-LAYERS = (
-    "errors", "files", "schema", "validation", "parse", "data", "construct", "judges_base", "runs_store",
-    "judges", "runs", "probes",
-    "stats", "training", "plots", "widgets", "report", "cli",
+FLOORS = (
+    "errors", "schema", "files", "registry", "validation", "replies", "data", "verdicts", "reviews", "judges",
+    "probes", "construct", "training", "runs", "stats", "plots", "notebook", "widgets", "report", "cli",
 )  # fmt: skip
-# A jury reads earlier verdicts, so the store lies below the judges and the execution above them.
-# Replies are parsed wherever they come from, published result files included, so the parser lies below the data.
-PLACED = {
-    "mrb_lib.verdicts.store": "runs_store",
-    "mrb_lib.verdicts.manifest": "runs_store",
-    "mrb_lib.verdicts.protocol": "judges_base",
-    "mrb_lib.verdicts.orders": "judges_base",
-}
+STATISTICS = {"scipy", "statsmodels", "sklearn", "krippendorff", "torch"}
 
 
-def _modules() -> list[Path]:
-    return sorted(LIBRARY.rglob("*.py"))
-
-
-def _layer(module: str) -> int | None:
-    if module in ("mrb_lib", "mrb_lib.runs", "mrb_lib.judges"):
-        return None
-    if module.startswith("mrb_lib.replies.parse"):
-        return LAYERS.index("parse")
-    return LAYERS.index(PLACED.get(module, module.split(".")[1]))
-
-
-def _imports(path: Path) -> set[str]:
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            found.add(node.module)
-            found.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return found
-
-
-def _name(path: Path) -> str:
+def _module(path: Path) -> str:
     return ".".join(("mrb_lib", *path.relative_to(LIBRARY).with_suffix("").parts)).removesuffix(".__init__")
 
 
-# The face of a package reaches all of it lazily, and has no layer of its own.
-@pytest.mark.parametrize("path", [path for path in _modules() if _layer(_name(path)) is not None], ids=_name)
-def test_imports_point_downwards(path: Path) -> None:
-    here = _layer(_name(path))
-    assert here is not None
-    packages = {_name(module) for module in _modules()}
-    for imported in _imports(path) & packages:
-        there = _layer(imported)
-        assert there is None or there <= here, f"{_name(path)} imports {imported}, which lies above it"
+MODULES = {_module(path): path for path in sorted(LIBRARY.rglob("*.py"))}
+PACKAGES = {name for name, path in MODULES.items() if path.name == "__init__.py"}
 
 
-@pytest.mark.parametrize("path", sorted((LIBRARY / "plots").glob("*.py")), ids=_name)
-def test_plots_hold_no_statistics(path: Path) -> None:
-    roots = {name.split(".")[0] for name in _imports(path)}
-    assert roots.isdisjoint({"scipy", "statsmodels", "sklearn", "krippendorff", "torch"})
-    assert not any(name.startswith("mrb_lib.stats") for name in _imports(path))
+def _imports(path: Path) -> set[str]:
+    """Every name that a file imports, inside functions and for type checkers only, too."""
+    imported: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            imported.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            assert node.level == 0, f"{path.name}: a relative import hides where it points"
+            imported.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return imported
+
+
+def _own(name: str) -> str | None:
+    """The module of the library behind an imported name; None for other packages'."""
+    if name in MODULES:
+        return name
+    parent = name.rpartition(".")[0]
+    return parent if parent in MODULES else None
+
+
+# `mrb_lib` itself is the face of all: it loads what is asked of it, and nothing below may import it for that.
+GRAPH = {
+    name: {own for own in map(_own, _imports(path)) if own not in (None, name, "mrb_lib")}
+    for name, path in MODULES.items()
+    if name != "mrb_lib"
+}
+
+
+def _room(module: str) -> str:
+    """The package of a module; a file beside packages is a room of its own."""
+    package = module if module in PACKAGES else module.rpartition(".")[0]
+    has_rooms = any(other.startswith(f"{package}.") for other in PACKAGES)
+    return module if has_rooms else package
+
+
+def test_every_package_has_a_floor() -> None:
+    assert {name.split(".")[1] for name in GRAPH} <= set(FLOORS)
+
+
+def test_no_import_runs_upwards() -> None:
+    upwards = [
+        (name, other)
+        for name, others in GRAPH.items()
+        for other in others
+        if FLOORS.index(other.split(".")[1]) > FLOORS.index(name.split(".")[1])
+    ]
+    assert not upwards
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    TopologicalSorter(GRAPH).prepare()  # raises and names the circle
+
+
+def test_no_rooms_import_each_other_in_a_circle() -> None:
+    rooms: dict[str, set[str]] = {}
+    for name, others in GRAPH.items():
+        rooms.setdefault(_room(name), set()).update(_room(other) for other in others if _room(other) != _room(name))
+    TopologicalSorter(rooms).prepare()
+
+
+def test_every_package_says_what_it_is_for() -> None:
+    for name in sorted(PACKAGES):
+        text = ast.get_docstring(ast.parse(MODULES[name].read_text(encoding="utf-8")))
+        assert text and len(text) > 20, f"{name} says nothing about itself"
+
+
+def test_plots_hold_no_statistics() -> None:
+    for name, path in MODULES.items():
+        if name.startswith("mrb_lib.plots"):
+            imported = _imports(path)
+            assert STATISTICS.isdisjoint(other.split(".")[0] for other in imported), name
+            assert not any(other.startswith("mrb_lib.stats") for other in imported), name
+
+
+def test_statistics_never_import_torch() -> None:
+    for name, path in MODULES.items():
+        if name.startswith("mrb_lib.stats"):
+            assert "torch" not in {other.split(".")[0] for other in _imports(path)}, name

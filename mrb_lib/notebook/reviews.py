@@ -50,7 +50,7 @@ def reviewed(workspace: Workspace, *, seed: int = 0) -> Reviewed:
 
     Notes
     -----
-    Validated by tests/report/test_reviews.py.
+    Validated by tests/notebook/test_reviews.py.
     """
     benchmark = workspace.benchmark
     name, nobody = benchmark.meta.name, pd.DataFrame(columns=list(COLUMNS), dtype="str")

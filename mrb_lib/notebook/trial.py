@@ -75,7 +75,7 @@ def trial(judge: str, folder: Path, *, texts: Iterable[str] = (), seed: int = 0)
 
     Notes
     -----
-    Validated by tests/report/test_trial.py.
+    Validated by tests/notebook/test_trial.py.
     """
     if judge:
         return Trial(_names(judge), Settings(seed=seed))

@@ -32,7 +32,7 @@ DEMO_SEED = 0
 
 _STAMP = "stamp.json"
 _BENCHMARK_CODE = ("data/demo/**/*.py", "data/benchmark.py", "schema.py")
-_RUNS_CODE = ("judges/**/*.py", "judges/**/*.toml", "runs/*.py", "data/demo/judges.py")
+_RUNS_CODE = ("judges/**/*.py", "judges/**/*.toml", "runs/*.py", "verdicts/*.py", "data/demo/judges.py")
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def open_workspace(benchmark: str, runs: str = "", *, progress: Callable[[str], 
 
     Notes
     -----
-    Validated by tests/report/test_workspace.py.
+    Validated by tests/notebook/test_workspace.py.
     """
     folder, runs_folder = locate(benchmark, runs, progress=progress)
     loaded = load(folder)

@@ -86,7 +86,7 @@ def parse(reply: str, dimensions: Sequence[str]) -> Reading:
     Notes
     -----
     Never raises on any text, and takes time proportional to its length. Validated by
-    tests/judges/test_parse.py and test_published_defects.py (the defects of the
+    tests/replies/test_parse.py and test_published_defects.py (the defects of the
     published parser, each shown to be absent).
     """
     names = names_of(tuple(dimensions))

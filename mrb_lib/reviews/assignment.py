@@ -44,7 +44,7 @@ def assign(
 
     Notes
     -----
-    Validated in `tests/data/reviews/test_assignment.py`.
+    Validated in `tests/reviews/test_assignment.py`.
     """
     _check(case_ids, annotators)
     before = pd.DataFrame({"case_id": [], "annotator": [], "order": []}) if assigned is None else assigned

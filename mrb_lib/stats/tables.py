@@ -30,27 +30,27 @@ from mrb_lib.stats.resampling.resample import cluster_codes
 
 _FUNCTIONS: Final[dict[str, str]] = {
     "composition": "composition.composition",
-    "agreement": "agreement.agreement",
-    "annotator_pairs": "agreement.annotator_pairs",
-    "ceiling": "ceiling.ceiling",
-    "annotators": "annotators.annotators",
-    "gold_rules": "gold_rules.gold_rules",
-    "accuracy": "accuracy.accuracy",
-    "significance": "paired.comparisons",
-    "letters": "letters.letters",
-    "models": "models.models",
-    "dif": "dif.dif",
-    "consistency": "consistency.consistency",
-    "bias": "bias.bias",
-    "calibration": "calibration.calibration",
-    "selective": "selective.selective",
-    "ranking": "ranking.ranking",
-    "ppi": "ppi.ppi",
-    "difficulty": "difficulty.difficulty",
-    "jury": "jury.jury",
-    "power": "power.power",
-    "transfer": "transfer.transfer",
-    "adjudication": "adjudication.adjudication",
+    "agreement": "agreement.agreement.agreement",
+    "annotator_pairs": "agreement.agreement.annotator_pairs",
+    "ceiling": "ceiling.ceiling.ceiling",
+    "annotators": "gold.annotators.annotators",
+    "gold_rules": "gold.gold_rules.gold_rules",
+    "accuracy": "accuracy.accuracy.accuracy",
+    "significance": "significance.paired.comparisons",
+    "letters": "significance.letters.letters",
+    "models": "models.models.models",
+    "dif": "difficulty.dif.dif",
+    "consistency": "consistency.consistency.consistency",
+    "bias": "bias.bias.bias",
+    "calibration": "confidence.calibration.calibration",
+    "selective": "selective.selective.selective",
+    "ranking": "responders.ranking.ranking",
+    "ppi": "responders.ppi.ppi",
+    "difficulty": "difficulty.difficulty.difficulty",
+    "jury": "juries.jury.jury",
+    "power": "power.power.power",
+    "transfer": "transfer.transfer.transfer",
+    "adjudication": "gold.adjudication.adjudication",
 }
 TABLES: tuple[str, ...] = tuple(_FUNCTIONS)
 VERDICTS_OPTIONAL: Final = ("ceiling", "ranking")
@@ -64,7 +64,7 @@ Verdicts = pd.DataFrame | Mapping[str, Panel] | None
 
 @cache
 def _function(table: str) -> Callable[..., pd.DataFrame]:
-    module, _, name = _FUNCTIONS[table].partition(".")
+    module, _, name = _FUNCTIONS[table].rpartition(".")
     return cast(Callable[..., pd.DataFrame], getattr(import_module(f"mrb_lib.stats.{module}"), name))
 
 

@@ -13,7 +13,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.stats.core.multiplicity import adjust
 from mrb_lib.stats.tables import TABLES, analyze, asks_for
 
-from .small_tables import annotations_of, cases_of, verdicts_of
+from tests.stats.small_tables import annotations_of, cases_of, verdicts_of
 
 COLUMNS = ("organ", "department", "model_pair")
 BROKEN_DOWN = [table for table in TABLES if "by" in asks_for(table)]

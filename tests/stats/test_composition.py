@@ -4,7 +4,7 @@ import pytest
 
 from mrb_lib.stats.composition import composition, lengths, sources
 
-from .small_tables import cases_of
+from tests.stats.small_tables import cases_of
 
 
 def test_every_case_is_in_one_row() -> None:

@@ -52,7 +52,7 @@ def audit(folder: Path, *, progress: Progress | None = None) -> list[Finding]:
 
     Notes
     -----
-    Tested by tests/data/test_audit.py.
+    Tested by tests/data/audit/test_audit.py.
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: there is no such folder; make one with `mrb demo` or `mrb import`.")

@@ -63,7 +63,7 @@ def image_findings(
 
     Notes
     -----
-    Tested by tests/data/test_audit_images.py.
+    Tested by tests/data/audit/test_audit_images.py.
     """
     users: dict[str, list[int]] = {}
     for i, names in enumerate(cases["images"]):

@@ -44,7 +44,7 @@ def annotation_findings(cases: pd.DataFrame, annotations: pd.DataFrame, dimensio
     the cases are as many as annotators usually label a case and dimension, they are a panel, and
     every label one of them did not give is missing. Otherwise, where 80 % of the cells (a case and
     dimension) have the usual number, the cells with fewer are short.
-    Tested by tests/data/test_audit_labels.py.
+    Tested by tests/data/audit/test_audit_labels.py.
     """
     if cases.empty:
         return []

@@ -75,7 +75,7 @@ def leak_findings(cases: pd.DataFrame, gold: pd.DataFrame | None) -> list[Findin
 
     Notes
     -----
-    Tested by tests/data/test_audit_leaks.py.
+    Tested by tests/data/audit/test_audit_leaks.py.
     """
     found = [*_phrases(cases), *_file_names(cases)]
     if gold is not None and not gold.empty:

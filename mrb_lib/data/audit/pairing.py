@@ -68,7 +68,7 @@ def pairing_findings(cases: pd.DataFrame, words: Words) -> list[Finding]:
     spaces give no evidence, and no finding.
     Cases with the same question cannot be told apart. The thresholds were set so that the
     public data sets the importers read give no finding, which
-    tests/data/test_audit_pairing.py checks along with the recovery of planted exchanges.
+    tests/data/audit/test_audit_pairing.py checks along with the recovery of planted exchanges.
     """
     question = pd.factorize(folded(cases["question"]))[0]
     found: list[Finding] = []

@@ -50,7 +50,7 @@ def text_findings(cases: pd.DataFrame, digests: Mapping[str, str], *, preference
     Notes
     -----
     Texts are compared regardless of case and of white space.
-    Tested by tests/data/test_audit_text.py.
+    Tested by tests/data/audit/test_audit_text.py.
     """
     texts = pd.DataFrame({name: folded(cases[name]) for name in ("question", *_RESPONSES)})
     found = [*_blank(cases, texts if preference else texts[["question"]])]

@@ -41,7 +41,7 @@ def vocabulary_findings(cases: pd.DataFrame, words: Words, known: set[int]) -> l
 
     Notes
     -----
-    Tested by tests/data/test_audit_vocabulary.py.
+    Tested by tests/data/audit/test_audit_vocabulary.py.
     """
     if "organ" not in cases.columns or cases["organ"].nunique() < 2:
         return []

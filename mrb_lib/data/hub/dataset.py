@@ -59,7 +59,7 @@ def fetch(*, repo: str = REPO, revision: str | None = None, progress: bool = Tru
     -----
     Honours HF_ENDPOINT, HF_TOKEN, HF_HOME and HF_HUB_OFFLINE. Talks to the endpoint
     only: telemetry is off, and so is the Xet transfer where a custom endpoint is set.
-    Tested by tests/data/test_hub.py.
+    Tested by tests/data/hub/test_hub.py.
     """
     if not _REPO_NAME.fullmatch(repo):
         raise InputError(f"repo {repo!r}: is not the name of a dataset on the Hub; write owner/name, such as {REPO}.")

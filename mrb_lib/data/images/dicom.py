@@ -41,7 +41,7 @@ def read_dicom(content: bytes, name: str = "image") -> Grey | NDArray[np.uint8]:
     Grey or array of uint8 with shape (height, width, 3)
         Grey values after the modality transformation (Hounsfield units for CT), with the first window the file names.
         A sigmoid is shown as the linear window of the same centre and width; of a table of values of interest
-        only the range of its input is used (DICOM PS3.3, C.11.2). Validated by tests/data/test_dicom.py.
+        only the range of its input is used (DICOM PS3.3, C.11.2). Validated by tests/data/images/test_dicom.py.
 
     Raises
     ------

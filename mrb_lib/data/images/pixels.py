@@ -65,7 +65,7 @@ def read_pixels(content: bytes, name: str = "image") -> Pixels:
     -------
     Pixels
         Of 8-bit pictures the whole range is the window; of deeper ones what a DICOM file asks for, and otherwise the
-        picture's own range. Validated by tests/data/test_pixels.py and tests/data/test_dicom.py.
+        picture's own range. Validated by tests/data/images/test_pixels.py and tests/data/images/test_dicom.py.
 
     Raises
     ------

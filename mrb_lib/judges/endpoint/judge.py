@@ -72,7 +72,7 @@ class EndpointJudge:
 
     Notes
     -----
-    Validated by tests/judges/test_endpoint_server.py against a real server.
+    Validated by tests/judges/endpoint/test_endpoint_server.py against a real server.
     """
 
     dimensions: tuple[str, ...] | None = None

@@ -69,7 +69,7 @@ def load(
 
     Notes
     -----
-    Validated by tests/judges/test_weights.py.
+    Validated by tests/judges/local/test_weights.py.
     """
     transformers.utils.logging.disable_progress_bar()
     if trust_remote_code:

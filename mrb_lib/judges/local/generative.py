@@ -59,7 +59,7 @@ class GenerativeJudge(LocalJudge):
     share a reply, its tokens and seconds stand in the first of them and are null in
     the others, so that sums are right.
 
-    Validated by tests/judges/test_generative.py.
+    Validated by tests/judges/local/test_generative.py.
     """
 
     engine = "generative"

@@ -30,7 +30,7 @@ class PackedJudge(LocalJudge):
     The tokens that were read for a case stand in the first of its rows, so that sums are right.
     A model that cannot share work between prompts is asked each question alone, with a notice.
 
-    Validated by tests/judges/test_packed.py against scoring each question alone.
+    Validated by tests/judges/local/test_packed.py against scoring each question alone.
     """
 
     engine = "packed"

@@ -44,7 +44,7 @@ class RatingJudge(LocalJudge):
     Both orders have the same scores. `answer_mass` is the probability that the model
     replies with a rating at all, the lower of the two responses'.
 
-    Validated by tests/judges/test_rating.py.
+    Validated by tests/judges/local/test_rating.py.
     """
 
     engine = "rating"

@@ -48,8 +48,8 @@ class TreeReader:
     why_alone : why prompts cannot share their beginnings with this model; empty where they can
     why_apart : why some cases so far were read alone nevertheless; empty where none was
 
-    Validated by tests/judges/test_packed.py and, for the architectures of published judges,
-    tests/judges/test_architectures.py.
+    Validated by tests/judges/local/test_packed.py and, for the architectures of published judges,
+    tests/judges/local/test_architectures.py.
     """
 
     def __init__(self, weights: Weights, groups: Sequence[Sequence[str]]) -> None:

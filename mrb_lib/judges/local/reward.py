@@ -44,7 +44,7 @@ class RewardJudge(LocalJudge):
     `p_first` is the logistic function of the difference of the scores (Bradley and
     Terry's model, by which these models are trained). Both orders have the same scores.
 
-    Validated by tests/judges/test_reward.py.
+    Validated by tests/judges/local/test_reward.py.
     """
 
     engine = "reward"

@@ -99,7 +99,7 @@ def look() -> Machine:
 
     Notes
     -----
-    Tested by tests/judges/test_machine.py.
+    Tested by tests/judges/roster/test_machine.py.
     """
     gpus, notes = _gpus()
     total, available = _memory()

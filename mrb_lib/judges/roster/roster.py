@@ -71,7 +71,7 @@ def entries(extra: Sequence[Path] = ()) -> list[Entry]:
 
 @lru_cache(maxsize=1)
 def _built_in() -> tuple[Entry, ...]:
-    text = resources.files("mrb_lib.judges").joinpath("roster.toml").read_text(encoding="utf-8")
+    text = resources.files("mrb_lib.judges.roster").joinpath("roster.toml").read_text(encoding="utf-8")
     return tuple(read_entries(text, "roster.toml", None))
 
 

@@ -67,7 +67,7 @@ def locate(entry: Entry, *, revision: str | None, download: bool, trust_remote_c
 
     Notes
     -----
-    Tested by tests/judges/test_source.py.
+    Tested by tests/judges/roster/test_source.py.
     """
     if entry.path is not None:
         check_folder(entry.path, f"judge {entry.name!r}: {entry.path}")

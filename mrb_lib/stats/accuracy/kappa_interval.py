@@ -69,7 +69,7 @@ def kappa_intervals(
     -----
     A t interval with clusters - 1 degrees of freedom: verdicts on a case, in both orders and all repeats, are
     taken together, as are the cases of a cluster. With one verdict a case the standard error is that of Fleiss,
-    Cohen and Everitt. Compared with statsmodels in `tests/stats/test_kappa_interval.py`; coverage in
+    Cohen and Everitt. Compared with statsmodels in `tests/stats/accuracy/test_kappa_interval.py`; coverage in
     `tests/simulation/test_coverage.py`.
     """
     out: list[FloatArray] = []

@@ -162,7 +162,7 @@ def agreement(
     is none for kappas of pairs where the median pair shares fewer than `ENOUGH_SHARED` cases, and
     `reason` calls it approximate below `MANY_SHARED`: a sample may then hold none of the few
     cases on which two annotators who nearly always agree, or one of whom uses a rare label, differ.
-    Validated in `tests/published/test_agreement_textbook.py` and `tests/stats/test_agreement.py`;
+    Validated in `tests/published/test_agreement_textbook.py` and `tests/stats/agreement/test_agreement.py`;
     coverage in `tests/simulation/test_agreement.py`.
     """
     many, two = kernels(annotations, categories, level)

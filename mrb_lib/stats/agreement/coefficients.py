@@ -1,7 +1,7 @@
 """Agreement coefficients of many annotators from sums over cases, for a whole bootstrap at once.
 
 Each coefficient here is a smooth function of a few sums over cases; a resample weights them.
-`tests/stats/test_agreement_kernel.py` ties this kernel to `krippendorff` and `statsmodels`.
+`tests/stats/agreement/test_agreement_kernel.py` ties this kernel to `krippendorff` and `statsmodels`.
 """
 
 from __future__ import annotations

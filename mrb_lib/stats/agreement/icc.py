@@ -5,7 +5,7 @@ score; both take annotators as a random sample (Shrout & Fleiss 1979, doi:10.103
 and ICC(A,k) of McGraw & Wong 1996, doi:10.1037/1082-989X.1.1.30). Annotations may be missing: the components
 of variance come from Henderson's first method (Searle, Casella & McCulloch 1992, Variance Components, ch. 5),
 which gives the mean squares' own where none is missing. Compared with pingouin in
-`tests/stats/test_agreement_icc.py`.
+`tests/stats/agreement/test_agreement_icc.py`.
 """
 
 from __future__ import annotations

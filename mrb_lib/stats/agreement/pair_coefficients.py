@@ -2,7 +2,7 @@
 
 A kappa here is 1 - observed / expected distance between the two labels: 0 and 1 as distances give Cohen's (1960),
 positions on a scale and their squares the linear and quadratic kappas of Cohen (1968, doi:10.1037/h0026256).
-`tests/stats/test_agreement_weighted.py` compares with scikit-learn, statsmodels and pingouin.
+`tests/stats/agreement/test_agreement_weighted.py` compares with scikit-learn, statsmodels and pingouin.
 """
 
 from __future__ import annotations

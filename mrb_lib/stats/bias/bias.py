@@ -144,7 +144,7 @@ def bias(
     Error asymmetry is equal opportunity, which Wataoka, Takahashi and Ri (arXiv 2410.21819) use for self-preference
     and Saito et al. (arXiv 2310.10076) for verbosity: a judge that errs at random has none; excess choice it can have,
     since errors pull its share towards a half. Length-controlled values follow Dubois et al. (arXiv 2404.04475).
-    Planted biases are recovered in `tests/simulation/test_bias.py`; libraries agree in `tests/stats/test_bias.py`.
+    Planted biases are recovered in `tests/simulation/test_bias.py`; libraries agree in `tests/stats/bias/test_bias.py`.
     """
     check_policy(policy)
     panel = as_panel(verdicts, cases["case_id"], dimensions)

@@ -95,7 +95,7 @@ def win_rates(won: FloatArray, longer: FloatArray, pair: IntArray, codes: IntArr
     logit P(first wins) = strength of the pair + slope x longer, the slope shared by all pairs of a row, evaluated
     at longer = 0: the length term of AlpacaEval 2 (Dubois, Galambosi, Liang, Hashimoto, arXiv 2404.04475), without
     its instruction difficulty and penalty, which need their own data. Intervals are on the logit scale, by
-    the sandwich over clusters. Compared with statsmodels in `tests/stats/test_bias.py`.
+    the sandwich over clusters. Compared with statsmodels in `tests/stats/bias/test_bias.py`.
     """
     member = sparse.csr_array((np.ones(len(pair)), (np.arange(len(pair)), pair)), shape=(len(pair), n_pairs))
     used = np.isfinite(won)

@@ -86,7 +86,7 @@ def fit(x: FloatArray, y: FloatArray, codes: IntArray) -> Fits:
     Maximum quasi-likelihood by Newton's method for a mean that is a share (Papke and Wooldridge,
     Journal of Applied Econometrics 1996, 11:619). Standard errors are the sandwich over clusters
     with the factor G/(G-1) (N-1)/(N-k), as in statsmodels, with which
-    `tests/stats/test_logistic.py` compares them.
+    `tests/stats/bias/test_logistic.py` compares them.
     """
     member = indicator(codes)
     step = max(1, _AT_ONCE // max(1, x.shape[1] * x.shape[2]))

@@ -183,7 +183,7 @@ def alternative_annotator(
     t-test is the cluster-robust one, and 30 clusters are asked for; where every case is its own cluster it is the
     paper's. Where all differences are the same number c < epsilon there is no t; the p-value is then
     ((1 - epsilon) / (1 - c)) ** n, the most that the null hypothesis allows such a sample.
-    Validated in `tests/published/test_alttest.py`, `tests/stats/test_alttest.py` and
+    Validated in `tests/published/test_alttest.py`, `tests/stats/ceiling/test_alttest.py` and
     `tests/simulation/test_alttest.py`.
     """
     coded = encode_annotations(annotations, cases, categories, dimensions)

@@ -89,7 +89,7 @@ def ceiling(
     -----
     A judge's accuracy here differs from the table `accuracy`: a label that one annotator had no part in is
     less reliable than the gold label, for people and judges alike, and only so can the two be compared.
-    Validated in `tests/stats/test_ceiling.py`; the test's own validation is named with it.
+    Validated in `tests/stats/ceiling/test_ceiling.py`; the test's own validation is named with it.
     """
     people = annotator_ceiling(
         annotations,

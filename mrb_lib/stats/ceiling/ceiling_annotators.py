@@ -87,7 +87,7 @@ def annotator_ceiling(
     Notes
     -----
     The label that judges are held to contains the annotator's own vote; the label here does not,
-    so that people are not favoured. Validated in `tests/stats/test_ceiling.py`.
+    so that people are not favoured. Validated in `tests/stats/ceiling/test_ceiling.py`.
     """
     check_policy(policy)
     coded = encode_annotations(annotations, cases, categories, dimensions)

@@ -148,8 +148,8 @@ def calibration(
     Notes
     -----
     Sources are with each statistic: `mrb_lib.stats.confidence.ece`, `proper_scores`, `recalibration`, `risk_coverage`,
-    `robust`. Validated in `tests/published/test_calibration.py`, `tests/stats/test_calibration.py` and, for coverage,
-    `tests/simulation/test_calibration.py`.
+    `robust`. Validated in `tests/published/test_calibration.py`, `tests/stats/confidence/test_calibration.py` and, for
+    coverage, `tests/simulation/test_calibration.py`.
     """
     panel = as_panel(verdicts, cases["case_id"], dimensions)
     labels = encode_gold(gold, cases["case_id"], panel.dimensions)

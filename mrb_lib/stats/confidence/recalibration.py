@@ -187,7 +187,7 @@ def isotonic(found: Forecasts, ranked: Ranked, fold: IntArray, columns: int) -> 
     Notes
     -----
     Zadrozny and Elkan 2002 (doi:10.1145/775047.775151). Compared with scikit-learn's
-    `IsotonicRegression` in `tests/stats/test_recalibration.py`.
+    `IsotonicRegression` in `tests/stats/confidence/test_recalibration.py`.
     """
     order = ranked.order
     confidence, right, fold = found.confidence[order], found.right[order], fold[order]

@@ -89,7 +89,7 @@ def order_shift(
     Notes
     -----
     Unlike position bias of choices it sees a preference that is too weak to turn a
-    choice. Validated in `tests/stats/test_engines.py`.
+    choice. Validated in `tests/stats/consistency/test_engines.py`.
     """
     names = pick_dimensions(verdicts["dimension"].unique(), dimensions)
     asked = verdicts[verdicts["dimension"].isin(names)]
@@ -168,7 +168,7 @@ def agreement_between(
     Notes
     -----
     Two that agree may both be wrong, or both look at the position only. Validated in
-    `tests/stats/test_engines.py`.
+    `tests/stats/consistency/test_engines.py`.
     """
     panel = as_panel(verdicts, cases["case_id"], dimensions)
     first, second = _choices_of_pairs(panel)

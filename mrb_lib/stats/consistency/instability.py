@@ -197,7 +197,7 @@ def order_violations(choice: NDArray[np.int8], tournament: RoundRobin) -> tuple[
     -----
     Sage (arXiv 2512.16041), equation 3. The minimum is exact: over all weak orders, by dynamic
     programming over the set of the responses that are ranked already. Compared with enumeration
-    in `tests/stats/test_instability.py`.
+    in `tests/stats/consistency/test_instability.py`.
     """
     given = choice[:, tournament.cases]
     complete = (given >= 0).all(axis=(2, 3))

@@ -47,7 +47,7 @@ def signed_interval(found: Estimate, forward: FloatArray) -> tuple[FloatArray, F
     independent cases that lean wholly one way, the other way or not at all and would have the standard error
     given, with Student's t. Where all cases lean alike there is no error to go by: that number is then the number
     of clusters, and the quantile the normal one. Compared with the score statistic in
-    `tests/stats/test_signed_share.py`; coverage in `tests/simulation/test_position_bias.py`.
+    `tests/stats/consistency/test_signed_share.py`; coverage in `tests/simulation/test_position_bias.py`.
     """
     difference, backward = found.value, forward - found.value
     spread = forward + backward - difference**2

@@ -90,7 +90,7 @@ def score(panel: Panel, labels: IntArray, policy: str) -> Scores:
     Notes
     -----
     `official` is the published pipeline's rule, `net` JudgeBench's (arXiv
-    2410.12784). Validated in `tests/stats/test_scoring.py` against a plain
+    2410.12784). Validated in `tests/stats/core/test_scoring.py` against a plain
     implementation, and in `tests/published/`.
     """
     check_policy(policy)

@@ -184,7 +184,7 @@ def one_parameter(data: Trials, near: OneParameter | None = None) -> OneParamete
     which is as wide: it is halved for each way to show the responses. Marginal estimation as in Bock and Aitkin,
     Psychometrika 46 (1981) 443-459, here with the cases as the random side: there are many of them and few judges.
     Observed information by Louis' identity. Planted values: `tests/simulation/test_difficulty.py`; compared
-    with a fit by quadrature of another kind in `tests/stats/test_difficulty.py`.
+    with a fit by quadrature of another kind in `tests/stats/difficulty/test_difficulty.py`.
     """
     n_judges, n = data.n_judges, data.design.shape[1]
     often = float(data.asked.sum(axis=1).max(initial=0.0))

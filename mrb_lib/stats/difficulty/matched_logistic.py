@@ -59,7 +59,7 @@ def matched_logistic(
     Statistics are referred to F and Student's t with as many degrees of freedom as there are cases less
     covariates: the chi square rejects 6.4% at 5% with 100 cases. Cases that all judges, or none, get right say
     nothing about a difference and are left out, as in the Mantel-Haenszel test: their covariate is at its bounds.
-    Compared with statsmodels in `tests/stats/test_dif.py`.
+    Compared with statsmodels in `tests/stats/difficulty/test_dif.py`.
     """
     inner = (level > 0) & (level < most)
     data = Matched(*(values[:, :, inner] for values in data))

@@ -134,7 +134,7 @@ def failure_kinds(
     -----
     Kinds overlap: an unparsed verdict counts as wrong under every policy but `answered`. Outcomes do not: their numbers
     add up to the cases. Among three clinicians two against one is a split. A kind is a reason to look
-    at a case, and no estimate. Validated by tests/stats/test_failure_kinds.py.
+    at a case, and no estimate. Validated by tests/stats/failures/test_failure_kinds.py.
     """
     panel = as_panel(verdicts, cases["case_id"])
     known = gold[gold["dimension"].isin(panel.dimensions)]

@@ -38,7 +38,7 @@ def hardest_cases(
     -----
     The lowest of many means are low by chance, too, and where the gold label itself is
     wrong: they show what to look at, and estimate nothing. Validated in
-    `tests/stats/test_failures.py`.
+    `tests/stats/failures/test_failures.py`.
     """
     asked = verdicts[verdicts["dimension"] == dimension]
     scored = correctness(asked, gold[gold["dimension"] == dimension], policy).dropna(subset="score")

@@ -55,7 +55,7 @@ def select(kinds: Kinds, cases: pd.DataFrame, query: Query, *, texts: Sequence[s
 
     Notes
     -----
-    Validated by tests/stats/test_selection.py against a plain loop.
+    Validated by tests/stats/failures/test_selection.py against a plain loop.
     """
     cells = _cells(kinds, query)
     kept = np.flatnonzero(_all(_masks(kinds, cases, query, texts)) & _any(cells)).astype(np.int64)

@@ -37,7 +37,8 @@ def adjudicated_gold(gold: pd.DataFrame, adjudications: pd.DataFrame) -> pd.Data
     Notes
     -----
     Reviewers who look only at cases that a judge got wrong can only ever help that judge: where the size of a move is
-    to mean anything, choose the cases without regard to the verdicts. Validated in `tests/stats/test_adjudication.py`.
+    to mean anything, choose the cases without regard to the verdicts. Validated in
+    `tests/stats/gold/test_adjudication.py`.
     """
     words = last_words(adjudications)
     by_place: dict[tuple[object, object], dict[object, dict[str, object]]] = {}

@@ -94,7 +94,7 @@ def reviewer_agreement(
     Notes
     -----
     Reviewers saw the label they judge, so that they agree more than people who label blindly do. Validated in
-    `tests/stats/test_adjudication.py`.
+    `tests/stats/gold/test_adjudication.py`.
     """
     known = set(cases["case_id"])
     words = [word for word in last_words(adjudications) if word["case_id"] in known]
@@ -153,7 +153,7 @@ def adjudication(
 
     Notes
     -----
-    Validated in `tests/stats/test_adjudication.py`.
+    Validated in `tests/stats/gold/test_adjudication.py`.
     """
     check_policy(policy)
     panel = as_panel(verdicts, cases["case_id"], dimensions)

@@ -96,7 +96,7 @@ def annotators(
     matrix together, at most the annotator's cases expected to have the true label): an estimate of 0 or 1 has no
     bootstrap variance of its own. There is no interval where annotators' rows of labels are too many. EM climbs to
     the maximum above the shares of the votes, which is the one whose labels mean what they say; others are not sought.
-    Validated in `tests/published/test_dawid_skene.py`, `tests/stats/test_annotators.py` and, for recovery and
+    Validated in `tests/published/test_dawid_skene.py`, `tests/stats/gold/test_annotators.py` and, for recovery and
     coverage, `tests/simulation/test_annotators.py`.
     """
     coded = encode_annotations(annotations, cases, categories, dimensions)

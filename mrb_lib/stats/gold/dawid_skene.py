@@ -119,7 +119,7 @@ def em(
     2008, Scandinavian Journal of Statistics 35(2), doi:10.1111/j.1467-9469.2007.00585.x): the same maximum in a
     fraction of the iterations. It is the maximum that lies uphill of the start, which need not be the highest. The
     paper's table and a plain implementation are compared in `tests/published/test_dawid_skene.py` and
-    `tests/stats/test_dawid_skene.py`.
+    `tests/stats/gold/test_dawid_skene.py`.
     """
     if model not in MODELS:
         raise InputError(f"model {model!r} is unknown; use one of {', '.join(MODELS)}.")

@@ -61,7 +61,7 @@ def reasons_by_judge(
     Notes
     -----
     Shares are of what was reviewed, and say of all failures as much as the choice of the cases to review allows.
-    Validated in `tests/stats/test_adjudication.py`.
+    Validated in `tests/stats/gold/test_adjudication.py`.
     """
     panel = as_panel(verdicts, cases["case_id"])
     wrong = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy).score < 0.5

@@ -98,7 +98,7 @@ def gold_rules(
     -----
     The probabilities of "soft_posterior" are taken as they are estimated; its interval is of the cases, not of the
     model. Posterior labels lean towards the model's majority of annotators: where annotators err together, so does
-    the model. Validated in `tests/stats/test_gold_rules.py` and `tests/simulation/test_annotators.py`.
+    the model. Validated in `tests/stats/gold/test_gold_rules.py` and `tests/simulation/test_annotators.py`.
     """
     check_policy(policy)
     coded = encode_annotations(annotations, cases, categories, dimensions)

@@ -40,7 +40,7 @@ def logistic_normal(sigma: float) -> Response:
     """The probability averaged over normal random intercepts with a standard deviation of `sigma`.
 
     Tabulated once, by a trapezoid sum whose steps are the finer the wider the intercepts, and interpolated: the error
-    is below 2e-7 for standard deviations up to 20, see `tests/stats/test_models.py`.
+    is below 2e-7 for standard deviations up to 20, see `tests/stats/models/test_models.py`.
     """
     points = np.arange(-_REACH, _REACH + _COARSE / 2, _COARSE)
     step = min(_STEP, 1 / max(sigma, 1.0))

@@ -102,7 +102,7 @@ def ratio_of_sums(numerator: FloatArray, denominator: FloatArray, at: Layout) ->
     The linearised variance of a ratio over clusters drawn with replacement, with the
     factor m / (m - 1) for m clusters (Cochran, Sampling Techniques, 1977, section 6.3;
     Binder 1983, doi:10.2307/1402588). Compared with the cluster bootstrap in
-    `tests/stats/test_calibration.py`; coverage in `tests/simulation/test_calibration.py`.
+    `tests/stats/confidence/test_calibration.py`; coverage in `tests/simulation/test_calibration.py`.
     """
     total = by_group(denominator, at)
     value = divide(by_group(numerator, at), total)

@@ -147,7 +147,7 @@ def bradley_terry(wins: FloatArray, ties: FloatArray) -> Fit:
     Notes
     -----
     Bradley and Terry (1952), Biometrika 39, 324; Ford (1957), Am. Math. Monthly 64(8), 28. Validated in
-    `tests/stats/test_bradley_terry.py` and `tests/published/test_bradley_terry.py`.
+    `tests/stats/responders/test_bradley_terry.py` and `tests/published/test_bradley_terry.py`.
     """
     compared = compared_at_all(wins, ties)
     start = np.zeros(compared.shape)
@@ -180,8 +180,9 @@ def davidson(wins: FloatArray, ties: FloatArray) -> Fit:
 
     Notes
     -----
-    Davidson (1970), JASA 65, 317, doi:10.1080/01621459.1970.10481082. Validated in `tests/stats/test_bradley_terry.py`
-    and, with the paper's own example, in `tests/published/test_bradley_terry.py`.
+    Davidson (1970), JASA 65, 317, doi:10.1080/01621459.1970.10481082. Validated in
+    `tests/stats/responders/test_bradley_terry.py` and, with the paper's own example, in
+    `tests/published/test_bradley_terry.py`.
     """
     return _with_ties(_davidson(wins, ties), wins, ties, start=0.0, without=0.0)
 
@@ -220,8 +221,8 @@ def rao_kupper(wins: FloatArray, ties: FloatArray) -> Fit:
     Notes
     -----
     Rao and Kupper (1967), JASA 62, 194, doi:10.1080/01621459.1967.10482901. Validated in
-    `tests/stats/test_bradley_terry.py` as an ordered logistic regression and by closed forms; no published example
-    is tested.
+    `tests/stats/responders/test_bradley_terry.py` as an ordered logistic regression and by closed forms; no published
+    example is tested.
     """
     return _with_ties(_rao_kupper(wins, ties), wins, ties, start=0.5, without=1.0)
 

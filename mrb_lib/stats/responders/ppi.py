@@ -106,8 +106,8 @@ def ppi(
     the unlabelled. It is valid however wrong the judge is, and whatever it says of undecided cases, provided that
     the cases seen are a random sample of all; it is no narrower where the judge says nothing about the labels.
     Intervals take Student's quantile with the labelled clusters less one and end at 0 and 1; the paper takes the
-    normal one. Validated in `tests/published/test_ppi.py`, `tests/stats/test_ppi.py` and, for coverage, with and
-    without undecided cases, `tests/simulation/test_ppi.py`.
+    normal one. Validated in `tests/published/test_ppi.py`, `tests/stats/responders/test_ppi.py` and, for coverage, with
+    and without undecided cases, `tests/simulation/test_ppi.py`.
     """
     wrong = [share for share in shares if not 0 < share < 1]
     if wrong:

@@ -69,7 +69,8 @@ def mean(
     influence D (Y - theta) / E[D]. Undecided cases have none, but they are among those whose predictions are compared
     with the unlabelled ones, of which as many cannot be decided. lambda is the paper's plug-in, or, where clusters
     have several cases, the value that minimises the cluster-robust variance; it is kept between 0 and 1. Variances
-    are of sums over clusters, times C / (C - 1) for C clusters with a label. Validated in `tests/stats/test_ppi.py`.
+    are of sums over clusters, times C / (C - 1) for C clusters with a label. Validated in
+    `tests/stats/responders/test_ppi.py`.
     """
     seen = labelled if undecided is None else labelled | undecided
     y: FloatArray = np.where(labelled, score.reshape(len(score), -1), 0.0)

@@ -106,7 +106,7 @@ def fit(outcomes: Sequence[FloatArray], who: Responders, codes: IntArray, *, res
     clusters drawn, which is one Newton step of the weighted likelihood, widened by sqrt(C / (C - p)) for C clusters
     and p free parameters, and is then put on the scale of the strengths. Unlike a refit it is defined in every
     resample. Shifts are in single precision, far finer than their Monte-Carlo error; an interval without width is
-    the estimate. Compared with refits in `tests/stats/test_strengths.py`; coverage, of all three models, in
+    the estimate. Compared with refits in `tests/stats/responders/test_strengths.py`; coverage, of all three models, in
     `tests/simulation/test_ranking.py`.
     """
     points = _points(outcomes, who, codes)

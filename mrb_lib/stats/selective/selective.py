@@ -135,7 +135,7 @@ def selective(
     the judge gives a probability on. Of a new case nobody knows whether clinicians would call it a tie. And each
     row is promised by itself: of many rows, a share `delta` may be broken.
     Sources: `mrb_lib.stats.selective.fixed_sequence`, `mrb_lib.stats.confidence.risk_coverage`. Validated in
-    `tests/stats/test_selective.py`; the promises by simulation in `tests/simulation/test_selective.py`.
+    `tests/stats/selective/test_selective.py`; the promises by simulation in `tests/simulation/test_selective.py`.
     """
     if not 0 <= target < 1:
         raise InputError(f"target {target}: must be a fraction, at least 0 and below 1.")

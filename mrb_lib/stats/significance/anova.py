@@ -60,7 +60,7 @@ def repeated_measures(scores: FloatArray, clusters: IntArray | None = None) -> A
     case are few and bounded, so that the normal theory behind F is an approximation; its size is simulated in
     `tests/simulation/test_size.py`. Epsilon is estimated too low where judges are many and cases few, so that
     p_gg errs on the safe side: of 100 cases it rejects 4% of true hypotheses about 4 judges, 3% about 16,
-    1.5% about 32. `tests/stats/test_anova.py` compares with statsmodels and pingouin.
+    1.5% about 32. `tests/stats/significance/test_anova.py` compares with statsmodels and pingouin.
     """
     k = scores.shape[1]
     effect, residual, freedom = _departures(scores, clusters)

@@ -130,7 +130,8 @@ def omnibus(
     Notes
     -----
     Published examples: `tests/published/test_cochran.py`;
-    libraries: `tests/stats/test_paired.py`, `tests/stats/test_anova.py`; size: `tests/simulation/test_size.py`.
+    libraries: `tests/stats/significance/test_paired.py`, `tests/stats/significance/test_anova.py`; size:
+    `tests/simulation/test_size.py`.
     """
     panel = as_panel(verdicts, cases["case_id"], dimensions)
     labels = encode_gold(gold, cases["case_id"], panel.dimensions)

@@ -220,8 +220,8 @@ def comparisons(
     cases as independent, and reject far too often where they are not; the others keep cases of a cluster together. A
     pair whose test against the margin is undefined because its difference never varied counts in the family as one
     that is not rejected.
-    Validated in `tests/published/test_pandalm.py`, `test_mcnemar.py`, `tests/stats/test_paired.py` and, for
-    the size of the tests, `tests/simulation/test_size.py`.
+    Validated in `tests/published/test_pandalm.py`, `test_mcnemar.py`, `tests/stats/significance/test_paired.py` and,
+    for the size of the tests, `tests/simulation/test_size.py`.
     """
     check_choice("correction", correction, CORRECTIONS)
     check_choice("family", family, FAMILIES)

@@ -58,7 +58,7 @@ def p_values(gains: UnitArray) -> FloatArray:
     inequality). Two things are left to approximation, which change p by less than a hundredth of itself: of
     more than 2,048 points, which only benchmarks of ten thousand cases need, the first are taken; and
     differences of more than 512 sizes, as large clusters have, are rounded to a thousandth of the standard deviation.
-    `tests/stats/test_permutation.py` compares with all flips of small benchmarks, with scipy, and with
+    `tests/stats/significance/test_permutation.py` compares with all flips of small benchmarks, with scipy, and with
     McNemar's mid-p; the size is simulated in `tests/simulation/test_size.py`.
     """
     found = np.ones(len(gains))

@@ -199,7 +199,7 @@ def predict(effect: FloatArray, variance: FloatArray) -> Predictive:
     it is that of the Q-profile: the generalised Q at the true variance is chi-squared, so that each quantile of
     chi-squared gives a variance between, and a normal distribution given that; 24 quantiles, weighted by Gauss and
     Legendre's rule, make the mixture. With equal and small sampling variances it is Student's prediction from a normal
-    sample (`tests/stats/test_meta.py`). Coverage: `tests/simulation/test_transfer.py`.
+    sample (`tests/stats/transfer/test_meta.py`). Coverage: `tests/simulation/test_transfer.py`.
     """
     sets = _sets(effect, variance)
     df = sets.k - 1

@@ -1,0 +1,323 @@
+"""What is sent to a server, and what becomes of its replies."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import logging
+import math
+from collections.abc import Iterator, Mapping
+from threading import Barrier
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from mrb_lib.errors import InputError
+from mrb_lib.judges.endpoint.judge import EndpointJudge
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.settings import Settings
+from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message, token
+
+DIMENSIONS = ("accuracy", "relevance", "overall")
+KEY = "sk-test-0123456789abcdef"
+
+
+def shown(*cases: str, dimensions: tuple[str, ...] = DIMENSIONS, **more: object) -> pd.DataFrame:
+    """Rows as a judge is shown them: both orders, all dimensions."""
+    rows = [
+        {"case_id": case, "dimension": name, "order": order, "repeat": 0, "probe": "none"}
+        for case in cases
+        for order in ("AB", "BA")
+        for name in dimensions
+    ]
+    frame = pd.DataFrame(rows).assign(question="Where is the nodule?", **more)
+    sides = [frame["case_id"] + ": left apex", frame["case_id"] + ": nowhere"]
+    is_ab = frame["order"] == "AB"
+    return frame.assign(first=sides[0].where(is_ab, sides[1]), second=sides[1].where(is_ab, sides[0]))
+
+
+def judge(url: str, images: Mapping[str, bytes] | None = None, **settings: object) -> EndpointJudge:
+    """A judge that does not wait between attempts."""
+    given = Settings(**{"dimensions": DIMENSIONS, "url": url, "concurrency": 4, **settings})
+    return EndpointJudge("served", Entry("served", "endpoint", model="m"), given, images or {}, sleep=lambda _: None)
+
+
+def verdicts(*choices: str) -> str:
+    return json.dumps(dict(zip(DIMENSIONS, choices, strict=True)))
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with ChatServer(lambda _: message(verdicts("A", "B", "tie"))) as running:
+        yield running
+
+
+def png(width: int = 4, height: int = 4, **more: object) -> bytes:
+    stream = io.BytesIO()
+    Image.new("L", (width, height), 100).save(stream, format="PNG", **more)
+    return stream.getvalue()
+
+
+def test_one_request_answers_all_dimensions_and_is_counted_once(server: ChatServer) -> None:
+    judged = judge(server.url).judge(shown("x", "y"))
+    assert len(server.received) == 4
+    assert judged["pick"].tolist() == ["first", "second", "tie"] * 4
+    assert set(judged["status"]) == {"ok"}
+    assert judged["prompt_tokens"].sum() == 4 * 100
+    assert judged["completion_tokens"].dropna().index.tolist() == [0, 3, 6, 9]
+    assert judged["latency_s"].notna().tolist() == [True, False, False] * 4
+    assert judged["reply"].notna().all()
+
+
+def test_a_prompt_for_one_dimension_is_sent_for_each_row(server: ChatServer) -> None:
+    server.answer = lambda received: message("A" if "response in overall" in received.text else "B")
+    judged = judge(server.url, prompt="single").judge(shown("x"))
+    assert judged["pick"].tolist() == ["second", "second", "first"] * 2
+    assert judged["prompt_tokens"].sum() == 6 * 100
+    assert {received.body["max_tokens"] for received in server.received} == {8}
+
+
+def test_a_retry_of_some_dimensions_asks_the_same_as_before(server: ChatServer) -> None:
+    rows = shown("x")
+    judge(server.url).judge(rows[rows["order"] == "AB"])
+    judged = judge(server.url).judge(rows[(rows["order"] == "AB") & (rows["dimension"] == "overall")])
+    assert server.received[0].body == server.received[1].body
+    assert judged["pick"].tolist() == ["tie"]
+
+
+def test_rows_come_back_in_the_order_asked_whatever_the_order_of_replies(server: ChatServer) -> None:
+    server.answer = lambda received: message(verdicts(*("AAA" if "a3: left" in received.text else "BBB")))
+    rows = shown("a1", "a2", "a3").sample(frac=1, random_state=3)
+    judged = judge(server.url).judge(rows)
+    keys = ["case_id", "dimension", "order", "repeat", "probe"]
+    assert judged[keys].to_numpy().tolist() == rows[keys].to_numpy().tolist()
+    assert (judged["pick"] == "first").tolist() == (rows["case_id"] == "a3").tolist()
+
+
+def test_the_number_of_requests_at_a_time_is_bounded_and_reached(server: ChatServer) -> None:
+    meeting = Barrier(3, timeout=10)
+
+    def answer(_: Received) -> Response:
+        meeting.wait()  # passes only when three requests are in hand
+        return message(verdicts("A", "A", "A"))
+
+    server.answer = answer
+    judge(server.url, concurrency=3).judge(shown("a", "b", "c"))
+    assert server.busiest == 3
+
+
+def test_images_come_first_as_data_urls(server: ChatServer) -> None:
+    content = png()
+    judge(server.url, {"x.png": content}).judge(shown("x", images=[["x.png", "x.png"]] * 6))
+    parts = server.received[0].body["messages"][0]["content"]
+    assert [part["type"] for part in parts] == ["image_url", "image_url", "text"]
+    head, data = parts[0]["image_url"]["url"].split(",")
+    assert head == "data:image/png;base64"
+    assert base64.b64decode(data) == content
+    assert "medical images" in parts[-1]["text"]
+
+
+def test_a_case_whose_image_is_absent_or_damaged_fails_alone_and_says_why(server: ChatServer) -> None:
+    rows = pd.concat(
+        [shown(name, images=[[f"{name}.png"]] * 6) for name in ("good", "absent", "damaged")], ignore_index=True
+    )
+    images = {"good.png": png(), "damaged.png": png()[:40]}
+    judged = judge(server.url, images).judge(rows)
+    assert judged["status"].tolist() == ["ok"] * 6 + ["error"] * 12
+    assert judged["error"].iloc[6].startswith("image absent.png:")
+    assert judged["error"].iloc[12].startswith("image damaged.png:")
+    assert judged["pick"].isna().tolist() == [False] * 6 + [True] * 12
+    assert len(server.received) == 2
+
+
+def test_a_model_without_vision_is_shown_the_text_alone_and_that_is_said(server: ChatServer) -> None:
+    settings = Settings(dimensions=DIMENSIONS, url=server.url)
+    blind = EndpointJudge("blind", Entry("blind", "endpoint", model="m", vision=False), settings, {})
+    assert set(blind.judge(shown("x", images=[["gone.png"]] * 6))["status"]) == {"ok"}
+    assert blind.spec["images"] is False
+    assert any("no images" in notice for notice in blind.notices)
+    assert "medical image" not in server.received[0].text
+
+
+def test_a_prompt_with_a_reference_fails_the_cases_without_one(server: ChatServer) -> None:
+    rows = shown("x", "y", reference=["left apex"] * 6 + [None] * 6)
+    judged = judge(server.url, prompt="reference").judge(rows)
+    assert judged["status"].tolist() == ["ok"] * 6 + ["error"] * 6
+    assert "no reference answer" in judged["error"].iloc[6]
+    assert len(server.received) == 2
+
+
+def test_seeds_differ_between_orders_and_repeats_and_are_the_same_each_time(server: ChatServer) -> None:
+    rows = pd.concat([shown("x"), shown("x").assign(repeat=1)], ignore_index=True)
+    for _ in range(2):
+        judge(server.url, temperature=0.7, concurrency=1).judge(rows)
+    seeds = [received.body["seed"] for received in server.received]
+    assert len(set(seeds[:4])) == 4
+    assert seeds[4:] == seeds[:4]
+    judge(server.url, seed=1).judge(rows)
+    assert not set(seeds) & {received.body["seed"] for received in server.received[8:]}
+    assert [received.body["temperature"] for received in server.received] == [0.7] * 8 + [0.0] * 4
+
+
+def test_a_schema_is_asked_for_only_where_the_prompt_wants_nothing_but_json(server: ChatServer) -> None:
+    for prompt in ("plain", "rubric", "reasoned", "single"):
+        judge(server.url, prompt=prompt).judge(shown("x")[:1])
+    asked = [received.body.get("response_format") for received in server.received]
+    assert [given is not None for given in asked] == [True, True, False, False]
+    schema = asked[0]["json_schema"]
+    assert schema["strict"]
+    assert schema["schema"]["required"] == list(DIMENSIONS)
+    assert schema["schema"]["properties"]["overall"]["enum"] == ["A", "B", "tie"]
+
+
+def test_a_rating_prompt_is_refused_and_the_message_names_what_works(server: ChatServer) -> None:
+    with pytest.raises(InputError, match="single"):
+        judge(server.url, prompt="rating")
+
+
+def test_the_quirks_of_a_chat_template_are_sent_along(server: ChatServer) -> None:
+    entry = Entry("served", "endpoint", model="m", chat={"template": {"enable_thinking": False}})
+    served = EndpointJudge("served", entry, Settings(dimensions=DIMENSIONS, url=server.url), {})
+    served.judge(shown("x"))
+    assert server.received[0].body["chat_template_kwargs"] == {"enable_thinking": False}
+    assert served.spec["chat_template_kwargs"] == {"enable_thinking": False}
+
+
+def test_p_first_of_a_letter_is_a_ratio_over_all_its_spellings(server: ChatServer) -> None:
+    alternatives = {"A": math.log(0.3), " A": math.log(0.1), "B": math.log(0.1), "The": math.log(0.5)}
+    server.answer = lambda _: message("A", tokens=[token("A", **alternatives)])
+    judged = judge(server.url, prompt="single").judge(shown("x"))
+    assert judged["p_first"].tolist() == pytest.approx([0.8] * 6)
+
+
+def test_p_first_of_json_is_read_where_each_dimension_is_decided(server: ChatServer) -> None:
+    def decided(text: str, share: float) -> dict[str, object]:
+        return token(text, **{'"A': math.log(share), '"B': math.log(0.9 - share), '"tie': math.log(0.1)})
+
+    pieces = [
+        token("```json\n"), token('{"acc'), token('uracy": '), decided('"A', 0.6), token('", "relevance": '),
+        decided('"tie', 0.3), token('", "overall": '), decided('"B', 0.09), token('"}'), token("\n```"),
+    ]  # fmt: skip
+    server.answer = lambda _: message('{"accuracy": "A", "relevance": "tie", "overall": "B"}', tokens=pieces)
+    judged = judge(server.url).judge(shown("x"))
+    assert judged["pick"].tolist() == ["first", "tie", "second"] * 2
+    assert judged["p_first"].tolist() == pytest.approx([0.6 / 0.9, 0.3 / 0.9, 0.1] * 2)
+
+
+def test_p_first_is_null_where_a_letter_is_not_listed_or_the_token_is_not_the_choice(server: ChatServer) -> None:
+    both = {"A": -0.5, "B": -1.0}
+    replies = {
+        "accuracy": message("A", tokens=[token("A", A=-0.01, The=-5.0)]),
+        "relevance": message("A closer look favours B", tokens=[token("A", **both), token(" closer look favours B")]),
+        "overall": message("I cannot say", tokens=[token("I cannot say", **both)]),
+    }
+    server.answer = lambda received: next(
+        replies[name] for name in DIMENSIONS if f"response in {name}" in received.text
+    )
+    judged = judge(server.url, prompt="single").judge(shown("x"))
+    assert "p_first" not in judged or judged["p_first"].isna().all()
+    assert judged["pick"].iloc[0] == "first"
+
+
+def test_null_logprobs_are_no_failure_and_are_said_once(server: ChatServer) -> None:
+    served = judge(server.url)
+    assert set(served.judge(shown("x", "y"))["status"]) == {"ok"}
+    assert [notice for notice in served.notices if "probabilities" in notice] == served.notices
+    assert len(served.notices) == 1
+
+
+def test_refusals_are_refused_and_their_words_kept(server: ChatServer) -> None:
+    filtered = message("")
+    filtered.body["choices"][0]["finish_reason"] = "content_filter"
+    replies = {"w:": message(None, refusal="I cannot judge this."), "x:": filtered}
+    replies["y:"] = Response({"error": {"code": "content_filter", "message": "policy"}}, 400)
+    server.answer = lambda received: next(reply for mark, reply in replies.items() if mark in received.text)
+    judged = judge(server.url).judge(shown("w", "x", "y"))
+    assert set(judged["status"]) == {"refused"}
+    assert judged["pick"].isna().all()
+    assert set(judged["reply"].iloc[:6]) == {"I cannot judge this."}
+    assert "policy" in judged["error"].iloc[-1]
+
+
+def test_a_reply_that_was_cut_off_is_read_as_far_as_it_goes(server: ChatServer) -> None:
+    cut = message('{"accuracy": "A", "relevance": "B", "over')
+    cut.body["choices"][0]["finish_reason"] = "length"
+    server.answer = lambda _: cut
+    served = judge(server.url)
+    judged = served.judge(shown("x"))
+    assert judged["pick"].iloc[:2].tolist() == ["first", "second"]
+    assert judged["status"].iloc[2] == "unparsed"
+    assert any("--max-new-tokens" in notice for notice in served.notices)
+
+
+def test_reasoning_is_kept_in_the_reply_and_never_parsed(server: ChatServer) -> None:
+    thought = verdicts("B", "B", "B")
+    server.answer = lambda _: message(verdicts("A", "A", "A"), reasoning_content=thought)
+    judged = judge(server.url).judge(shown("x"))
+    assert set(judged["pick"]) == {"first"}
+    assert judged["reply"].iloc[0] == f"<think>\n{thought}\n</think>\n\n{verdicts('A', 'A', 'A')}"
+    server.answer = lambda _: message(None, reasoning=thought)
+    assert set(judge(server.url).judge(shown("x"))["status"]) == {"unparsed"}
+
+
+def test_cost_is_counted_once_a_request_from_both_prices(server: ChatServer) -> None:
+    judged = judge(server.url, price_prompt=2.5, price_completion=10.0).judge(shown("x"))
+    assert judged["cost_usd"].tolist()[:3] == pytest.approx([(100 * 2.5 + 10 * 10) / 1e6, np.nan, np.nan], nan_ok=True)
+    assert "cost_usd" not in judge(server.url).judge(shown("x"))
+    with pytest.raises(InputError, match="price_completion"):
+        judge(server.url, price_prompt=2.5)
+
+
+def test_nothing_in_a_reply_is_believed_to_have_the_right_type(server: ChatServer) -> None:
+    reply = message(verdicts("A", "A", "A") + "\ud800")
+    reply.body["usage"] = {"prompt_tokens": -5, "completion_tokens": "many"}
+    reply.body["choices"][0]["logprobs"] = {"content": [None, {"token": 1, "top_logprobs": {"A": 1}}]}
+    server.answer = lambda _: reply
+    judged = judge(server.url, price_prompt=1.0, price_completion=1.0).judge(shown("x"))
+    assert set(judged["pick"]) == {"first"}
+    assert judged["cost_usd"].isna().all()
+    judged["reply"].iloc[0].encode("utf-8")
+
+
+def test_the_key_is_sent_and_found_nowhere_else(
+    server: ChatServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("MRB_ENDPOINT_KEY", KEY)
+    caplog.set_level(logging.DEBUG)
+    replies = [message(f"{verdicts('A', 'A', 'A')} {KEY}", reasoning=KEY), error(400, f"bad key {KEY}")]
+    server.answer = lambda received: replies["y:" in received.text]
+    served = judge(server.url)
+    judged = served.judge(shown("x", "y"))
+    server.answer = lambda _: error(401, f"Incorrect API key provided: {KEY}")
+    with pytest.raises(InputError) as caught:
+        served.judge(shown("x"))
+    assert {received.headers["Authorization"] for received in server.received} == {f"Bearer {KEY}"}
+    written = [judged.to_json(), json.dumps(dict(served.spec)), *served.notices, caplog.text, repr(vars(served))]
+    raised = [str(caught.value), repr(caught.value), *map(str, caught.value.args)]
+    assert not [text for text in written + raised if KEY in text]
+    assert "[key]" in judged["reply"].iloc[0]
+    assert "MRB_ENDPOINT_KEY" in str(caught.value)
+
+
+def test_the_manifest_can_say_where_cases_went_and_how_they_were_asked(server: ChatServer) -> None:
+    served = judge(server.url + "/", prompt="single", max_new_tokens=4, seed=5)
+    assert json.loads(json.dumps(dict(served.spec))) == {
+        "engine": "endpoint",
+        "url": server.url,
+        "model": "m",
+        "temperature": 0.0,
+        "asks": "one",
+        "dimensions": list(DIMENSIONS),
+        "seed": 5,
+        "max_tokens": 4,
+        "max_pixels": 1_003_520,
+        "images": True,
+        "schema": False,
+        "top_logprobs": 20,
+    }
+    assert served.device == f"server 127.0.0.1:{server.port}"
+    assert served.cases_per_batch == 8
+    assert judge(server.url, concurrency=32).cases_per_batch == 64

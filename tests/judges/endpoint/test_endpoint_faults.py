@@ -1,0 +1,285 @@
+"""A server that fails, refuses or lies costs time, never a verdict."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pandas as pd
+import pytest
+
+from mrb_lib.errors import InputError, RunError
+from mrb_lib.judges.endpoint.judge import EndpointJudge
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.settings import Settings
+from tests.judges.endpoint.chat_server import Answer, ChatServer, Received, Response, error, message, token
+from tests.judges.endpoint.fault_proxy import FAULTS, WAIT_S, Fault, FaultProxy
+
+REPLY = '{"accuracy": "A", "overall": "B"}'
+OPTIONAL = {"response_format", "logprobs", "top_logprobs", "seed"}
+
+
+def shown(cases: int) -> pd.DataFrame:
+    rows = [
+        {"case_id": f"case {number}", "dimension": name, "order": order, "repeat": 0, "probe": "none"}
+        for number in range(cases)
+        for order in ("AB", "BA")
+        for name in ("accuracy", "overall")
+    ]
+    return pd.DataFrame(rows).assign(question="Where?", first="Left.", second="Right.")
+
+
+def judge(url: str, waited: list[float] | None = None, **settings: object) -> EndpointJudge:
+    """A judge that notes its waits instead of waiting."""
+    given = Settings(**{"dimensions": ("accuracy", "overall"), "url": url, "concurrency": 4, **settings})
+    sleep: Callable[[float], None] = (lambda _: None) if waited is None else waited.append
+    return EndpointJudge("served", Entry("served", "endpoint", model="m"), given, {}, sleep=sleep)
+
+
+def by_text(received: Received) -> Response:
+    """A reply that depends on what was asked, with probabilities."""
+    number = sum(json.dumps(received.body["messages"]).encode())
+    first, second = "AB" if number % 2 else "BA"
+    pieces = [token('{"accuracy": "'), token(first, A=-1.0, B=-0.1 - number % 5), token(f'", "overall": "{second}"}}')]
+    return message(f'{{"accuracy": "{first}", "overall": "{second}"}}', tokens=pieces)
+
+
+def without_time(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.drop(columns="latency_s")
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with ChatServer(by_text) as running:
+        yield running
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_one_fault_of_each_kind_changes_no_row(server: ChatServer, fault: Fault) -> None:
+    expected = judge(server.url).judge(shown(2))
+    waited: list[float] = []
+    with FaultProxy(server.url, [fault]) as proxy:
+        timeout = 0.3 if fault == "delay" else 30.0
+        judged = judge(proxy.url, waited, timeout_s=timeout).judge(shown(2))
+    assert proxy.met[fault] == 4
+    assert len(waited) == 4
+    pd.testing.assert_frame_equal(without_time(judged), without_time(expected))
+
+
+def test_all_faults_one_after_the_other_change_no_row(server: ChatServer) -> None:
+    expected = judge(server.url).judge(shown(6))
+    faults = [fault for fault in FAULTS if fault != "delay"]
+    with FaultProxy(server.url, faults, each=5) as proxy:
+        judged = judge(proxy.url).judge(shown(6))
+    assert sum(proxy.met.values()) == 12 * 5
+    assert set(proxy.met) == set(faults)
+    pd.testing.assert_frame_equal(without_time(judged), without_time(expected))
+
+
+def test_a_fault_that_stays_becomes_error_rows_and_the_others_are_kept(server: ChatServer) -> None:
+    server.answer = lambda received: (
+        error(503, "overloaded\x1b[2J\n") if "Left." in received.text else by_text(received)
+    )
+    rows = shown(2)
+    rows.loc[rows["case_id"] == "case 1", "first"] = "Up."
+    waited: list[float] = []
+    judged = judge(server.url, waited, concurrency=1).judge(rows)
+    assert judged["status"].tolist() == ["error"] * 4 + ["ok"] * 4
+    assert judged["error"].iloc[0] == r"after 6 attempts: HTTP 503: overloaded\x1b[2J\n"
+    assert len(server.received) == 2 * 6 + 2
+    steps = waited[:5]
+    assert all(2.0**number / 2 <= wait <= 2.0**number for number, wait in enumerate(steps))
+
+
+def test_waits_are_the_same_for_the_same_seed_and_differ_between_requests(server: ChatServer) -> None:
+    server.answer = lambda _: error(500, "")
+    drawn: list[list[float]] = [[], [], []]
+    for waited, seed in zip(drawn, (0, 0, 1), strict=True):
+        judge(server.url, waited, concurrency=1, seed=seed).judge(shown(1))
+    assert drawn[0] == drawn[1]
+    assert drawn[0] != drawn[2]
+    assert drawn[0][:5] != drawn[0][5:]
+
+
+@pytest.mark.parametrize("fault", ["429", "429 until"])
+def test_a_wish_to_wait_is_honoured(server: ChatServer, fault: Fault) -> None:
+    waited: list[float] = []
+    with FaultProxy(server.url, [fault]) as proxy:
+        judge(proxy.url, waited).judge(shown(1))
+    assert all(WAIT_S - 1 <= wait <= WAIT_S + 1 for wait in waited)
+
+
+@pytest.mark.parametrize("wish", ["86400", "a date", "inf"])
+def test_a_wish_to_wait_for_very_long_is_cut_and_said(server: ChatServer, wish: str) -> None:
+    in_nine_days = format_datetime(datetime.now(UTC) + timedelta(days=9), usegmt=True)
+    header = in_nine_days if wish == "a date" else wish
+    server.answer = lambda _: error(429, "tomorrow", **{"Retry-After": header})
+    waited: list[float] = []
+    served = judge(server.url, waited)
+    assert set(served.judge(shown(1))["status"]) == {"error"}
+    assert set(waited) == {120.0}
+    assert any("120 s" in notice for notice in served.notices)
+
+
+@pytest.mark.parametrize("header", ["soon", "-5", "nan", "Wed, 21 Oct 2015 07:28:00 GMT", ""])
+def test_a_wish_that_means_nothing_leaves_the_usual_wait(server: ChatServer, header: str) -> None:
+    server.answer = lambda _: error(429, "", **{"Retry-After": header})
+    waited: list[float] = []
+    judge(server.url, waited).judge(shown(1)[:1])
+    assert waited[0] <= 1.0
+
+
+def test_no_server_stops_the_run_and_keeps_nothing_of_the_batch() -> None:
+    with socket.socket() as reserved:
+        reserved.bind(("127.0.0.1", 0))
+        port = reserved.getsockname()[1]
+        with pytest.raises(RunError, match=f"no server at 127.0.0.1:{port}"):
+            judge(f"http://127.0.0.1:{port}/v1").judge(shown(1))
+
+
+def test_a_key_that_is_rejected_stops_the_run_at_once(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MRB_ENDPOINT_KEY", "wrong-but-secret")
+    server.answer = lambda _: error(403, "no access for wrong-but-secret")
+    with pytest.raises(InputError, match="MRB_ENDPOINT_KEY is rejected") as caught:
+        judge(server.url, concurrency=1).judge(shown(5))
+    assert "wrong-but-secret" not in str(caught.value)
+    assert len(server.received) == 1
+
+
+def test_an_unknown_model_stops_the_run_and_is_named(server: ChatServer) -> None:
+    server.answer = lambda _: error(404, "The model `m` does not exist")
+    with pytest.raises(InputError, match="knows no model 'm'"):
+        judge(server.url).judge(shown(1))
+
+
+def test_a_redirect_is_not_followed(server: ChatServer) -> None:
+    with ChatServer(by_text) as elsewhere:
+        server.answer = lambda _: Response(b"", 307, {"Location": f"{elsewhere.url}/chat/completions"})
+        with pytest.raises(InputError, match="HTTP 307"):
+            judge(server.url).judge(shown(1))
+        assert elsewhere.received == []
+
+
+def test_proxies_and_password_files_of_the_environment_decide_nothing(
+    server: ChatServer, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    netrc = tmp_path_factory.mktemp("home") / "netrc"
+    netrc.write_text("machine 127.0.0.1 login someone password hunter2\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    monkeypatch.delenv("MRB_ENDPOINT_KEY", raising=False)
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    assert set(judge(server.url).judge(shown(1))["status"]) == {"ok"}
+    assert "Authorization" not in server.received[0].headers
+
+
+def test_what_the_server_cannot_take_is_an_error_of_that_case_alone(server: ChatServer) -> None:
+    long = "request (6031 tokens) exceeds the available context size (2048 tokens)"
+    server.answer = lambda received: error(400, long) if "Up." in received.text else by_text(received)
+    rows = shown(3)
+    rows.loc[rows["case_id"] == "case 1", "first"] = "Up."
+    served = judge(server.url, concurrency=1)
+    judged = served.judge(rows)
+    assert judged["status"].tolist() == ["ok"] * 4 + ["error"] * 4 + ["ok"] * 4
+    assert judged["error"].iloc[4] == f"HTTP 400: {long}"
+    # The schema and the probabilities were granted before, so nothing is given up for a case that is too long.
+    assert len(server.received) == 6
+    assert served.notices == []
+
+
+def _refusing(words: dict[str, str], status: int) -> Answer:
+    """A server that answers only requests without certain members, and says which it minds first."""
+
+    def answer(received: Received) -> Response:
+        minded = next((text for member, text in words.items() if member in received.body), None)
+        return message(REPLY) if minded is None else error(status, minded)
+
+    return answer
+
+
+@pytest.mark.parametrize("status", [400, 404, 422])
+def test_what_a_server_names_as_unknown_is_asked_for_no_more(server: ChatServer, status: int) -> None:
+    words = {"response_format": "response_format is not supported", "logprobs": "logprobs: extra inputs"}
+    server.answer = _refusing(words, status)
+    served = judge(server.url, concurrency=1)
+    judged = served.judge(shown(3))
+    assert set(judged["status"]) == {"ok"}
+    # schema, then fewer probabilities, then none: three refusals in all, not three for each request.
+    assert len(server.received) == 6 + 3
+    assert OPTIONAL & server.received[-1].body.keys() == {"seed"}
+    assert [notice for notice in served.notices if "refuses logprobs" in notice]
+    assert [notice for notice in served.notices if "refuses schema" in notice]
+
+
+def test_a_server_that_lists_fewer_alternatives_is_asked_for_fewer(server: ChatServer) -> None:
+    def answer(received: Received) -> Response:
+        if received.body.get("top_logprobs", 0) > 5:
+            return error(400, "top_logprobs must be at most 5")
+        return by_text(received)
+
+    server.answer = answer
+    served = judge(server.url, concurrency=1)
+    judged = served.judge(shown(2))
+    assert [received.body["top_logprobs"] for received in server.received] == [20, 5, 5, 5, 5]
+    assert judged["p_first"].notna().any()
+    assert served.notices == []
+
+
+def test_a_refusal_without_a_reason_is_tried_once_in_plain_words(server: ChatServer) -> None:
+    server.answer = _refusing(dict.fromkeys(OPTIONAL, "bad request"), 422)
+    served = judge(server.url, concurrency=1)
+    assert set(served.judge(shown(2))["status"]) == {"ok"}
+    assert len(server.received) == 4 + 1
+    assert len([notice for notice in served.notices if "refuses" in notice]) == 3
+
+
+def test_nothing_is_given_up_while_no_plainer_request_succeeds(server: ChatServer) -> None:
+    server.answer = lambda _: error(400, "the seed of this question is bad")
+    served = judge(server.url, concurrency=1)
+    judged = served.judge(shown(1))
+    assert set(judged["status"]) == {"error"}
+    assert served.notices == []
+    server.answer = by_text
+    served.judge(shown(1))
+    assert server.received[-1].body.keys() >= OPTIONAL
+
+
+def test_newer_names_for_the_longest_reply_are_learnt(server: ChatServer) -> None:
+    text = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+    server.answer = _refusing({"max_tokens": text}, 400)
+    assert set(judge(server.url, concurrency=1).judge(shown(2))["status"]) == {"ok"}
+    assert [("max_tokens" in received.body) for received in server.received] == [True, False, False, False, False]
+
+
+@pytest.mark.parametrize("temperature", [None, 0.7])
+def test_a_model_that_takes_no_temperature_is_asked_without_and_that_is_said(
+    server: ChatServer, temperature: float | None
+) -> None:
+    text = "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) is supported."
+    server.answer = _refusing({"temperature": text}, 400)
+    served = judge(server.url, temperature=temperature)
+    assert served.judge(shown(3))["status"].eq("ok").all()
+    assert [notice for notice in served.notices if "refuses temperature" in notice]
+    assert not [notice for notice in served.notices if "refuses seed" in notice]
+
+
+def test_a_model_whose_probabilities_are_forbidden_is_asked_without_although_the_status_is_that_of_a_bad_key(
+    server: ChatServer,
+) -> None:
+    server.answer = _refusing({"logprobs": "You are not allowed to request logprobs from this model"}, 403)
+    served = judge(server.url)
+    assert served.judge(shown(3))["status"].eq("ok").all()
+    assert [notice for notice in served.notices if "refuses logprobs" in notice]
+
+
+def test_nothing_leaves_for_a_remote_that_was_not_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def connect(*_: object) -> None:
+        raise AssertionError("a connection was made")
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
+    monkeypatch.setattr(socket, "getaddrinfo", connect)
+    with pytest.raises(InputError, match="--allow-remote"):
+        judge("http://192.0.2.1:8000/v1").judge(shown(1))

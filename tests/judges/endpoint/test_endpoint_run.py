@@ -1,0 +1,62 @@
+"""A whole run through a server: what is on disk afterwards."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
+from mrb_lib.errors import InputError
+from mrb_lib.judges.settings import Settings
+from mrb_lib.runs.execute import judge
+from mrb_lib.verdicts.store import read_run
+from tests.judges.endpoint.chat_server import ChatServer, message
+
+KEY = "sk-test-0123456789abcdef"
+
+
+@pytest.fixture
+def benchmark(tmp_path: Path) -> Benchmark:
+    cases = pd.DataFrame(
+        {"case_id": ["x", "y"], "question": "Where?", "response_a": "left apex", "response_b": "right base"}
+    )
+    votes = [(case, "r1", name, "A") for case in cases["case_id"] for name in ("accuracy", "overall")]
+    annotations = pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"])
+    save(Benchmark(BenchmarkMeta("two", "general", ("accuracy", "overall")), cases, annotations), tmp_path / "bench")
+    return load(tmp_path / "bench")
+
+
+def test_the_manifest_says_where_cases_went_and_nothing_on_disk_holds_the_key(
+    benchmark: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MRB_ENDPOINT_KEY", KEY)
+    reply = f'{{"accuracy": "A", "overall": "B"}} {KEY}'
+    with ChatServer(lambda _: message(reply)) as server:
+        settings = Settings(url=server.url, price_prompt=1.0, price_completion=2.0)
+        [summary] = judge(benchmark, tmp_path / "runs", ["endpoint:m"], settings=settings)
+        assert {received.headers["Authorization"] for received in server.received} == {f"Bearer {KEY}"}
+        assert len(server.received) == 4
+    [manifest] = summary.folder.glob("manifest*")
+    assert server.url in manifest.read_text()
+    verdicts = read_run(summary.folder)
+    assert verdicts.set_index(["order", "dimension"])["choice"].to_dict() == {
+        ("AB", "accuracy"): "A",
+        ("BA", "accuracy"): "B",
+        ("AB", "overall"): "B",
+        ("BA", "overall"): "A",
+    }
+    assert verdicts["prompt_tokens"].sum() == 4 * 100
+    assert verdicts["cost_usd"].sum() == pytest.approx(4 * (100 + 2 * 10) / 1e6)
+    assert KEY not in verdicts.to_json()
+    assert KEY not in json.dumps([str(value) for value in vars(summary).values()])
+    for path in (path for path in tmp_path.rglob("*") if path.is_file()):
+        assert KEY.encode() not in path.read_bytes()
+
+
+def test_a_remote_that_was_not_allowed_leaves_no_run_behind(benchmark: Benchmark, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--allow-remote"):
+        judge(benchmark, tmp_path / "runs", ["endpoint:m"], settings=Settings(url="http://192.0.2.1/v1"))
+    assert not list((tmp_path / "runs").rglob("*"))

@@ -1,0 +1,99 @@
+"""Judging through a real server: llama.cpp with SmolLM2-135M, which knows little and answers like the large ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark, load
+from mrb_lib.data.demo import build, write_demo
+from mrb_lib.judges.endpoint.judge import EndpointJudge
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.settings import Settings
+from mrb_lib.runs.plan import Plan
+from mrb_lib.schema import ORDERS
+from mrb_lib.verdicts.orders import KEYS, show
+from tests.judges.endpoint.fault_proxy import FAULTS, FaultProxy
+
+DIMENSIONS = ("accuracy", "overall")
+# A small model wants few words.
+SHORT = """{# asks: one #}
+{% block case %}
+Question: {{ question }}
+{% endblock %}
+{% block responses %}
+Response A: {{ first }}
+Response B: {{ second }}
+{% endblock %}
+{% block ask %}
+Which response is better in {{ dimension }}? Reply with one letter, A or B.
+{% endblock %}
+"""
+
+
+@pytest.fixture(scope="module")
+def benchmark(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    folder = tmp_path_factory.mktemp("demo")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "draw_picture", lambda scene, rng: b"")
+        write_demo(folder, cases=130, seed=0)
+    return load(folder)
+
+
+def _shown(
+    benchmark: Benchmark, cases: int, dimensions: tuple[str, ...], orders: tuple[str, ...] = ORDERS
+) -> pd.DataFrame:
+    lengths = benchmark.cases["response_a"].str.len() + benchmark.cases["response_b"].str.len()
+    plan = Plan(benchmark.cases.loc[lengths.nsmallest(cases).index], dimensions, orders)
+    return show(plan.rows(plan.pending(pd.DataFrame(columns=list(KEYS)))))
+
+
+def _judge(url: str, benchmark: Benchmark, prompt: str, **settings: int) -> EndpointJudge:
+    given = Settings(dimensions=DIMENSIONS, url=url, prompt=prompt, concurrency=2, **settings)
+    # SmolLM2 takes no images, so the pictures of the cases are left out, which the judge says.
+    entry = Entry("smollm", "endpoint", model="smollm", vision=False)
+    return EndpointJudge("smollm", entry, given, benchmark.images, sleep=lambda _: None)
+
+
+@pytest.mark.slow
+def test_letters_come_with_their_probabilities(smollm_server: str, benchmark: Benchmark, tmp_path: Path) -> None:
+    (tmp_path / "short.jinja").write_text(SHORT)
+    shown = _shown(benchmark, 2, ("overall",))
+    judged = _judge(smollm_server, benchmark, str(tmp_path / "short.jinja")).judge(shown)
+    assert judged[list(KEYS)].equals(shown[list(KEYS)])
+    assert set(judged["status"]) <= {"ok", "repaired", "unparsed"}
+    sure = judged["p_first"].dropna()
+    assert len(sure) >= 2
+    assert sure.between(0, 1, inclusive="neither").all()
+    # Greedy replies are the likelier letter, so the probability and the pick say the same.
+    assert ((sure > 0.5) == (judged["pick"][sure.index] == "first")).all()
+    assert (judged["prompt_tokens"] > 100).all()
+
+
+def test_the_prompt_for_one_letter_gives_a_row_whatever_the_model_says(
+    smollm_server: str, benchmark: Benchmark
+) -> None:
+    judged = _judge(smollm_server, benchmark, "single", max_new_tokens=16).judge(_shown(benchmark, 1, ("overall",)))
+    assert len(judged) == 2
+    assert judged["reply"].notna().all()
+    assert (judged["pick"].isna() == (judged["status"] == "unparsed")).all()
+
+
+@pytest.mark.slow
+def test_a_schema_is_kept_and_every_choice_is_read_through_all_faults_too(
+    smollm_server: str, benchmark: Benchmark
+) -> None:
+    shown = _shown(benchmark, 2, DIMENSIONS, ("AB",))
+    direct = _judge(smollm_server, benchmark, "plain")
+    judged = direct.judge(shown)
+    assert set(judged["status"]) == {"ok"}
+    assert judged["pick"].notna().all()
+    assert judged["p_first"].between(0, 1, inclusive="neither").mean() > 0.5
+    assert direct.notices == ["the model takes no images and judges by the text alone"]
+    faults = [fault for fault in FAULTS if fault not in ("delay", "no choices")]
+    with FaultProxy(smollm_server, faults, each=4) as proxy:
+        again = _judge(proxy.url, benchmark, "plain").judge(shown)
+    assert dict(proxy.met) == dict.fromkeys(faults, 1)
+    pd.testing.assert_frame_equal(again.drop(columns="latency_s"), judged.drop(columns="latency_s"), atol=1e-6)

@@ -1,0 +1,227 @@
+"""What a notebook publishes: files, sidecars, marks, and nothing where nothing is asked for."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+from pypdf import PdfReader
+
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations
+from mrb_lib.errors import InputError
+from mrb_lib.notebook import publish
+from mrb_lib.notebook.workspace import Workspace
+from mrb_lib.plots.leaderboard import leaderboard
+from mrb_lib.plots.style import Paper
+
+NOTE = "SIMULATED data: made up."
+
+
+def workspace(kind: str = "clinical") -> Workspace:
+    cases = pd.DataFrame({"case_id": ["c"], "question": "q", "response_a": "a", "response_b": "b", "images": [[]]})
+    benchmark = Benchmark(BenchmarkMeta("bench", kind), cases, empty_annotations())
+    simulated = kind == "simulated"
+    return Workspace(benchmark, pd.DataFrame(), [], simulated, NOTE if simulated else "")
+
+
+def drawing() -> tuple[Paper, pd.DataFrame]:
+    frame = pd.DataFrame(
+        {
+            "judge": ["$x_1$", "b"],
+            "dimension": "overall",
+            "accuracy": [1 / 3, 2 / 3],
+            "low": [0.2, 0.6],
+            "high": [0.4, 0.7],
+        }
+    )
+    return leaderboard(frame), frame
+
+
+def publish_figure(out: Path | str, kind: str = "clinical") -> Paper:
+    figure, frame = drawing()
+    words = {"title": "T", "caption": "C.", "reading": "R."}
+    return publish.figure(
+        figure, "leaderboard", **words, data=frame, workspace=workspace(kind), out=str(out), policy="balanced", n=1026
+    )
+
+
+def test_a_figure_becomes_five_files_that_name_each_other(tmp_path: Path) -> None:
+    publish_figure(tmp_path)
+    sidecar = json.loads((tmp_path / "figures" / "leaderboard.json").read_text())
+    assert sidecar["files"] == {kind: f"leaderboard.{kind}" for kind in ("png", "svg", "pdf", "csv")}
+    assert {path.name for path in (tmp_path / "figures").iterdir()} == {*sidecar["files"].values(), "leaderboard.json"}
+    assert sidecar["caption"] == "C. Benchmark: bench; policy: balanced; n = 1,026 cases."
+    assert (sidecar["reading"], sidecar["policy"], sidecar["n"], sidecar["simulated"]) == (
+        "R.",
+        "balanced",
+        1026,
+        False,
+    )
+
+
+def test_the_pdf_is_the_same_in_another_process_and_has_no_date(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from tests.notebook.test_publish import publish_figure; "
+        "publish_figure(Path(sys.argv[1]), 'simulated')"
+    )
+    made = []
+    for seed in ("1", "2"):
+        folder = tmp_path / seed
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
+        subprocess.run([sys.executable, "-c", program, str(folder)], env=environment, check=True, timeout=120)
+        made.append((folder / "figures" / "leaderboard.pdf").read_bytes())
+    assert made[0] == made[1]
+    assert b"CreationDate" not in made[0]
+    page = PdfReader(io.BytesIO(made[0])).pages[0]
+    assert "SIMULATED DATA" in page.extract_text(), "letters are text"
+
+
+def test_several_n_are_named_from_smallest_to_largest() -> None:
+    table = publish.table(
+        pd.DataFrame({"a": [1]}),
+        "t",
+        title="T",
+        caption="C.",
+        workspace=workspace(),
+        out="",
+        n=pd.Series([9, 1026, 50]),
+    )
+    assert table.caption == "C. Benchmark: bench; n = 9 to 1,026 cases."
+
+
+def test_the_csv_holds_every_number_in_full(tmp_path: Path) -> None:
+    publish_figure(tmp_path)
+    back = pd.read_csv(tmp_path / "figures" / "leaderboard.csv")
+    _, frame = drawing()
+    pd.testing.assert_frame_equal(back.drop(columns="data_kind"), frame, check_dtype=False)
+    assert set(back["data_kind"]) == {"clinical"}
+
+
+def test_simulated_rows_of_clinical_data_keep_their_mark(tmp_path: Path) -> None:
+    rows = pd.DataFrame({"n": [1, 2], "data_kind": pd.Series([None, "SIMULATED"], dtype="str")})
+    publish.table(rows, "t", title="T", caption="C.", workspace=workspace(), out=tmp_path)
+    assert pd.read_csv(tmp_path / "tables" / "t.csv")["data_kind"].tolist() == ["clinical", "SIMULATED"]
+
+
+def test_no_folder_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    figure = publish_figure("")
+    publish.table(pd.DataFrame({"a": [1]}), "t", title="T", caption="C.", workspace=workspace(), out="")
+    publish.absent("gone", title="T", reason="r", workspace=workspace(), out="")
+    assert list(tmp_path.iterdir()) == []
+    data, size = figure._repr_mimebundle_()
+    with Image.open(io.BytesIO(data["image/png"])) as image:
+        assert image.width > size["image/png"]["width"] > 300
+
+
+def test_simulated_is_said_on_the_face_the_caption_and_the_data(tmp_path: Path) -> None:
+    figure = publish_figure(tmp_path, "simulated")
+    assert "SIMULATED DATA" in [text.get_text() for text in figure.texts]
+    sidecar = json.loads((tmp_path / "figures" / "leaderboard.json").read_text())
+    assert sidecar["simulated"] is True
+    assert sidecar["caption"].startswith(NOTE)
+    assert set(pd.read_csv(tmp_path / "figures" / "leaderboard.csv")["data_kind"]) == {"SIMULATED"}
+    assert "SIMULATED" not in [text.get_text() for text in publish_figure("").texts]
+
+
+def test_publishing_twice_changes_no_byte(tmp_path: Path) -> None:
+    publish_figure(tmp_path / "1", "simulated")
+    publish_figure(tmp_path / "2", "simulated")
+    for path in (tmp_path / "1" / "figures").iterdir():
+        assert path.read_bytes() == (tmp_path / "2" / "figures" / path.name).read_bytes(), path.name
+
+
+@pytest.mark.parametrize("name", ["../up", "Upper", "a_b", "", "a--b", "a/b", "a.png"])
+def test_an_id_is_a_plain_name(tmp_path: Path, name: str) -> None:
+    figure, frame = drawing()
+    with pytest.raises(InputError, match="is not plain"):
+        publish.figure(
+            figure, name, title="", caption="", reading="", data=frame, workspace=workspace(), out=str(tmp_path)
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_table_is_full_in_csv_and_bold_in_latex(tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {"judge": ["a_1", "$b$", "human"], "overall": [1 / 3, 2 / 3, 0.9], "overall_low": [0.2, 0.6, 0.8],
+         "overall_high": [0.4, 0.7, np.nan]}
+    )  # fmt: skip
+    table = publish.table(
+        frame,
+        "board",
+        title="Board & co",
+        caption="C.",
+        workspace=workspace("simulated"),
+        out=str(tmp_path),
+        best={"overall": "max"},
+        reference_rows=["human"],
+    )
+    latex = (tmp_path / "tables" / "board.tex").read_text()
+    assert r"\textbf{0.667 [0.600, 0.700]}" in latex
+    assert latex.count(r"\textbf") == 1
+    assert r"a\_1 & 0.333 [0.200, 0.400] \\" in latex
+    assert r"\$b\$" in latex
+    assert r"human & 0.900 \\" in latex
+    assert r"\caption{Board \& co. SIMULATED data" in latex
+    with (tmp_path / "tables" / "board.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert float(rows[0]["overall"]) == 1 / 3
+    assert {row["data_kind"] for row in rows} == {"SIMULATED"}
+    sidecar = json.loads((tmp_path / "tables" / "board.json").read_text())
+    assert sidecar["shown"]["best"] == [[1, 1]]
+    assert sidecar["shown"]["rows"][1] == ["$b$", "0.667 [0.600, 0.700]"]
+    assert sidecar["files"] == {"csv": "board.csv", "tex": "board.tex"}
+    assert "SIMULATED" in table._repr_html_()
+
+
+def test_a_table_cannot_act() -> None:
+    frame = pd.DataFrame({"<b>": ["<script>alert(1)</script>", "x\0y"]})
+    shown = publish.table(frame, "t", title="<i>", caption="&", workspace=workspace(), out="")
+    page = shown._repr_html_()
+    assert "<script" not in page
+    assert "<i>" not in page
+    assert "<b>" not in page
+    assert "\0" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_what_is_absent_says_why(tmp_path: Path) -> None:
+    shown = publish.absent(
+        "organs-radar", title="<T>", reason="no case states its organ", workspace=workspace(), out=str(tmp_path)
+    )
+    sidecar = json.loads((tmp_path / "figures" / "organs-radar.json").read_text())
+    assert sidecar == {
+        "id": "organs-radar",
+        "title": "<T>",
+        "absent": True,
+        "reason": "no case states its organ",
+        "simulated": False,
+    }
+    assert "&lt;T&gt;" in shown._repr_html_()
+    assert "no case states its organ" in shown._repr_html_()
+
+
+def test_spread_keeps_order_and_leaves_gaps_empty() -> None:
+    frame = pd.DataFrame(
+        {
+            "judge": ["b", "b", "a"],
+            "dimension": ["y", "x", "x"],
+            "accuracy": [1.0, 2.0, 3.0],
+            "low": [0.5, 1.5, 2.5],
+            "high": 9.0,
+        }
+    )
+    wide = publish.spread(frame, index=["judge"], columns="dimension", value="accuracy")
+    assert list(wide.columns) == ["judge", "y", "y_low", "y_high", "x", "x_low", "x_high"]
+    assert wide["judge"].tolist() == ["b", "a"]
+    assert np.isnan(wide.loc[1, "y"])
+    assert wide.loc[1, "x_low"] == 2.5

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mrb_lib.errors import InputError
+from mrb_lib.stats.agreement.agreement import agreement, annotator_pairs
+
+from tests.stats.small_tables import annotations_of, cases_of
+
+COEFFICIENTS = ["percent_agreement", "cohen_kappa", "fleiss_kappa", "krippendorff_alpha", "gwet_ac1"]
+
+
+def of_units(units: list[str]) -> pd.DataFrame:
+    """Annotations from one word a case, one letter an annotator."""
+    return annotations_of({f"r{i}": "".join(column) for i, column in enumerate(zip(*units, strict=True))})
+
+
+def test_categories_of_ac1_are_those_in_use_anywhere_in_the_benchmark() -> None:
+    annotations = annotations_of({"a": "AABBAATT", "b": "AABBABTT"})
+    cases = cases_of(8, organ=["eye"] * 6 + ["lung"] * 2)
+    rows = agreement(annotations, cases, by="organ", resamples=0).set_index(pd.Index(["all", "eye", "lung"]))
+    assert (rows["n_categories"] == 3).all()
+    eye = rows.loc["eye"]
+    chance = (7 / 12 * 5 / 12) * 2 / 2
+    assert eye["gwet_ac1"] == pytest.approx((5 / 6 - chance) / (1 - chance))
+    assert rows.loc["lung", "gwet_ac1"] == 1
+    assert rows.loc["lung", ["cohen_kappa", "fleiss_kappa", "krippendorff_alpha"]].isna().all()
+    assert "one category" in rows.loc["lung", "reason"]
+
+
+@pytest.mark.parametrize(
+    ("by_annotator", "defined", "reason"),
+    [
+        ({"a": "AAA", "b": "AAA"}, ["percent_agreement"], "one category"),
+        ({"a": "A--", "b": "B--"}, [], "fewer than two cases"),
+        ({"a": "AB-", "b": "--A"}, [], "no case has two annotators"),
+        ({"consensus": "AAB"}, [], "only consensus labels"),
+    ],
+)
+def test_what_is_undefined_is_null_with_a_reason(by_annotator: dict[str, str], defined: list[str], reason: str) -> None:
+    row = agreement(annotations_of(by_annotator), cases_of(3), resamples=100).iloc[0]
+    assert [name for name in COEFFICIENTS if not np.isnan(row[name])] == defined
+    assert reason in row["reason"]
+
+
+def test_a_dimension_without_annotations_is_reported_as_such() -> None:
+    annotations = annotations_of({"a": "AB", "b": "AA"})
+    rows = agreement(annotations, cases_of(2), dimensions=["overall", "accuracy"], resamples=0)
+    assert rows["dimension"].tolist() == ["overall", "accuracy"]
+    assert rows["reason"].tolist()[1] == "there are no annotations"
+    nothing = agreement(annotations.iloc[:0], cases_of(2), resamples=0)
+    assert len(nothing) == 0
+    assert "krippendorff_alpha" in nothing.columns
+    assert annotator_pairs(annotations.iloc[:0], cases_of(2)).empty
+
+
+def test_consensus_beside_annotators_is_nobodys_vote() -> None:
+    people = {"a": "AABTA", "b": "AABBB"}
+    first = agreement(annotations_of(people), cases_of(5), resamples=50)
+    second = agreement(annotations_of({**people, "consensus": "AABAA"}), cases_of(5), resamples=50)
+    pd.testing.assert_frame_equal(first, second)
+
+
+def test_one_cluster_gives_no_interval_and_clusters_widen_it() -> None:
+    generator = np.random.default_rng(1)
+    truth = np.repeat(generator.choice(list("AB"), 20), 10)
+    easy = np.repeat(generator.random(20) < 0.5, 10)
+    letters = ["".join(np.where(easy, truth, generator.choice(list("AB"), 200))) for _ in range(3)]
+    annotations = annotations_of(dict(zip("abc", letters, strict=True)))
+    cases = cases_of(200, cluster=list(np.repeat(np.arange(20), 10)), site=["x"] * 200)
+    rows = {name: agreement(annotations, cases, cluster=name).iloc[0] for name in ("case_id", "cluster", "site")}
+    for name in COEFFICIENTS:
+        width = {key: row[f"{name}_high"] - row[f"{name}_low"] for key, row in rows.items()}
+        assert width["cluster"] > 1.3 * width["case_id"]
+        assert np.isnan(width["site"])
+        assert rows["cluster"][name] == rows["case_id"][name]
+    assert "one cluster" in rows["site"]["reason"]
+
+
+letters = st.sampled_from("ABT-")
+units = st.lists(st.tuples(letters, letters, letters, letters), min_size=3, max_size=9)
+
+
+@given(units)
+@settings(max_examples=20, deadline=None)
+def test_a_unanimous_case_never_lowers_percent_agreement(table: list[tuple[str, ...]]) -> None:
+    before = agreement(of_units(["".join(unit) for unit in table]), cases_of(len(table)), resamples=0)
+    after = agreement(of_units(["".join(unit) for unit in [*table, "AAAA"]]), cases_of(len(table) + 1), resamples=0)
+    if len(before) and not np.isnan(before["percent_agreement"].iloc[0]):
+        assert after["percent_agreement"].iloc[0] >= before["percent_agreement"].iloc[0] - 1e-12
+
+
+@given(units, st.permutations(range(4)), st.randoms(use_true_random=False))
+@settings(max_examples=20, deadline=None)
+def test_who_annotated_and_in_which_order_means_nothing(
+    table: list[tuple[str, ...]], annotators: list[int], random: object
+) -> None:
+    first = agreement(of_units(["".join(unit) for unit in table]), cases_of(len(table)), resamples=0)
+    mixed = [tuple(unit[i] for i in annotators) for unit in table]
+    random.shuffle(mixed)
+    second = agreement(of_units(["".join(unit) for unit in mixed]), cases_of(len(table)), resamples=0)
+    pd.testing.assert_frame_equal(first, second, rtol=1e-9)
+
+
+@given(units)
+@settings(max_examples=20, deadline=None)
+def test_swapping_the_answers_changes_no_agreement(table: list[tuple[str, ...]]) -> None:
+    words = ["".join(unit) for unit in table]
+    swap = str.maketrans("AB", "BA")
+    first = agreement(of_units(words), cases_of(len(table)), resamples=0)
+    second = agreement(of_units([word.translate(swap) for word in words]), cases_of(len(table)), resamples=0)
+    pd.testing.assert_frame_equal(first, second, rtol=1e-9)
+
+
+def test_bad_input_is_refused() -> None:
+    annotations = annotations_of({"a": "AB", "b": "AA"})
+    with pytest.raises(InputError, match="level 'ratio' is unknown"):
+        agreement(annotations, cases_of(2), level="ratio")
+    with pytest.raises(InputError, match="column choice: 'B' is not one of"):
+        agreement(annotations, cases_of(2), categories=["A", "C"])
+    with pytest.raises(InputError, match="column case_id: 'c1' is not one of"):
+        agreement(annotations, cases_of(1))

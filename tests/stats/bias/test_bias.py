@@ -1,0 +1,297 @@
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from scipy.stats import t as student
+from scipy.stats import ttest_1samp, ttest_ind
+
+from mrb_lib.schema import ORDERS
+from mrb_lib.stats.bias.bias import BIASES, COLUMNS, bias
+from mrb_lib.stats.bias.style_markers import MARKERS, length_difference, marker_differences, standardised
+
+from tests.stats.small_tables import cases_of, gold_of, verdicts_of
+
+N = 300
+RESPONDERS = ("gpt-4o", "gpt-5", "Other-1B", "Other-2B")
+
+
+@pytest.fixture(scope="module")
+def tables() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Judge gpt-4o, in both orders, on responses of many lengths and markers; some ties and nulls."""
+    generator = np.random.default_rng(4)
+    texts = [
+        " ".join(generator.choice(["word", "may", "12", "really?", "**so**", "\n- item", "\n# head\n"], size))
+        for size in generator.integers(5, 60, 2 * N)
+    ]
+    models = np.array([generator.choice(RESPONDERS, 2, replace=False) for _ in range(N)])
+    cases = cases_of(N, organ=list(generator.choice(["eye", "lung"], N))).assign(
+        response_a=texts[:N], response_b=texts[N:], model_a=models[:, 0], model_b=models[:, 1]
+    )
+    cases["cluster"] = generator.integers(0, 120, N)
+    label = generator.choice(list("AABBT-"), N)
+    longer = np.where(cases["response_a"].str.len() > cases["response_b"].str.len(), "A", "B")
+    shown = {}
+    for order in ORDERS:
+        choice = np.where(generator.random(N) < 0.6, np.where(label == "-", "A", label), longer)
+        choice = np.where(generator.random(N) < 0.15, generator.choice(list("ABT?"), N), choice)
+        shown["gpt-4o", order] = "".join(choice)
+    return verdicts_of(shown), gold_of("".join(label)), cases
+
+
+@pytest.fixture(scope="module")
+def table(tables: tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]) -> pd.DataFrame:
+    return bias(*tables, by="organ")
+
+
+def wide(tables: tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]) -> pd.DataFrame:
+    """One row a case: share choosing A, gold and the differences, computed with pandas alone."""
+    verdicts, gold, cases = tables
+    share = verdicts["choice"].map({"A": 1.0, "B": 0.0, "tie": 0.5}).groupby(verdicts["case_id"]).mean()
+    out = cases.set_index("case_id")
+    out["y"] = share
+    out["gold"] = gold.set_index("case_id")["choice"].map({"A": 1.0, "B": -1.0, "tie": 0.0})
+    out["longer"] = standardised(length_difference(cases))
+    for name, values in zip(MARKERS, standardised(marker_differences(cases)), strict=True):
+        out[name] = values
+    out["own"] = (out["model_a"] == "gpt-4o").astype(float) - (out["model_b"] == "gpt-4o")
+    related = (out["model_a"] == "gpt-5").astype(float) - (out["model_b"] == "gpt-5")
+    out["family"] = related.where(out["own"] == 0, 0.0)
+    return out
+
+
+def pick(table: pd.DataFrame, bias_of: str, measure: str, marker: str | None = None) -> pd.Series:
+    rows = table[(table["bias"] == bias_of) & (table["measure"] == measure) & table["subfield"].isna()]
+    rows = rows[rows["marker"].isna() if marker is None else rows["marker"] == marker]
+    assert len(rows) == 1
+    return rows.iloc[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "marker", "predictors"),
+    [
+        ("length", None, ["longer"]),
+        ("self_preference", None, ["longer", "own"]),
+        ("family_preference", None, ["longer", "family"]),
+        *(("style", marker, ["longer", marker]) for marker in MARKERS),
+    ],
+)
+def test_log_odds_equal_statsmodels(tables, table: pd.DataFrame, name: str, marker: str | None, predictors) -> None:
+    data = wide(tables).dropna(subset=["y", "gold"])
+    if name == "family_preference":
+        data = data[data["own"] == 0]
+    x = sm.add_constant(data[["gold", *predictors]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = sm.GLM(data["y"], x, family=sm.families.Binomial())
+        expected = model.fit(cov_type="cluster", cov_kwds={"groups": data["cluster"]}, tol=1e-12)
+    row = pick(table, name, "log_odds", marker)
+    assert (row["n"], row["n_excluded"]) == (len(data), N - len(data))
+    assert row["estimate"] == pytest.approx(expected.params.iloc[-1], abs=1e-7)
+    freedom = data["cluster"].nunique() - 1
+    reach = student.ppf(0.975, freedom) * expected.bse.iloc[-1]
+    assert (row["high"] - row["low"]) / 2 == pytest.approx(reach, abs=1e-7)
+    assert row["p_value"] == pytest.approx(
+        2 * student.sf(abs(expected.params.iloc[-1] / expected.bse.iloc[-1]), freedom), abs=1e-7
+    )
+
+
+def test_excess_choice_is_a_paired_t_test_where_cases_are_the_clusters(tables) -> None:
+    verdicts, gold, cases = tables
+    row = pick(bias(verdicts, gold, cases.drop(columns="cluster")), "length", "excess_choice")
+    data = wide(tables).dropna(subset=["y", "gold"])
+    data = data[data["longer"] != 0]
+    is_a = data["longer"] > 0
+    judge = data["y"].where(is_a, 1 - data["y"])
+    clinicians = ((data["gold"] + 1) / 2).where(is_a, (1 - data["gold"]) / 2)
+    expected = ttest_1samp(judge - clinicians, 0)
+    assert (row["uncontrolled"], row["gold_share"]) == pytest.approx((judge.mean(), clinicians.mean()))
+    assert row["estimate"] == pytest.approx((judge - clinicians).mean())
+    assert (row["low"], row["high"]) == pytest.approx(tuple(expected.confidence_interval(0.95)))
+    assert np.isnan(row["p_value"])
+    assert row["reason"] is None or pd.isna(row["reason"])
+
+
+@pytest.mark.parametrize(("name", "side"), [("verbosity", "longer"), ("self_preference", "own")])
+def test_error_asymmetry_is_the_difference_of_two_error_rates(tables, name: str, side: str) -> None:
+    verdicts, gold, cases = tables
+    row = pick(bias(verdicts, gold, cases.drop(columns="cluster")), name, "error_asymmetry")
+    data = wide(tables).dropna(subset=["y", "gold"])
+    data = data[(data[side] != 0) & (data["gold"] != 0)]
+    towards = data["y"].where(data[side] > 0, 1 - data["y"])
+    wrongly = towards[data["gold"] * data[side] < 0]
+    missed = 1 - towards[data["gold"] * data[side] > 0]
+    assert row["n"] == len(data)
+    assert row["estimate"] == pytest.approx(wrongly.mean() - missed.mean())
+    welch = ttest_ind(wrongly, missed, equal_var=False)
+    error = (row["high"] - row["low"]) / 2 / student.ppf(0.975, len(data) - 1)
+    assert error == pytest.approx(abs(row["estimate"] / welch.statistic), rel=0.01)
+
+
+def test_accuracy_at_equal_length_equals_statsmodels(tables, table: pd.DataFrame) -> None:
+    data = wide(tables).dropna(subset=["y", "gold"])
+    data = data[data["gold"] != 0]
+    right = data["y"].where(data["gold"] > 0, 1 - data["y"])
+    answered = tables[0].assign(null=tables[0]["choice"].isna()).groupby("case_id")["null"].any()
+    right, data = right[~answered[right.index]], data[~answered[data.index]]
+    full = tables[0][~tables[0]["case_id"].isin(answered[answered].index)]
+    row = pick(bias(full, tables[1], tables[2])[lambda t: t["part"] == "accuracy"], "length", "length_controlled")
+    x = sm.add_constant(data["longer"] * data["gold"])
+    expected = sm.GLM(right, x, family=sm.families.Binomial()).fit(
+        cov_type="cluster", cov_kwds={"groups": data["cluster"]}, tol=1e-12
+    )
+    assert row["uncontrolled"] == pytest.approx(right.mean())
+    assert row["estimate"] == pytest.approx(1 / (1 + np.exp(-expected.params.iloc[0])), abs=1e-8)
+    assert row["n"] == len(right)
+    assert row["low"] < row["estimate"] < row["high"]
+
+
+@pytest.mark.parametrize("clustered", [True, False])
+def test_win_rates_at_equal_length_equal_statsmodels(tables, clustered: bool) -> None:
+    verdicts, gold, cases = tables
+    table = bias(verdicts, gold, cases if clustered else cases.drop(columns="cluster"))
+    rows = table[table["part"] == "win_rate"]
+    assert len(rows) == 6
+    data = wide(tables).reset_index()
+    data["longer"] = np.tanh(standardised(length_difference(cases, log=False)))
+    data = data.dropna(subset=["y"])
+    pairs = data[["model_a", "model_b"]].apply(lambda pair: " vs ".join(sorted(pair)), axis=1)
+    forward = data["model_a"] < data["model_b"]
+    won = data["y"].where(forward, 1 - data["y"])
+    x = pd.get_dummies(pairs).astype(float).assign(longer=data["longer"].where(forward, -data["longer"]))
+    groups = data["cluster"] if clustered else data["case_id"]
+    expected = sm.GLM(won, x, family=sm.families.Binomial()).fit(
+        cov_type="cluster", cov_kwds={"groups": pd.factorize(groups)[0]}, tol=1e-12
+    )
+    for row in rows.itertuples():
+        name = f"{row.model_1} vs {row.model_2}"
+        met = pairs == name
+        assert row.n == met.sum()
+        assert row.uncontrolled == pytest.approx(won[met].mean())
+        assert row.estimate == pytest.approx(1 / (1 + np.exp(-expected.params[name])), abs=1e-8)
+        reach = student.ppf(0.975, groups[met].nunique() - 1) * expected.bse[name]
+        assert row.high == pytest.approx(1 / (1 + np.exp(-expected.params[name] - reach)), abs=1e-7)
+
+
+def test_columns_and_order(tables, table: pd.DataFrame) -> None:
+    assert list(table.columns) == COLUMNS
+    assert list(dict.fromkeys(table["bias"])) == list(BIASES)
+    assert list(dict.fromkeys(table["part"])) == ["bias", "accuracy", "win_rate"]
+    assert (table["n"] + table["n_excluded"])[table["subfield"].isna() & (table["part"] == "bias")].eq(N).all()
+    assert table.loc[table["part"] == "win_rate", "subfield"].isna().all()
+    assert table["reason"].isna().eq(table["low"].notna()).all()
+
+
+def test_swapping_the_responses_changes_nothing(tables, table: pd.DataFrame) -> None:
+    verdicts, gold, cases = tables
+    swap = {"A": "B", "B": "A"}
+    turned = cases.rename(
+        columns={"response_a": "response_b", "response_b": "response_a", "model_a": "model_b", "model_b": "model_a"}
+    )
+    other = bias(verdicts.replace({"choice": swap}), gold.replace({"choice": swap}), turned, by="organ")
+    pd.testing.assert_frame_equal(table, other, atol=1e-9)
+
+
+def test_official_reads_one_order_only(tables) -> None:
+    verdicts, gold, cases = tables
+    first = bias(verdicts[verdicts["order"] == "AB"], gold, cases, policy="balanced")
+    official = bias(verdicts, gold, cases, policy="official")
+    same = official["part"] != "accuracy"
+    pd.testing.assert_frame_equal(official[same].drop(columns="policy"), first[same].drop(columns="policy"))
+
+
+def test_what_cannot_be_told_is_null_with_its_reason() -> None:
+    letters = "ABAB" * 10
+    judged = verdicts_of({("j", "AB"): letters, ("j", "BA"): letters})
+    cases = cases_of(40)
+    found = bias(judged, gold_of(letters), cases.drop(columns=["response_a", "response_b"]))
+    persons = found["bias"].isin(["self_preference", "family_preference"]) & (found["measure"] == "error_asymmetry")
+    assert set(found.loc[~persons, "reason"]) == {"the cases lack the texts of the responses"}
+    assert set(found.loc[persons, "reason"]) == {"the cases do not say who responded (model_a, model_b)"}
+    assert found[["estimate", "low", "high", "p_value"]].isna().all(axis=None)
+    nobody = bias(judged, gold_of("-" * 40), cases)
+    assert set(nobody["reason"]) == {"no case with a verdict has a gold label"}
+    assert (nobody["n"] == 0).all()
+
+
+def test_a_judge_that_only_counts_letters_is_said_to_be_separated() -> None:
+    generator = np.random.default_rng(0)
+    n = 200
+    cases = cases_of(n).assign(
+        response_a=["x" * k for k in generator.integers(5, 90, n)],
+        response_b=["y" * k for k in generator.integers(100, 190, n)],
+    )
+    flip = generator.random(n) < 0.5
+    cases.loc[flip, ["response_a", "response_b"]] = cases.loc[flip, ["response_b", "response_a"]].to_numpy()
+    longer = "".join(np.where(flip, "A", "B"))
+    found = bias(verdicts_of({("j", "AB"): longer}), gold_of("".join(generator.choice(list("AB"), n))), cases)
+    row = pick(found[found["part"] == "bias"], "length", "log_odds")
+    assert np.isnan(row["estimate"])
+    assert "infinite" in row["reason"]
+    assert pick(found, "verbosity", "error_asymmetry")["estimate"] == 1
+
+
+def test_a_coin_has_an_excess_and_no_bias() -> None:
+    """Gold is the longer in three cases of four: a coin chooses the longer less often, without any liking."""
+    generator = np.random.default_rng(1)
+    n = 400
+    cases = cases_of(n).assign(response_a="long " * 9, response_b=["short " * k for k in generator.integers(1, 4, n)])
+    gold = gold_of("".join(generator.choice(list("AAAB"), n)))
+    coin = verdicts_of({("j", order): "".join(generator.choice(list("AB"), n)) for order in ORDERS})
+    table = bias(coin, gold, cases)
+    excess = pick(table, "length", "excess_choice")
+    assert excess["high"] < 0
+    assert np.isnan(excess["p_value"])
+    assert pick(table, "verbosity", "error_asymmetry")["p_value"] > 0.001
+
+
+def test_a_judge_that_wrote_few_of_the_responses_is_not_said_to_have_written_none() -> None:
+    generator = np.random.default_rng(2)
+    n = 80
+    letters = "".join(generator.choice(list("AB"), n))
+    cases = cases_of(n).assign(
+        response_a=["a" * k for k in generator.integers(1, 50, n)],
+        response_b=["b" * k for k in generator.integers(1, 50, n)],
+        model_a=["gpt-4o"] * 9 + ["gpt-5"] * 3 + ["Other-1B"] * (n - 12),
+        model_b="Other-2B",
+    )
+    judged = verdicts_of({("gpt-4o", "AB"): "".join(generator.choice(list("AB"), n))})
+    table = bias(judged, gold_of(letters), cases)
+    for name, count in (("self_preference", 9), ("family_preference", 3)):
+        row = pick(table, name, "log_odds")
+        assert np.isnan(row["estimate"])
+        assert row["reason"] == "undefined: fewer than ten cases with a gold label show it"
+        assert pick(table, name, "error_asymmetry")["n"] == count
+    unlabelled = bias(judged, gold_of("-" * 12 + letters[12:]), cases)
+    assert pick(unlabelled, "self_preference", "error_asymmetry")["reason"] == (
+        "undefined: no case that shows it has a decisive gold label"
+    )
+    stranger = bias(judged.assign(judge="Other-3B"), gold_of(letters), cases)
+    assert set(stranger.loc[stranger["bias"] == "self_preference", "reason"]) == {
+        "the judge wrote none of the responses"
+    }
+    alike = cases.assign(response_a="x" * 5, response_b=["y" * 5] * (n - 4) + ["y" * 9] * 4)
+    assert "fewer than ten" in pick(bias(judged, gold_of(letters), alike), "length", "log_odds")["reason"]
+
+
+def test_what_a_judge_makes_of_its_own_responses_is_not_booked_as_family_preference() -> None:
+    """It always takes its own, longer than they are good, and judges its family's by gold: no pull of the family."""
+    generator = np.random.default_rng(3)
+    n = 600
+    models = np.array([generator.choice(RESPONDERS, 2, replace=False) for _ in range(n)])
+    texts = [["x" * k for k in generator.integers(20, 90, n)] for _ in range(2)]
+    cases = cases_of(n).assign(response_a=texts[0], response_b=texts[1], model_a=models[:, 0], model_b=models[:, 1])
+    gold = generator.choice(list("AB"), n)
+    noisy = np.where(generator.random(n) < 0.25, np.where(gold == "A", "B", "A"), gold)
+    own = np.where(models[:, 0] == "gpt-4o", "A", np.where(models[:, 1] == "gpt-4o", "B", noisy))
+    row = pick(
+        bias(verdicts_of({("gpt-4o", "AB"): "".join(own)}), gold_of("".join(gold)), cases),
+        "family_preference",
+        "log_odds",
+    )
+    strangers = ~(models == "gpt-4o").any(axis=1)
+    assert row["n"] == strangers.sum()
+    assert row["low"] < 0 < row["high"]

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from scipy.stats import t as student
+from scipy.stats import ttest_1samp
+from statsmodels.stats.multitest import multipletests
+
+from mrb_lib.errors import InputError
+from mrb_lib.stats.ceiling.alttest import alternative_annotator
+from mrb_lib.stats.ceiling.alttest_kernel import labels_by_policy, lower_tail_p
+from mrb_lib.stats.core.panel import as_panel
+
+from tests.stats.small_tables import annotations_of, cases_of, verdicts_of
+
+
+def by_hand(judge: dict, people: dict[str, dict], epsilon: float, score) -> tuple[float, float]:
+    """The test as the paper writes it, one case at a time: winning rate and advantage probability."""
+    p_values, advantages = [], []
+    for name, given in people.items():
+        mine, theirs = [], []
+        for case, label in given.items():
+            others = [labels[case] for who, labels in people.items() if who != name and case in labels]
+            if others:
+                mine.append(score(judge[case], others) >= score(label, others))
+                theirs.append(score(label, others) >= score(judge[case], others))
+        difference = np.array(theirs, dtype=float) - np.array(mine, dtype=float)
+        p_values.append(ttest_1samp(difference, epsilon, alternative="less").pvalue)
+        advantages.append(np.mean(mine))
+    return float(multipletests(p_values, method="fdr_by")[0].mean()), float(np.mean(advantages))
+
+
+def same(label: object, others: list) -> float:
+    return float(np.mean([label == other for other in others]))
+
+
+def near(label: float, others: list[float]) -> float:
+    return -float(np.sqrt(np.mean([(label - other) ** 2 for other in others])))
+
+
+@pytest.mark.parametrize(("level", "score"), [("nominal", same), ("interval", near)])
+@pytest.mark.parametrize("right", [0.5, 0.75, 0.95])
+def test_as_written_in_the_paper(level: str, score, right: float) -> None:
+    generator = np.random.default_rng(int(100 * right))
+    truth = generator.integers(1, 6, 120)
+    rates = {"a": 0.8, "b": 0.6, "c": 0.7, "d": 0.9, "judge": right}
+    given = {
+        name: {
+            f"c{i}": int(label)
+            for i, label in enumerate(np.where(generator.random(120) < rate, truth, generator.integers(1, 6, 120)))
+            if name == "judge" or generator.random() < 0.8
+        }
+        for name, rate in rates.items()
+    }
+    judge = given.pop("judge")
+    rows = [(case, name, "overall", str(label)) for name, labels in given.items() for case, label in labels.items()]
+    table = alternative_annotator(
+        pd.DataFrame(
+            [("judge", c, "overall", str(v)) for c, v in judge.items()],
+            columns=["judge", "case_id", "dimension", "choice"],
+        ),
+        pd.DataFrame(rows, columns=["case_id", "annotator", "dimension", "choice"]),
+        cases_of(120),
+        categories=["1", "2", "3", "4", "5"],
+        level=level,
+        epsilon=0.1,
+        resamples=100,
+    )
+    rate, advantage = by_hand(judge, given, 0.1, score)
+    row = table.iloc[0]
+    assert row["winning_rate"] == pytest.approx(rate)
+    assert row["advantage_probability"] == pytest.approx(advantage)
+    assert row["passes"] == (rate >= 0.5)
+    assert row["advantage_probability_low"] < advantage < row["advantage_probability_high"]
+
+
+def test_clusters_make_it_the_cluster_robust_t_test() -> None:
+    generator = np.random.default_rng(0)
+    codes = np.repeat(np.arange(40), 3)
+    d = generator.choice([-1.0, 0.0, 1.0], (1, 120))
+    alone = lower_tail_p(d, np.arange(120), 0.15)[0]
+    assert alone == pytest.approx(ttest_1samp(d[0], 0.15, alternative="less").pvalue, abs=1e-12)
+    fit = sm.OLS(d[0] - 0.15, np.ones(120)).fit(
+        cov_type="cluster", cov_kwds={"groups": codes, "use_correction": True, "df_correction": True}, use_t=True
+    )
+    t = float(fit.tvalues[0])
+
+    assert lower_tail_p(d, codes, 0.15)[0] == pytest.approx(student.cdf(t, 39), abs=1e-9)
+
+
+def test_differences_without_variation_have_the_largest_p_that_the_null_allows() -> None:
+    p = lower_tail_p(np.array([[0.0] * 30, [-1.0] * 30, [1.0] * 30]), np.arange(30), 0.15)
+    assert p.tolist() == pytest.approx([0.85**30, (0.85 / 2) ** 30, 1.0])
+
+
+def test_a_copy_of_a_good_annotator_passes_and_silence_does_not() -> None:
+    generator = np.random.default_rng(1)
+    truth = generator.choice(list("AB"), 100)
+    noisy = {
+        w: "".join(np.where(generator.random(100) < 0.7, truth, generator.choice(list("ABT"), 100))) for w in "abc"
+    }
+    table = alternative_annotator(
+        annotations_of({"copy": "".join(truth), "silent": "?" * 100}).rename(columns={"annotator": "judge"}),
+        annotations_of(noisy),
+        cases_of(100),
+        resamples=50,
+    )
+    rows = table[table["part"] == "alt_test"].set_index("judge")
+    assert rows.loc["copy", ["winning_rate", "passes"]].tolist() == [1.0, True]
+    assert rows.loc["silent", ["winning_rate", "advantage_probability", "passes"]].tolist() == [0.0, 0.0, False]
+
+
+@pytest.mark.parametrize(
+    ("people", "n", "reason"),
+    [
+        ({"a": "AB" * 20}, 0, "fewer than two annotators"),
+        ({"a": "AB" * 10, "b": "AA" * 10, "c": "AB" * 10}, 20, "no annotator shares 30"),
+        ({"consensus": "AB" * 20}, 0, "only consensus labels"),
+    ],
+)
+def test_too_little_to_test_is_null_with_a_reason(people: dict[str, str], n: int, reason: str) -> None:
+    labels = annotations_of({"j": "AB" * 20}).rename(columns={"annotator": "judge"})
+    row = alternative_annotator(labels, annotations_of(people), cases_of(40), resamples=50).iloc[0]
+    assert row["n"] == n
+    assert pd.isna(row["winning_rate"])
+    assert pd.isna(row["passes"])
+    assert reason in row["reason"]
+
+
+def test_two_annotators_are_compared_and_remarked_upon() -> None:
+    labels = annotations_of({"j": "AB" * 20}).rename(columns={"annotator": "judge"})
+    people = annotations_of({"a": "ABABA" * 8, "b": "AABBT" * 8})
+    row = alternative_annotator(labels, people, cases_of(40), resamples=50).iloc[0]
+    assert row["n_annotators"] == 2
+    assert row["winning_rate"] >= 0
+    assert pd.isna(row["passes"])  # the paper asks for three
+    assert "two annotators" in row["reason"]
+
+
+def test_annotators_left_out_of_the_test_are_told_in_the_summary() -> None:
+    letters = "AABBA" * 40
+    labels = annotations_of({"j": letters}).rename(columns={"annotator": "judge"})
+    people = annotations_of({"a": letters, "b": "ABABA" * 40, "c": letters, "d": letters[:20] + "-" * 180})
+    row = alternative_annotator(labels, people, cases_of(200), resamples=50).iloc[0]
+    assert row["n_annotators"] == 3
+    assert "1 of 4 annotators are not tested: fewer than 30" in row["reason"]
+    assert "too readily" not in row["reason"]
+
+
+def test_fewer_than_a_hundred_cases_have_a_remark() -> None:
+    labels = annotations_of({"j": "AABBA" * 19}).rename(columns={"annotator": "judge"})
+    people = annotations_of({"a": "AABBA" * 19, "b": "ABABA" * 19, "c": "AABAA" * 19})
+    row = alternative_annotator(labels, people, cases_of(95), resamples=50).iloc[0]
+    assert "fewer than 100 independent cases" in row["reason"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "labels", "counted"),
+    [
+        ("official", ["A", "B", "A", "?", "A"], [1, 1, 1, 1, 1]),
+        ("balanced", ["AA", "BA", "AT", "?A", "A"], [2, 2, 2, 2, 1]),
+        ("answered", ["AA", "BA", "AT", "A", "A"], [2, 2, 2, 1, 1]),
+        ("strict", ["A", "?", "?", "?", ""], [1, 1, 1, 1, 0]),
+        ("net", ["A", "?", "A", "A", ""], [1, 1, 1, 1, 0]),
+    ],
+)
+def test_which_verdict_stands_beside_a_label(policy: str, labels: list[str], counted: list[int]) -> None:
+    panel = as_panel(verdicts_of({("j", "AB"): "ABA?A", ("j", "BA"): "AATA-"}), cases_of(5)["case_id"])
+    codes, present = labels_by_policy(panel, ("tie", "A", "B"), policy)
+    letters = np.array(list("TAB?"))[codes[0, 0]]
+    assert ["".join(row[there]) for row, there in zip(letters, present[0, 0], strict=True)] == labels
+    assert present[0, 0].sum(axis=1).tolist() == counted
+
+
+@pytest.mark.parametrize("options", [{"epsilon": 1.0}, {"correction": "x"}, {"level": "x"}])
+def test_bad_options_are_refused(options: dict) -> None:
+    labels = annotations_of({"j": "AB"}).rename(columns={"annotator": "judge"})
+    with pytest.raises(InputError):
+        alternative_annotator(labels, annotations_of({"a": "AB"}), cases_of(2), **options)

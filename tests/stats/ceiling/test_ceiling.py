@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.errors import InputError
+from mrb_lib.stats.ceiling.ceiling import ceiling
+from mrb_lib.stats.ceiling.ceiling_annotators import annotator_ceiling
+
+from tests.stats.small_tables import annotations_of, cases_of, random_verdicts, verdicts_of
+
+FAST = {"resamples": 200, "seed": 0}
+
+
+def test_each_is_held_to_the_majority_of_the_others() -> None:
+    annotations = annotations_of({"a": "AABT", "b": "AAAA", "c": "ABAA"})
+    exact = annotator_ceiling(annotations, cases_of(4), policy="official", **FAST).set_index("annotator")
+    assert exact.loc["a", ["n", "n_excluded"]].tolist() == [3, 1]
+    assert exact.loc["a", "accuracy"] == pytest.approx(1 / 3)
+    assert exact.loc["b", ["n", "n_excluded"]].tolist() == [1, 3]
+    assert exact.loc["c", "accuracy"] == pytest.approx(1 / 2)
+    assert exact.loc["mean", "accuracy"] == pytest.approx((1 / 3 + 1 + 1 / 2) / 3)
+    graded = annotator_ceiling(annotations, cases_of(4), **FAST).set_index("annotator")
+    assert graded.loc["a", "accuracy"] == pytest.approx((1 + 0 + 0.5) / 3)
+
+
+def test_one_other_is_no_majority() -> None:
+    annotations = annotations_of({"a": "AAB-", "b": "AAB-", "c": "A--B"})
+    rows = annotator_ceiling(annotations, cases_of(4), **FAST).set_index("annotator")
+    assert rows.loc["a", ["n", "n_excluded"]].tolist() == [1, 2]
+    assert rows.loc["c", ["n", "n_excluded"]].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("by_annotator", "n_excluded", "reason"),
+    [
+        ({"a": "AB", "b": "AA"}, 4, "fewer than three annotators"),
+        ({"consensus": "AB"}, 0, "only consensus labels"),
+    ],
+)
+def test_without_three_annotators_there_is_no_ceiling(
+    by_annotator: dict[str, str], n_excluded: int, reason: str
+) -> None:
+    rows = annotator_ceiling(annotations_of(by_annotator), cases_of(2), **FAST)
+    assert rows[["n", "n_excluded"]].iloc[0].tolist() == [0, n_excluded]  # annotations, as in every other row
+    assert rows["annotator"].tolist() == ["mean"]
+    assert rows[["accuracy", "low", "high"]].isna().all(axis=None)
+    assert reason in rows["reason"].iloc[0]
+
+
+def test_the_interval_of_the_mean_uses_the_same_draws() -> None:
+    generator = np.random.default_rng(0)
+    truth = generator.choice(list("AB"), 200)
+    letters = ["".join(np.where(generator.random(200) < 0.8, truth, "T")) for _ in range(4)]
+    annotations = annotations_of(dict(zip("abcd", letters, strict=True)))
+    cases = cases_of(200, organ=list(generator.choice(["eye", "lung"], 200)))
+    rows = annotator_ceiling(annotations, cases, by="organ", **FAST)
+    assert (rows["low"] < rows["accuracy"]).all()
+    assert (rows["accuracy"] < rows["high"]).all()
+    whole = rows[rows["subfield"].isna()].set_index("annotator")
+    widths = whole["high"] - whole["low"]
+    assert widths["mean"] < widths.drop("mean").min()
+    parts = rows[rows["subfield"].notna() & (rows["annotator"] != "mean")]
+    assert parts.groupby("annotator")["n"].sum().tolist() == whole["n"].drop("mean").tolist()
+
+
+def test_an_unknown_policy_is_refused() -> None:
+    with pytest.raises(InputError, match="policy 'kind' is unknown"):
+        annotator_ceiling(annotations_of({"a": "A"}), cases_of(1), policy="kind")
+
+
+def test_judges_are_held_to_the_labels_of_the_annotators_on_the_same_cases() -> None:
+    annotations = annotations_of({"a": "AABBA", "b": "AAAAB", "c": "ABABT"})
+    verdicts = verdicts_of({("j", "AB"): "AAB-T", ("j", "BA"): "ABB-A", ("copy", "AB"): "AAABA"})
+    table = ceiling(verdicts, annotations, cases_of(5), **FAST)
+    judges = table[table["part"] == "judge"].set_index("judge")
+    # the others' majorities: a: A - A - -; b: A - - B -; c: A A - - -
+    assert judges.loc["j", "accuracy"] == pytest.approx((np.mean([1, 0]) + 1 + np.mean([1, 0.5])) / 3)
+    assert judges.loc["j", "ceiling"] == pytest.approx((np.mean([1, 0]) + 1 + np.mean([1, 0])) / 3)
+    assert judges.loc["j", "difference"] == pytest.approx(judges.loc["j", "accuracy"] - judges.loc["j", "ceiling"])
+    assert judges.loc["j", ["n", "n_excluded"]].tolist() == [3, 1]
+    people = annotator_ceiling(annotations, cases_of(5), **FAST).set_index("annotator")
+    assert judges.loc["copy", "ceiling"] == pytest.approx(people.loc["mean", "accuracy"])
+
+
+def test_a_judge_that_copies_an_annotator_everywhere_has_no_distance_from_their_own_score() -> None:
+    generator = np.random.default_rng(1)
+    letters = {name: "".join(generator.choice(list("AABBT"), 120)) for name in "abc"}
+    cases = cases_of(120, organ=list(generator.choice(["eye", "lung"], 120)))
+    shown = {(name, order): letters[name] for name in "abc" for order in ("AB", "BA")}
+    table = ceiling(verdicts_of(shown), annotations_of(letters), cases, by="organ", **FAST)
+    parts = table["part"].drop_duplicates().tolist()
+    assert parts == ["annotator", "judge", "alt_test", "alt_test_annotator"]
+    judges = table[table["part"] == "judge"]
+    means = judges.groupby("subfield", dropna=False)["difference"].mean()
+    assert len(judges) == 9
+    assert (judges["difference_low"] <= judges["difference"]).all()
+    assert (judges["difference"] <= judges["difference_high"]).all()
+    assert means.notna().all()
+    own = table[(table["part"] == "alt_test_annotator") & (table["judge"] == table["annotator"])]
+    assert (own["advantage_probability"] == 1).all()  # each is as near to the others as itself
+    assert (own["annotator_probability"] == 1).all()
+
+
+def test_a_difference_without_width_says_so() -> None:
+    """Two always agree and the judge copies the third: its accuracy varies, its distance from them does not."""
+    generator = np.random.default_rng(3)
+    common = "".join(generator.choice(list("AB"), 80))
+    third = "".join(generator.choice(list("AB"), 80))
+    people = {"a": common, "b": common, "c": third}
+    table = ceiling(verdicts_of({("j", "AB"): third}), annotations_of(people), cases_of(80), **FAST)
+    row = table[table["part"] == "judge"].iloc[0]
+    assert row["low"] < row["high"]
+    assert row["difference_low"] == row["difference_high"] == 0
+    assert "difference: the interval has no width" in row["reason"]
+
+
+def test_judges_scored_on_different_cases_are_as_each_alone() -> None:
+    """Judges that share their cases are computed together; the others must not notice."""
+    generator = np.random.default_rng(4)
+    people = {name: "".join(generator.choice(list("AABT"), 90)) for name in "abcd"}
+    cases = cases_of(90, organ=list(generator.choice(["eye", "lung"], 90)), cluster=list(np.arange(90) // 2))
+    verdicts = random_verdicts(generator, 90, 4)
+    together = ceiling(verdicts, annotations_of(people), cases, by="organ", **FAST)
+    for judge in ("j0", "j3"):
+        alone = ceiling(verdicts[verdicts["judge"] == judge], annotations_of(people), cases, by="organ", **FAST)
+        mine = together[together["judge"] == judge].reset_index(drop=True)
+        pd.testing.assert_frame_equal(mine, alone[alone["judge"] == judge].reset_index(drop=True), atol=1e-12)
+
+
+@pytest.mark.parametrize("verdicts", [None, verdicts_of({})])
+def test_without_verdicts_the_annotators_remain(verdicts: pd.DataFrame | None) -> None:
+    table = ceiling(verdicts, annotations_of({"a": "AB", "b": "AB", "c": "AA"}), cases_of(2), **FAST)
+    assert table["part"].unique().tolist() == ["annotator"]
+
+
+@pytest.mark.parametrize("people", [{"a": "AB", "b": "AA"}, {"consensus": "AB"}])
+def test_judges_without_a_ceiling_are_null_with_its_reason(people: dict[str, str]) -> None:
+    table = ceiling(verdicts_of({("j", "AB"): "AB"}), annotations_of(people), cases_of(2), **FAST)
+    row = table[table["part"] == "judge"].iloc[0]
+    assert row[["n", "n_excluded"]].tolist() == [0, 2]
+    assert row[["accuracy", "ceiling", "difference"]].isna().all()
+    assert row["reason"] == table.loc[table["part"] == "annotator", "reason"].iloc[0]
+
+
+@pytest.mark.parametrize("policy", ["official", "balanced", "strict", "net", "answered"])
+def test_every_policy_has_its_rows(policy: str) -> None:
+    generator = np.random.default_rng(2)
+    people = {name: "".join(generator.choice(list("AB"), 60)) for name in "abcd"}
+    table = ceiling(random_verdicts(generator, 60, 3), annotations_of(people), cases_of(60), policy=policy, **FAST)
+    judges = table[table["part"] == "judge"]
+    assert judges["accuracy"].between(0, 1).all()
+    assert set(table["policy"]) == {policy}

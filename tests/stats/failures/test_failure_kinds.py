@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.errors import InputError
+from mrb_lib.schema import POLICIES
+from mrb_lib.stats.accuracy.accuracy import correctness
+from mrb_lib.stats.core.panel import ABSENT, NULL
+from mrb_lib.stats.difficulty.difficulty import difficulty
+from mrb_lib.stats.failures.failure_kinds import KINDS, MIXED, OUTCOMES, Kinds, difficulty_of, failure_kinds
+
+from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
+
+# c0 right, c1 right in one order, c2 wrong, c3 unparsed in AB, c4 without gold, c5 not judged, c6 a tie under gold A
+VERDICTS = verdicts_of({("a", "AB"): "AAB?A-T", ("a", "BA"): "ABBBA-T", ("b", "AB"): "BBBBB-B", ("b", "BA"): "-------"})
+GOLD = gold_of("AAAA?AA")
+
+
+def _kinds(policy: str = "balanced", **more: pd.DataFrame) -> Kinds:
+    return failure_kinds(more.get("verdicts", VERDICTS), more.get("gold", GOLD), cases_of(7), policy=policy)
+
+
+def _names(kinds: Kinds, judge: int) -> list[str]:
+    return [OUTCOMES[code] for code in kinds.outcome[judge, 0]]
+
+
+def test_each_verdict_has_the_outcome_that_its_score_says() -> None:
+    kinds = _kinds()
+    rest = ["no gold label", "not judged", "half right"]
+    assert _names(kinds, 0) == ["right", "half right", "wrong", "wrong", *rest]
+    assert _names(_kinds("strict"), 0)[:2] == ["right", "wrong"]
+    assert _names(_kinds("strict"), 1)[0] == "not scored"
+    assert _names(_kinds("official"), 0)[6] == "wrong"
+
+
+def test_kinds_of_a_judge() -> None:
+    kinds = _kinds()
+    assert np.flatnonzero(kinds.wrong[0, 0]).tolist() == [2, 3]
+    assert np.flatnonzero(kinds.inconsistent[0, 0]).tolist() == [1]
+    assert np.flatnonzero(kinds.unparsed[0, 0]).tolist() == [3]
+    assert not kinds.inconsistent[1].any()
+    assert kinds.said[0, 0].tolist() == [0, MIXED, 1, 1, 0, ABSENT, 2]
+
+
+def test_an_unanswered_case_says_nothing() -> None:
+    kinds = failure_kinds(verdicts_of({("a", "AB"): "?A"}), gold_of("AA"), cases_of(2))
+    assert kinds.said[0, 0].tolist() == [NULL, 0]
+    assert kinds.unparsed[0, 0].tolist() == [True, False]
+
+
+def test_all_judges_are_wrong_only_where_two_are_scored() -> None:
+    assert np.flatnonzero(_kinds().all_wrong[0]).tolist() == [2, 3]
+    alone = VERDICTS[VERDICTS["judge"] == "b"]
+    assert _kinds(verdicts=alone).wrong[0, 0].sum() == 5
+    assert not _kinds(verdicts=alone).all_wrong.any()
+
+
+def test_disagreement_is_the_share_of_verdicts_against_the_most_frequent_choice() -> None:
+    found = _kinds().disagreement[0]
+    assert found.tolist() == pytest.approx([1 / 3, 1 / 3, 0, 0, 1 / 3, np.nan, 1 / 3], nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("votes", "split"),
+    [
+        ((3, 0, 0), False),
+        ((2, 1, 0), True),
+        ((1, 1, 1), True),
+        ((3, 1, 0), False),
+        ((1, 1, 0), True),
+        ((1, 0, 0), False),
+    ],
+)
+def test_clinicians_are_split_below_three_quarters(votes: tuple[int, int, int], split: bool) -> None:
+    columns = dict(zip(("votes_a", "votes_b", "votes_tie"), votes, strict=True))
+    gold = gold_of("A").assign(**columns, n_annotators=sum(votes))
+    kinds = failure_kinds(verdicts_of({("a", "AB"): "A"}), gold, cases_of(1))
+    assert bool(kinds.split[0, 0]) is split
+
+
+def _sure(p_ab: float, p_ba: float, letters: str = "B", gold: str = "A", policy: str = "balanced") -> Kinds:
+    verdicts = verdicts_of({("a", "AB"): letters, ("a", "BA"): letters}).assign(p_a=[p_ab, p_ba])
+    return failure_kinds(verdicts, gold_of(gold), cases_of(1), policy=policy)
+
+
+def test_confidently_wrong_needs_a_sure_mean_that_leans_away_from_gold() -> None:
+    assert _sure(0.05, 0.15).confidently_wrong.all()
+    assert _sure(0.05, 0.15).confidence.item() == pytest.approx(0.9)
+    assert not _sure(0.05, 0.25).confidently_wrong.any()
+    assert not _sure(0.05, 0.05, gold="B").confidently_wrong.any()
+    assert not _sure(0.95, 0.95, letters="B").confidently_wrong.any()
+    assert _sure(0.05, 0.05, gold="T", policy="official").confidently_wrong.all()
+    assert _sure(0.02, 0.98).confidence.item() == pytest.approx(0.5)
+    assert np.isnan(_kinds().confidence).all()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_outcomes_add_up_and_agree_with_the_scores(policy: str) -> None:
+    verdicts = random_verdicts(np.random.default_rng(3), 60, 4, repeats=2)
+    gold, cases = gold_of("AB?T-" * 12), cases_of(60)
+    kinds = failure_kinds(verdicts, gold, cases, policy=policy)
+    counts = np.stack([(kinds.outcome == code).sum(axis=2) for code in range(len(OUTCOMES))])
+    assert (counts.sum(axis=0) == 60).all()
+    scored = correctness(verdicts, gold, policy).dropna(subset="score")
+    assert counts[:3].sum() == len(scored)
+    assert kinds.wrong.sum() == (scored["score"] < 0.5 - 1e-9).sum()
+    for kind in KINDS:
+        assert kinds.of(kind).shape == (kinds.outcome.shape if kind in KINDS[:4] else kinds.outcome.shape[1:])
+    assert not (kinds.confidently_wrong & ~kinds.wrong).any()
+
+
+def test_swapping_the_answers_changes_no_kind() -> None:
+    swap = {"A": "B", "B": "A"}
+    verdicts = random_verdicts(np.random.default_rng(4), 40, 3)
+    verdicts["p_a"] = np.random.default_rng(5).uniform(size=len(verdicts)).round(3)
+    gold, cases = gold_of("ABT?" * 10), cases_of(40)
+    turned = verdicts.assign(choice=verdicts["choice"].replace(swap), p_a=1 - verdicts["p_a"])
+    one = failure_kinds(verdicts, gold, cases)
+    two = failure_kinds(turned, gold.assign(choice=gold["choice"].replace(swap)), cases)
+    for kind in KINDS:
+        np.testing.assert_array_equal(one.of(kind), two.of(kind))
+    np.testing.assert_array_equal(one.outcome, two.outcome)
+    np.testing.assert_allclose(one.confidence, two.confidence)
+
+
+def test_difficulty_is_laid_out_by_case() -> None:
+    verdicts, cases = random_verdicts(np.random.default_rng(6), 80, 4), cases_of(80)
+    gold = gold_of("ABAB?" * 16)
+    table = difficulty(verdicts, gold, cases)
+    found = difficulty_of(table, cases, ["overall", "accuracy"])
+    rows = table[table["part"] == "case"].set_index("case_id")["difficulty"]
+    expected = rows.reindex(cases["case_id"]).to_numpy(dtype=float)
+    np.testing.assert_array_equal(found[0], expected)
+    assert np.isnan(found[1]).all()
+    np.testing.assert_array_equal(failure_kinds(verdicts, gold, cases, estimated=found[:1]).difficulty, found[:1])
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(InputError, match="kind 'broken' is unknown"):
+        _kinds().of("broken")
+    with pytest.raises(InputError, match="policy 'mine' is unknown"):
+        _kinds("mine")

@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.errors import InputError
+from mrb_lib.stats.core.panel import as_panel
+from mrb_lib.stats.failures.failure_kinds import KINDS, OF_A_CASE, Kinds, failure_kinds
+from mrb_lib.stats.failures.query import from_fragment, to_fragment
+from mrb_lib.stats.failures.selection import NO_KIND, Query, facets, searchable, select
+
+from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
+
+N, DIMENSIONS = 60, ["accuracy", "overall"]
+
+
+def _votes(gold: pd.DataFrame, generator: np.random.Generator) -> pd.DataFrame:
+    votes = generator.multinomial(3, [0.6, 0.2, 0.2], len(gold))
+    return gold.assign(votes_a=votes[:, 0], votes_b=votes[:, 1], votes_tie=votes[:, 2], n_annotators=3)
+
+
+@pytest.fixture(scope="module")
+def cases() -> pd.DataFrame:
+    generator = np.random.default_rng(1)
+    organ = generator.choice(np.array(["lung", "brain", None], dtype=object), N)
+    department = np.where(organ == "brain", "Neurology", "Pulmonology")
+    words = generator.choice(["left Lobe", "right lobe", "STRASSE", "no finding"], N)
+    return cases_of(N, organ=list(organ), department=list(department)).assign(question=words)
+
+
+@pytest.fixture(scope="module")
+def kinds(cases: pd.DataFrame) -> Kinds:
+    generator = np.random.default_rng(2)
+    verdicts = pd.concat([random_verdicts(generator, N, 3).assign(dimension=name) for name in DIMENSIONS])
+    place = verdicts["case_id"].str[1:].astype(int) + verdicts["judge"].str[1:].astype(int)
+    verdicts = verdicts[place % 4 != 0]
+    verdicts["p_a"] = generator.uniform(size=len(verdicts)) ** 0.2
+    gold = pd.concat([_votes(gold_of("AB?T-A" * 10, name), generator) for name in DIMENSIONS])
+    hard = generator.normal(size=(2, N)).round(1)
+    hard[:, ::7] = np.nan
+    panel = as_panel(verdicts, cases["case_id"], DIMENSIONS)
+    return failure_kinds(panel, gold, cases, policy="balanced", estimated=hard)
+
+
+def _cell(kinds: Kinds, query: Query, judge: int | None, dimension: int, case: int) -> bool:
+    """Whether one verdict, or, without a judge, the case itself matches: as the words of the docstring say."""
+    if judge is None:
+        if not query.kind:
+            return query.dimension is None or bool(kinds.labelled[dimension, case])
+        return any(kinds.of(kind)[dimension, case] for kind in query.kind if kind in OF_A_CASE)
+    if not kinds.judged[judge, dimension, case]:
+        return False
+    if query.other is not None:
+        other = kinds.judges.index(query.other)
+        said = kinds.said[:, dimension, case]
+        if not kinds.judged[other, dimension, case] or said[other] == said[judge]:
+            return False
+    found = [kinds.of(kind) for kind in query.kind]
+    return not found or any(
+        bool(one[dimension, case] if one.ndim == 2 else one[judge, dimension, case]) for one in found
+    )
+
+
+def _plainly(kinds: Kinds, cases: pd.DataFrame, query: Query) -> list[int]:
+    judges = [*range(len(kinds.judges)), None] if query.judge is None else [kinds.judges.index(query.judge)]
+    dimensions = range(2) if query.dimension is None else [DIMENSIONS.index(query.dimension)]
+    out = []
+    for i, case in enumerate(cases.itertuples()):
+        place = all(
+            wanted is None or ("" if pd.isna(value) else value) == wanted
+            for wanted, value in ((query.organ, case.organ), (query.department, case.department))
+        )
+        if place and any(_cell(kinds, query, j, d, i) for j, d in product(judges, dimensions)):
+            out.append(i)
+    return out
+
+
+QUERIES = [
+    Query(judge=judge, other=other, dimension=dimension, organ=organ, kind=kind)
+    for (judge, other), dimension, organ, kind in product(
+        ((None, None), ("j1", None), ("j1", "j2")),
+        (None, "overall"),
+        (None, "brain", ""),
+        ((), *((name,) for name in KINDS), ("inconsistent", "split")),
+    )
+]
+
+
+def test_a_selection_is_what_a_plain_loop_finds(kinds: Kinds, cases: pd.DataFrame) -> None:
+    sizes = set()
+    for query in QUERIES:
+        found = select(kinds, cases, query).tolist()
+        assert found == _plainly(kinds, cases, query), query
+        sizes.add(len(found))
+    assert len(sizes) > 15
+
+
+def test_every_count_is_the_size_of_the_selection_it_promises(kinds: Kinds, cases: pd.DataFrame) -> None:
+    for query in QUERIES[::5]:
+        rows = facets(kinds, cases, query)
+        assert {"organ", "department", "kind", "judge", "dimension"} <= set(rows["facet"])
+        for row in rows.itertuples():
+            value = "" if pd.isna(row.value) else row.value
+            if row.facet in ("outcome", "pair") or value == NO_KIND:
+                continue
+            changed: dict[str, object] = {row.facet: (value,) if row.facet == "kind" else value}
+            without: dict[str, object] = {row.facet: () if row.facet == "kind" else None}
+            if row.facet == "judge":
+                changed["other"] = without["other"] = None
+            assert row.n == len(select(kinds, cases, replace(query, **changed))), (query, row)
+            assert row.n_total == len(select(kinds, cases, replace(query, **without))), (query, row)
+
+
+def test_counts_add_up(kinds: Kinds, cases: pd.DataFrame) -> None:
+    for query in QUERIES:
+        rows = facets(kinds, cases, query)
+        sums = rows[rows["adds_up"]].groupby("facet").agg(n=("n", "sum"), total=("n_total", "first"))
+        assert (sums["n"] == sums["total"]).all(), query
+        assert ("outcome" in sums.index) == (query.judge is not None and query.dimension is not None)
+        assert ("pair" in sums.index) == (query.other is not None and query.dimension is not None)
+        size = len(select(kinds, cases, query))
+        assert (sums.loc[sums.index.isin(["outcome", "pair"]), "total"] == size).all()
+        of_kinds = rows[rows["facet"] == "kind"]
+        assert of_kinds["n"].max() <= of_kinds["n_total"].iloc[0] <= of_kinds["n"].sum()
+
+
+@pytest.mark.parametrize("desc", [True, False])
+@pytest.mark.parametrize("sort", ["confidence", "disagreement", "difficulty"])
+def test_sorting_goes_by_the_verdicts_that_match_and_undefined_comes_last(
+    kinds: Kinds, cases: pd.DataFrame, sort: str, desc: bool
+) -> None:
+    query = Query(judge="j0", dimension="overall", kind=("wrong", "inconsistent"), sort=sort, desc=desc)
+    found = select(kinds, cases, query)
+    value = kinds.confidence[0, 1] if sort == "confidence" else getattr(kinds, sort)[1]
+    shown = value[found]
+    defined = shown[~np.isnan(shown)]
+    assert len(defined) > 5
+    assert not np.isnan(shown[: len(defined)]).any()
+    assert (np.diff(defined) <= 0).all() if desc else (np.diff(defined) >= 0).all()
+    assert sorted(found) == select(kinds, cases, replace(query, sort="")).tolist()
+    equal = np.flatnonzero(np.diff(shown) == 0)
+    assert (found[equal] < found[equal + 1]).all()
+
+
+def test_over_several_dimensions_the_highest_or_the_lowest_counts(kinds: Kinds, cases: pd.DataFrame) -> None:
+    first = int(select(kinds, cases, Query(sort="difficulty"))[0])
+    last = int(select(kinds, cases, Query(sort="difficulty", desc=False))[0])
+    assert kinds.difficulty[:, first].max() == np.nanmax(kinds.difficulty)
+    assert kinds.difficulty[:, last].min() == np.nanmin(kinds.difficulty)
+
+
+def test_free_text_wants_every_word_and_phrase_in_any_case(kinds: Kinds, cases: pd.DataFrame) -> None:
+    def found(text: str) -> set[str]:
+        return set(cases["question"].iloc[select(kinds, cases, Query(text=text))])
+
+    assert found("LOBE") == {"left Lobe", "right lobe"}
+    assert found("lobe left three") == {"left Lobe"}
+    assert found('"lobe left"') == set()
+    assert found("straße") == {"STRASSE"}
+    assert found("lobe finding") == set()
+    assert select(kinds, cases, Query(text="c17")).tolist() == [17]
+    once = searchable(cases)
+    np.testing.assert_array_equal(
+        select(kinds, cases, Query(text="lobe"), texts=once), select(kinds, cases, Query(text="lobe"))
+    )
+
+
+def test_two_judges_are_compared_where_they_differ() -> None:
+    verdicts = verdicts_of({("a", "AB"): "AABBTA?", ("b", "AB"): "ABABB-A"})
+    cases = cases_of(7)
+    kinds = failure_kinds(verdicts, gold_of("AAAAB?A"), cases, policy="official")
+    query = Query(judge="a", other="b", dimension="overall")
+    assert select(kinds, cases, query).tolist() == [1, 2, 4, 6]
+    rows = facets(kinds, cases, query)
+    pair = rows[rows["facet"] == "pair"].set_index("value")["n"].to_dict()
+    expected = {"both right": 0, "only the first right": 1, "only the second right": 3, "neither right": 0}
+    assert pair == expected | {"not both scored": 0}
+    assert rows[rows["facet"] == "other"][["value", "n", "n_total"]].to_numpy().tolist() == [["b", 4, 7]]
+    turned = replace(query, judge="b", other="a")
+    assert select(kinds, cases, turned).tolist() == [1, 2, 4, 6]
+    assert select(kinds, cases, replace(query, kind=("wrong",))).tolist() == [2, 4, 6]
+
+
+def test_a_benchmark_that_nobody_judged_can_be_searched() -> None:
+    cases = cases_of(3, organ=["lung", None, "lung"])
+    panel = as_panel(random_verdicts(np.random.default_rng(0), 3, 1).iloc[:0], cases["case_id"], ["overall"])
+    gold = gold_of("A?-").assign(votes_a=[2, 1], votes_b=[1, 1], votes_tie=[0, 1], n_annotators=3)
+    kinds = failure_kinds(panel, gold, cases)
+    assert select(kinds, cases, Query()).tolist() == [0, 1, 2]
+    assert select(kinds, cases, Query(kind=("split",))).tolist() == [0, 1]
+    assert select(kinds, cases, Query(kind=("wrong",), sort="confidence")).tolist() == []
+    rows = facets(kinds, cases, Query()).set_index(["facet", "value"])["n"]
+    assert rows[("organ", "lung")] == 2
+    assert rows[("kind", "split")] == 2
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        (Query(judge="nobody"), "judge 'nobody' is unknown"),
+        (Query(judge="j0", other="nobody"), "judge 'nobody' is unknown"),
+        (Query(other="j0"), "no judge to compare it with"),
+        (Query(dimension="beauty"), "dimension 'beauty' is unknown"),
+        (Query(kind=("odd",)), "kind 'odd' is unknown"),
+        (Query(sort="size"), "sort 'size' is unknown"),
+    ],
+)
+def test_what_there_is_not_is_named(kinds: Kinds, cases: pd.DataFrame, query: Query, message: str) -> None:
+    for ask in (select, facets):
+        with pytest.raises(InputError, match=message):
+            ask(kinds, cases, query)
+
+
+def test_kinds_of_other_cases_are_refused(kinds: Kinds) -> None:
+    with pytest.raises(InputError, match="3 rows do not fit kinds of 60"):
+        select(kinds, cases_of(3), Query())
+
+
+@pytest.mark.parametrize("query", [*QUERIES[::7], Query(text='a "b c" &=#é\u202e', sort="difficulty", desc=False)])
+def test_an_address_leads_back_to_its_query(query: Query) -> None:
+    fragment = to_fragment(query, case="c#1 &x=2")
+    assert from_fragment("#" + fragment) == (query, "c#1 &x=2")
+    assert not set(fragment) & set(' "<>#')
+
+
+def test_an_address_from_elsewhere() -> None:
+    query, case = from_fragment("#judge=&organ=&kind=wrong,,split&sort=confidence&desc=1&mystery=1")
+    assert query == Query(organ="", kind=("wrong", "split"), sort="confidence")
+    assert case == ""
+    with pytest.raises(InputError, match="kind 'rude' is unknown"):
+        from_fragment("kind=rude")

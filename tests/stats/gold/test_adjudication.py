@@ -1,0 +1,242 @@
+"""Reviewers' corrections of the gold labels, worked out by hand on six cases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, gold
+from mrb_lib.reviews.marks import COLUMNS
+from mrb_lib.stats.accuracy.accuracy import accuracy
+from mrb_lib.stats.gold.adjudication import (
+    NOT_REVIEWED,
+    NOT_SCORED,
+    adjudicated_gold,
+    adjudication,
+    reasons_by_judge,
+    reviewer_agreement,
+)
+from mrb_lib.stats.gold.failure_reasons import NO_REASON
+from mrb_lib.stats.resampling.intervals import wilson
+from mrb_lib.stats.tables import analyze
+
+from tests.stats.small_tables import cases_of, gold_of, verdicts_of
+
+
+def _said(*marks: tuple[object, ...]) -> pd.DataFrame:
+    """(case, reviewer, verdict, choice, dimension, judge, reasons); later ones are said later."""
+    rows = []
+    for i, mark in enumerate(marks):
+        case, reviewer, verdict, choice, dimension, judge, reasons = (*mark, *[None] * (7 - len(mark)))
+        rows.append((f"i{i}", "demo", "", case, dimension, reviewer, verdict, choice, judge, reasons or [], "", None))
+    frame = pd.DataFrame([(*row, f"2026-01-01T00:00:{i:02}.000Z") for i, row in enumerate(rows)], columns=list(COLUMNS))
+    return frame.astype({name: "str" for name in COLUMNS if name != "reasons"})
+
+
+def _labels(frame: pd.DataFrame) -> str:
+    return "".join({"A": "A", "B": "B", "tie": "T"}.get(label, "?") for label in frame["choice"])
+
+
+GOLD = gold_of("AABBT?")
+
+
+def test_without_adjudications_the_labels_stay() -> None:
+    found = adjudicated_gold(GOLD, _said())
+    pd.testing.assert_frame_equal(found[GOLD.columns.tolist()], GOLD)
+    assert set(found["label_source"]) == {"annotators"}
+    assert found["reason"].isna().all()
+
+
+def test_each_verdict_does_what_it_says() -> None:
+    said = _said(
+        ("c0", "r1", "gold_right"),
+        ("c1", "r1", "gold_wrong", "tie"),
+        ("c2", "r1", "ambiguous"),
+        ("c3", "r1", "image_unusable"),
+        ("c5", "r1", "gold_wrong", "A"),
+        ("c9", "r1", "gold_wrong", "A"),
+    )
+    found = adjudicated_gold(GOLD, said)
+    assert _labels(found) == "AT??TA"
+    assert found["label_source"].tolist() == ["reviewers"] * 4 + ["annotators", "reviewers"]
+    assert _labels(found.assign(choice=found["annotated_choice"])) == "AABBT?"
+    assert found["reason"].notna().tolist() == [False, False, True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("votes", "label"),
+    [
+        ([("gold_wrong", "B"), ("gold_wrong", "B"), ("gold_right", None)], "B"),
+        ([("gold_wrong", "B"), ("gold_right", None)], None),
+        ([("gold_wrong", "A"), ("gold_right", None), ("ambiguous", None)], "A"),
+        ([("ambiguous", None), ("ambiguous", None), ("gold_right", None)], None),
+        ([("gold_wrong", "B"), ("gold_wrong", "tie"), ("gold_right", None)], None),
+    ],
+)
+def test_reviewers_decide_by_majority(votes: list[tuple[str, str | None]], label: str | None) -> None:
+    found = adjudicated_gold(GOLD, _said(*(("c0", f"r{i}", *vote) for i, vote in enumerate(votes))))
+    assert found["n_reviewers"].tolist() == [len(votes), 0, 0, 0, 0, 0]
+    assert (found["choice"].iloc[0] if label else found["choice"].isna().iloc[0]) == (label or True)
+    assert found["reason"].notna().iloc[0] == (label is None)
+
+
+def test_the_last_word_on_the_dimension_counts_before_one_on_all() -> None:
+    said = _said(
+        ("c0", "r1", "gold_wrong", "B", None, "j1"),
+        ("c0", "r1", "gold_wrong", "tie", None, "j2"),
+        ("c1", "r1", "gold_wrong", "B", "overall"),
+        ("c1", "r1", "gold_right"),
+        ("c2", "r1", "gold_wrong", "A", "another"),
+        ("c3", "r1", "gold_wrong", "A"),
+        ("c3", "r1", "withdrawn"),
+    )
+    assert _labels(adjudicated_gold(GOLD, said.iloc[:5])) == "TBBBT?"
+    assert _labels(adjudicated_gold(GOLD, said.iloc[5:6])) == "AABAT?"
+
+
+def test_agreement_of_reviewers_by_hand() -> None:
+    said = _said(
+        *((f"c{i}", "r1", "ambiguous" if i < 2 else "gold_right") for i in range(4)),
+        *((f"c{i}", "consensus", "ambiguous" if i < 1 else "gold_right") for i in range(4)),
+        ("elsewhere", "r3", "ambiguous"),
+    )
+    found = reviewer_agreement(said, cases_of(6), resamples=0).iloc[0]
+    assert (found["dimension"], found["n_annotators"], found["n_cases"]) == ("all", 2, 4)
+    assert found["percent_agreement"] == pytest.approx(3 / 4)
+    # Krippendorff's alpha of two raters: 1 - (n - 1) * disagreeing / (2 * n_ambiguous * n_right), 8 values, 3 and 5.
+    assert found["krippendorff_alpha"] == pytest.approx(1 - 7 * 2 / (2 * 3 * 5))
+    assert reviewer_agreement(_said(), cases_of(6), resamples=0).empty
+
+
+VERDICTS_30 = verdicts_of({("j1", "AB"): "AB" * 15})
+VERDICTS = verdicts_of({("j1", "AB"): "AABBBA", ("j2", "AB"): "BBBBTA"})
+
+
+def test_reasons_go_to_the_judges_they_speak_of() -> None:
+    said = _said(
+        ("c0", "r1", "gold_right", None, None, "j2", ["order effect", "missed finding"]),
+        ("c0", "r2", "gold_right", None, None, "j2", ["order effect"]),
+        ("c1", "r1", "gold_right", None, None, None, ["order effect"]),
+        ("c2", "r1", "gold_right", None, None, None, ["missed finding"]),
+        ("c3", "r1", "gold_right", None, None, "j1"),
+        ("c3", "r2", "ambiguous", None, None, "j1"),
+    )
+    found = reasons_by_judge(said, VERDICTS, GOLD, cases_of(6), policy="official", resamples=200)
+    rows = list(found[["judge", "reason", "n", "n_reviewed", "n_failures"]].itertuples(index=False, name=None))
+    assert rows == [
+        ("j1", "case ambiguous", 1, 1, 1),
+        ("j1", NO_REASON, 1, 1, 1),
+        ("j2", "order effect", 2, 2, 2),
+        ("j2", "missed finding", 1, 2, 2),
+    ]
+    # Wilson's interval of 1 in 2: its centre is 1/2, its half-width z sqrt(1/8 + z^2/16) / (1 + z^2/2).
+    z = 1.959963984540054
+    half = z * np.sqrt(1 / 8 + z**2 / 16) / (1 + z**2 / 2)
+    assert found["share"].tolist() == [1, 1, 1, 0.5]
+    assert found.iloc[3][["low", "high"]].tolist() == pytest.approx([0.5 - half, 0.5 + half])
+    assert found["low"].isna().tolist() == found["remark"].notna().tolist() == [True, True, False, False]
+
+
+def test_the_interval_of_a_share_resamples_clusters() -> None:
+    """Clusters of ten like cases tell as little as one case each: the interval is that of forty cases, not of 400."""
+    generator = np.random.default_rng(11)
+    groups, size = 40, 10
+    has = generator.random(groups) < 0.5
+    n = groups * size
+    said = _said(
+        *((f"c{i}", "r1", "gold_right", None, None, "j", ["x"] if has[i // size] else ["y"]) for i in range(n))
+    )
+    verdicts, cases = verdicts_of({("j", "AB"): "B" * n}), cases_of(n, cluster=[f"k{i // size}" for i in range(n)])
+    found = reasons_by_judge(said, verdicts, gold_of("A" * n), cases, resamples=2000).set_index("reason").loc["x"]
+    low, high = wilson(np.array([has.mean()]), np.array([groups]))
+    assert found["interval"] == "percentile"
+    assert found["n_reviewed"] == n
+    assert [found["low"], found["high"]] == pytest.approx([low[0], high[0]], abs=0.03)
+
+
+def test_the_leaderboard_moves_as_the_labels_do() -> None:
+    said = _said(("c0", "r1", "gold_wrong", "B"), ("c1", "r1", "gold_wrong", "B"), ("c4", "r1", "ambiguous"))
+    table = adjudication(VERDICTS, GOLD, said, cases_of(6), policy="official", resamples=200)
+    rows = table[table["part"] == "leaderboard"].set_index("judge")
+    assert rows["accuracy"].tolist() == pytest.approx([4 / 5, 3 / 5])
+    assert rows["adjudicated_accuracy"].tolist() == pytest.approx([2 / 4, 4 / 4])
+    assert rows["difference"].tolist() == pytest.approx([-3 / 10, 4 / 10])
+    assert rows["rank"].tolist() == [1, 2]
+    assert rows["adjudicated_rank"].tolist() == [2, 1]
+    assert rows[["n", "n_adjudicated", "n_changed", "n_removed"]].to_numpy().tolist() == [[5, 3, 2, 1]] * 2
+    assert rows["adjudicated_n"].tolist() == [4, 4]
+    assert (rows["difference_low"] <= rows["difference"]).all()
+    assert (rows["difference"] <= rows["difference_high"]).all()
+    assert set(table["part"]) == {"leaderboard", "reviewers", "reasons"}
+
+
+def test_the_table_agrees_with_accuracy_and_without_adjudications_nothing_moves() -> None:
+    generator = np.random.default_rng(5)
+    n = 60
+    gold = gold_of("".join(generator.choice(list("ABT?"), n)))
+    verdicts = verdicts_of(
+        {(f"j{j}", o): "".join(generator.choice(list("ABT?"), n)) for j in range(3) for o in ("AB", "BA")}
+    )
+    cases = cases_of(n, cluster=[f"k{i // 2}" for i in range(n)])
+    said = _said(*((f"c{i}", "r1", "gold_wrong", "A") for i in range(30)))
+    for marks in (said, said.iloc[:0]):
+        rows = adjudication(verdicts, gold, marks, cases, resamples=100).query("part == 'leaderboard'")
+        for column, labels in (("accuracy", gold), ("adjudicated_accuracy", adjudicated_gold(gold, marks))):
+            expected = accuracy(verdicts, labels, cases, resamples=0)
+            assert rows[column].tolist() == pytest.approx(expected["accuracy"].tolist())
+    assert (rows["difference"] == 0).all()
+    assert (rows["difference_low"] == 0).all()
+    assert (rows["difference_high"] == 0).all()
+    assert set(rows["reason"]) == {NOT_REVIEWED}
+
+
+def test_what_nobody_reviewed_and_nobody_can_score_says_both() -> None:
+    table = adjudication(VERDICTS, gold_of("??????"), _said(), cases_of(6), policy="official", resamples=50)
+    assert table["accuracy"].isna().all()
+    assert set(table["reason"]) == {f"{NOT_REVIEWED}; {NOT_SCORED}"}
+
+
+def test_one_reviewer_alone_agrees_with_nobody_and_the_reason_speaks_of_reviewers() -> None:
+    table = adjudication(VERDICTS, GOLD, _said(("c0", "r1", "gold_right")), cases_of(6), policy="official", resamples=9)
+    row = table[table["part"] == "reviewers"].iloc[0]
+    assert row[["percent_agreement", "krippendorff_alpha", "gwet_ac1"]].isna().all()
+    assert "two reviewers" in row["reason"]
+    assert "annotator" not in row["reason"]
+
+
+def test_agreement_of_reviewers_has_its_intervals() -> None:
+    said = _said(*((f"c{i}", f"r{r}", "ambiguous" if (i + r) % 5 else "gold_right") for i in range(30) for r in (1, 2)))
+    table = adjudication(VERDICTS_30, gold_of("A" * 30), said, cases_of(30), policy="official", resamples=200)
+    row = table[table["part"] == "reviewers"].iloc[0]
+    for name in ("percent_agreement", "krippendorff_alpha", "gwet_ac1"):
+        assert row[f"{name}_low"] < row[name] < row[f"{name}_high"]
+
+
+def test_the_interval_of_a_move_covers_it() -> None:
+    """400 judges of 100 cases, right on a case with probability 0.6; reviewers turn the labels of 30 cases round."""
+    generator = np.random.default_rng(7)
+    n, judges, turned = 100, 400, 30
+    right = generator.random((judges, n)) < 0.6
+    shown = {(f"j{j:03}", "AB"): "".join("A" if one else "B" for one in right[j]) for j in range(judges)}
+    said = pd.concat([_said((f"c{i}", "r1", "gold_wrong", "B")) for i in range(turned)], ignore_index=True)
+    table = adjudication(verdicts_of(shown), gold_of("A" * n), said, cases_of(n), policy="official", resamples=400)
+    found = table[table["part"] == "leaderboard"]
+    expected = turned / n * (0.4 - 0.6)
+    covered = ((found["difference_low"] <= expected) & (expected <= found["difference_high"])).mean()
+    assert abs(covered - 0.95) <= 3 * np.sqrt(0.95 * 0.05 / judges)
+
+
+def test_analyze_makes_the_same_table() -> None:
+    cases, said = cases_of(6), _said(("c0", "r1", "gold_wrong", "B"), ("c2", "r2", "ambiguous"))
+    votes = pd.DataFrame(
+        {"case_id": GOLD["case_id"], "annotator": "a", "dimension": "overall", "choice": GOLD["choice"]}
+    )
+    benchmark = Benchmark(BenchmarkMeta("demo", "general", ("overall",)), cases, votes.dropna(ignore_index=True))
+    verdicts = verdicts_of({("j1", "AB"): "AABBTA", ("j2", "AB"): "BABBTA"})
+    found = analyze(benchmark, verdicts, "adjudication", adjudications=said, resamples=50)
+    expected = adjudication(verdicts, gold(benchmark), said, cases, dimensions=["overall"], resamples=50)
+    pd.testing.assert_frame_equal(found, expected)
+    assert found["n_changed"].dropna().tolist() == [1, 1]
+    nobody = analyze(benchmark, verdicts, "adjudication", resamples=50)
+    assert nobody["reason"].tolist() == [NOT_REVIEWED] * 2

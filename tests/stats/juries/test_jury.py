@@ -1,0 +1,331 @@
+"""Juries: by hand, against the judges' own juries, and as properties."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.schema import POLICIES
+from mrb_lib.stats.accuracy.accuracy import accuracy
+from mrb_lib.stats.core.panel import as_panel
+from mrb_lib.stats.juries.jury import jury
+from mrb_lib.stats.juries.jury_members import orderings
+from mrb_lib.stats.juries.jury_rows import cheapest
+from mrb_lib.stats.juries.jury_votes import dawid_skene, folds, largest, majority, weights
+
+from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
+
+
+def part(rows: pd.DataFrame, name: str) -> pd.DataFrame:
+    return rows[rows["part"] == name]
+
+
+def three() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    said = {("j", "AB"): "AAABBB?A", ("k", "AB"): "AABABT?B", ("l", "AB"): "ABBBAA?T"}
+    return verdicts_of(said), gold_of("AABBABAA"), cases_of(8)
+
+
+def test_the_majority_by_hand() -> None:
+    """Votes AAA AAB ABB BAB BBA BTA ??? ABT: A A B B B tie null tie."""
+    verdicts, gold, cases = three()
+    choice = majority(as_panel(verdicts, cases["case_id"]).choice)[0, :, 0, 0]
+    assert choice.tolist() == [0, 0, 1, 1, 1, 2, -1, 2]
+    rows = jury(verdicts, gold, cases, resamples=50)
+    found = part(rows, "jury").set_index("kind").loc["majority"]
+    assert found["accuracy"] == pytest.approx((4 + 0.5 + 0.5) / 8)
+    assert (found["size"], found["n"], found["n_excluded"]) == (3, 8, 0)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_jury_is_scored_as_the_judge_with_its_verdicts_would_be(policy: str) -> None:
+    """The majority, counted row by row in the plainest way, given to `accuracy` as one more judge."""
+    verdicts = random_verdicts(np.random.default_rng(0), 60, 3)
+    gold, cases = gold_of("ABTAB-" * 10), cases_of(60)
+    keys = ["case_id", "dimension", "order", "repeat"]
+    said = []
+    for key, votes in verdicts.groupby(keys)["choice"]:
+        counts = votes.value_counts()
+        top = counts[counts == counts.max()] if len(counts) else counts
+        said.append((*key, None if not len(top) else top.index[0] if len(top) == 1 else "tie"))
+    alone = pd.DataFrame(said, columns=[*keys, "choice"]).assign(judge="m", probe="none").astype({"choice": "str"})
+    expected = accuracy(alone, gold, cases, policy=policy, resamples=0).iloc[0]
+    found = part(jury(verdicts, gold, cases, policy=policy, resamples=0), "jury").iloc[0]
+    assert found["kind"] == "majority"
+    assert (found["n"], found["n_excluded"]) == (expected["n"], expected["n_excluded"])
+    assert found["accuracy"] == pytest.approx(expected["accuracy"], nan_ok=True)
+
+
+def test_shapley_sums_to_the_accuracy_of_the_majority() -> None:
+    verdicts = random_verdicts(np.random.default_rng(1), 40, 6)
+    rows = jury(verdicts, gold_of("ABTAA" * 8), cases_of(40), resamples=0)
+    members = part(rows, "member")
+    assert members["shapley"].sum() == pytest.approx(part(rows, "jury").iloc[0]["accuracy"])
+    assert (members["n_orderings"] == 24).all() and (members["monte_carlo_error"] > 0).all()
+
+
+def test_shapley_of_complete_verdicts_is_the_textbook_formula() -> None:
+    said = {("j", "AB"): "AAABBBAB", ("k", "AB"): "AABABTAB", ("l", "AB"): "ABBBAAAA"}
+    verdicts, gold, cases = verdicts_of(said), gold_of("AABBABAA"), cases_of(8)
+    value: dict[tuple[str, ...], float] = {(): 0.0}
+    for size in (1, 2, 3):
+        for some in itertools.combinations("jkl", size):
+            kept = jury(verdicts[verdicts["judge"].isin(some)], gold, cases, resamples=0)
+            value[some] = float(part(kept, "jury" if size > 1 else "single")["accuracy"].iloc[0])
+    rows = jury(verdicts, gold, cases, resamples=0)
+    members = part(rows, "member").set_index("judge")
+    assert (members["n_orderings"] == 6).all() and (members["monte_carlo_error"] == 0).all()
+    for judge in "jkl":
+        others = [name for name in "jkl" if name != judge]
+        shares = []
+        for some in ((), (others[0],), (others[1],), tuple(others)):
+            weight = {0: 1 / 3, 1: 1 / 6, 2: 1 / 3}[len(some)]
+            shares.append(weight * (value[tuple(sorted((*some, judge)))] - value[some]))
+        assert members.loc[judge, "shapley"] == pytest.approx(sum(shares))
+        assert members.loc[judge, "leave_one_out"] == pytest.approx(value[("j", "k", "l")] - value[tuple(others)])
+    curve = part(rows, "curve").query("order == 'random'").set_index("size")["accuracy"]
+    assert curve[1] == pytest.approx(np.mean([value[(name,)] for name in "jkl"]))
+    assert curve[2] == pytest.approx(np.mean([value[pair] for pair in itertools.combinations("jkl", 2)]))
+    assert curve[3] == pytest.approx(value[("j", "k", "l")])
+
+
+def test_sampled_orders_have_every_member_in_every_place_equally_often() -> None:
+    for members in (5, 7, 32):
+        orders, complete = orderings(members, 0)
+        assert not complete and len(orders) >= 24
+        for place in orders.T:
+            assert len(set(np.bincount(place, minlength=members))) == 1
+    assert orderings(4, 0)[0].shape == (24, 4) and orderings(4, 0)[1]
+
+
+def test_no_case_judges_its_own_weights() -> None:
+    """Turning round the gold labels of one fold leaves the weights that this fold uses as they are."""
+    generator = np.random.default_rng(3)
+    labels = generator.integers(0, 2, (1, 50))
+    said = {
+        (name, "AB"): "".join("AB"[label if generator.random() < 0.8 else 1 - label] for label in labels[0])
+        for name in "jkl"
+    }
+    panel = as_panel(verdicts_of(said), cases_of(50)["case_id"])
+    fold = folds(np.arange(50), 0)
+    turned = np.where(fold == 2, 1 - labels, labels)
+    before, after = weights(panel.choice, labels, fold), weights(panel.choice, turned, fold)
+    assert after[2] == pytest.approx(before[2])
+    assert not np.allclose(after[1], before[1])
+    together = folds(np.repeat(np.arange(10), 5), 0).reshape(10, 5)
+    assert (together == together[:, :1]).all() and len(np.unique(together)) == 5
+
+
+def test_the_weight_is_the_log_odds() -> None:
+    """j is right on 36 of 40 cases outside each fold, with 2 labels: log of 37/42 over 5/42; k is at chance."""
+    gold = "AB" * 25
+    fold = np.arange(50) % 5
+    wrong = {5 * i + i % 5 for i in range(5)}
+    j = "".join({"A": "B", "B": "A"}[c] if i in wrong else c for i, c in enumerate(gold))
+    panel = as_panel(verdicts_of({("j", "AB"): j, ("k", "AB"): "A" * 50}), cases_of(50)["case_id"])
+    labels = np.array([[0, 1] * 25])
+    found = weights(panel.choice, labels, fold)
+    assert found[:, 0, 0] == pytest.approx(np.log(37 / 5))
+    assert found[:, 1, 0] == pytest.approx(0.0)
+
+
+def test_largest_is_a_tie_where_counts_are_shared_and_null_where_there_are_none() -> None:
+    counts = np.array([[2, 1, 1, 0, 0, 3], [1, 2, 1, 0, 0, 3], [1, 0, 1, 0, 4, 0]])
+    somebody = np.array([True, True, True, True, True, False])
+    assert largest(counts, somebody).tolist() == [0, 1, 2, -1, 2, -2]
+
+
+def test_costs_and_who_is_cheapest_for_its_accuracy() -> None:
+    verdicts, gold, cases = three()
+    costly = verdicts.assign(latency_s=verdicts["judge"].map({"j": 1.0, "k": 2.0, "l": 4.0}), prompt_tokens=100)
+    rows = jury(costly, gold, cases, resamples=0)
+    assert part(rows, "single")["seconds"].tolist() == [1.0, 2.0, 4.0]
+    majority_row = part(rows, "jury").iloc[0]
+    assert majority_row["seconds"] == pytest.approx(7.0)
+    assert rows["tokens"].isna().all() and rows["reason"].str.contains("tokens are unknown").all()
+    known = rows[rows["pareto_seconds"].notna()]
+    for _, row in known.iterrows():
+        beaten = (
+            (known["seconds"] <= row["seconds"])
+            & (known["accuracy"] >= row["accuracy"])
+            & ((known["seconds"] < row["seconds"]) | (known["accuracy"] > row["accuracy"]))
+        ).any()
+        assert row["pareto_seconds"] == 1 - beaten
+    assert cheapest(np.array([1.0, 2, 3, np.nan]), np.array([0.5, 0.4, 0.6, 0.9])).tolist()[:3] == [1, 0, 1]
+
+
+def test_one_judge_two_judges_and_none() -> None:
+    verdicts, gold, cases = three()
+    one = jury(verdicts[verdicts["judge"] == "j"], gold, cases, resamples=20)
+    kinds = part(one, "jury").set_index("kind")
+    for kind in ("majority", "weighted", "dawid_skene"):
+        assert np.isnan(kinds.loc[kind, "accuracy"]) and "two judges" in kinds.loc[kind, "reason"]
+    assert not len(part(one, "member")) and not len(part(one, "curve"))
+    two = part(jury(verdicts[verdicts["judge"] != "j"], gold, cases, resamples=20), "jury").set_index("kind")
+    assert np.isnan(two.loc["dawid_skene", "accuracy"]) and "three judges" in two.loc["dawid_skene", "reason"]
+    assert np.isfinite(two.loc["majority", "accuracy"])
+    none = jury(verdicts.iloc[:0], gold, cases)
+    assert len(none) == 0 and list(none.columns) == list(one.columns)
+
+
+def test_intervals_are_paired_and_a_copy_adds_nothing() -> None:
+    generator = np.random.default_rng(5)
+    letters = "".join(
+        "BA"[int(right)] if i % 2 == 0 else "AB"[int(right)] for i, right in enumerate(generator.random(80) < 0.8)
+    )
+    said = {(name, order): letters for name in "jkl" for order in ("AB", "BA")}
+    rows = jury(verdicts_of(said), gold_of("AB" * 40), cases_of(80), resamples=100)
+    juries = part(rows, "jury")
+    assert (juries["difference"] == 0).all()
+    assert (juries[["difference_low", "difference_high"]].to_numpy() == 0).all()
+    assert part(rows, "member")["leave_one_out"].tolist() == [0, 0, 0]
+    again = jury(verdicts_of(said), gold_of("AB" * 40), cases_of(80), resamples=100)
+    pd.testing.assert_frame_equal(rows, again)
+
+
+def test_an_order_that_one_judge_lacks_is_read_of_none() -> None:
+    """k has order AB alone: all are compared there, and a random jury of one is the mean of the two judges."""
+    said = {("j", "AB"): "AAAAABBB", ("j", "BA"): "BBBBBBBB", ("k", "AB"): "AAAABBBB"}
+    rows = jury(verdicts_of(said), gold_of("A" * 8), cases_of(8), resamples=0)
+    assert part(rows, "single")["accuracy"].tolist() == [5 / 8, 4 / 8]
+    curve = part(rows, "curve").query("order == 'random'").set_index("size")["accuracy"]
+    assert curve[1] == pytest.approx(9 / 16)
+
+
+def costs_of(rows: pd.DataFrame, dimension: str = "overall") -> dict[str, float]:
+    kept = rows[(rows["part"] == "single") & (rows["dimension"] == dimension)]
+    return dict(zip(kept["judge"], kept["seconds"], strict=True))
+
+
+def test_costs_are_those_of_the_dimension_by_either_route() -> None:
+    """k judged another dimension, too, which makes it no dearer in this one."""
+    said = {("j", "AB"): "AABB", ("k", "AB"): "ABBB"}
+    more = verdicts_of({("k", "AB"): "AAAA"}, "accuracy").assign(latency_s=10.0)
+    verdicts = pd.concat([verdicts_of(said).assign(latency_s=1.0), more], ignore_index=True)
+    gold, cases = pd.concat([gold_of("AABB"), gold_of("AABB", "accuracy")]), cases_of(4)
+    whole = jury(verdicts, gold, cases, resamples=0)
+    one = jury(verdicts, gold, cases, dimensions=["overall"], resamples=0)
+    panel = as_panel(verdicts, cases["case_id"])
+    route = jury(panel, gold, cases, dimensions=["overall"], resamples=0)
+    assert costs_of(whole) == costs_of(one) == costs_of(route) == {"j": 1.0, "k": 1.0}
+    assert costs_of(whole, "accuracy") == {"k": 10.0}
+
+
+def test_costs_are_those_of_the_orders_that_are_compared() -> None:
+    """Both are read in AB alone, where they cost the same, and neither beats the other."""
+    said = {("j", "AB"): "AABA", ("j", "BA"): "BBBB", ("k", "AB"): "AABA"}
+    verdicts = verdicts_of(said).assign(latency_s=1.0)
+    rows = jury(verdicts, gold_of("AAAA"), cases_of(4), resamples=0)
+    assert costs_of(rows) == {"j": 1.0, "k": 1.0}
+    assert part(rows, "single")["pareto_seconds"].tolist() == [1, 1]
+    both = verdicts_of({(name, order): "AABA" for name in "jk" for order in ("AB", "BA")}).assign(latency_s=1.0)
+    assert costs_of(jury(both, gold_of("AAAA"), cases_of(4), resamples=0)) == {"j": 2.0, "k": 2.0}
+    first = jury(both, gold_of("AAAA"), cases_of(4), policy="official", resamples=0)
+    assert costs_of(first) == {"j": 1.0, "k": 1.0}, "the order that the policy does not read costs nothing"
+
+
+def test_verdicts_that_do_not_count_their_cost_cost_what_the_others_do() -> None:
+    verdicts = verdicts_of({("j", "AB"): "AABA", ("k", "AB"): "AABA"})
+    verdicts["latency_s"] = [1.0, 3.0, np.nan, np.nan, *[np.nan] * 4]
+    rows = jury(verdicts, gold_of("AAAA"), cases_of(4), resamples=0)
+    found = costs_of(rows)
+    assert found["j"] == 2.0 and np.isnan(found["k"])
+
+
+def test_the_best_single_judge_costs_what_those_cost_that_were_chosen() -> None:
+    """Two judges, each right on one half of the cases; the folds choose now one, now the other."""
+    letters = {"j": "A" * 10 + "B" * 10, "k": "B" * 10 + "A" * 10}
+    verdicts = verdicts_of({(name, "AB"): text for name, text in letters.items()})
+    verdicts["latency_s"] = verdicts["judge"].map({"j": 1.0, "k": 3.0})
+    gold, cases = gold_of("A" * 20), cases_of(20)
+    rows = jury(verdicts, gold, cases, resamples=0, seed=3)
+    fold = folds(np.arange(20), 3)
+    chosen = []
+    for number in range(5):
+        right = {name: sum(np.array(list(text))[fold != number] == "A") for name, text in letters.items()}
+        chosen += [3.0 if right["k"] > right["j"] else 1.0] * int((fold == number).sum())
+    assert set(chosen) == {1.0, 3.0}
+    assert part(rows, "jury").set_index("kind").loc["best_single", "seconds"] == pytest.approx(np.mean(chosen))
+
+
+def test_under_answered_a_silent_judge_is_not_a_wrong_one() -> None:
+    """Three judges who are right wherever they answer, and silent on half of the cases."""
+    said = {("j", "AB"): "AAAA????", ("k", "AB"): "??AAAA??", ("l", "AB"): "????AAAA"}
+    rows = jury(verdicts_of(said), gold_of("A" * 8), cases_of(8), policy="answered", resamples=50)
+    assert part(rows, "single")["accuracy"].tolist() == [1, 1, 1]
+    assert (part(rows, "curve")["accuracy"] == 1).all()
+    members = part(rows, "member")
+    assert (members["leave_one_out"] == 0).all()
+    assert members["shapley"].to_numpy() == pytest.approx(np.full(3, 1 / 3))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_parts_agree_with_the_juries_formed_one_by_one(policy: str) -> None:
+    """Random juries, and what leaving and joining change, from tables of the juries themselves."""
+    verdicts, gold, cases = random_verdicts(np.random.default_rng(8), 60, 3), gold_of("ABTAB-" * 10), cases_of(60)
+    names = sorted(verdicts["judge"].unique())
+    value: dict[tuple[str, ...], float] = {(): 0.0}
+    for size in (1, 2, 3):
+        for some in itertools.combinations(names, size):
+            kept = jury(verdicts[verdicts["judge"].isin(some)], gold, cases, policy=policy, resamples=0)
+            value[some] = float(part(kept, "jury" if size > 1 else "single")["accuracy"].iloc[0])
+    rows = jury(verdicts, gold, cases, policy=policy, resamples=0)
+    curve = part(rows, "curve").query("order == 'random'").set_index("size")["accuracy"]
+    members = part(rows, "member").set_index("judge")
+    for size in (1, 2, 3):
+        assert curve[size] == pytest.approx(np.mean([v for some, v in value.items() if len(some) == size]))
+    for name in names:
+        others = tuple(other for other in names if other != name)
+        assert members.loc[name, "leave_one_out"] == pytest.approx(value[tuple(names)] - value[others])
+    added = {
+        name: np.mean([value[tuple(sorted(o[: o.index(name) + 1]))] - value[tuple(sorted(o[: o.index(name)]))]
+                       for o in itertools.permutations(names)])
+        for name in names
+    }  # fmt: skip
+    assert members["shapley"].to_dict() == pytest.approx(added)
+
+
+def test_differences_say_over_how_many_cases_they_are() -> None:
+    said = {("j", "AB"): "AAAA????", ("k", "AB"): "??AABA??", ("l", "AB"): "????AABA"}
+    rows = part(jury(verdicts_of(said), gold_of("A" * 8), cases_of(8), policy="answered", resamples=0), "jury")
+    found = rows.set_index("kind").loc["majority"]
+    assert (found["n"], found["n_difference"], found["best_judge"]) == (8, 4, "j")
+    assert found["difference"] == 0.0
+    assert pd.isna(rows.set_index("kind").loc["best_single", "n_crossfit_difference"])
+
+
+def test_where_all_cases_are_in_one_cluster_nothing_is_chosen() -> None:
+    verdicts, gold, cases = three()
+    rows = jury(verdicts, gold, cases.assign(cluster="one"), resamples=20)
+    kinds = part(rows, "jury").set_index("kind")
+    greedy = part(rows, "curve").query("order == 'greedy'")
+    for chosen in (kinds.loc[["weighted", "best_single"]], greedy):
+        assert chosen["accuracy"].isna().all() and (chosen["n"] == 0).all()
+        assert chosen["reason"].str.contains("no other cluster").all()
+    assert kinds.loc["majority", "accuracy"] == pytest.approx(5 / 8)
+
+
+@pytest.mark.parametrize("policy", ["balanced", "strict"])
+def test_many_repeats_are_scored_like_few(policy: str) -> None:
+    """Four repeats in two orders, too many verdicts for one table of them."""
+    verdicts = random_verdicts(np.random.default_rng(4), 12, judges=3, repeats=4)
+    gold, cases = gold_of("ABTAB-" * 2), cases_of(12)
+    rows = jury(verdicts, gold, cases, policy=policy, resamples=0)
+    curve = part(rows, "curve").query("order == 'random'").set_index("size")["accuracy"]
+    assert curve[1] == pytest.approx(part(rows, "single")["accuracy"].mean())
+    assert curve[3] == pytest.approx(part(rows, "jury")["accuracy"].iloc[0])
+
+
+def test_dawid_and_skenes_model_is_fitted_to_each_dimension_alone() -> None:
+    """Few judges are fitted to all dimensions in one go, which changes nothing; many are not."""
+    generator = np.random.default_rng(9)
+    choice = generator.integers(-2, 3, (3, 4, 200, 2, 1)).astype(np.int8)
+    together = dawid_skene(choice)
+    for i in range(4):
+        assert (dawid_skene(choice[:, i : i + 1])[0] == together[i]).all()
+    # Six more who never choose say nothing, and are too many for one go.
+    slow = np.concatenate([choice, np.full((6, *choice.shape[1:]), -1, dtype=np.int8)])
+    judged = (choice != -2).any(axis=0)
+    assert (dawid_skene(slow)[judged] == together[judged]).all()

@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+from fractions import Fraction
+from math import comb
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import friedmanchisquare
+
+from mrb_lib.errors import InputError
+from mrb_lib.stats.accuracy.accuracy import correctness
+from mrb_lib.stats.core.multiplicity import adjust
+from mrb_lib.stats.significance.omnibus import omnibus
+from mrb_lib.stats.significance.paired import comparisons, significance
+
+from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
+
+FAST = {"resamples": 200, "seed": 0}
+
+
+def exact_p(smaller: int, total: int) -> float:
+    """Twice the lower tail of a fair coin, in whole numbers."""
+    return float(min(Fraction(1), Fraction(2 * sum(comb(total, k) for k in range(smaller + 1)), 2**total)))
+
+
+def of_counts(counts: dict[str, int]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Judges "j1", "j2", ... from how often each pattern of right (1) and wrong (0) occurs; gold is A."""
+    patterns = [pattern for pattern, count in counts.items() for _ in range(count)]
+    columns = zip(*patterns, strict=True)
+    shown = {(f"j{i}", "AB"): "".join("BA"[int(c)] for c in column) for i, column in enumerate(columns, start=1)}
+    return verdicts_of(shown), gold_of("A" * len(patterns)), cases_of(len(patterns))
+
+
+def test_agresti_approval_ratings() -> None:
+    """Agresti, Categorical Data Analysis: 794, 150, 86, 570; the difference of .04 has the interval (.02, .06)."""
+    row = significance(*of_counts({"11": 794, "10": 150, "01": 86, "00": 570}), policy="official", resamples=4000).iloc[
+        0
+    ]
+    assert (row["n"], row["only_1"], row["only_2"]) == (1600, 150, 86)
+    assert row["difference"] == pytest.approx(0.04)
+    assert (row["low"], row["high"]) == (pytest.approx(0.021, abs=0.002), pytest.approx(0.059, abs=0.002))
+    assert row["test"] == "mcnemar_exact"
+    assert row["p_value"] == pytest.approx(exact_p(86, 236), rel=1e-9)
+    assert row["p_value"] == pytest.approx(3.7e-5, abs=0.1e-5)
+
+
+def test_cochran_q_of_three_drugs() -> None:
+    """The SAS documentation of PROC FREQ, Cochran's Q test: Q = 8.4706, 2 df, p = 0.0145."""
+    counts = {"111": 6, "110": 16, "101": 2, "100": 4, "011": 2, "010": 4, "001": 6, "000": 6}
+    row = omnibus(*of_counts(counts), policy="official").iloc[0]
+    assert (row["test"], row["n"], row["judges"], row["df"]) == ("cochran_q", 46, 3, 2)
+    assert row["statistic"] == pytest.approx(8.4706, abs=5e-5)
+    assert row["p_value"] == pytest.approx(0.0145, abs=5e-5)
+
+
+def test_on_right_and_wrong_the_sign_test_is_mcnemars() -> None:
+    tables = of_counts({"10": 9, "01": 3, "11": 5})
+    exact, sign = (significance(*tables, policy=policy, **FAST).iloc[0] for policy in ("official", "balanced"))
+    assert (exact["test"], sign["test"]) == ("mcnemar_exact", "sign_exact")
+    assert exact["p_value"] == pytest.approx(sign["p_value"]) == pytest.approx(exact_p(3, 12))
+
+
+@pytest.mark.parametrize(
+    ("correction", "expected"),
+    [
+        ("none", lambda p: p),
+        ("bonferroni", lambda p: np.minimum(1, 3 * p)),
+        ("holm", lambda p: np.minimum(1, np.maximum.accumulate(p * [3, 2, 1]))),
+        ("bh", lambda p: np.minimum.accumulate((p * [3, 3 / 2, 1])[::-1])[::-1]),
+    ],
+)
+def test_corrections_are_over_the_pairs_of_one_dimension_and_subfield(correction: str, expected: object) -> None:
+    verdicts, gold, cases = of_counts({"110": 12, "011": 3, "100": 2, "001": 1, "010": 4})
+    cases["organ"] = ["eye", "lung"] * 11
+    rows = significance(verdicts, gold, cases, policy="official", correction=correction, by="organ", **FAST)
+    assert (rows["correction"] == correction).all()
+    assert len(rows) == 9
+    for _, family in rows.groupby("subfield", dropna=False):
+        assert (family["family"] == 3).all()
+        by_p = family.sort_values("p_value")
+        assert by_p["p_adjusted"].to_numpy() == pytest.approx(expected(by_p["p_value"].to_numpy()))
+        assert (family["p_adjusted"] >= family["p_value"]).all()
+
+
+def test_corrections_reject_what_benjamini_and_hochberg_report() -> None:
+    # Benjamini & Hochberg (1995), section 4: fifteen p values, of which Bonferroni rejects three and BH four at 0.05.
+    p_values = np.array(
+        [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262, 0.5719, 0.6528,
+         0.7590, 1.0]
+    )  # fmt: skip
+    rejected = {name: int((adjust(p_values, name) <= 0.05).sum()) for name in ("none", "bonferroni", "holm", "bh")}
+    assert rejected == {"none": 9, "bonferroni": 3, "holm": 3, "bh": 4}
+    assert len(adjust(np.array([]), "holm")) == 0
+
+
+def test_cases_are_paired() -> None:
+    generator = np.random.default_rng(4)
+    verdicts = random_verdicts(generator, 60, judges=3)
+    gold = gold_of("".join(generator.choice(list("ABT?"), 60)))
+    rows = significance(verdicts, gold, cases_of(60), **FAST)
+    wide = correctness(verdicts, gold).pivot_table(index="case_id", columns="judge", values="score")
+    for row in rows.itertuples():
+        both = wide[[row.judge_1, row.judge_2]].dropna()
+        gain = both[row.judge_1] - both[row.judge_2]
+        assert (row.n, row.n_excluded) == (len(both), 60 - len(both))
+        assert row.difference == pytest.approx(gain.mean())
+        assert (row.only_1, row.only_2) == ((gain > 0).sum(), (gain < 0).sum())
+        assert row.p_value == pytest.approx(exact_p(min(row.only_1, row.only_2), row.only_1 + row.only_2))
+        assert row.low <= row.difference <= row.high
+
+
+def test_pairing_narrows_the_interval_of_judges_that_err_together() -> None:
+    together = of_counts({"11": 50, "00": 45, "10": 5})
+    apart = of_counts({"11": 28, "00": 23, "10": 27, "01": 22})
+    narrow, wide = (significance(*tables, policy="official", **FAST).iloc[0] for tables in (together, apart))
+    assert narrow["difference"] == pytest.approx(wide["difference"])
+    assert narrow["high"] - narrow["low"] < (wide["high"] - wide["low"]) / 2
+
+
+def test_friedman_is_scipys_on_complete_cases() -> None:
+    generator = np.random.default_rng(4)
+    verdicts = random_verdicts(generator, 40, judges=4)
+    gold = gold_of("".join(generator.choice(list("ABT"), 40)))
+    row = omnibus(verdicts, gold, cases_of(40)).iloc[0]
+    wide = correctness(verdicts, gold).pivot_table(index="case_id", columns="judge", values="score").dropna()
+    statistic, p_value = friedmanchisquare(*wide.to_numpy().T)
+    assert (row["test"], row["n"], row["n_excluded"]) == ("friedman", len(wide), 40 - len(wide))
+    assert (row["statistic"], row["p_value"]) == (pytest.approx(statistic), pytest.approx(p_value))
+
+
+@pytest.mark.parametrize(
+    ("counts", "policy", "reason"),
+    [
+        ({"1": 3}, "official", "one judge only"),
+        ({"11": 3, "00": 2}, "official", "do not differ on any case"),
+        ({"10": 1}, "official", "fewer than two cases"),
+        ({"10": 5, "01": 3}, "balanced", "needs three judges"),
+    ],
+)
+def test_an_undefined_omnibus_test_says_why(counts: dict[str, int], policy: str, reason: str) -> None:
+    row = omnibus(*of_counts(counts), policy=policy).iloc[0]
+    assert row[["statistic", "df", "p_value"]].isna().all()
+    assert reason in row["reason"]
+
+
+def test_an_undefined_comparison_says_why() -> None:
+    verdicts = verdicts_of({("a", "AB"): "AB--", ("b", "AB"): "--AB", ("c", "AB"): "A--B"})
+    rows = significance(verdicts, gold_of("AAAA"), cases_of(4), **FAST).set_index(["judge_1", "judge_2"])
+    assert rows.loc[("a", "b"), "n"] == 0
+    assert "no case is scored for both" in rows.loc[("a", "b"), "reason"]
+    assert "needs two cases" in rows.loc[("a", "c"), "reason"]
+    assert rows[["p_value", "p_adjusted", "low"]].isna().all(axis=None)
+    assert (rows["family"] == 0).all()
+
+
+def test_one_judge_gives_no_pairs() -> None:
+    rows = significance(*of_counts({"1": 3}), **FAST)
+    assert len(rows) == 0
+    assert {"judge_1", "p_adjusted", "correction"} <= set(rows.columns)
+
+
+def test_an_unknown_correction_is_refused() -> None:
+    with pytest.raises(InputError, match="'sidak' is unknown; use one of holm, hochberg, bonferroni, bh, by, none"):
+        significance(*of_counts({"10": 3}), correction="sidak", **FAST)
+
+
+def clustered(seed: int = 0, judges: int = 3) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """60 cases in 15 clusters, the last dozen of them in organ "eye", each a cluster of its own there."""
+    generator = np.random.default_rng(seed)
+    shown = {(f"j{i}", "AB"): "".join(generator.choice(list("AB"), 60, p=[0.7, 0.3])) for i in range(judges)}
+    cluster = [*np.repeat(np.arange(12), 4), *range(100, 112)]
+    return verdicts_of(shown), gold_of("A" * 60), cases_of(60, cluster=cluster, organ=["lung"] * 48 + ["eye"] * 12)
+
+
+@pytest.mark.parametrize("policy", ["official", "balanced"])
+def test_where_clusters_hold_several_cases_the_p_is_of_the_test_that_minds_them(policy: str) -> None:
+    rows = comparisons(*clustered(), policy=policy, by="organ", correction="holm", **FAST)
+    pairs = rows[rows["part"] == "pair"]
+    together = pairs["subfield"].ne("eye").to_numpy()
+    assert (pairs.loc[together, "test"] == "permutation_cluster").all()
+    assert (pairs.loc[together, "p_value"] == pairs.loc[together, "permutation_p"]).all()
+    assert pairs.loc[together, "reason"].str.contains("exact_p and mid_p take cases as independent").all()
+    assert (pairs.loc[~together, "test"] == ("sign_exact" if policy == "balanced" else "mcnemar_exact")).all()
+    assert (pairs.loc[~together, "p_value"] == pairs.loc[~together, "exact_p"]).all()
+    for row in pairs.itertuples():
+        assert row.exact_p == pytest.approx(exact_p(min(row.only_1, row.only_2), row.only_1 + row.only_2))
+    for _, family in pairs.groupby(["subfield"], dropna=False):
+        assert family["p_adjusted"].to_numpy() == pytest.approx(adjust(family["p_value"].to_numpy(), "holm"))
+
+
+def test_all_cases_in_one_cluster_give_no_p() -> None:
+    verdicts, gold, cases = clustered()
+    rows = comparisons(verdicts, gold, cases.assign(cluster="x"), policy="official", **FAST)
+    pairs, together = rows[rows["part"] == "pair"], rows[rows["part"] == "omnibus"]
+    assert pairs[["p_value", "p_adjusted", "permutation_p", "t_p", "df"]].isna().all(axis=None)
+    assert pairs["exact_p"].notna().all()
+    assert pairs["reason"].str.contains("needs two of them").all()
+    assert (pairs["family"] == 0).all()
+    assert together[["p_value", "p_gg"]].isna().all(axis=None)
+    assert together["reason"].notna().all()
+
+
+def test_degrees_of_freedom_are_clusters_less_one_or_none() -> None:
+    verdicts = verdicts_of({("a", "AB"): "AABB", ("b", "AB"): "AB--", ("c", "AB"): "---A"})
+    rows = significance(verdicts, gold_of("AAAA"), cases_of(4), **FAST)
+    assert rows["df"].to_numpy() == pytest.approx([1, np.nan, np.nan], nan_ok=True)
+
+
+def test_tests_of_all_judges_in_clusters() -> None:
+    rows = omnibus(*clustered(judges=4), policy="official").set_index("test")
+    assert rows.index.tolist() == ["cochran_q", "hotelling_cluster", "rm_anova"]
+    assert np.isnan(rows.loc["cochran_q", "p_value"])
+    assert "takes cases as independent" in rows.loc["cochran_q", "reason"]
+    assert rows["n_clusters"].tolist() == [24] * 3
+    assert rows.loc["hotelling_cluster", "df"] == 3
+    assert 3 < rows.loc["hotelling_cluster", "df_error"] < 21
+    assert rows["p_gg"].notna().tolist() == [False, False, True]
+    even = omnibus(*clustered(judges=4), policy="official", by="organ").query("subfield == 'lung'").set_index("test")
+    assert even.loc["hotelling_cluster", ["df", "df_error"]].tolist() == pytest.approx([3, 9])
+    assert even.loc["rm_anova", ["df", "df_error"]].tolist() == pytest.approx([3, 33])
+    alone = omnibus(*clustered(judges=4), policy="official", cluster="case_id")
+    assert alone["test"].tolist() == ["cochran_q", "rm_anova"]

@@ -1,0 +1,136 @@
+"""Sign flips: all of them, and whole clusters at a time."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import permutation_test
+
+from mrb_lib.stats.significance import permutation
+from mrb_lib.stats.significance.paired import comparisons, sign_test
+from mrb_lib.stats.significance.permutation import SMALLEST, p_values, units
+
+from tests.stats.small_tables import cases_of, gold_of, verdicts_of
+
+
+def every_flip(gain: np.ndarray) -> float:
+    signs = np.array(list(product([-1, 1], repeat=len(gain))))
+    sums, bound = np.abs(signs @ gain), abs(gain.sum())
+    return float(((sums > bound + 1e-9).mean() + (sums > bound - 1e-9).mean()) / 2)
+
+
+def of_right(first: str, second: str, **columns: list[object]):
+    verdicts = verdicts_of({("a", "AB"): first, ("b", "AB"): second})
+    return verdicts, gold_of("A" * len(first)), cases_of(len(first), **columns)
+
+
+def whole(gain: object) -> np.ndarray:
+    return np.atleast_2d(gain).astype(np.int32)
+
+
+def test_as_all_flips_of_a_small_benchmark_and_as_scipy() -> None:
+    first, second = "AAAAAAAAABTB", "BBTABBAABABA"
+    row = comparisons(*of_right(first, second), resamples=0).iloc[0]
+    worth = {"A": 1.0, "T": 0.5, "B": 0.0}
+    one, two = (np.array([worth[letter] for letter in text]) for text in (first, second))
+    exact = every_flip(one - two)
+    assert row["permutation_p"] == pytest.approx(exact, abs=1e-12)
+    scipys = permutation_test(
+        (one, two),
+        lambda a, b: abs(np.mean(a - b)),
+        permutation_type="samples",
+        alternative="greater",
+        n_resamples=np.inf,
+    )
+    ties = (np.abs(scipys.null_distribution - abs((one - two).mean())) < 1e-9).mean()
+    assert exact == pytest.approx(scipys.pvalue - ties / 2)
+
+
+def test_clusters_are_flipped_as_one() -> None:
+    cluster = list(np.repeat(np.arange(6), 4))
+    first, second = "AAAA" * 4 + "ABBB" * 2, "BBBA" * 4 + "AABB" * 2
+    tables = of_right(first, second, cluster=cluster)
+    row = comparisons(*tables, resamples=0).iloc[0]
+    gain = np.array([a == "A" for a in first]) * 1.0 - np.array([b == "A" for b in second])
+    exact = every_flip(np.add.reduceat(gain, np.arange(0, 24, 4)))
+    assert row["permutation_p"] == pytest.approx(exact, abs=1e-12)
+    alone = comparisons(*tables[:2], tables[2].drop(columns="cluster"), resamples=0).iloc[0]
+    assert alone["permutation_p"] < row["permutation_p"] / 3
+
+
+@pytest.mark.parametrize("largest", [1, 6, 300])
+def test_as_all_flips_of_many_small_benchmarks(largest: int) -> None:
+    generator = np.random.default_rng(largest)
+    gains = generator.integers(-largest, largest + 1, (60, 11))
+    gains[:, 4:] *= generator.random((60, 7)) < 0.7
+    expected = [every_flip(gain) if gain.sum() else 1.0 for gain in gains]
+    assert p_values(whole(gains)) == pytest.approx(expected, abs=1e-12)
+
+
+def test_differences_of_very_many_sizes_are_rounded_with_little_harm() -> None:
+    gains = np.random.default_rng(2).normal(0.2, 1, (8, 200)) * 5000
+    signs = np.random.default_rng(3).choice(np.array([-1.0, 1.0]), (40_000, 200))
+    sums = np.abs(signs @ gains.T)
+    drawn = (sums >= np.abs(gains.sum(axis=1))).mean(axis=0)
+    slack = 4 * np.sqrt(drawn * (1 - drawn) / 40_000) + 1e-4
+    assert (np.abs(p_values(whole(gains)) - drawn) < slack).all()
+
+
+def test_thousands_of_points_are_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    gains = whole(np.random.default_rng(4).choice([-24, -7, 0, 3, 12, 24], (5, 4000), p=[0.1, 0.2, 0.3, 0.2, 0.1, 0.1]))
+    few = p_values(gains)
+    monkeypatch.setattr(permutation, "_MOST_POINTS", 10**6)
+    assert few == pytest.approx(p_values(gains), rel=1e-3)
+
+
+def test_equal_judges_have_a_p_of_1_and_none_is_0() -> None:
+    equal = comparisons(*of_right("AABB", "BBAA"), resamples=99).iloc[0]
+    assert (equal["permutation_p"], equal["bootstrap_p"]) == (1, 1)
+    clear = comparisons(*of_right("A" * 20, "B" * 20), resamples=99).iloc[0]
+    assert clear["permutation_p"] == pytest.approx(2.0**-20)
+    assert clear["bootstrap_p"] == 0.01
+    assert p_values(whole(np.ones(5000)))[0] == SMALLEST
+
+
+def test_ties_count_half() -> None:
+    assert p_values(whole([1, 1, 0])) == pytest.approx([0.25])
+    assert p_values(whole([[2, 1], [3, 0]])) == pytest.approx([0.25, 0.5])
+
+
+@pytest.mark.parametrize(("values", "unit"), [([0, 1], 1), ([0.25, np.nan], 4), ([1 / 3, 0.5], 6), ([0.1234], 240)])
+def test_units_make_scores_whole(values: list[float], unit: int) -> None:
+    assert units(np.array(values)) == unit
+
+
+def test_different_cases_for_each_judge_change_nothing_but_the_cases() -> None:
+    """A pair scored on different cases has columns of its own; its numbers are those of the common cases alone."""
+    first, second, third = "AAB-AABABAABTA", "BABABA-BBABBBA", "ABABABABABABAB"
+    shown = {("a", "AB"): first, ("b", "AB"): second, ("c", "AB"): third}
+    n = len(first)
+    rows = comparisons(verdicts_of(shown), gold_of("A" * n), cases_of(n), resamples=3000)
+    common = [i for i in range(n) if first[i] != "-" and second[i] != "-"]
+    few = {name: "".join(text[i] for i in common) for name, text in (("a", first), ("b", second))}
+    alone = comparisons(
+        verdicts_of({(name, "AB"): text for name, text in few.items()}),
+        gold_of("A" * len(common)),
+        cases_of(len(common)),
+        resamples=3000,
+    )
+    both = pd.concat([rows.iloc[[0]], alone.iloc[[0]]])
+    for name in ("n", "difference", "standard_error", "p_value", "mid_p", "t_p", "permutation_p"):
+        assert both[name].iloc[0] == pytest.approx(both[name].iloc[1])
+    for name in ("low", "high", "bootstrap_p"):
+        assert both[name].iloc[0] == pytest.approx(both[name].iloc[1], abs=0.06)
+
+
+def test_on_right_and_wrong_it_is_mcnemars_mid_p() -> None:
+    row = comparisons(*of_right("A" * 11 + "B" * 4 + "A" * 9, "B" * 11 + "A" * 4 + "A" * 9), resamples=0).iloc[0]
+    assert row["permutation_p"] == pytest.approx(row["mid_p"], abs=1e-12)
+    first, second = np.array([40, 154, 2000, 30_000]), np.array([10, 111, 1800, 29_500])
+    for one, two in zip(first, second, strict=True):
+        gains = np.repeat([1, -1, 0], [one, two, 500])
+        expected = sign_test(np.array([one]), np.array([two]))[1]
+        assert p_values(whole(gains)) == pytest.approx(expected, rel=1e-6)

@@ -1,0 +1,209 @@
+"""Accuracy by domain: by hand, at the edges of small domains, and as properties."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from mrb_lib.errors import InputError
+from mrb_lib.stats.core.panel import as_panel
+from mrb_lib.stats.transfer.meta import pool
+from mrb_lib.stats.transfer.transfer import transfer
+from mrb_lib.stats.transfer.transfer_domains import domain_accuracies, proportion
+from mrb_lib.stats.transfer.transfer_ranking import by_domain, expected, kendall
+
+from tests.stats.small_tables import cases_of, gold_of, ids, random_verdicts, verdicts_of
+
+
+def part(rows: pd.DataFrame, name: str) -> pd.DataFrame:
+    return rows[rows["part"] == name].set_index("subfield", drop=False)
+
+
+def example() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Judge j is right on 6 of 10, 9 of 10 and 5 of 5 cases of three hospitals, k on 5, 5 and 1."""
+    where = ["x"] * 10 + ["y"] * 10 + ["z"] * 5
+    said = {
+        ("j", "AB"): "A" * 6 + "B" * 4 + "A" * 9 + "B" + "A" * 5,
+        ("k", "AB"): "A" * 5 + "B" * 5 + "A" * 5 + "B" * 5 + "A" + "B" * 4,
+    }
+    return verdicts_of(said), gold_of("A" * 25), cases_of(25, institution=where, dataset=["d"] * 25)
+
+
+def test_the_parts_by_hand() -> None:
+    rows = transfer(*example(), policy="official", resamples=0)
+    domain = part(rows[rows["judge"] == "j"], "domain")
+    n, p = np.array([10, 10, 5]), np.array([0.6, 0.9, 1.0])
+    assert domain["n"].tolist() == n.tolist()
+    assert domain["accuracy"].tolist() == pytest.approx(p.tolist())
+    effect, variance = np.arcsin(np.sqrt((n * p + 3 / 8) / (n + 3 / 4))), 1 / (4 * n + 2)
+    found = pool(effect[None], variance[None])
+    summary = rows[(rows["part"] == "summary") & (rows["judge"] == "j")].iloc[0]
+    assert summary["design_effect"] == pytest.approx(1.0)
+    assert summary["accuracy"] == pytest.approx(float(np.sin(found.estimate[0]) ** 2))
+    assert (summary["q"], summary["df"], summary["tau2"]) == pytest.approx((found.q[0], 2.0, found.tau2[0]))
+    assert summary["all_cases_accuracy"] == pytest.approx(20 / 25)
+    assert domain["low"].tolist() == pytest.approx((np.sin(effect - 1.959964 * variance**0.5) ** 2).tolist())
+    left = part(rows[rows["judge"] == "j"], "leave_one_out").loc["y"]
+    others = pool(effect[None, [0, 2]], variance[None, [0, 2]])
+    assert left["accuracy"] == pytest.approx(float(np.sin(others.estimate[0]) ** 2))
+    assert (left["n"], left["n_excluded"], left["domain_accuracy"]) == (15, 10, pytest.approx(0.9))
+    assert np.isnan(left["domain_inside"]) and "three domains" in left["reason"]
+
+
+def test_the_order_of_judges() -> None:
+    rows = part(transfer(*example(), policy="official", resamples=50), "ranking")
+    assert (rows["kendall_tau"] == 1).all()
+    assert rows["versus"].notna().sum() == 3
+    assert rows["p_value"].notna().sum() == 4
+    generator = np.random.default_rng(0)
+    first, second = generator.integers(0, 6, (2, 9, 40)).astype(float)
+    expected = [stats.kendalltau(first[:, i], second[:, i]).statistic for i in range(40)]
+    assert kendall(first, second) == pytest.approx(np.array(expected), abs=1e-12)
+
+
+def test_kendall_of_many_judges_and_of_ties_but_for_rounding() -> None:
+    many = np.arange(300.0)[:, None]
+    assert kendall(np.hstack([many, many]), np.hstack([many, -many])).tolist() == [1, -1]
+    third = np.array([[1 / 3], [1 - 2 / 3], [0.9]])
+    assert third[0] != third[1]
+    assert kendall(third, np.array([[1.0], [2.0], [3.0]])) == pytest.approx(2 / np.sqrt(2 * 3))
+
+
+def test_accuracies_by_domain_are_means_of_what_each_judge_was_scored_on() -> None:
+    generator = np.random.default_rng(5)
+    score = np.where(generator.random((4, 30)) < 0.3, np.nan, generator.random((4, 30)))
+    score[1, :] = np.where(np.isnan(score[0]), np.nan, 0.5)
+    assigned = generator.integers(0, 3, (6, 30))
+    here, rest = by_domain(score, assigned, 3)
+    for judge, draw, domain in np.ndindex(4, 6, 3):
+        inside = assigned[draw] == domain
+        assert here[judge, draw, domain] == pytest.approx(np.nanmean(score[judge, inside]))
+        assert rest[judge, draw, domain] == pytest.approx(np.nanmean(score[judge, ~inside]))
+
+
+def test_the_domain_is_the_first_column_with_several_values() -> None:
+    verdicts, gold, cases = example()
+    assert set(transfer(verdicts, gold, cases, resamples=0)["by"]) == {"institution"}
+    with_one = cases.assign(institution="x", department=["a", "b"] * 12 + ["a"])
+    assert set(transfer(verdicts, gold, with_one, resamples=0)["by"]) == {"department"}
+    only = transfer(verdicts, gold, cases.drop(columns="institution"), resamples=0)
+    assert set(only["by"]) == {"dataset"}
+    summary = only[only["part"] == "summary"]
+    assert summary[["accuracy", "q", "i2", "tau2", "prediction_low"]].isna().all(axis=None)
+    assert summary["reason"].str.contains("one domain only").all()
+    with pytest.raises(InputError, match="institution, dataset, department"):
+        transfer(verdicts, gold, cases[["case_id"]], resamples=0)
+
+
+def test_every_null_has_its_reason() -> None:
+    """A domain without cases, one with one case, and one that is all right; ties, nulls and missing rows."""
+    verdicts = random_verdicts(np.random.default_rng(0), 40, 3)
+    cases = cases_of(40, dataset=["a"] * 20 + ["b"] * 18 + ["c"] + ["d"])
+    rows = transfer(verdicts, gold_of("AB" * 19 + "A-"), cases, resamples=20)
+    assert set(rows["part"]) == {"domain", "summary", "leave_one_out", "ranking"}
+    values = {
+        "domain": ["accuracy", "low", "high", "standard_error"],
+        "summary": ["accuracy", "low", "high", "prediction_low", "prediction_high", "q", "i2", "tau2"],
+        "leave_one_out": ["accuracy", "low", "domain_accuracy", "domain_inside"],
+        "ranking": ["kendall_tau"],
+    }
+    for name, columns in values.items():
+        found = rows[rows["part"] == name]
+        lacking = found[columns].isna().any(axis=1)
+        assert found.loc[lacking, "reason"].notna().all(), name
+    versus_rest = rows[(rows["part"] == "ranking") & rows["versus"].isna()]
+    lacking = versus_rest[["expected_tau", "expected_low", "expected_high", "p_value"]].isna().any(axis=1)
+    assert versus_rest.loc[lacking, "reason"].notna().all()
+    left_out = rows[(rows["part"] == "leave_one_out") & (rows["subfield"] == "d")]
+    assert left_out["reason"].str.contains("no case of this domain can be scored").all()
+    empty = rows[(rows["part"] == "domain") & (rows["subfield"] == "d")]
+    assert (empty["n"] == 0).all() and empty["accuracy"].isna().all()
+    alone = rows[(rows["part"] == "domain") & (rows["subfield"] == "c") & (rows["n"] == 1)]
+    assert len(alone) and alone[["low", "high"]].notna().all(axis=None)
+
+
+def test_constant_scores_and_certain_judges() -> None:
+    cases = cases_of(30, dataset=["a", "b", "c"] * 10)
+    gold = gold_of("A" * 30)
+    first = verdicts_of({("j", "AB"): "A" * 30, ("j", "BA"): "B" * 30})
+    summary = transfer(first, gold, cases, resamples=0).query("part == 'summary'").iloc[0]
+    assert summary["design_effect"] == 0
+    assert np.isnan(summary["q"]) and "same score" in summary["reason"]
+    right = verdicts_of({("j", "AB"): "A" * 30})
+    summary = transfer(right, gold, cases, resamples=0).query("part == 'summary'").iloc[0]
+    assert summary["q"] == pytest.approx(0, abs=1e-12)
+    assert "binomial" in summary["reason"]
+
+
+def test_a_case_seen_twice_in_one_cluster_is_no_more_evidence() -> None:
+    verdicts, gold, cases = example()
+    generator = np.random.default_rng(1)
+    value = (generator.random((1, 300)) < 0.7).astype(float)
+    member = np.repeat(np.arange(3), 100)
+    once = domain_accuracies(value, member, 3, np.arange(300))
+    twice = domain_accuracies(np.repeat(value, 2, axis=1), np.repeat(member, 2), 3, np.repeat(np.arange(300), 2))
+    assert once.design_effect[0] == pytest.approx(1.0)
+    assert twice.design_effect[0] == pytest.approx(2.0, rel=0.01)
+    assert twice.variance == pytest.approx(once.variance, rel=0.01)
+    one = transfer(verdicts, gold, cases, cluster="institution", resamples=0).query("part == 'summary'")
+    assert one["q"].isna().all() and one["reason"].str.contains("one cluster").all()
+
+
+def test_clusters_in_several_domains_are_named() -> None:
+    verdicts, gold, cases = example()
+    rows = transfer(verdicts, gold, cases.assign(cluster=[0, 1, 2, 3, 4] * 5), resamples=10)
+    assert rows.query("part == 'summary'")["reason"].str.contains("5 clusters lie in several").all()
+    ranking = rows.query("part == 'ranking'")
+    assert ranking.loc[ranking["versus"].isna(), "reason"].str.contains("change domains one by one").all()
+    assert ranking.loc[ranking["versus"].notna(), "reason"].isna().all()
+
+
+def test_undefined_taus_of_permutations_are_left_out() -> None:
+    """Of four permutations one ties all judges: the others expect 1/3, and one of them is as low as what was found."""
+    tau = np.array([[1 / 3], [1.0], [np.nan], [1 / 3], [-1 / 3]])
+    found = {name: values[0] for name, values in expected(tau).items()}
+    assert found["expected_tau"] == pytest.approx(1 / 3)
+    assert (found["expected_low"], found["expected_high"]) == pytest.approx((-0.3, 0.95 + 0.05 / 3))
+    assert found["p_value"] == pytest.approx(3 / 4)
+    for nothing in (np.array([[np.nan], [1.0], [1.0]]), np.array([[1.0], [np.nan], [np.nan], [1.0]])):
+        assert all(np.isnan(values[0]) for values in expected(nothing).values())
+
+
+def test_judges_that_are_always_equal_in_a_domain_are_expected_to_be_nothing() -> None:
+    """Both judges are right on all of domain a; elsewhere j is right on half of the cases and k on none."""
+    cases = cases_of(60, dataset=["a"] * 20 + ["b"] * 20 + ["c"] * 20)
+    said = {("j", "AB"): "A" * 20 + "AB" * 20, ("k", "AB"): "A" * 20 + "B" * 40}
+    rows = part(transfer(verdicts_of(said), gold_of("A" * 60), cases, policy="official", resamples=100), "ranking")
+    alike = rows[rows["versus"].isna() & (rows["subfield"] == "a")].iloc[0]
+    assert alike[["kendall_tau", "expected_tau", "expected_low", "expected_high", "p_value"]].isna().all()
+    assert alike["reason"] == "undefined: all judges are equal there"
+
+
+def test_the_accuracy_of_all_cases_is_of_the_cases_it_counts() -> None:
+    verdicts, gold, cases = example()
+    where = cases["institution"].where(np.arange(25) < 20)
+    rows = transfer(verdicts, gold, cases.assign(institution=where), by="institution", policy="official", resamples=0)
+    summary = rows[(rows["part"] == "summary") & (rows["judge"] == "j")].iloc[0]
+    assert (summary["n"], summary["n_unassigned"]) == (20, 5)
+    assert summary["all_cases_accuracy"] == pytest.approx(15 / 20)
+
+
+def test_names_of_domains_and_the_order_of_cases_do_not_matter() -> None:
+    verdicts = random_verdicts(np.random.default_rng(2), 90, 3)
+    gold, cases = gold_of("ABAAB" * 18), cases_of(90, dataset=["a", "b", "c"] * 30)
+    rows = transfer(verdicts, gold, cases, resamples=0).query("part == 'summary'")
+    shuffled = cases.sample(frac=1, random_state=0).replace({"dataset": {"a": "z", "c": "a"}})
+    again = transfer(verdicts, gold, shuffled, resamples=0).query("part == 'summary'")
+    for name in ("accuracy", "low", "high", "q", "tau2", "i2_high", "prediction_low"):
+        assert again[name].to_numpy() == pytest.approx(rows[name].to_numpy(), nan_ok=True)
+
+
+def test_a_panel_and_no_verdicts() -> None:
+    verdicts, gold, cases = example()
+    rows = transfer(verdicts, gold, cases, resamples=30)
+    pd.testing.assert_frame_equal(transfer(as_panel(verdicts, cases["case_id"]), gold, cases, resamples=30), rows)
+    none = transfer(verdicts.iloc[:0], gold, cases)
+    assert len(none) == 0 and list(none.columns) == list(rows.columns)
+    assert ids(1) == ["c0"] and proportion(np.array([-1.0, 9.0])).tolist() == [0.0, 1.0]
