@@ -12,7 +12,6 @@ from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.stats.core.multiplicity import adjust
 from mrb_lib.stats.tables import TABLES, analyze, asks_for
-
 from tests.stats.small_tables import annotations_of, cases_of, verdicts_of
 
 COLUMNS = ("organ", "department", "model_pair")

@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from mrb_lib.stats.composition import composition, lengths, sources
-
 from tests.stats.small_tables import cases_of
 
 

@@ -9,7 +9,6 @@ import pytest
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.stats.tables import TABLES, analyze, asks_for, columns_for, needs_verdicts, read_panels, unread
-
 from tests.stats.small_tables import annotations_of, cases_of, verdicts_of
 
 PROMISED = {

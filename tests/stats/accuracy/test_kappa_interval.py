@@ -9,7 +9,6 @@ from statsmodels.stats.inter_rater import cohens_kappa
 
 from mrb_lib.stats.accuracy.accuracy import accuracy
 from mrb_lib.stats.accuracy.kappa_interval import influence
-
 from tests.stats.small_tables import cases_of, gold_of, verdicts_of
 
 

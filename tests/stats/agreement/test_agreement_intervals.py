@@ -12,7 +12,6 @@ from mrb_lib.stats.agreement.agreement import SHOWN, agreement, annotator_pairs
 from mrb_lib.stats.agreement.intervals import bootstrap_bounds, gradient, kappa_interval
 from mrb_lib.stats.agreement.measures import COARSE
 from mrb_lib.stats.agreement.pair_coefficients import KAPPAS
-
 from tests.stats.small_tables import annotations_of, cases_of
 
 ANALYTIC = [name + end for name in SHOWN for end in ("_analytic_low", "_analytic_high")]

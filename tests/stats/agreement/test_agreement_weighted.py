@@ -19,7 +19,6 @@ from mrb_lib.schema import LEVELS
 from mrb_lib.stats.agreement.agreement import agreement, annotator_pairs
 from mrb_lib.stats.agreement.annotator_pairs import SHOWN as OF_PAIRS
 from mrb_lib.stats.agreement.pair_coefficients import adjusted, bias_index, prevalence_index
-
 from tests.stats.small_tables import annotations_of, cases_of
 
 CATEGORIES = list("1234")

@@ -14,7 +14,6 @@ from mrb_lib.stats.accuracy.accuracy import accuracy, correctness
 from mrb_lib.stats.resampling import intervals
 from mrb_lib.stats.resampling.quantiles import of_ordered, ordered
 from mrb_lib.stats.significance.paired import comparisons
-
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 
 

@@ -7,7 +7,6 @@ import pytest
 from mrb_lib.errors import InputError
 from mrb_lib.stats.ceiling.ceiling import ceiling
 from mrb_lib.stats.ceiling.ceiling_annotators import annotator_ceiling
-
 from tests.stats.small_tables import annotations_of, cases_of, random_verdicts, verdicts_of
 
 FAST = {"resamples": 200, "seed": 0}

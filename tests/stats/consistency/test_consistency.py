@@ -11,7 +11,6 @@ from statsmodels.stats.proportion import proportion_confint
 
 from mrb_lib.stats.consistency import consistency as module
 from mrb_lib.stats.consistency.consistency import consistency
-
 from tests.stats.small_tables import cases_of, random_verdicts, verdicts_of
 
 NAMES = ("n", "coverage", "consistency", "first_rate", "position_bias")

@@ -8,7 +8,6 @@ import pytest
 
 from mrb_lib.stats.consistency.consistency import consistency
 from mrb_lib.stats.consistency.instability import fewest_changes, most_violations, questions
-
 from tests.stats.small_tables import verdicts_of
 
 

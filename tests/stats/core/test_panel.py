@@ -9,7 +9,6 @@ import pytest
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CHOICES, ORDERS
 from mrb_lib.stats.core.panel import ABSENT, NULL, as_panel, panels
-
 from tests.stats.small_tables import cases_of, random_verdicts, verdicts_of
 
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from mrb_lib.errors import InputError
 from mrb_lib.schema import POLICIES
 from mrb_lib.stats.accuracy.accuracy import correctness
-
 from tests.stats.small_tables import gold_of, verdicts_of
 
 SWAP = str.maketrans("AB", "BA")

@@ -4,7 +4,6 @@ import pytest
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.core.subfields import columns_of, groups, one_kind_each
-
 from tests.stats.small_tables import cases_of
 
 

@@ -10,7 +10,6 @@ from mrb_lib.stats.accuracy.accuracy import correctness
 from mrb_lib.stats.core.panel import ABSENT, NULL
 from mrb_lib.stats.difficulty.difficulty import difficulty
 from mrb_lib.stats.failures.failure_kinds import KINDS, MIXED, OUTCOMES, Kinds, difficulty_of, failure_kinds
-
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 
 # c0 right, c1 right in one order, c2 wrong, c3 unparsed in AB, c4 without gold, c5 not judged, c6 a tie under gold A

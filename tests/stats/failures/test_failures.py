@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.failures.failures import hardest_cases
-
 from tests.stats.small_tables import gold_of, verdicts_of
 
 VERDICTS = verdicts_of({("a", "AB"): "ABTAB", ("a", "BA"): "AB?AB", ("b", "AB"): "BBAA-"})

@@ -12,7 +12,6 @@ from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.failures.failure_kinds import KINDS, OF_A_CASE, Kinds, failure_kinds
 from mrb_lib.stats.failures.query import from_fragment, to_fragment
 from mrb_lib.stats.failures.selection import NO_KIND, Query, facets, searchable, select
-
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 
 N, DIMENSIONS = 60, ["accuracy", "overall"]

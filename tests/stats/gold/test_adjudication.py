@@ -20,7 +20,6 @@ from mrb_lib.stats.gold.adjudication import (
 from mrb_lib.stats.gold.failure_reasons import NO_REASON
 from mrb_lib.stats.resampling.intervals import wilson
 from mrb_lib.stats.tables import analyze
-
 from tests.stats.small_tables import cases_of, gold_of, verdicts_of
 
 

@@ -9,7 +9,6 @@ from mrb_lib.data.benchmark import Benchmark, gold
 from mrb_lib.stats.gold.annotator_intervals import effective_size, wilson
 from mrb_lib.stats.gold.annotators import annotators, posterior
 from mrb_lib.stats.gold.dawid_skene import em, label_counts
-
 from tests.stats.small_tables import annotations_of, cases_of
 
 FAST = {"resamples": 100, "seed": 0}

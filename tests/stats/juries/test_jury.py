@@ -15,7 +15,6 @@ from mrb_lib.stats.juries.jury import jury
 from mrb_lib.stats.juries.jury_members import orderings
 from mrb_lib.stats.juries.jury_rows import cheapest
 from mrb_lib.stats.juries.jury_votes import dawid_skene, folds, largest, majority, weights
-
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 
 

@@ -13,7 +13,6 @@ from mrb_lib.stats.power.power_coverage import coverage
 from mrb_lib.stats.power.power_formulas import cases_needed, detectable, differences, power_at
 from mrb_lib.stats.resampling.resample import ratios
 from mrb_lib.stats.significance.paired import significance
-
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 
 

@@ -18,7 +18,6 @@ from mrb_lib.stats.resampling.resample import (
     ratios,
     replicates,
 )
-
 from tests.stats.small_tables import cases_of
 
 

@@ -10,7 +10,6 @@ from statsmodels.stats.anova import AnovaRM
 
 from mrb_lib.stats.significance.anova import FEW_CLUSTERS, NO_ERROR, _small_sample, hotelling, repeated_measures
 from mrb_lib.stats.significance.omnibus import omnibus
-
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts
 
 

@@ -13,7 +13,6 @@ from scipy.stats import studentized_range
 
 from mrb_lib.stats.significance.letters import critical_difference, letter_display, letters
 from mrb_lib.stats.significance.paired import comparisons
-
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 
 

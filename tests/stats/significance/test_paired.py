@@ -13,7 +13,6 @@ from mrb_lib.stats.accuracy.accuracy import correctness
 from mrb_lib.stats.core.multiplicity import adjust
 from mrb_lib.stats.significance.omnibus import omnibus
 from mrb_lib.stats.significance.paired import comparisons, significance
-
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 
 FAST = {"resamples": 200, "seed": 0}

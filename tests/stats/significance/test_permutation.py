@@ -12,7 +12,6 @@ from scipy.stats import permutation_test
 from mrb_lib.stats.significance import permutation
 from mrb_lib.stats.significance.paired import comparisons, sign_test
 from mrb_lib.stats.significance.permutation import SMALLEST, p_values, units
-
 from tests.stats.small_tables import cases_of, gold_of, verdicts_of
 
 

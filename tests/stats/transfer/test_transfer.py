@@ -13,7 +13,6 @@ from mrb_lib.stats.transfer.meta import pool
 from mrb_lib.stats.transfer.transfer import transfer
 from mrb_lib.stats.transfer.transfer_domains import domain_accuracies, proportion
 from mrb_lib.stats.transfer.transfer_ranking import by_domain, expected, kendall
-
 from tests.stats.small_tables import cases_of, gold_of, ids, random_verdicts, verdicts_of
 
 
