@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from mrb_lib.plots.lettering import label, labels, title_case
 from mrb_lib.plots.matrix import draw_matrix, scale_bar
+from mrb_lib.plots.registry import figure
 from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, SEQUENTIAL, SERIES, Paper, canvas, styled
 
 COEFFICIENTS: dict[str, str] = {
@@ -35,6 +36,13 @@ _MOST_WITH_TEXT = 10
 _NEAR_CHANCE = 0.15
 
 
+@figure(
+    "agreement-dimensions",
+    title="Agreement between annotators by dimension",
+    caption="Coefficients of agreement with 95% cluster-bootstrap intervals, over all {n_annotators} annotators.",
+    reading="1 is perfect agreement, 0 what chance gives (except for percent agreement). Compare within a coefficient.",
+    needs=("annotations", "annotators"),
+)
 @styled
 def coefficients(agreement: pd.DataFrame) -> Paper:
     """Draw every coefficient of every dimension with its interval.
@@ -84,6 +92,20 @@ def coefficients(agreement: pd.DataFrame) -> Paper:
     return figure
 
 
+@figure(
+    "agreement-paradox",
+    title="Agreement against prevalence and bias",
+    caption=(
+        "Percent agreement, Fleiss' kappa and Gwet's AC1 of each dimension (large) and each dimension in each {by} "
+        "(small); a line joins kappa and AC1 of the same cases."
+    ),
+    reading=(
+        "Long lines to the right of the left panel are the paradox: labels are uneven and kappa falls though percent "
+        "agreement does not. Low points of both kinds are disagreement. To the right of the right panel, annotators "
+        "use the labels differently."
+    ),
+    needs=("annotations", "annotators"),
+)
 @styled
 def paradox(frame: pd.DataFrame) -> Paper:
     """Draw kappa and AC1 of each row against how unevenly the labels are used, and how far apart annotators use them.
@@ -129,15 +151,30 @@ def paradox(frame: pd.DataFrame) -> Paper:
     return figure
 
 
+@figure(
+    "agreement-pairs",
+    title="Agreement of every two annotators",
+    caption=(
+        "Cohen's kappa of every two annotators with its 95% cluster-bootstrap interval and the number of shared cases; "
+        "{n_shown} of {n_all} annotators, those with the most annotations. Hatched: undefined."
+    ),
+    reading=(
+        "A row or column darker than the rest points to an annotator who differs from all others; pairs whose "
+        "intervals overlap widely may differ by chance."
+    ),
+    needs=("annotations", "annotators"),
+)
 @styled
-def pairs(frame: pd.DataFrame, *, annotators: Sequence[str]) -> Paper:
+def pairs(frame: pd.DataFrame, *, annotators: Sequence[str] | None = None) -> Paper:
     """Draw Cohen's kappa of every pair of annotators, a panel a dimension.
 
     Parameters
     ----------
     frame : dimension, annotator_1, annotator_2, n, cohen_kappa, cohen_kappa_low, cohen_kappa_high
-    annotators : the rows and columns, in this order
+    annotators : the rows and columns, in this order; None for all by name
     """
+    if annotators is None:
+        annotators = sorted({*frame["annotator_1"], *frame["annotator_2"]})
     dimensions = list(dict.fromkeys(frame["dimension"]))
     wordy = len(annotators) <= _MOST_WITH_TEXT
     columns = min(len(dimensions), 3 if len(annotators) <= 4 else 2 if wordy else 1)

@@ -7,22 +7,56 @@ import seaborn as sns
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from mrb_lib.plots.lettering import labels, title_case
+from mrb_lib.plots.registry import figure
 from mrb_lib.plots.style import COLOURS, COLUMN, Paper, canvas, rows_height, styled
 
+MOST_BARS = 40
 _SIDES = {
     "A": ("response A", COLOURS["A"], "-"),
     "B": ("response B", COLOURS["B"], (0, (4, 1))),
 }
 
 
+@figure(
+    "composition-organs",
+    title="Cases by organ",
+    caption="Number of cases of each body region; cases that state none are hatched.",
+    reading="The longer the bar, the more a score over all cases is a score on that region.",
+    needs=("organ",),
+)
+@figure(
+    "composition-departments",
+    title="Cases by department",
+    caption="Number of cases of each clinical department; cases that state none are hatched.",
+    reading=(
+        "Compare with the case mix of the clinic where a judge would be used: weights differ from hospital to hospital."
+    ),
+    needs=("department",),
+)
+@figure(
+    "composition-modalities",
+    title="Cases by imaging modality",
+    caption="Number of cases of each imaging modality; cases that state none are hatched.",
+    reading="A modality that is rare here says little about judges on it, even if their score over all cases is high.",
+    needs=("modality",),
+)
+@figure(
+    "composition-sources",
+    title="Cases by source dataset",
+    caption="Number of cases of each source dataset ({n_shown} of {n_all} shown, largest first).",
+    reading="One dominant source means that results may not carry over to others.",
+    needs=("dataset",),
+)
 @styled
 def bars(counts: pd.DataFrame, *, by: str) -> Paper:
     """Draw the number of cases of each kind, the most frequent first.
 
     Parameters
     ----------
-    counts : `by` and n_cases, one row a kind; a null kind is drawn last, in grey, as "not stated"
+    counts : `by` and n_cases, one row a kind; a null kind is drawn last, in grey, as "not stated". Of more than
+        `MOST_BARS` kinds the most frequent are drawn.
     """
+    counts = counts.sort_values("n_cases", ascending=False, kind="stable").head(MOST_BARS)
     known = counts[counts[by].notna()].sort_values(["n_cases", by], ascending=[False, True])
     unknown = counts[counts[by].isna()]
     numbers = [*known["n_cases"], *unknown["n_cases"]]
@@ -44,6 +78,12 @@ def bars(counts: pd.DataFrame, *, by: str) -> Paper:
     return figure
 
 
+@figure(
+    "composition-lengths",
+    title="Length of the responses",
+    caption="Share of the responses with at most the given number of words, for responses A and B.",
+    reading="Where the curves lie on one another, neither side is longer; a curve crosses the grey line at its median.",
+)
 @styled
 def lengths(frame: pd.DataFrame) -> Paper:
     """Draw how long the responses are: the share of them with at most so many words.

@@ -8,9 +8,23 @@ import pandas as pd
 from matplotlib.ticker import FuncFormatter
 
 from mrb_lib.plots.intervals import panels
+from mrb_lib.plots.registry import figure
 from mrb_lib.plots.style import Paper
 
 
+@figure(
+    "order-consistency",
+    title="Order consistency of the judges",
+    caption=(
+        "Share of the cases answered in both orders that got the same choice, by dimension, with 95% intervals "
+        "(Wilson's, robust to clusters); judges ordered by {dimension}."
+    ),
+    reading=(
+        "100 is a judge whose verdicts do not depend on the order. Below it stands bias or noise; the next figure "
+        "tells which. Consistency is not accuracy: a judge can be consistently wrong."
+    ),
+    needs=("verdicts", "orders"),
+)
 def order_consistency(consistency: pd.DataFrame, *, order_by: str = "overall") -> Paper:
     """Draw the share of cases that got the same choice in both orders.
 
@@ -29,6 +43,19 @@ def order_consistency(consistency: pd.DataFrame, *, order_by: str = "overall") -
     )
 
 
+@figure(
+    "position-bias",
+    title="Position bias of the judges",
+    caption=(
+        "Share of verdicts for the response shown first minus share for the one shown second, in percentage points, "
+        "over cases answered in both orders, with 95% score intervals, robust to clusters; ordered by {dimension}."
+    ),
+    reading=(
+        "Right of the dashed line: prefers what is shown first; left: what is shown last. Where an interval holds the "
+        "line, the data do not show a preference on balance."
+    ),
+    needs=("verdicts", "orders"),
+)
 def position_bias(consistency: pd.DataFrame, *, order_by: str = "overall") -> Paper:
     """Draw the preference for the response shown first (right of zero) or second (left of zero).
 
@@ -48,6 +75,20 @@ def position_bias(consistency: pd.DataFrame, *, order_by: str = "overall") -> Pa
     )
 
 
+@figure(
+    "position-split",
+    title="What makes verdicts differ between orders",
+    caption=(
+        "Share of pairs of verdicts in different orders that differ, in two parts that add up to it, over cases "
+        "answered twice in each order; dimension {dimension}, with 95% intervals, robust to clusters."
+    ),
+    reading=(
+        "Left: what showing the other response first does to a case, in either direction; where an interval holds the "
+        "dashed line, the data do not show that order does anything. Right: noise, which repeats average out and "
+        "swapping does not."
+    ),
+    needs=("verdicts", "orders"),
+)
 def preference_and_noise(consistency: pd.DataFrame, *, dimension: str) -> Paper:
     """Draw, for one dimension, what the order makes of the verdicts that differ between orders, and what chance does.
 
@@ -70,6 +111,19 @@ def preference_and_noise(consistency: pd.DataFrame, *, dimension: str) -> Paper:
     )
 
 
+@figure(
+    "instability",
+    title="Pairs of responses that a judge turns",
+    caption=(
+        "Intra-pair instability (IPI, Sage): share of a question's pairs of responses that got another choice in the "
+        "other order, a mean over questions, with 95% intervals, robust to clusters; ordered by {dimension}."
+    ),
+    reading=(
+        "0 is a judge that never contradicts itself, a half what a coin reaches that knows A and B only. Where every "
+        "question has one pair, as where responses are compared once, it is what consistency lacks to 100."
+    ),
+    needs=("verdicts", "orders"),
+)
 def pair_instability(consistency: pd.DataFrame, *, order_by: str = "overall") -> Paper:
     """Draw the share of a question's pairs of responses that a judge turns when they change places (IPI).
 
@@ -88,6 +142,19 @@ def pair_instability(consistency: pd.DataFrame, *, order_by: str = "overall") ->
     )
 
 
+@figure(
+    "order-violations",
+    title="Verdicts that form no ranking",
+    caption=(
+        "Weak total order violation (TOV, Sage): the fewest of a question's verdicts, two a pair of responses, to "
+        "change until they rank them, ties allowed; dimension {dimension}, with 95% intervals, robust to clusters."
+    ),
+    reading=(
+        "0 is a judge whose verdicts on a question always form a ranking. Right: what is left when every pair that the "
+        "order turns has been settled: preferences that go in a circle."
+    ),
+    needs=("verdicts", "orders"),
+)
 def order_violations(consistency: pd.DataFrame, *, dimension: str) -> Paper:
     """Draw, for one dimension, how many verdicts on a question must change until they rank its responses (TOV).
 

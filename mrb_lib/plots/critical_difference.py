@@ -11,11 +11,27 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from mrb_lib.plots.lettering import labels
+from mrb_lib.plots.registry import figure
 from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, Paper, canvas, rows_height, styled
 
 _BAR = "#7A7A7A"
 
 
+@figure(
+    "critical-difference",
+    title="Mean ranks, critical difference and letters",
+    caption=(
+        "Mean rank of every judge on {dimension} over the cases scored for all of them, with half the critical "
+        "difference (CD, Nemenyi, level .05) to either side; bars join judges within one CD; judges that share a "
+        "letter do not differ by the Holm-adjusted pairwise tests."
+    ),
+    reading=(
+        "Judges joined by a bar, or with a letter in common, are not shown to differ, which is not proof that they are "
+        "alike. Bars and letters need not agree: a bar compares ranks among all judges and is wide where many ranks "
+        "are tied; a letter rests on the two judges alone."
+    ),
+    needs=("preferences", "annotations", "verdicts", "judges"),
+)
 @styled
 def critical_difference(letters: pd.DataFrame) -> Paper:
     """Draw judges by mean rank, the groups within one critical difference, and the letters.

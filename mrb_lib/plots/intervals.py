@@ -18,6 +18,24 @@ _PANELS_A_ROW = 6
 _ROW = 0.165
 
 
+def rows_of(table: pd.DataFrame, **wanted: object) -> pd.DataFrame:
+    """The rows of a table that hold the wanted values.
+
+    Parameters
+    ----------
+    wanted : a value for each column to select by; nothing is selected by None, nor by a column that the table lacks
+    """
+    for column, value in wanted.items():
+        if value is not None and column in table.columns:
+            table = table[table[column] == value]
+    return table
+
+
+def overall(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a table that speak of all cases, not of one subfield."""
+    return table[table["subfield"].isna()] if "subfield" in table.columns else table
+
+
 def ordered_rows(frame: pd.DataFrame, *, rows: str, value: str, panel: str, by: str, group: str | None) -> pd.DataFrame:
     """The rows of a figure from top to bottom: by group, then from the highest value in one panel to the lowest.
 

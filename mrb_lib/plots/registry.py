@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from string import Formatter
 from typing import Final, TypeVar
 
 from mrb_lib.plots.style import Paper
 from mrb_lib.registry import Registry
+
+WORDS: Final = {
+    "dimension": "the dimension that is drawn, or that orders the rows",
+    "by": "what the subfields or domains are: organ, department, dataset, ...",
+    "margin": "the difference of accuracy up to which two judges count as equivalent",
+    "tests": "the tests of the pairs, see `mrb_lib.plots.significance.TESTS`",
+    "n_tests": "how many tests the p-values are adjusted over",
+    "n_shown": "how many annotators, datasets or cases are drawn",
+    "n_all": "how many of them there are",
+    "n_annotators": "how many annotators there are",
+    "n_subfields": "how many subfields there are at most",
+}
+"""The names in braces that the texts of figures may hold, and what a notebook replaces them by."""
 
 Draw = TypeVar("Draw", bound=Callable[..., Paper])
 
@@ -19,8 +33,8 @@ class FigureSpec:
     Attributes
     ----------
     id : lower-case words joined by hyphens, stable for ever: the name of its files
-    title, caption, reading : what it shows; on what data and how; how to read it. A name in braces, as `{dimension}`,
-        is replaced by what the notebook says
+    title, caption, reading : what it shows; on what data and how; how to read it. In the last two a name in braces, as
+        `{dimension}`, is replaced by what the notebook says; `WORDS` lists them
     needs : what the data must have, see `mrb_lib.notebook.about.missing`; else the figure is absent, with a reason
     draw : frame in, figure out; computes no statistics
     """
@@ -31,6 +45,12 @@ class FigureSpec:
     reading: str
     needs: tuple[str, ...]
     draw: Callable[..., Paper]
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The names in braces in the caption and the reading."""
+        texts = Formatter().parse(self.caption + self.reading)
+        return frozenset(name for _, name, _, _ in texts if name is not None)
 
 
 FIGURES: Final[Registry[FigureSpec]] = Registry("figure", "mrb_lib.plots")

@@ -10,8 +10,10 @@ from matplotlib.colors import BoundaryNorm, ListedColormap, Normalize
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
+from mrb_lib.plots.intervals import rows_of
 from mrb_lib.plots.lettering import labels, percent, signed_percent
 from mrb_lib.plots.matrix import draw_matrix, scale_bar
+from mrb_lib.plots.registry import figure
 from mrb_lib.plots.style import COLUMN, DIVERGING, PAGE, Paper, canvas, styled
 
 TESTS: dict[str, str] = {
@@ -31,6 +33,16 @@ OUTCOMES: dict[str, str] = {
 _OUTCOME_COLOURS = ("#1B7837", "#762A83", "#9ECAE1", "#F4F4F4")
 
 
+def _pairs(table: pd.DataFrame, judges: Sequence[str] | None) -> tuple[pd.DataFrame, list[str]]:
+    """The pairs of a table `significance`, and the judges from the one that is farthest ahead of the others."""
+    pairs = rows_of(table, part="pair")
+    if judges is None:
+        ahead = pd.concat([pairs.set_index("judge_1")["difference"], -pairs.set_index("judge_2")["difference"]])
+        lead = ahead.groupby(level=0).sum().rename_axis("judge").rename("lead").reset_index()
+        judges = lead.sort_values(["lead", "judge"], ascending=[False, True])["judge"].tolist()
+    return pairs, list(judges)
+
+
 def _square(frame: pd.DataFrame, value: str, judges: Sequence[str], *, sign: float) -> NDArray[np.float64]:
     """The pairs as a full matrix, row judge against column judge; `sign` -1 negates the mirrored half."""
     at = {name: i for i, name in enumerate(judges)}
@@ -47,15 +59,29 @@ def _canvas(count: int) -> Paper:
     return canvas(side, 0.86 * side)
 
 
+@figure(
+    "significance-p",
+    title="Significance of the differences between judges",
+    caption=(
+        "Two-sided {tests} of every two judges on {dimension}, Holm-adjusted over these {n_tests} tests; judges "
+        "from the best to the worst. Hatched: undefined."
+    ),
+    reading=(
+        "Darker cells: the two judges differ. Pale cells: these cases do not tell them apart, which does not show them "
+        "equal. Read the sizes of the differences beside them."
+    ),
+    needs=("preferences", "annotations", "verdicts", "judges"),
+)
 @styled
-def p_values(pairs: pd.DataFrame, *, judges: Sequence[str]) -> Paper:
+def p_values(pairs: pd.DataFrame, *, judges: Sequence[str] | None = None) -> Paper:
     """Draw the adjusted p-value of every pair, in four steps of colour.
 
     Parameters
     ----------
     pairs : judge_1, judge_2, p_adjusted of one dimension; null where undefined
-    judges : rows and columns, in this order, best first
+    judges : rows and columns, in this order; None for the one that is farthest ahead of the others first
     """
+    pairs, judges = _pairs(pairs, judges)
     values = _square(pairs, "p_adjusted", judges, sign=1.0)[1:, :-1]
     wordy = len(judges) <= _MOST_WITH_TEXT
     texts = [["" if np.isnan(p) else "<.001" if p < 0.001 else f"{p:.3f}".lstrip("0") for p in row] for row in values]
@@ -77,8 +103,22 @@ def p_values(pairs: pd.DataFrame, *, judges: Sequence[str]) -> Paper:
     return figure
 
 
+@figure(
+    "significance-differences",
+    title="Differences of accuracy between judges",
+    caption=(
+        "Accuracy of the row's judge minus that of the column's on {dimension}, in percentage points, with 95% paired "
+        "cluster-bootstrap intervals (with more than ten judges: a dot where the interval leaves out zero); judges "
+        "from the best to the worst."
+    ),
+    reading=(
+        "Green: the row's judge is better. Differences whose interval holds zero are not established. An interval is "
+        "for one pair at a time; the adjusted p-values are for all pairs together."
+    ),
+    needs=("preferences", "annotations", "verdicts", "judges"),
+)
 @styled
-def differences(pairs: pd.DataFrame, *, judges: Sequence[str]) -> Paper:
+def differences(pairs: pd.DataFrame, *, judges: Sequence[str] | None = None) -> Paper:
     """Draw the difference of accuracy of every pair, row minus column, with its interval.
 
     Where there are too many judges for text, a dot marks the pairs whose interval leaves out zero.
@@ -86,8 +126,9 @@ def differences(pairs: pd.DataFrame, *, judges: Sequence[str]) -> Paper:
     Parameters
     ----------
     pairs : judge_1, judge_2, difference (judge_1 minus judge_2, as a fraction), low, high of one dimension
-    judges : rows and columns, in this order, best first
+    judges : rows and columns, in this order; None for the one that is farthest ahead of the others first
     """
+    pairs, judges = _pairs(pairs, judges)
     values = _square(pairs, "difference", judges, sign=-1.0)
     ends = np.stack([_square(pairs, end, judges, sign=-1.0) for end in ("low", "high")])
     low, high = ends.min(axis=0), ends.max(axis=0)
@@ -122,8 +163,23 @@ def _text(difference: float, low: float, high: float) -> str:
     return signed_percent(difference) + bounds
 
 
+@figure(
+    "significance-outcomes",
+    title="What is shown of every two judges",
+    caption=(
+        "Every two judges on {dimension}: a difference (Holm-adjusted p of the {tests} at most .05, and the mean "
+        "pointing the same way), or equivalence within {margin} of accuracy (two one-sided tests, Holm-adjusted), or "
+        "neither; = marks equivalence, also where there is a difference as well; judges from the best to the worst. "
+        "Hatched: undefined."
+    ),
+    reading=(
+        "Green and purple: one judge is better. Blue: the two may stand in for each other, as far as the margin goes. "
+        "Pale: these cases decide neither. A coloured cell with = differs, but by less than the margin."
+    ),
+    needs=("preferences", "annotations", "verdicts", "judges"),
+)
 @styled
-def outcomes(pairs: pd.DataFrame, *, judges: Sequence[str]) -> Paper:
+def outcomes(pairs: pd.DataFrame, *, judges: Sequence[str] | None = None) -> Paper:
     """Draw what is shown of every pair: that one judge is better, that both are equivalent, or neither.
 
     Where two judges differ significantly and by less than the margin, the cell has the colour of the difference
@@ -133,8 +189,9 @@ def outcomes(pairs: pd.DataFrame, *, judges: Sequence[str]) -> Paper:
     ----------
     pairs : judge_1, judge_2, difference, only_1, only_2, test, p_adjusted, equivalent (nullable) of one dimension.
         Where the test counts cases, the judge that wins more of them must be the one with the higher mean.
-    judges : rows and columns, in this order, best first
+    judges : rows and columns, in this order; None for the one that is farthest ahead of the others first
     """
+    pairs, judges = _pairs(pairs, judges)
     means = np.sign(pairs["difference"].to_numpy(dtype=float))
     wins = np.sign((pairs["only_1"] - pairs["only_2"]).to_numpy(dtype=float))
     wins = np.where(pairs["test"] == "permutation_cluster", means, wins)

@@ -12,11 +12,29 @@ from matplotlib.projections.polar import PolarAxes
 from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
+from mrb_lib.plots.intervals import overall
 from mrb_lib.plots.lettering import label, labels, paragraph, percent, title_case
 from mrb_lib.plots.matrix import draw_matrix, scale_bar
+from mrb_lib.plots.registry import figure
 from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, SEQUENTIAL, SERIES, Paper, canvas, rows_height, styled
 
 FEWEST_SPOKES = 3
+_HEATMAP = (
+    "Accuracy (%) of every judge on {dimension} by {by}, with the 95% cluster-bootstrap interval below it. "
+    "Hatched: no case scored. An interval without width is not certainty: the cases scored are all alike."
+)
+_READ_HEATMAP = (
+    "Compare along a row, and read the intervals: of many subfields some are low by chance alone. Worth a closer "
+    "look is a subfield whose whole interval lies below the judge's accuracy over all cases."
+)
+_RADAR = (
+    "Accuracy (%) on {dimension} by {by}: the judges with the highest accuracy over all cases, at most six, a panel "
+    "each with the band of the 95% intervals, the others in grey; a cross at the centre where it is undefined."
+)
+_READ_RADAR = (
+    "A dent with a wide band may be chance. Whether two judges differ is not seen from their bands: they answer "
+    "the same cases, and a paired test of their differences tells more."
+)
 
 
 def _table(frame: pd.DataFrame, value: str, judges: Sequence[str], subfields: Sequence[str]) -> NDArray[np.float64]:
@@ -24,16 +42,45 @@ def _table(frame: pd.DataFrame, value: str, judges: Sequence[str], subfields: Se
     return wide.reindex(index=list(judges), columns=list(subfields)).to_numpy(dtype=float)
 
 
+def _judges(accuracy: pd.DataFrame, judges: Sequence[str] | None) -> Sequence[str]:
+    """The judges that are asked for, or all from the best to the worst over all cases."""
+    if judges is not None:
+        return judges
+    return overall(accuracy).sort_values(["accuracy", "judge"], ascending=[False, True])["judge"].tolist()
+
+
+def _subfields(accuracy: pd.DataFrame, subfields: Sequence[str] | None) -> Sequence[str]:
+    return sorted(accuracy["subfield"].dropna().unique()) if subfields is None else subfields
+
+
+@figure(
+    "organs-heatmap",
+    title="Accuracy by organ",
+    caption=_HEATMAP,
+    reading=_READ_HEATMAP,
+    needs=("preferences", "annotations", "verdicts", "organ"),
+)
+@figure(
+    "departments-heatmap",
+    title="Accuracy by department",
+    caption=_HEATMAP,
+    reading=_READ_HEATMAP,
+    needs=("preferences", "annotations", "verdicts", "department"),
+)
 @styled
-def heatmap(accuracy: pd.DataFrame, *, judges: Sequence[str], subfields: Sequence[str]) -> Paper:
+def heatmap(
+    accuracy: pd.DataFrame, *, judges: Sequence[str] | None = None, subfields: Sequence[str] | None = None
+) -> Paper:
     """Draw the accuracy of every judge in every subfield, with its interval written below it.
 
     Parameters
     ----------
     accuracy : judge, subfield, n, accuracy, low, high for one dimension; rows of other judges or subfields
         are not drawn
-    judges, subfields : the rows and columns, in this order; a pair without a row is drawn as missing
+    judges, subfields : the rows and columns, in this order; None for all: judges from the best to the worst over all
+        cases, subfields by name. A pair without a row is drawn as missing.
     """
+    judges, subfields = _judges(accuracy, judges), _subfields(accuracy, subfields)
     values, low, high = (_table(accuracy, name, judges, subfields) for name in ("accuracy", "low", "high"))
     texts = [
         [_text(value, start, end) for value, start, end in zip(*rows, strict=True)]
@@ -82,26 +129,42 @@ def _norm(values: NDArray[np.float64]) -> Normalize:
     return Normalize(low, max(high, low + 0.05))
 
 
+@figure(
+    "organs-radar",
+    title="Profiles of the best judges by organ",
+    caption=_RADAR,
+    reading=_READ_RADAR,
+    needs=("preferences", "annotations", "verdicts", "organ"),
+)
+@figure(
+    "departments-radar",
+    title="Profiles of the best judges by department",
+    caption=_RADAR,
+    reading=_READ_RADAR,
+    needs=("preferences", "annotations", "verdicts", "department"),
+)
 @styled
 def radar(
     accuracy: pd.DataFrame,
     *,
-    judges: Sequence[str],
-    subfields: Sequence[str],
+    judges: Sequence[str] | None = None,
+    subfields: Sequence[str] | None = None,
 ) -> Paper:
     """Draw a few judges over the subfields, a panel each, the others behind it in grey.
 
     Parameters
     ----------
     accuracy : judge, subfield, accuracy, low, high for one dimension
-    judges : at most six, chosen by the caller
-    subfields : the spokes, at least three
+    judges : at most six; None for the best over all cases
+    subfields : the spokes, at least three; None for all by name
 
     Raises
     ------
     ValueError
         Fewer than three spokes, or more judges than there are styles.
     """
+    subfields = _subfields(accuracy, subfields)
+    judges = _judges(accuracy, judges)[: len(SERIES)] if judges is None else judges
     if len(subfields) < FEWEST_SPOKES:
         raise ValueError(f"a radar needs {FEWEST_SPOKES} subfields, not {len(subfields)}")
     if len(judges) > len(SERIES):
@@ -177,16 +240,29 @@ def _panel(
     axes.grid(visible=True, color="#DDDDDD", linewidth=0.4)
 
 
+@figure(
+    "organs-macro",
+    title="Accuracy over cases and over organs",
+    caption=(
+        "Accuracy on {dimension} over all cases, and the unweighted mean of the accuracies of the organs "
+        "({n_subfields} at most), each with its 95% cluster-bootstrap interval."
+    ),
+    reading=(
+        "A diamond left of its dot: the judge is better on the common organs than on the rare ones. Both are made of "
+        "the same cases, so that overlapping intervals do not say that they are equal."
+    ),
+    needs=("preferences", "annotations", "verdicts", "organ"),
+)
 @styled
 def macro_micro(accuracy: pd.DataFrame) -> Paper:
     """Draw the accuracy over all cases beside the mean over subfields, a row a judge.
 
     Parameters
     ----------
-    accuracy : judge, accuracy, low, high, macro_accuracy, macro_accuracy_low, macro_accuracy_high; the overall rows of
-        one dimension, judges in the order to draw them
+    accuracy : judge, accuracy, low, high, macro_accuracy, macro_accuracy_low, macro_accuracy_high of one dimension;
+        judges are drawn from the best to the worst over all cases, the rows of subfields are not
     """
-    rows = accuracy.reset_index(drop=True)
+    rows = overall(accuracy).sort_values(["accuracy", "judge"], ascending=[False, True], ignore_index=True)
     figure = canvas(0.75 * PAGE, rows_height(len(rows), 0.19, 0.8))
     axes = figure.subplots()
     at = np.arange(len(rows), dtype=float)
