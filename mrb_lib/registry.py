@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Final, Generic, TypeVar
+from typing import Final, TypeVar
 
 from mrb_lib.errors import InputError
 
@@ -17,8 +17,8 @@ PLUGINS: Final = "mrb_lib.plugins"
 """The entry-point group by which an installed package names its modules that register features."""
 
 
-class Registry(Generic[T]):
-    """The features of one kind, by name.
+class Registry(Mapping[str, T]):
+    """The features of one kind by name, in alphabetical order; an unknown name raises `InputError`.
 
     Parameters
     ----------
@@ -37,17 +37,23 @@ class Registry(Generic[T]):
             raise ValueError(f"{self._kind} {name!r} is registered twice.")
         self._features[name] = feature
 
-    def names(self) -> tuple[str, ...]:
-        """The names of all features, the library's own first, each part in alphabetical order of its modules."""
-        self._complete()
-        return tuple(self._features)
-
     def __getitem__(self, name: str) -> T:
-        """The feature of a name; raises `InputError`, which lists the names, if there is none."""
         self._complete()
         if name not in self._features:
-            raise InputError(f"{self._kind} {name!r} is unknown; use one of {', '.join(self._features)}.")
+            raise InputError(f"{self._kind} {name!r} is unknown; use one of {', '.join(self)}.")
         return self._features[name]
+
+    def __contains__(self, name: object) -> bool:
+        self._complete()
+        return name in self._features
+
+    def __iter__(self) -> Iterator[str]:
+        self._complete()
+        return iter(sorted(self._features))
+
+    def __len__(self) -> int:
+        self._complete()
+        return len(self._features)
 
     def _complete(self) -> None:
         if not self._is_complete:

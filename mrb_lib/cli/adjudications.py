@@ -125,7 +125,7 @@ def _table(benchmark: Benchmark, runs: Path | None, said: pd.DataFrame, policy: 
 
     verdicts: pd.DataFrame | Panel = empty_verdicts()
     if runs is not None:
-        columns = tables.columns_for("accuracy")
+        columns = tables.verdict_columns("accuracy")
         found = tables.read_panels(benchmark, iter_verdicts(runs, benchmark.cases, columns))
         verdicts = found.get(NO_PROBE, verdicts)
     labels = gold(benchmark)

@@ -2,30 +2,73 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer.core import TyperCommand
 
-TABLES = (
-    "composition", "agreement", "annotator_pairs", "ceiling", "annotators", "gold_rules", "accuracy", "significance",
-    "letters", "models", "dif", "consistency", "bias", "calibration", "selective", "ranking", "ppi", "difficulty",
-    "jury", "power", "transfer", "adjudication",
-)  # fmt: skip
-_OPTIONS = (
-    "policy", "by", "dimension", "gold", "correction", "family", "margin", "epsilon", "target", "level", "cluster",
-    "probe", "resamples", "seed",
-)  # fmt: skip
+if TYPE_CHECKING:
+    from typer._click.core import Context  # the copy of click that Typer's own classes speak of
+    from typer._click.formatting import HelpFormatter
+
+    from mrb_lib.stats.core.table import TableSpec
+
+OWN_OPTIONS = "mrb_lib.analyze.own_options"
+
+
+class AnalyzeCommand(TyperCommand):
+    """The command with the tables and the options of their own, which are looked up when they are needed."""
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        """Put aside the options that tables have of their own, and read the others."""
+        from mrb_lib.stats.tables import TABLES
+
+        own = {option for spec in TABLES.values() for option in spec.options}
+        values: dict[str, float] = {}
+        others: list[str] = []
+        arguments = iter(args)
+        for argument in arguments:
+            flag, equals, value = argument.partition("=")
+            if flag.startswith("--") and flag[2:] in own:
+                values[flag[2:]] = _number(flag, value if equals else next(arguments, ""))
+            else:
+                others.append(argument)
+        ctx.meta[OWN_OPTIONS] = values
+        return super().parse_args(ctx, others)
+
+    def format_epilog(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """The tables with their questions, and the options that one of them has."""
+        from mrb_lib.stats.tables import TABLES
+
+        specs = list(TABLES.values())
+        with formatter.section("Tables"):
+            formatter.write_dl([(spec.name, spec.question) for spec in specs])
+        with formatter.section("Options of one table"):
+            formatter.write_dl(
+                [
+                    (f"--{name} <float>", f"{spec.name}: {option.help}.  [default: {spec.default(name)}]")
+                    for spec in specs
+                    for name, option in spec.options.items()
+                ]
+            )
+
+
+def _number(flag: str, text: str) -> float:
+    from mrb_lib.errors import InputError
+
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{flag} {text!r}: is not a number.") from None
 
 
 def analyze(
     ctx: typer.Context,
     bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
     runs: Annotated[Path | None, typer.Argument(metavar="[RUNS]", help="The runs; default: BENCH/runs.")] = None,
-    table: Annotated[
-        str,
-        typer.Option(help=f"{', '.join(TABLES)}."),
-    ] = "accuracy",
+    table: Annotated[str, typer.Option(help="One of the tables below.")] = "accuracy",
     policy: Annotated[str, typer.Option(help="official, balanced, strict, net or answered.")] = "balanced",
     by: Annotated[
         list[str] | None,
@@ -51,14 +94,6 @@ def analyze(
         str,
         typer.Option(help="Tests corrected together: dimension (and subfield), or all."),
     ] = "dimension",
-    margin: Annotated[float, typer.Option(help="significance: differences of accuracy below it count as none.")] = 0.05,
-    epsilon: Annotated[
-        float,
-        typer.Option(help="ceiling: the cost-benefit penalty of the alternative annotator test."),
-    ] = 0.15,
-    target: Annotated[
-        float, typer.Option(help="selective: the agreement with clinicians wanted where the judge answers.")
-    ] = 0.9,
     level: Annotated[str | None, typer.Option(help="Read the labels as nominal, ordinal or interval.")] = None,
     cluster: Annotated[
         str | None, typer.Option(help="The column of the cases whose values are resampled together.")
@@ -66,9 +101,15 @@ def analyze(
     probe: Annotated[str, typer.Option(help="The probe whose verdicts are analysed.")] = "none",
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples.")] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the resampling.")] = 0,
+    intervals: Annotated[
+        str, typer.Option(help="recommended: one estimate and one interval a quantity; all: every one.")
+    ] = "recommended",
     as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="CSV on stdout.")] = False,
     as_latex: Annotated[bool, typer.Option("--latex", help="A LaTeX table on stdout.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Print what the table's columns mean and where its methods come from.")
+    ] = False,
 ) -> None:
     """Print one table of statistics, as text, JSON, CSV or LaTeX."""
     from mrb_lib.cli import render
@@ -82,34 +123,38 @@ def analyze(
 
     if as_json + as_csv + as_latex > 1:
         raise InputError("--json, --csv and --latex: choose one.")
+    spec = tables.TABLES[table]
+    if explain:
+        typer.echo(explained(spec))
+        return
     benchmark = load(bench)
     if runs is None and (bench / "runs").is_dir():
         runs = bench / "runs"
-    tables.check_table(table)
-    columns = tables.columns_for(table)
+    columns = tables.verdict_columns(table)
     verdicts = None
     if runs is not None and columns and benchmark.meta.is_preference:
         verdicts = tables.read_panels(benchmark, iter_verdicts(runs, benchmark.cases, columns))
     echo_stale_runs(runs, benchmark)
     reviewed = None
     store = str(where(bench, adjudications))
-    wanted = "adjudications" in tables.asks_for(table)
+    wanted = "adjudications" in spec.parameters
     if wanted and gold != ADJUDICATED and adjudications is None and not Path(store).exists():
         typer.echo(f"warning: nobody reviewed anything: there is no {store}; `mrb review` makes it", err=True)
     elif wanted or gold == ADJUDICATED:
         from mrb_lib.reviews.exchange import adjudications_from
 
         reviewed = adjudications_from(store, benchmark.meta.name)
+    own: dict[str, float] = ctx.meta[OWN_OPTIONS]
     frame = tables.analyze(
         benchmark, verdicts, table, policy=policy, by=by, dimension=dimension, gold=gold, correction=correction,
-        family=family, margin=margin, epsilon=epsilon, target=target,
-        resamples=resamples, seed=seed, cluster=cluster, level=level, probe=probe,
-        adjudications=reviewed,
+        family=family, resamples=resamples, seed=seed, cluster=cluster, level=level, probe=probe, intervals=intervals,
+        adjudications=reviewed, **{name: value for name, value in own.items() if name in spec.options},
     )  # fmt: skip
-    unread = tables.unread(table, ctx.params)
-    for name in _OPTIONS:
+    common = set(inspect.signature(tables.analyze).parameters) & set(ctx.params)
+    unread = tables.unread(table, [*sorted(common - {"adjudications"}), *own])
+    for name in unread:
         source = ctx.get_parameter_source(name)
-        if name in unread and source is not None and source.name == "COMMANDLINE":
+        if name in own or (source is not None and source.name == "COMMANDLINE"):
             typer.echo(f"warning: --{name} changes nothing: table {table} does not read it", err=True)
     scored_by = None if "policy" in unread else policy
     simulated = benchmark.meta.kind == "simulated"
@@ -123,3 +168,12 @@ def analyze(
         typer.echo(render.as_latex(frame, caption=what, label=table), nl=False)
     else:
         typer.echo(f"{what}\n\n{render.as_text(frame)}")
+
+
+def explained(spec: TableSpec) -> str:
+    """What a table answers, its columns, its options and its method."""
+    lines = [f"{spec.name}: {spec.question}", "", f"Columns: {', '.join(spec.columns)}"]
+    if spec.more:
+        lines.append(f"With --intervals all: {', '.join(spec.more)}")
+    lines += [f"--{name}: {option.help}; default {spec.default(name)}" for name, option in spec.options.items()]
+    return "\n".join([*lines, "", inspect.getdoc(spec.make) or ""])

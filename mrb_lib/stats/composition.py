@@ -7,10 +7,20 @@ import pandas as pd
 
 from mrb_lib.stats.core.options import typed
 from mrb_lib.stats.core.subfields import By, groups
+from mrb_lib.stats.core.table import register_table
 
 _PARTS = ["organ", "department", "modality"]
 
 
+COLUMNS = [*_PARTS, "subfield", "by", "n_cases", "share", "n_unassigned"]
+
+
+@register_table(
+    "composition",
+    question="what is in the benchmark",
+    columns=COLUMNS,
+    needs_verdicts=False,
+)
 def composition(cases: pd.DataFrame, *, by: By = None) -> pd.DataFrame:
     """Count the cases of each organ, department and imaging modality.
 
@@ -33,28 +43,12 @@ def composition(cases: pd.DataFrame, *, by: By = None) -> pd.DataFrame:
         `by` cannot be used.
     """
     described = cases.reindex(columns=_PARTS).astype("str")
-    found = [pd.factorize(described[name], sort=True) for name in _PARTS]
-    shape = tuple(len(names) + 1 for _, names in found)  # the last of each is "not stated"
-    kind = np.ravel_multi_index([np.where(codes < 0, len(names), codes) for codes, names in found], shape)
-    parts = groups(cases, by)
-    kinds, counts = zip(*(np.unique(kind[part.cases], return_counts=True) for part in parts), strict=True)
-    each = np.repeat(np.arange(len(parts)), [len(count) for count in counts])
-    n_cases, size = np.concatenate(counts), np.array([max(1, len(part.cases)) for part in parts])
-    places = np.unravel_index(np.concatenate(kinds), shape)
-    stated = [
-        names.append(pd.Index([None], dtype="str")).take(at) for (_, names), at in zip(found, places, strict=True)
-    ]
-    frame = pd.DataFrame(
-        {
-            **dict(zip(_PARTS, stated, strict=True)),
-            "subfield": pd.Index([part.subfield for part in parts], dtype="str").take(each),
-            "by": pd.Index([part.by for part in parts], dtype="str").take(each),
-            "n_cases": n_cases,
-            "share": n_cases / size[each],
-            "n_unassigned": np.array([part.n_unassigned for part in parts])[each],
-        }
-    )
-    return typed(frame, list(frame.columns))
+    frames = []
+    for part in groups(cases, by):
+        counts = described.iloc[part.cases].groupby(list(_PARTS), dropna=False).size().rename("n_cases").reset_index()
+        share = counts["n_cases"] / max(1, len(part.cases))
+        frames.append(counts.assign(subfield=part.subfield, by=part.by, share=share, n_unassigned=part.n_unassigned))
+    return typed(pd.concat(frames, ignore_index=True), COLUMNS)
 
 
 def lengths(cases: pd.DataFrame) -> pd.DataFrame:

@@ -44,9 +44,6 @@ class Inputs:
     policy: str
     correction: str | None
     family: str
-    margin: float
-    epsilon: float
-    target: float
     resamples: int
     seed: int
     adjudications: pd.DataFrame | None = None

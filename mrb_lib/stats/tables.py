@@ -1,17 +1,14 @@
 """The tables of `mrb analyze`: from a benchmark and verdicts to one frame.
 
-A table is a function of `mrb_lib.stats` that is named here. It is given, by the names of
-its parameters, what it asks for of `Inputs`.
+A table is a function that registers itself, see `mrb_lib.stats.core.table`. It is given, by the names of its
+parameters, what it asks for of `Inputs`.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
-from importlib import import_module
-from typing import Final, cast
+from typing import Final
 
 import pandas as pd
 from threadpoolctl import threadpool_limits
@@ -22,79 +19,42 @@ from mrb_lib.reviews.marks import COLUMNS as ADJUDICATION_COLUMNS
 from mrb_lib.schema import KEYS, LEVELS, NO_PROBE
 from mrb_lib.stats.core.multiplicity import CORRECTIONS, FAMILIES
 from mrb_lib.stats.core.options import check_choice, check_policy
-from mrb_lib.stats.core.panel import COST_COLUMNS, Panel, panels
+from mrb_lib.stats.core.panel import Panel, panels
 from mrb_lib.stats.core.subfields import By, columns_of, subfield_values
+from mrb_lib.stats.core.table import TABLES as TABLES
 from mrb_lib.stats.inputs import ADJUDICATED, NAMES, RULES, Inputs
-from mrb_lib.stats.memory import keep_freed
 from mrb_lib.stats.resampling.resample import cluster_codes
 
-_FUNCTIONS: Final[dict[str, str]] = {
-    "composition": "composition.composition",
-    "agreement": "agreement.agreement.agreement",
-    "annotator_pairs": "agreement.agreement.annotator_pairs",
-    "ceiling": "ceiling.ceiling.ceiling",
-    "annotators": "gold.annotators.annotators",
-    "gold_rules": "gold.gold_rules.gold_rules",
-    "accuracy": "accuracy.accuracy.accuracy",
-    "significance": "significance.paired.comparisons",
-    "letters": "significance.letters.letters",
-    "models": "models.models.models",
-    "dif": "difficulty.dif.dif",
-    "consistency": "consistency.consistency.consistency",
-    "bias": "bias.bias.bias",
-    "calibration": "confidence.calibration.calibration",
-    "selective": "selective.selective.selective",
-    "ranking": "responders.ranking.ranking",
-    "ppi": "responders.ppi.ppi",
-    "difficulty": "difficulty.difficulty.difficulty",
-    "jury": "juries.jury.jury",
-    "power": "power.power.power",
-    "transfer": "transfer.transfer.transfer",
-    "adjudication": "gold.adjudication.adjudication",
-}
-TABLES: tuple[str, ...] = tuple(_FUNCTIONS)
-VERDICTS_OPTIONAL: Final = ("ceiling", "ranking")
-_PROBABILITIES: Final = ("calibration", "selective")
-_COSTS: Final = ("jury",)
+INTERVALS: Final = ("recommended", "all")
 FEWEST_RESAMPLES: Final = 40
 _READ_AS: Final = {"dimensions": "dimension", "annotated_gold": "gold"}
 
 Verdicts = pd.DataFrame | Mapping[str, Panel] | None
 
 
-@cache
-def _function(table: str) -> Callable[..., pd.DataFrame]:
-    module, _, name = _FUNCTIONS[table].rpartition(".")
-    return cast(Callable[..., pd.DataFrame], getattr(import_module(f"mrb_lib.stats.{module}"), name))
-
-
 def asks_for(table: str) -> tuple[str, ...]:
     """The names of what a table is made from, all of `Inputs`; a function's other parameters keep their defaults."""
-    return tuple(name for name in inspect.signature(_function(table)).parameters if name in NAMES)
+    return tuple(name for name in TABLES[table].parameters if name in NAMES)
 
 
 def unread(table: str, options: Iterable[str]) -> list[str]:
     """Those of some options of `analyze`, by name, that a table does not read."""
-    asked = set(asks_for(table))
-    reads = {_READ_AS.get(name, name) for name in asked} | asked
-    if "categories" in asked:
+    spec = TABLES[table]
+    parameters = set(asks_for(table)) | set(spec.options)
+    reads = {_READ_AS.get(name, name) for name in parameters} | parameters
+    if "categories" in parameters:
         reads.add("level")
-    if "verdicts" in asked or "probes" in asked:
+    if "verdicts" in parameters or "probes" in parameters:
         reads.add("probe")
+    if spec.more:
+        reads.add("intervals")
     return [name for name in options if name not in {*reads, "table"}]
 
 
-def needs_verdicts(table: str) -> bool:
-    """Whether a table cannot be made without verdicts."""
-    return table not in VERDICTS_OPTIONAL and "verdicts" in asks_for(table)
-
-
-def columns_for(table: str) -> tuple[str, ...]:
+def verdict_columns(table: str) -> tuple[str, ...]:
     """The columns of the verdicts table that a table is made from; none where it reads no verdicts."""
-    if "verdicts" not in asks_for(table):
-        return ()
-    probabilities = ("p_a",) if table in _PROBABILITIES else ()
-    return (*KEYS["verdicts"], "choice", *probabilities, *(COST_COLUMNS if table in _COSTS else ()))
+    spec = TABLES[table]
+    return (*KEYS["verdicts"], "choice", *spec.reads) if "verdicts" in spec.parameters else ()
 
 
 def analyze(
@@ -108,17 +68,16 @@ def analyze(
     gold: str = "majority",
     correction: str | None = None,
     family: str = "dimension",
-    margin: float = 0.05,
-    epsilon: float = 0.15,
-    target: float = 0.9,
     resamples: int = 2000,
     seed: int = 0,
     cluster: str | None = None,
     level: str | None = None,
     probe: str = NO_PROBE,
+    intervals: str = "recommended",
     adjudications: pd.DataFrame | None = None,
+    **options: float,
 ) -> pd.DataFrame:
-    """Make one of the tables of `TABLES`.
+    """Make one of the registered tables, `TABLES`.
 
     Parameters
     ----------
@@ -135,33 +94,31 @@ def analyze(
     correction : for multiple tests; None for the table's own (holm; bh in `dif`, by in `ceiling`)
     family : the tests that are corrected together: those of one dimension and subfield, or "all" of the table,
         those of all columns of `by` among them
-    margin : the largest difference of accuracy that counts as none, in `significance`
-    epsilon : what a judge may fall short of an annotator for being cheaper, in `ceiling` (alternative annotator test)
-    target : the agreement wanted where a judge answers, in `selective`
     resamples, seed : of the cluster bootstrap; 0 resamples give no intervals
     cluster : the cases column to resample by; None takes the column `cluster` where there
         is one, else resamples cases
     level : of measurement of the labels; None takes the benchmark's own. Above the nominal
         level preferences are ordered A, tie, B.
     probe : the verdicts to read
+    intervals : "recommended" gives one estimate and one interval a quantity, "all" every one that the table has
     adjudications : what reviewers said, as `mrb_lib.reviews.store.Store.adjudications` gives it, for the rule
         "adjudicated" and for the table `adjudication`; there, None is that nobody reviewed anything
+    options : those that the table alone has, such as `margin` of `significance`; `mrb analyze --table T --explain`
+        names them
 
     Returns
     -------
     DataFrame
-        See the function of `mrb_lib.stats` that makes the table; `mrb analyze --help` names them.
+        See the function that makes the table, `TABLES[name].make`; `mrb analyze --table T --explain` prints it.
 
     Raises
     ------
     InputError
         An option is unknown, or the table needs verdicts or preferences that are not there.
-
-    Notes
-    -----
-    From the first call on, the process keeps memory that it frees for its next arrays, see `mrb_lib.stats.memory`.
     """
-    check_table(table)
+    spec = TABLES[table]
+    own_options = spec.checked(options)
+    check_choice("intervals", intervals, INTERVALS)
     dimensions = list(benchmark.meta.dimensions) if dimension is None else [dimension]
     inputs = Inputs(
         benchmark=benchmark,
@@ -175,9 +132,6 @@ def analyze(
         policy=policy,
         correction=correction,
         family=family,
-        margin=margin,
-        epsilon=epsilon,
-        target=target,
         resamples=resamples,
         seed=seed,
         adjudications=adjudications,
@@ -186,11 +140,11 @@ def analyze(
     inputs = replace(inputs, probes=_probes(benchmark, verdicts, table, probe, dimensions))
     if adjudications is None:
         inputs = replace(inputs, adjudications=pd.DataFrame(columns=ADJUDICATION_COLUMNS, dtype="str"))
-    own = ("correction",) if correction is None else ()
-    function, given = _function(table), [name for name in asks_for(table) if name not in own]
-    keep_freed()
+    left_to_table = ("correction",) if correction is None else ()
+    arguments = {name: getattr(inputs, name) for name in asks_for(table) if name not in left_to_table}
     with threadpool_limits(1, user_api="blas"):  # small products wait for each other where cores are busy
-        return function(**{name: getattr(inputs, name) for name in given})
+        frame = spec.make(**arguments, **own_options)
+    return frame if intervals == "all" else frame.drop(columns=list(spec.more))
 
 
 def _check_options(given: Inputs) -> None:
@@ -213,17 +167,9 @@ def _check_options(given: Inputs) -> None:
         )
     if given.seed < 0:
         raise InputError(f"seed {given.seed}: must not be negative.")
-    for name, value in (("margin", given.margin), ("epsilon", given.epsilon), ("target", given.target)):
-        if not 0 <= value < 1:
-            raise InputError(f"{name} {value}: must be a fraction, at least 0 and below 1.")
     for column in columns_of(given.by):
         subfield_values(cases, column)
     cluster_codes(cases, given.cluster)
-
-
-def check_table(table: str) -> None:
-    """Raise `InputError` if `table` is not one of `TABLES`."""
-    check_choice("table", table, TABLES)
 
 
 def read_panels(benchmark: Benchmark, frames: Iterable[pd.DataFrame]) -> dict[str, Panel]:
@@ -256,14 +202,14 @@ def _probes(
     if "verdicts" not in asks_for(table):
         return {}
     meta = benchmark.meta
-    needed = needs_verdicts(table)
+    needed = TABLES[table].needs_verdicts
     if not meta.is_preference:
         if not needed:
             return {}
+        others = [name for name in TABLES if not TABLES[name].needs_verdicts]
         raise InputError(
             f"table {table}: the labels of benchmark {meta.name} ({', '.join(meta.categories)}) are not "
-            "preferences between two responses, so that no verdict can be scored; use agreement, annotator_pairs, "
-            "annotators, ceiling or composition."
+            f"preferences between two responses, so that no verdict can be scored; use one of {', '.join(others)}."
         )
     if verdicts is None or not len(verdicts):
         if not needed:

@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 from simulated import PAPER_CASES, PAPER_JUDGES, write
 
 from mrb_lib.data.benchmark import load
-from mrb_lib.stats.tables import analyze, columns_for, read_panels
+from mrb_lib.stats.tables import analyze, read_panels, verdict_columns
 from mrb_lib.verdicts.store import iter_verdicts
 
 TABLES = ("accuracy", "consistency", "agreement", "significance")
@@ -32,7 +32,7 @@ def measure(folder: Path, resamples: int, found: Measured) -> None:
     for table in TABLES:
         start = time.perf_counter()
         made = load(folder)
-        columns = columns_for(table)
+        columns = verdict_columns(table)
         panels = read_panels(made, iter_verdicts(folder / "runs", made.cases, columns)) if columns else None
         read = time.perf_counter() - start
         analyze(made, panels, table, resamples=resamples)

@@ -10,7 +10,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.cli.analyze import TABLES as NAMED
 from mrb_lib.data.benchmark import load
 from mrb_lib.data.demo import write_demo
 from mrb_lib.notebook.workspace import write_simulated_runs
@@ -193,5 +192,30 @@ def test_the_console_script_is_installed_and_shows_no_traceback() -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_the_tables_named_in_the_help_are_the_tables_there_are() -> None:
-    assert NAMED == TABLES
+def test_the_help_lists_every_table_with_its_question_and_options(mrb: Callable) -> None:
+    shown = " ".join(mrb("analyze", "--help").out.split())
+    for name, spec in TABLES.items():
+        assert f"{name} {spec.question}" in shown
+        assert all(f"--{option} <float> {name}: {spec.options[option].help}" in shown for option in spec.options)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_explain_says_what_a_table_holds_without_reading_a_benchmark(mrb: Callable, table: str) -> None:
+    shown = mrb("analyze", "nowhere", "--table", table, "--explain")
+    assert shown.code == 0
+    assert all(column in shown.out for column in (*TABLES[table].columns, *TABLES[table].more))
+    assert "Returns" in shown.out
+
+
+def test_an_option_of_one_table_takes_a_number(mrb: Callable, tables: Path, tmp_path: Path) -> None:
+    mrb("import", "table", tables, tmp_path / "b")
+    refused = mrb("analyze", tmp_path / "b", "--table", "significance", "--margin", "much")
+    assert (refused.code, "--margin 'much': is not a number" in refused.err) == (2, True)
+    wide, narrow = (
+        json.loads(mrb("analyze", tmp_path / "b", "--table", "significance", f"--margin={m}", "--json").out)
+        for m in (0.9, 0.01)
+    )
+    assert {row["margin"] for row in wide["rows"] if row["part"] == "pair"} == {0.9}
+    assert {row["margin"] for row in narrow["rows"] if row["part"] == "pair"} == {0.01}
+    unread = mrb("analyze", tmp_path / "b", "--margin", "0.1")
+    assert "--margin changes nothing: table accuracy does not read it" in unread.err

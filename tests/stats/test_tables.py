@@ -8,7 +8,7 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
 from mrb_lib.errors import InputError
-from mrb_lib.stats.tables import TABLES, analyze, asks_for, columns_for, needs_verdicts, read_panels, unread
+from mrb_lib.stats.tables import TABLES, analyze, asks_for, read_panels, unread, verdict_columns
 from tests.stats.small_tables import annotations_of, cases_of, verdicts_of
 
 PROMISED = {
@@ -93,8 +93,11 @@ def letter(felt: np.ndarray) -> np.ndarray:
 def test_every_table_has_its_columns_and_types(
     full: tuple[Benchmark, pd.DataFrame], table: str, by: str | None
 ) -> None:
-    rows = analyze(*full, table, by=by, resamples=50)
-    assert set(PROMISED[table].split()) <= set(rows.columns)
+    spec = TABLES[table]
+    rows = analyze(*full, table, by=by, resamples=50, intervals="all")
+    assert set(rows.columns) == {*spec.columns, *spec.more}
+    assert set(analyze(*full, table, by=by, resamples=50).columns) == set(spec.columns)
+    assert set(PROMISED.get(table, "").split()) <= set(spec.columns)
     assert len(rows)
     for name in rows.columns:
         assert rows[name].dtype != object, name
@@ -112,7 +115,7 @@ def test_a_benchmark_that_lacks_much_gets_rows_with_reasons_or_one_plain_message
             assert str(error).endswith(".")
             assert not {"model_a", "p_a", "dataset"}.isdisjoint(str(error).replace(",", " ").split())
         else:
-            assert set(PROMISED[table].split()) <= set(rows.columns)
+            assert list(rows.columns) == [name for name in rows.columns if name in TABLES[table].columns]
 
 
 def test_the_same_call_gives_the_same_table_to_the_last_digit(full: tuple[Benchmark, pd.DataFrame]) -> None:
@@ -124,7 +127,7 @@ def test_the_same_call_gives_the_same_table_to_the_last_digit(full: tuple[Benchm
 def test_a_table_from_panels_is_the_table_from_the_verdicts(full: tuple[Benchmark, pd.DataFrame]) -> None:
     made, verdicts = full
     for table in TABLES:
-        columns = columns_for(table)
+        columns = verdict_columns(table)
         if columns:
             kept = verdicts[[name for name in columns if name in verdicts.columns]]
             found = read_panels(made, (rows for _, rows in kept.groupby("judge")))
@@ -143,14 +146,14 @@ def test_the_omnibus_rows_follow_the_pairs() -> None:
     assert set(only["reason"]) == {"there is one judge only"}
 
 
-@pytest.mark.parametrize("table", [name for name in TABLES if needs_verdicts(name)])
+@pytest.mark.parametrize("table", [name for name, spec in TABLES.items() if spec.needs_verdicts])
 @pytest.mark.parametrize("verdicts", [None, verdicts_of(VERDICTS).iloc[:0]])
 def test_a_table_of_verdicts_needs_verdicts(table: str, verdicts: pd.DataFrame | None) -> None:
     with pytest.raises(InputError, match="needs verdicts and there are none"):
         analyze(benchmark(), verdicts, table)
 
 
-@pytest.mark.parametrize("table", [name for name in TABLES if not needs_verdicts(name)])
+@pytest.mark.parametrize("table", [name for name, spec in TABLES.items() if not spec.needs_verdicts])
 def test_other_tables_need_none(table: str) -> None:
     assert len(analyze(benchmark(), None, table, resamples=40))
 
@@ -158,7 +161,7 @@ def test_other_tables_need_none(table: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"table": "acuracy"}, "table 'acuracy' is unknown; use one of composition, agreement"),
+        ({"table": "acuracy"}, "table 'acuracy' is unknown; use one of accuracy, adjudication"),
         ({"policy": "best"}, "policy 'best' is unknown; use one of official"),
         ({"by": "planet"}, "by 'planet': the cases have no such column"),
         ({"by": "modality"}, "by 'modality': the column is empty"),
@@ -170,8 +173,10 @@ def test_other_tables_need_none(table: str) -> None:
         ({"resamples": -1}, "resamples -1: must be at least 40"),
         ({"resamples": 39}, "resamples 39: must be at least 40, since fewer have no 2.5% point, or 0"),
         ({"family": "cousins"}, "family 'cousins' is unknown; use one of dimension, all"),
-        ({"margin": -0.1}, "margin -0.1: must be a fraction"),
-        ({"target": 1.5}, "target 1.5: must be a fraction"),
+        ({"table": "significance", "margin": -0.1}, "margin -0.1: must be at least 0 and below 1"),
+        ({"margin": 0.1}, "table accuracy: has no option 'margin'; its options are none of its own"),
+        ({"intervals": "some"}, "intervals 'some' is unknown; use one of recommended, all"),
+        ({"table": "selective", "target": 1.5}, "target 1.5: must be at least 0 and below 1"),
         ({"seed": -1}, "seed -1: must not be negative"),
         ({"cluster": "patient"}, "cluster 'patient': the cases have no such column"),
         ({"probe": "blank"}, "no verdict is of probe 'blank'; use one of none"),

@@ -14,6 +14,7 @@ from mrb_lib.stats.core.options import BoolArray, FloatArray, join_reasons, mean
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import Scores, encode_gold, excluded_reason, score
 from mrb_lib.stats.core.subfields import By, Group, groups
+from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import cluster_codes
 
 NO_CASES = "no case can be scored"
@@ -104,6 +105,11 @@ def correctness(verdicts: pd.DataFrame, gold: pd.DataFrame, policy: str = "balan
     )
 
 
+@register_table(
+    "accuracy",
+    question="does a judge choose as the annotators do",
+    columns=COLUMNS,
+)
 def accuracy(
     verdicts: pd.DataFrame | Panel,
     gold: pd.DataFrame,

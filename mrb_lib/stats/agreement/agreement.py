@@ -35,6 +35,7 @@ from mrb_lib.stats.agreement.pair_coefficients import KAPPAS, PairKernel, bias_i
 from mrb_lib.stats.agreement.pairwise import Pairs
 from mrb_lib.stats.core.options import join_reasons, typed
 from mrb_lib.stats.core.subfields import By, groups
+from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.ahead import ahead
 from mrb_lib.stats.resampling.multi_resample import Measure, Resampled, resampled
 from mrb_lib.stats.resampling.resample import cluster_codes, interval_reason
@@ -83,6 +84,12 @@ COLUMNS = [
 ]
 
 
+@register_table(
+    "agreement",
+    question="do the annotators agree, beyond what chance gives",
+    columns=COLUMNS,
+    needs_verdicts=False,
+)
 def agreement(
     annotations: pd.DataFrame,
     cases: pd.DataFrame,

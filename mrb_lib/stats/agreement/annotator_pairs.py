@@ -30,6 +30,7 @@ from mrb_lib.stats.agreement.pair_coefficients import PairKernel, adjusted, bias
 from mrb_lib.stats.agreement.pairwise import Pairs
 from mrb_lib.stats.core.options import FloatArray, IntArray, join_reasons, typed
 from mrb_lib.stats.core.subfields import By, groups
+from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.multi_resample import Resampled, resampled
 from mrb_lib.stats.resampling.resample import cluster_codes, interval_reason
 
@@ -69,6 +70,12 @@ COLUMNS = [
 ]
 
 
+@register_table(
+    "annotator_pairs",
+    question="which pairs of annotators agree, and which disagree systematically",
+    columns=COLUMNS,
+    needs_verdicts=False,
+)
 def annotator_pairs(
     annotations: pd.DataFrame,
     cases: pd.DataFrame,

@@ -23,6 +23,7 @@ from mrb_lib.stats.core.options import FloatArray, IntArray, check_policy, divid
 from mrb_lib.stats.core.panel import TIE, Panel, as_panel
 from mrb_lib.stats.core.scoring import columns_used, encode_gold, score
 from mrb_lib.stats.core.subfields import By, Group, groups
+from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import cluster_codes
 
 BIASES = ("length", "verbosity", "self_preference", "family_preference", "style")
@@ -85,6 +86,11 @@ class _Data:
     policy: str
 
 
+@register_table(
+    "bias",
+    question="does length, verbosity, style or its own family sway a judge",
+    columns=COLUMNS,
+)
 def bias(
     verdicts: pd.DataFrame | Panel,
     gold: pd.DataFrame,

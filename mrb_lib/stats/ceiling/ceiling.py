@@ -14,6 +14,7 @@ from mrb_lib.stats.ceiling.ceiling_annotators import absence, annotator_ceiling,
 from mrb_lib.stats.ceiling.ceiling_judges import judge_rows
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.subfields import By, groups
+from mrb_lib.stats.core.table import Option, register_table
 from mrb_lib.stats.resampling.resample import cluster_codes
 
 ANNOTATOR = "annotator"
@@ -40,6 +41,13 @@ ALL_COLUMNS = [
 ]
 
 
+@register_table(
+    "ceiling",
+    question="how well does one annotator predict the others, and could a judge stand in for one",
+    columns=ALL_COLUMNS,
+    needs_verdicts=False,
+    options={"epsilon": Option("the cost-benefit penalty of the alternative annotator test", least=0, below=1)},
+)
 def ceiling(
     verdicts: pd.DataFrame | Panel | None,
     annotations: pd.DataFrame,

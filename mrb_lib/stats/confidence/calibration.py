@@ -23,6 +23,7 @@ from mrb_lib.stats.core.options import divide
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.core.subfields import By, Group, groups, one_kind_each
+from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.ahead import ahead
 from mrb_lib.stats.resampling.resample import cluster_codes
 from mrb_lib.stats.resampling.robust import FEW_CLUSTERS, Layout, layout, ratio_of_sums, share_interval
@@ -79,6 +80,12 @@ def risk_frame(panel: Panel, scored: Scored, at: Layout) -> pd.DataFrame:
     )
 
 
+@register_table(
+    "calibration",
+    question="are a judge's probabilities right, before and after recalibration",
+    columns=rows.COLUMNS,
+    reads=("p_a",),
+)
 def calibration(
     verdicts: pd.DataFrame | Panel,
     gold: pd.DataFrame,

@@ -23,6 +23,7 @@ from mrb_lib.stats.consistency.order_intervals import Found, half, order_kappa, 
 from mrb_lib.stats.core.options import FloatArray, IntArray, divide, join_reasons, typed
 from mrb_lib.stats.core.panel import ABSENT, Panel, as_panel
 from mrb_lib.stats.core.subfields import By, Group, groups, one_kind_each
+from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import cluster_codes
 from mrb_lib.stats.resampling.robust import Layout, by_group, layout
 
@@ -76,6 +77,11 @@ class _Part(NamedTuple):
     at: Layout
 
 
+@register_table(
+    "consistency",
+    question="does a judge choose the same when the responses change places, or when asked again",
+    columns=COLUMNS,
+)
 def consistency(
     verdicts: pd.DataFrame | Panel,
     cases: pd.DataFrame,

@@ -12,6 +12,7 @@ from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_rea
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.subfields import By, columns_of, subfield_values
+from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.difficulty.dif_matching import compare
 from mrb_lib.stats.difficulty.mantel_haenszel import FEWEST_CLUSTERS, Clusters
 from mrb_lib.stats.resampling.resample import cluster_codes
@@ -36,6 +37,11 @@ COLUMNS = [
 ]  # fmt: skip
 
 
+@register_table(
+    "dif",
+    question="is a judge weak in a subfield, beyond the subfield being hard",
+    columns=COLUMNS,
+)
 def dif(
     verdicts: pd.DataFrame | Panel,
     gold: pd.DataFrame,

@@ -14,6 +14,7 @@ from mrb_lib.schema import CHOICES
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, join_reasons, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
+from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.difficulty.irt import LEAST_SPREAD, Posterior, agreement, one_parameter, two_parameter, wrong_gold
 from mrb_lib.stats.difficulty.trials import Shown, shown, trials, worth
 from mrb_lib.stats.resampling.resample import CONFIDENCE
@@ -39,6 +40,11 @@ _TEXT = ("part", "case_id", "gold", "alternative")
 _WHOLE = ("rank", "n_annotators", "gold_votes", "n_alternative", "n_verdicts")
 
 
+@register_table(
+    "difficulty",
+    question="which cases are hard, and whose gold label is probably wrong",
+    columns=COLUMNS,
+)
 def difficulty(
     verdicts: pd.DataFrame | Panel,
     gold: pd.DataFrame,

@@ -12,6 +12,7 @@ from mrb_lib.stats.agreement.agreement import agreement
 from mrb_lib.stats.core.options import FloatArray, IntArray, check_policy, divide, join_reasons
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
+from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.gold.adjudicated import REVIEWERS, last_words
 from mrb_lib.stats.gold.adjudicated import adjudicated_gold as adjudicated_gold
 from mrb_lib.stats.gold.failure_reasons import reasons_by_judge as reasons_by_judge
@@ -111,6 +112,11 @@ def reviewer_agreement(
     )
 
 
+@register_table(
+    "adjudication",
+    question="how do corrected labels move the leaderboard, do reviewers agree, why do judges fail",
+    columns=COLUMNS,
+)
 def adjudication(
     verdicts: pd.DataFrame | Panel,
     annotated_gold: pd.DataFrame,

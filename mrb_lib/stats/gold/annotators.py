@@ -12,6 +12,7 @@ from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement.coefficients import votes_by_case
 from mrb_lib.stats.agreement.labels import encode_annotations
 from mrb_lib.stats.core.options import FloatArray, encode, join_reasons, pick_dimensions
+from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.gold.annotator_intervals import (
     FEW_ANNOTATORS,
     Bootstrap,
@@ -49,6 +50,12 @@ _TEXT = ("dimension", "part", "model", "annotator", "gold", "label", "reason")
 _SAME = 1e-9
 
 
+@register_table(
+    "annotators",
+    question="how often does each annotator err, by the models of Dawid and Skene",
+    columns=COLUMNS,
+    needs_verdicts=False,
+)
 def annotators(
     annotations: pd.DataFrame,
     cases: pd.DataFrame,

@@ -15,6 +15,7 @@ from mrb_lib.stats.ceiling.ceiling_annotators import leave_one_out
 from mrb_lib.stats.ceiling.ceiling_judges import worth_by_label
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_policy, divide, join_reasons
 from mrb_lib.stats.core.panel import Panel, as_panel
+from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.gold.annotator_intervals import FEW_ANNOTATORS, Fitted, fit_dimension
 from mrb_lib.stats.gold.gold_correction import corrected_rows
 from mrb_lib.stats.gold.gold_rankings import left_out, rankings, ranks
@@ -50,6 +51,11 @@ _SAME = 1e-9
 _MOST_EXACT = 60
 
 
+@register_table(
+    "gold_rules",
+    question="would the leaderboard change with another gold rule, and what does a fallible majority do to it",
+    columns=COLUMNS,
+)
 def gold_rules(
     verdicts: pd.DataFrame | Panel,
     annotations: pd.DataFrame,

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.core.options import check_policy
-from mrb_lib.stats.core.panel import ABSENT, Panel, as_panel
+from mrb_lib.stats.core.panel import ABSENT, COST_COLUMNS, Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
+from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.juries.jury_rows import Rows, costs, dimension_rows
 from mrb_lib.stats.juries.jury_scores import scores_of
 from mrb_lib.stats.juries.jury_votes import folds
@@ -27,6 +28,12 @@ _TEXT = ("part", "dimension", "policy", "kind", "judge", "order", "best_judge", 
 _COUNTS = ("size", "n", "n_excluded", "n_difference", "n_crossfit_difference", "n_orderings")
 
 
+@register_table(
+    "jury",
+    question="is a panel of judges better than its best member, and what is each member worth",
+    columns=COLUMNS,
+    reads=COST_COLUMNS,
+)
 def jury(
     verdicts: pd.DataFrame | Panel,
     gold: pd.DataFrame,

@@ -11,6 +11,7 @@ from mrb_lib.stats.core.options import BoolArray, IntArray, typed
 from mrb_lib.stats.core.panel import TIE, Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.core.subfields import By, columns_of, subfield_values
+from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.models.model_rows import ALL, all_judges, each_judge
 from mrb_lib.stats.models.observations import counts, log_length_ratio
 from mrb_lib.stats.models.terms import Covariates
@@ -26,6 +27,11 @@ COLUMNS = [
 _TEXT = dict.fromkeys(("part", "model", "term", "level"), "str")
 
 
+@register_table(
+    "models",
+    question="what does correctness depend on: judge, subfield, order, length",
+    columns=COLUMNS,
+)
 def models(
     verdicts: pd.DataFrame | Panel,
     gold: pd.DataFrame,

@@ -10,6 +10,7 @@ import pandas as pd
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.subfields import By, groups
+from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.power.power_formulas import Differences
 from mrb_lib.stats.power.power_rows import (
     Rows,
@@ -41,6 +42,11 @@ _TEXT = (
 )  # fmt: skip
 
 
+@register_table(
+    "power",
+    question="what difference can these cases show, and how many would another take",
+    columns=COLUMNS,
+)
 def power(
     verdicts: pd.DataFrame | Panel,
     gold: pd.DataFrame,

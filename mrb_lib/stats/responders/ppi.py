@@ -21,6 +21,7 @@ from mrb_lib.stats.core.options import (
 )
 from mrb_lib.stats.core.panel import TIE, Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
+from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import NO_VARIATION, ONE_CLUSTER, cluster_codes
 from mrb_lib.stats.responders.comparisons import NO_RESPONDERS, A, Responders, from_verdicts, responders
 from mrb_lib.stats.responders.prediction_powered import Estimates, bounds, mean
@@ -50,6 +51,11 @@ _VALUES = [
 COLUMNS = ["part", "dimension", "judge", "responder", "label_share", "policy", *_COUNTS, *_VALUES, "reason"]
 
 
+@register_table(
+    "ppi",
+    question="how many clinician labels do the verdicts save",
+    columns=COLUMNS,
+)
 def ppi(
     verdicts: pd.DataFrame | Panel,
     gold: pd.DataFrame,

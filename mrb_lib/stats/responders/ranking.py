@@ -12,6 +12,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.stats.core.options import FloatArray, divide, join_reasons, pick_dimensions
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
+from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import cluster_codes
 from mrb_lib.stats.responders import comparisons as compared
 from mrb_lib.stats.responders.comparisons import ANNOTATIONS, GOLD, JUDGE, NO_RESPONDERS, Responders, Source
@@ -56,6 +57,12 @@ COLUMNS = [
 ]  # fmt: skip
 
 
+@register_table(
+    "ranking",
+    question="would the verdicts rank the responders as clinicians do",
+    columns=COLUMNS,
+    needs_verdicts=False,
+)
 def ranking(
     verdicts: pd.DataFrame | Panel | None,
     gold: pd.DataFrame,

@@ -15,6 +15,7 @@ from mrb_lib.stats.confidence.recalibration import folds
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.core.subfields import By, groups, one_kind_each
+from mrb_lib.stats.core.table import Option, register_table
 from mrb_lib.stats.resampling.resample import NO_RESAMPLES, cluster_codes
 from mrb_lib.stats.resampling.robust import FEW_CLUSTERS, layout
 from mrb_lib.stats.selective.fixed_sequence import grid_place
@@ -72,6 +73,13 @@ _TEXT = {"judge", "dimension", "subfield", "by", "part", "method", "reason"}
 _INTERVALS = [name for name in COLUMNS if name in ("low", "high") or name.endswith(("_low", "_high"))]
 
 
+@register_table(
+    "selective",
+    question="when may a judge answer alone, so that it agrees with clinicians as often as promised",
+    columns=COLUMNS,
+    reads=("p_a",),
+    options={"target": Option("the agreement with clinicians wanted where the judge answers", least=0, below=1)},
+)
 def selective(
     verdicts: pd.DataFrame | Panel,
     gold: pd.DataFrame,

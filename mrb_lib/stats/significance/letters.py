@@ -13,6 +13,7 @@ from scipy.special import ndtr
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, join_reasons, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import Scores, encode_gold, score
+from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import Ratios, cluster_codes, n_clusters, ratios
 from mrb_lib.stats.significance.omnibus import mean_ranks
 from mrb_lib.stats.significance.paired import ALPHA, PAIR, comparisons
@@ -88,6 +89,11 @@ COLUMNS = [
 ]
 
 
+@register_table(
+    "letters",
+    question="which judges belong together: mean ranks, critical difference, compact letters",
+    columns=COLUMNS,
+)
 def letters(
     verdicts: pd.DataFrame | Panel,
     gold: pd.DataFrame,

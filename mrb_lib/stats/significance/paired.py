@@ -14,6 +14,7 @@ from mrb_lib.stats.core.options import FloatArray, IntArray, check_choice, divid
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import BINARY_POLICIES, encode_gold, score
 from mrb_lib.stats.core.subfields import By, Group, groups
+from mrb_lib.stats.core.table import Option, register_table
 from mrb_lib.stats.resampling.resample import NO_RESAMPLES, cluster_codes, interval_reason
 from mrb_lib.stats.significance.differences import Columns, Differences, columns, differences
 from mrb_lib.stats.significance.omnibus import COLUMNS as OMNIBUS_COLUMNS
@@ -154,6 +155,12 @@ COLUMNS = [
 ]
 
 
+@register_table(
+    "significance",
+    question="could the difference between two judges be chance, are they equivalent, and do all judges differ at all",
+    columns=COLUMNS,
+    options={"margin": Option("differences of accuracy below it count as none", least=0, below=1)},
+)
 def comparisons(
     verdicts: pd.DataFrame | Panel,
     gold: pd.DataFrame,

@@ -12,6 +12,7 @@ from mrb_lib.stats.core.options import FloatArray, IntArray, divide, join_reason
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import Scores, encode_gold, score
 from mrb_lib.stats.core.subfields import By, columns_of, subfield_values
+from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import cluster_codes
 from mrb_lib.stats.transfer.meta import Pooled, Predictive, pool, predict
 from mrb_lib.stats.transfer.transfer_domains import (
@@ -39,6 +40,11 @@ _TEXT = ("part", "judge", "dimension", "by", "subfield", "versus", "policy", "re
 _Z = float(special.ndtri(0.975))
 
 
+@register_table(
+    "transfer",
+    question="does accuracy hold across institutions, datasets or subfields",
+    columns=COLUMNS,
+)
 def transfer(
     verdicts: pd.DataFrame | Panel,
     gold: pd.DataFrame,

@@ -1,0 +1,111 @@
+"""What `mrb analyze` offers: each table registers itself where it is made, with its question, columns and options."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+import pandas as pd
+
+from mrb_lib.errors import InputError
+from mrb_lib.registry import Registry
+
+Make = TypeVar("Make", bound=Callable[..., pd.DataFrame])
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option that one table has; its default and type are those of the parameter of the same name.
+
+    Attributes
+    ----------
+    help : what it means, in a line
+    least, below : the values allowed: at least the one, less than the other; None is no bound
+    """
+
+    help: str
+    least: float | None = None
+    below: float | None = None
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """A table of `mrb analyze`.
+
+    Attributes
+    ----------
+    name, question : what it is called, and the question it answers
+    columns : those shown by default: one estimate and one interval a quantity
+    more : those that `intervals="all"` adds
+    needs_verdicts : whether it cannot be made without verdicts
+    reads : columns of the verdicts table that it is made from, besides keys and choice
+    options : those that only this table has, by name
+    make : makes it. What its parameters name is given to it, see `mrb_lib.stats.inputs.Inputs`
+    """
+
+    name: str
+    question: str
+    columns: tuple[str, ...]
+    more: tuple[str, ...]
+    needs_verdicts: bool
+    reads: tuple[str, ...]
+    options: Mapping[str, Option] = field(default_factory=dict)
+    make: Callable[..., pd.DataFrame] = field(default=pd.DataFrame, repr=False)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the parameters of `make`."""
+        return tuple(inspect.signature(self.make).parameters)
+
+    def default(self, option: str) -> float:
+        """The value of one of `options` where the user gives none."""
+        value = inspect.signature(self.make).parameters[option].default
+        return float(value)
+
+    def checked(self, values: Mapping[str, float]) -> dict[str, float]:
+        """The values of `options`, the defaults where none are given.
+
+        Raises
+        ------
+        InputError
+            The table has no such option, or the value is not allowed.
+        """
+        for name in values:
+            if name not in self.options:
+                has = ", ".join(self.options) or "none of its own"
+                raise InputError(f"table {self.name}: has no option {name!r}; its options are {has}.")
+        chosen = {name: values.get(name, self.default(name)) for name in self.options}
+        for name, value in chosen.items():
+            option = self.options[name]
+            if (option.least is not None and value < option.least) or (
+                option.below is not None and value >= option.below
+            ):
+                raise InputError(f"{name} {value}: must be at least {option.least} and below {option.below}.")
+        return chosen
+
+
+TABLES: Final[Registry[TableSpec]] = Registry("table", "mrb_lib.stats")
+
+
+def register_table(
+    name: str,
+    *,
+    question: str,
+    columns: Sequence[str],
+    more: Sequence[str] = (),
+    needs_verdicts: bool = True,
+    reads: Sequence[str] = (),
+    options: Mapping[str, Option] | None = None,
+) -> Callable[[Make], Make]:
+    """Register the function below as what makes a table of `mrb analyze`; see `TableSpec`."""
+
+    def register(make: Make) -> Make:
+        spec = TableSpec(
+            name, question, tuple(columns), tuple(more), needs_verdicts, tuple(reads), dict(options or {}), make
+        )
+        TABLES.add(name, spec)
+        return make
+
+    return register
