@@ -23,10 +23,10 @@ MINE = (
     "chat = { template = { enable_thinking = false } }\n"
 )
 WITH_WEIGHTS = {
-    "packed": ("packed", "PackedJudge"),
-    "generative": ("generative", "GenerativeJudge"),
-    "reward": ("reward", "RewardJudge"),
-    "rating": ("rating", "RatingJudge"),
+    "packed": ("local.packed", "PackedJudge"),
+    "generative": ("local.generative", "GenerativeJudge"),
+    "reward": ("local.reward", "RewardJudge"),
+    "rating": ("local.rating", "RatingJudge"),
 }
 
 
@@ -47,7 +47,7 @@ def model_folder(folder: Path) -> Path:
 def engines(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[object, ...]]:
     """Engines that only note what they were made with, in place of those that read weights or call servers."""
     made: dict[str, tuple[object, ...]] = {}
-    for engine, (name, kind) in {**WITH_WEIGHTS, "endpoint": ("endpoint", "EndpointJudge")}.items():
+    for engine, (name, kind) in {**WITH_WEIGHTS, "endpoint": ("endpoint.judge", "EndpointJudge")}.items():
 
         def note(*arguments: object, engine: str = engine) -> object:
             made[engine] = arguments

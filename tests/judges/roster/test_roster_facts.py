@@ -61,7 +61,7 @@ FAMILIES = (
 
 def _judges() -> list[dict[str, Fact]]:
     """Every table of the roster file, as written."""
-    text = resources.files("mrb_lib.judges").joinpath("roster.toml").read_text(encoding="utf-8")
+    text = resources.files("mrb_lib.judges.roster").joinpath("roster.toml").read_text(encoding="utf-8")
     judges: list[dict[str, Fact]] = tomllib.loads(text)["judge"]
     return judges
 

@@ -14,7 +14,7 @@ from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import Source, digest, is_complete, locate, pinned_revision
 from mrb_lib.verdicts.manifest import Manifest, write_manifest
 
-from ..data.local_hub import LocalHub, serve
+from ...data.hub.local_hub import LocalHub, serve
 
 MODEL = "Some-Lab/Judge-7B"
 OLD, NEW, PICKLED = "a" * 40, "b" * 40, "c" * 40
