@@ -22,6 +22,7 @@ from mrb_lib.cli import (
     report,
     review,
 )
+from mrb_lib.cli.formats import ExportCommand, ImportCommand
 from mrb_lib.cli.listing import line
 from mrb_lib.errors import MrbError
 
@@ -36,7 +37,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("demo")(demo.demo)
-app.command("import")(import_.import_)
+app.command("import", cls=ImportCommand)(import_.import_)
 app.command("pull")(pull.pull)
 app.command("check")(check.check)
 app.command("judges")(judges.judges)
@@ -46,7 +47,7 @@ app.command("analyze", cls=analyze.AnalyzeCommand)(analyze.analyze)
 app.command("report")(report.report)
 app.command("lab")(lab.lab)
 app.command("review")(review.review)
-app.command("export")(export.export)
+app.command("export", cls=ExportCommand)(export.export)
 app.command("annotate")(annotate.annotate)
 app.add_typer(adjudications.app, name="adjudications")
 

@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
-from mrb_lib.data.formats import reader
+from mrb_lib.data.formats import READERS
 from mrb_lib.reviews.marks import Adjudication
 from mrb_lib.reviews.store import open_store
 from mrb_lib.schema import CHOICES, DIMENSIONS, ORDERS, ORGAN_DEPARTMENT, ORGANS
@@ -139,7 +139,7 @@ def test_runs_on_the_official_policy_another_dimension_and_no_folder(
 def public(request: pytest.FixtureRequest, reference_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Real data: one dimension, no images, no organs; kqa has labels that are no preferences, and no verdicts."""
     folder = tmp_path_factory.mktemp(request.param)
-    imported = reader(request.param)(reference_data / request.param)
+    imported = READERS[request.param].read(reference_data / request.param)
     save(imported.benchmark, folder)
     if len(imported.verdicts):
         meta = imported.benchmark.meta

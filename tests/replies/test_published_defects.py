@@ -19,7 +19,7 @@ import pytest
 
 import mrb_lib
 from mrb_lib.data.benchmark import Benchmark, gold
-from mrb_lib.data.formats.official.layout import read, write
+from mrb_lib.data.formats.official import read, write
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.prompts import builtin_ids, load_prompt
 from mrb_lib.judges.roster.roster import ENGINES, entries, resolve

@@ -1,15 +1,18 @@
-"""What every importer returns, and how its rows become tables that keep the contract."""
+"""How a format registers itself, what its reader returns, and how its rows become tables that keep the contract."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations
 from mrb_lib.errors import InputError
+from mrb_lib.registry import Registry
 from mrb_lib.validation import Finding, Severity, check_references, conform
 
 ANNOTATION_COLUMNS = ("case_id", "annotator", "dimension", "choice")
@@ -32,15 +35,83 @@ class Imported(NamedTuple):
     findings: list[Finding]
 
 
-def empty_verdicts() -> pd.DataFrame:
-    """A verdicts table without rows."""
-    return verdict_table([], "verdicts")
+Read = Callable[..., Imported]
+Write = Callable[..., list[Finding]]
+R = TypeVar("R", bound=Read)
+W = TypeVar("W", bound=Write)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A format that `mrb import` reads.
+
+    Attributes
+    ----------
+    read : called with the path of the source, and with the options of the format as keywords
+    about : what the format is, for a list of formats
+    """
+
+    read: Read
+    about: str
+
+
+@dataclass(frozen=True)
+class Writer:
+    """A format that `mrb export` writes.
+
+    Attributes
+    ----------
+    write : called with the benchmark, the verdicts table and an empty folder, and with the options of the format as
+        keywords; returns what the format could not hold
+    about : what the format is, for a list of formats
+    """
+
+    write: Write
+    about: str
+
+
+READERS: Final[Registry[Reader]] = Registry("format", "mrb_lib.data.formats")
+WRITERS: Final[Registry[Writer]] = Registry("format", "mrb_lib.data.formats")
+
+
+def reads(name: str, *, about: str) -> Callable[[R], R]:
+    """Register the decorated function as the reader of a format.
+
+    Its keyword-only parameters become options of `mrb import`; each is annotated `Annotated[type, "what it does"]`.
+    """
+
+    def register(read: R) -> R:
+        READERS.add(name, Reader(read, about))
+        return read
+
+    return register
+
+
+def writes(name: str, *, about: str) -> Callable[[W], W]:
+    """Register the decorated function as the writer of a format; its options are declared as those of `reads`."""
+
+    def register(write: W) -> W:
+        WRITERS.add(name, Writer(write, about))
+        return write
+
+    return register
+
+
+def options_of(function: Read | Write) -> dict[str, inspect.Parameter]:
+    """The options that a reader or writer declares: its keyword-only parameters, by name."""
+    parameters = inspect.signature(function, eval_str=True).parameters
+    return {name: one for name, one in parameters.items() if one.kind is inspect.Parameter.KEYWORD_ONLY}
 
 
 def annotation_table(
-    rows: Iterable[tuple[str, str, str, str]], source: str, categories: Sequence[str], dimensions: Sequence[str]
+    rows: Iterable[tuple[str, str, str, str]], source: str | Path, meta: BenchmarkMeta
 ) -> pd.DataFrame:
     """Annotations from `(case_id, annotator, dimension, choice)` tuples.
+
+    Parameters
+    ----------
+    source : the file to name in messages
+    meta : of the benchmark, whose dimensions and categories are the only ones allowed
 
     Raises
     ------
@@ -49,10 +120,10 @@ def annotation_table(
     """
     listed = list(rows)
     frame = pd.DataFrame(listed, columns=list(ANNOTATION_COLUMNS), dtype="str") if listed else empty_annotations()
-    return conform(frame, "annotations", source, dimensions=dimensions, categories=categories)
+    return conform(frame, "annotations", str(source), dimensions=meta.dimensions, categories=meta.categories)
 
 
-def verdict_table(rows: Iterable[Sequence[object]], source: str) -> pd.DataFrame:
+def verdict_table(rows: Iterable[Sequence[object]], source: str | Path) -> pd.DataFrame:
     """Verdicts from tuples in the order of `VERDICT_COLUMNS`; repeat 0, probe none.
 
     Raises
@@ -65,20 +136,27 @@ def verdict_table(rows: Iterable[Sequence[object]], source: str) -> pd.DataFrame
     frame = pd.DataFrame(
         {name: pd.Series(list(values), dtype="str") for name, values in zip(VERDICT_COLUMNS, columns, strict=True)}
     )
-    return conform(frame, "verdicts", source)
+    return conform(frame, "verdicts", str(source))
 
 
 def assemble(
     meta: BenchmarkMeta,
     cases: pd.DataFrame,
-    annotations: pd.DataFrame,
-    verdicts: pd.DataFrame,
-    findings: Iterable[Finding],
+    annotations: pd.DataFrame | None = None,
+    verdicts: pd.DataFrame | None = None,
+    findings: Iterable[Finding] = (),
     *,
     source: Path,
     images: Mapping[str, bytes] | None = None,
 ) -> Imported:
     """Validate the tables and put them together.
+
+    Parameters
+    ----------
+    annotations, verdicts : as `annotation_table` and `verdict_table` make them; None where the source has none
+    findings : what was counted on the way
+    source : the file to name in messages
+    images : the bytes of each image by name, read when asked for
 
     Raises
     ------
@@ -88,6 +166,8 @@ def assemble(
     if cases.empty:
         raise InputError(f"{source}: holds no cases; check that it is the folder you mean.")
     cases = conform(cases, "cases", str(source))
+    annotations = empty_annotations() if annotations is None else annotations
+    verdicts = verdict_table([], source) if verdicts is None else verdicts
     check_references(annotations, cases, str(source))
     check_references(verdicts, cases, str(source))
     return Imported(Benchmark(meta, cases, annotations, images or {}), verdicts, list(findings))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from mrb_lib.data.benchmark import BenchmarkMeta
-from mrb_lib.data.formats.base import Imported, annotation_table, assemble, counted, empty_verdicts
+from mrb_lib.data.formats.base import Imported, annotation_table, assemble, counted, reads
 from mrb_lib.data.formats.sources import Record, read_jsonl, text_id
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CONSENSUS
@@ -37,6 +37,7 @@ META = BenchmarkMeta(
 _LABELS: Mapping[str | int | None, str] = {"A>B": "A", "B>A": "B"}
 
 
+@reads("judgebench", about="JudgeBench's response pairs, labelled by objective correctness")
 def read(src: Path) -> Imported:
     """Read JudgeBench's pairs; the source publishes no verdicts that may be passed on.
 
@@ -75,8 +76,8 @@ def read(src: Path) -> Imported:
     findings += counted(unknown, "warning", src, "pairs are of no known category", "correct the source", "source")
     if not cases.empty:
         _refuse_repeated_pairs(records)
-    annotations = annotation_table(labels, str(src), META.categories, META.dimensions)
-    return assemble(META, cases, annotations, empty_verdicts(), findings, source=src)
+    annotations = annotation_table(labels, src, META)
+    return assemble(META, cases, annotations, findings=findings, source=src)
 
 
 def _case(record: Record) -> dict[str, str | None]:

@@ -12,9 +12,8 @@ from pathlib import Path
 import pandas as pd
 
 from mrb_lib.data.benchmark import BenchmarkMeta
-from mrb_lib.data.formats.base import Imported, annotation_table, assemble, empty_verdicts
-from mrb_lib.data.formats.csv_source import csv_records
-from mrb_lib.data.formats.sources import Record, text_id
+from mrb_lib.data.formats.base import Imported, annotation_table, assemble, reads
+from mrb_lib.data.formats.sources import Record, csv_records, text_id
 
 FILE_NAME = "NLI_medical_annotator.csv"
 ANNOTATORS = ("label_0", "label_1", "label_2")
@@ -33,6 +32,7 @@ _COLUMNS = ("", "Question", "llm_x", "answer", "claim", "category_x", "majority_
 _LABELS: dict[str | int | None, str] = {label: label for label in META.categories}
 
 
+@reads("kqa", about="K-QA: three physicians' labels on whether an answer entails a statement")
 def read(src: Path) -> Imported:
     """Read the three physicians' labels; there are no verdicts.
 
@@ -65,9 +65,9 @@ def read(src: Path) -> Imported:
         for record in records
         for annotator in ANNOTATORS
     ]
-    annotations = annotation_table(labels, str(path), META.categories, META.dimensions)
+    annotations = annotation_table(labels, path, META)
     cases = pd.DataFrame([_case(record) for record in records])
-    return assemble(META, cases, annotations, empty_verdicts(), [], source=path)
+    return assemble(META, cases, annotations, source=path)
 
 
 def _case(record: Record) -> dict[str, str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from mrb_lib.data.benchmark import BenchmarkMeta
-from mrb_lib.data.formats.base import Imported, annotation_table, assemble, counted, verdict_table
+from mrb_lib.data.formats.base import Imported, annotation_table, assemble, counted, reads, verdict_table
 from mrb_lib.data.formats.sources import Record, only_folder, read_json_array
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CONSENSUS
@@ -38,6 +38,7 @@ _LABELS: Mapping[str | int | None, str] = {1: "A", 2: "B"}
 _WINNERS: Mapping[str | int | None, str | None] = {"1": "A", "2": "B", None: None}
 
 
+@reads("llmbar", about="LLMBar: one subset or all below a folder, with judges in both orders")
 def read(src: Path) -> Imported:
     """Read one subset of LLMBar, or every subset below a folder.
 
@@ -81,10 +82,8 @@ def read(src: Path) -> Imported:
             unparsed = sum(row[5] == "unparsed" for row in rows)
             findings += counted(unparsed, "info", result, "verdicts are unparsed", "they stay, without a choice")
             verdicts += rows
-    annotations = annotation_table(labels, str(folder), META.categories, META.dimensions)
-    return assemble(
-        META, pd.DataFrame(cases), annotations, verdict_table(verdicts, str(folder)), findings, source=folder
-    )
+    annotations = annotation_table(labels, folder, META)
+    return assemble(META, pd.DataFrame(cases), annotations, verdict_table(verdicts, folder), findings, source=folder)
 
 
 def _subsets(folder: Path) -> dict[str, Path]:

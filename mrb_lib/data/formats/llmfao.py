@@ -12,9 +12,17 @@ from pathlib import Path
 import pandas as pd
 
 from mrb_lib.data.benchmark import BenchmarkMeta
-from mrb_lib.data.formats.base import PREFERENCE, Imported, absent, annotation_table, assemble, counted, verdict_table
-from mrb_lib.data.formats.csv_source import csv_records
-from mrb_lib.data.formats.sources import Record, only_folder, read_jsonl
+from mrb_lib.data.formats.base import (
+    PREFERENCE,
+    Imported,
+    absent,
+    annotation_table,
+    assemble,
+    counted,
+    reads,
+    verdict_table,
+)
+from mrb_lib.data.formats.sources import Record, csv_records, only_folder, read_jsonl
 from mrb_lib.validation import Finding
 
 PAIRS, CROWD = "pairs-crowd.jsonl", "crowd-comparisons.csv"
@@ -34,6 +42,7 @@ _LABELS: Mapping[str | int | None, str] = {"left": "A", "right": "B", "tie": "ti
 _COLUMNS = ("id", "prompt", "model_x", "model_y", "winner", "left", "right")
 
 
+@reads("llmfao", about="LLMFAO: crowd comparisons of 59 models, with two judges")
 def read(src: Path) -> Imported:
     """Read the pairs, the crowd's labels and the verdicts of the judges gpt3 and gpt4.
 
@@ -79,8 +88,8 @@ def read(src: Path) -> Imported:
     cases = pd.DataFrame([_case(case_id, pair, names.get(case_id)) for case_id, pair in pairs.items()])
     unlabelled = len(pairs.keys() - {label[0] for label in labels})
     findings += counted(unlabelled, "warning", folder / CROWD, "pairs have no annotator", "restore the file")
-    annotations = annotation_table(labels, str(folder / CROWD), META.categories, META.dimensions)
-    return assemble(META, cases, annotations, verdict_table(rows, str(folder)), findings, source=folder / PAIRS)
+    annotations = annotation_table(labels, folder / CROWD, META)
+    return assemble(META, cases, annotations, verdict_table(rows, folder), findings, source=folder / PAIRS)
 
 
 def _pair(record: Record, pairs: Mapping[str, Record], names: dict[str, Record]) -> str:

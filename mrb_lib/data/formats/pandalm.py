@@ -12,11 +12,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import pandas as pd
 
 from mrb_lib.data.benchmark import BenchmarkMeta
-from mrb_lib.data.formats.base import PREFERENCE, Imported, absent, annotation_table, assemble, counted, verdict_table
+from mrb_lib.data.formats.base import (
+    PREFERENCE,
+    Imported,
+    absent,
+    annotation_table,
+    assemble,
+    counted,
+    reads,
+    verdict_table,
+)
 from mrb_lib.data.formats.sources import Record, only_folder, read_json_array
 from mrb_lib.validation import Finding
 
@@ -52,7 +62,12 @@ _JUDGES = (
 )
 
 
-def read(src: Path, *, unparsed_as_tie: bool = False) -> Imported:
+@reads("pandalm", about="PandaLM's test set: 999 pairs, three annotators, two judges")
+def read(
+    src: Path,
+    *,
+    unparsed_as_tie: Annotated[bool, "read unparsed verdicts as ties, as its authors did"] = False,
+) -> Imported:
     """Read the PandaLM test set and the verdicts of its judges.
 
     Parameters
@@ -85,7 +100,7 @@ def read(src: Path, *, unparsed_as_tie: bool = False) -> Imported:
         for record in records
         for annotator in ANNOTATORS
     ]
-    annotations = annotation_table(labels, str(folder / TEST_SET), META.categories, META.dimensions)
+    annotations = annotation_table(labels, folder / TEST_SET, META)
     booleans = sum(isinstance(record.get(name), bool) for record in records for name in ("response1", "response2"))
     findings = counted(booleans, "info", folder / TEST_SET, "responses are JSON booleans", "they are read as text")
     rows: list[tuple[str | None, ...]] = []
@@ -97,7 +112,7 @@ def read(src: Path, *, unparsed_as_tie: bool = False) -> Imported:
         verdicts = read_json_array(path)
         rows.extend(_verdict(record, judge, unparsed_as_tie) for record in verdicts)
         findings += _count(verdicts, judge, len(cases), path, unparsed_as_tie)
-    return assemble(META, cases, annotations, verdict_table(rows, str(folder)), findings, source=folder / TEST_SET)
+    return assemble(META, cases, annotations, verdict_table(rows, folder), findings, source=folder / TEST_SET)
 
 
 def _case(record: Record) -> dict[str, str]:

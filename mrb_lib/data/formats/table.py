@@ -12,26 +12,46 @@ a JSON list of them, which it is taken for if it starts with `[`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Annotated, cast
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from mrb_lib.data.benchmark import BenchmarkMeta, FolderImages, empty_annotations, read_meta
-from mrb_lib.data.formats.base import Imported, assemble, counted, empty_verdicts
-from mrb_lib.data.formats.sources import only_folder
-from mrb_lib.data.formats.table_export import write as write
-from mrb_lib.data.formats.table_files import find_table, read_frame
+from mrb_lib.data.benchmark import (
+    Benchmark,
+    BenchmarkMeta,
+    FolderImages,
+    empty_annotations,
+    read_meta,
+    read_table,
+    write_meta,
+)
+from mrb_lib.data.formats.base import Imported, assemble, counted, reads, verdict_table, writes
+from mrb_lib.data.formats.sources import Record, only_folder, read_csv, read_jsonl
 from mrb_lib.errors import InputError
-from mrb_lib.schema import CHOICES, DIMENSIONS, KINDS, Kind
+from mrb_lib.files import inside
+from mrb_lib.schema import CHOICES, COLUMNS, DIMENSIONS, KINDS, Column, Kind, TableName
 from mrb_lib.validation import Finding, check_references, conform
 
-__all__ = ["read", "write"]
+READ_SUFFIXES = (".csv", ".parquet", ".jsonl")
+WRITTEN = ("csv", "parquet")
+_CHUNK = 50_000
 
 
-def read(src: Path, *, kind: str | None = None, name: str | None = None) -> Imported:
+@reads("table", about="cases, annotations and verdicts as CSV, parquet or JSON lines: for your own data")
+def read(
+    src: Path,
+    *,
+    kind: Annotated[str | None, "clinical, general or simulated"] = None,
+    name: Annotated[str | None, "the benchmark's name"] = None,
+) -> Imported:
     """Read tables somebody wrote by hand or with another program.
 
     Parameters
@@ -67,7 +87,7 @@ def read(src: Path, *, kind: str | None = None, name: str | None = None) -> Impo
     annotations = empty_annotations()
     if annotations_path is not None:
         annotations = read_frame(annotations_path, "annotations", findings)
-    verdicts = empty_verdicts()
+    verdicts = verdict_table([], folder)
     if verdicts_path is not None:
         verdicts = read_frame(verdicts_path, "verdicts", findings)
     meta = _meta(folder, kind, name, annotations, verdicts, findings)
@@ -118,3 +138,188 @@ def _values(frame: pd.DataFrame, column: str) -> Sequence[str]:
     if column not in frame.columns:
         return []
     return sorted(value for value in frame[column].dropna().astype("str").unique() if value)
+
+
+def find_table(folder: Path, table: TableName) -> Path | None:
+    """The file of a table in a folder, or None.
+
+    Raises
+    ------
+    InputError
+        The table is there in two formats.
+    """
+    found = [path for suffix in READ_SUFFIXES if (path := folder / f"{table}{suffix}").is_file()]
+    if len(found) > 1:
+        raise InputError(f"{folder}: both {found[0].name} and {found[1].name} are there; keep the one you mean.")
+    return found[0] if found else None
+
+
+def read_frame(path: Path, table: TableName, findings: list[Finding]) -> pd.DataFrame:
+    """Read a table from a file of any of the three formats.
+
+    Returns
+    -------
+    DataFrame
+        Missing values as missing, numbers as numbers, images as lists; `conform` still has to check it.
+
+    Raises
+    ------
+    InputError
+        The file is damaged; names the row.
+    """
+    known = {column.name: column for column in COLUMNS[table]}
+    if path.suffix == ".csv":
+        frame = read_csv(path, findings)
+        return pd.DataFrame({name: _from_text(frame[name], known.get(name), path) for name in frame.columns})
+    frame = _from_records(read_jsonl(path, findings), path, known) if path.suffix == ".jsonl" else read_table(path)
+    for name, column in known.items():
+        if column.type == "names" and name in frame.columns:
+            lists = [[] if value is None else value for value in frame[name].tolist()]
+            frame[name] = pd.Series(lists, index=frame.index, dtype=object)
+    return frame
+
+
+def _from_text(values: pd.Series, column: Column | None, path: Path) -> pd.Series:
+    """The values of a CSV column, in the type its contract asks for."""
+    if column is not None and column.type == "names":
+        cells = [_names(cell, path, row) for row, cell in enumerate(values, start=1)]
+        return pd.Series(cells, index=values.index, dtype=object)
+    if column is None or column.nullable or column.type != "str":
+        values = values.mask(values == "")
+    if column is None or column.type == "str":
+        return values
+    try:
+        # float() reads what repr() wrote to the last digit; pandas' own parser may not.
+        return pd.Series(
+            [float("nan") if pd.isna(v) else _number(v) for v in values], index=values.index, dtype="float64"
+        )
+    except ValueError:
+        return values
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    if number != number or "_" in text:
+        raise ValueError(text)
+    return number
+
+
+def _names(cell: str, path: Path, row: int) -> list[str]:
+    if not cell.startswith("["):
+        return [name.strip() for name in cell.split(";") if name.strip()]
+    try:
+        names = json.loads(cell)
+    except ValueError as error:
+        raise InputError(
+            f"{path}, row {row}, column images: is not a JSON list ({error}); write names separated by semicolons."
+        ) from error
+    if not isinstance(names, list):
+        raise InputError(f"{path}, row {row}, column images: is not a list; write names separated by semicolons.")
+    return names
+
+
+def _from_records(records: list[Record], path: Path, known: dict[str, Column]) -> pd.DataFrame:
+    if not records:
+        raise InputError(f"{path}: is empty; write one object a line, or remove the file.")
+    names = list(dict.fromkeys(name for record in records for name in record.values))
+    columns = {}
+    for name in names:
+        values = [record.values.get(name) for record in records]
+        column = pd.Series(values, dtype=object)
+        if name not in known:
+            try:
+                pa.array(values, from_pandas=True)
+            except (pa.ArrowException, OverflowError) as error:
+                problem = f"mixes types or holds a number that is too large ({error})"
+                raise InputError(f"{path}, column {name}: {problem}; make its values alike, or text.") from error
+            column = column.infer_objects()
+        columns[name] = column
+    return pd.DataFrame(columns)
+
+
+@writes("table", about="cases, annotations and verdicts as CSV or parquet, with the images beside them")
+def write(
+    benchmark: Benchmark, verdicts: pd.DataFrame, out: Path, *, file_format: Annotated[str, "csv or parquet"] = "csv"
+) -> list[Finding]:
+    """Write the tables, the images and `benchmark.toml`; `read` gives identical tables back.
+
+    Parameters
+    ----------
+    verdicts : no file is written where there are none
+    out : the folder to write into
+    file_format : "csv" or "parquet"
+
+    Returns
+    -------
+    list of Finding
+        What CSV cannot tell apart, counted: an empty text where the column may be
+        missing, and other columns that hold no text. Parquet loses nothing.
+
+    Raises
+    ------
+    InputError
+        `file_format` is unknown.
+    """
+    if file_format not in WRITTEN:
+        raise InputError(f"file format {file_format!r}: is unknown; use csv or parquet.")
+    out = Path(out)
+    out.mkdir(parents=True, exist_ok=True)
+    findings: list[Finding] = []
+    tables: dict[TableName, pd.DataFrame] = {"cases": benchmark.cases, "annotations": benchmark.annotations}
+    if len(verdicts):
+        tables["verdicts"] = verdicts
+    for table, frame in tables.items():
+        path = out / f"{table}.{file_format}"
+        if file_format == "csv":
+            _write_csv(frame, table, path, findings)
+        else:
+            pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), path, compression="zstd")
+    _write_images(benchmark, out / "images", findings)
+    write_meta(benchmark.meta, out / "benchmark.toml")
+    return findings
+
+
+def _write_images(benchmark: Benchmark, folder: Path, findings: list[Finding]) -> None:
+    absent = 0
+    for name in dict.fromkeys(name for names in benchmark.cases["images"] for name in names):
+        if name not in benchmark.images:
+            absent += 1
+            continue
+        path = inside(folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(benchmark.images[name])
+    findings += counted(absent, "warning", "images", "images could not be found", "restore them and export again")
+
+
+def _write_csv(frame: pd.DataFrame, table: TableName, path: Path, findings: list[Finding]) -> None:
+    _count_losses(frame, table, path, findings)
+    # The line ending with a carriage return makes the writer quote cells that hold one.
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        rows = csv.writer(stream, lineterminator="\r\n")
+        rows.writerow(frame.columns)
+        for start in range(0, len(frame), _CHUNK):
+            part = frame.iloc[start : start + _CHUNK]
+            rows.writerows(zip(*(_cells(part[name]) for name in frame.columns), strict=True))
+
+
+def _cells(values: pd.Series) -> Iterator[object]:
+    """Text as it is, numbers so that they read back to the last digit, lists as JSON, missing as nothing."""
+    for value in values.tolist():
+        if isinstance(value, (list, dict, np.ndarray)):
+            yield json.dumps(value, ensure_ascii=False, default=np.ndarray.tolist)
+        else:
+            yield "" if pd.isna(value) else value
+
+
+def _count_losses(frame: pd.DataFrame, table: TableName, path: Path, findings: list[Finding]) -> None:
+    known = {column.name: column for column in COLUMNS[table]}
+    for name in frame.columns:
+        column, values = known.get(name), frame[name]
+        if (column is None or column.nullable) and isinstance(values.dtype, pd.StringDtype):
+            empty = int((values == "").sum())
+            findings += counted(
+                empty, "info", path.name, "texts are empty", "they read back as missing; use parquet", name
+            )
+        if column is None and not isinstance(values.dtype, pd.StringDtype):
+            problem = f"holds {values.dtype}, which CSV does not tell"
+            findings.append(Finding("info", path.name, None, name, problem, "it reads back as text; use parquet"))

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from mrb_lib.data.formats.base import Imported
-from mrb_lib.data.formats.official.layout import read
+from mrb_lib.data.formats.official import read
 from mrb_lib.data.hub.access import (
     TIMEOUT_S,
     Wanted,

@@ -11,7 +11,7 @@ import pytest
 from mrb_lib.data.audit.pairing import pairing_findings
 from mrb_lib.data.audit.words import word_sets
 from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.formats import reader
+from mrb_lib.data.formats import READERS
 from mrb_lib.validation import Finding
 
 from .sound_benchmark import Sound, audit_with, places, sound
@@ -103,7 +103,7 @@ def test_texts_without_words_give_nothing() -> None:
 
 
 def imported(reference_data: Path, name: str, folder: str) -> Benchmark:
-    return reader(name)(reference_data / folder).benchmark
+    return READERS[name].read(reference_data / folder).benchmark
 
 
 SOURCES = [

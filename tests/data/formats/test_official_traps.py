@@ -13,7 +13,7 @@ import pytest
 
 from mrb_lib.data.benchmark import load, save
 from mrb_lib.data.formats.base import Imported
-from mrb_lib.data.formats.official.layout import read
+from mrb_lib.data.formats.official import read
 from mrb_lib.errors import InputError
 from mrb_lib.schema import DIMENSIONS
 

@@ -1,4 +1,4 @@
-"""Every format the command line names can be loaded."""
+"""Every registered format can be used, and says what it is and what its options do."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from mrb_lib.data.benchmark import load, save
-from mrb_lib.data.formats import READERS, WRITERS, reader, writer
+from mrb_lib.data.formats import READERS, WRITERS
+from mrb_lib.data.formats.base import options_of
 from mrb_lib.errors import InputError
 from mrb_lib.verdicts.store import load_verdicts, save_imported
 
@@ -23,7 +24,7 @@ FOLDERS = {
 
 @pytest.mark.parametrize("name", sorted(FOLDERS))
 def test_what_is_imported_can_be_stored_and_loaded(name: str, reference_data: Path, tmp_path: Path) -> None:
-    imported = reader(name)(reference_data / FOLDERS[name])
+    imported = READERS[name].read(reference_data / FOLDERS[name])
     save(imported.benchmark, tmp_path)
     loaded = load(tmp_path)
     assert len(loaded.cases) == len(imported.benchmark.cases)
@@ -33,15 +34,24 @@ def test_what_is_imported_can_be_stored_and_loaded(name: str, reference_data: Pa
         assert len(load_verdicts(tmp_path / "runs", loaded.cases)) == len(imported.verdicts)
 
 
-@pytest.mark.parametrize("name", sorted(READERS))
+@pytest.mark.parametrize("name", sorted(READERS.names()))
 def test_a_folder_that_does_not_exist_is_one_message(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="absent"):
-        reader(name)(tmp_path / "absent")
+        READERS[name].read(tmp_path / "absent")
 
 
-def test_unknown_names_list_the_known_ones() -> None:
-    with pytest.raises(InputError, match="official, table, pandalm"):
-        reader("word")
-    with pytest.raises(InputError, match="use one of official, table"):
-        writer("pandalm")
-    assert all(callable(writer(name)) for name in WRITERS)
+def test_unknown_names_list_the_registered_ones() -> None:
+    with pytest.raises(InputError, match=r"'word' is unknown; use one of .*official.*table"):
+        READERS["word"]
+    with pytest.raises(InputError, match="'pandalm' is unknown; use one of official, table"):
+        WRITERS["pandalm"]
+
+
+def test_every_format_says_what_it_is_and_what_its_options_do() -> None:
+    assert set(FOLDERS) | {"table"} == set(READERS.names())
+    functions = [READERS[name].read for name in READERS.names()] + [WRITERS[name].write for name in WRITERS.names()]
+    abouts = [READERS[name].about for name in READERS.names()] + [WRITERS[name].about for name in WRITERS.names()]
+    assert all(abouts)
+    options = [option for function in functions for option in options_of(function).values()]
+    assert {option.name for option in options} == {"kind", "name", "unparsed_as_tie", "file_format"}
+    assert all(option.annotation.__metadata__[0] for option in options)

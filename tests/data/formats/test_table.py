@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations
-from mrb_lib.data.formats.base import empty_verdicts
+from mrb_lib.data.formats.base import verdict_table
 from mrb_lib.data.formats.table import read, write
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CHOICES
 from mrb_lib.validation import conform
 
+NO_VERDICTS = verdict_table([], "verdicts")
 CASES = "case_id,question,response_a,response_b\n001,q,a,b\n002,q,None,NA\n"
 SAVAGE = ["None", "NA", "nan", "null", "", " ", '"', '""', ",", "a,b", "\n", "\r", "\r\n", "a\r\nb", "😀", "=1+1", "[",
           ";", "#", "'", "\\", "\\n", "\ufeffx", "\u2028", "\x85", "true", "1e3", "-0", "007"]  # fmt: skip
@@ -87,7 +88,7 @@ def test_images_survive(tmp_path: Path) -> None:
     )
     meta = BenchmarkMeta("made", "simulated")
     images = {"x/a;b.png": b"content", "unused.png": b""}
-    findings = write(Benchmark(meta, cases, empty_annotations(), images), empty_verdicts(), tmp_path)
+    findings = write(Benchmark(meta, cases, empty_annotations(), images), NO_VERDICTS, tmp_path)
     again = read(tmp_path)
     assert findings == [] and again.findings == []
     assert dict(again.benchmark.images) == {"x/a;b.png": b"content"}
@@ -101,12 +102,12 @@ def test_what_csv_cannot_tell_is_counted_and_parquet_keeps_it(tmp_path: Path) ->
     cases["grade"] = [1.5, np.nan]
     cases["images"] = pd.Series([["gone.png"], []], dtype=object)
     benchmark = Benchmark(BenchmarkMeta("m", "general"), conform(cases, "cases", "x"), empty_annotations())
-    text = "\n".join(map(str, write(benchmark, empty_verdicts(), tmp_path / "csv")))
+    text = "\n".join(map(str, write(benchmark, NO_VERDICTS, tmp_path / "csv")))
     assert "column reference: 1 texts are empty; they read back as missing" in text
     assert "column grade: holds float64" in text
     assert "1 images could not be found" in text
     (tmp_path / "parquet").mkdir()
-    write(benchmark, empty_verdicts(), tmp_path / "parquet", file_format="parquet")
+    write(benchmark, NO_VERDICTS, tmp_path / "parquet", file_format="parquet")
     again = read(tmp_path / "parquet")
     assert_frame_equal(again.benchmark.cases, benchmark.cases)
     assert "1 images are not there" in str(again.findings[0])
@@ -267,4 +268,4 @@ def test_options_are_checked(tmp_path: Path) -> None:
         read(tmp_path, kind="medical")
     benchmark = read(tmp_path).benchmark
     with pytest.raises(InputError, match="file format 'xlsx': is unknown"):
-        write(benchmark, empty_verdicts(), tmp_path / "out", file_format="xlsx")
+        write(benchmark, NO_VERDICTS, tmp_path / "out", file_format="xlsx")

@@ -4,7 +4,7 @@
 evaluation script reads.
 """
 
-from mrb_lib.data.formats.official.export import write
-from mrb_lib.data.formats.official.layout import read
+from mrb_lib.data.formats.official.reading import read
+from mrb_lib.data.formats.official.writing import write
 
 __all__ = ["read", "write"]

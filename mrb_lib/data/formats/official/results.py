@@ -121,7 +121,7 @@ def read_results(
         rows += mine
         models += [judge.models.get(str(row[1])) for row in mine]
         findings += _count(name, judge, mine, len(cases), source)
-    table = verdict_table(rows, str(source))
+    table = verdict_table(rows, source)
     if any(model is not None for model in models):
         table["answer_model"] = pd.Series(models, dtype="str")
     return table

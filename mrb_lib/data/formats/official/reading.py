@@ -1,9 +1,7 @@
-"""The published layout of Med-RewardBench: ground truth, pairs with images, and result files.
+"""Reading the published layout: a folder of pairs with images, ground truth, and result files.
 
-Reading and writing are `read` here and `write` of `official_export`. The layout and
-the published script's way with it are described beside each part: ground truth in
-`official_ground_truth`, pairs in `official_cases` and `official_images`, results in
-`official_results`, whose raw replies `mrb_lib.replies.parse` reads anew.
+The ground truth is read here, pairs in `cases` and `images`, results in `results`. The notes beside each part say how
+the published script reads it.
 """
 
 from __future__ import annotations
@@ -12,12 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mrb_lib.data.benchmark import BenchmarkMeta, meta_from
-from mrb_lib.data.formats.base import Imported, annotation_table, assemble, counted
+from mrb_lib.data.formats.base import Imported, annotation_table, assemble, counted, reads
 from mrb_lib.data.formats.official.cases import OrganFile, combine, read_organ
-from mrb_lib.data.formats.official.export import write as write
-from mrb_lib.data.formats.official.ground_truth import read_ground_truth
 from mrb_lib.data.formats.official.results import read_results, result_files
+from mrb_lib.data.formats.sources import Record, read_jsonl
 from mrb_lib.errors import InputError
+from mrb_lib.replies.parse import plain_choice
 from mrb_lib.schema import CONSENSUS, DIMENSIONS
 from mrb_lib.validation import Finding
 
@@ -28,9 +26,8 @@ _META: Mapping[str, object] = {
     "citation": "Med-RewardBench, arXiv 2508.21430",
 }
 
-__all__ = ["read", "write"]
 
-
+@reads("official", about="the published layout of Med-RewardBench, with every result file below the folder")
 def read(src: Path) -> Imported:
     """Read a data root of the published layout, and every result file under it.
 
@@ -74,7 +71,7 @@ def read(src: Path) -> Imported:
     ties = sum(row[3] == "tie" for row in rows)
     findings += counted(ties, "warning", data, "labels are ties", "the published script counts every judge wrong there")
     meta = _meta(files, data, ("A", "tie", "B") if ties else ("A", "B"))
-    annotations = annotation_table(rows, str(data), meta.categories, DIMENSIONS)
+    annotations = annotation_table(rows, data, meta)
     organs = {file.organ for file in files}
     found = result_files(results, organs, findings) if results is not None else []
     verdicts = read_results(found, case_ids, cases, results or data, findings)
@@ -108,6 +105,54 @@ def _read_organs(data: Path, findings: list[Finding]) -> tuple[list[OrganFile], 
         truth = read_ground_truth(labels[organ], findings)
         truths.update({(organ, question): label for question, label in truth.items()})
     return files, truths
+
+
+def read_ground_truth(path: Path, findings: list[Finding]) -> dict[str, dict[str, str]]:
+    """The consensus labels of one organ.
+
+    Returns
+    -------
+    dict
+        For each question id, as text, the label (A, B or tie) of each dimension that has one.
+
+    Raises
+    ------
+    InputError
+        The file is damaged or empty, a question id occurs twice (the published script
+        takes the last and shrinks its denominators), or a label is no label.
+    """
+    truth: dict[str, dict[str, str]] = {}
+    places: dict[str, str] = {}
+    absent = 0
+    for record in read_jsonl(path, findings):
+        question = record.id("question_id")
+        if question in places:
+            problem = f"{question!r} occurs again (first in {places[question]})"
+            raise record.error("question_id", problem, "keep one of the two")
+        places[question] = record.place
+        truth[question] = _labels(record)
+        absent += len(DIMENSIONS) - len(truth[question])
+    if not truth:
+        raise InputError(f"{path}: is empty; restore it from its source.")
+    cure = "those cases are unlabelled on those dimensions"
+    findings += counted(absent, "warning", path, "labels are absent", cure, "human_answer")
+    return truth
+
+
+def _labels(record: Record) -> dict[str, str]:
+    answer = record.get("human_answer")
+    if not isinstance(answer, dict):
+        raise record.error("human_answer", "is not an object with a label for each dimension", "restore the line")
+    labels = {}
+    for dimension in DIMENSIONS:
+        value = answer.get(dimension)
+        if value is None:
+            continue
+        choice = plain_choice(value)
+        if choice is None:
+            raise record.error(f"human_answer.{dimension}", f"{str(value)[:60]!r} is not a label", "use A, B or tie")
+        labels[dimension] = choice
+    return labels
 
 
 def _check_match(

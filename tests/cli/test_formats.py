@@ -1,0 +1,78 @@
+"""`mrb import` and `mrb export` offer what is registered, and nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mrb_lib.data.formats import READERS, WRITERS
+
+TOY = '''
+"""Toy: one case a line, its question, two responses and label separated by tabs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, gold
+from mrb_lib.data.formats import Imported, annotation_table, assemble, reads, writes
+
+META = BenchmarkMeta("toy", "general", dimensions=("overall",))
+COLUMNS = ["question", "response_a", "response_b"]
+
+
+@reads("toy", about="one case a line, separated by tabs")
+def read(src: Path, *, skip: Annotated[int, "leave out this many lines at the top"] = 0) -> Imported:
+    rows = [line.split("\\t") for line in src.read_text(encoding="utf-8").splitlines()[skip:]]
+    cases = pd.DataFrame([row[:3] for row in rows], columns=COLUMNS)
+    cases.insert(0, "case_id", [f"toy-{i}" for i in range(len(rows))])
+    labels = [(case, "consensus", "overall", row[3]) for case, row in zip(cases["case_id"], rows)]
+    return assemble(META, cases, annotation_table(labels, src, META), source=src)
+
+
+@writes("toy", about="one case a line, separated by tabs")
+def write(benchmark: Benchmark, verdicts: pd.DataFrame, out: Path) -> list:
+    labelled = benchmark.cases.merge(gold(benchmark), on="case_id")
+    lines = ["\\t".join(row) for row in labelled[[*COLUMNS, "choice"]].to_numpy()]
+    (out / "toy.txt").write_text("\\n".join(lines), encoding="utf-8")
+    return []
+'''
+
+
+@pytest.mark.parametrize(("command", "formats"), [("import", READERS), ("export", WRITERS)])
+def test_help_lists_the_formats_and_their_options(mrb: Callable, command: str, formats: object) -> None:
+    text = mrb(command, "--help").out
+    assert all(f"\n  {name} " in text for name in formats.names())
+    assert ("--unparsed-as-tie" in text, "--file-format" in text) == (command == "import", command == "export")
+
+
+def test_the_file_format_of_an_export_is_an_option(mrb: Callable, tables: Path, tmp_path: Path) -> None:
+    assert mrb("import", "table", tables, tmp_path / "bench").code == 0
+    done = mrb("export", "table", tmp_path / "bench", "-", tmp_path / "out", "--file-format", "parquet")
+    assert (done.code, (tmp_path / "out" / "cases.parquet").is_file()) == (0, True)
+    refused = mrb("export", "official", tmp_path / "bench", "-", tmp_path / "o", "--file-format", "csv")
+    assert (refused.code, refused.err) == (2, "mrb: --file-format: export official has no such option; leave it out.\n")
+
+
+def test_an_installed_package_adds_a_format_with_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packages = tmp_path / "packages"
+    (packages / "toy-1.dist-info").mkdir(parents=True)
+    (packages / "toy-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: toy\nVersion: 1\n")
+    (packages / "toy-1.dist-info" / "entry_points.txt").write_text("[mrb_lib.plugins]\ntoy = toy_format\n")
+    (packages / "toy_format.py").write_text(TOY)
+    monkeypatch.setenv("PYTHONPATH", str(packages), prepend=":")
+    source, bench = tmp_path / "toy.txt", tmp_path / "bench"
+    source.write_text("a heading\nWhat is seen?\tA mass.\tNothing.\tA\nWhere?\tLeft.\tRight.\tB")
+    program = [sys.executable, "-c", "from mrb_lib.cli.main import main; main()"]
+    for command in (
+        ["import", "toy", source, bench, "--skip", "1"],
+        ["export", "toy", bench, "-", tmp_path / "out"],
+    ):
+        done = subprocess.run([*program, *map(str, command)], check=False, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "out" / "toy.txt").read_text() == source.read_text().partition("\n")[2]
