@@ -13,6 +13,10 @@ from typer.main import get_command
 from mrb_lib.errors import InputError
 
 if TYPE_CHECKING:
+    from typer._click import Parameter as CommandParameter  # the copy of click that Typer's own classes speak of
+    from typer._click.core import Context
+    from typer._click.formatting import HelpFormatter
+
     from mrb_lib.data.formats.base import Read, Write
 
 
@@ -26,19 +30,19 @@ class _FormatCommand(TyperCommand):
         """The function of each format, and what the format is."""
         raise NotImplementedError
 
-    def get_params(self, ctx: Any) -> list[Any]:  # Typer's own types of both have moved between its versions
+    def get_params(self, ctx: Context) -> list[CommandParameter]:
         *params, help_option = super().get_params(ctx)
         return [*params, *self._format_params(), help_option]
 
-    def invoke(self, ctx: Any) -> Any:
+    def invoke(self, ctx: Context) -> Any:
         ctx.obj = {param.name: ctx.params.pop(param.name) for param in self._format_params()}
         return super().invoke(ctx)
 
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+    def format_epilog(self, ctx: Context, formatter: HelpFormatter) -> None:
         with formatter.section("Formats"):
             formatter.write_dl([(name, about) for name, (_, about) in self.functions().items()])
 
-    def _format_params(self) -> list[Any]:
+    def _format_params(self) -> list[CommandParameter]:
         from mrb_lib.data.formats.base import options_of
 
         parameters: dict[str, Parameter] = {}
@@ -59,7 +63,7 @@ class ImportCommand(_FormatCommand):
     def functions(self) -> dict[str, tuple[Read | Write, str]]:
         from mrb_lib.data.formats.base import READERS
 
-        return {name: (READERS[name].read, READERS[name].about) for name in READERS.names()}
+        return {name: (reader.read, reader.about) for name, reader in READERS.items()}
 
 
 class ExportCommand(_FormatCommand):
@@ -68,7 +72,7 @@ class ExportCommand(_FormatCommand):
     def functions(self) -> dict[str, tuple[Read | Write, str]]:
         from mrb_lib.data.formats.base import WRITERS
 
-        return {name: (WRITERS[name].write, WRITERS[name].about) for name in WRITERS.names()}
+        return {name: (writer.write, writer.about) for name, writer in WRITERS.items()}
 
 
 def chosen_options(command: str, format_: str, function: Read | Write, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def write(benchmark: Benchmark, verdicts: pd.DataFrame, out: Path) -> list:
 @pytest.mark.parametrize(("command", "formats"), [("import", READERS), ("export", WRITERS)])
 def test_help_lists_the_formats_and_their_options(mrb: Callable, command: str, formats: object) -> None:
     text = mrb(command, "--help").out
-    assert all(f"\n  {name} " in text for name in formats.names())
+    assert all(f"\n  {name} " in text for name in formats)
     assert ("--unparsed-as-tie" in text, "--file-format" in text) == (command == "import", command == "export")
 
 

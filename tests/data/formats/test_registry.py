@@ -34,7 +34,7 @@ def test_what_is_imported_can_be_stored_and_loaded(name: str, reference_data: Pa
         assert len(load_verdicts(tmp_path / "runs", loaded.cases)) == len(imported.verdicts)
 
 
-@pytest.mark.parametrize("name", sorted(READERS.names()))
+@pytest.mark.parametrize("name", sorted(READERS))
 def test_a_folder_that_does_not_exist_is_one_message(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="absent"):
         READERS[name].read(tmp_path / "absent")
@@ -48,10 +48,9 @@ def test_unknown_names_list_the_registered_ones() -> None:
 
 
 def test_every_format_says_what_it_is_and_what_its_options_do() -> None:
-    assert set(FOLDERS) | {"table"} == set(READERS.names())
-    functions = [READERS[name].read for name in READERS.names()] + [WRITERS[name].write for name in WRITERS.names()]
-    abouts = [READERS[name].about for name in READERS.names()] + [WRITERS[name].about for name in WRITERS.names()]
-    assert all(abouts)
+    assert set(FOLDERS) | {"table"} == set(READERS)
+    assert all(feature.about for feature in (*READERS.values(), *WRITERS.values()))
+    functions = [*(reader.read for reader in READERS.values()), *(writer.write for writer in WRITERS.values())]
     options = [option for function in functions for option in options_of(function).values()]
     assert {option.name for option in options} == {"kind", "name", "unparsed_as_tie", "file_format"}
     assert all(option.annotation.__metadata__[0] for option in options)
