@@ -11,9 +11,10 @@ from matplotlib.colors import Normalize
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from mrb_lib.plots.intervals import panels
+from mrb_lib.plots.intervals import panels, rows_of
 from mrb_lib.plots.lettering import labels, percent, title_case
 from mrb_lib.plots.matrix import draw_matrix, scale_bar
+from mrb_lib.plots.registry import figure
 from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, SEQUENTIAL, Paper, canvas, rows_height, styled
 
 MOST_REASONS = 12
@@ -24,16 +25,33 @@ MEASURES = {
 _LABELS = {"accuracy": ("annotators' labels", "gold", "o"), "adjudicated_accuracy": ("reviewers' labels", "human", "D")}
 
 
+@figure(
+    "adjudication-moves",
+    title="The leaderboard by the labels of annotators and of reviewers",
+    caption=(
+        "Accuracy on {dimension} by the annotators' labels and by the labels as reviewers left them, and the "
+        "difference with its 95% cluster-bootstrap interval (both from the same draws). Of the labels {n_adjudicated} "
+        "were reviewed: {n_changed} became another label and {n_removed} none. {note}"
+    ),
+    reading=(
+        "A judge right of zero was marked down by labels that reviewers found wrong. An interval that holds zero: the "
+        "corrections do not tell the judge apart from one that they leave alone. The numbers at the right are the "
+        "ranks, with an arrow where they change."
+    ),
+    needs=("preferences", "annotations", "verdicts"),
+)
 @styled
-def moves(table: pd.DataFrame) -> Paper:
+def moves(table: pd.DataFrame, *, dimension: str | None = None) -> Paper:
     """Draw the accuracy of each judge by the annotators' labels and by the reviewers', and the difference.
 
     Parameters
     ----------
-    table : rows of `adjudication` of the part "leaderboard" and one dimension: judge, accuracy, adjudicated_accuracy,
+    table : rows of the table `adjudication` of the part "leaderboard": judge, accuracy, adjudicated_accuracy,
         difference, difference_low, difference_high, rank, adjudicated_rank
+    dimension : the one to draw; None where the table has one only
     """
-    rows = table.sort_values(["rank", "judge"], na_position="last").reset_index(drop=True)
+    rows = rows_of(table, part="leaderboard", dimension=dimension)
+    rows = rows.sort_values(["rank", "judge"], na_position="last").reset_index(drop=True)
     figure = canvas(PAGE, rows_height(len(rows), 0.175, 0.55) + 0.35)
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(5, 4))
     y = np.arange(len(rows), dtype=float)
@@ -88,6 +106,21 @@ def _differences(axes: Axes, rows: pd.DataFrame, y: np.ndarray) -> None:
 _NAMES = ("difference", "difference_low", "difference_high")
 
 
+@figure(
+    "adjudication-reviewers",
+    title="Agreement between reviewers",
+    caption=(
+        "How often two reviewers of a label say the same of it (right, wrong, ambiguous, image unusable), and "
+        "Krippendorff's alpha, both with 95% cluster-bootstrap intervals, on the cases that two or more reviewed. "
+        "Marks of a whole case are the row all. {note}"
+    ),
+    reading=(
+        "Most labels are found right, so that agreement is high by itself: alpha says how far it goes beyond chance. "
+        "Where alpha is near zero, the reviewers do not correct the same labels, and the corrected labels are no "
+        "better founded than the ones before."
+    ),
+    needs=("preferences", "annotations", "verdicts"),
+)
 def reviewers(table: pd.DataFrame) -> Paper:
     """Draw how far reviewers agree on what is wrong with the labels, a row a dimension, a panel a measure.
 
@@ -96,6 +129,7 @@ def reviewers(table: pd.DataFrame) -> Paper:
     table : rows of `adjudication` of the part "reviewers": dimension, percent_agreement, krippendorff_alpha,
         krippendorff_alpha_low, krippendorff_alpha_high
     """
+    table = rows_of(table, part="reviewers")
     parts = [
         table[["dimension"]].assign(
             measure=title,
@@ -112,6 +146,20 @@ def reviewers(table: pd.DataFrame) -> Paper:
     )  # fmt: skip
 
 
+@figure(
+    "adjudication-reasons",
+    title="Reasons that reviewers give for a judge's failures",
+    caption=(
+        "Cases for which a reviewer gave the reason, over all dimensions, and their share of the cases reviewed for "
+        "that judge (in brackets); a case may have several reasons, and an adjudication without one counts by what it "
+        "found. The commonest reasons come first, at most twelve. {note}"
+    ),
+    reading=(
+        "A column that stands out in one row is that judge's own weakness; one that is bright all the way down is what "
+        "the cases make hard for every judge. With few cases reviewed, neighbouring shades do not differ."
+    ),
+    needs=("preferences", "annotations", "verdicts"),
+)
 @styled
 def reasons(table: pd.DataFrame) -> Paper:
     """Draw why judges fail: a row a judge, a column a reason; the share of the cases reviewed for that judge.
@@ -121,6 +169,7 @@ def reasons(table: pd.DataFrame) -> Paper:
     table : rows of `adjudication` of the part "reasons": judge, reason_given, n, n_cases, share. The `MOST_REASONS`
         commonest reasons are drawn.
     """
+    table = rows_of(table, part="reasons")
     total = table.groupby("reason_given", sort=False)["n"].sum()
     common = total.sort_values(ascending=False, kind="stable").index[:MOST_REASONS]
     judges = list(dict.fromkeys(table["judge"]))

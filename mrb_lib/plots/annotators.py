@@ -9,26 +9,49 @@ import numpy as np
 import pandas as pd
 from matplotlib.colors import Normalize
 
-from mrb_lib.plots.intervals import panels
+from mrb_lib.plots.intervals import panels, rows_of
 from mrb_lib.plots.lettering import label, labels, percent, title_case
 from mrb_lib.plots.matrix import draw_matrix, scale_bar
+from mrb_lib.plots.registry import figure
 from mrb_lib.plots.style import COLUMN, DIVERGING, PAGE, SEQUENTIAL, Paper, canvas, rows_height, styled
 
 CORRECTED = "corrected"
+MOST_MATRICES = 8
 _PANELS_A_ROW = 4
 _WIDEST_WITH_INTERVALS = 3
 
 
+@figure(
+    "gold-confusion",
+    title="Confusion of the true labels by each annotator",
+    caption=(
+        "Probability (%) that an annotator gives the column's label where the row's is true, on {dimension}, by the "
+        "model of Dawid and Skene, with 95% intervals; {n_shown} of {n_all} annotators, those with the most "
+        "annotations. Hatched: a label that nobody gives, or that no case is estimated to have."
+    ),
+    reading=(
+        "A bright diagonal is an annotator to trust. A bright cell beside it is a habit, such as calling ties for one "
+        "side; the same habit in all annotators would not show."
+    ),
+    needs=("annotations", "annotators"),
+)
 @styled
-def confusions(table: pd.DataFrame, *, annotators: Sequence[str], categories: Sequence[str]) -> Paper:
+def confusions(
+    table: pd.DataFrame, *, annotators: Sequence[str] | None = None, categories: Sequence[str] | None = None
+) -> Paper:
     """Draw one matrix an annotator: how often each label is given where each label is true.
 
     Parameters
     ----------
-    table : annotator, gold, label, probability, low, high of one dimension and model; null where undefined
-    annotators : those to draw, in order
-    categories : rows (true) and columns (given) of the matrices
+    table : annotator, n, gold, label, probability, low, high of one dimension, null where undefined: the rows of part
+        "confusion" and model "dawid_skene" of the table `annotators`
+    annotators : those to draw, in order; None for the `MOST_MATRICES` with the most annotations, by name
+    categories : rows (true) and columns (given) of the matrices; None for all in the order of the table
     """
+    table = rows_of(table, part="confusion", model="dawid_skene")
+    if annotators is None:
+        annotators = sorted(table.drop_duplicates("annotator").nlargest(MOST_MATRICES, "n", keep="first")["annotator"])
+    categories = list(dict.fromkeys(table["gold"])) if categories is None else categories
     columns = min(len(annotators), _PANELS_A_ROW)
     bands = ceil(len(annotators) / max(columns, 1))
     width = min(PAGE, 1.0 + 1.6 * columns)
@@ -73,6 +96,20 @@ def _text(value: float, low: float, high: float, *, brief: bool) -> str:
     return percent(value) + bounds
 
 
+@figure(
+    "gold-rules",
+    title="Accuracy of the judges by gold rule",
+    caption=(
+        "Accuracy of each judge on {dimension} against labels made by five rules, and against the majority corrected "
+        "for its estimated errors, with 95% cluster-bootstrap intervals."
+    ),
+    reading=(
+        "Read down a column for the order of the judges, across a row for how much a judge's number owes to the rule. "
+        "The correction assumes that judges and annotators err independently, and annotators of each other; the table "
+        "has bounds that take only the second for granted."
+    ),
+    needs=("annotations", "annotators", "preferences", "verdicts"),
+)
 def rules(table: pd.DataFrame) -> Paper:
     """Draw the accuracy of every judge by the gold rules, and corrected for wrong labels.
 
@@ -97,6 +134,19 @@ def rules(table: pd.DataFrame) -> Paper:
     )
 
 
+@figure(
+    "gold-ranks",
+    title="Rank of the judges by gold rule",
+    caption=(
+        "Rank of each judge on {dimension} (1 is best), coloured by the places it gains against the majority's "
+        "ranking. Kendall's tau with that ranking: {taus}."
+    ),
+    reading=(
+        "Pale rows keep their place whatever the rule. Rules differ in the cases they score as well as in the labels, "
+        "so that a change of place asks for a look at both; it is not a test of a difference."
+    ),
+    needs=("annotations", "annotators", "preferences", "verdicts"),
+)
 @styled
 def ranks(table: pd.DataFrame) -> Paper:
     """Draw the rank of every judge by every gold rule, coloured by how far it moves from that by the majority.

@@ -9,6 +9,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from mrb_lib.plots.intervals import ordered_rows, panels
 from mrb_lib.plots.lettering import labels, percent
+from mrb_lib.plots.registry import figure
 from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, Paper, canvas, rows_height, styled
 
 _ROW = 0.165
@@ -17,6 +18,20 @@ _NUMBERS = ("estimate", "low", "high")
 _WIDTH = 5.2
 
 
+@figure(
+    "bias-errors",
+    title="Errors towards longer and own responses",
+    caption=(
+        "Share choosing a kind of response where gold prefers the other, minus share choosing the other where gold "
+        "prefers that kind; dimension {dimension}, with 95% intervals that are robust to clusters."
+    ),
+    reading=(
+        "On the dashed line errors fall on both sides alike. Right of it the judge errs towards longer responses (or "
+        "its own); an interval that does not touch the line is evidence of a bias, one that does is not proof of none. "
+        "n/a: it met no such response, or gold never prefers one kind; the data state the reason."
+    ),
+    needs=("preferences", "verdicts"),
+)
 def error_asymmetries(bias: pd.DataFrame, *, dimension: str) -> Paper:
     """Draw how much more often each judge errs towards a kind of response than away from it; a panel a kind.
 
@@ -39,6 +54,19 @@ def error_asymmetries(bias: pd.DataFrame, *, dimension: str) -> Paper:
     )
 
 
+@figure(
+    "bias-pull",
+    title="The pull of length and style",
+    caption=(
+        "Log-odds of choosing the response with more of a property, for one standard deviation of the difference, "
+        "given the gold label (and length, for style); dimension {dimension}, with 95% intervals robust to clusters."
+    ),
+    reading=(
+        "0 is no pull; 0.7 doubles the odds. Values beyond 4 are written at the edge. Markers that hardly any response "
+        "has are left out."
+    ),
+    needs=("preferences", "verdicts"),
+)
 def log_odds(bias: pd.DataFrame, *, dimension: str) -> Paper:
     """Draw the pull of length and of each marker of style, in log-odds for one standard deviation, given gold.
 
@@ -101,6 +129,19 @@ def _limits(values: np.ndarray) -> tuple[float, float]:
     return -reach, reach
 
 
+@figure(
+    "bias-length-controlled",
+    title="Accuracy at equal length",
+    caption=(
+        "Accuracy on cases with a decisive gold label, as the responses are and as it would be at equal length "
+        "(logistic regression on the length advantage of the better response); dimension {dimension}, 95% intervals."
+    ),
+    reading=(
+        "A dot left of its bar: length helped the judge. Right of it: length misled it. n/a: length alone decides, so "
+        "that nothing can be said about equal length."
+    ),
+    needs=("preferences", "verdicts"),
+)
 @styled
 def length_controlled(bias: pd.DataFrame, *, dimension: str) -> Paper:
     """Draw each judge's accuracy at equal length, with its interval, beside that of the same cases as they are.

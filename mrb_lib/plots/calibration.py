@@ -10,24 +10,40 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
-from mrb_lib.plots.intervals import panels
+from mrb_lib.plots.intervals import panels, rows_of
 from mrb_lib.plots.lettering import labels, percent
+from mrb_lib.plots.registry import figure
 from mrb_lib.plots.style import COLOURS, PAGE, Paper, canvas, styled
 
 MOST_COLUMNS = 6
 _SHARE_HEIGHT = 0.22
 
 
+@figure(
+    "reliability",
+    title="Reliability diagrams",
+    caption=(
+        "Share of verdicts that name the gold label, by confidence in bins a tenth wide; dimension {dimension}, with "
+        "95% intervals robust to clusters. n: verdicts; ECE: expected calibration error less its bias, in percentage "
+        "points. Columns at the foot: share of the verdicts in each bin."
+    ),
+    reading=(
+        "On the dashed line the judge is right as often as it says. Points below it: it is too sure; above it: it is "
+        "too modest. A tall column far right with a point far below the line is the dangerous kind: often certain, "
+        "often wrong."
+    ),
+    needs=("preferences", "annotations", "verdicts"),
+)
 @styled
-def reliability(bins: pd.DataFrame, summary: pd.DataFrame) -> Paper:
+def reliability(calibration: pd.DataFrame, *, dimension: str | None = None) -> Paper:
     """Draw how often each judge is right at each level of its confidence, a panel a judge.
 
     Parameters
     ----------
-    bins : rows `bin` of `mrb_lib.stats.confidence.calibration.calibration`, of one dimension and binning: judge, n,
-        confidence, accuracy, low, high; a null interval draws the point alone
-    summary : judge, n, ece_debiased, of the same dimension: the numbers above the panels; judges in its order,
-        those without a bin are left out
+    calibration : rows of the table `calibration`. Part "bin", binning "equal_width": judge, n, confidence, accuracy,
+        low, high; a null interval draws the point alone. Part "summary": judge, n, ece_debiased, the numbers above
+        the panels; the judge with the smallest error comes first, those without a bin are left out.
+    dimension : the one to draw; None where the table has one only
 
     Returns
     -------
@@ -35,6 +51,8 @@ def reliability(bins: pd.DataFrame, summary: pd.DataFrame) -> Paper:
         Points with intervals against the diagonal of the calibrated judge; columns at the foot show the share of
         the verdicts in each bin. Validated by tests/plots/test_calibration.py.
     """
+    bins = rows_of(calibration, part="bin", binning="equal_width", dimension=dimension)
+    summary = rows_of(calibration, part="summary", dimension=dimension).sort_values("ece_debiased")
     judges = [name for name in dict.fromkeys(summary["judge"]) if name in set(bins["judge"])]
     columns = min(max(len(judges), 1), MOST_COLUMNS)
     bands = ceil(max(len(judges), 1) / columns)
@@ -83,15 +101,29 @@ def trim(axes: Sequence[Axes], used: int, columns: int) -> None:
             each.tick_params(axis="x", labelbottom=True)
 
 
+@figure(
+    "calibration-error",
+    title="Calibration error of the judges",
+    caption=(
+        "Expected calibration error over bins of confidence a tenth wide, debiased, with 95% intervals robust to "
+        "clusters; judges ordered by {dimension}. n/a: no probabilities."
+    ),
+    reading=(
+        "0 is a calibrated judge; an interval that reaches 0 does not show that it is calibrated, only that the data "
+        "cannot tell. A small error is not a merit by itself: a coin that says 50% is calibrated."
+    ),
+    needs=("preferences", "annotations", "verdicts"),
+)
 def calibration_error(summary: pd.DataFrame, *, order_by: str = "overall") -> Paper:
     """Draw the expected calibration error of every judge and dimension, debiased, with its interval.
 
     Parameters
     ----------
-    summary : judge, dimension, ece_debiased, ece_low, ece_high; null where a judge gives no probabilities
+    summary : judge, dimension, ece_debiased, ece_low, ece_high, null where a judge gives no probabilities: the rows of
+        part "summary" of the table `calibration`
     """
     return panels(
-        summary,
+        rows_of(summary, part="summary"),
         value="ece_debiased",
         low="ece_low",
         high="ece_high",
@@ -101,15 +133,26 @@ def calibration_error(summary: pd.DataFrame, *, order_by: str = "overall") -> Pa
     )
 
 
+@figure(
+    "overconfidence",
+    title="Overconfidence of the judges",
+    caption=(
+        "Mean confidence less accuracy, in percentage points, with 95% intervals robust to clusters; judges ordered by "
+        "{dimension}. n/a: no probabilities."
+    ),
+    reading="Right of the dashed line the judge is too sure of itself on average, left of it too modest.",
+    needs=("preferences", "annotations", "verdicts"),
+)
 def overconfidence(summary: pd.DataFrame, *, order_by: str = "overall") -> Paper:
     """Draw how far mean confidence lies above accuracy (right of zero: too sure).
 
     Parameters
     ----------
-    summary : judge, dimension, overconfidence, overconfidence_low, overconfidence_high; null without probabilities
+    summary : judge, dimension, overconfidence, overconfidence_low, overconfidence_high, null without probabilities:
+        the rows of part "summary" of the table `calibration`
     """
     return panels(
-        summary,
+        rows_of(summary, part="summary"),
         value="overconfidence",
         low="overconfidence_low",
         high="overconfidence_high",
@@ -119,15 +162,27 @@ def overconfidence(summary: pd.DataFrame, *, order_by: str = "overall") -> Paper
     )
 
 
-def calibration_shift(shift: pd.DataFrame) -> Paper:
+@figure(
+    "calibration-shift",
+    title="Shift of calibration between probes",
+    caption=(
+        "Change of mean confidence less accuracy under each probe, over verdicts given with and without it; dimension "
+        "{dimension}, with paired 95% intervals robust to clusters."
+    ),
+    reading="Right of the dashed line the probe makes the judge surer than its accuracy warrants.",
+    needs=("preferences", "annotations", "verdicts"),
+)
+def calibration_shift(shift: pd.DataFrame, *, dimension: str | None = None) -> Paper:
     """Draw what each probe does to each judge's overconfidence, a panel a probe.
 
     Parameters
     ----------
-    shift : rows `shift` of one dimension: judge, probe, overconfidence_difference with _low and _high
+    shift : judge, probe, overconfidence_difference with _low and _high: the rows of part "shift" of the table
+        `calibration`
+    dimension : the one to draw; None where the table has one only
     """
     return panels(
-        shift,
+        rows_of(shift, part="shift", dimension=dimension),
         value="overconfidence_difference",
         low="overconfidence_difference_low",
         high="overconfidence_difference_high",

@@ -9,13 +9,28 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from mrb_lib.plots.intervals import rows_of
 from mrb_lib.plots.lettering import labels, percent
+from mrb_lib.plots.registry import figure
 from mrb_lib.plots.style import COLOURS, PAGE, SEQUENTIAL, Paper, canvas, rows_height, styled
 
 _MOST_NAMES = 34
 _MANY = 300
 
 
+@figure(
+    "models-difficulty",
+    title="Difficulty of cases and ability of judges",
+    caption=(
+        "Posterior mean difficulty of the cases on {dimension} and ability of the judges with 95% intervals, in log "
+        "odds by the Rasch model, 0 being the average judge."
+    ),
+    reading=(
+        "Cases to the right of a judge are those it gets wrong more often than right. Cases to the right of all judges "
+        "are beyond them, or carry a wrong gold label."
+    ),
+    needs=("preferences", "annotations", "verdicts", "judges"),
+)
 @styled
 def item_map(frame: pd.DataFrame) -> Paper:
     """Draw judges by ability beside cases by difficulty, on the same scale of log odds.
@@ -62,6 +77,19 @@ def _span(values: list[np.ndarray]) -> tuple[float, float]:
     return low, max(high, low + 1.0)
 
 
+@figure(
+    "models-suspicion",
+    title="Difficulty, discrimination and doubtful gold labels",
+    caption=(
+        "Each case on {dimension}: accuracy of the judges against its difficulty (Rasch model) and its discrimination "
+        "(2PL). Colour and size: the posterior probability that the gold label is wrong, 5% before any verdict."
+    ),
+    reading=(
+        "Large bright points are cases to review: able judges give the other label. A low discrimination says that "
+        "able judges do little better on the case than weak ones."
+    ),
+    needs=("preferences", "annotations", "verdicts", "judges"),
+)
 @styled
 def suspicion(frame: pd.DataFrame) -> Paper:
     """Draw, for every case, the share of verdicts for the other label against its discrimination.
@@ -70,6 +98,7 @@ def suspicion(frame: pd.DataFrame) -> Paper:
     ----------
     frame : rows of `difficulty` of one dimension and part "case": accuracy, difficulty, suspicion, discrimination
     """
+    frame = rows_of(frame, part="case")
     figure = canvas(PAGE, 2.9)
     left, right = figure.subplots(1, 2)
     known = frame[frame["difficulty"].notna()].sort_values("suspicion", na_position="first")

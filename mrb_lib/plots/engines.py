@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from mrb_lib.plots.lettering import label, labels, title_case
+from mrb_lib.plots.registry import figure
 from mrb_lib.plots.style import COLOURS, PAGE, SERIES, Paper, canvas, styled
 
 _PANELS_A_ROW = 3
@@ -26,8 +27,23 @@ _LINES: tuple[tuple[str, str, tuple[float, tuple[float, ...]]], ...] = (
 )
 
 
+@figure(
+    "engine-orders",
+    title="Probabilities in the two orders",
+    caption=(
+        "{note} Probability of response A with A shown first, against that with B shown first; {n_pairs} pairs, one a "
+        "case and dimension; every panel has its own range. Without probabilities, and therefore not drawn: {silent}."
+    ),
+    reading=(
+        "On the solid diagonal the order does not matter. On the dotted one only the order does: the judge gives the "
+        "place shown first the same probability, whatever stands there. Read the axes first: a wide cloud in a narrow "
+        "range is a judge that hardly prefers anything. Ratings of each response alone have no order, so their points "
+        "lie on the diagonal by construction."
+    ),
+    needs=("preferences",),
+)
 @styled
-def order_probabilities(pairs: pd.DataFrame, *, dimensions: Sequence[str], mark: str = "") -> Paper:
+def order_probabilities(pairs: pd.DataFrame, *, dimensions: Sequence[str] | None = None, mark: str = "") -> Paper:
     """Draw the probability of A with A shown first against that with B shown first, a panel a judge.
 
     Every panel is a square about one half that just holds its own points: judges that
@@ -36,7 +52,7 @@ def order_probabilities(pairs: pd.DataFrame, *, dimensions: Sequence[str], mark:
     Parameters
     ----------
     pairs : judge, dimension, p_ab (A shown first), p_ba (B shown first), one row a point; none null
-    dimensions : those to tell apart by colour and sign, in order; where there are more than
+    dimensions : those to tell apart by colour and sign, in order, None for all; where there are more than
         `len(SERIES)` of them all points look alike
     mark : words for the figure's face, in the colour of warnings
 
@@ -53,7 +69,7 @@ def order_probabilities(pairs: pd.DataFrame, *, dimensions: Sequence[str], mark:
     width = min(PAGE, 0.6 + 2.2 * max(columns, 2))
     figure = canvas(width, rows * (width / max(columns, 2) - 0.15) + 0.7)
     grid = figure.subplots(rows, columns, squeeze=False)
-    looks = _looks(dimensions)
+    looks = _looks(list(dict.fromkeys(pairs["dimension"])) if dimensions is None else dimensions)
     for axes, judge, title in zip(grid.flat, judges, labels(judges, 34), strict=False):
         _panel(axes, pairs[pairs["judge"] == judge], looks)
         axes.set_title(title)

@@ -14,6 +14,7 @@ from matplotlib.patches import Patch
 from mrb_lib.data.images.pictures import thumbnail
 from mrb_lib.errors import InputError
 from mrb_lib.plots.lettering import label, paragraph, title_case
+from mrb_lib.plots.registry import figure
 from mrb_lib.plots.style import COLOURS, PAGE, Paper, canvas, styled
 
 CHOICE_COLOURS = {"A": COLOURS["A"], "B": COLOURS["B"], "tie": COLOURS["tie"], "none": COLOURS["missing"]}
@@ -25,6 +26,19 @@ _PIXELS = 200
 _RESOLUTION = 180
 
 
+@figure(
+    "failures-gallery",
+    title="Cases with the lowest scores",
+    caption=(
+        "The {n_shown} cases with the lowest mean score over {n_judges} judges on {dimension} (ties drawn at random): "
+        "image, question, beginnings of both responses, gold choice with the annotators' votes, and all verdicts."
+    ),
+    reading=(
+        "The bar counts verdicts over judges, orders and repeats; what is underlined in orange agrees with the "
+        "annotators."
+    ),
+    needs=("preferences", "annotations", "verdicts"),
+)
 @styled
 def failures(cards: pd.DataFrame, *, images: Mapping[str, bytes]) -> Paper:
     """Draw one card a case: its first image, the question, both responses, the gold choice and the verdicts.

@@ -7,8 +7,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator
 
-from mrb_lib.plots.intervals import panels
+from mrb_lib.plots.intervals import panels, rows_of
 from mrb_lib.plots.lettering import label, percent
+from mrb_lib.plots.registry import figure
 from mrb_lib.plots.style import COLOURS, PAGE, SERIES, Paper, canvas, styled
 
 NAMES = {
@@ -22,6 +23,20 @@ MEMBER = {"shapley": "Added on joining (Shapley)", "leave_one_out": "Lost by lea
 _STYLE = dict(zip((*NAMES, "greedy", "random"), SERIES, strict=True))
 
 
+@figure(
+    "jury-sizes",
+    title="Accuracy of juries by size",
+    caption=(
+        "Accuracy on {dimension} of juries by majority: the mean over random members, and members added one by one "
+        "because they helped most on other cases; the juries of all judges at the right, with 95% cluster-bootstrap "
+        "intervals."
+    ),
+    reading=(
+        "Where the curve of random members is flat, more judges buy nothing: they err together. A weighted jury above "
+        "the majority says that the judges differ in skill; one below it, that the weights are noise."
+    ),
+    needs=("preferences", "annotations", "verdicts", "judges"),
+)
 @styled
 def sizes(table: pd.DataFrame) -> Paper:
     """Draw accuracy by the number of members, beside the juries of all judges.
@@ -66,15 +81,34 @@ def _accuracy_axis(axes: Axes) -> None:
     axes.grid(axis="y")
 
 
+def cost_measure(table: pd.DataFrame) -> str:
+    """What the cost of a jury is measured in: `seconds` where they are known, else `tokens`, else its `size`."""
+    return next((name for name in ("seconds", "tokens") if table[name].notna().any()), "size")
+
+
+@figure(
+    "jury-cost",
+    title="Accuracy against cost",
+    caption=(
+        "Accuracy on {dimension} against {cost}, summed over the members of a jury. Judges and juries whose cost is "
+        "unknown are left out; where no cost is known, the number of members stands for it."
+    ),
+    reading=(
+        "What is on the line is not beaten in both: everything else can be had cheaper, or better for the same. The "
+        "line joins estimates, whose intervals may overlap."
+    ),
+    needs=("preferences", "annotations", "verdicts", "judges"),
+)
 @styled
-def cost(table: pd.DataFrame, *, measure: str = "seconds") -> Paper:
+def cost(table: pd.DataFrame) -> Paper:
     """Draw accuracy against cost; a line joins what nothing else beats in both.
 
     Parameters
     ----------
-    table : rows of `jury` of one dimension: part, kind, judge, order, size, accuracy, `measure` and its Pareto flag
-    measure : `seconds` or `tokens`; `size` where neither is known, and then nothing is joined
+    table : rows of the table `jury` of one dimension: part, kind, judge, order, size, accuracy, seconds, tokens and
+        their Pareto flags; see `cost_measure` for which of them is drawn
     """
+    measure = cost_measure(table)
     known = table[table[measure].notna() & table["accuracy"].notna()]
     figure = canvas(PAGE * 0.78, 3.1)
     axes = figure.subplots()
@@ -125,6 +159,19 @@ def _name_the_best(axes: Axes, rows: pd.DataFrame, measure: str) -> None:
         )
 
 
+@figure(
+    "jury-members",
+    title="What each member adds to the jury",
+    caption=(
+        "On {dimension}: what a judge adds to the accuracy of the majority on joining, averaged over random orders "
+        "(Shapley), and what the majority of all loses without it; 95% cluster-bootstrap intervals."
+    ),
+    reading=(
+        "Left of zero: the jury is better off without the judge. A judge may add much on joining early and still be "
+        "missed by nobody, where others say the same."
+    ),
+    needs=("preferences", "annotations", "verdicts", "judges"),
+)
 def members(table: pd.DataFrame) -> Paper:
     """Draw what each member adds to the majority of all.
 
@@ -132,6 +179,7 @@ def members(table: pd.DataFrame) -> Paper:
     ----------
     table : rows of `jury` with part "member" of one dimension: judge, shapley and leave_one_out, each with _low, _high
     """
+    table = rows_of(table, part="member")
     long = pd.concat(
         [
             table[["judge"]].assign(

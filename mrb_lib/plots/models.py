@@ -12,8 +12,10 @@ from matplotlib.colors import TwoSlopeNorm
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from mrb_lib.plots.intervals import rows_of
 from mrb_lib.plots.lettering import labels, signed_percent, title_case
 from mrb_lib.plots.matrix import draw_matrix, scale_bar
+from mrb_lib.plots.registry import figure
 from mrb_lib.plots.style import DIVERGING, NOT_AVAILABLE, PAGE, SERIES, Paper, canvas, rows_height, styled
 
 _ROW = 0.165
@@ -25,6 +27,22 @@ _TERMS = {
 _APART = 0.17
 
 
+@figure(
+    "models-effects",
+    title="Marginal effects on being right",
+    caption=(
+        "Average marginal effects on the probability that a verdict on {dimension} is right, with cluster-robust 95% "
+        "intervals: judges and subfields against the mean of all; the gold response shown first against second; and "
+        "per standard deviation of the log length ratio by which it is the longer one. A tie or a missing verdict is "
+        "wrong; gold ties are left out. n/a: always right or wrong, or not identified."
+    ),
+    reading=(
+        "An interval that crosses zero does not show an effect. Gold response shown first, right of zero: judges "
+        "favour what they see first; gold response longer, right of zero: they favour what is longer. Both models "
+        "should tell the same story."
+    ),
+    needs=("preferences", "annotations", "verdicts"),
+)
 @styled
 def marginal_effects(frame: pd.DataFrame) -> Paper:
     """Draw the marginal effects of the models of all judges, a block a term.
@@ -34,6 +52,7 @@ def marginal_effects(frame: pd.DataFrame) -> Paper:
     frame : rows of `models` of one dimension and part "all judges": model, term, level, marginal_effect,
         marginal_effect_low, marginal_effect_high; terms without marginal effect are not drawn
     """
+    frame = rows_of(frame, part="all judges")
     wanted = frame[frame["term"].isin(["judge", "subfield", *_TERMS])]
     keys = wanted[["term", "level"]].drop_duplicates().reset_index(drop=True)
     names = list(dict.fromkeys(wanted["model"]))
@@ -111,15 +130,35 @@ def _draw_model(
             )  # fmt: skip
 
 
+@figure(
+    "models-dif",
+    title="Strength and weakness beyond difficulty",
+    caption=(
+        "ETS delta (2.35 times the Mantel-Haenszel log odds ratio) of each judge in each {by} on {dimension}, among "
+        "cases that equally many judges get right. B: moderate, C: large, no letter: negligible; *: significant at 5% "
+        "after Benjamini-Hochberg over all cells. Hatched: nothing to compare."
+    ),
+    reading=(
+        "Green: the judge is better there than the cases' difficulty explains; purple: worse. A subfield that is "
+        "merely hard stays pale in all rows. Judges that stand out take no part in matching the others; where half of "
+        "them do, nobody can say which half."
+    ),
+    needs=("preferences", "annotations", "verdicts", "judges", "department"),
+)
 @styled
-def dif_matrix(frame: pd.DataFrame, *, judges: Sequence[str], subfields: Sequence[str]) -> Paper:
+def dif_matrix(
+    frame: pd.DataFrame, *, judges: Sequence[str] | None = None, subfields: Sequence[str] | None = None
+) -> Paper:
     """Draw how much weaker or stronger each judge is in each subfield than its cases' difficulty explains.
 
     Parameters
     ----------
     frame : rows of `dif` of one dimension: judge, subfield, ets_delta, ets_class, p_adjusted
-    judges, subfields : the rows and columns, in this order; a pair without a row is drawn as missing
+    judges, subfields : the rows and columns, in this order; None for all by name. A pair without a row is drawn as
+        missing.
     """
+    judges = sorted(frame["judge"].unique()) if judges is None else judges
+    subfields = sorted(frame["subfield"].dropna().unique()) if subfields is None else subfields
     wide = frame.drop_duplicates(["judge", "subfield"]).set_index(["judge", "subfield"])
     wide = wide.reindex(pd.MultiIndex.from_product([list(judges), list(subfields)]))
     shape = (len(judges), len(subfields))

@@ -12,7 +12,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 from matplotlib.transforms import Transform
 
+from mrb_lib.plots.intervals import overall, rows_of
 from mrb_lib.plots.lettering import label, percent, title_case
+from mrb_lib.plots.registry import figure
 from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, SERIES, Paper, canvas, rows_height, styled
 
 WHOLE = "all cases"
@@ -23,15 +25,30 @@ _PAIRS: tuple[tuple[str, str, Literal["-", "--"]], ...] = (
 _QUANTITIES = {"accuracy": SERIES[0], "difference": SERIES[1]}
 
 
+@figure(
+    "power-curves",
+    title="Power to find a difference between judges",
+    caption=(
+        "Power of a two-sided paired test at level 5% by the true difference, for the pair of judges whose difference "
+        "has the median standard error and for the pair with the largest. Gold: the difference that the median pair "
+        "would show with power 80%."
+    ),
+    reading=(
+        "A true difference left of the gold line would mostly be missed: that two judges do not differ significantly "
+        "is then not evidence that they are equal."
+    ),
+    needs=("preferences", "annotations", "verdicts", "judges"),
+)
 @styled
 def curves(table: pd.DataFrame) -> Paper:
     """Draw the power to find a difference between two judges, by its size, a panel a dimension.
 
     Parameters
     ----------
-    table : rows of `power`, overall: part (`curve` and `summary`), dimension, difference, power, worst_power,
-        minimum_detectable_difference, worst_minimum_detectable_difference, n
+    table : rows of the table `power`, of which those over all cases are drawn: part (`curve` and `summary`), dimension,
+        difference, power, worst_power, minimum_detectable_difference, worst_minimum_detectable_difference, n
     """
+    table = overall(table)
     names = list(dict.fromkeys(table.loc[table["part"] == "summary", "dimension"]))
     columns = min(3, max(len(names), 1))
     bands = ceil(max(len(names), 1) / columns)
@@ -86,16 +103,30 @@ def _not_available(axes: Axes, x: float, y: float, transform: Transform) -> None
     )
 
 
+@figure(
+    "power-detectable",
+    title="Smallest differences that subfields can show",
+    caption=(
+        "Difference on {dimension} found with power 80%, over all cases and by {by} where the cases state it: median "
+        "and worst pair of judges."
+    ),
+    reading=(
+        "A subfield can only show differences right of its dots. Compare them with the differences that you would act "
+        "on."
+    ),
+    needs=("preferences", "annotations", "verdicts", "judges"),
+)
 @styled
-def detectable(table: pd.DataFrame) -> Paper:
+def detectable(table: pd.DataFrame, *, dimension: str | None = None) -> Paper:
     """Draw the smallest difference that can be shown, over all cases and in each subfield.
 
     Parameters
     ----------
-    table : rows of `power` with part "summary" of one dimension: subfield, n, minimum_detectable_difference,
+    table : rows of the table `power` with part "summary": subfield, n, minimum_detectable_difference,
         worst_minimum_detectable_difference
+    dimension : the one to draw; None where the table has one only
     """
-    rows = table[table["part"] == "summary"].sort_values("n", ascending=False)
+    rows = rows_of(table, part="summary", dimension=dimension).sort_values("n", ascending=False)
     figure = canvas(PAGE * 0.62, rows_height(len(rows), 0.19, 0.8))
     axes = figure.subplots()
     y = np.arange(len(rows))[::-1]
@@ -123,15 +154,31 @@ def detectable(table: pd.DataFrame) -> Paper:
     return figure
 
 
+@figure(
+    "power-coverage",
+    title="Whether the intervals hold what they promise",
+    caption=(
+        "Share of simulated studies whose 95% percentile bootstrap interval holds the truth on {dimension}, by the "
+        "number of cases, with Monte-Carlo error: accuracy of representative judges and difference of a median pair, "
+        "over all cases and by {by} where the cases state it."
+    ),
+    reading=(
+        "On the line: the intervals are worth what they say. Below it, often with few cases, they are too short, and a "
+        "difference that they call real is less certain than it seems."
+    ),
+    needs=("preferences", "annotations", "verdicts", "judges"),
+)
 @styled
-def coverage(table: pd.DataFrame) -> Paper:
+def coverage(table: pd.DataFrame, *, dimension: str | None = None) -> Paper:
     """Draw how often intervals held the truth in simulated studies, by the number of cases.
 
     Parameters
     ----------
-    table : rows of `power` with part "coverage": quantity, n, coverage, monte_carlo_error, nominal
+    table : rows of the table `power` with part "coverage": quantity, n, coverage, monte_carlo_error, nominal
+    dimension : the one to draw; None where the table has one only
     """
-    known = table[(table["part"] == "coverage") & table["coverage"].notna()]
+    table = rows_of(table, part="coverage", dimension=dimension)
+    known = table[table["coverage"].notna()]
     figure = canvas(PAGE * 0.72, 2.7)
     axes = figure.subplots()
     nominal = float(table["nominal"].dropna().iloc[0]) if table["nominal"].notna().any() else 0.95

@@ -10,24 +10,51 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from mrb_lib.plots.intervals import rows_of
 from mrb_lib.plots.lettering import label, labels, percent
+from mrb_lib.plots.registry import figure
 from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, SERIES, Paper, canvas, rows_height, styled
 
+SHARE = 0.2
+_MOST_JUDGES = 2
 _ROW = 0.22
 _OFFSET = 0.17
 
 
+@figure(
+    "ppi-win-rates",
+    title="Win rates from a fifth of the labels, with and without verdicts",
+    caption=(
+        "What-if: win rate of each responder on {dimension} from a random 20% of the labelled clusters, alone (green) "
+        "and with the verdicts of two judges (grey), with 95% intervals; the bar is the win rate from all labels. The "
+        "two judges are those whose verdicts go best with all labels, which who has only a fifth cannot know. "
+        "Undecided: {n_undecided} of the {n_cases} cases kept."
+    ),
+    reading=(
+        "A grey interval shorter than the green one above it shows what the verdicts add. Both should hold the bar 19 "
+        "times in 20; a bar outside is chance as often as that, not the judge's fault. Equal lengths: the judge's "
+        "verdicts say too little about the labels to help."
+    ),
+    needs=("preferences", "annotations", "verdicts"),
+)
 @styled
-def win_rates(ppi: pd.DataFrame, *, responders: Sequence[str]) -> Paper:
-    """Draw every responder's win rate with and without the help of each judge, a panel a judge.
+def win_rates(ppi: pd.DataFrame, *, responders: Sequence[str] | None = None) -> Paper:
+    """Draw every responder's win rate with and without the help of the two judges that help most, a panel a judge.
 
     Parameters
     ----------
-    ppi : one dimension and one share: judge, responder, estimate, low, high, classical_estimate, classical_low,
-        classical_high and, where known, full_estimate; null where undefined
-    responders : the rows, from top to bottom
+    ppi : rows of the table `ppi` of one dimension, of part "what_if" and the share `SHARE`: judge, responder (null for
+        all together), estimate, low, high, classical_estimate, classical_low, classical_high, expected_label_saving
+        and, where known, full_estimate; null where undefined
+    responders : the rows, from top to bottom; None for the highest win rate from all labels first
     """
-    judges = list(dict.fromkeys(ppi["judge"]))
+    ppi = rows_of(ppi, part="what_if", label_share=SHARE)
+    together = ppi[ppi["responder"].isna()].sort_values("expected_label_saving", ascending=False, kind="stable")
+    ppi = ppi[ppi["responder"].notna()]
+    judges = together["judge"].tolist()[:_MOST_JUDGES] if len(together) else list(dict.fromkeys(ppi["judge"]))
+    if responders is None:
+        ordered = ppi.sort_values(["full_estimate", "responder"], ascending=[False, True], na_position="last")
+        responders = list(dict.fromkeys(ordered["responder"]))
     figure = canvas(min(PAGE, 2.2 + 2.2 * max(len(judges), 1)), rows_height(len(responders), _ROW, 0.5) + 0.35)
     grid = figure.subplots(1, max(len(judges), 1), sharex=True, sharey=True, squeeze=False)
     at = {name: i for i, name in enumerate(responders)}
@@ -75,15 +102,32 @@ def _intervals(axes: Axes, rows: pd.DataFrame, at: dict[str, int], prefix: str, 
         )
 
 
+@figure(
+    "ppi-label-saving",
+    title="Labels that verdicts save",
+    caption=(
+        "Share of the labels on {dimension} that could be spared for the same precision, against the share of cases "
+        "that are labelled, all responders together. Lines: expected from the correlation of verdicts and labels. "
+        "Dots: one random subset."
+    ),
+    reading=(
+        "Higher is better. A saving of 20% means that 80 labels with verdicts do what 100 do alone. Dots scatter "
+        "around the lines and, where labels are few, tend to lie above them: few labels flatter a judge."
+    ),
+    needs=("preferences", "annotations", "verdicts"),
+)
 @styled
 def label_saving(ppi: pd.DataFrame) -> Paper:
     """Draw the share of labels that each judge's verdicts save, against the share of cases that are labelled.
 
     Parameters
     ----------
-    ppi : rows "what_if" of one dimension and all responders together: judge, label_share, expected_label_saving,
-        label_saving. Lines join what is expected; dots are one random subset. The six best are told apart.
+    ppi : rows of the table `ppi` of one dimension, of part "what_if" and all responders together: judge, label_share,
+        expected_label_saving, label_saving. Lines join what is expected; dots are one random subset. The six best are
+        told apart.
     """
+    ppi = rows_of(ppi, part="what_if")
+    ppi = ppi[ppi["responder"].isna()] if "responder" in ppi.columns else ppi
     best = ppi.groupby("judge", sort=False)["expected_label_saving"].max().sort_values(ascending=False, kind="stable")
     figure = canvas(PAGE * 0.75, 3.0)
     axes = figure.subplots()

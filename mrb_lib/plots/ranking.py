@@ -11,8 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from mrb_lib.plots.intervals import panels
+from mrb_lib.plots.intervals import panels, rows_of
 from mrb_lib.plots.lettering import label, labels
+from mrb_lib.plots.registry import figure
 from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, Paper, canvas, rows_height, styled
 
 _MOST_COLUMNS = 6
@@ -21,14 +22,36 @@ _OFFSET = 0.2
 _DECADE_AND_A_HALF = 30
 
 
+@figure(
+    "responder-strengths",
+    title="Strength of the responders by clinicians and judges",
+    caption=(
+        "Bradley-Terry strengths on {dimension} from the gold labels (green) and from each judge (grey), with 95% "
+        "cluster-bootstrap intervals; responders ordered by the labels, judges by Kendall's tau with them."
+    ),
+    reading=(
+        "A judge whose points follow the green ones from top to bottom ranks as the clinicians do. Points that are "
+        "squeezed together belong to a judge that tells the responders apart less than clinicians do; a single point "
+        "far off, to a responder it favours or slights. Intervals are for one responder each."
+    ),
+    needs=("preferences", "annotations", "verdicts"),
+)
 @styled
-def strengths(ranking: pd.DataFrame, *, judges: Sequence[str], clinicians: str = "gold") -> Paper:
+def strengths(
+    ranking: pd.DataFrame,
+    *,
+    dimension: str | None = None,
+    judges: Sequence[str] | None = None,
+    clinicians: str = "gold",
+) -> Paper:
     """Draw every responder's strength by each judge, a panel a judge, beside that by the clinicians.
 
     Parameters
     ----------
-    ranking : the rows "strength" of one dimension: source, judge, responder, strength, low, high; null where undefined
-    judges : the panels, in this order
+    ranking : rows of the table `ranking`. Part "strength": source, judge, responder, strength, low, high; null where
+        undefined. Part "agreement": source, judge, kendall, which orders the judges.
+    dimension : the one to draw; None where the table has one only
+    judges : the panels, in this order; None for all from the best agreement to the worst
     clinicians : the source drawn in every panel, "gold" or "annotations"; its strengths order the responders
 
     Returns
@@ -36,6 +59,10 @@ def strengths(ranking: pd.DataFrame, *, judges: Sequence[str], clinicians: str =
     Figure
         The axis is logarithmic: equal distances are equal odds.
     """
+    agreement = rows_of(ranking, part="agreement", source=clinicians, dimension=dimension)
+    ranking = rows_of(ranking, part="strength", dimension=dimension)
+    if judges is None:
+        judges = agreement.sort_values(["kendall", "judge"], ascending=[False, True])["judge"].tolist()
     base = ranking[ranking["source"] == clinicians]
     names = base.sort_values(["strength", "responder"], ascending=[False, True], na_position="last")["responder"]
     at = {name: i for i, name in enumerate(names)}
@@ -61,15 +88,31 @@ def strengths(ranking: pd.DataFrame, *, judges: Sequence[str], clinicians: str =
     return figure
 
 
-def rank_agreement(ranking: pd.DataFrame, *, order_by: str = "overall") -> Paper:
+@figure(
+    "rank-agreement",
+    title="Agreement of the rankings with the clinicians'",
+    caption=(
+        "Kendall's tau-b between the ranking of the responders by the gold labels and by each judge, by dimension, "
+        "with intervals that hold the truth with at least 95%; judges ordered by {dimension}."
+    ),
+    reading=(
+        "100: the same ranking; 0: unrelated; below: reversed. An interval that reaches below the dashed line does not "
+        "say that the judge is useless: it says that too few pairs of responders can be told apart for more. The point "
+        "is too low on average, because both rankings hold noise."
+    ),
+    needs=("preferences", "annotations", "verdicts"),
+)
+def rank_agreement(ranking: pd.DataFrame, *, order_by: str = "overall", clinicians: str = "gold") -> Paper:
     """Draw Kendall's tau between the clinicians' ranking of the responders and each judge's, a panel a dimension.
 
     Parameters
     ----------
-    ranking : the rows "agreement" of one source: judge, dimension, kendall, kendall_low, kendall_high
+    ranking : source, judge, dimension, kendall, kendall_low, kendall_high: the rows of part "agreement" of the table
+        `ranking`
+    clinicians : the source to compare with, "gold" or "annotations"
     """
     return panels(
-        ranking,
+        rows_of(ranking, part="agreement", source=clinicians),
         value="kendall",
         low="kendall_low",
         high="kendall_high",

@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from string import Formatter
 from typing import Final, TypeVar
 
+from mrb_lib.errors import InputError
 from mrb_lib.plots.style import Paper
 from mrb_lib.registry import Registry
 
 WORDS: Final = {
     "dimension": "the dimension that is drawn, or that orders the rows",
     "by": "what the subfields or domains are: organ, department, dataset, ...",
-    "margin": "the difference of accuracy up to which two judges count as equivalent",
-    "tests": "the tests of the pairs, see `mrb_lib.plots.significance.TESTS`",
-    "n_tests": "how many tests the p-values are adjusted over",
+    "note": "what is to be said of the data first or last, as that a judge has random weights; may be empty",
     "n_shown": "how many annotators, datasets or cases are drawn",
     "n_all": "how many of them there are",
     "n_annotators": "how many annotators there are",
+    "n_judges": "how many judges there are",
     "n_subfields": "how many subfields there are at most",
+    "n_pairs": "how many pairs of probabilities are drawn",
+    "n_tests": "how many tests the p-values are adjusted over",
+    "n_cases": "how many cases keep their labels",
+    "n_undecided": "how many of them the annotators could not decide",
+    "n_adjudicated": "how many labels reviewers saw",
+    "n_changed": "how many of them became another label",
+    "n_removed": "how many of them became none",
+    "tests": "the tests of the pairs, see `mrb_lib.plots.significance.TESTS`",
+    "margin": "the difference of accuracy up to which two judges count as equivalent",
+    "epsilon": "what an annotator's time is worth in the alternative annotator test",
+    "target": "the agreement that is promised, as a percentage",
+    "confidence": "how surely it is promised, as a percentage",
+    "taus": "each gold rule with Kendall's tau between its ranking and the majority's",
+    "silent": "the judges without probabilities",
+    "cost": "what the cost of a jury is measured in, see `mrb_lib.plots.jury.UNITS`",
 }
 """The names in braces that the texts of figures may hold, and what a notebook replaces them by."""
 
@@ -51,6 +66,20 @@ class FigureSpec:
         """The names in braces in the caption and the reading."""
         texts = Formatter().parse(self.caption + self.reading)
         return frozenset(name for _, name, _, _ in texts if name is not None)
+
+    def filled(self, words: Mapping[str, object]) -> FigureSpec:
+        """The figure with the names in braces replaced.
+
+        Raises
+        ------
+        InputError
+            A name has no word; the message says which.
+        """
+        absent = sorted(self.words - set(words))
+        if absent:
+            raise InputError(f"the texts of the figure {self.id} need words for {', '.join(absent)}.")
+        caption, reading = (" ".join(text.format(**words).split()) for text in (self.caption, self.reading))
+        return replace(self, caption=caption, reading=reading)
 
 
 FIGURES: Final[Registry[FigureSpec]] = Registry("figure", "mrb_lib.plots")

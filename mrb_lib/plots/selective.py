@@ -11,29 +11,52 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from mrb_lib.plots.calibration import MOST_COLUMNS, trim
+from mrb_lib.plots.intervals import overall, rows_of
 from mrb_lib.plots.lettering import labels, percent
+from mrb_lib.plots.registry import figure
 from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, Paper, canvas, styled
 
 _MARK = "D"
 
 
+@figure(
+    "risk-coverage",
+    title="Agreement against the share of cases answered",
+    caption=(
+        "Agreement with gold on the cases a judge is surest of; dimension {dimension}, with 95% intervals robust to "
+        "clusters. Diamond: the threshold that promises {target} agreement at {confidence} confidence (fixed-sequence "
+        "testing), as it does on cases it was not chosen on."
+    ),
+    reading=(
+        "A curve that falls to the right: its confidence tells right from wrong. A flat one: it does not. The diamond "
+        "stands at the share of such cases, with a decisive gold label, that may be left to the judge; where there is "
+        "none, no threshold can be promised with these many cases. Each judge is promised by itself: of many, one in "
+        "ten may be promised too much."
+    ),
+    needs=("preferences", "annotations", "verdicts"),
+)
 @styled
-def risk_coverage(curve: pd.DataFrame, guarantee: pd.DataFrame, *, target: float) -> Paper:
+def risk_coverage(
+    selective: pd.DataFrame, *, dimension: str | None = None, target: float = 0.9, delta: float = 0.1
+) -> Paper:
     """Draw the agreement of each judge on the cases it is surest of, against the share of cases answered.
 
     Parameters
     ----------
-    curve : rows `curve` of `mrb_lib.stats.selective.selective.selective`, of one dimension: judge, coverage, agreement,
-        risk_low, risk_high; judges in the order of their first rows
-    guarantee : rows `guarantee` of the same dimension, one method and delta: judge, coverage, agreement, low, high;
-        null where nothing can be promised, which the panel says
+    selective : rows of the table `selective`. Part "curve": judge, coverage, agreement, risk_low, risk_high; judges in
+        the order of their first rows. Part "guarantee", method "fixed_sequence", overall: judge, delta, coverage,
+        agreement, low, high; null where nothing can be promised, which the panel says.
+    dimension : the one to draw; None where the table has one only
     target : the agreement wanted, as a line
+    delta : the risk at which the guarantee that is drawn may fail
 
     Returns
     -------
     Figure
         Validated by tests/plots/test_selective.py.
     """
+    curve = rows_of(selective, part="curve", dimension=dimension)
+    guarantee = overall(rows_of(selective, part="guarantee", method="fixed_sequence", delta=delta, dimension=dimension))
     judges = list(dict.fromkeys(curve["judge"]))
     columns = min(max(len(judges), 1), MOST_COLUMNS)
     bands = ceil(max(len(judges), 1) / columns)

@@ -11,7 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from mrb_lib.plots.intervals import rows_of
 from mrb_lib.plots.lettering import label, labels, percent, title_case
+from mrb_lib.plots.registry import figure
 from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, Paper, canvas, rows_height, styled
 
 MOST_FORESTS = 6
@@ -20,21 +22,39 @@ _NEW = "95% prediction for a new domain"
 _MEAN = "mean over domains, 95% interval"
 
 
+@figure(
+    "transfer-forest",
+    title="Accuracy by domain",
+    caption=(
+        "Accuracy on {dimension} by {by} with 95% intervals, squares by weight; random-effects mean with Hartung and "
+        "Knapp's 95% interval (diamond) and 95% prediction interval for a new domain (bar). I\u00b2 and Cochran's Q "
+        "say whether domains differ by more than the sampling of their cases. n/a: undefined."
+    ),
+    reading=(
+        "The diamond is about the mean of all domains, the bar about the next one: a judge is safe to move where the "
+        "whole bar is good enough. Few domains say little about how domains vary, so that the bar is then rightly "
+        "long."
+    ),
+    needs=("preferences", "annotations", "verdicts"),
+)
 @styled
-def forest(table: pd.DataFrame, *, judges: Sequence[str]) -> Paper:
+def forest(table: pd.DataFrame, *, judges: Sequence[str] | None = None) -> Paper:
     """Draw the accuracy of a few judges in each domain, with the summary and the prediction below.
 
     Parameters
     ----------
     table : rows of `transfer` of one dimension: part (`domain` and `summary`), judge, subfield, n, accuracy, low,
         high, weight, prediction_low, prediction_high, i2, p_value
-    judges : at most `MOST_FORESTS`, chosen by the caller
+    judges : at most `MOST_FORESTS`; None for those with the highest mean
 
     Raises
     ------
     ValueError
         There are more judges.
     """
+    if judges is None:
+        means = rows_of(table, part="summary").sort_values(["accuracy", "judge"], ascending=[False, True])
+        judges = means["judge"].tolist()[:MOST_FORESTS]
     if len(judges) > MOST_FORESTS:
         raise ValueError(f"a forest shows at most {MOST_FORESTS} judges, not {len(judges)}; choose some")
     domains = sorted(table.loc[table["part"] == "domain", "subfield"].dropna().unique())
@@ -126,6 +146,19 @@ def _legend(figure: Paper, dots: str, marker: str = "s", columns: int = 3) -> No
     figure.legend(handles=handles, loc="outside lower center", ncols=columns)
 
 
+@figure(
+    "transfer-predictions",
+    title="What to expect of a judge in a new domain",
+    caption=(
+        "All judges on {dimension}: accuracy in each {by} (ticks), random-effects mean with 95% interval, and 95% "
+        "prediction interval for a new domain. n/a: the scores do not vary, or there are too few domains."
+    ),
+    reading=(
+        "Judges whose bars overlap may change places in a new domain. A long bar beside a short interval means that "
+        "the judge is well measured here and yet uncertain elsewhere."
+    ),
+    needs=("preferences", "annotations", "verdicts"),
+)
 @styled
 def predictions(table: pd.DataFrame) -> Paper:
     """Draw what to expect of every judge in a new domain, with its accuracy in each domain at hand.
@@ -167,6 +200,19 @@ def predictions(table: pd.DataFrame) -> Paper:
     return figure
 
 
+@figure(
+    "transfer-rankings",
+    title="Whether the order of judges transfers",
+    caption=(
+        "Kendall's tau-b between the order of judges in one {by} and in all others on {dimension}; in grey what 199 "
+        "random divisions of the same cases into as many parts of the same sizes give."
+    ),
+    reading=(
+        "A point inside the grey: this domain orders the judges as well as its number of cases lets it. Left of it: "
+        "here other judges are good. The last row tests all domains together."
+    ),
+    needs=("preferences", "annotations", "verdicts"),
+)
 @styled
 def rankings(table: pd.DataFrame) -> Paper:
     """Draw how well each domain orders the judges as the others do, beside what chance would make of it.

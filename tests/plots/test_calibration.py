@@ -28,6 +28,7 @@ def frames(judges: list[str], seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame
             pd.DataFrame(
                 {
                     "judge": judge,
+                    "dimension": "overall",
                     "bin": range(5, 10),
                     "n": n,
                     "confidence": confidence,
@@ -44,6 +45,18 @@ def frames(judges: list[str], seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame
     return pd.concat(bins), summary
 
 
+def table(bins: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
+    """The table `calibration` of these rows, with others of the same judges that no diagram is to draw."""
+    parts = [
+        bins.assign(part="bin", binning="equal_width"),
+        bins.assign(part="bin", binning="equal_mass", accuracy=0.0),
+        bins.assign(part="bin", binning="equal_width", dimension="accuracy", accuracy=0.0),
+        summary.assign(part="summary"),
+        summary.assign(part="summary", dimension="accuracy", ece_debiased=0.99),
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
 def drawn(axes: Axes, gid: str) -> np.ndarray:
     line = next(line for line in axes.lines if line.get_gid() == gid)
     return np.column_stack([line.get_xdata(), line.get_ydata()]).astype(float)
@@ -52,7 +65,9 @@ def drawn(axes: Axes, gid: str) -> np.ndarray:
 def test_every_bin_and_interval_is_drawn_against_the_diagonal() -> None:
     bins, summary = frames(["alpha", "beta"])
     bins.loc[bins.index[0], ["low", "high"]] = np.nan
-    figure = reliability(bins, summary)
+    figure = reliability(table(bins, summary), dimension="overall")
+    titles = [axes.get_title().split("\n")[0] for axes in figure.axes]
+    assert titles == summary.sort_values("ece_debiased")["judge"].tolist()
     for judge in ("alpha", "beta"):
         axes = next(axes for axes in figure.axes if axes.get_title().startswith(judge))
         rows = bins[bins["judge"] == judge]
@@ -71,15 +86,16 @@ def test_every_bin_and_interval_is_drawn_against_the_diagonal() -> None:
 
 def test_a_judge_without_bins_has_no_panel_and_none_at_all_is_an_empty_figure() -> None:
     bins, summary = frames(["alpha", "beta"])
-    figure = reliability(bins[bins["judge"] == "beta"], summary)
+    figure = reliability(table(bins[bins["judge"] == "beta"], summary), dimension="overall")
     assert [axes.get_title().split("\n")[0] for axes in figure.axes if axes.axison] == ["beta"]
-    assert not [axes for axes in reliability(bins.iloc[:0], summary).axes if axes.axison]
+    nothing = reliability(table(bins.iloc[:0], summary), dimension="overall")
+    assert not [axes for axes in nothing.axes if axes.axison]
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 32])
 def test_text_is_legible(count: int, flaws) -> None:
     names = (HOSTILE + [f"judge-{i}" for i in range(32)])[:count]
-    assert flaws(reliability(*frames(names))) == []
+    assert flaws(reliability(table(*frames(names)), dimension="overall")) == []
 
 
 def test_errors_and_overconfidence_are_drawn_and_missing_ones_said() -> None:

@@ -57,6 +57,7 @@ def test_the_mean_annotator_is_a_line() -> None:
         {
             "annotator": ["a", "b", "mean"],
             "dimension": "overall",
+            "n": 100,
             "accuracy": [0.8, 0.9, 0.85],
             "low": 0.7,
             "high": 0.95,

@@ -70,7 +70,7 @@ def test_cost_joins_what_is_not_beaten(judges: int, flaws) -> None:
 
 
 def test_without_costs_the_members_are_counted(flaws) -> None:
-    figure = jury.cost(table(6, costs=False), measure="size")
+    figure = jury.cost(table(6, costs=False))
     assert figure.axes[0].get_xlabel() == "members"
     assert not [item for item in figure.axes[0].lines if item.get_gid() == "pareto"]
     assert flaws(figure) == []

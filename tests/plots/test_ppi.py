@@ -16,6 +16,7 @@ HOSTILE = ["$x_", "<b>", "名前", "y" * 80]
 def rates(judges: list[str], responders: list[str]) -> pd.DataFrame:
     generator = np.random.default_rng(2)
     out = pd.DataFrame([(j, r) for j in judges for r in responders], columns=["judge", "responder"])
+    out["expected_label_saving"] = 0.2
     for name in ("estimate", "classical_estimate", "full_estimate"):
         out[name] = generator.uniform(0.3, 0.7, len(out))
     for prefix in ("", "classical_"):

@@ -17,7 +17,7 @@ HOSTILE = [
 ]
 
 
-def frames(judges: list[str], seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+def rows_and_promises(judges: list[str], seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
     generator = np.random.default_rng(seed)
     curves, promises = [], []
     for judge in judges:
@@ -33,15 +33,28 @@ def frames(judges: list[str], seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame
     return pd.concat(curves, ignore_index=True), pd.DataFrame(promises, columns=names)
 
 
+def table(curve: pd.DataFrame, guarantee: pd.DataFrame) -> pd.DataFrame:
+    """The table `selective` of these rows, with other promises that are not to be drawn."""
+    other = guarantee.assign(part="guarantee", method="fixed_sequence", delta=0.1, agreement=0.1, coverage=0.1)
+    parts = [
+        curve.assign(part="curve", dimension="overall"),
+        other.assign(method="conformal_risk_control"),
+        other.assign(delta=0.05),
+        other.assign(subfield="eye"),
+        guarantee.assign(part="guarantee", method="fixed_sequence", delta=0.1),
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
 def drawn(axes: Axes, gid: str) -> np.ndarray:
     line = next(line for line in axes.lines if line.get_gid() == gid)
     return np.column_stack([line.get_xdata(), line.get_ydata()]).astype(float)
 
 
 def test_curve_band_target_and_promise_are_drawn() -> None:
-    curve, guarantee = frames(["alpha", "beta"])
+    curve, guarantee = rows_and_promises(["alpha", "beta"])
     guarantee.loc[1, ["coverage", "agreement", "low", "high"]] = np.nan
-    figure = risk_coverage(curve, guarantee, target=0.9)
+    figure = risk_coverage(table(curve, guarantee), dimension="overall", target=0.9)
     alpha, beta = (next(axes for axes in figure.axes if axes.get_title() == name) for name in ("alpha", "beta"))
     rows = curve[curve["judge"] == "alpha"]
     np.testing.assert_array_equal(drawn(alpha, "values"), rows[["coverage", "agreement"]])
@@ -58,12 +71,12 @@ def test_curve_band_target_and_promise_are_drawn() -> None:
 @pytest.mark.parametrize("count", [1, 2, 7, 32])
 def test_text_is_legible(count: int, flaws) -> None:
     names = (HOSTILE + [f"judge-{i}" for i in range(32)])[:count]
-    assert flaws(risk_coverage(*frames(names), target=0.9)) == []
+    assert flaws(risk_coverage(table(*rows_and_promises(names)), target=0.9)) == []
 
 
 def test_nothing_promised_anywhere_and_intervals_left_out_still_draw() -> None:
-    curve, guarantee = frames(["alpha"])
+    curve, guarantee = rows_and_promises(["alpha"])
     curve[["risk_low", "risk_high"]] = np.nan
     guarantee[["coverage", "agreement", "low", "high"]] = np.nan
-    figure = risk_coverage(curve, guarantee, target=0.95)
+    figure = risk_coverage(table(curve, guarantee), dimension="overall", target=0.95)
     assert figure.axes[0].get_ylim()[0] <= 0.7
