@@ -14,11 +14,10 @@ if TYPE_CHECKING:
     from mrb_lib.reviews.store import Store
 
 _ANNOTATOR = """\
-from mrb_lib.widgets.annotate.annotate import annotate, from_environment
+from mrb_lib.widgets.annotate.app import annotate, from_environment
 annotate(*from_environment())"""
 _COORDINATOR = """\
-from mrb_lib.widgets.annotate.annotate import from_environment
-from mrb_lib.widgets.annotate.annotate_coordinator import coordinate
+from mrb_lib.widgets.annotate.app import coordinate, from_environment
 coordinate(*from_environment())"""
 
 
@@ -58,8 +57,8 @@ def annotate(
     from mrb_lib.notebook.workspace import locate
     from mrb_lib.reviews.connect import database, hidden
     from mrb_lib.reviews.store import open_store
-    from mrb_lib.widgets.annotate.annotate import BENCH, STORE
-    from mrb_lib.widgets.annotate.annotate_answers import check_preference
+    from mrb_lib.widgets.annotate.answers import check_preference
+    from mrb_lib.widgets.annotate.app import BENCH, STORE
 
     chosen = [name for name, given in (("--export", export), ("--agreement", agreement), ("--coordinator", coordinator),
                                        ("--assign-only", assign_only)) if given]  # fmt: skip
@@ -157,7 +156,7 @@ def _agreement(benchmark: Benchmark, store: Store) -> None:
     from mrb_lib.cli.render import as_text
     from mrb_lib.reviews.annotations import annotations_of
     from mrb_lib.reviews.progress import by_annotator, case_states, skipped_cases
-    from mrb_lib.widgets.annotate.annotate_coordinator import agreement_so_far
+    from mrb_lib.widgets.annotate.coordination import agreement_so_far
 
     meta, here = benchmark.meta, benchmark.cases["case_id"]
     assignments, answers = (

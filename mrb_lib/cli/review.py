@@ -12,7 +12,7 @@ from mrb_lib.cli.adjudications import Where, where
 if TYPE_CHECKING:
     from mrb_lib.data.benchmark import Benchmark
 
-_CELL = "from mrb_lib.widgets.explorer.explorer import app\napp()"
+_CELL = "from mrb_lib.widgets.explorer.app import review_app\nreview_app()"
 
 
 def review(
@@ -55,10 +55,10 @@ def _index(benchmark: Benchmark, folder: Path, runs: Path | None) -> Path:
     """The folder of the benchmark's index, made where it is missing or out of date."""
     from mrb_lib.cli.progress import bars
     from mrb_lib.notebook.workspace import home
-    from mrb_lib.widgets.explorer.review_index import indexed
+    from mrb_lib.stats.failures.case_index import cached_index
 
     with bars() as step:
-        return indexed(benchmark, folder, runs, home() / "review", progress=step).folder.absolute()
+        return cached_index(benchmark, folder, runs, home() / "review", progress=step).folder.absolute()
 
 
 def _shown(store: str) -> str:

@@ -29,17 +29,16 @@ from mrb_lib import analyze
 from mrb_lib.plots.composition import bars
 from mrb_lib.notebook.about import judge_groups, missing
 from mrb_lib.notebook.workspace import home, locate, open_workspace
-from mrb_lib.widgets.explorer.explorer import explore
-from mrb_lib.widgets.boards.heatmap import heatmap
-from mrb_lib.widgets.boards.leaderboard import leaderboard
+from mrb_lib.widgets.explorer import explore
+from mrb_lib.widgets.boards import heatmap, leaderboard
 from mrb_lib.widgets.progress import live_steps
-from mrb_lib.widgets.explorer.review_index import indexed
+from mrb_lib.stats.failures.case_index import cached_index
 
 w = open_workspace(benchmark, runs)
 d = w.dimension(dimension)
 place = locate(benchmark, runs)
 store = os.environ.get("MRB_STORE") or str(place.benchmark / "reviews.sqlite")
-index = indexed(w.benchmark, place.benchmark, place.runs, home() / "review", progress=live_steps())
+index = cached_index(w.benchmark, place.benchmark, place.runs, home() / "review", progress=live_steps())
 reason = missing(w, "preferences", "annotations", "verdicts")
 print(w.note or f"{w.benchmark.meta.name}: {w.benchmark.meta.kind} data.")
 print(f"{len(w.benchmark.cases):,} cases, {len(w.verdicts):,} verdicts.", reason)"""

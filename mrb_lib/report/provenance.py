@@ -18,6 +18,7 @@ from mrb_lib.files import sha256_of
 from mrb_lib.verdicts.manifest import FILE_NAME, library_versions, read_manifest
 from mrb_lib.verdicts.store import part_paths, run_folders
 
+LOOK = ("report/html/templates/*", "widgets/assets/tokens.css", "widgets/case/case.*")
 _REPORT_PACKAGES = ("papermill", "nbclient", "ipykernel", "jinja2", "markdown-it-py")
 # What decides the look and the numbers of a figure; the interpreter's patch level and torch do not.
 _FIGURE_PACKAGES = (
@@ -203,12 +204,12 @@ def code_hash() -> str:
 
     The site's templates are left out: they change pages, not figures.
     """
-    return _hash_of("**/*.py", "**/*.toml", "widgets/assets/*")
+    return _hash_of("**/*.py", "**/*.toml", "widgets/**/*.css", "widgets/**/*.js")
 
 
 def template_hash() -> str:
     """SHA-256 over the site's templates, its style and its scripts."""
-    return _hash_of("report/templates/*", "widgets/assets/tokens.css", "widgets/assets/case.*")
+    return _hash_of(*LOOK)
 
 
 def _hash_of(*patterns: str) -> str:

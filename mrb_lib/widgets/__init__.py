@@ -1,1 +1,4 @@
-"""Pure HTML views of a case."""
+"""What a person looks at in a browser or a notebook: cases, the failure explorer, boards and the annotation pages.
+
+Each room holds its Python, scripts and style sheets; the widgets show what `stats` computes, and compute nothing.
+"""

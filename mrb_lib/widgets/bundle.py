@@ -1,4 +1,8 @@
-"""The style sheets and scripts of the widgets, as text: no build step, and nothing fetched from anywhere."""
+"""The style sheets and scripts of the widgets, as text: no build step, and nothing fetched from anywhere.
+
+They lie beside the Python of their room and are named "room/name", such as "case/case"; those that several rooms share
+lie in `assets` and are named without a room: "tokens", "shell", "progress".
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,12 @@ import hashlib
 from functools import cache
 from importlib.resources import files
 
-_FOLDER = files("mrb_lib.widgets") / "assets"
+_FOLDER = files("mrb_lib.widgets")
 
 
 @cache
 def _read(name: str) -> str:
-    return (_FOLDER / name).read_text(encoding="utf-8")
+    return (_FOLDER / (name if "/" in name else f"assets/{name}")).read_text(encoding="utf-8")
 
 
 def style(*names: str) -> str:

@@ -27,9 +27,9 @@ from playwright.sync_api import Page, expect, sync_playwright
 from simulated import benchmark, verdicts
 
 from mrb_lib.data.benchmark import load, save
+from mrb_lib.stats.failures.case_index import build_index, open_index
 from mrb_lib.stats.failures.selection import Query, facets, searchable, select
 from mrb_lib.verdicts.store import save_imported
-from mrb_lib.widgets.explorer.review_index import build, open_index
 
 JUDGE, OTHER = "simulated-20", "simulated-05"
 QUERIES = {
@@ -154,9 +154,9 @@ def main() -> None:
         folder = Path(name) / "bench"
         simulate(folder, options.cases, options.judges)
         made = load(folder)
-        timed("build the index", lambda: build(folder / "runs", made, Path(name) / "index"))
-        timed("find that it is built", lambda: build(folder / "runs", made, Path(name) / "index"), 5)
-        place = build(folder / "runs", made, Path(name) / "index")
+        timed("build the index", lambda: build_index(folder / "runs", made, Path(name) / "index"))
+        timed("find that it is built", lambda: build_index(folder / "runs", made, Path(name) / "index"), 5)
+        place = build_index(folder / "runs", made, Path(name) / "index")
         timed("open it", lambda: open_index(place), 5)
         index = open_index(place)
         timed("kinds of failure, once a policy", index.kinds)

@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from mrb_lib.data.benchmark import Benchmark, gold, load
 from mrb_lib.verdicts.store import load_verdicts
-from mrb_lib.widgets.case.cases import STYLES, case_html
+from mrb_lib.widgets.case import STYLES, case_html
 from mrb_lib.widgets.page import standalone
 from mrb_lib.widgets.text import visible
 

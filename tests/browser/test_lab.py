@@ -22,8 +22,7 @@ from mrb_lib.notebook.lab import prepare
 from mrb_lib.notebook.workspace import write_simulated_runs
 from mrb_lib.stats.tables import analyze
 from mrb_lib.verdicts.store import load_verdicts
-from mrb_lib.widgets.boards.heatmap import heatmap
-from mrb_lib.widgets.boards.leaderboard import leaderboard
+from mrb_lib.widgets.boards import heatmap, leaderboard
 from mrb_lib.widgets.plain import Plain
 
 from .axe import violations
@@ -229,7 +228,7 @@ def test_a_click_on_a_cell_lists_the_cases_that_its_number_counts(opened: Page, 
 
 
 def test_no_key_pressed_in_the_explorer_edits_the_notebook(opened_on: Callable[[str], Page]) -> None:
-    page = opened_on(f"{_LOADED}\nfrom mrb_lib.widgets.explorer.explorer import explore\nexplore(b, v)")
+    page = opened_on(f"{_LOADED}\nfrom mrb_lib.widgets.explorer import explore\nexplore(b, v)")
     explorer = page.locator(".mrb-explorer")
     expect(explorer.locator(".mrb-case[data-case]")).to_be_visible(timeout=60_000)
     term = explorer.locator(".mrb-place dt").first
@@ -243,7 +242,7 @@ def test_no_key_pressed_in_the_explorer_edits_the_notebook(opened_on: Callable[[
 
 def test_no_key_pressed_in_a_plain_case_edits_the_notebook(opened_on: Callable[[str], Page]) -> None:
     lines = ("from IPython.display import HTML", "from mrb_lib.data.benchmark import gold",
-             "from mrb_lib.widgets.case.cases import case_html",
+             "from mrb_lib.widgets.case import case_html",
              "parts = dict(images=b.images, annotations=b.annotations, gold=gold(b), verdicts=v)",
              "HTML(case_html(b.cases.iloc[0], **parts))")  # fmt: skip
     page = opened_on("\n".join((_LOADED, *lines)))

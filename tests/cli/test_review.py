@@ -10,7 +10,7 @@ import pytest
 
 from mrb_lib.cli import servers
 from mrb_lib.data.demo.build import write_demo
-from mrb_lib.widgets.explorer.explorer import BENCHMARK, INDEX, STORE, app
+from mrb_lib.widgets.explorer.app import BENCHMARK, INDEX, STORE, review_app
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def _opened(environment: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    return app().answer({"what": "hello", "fragment": ""})
+    return review_app().answer({"what": "initial_state", "fragment": ""})
 
 
 def test_the_app_opens_on_what_was_prepared(

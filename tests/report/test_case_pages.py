@@ -14,9 +14,9 @@ from mrb_lib.files import staged_folder
 from mrb_lib.notebook.workspace import home
 from mrb_lib.report.html.case_pages import LISTED, Chosen, Source, case_pages, choose, listed_cases
 from mrb_lib.report.records import Record
+from mrb_lib.stats.failures.case_index import build_index, open_index
 from mrb_lib.stats.failures.failure_kinds import failure_kinds
 from mrb_lib.verdicts.store import save_imported
-from mrb_lib.widgets.explorer.review_index import build, open_index
 
 IDS = ("all", "sure", "turns", "split", "silent", "fine")
 
@@ -114,7 +114,7 @@ def test_a_report_leaves_alone_what_a_reviewer_or_another_report_reads(
     other = Source(**{**source.__dict__, "runs": tmp_path / "runs"})
     save_imported(verdicts(), tmp_path / "runs", benchmark="small", kind="general", source="table")
     made = load(source.benchmark)
-    reviewed = build(source.runs, made, home() / "review" / made.case_fingerprint()[:16])
+    reviewed = build_index(source.runs, made, home() / "review" / made.case_fingerprint()[:16])
     assert case_pages(source, tmp_path / "first")
     (mine,) = (path for path in home().rglob("index.json") if path.parent != reviewed)
     assert case_pages(other, tmp_path / "second")

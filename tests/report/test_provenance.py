@@ -51,25 +51,32 @@ def test_what_is_kept_under_version_control_holds_no_time_place_or_commit(lab: A
 
 def test_the_code_hash_covers_every_module_but_not_the_sites_look(lab: Any, tmp_path: Path, monkeypatch: Any) -> None:
     package = tmp_path / "package"
-    (package / "report" / "templates").mkdir(parents=True)
+    (package / "report" / "html" / "templates").mkdir(parents=True)
     (package / "__init__.py").write_text("")
     (package / "report" / "site.py").write_text("a = 1")
-    (package / "report" / "templates" / "style.css").write_text("p {}")
+    (package / "report" / "html" / "templates" / "style.css").write_text("p {}")
     monkeypatch.undo()
     monkeypatch.setattr(module.mrb_lib, "__file__", str(package / "__init__.py"))
     code, look = module.code_hash(), module.template_hash()
-    (package / "report" / "templates" / "style.css").write_text("p { color: red }")
+    (package / "report" / "html" / "templates" / "style.css").write_text("p { color: red }")
     assert (module.code_hash() == code, module.template_hash() == look) == (True, False)
     (package / "report" / "site.py").write_text("a = 2")
     assert module.code_hash() != code
     code = module.code_hash()
-    (package / "widgets" / "assets").mkdir(parents=True)
-    (package / "widgets" / "assets" / "case.css").write_text("p {}")
+    for room in ("assets", "case", "explorer"):
+        (package / "widgets" / room).mkdir(parents=True)
+    (package / "widgets" / "case" / "case.css").write_text("p {}")
     assert module.code_hash() != code, "notebooks show cases in this style"
     look = module.template_hash()
-    for name in ("tokens.css", "case.css", "case.js"):
-        (package / "widgets" / "assets" / name).write_text("p { color: blue }")
+    for name in ("assets/tokens.css", "case/case.css", "case/case.js"):
+        (package / "widgets" / name).write_text("p { color: blue }")
         assert module.template_hash() != look, "pages are drawn with it"
         look = module.template_hash()
-    (package / "widgets" / "assets" / "explorer.css").write_text("p {}")
+    (package / "widgets" / "explorer" / "explorer.css").write_text("p {}")
     assert module.template_hash() == look, "no page is drawn with it"
+
+
+def test_the_look_of_the_site_is_where_its_hash_looks() -> None:
+    package = Path(module.mrb_lib.__file__).parent
+    for pattern in module.LOOK:
+        assert any(path.is_file() for path in package.glob(pattern)), pattern

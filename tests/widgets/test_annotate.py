@@ -16,9 +16,9 @@ from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
 from mrb_lib.judges.prompts import DEFINITIONS
 from mrb_lib.reviews.store import Store, open_store
-from mrb_lib.widgets.annotate.annotate import annotate
-from mrb_lib.widgets.annotate.annotate_answers import Annotation, hints
-from mrb_lib.widgets.annotate.annotate_case import as_shown, blinded_html, in_case_frame
+from mrb_lib.widgets.annotate.answers import Annotation, hints
+from mrb_lib.widgets.annotate.app import annotate
+from mrb_lib.widgets.annotate.blinded import as_shown, blinded_html, in_case_frame
 
 DIMENSIONS = ("accuracy", "overall")
 ME = "Dr A"
@@ -95,7 +95,7 @@ def test_picks_and_choices_are_inverse(order: str) -> None:
 
 
 def test_no_message_says_what_could_sway(page: Annotation) -> None:
-    said: list[object] = [page.hello({})]
+    said: list[object] = [page.initial_state({})]
     for number in (1, 2, 3):
         said.append(page.open({"annotator": ME, "number": number}))
         said += [_choose(page, number, name, "first") for name in DIMENSIONS[:1]]
@@ -169,7 +169,7 @@ def test_who_has_nothing_is_told_so(page: Annotation, store: Store, benchmark: B
     row = {"case_id": ["gone"], "annotator": ["Dr G"], "position": [0], "order": ["AB"]}
     store.assign(benchmark.meta.name, pd.DataFrame(row))
     assert "gone from the benchmark" in page.open({"annotator": "Dr G", "after": 0})["nothing"]
-    assert [one["name"] for one in page.hello({})["annotators"]] == [ME]
+    assert [one["name"] for one in page.initial_state({})["annotators"]] == [ME]
 
 
 @pytest.mark.parametrize(
@@ -190,10 +190,11 @@ def test_what_a_page_cannot_mean_is_refused(benchmark: Benchmark, store: Store, 
 
 
 def test_ties_are_offered_where_the_benchmark_has_them(benchmark: Benchmark, store: Store) -> None:
-    assert [one["pick"] for one in Annotation(benchmark, store).hello({})["picks"]] == ["first", "second", "tie"]
+    offered = Annotation(benchmark, store).initial_state({})["picks"]
+    assert [one["pick"] for one in offered] == ["first", "second", "tie"]
     strict = replace(benchmark, meta=replace(benchmark.meta, categories=("A", "B")))
     page = Annotation(strict, store)
-    assert [one["pick"] for one in page.hello({})["picks"]] == ["first", "second"]
+    assert [one["pick"] for one in page.initial_state({})["picks"]] == ["first", "second"]
     with pytest.raises(InputError, match="no choice of this benchmark"):
         _choose(page, 1, "accuracy", "tie")
 

@@ -15,7 +15,8 @@ from mrb_lib.reviews.annotations import annotations_of
 from mrb_lib.reviews.marks import Answer
 from mrb_lib.reviews.store import Store, open_store
 from mrb_lib.stats.agreement.agreement import agreement
-from mrb_lib.widgets.annotate.annotate_coordinator import NOT_YET, Coordination, agreement_so_far, coordinate
+from mrb_lib.widgets.annotate import coordinate
+from mrb_lib.widgets.annotate.coordination import NOT_YET, Coordination, agreement_so_far
 
 PEOPLE = ("Dr A", "Dr <b>B</b>")
 

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from mrb_lib.widgets.case.case_parts import marked_html
 from mrb_lib.widgets.case.facts import LONGEST, Mark, marks
+from mrb_lib.widgets.case.view import marked_html
 
 
 def found(a: str, b: str) -> tuple[list[str], list[str]]:

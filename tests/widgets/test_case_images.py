@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from mrb_lib.widgets.bundle import script
-from mrb_lib.widgets.case.case_images import image_html
+from mrb_lib.widgets.case.images import image_html
 
 
 def stored(values: np.ndarray) -> bytes:
@@ -69,6 +69,6 @@ def test_a_hostile_name_and_a_damaged_file_are_only_text(images: dict[str, bytes
 
 
 def test_the_script_makes_no_markup_and_can_stand_in_a_page() -> None:
-    text = script("case")
+    text = script("case/case")
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|</script", text)
     assert not re.search(r"(?:document|window)\.addEventListener", text)

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from mrb_lib.widgets.case.cases import case_html
+from mrb_lib.widgets.case import case_html
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\0\u202e&lt;"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,16 +16,15 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.errors import InputError
+from mrb_lib.stats.failures.case_index import build_index, open_index
 from mrb_lib.stats.failures.query import Query, to_fragment
 from mrb_lib.verdicts.store import save_imported
+from mrb_lib.widgets.explorer import explore
 from mrb_lib.widgets.explorer.adjudicate import Reviews
-from mrb_lib.widgets.explorer.explorer import explore
-from mrb_lib.widgets.explorer.explorer_answers import PIECE, ROWS, Answers
-from mrb_lib.widgets.explorer.explorer_export import MOST_PRINTED, guarded
-from mrb_lib.widgets.explorer.explorer_material import ByCase, material_of
-from mrb_lib.widgets.explorer.explorer_parts import query_from
-from mrb_lib.widgets.explorer.review_index import build, open_index
-from mrb_lib.widgets.explorer_first import first_view
+from mrb_lib.widgets.explorer.answers import PIECE, ROWS, ExplorerAnswers, query_from
+from mrb_lib.widgets.explorer.app import first_view
+from mrb_lib.widgets.explorer.data import ByCase, explorer_data
+from mrb_lib.widgets.explorer.export import MOST_PRINTED, guarded
 
 JUDGES = ("hasty", "mute", "steady")
 EXTERNAL = ('src="http', "<script", "javascript:")
@@ -49,16 +49,16 @@ def verdicts(pictured: Benchmark) -> pd.DataFrame:
 
 
 @pytest.fixture
-def answers(pictured: Benchmark, verdicts: pd.DataFrame, tmp_path: Path) -> Answers:
-    return Answers(material_of(pictured, verdicts), Reviews(pictured.meta.name, tmp_path / "r.sqlite"))
+def answers(pictured: Benchmark, verdicts: pd.DataFrame, tmp_path: Path) -> ExplorerAnswers:
+    return ExplorerAnswers(explorer_data(pictured, verdicts), Reviews(pictured.meta.name, tmp_path / "r.sqlite"))
 
 
-def _ids(answers: Answers, query: dict[str, Any]) -> list[str]:
+def _ids(answers: ExplorerAnswers, query: dict[str, Any]) -> list[str]:
     return [row["id"] for row in answers.rows({"query": query, "start": 0})["rows"]]
 
 
-def test_the_first_answer_holds_all_that_a_page_shows_first(answers: Answers) -> None:
-    first = answers.hello({"fragment": ""})
+def test_the_first_answer_holds_all_that_a_page_shows_first(answers: ExplorerAnswers) -> None:
+    first = answers.initial_state({"fragment": ""})
     json.dumps(first)
     assert first["judges"] == list(JUDGES)
     assert (first["n"], first["n_cases"], first["index"], first["at"]) == (18, 18, -1, None)
@@ -69,7 +69,7 @@ def test_the_first_answer_holds_all_that_a_page_shows_first(answers: Answers) ->
 
 
 @pytest.mark.parametrize("facet", ["organ", "department", "modality"])
-def test_the_counts_of_a_facet_are_the_cases_its_values_select_and_add_up(answers: Answers, facet: str) -> None:
+def test_the_counts_of_a_facet_are_the_cases_its_values_select_and_add_up(answers: ExplorerAnswers, facet: str) -> None:
     query = {"judge": "hasty", "kind": ["wrong"]}
     found = answers.select({"query": query})["facets"][facet]
     assert found["adds_up"]
@@ -78,7 +78,7 @@ def test_the_counts_of_a_facet_are_the_cases_its_values_select_and_add_up(answer
         assert len(_ids(answers, query | {facet: value})) == n
 
 
-def test_kinds_and_judges_count_what_choosing_them_selects(answers: Answers) -> None:
+def test_kinds_and_judges_count_what_choosing_them_selects(answers: ExplorerAnswers) -> None:
     facets = answers.select({"query": {"dimension": "overall"}})["facets"]
     for kind, n in facets["kind"]["values"][:-1]:
         assert len(_ids(answers, {"dimension": "overall", "kind": [kind]})) == n
@@ -86,7 +86,7 @@ def test_kinds_and_judges_count_what_choosing_them_selects(answers: Answers) -> 
         assert len(_ids(answers, {"dimension": "overall", "judge": judge})) == n
 
 
-def test_two_judges_are_compared_where_they_differ(answers: Answers, verdicts: pd.DataFrame) -> None:
+def test_two_judges_are_compared_where_they_differ(answers: ExplorerAnswers, verdicts: pd.DataFrame) -> None:
     query = {"judge": "steady", "other": "hasty", "dimension": "overall"}
     found = answers.select({"query": query})
     pair = found["facets"]["pair"]
@@ -99,7 +99,7 @@ def test_two_judges_are_compared_where_they_differ(answers: Answers, verdicts: p
     assert "relevance" not in shown
 
 
-def test_the_order_follows_the_sort_and_rows_say_its_value(answers: Answers) -> None:
+def test_the_order_follows_the_sort_and_rows_say_its_value(answers: ExplorerAnswers) -> None:
     query = {"judge": "hasty", "dimension": "overall", "sort": "confidence"}
     rows = answers.rows({"query": query, "start": 0})["rows"]
     values = [float(row["value"].split()[1]) for row in rows]
@@ -108,25 +108,25 @@ def test_the_order_follows_the_sort_and_rows_say_its_value(answers: Answers) -> 
     assert [row["id"] for row in turned] == [row["id"] for row in rows][::-1]
 
 
-def test_a_judge_whose_replies_could_not_be_read_is_looked_at(answers: Answers) -> None:
+def test_a_judge_whose_replies_could_not_be_read_is_looked_at(answers: ExplorerAnswers) -> None:
     found = answers.select({"query": {"judge": "mute", "kind": ["unparsed"]}})
     assert found["n"] == 18
     assert "(unparsed)" in answers.case({"at": 0, "judge": "mute"})["view"]
 
 
-def test_an_address_leads_to_a_case_in_its_selection(answers: Answers) -> None:
+def test_an_address_leads_to_a_case_in_its_selection(answers: ExplorerAnswers) -> None:
     query = Query(judge="hasty", kind=("wrong",), sort="confidence")
     case = _ids(answers, {"judge": "hasty", "kind": ["wrong"], "sort": "confidence"})[3]
-    found = answers.hello({"fragment": "#" + to_fragment(query, case)})
+    found = answers.initial_state({"fragment": "#" + to_fragment(query, case)})
     assert found["index"] == 3
     assert found["rows"][3 - found["start"]]["id"] == case
     assert query_from(found["query"]) == query
     assert found["fragment"] == to_fragment(query)
 
 
-def test_a_case_outside_the_selection_is_shown_and_said_to_be(answers: Answers, pictured: Benchmark) -> None:
+def test_a_case_outside_the_selection_is_shown_and_said_to_be(answers: ExplorerAnswers, pictured: Benchmark) -> None:
     outside = pictured.cases.loc[pictured.cases["organ"] != "eye", "case_id"].iloc[0]
-    found = answers.hello({"fragment": f"#case={outside}&organ=eye"})
+    found = answers.initial_state({"fragment": f"#case={outside}&organ=eye"})
     assert (found["index"], found["missing"]) == (-1, "")
     assert pictured.cases["case_id"].iloc[found["at"]] == outside
 
@@ -135,31 +135,33 @@ def test_a_case_outside_the_selection_is_shown_and_said_to_be(answers: Answers, 
     ("fragment", "said"),
     [("#judge=nobody", "nobody"), ("#kind=odd", "odd"), ("#sort=x", "x"), ("#other=hasty", "hasty")],
 )
-def test_an_address_that_asks_for_what_is_not_there_is_explained(answers: Answers, fragment: str, said: str) -> None:
-    found = answers.hello({"fragment": fragment})
+def test_an_address_that_asks_for_what_is_not_there_is_explained(
+    answers: ExplorerAnswers, fragment: str, said: str
+) -> None:
+    found = answers.initial_state({"fragment": fragment})
     assert said in found["trouble"]
     assert found["n"] == 18
 
 
-def test_an_unknown_case_is_named(answers: Answers) -> None:
-    found = answers.hello({"fragment": "#case=gone"})
+def test_an_unknown_case_is_named(answers: ExplorerAnswers) -> None:
+    found = answers.initial_state({"fragment": "#case=gone"})
     assert "gone" in found["missing"]
     assert found["at"] is None
 
 
-def test_a_case_is_whole_and_safe(answers: Answers) -> None:
+def test_a_case_is_whole_and_safe(answers: ExplorerAnswers) -> None:
     shown = answers.case({"at": 2})
     assert shown["case_id"] in shown["html"]
     assert "because &lt;b&gt;" in shown["html"]
     assert not any(mark in shown["html"] for mark in EXTERNAL)
     assert shown["next"] is None
-    assert set(shown["gold"]) == set(answers.material.benchmark.meta.dimensions)
+    assert set(shown["gold"]) == set(answers.data.benchmark.meta.dimensions)
 
 
 def test_a_case_too_long_for_one_message_comes_in_pieces(pictured: Benchmark) -> None:
     long = "x🩻" * 1_250_000
     cases = pictured.cases.assign(question=pictured.cases["question"].mask(pictured.cases.index == 0, long))
-    answers = Answers(material_of(replace(pictured, cases=cases)), Reviews("b", None))
+    answers = ExplorerAnswers(explorer_data(replace(pictured, cases=cases)), Reviews("b", None))
     piece = answers.case({"at": 0})
     html = piece["html"]
     while piece["next"] is not None:
@@ -173,21 +175,38 @@ def test_a_case_too_long_for_one_message_comes_in_pieces(pictured: Benchmark) ->
 @pytest.mark.parametrize(("length", "shown"), [(10, True), (2_500_000, False)])
 def test_the_first_view_shows_the_first_case_whole_or_not_at_all(pictured: Benchmark, length: int, shown: bool) -> None:
     cases = pictured.cases.assign(question=pictured.cases["question"].mask(pictured.cases.index == 0, "x" * length))
-    html = first_view(Answers(material_of(replace(pictured, cases=cases)), Reviews("b", None)))
-    assert ('<section class="mrb mrb-case"' in html) == shown
-    for tag in ("div", "section", "table", "details"):
-        assert html.count(f"<{tag}") == html.count(f"</{tag}>")
+    answers = ExplorerAnswers(explorer_data(replace(pictured, cases=cases)), Reviews("b", None))
+    recorded = recorded_in(first_view(answers))
+    assert recorded["initial_state"] == answers.initial_state({"fragment": ""})
+    assert recorded.get("case") == (answers.case({"at": 0}) if shown else None)
+
+
+def test_no_text_of_the_data_ends_the_element_that_holds_the_first_view(pictured: Benchmark) -> None:
+    hostile = "</script><script>steal()</script><!--"
+    cases = pictured.cases.assign(question=hostile)
+    named = replace(pictured, cases=cases, meta=replace(pictured.meta, name=hostile))
+    html = first_view(ExplorerAnswers(explorer_data(named), Reviews("b", None)))
+    assert "steal" not in re.sub(r'<script type="application/json">[^<]*</script>', "", html)
+    assert recorded_in(html)["initial_state"]["name"] == hostile
+
+
+def recorded_in(html: str) -> dict[str, Any]:
+    """The answers that a first view is drawn from."""
+    found = re.findall(r'<script type="application/json">([^<]*)</script>', html)
+    assert len(found) == 1
+    answers: dict[str, Any] = json.loads(found[0])
+    return answers
 
 
 @pytest.mark.parametrize("at", [-1, 18, "0", None])
-def test_a_position_outside_the_benchmark_is_refused(answers: Answers, at: object) -> None:
+def test_a_position_outside_the_benchmark_is_refused(answers: ExplorerAnswers, at: object) -> None:
     with pytest.raises(InputError, match="load the page again"):
         answers.case({"at": at})
 
 
 def test_rows_come_page_by_page(pictured: Benchmark) -> None:
     many = pd.concat([pictured.cases.assign(case_id=pictured.cases["case_id"] + f"-{i}") for i in range(8)])
-    answers = Answers(material_of(replace(pictured, cases=many.reset_index(drop=True))), Reviews("b", None))
+    answers = ExplorerAnswers(explorer_data(replace(pictured, cases=many.reset_index(drop=True))), Reviews("b", None))
     assert answers.select({"query": {}})["n"] == 144
     assert [len(answers.rows({"query": {}, "start": start})["rows"]) for start in (0, 60, 120, 999)] == [
         ROWS,
@@ -197,7 +216,7 @@ def test_rows_come_page_by_page(pictured: Benchmark) -> None:
     ]
 
 
-def _file(answers: Answers, kind: str, query: dict[str, Any]) -> str:
+def _file(answers: ExplorerAnswers, kind: str, query: dict[str, Any]) -> str:
     name = answers.export({"format": kind, "query": query})["export"]
     out = ""
     while not (found := answers.more({"export": name}))["done"]:
@@ -206,7 +225,7 @@ def _file(answers: Answers, kind: str, query: dict[str, Any]) -> str:
     return out
 
 
-def test_the_table_has_a_row_a_case_of_the_selection(answers: Answers) -> None:
+def test_the_table_has_a_row_a_case_of_the_selection(answers: ExplorerAnswers) -> None:
     query = {"judge": "hasty", "dimension": "overall", "kind": ["wrong"], "sort": "confidence"}
     first = answers.rows({"query": query})["rows"][0]["at"]
     answers.save({"at": first, "reviewer": "Ann", "verdict": "ambiguous", "id": "a" * 32})
@@ -229,7 +248,7 @@ def test_other_cells_stay_as_they_are() -> None:
     assert [guarded(value) for value in ("A=1", "", None, float("nan"), 3)] == ["A=1", "", "", "", "3"]
 
 
-def test_the_printed_page_stands_alone(answers: Answers) -> None:
+def test_the_printed_page_stands_alone(answers: ExplorerAnswers) -> None:
     page = _file(answers, "html", {"judge": "hasty", "kind": ["wrong"]})
     n = answers.select({"query": {"judge": "hasty", "kind": ["wrong"]}})["n"]
     assert page.count('<section class="mrb mrb-case"') == n
@@ -243,13 +262,15 @@ def test_the_printed_page_stands_alone(answers: Answers) -> None:
 
 def test_names_and_words_keep_their_direction_to_themselves_in_print(pictured: Benchmark) -> None:
     turning = "\u202enodule"
-    answers = Answers(material_of(replace(pictured, meta=replace(pictured.meta, name=turning))), Reviews("b", None))
+    answers = ExplorerAnswers(
+        explorer_data(replace(pictured, meta=replace(pictured.meta, name=turning))), Reviews("b", None)
+    )
     page = _file(answers, "html", {"text": turning})
     assert f'<h1><bdi dir="auto">{turning}</bdi>: 0 cases</h1>' in page
     assert f'with the words <bdi dir="auto">{turning}</bdi>;' in page
 
 
-def test_two_files_are_written_at_once(answers: Answers) -> None:
+def test_two_files_are_written_at_once(answers: ExplorerAnswers) -> None:
     names = [answers.export({"format": "csv", "query": {"judge": judge}})["export"] for judge in ("hasty", "mute")]
     heads = [answers.more({"export": name})["piece"].partition("\n")[0] for name in names]
     assert "hasty: overall" in heads[0]
@@ -259,13 +280,13 @@ def test_two_files_are_written_at_once(answers: Answers) -> None:
 def test_a_long_selection_is_printed_in_part_and_says_so(pictured: Benchmark) -> None:
     plain = pictured.cases.assign(images=[[] for _ in range(len(pictured.cases))])
     many = pd.concat([plain.assign(case_id=plain["case_id"] + f"-{i}") for i in range(6)]).reset_index(drop=True)
-    answers = Answers(material_of(replace(pictured, cases=many)), Reviews("b", None))
+    answers = ExplorerAnswers(explorer_data(replace(pictured, cases=many)), Reviews("b", None))
     page = _file(answers, "html", {})
     assert page.count('<section class="mrb mrb-case"') == MOST_PRINTED
     assert f"first {MOST_PRINTED} of 108" in page
 
 
-def test_a_file_nobody_began_is_refused(answers: Answers) -> None:
+def test_a_file_nobody_began_is_refused(answers: ExplorerAnswers) -> None:
     with pytest.raises(InputError, match="export again"):
         answers.more({"export": "1"})
     with pytest.raises(InputError, match="use csv or html"):
@@ -278,16 +299,16 @@ def test_an_index_and_a_table_give_the_same_answers(
     save(pictured, tmp_path / "bench")
     benchmark = load(tmp_path / "bench")
     save_imported(verdicts, tmp_path / "runs", benchmark=benchmark.meta.name, kind="simulated", source="test")
-    index = open_index(build(tmp_path / "runs", benchmark, tmp_path / "index"))
-    one, two = (Answers(material_of(benchmark, given), Reviews("b", None)) for given in (verdicts, index))
+    index = open_index(build_index(tmp_path / "runs", benchmark, tmp_path / "index"))
+    one, two = (ExplorerAnswers(explorer_data(benchmark, given), Reviews("b", None)) for given in (verdicts, index))
     for query in ({}, {"judge": "hasty", "kind": ["wrong", "split"], "sort": "difficulty"}, {"text": "lung"}):
         assert one.select({"query": query}) == two.select({"query": query})
     assert one.case({"at": 4, "judge": "hasty"}) == two.case({"at": 4, "judge": "hasty"})
 
 
 def test_a_benchmark_that_nobody_judged_is_looked_at(pictured: Benchmark) -> None:
-    answers = Answers(material_of(pictured), Reviews("b", None))
-    first = answers.hello({"fragment": ""})
+    answers = ExplorerAnswers(explorer_data(pictured), Reviews("b", None))
+    first = answers.initial_state({"fragment": ""})
     assert (first["judges"], first["n"]) == ([], 18)
     assert "without a store" in first["store"]
     assert "Judges" in answers.case({"at": 0})["html"]
@@ -298,7 +319,7 @@ def test_labels_that_are_no_preference_are_shown_and_not_adjudicated(pictured: B
     votes = pictured.annotations.assign(choice=words)
     meta = replace(pictured.meta, categories=("yes", "no", "maybe"))
     shown = explore(replace(pictured, meta=meta, annotations=votes))
-    assert "no preference" in shown.answer({"what": "hello"})["store"]
+    assert "no preference" in shown.answer({"what": "initial_state"})["store"]
 
 
 def test_rows_of_a_case_are_found_by_its_position() -> None:
@@ -337,7 +358,7 @@ def test_another_part_of_a_notebook_leads_the_explorer(
     query = Query(judge="hasty", dimension="overall", kind=("wrong",))
     shown.show(query)
     assert told == [{"event": "show", "fragment": to_fragment(query)}]
-    assert query_from(shown.answer({"what": "hello", "fragment": ""})["query"]) == query
+    assert query_from(shown.answer({"what": "initial_state", "fragment": ""})["query"]) == query
     with pytest.raises(InputError, match="nobody"):
         shown.show(Query(judge="nobody"))
 

@@ -12,15 +12,14 @@ from mrb_lib import analyze, gold
 from mrb_lib.errors import InputError
 from mrb_lib.schema import POLICIES
 from mrb_lib.stats.accuracy.accuracy import correctness
+from mrb_lib.stats.failures.case_index import build_index, open_index
 from mrb_lib.stats.failures.query import Query
 from mrb_lib.verdicts.store import save_imported
-from mrb_lib.widgets.boards.heatmap import heatmap, query_of
-from mrb_lib.widgets.boards.heatmap_rows import DIMENSIONS, N_SCORED, OUTCOMES, Axes, Cell, Heat
-from mrb_lib.widgets.boards.heatmap_view import STEPS, behind_html
-from mrb_lib.widgets.boards.lab_widgets import Heatmap
-from mrb_lib.widgets.boards.leaderboard_rows import board
+from mrb_lib.widgets.boards import heatmap
+from mrb_lib.widgets.boards.heatmap_table import DIMENSIONS, N_SCORED, OUTCOMES, STEPS, Axes, Cell, Heat, behind_html
+from mrb_lib.widgets.boards.leaderboard_table import board
+from mrb_lib.widgets.boards.live import Heatmap, query_of
 from mrb_lib.widgets.bundle import style
-from mrb_lib.widgets.explorer.review_index import build, open_index
 from mrb_lib.widgets.plain import Plain
 
 from .judged import JUDGES, judged
@@ -154,7 +153,7 @@ def test_a_case_opens_with_its_verdicts_and_an_index_gives_the_replies_too(tmp_p
     assert told(widget(), "case", position=4).having("data-case") == ["c04"]
     said = verdicts.assign(reply="because of " + verdicts["case_id"])
     save_imported(said, tmp_path / "runs", benchmark="b", kind="", source="s")
-    index = open_index(build(tmp_path / "runs", benchmark, tmp_path / "index"))
+    index = open_index(build_index(tmp_path / "runs", benchmark, tmp_path / "index"))
     shown = heatmap(benchmark, index, resamples=RESAMPLES)
     assert isinstance(shown, Heatmap)
     assert "because of c04" in told(shown, "case", position=4).text
@@ -227,12 +226,12 @@ def test_a_benchmark_without_organs_is_shown_by_dimension() -> None:
     benchmark.cases["organ"] = pd.Series(None, index=benchmark.cases.index, dtype="str")
     shown = heatmap(benchmark, verdicts, resamples=RESAMPLES)
     assert isinstance(shown, Heatmap)
-    assert shown.answer({"what": "hello"})["by"] == DIMENSIONS
+    assert shown.answer({"what": "initial_state"})["by"] == DIMENSIONS
     assert "accuracy" in told(shown, "table", by=DIMENSIONS).text
 
 
 def test_text_on_every_colour_of_the_scale_can_be_read_and_steps_get_lighter() -> None:
-    pairs = re.findall(r"\.mrb-heat-(\d+) \{ background: (#\w+); color: (#\w+); \}", style("heatmap"))
+    pairs = re.findall(r"\.mrb-heat-(\d+) \{ background: (#\w+); color: (#\w+); \}", style("boards/heatmap"))
     assert [int(step) for step, _, _ in pairs] == list(range(STEPS + 1))
     lights = [_light(back) for _, back, _ in pairs]
     assert lights == sorted(lights)

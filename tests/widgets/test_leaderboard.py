@@ -8,11 +8,9 @@ import pytest
 
 from mrb_lib import analyze
 from mrb_lib.errors import InputError
-from mrb_lib.widgets.boards import leaderboard_rows
-from mrb_lib.widgets.boards.lab_widgets import Leaderboard
-from mrb_lib.widgets.boards.leaderboard import leaderboard, static_html
-from mrb_lib.widgets.boards.leaderboard_rows import Choice, board
-from mrb_lib.widgets.boards.leaderboard_view import leaderboard_html
+from mrb_lib.widgets.boards import leaderboard, leaderboard_table
+from mrb_lib.widgets.boards.leaderboard_table import Choice, board, leaderboard_html, static_html
+from mrb_lib.widgets.boards.live import Leaderboard
 from mrb_lib.widgets.plain import Plain
 
 from .judged import judged
@@ -84,7 +82,7 @@ def test_what_is_chosen_is_computed_when_it_is_chosen_and_once(monkeypatch: pyte
         asked_for.append((table, str(options["policy"]), options["by"]))
         return analyze(benchmark, verdicts, table, **options)
 
-    monkeypatch.setattr(leaderboard_rows, "analyze", counting)
+    monkeypatch.setattr(leaderboard_table, "analyze", counting)
     shown = widget()
     assert asked_for == []
     for policy, place in (("balanced", 0), ("balanced", 0), ("strict", 0), ("strict", 1), ("strict", 2)):
@@ -96,7 +94,7 @@ def test_what_is_chosen_is_computed_when_it_is_chosen_and_once(monkeypatch: pyte
 
 def test_a_page_is_told_what_can_be_chosen() -> None:
     shown = widget(groups=pd.DataFrame({"judge": ["j0", "j1"], "group": ["open", "closed"]}), by="organ")
-    told = shown.answer({"what": "hello"})
+    told = shown.answer({"what": "initial_state"})
     assert told["dimensions"] == ["accuracy", "overall"]
     assert told["dimension"] == "overall"
     assert [place["name"] for place in told["places"]] == ["All cases", "eye", "foot", "lung"]

@@ -21,7 +21,7 @@ def _break(_: object) -> dict[str, object]:
 @pytest.fixture
 def shell() -> Shell:
     answers = {"double": lambda question: {"n": 2 * question["n"]}, "refuse": _refuse, "break": _break}
-    return Shell(answers, scripts=("case",), styles=("case",), static=lambda: "<p>plain</p>")
+    return Shell(answers, scripts=("case/case",), styles=("case/case",), static=lambda: "<p>plain</p>")
 
 
 def test_a_question_is_answered_under_its_own_number(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

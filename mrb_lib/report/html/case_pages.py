@@ -15,6 +15,7 @@ from mrb_lib.files import slug
 from mrb_lib.notebook.workspace import home
 from mrb_lib.report.html.pages import rows_of
 from mrb_lib.report.records import Record
+from mrb_lib.stats.failures.case_index import build_index, open_index
 from mrb_lib.stats.failures.failure_kinds import (
     ALL_WRONG,
     CONFIDENT,
@@ -26,8 +27,7 @@ from mrb_lib.stats.failures.failure_kinds import (
     Kinds,
 )
 from mrb_lib.stats.failures.selection import Query, select
-from mrb_lib.widgets.case.cases import case_html
-from mrb_lib.widgets.explorer.review_index import build, open_index
+from mrb_lib.widgets.case import case_html
 
 FAILURES: Final = "failures"
 SIDE: Final = 1536
@@ -179,7 +179,7 @@ def case_pages(source: Source, out: Path, listed: Sequence[str] = ()) -> list[Ca
         return []
     own = hashlib.sha256(str(out.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     # Not that of `mrb review`: making one removes what it replaces, and a reviewer may be reading that.
-    index = open_index(build(source.runs, benchmark, home() / "report" / own))
+    index = open_index(build_index(source.runs, benchmark, home() / "report" / own))
     dimension = source.dimension if source.dimension in dimensions else dimensions[-1]
     kinds = index.kinds(source.policy)
     if dimension not in kinds.dimensions:

@@ -127,7 +127,7 @@ def print_html(out: Path, records: Sequence[Record], made_from: Provenance, case
     content = Content(out, records, made_from, cases)
     environment = templates(content)
     sheets = [
-        style_of("case"),
+        style_of("case/case"),
         *((TEMPLATES / name).read_text(encoding="utf-8") for name in ("style.css", "print.css")),
     ]
     links = {name: f"#{page[:-5]}" for name, page in content.links().items()}

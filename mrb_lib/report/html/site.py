@@ -48,7 +48,7 @@ def look(*assets: str) -> Look:
 
     Parameters
     ----------
-    assets : names of style sheets and scripts of `mrb_lib.widgets.bundle`, such as "case"
+    assets : names of style sheets and scripts of `mrb_lib.widgets.bundle`, such as "case/case"
     """
     from markupsafe import Markup
 
@@ -171,7 +171,7 @@ def _render(content: Content) -> Iterator[tuple[str, str]]:
         )
         yield f"pages/{record.page}", text
     case_page = environment.get_template("case.html.jinja")
-    of_cases = {**shared, "look": look("case")}
+    of_cases = {**shared, "look": look("case/case")}
     for place, case in enumerate(content.cases):
         text = case_page.render(**of_cases, up=up, case=case, place=place + 1, **_neighbours(content.cases, place))
         yield f"cases/{case.name}", text

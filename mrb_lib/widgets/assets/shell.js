@@ -58,12 +58,12 @@ const mrbShell = (() => {
     model.on("msg:custom", heard);
     model.on("comm_live_update", end);
     return {
-      ask(what, given = {}) {
+      ask(what, fields = {}) {
         if (ended) return Promise.reject(nobody());
         const id = `${own}-${(count += 1)}`;
         return new Promise((resolve, reject) => {
           waiting.set(id, { resolve, reject });
-          model.send({ ...given, id, what });
+          model.send({ ...fields, id, what });
         });
       },
       on: (listener) => listeners.add(listener),
@@ -94,5 +94,53 @@ const mrbShell = (() => {
     return field || event.isComposing || event.ctrlKey || event.metaKey || event.altKey;
   }
 
-  return { fragment, connect, element, typing };
+  // What the browser keeps, by the name of its storage; one that keeps nothing answers with an empty text.
+  function recall(storage, key) {
+    try {
+      return window[storage].getItem(key) ?? "";
+    } catch {
+      return "";
+    }
+  }
+
+  function keep(storage, key, value) {
+    try {
+      window[storage].setItem(key, value);
+    } catch {
+      // It is forgotten with the page; what was saved is in the store.
+    }
+  }
+
+  // Questions that are asked again until they are answered: a connection may break, and none of them does harm twice.
+  function persistent(model, { again = 10000, late = () => {} } = {}) {
+    const line = connect(model);
+    let closed = false;
+
+    // The first answer counts, whichever time the question was put: a slow one must not be waited out for ever.
+    function ask(what, fields = {}) {
+      return new Promise((resolve, reject) => {
+        let timer = 0;
+        const settle = (does) => (answer) => {
+          window.clearTimeout(timer);
+          does(answer);
+        };
+        const put = () => {
+          line.ask(what, fields).then(settle(resolve), settle(reject));
+          timer = window.setTimeout(() => {
+            if (closed) return;
+            late();
+            put();
+          }, again);
+        };
+        put();
+      });
+    }
+
+    return { ask, close() {
+      closed = true;
+      line.close();
+    } };
+  }
+
+  return { fragment, connect, persistent, element, typing, recall, keep };
 })();

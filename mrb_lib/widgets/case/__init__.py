@@ -1,1 +1,7 @@
-"""."""
+"""What does one case look like: its images, question, two answers, votes, gold label and verdicts?
+
+`case_html` is the one view of a case that notebooks, the explorer, the heatmap and the site share.
+"""
+
+from mrb_lib.widgets.case.view import STYLES as STYLES
+from mrb_lib.widgets.case.view import case_html as case_html

@@ -112,7 +112,7 @@ function render({ model, el }) {
     said.textContent = left === all.length ? `${all.length} judges` : `${left} of ${all.length} judges`;
   }
 
-  talk.ask("hello").then((told) => (begin(told), ask()), (error) => (said.textContent = error.message));
+  talk.ask("initial_state").then((told) => (begin(told), ask()), (error) => (said.textContent = error.message));
   return () => {
     talk.close();
     root.remove();

@@ -11,7 +11,7 @@ function render({ model, el }) {
     behind = true;
     said.textContent = "The server does not answer; this page keeps asking.";
   };
-  const line = mrbPersistent(model, { late });
+  const line = mrbShell.persistent(model, { late });
   let change = -1;
   let behind = false;
   let timer = 0;

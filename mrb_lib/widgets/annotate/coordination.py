@@ -12,10 +12,7 @@ from mrb_lib.reviews.annotations import annotations_of
 from mrb_lib.reviews.progress import OPEN, by_annotator, by_dimension, case_states, skipped_cases
 from mrb_lib.reviews.store import Store
 from mrb_lib.stats.agreement.agreement import agreement
-from mrb_lib.widgets.annotate.annotate_answers import check_preference
-from mrb_lib.widgets.annotate.annotate_case import STYLES
-from mrb_lib.widgets.bundle import style
-from mrb_lib.widgets.shell import Shell
+from mrb_lib.widgets.annotate.answers import check_preference
 from mrb_lib.widgets.text import escaped, isolated
 
 NOT_YET = "not yet"
@@ -97,29 +94,6 @@ class Coordination:
             else "",
         ]
         return f'<div class="mrb-overview">{"".join(parts)}</div>'
-
-
-class Coordinator(Shell):
-    """The widget of `coordinate`; its page asks every few seconds whether anything has changed."""
-
-    def __init__(self, coordination: Coordination) -> None:
-        super().__init__(
-            {"overview": coordination.overview},
-            scripts=("annotate_ask", "annotate_coordinator"),
-            styles=STYLES,
-            static=lambda: f'<style>{style(*STYLES)}</style><div class="mrb mrb-annotate">{coordination.html()}</div>',
-        )
-
-
-def coordinate(benchmark: Benchmark, store: Store) -> Coordinator:
-    """Progress, agreement and skipped cases of the annotation of a benchmark, live.
-
-    Raises
-    ------
-    InputError
-        The benchmark's labels are no preferences.
-    """
-    return Coordinator(Coordination(benchmark, store))
 
 
 def _estimate(value: float, low: float, high: float) -> str:

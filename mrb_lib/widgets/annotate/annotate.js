@@ -1,7 +1,7 @@
 // The annotator's page. It knows a first and a second answer; which is A and which is B only Python knows.
 class MrbAnnotatePage {
   constructor(model, root) {
-    this.line = mrbPersistent(model, { late: () => this.warn() });
+    this.line = mrbShell.persistent(model, { late: () => this.warn() });
     this.root = root;
     root.append(mrbShell.element("p", { class: "mrb-opening", role: "status" }, "Opening …"));
     this.prefix = `mrb-${Math.random().toString(36).slice(2)}`; // two pages in one notebook share no group of choices
@@ -13,7 +13,7 @@ class MrbAnnotatePage {
   }
 
   async start() {
-    this.about = await this.line.ask("hello");
+    this.about = await this.line.ask("initial_state");
     this.memory = `mrb-annotate:${this.about.benchmark}`;
     const linked = new URLSearchParams(window.location.hash.slice(1)).get("annotator");
     const me = linked || mrbAnnotate.kept(this.memory);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -12,11 +13,20 @@ from mrb_lib.data.benchmark import Benchmark, gold
 from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.difficulty.difficulty import difficulty
+from mrb_lib.stats.failures.case_index import POLICY, CaseIndex
 from mrb_lib.stats.failures.failure_kinds import Kinds, difficulty_of, failure_kinds
-from mrb_lib.widgets.explorer.review_index import POLICY, Index
 
 _COLUMNS = ("judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "p_a", "status")
 _TEXTS = ("reply", "error")
+_UNSENDABLE = re.compile("[\ud800-\udfff]")
+KIND_WORDS = {
+    "wrong": ["Wrong", "the judge's choice is not the gold label"],
+    "inconsistent": ["Inconsistent", "the choice changed when the answers changed places"],
+    "unparsed": ["No answer read", "the reply could not be read, was refused, or failed"],
+    "confidently_wrong": ["Confidently wrong", "wrong with a mean probability of 0.9 or more"],
+    "all_wrong": ["All judges wrong", "two judges or more are scored, and all are wrong"],
+    "split": ["Clinicians split", "the most frequent label has less than three quarters of the votes"],
+}
 
 
 class ByCase:
@@ -40,7 +50,7 @@ class ByCase:
 
 
 @dataclass(frozen=True)
-class Material:
+class ExplorerData:
     """What the explorer looks at.
 
     Attributes
@@ -70,14 +80,14 @@ class Material:
         return "SIMULATED data: drawn from a seed; they say nothing about clinicians or models."
 
 
-def material_of(
-    benchmark: Benchmark, verdicts: pd.DataFrame | Index | None = None, *, policy: str = POLICY
-) -> Material:
+def explorer_data(
+    benchmark: Benchmark, verdicts: pd.DataFrame | CaseIndex | None = None, *, policy: str = POLICY
+) -> ExplorerData:
     """Lay out what there is to look at.
 
     Parameters
     ----------
-    verdicts : the verdicts table, or the index of `mrb_lib.widgets.explorer.review_index`; None where nobody judged
+    verdicts : the verdicts table, or the index of `mrb_lib.stats.failures.case_index`; None where nobody judged
     policy : the scoring policy that says what is wrong
 
     Raises
@@ -87,8 +97,8 @@ def material_of(
     """
     ids = benchmark.cases["case_id"].tolist()
     votes = ByCase(benchmark.annotations, ids)
-    if isinstance(verdicts, Index):
-        return Material(benchmark, verdicts.kinds(policy), ByCase(verdicts.gold, ids), votes, verdicts.verdicts)
+    if isinstance(verdicts, CaseIndex):
+        return ExplorerData(benchmark, verdicts.kinds(policy), ByCase(verdicts.gold, ids), votes, verdicts.verdicts)
     table = verdicts if verdicts is not None else pd.DataFrame({name: pd.Series(dtype="str") for name in _COLUMNS})
     table = table.reindex(columns=[*table.columns, *(name for name in _COLUMNS if name not in table.columns)])
     # Texts that are missing are None, as in an index: equal to each other, which NaN is not.
@@ -102,4 +112,9 @@ def material_of(
         difficulty(panel, scored, benchmark.cases, policy=policy, dimensions=dimensions), benchmark.cases, dimensions
     )
     kinds = failure_kinds(panel, scored, benchmark.cases, policy=policy, estimated=hard)
-    return Material(benchmark, kinds, ByCase(labels, ids), votes, ByCase(table, ids).of)
+    return ExplorerData(benchmark, kinds, ByCase(labels, ids), votes, ByCase(table, ids).of)
+
+
+def message_text(value: object) -> str:
+    """Text that a message can carry: half a character, which no message can hold, becomes U+FFFD."""
+    return _UNSENDABLE.sub("\ufffd", str(value))

@@ -1,3 +1,43 @@
+// What was typed and is not stored yet: it outlives the page, not the tab.
+function mrbDrafts(benchmark) {
+  const name = `mrb-drafts:${benchmark}`;
+  const kept = new Map(Object.entries(JSON.parse(mrbShell.recall("sessionStorage", name) || "{}")));
+  const write = () => mrbShell.keep("sessionStorage", name, JSON.stringify(Object.fromEntries(kept)));
+  return {
+    of: (key) => kept.get(key),
+    keep(key, typed) {
+      kept.set(key, typed);
+      write();
+    },
+    forget(key) {
+      if (kept.delete(key)) write();
+    },
+  };
+}
+
+// What reviewers said of a case, the newest first. Each text of theirs keeps its direction to itself.
+const mrbHistory = (() => {
+  const { element } = mrbShell;
+  const own = (words) => element("bdi", { dir: "auto" }, words);
+  const spoken = (value) => value.replaceAll("_", " ");
+
+  function entry(one) {
+    const { seen } = one;
+    const scope = [seen.dimension ? own(spoken(seen.dimension)) : "every dimension", ...(seen.judge ? [" · judge ", own(seen.judge)] : [])];
+    const head = element("p", { class: "mrb-said" }, element("b", { dir: "auto" }, seen.reviewer), element("span", { class: `mrb-tag mrb-${one.verdict}` }, one.choice ? `${one.label}: ${one.choice}` : one.label));
+    const replaced = one.counts || one.verdict === "withdrawn" ? "" : " · replaced";
+    const foot = element("p", { class: "mrb-when" }, ...scope, " · ", element("time", { datetime: one.created }, `${one.created.replace("T", " ").slice(0, 16)} UTC`), replaced, one.changed ? " · the case has changed since" : "");
+    const body = [seen.reasons.length ? element("p", { class: "mrb-why" }, ...seen.reasons.flatMap((name, i) => (i ? [", ", own(name)] : [own(name)]))) : null, seen.note ? element("p", { class: "mrb-note-text", dir: "auto" }, seen.note) : null];
+    return element("li", { class: one.counts ? "" : "mrb-past" }, head, ...body, foot);
+  }
+
+  function items(entries) {
+    return entries.length ? entries.map(entry) : [element("li", { class: "mrb-past" }, "Nobody has said anything of this case yet.")];
+  }
+
+  return { items };
+})();
+
 // What a reviewer says of a case: who they are, the form, and what was said before. What was typed outlives a failure.
 const mrbForm = (() => {
   const KEYS = ["gold_right", "gold_wrong", "ambiguous", "image_unusable"];
@@ -16,7 +56,7 @@ const mrbForm = (() => {
   // `ask` as of mrbShell.connect; `about` is what Python said first; `signed(name)` and `saved(at, names)` are told.
   function make({ ask, about, signed, saved }) {
     const { element } = mrbShell;
-    const drafts = mrbMemory.drafts(about.name);
+    const drafts = mrbDrafts(about.name);
     const state = { at: null, caseId: "", entries: [], gold: {}, reviewer: "", id: fresh(), dirty: false, scope: { dimension: "", judge: "" } };
     const usual = about.dimensions.includes("overall") ? "overall" : (about.dimensions.at(-1) ?? "");
     let reasons = about.reasons;
@@ -100,7 +140,7 @@ const mrbForm = (() => {
     }
 
     function drawHistory() {
-      past.replaceChildren(...mrbSaid.items(state.entries));
+      past.replaceChildren(...mrbHistory.items(state.entries));
     }
 
     async function history() {
@@ -179,7 +219,7 @@ const mrbForm = (() => {
 
     function sign(name) {
       state.reviewer = name;
-      mrbMemory.remember(() => localStorage, "mrb-reviewer", name);
+      mrbShell.keep("localStorage", "mrb-reviewer", name);
       drawWho();
       if (state.at !== null) load();
       signed(name);
@@ -268,7 +308,7 @@ const mrbForm = (() => {
       (number === 2 ? choices.querySelector("input:not(:disabled)") : box).focus();
     }
 
-    state.reviewer = mrbMemory.remembered(() => localStorage, "mrb-reviewer");
+    state.reviewer = mrbShell.recall("localStorage", "mrb-reviewer");
     drawTrouble();
     drawWho();
     return { root, show, choose, history, reviewer: () => state.reviewer, save: () => !form.hidden && !root.hidden && store(content()), note: () => !form.hidden && note.focus() };

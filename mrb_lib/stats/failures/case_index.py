@@ -40,7 +40,7 @@ Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
-class Index:
+class CaseIndex:
     """An opened index.
 
     Attributes
@@ -79,7 +79,7 @@ class Index:
         return self.replies.of_case(position, texts=texts)
 
 
-def build(runs: Path | None, benchmark: Benchmark, folder: Path, progress: Progress | None = None) -> Path:
+def build_index(runs: Path | None, benchmark: Benchmark, folder: Path, progress: Progress | None = None) -> Path:
     """Make the index of a benchmark and its runs, if it is not there yet.
 
     Parameters
@@ -101,7 +101,7 @@ def build(runs: Path | None, benchmark: Benchmark, folder: Path, progress: Progr
     Notes
     -----
     It appears whole or not at all; several processes may build the same one at once. Validated by
-    tests/widgets/test_review_index.py; timings by tests/benchmarks/review_speed.py.
+    tests/stats/failures/test_case_index.py; timings by tests/benchmarks/review_speed.py.
     """
     labels = gold(benchmark)
     target = folder / _key(runs, benchmark, labels)
@@ -124,9 +124,9 @@ def build(runs: Path | None, benchmark: Benchmark, folder: Path, progress: Progr
     return target
 
 
-def indexed(
+def cached_index(
     benchmark: Benchmark, folder: Path, runs: Path | None, cache: Path, *, progress: Progress | None = None
-) -> Index:
+) -> CaseIndex:
     """The verdicts and replies laid out for quick looks, made where they are missing or out of date.
 
     Parameters
@@ -139,10 +139,10 @@ def indexed(
     Raises
     ------
     InputError
-        As `build`.
+        As `build_index`.
     """
     name = hashlib.sha256(f"{folder.absolute()}\n{runs.absolute() if runs else ''}".encode()).hexdigest()[:16]
-    return open_index(build(runs, benchmark, cache / name, progress))
+    return open_index(build_index(runs, benchmark, cache / name, progress))
 
 
 def _key(runs: Path | None, benchmark: Benchmark, labels: pd.DataFrame) -> str:
@@ -203,8 +203,8 @@ def _no_verdicts() -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(dtype="int64" if name == "repeat" else "str") for name in columns})
 
 
-def _stored(index: Index) -> Kinds:
-    """The kinds of failure that `build` has made."""
+def _stored(index: CaseIndex) -> Kinds:
+    """The kinds of failure that `build_index` has made."""
     arrays = {name: _mapped(index.folder / f"kinds.{name}.npy") for name in _ARRAYS}
     return Kinds(judges=index.panel.judges, dimensions=index.panel.dimensions, policy=POLICY, **arrays)
 
@@ -214,8 +214,8 @@ def _mapped(path: Path) -> NDArray[Any]:
     return found
 
 
-def open_index(folder: Path) -> Index:
-    """Open what `build` made.
+def open_index(folder: Path) -> CaseIndex:
+    """Open what `build_index` made.
 
     Raises
     ------
@@ -232,7 +232,7 @@ def open_index(folder: Path) -> Index:
         replies = open_replies(folder, case_ids) if stated["replies"] else Replies(case_ids, [], {})
         costs = pd.DataFrame(columns=["judge", "dimension", "order", "repeat", "n_verdicts", *COST_COLUMNS])
         panel = Panel(stated["judges"], stated["dimensions"], stated["repeats"], choice, p_a, costs)
-        return Index(folder, case_ids, panel, hard, labels, replies, stated["n_probed"])
+        return CaseIndex(folder, case_ids, panel, hard, labels, replies, stated["n_probed"])
     except (OSError, ValueError, KeyError) as error:
         raise InputError(
             f"{folder}: is no whole index ({error}); remove the folder and build the index again."

@@ -1,15 +1,65 @@
+// The selection as a file: its pieces come one by one, and the browser saves the whole.
+const mrbFiles = (() => {
+  async function write(link, query, format, from, tell) {
+    from.disabled = true;
+    try {
+      const { export: name } = await link.ask("export", { format, query });
+      const pieces = [];
+      for (;;) {
+        const { piece, done } = await link.ask("more", { export: name });
+        if (done) break;
+        pieces.push(piece);
+        tell(`Writing the file: ${pieces.length} MB …`);
+      }
+      const place = URL.createObjectURL(new Blob(pieces, { type: format === "csv" ? "text/csv;charset=utf-8" : "text/html;charset=utf-8" }));
+      const anchor = mrbShell.element("a", { href: place, download: `cases.${format}`, hidden: true });
+      from.after(anchor);
+      anchor.click();
+      anchor.remove();
+      setTimeout(() => URL.revokeObjectURL(place), 60000);
+      tell(`The file cases.${format} is written.`);
+    } catch (error) {
+      tell(`The file is not written: ${error.message}`, true);
+    } finally {
+      from.disabled = false;
+    }
+  }
+
+  return { write };
+})();
+
+// The keys of the failure explorer, told in a dialog.
+const mrbKeysHelp = (() => {
+  const KEYS = [
+    ["J or →", "next case"], ["K or ←", "previous case"], ["/", "search"], ["1 2 3 4", "gold is right, gold is wrong, ambiguous, image unusable"],
+    ["N", "write a note"], ["S", "save"], ["Ctrl + Enter", "save while writing"], ["Esc", "leave a field, so that keys work again"], ["?", "this list"],
+  ];
+
+  function dialog() {
+    const { element } = mrbShell;
+    const part = (words) => (/^(or|\+)$/.test(words) ? ` ${words} ` : element("kbd", {}, words));
+    const line = ([key, does]) => element("div", {}, element("dt", {}, ...key.split(" ").map(part)), element("dd", {}, does));
+    const close = element("button", { type: "submit" }, "Close");
+    return element("dialog", { class: "mrb-keys", "aria-label": "Keys" }, element("h2", {}, "Keys"), element("dl", {}, ...KEYS.map(line)), element("form", { method: "dialog" }, close));
+  }
+
+  return { dialog };
+})();
+
 // The failure explorer: filters above; the list, the case and the review side by side.
 const mrbExplorer = (() => {
   const KEPT = 9;
-  function start(model, el) {
-    const { element, connect, fragment, typing } = mrbShell;
-    const link = connect(model);
-    const addressed = Boolean(model.get("addressed"));
+
+  // `link` as of mrbShell.connect; `addressed` for a page of its own, whose address says what is shown; `preview` for
+  // one that is looked at until the kernel answers.
+  function start({ link, el, addressed, preview = false }) {
+    const { element, fragment, typing } = mrbShell;
     const seat = { query: null, fragment: "", n: 0, index: -1, at: null, turn: 0, asked: 0, scrolled: false };
     const kept = new Map();
     let parts = null;
 
-    const root = element("div", { class: `mrb mrb-explorer${addressed ? " mrb-whole" : ""}`, "data-lm-suppress-shortcuts": "true", tabindex: "-1", role: addressed ? "main" : "region", "aria-label": "Failure explorer" });
+    const look = `mrb mrb-explorer${addressed ? " mrb-whole" : ""}${preview ? " mrb-first-view" : ""}`;
+    const root = element("div", { class: look, inert: preview, "data-lm-suppress-shortcuts": "true", tabindex: "-1", role: addressed ? "main" : "region", "aria-label": "Failure explorer" });
     const opening = element("p", { class: "mrb-opening", role: "status" }, "Opening …");
     root.append(opening);
     el.append(root);
@@ -48,7 +98,7 @@ const mrbExplorer = (() => {
     }
 
     // What the page showed while the explorer opened is in its way now.
-    const reveal = () => addressed && document.querySelectorAll(".mrb-before").forEach((one) => one.remove());
+    const reveal = () => addressed && !preview && document.querySelectorAll(".mrb-before").forEach((one) => one.remove());
 
     const tell = (words, bad = false) => {
       parts.notice.textContent = words;
@@ -58,7 +108,7 @@ const mrbExplorer = (() => {
     async function open(address) {
       root.setAttribute("aria-busy", "true");
       try {
-        const about = await link.ask("hello", { fragment: address });
+        const about = await link.ask("initial_state", { fragment: address });
         if (!parts) build(about);
         settle(about);
         tell(about.trouble || about.missing, Boolean(about.trouble || about.missing));
@@ -69,7 +119,7 @@ const mrbExplorer = (() => {
         else opening.textContent = words;
         reveal();
       } finally {
-        root.removeAttribute("aria-busy");
+        if (!preview) root.removeAttribute("aria-busy");
       }
     }
 
@@ -118,7 +168,7 @@ const mrbExplorer = (() => {
 
     function where() {
       place();
-      if (addressed) history.replaceState(null, "", `${location.pathname}${address()}`);
+      if (addressed && !preview) history.replaceState(null, "", `${location.pathname}${address()}`);
     }
 
     function address() {
@@ -260,6 +310,8 @@ const mrbExplorer = (() => {
       return { j: next, k: previous, "/": () => parts.filters.search.focus(), n: () => parts.form.note(), s: () => parts.form.save(), "?": () => parts.dialog.showModal() }[key.toLowerCase()];
     }
 
+    if (preview) return open("");
+
     const onHash = () => open(location.hash);
     const onFocus = () => parts?.form.history();
     root.addEventListener("keydown", onKey);
@@ -283,9 +335,22 @@ const mrbExplorer = (() => {
     };
   }
 
-  return { start };
+  // The explorer in a page that no kernel answers yet: what it asks first was answered beforehand, and lies beside it.
+  function preview(script) {
+    const recorded = script.previousElementSibling;
+    const answers = new Map(Object.entries(JSON.parse(recorded.textContent)));
+    const ask = (what) => {
+      const answer = answers.get(what);
+      answers.delete(what);
+      return answer ? Promise.resolve(answer) : new Promise(() => {});
+    };
+    start({ link: { ask }, el: recorded.parentElement, addressed: true, preview: true });
+    recorded.remove();
+  }
+
+  return { start, preview };
 })();
 
 function render({ model, el }) {
-  return mrbExplorer.start(model, el);
+  return mrbExplorer.start({ link: mrbShell.connect(model), el, addressed: Boolean(model.get("addressed")) });
 }

@@ -2,20 +2,8 @@
 const mrbAnnotate = (() => {
   const { element } = mrbShell;
 
-  const kept = (name) => {
-    try {
-      return window.sessionStorage.getItem(name) || "";
-    } catch {
-      return "";
-    }
-  };
-  const keep = (name, value) => {
-    try {
-      window.sessionStorage.setItem(name, value);
-    } catch {
-      // A browser that keeps nothing asks for the name again.
-    }
-  };
+  const kept = (name) => mrbShell.recall("sessionStorage", name);
+  const keep = (name, value) => mrbShell.keep("sessionStorage", name, value);
 
   const button = (text, does, attributes = {}) => {
     const made = element("button", { type: "button", ...attributes });

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from mrb_lib.verdicts.orders import show, to_case_frame, to_shown
-from mrb_lib.widgets.case.case_images import SIDE, image_html
-from mrb_lib.widgets.case.case_parts import place_html
+from mrb_lib.widgets.case.images import SIDE, image_html
+from mrb_lib.widgets.case.view import place_html
 from mrb_lib.widgets.text import escaped
 
-STYLES = ("case", "annotate")
+STYLES = ("case/case", "annotate/annotate")
 PLACES = {"first": "First answer", "second": "Second answer"}
 NAMES = {"first": "First", "second": "Second", "tie": "Tie"}
 

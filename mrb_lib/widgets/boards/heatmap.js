@@ -166,7 +166,7 @@ function render({ model, el }) {
 
   root.addEventListener("click", click);
   root.addEventListener("keydown", key);
-  talk.ask("hello").then(begin, (error) => (said.textContent = error.message));
+  talk.ask("initial_state").then(begin, (error) => (said.textContent = error.message));
   return () => {
     close();
     talk.close();

@@ -16,8 +16,8 @@ from mrb_lib.reviews.marks import Answer
 from mrb_lib.reviews.progress import DONE, OPEN, SKIPPED, by_dimension, case_states
 from mrb_lib.reviews.store import Store
 from mrb_lib.schema import CHOICES
-from mrb_lib.widgets.annotate.annotate_case import NAMES, as_shown, blinded_html, in_case_frame
-from mrb_lib.widgets.case.case_images import SIDE
+from mrb_lib.widgets.annotate.blinded import NAMES, as_shown, blinded_html, in_case_frame
+from mrb_lib.widgets.case.images import SIDE
 from mrb_lib.widgets.text import visible
 
 REASONS = (
@@ -67,7 +67,7 @@ class Annotation:
         self._seen: dict[str, pd.DataFrame] = {}  # by annotator; assignments are added to and never change
         self._html = lru_cache(maxsize=16)(self._drawn)
 
-    def hello(self, _: Mapping[str, Any]) -> dict[str, Any]:
+    def initial_state(self, _: Mapping[str, Any]) -> dict[str, Any]:
         """What the page is about, and who may sign in."""
         meta = self._benchmark.meta
         people = sorted(set(self._assigned(None)["annotator"]))

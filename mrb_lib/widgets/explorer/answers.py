@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from functools import cached_property
 from itertools import count
 from typing import Any
@@ -17,22 +17,15 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.errors import InputError
+from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.core.options import IntArray
-from mrb_lib.stats.failures.query import PLACES, Query, from_fragment, to_fragment
+from mrb_lib.stats.failures.failure_kinds import Kinds
+from mrb_lib.stats.failures.query import PLACES, SORTS, Query, from_fragment, to_fragment
 from mrb_lib.stats.failures.selection import facets, searchable, select
-from mrb_lib.widgets.case.cases import case_html
+from mrb_lib.widgets.case.view import case_html, verdicts_html
 from mrb_lib.widgets.explorer.adjudicate import LABELS, Reviews, adjudication_from, history_of, reviewed_by
-from mrb_lib.widgets.explorer.explorer_export import csv_pieces, page_pieces
-from mrb_lib.widgets.explorer.explorer_material import Material
-from mrb_lib.widgets.explorer.explorer_parts import (
-    KIND_WORDS,
-    facet_counts,
-    in_view_html,
-    query_from,
-    sent,
-    shown,
-    value_of,
-)
+from mrb_lib.widgets.explorer.data import KIND_WORDS, ExplorerData, message_text
+from mrb_lib.widgets.explorer.export import csv_pieces, page_pieces
 
 PIECE = 1_000_000
 ROWS = 60
@@ -42,7 +35,7 @@ _TITLE = 160
 Question = Mapping[str, Any]
 
 
-class Answers:
+class ExplorerAnswers:
     """The answers of one explorer; see `of`.
 
     Parameters
@@ -52,9 +45,9 @@ class Answers:
     """
 
     def __init__(
-        self, material: Material, reviews: Reviews, *, start: tuple[Query, str] = (Query(), ""), reviewer: str = ""
+        self, data: ExplorerData, reviews: Reviews, *, start: tuple[Query, str] = (Query(), ""), reviewer: str = ""
     ) -> None:
-        self.material, self.reviews, self.start, self.reviewer = material, reviews, start, reviewer
+        self.data, self.reviews, self.start, self.reviewer = data, reviews, start, reviewer
         self._cases: OrderedDict[int, str] = OrderedDict()
         self._selections: OrderedDict[Query, IntArray] = OrderedDict()
         self._exports: OrderedDict[str, Iterator[str]] = OrderedDict()
@@ -63,20 +56,23 @@ class Answers:
 
     @cached_property
     def _texts(self) -> list[str]:
-        return searchable(self.material.benchmark.cases)
+        return searchable(self.data.benchmark.cases)
 
     @cached_property
     def _positions(self) -> dict[str, int]:
-        return {str(name): i for i, name in enumerate(self.material.benchmark.cases["case_id"])}
+        return {str(name): i for i, name in enumerate(self.data.benchmark.cases["case_id"])}
 
     def of(self) -> dict[str, Callable[[Question], Mapping[str, Any]]]:
         """By the `what` of a question, the function that answers it."""
-        names = ("hello", "select", "rows", "case", "rest", "history", "save", "reasons", "store", "export", "more")
-        return {name: getattr(self, name) for name in names}
+        functions = (
+            self.initial_state, self.select, self.rows, self.case, self.rest, self.history, self.save, self.reasons,
+            self.store, self.export, self.more,
+        )  # fmt: skip
+        return {function.__name__: function for function in functions}
 
-    def hello(self, question: Question) -> dict[str, Any]:
+    def initial_state(self, question: Question) -> dict[str, Any]:
         """All that a page shows first, from the part of its address after `#`."""
-        meta = self.material.benchmark.meta
+        meta = self.data.benchmark.meta
         fragment, trouble = str(question.get("fragment") or ""), ""
         query, case = self.start
         if fragment.strip("#"):
@@ -89,15 +85,15 @@ class Answers:
         return (
             first
             | {
-                "name": shown(meta.name),
-                "note": self.material.note,
-                "n_cases": self.material.kinds.n_cases,
-                "judges": [shown(name) for name in self.material.judges],
-                "dimensions": [shown(name) for name in self.material.kinds.dimensions],
+                "name": message_text(meta.name),
+                "note": self.data.note,
+                "n_cases": self.data.kinds.n_cases,
+                "judges": [message_text(name) for name in self.data.judges],
+                "dimensions": [message_text(name) for name in self.data.kinds.dimensions],
                 "categories": list(meta.categories),
                 "kinds": KIND_WORDS,
                 "labels": LABELS,
-                "reviewer": shown(self.reviewer),
+                "reviewer": message_text(self.reviewer),
                 "trouble": trouble,
             }
             | self.store({})
@@ -108,13 +104,13 @@ class Answers:
         query = query_from(question.get("query") or {})
         found = self.selected(query)
         wanted = self._positions.get(case)
-        trouble = f"There is no case {shown(case)} in this benchmark." if case and wanted is None else ""
+        trouble = f"There is no case {message_text(case)} in this benchmark." if case and wanted is None else ""
         place = [] if wanted is None else np.flatnonzero(found == wanted).tolist()
         index = int(place[0]) if place else -1
         start = max(0, index - ROWS // 2)
-        table = facets(self.material.kinds, self.material.benchmark.cases, query, texts=self._texts_for(query))
+        table = facets(self.data.kinds, self.data.benchmark.cases, query, texts=self._texts_for(query))
         return {
-            "query": {name: sent(value) for name, value in asdict(query).items()},
+            "query": {name: message_value(value) for name, value in asdict(query).items()},
             "fragment": to_fragment(query),
             "n": len(found),
             "facets": facet_counts(table),
@@ -128,7 +124,7 @@ class Answers:
     def selected(self, query: Query) -> IntArray:
         """The positions of the cases that a query leaves, in its order, kept for the questions that follow."""
         if query not in self._selections:
-            found = select(self.material.kinds, self.material.benchmark.cases, query, texts=self._texts_for(query))
+            found = select(self.data.kinds, self.data.benchmark.cases, query, texts=self._texts_for(query))
             _keep(self._selections, query, found, _KEPT_SELECTIONS)
         return self._selections[query]
 
@@ -142,15 +138,16 @@ class Answers:
         position = self._position(question)
         html = self._case_html(position)
         judges = [str(name) for name in (question.get("judge"), question.get("other")) if name]
-        labels = self.material.labels.of(position)
-        verdicts = self.material.verdicts(position) if judges else None
+        labels = self.data.labels.of(position)
+        gold = zip(labels["dimension"], labels["choice"], strict=True)
+        verdicts = self.data.verdicts(position) if judges else None
         return {
             "at": position,
-            "case_id": shown(self.material.benchmark.cases["case_id"].iloc[position]),
+            "case_id": message_text(self.data.benchmark.cases["case_id"].iloc[position]),
             "html": html[:PIECE],
             "next": _next(html, 0),
             "view": "" if verdicts is None else in_view_html(verdicts, labels, judges, question.get("dimension")),
-            "gold": {shown(d): sent(c) for d, c in zip(labels["dimension"], labels["choice"], strict=True)},
+            "gold": {message_text(d): message_value(c) for d, c in gold},
         }
 
     def rest(self, question: Question) -> dict[str, Any]:
@@ -160,14 +157,14 @@ class Answers:
 
     def history(self, question: Question) -> dict[str, Any]:
         """What reviewers said of a case, the newest first."""
-        case = self.material.benchmark.cases.iloc[self._position(question)]
-        return {"at": question["at"], "entries": history_of(self.reviews.history(), case, shown)}
+        case = self.data.benchmark.cases.iloc[self._position(question)]
+        return {"at": question["at"], "entries": history_of(self.reviews.history(), case, message_text)}
 
     def save(self, question: Question) -> dict[str, Any]:
         """Store what a reviewer says of a case, and answer with its history, which is read from the store."""
-        case = self.material.benchmark.cases.iloc[self._position(question)]
+        case = self.data.benchmark.cases.iloc[self._position(question)]
         said = adjudication_from(question, self.reviews.benchmark, case)
-        if said.dimension is not None and said.dimension not in self.material.kinds.dimensions:
+        if said.dimension is not None and said.dimension not in self.data.kinds.dimensions:
             raise InputError(f"dimension {said.dimension!r} is not one of this benchmark; choose another.")
         self.reviews.save(said)
         return self.history(question) | {"saved": said.adjudication_id}
@@ -177,12 +174,12 @@ class Answers:
         names = question.get("names")
         if not isinstance(names, list):
             raise InputError("the reasons are no list; load the page again.")
-        return {"reasons": [shown(name) for name in self.reviews.set_reasons([str(name) for name in names])]}
+        return {"reasons": [message_text(name) for name in self.reviews.set_reasons([str(name) for name in names])]}
 
     def store(self, _question: Question) -> dict[str, Any]:
         """What keeps a review from being stored, asked anew: `store`, and `again`, whether to ask later may help."""
         trouble = self.reviews.trouble()
-        reasons = [shown(name) for name in self.reviews.reasons()]
+        reasons = [message_text(name) for name in self.reviews.reasons()]
         return {"store": trouble, "again": self.reviews.where is not None, "reasons": reasons}
 
     def export(self, question: Question) -> dict[str, Any]:
@@ -194,9 +191,9 @@ class Answers:
         except InputError:
             said = None
         if kind == "csv":
-            pieces = csv_pieces(self.material, query, found, said)
+            pieces = csv_pieces(self.data, query, found, said)
         elif kind == "html":
-            pieces = page_pieces(self.material, query, found)
+            pieces = page_pieces(self.data, query, found)
         else:
             raise InputError(f"format {kind!r} is unknown; use csv or html.")
         name = str(next(self._numbers))
@@ -226,19 +223,19 @@ class Answers:
 
     def _position(self, question: Question) -> int:
         at = _number(question, "at")
-        if not 0 <= at < self.material.kinds.n_cases:
+        if not 0 <= at < self.data.kinds.n_cases:
             raise InputError("there is no such case; load the page again.")
         return at
 
     def _case_html(self, position: int) -> str:
         if position not in self._cases:
-            material = self.material
+            data = self.data
             made = case_html(
-                material.benchmark.cases.iloc[position],
-                images=material.benchmark.images,
-                annotations=material.votes.of(position),
-                gold=material.labels.of(position),
-                verdicts=material.verdicts(position),
+                data.benchmark.cases.iloc[position],
+                images=data.benchmark.images,
+                annotations=data.votes.of(position),
+                gold=data.labels.of(position),
+                verdicts=data.verdicts(position),
                 level=2,
                 style=False,
                 quick=True,
@@ -247,17 +244,17 @@ class Answers:
         return self._cases[position]
 
     def _rows(self, query: Query, positions: IntArray) -> list[dict[str, Any]]:
-        cases, marks = self.material.benchmark.cases.iloc[positions], self.marks()
+        cases, marks = self.data.benchmark.cases.iloc[positions], self.marks()
         places = [name for name in PLACES if name in cases.columns]
-        values = value_of(self.material.kinds, query, positions)
+        values = value_of(self.data.kinds, query, positions)
         return [
             {
                 "at": int(position),
-                "id": shown(row["case_id"]),
+                "id": message_text(row["case_id"]),
                 "title": _title(str(row["question"])),
-                "place": " · ".join(shown(row[name]) for name in places if isinstance(row[name], str)),
+                "place": " · ".join(message_text(row[name]) for name in places if isinstance(row[name], str)),
                 "value": value,
-                "by": [shown(name) for name in marks.get(str(row["case_id"]), [])],
+                "by": [message_text(name) for name in marks.get(str(row["case_id"]), [])],
             }
             for position, row, value in zip(positions, cases.to_dict("records"), values, strict=True)
         ]
@@ -269,7 +266,7 @@ def _next(html: str, start: int) -> int | None:
 
 
 def _title(text: str) -> str:
-    line = shown(" ".join(text[: 4 * _TITLE].split()))
+    line = message_text(" ".join(text[: 4 * _TITLE].split()))
     return line if len(line) <= _TITLE else line[: _TITLE - 1] + "…"
 
 
@@ -296,3 +293,78 @@ def _in_pieces(texts: Iterator[str]) -> Iterator[str]:
             held = held[PIECE:]
     if held:
         yield held
+
+
+def value_of(kinds: Kinds, query: Query, positions: IntArray) -> list[str]:
+    """What a row of the list says beside the case: the value it is sorted by, or what became of the judge's verdict."""
+    judges = slice(None) if query.judge is None else _only(kinds.judges, query.judge)
+    dimensions = slice(None) if query.dimension is None else _only(kinds.dimensions, query.dimension)
+    if not query.sort:
+        return [""] * len(positions)
+    if query.sort == "confidence":
+        found = kinds.confidence[judges, dimensions][:, :, positions].reshape(-1, len(positions))
+    else:
+        table = kinds.disagreement if query.sort == "disagreement" else kinds.difficulty
+        found = table[dimensions][:, positions]
+    empty = -np.inf if query.desc else np.inf
+    filled = np.where(np.isnan(found), empty, found)
+    best = filled.max(axis=0, initial=empty) if query.desc else filled.min(axis=0, initial=empty)
+    return [f"{query.sort} {value:.2f}" if np.isfinite(value) else "" for value in best]
+
+
+def in_view_html(verdicts: pd.DataFrame, labels: pd.DataFrame, judges: Sequence[str], dimension: object = None) -> str:
+    """What the judges in view say of a case, one below the other, on one dimension or all: where two differ is seen."""
+    plain = verdicts[(verdicts["probe"].fillna(NO_PROBE) == NO_PROBE) & verdicts["judge"].isin(list(judges))]
+    if dimension:
+        plain, labels = (table[table["dimension"] == dimension] for table in (plain, labels))
+    if plain.empty:
+        return "<p>No verdict of the chosen judges on this case.</p>"
+    return verdicts_html(plain, labels)
+
+
+def query_from(given: Mapping[str, Any]) -> Query:
+    """The query that a page sends as a dictionary of its fields.
+
+    Raises
+    ------
+    InputError
+        A field has no value that it can have.
+    """
+    values: dict[str, Any] = {}
+    for name in (field.name for field in fields(Query)):
+        value = given.get(name)
+        if name == "kind":
+            values[name] = tuple(str(kind) for kind in value or ())
+        elif name == "desc":
+            values[name] = value is not False
+        elif name in ("text", "sort"):
+            values[name] = str(value or "")
+        elif value is not None:
+            values[name] = str(value)
+    if values["sort"] not in SORTS:
+        raise InputError(f"sort {values['sort']!r} is unknown; use one of {', '.join(filter(None, SORTS))}.")
+    return Query(**values)
+
+
+def message_value(value: object) -> object:
+    """A value as a message can hold it: nulls, lists, and text without half characters."""
+    if isinstance(value, tuple):
+        return [message_text(part) for part in value]
+    if value is None or (isinstance(value, float) and value != value):
+        return None
+    return message_text(value) if isinstance(value, str) else value
+
+
+def facet_counts(table: pd.DataFrame) -> dict[str, Any]:
+    """By facet: `total`, `adds_up`, and the `values` with their counts; an empty value stands for cases without one."""
+    out: dict[str, Any] = {}
+    for row in table.to_dict("records"):
+        value = message_text(row["value"]) if isinstance(row["value"], str) else ""
+        empty = {"total": int(row["n_total"]), "adds_up": bool(row["adds_up"]), "values": []}
+        out.setdefault(str(row["facet"]), empty)["values"].append([value, int(row["n"])])
+    return out
+
+
+def _only(names: Sequence[str], name: str) -> slice:
+    place = list(names).index(name)
+    return slice(place, place + 1)

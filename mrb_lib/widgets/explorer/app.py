@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import pandas as pd
 import traitlets
 
 from mrb_lib.data.benchmark import Benchmark, load
+from mrb_lib.stats.failures.case_index import POLICY, CaseIndex, open_index
 from mrb_lib.stats.failures.query import Query, to_fragment
-from mrb_lib.widgets.bundle import style
-from mrb_lib.widgets.case.cases import STYLES, case_html
+from mrb_lib.widgets.bundle import script, style
+from mrb_lib.widgets.case.view import STYLES as CASE_STYLES
+from mrb_lib.widgets.case.view import case_html
 from mrb_lib.widgets.explorer.adjudicate import NO_PREFERENCE, NO_STORE, Reviews
-from mrb_lib.widgets.explorer.explorer_answers import Answers
-from mrb_lib.widgets.explorer.explorer_export import in_words
-from mrb_lib.widgets.explorer.explorer_material import Material, material_of
-from mrb_lib.widgets.explorer.review_index import POLICY, Index, open_index
-from mrb_lib.widgets.explorer_first import first_view
+from mrb_lib.widgets.explorer.answers import ExplorerAnswers
+from mrb_lib.widgets.explorer.data import ExplorerData, explorer_data
+from mrb_lib.widgets.explorer.export import in_words
 from mrb_lib.widgets.shell import Shell
 from mrb_lib.widgets.text import escaped
 
 BENCHMARK, INDEX, STORE = "MRB_REVIEW_BENCHMARK", "MRB_REVIEW_INDEX", "MRB_REVIEW_STORE"
-_SCRIPTS = (
-    "case", "explorer_list", "explorer_filters", "explorer_files", "explorer_keys", "explorer_memory", "explorer_said",
-    "explorer_form", "explorer",
-)  # fmt: skip
+SCRIPTS: Final = ("case/case", "explorer/list", "explorer/filters", "explorer/form", "explorer/explorer")
+STYLES: Final = (*CASE_STYLES, "explorer/explorer")
 _STATIC_CASES = 3
 _STATIC_ROWS = 200
 _STATIC_SIDE = 480
@@ -37,8 +37,8 @@ class Explorer(Shell):
 
     addressed = traitlets.Bool(False).tag(sync=True)
 
-    def __init__(self, answers: Answers, *, addressed: bool, static: Callable[[], str]) -> None:
-        super().__init__(answers.of(), scripts=_SCRIPTS, styles=(*STYLES, "explorer"), static=static)
+    def __init__(self, answers: ExplorerAnswers, *, addressed: bool, static: Callable[[], str]) -> None:
+        super().__init__(answers.of(), scripts=SCRIPTS, styles=STYLES, static=static)
         self.answers = answers
         self.addressed = addressed
 
@@ -57,7 +57,7 @@ class Explorer(Shell):
 
 def explore(
     benchmark: Benchmark,
-    verdicts: pd.DataFrame | Index | None = None,
+    verdicts: pd.DataFrame | CaseIndex | None = None,
     *,
     store: str | Path | None = None,
     query: Query | None = None,
@@ -71,7 +71,7 @@ def explore(
     ----------
     benchmark : the cases, annotations and images
     verdicts : the verdicts table (with `reply`, the judges' reasoning is shown), or the index of
-        `mrb_lib.widgets.explorer.review_index`; None where nobody judged
+        `mrb_lib.stats.failures.case_index`; None where nobody judged
     store : where reviewers' marks are kept, a path of an SQLite file or a URL; None stores nothing
     query : the filters, search and sort to begin with
     case : the id of the case to begin with
@@ -92,46 +92,68 @@ def explore(
     -----
     Validated by tests/widgets/test_explorer.py and tests/browser/test_review.py.
     """
-    material = material_of(benchmark, verdicts, policy=policy)
+    data = explorer_data(benchmark, verdicts, policy=policy)
     start = (query or Query(), case)
-    answers = Answers(material, _reviews(benchmark, store), start=start, reviewer=reviewer)
+    answers = ExplorerAnswers(data, _reviews(benchmark, store), start=start, reviewer=reviewer)
     answers.selected(start[0])
-    return Explorer(answers, addressed=False, static=lambda: static_html(material, answers))
+    return Explorer(answers, addressed=False, static=lambda: static_html(data, answers))
 
 
-def app() -> Explorer:
+def review_app() -> Explorer:
     """The explorer of `mrb review`, from the environment that it starts its server with."""
     benchmark = load(Path(os.environ[BENCHMARK]))
-    material = material_of(benchmark, open_index(Path(os.environ[INDEX])))
-    answers = Answers(material, _reviews(benchmark, os.environ[STORE]))
+    data = explorer_data(benchmark, open_index(Path(os.environ[INDEX])))
+    answers = ExplorerAnswers(data, _reviews(benchmark, os.environ[STORE]))
     return Explorer(answers, addressed=True, static=lambda: first_view(answers))
 
 
-def static_html(material: Material, answers: Answers) -> str:
+def first_view(answers: ExplorerAnswers) -> str:
+    """The explorer as a page shows it while its kernel opens: drawn by its own script, from answers made beforehand.
+
+    Returns
+    -------
+    str
+        An element marked `data-mrb="first-view"`, which the template of the app shows at once and the explorer itself
+        takes away. A case that is too long for one message is left out: there is no kernel to ask for the rest of it.
+    """
+    recorded = {"initial_state": answers.initial_state({"fragment": ""})}
+    if recorded["initial_state"]["rows"]:
+        case = answers.case({"at": recorded["initial_state"]["rows"][0]["at"]})
+        recorded |= {"case": case} if case["next"] is None else {}
+    # No text of the data may end the element that holds it.
+    answered = json.dumps(recorded).replace("<", "\\u003c")
+    drawn = f"(() => {{\n{script('shell', *SCRIPTS)}\nmrbExplorer.preview(document.currentScript);\n}})();"
+    return (
+        f'<style>{style(*STYLES)}</style><div data-mrb="first-view">'
+        f'<script type="application/json">{answered}</script><script>{drawn}</script></div>'
+    )
+
+
+def static_html(data: ExplorerData, answers: ExplorerAnswers) -> str:
     """The plain view: what was asked for, the list of the cases, and the first of them whole."""
     query, case = answers.start
     found = answers.selected(query).tolist()
-    ids = material.benchmark.cases["case_id"]
+    ids = data.benchmark.cases["case_id"]
     first = [at for at in found if case and ids.iloc[at] == case] or found[:_STATIC_CASES]
     rows = "".join(
         f'<li><bdi dir="auto">{escaped(ids.iloc[at])}</bdi> · '
-        f'<bdi dir="auto">{escaped(str(material.benchmark.cases["question"].iloc[at])[:160])}</bdi></li>'
+        f'<bdi dir="auto">{escaped(str(data.benchmark.cases["question"].iloc[at])[:160])}</bdi></li>'
         for at in found[:_STATIC_ROWS]
     )
     more = f"<p>and {len(found) - _STATIC_ROWS:,} more</p>" if len(found) > _STATIC_ROWS else ""
     parts = [
-        f"<style>{style(*STYLES, 'explorer')}</style>",
-        f'<p class="mrb-simulated">{escaped(material.note)}</p>' if material.note else "",
+        f"<style>{style(*STYLES)}</style>",
+        f'<p class="mrb-simulated">{escaped(data.note)}</p>' if data.note else "",
         f"<p>{len(found):,} cases. {in_words(query)}</p>",
         f'<details class="mrb-plain"><summary>The list</summary><ol>{rows}</ol>{more}</details>' if found else "",
     ]
     parts += [
         case_html(
-            material.benchmark.cases.iloc[at],
-            images=material.benchmark.images,
-            annotations=material.votes.of(at),
-            gold=material.labels.of(at),
-            verdicts=material.verdicts(at),
+            data.benchmark.cases.iloc[at],
+            images=data.benchmark.images,
+            annotations=data.votes.of(at),
+            gold=data.labels.of(at),
+            verdicts=data.verdicts(at),
             style=False,
             side=_STATIC_SIDE,
         )

@@ -13,10 +13,10 @@ from mrb_lib.errors import InputError
 from mrb_lib.schema import POLICIES
 from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.difficulty.difficulty import difficulty
+from mrb_lib.stats.failures.case_index import build_index, open_index
 from mrb_lib.stats.failures.failure_kinds import Kinds, difficulty_of, failure_kinds
 from mrb_lib.stats.failures.selection import Query, facets, select
 from mrb_lib.verdicts.store import load_verdicts, part_paths, run_folders, save_imported
-from mrb_lib.widgets.explorer.review_index import build, open_index
 
 N, DIMENSIONS = 40, ("accuracy", "overall")
 
@@ -59,7 +59,7 @@ def runs(benchmark: Benchmark, tmp_path: Path) -> Path:
 
 
 def test_an_index_holds_what_the_runs_and_the_statistics_say(benchmark: Benchmark, runs: Path, tmp_path: Path) -> None:
-    index = open_index(build(runs, benchmark, tmp_path / "index"))
+    index = open_index(build_index(runs, benchmark, tmp_path / "index"))
     table = load_verdicts(runs)
     plain, cases, labels = table[table["probe"] == "none"], benchmark.cases, gold(benchmark)
     panel = as_panel(plain, cases["case_id"], DIMENSIONS)
@@ -77,7 +77,7 @@ def test_an_index_holds_what_the_runs_and_the_statistics_say(benchmark: Benchmar
 
 
 def test_one_case_has_all_its_verdicts_with_replies(benchmark: Benchmark, runs: Path, tmp_path: Path) -> None:
-    index = open_index(build(runs, benchmark, tmp_path / "index"))
+    index = open_index(build_index(runs, benchmark, tmp_path / "index"))
     table = load_verdicts(runs, replies=True)
     found = index.verdicts(1)
     expected = table[table["case_id"] == "c1"].reset_index(drop=True)
@@ -87,7 +87,7 @@ def test_one_case_has_all_its_verdicts_with_replies(benchmark: Benchmark, runs: 
 
 
 def test_the_selection_works_on_an_index(benchmark: Benchmark, runs: Path, tmp_path: Path) -> None:
-    index = open_index(build(runs, benchmark, tmp_path / "index"))
+    index = open_index(build_index(runs, benchmark, tmp_path / "index"))
     query = Query(judge="j1", dimension="overall", kind=("wrong",), organ="lung", sort="difficulty")
     found = select(index.kinds(), benchmark.cases, query)
     rows = facets(index.kinds(), benchmark.cases, query).set_index(["facet", "value"])["n"]
@@ -99,7 +99,7 @@ def test_the_selection_works_on_an_index(benchmark: Benchmark, runs: Path, tmp_p
 
 
 def test_other_gold_labels_give_other_kinds(benchmark: Benchmark, runs: Path, tmp_path: Path) -> None:
-    index = open_index(build(runs, benchmark, tmp_path / "index"))
+    index = open_index(build_index(runs, benchmark, tmp_path / "index"))
     nobody = index.kinds_by(index.gold.assign(choice=pd.Series(None, index=index.gold.index, dtype="str")))
     assert index.kinds().wrong.any()
     assert not nobody.wrong.any()
@@ -110,7 +110,7 @@ def test_it_is_made_once_and_again_only_when_something_changed(
     benchmark: Benchmark, runs: Path, tmp_path: Path
 ) -> None:
     told: list[tuple[str, int, int]] = []
-    first = build(runs, benchmark, tmp_path / "index", lambda *step: told.append(step))
+    first = build_index(runs, benchmark, tmp_path / "index", lambda *step: told.append(step))
     assert told == [
         ("verdicts", 1, 3),
         ("verdicts", 2, 3),
@@ -119,14 +119,14 @@ def test_it_is_made_once_and_again_only_when_something_changed(
         ("difficulty", 1, 1),
     ]
     told.clear()
-    assert build(runs, benchmark, tmp_path / "index", lambda *step: told.append(step)) == first
+    assert build_index(runs, benchmark, tmp_path / "index", lambda *step: told.append(step)) == first
     assert not told
     opened = open_index(first)
     part = part_paths(run_folders(runs)[0])[0]
     os.utime(part, ns=(1, 1))
-    second = build(runs, benchmark, tmp_path / "index")
+    second = build_index(runs, benchmark, tmp_path / "index")
     changed = replace(benchmark, annotations=benchmark.annotations.assign(choice="A"))
-    third = build(runs, changed, tmp_path / "index")
+    third = build_index(runs, changed, tmp_path / "index")
     assert len({first, second, third}) == 3
     assert list((tmp_path / "index").iterdir()) == [third]
     assert (opened.panel.choice >= -2).all()
@@ -136,12 +136,12 @@ def test_a_build_that_fails_leaves_nothing(benchmark: Benchmark, runs: Path, tmp
     part = part_paths(run_folders(runs)[2])[0]
     part.write_bytes(part.read_bytes()[:100])
     with pytest.raises(InputError, match="truncated"):
-        build(runs, benchmark, tmp_path / "index")
+        build_index(runs, benchmark, tmp_path / "index")
     assert list((tmp_path / "index").iterdir()) == []
 
 
 def test_a_benchmark_without_runs_has_an_index(benchmark: Benchmark, tmp_path: Path) -> None:
-    index = open_index(build(None, benchmark, tmp_path / "index"))
+    index = open_index(build_index(None, benchmark, tmp_path / "index"))
     assert index.verdicts(0).empty
     assert len(select(index.kinds(), benchmark.cases, Query())) == N
     assert 0 < len(select(index.kinds(), benchmark.cases, Query(kind=("split",)))) < N
@@ -154,7 +154,7 @@ def test_labels_that_are_no_preferences_are_split_and_never_gold(benchmark: Benc
         meta=replace(benchmark.meta, categories=("yes", "no", "maybe")),
         annotations=benchmark.annotations.assign(choice=words),
     )
-    kinds = open_index(build(None, other, tmp_path / "index")).kinds()
+    kinds = open_index(build_index(None, other, tmp_path / "index")).kinds()
     assert kinds.split.any()
     assert not kinds.labelled.any()
 
@@ -162,7 +162,7 @@ def test_labels_that_are_no_preferences_are_split_and_never_gold(benchmark: Benc
 def test_a_folder_that_is_no_index_is_named(benchmark: Benchmark, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no whole index"):
         open_index(tmp_path)
-    index = build(None, benchmark, tmp_path / "index")
+    index = build_index(None, benchmark, tmp_path / "index")
     (index / "choice.npy").unlink()
     with pytest.raises(InputError, match="no whole index"):
         open_index(index)

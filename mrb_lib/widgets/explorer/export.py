@@ -14,9 +14,8 @@ from mrb_lib.schema import CHOICES
 from mrb_lib.stats.core.options import IntArray
 from mrb_lib.stats.failures.failure_kinds import KINDS, OF_A_CASE
 from mrb_lib.stats.failures.query import Query
-from mrb_lib.widgets.case.cases import STYLES, case_html
-from mrb_lib.widgets.explorer.explorer_material import Material
-from mrb_lib.widgets.explorer.explorer_parts import KIND_WORDS, shown
+from mrb_lib.widgets.case.view import STYLES, case_html
+from mrb_lib.widgets.explorer.data import KIND_WORDS, ExplorerData, message_text
 from mrb_lib.widgets.page import closing, opening
 from mrb_lib.widgets.text import escaped, isolated
 
@@ -29,11 +28,11 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 
 def guarded(value: object) -> str:
     """A cell of a table for a spreadsheet, which must not run it as a formula."""
-    text = "" if value is None or (isinstance(value, float) and value != value) else shown(value)
+    text = "" if value is None or (isinstance(value, float) and value != value) else message_text(value)
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
-def csv_pieces(material: Material, query: Query, positions: IntArray, said: pd.DataFrame | None) -> Iterator[str]:
+def csv_pieces(data: ExplorerData, query: Query, positions: IntArray, said: pd.DataFrame | None) -> Iterator[str]:
     """The selection as a table, a case a row, piece by piece.
 
     Parameters
@@ -48,7 +47,7 @@ def csv_pieces(material: Material, query: Query, positions: IntArray, said: pd.D
         `difficulty` (the highest over the judges and dimensions in view), `reviews`, and `data`, which says SIMULATED
         where they are.
     """
-    kinds, cases = material.kinds, material.benchmark.cases
+    kinds, cases = data.kinds, data.benchmark.cases
     texts = [name for name in _TEXTS if name in cases.columns]
     dimensions = [query.dimension] if query.dimension else list(kinds.dimensions)
     judges = [name for name in (query.judge, query.other) if name]
@@ -57,35 +56,35 @@ def csv_pieces(material: Material, query: Query, positions: IntArray, said: pd.D
     yield "\ufeff" + _line([*head, "kinds", "confidence", "disagreement", "difficulty", "reviews", "data"])
     reviews = _reviews(said)
     for position in positions.tolist():
-        labels = material.labels.of(position)
+        labels = data.labels.of(position)
         gold = dict(zip(labels["dimension"], labels["choice"], strict=True))
         row: list[object] = [cases[name].iloc[position] for name in texts]
         row += [gold.get(name) for name in dimensions]
-        row += [_said(material, judge, name, position) for judge in judges for name in dimensions]
-        row += [_kinds_of(material, query, position), *_values(material, query, position)]
+        row += [_said(data, judge, name, position) for judge in judges for name in dimensions]
+        row += [_kinds_of(data, query, position), *_values(data, query, position)]
         row += [reviews.get(str(cases["case_id"].iloc[position]), "")]
-        yield _line([*row, "SIMULATED" if material.note else material.benchmark.meta.kind])
+        yield _line([*row, "SIMULATED" if data.note else data.benchmark.meta.kind])
 
 
-def page_pieces(material: Material, query: Query, positions: IntArray) -> Iterator[str]:
+def page_pieces(data: ExplorerData, query: Query, positions: IntArray) -> Iterator[str]:
     """The selection as a page of its own for the printer, at most `MOST_PRINTED` cases, piece by piece."""
-    meta, cases = material.benchmark.meta, material.benchmark.cases
+    meta, cases = data.benchmark.meta, data.benchmark.cases
     judges = [name for name in (query.judge, query.other) if name]
     title = f"{meta.name}: {len(positions)} cases"
     yield opening(title, *STYLES)
     yield f"<h1>{isolated(meta.name)}: {len(positions):,} cases</h1>"
-    if material.note:
-        yield f'<p class="mrb-simulated">{escaped(material.note)}</p>'
+    if data.note:
+        yield f'<p class="mrb-simulated">{escaped(data.note)}</p>'
     yield f'<p class="mrb-lead">{in_words(query)}</p>'
     if len(positions) > MOST_PRINTED:
         yield f'<p class="mrb-lead">These are the first {MOST_PRINTED} of {len(positions):,} cases.</p>'
     for position in positions[:MOST_PRINTED].tolist():
-        verdicts = material.verdicts(position)
+        verdicts = data.verdicts(position)
         yield case_html(
             cases.iloc[position],
-            images=material.benchmark.images,
-            annotations=material.votes.of(position),
-            gold=material.labels.of(position),
+            images=data.benchmark.images,
+            annotations=data.votes.of(position),
+            gold=data.labels.of(position),
             verdicts=verdicts[verdicts["judge"].isin(judges)] if judges else verdicts,
             level=2,
             style=False,
@@ -114,32 +113,32 @@ def _line(cells: list[object]) -> str:
     return out.getvalue()
 
 
-def _said(material: Material, judge: str, dimension: str, position: int) -> str:
-    kinds = material.kinds
+def _said(data: ExplorerData, judge: str, dimension: str, position: int) -> str:
+    kinds = data.kinds
     code = int(kinds.said[kinds.judges.index(judge), kinds.dimensions.index(dimension), position])
     return [*CHOICES, "mixed"][code] if code >= 0 else ""
 
 
-def _slices(material: Material, query: Query) -> tuple[slice, slice]:
+def _slices(data: ExplorerData, query: Query) -> tuple[slice, slice]:
     out = []
-    for name, known in ((query.judge, material.kinds.judges), (query.dimension, material.kinds.dimensions)):
+    for name, known in ((query.judge, data.kinds.judges), (query.dimension, data.kinds.dimensions)):
         out.append(slice(None) if name is None else slice(known.index(name), known.index(name) + 1))
     return out[0], out[1]
 
 
-def _kinds_of(material: Material, query: Query, position: int) -> str:
-    judges, dimensions = _slices(material, query)
+def _kinds_of(data: ExplorerData, query: Query, position: int) -> str:
+    judges, dimensions = _slices(data, query)
     found = []
     for kind in KINDS:
-        table = material.kinds.of(kind)
+        table = data.kinds.of(kind)
         cells = table[dimensions, position] if kind in OF_A_CASE else table[judges, dimensions, position]
         found += [kind] if bool(cells.any()) else []
     return "; ".join(found)
 
 
-def _values(material: Material, query: Query, position: int) -> list[object]:
-    judges, dimensions = _slices(material, query)
-    kinds = material.kinds
+def _values(data: ExplorerData, query: Query, position: int) -> list[object]:
+    judges, dimensions = _slices(data, query)
+    kinds = data.kinds
     tables = (kinds.confidence[judges, dimensions, position], kinds.disagreement[dimensions, position],
               kinds.difficulty[dimensions, position])  # fmt: skip
     return ["" if np.isnan(table).all() else f"{np.nanmax(table):.6g}" for table in tables]

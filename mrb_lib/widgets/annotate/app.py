@@ -1,4 +1,4 @@
-"""The annotator's page: two answers whose authors nobody tells, and a choice on every dimension."""
+"""The pages of annotation: two blinded answers with a choice on every dimension, and how far everyone is."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 
 from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.reviews.store import Store, open_store
-from mrb_lib.widgets.annotate.annotate_answers import Annotation
-from mrb_lib.widgets.annotate.annotate_case import STYLES
+from mrb_lib.widgets.annotate.answers import Annotation
+from mrb_lib.widgets.annotate.blinded import STYLES
+from mrb_lib.widgets.annotate.coordination import Coordination
 from mrb_lib.widgets.bundle import style
 from mrb_lib.widgets.shell import Shell
 from mrb_lib.widgets.text import escaped
@@ -23,12 +24,12 @@ class Annotator(Shell):
         plain = "This page needs a running kernel: annotate with <kbd>mrb annotate</kbd> in a browser."
         super().__init__(
             {
-                "hello": annotation.hello,
+                "initial_state": annotation.initial_state,
                 "open": annotation.open,
                 "choose": annotation.choose,
                 "skip": annotation.skip,
             },
-            scripts=("case", "annotate_ask", "annotate_parts", "annotate"),
+            scripts=("case/case", "annotate/parts", "annotate/annotate"),
             styles=STYLES,
             static=lambda: f'<style>{style()}</style><p class="mrb">{escaped(name)}: {plain}</p>',
         )
@@ -53,6 +54,29 @@ def annotate(benchmark: Benchmark, store: Store) -> Annotator:
     tests/browser/test_annotate.py.
     """
     return Annotator(Annotation(benchmark, store), benchmark.meta.name)
+
+
+class Coordinator(Shell):
+    """The widget of `coordinate`; its page asks every few seconds whether anything has changed."""
+
+    def __init__(self, coordination: Coordination) -> None:
+        super().__init__(
+            {"overview": coordination.overview},
+            scripts=("annotate/coordinator",),
+            styles=STYLES,
+            static=lambda: f'<style>{style(*STYLES)}</style><div class="mrb mrb-annotate">{coordination.html()}</div>',
+        )
+
+
+def coordinate(benchmark: Benchmark, store: Store) -> Coordinator:
+    """Progress, agreement and skipped cases of the annotation of a benchmark, live.
+
+    Raises
+    ------
+    InputError
+        The benchmark's labels are no preferences.
+    """
+    return Coordinator(Coordination(benchmark, store))
 
 
 def from_environment() -> tuple[Benchmark, Store]:

@@ -1,0 +1,118 @@
+"""Boards to browse in a notebook: which judges choose as the annotators do, where they are strong, and where weak."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.schema import NO_PROBE
+from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.failures.case_index import CaseIndex
+from mrb_lib.widgets.boards.heatmap_table import DIMENSIONS, Axes, Heat
+from mrb_lib.widgets.boards.heatmap_table import static_html as static_heatmap
+from mrb_lib.widgets.boards.leaderboard_table import Choice, board, default_dimension
+from mrb_lib.widgets.boards.leaderboard_table import static_html as static_leaderboard
+from mrb_lib.widgets.plain import Plain, can_run
+
+if TYPE_CHECKING:
+    from mrb_lib.widgets.boards.live import Heatmap, Leaderboard, Shows
+
+
+def leaderboard(
+    benchmark: Benchmark,
+    verdicts: pd.DataFrame | Mapping[str, Panel],
+    *,
+    policy: str = "balanced",
+    by: str | None = None,
+    subfield: str | None = None,
+    dimension: str | None = None,
+    groups: pd.DataFrame | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Leaderboard | Plain:
+    """Show which judges choose as the annotators do, to sort and to filter.
+
+    Parameters
+    ----------
+    verdicts : the verdicts table, or its panels by probe
+    policy, dimension : what is shown first; None takes "overall", or the last dimension where there is none
+    by, subfield : a column of the cases and its value; None for all cases. A column alone begins with its first value
+    groups : `judge`, `group`: the kind of each judge, to filter by; see `mrb_lib.notebook.about.judge_groups`
+    resamples, seed : of the intervals
+
+    Returns
+    -------
+    Leaderboard or Plain
+        A widget; where no page will answer (`mrb_lib.widgets.plain.can_run`), its first view as plain HTML.
+
+    Raises
+    ------
+    InputError
+        There are no verdicts, or a choice is unknown.
+
+    Notes
+    -----
+    Every number is of `mrb_lib.stats.tables.analyze`, made when it is chosen and kept. Validated by
+    tests/widgets/test_leaderboard.py and tests/browser/test_lab.py.
+    """
+    made = board(benchmark, verdicts, groups=groups, resamples=resamples, seed=seed)
+    if by is not None and subfield is None:
+        subfield = next(iter(made.columns.get(by, [])), None)
+    start = Choice(policy, dimension or default_dimension(made.dimensions), by, subfield)
+    made.check(start)
+    if not can_run():
+        return Plain(static_leaderboard(made, start))
+    from mrb_lib.widgets.boards.live import Leaderboard
+
+    return Leaderboard(made, start)
+
+
+def heatmap(
+    benchmark: Benchmark,
+    verdicts: pd.DataFrame | CaseIndex,
+    *,
+    by: str | None = "organ",
+    policy: str = "balanced",
+    dimension: str | None = None,
+    explorer: Shows | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Heatmap | Plain:
+    """Show where judges are strong and where weak; a cell opens the cases behind it.
+
+    Parameters
+    ----------
+    verdicts : the verdicts table, or the index of `mrb_lib.stats.failures.case_index`, which also has the replies
+    by : a column of the cases whose values are the columns; None, or a column that no case fills, for the dimensions
+    policy, dimension : what is shown first; None takes "overall", or the last dimension where there is none
+    explorer : led to a cell's cases on demand
+    resamples, seed : of the intervals
+
+    Returns
+    -------
+    Heatmap or Plain
+        A widget; where no page will answer (`mrb_lib.widgets.plain.can_run`), its first view as plain HTML.
+
+    Raises
+    ------
+    InputError
+        There are no verdicts, or a choice is unknown.
+
+    Notes
+    -----
+    Every number is of the table `accuracy`, every outcome of `mrb_lib.stats.failures.failure_kinds`. Validated by
+    tests/widgets/test_heatmap.py and tests/browser/test_lab.py.
+    """
+    rows = {NO_PROBE: verdicts.panel} if isinstance(verdicts, CaseIndex) else verdicts
+    made = Heat(board(benchmark, rows, resamples=resamples, seed=seed), verdicts)
+    named_by = by if by is not None and by in made.board.columns else DIMENSIONS
+    start = Axes(policy, dimension or default_dimension(made.board.dimensions), named_by)
+    made.check(start)
+    if not can_run():
+        return Plain(static_heatmap(made, start))
+    from mrb_lib.widgets.boards.live import Heatmap
+
+    return Heatmap(made, start, explorer)

@@ -1,0 +1,348 @@
+"""One view of a case, for notebooks, the app and the site: its images, the answers, the votes, the gold, the judges.
+
+Everything from the data is escaped, images are decoded and drawn anew, and it is whole without a script; what a hostile
+case says can therefore be read but does nothing. `case.js` adds zoom, pan and the window of grey images.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from math import isnan
+from typing import Final
+
+import pandas as pd
+
+from mrb_lib.schema import CHOICES, NO_PROBE, ORDERS
+from mrb_lib.widgets.bundle import style as style_of
+from mrb_lib.widgets.case.facts import Mark, marks
+from mrb_lib.widgets.case.images import SIDE, image_html
+from mrb_lib.widgets.text import OWN_KEYS, escaped, isolated
+
+STYLES: Final = ("case/case",)
+_PLACE = {
+    "organ": "Organ",
+    "department": "Department",
+    "modality": "Modality",
+    "question_type": "Question type",
+    "dataset": "Source",
+}
+_PARTS = ("numbers, sides, denials or anatomical words", "number, side, denial or anatomical word")
+_KEYS = ["judge", "repeat", "probe"]
+
+Row = Mapping[Hashable, object]
+
+
+def case_html(
+    case: pd.Series,
+    *,
+    images: Mapping[str, bytes],
+    annotations: pd.DataFrame,
+    gold: pd.DataFrame,
+    verdicts: pd.DataFrame,
+    note: str = "",
+    blind: bool = False,
+    level: int = 3,
+    style: bool = True,
+    side: int = SIDE,
+    quick: bool = False,
+) -> str:
+    """Show one case.
+
+    Parameters
+    ----------
+    case : one row of the cases table
+    images : the bytes of the images by name; what is missing or cannot be read is said in its place
+    annotations, gold, verdicts : the tables, of this case or of all; only rows of this case are shown. Verdicts with
+        `p_a` show the probability of what they chose; those with `reply` and `error` show these, whole, on demand.
+    note : a sentence to show above it, as for simulated data
+    blind : for who has yet to judge: no vote, no gold, no judge, no responder, no reference, nothing marked
+    level : of the heading; the parts have the next one
+    style : put the style sheet into it. A page with several cases needs it in one of them, or has
+        `bundle.style(*STYLES)` of its own.
+    side : the longest side of an image, in pixels
+    quick : for a page that is kept nowhere: its images are made sooner, and are larger
+
+    Returns
+    -------
+    str
+        A `<section>` that needs nothing else. Validated by tests/widgets/test_cases.py.
+    """
+    here = str(case["case_id"])
+    title, part = f"h{level}", f"h{level + 1}"
+    pictures = "".join(image_html(name, images, side, quick=quick) for name in case["images"])
+    several = "" if len(case["images"]) == 1 else " mrb-wide-top"
+    body = [
+        f"<style>{style_of(*STYLES)}</style>" if style else "",
+        f'<p class="mrb-simulated mrb-note">{isolated(note)}</p>' if note else "",
+        f'<header><{title} class="mrb-title">Case {isolated(here)}</{title}>{place_html(case)}</header>',
+        f'<div class="mrb-stage"><div class="mrb-top{several}">',
+        f'<div class="mrb-images">{pictures}</div>' if pictures else "",
+        f'<div class="mrb-asked"><{part}>Question</{part}>{_text(case["question"])}',
+        "" if blind else _reference(case.get("reference"), part),
+        f"</div></div>{answers_html(case, part, blind=blind)}</div>",
+    ]
+    if not blind:
+        votes, labels, said = (_rows_of(table, here) for table in (annotations, gold, verdicts))
+        body += [
+            f"<{part}>Annotators</{part}>{votes_html(votes, labels)}",
+            f"<{part}>Judges</{part}>{verdicts_html(said, labels)}{replies_html(said, part)}",
+        ]
+    name = escaped(here)
+    return (
+        f'<section class="mrb mrb-case" data-case="{name}" aria-label="case {name}" tabindex="-1" '
+        f"{OWN_KEYS}>{''.join(body)}</section>"
+    )
+
+
+def _rows_of(table: pd.DataFrame, case_id: str) -> pd.DataFrame:
+    column = table["case_id"]
+    return table[(column if pd.api.types.is_string_dtype(column) else column.astype("str")) == case_id]
+
+
+def _text(value: object) -> str:
+    return f'<div class="mrb-text mrb-question" dir="auto">{escaped(value)}</div>'
+
+
+def _reference(value: object, heading: str) -> str:
+    if not is_text(value):
+        return ""
+    body = f'<div class="mrb-text" dir="auto" tabindex="0" {OWN_KEYS}>{escaped(value)}</div>'
+    return f"<{heading}>Reference</{heading}>{body}"
+
+
+def is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def choice_html(choice: object) -> str:
+    """A choice as a letter in its colour; the letter says it, the colour only helps to find it."""
+    if not is_text(choice):
+        return '<span class="mrb-none">&ndash;</span>'
+    kind = f" mrb-{str(choice).lower()}" if choice in CHOICES else ""
+    return f'<b class="mrb-choice{kind}" dir="auto">{escaped(choice)}</b>'
+
+
+def place_html(case: pd.Series) -> str:
+    """Organ, department, modality, kind of question and source, as far as the case names them."""
+    known = [
+        (label, case[name] if name == "dataset" else str(case[name]).replace("_", " "))
+        for name, label in _PLACE.items()
+        if is_text(case.get(name))
+    ]
+    items = "".join(f"<div><dt>{label}</dt><dd>{isolated(value)}</dd></div>" for label, value in known)
+    return f'<dl class="mrb-place">{items}</dl>' if items else ""
+
+
+def answers_html(case: pd.Series, heading: str, *, blind: bool) -> str:
+    """The two answers side by side, each in a box that scrolls; facts that only one of them states are marked."""
+    texts = [str(case["response_a"]), str(case["response_b"])]
+    found: tuple[list[Mark], list[Mark]] = ([], []) if blind else marks(*texts)
+    switch = ""
+    if any(found):
+        count = sum(map(len, found))
+        switch = (
+            f'<label class="mrb-switch"><input type="checkbox" class="mrb-marks" checked {OWN_KEYS}> '
+            f"mark what only one answer states: {count} {_PARTS[count == 1]} (found by rules, not a judgement)</label>"
+        )
+    both = "".join(
+        _answer(side, text, said, None if blind else case.get(f"model_{side.lower()}"), heading)
+        for side, text, said in zip("AB", texts, found, strict=True)
+    )
+    return f'<div class="mrb-answers">{switch}<div class="mrb-pair">{both}</div></div>'
+
+
+def _answer(side: str, text: str, found: list[Mark], model: object, heading: str) -> str:
+    by = f' <span class="mrb-by">{isolated(model)}</span>' if is_text(model) else ""
+    body = f'<div class="mrb-text mrb-answer-text" dir="auto" tabindex="0" {OWN_KEYS}>{marked_html(text, found)}</div>'
+    return (
+        f'<article class="mrb-answer mrb-{side.lower()}" data-mrb="answer">'
+        f"<{heading}>{choice_html(side)} Response {side}{by}</{heading}>{body}</article>"
+    )
+
+
+def marked_html(text: str, found: Iterable[Mark]) -> str:
+    """Escaped text with its marks."""
+    parts, at = [], 0
+    for mark in found:
+        said = escaped(text[mark.start : mark.end])
+        parts.append(f'{escaped(text[at : mark.start])}<mark class="mrb-{mark.kind}">{said}</mark>')
+        at = mark.end
+    return "".join([*parts, escaped(text[at:])])
+
+
+def votes_html(votes: pd.DataFrame, labels: pd.DataFrame) -> str:
+    """A row a dimension: the gold choice, how many annotators chose what, and who."""
+    if votes.empty and labels.empty:
+        return "<p>none</p>"
+    annotators = sorted(votes["annotator"].unique())
+    chosen = {
+        (str(d), str(who)): c for d, who, c in votes[["dimension", "annotator", "choice"]].itertuples(index=False)
+    }
+    gold = gold_of(labels)
+    rows = []
+    for dimension in dict.fromkeys([*gold, *votes["dimension"].astype("str")]):
+        cast = [chosen.get((dimension, str(annotator))) for annotator in annotators]
+        cells = "".join(f"<td>{choice_html(choice)}</td>" for choice in cast)
+        label = choice_html(gold.get(dimension))
+        rows.append(
+            f'<tr><th scope="row">{isolated(dimension)}</th><td class="mrb-gold">{label}</td>'
+            f'<td class="mrb-counts">{_counts(cast)}</td>{cells}</tr>'
+        )
+    head = "".join(f'<th scope="col">{isolated(name)}</th>' for name in annotators)
+    return (
+        f'<div class="mrb-wide" tabindex="0" {OWN_KEYS}><table><thead><tr><th scope="col">dimension</th>'
+        f'<th scope="col">gold</th><th scope="col">votes</th>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def gold_of(labels: pd.DataFrame) -> dict[str, object]:
+    """The gold choice by dimension."""
+    return dict(zip(labels["dimension"].astype("str"), labels["choice"], strict=True))
+
+
+def _counts(cast: Iterable[object]) -> str:
+    said = [str(choice) for choice in cast if is_text(choice)]
+    each = [f"{said.count(choice)} {choice}" for choice in CHOICES if choice in said]
+    return " · ".join(each) or "&ndash;"
+
+
+def verdicts_html(verdicts: pd.DataFrame, labels: pd.DataFrame) -> str:
+    """A table with a row a judge (and repeat, and probe) and, for each dimension, a column an order.
+
+    A cell holds the choice, how probable the judge held it, and whether it agrees with the gold choice.
+    """
+    if verdicts.empty:
+        return "<p>none</p>"
+    gold = gold_of(labels)
+    said_of = verdicts["dimension"].astype("str")
+    dimensions = [name for name in dict.fromkeys([*gold, *said_of]) if name in set(said_of)]
+    orders = [order for order in ORDERS if (verdicts["order"] == order).any()]
+    orders += sorted(set(verdicts["order"].astype("str")) - set(ORDERS))
+    rows = []
+    for judge, how, part in _presented(verdicts, _KEYS):
+        said = {(str(row["dimension"]), str(row["order"])): row for row in part}
+        cells = "".join(_cell(said.get((name, order)), gold.get(name)) for name in dimensions for order in orders)
+        name = isolated(judge) + (f' <span class="mrb-how">{escaped(how)}</span>' if how else "")
+        rows.append(f'<tr><th scope="row">{name}</th><td class="mrb-sum">{_summary(part, gold)}</td>{cells}</tr>')
+    return f"{_legend()}{_table(dimensions, orders, rows)}"
+
+
+def replies_html(verdicts: pd.DataFrame, heading: str) -> str:
+    """What each judge wrote, and why it failed, to open one by one; dimensions that share a reply share its place."""
+    shown = []
+    for judge, how, part in _presented(verdicts, ["judge", "order", "repeat", "probe"]):
+        found: dict[tuple[str | None, str | None], list[str]] = {}
+        for row in part:
+            texts = _text_of(row.get("reply")), _text_of(row.get("error"))
+            if texts != (None, None):
+                found.setdefault(texts, []).append(str(row["dimension"]))
+        if not found:
+            continue
+        names = [", ".join(dimensions) if len(found) > 1 else "" for dimensions in found.values()]
+        body = "".join(_reply(name, reply, error) for name, (reply, error) in zip(names, found, strict=True))
+        head = f"{isolated(judge)} <span>{isolated(how)} &middot; {_amount(reply for reply, _ in found)}</span>"
+        shown.append(f'<details data-mrb="reply"><summary {OWN_KEYS}>{head}</summary>{body}</details>')
+    return f'<{heading}>Replies</{heading}><div class="mrb-replies">{"".join(shown)}</div>' if shown else ""
+
+
+def _presented(verdicts: pd.DataFrame, keys: list[str]) -> Iterator[tuple[str, str, list[Row]]]:
+    """The verdicts of each judge and way of asking, with the judge's name and the way in words."""
+    rows: Sequence[Row] = verdicts.sort_values([*keys, "dimension"]).to_dict("records")
+    for key, part in groupby(rows, key=lambda row: [str(row[name]) for name in keys]):
+        asked = dict(zip(keys, key, strict=True))
+        how = [order_words(asked["order"])] if "order" in asked else []
+        how += [f"repeat {asked['repeat']}"] if asked["repeat"] != "0" else []
+        how += [f"probe {asked['probe']}"] if asked["probe"] != NO_PROBE else []
+        yield asked["judge"], ", ".join(how), list(part)
+
+
+def _text_of(value: object) -> str | None:
+    """A text, or None for whatever stands for a missing one: of those NaN equals nothing, not even itself."""
+    return value if isinstance(value, str) else None
+
+
+def order_words(order: str) -> str:
+    """Which answer was shown first."""
+    return f"{order[:1]} first"
+
+
+def _legend() -> str:
+    return (
+        '<p class="mrb-legend">Each verdict: the choice, the probability the judge gave it, and '
+        '<span class="mrb-yes">✓</span> agrees or <span class="mrb-no">✗</span> disagrees with gold. '
+        "Left and right of a pair: response A shown first, response B shown first; turned: the dimensions in which "
+        "the order changed the choice.</p>"
+    )
+
+
+def _table(dimensions: Iterable[str], orders: list[str], rows: Iterable[str]) -> str:
+    above = "".join(f'<th scope="colgroup" colspan="{len(orders)}">{isolated(name)}</th>' for name in dimensions)
+    below = "".join(f'<th scope="col">{escaped(order_words(order))}</th>' for order in orders)
+    return (
+        f'<div class="mrb-wide" tabindex="0" {OWN_KEYS} data-mrb="verdicts"><table class="mrb-verdicts"><thead><tr>'
+        f'<th scope="col" rowspan="2">judge</th><th scope="col" rowspan="2">agrees with gold</th>{above}</tr>'
+        f"<tr>{below * len(list(dimensions))}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _cell(row: Row | None, gold: object) -> str:
+    """The choice, how probable the judge held it, the status unless all went well, and the agreement."""
+    if row is None:
+        return '<td class="mrb-none">&ndash;</td>'
+    choice, status = row["choice"], str(row["status"])
+    mark = f' <span class="mrb-status">({escaped(status)})</span>' if status != "ok" else ""
+    if not is_text(choice):
+        return f"<td>{mark.strip() or '&ndash;'}</td>"
+    sure = _probability(choice, row.get("p_a"))
+    small = "" if sure is None else f' <small class="mrb-p">{sure:.2f}</small>'
+    kind, agreement = "", ""
+    if is_text(gold):
+        kind = ' class="mrb-right"' if choice == gold else ' class="mrb-wrong"'
+        agreement = _agreement(choice == gold)
+    return f"<td{kind}>{choice_html(choice)}{small}{agreement}{mark}</td>"
+
+
+def _probability(choice: object, p_a: object) -> float | None:
+    if not isinstance(p_a, float) or isnan(p_a):
+        return None
+    return {"A": p_a, "B": 1 - p_a}.get(str(choice))
+
+
+def _agreement(right: bool) -> str:
+    sign, words, kind = ("✓", "agrees with gold", "yes") if right else ("✗", "disagrees with gold", "no")
+    return f' <span class="mrb-{kind}" role="img" aria-label="{words}">{sign}</span>'
+
+
+def _summary(part: Sequence[Row], gold: Mapping[str, object]) -> str:
+    """How many of the verdicts with a gold choice agree with it, and in how many dimensions the order decides."""
+    known, right = 0, 0
+    choices: dict[object, set[str]] = {}
+    for row in part:
+        expected, choice = gold.get(str(row["dimension"])), row["choice"]
+        known += is_text(expected)
+        right += is_text(expected) and choice == expected
+        if isinstance(choice, str):
+            choices.setdefault(row["dimension"], set()).add(choice)
+    turned = sum(len(said) > 1 for said in choices.values())
+    said = f"{right} of {known}" if known else "no gold"
+    return said + (f' <span class="mrb-turned">{turned} turned</span>' if turned else "")
+
+
+def _amount(replies: Iterable[object]) -> str:
+    lengths = [len(reply) for reply in replies if isinstance(reply, str)]
+    if not lengths:
+        return "no reply"
+    return f"{'1 reply' if len(lengths) == 1 else f'{len(lengths)} replies'}, {sum(lengths):,} characters"
+
+
+def _reply(dimensions: str, reply: str | None, error: str | None) -> str:
+    parts = [
+        f'<p class="mrb-answers-to">{isolated(dimensions)}</p>' if dimensions else "",
+        f'<div class="mrb-text mrb-reply" dir="auto" tabindex="0" {OWN_KEYS}>{escaped(reply) or "(empty)"}</div>'
+        if isinstance(reply, str)
+        else "",
+        f'<p class="mrb-text mrb-status">error: {isolated(error)}</p>' if isinstance(error, str) else "",
+    ]
+    return "".join(parts)
