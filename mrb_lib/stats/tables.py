@@ -206,7 +206,7 @@ def _probes(
     if not meta.is_preference:
         if not needed:
             return {}
-        others = [name for name in TABLES if not TABLES[name].needs_verdicts]
+        others = [n for n, each in TABLES.items() if not each.needs_verdicts and "gold" not in each.parameters]
         raise InputError(
             f"table {table}: the labels of benchmark {meta.name} ({', '.join(meta.categories)}) are not "
             f"preferences between two responses, so that no verdict can be scored; use one of {', '.join(others)}."

@@ -50,7 +50,7 @@ def compare(before: Path, after: Path) -> None:
             continue
         if name.suffix == ".txt":
             texts = [(root / name).read_text(encoding="utf-8") for root in (before, after)]
-            print(f"{name}: {'equal' if texts[0] == texts[1] else f'other words: {texts}'}")
+            print(f"{name}: {'equal' if texts[0] == texts[1] else f'other words: {texts[1].strip()}'}")
             continue
         old_frame, new_frame = pd.read_parquet(before / name), pd.read_parquet(after / name)
         print(f"{name}: {'; '.join(_differences(old_frame, new_frame)) or f'equal ({old_frame.size} values)'}")

@@ -17,7 +17,7 @@ _COUNTED_AT_ONCE = 2**16
 
 def are_kept(total: int, resamples: int) -> bool:
     """Whether the draws of a benchmark come in one piece, which is kept for the next to ask."""
-    return total * resamples <= _KEPT
+    return resamples > 0 and total * resamples <= _KEPT
 
 
 def draws(total: int, resamples: int, seed: int) -> Iterator[SingleArray]:
@@ -34,7 +34,7 @@ def draws(total: int, resamples: int, seed: int) -> Iterator[SingleArray]:
     """
     if resamples < 0:
         raise InputError(f"resamples {resamples}: must not be negative; 2000 is the default, 0 gives no intervals.")
-    if resamples and are_kept(total, resamples):
+    if are_kept(total, resamples):
         yield _kept(total, resamples, seed)
         return
     generator = np.random.default_rng(seed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
-from mrb_lib.stats.core.options import FloatArray, IntArray, SingleArray, divide
+from mrb_lib.stats.core.options import FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.quantiles import CONFIDENCE, defined
 
 _UPPER = (1 + CONFIDENCE) / 2
@@ -134,7 +134,7 @@ def acceleration(num: FloatArray, den: FloatArray) -> FloatArray:
     return np.where(flat, np.nan, (scaled * scaled * scaled).sum(axis=0) / 6)
 
 
-def bca_levels(rows: FloatArray | SingleArray, value: FloatArray, accelerated: FloatArray) -> FloatArray:
+def bca_levels(rows: FloatArray, value: FloatArray, accelerated: FloatArray) -> FloatArray:
     """Which quantiles of the replicates are the ends of the bias-corrected and accelerated 95% interval.
 
     Parameters

@@ -1,16 +1,13 @@
 """The one bootstrap: clusters are drawn with replacement, never rows.
 
-Every interval of `mrb_lib.stats` is made here. Clusters of the whole benchmark are
-drawn once a resample, and the same draw serves every judge, dimension and subfield
-of a call, so that differences between them are paired. A statistic is a function of
-sums over cases; a resample weights each cluster's sums by how often it was drawn,
-which makes the whole bootstrap a matrix product.
+Clusters of the whole benchmark are drawn once a resample, and the same draw serves every judge, dimension and subfield
+of a call, so that differences between them are paired. A statistic is a function of sums over cases; a resample weights
+each cluster's sums by how often it was drawn, which makes the whole bootstrap a matrix product.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,14 +16,10 @@ from scipy import sparse
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.core.options import FloatArray, IntArray, SingleArray, divide
-from mrb_lib.stats.resampling import products
-from mrb_lib.stats.resampling.ahead import ahead
-from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.draws import are_kept, draws
 from mrb_lib.stats.resampling.quantiles import CONFIDENCE as CONFIDENCE
 from mrb_lib.stats.resampling.quantiles import interval as interval
 from mrb_lib.stats.resampling.quantiles import quantiles as quantiles
-from mrb_lib.stats.resampling.quantiles import ratio_intervals
 
 ONE_CLUSTER = "no interval: all cases are in one cluster"
 FEW_CASES = "no interval: fewer than two cases"
@@ -34,10 +27,11 @@ NO_RESAMPLES = "no interval: no resamples were asked for"
 FEW_DEFINED = "no interval: undefined in most resamples"
 NO_VARIATION = "the interval has no width because the cases do not differ, which is not certainty"
 
-_ESTIMATED_AT_ONCE = 2**19
+_ESTIMATED_AT_ONCE = 2**20
 _NO_WIDTH = 1e-12
 
 Statistic = Callable[[FloatArray], FloatArray]
+Summands = FloatArray | sparse.csr_array
 
 
 def cluster_codes(cases: pd.DataFrame, cluster: str | None = None) -> IntArray:
@@ -75,6 +69,62 @@ def cluster_codes(cases: pd.DataFrame, cluster: str | None = None) -> IntArray:
     return codes
 
 
+class Sums(NamedTuple):
+    """What the cases of a group add up to in each cluster.
+
+    Attributes
+    ----------
+    clusters : shape (c,), the clusters that contribute, each once
+    values : shape (c, k), dense or sparse
+    """
+
+    clusters: IntArray
+    values: Summands
+
+
+def cluster_sums(codes: IntArray, values: Summands) -> Sums:
+    """Sum what cases add, shape (n, k), by their clusters, shape (n,)."""
+    clusters, position = np.unique(codes, return_inverse=True)
+    if len(clusters) == len(codes):
+        return Sums(clusters, values[np.argsort(position)])
+    cases = np.arange(len(codes))
+    indicator = sparse.csr_array((np.ones(len(codes)), (position, cases)), shape=(len(clusters), len(codes)))
+    sums = indicator @ values
+    return Sums(clusters, sums if isinstance(sums, np.ndarray) else sparse.csr_array(sums))
+
+
+def resampled_sums(groups: Sequence[Sums], total: int, *, resamples: int, seed: int) -> Iterator[FloatArray]:
+    """The sums of each group of cases in each resample, shape (k, resamples); the draws are shared by all groups.
+
+    Parameters
+    ----------
+    total : the number of clusters in the whole benchmark
+    """
+    if total and are_kept(total, resamples):
+        (counts,) = draws(total, resamples, seed)
+        yield from _weighted(groups, counts)
+        return
+    out = [np.empty((group.values.shape[1], resamples if total else 0)) for group in groups]
+    start = 0
+    for counts in draws(total, resamples, seed) if total else ():
+        columns = slice(start, start + counts.shape[1])
+        for sums, part in zip(out, _weighted(groups, counts), strict=True):
+            sums[:, columns] = part
+        start = columns.stop
+    yield from out
+
+
+def _weighted(groups: Sequence[Sums], counts: SingleArray) -> Iterator[FloatArray]:
+    """The sums of each group under weights of shape (clusters of the benchmark, b), shape (k, b)."""
+    everywhere = np.arange(len(counts))
+    weights, clusters = counts.astype(np.float64), everywhere
+    for group in groups:
+        if not np.array_equal(group.clusters, clusters):  # many groups in a row are of the same cases
+            clusters = group.clusters
+            weights = counts[clusters].astype(np.float64)
+        yield group.values.T @ weights
+
+
 class Block(NamedTuple):
     """Something to bootstrap: sums by cluster, and what is computed from them.
 
@@ -86,11 +136,11 @@ class Block(NamedTuple):
     """
 
     clusters: IntArray
-    sums: FloatArray | sparse.csr_array
+    sums: Summands
     statistic: Statistic
 
 
-def block(codes: IntArray, values: FloatArray | sparse.csr_array, statistic: Statistic) -> Block:
+def block(codes: IntArray, values: Summands, statistic: Statistic) -> Block:
     """Sum the values of cases by cluster.
 
     Parameters
@@ -98,21 +148,11 @@ def block(codes: IntArray, values: FloatArray | sparse.csr_array, statistic: Sta
     codes : shape (n,), the cluster of each case
     values : shape (n, k), what each case adds to the sums
     """
-    clusters, position = np.unique(codes, return_inverse=True)
-    if len(clusters) == len(codes):
-        order = np.argsort(position)
-        return Block(clusters, values[order], statistic)
-    indicator = sparse.csr_array(
-        (np.ones(len(codes)), (position, np.arange(len(codes)))), shape=(len(clusters), len(codes))
-    )
-    sums = indicator @ values
-    return Block(clusters, sums if isinstance(sums, np.ndarray) else sparse.csr_array(sums), statistic)
+    return Block(*cluster_sums(codes, values), statistic)
 
 
 def replicates(blocks: Sequence[Block], total: int, *, resamples: int, seed: int) -> list[FloatArray]:
     """The estimates of each block in each resample, shape (resamples, m); the draws are shared by all blocks.
-
-    The estimates of one column lie next to each other in memory.
 
     Parameters
     ----------
@@ -122,47 +162,19 @@ def replicates(blocks: Sequence[Block], total: int, *, resamples: int, seed: int
 
 
 def each_replicates(blocks: Sequence[Block], total: int, *, resamples: int, seed: int) -> Iterator[FloatArray]:
-    """As `replicates`, a few blocks at a time, so that the estimates of all need not be in memory."""
-    if len(blocks) < 2 or not are_kept(total, resamples):
-        yield from _replicates(blocks, total, resamples, seed)
-        return
-    for _ in draws(total, resamples, seed):
-        pass  # once, before several ask for them
-    yield from ahead(lambda item: _replicates([item], total, resamples, seed)[0], blocks)
+    """As `replicates`, one block at a time, so that the estimates of all need not be in memory."""
+    groups = [Sums(item.clusters, item.sums) for item in blocks]
+    for item, sums in zip(blocks, resampled_sums(groups, total, resamples=resamples, seed=seed), strict=True):
+        yield _estimates(item, sums)
 
 
-def _replicates(blocks: Sequence[Block], total: int, resamples: int, seed: int) -> list[FloatArray]:
-    out = [np.empty((_width(item), resamples if total else 0)).T for item in blocks]
-    exact = [_is_exact(item.sums, total) for item in blocks]
-    start = 0
-    for counts in draws(total, resamples, seed) if total else ():
-        stop = start + counts.shape[1]
-        for item, found, single in zip(blocks, out, exact, strict=True):
-            weights = counts if len(item.clusters) == total else counts[item.clusters]
-            step = max(1, _ESTIMATED_AT_ONCE // max(1, item.sums.shape[1]))
-            for first in range(0, stop - start, step):
-                part = weights[:, first : first + step]
-                found[start + first : start + first + part.shape[1]] = item.statistic(
-                    _weighted(part, item.sums, single)
-                )
-        start = stop
+def _estimates(item: Block, sums: FloatArray) -> FloatArray:
+    """The estimates of all resamples, a part of them at a time; those of one column lie next to each other."""
+    out = np.empty((item.statistic(np.ones((1, len(sums)))).shape[1], sums.shape[1])).T
+    step = max(1, _ESTIMATED_AT_ONCE // max(1, len(sums)))
+    for start in range(0, len(out), step):
+        out[start : start + step] = item.statistic(sums[:, start : start + step].T)
     return out
-
-
-def _width(item: Block) -> int:
-    return int(item.statistic(np.ones((1, item.sums.shape[1]))).shape[1])
-
-
-def _is_exact(sums: FloatArray | sparse.csr_array, total: int) -> bool:
-    return products.is_exact(sums if isinstance(sums, np.ndarray) else sums.data, total)
-
-
-def _weighted(weights: SingleArray, sums: FloatArray | sparse.csr_array, exact: bool) -> FloatArray:
-    """The sums of each resample, shape (b, k), from weights of shape (clusters, b)."""
-    if isinstance(sums, np.ndarray):
-        return products.weighted(sums.T, weights, exact=exact).T
-    kind = np.float32 if exact else np.float64
-    return np.asarray(sums.astype(kind).T @ weights.astype(kind, copy=False), dtype=np.float64).T
 
 
 def ratio(sums: FloatArray) -> FloatArray:
@@ -209,42 +221,19 @@ def ratios(
     Coverage of the intervals, with and without clusters, is checked in
     `tests/simulation/test_coverage.py`.
     """
-    blocks, shared = [], []
-    for cases, num, den in parts:
-        columns, which = distinct_rows(den.T)  # most measures count the same cases
-        shared.append(which)
-        blocks.append(block(codes[cases], np.hstack([num, den[:, columns]]), partial(_ratio_of, which=which)))
-    found = _bounds(blocks, shared, n_clusters(codes), resamples, seed)
+    blocks = [block(codes[cases], np.hstack([num, den]), ratio) for cases, num, den in parts]
+    each = each_replicates(blocks, n_clusters(codes), resamples=resamples, seed=seed)
     out = []
-    for (_, num, den), which, item, (low, high) in zip(parts, shared, blocks, found, strict=True):
+    for (_, num, den), item, estimates in zip(parts, blocks, each, strict=True):
         n = (den > 0).sum(axis=0).astype(np.int64)
         value = divide(num.sum(axis=0), den.sum(axis=0))
-        clusters = (item.sums[:, num.shape[1] :] > 0).sum(axis=0)[which]
+        clusters = (item.sums[:, num.shape[1] :] > 0).sum(axis=0)
+        low, high = interval(estimates)
         unknown = (n < 2) | (clusters < 2)
         low[unknown], high[unknown] = np.nan, np.nan
         reason = [interval_reason(int(n[i]), int(clusters[i]), resamples, low[i], high[i]) for i in range(len(n))]
         out.append(Ratios(n, value, low, high, reason))
     return out
-
-
-def _bounds(
-    blocks: Sequence[Block], shared: Sequence[IntArray], total: int, resamples: int, seed: int
-) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """The intervals of the ratios of each block; without their replicates in memory where the draws are kept."""
-    if not (total and resamples and are_kept(total, resamples)):
-        yield from (interval(found) for found in replicates(blocks, total, resamples=resamples, seed=seed))
-        return
-    (counts,) = draws(total, resamples, seed)
-    for item, which in zip(blocks, shared, strict=True):
-        weights = counts if len(item.clusters) == total else counts[item.clusters]
-        yield ratio_intervals(
-            np.asarray(item.sums[:, : len(which)]), np.asarray(item.sums[:, len(which) :]), which, weights, total
-        )
-
-
-def _ratio_of(sums: FloatArray, which: IntArray) -> FloatArray:
-    """The first columns over the denominators that they share."""
-    return divide(sums[:, : len(which)], sums[:, len(which) + which])
 
 
 def n_clusters(codes: IntArray) -> int:
