@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mrb_lib.errors import InputError as InputError
     from mrb_lib.errors import MrbError as MrbError
     from mrb_lib.errors import RunError as RunError
+    from mrb_lib.stats.resampling.bootstrap import bootstrap as bootstrap
     from mrb_lib.stats.tables import analyze as analyze
     from mrb_lib.verdicts.store import load_verdicts as load_verdicts
 
@@ -28,6 +29,7 @@ _HOME = {
     "RunError": "mrb_lib.errors",
     "load_verdicts": "mrb_lib.verdicts.store",
     "analyze": "mrb_lib.stats.tables",
+    "bootstrap": "mrb_lib.stats.resampling.bootstrap",
 }
 
 __version__ = "0.1.0"

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import mrb_lib
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
+from mrb_lib.errors import InputError
+from mrb_lib.stats.accuracy.accuracy import correctness
+from tests.stats.small_tables import annotations_of, cases_of, verdicts_of
+
+
+def judged(n: int = 40) -> tuple[Benchmark, pd.DataFrame]:
+    """Two judges on cases of patients with two or three cases each."""
+    rng = np.random.default_rng(3)
+    letters = rng.choice(list("ABT"), n)
+    cases = cases_of(n, organ=list(rng.choice(["eye", "lung"], n)), cluster=[f"p{i // 3}" for i in range(n)])
+    shown = {("j1", "AB"): "".join(letters), ("j2", "AB"): "".join(rng.permutation(letters))}
+    meta = BenchmarkMeta("small", "general", ("overall",))
+    return Benchmark(meta, cases, annotations_of({"a": "".join(rng.choice(list("AB"), n))})), verdicts_of(shown)
+
+
+def scores(benchmark: Benchmark, verdicts: pd.DataFrame) -> pd.DataFrame:
+    rows = correctness(verdicts, mrb_lib.gold(benchmark))
+    return rows.merge(benchmark.cases[["case_id", "organ", "cluster"]], on="case_id")
+
+
+def test_a_mean_has_the_interval_of_the_table() -> None:
+    benchmark, verdicts = judged()
+    options = {"resamples": 300, "seed": 5}
+    table = mrb_lib.analyze(benchmark, verdicts, "accuracy", by="organ", intervals="all", **options)
+    rows = scores(benchmark, verdicts)
+    for judge in ("j1", "j2"):
+        ours = mrb_lib.bootstrap(
+            rows[rows["judge"] == judge],
+            lambda part: part["score"].mean(),
+            by="organ",
+            cluster=benchmark.cases,
+            **options,
+        )
+        theirs = table[table["judge"] == judge].fillna({"subfield": "all"}).set_index("subfield")
+        for row in ours.itertuples():
+            subfield = "all" if pd.isna(row.subfield) else row.subfield
+            ends = next(name for name in ("percentile_low", "low") if name in theirs.columns).removesuffix("low")
+            expected = theirs.loc[subfield, ["n", "n_clusters", "accuracy", f"{ends}low", f"{ends}high"]]
+            assert [row.n, row.n_clusters, row.estimate, row.low, row.high] == pytest.approx(expected.tolist())
+
+
+def test_a_difference_within_the_frame_is_paired() -> None:
+    benchmark, verdicts = judged()
+    copy = verdicts[verdicts["judge"] == "j1"].assign(judge="j3")
+    rows = scores(benchmark, pd.concat([verdicts, copy]))
+
+    def differences(part: pd.DataFrame) -> pd.Series:
+        means = part.groupby("judge")["score"].mean()
+        return pd.Series({"copy": means["j1"] - means["j3"], "other": means["j1"] - means["j2"]})
+
+    found = mrb_lib.bootstrap(rows, differences, resamples=200).set_index("quantity")
+    assert found.loc["copy", ["estimate", "low", "high"]].tolist() == [0.0, 0.0, 0.0]
+    assert "no width" in found.loc["copy", "reason"]
+    assert found.loc["other", "low"] < found.loc["other", "estimate"] < found.loc["other", "high"]
+
+
+def test_the_interval_of_a_mean_covers_it() -> None:
+    """500 samples of 60 normal values in clusters of 3: 95% within 3 Monte-Carlo errors, less what 20 clusters cost."""
+    rng = np.random.default_rng(11)
+    hits = 0
+    for _ in range(500):
+        values = np.repeat(rng.normal(size=20), 3) + rng.normal(size=60)
+        frame = pd.DataFrame({"value": values, "cluster": np.repeat(np.arange(20), 3)})
+        [row] = mrb_lib.bootstrap(frame, lambda part: part["value"].mean(), resamples=100).itertuples()
+        hits += row.low <= 0 <= row.high
+    assert 0.88 <= hits / 500 <= 0.98
+
+
+def test_what_is_undefined_has_a_reason() -> None:
+    frame = pd.DataFrame({"value": [1.0, 2.0, 3.0], "group": ["a", "a", "b"]})
+    found = mrb_lib.bootstrap(frame, lambda part: part["value"].std(), by="group", resamples=50)
+    assert found["subfield"].tolist()[1:] == ["a", "b"]
+    assert np.isnan(found["estimate"].iloc[2])
+    assert found["reason"].iloc[2] == "undefined on these rows"
+    none = mrb_lib.bootstrap(frame, lambda part: part["value"].mean(), resamples=0)
+    assert none["low"].isna().all()
+    assert none["reason"].tolist() == ["no interval: no resamples were asked for"]
+
+
+def test_wrong_columns_are_named() -> None:
+    frame = pd.DataFrame({"value": [1.0, 2.0], "case_id": ["x", "y"]})
+    with pytest.raises(InputError, match="by 'organ': the frame has no such column"):
+        mrb_lib.bootstrap(frame, len, by="organ")
+    with pytest.raises(InputError, match="cluster 'patient'"):
+        mrb_lib.bootstrap(frame, len, cluster="patient")
+    with pytest.raises(InputError, match="case 'y': is in the frame and not in the cases table"):
+        mrb_lib.bootstrap(frame, len, cluster=pd.DataFrame({"case_id": ["x"]}))
