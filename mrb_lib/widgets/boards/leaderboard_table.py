@@ -29,7 +29,7 @@ SIMULATED: Final = "SIMULATED data: drawn from a seed; it says nothing about cli
 COLUMNS: Final = (
     "rank", "judge", "kind", "accuracy", "low", "high", "few", "n", "n_excluded", "coverage", "kappa", "reason",
 )  # fmt: skip
-PLACES: Final = ("organ", "department", "modality", "dataset", "question_type")
+SUBFIELD_COLUMNS: Final = ("organ", "department", "modality", "dataset", "question_type")
 FEW: Final = (
     "few: the right or the wrong answers are worth fewer than 10 cases, or clusters are fewer than 30; "
     "the interval is Wilson's with the design effect, which holds for few"
@@ -163,7 +163,7 @@ def board(
         raise InputError("leaderboard: there are no verdicts; make some with `mrb judge BENCH RUNS --judge NAME`.")
     kinds = {} if groups is None else dict(zip(groups["judge"].astype(str), groups["group"].astype(str), strict=True))
     cases = benchmark.cases
-    filled = [name for name in PLACES if name in cases.columns and cases[name].notna().any()]
+    filled = [name for name in SUBFIELD_COLUMNS if name in cases.columns and cases[name].notna().any()]
     columns = {name: sorted(subfield_values(cases, name).dropna().unique().tolist()) for name in filled}
     return Board(benchmark, panels, kinds, columns, resamples, seed)
 
