@@ -19,10 +19,6 @@ NO_ANSWER = "no verdict has a choice"
 ONE_ORDER = "not judged in both orders"
 NOT_FIRST = "not judged in order AB, repeat 0"
 
-_SHIFT = -ABSENT
-_CODES = len(CHOICES) + _SHIFT
-_MOST_COMBINATIONS = _CODES**5
-
 
 class Scores(NamedTuple):
     """The worth of each judge's verdicts, each array of shape (judges, dimensions, cases).
@@ -95,13 +91,9 @@ def score(panel: Panel, labels: IntArray, policy: str) -> Scores:
     """
     check_policy(policy)
     used = panel.choice[..., *columns_used(panel, policy)]
-    combinations = _CODES ** (used.shape[3] * used.shape[4])
-    if combinations <= _MOST_COMBINATIONS:
-        value, answered = _score_by_combination(used, labels, policy)
-    else:
-        value, answered = np.full(panel.shape, np.nan), np.full(panel.shape, np.nan)
-        for judge, choices in enumerate(used):
-            value[judge], answered[judge] = _score_judge(choices, labels, policy)
+    value, answered = np.full(panel.shape, np.nan), np.full(panel.shape, np.nan)
+    for judge, choices in enumerate(used):
+        value[judge], answered[judge] = _score_judge(choices, labels, policy)
     return Scores(value, answered, panel.judged())
 
 
@@ -111,26 +103,6 @@ def columns_used(panel: Panel, policy: str) -> tuple[slice, slice]:
         return slice(None), slice(None)
     first = panel.repeats.index(0) if 0 in panel.repeats else len(panel.repeats)
     return slice(0, 1), slice(first, first + 1)
-
-
-def _score_by_combination(choices: NDArray[np.int8], labels: IntArray, policy: str) -> tuple[FloatArray, FloatArray]:
-    """The scores and the shares answered of all judges: every combination of verdicts on a case is scored once.
-
-    Parameters
-    ----------
-    choices : shape (judges, dimensions, cases, orders, repeats)
-    """
-    shape = choices.shape[3:]
-    rows = shape[0] * shape[1]
-    combinations = _CODES**rows
-    every = (np.indices((_CODES,) * rows).reshape(rows, combinations).T + ABSENT).astype(np.int8)
-    label = np.repeat(np.arange(-1, len(CHOICES), dtype=np.int64)[:, None], combinations, axis=1)
-    tables = _score_judge(np.broadcast_to(every.reshape(combinations, *shape), (*label.shape, *shape)), label, policy)
-    index = np.broadcast_to(((labels + 1) * combinations).astype(np.int16), choices.shape[:3]).copy()
-    for place, (order, repeat) in enumerate(np.ndindex(*shape)):
-        index += (choices[..., order, repeat] + np.int16(_SHIFT)) * np.int16(_CODES ** (rows - 1 - place))
-    value, answered = (table.ravel()[index] for table in tables)
-    return value, answered
 
 
 def _score_judge(choices: NDArray[np.int8], labels: IntArray, policy: str) -> tuple[FloatArray, FloatArray]:
