@@ -1,1 +1,5 @@
-"""One file a question asked of the tables: frames in, frame out, no disk, no printing, no torch."""
+"""Do clinicians agree, does a judge agree with them, and how sure is that? One package a question.
+
+Frames and arrays in, frames out: nothing here reads a file, prints, draws, or imports torch. `tables` makes
+whatever `mrb analyze` prints.
+"""
