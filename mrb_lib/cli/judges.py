@@ -6,23 +6,35 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer.core import TyperCommand
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
+    from typer._click.core import Context  # the copy of click that Typer's own classes speak of
+    from typer._click.formatting import HelpFormatter
 
 _TEXT_COLUMNS = ("name", "access", "domain", "family", "size", "weights_gb", "engine", "needs")
 _SEARCHED = ("name", "model", "family", "needs", "about")
+
+
+class EnginesCommand(TyperCommand):
+    """A command whose own help lists the engines, which are looked up only then."""
+
+    def format_epilog(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """The engines, each with what it does."""
+        from mrb_lib.judges import ENGINES
+
+        with formatter.section("Engines"):
+            formatter.write_dl([(name, engine.about) for name, engine in ENGINES.items()])
 
 
 def judges(
     access: Annotated[str | None, typer.Option(help='Only these: open, proprietary or "built in".')] = None,
     domain: Annotated[str | None, typer.Option(help="Only these: general, medical, critic or reward.")] = None,
     family: Annotated[str | None, typer.Option(help="Only those of a family, as Qwen3-VL.")] = None,
-    engine: Annotated[
-        str | None, typer.Option(help="Only these: packed, generative, reward, rating, endpoint, heuristic or jury.")
-    ] = None,
+    engine: Annotated[str | None, typer.Option(help="Only those with one of the engines below.")] = None,
     fits: Annotated[
         bool, typer.Option("--fits", help="Only those whose weights fit this machine; see `mrb doctor`.")
     ] = False,
@@ -66,8 +78,8 @@ def _only(table: pd.DataFrame, column: str, value: str | None) -> pd.DataFrame:
         return table
     matches = table[column].str.casefold() == value.casefold()
     if not matches.any() and column != "family":
-        known = sorted(table[column].dropna().unique())
-        raise InputError(f"--{column} {value!r}: no judge left has it; there are {', '.join(known) or 'none'}.")
+        values = sorted(table[column].dropna().unique())
+        raise InputError(f"--{column} {value!r}: no judge left has it; there are {', '.join(values) or 'none'}.")
     return table[matches.fillna(False)]
 
 
@@ -77,10 +89,10 @@ def _fitting(table: pd.DataFrame, extra: Sequence[Path]) -> pd.DataFrame:
     from mrb_lib.judges.roster.roster import entries
 
     machine = look()
-    known = {entry.name: {machine.fits_gpu(entry), machine.fits_cpu(entry)} for entry in entries(extra)}
+    fits = {entry.name: {machine.fits_gpu(entry), machine.fits_cpu(entry)} for entry in entries(extra)}
     # None: no weights to fit.
-    good = table["name"].map(lambda name: bool(known[name] & {"yes", None}))
-    unknown = table["name"].map(lambda name: "yes" not in known[name] and "unknown" in known[name])
-    if unknown.any():
-        typer.echo(f"left out: {unknown.sum()} judges of unknown size", err=True)
-    return table[good.astype(bool)]
+    is_fitting = table["name"].map(lambda name: bool(fits[name] & {"yes", None}))
+    is_unknown = table["name"].map(lambda name: "yes" not in fits[name] and "unknown" in fits[name])
+    if is_unknown.any():
+        typer.echo(f"left out: {is_unknown.sum()} judges of unknown size", err=True)
+    return table[is_fitting.astype(bool)]

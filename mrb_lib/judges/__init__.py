@@ -1,1 +1,10 @@
-"""Judges: what is shown to them, and how their answers come back to the case's own frame."""
+"""Who judges? The roster's names become judges: models on this machine or behind a server, juries, and plain rules.
+
+An engine is one way of asking for verdicts; `engines` holds one file each, which registers itself with `@engine`.
+"""
+
+from mrb_lib.judges.roster.engines import ENGINES, Engine, JudgeRequest, engine
+from mrb_lib.judges.settings import Settings
+from mrb_lib.verdicts.protocol import Judge, PromptlessJudge
+
+__all__ = ["ENGINES", "Engine", "Judge", "JudgeRequest", "PromptlessJudge", "Settings", "engine"]

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 from mrb_lib.judges.jury import is_jury
-from mrb_lib.judges.roster.roster import ENGINES, entry_of
+from mrb_lib.judges.roster.engines import ENGINES, public_engines
+from mrb_lib.judges.roster.roster import DEFAULT_ENGINE, entry_of
 from mrb_lib.judges.settings import Settings
 
 STAND_IN: Final = "RANDOM-WEIGHTS"
 MARK: Final = "RANDOM WEIGHTS"
-_COMPARED: Final = ("packed", "generative", "rating")
-_LIBRARIES: Final = ("torch", "transformers", "safetensors", "jinja2")
 _NOTE: Final = (
     "RANDOM WEIGHTS: no judge was named, so a very small LLaVA drawn from a seed stands in for one; its verdicts are "
     "noise and say nothing about any model."
@@ -52,8 +50,9 @@ def lacking(judge: str) -> str:
     InputError
         There is no such judge.
     """
-    absent = [name for name in _LIBRARIES if find_spec(name) is None] if _reads_weights(judge) else []
-    return f"needs mrb-workbench[judges]: {', '.join(absent)} not installed" if absent else ""
+    engine = ENGINES[DEFAULT_ENGINE if not judge else "jury" if is_jury(judge) else entry_of(judge).engine]
+    missing = engine.missing_packages()
+    return f"needs {engine.install or engine.name}: {', '.join(missing)} not installed" if missing else ""
 
 
 def trial(judge: str, folder: Path, *, texts: Iterable[str] = (), seed: int = 0) -> Trial:
@@ -62,7 +61,7 @@ def trial(judge: str, folder: Path, *, texts: Iterable[str] = (), seed: int = 0)
     Parameters
     ----------
     judge : a name of the roster, `path:DIR`, or any other name of a judge. One that names
-        no engine and reads weights is asked with several: packed, generative and rating.
+        no engine and reads weights is asked with every engine that can ask any model: packed, generative and rating.
         Empty writes a very small model with random weights.
     folder : where the stand-in is written
     texts : what the stand-in learns its tokens from, besides the prompts
@@ -88,10 +87,13 @@ def trial(judge: str, folder: Path, *, texts: Iterable[str] = (), seed: int = 0)
 
 
 def _names(judge: str) -> tuple[str, ...]:
-    if is_jury(judge) or judge.rpartition("+")[2] in ENGINES or entry_of(judge).engine not in _COMPARED:
+    compared = _compared_engines()
+    if is_jury(judge) or judge.rpartition("+")[2] in public_engines() or entry_of(judge).engine not in compared:
         return (judge,)
-    return tuple(f"{judge}+{engine}" for engine in _COMPARED)
+    return tuple(f"{judge}+{engine}" for engine in compared)
 
 
-def _reads_weights(judge: str) -> bool:
-    return not judge or (not is_jury(judge) and entry_of(judge).engine in (*_COMPARED, "reward"))
+def _compared_engines() -> list[str]:
+    """The engines that any model's weights can be asked with, the default one first."""
+    names = [name for name, engine in ENGINES.items() if engine.model == "weights" and engine.reads_any_model]
+    return sorted(names, key=lambda name: name != DEFAULT_ENGINE)

@@ -87,8 +87,13 @@ class Judge(Protocol):
 
 
 class PromptlessJudge(ABC):
-    """The part of the protocol that all judges without a prompt and without weights share."""
+    """The part of the protocol that all judges without a prompt and without weights share.
 
+    A subclass has a `name`, and states in `spec` what shapes its verdicts.
+    """
+
+    name: str
+    spec: Mapping[str, object] = {}
     prompt_id = ""
     prompt_hash = ""
     prompt_text = ""

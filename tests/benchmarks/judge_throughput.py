@@ -36,7 +36,7 @@ from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.tree import Tree, join
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import Source
+from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge as run
 from mrb_lib.runs.plan import Plan
@@ -206,7 +206,7 @@ def compare(n: int, batch: int, tokens: int | None, words: int | None) -> None:
         texts = [*benchmark.cases["question"], *benchmark.cases["response_a"], *benchmark.cases["response_b"]]
         benchmark = replace(benchmark, cases=benchmark.cases.head(n))
         held = (large_model if on_gpu else small_model)(folder / "model", texts)
-        source = Source(folder / "model", "random")
+        source = WeightsSource(folder / "model", "random")
 
         def ready(kind: Callable[..., LocalJudge], settings: Settings | None = None) -> LocalJudge:
             judge = kind("random-weights", ENTRY, source, settings or Settings(), benchmark.images)

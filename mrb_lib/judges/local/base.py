@@ -16,7 +16,7 @@ from mrb_lib.judges.local.checkpoint import load
 from mrb_lib.judges.local.weights import Weights, choose_device, choose_dtype, describe
 from mrb_lib.judges.prompts import Asks, Prompt, Rendered, load_prompt
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import Source, names_code
+from mrb_lib.judges.roster.source import WeightsSource, names_code
 from mrb_lib.judges.settings import Settings
 from mrb_lib.verdicts.orders import FIRST, SECOND
 from mrb_lib.verdicts.protocol import Answer
@@ -65,7 +65,7 @@ class LocalJudge(ABC):
         self,
         name: str,
         entry: Entry,
-        source: Source,
+        source: WeightsSource,
         settings: Settings,
         images: Mapping[str, bytes],
         *,
@@ -124,7 +124,7 @@ class LocalJudge(ABC):
         return describe(self._device)
 
     @property
-    def parts(self) -> tuple[Entry, Source, Settings]:
+    def parts(self) -> tuple[Entry, WeightsSource, Settings]:
         """What it was built from besides its name and the images, to build an equal one in another process."""
         return self._entry, self._source, self._settings
 

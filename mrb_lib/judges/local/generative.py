@@ -19,7 +19,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge, image_names, responses_of, units
 from mrb_lib.judges.local.weights import Tensors
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import Source
+from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.rows import VerdictRows
 from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.parse import parse
@@ -65,7 +65,7 @@ class GenerativeJudge(LocalJudge):
     engine = "generative"
 
     def __init__(
-        self, name: str, entry: Entry, source: Source, settings: Settings, images: Mapping[str, bytes]
+        self, name: str, entry: Entry, source: WeightsSource, settings: Settings, images: Mapping[str, bytes]
     ) -> None:
         super().__init__(name, entry, source, settings, images, prompt="plain", asks=("all", "one"))
         self._temperature = settings.temperature or 0.0

@@ -17,7 +17,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, LocalJudge, image_names, responses_of, units
 from mrb_lib.judges.local.reader import Question, TreeReader
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import Source
+from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.rows import VerdictRows
 from mrb_lib.judges.settings import Settings
 from mrb_lib.verdicts.orders import FIRST, SECOND, TIE
@@ -36,7 +36,7 @@ class PackedJudge(LocalJudge):
     engine = "packed"
 
     def __init__(
-        self, name: str, entry: Entry, source: Source, settings: Settings, images: Mapping[str, bytes]
+        self, name: str, entry: Entry, source: WeightsSource, settings: Settings, images: Mapping[str, bytes]
     ) -> None:
         super().__init__(name, entry, source, settings, images, prompt="single", asks=("one",))
         if entry.thinking == "always":

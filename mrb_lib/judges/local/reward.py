@@ -18,7 +18,7 @@ from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, LocalJudge, image_na
 from mrb_lib.judges.local.heads import RewardHead, load_head
 from mrb_lib.judges.prompts import defuse
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import Source
+from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.rows import VerdictRows
 from mrb_lib.judges.settings import Settings
 from mrb_lib.verdicts.orders import FIRST, SECOND, TIE
@@ -52,7 +52,7 @@ class RewardJudge(LocalJudge):
     speaks = False
 
     def __init__(
-        self, name: str, entry: Entry, source: Source, settings: Settings, images: Mapping[str, bytes]
+        self, name: str, entry: Entry, source: WeightsSource, settings: Settings, images: Mapping[str, bytes]
     ) -> None:
         super().__init__(name, entry, source, settings, images, prompt=None, asks=())
         self._head: RewardHead | None = None

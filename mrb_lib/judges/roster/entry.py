@@ -9,7 +9,6 @@ from typing import Literal
 
 Access = Literal["open", "proprietary", "built in"]
 Domain = Literal["general", "medical", "critic", "reward"]
-Engine = Literal["heuristic", "jury", "generative", "packed", "reward", "rating", "endpoint"]
 Thinking = Literal["no", "optional", "always"]
 
 _BYTES_A_PARAMETER = {"bfloat16": 2, "float32": 4}
@@ -26,7 +25,7 @@ class Entry:
     path : a local folder of weights, in place of `model`
     family, access, domain, size, licence : as published
     parameters : billions
-    engine : the one used unless the user names another
+    engine : the name of the one used unless the user names another; see `mrb_lib.judges.roster.engines`
     vision : whether it takes images; None leaves it to the weights
     thinking : whether it reasons before it replies
     remote_code : whether it needs code from its repository
@@ -38,7 +37,7 @@ class Entry:
     """
 
     name: str
-    engine: Engine
+    engine: str
     model: str | None = None
     path: Path | None = None
     family: str | None = None

@@ -16,6 +16,7 @@ import pandas as pd
 
 from mrb_lib.data.hub.access import hub_endpoint, is_offline, shown
 from mrb_lib.judges.roster import hub
+from mrb_lib.judges.roster.engines import reads_weights
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import is_complete
 from mrb_lib.verdicts.manifest import library_versions
@@ -83,7 +84,7 @@ class Machine:
 
     def fits_gpu(self, entry: Entry) -> Fit | None:
         """Whether a judge's weights fit one GPU in bfloat16, with `ROOM`; None for a judge without weights."""
-        if not has_weights(entry):
+        if not reads_weights(entry):
             return None
         if self.gpus is None:
             return "unknown"
@@ -91,7 +92,7 @@ class Machine:
 
     def fits_cpu(self, entry: Entry) -> Fit | None:
         """Whether a judge's weights fit the main memory in float32, with `ROOM`; None for one without weights."""
-        return _fits(entry.weights_gb("float32"), self.ram_total_gb) if has_weights(entry) else None
+        return _fits(entry.weights_gb("float32"), self.ram_total_gb) if reads_weights(entry) else None
 
 
 def look() -> Machine:
@@ -130,7 +131,7 @@ def survey(entries: Sequence[Entry], machine: Machine) -> pd.DataFrame:
             entry.weights_gb(),
             machine.fits_gpu(entry),
             machine.fits_cpu(entry),
-            _yes(is_cached(entry)) if has_weights(entry) else None,
+            _yes(is_cached(entry)) if reads_weights(entry) else None,
             _yes(bool(os.environ.get(entry.key_env))) if entry.key_env else None,
             entry.needs,
         )
@@ -139,11 +140,6 @@ def survey(entries: Sequence[Entry], machine: Machine) -> pd.DataFrame:
     names = ["name", "engine", "size", "weights_gb", "fits_gpu", "fits_cpu", "cached", "key", "needs"]
     types = {name: "float" if name == "weights_gb" else "str" for name in names}
     return pd.DataFrame(rows, columns=names).astype(types)
-
-
-def has_weights(entry: Entry) -> bool:
-    """Whether a judge's weights are read on this machine."""
-    return entry.engine not in ("heuristic", "jury", "endpoint")
 
 
 def is_cached(entry: Entry) -> bool:

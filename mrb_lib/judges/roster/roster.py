@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from importlib import import_module, resources
-from importlib.util import find_spec
+from importlib import resources
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, cast, get_args
 
 import pandas as pd
 
 from mrb_lib.errors import InputError
-from mrb_lib.judges.heuristic import heuristics
-from mrb_lib.judges.jury import Jury, is_jury, parse_jury
-from mrb_lib.judges.roster.entry import Engine, Entry
-from mrb_lib.judges.roster.entry_file import read_entries
-from mrb_lib.judges.roster.source import locate, pinned_revision
+from mrb_lib.judges.jury import is_jury, parse_jury
+from mrb_lib.judges.roster.engines import ENGINES, Engine, JudgeRequest, public_engines
+from mrb_lib.judges.roster.entry import Access, Domain, Entry, Thinking
+from mrb_lib.judges.roster.source import locate_weights, pinned_revision
 from mrb_lib.judges.settings import Settings
 from mrb_lib.verdicts.protocol import Judge
 
@@ -25,23 +25,32 @@ ROSTER_COLUMNS: Final = (
     "name", "model", "family", "access", "domain", "size", "licence", "engine", "thinking", "weights_gb", "needs",
     "about",
 )  # fmt: skip
+DEFAULT_ENGINE: Final = "packed"
 _NUMBERS: Final = ("weights_gb",)
-# Engines that read weights, and those that call a server: where each lives. Imported only when one is used.
-_WITH_WEIGHTS: Final[Mapping[str, tuple[str, str]]] = {
-    "generative": ("mrb_lib.judges.local.generative", "GenerativeJudge"),
-    "packed": ("mrb_lib.judges.local.packed", "PackedJudge"),
-    "reward": ("mrb_lib.judges.local.reward", "RewardJudge"),
-    "rating": ("mrb_lib.judges.local.rating", "RatingJudge"),
-}
-_ENDPOINT: Final = ("mrb_lib.judges.endpoint.judge", "EndpointJudge")
-ENGINES: Final = (*_WITH_WEIGHTS, "endpoint")
-_SAMPLE: Final = ("generative", "endpoint")
 _FOLDER: Final = "path:"
 _SERVED: Final = "endpoint:"
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+_TEXTS = (
+    "name", "model", "path", "family", "access", "domain", "size", "licence", "engine", "thinking", "base_url",
+    "key_env", "source", "needs", "about",
+)  # fmt: skip
+_FLAGS = ("vision", "remote_code", "gated")
+_KINDS: Final[Mapping[str, tuple[type, str]]] = {
+    **dict.fromkeys(_TEXTS, (str, "text in quotes")),
+    **dict.fromkeys(_FLAGS, (bool, "true or false")),
+    "parameters": (float, "a number of billions, as 8.3"),
+    "chat": (dict, "an inline table, as { template = { enable_thinking = false } }"),
+}
+_VOCABULARIES: Final[Mapping[str, tuple[str, ...]]] = {
+    "access": get_args(Access),
+    "domain": get_args(Domain),
+    "thinking": get_args(Thinking),
+}
 
 
 def entries(extra: Sequence[Path] = ()) -> list[Entry]:
-    """The judges of the roster, then those of the user's own roster files.
+    """The judges of the roster, those that are engines of their own, then those of the user's own roster files.
 
     Parameters
     ----------
@@ -52,21 +61,24 @@ def entries(extra: Sequence[Path] = ()) -> list[Entry]:
     InputError
         A file cannot be read, is not a roster, or names a judge that is there already.
     """
-    found = list(_built_in())
-    home = {entry.name: "the roster" for entry in found}
+    judges = [
+        *_built_in(),
+        *(Entry(e.name, e.name, about=e.about) for e in public_engines().values() if e.model == "none"),
+    ]
+    where = {entry.name: "the roster" for entry in judges}
     for file in extra:
         try:
             text = file.read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
             raise InputError(f"{file}: cannot be read as a roster ({error}); name a TOML file.") from error
         for entry in read_entries(text, str(file), file.parent):
-            if entry.name in home:
+            if entry.name in where:
                 raise InputError(
-                    f"{file}, judge {entry.name!r}, key 'name': is already in {home[entry.name]}; choose another name."
+                    f"{file}, judge {entry.name!r}, key 'name': is already in {where[entry.name]}; choose another name."
                 )
-            home[entry.name] = str(file)
-            found.append(entry)
-    return found
+            where[entry.name] = str(file)
+            judges.append(entry)
+    return judges
 
 
 @lru_cache(maxsize=1)
@@ -124,22 +136,20 @@ def resolve(
         the user has not allowed, or a library is missing.
     """
     check_name(name, extra)
-    if is_jury(name):
-        return Jury(name)
-    entry = entry_of(name, extra)
-    if entry.engine == "heuristic":
-        return {judge.name: judge for judge in heuristics(settings.seed)}[name]
-    if entry.remote_code and entry.engine in _WITH_WEIGHTS and not settings.trust_remote_code:
+    entry = Entry(name, "jury") if is_jury(name) else entry_of(name, extra)
+    engine = ENGINES[entry.engine]
+    if engine.model == "weights" and entry.remote_code and not settings.trust_remote_code:
         raise InputError(
             f"judge {name!r}: {entry.model or entry.path} runs code from its own repository, which can do anything "
             "on this machine; read that code, then pass --trust-remote-code."
         )
-    if entry.engine == "endpoint":
-        return _load(_ENDPOINT, name, ())(entry.name, entry, settings, images)
-    build = _load(_WITH_WEIGHTS[entry.engine], name, ("torch", "transformers"))
-    revision = settings.revision or pinned_revision(runs, entry.name, model=entry.model)
-    source = locate(entry, revision=revision, download=settings.download, trust_remote_code=settings.trust_remote_code)
-    return build(entry.name, entry, source, settings, images)
+    engine.check_packages(name)
+    source = None
+    if engine.model == "weights":
+        revision = settings.revision or pinned_revision(runs, entry.name, model=entry.model)
+        trusted = settings.trust_remote_code
+        source = locate_weights(entry, revision=revision, download=settings.download, trust_remote_code=trusted)
+    return engine.build(JudgeRequest(entry, settings, images, source))
 
 
 def check_name(name: str, extra: Sequence[Path] = ()) -> None:
@@ -159,8 +169,8 @@ def entry_of(name: str, extra: Sequence[Path] = ()) -> Entry:
     InputError
         There is no such judge or folder, or it cannot use that engine.
     """
-    base, plus, tail = name.rpartition("+")
-    engine = cast(Engine, tail) if plus and tail in ENGINES else None
+    base, plus, ending = name.rpartition("+")
+    engine = public_engines().get(ending) if plus else None
     if engine is None:
         base = name
     if base.startswith(_FOLDER):
@@ -169,42 +179,112 @@ def entry_of(name: str, extra: Sequence[Path] = ()) -> Entry:
         if engine is not None:
             raise InputError(f"judge {name!r}: a served model uses no other engine; write {base}.")
         return Entry(name, "endpoint", model=base.removeprefix(_SERVED))
-    found = {entry.name: entry for entry in entries(extra) if entry.engine != "jury"}.get(base)
-    if found is None:
-        hint = f"; the engines are {', '.join(ENGINES)}" if plus and engine is None else ""
+    entry = {entry.name: entry for entry in entries(extra) if entry.engine != "jury"}.get(base)
+    if entry is None:
+        hint = f"; the engines are {', '.join(public_engines())}" if plus and engine is None else ""
         raise InputError(f"judge {name!r} is not in the roster; `mrb judges` lists those there are{hint}.")
     if engine is None:
-        return found
-    if found.engine == "heuristic" or (found.engine == "endpoint" and engine != "endpoint"):
-        raise InputError(f"judge {name!r}: {base} has no weights that {engine} could read; write {base} alone.")
-    if engine == "endpoint" and found.model is None:
+        return entry
+    _check_model(name, base, entry, engine)
+    return replace(entry, name=name, engine=engine.name)
+
+
+def _check_model(name: str, base: str, entry: Entry, engine: Engine) -> None:
+    """Raise `InputError` where an entry's model cannot be had in the way that an engine asks it."""
+    own = ENGINES[entry.engine].model
+    if engine.model != "none" and (own == "none" or (own == "server" and engine.model == "weights")):
+        raise InputError(f"judge {name!r}: {base} has no weights that {engine.name} could read; write {base} alone.")
+    if engine.model == "server" and entry.model is None:
         raise InputError(f"judge {name!r}: {base} is a local folder; name what a server calls it, as endpoint:MODEL.")
-    return replace(found, name=name, engine=engine)
 
 
 def samples(name: str, extra: Sequence[Path] = ()) -> bool:
     """Whether a judge writes replies that can be drawn at random, so that repeats differ with a temperature."""
-    return not is_jury(name) and entry_of(name, extra).engine in _SAMPLE
+    return not is_jury(name) and ENGINES[entry_of(name, extra).engine].samples
 
 
 def _folder_entry(name: str, folder: Path, engine: Engine | None) -> Entry:
     folder = folder.expanduser()
-    if engine == "endpoint":
-        raise InputError(f"judge {name!r}: a folder is no server; serve it, and write endpoint:MODEL with --url.")
+    if engine is not None and engine.model == "server":
+        raise InputError(f"judge {name!r}: a folder is not a server; serve it, and write endpoint:MODEL with --url.")
     if not (folder / "config.json").is_file():
         raise InputError(f"judge {name!r}: {folder} holds no config.json; name a folder that a model was saved to.")
-    called = folder.resolve().name + (f"+{engine}" if engine else "")
-    return Entry(called, engine or "packed", path=folder)
+    judge_name = folder.resolve().name + (f"+{engine.name}" if engine else "")
+    return Entry(judge_name, engine.name if engine else DEFAULT_ENGINE, path=folder)
 
 
-def _load(where: tuple[str, str], name: str, packages: Sequence[str]) -> Callable[..., Judge]:
-    """An engine, imported now; `packages` are those it needs and would miss only later."""
-    missing = [package for package in packages if find_spec(package) is None]
+def read_entries(text: str, where: str, folder: Path | None) -> list[Entry]:
+    """The entries of one roster file, in its order.
+
+    Parameters
+    ----------
+    text : its content
+    where : its name, for messages
+    folder : what a relative `path` of an entry is relative to; None for the roster that
+        comes with the library, which alone may hold judges of its internal engines
+
+    Raises
+    ------
+    InputError
+        It is not TOML, or an entry has an unknown key, a value of the wrong type or
+        outside its vocabulary, or lacks a key it needs.
+    """
     try:
-        if not missing:
-            return cast(Callable[..., Judge], getattr(import_module(where[0]), where[1]))
-    except ModuleNotFoundError as error:
-        missing = [error.name or str(error)]
-        if missing[0].startswith("mrb_lib"):
-            raise
-    raise InputError(f"judge {name!r}: needs {missing[0]}; install it with `pip install 'mrb-workbench[judges]'`.")
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{where}: is not TOML ({error}); correct it.") from error
+    judges = tables.pop("judge", None)
+    if tables or not isinstance(judges, list) or not all(isinstance(judge, dict) for judge in judges):
+        what = f"the key {next(iter(tables))!r} is unknown" if tables else "it has no [[judge]]"
+        raise InputError(f"{where}: {what}; a roster is a list of tables [[judge]], each with name, engine and model.")
+    return [
+        _entry(cast(dict[str, object], judge), f"{where}, judge {judge.get('name', number)!r}", folder)
+        for number, judge in enumerate(judges, start=1)
+    ]
+
+
+def _entry(judge: dict[str, object], where: str, folder: Path | None) -> Entry:
+    for key, value in judge.items():
+        _check_value(key, value, where, built_in=folder is None)
+    _check_complete(judge, where)
+    values = dict(judge)
+    if "path" in judge and folder is not None:
+        values["path"] = folder / Path(str(judge["path"])).expanduser()
+    if "parameters" in judge:
+        values["parameters"] = float(cast(float, judge["parameters"]))
+    return Entry(**values)  # type: ignore[arg-type]  # checked above, key by key
+
+
+def _check_value(key: str, value: object, where: str, *, built_in: bool) -> None:
+    if key not in _KINDS:
+        raise InputError(f"{where}, key {key!r}: is unknown; the keys are {', '.join(_KINDS)}.")
+    kind, description = _KINDS[key]
+    # In Python true is also an integer; here it is not a number.
+    is_of_kind = isinstance(value, kind) or (kind is float and isinstance(value, int) and not isinstance(value, bool))
+    if not is_of_kind or (isinstance(value, str) and not value.strip()):
+        raise InputError(f"{where}, key {key!r}: {value!r} is not {description}; correct it, or leave the key out.")
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and not 0 < value < float("inf"):
+        raise InputError(f"{where}, key {key!r}: {value!r} is not a number of billions above 0; correct it.")
+    if isinstance(value, dict) and (list(value) != ["template"] or not isinstance(value["template"], dict)):
+        raise InputError(f"{where}, key {key!r}: {value!r} is not {description}; template is the one thing it holds.")
+    allowed = (
+        public_engines() if key == "engine" and not built_in else ENGINES if key == "engine" else _VOCABULARIES.get(key)
+    )
+    if allowed is not None and value not in allowed:
+        raise InputError(f"{where}, key {key!r}: {value!r} is none of {', '.join(allowed)}; write one.")
+
+
+def _check_complete(judge: Mapping[str, object], where: str) -> None:
+    for key in ("name", "engine"):
+        if key not in judge:
+            raise InputError(f"{where}, key {key!r}: is missing; add it.")
+    if not _NAME.fullmatch(str(judge["name"])):
+        raise InputError(f"{where}, key 'name': use letters, digits, '.', '_' and '-' only.")
+    model = ENGINES[str(judge["engine"])].model
+    if model == "server" and ("model" not in judge or "path" in judge):
+        raise InputError(f"{where}, key 'model': an endpoint needs the name by which its server knows the model.")
+    if model == "weights" and ("model" in judge) == ("path" in judge):
+        raise InputError(
+            f"{where}, key 'model': name either a model on the Hub (model = \"owner/name\") or a local folder "
+            '(path = "folder").'
+        )

@@ -33,7 +33,7 @@ _THREADS: Final = 8
 
 
 @dataclass(frozen=True)
-class Source:
+class WeightsSource:
     """Weights on this machine.
 
     Attributes
@@ -46,7 +46,9 @@ class Source:
     revision: str
 
 
-def locate(entry: Entry, *, revision: str | None, download: bool, trust_remote_code: bool = False) -> Source:
+def locate_weights(
+    entry: Entry, *, revision: str | None, download: bool, trust_remote_code: bool = False
+) -> WeightsSource:
     """Find an entry's weights; fetch what is missing where that is asked for.
 
     Parameters
@@ -71,7 +73,7 @@ def locate(entry: Entry, *, revision: str | None, download: bool, trust_remote_c
     """
     if entry.path is not None:
         check_folder(entry.path, f"judge {entry.name!r}: {entry.path}")
-        return Source(entry.path, digest(entry.path))
+        return WeightsSource(entry.path, digest(entry.path))
     model = entry.model
     if model is None or not hub.is_model_id(model):
         raise InputError(f"judge {entry.name!r}: {model!r} is not the id of a model on the Hub; write owner/name.")
@@ -90,7 +92,7 @@ def locate(entry: Entry, *, revision: str | None, download: bool, trust_remote_c
             f"{where}: {len(absent)} files are missing ({absent[0]}), as after a download that broke off; "
             "pass --download to fetch them."
         )
-    return Source(folder, folder.name)
+    return WeightsSource(folder, folder.name)
 
 
 def _absent(folder: Path, model: str, *, code: bool) -> list[str]:

@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from mrb_lib.errors import InputError, MrbError, RunError
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import Source, check_folder, locate
+from mrb_lib.judges.roster.source import WeightsSource, check_folder, locate_weights
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.local import answer_rows, prepare_rows
 from mrb_lib.runs.plan import Plan
@@ -61,7 +61,7 @@ class WithWeights(Protocol):
     """A judge that reads weights, and can be built anew from its parts."""
 
     @property
-    def parts(self) -> tuple[Entry, Source, Settings]: ...
+    def parts(self) -> tuple[Entry, WeightsSource, Settings]: ...
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def _rebuild(
     build: Callable[..., Judge],
     name: str,
     entry: Entry,
-    source: Source,
+    source: WeightsSource,
     settings: Settings,
     seen: Mapping[str, str],
     images: Mapping[str, bytes],
@@ -116,7 +116,7 @@ def _rebuild(
     if entry.path is None:
         # A commit never changes, so the Hub's own bookkeeping says that the weights are the same.
         trust = settings.trust_remote_code
-        found = locate(entry, revision=source.revision, download=False, trust_remote_code=trust)
+        found = locate_weights(entry, revision=source.revision, download=False, trust_remote_code=trust)
         return build(name, entry, found, settings, images)
     check_folder(entry.path, f"judge {name!r}: {entry.path}")
     here = glance(entry.path)

@@ -19,6 +19,7 @@ import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError, MrbError, RunError
+from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
 from mrb_lib.runs.execute import RunSummary
@@ -178,7 +179,8 @@ class _Spread:
 
     def __call__(self, job: Job) -> Generator[pd.DataFrame, None, None]:
         """Start the workers, and return the answers once the first of them is ready."""
-        if job.judge.spec.get("engine") == "endpoint":
+        engine = job.judge.spec.get("engine")
+        if engine in ENGINES and ENGINES[str(engine)].model == "server":
             self.said[job.judge.name] = {"": [_NOT_SPREAD]}
             return run_locally(job)
         gpus = self.gpus_per_worker if isinstance(job.judge, WithWeights) else 0.0

@@ -20,7 +20,7 @@ from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.prompts import load_prompt, marks_pattern
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import Source
+from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 from mrb_lib.schema import DIMENSIONS
 from mrb_lib.verdicts.orders import KEYS
@@ -325,7 +325,9 @@ def test_packed_equals_asking_each_question_alone_or_says_that_it_asks_alone(
     make: Callable[[], Made], folder: Callable[[Callable[[], Made]], Path], ask_for: AskFor
 ) -> None:
     path = folder(make)
-    judge = PackedJudge("tiny", Entry("tiny", "packed", path=path), Source(path, "x"), Settings(device="cpu"), IMAGES)
+    judge = PackedJudge(
+        "tiny", Entry("tiny", "packed", path=path), WeightsSource(path, "x"), Settings(device="cpu"), IMAGES
+    )
     asked = ask_for(CASES)
     rows = judge.judge(asked)
     assert rows["status"].eq("ok").all(), rows.get("error")
@@ -341,7 +343,7 @@ def test_replies_do_not_depend_on_the_batch(
 ) -> None:
     path = folder(make)
     settings = Settings(device="cpu", max_new_tokens=6)
-    judge = GenerativeJudge("tiny", Entry("tiny", "generative", path=path), Source(path, "x"), settings, IMAGES)
+    judge = GenerativeJudge("tiny", Entry("tiny", "generative", path=path), WeightsSource(path, "x"), settings, IMAGES)
     asked = ask_for(CASES, ("overall",))
     whole = judge.judge(asked)
     alone = pd.concat([judge.judge(asked[asked["case_id"] == case]) for case in CASES["case_id"]])

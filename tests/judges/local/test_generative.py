@@ -23,7 +23,7 @@ from mrb_lib.judges.local import generative
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.weights import Tensors, Weights
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import Source
+from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 from mrb_lib.schema import DIMENSIONS
 from mrb_lib.verdicts.orders import KEYS
@@ -45,7 +45,7 @@ JSON_A = json.dumps(dict.fromkeys(DIMENSIONS, "A"))
 def _judge(folder: Path, entry: Entry | None = None, images: object = None, **wishes: object) -> GenerativeJudge:
     settings = Settings(**{"device": "cpu", "max_new_tokens": 8, **wishes})
     entry = entry or Entry("tiny", "generative", path=folder)
-    return GenerativeJudge("tiny", entry, Source(folder, "sha256:0"), settings, images or {})
+    return GenerativeJudge("tiny", entry, WeightsSource(folder, "sha256:0"), settings, images or {})
 
 
 def _replies(rows: pd.DataFrame) -> dict[tuple[object, ...], str]:

@@ -24,7 +24,7 @@ from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.tree import Grower, Packed, Texts, Tree
 from mrb_lib.judges.prompts import load_prompt, marks_pattern
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import Source
+from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 from mrb_lib.schema import DIMENSIONS
 from mrb_lib.verdicts.orders import KEYS
@@ -65,7 +65,9 @@ CASES = pd.DataFrame(
 
 def _judge(folder: Path, **wishes: object) -> PackedJudge:
     settings = Settings(**{"device": "cpu", **wishes})
-    return PackedJudge("tiny", Entry("tiny", "packed", path=folder), Source(folder, "sha256:0"), settings, IMAGES)
+    return PackedJudge(
+        "tiny", Entry("tiny", "packed", path=folder), WeightsSource(folder, "sha256:0"), settings, IMAGES
+    )
 
 
 class Alone:
@@ -223,7 +225,7 @@ def test_simulated_cases_of_the_benchmark_are_judged(pictured: Benchmark, tiny: 
     judge = PackedJudge(
         "tiny",
         Entry("tiny", "packed", path=folder),
-        Source(folder, "sha256:0"),
+        WeightsSource(folder, "sha256:0"),
         Settings(device="cpu"),
         pictured.images,
     )
@@ -497,7 +499,7 @@ class TestABadImage:
 def test_a_judge_that_always_reasons_is_warned_about(tiny: Tiny) -> None:
     folder = tiny("llama")
     entry = Entry("tiny", "packed", path=folder, thinking="always")
-    judge = PackedJudge("tiny", entry, Source(folder, "sha256:0"), Settings(device="cpu"), {})
+    judge = PackedJudge("tiny", entry, WeightsSource(folder, "sha256:0"), Settings(device="cpu"), {})
     assert any("reasons before it replies" in notice for notice in judge.notices)
 
 

@@ -21,7 +21,7 @@ from mrb_lib.judges.local.rating import RatingJudge, probability_higher
 from mrb_lib.judges.local.reader import TreeReader
 from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import Source
+from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 from mrb_lib.schema import DIMENSIONS
 
@@ -39,7 +39,7 @@ CASES = pd.DataFrame(
 
 def _judge(folder: Path, scale: int = 5, **wishes: object) -> RatingJudge:
     settings = Settings(**{"device": "cpu", "scale": scale, **wishes})
-    return RatingJudge("tiny", Entry("tiny", "rating", path=folder), Source(folder, "sha256:0"), settings, {})
+    return RatingJudge("tiny", Entry("tiny", "rating", path=folder), WeightsSource(folder, "sha256:0"), settings, {})
 
 
 def _after(folder: Path, response: str, question: str, scale: int, said: str = "") -> tuple[torch.Tensor, object]:

@@ -25,7 +25,7 @@ from mrb_lib.judges.local.heads import save_head
 from mrb_lib.judges.local.reward import RewardJudge
 from mrb_lib.judges.prompts import defuse, marks_pattern
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import Source
+from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 
 Tiny = Callable[[str], Path]
@@ -45,7 +45,9 @@ BIAS = torch.tensor([0.3])
 
 def _judge(folder: Path, images: object = None, **wishes: object) -> RewardJudge:
     settings = Settings(**{"device": "cpu", **wishes})
-    return RewardJudge("tiny", Entry("tiny", "reward", path=folder), Source(folder, "sha256:0"), settings, images or {})
+    return RewardJudge(
+        "tiny", Entry("tiny", "reward", path=folder), WeightsSource(folder, "sha256:0"), settings, images or {}
+    )
 
 
 @pytest.fixture

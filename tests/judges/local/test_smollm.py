@@ -17,7 +17,7 @@ from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.prompts import load_prompt, marks_pattern
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import Source
+from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 
 ENTRY = Entry("smollm2-135m", "packed", vision=False)
@@ -60,7 +60,7 @@ def _by_hand(folder: Path, rows: pd.DataFrame) -> np.ndarray:
 def test_packed_verdicts_of_a_real_model_are_those_of_asking_each_question_alone(
     smollm: Path, asked: pd.DataFrame
 ) -> None:
-    judge = PackedJudge("smollm2-135m", ENTRY, Source(smollm, "package"), Settings(), {})
+    judge = PackedJudge("smollm2-135m", ENTRY, WeightsSource(smollm, "package"), Settings(), {})
     judge.load()
     assert not [notice for notice in judge.notices if "share" in notice]
     verdicts = judge.judge(asked)
@@ -74,7 +74,7 @@ def test_a_real_model_replies_and_its_replies_are_read_or_said_to_be_unreadable(
     smollm: Path, asked: pd.DataFrame
 ) -> None:
     settings = Settings(prompt="single", max_new_tokens=8)
-    judge = GenerativeJudge("smollm2-135m", ENTRY, Source(smollm, "package"), settings, {})
+    judge = GenerativeJudge("smollm2-135m", ENTRY, WeightsSource(smollm, "package"), settings, {})
     judge.load()
     verdicts = judge.judge(asked)
     tokenizer = AutoTokenizer.from_pretrained(smollm)

@@ -20,7 +20,7 @@ from mrb_lib.judges.local.checkpoint import load, special_tokens
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.weights import Weights, choose_device, choose_dtype, describe
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import Source
+from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 
 Tiny = Callable[[str], Path]
@@ -200,7 +200,7 @@ class TestRemoteCode:
 
     def test_is_part_of_what_a_run_is_recognised_by(self, copy: Callable[[str], Path]) -> None:
         folder = copy("llama")
-        entry, source = Entry("tiny", "packed", path=folder), Source(folder, "sha256:0")
+        entry, source = Entry("tiny", "packed", path=folder), WeightsSource(folder, "sha256:0")
 
         def spec(*, trusted: bool) -> Mapping[str, object]:
             return PackedJudge("tiny", entry, source, Settings(device="cpu", trust_remote_code=trusted), {}).spec

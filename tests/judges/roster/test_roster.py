@@ -14,7 +14,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.judges.roster import roster as module
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.roster import ROSTER_COLUMNS, check_name, entries, entry_of, resolve, roster, samples
-from mrb_lib.judges.roster.source import Source
+from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import DEFAULT_TEMPERATURE_OF_REPEATS, Settings, for_repeats
 from mrb_lib.verdicts.manifest import Manifest, write_manifest
 
@@ -90,10 +90,10 @@ def test_a_users_entry_is_added_in_a_few_lines(tmp_path: Path) -> None:
 
 BAD = {
     "no TOML": ("name = mine\n", ["is not TOML", "line 1"]),
-    "no judge": ("[judges]\n", ["judges", "[[judge]]"]),
+    "no judge": ("[judges]\n", ["judges", "is unknown", "[[judge]]"]),
     "empty": ("", ["[[judge]]"]),
     "a judge that is no table": ('judge = "mine"\n', ["[[judge]]"]),
-    "an unknown key": (MINE + "temperature = 1\n", ["'mine'", "'temperature'", "is not known"]),
+    "an unknown key": (MINE + "temperature = 1\n", ["'mine'", "'temperature'", "is unknown"]),
     "no name": ('[[judge]]\nengine = "packed"\nmodel = "a/b"\n', ["judge 1", "'name'", "is missing"]),
     "no engine": ('[[judge]]\nname = "mine"\nmodel = "a/b"\n', ["'mine'", "'engine'", "is missing"]),
     "no model": ('[[judge]]\nname = "mine"\nengine = "packed"\n', ["'mine'", "'model'"]),
@@ -148,7 +148,7 @@ def test_a_folder_is_judged_with_the_engine_named_and_called_after_the_folder(
     assert resolved(f"path:{folder}+{engine}", tmp_path) == f"my judge+{engine}"
     name, entry, source, settings, images = engines[engine]
     assert (name, entry) == (f"my judge+{engine}", Entry(f"my judge+{engine}", engine, path=folder))
-    assert isinstance(source, Source)
+    assert isinstance(source, WeightsSource)
     assert source.revision.startswith("sha256:")
     assert (settings, images) == (Settings(), {})
 
@@ -169,10 +169,10 @@ def test_a_folder_is_packed_unless_the_user_says_otherwise(
         ("path:{tmp}", "config.json"),
         ("path:{tmp}/nowhere", "config.json"),
         ("path:", "config.json"),
-        ("path:{tmp}/there+endpoint", "no server"),
+        ("path:{tmp}/there+endpoint", "not a server"),
         ("nobody", "not in the roster"),
         ("", "not in the roster"),
-        ("qwen2-vl-7b+magic", "engines are generative"),
+        ("qwen2-vl-7b+magic", "engines are endpoint, generative, packed"),
         ("first+packed", "no weights"),
         ("gpt-4o+generative", "no weights"),
         ("endpoint:", "not in the roster"),
@@ -207,7 +207,7 @@ def test_remote_code_is_refused_unless_the_user_trusts_it(
 
 def test_a_missing_library_is_named_with_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = model_folder(tmp_path / "judge")
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    monkeypatch.setattr("mrb_lib.judges.roster.engines.find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"needs torch.*mrb-workbench\[judges\]"):
         resolved(f"path:{folder}", tmp_path)
 
@@ -228,11 +228,11 @@ def test_a_judge_keeps_the_revision_of_its_earlier_runs_unless_one_is_named(
 ) -> None:
     asked: list[str | None] = []
 
-    def located(entry: Entry, *, revision: str | None, **_: object) -> Source:
+    def located(entry: Entry, *, revision: str | None, **_: object) -> WeightsSource:
         asked.append(revision)
-        return Source(tmp_path, "f" * 40)
+        return WeightsSource(tmp_path, "f" * 40)
 
-    monkeypatch.setattr(module, "locate", located)
+    monkeypatch.setattr(module, "locate_weights", located)
     resolved("qwen2-vl-7b", tmp_path)
     run = tmp_path / "runs" / "earlier"
     run.mkdir(parents=True)

@@ -11,7 +11,7 @@ import pytest
 
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import Source, digest, is_complete, locate, pinned_revision
+from mrb_lib.judges.roster.source import WeightsSource, digest, is_complete, locate_weights, pinned_revision
 from mrb_lib.verdicts.manifest import Manifest, write_manifest
 
 from ...data.hub.local_hub import LocalHub, serve
@@ -69,38 +69,40 @@ def online(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalHub
 
 def test_without_download_no_network_is_touched_and_the_size_and_the_cure_are_named(online: LocalHub) -> None:
     with pytest.raises(InputError, match=r"Some-Lab/Judge-7B.*about 16 GB.*--download"):
-        locate(ENTRY, revision=None, download=False)
+        locate_weights(ENTRY, revision=None, download=False)
     assert online.requests == []
 
 
 def test_a_download_fetches_weights_and_what_describes_them_and_nothing_that_runs(online: LocalHub) -> None:
-    source = locate(ENTRY, revision=None, download=True)
+    source = locate_weights(ENTRY, revision=None, download=True)
     assert (source.revision, source.folder.name) == (NEW, NEW)
     assert online.fetched() == FETCHED
     assert is_complete(source.folder, MODEL)
 
 
 def test_code_is_fetched_only_where_it_is_trusted(online: LocalHub) -> None:
-    locate(ENTRY, revision=None, download=True, trust_remote_code=True)
+    locate_weights(ENTRY, revision=None, download=True, trust_remote_code=True)
     assert online.fetched() == sorted([*FETCHED, "modeling_judge.py"])
 
 
 def test_what_was_fetched_is_found_again_without_a_network(online: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
-    fetched = locate(ENTRY, revision="v1", download=True)
-    newest = locate(ENTRY, revision=None, download=True)
+    fetched = locate_weights(ENTRY, revision="v1", download=True)
+    newest = locate_weights(ENTRY, revision=None, download=True)
     online.requests.clear()
     for revision, expected in ((None, newest), ("main", newest), (NEW, newest), ("v1", fetched), (OLD, fetched)):
-        assert locate(ENTRY, revision=revision, download=False) == expected
-    assert locate(ENTRY, revision=OLD, download=True) == fetched, "a commit that is complete is not asked for again"
+        assert locate_weights(ENTRY, revision=revision, download=False) == expected
+    assert locate_weights(ENTRY, revision=OLD, download=True) == fetched, (
+        "a commit that is complete is not asked for again"
+    )
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    assert locate(ENTRY, revision=None, download=True) == newest
+    assert locate_weights(ENTRY, revision=None, download=True) == newest
     assert online.requests == []
 
 
 def test_the_revisions_at_hand_are_named_where_another_is_asked_for(online: LocalHub) -> None:
-    locate(ENTRY, revision=OLD, download=True)
+    locate_weights(ENTRY, revision=OLD, download=True)
     with pytest.raises(InputError, match=OLD):
-        locate(ENTRY, revision=None, download=False)
+        locate_weights(ENTRY, revision=None, download=False)
 
 
 @pytest.mark.parametrize("cut", ["model-00002-of-00002.safetensors", "tokenizer.json"])
@@ -110,18 +112,18 @@ def test_a_download_that_broke_off_is_incomplete_and_goes_on_where_it_was(online
         patch.setattr("huggingface_hub._snapshot_download.hf_thread_map", lambda f, files, **_: [f(x) for x in files])
         online.cut, online.down_after_cut = cut, True
         with pytest.raises(RunError, match="status 503"):
-            locate(ENTRY, revision=NEW, download=True)
+            locate_weights(ENTRY, revision=NEW, download=True)
     with pytest.raises(InputError, match=r"broke off.*--download"):
-        locate(ENTRY, revision=NEW, download=False)
+        locate_weights(ENTRY, revision=NEW, download=False)
     online.status = 0
     online.requests.clear()
-    assert is_complete(locate(ENTRY, revision=NEW, download=True).folder, MODEL)
+    assert is_complete(locate_weights(ENTRY, revision=NEW, download=True).folder, MODEL)
     assert "model-00001-of-00002.safetensors" not in online.fetched()
 
 
 def test_weights_that_are_pickles_are_refused_before_anything_is_fetched(online: LocalHub) -> None:
     with pytest.raises(InputError, match=r"pytorch_model\.bin.*safetensors"):
-        locate(ENTRY, revision=PICKLED, download=True)
+        locate_weights(ENTRY, revision=PICKLED, download=True)
     assert online.fetched() == []
 
 
@@ -140,14 +142,14 @@ def test_a_refusal_is_one_plain_message(
 ) -> None:
     online.status, online.error_code = status, code
     with pytest.raises(error, match=message) as caught:
-        locate(ENTRY, revision="v9", download=True)
+        locate_weights(ENTRY, revision="v9", download=True)
     assert "\n" not in str(caught.value)
 
 
 def test_offline_without_a_copy_says_so(online: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(InputError, match="HF_HUB_OFFLINE"):
-        locate(ENTRY, revision=None, download=True)
+        locate_weights(ENTRY, revision=None, download=True)
     assert online.requests == []
 
 
@@ -156,7 +158,7 @@ def test_the_token_is_never_shown(online: LocalHub, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("HF_TOKEN", secret)
     online.token = "another"  # noqa: S105  no real token
     with pytest.raises(RunError) as caught:
-        locate(ENTRY, revision=None, download=True)
+        locate_weights(ENTRY, revision=None, download=True)
     assert secret not in str(caught.value)
     assert caught.value.__cause__ is None and caught.value.__suppress_context__
 
@@ -164,7 +166,7 @@ def test_the_token_is_never_shown(online: LocalHub, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("model", ["../../etc", "a/b/c", "/etc/passwd", "a b", "..", None])
 def test_a_name_that_is_no_model_is_refused(online: LocalHub, model: str | None) -> None:
     with pytest.raises(InputError, match="owner/name"):
-        locate(replace(ENTRY, model=model), revision=None, download=True)
+        locate_weights(replace(ENTRY, model=model), revision=None, download=True)
     assert online.requests == []
 
 
@@ -175,8 +177,8 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def located(folder: Path) -> Source:
-    return locate(Entry("mine", "packed", path=folder), revision=None, download=False)
+def located(folder: Path) -> WeightsSource:
+    return locate_weights(Entry("mine", "packed", path=folder), revision=None, download=False)
 
 
 def test_the_revision_of_a_folder_is_a_digest_of_what_shapes_a_verdict(folder: Path, tmp_path: Path) -> None:

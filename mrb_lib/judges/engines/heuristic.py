@@ -1,4 +1,4 @@
-"""Judges that need no weights: baselines that any judge worth using must beat.
+"""The engine `heuristic`: judges that need no model, baselines that any judge worth using must beat.
 
 They read what every judge is shown and are run the same way. `longer` and `first`
 measure how far the two best known biases alone would get.
@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pandas as pd
 
+from mrb_lib.judges.roster.engines import JudgeRequest, engine
 from mrb_lib.verdicts.orders import FIRST, KEYS, SECOND, TIE
-from mrb_lib.verdicts.protocol import PromptlessJudge
+from mrb_lib.verdicts.protocol import Judge, PromptlessJudge
 
 _WORD = re.compile(r"\w+")
 
@@ -85,8 +86,8 @@ class LexicalJudge(PromptlessJudge):
         seen: dict[str, tuple[float, float]] = {}
         for key, *texts in zip(keys, shown["question"], reference, shown[FIRST], shown[SECOND], strict=True):
             if key not in seen:
-                question, known, first, second = texts
-                targets = [_words(question)] + ([_words(known)] if isinstance(known, str) else [])
+                question, answer, first, second = texts
+                targets = [_words(question)] + ([_words(answer)] if isinstance(answer, str) else [])
                 seen[key] = (_overlap(_words(first), targets), _overlap(_words(second), targets))
         scores = np.array([seen[key] for key in keys], dtype=float).reshape(-1, 2)
         return _scored(shown, scores[:, 0], scores[:, 1])
@@ -130,10 +131,13 @@ def _verdicts(shown: pd.DataFrame, pick: np.ndarray) -> pd.DataFrame:
     return out.assign(status="ok")
 
 
-def heuristics(seed: int) -> Iterator[RandomJudge | FirstJudge | LengthJudge | LexicalJudge]:
-    """All judges of this module."""
-    yield RandomJudge(seed)
-    yield FirstJudge()
-    yield LengthJudge("longer")
-    yield LengthJudge("shorter")
-    yield LexicalJudge()
+@engine("heuristic", about="a rule without a model, as longer or random", is_internal=True)
+def heuristic(request: JudgeRequest) -> Judge:
+    """The judge of this module that the roster names."""
+    judges = (
+        RandomJudge(request.settings.seed),
+        FirstJudge(),
+        *map(LengthJudge, ("longer", "shorter")),
+        LexicalJudge(),
+    )
+    return {judge.name: judge for judge in judges}[request.entry.name]

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from mrb_lib.judges.heuristic import FirstJudge, LengthJudge, LexicalJudge, RandomJudge
+from mrb_lib.judges.engines.heuristic import FirstJudge, LengthJudge, LexicalJudge, RandomJudge
 
 
 def _shown(first: list[str], second: list[str], **more: object) -> pd.DataFrame:

@@ -1,0 +1,121 @@
+"""Engines: the ways in which a model is asked for verdicts. Each registers itself where it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Final, Literal, TypeVar
+
+from mrb_lib.errors import InputError
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.source import WeightsSource
+from mrb_lib.judges.settings import Settings
+from mrb_lib.registry import Registry
+from mrb_lib.verdicts.protocol import Judge
+
+ModelAccess = Literal["weights", "server", "none"]
+
+
+@dataclass(frozen=True)
+class JudgeRequest:
+    """What an engine makes a judge from.
+
+    Attributes
+    ----------
+    entry : the roster's entry, whose name is the judge's name in the verdicts
+    settings : what the user set
+    images : the bytes of the benchmark's images by name
+    source : where the weights lie; None for an engine that reads none
+    """
+
+    entry: Entry
+    settings: Settings
+    images: Mapping[str, bytes]
+    source: WeightsSource | None = None
+
+    @property
+    def weights(self) -> WeightsSource:
+        """Where the weights lie; `ValueError` for an engine that did not declare that it reads them."""
+        if self.source is None:
+            raise ValueError(f"engine {self.entry.engine!r} does not declare that it reads weights")
+        return self.source
+
+
+@dataclass(frozen=True)
+class Engine:
+    """One way of asking for verdicts.
+
+    Attributes
+    ----------
+    name : as in `NAME+ENGINE`
+    about : what it does, in one line
+    build : makes the judge; imports what is heavy, so that listing engines stays cheap
+    model : "weights" are read on this machine, a "server" is asked for the model, or "none" is needed: such an
+        engine is also a judge of its own name
+    packages : the packages it imports, by the names that are imported
+    install : what pip installs them with; empty where the packages' own names do
+    samples : its replies can be drawn at random, so that repeats differ with a temperature
+    reads_any_model : works with any model that chats, not only with models trained for it
+    is_internal : used only by the library's own roster
+    """
+
+    name: str
+    about: str
+    build: Callable[[JudgeRequest], Judge]
+    model: ModelAccess = "none"
+    packages: tuple[str, ...] = ()
+    install: str = ""
+    samples: bool = False
+    reads_any_model: bool = False
+    is_internal: bool = False
+
+    def missing_packages(self) -> list[str]:
+        """The packages it needs that are not installed."""
+        return [package for package in self.packages if find_spec(package) is None]
+
+    def check_packages(self, judge: str) -> None:
+        """Raise `InputError`, which names the judge, where a package is not installed."""
+        missing = self.missing_packages()
+        if missing:
+            what = f"'{self.install}'" if self.install else " ".join(missing)
+            raise InputError(f"judge {judge!r}: needs {missing[0]}; install it with `pip install {what}`.")
+
+
+ENGINES: Final = Registry[Engine]("engine", "mrb_lib.judges.engines")
+"""All engines by name, those of installed plugins among them."""
+
+Build = TypeVar("Build", bound=Callable[[JudgeRequest], Judge])
+
+
+def engine(
+    name: str,
+    *,
+    about: str,
+    model: ModelAccess = "none",
+    packages: tuple[str, ...] = (),
+    install: str = "",
+    samples: bool = False,
+    reads_any_model: bool = False,
+    is_internal: bool = False,
+) -> Callable[[Build], Build]:
+    """Register the decorated function, or class of judges, as an engine; see `Engine` for the parameters.
+
+    What is decorated is called with a `JudgeRequest` and returns a judge.
+    """
+
+    def register(build: Build) -> Build:
+        ENGINES.add(name, Engine(name, about, build, model, packages, install, samples, reads_any_model, is_internal))
+        return build
+
+    return register
+
+
+def public_engines() -> dict[str, Engine]:
+    """The engines that a user may name, in a roster file or as `NAME+ENGINE`."""
+    return {name: engine for name, engine in ENGINES.items() if not engine.is_internal}
+
+
+def reads_weights(entry: Entry) -> bool:
+    """Whether a judge's weights are read on this machine."""
+    return ENGINES[entry.engine].model == "weights"

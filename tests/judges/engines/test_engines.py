@@ -1,0 +1,99 @@
+"""An engine is one decorated class or function; every place that names engines follows from it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.errors import InputError
+from mrb_lib.judges import ENGINES, JudgeRequest, PromptlessJudge, engine
+from mrb_lib.judges.roster.roster import check_name, entries, entry_of, samples
+from mrb_lib.judges.settings import Settings
+from mrb_lib.runs.execute import judge
+from mrb_lib.verdicts.orders import KEYS
+from mrb_lib.verdicts.store import load_verdicts
+
+
+@pytest.fixture
+def toy() -> Iterator[None]:
+    """An engine that needs no model, registered as a plugin registers one, and taken away again."""
+
+    @engine("toy", about="the response with more capital letters")
+    class ToyJudge(PromptlessJudge):
+        def __init__(self, request: JudgeRequest) -> None:
+            self.name = request.entry.name
+
+        def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
+            first, second = (shown[side].str.count("[A-Z]") for side in ("first", "second"))
+            pick = np.select([first > second, first < second], ["first", "second"], "tie")
+            return shown[list(KEYS)].assign(pick=pick, status="ok")
+
+    yield
+    del ENGINES._features["toy"]
+
+
+def test_every_engine_of_the_roster_is_registered_and_says_what_it_does() -> None:
+    assert {entry.engine for entry in entries()} <= set(ENGINES)
+    for name, one in ENGINES.items():
+        assert one.name == name
+        assert 10 < len(one.about) < 100
+        assert one.missing_packages() == []
+
+
+def test_a_registered_engine_judges_under_its_own_name_and_as_that_of_another_judge(
+    toy: None, pictured: Benchmark, tmp_path: Path
+) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text('[[judge]]\nname = "mine"\nengine = "toy"\n', encoding="utf-8")
+    names = ["toy", "qwen2-vl-7b+toy", "mine"]
+    judge(pictured, tmp_path / "runs", names, extra=[mine], settings=Settings())
+    verdicts = load_verdicts(tmp_path / "runs", pictured.cases)
+    assert set(verdicts["judge"]) == set(names)
+    capitals = pictured.cases.set_index("case_id")[["response_a", "response_b"]].apply(
+        lambda texts: texts.str.count("[A-Z]")
+    )
+    expected = np.sign(capitals["response_a"] - capitals["response_b"]).map({1: "A", -1: "B", 0: "tie"})
+    assert (verdicts["choice"] == verdicts["case_id"].map(expected)).all()
+
+
+def test_a_registered_engine_is_listed_and_its_judge_is_in_the_roster(toy: None) -> None:
+    [entry] = [entry for entry in entries() if entry.name == "toy"]
+    assert (entry.engine, entry.about) == ("toy", "the response with more capital letters")
+    with pytest.raises(InputError, match=r"engines are .*, toy\b"):
+        check_name("qwen2-vl-7b+magic")
+    assert not samples("toy")
+
+
+def test_engines_of_the_library_alone_are_for_its_own_judges() -> None:
+    for name in ("heuristic", "jury"):
+        with pytest.raises(InputError, match="not in the roster"):
+            entry_of(name)
+        with pytest.raises(InputError, match="not in the roster"):
+            entry_of(f"qwen2-vl-7b+{name}")
+
+
+def test_an_engine_is_registered_once() -> None:
+    with pytest.raises(ValueError, match="'packed' is registered twice"):
+        engine("packed", about="again")(lambda request: pytest.fail("never made"))
+
+
+def test_a_package_that_is_missing_is_named_with_how_to_install_it() -> None:
+    one = ENGINES["packed"]
+    absent = type(one)("absent", "needs what nobody has", one.build, packages=("no_such_package",))
+    with pytest.raises(InputError, match="judge 'j': needs no_such_package; install it with `pip install no_such_pack"):
+        absent.check_packages("j")
+
+
+def test_listing_engines_imports_no_engine() -> None:
+    code = (
+        "import sys\nfrom mrb_lib.judges import ENGINES\nassert len(ENGINES) >= 7\n"
+        "assert not {'torch', 'transformers', 'httpx', 'jinja2', 'huggingface_hub'} & sys.modules.keys()\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
