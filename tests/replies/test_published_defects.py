@@ -28,7 +28,7 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.parse import parse
 from mrb_lib.runs.execute import judge
 from mrb_lib.schema import DIMENSIONS
-from mrb_lib.stats.accuracy.accuracy import accuracy
+from mrb_lib.stats.accuracy import accuracy
 from mrb_lib.stats.ceiling.ceiling import annotator_ceiling
 from mrb_lib.stats.consistency.consistency import consistency
 from mrb_lib.verdicts.store import load_verdicts

@@ -11,7 +11,7 @@ import pytest
 from mrb_lib import analyze, gold
 from mrb_lib.errors import InputError
 from mrb_lib.schema import POLICIES
-from mrb_lib.stats.accuracy.accuracy import correctness
+from mrb_lib.stats.accuracy import correctness
 from mrb_lib.stats.failures.case_index import build_index, open_index
 from mrb_lib.stats.failures.query import Query
 from mrb_lib.verdicts.store import save_imported

@@ -60,7 +60,8 @@ def test_the_numbers_are_those_of_analyze(policy: str, place: tuple[str, str | N
     benchmark, verdicts = judged()
     dimension, organ = place
     by = None if organ is None else "organ"
-    table = analyze(benchmark, verdicts, "accuracy", policy=policy, dimension=dimension, by=by, resamples=RESAMPLES)
+    options = {"policy": policy, "dimension": dimension, "by": by, "resamples": RESAMPLES, "intervals": "all"}
+    table = analyze(benchmark, verdicts, "accuracy", **options)
     table = table[table["subfield"].isna() if organ is None else table["subfield"] == organ].set_index("judge")
     rows = board(benchmark, verdicts, resamples=RESAMPLES).rows(Choice(policy, dimension, by, organ))
     assert len(rows) == len(table) > 1
@@ -69,8 +70,8 @@ def test_the_numbers_are_those_of_analyze(policy: str, place: tuple[str, str | N
         few = expected["interval"] == "deff"
         assert (row.accuracy, row.n, row.n_excluded) == (expected["accuracy"], expected["n"], expected["n_excluded"])
         assert row.few == few
-        assert row.low == expected["deff_low" if few else "low"]
-        assert row.high == expected["deff_high" if few else "high"]
+        assert row.low == expected["low"] == expected["deff_low" if few else "percentile_low"]
+        assert row.high == expected["high"] == expected["deff_high" if few else "percentile_high"]
     assert rows["accuracy"].is_monotonic_decreasing
     assert rows["rank"].tolist() == [1 + (rows["accuracy"] > value).sum() for value in rows["accuracy"]]
 

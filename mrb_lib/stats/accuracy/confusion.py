@@ -1,4 +1,4 @@
-"""What a table of counts of two labelings tells: Cohen's kappa and the macro averages.
+"""Tables of counts of two labelings: Cohen's kappa, what moves it, and the macro averages.
 
 scikit-learn computes these for one pair of labelings at a time, at about a
 millisecond each; a benchmark has thousands of judge x dimension x subfield tables, so
@@ -25,18 +25,17 @@ def counts(cells: IntArray, first: IntArray, second: IntArray, n_cells: int, n_c
     -------
     float array, shape (n_cells, n_categories, n_categories), first labels in rows
     """
-    flat = (cells * n_categories + first) * n_categories + second
-    found: FloatArray = np.bincount(flat, minlength=n_cells * n_categories**2).astype(np.float64)
-    return found.reshape(n_cells, n_categories, n_categories)
+    table = np.zeros((n_cells, n_categories, n_categories))
+    np.add.at(table, (cells, first, second), 1)
+    return table
 
 
-def kappa(agreeing: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
-    """Cohen's kappa from sums.
+def cohen_kappa(table: FloatArray) -> FloatArray:
+    """Cohen's kappa.
 
     Parameters
     ----------
-    agreeing : shape (...), how often the two labels are the same
-    first, second : shape (..., n_categories), how often each label was given by either side
+    table : shape (..., n_categories, n_categories), counts
 
     Returns
     -------
@@ -47,16 +46,36 @@ def kappa(agreeing: FloatArray, first: FloatArray, second: FloatArray) -> FloatA
     -----
     Cohen (1960), doi:10.1177/001316446002000104.
     """
-    total = first.sum(axis=-1)
-    observed = divide(agreeing, total)
-    expected = divide((first * second).sum(axis=-1), total**2)
+    total = table.sum(axis=(-2, -1))
+    observed = divide(np.trace(table, axis1=-2, axis2=-1), total)
+    expected = divide((table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1), total**2)
     return divide(observed - expected, 1 - expected)
 
 
-def cohen_kappa(table: FloatArray) -> FloatArray:
-    """Cohen's kappa of tables of counts, shape (..., n_categories, n_categories); see `kappa`."""
-    agreeing = np.trace(table, axis1=-2, axis2=-1)
-    return kappa(agreeing, table.sum(axis=-1), table.sum(axis=-2))
+def influence(table: FloatArray) -> FloatArray:
+    """What one more pair of labels in each cell does to Cohen's kappa, times the number of pairs.
+
+    Parameters
+    ----------
+    table : shape (..., k, k), counts; gold in rows, verdicts in columns
+
+    Returns
+    -------
+    float array of the same shape; its mean over the pairs counted is 0; NaN where kappa is undefined
+
+    Notes
+    -----
+    The derivative behind the standard error of Fleiss, Cohen and Everitt (1969), doi:10.1037/h0028106: with p the
+    share of pairs that agree and e the share expected by chance,
+    ((1 - e)(agree - p) - (1 - p)(change of e)) / (1 - e)^2.
+    """
+    share = divide(table, table.sum(axis=(-2, -1))[..., None, None])
+    rows, columns = share.sum(axis=-1), share.sum(axis=-2)
+    agreeing = np.trace(share, axis1=-2, axis2=-1)[..., None, None]
+    chance = (rows * columns).sum(axis=-1)[..., None, None]
+    moved = columns[..., :, None] + rows[..., None, :] - 2 * chance
+    same = np.eye(table.shape[-1])
+    return divide((1 - chance) * (same - agreeing) - (1 - agreeing) * moved, (1 - chance) ** 2)
 
 
 def accuracy(table: FloatArray) -> FloatArray:

@@ -113,7 +113,7 @@ def agreement(
         interval level labels that are numbers count as these numbers, others as their positions
     level : of measurement, "nominal", "ordinal" or "interval"; alpha, the weighted kappas and
         AC2 use it, and ICCs are for the interval level
-    by, dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy.accuracy`
+    by, dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy`
 
     Returns
     -------

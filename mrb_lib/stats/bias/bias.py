@@ -110,7 +110,7 @@ def bias(
     cases : with the texts `response_a`, `response_b`, and for preferences and win rates `model_a`, `model_b`
     policy : which verdicts are read (`official`: order AB alone, where a liking for the first shown cannot be
         told from one for A; the others: all, which cancels it), and how accuracy is scored
-    by, dimensions, cluster : as in `mrb_lib.stats.accuracy.accuracy.accuracy`
+    by, dimensions, cluster : as in `mrb_lib.stats.accuracy.accuracy`
 
     Returns
     -------

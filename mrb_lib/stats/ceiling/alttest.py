@@ -149,7 +149,7 @@ def alternative_annotator(
     epsilon : what a person's cost and effort is worth, as a difference of two probabilities;
         the paper advises .2 for experts, .15 for skilled annotators, .1 for crowds
     correction : of the tests of one judge on one dimension; the paper's is `by` (Benjamini-Yekutieli)
-    dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy.accuracy`
+    dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy`
 
     Returns
     -------

@@ -66,7 +66,7 @@ def annotator_ceiling(
     policy : under `balanced` and `answered` a tie against a decisive label, or the
         reverse, is worth 1/2; under the others only the same label counts. A person sees each
         case once, so that policies differ in nothing else here.
-    by, dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy.accuracy`
+    by, dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy`
 
     Returns
     -------

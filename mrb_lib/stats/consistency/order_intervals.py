@@ -11,7 +11,7 @@ from scipy import special
 
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.accuracy import confusion
-from mrb_lib.stats.accuracy.kappa_interval import influence
+from mrb_lib.stats.accuracy.confusion import influence
 from mrb_lib.stats.consistency.order_effects import over_repeats
 from mrb_lib.stats.core.options import TINY, BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.resample import CONFIDENCE, FEW_CASES, ONE_CLUSTER
@@ -181,7 +181,7 @@ def order_kappa(choice: NDArray[np.int8], at: Layout) -> Found:
     Notes
     -----
     The standard error is that of Fleiss, Cohen and Everitt over clusters
-    (`mrb_lib.stats.accuracy.kappa_interval.influence`). The interval is that of a share, (1 + kappa) / 2, with half
+    (`mrb_lib.stats.accuracy.confusion.influence`). The interval is that of a share, (1 + kappa) / 2, with half
     that error (`mrb_lib.stats.resampling.robust.share_interval`): a plain t interval would be too short for a kappa
     near 1. Where all cases agree it is what the interval of the share that differs leaves at the chance observed. Of a
     judge that nearly always takes the same position kappa is made by a handful of cases, and the interval covers less

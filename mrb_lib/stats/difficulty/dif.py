@@ -61,7 +61,7 @@ def dif(
 
     Parameters
     ----------
-    verdicts, gold, cases, policy, dimensions : as in `mrb_lib.stats.accuracy.accuracy.accuracy`
+    verdicts, gold, cases, policy, dimensions : as in `mrb_lib.stats.accuracy.accuracy`
     correction : of the p values, see `mrb_lib.stats.core.multiplicity.adjust`
     by : a cases column to break down by, or `model_pair`; or several, one after another; None takes `department`
     family : the tests that are corrected together: all judges and subfields (of a column) within a "dimension", or

@@ -58,7 +58,7 @@ def difficulty(
 
     Parameters
     ----------
-    verdicts, gold, cases, policy, dimensions : as in `mrb_lib.stats.accuracy.accuracy.accuracy`; a verdict is a trial,
+    verdicts, gold, cases, policy, dimensions : as in `mrb_lib.stats.accuracy.accuracy`; a verdict is a trial,
         or as much of one as the judge's verdicts on a case vary independently, see
         `mrb_lib.stats.difficulty.trials.worth`;
         `strict` and `net` make one trial of all verdicts on a case

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.schema import CHOICES
-from mrb_lib.stats.accuracy.accuracy import correctness
+from mrb_lib.stats.accuracy import correctness
 
 NO_CHOICE = "none"
 
@@ -18,7 +18,7 @@ def hardest_cases(
 
     Parameters
     ----------
-    verdicts, gold, policy : as in `mrb_lib.stats.accuracy.accuracy.correctness`
+    verdicts, gold, policy : as in `mrb_lib.stats.accuracy.correctness`
     seed : of the random order of cases whose means are equal, so that no order of the
         benchmark decides which of them are looked at
 

@@ -135,7 +135,7 @@ def adjudication(
     ----------
     annotated_gold : the gold table that the annotators' votes give
     adjudications : as in `adjudicated_gold`
-    verdicts, cases, policy, dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy.accuracy`
+    verdicts, cases, policy, dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy`
 
     Returns
     -------
@@ -155,7 +155,7 @@ def adjudication(
     Raises
     ------
     InputError
-        As in `mrb_lib.stats.accuracy.accuracy.accuracy`.
+        As in `mrb_lib.stats.accuracy.accuracy`.
 
     Notes
     -----

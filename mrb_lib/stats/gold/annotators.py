@@ -71,7 +71,7 @@ def annotators(
     Parameters
     ----------
     annotations, cases, categories : as in `mrb_lib.stats.agreement.agreement.agreement`
-    dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy.accuracy`
+    dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy`
 
     Returns
     -------

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.accuracy.intervals import means
+from mrb_lib.stats.accuracy.mean_scores import means
 from mrb_lib.stats.core.options import BoolArray, IntArray, join_reasons
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
@@ -41,7 +41,7 @@ def reasons_by_judge(
     ----------
     adjudications : as in `adjudicated_gold`; one with a judge speaks of that judge, one without of every judge that is
         wrong on the case (on its dimension, or on any where it has none)
-    verdicts, gold, cases, policy, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy.accuracy`; wrong is
+    verdicts, gold, cases, policy, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy`; wrong is
         a score below 1/2
 
     Returns
@@ -114,11 +114,8 @@ def _shares(reviewed: Mapping[str, set[int]], given: Given, codes: IntArray, res
         scores[list(at), column] = 1.0
     everywhere = Group(None, None, np.arange(len(codes)), 0)
     [found], _ = means(scores, [everywhere], codes, resamples=resamples, seed=seed)
-    low, high = (np.where(found.few, few, usual) for few, usual in zip(found.clustered, found.percentile, strict=True))
-    interval = ["deff" if few else "percentile" for few in found.few.tolist()]
-    remark = ["" if known else why for known, why in zip(np.isfinite(low).tolist(), found.reason, strict=True)]
-    columns = {"share": found.value, "low": low, "high": high, "interval": interval}
-    return pd.DataFrame({**columns, "remark": [join_reasons(why) for why in remark]})
+    ends = found.recommended._asdict() | {"interval": found.method}
+    return pd.DataFrame({"share": found.value, **ends, "remark": [join_reasons(why) for why in found.reason]})
 
 
 def _speaks_of(word: dict[str, object], judge: str, wrong: BoolArray, dimensions: dict[str, int]) -> bool:

@@ -76,7 +76,7 @@ def ppi(
         with a null choice and `n_annotators` above 0 was seen and is undecided.
     cases : the cases table, with `model_a` and `model_b`
     policy : how a judge's verdicts on a case become one prediction, see `comparisons.from_verdicts`
-    dimensions, cluster : as in `mrb_lib.stats.accuracy.accuracy.accuracy`
+    dimensions, cluster : as in `mrb_lib.stats.accuracy.accuracy`
     seed : of the random subset of clusters whose annotations the rows "what_if" keep
     shares : the shares of the annotated clusters they keep
 

@@ -85,7 +85,7 @@ def ranking(
     annotations : `case_id, annotator, dimension, choice`; rows of the annotator `consensus` are left out
     cases : the cases table; a case without `model_a` and `model_b`, or with one responder twice, compares nothing
     policy : how a judge's verdicts on a case become one comparison, see `comparisons.from_verdicts`
-    dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy.accuracy`
+    dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy`
     top : k of the overlap of the best; at most the number of responders less one
 
     Returns

@@ -181,7 +181,7 @@ def comparisons(
     Parameters
     ----------
     verdicts, gold, cases, policy, by, dimensions, cluster, resamples, seed : as in
-        `mrb_lib.stats.accuracy.accuracy.accuracy`
+        `mrb_lib.stats.accuracy.accuracy`
     correction : for the number of tests, see `mrb_lib.stats.core.multiplicity.adjust`
     family : which tests are corrected together: all pairs within one dimension and subfield
         ("dimension"), or all pairs of the table ("all"), of all columns of `by`; tests of one kind only

@@ -26,7 +26,7 @@ from mrb_lib.widgets.boards.leaderboard_table import (
     named,
     number,
     percent,
-    quoted,
+    mark_few,
 )
 from mrb_lib.widgets.bundle import style
 from mrb_lib.widgets.case.view import choice_html
@@ -134,7 +134,7 @@ class Heat:
 
     def _made(self, axes: Axes) -> Grid:
         by_dimension = axes.by == DIMENSIONS
-        table = quoted(
+        table = mark_few(
             analyze(
                 self.board.benchmark,
                 self.board.panels,

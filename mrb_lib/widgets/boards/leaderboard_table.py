@@ -86,7 +86,7 @@ class Board:
         -------
         DataFrame
             `COLUMNS`: `rank` by accuracy, equal ones share the better rank, null without accuracy; `low`, `high` the
-            interval that the table `accuracy` says to quote; `few`, whether that is not the bootstrap's.
+            interval that the table `accuracy` recommends; `few`, whether that is not the bootstrap's.
         """
         self.check(choice)
         table = _part(self._table("accuracy", choice), choice)
@@ -175,15 +175,13 @@ def _part(table: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     return table[(table["by"] == choice.by) & (table["subfield"] == choice.subfield)]
 
 
-def quoted(table: pd.DataFrame) -> pd.DataFrame:
-    """The table `accuracy` with `low` and `high` the interval to quote, and `few` where it is the one for few."""
-    few = (table["interval"] == "deff").fillna(False).to_numpy(dtype=bool)
-    low, high = (np.where(few, table[f"deff_{end}"], table[end]) for end in ("low", "high"))
-    return table.assign(low=low, high=high, few=few)
+def mark_few(table: pd.DataFrame) -> pd.DataFrame:
+    """The table `accuracy` with `few`: whether the recommended interval is the one for few cases or clusters."""
+    return table.assign(few=(table["interval"] == "deff").fillna(False).to_numpy(dtype=bool))
 
 
 def _shown(table: pd.DataFrame) -> pd.DataFrame:
-    return quoted(table).rename(columns={"cohen_kappa": "kappa"})
+    return mark_few(table).rename(columns={"cohen_kappa": "kappa"})
 
 
 def _ranked(table: pd.DataFrame) -> pd.DataFrame:

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import t as student
 from statsmodels.stats.inter_rater import cohens_kappa
 
-from mrb_lib.stats.accuracy.accuracy import accuracy
-from mrb_lib.stats.accuracy.kappa_interval import influence
+from mrb_lib.stats.accuracy import accuracy
+from mrb_lib.stats.accuracy.confusion import influence
 from tests.stats.small_tables import cases_of, gold_of, verdicts_of
 
 

@@ -10,7 +10,7 @@ from scipy.stats import bootstrap
 from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
-from mrb_lib.stats.accuracy.accuracy import accuracy, correctness
+from mrb_lib.stats.accuracy import accuracy, correctness
 from mrb_lib.stats.resampling import intervals
 from mrb_lib.stats.resampling.quantiles import of_ordered, ordered
 from mrb_lib.stats.significance.paired import comparisons

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mrb_lib.errors import InputError
 from mrb_lib.schema import POLICIES
-from mrb_lib.stats.accuracy.accuracy import correctness
+from mrb_lib.stats.accuracy import correctness
 from tests.stats.small_tables import gold_of, verdicts_of
 
 SWAP = str.maketrans("AB", "BA")

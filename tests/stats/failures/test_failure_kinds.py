@@ -6,7 +6,7 @@ import pytest
 
 from mrb_lib.errors import InputError
 from mrb_lib.schema import POLICIES
-from mrb_lib.stats.accuracy.accuracy import correctness
+from mrb_lib.stats.accuracy import correctness
 from mrb_lib.stats.core.panel import ABSENT, NULL
 from mrb_lib.stats.difficulty.difficulty import difficulty
 from mrb_lib.stats.failures.failure_kinds import KINDS, MIXED, OUTCOMES, Kinds, difficulty_of, failure_kinds

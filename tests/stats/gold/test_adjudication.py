@@ -8,7 +8,7 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, gold
 from mrb_lib.reviews.marks import COLUMNS
-from mrb_lib.stats.accuracy.accuracy import accuracy
+from mrb_lib.stats.accuracy import accuracy
 from mrb_lib.stats.gold.adjudication import (
     NOT_REVIEWED,
     NOT_SCORED,

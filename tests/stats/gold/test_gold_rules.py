@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import kendalltau
 
-from mrb_lib.stats.accuracy.accuracy import accuracy
+from mrb_lib.stats.accuracy import accuracy
 from mrb_lib.stats.gold.annotators import posterior
 from mrb_lib.stats.gold.gold_rules import RULES, gold_rules
 from tests.stats.small_tables import annotations_of, cases_of, gold_of, random_verdicts, verdicts_of

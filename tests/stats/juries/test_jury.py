@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.schema import POLICIES
-from mrb_lib.stats.accuracy.accuracy import accuracy
+from mrb_lib.stats.accuracy import accuracy
 from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.juries.jury import jury
 from mrb_lib.stats.juries.jury_members import orderings

@@ -8,7 +8,7 @@ from scipy.stats import t as student
 from statsmodels.stats.weightstats import ttost_paired
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats.accuracy.accuracy import correctness
+from mrb_lib.stats.accuracy import correctness
 from mrb_lib.stats.significance.paired import check_margin, comparisons, equivalence, noninferiority
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import friedmanchisquare
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats.accuracy.accuracy import correctness
+from mrb_lib.stats.accuracy import correctness
 from mrb_lib.stats.core.multiplicity import adjust
 from mrb_lib.stats.significance.omnibus import omnibus
 from mrb_lib.stats.significance.paired import comparisons, significance

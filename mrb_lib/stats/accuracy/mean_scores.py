@@ -1,4 +1,4 @@
-"""Mean scores of many judges over groups of cases, with every interval that the accuracy table shows."""
+"""Mean scores of many judges over groups of cases, with the intervals that the accuracy table shows."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling import intervals
 from mrb_lib.stats.resampling.ahead import ahead
+from mrb_lib.stats.resampling.distinct import distinct_columns
 from mrb_lib.stats.resampling.draws import draws
-from mrb_lib.stats.resampling.quantiles import TAILS, interval, of_ordered, ordered
+from mrb_lib.stats.resampling.quantiles import interval
 from mrb_lib.stats.resampling.resample import interval_reason, n_clusters
 from mrb_lib.stats.resampling.weighted_sums import Sums, cluster_sums, weighted_sums
 
@@ -36,23 +38,28 @@ class Means(NamedTuple):
     ----------
     n, clusters : cases scored, and the clusters they are in
     value : the mean; NaN where no case is scored
-    percentile, bca : of the cluster bootstrap
-    wilson, clustered : Wilson's interval, of independent cases and with the design effect
-    deff : the design effect
+    percentile : the interval of the cluster bootstrap
+    design_effect : how many times clusters enlarge the variance
+    deff : Wilson's interval with the design effect
     few : whether right or wrong answers, or clusters, are too few for percentiles
-    reason : why the bootstrap's interval is NaN or has no width; empty if neither
+    recommended : `deff` where there are few, else `percentile`
+    reason : why the recommended interval is NaN or has no width; empty if neither
     """
 
     n: IntArray
     clusters: IntArray
     value: FloatArray
     percentile: Interval
-    bca: Interval
-    wilson: Interval
-    deff: FloatArray
-    clustered: Interval
+    design_effect: FloatArray
+    deff: Interval
     few: BoolArray
+    recommended: Interval
     reason: list[str]
+
+    @property
+    def method(self) -> NDArray[np.str_]:
+        """The name of the recommended interval."""
+        return np.where(self.few, "deff", "percentile")
 
 
 class Macro(NamedTuple):
@@ -88,99 +95,69 @@ def means(
     -------
     One `Means` a group, and the mean over the subfields of the first column; None where there are none
     """
-    known = np.isfinite(score)
-    counted, which = _distinct(known)
-    value = np.where(known, score, 0.0)
+    scored = np.isfinite(score)
+    value = np.where(scored, score, 0.0)
+    counted, which = distinct_columns(scored.astype(np.float64))
     both = np.hstack([value, counted])
     m, total = len(which), n_clusters(codes)
     sums = [cluster_sums(codes[part.cases], both[part.cases]) for part in parts]
     drawn = weighted_sums(sums, partial(draws, total, resamples, seed), total, resamples, np.float64)
-    out: list[Means] = []
-    middle, defined = np.zeros((m, resamples)), np.zeros((m, resamples))
-    shift, everywhere = np.zeros((m, 1)), 0
     first = parts[1].by if len(parts) > 1 else None
 
-    def of(job: tuple[Group, Sums, FloatArray]) -> tuple[Means, FloatArray, bool]:
-        part, item, found = job
-        divisors = found[m:]
-        whole = bool(divisors.all())
-        divisors[divisors == 0] = np.nan
-        replicated = found[:m]
-        replicated /= divisors[which]
+    def estimate(job: tuple[Group, Sums, FloatArray]) -> tuple[Means, FloatArray]:
+        part, item, weighted = job
+        replicates = divide(weighted[:m], weighted[m:][which])
         square = (value[part.cases] ** 2).sum(axis=0)
-        return _means(item, which, square, replicated, resamples), replicated, whole
+        return _means(item, which, square, replicates, resamples), replicates
 
-    for part, (found, replicated, whole) in zip(parts, ahead(of, zip(parts, sums, drawn, strict=True)), strict=True):
-        out.append(found)
+    out: list[Means] = []
+    total_of_means, n_defined = np.zeros((m, resamples)), np.zeros((m, resamples))
+    jobs = zip(parts, sums, drawn, strict=True)
+    for part, (estimates, replicates) in zip(parts, ahead(estimate, jobs), strict=True):
+        out.append(estimates)
         if first is not None and part.by == first:
-            factor, rest = _widened(found)
-            replicated *= factor
-            if whole:
-                shift += rest
-                everywhere += 1
-            else:
-                there = np.isfinite(replicated)
-                replicated += rest
-                replicated[~there] = 0.0
-                defined += there
-            middle += replicated
-    middle += shift
-    defined += everywhere
-    if len(parts) < 2:
+            widened = _widened(estimates, replicates)
+            total_of_means += np.nan_to_num(widened)
+            n_defined += np.isfinite(widened)
+    if first is None:
         return out, None
     subfields = [each for part, each in zip(parts, out, strict=True) if part.by == first]
-    return out, _macro(subfields, divide(middle, defined))
+    return out, _macro(subfields, divide(total_of_means, n_defined))
 
 
-def _widened(found: Means) -> tuple[FloatArray, FloatArray]:
-    """By what to multiply the resampled means of a subfield, and what to add, that they have the mean's variance.
+def _widened(estimates: Means, replicates: FloatArray) -> FloatArray:
+    """The resampled means of a subfield, shape (m, resamples), with the variance of the mean.
 
     Drawing c clusters of c has (c - 1) / c of it; in the mean over many small subfields the rest would be missed. Rao
-    and Wu (1988), doi:10.1080/01621459.1988.10478591, scale the departures from the mean so. Both have shape (m, 1).
+    and Wu (1988), doi:10.1080/01621459.1988.10478591, scale the departures from the mean so.
     """
-    scaled = np.sqrt(found.clusters / np.maximum(found.clusters - 1, 1))
-    factor = np.where((found.clusters > 0) & (found.clusters < _MANY), scaled, 1.0)[:, None]
-    return factor, (1.0 - factor) * np.nan_to_num(found.value)[:, None]
+    scaled = np.sqrt(estimates.clusters / np.maximum(estimates.clusters - 1, 1))
+    factor = np.where((estimates.clusters > 0) & (estimates.clusters < _MANY), scaled, 1.0)[:, None]
+    return factor * replicates + (1.0 - factor) * np.nan_to_num(estimates.value)[:, None]
 
 
-def _distinct(known: np.typing.NDArray[np.bool_]) -> tuple[FloatArray, IntArray]:
-    """The sets of cases that occur, a column each, and the one of each column."""
-    seen: dict[bytes, int] = {}
-    which = np.array([seen.setdefault(np.packbits(column).tobytes(), len(seen)) for column in known.T], dtype=np.int64)
-    first = np.unique(which, return_index=True)[1]
-    return known[:, first].astype(np.float64), which
-
-
-def _means(item: Sums, which: IntArray, square: FloatArray, replicated: FloatArray, resamples: int) -> Means:
+def _means(item: Sums, which: IntArray, square: FloatArray, replicates: FloatArray, resamples: int) -> Means:
     m = len(which)
     num, den = item.values[:, :m], item.values[:, m:][:, which]
     n = den.sum(axis=0)
     value = divide(num.sum(axis=0), n)
-    known = np.nan_to_num(value)
-    variance = np.nan_to_num(np.maximum(divide(square, n) - known**2, 0.0))
-    deff, clusters = intervals.design_effect(num - known * den, den, variance)
+    mean = np.nan_to_num(value)
+    variance = np.nan_to_num(np.maximum(divide(square, n) - mean**2, 0.0))
+    effect, clusters = intervals.design_effect(num - mean * den, den, variance)
     cases = n.astype(np.int64)
-    size = intervals.equivalent_size(known, variance, cases)
-    effective = intervals.effective_size(size, deff, den, clusters)
-    rows = ordered(replicated.T)
-    levels = intervals.bca_levels(rows, value, intervals.acceleration(num, den))
-    ends = of_ordered(rows, np.vstack([np.broadcast_to(TAILS[:, None], levels.shape), levels]))
-    ends[:, (cases < 2) | (clusters < 2)] = np.nan
+    size = intervals.equivalent_size(mean, variance, cases)
+    effective = intervals.effective_size(size, effect, den, clusters)
+    percentile = np.array(interval(replicates.T))
+    percentile[:, (cases < 2) | (clusters < 2)] = np.nan
+    deff = np.array(intervals.wilson(value, np.nan_to_num(effective)))
+    few = (clusters < _FEW_CLUSTERS) | ~(np.minimum(mean, 1 - mean) * effective >= _FEW_OUTCOMES)
+    low, high = np.where(few, deff, percentile)
     reason = [
-        interval_reason(int(cases[i]), int(clusters[i]), resamples, float(ends[0, i]), float(ends[1, i]))
-        for i in range(m)
+        "" if few[i] and np.isfinite(low[i]) else interval_reason(int(cases[i]), int(clusters[i]), resamples, *ends)
+        for i, ends in enumerate(zip(low.tolist(), high.tolist(), strict=True))
     ]
     return Means(
-        cases,
-        clusters,
-        value,
-        Interval(ends[0], ends[1]),
-        Interval(ends[2], ends[3]),
-        Interval(*intervals.wilson(value, size)),
-        deff,
-        Interval(*intervals.wilson(value, np.nan_to_num(effective))),
-        (clusters < _FEW_CLUSTERS) | ~(np.minimum(known, 1 - known) * effective >= _FEW_OUTCOMES),
-        reason,
+        cases, clusters, value, Interval(*percentile), effect, Interval(*deff), few, Interval(low, high), reason
     )
 
 

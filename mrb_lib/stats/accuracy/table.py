@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.accuracy.gold_tables import agreement, confusions, kappa_reason
-from mrb_lib.stats.accuracy.intervals import Macro, Means, means
-from mrb_lib.stats.accuracy.kappa_interval import kappa_intervals
+from mrb_lib.stats.accuracy.gold_agreement import gold_agreement, kappa_reason
+from mrb_lib.stats.accuracy.mean_scores import Macro, Means, means
 from mrb_lib.stats.core.options import BoolArray, FloatArray, join_reasons, mean_of_defined, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import Scores, encode_gold, excluded_reason, score
@@ -18,7 +17,8 @@ from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import cluster_codes
 
 NO_CASES = "no case can be scored"
-COLUMNS = [
+_MACRO = ("n_subfields", "macro_accuracy", "macro_accuracy_low", "macro_accuracy_high")
+COLUMNS = (
     "judge",
     "dimension",
     "subfield",
@@ -27,26 +27,24 @@ COLUMNS = [
     "n",
     "n_excluded",
     "n_unassigned",
-    "coverage",
     "n_clusters",
+    "coverage",
     "accuracy",
     "low",
     "high",
-    "bca_low",
-    "bca_high",
-    "wilson_low",
-    "wilson_high",
-    "design_effect",
-    "deff_low",
-    "deff_high",
     "interval",
-    "n_subfields",
-    "macro_accuracy",
-    "macro_accuracy_low",
-    "macro_accuracy_high",
+    *_MACRO,
     "cohen_kappa",
     "cohen_kappa_low",
     "cohen_kappa_high",
+    "reason",
+)
+MORE = (
+    "percentile_low",
+    "percentile_high",
+    "design_effect",
+    "deff_low",
+    "deff_high",
     "n_answered",
     "exact_accuracy",
     "precision_macro",
@@ -54,11 +52,7 @@ COLUMNS = [
     "f1_macro",
     "n_decisive",
     "decisive_accuracy",
-    "reason",
-]
-
-
-_MACRO = ("n_subfields", "macro_accuracy", "macro_accuracy_low", "macro_accuracy_high")
+)
 
 
 def correctness(verdicts: pd.DataFrame, gold: pd.DataFrame, policy: str = "balanced") -> pd.DataFrame:
@@ -91,8 +85,11 @@ def correctness(verdicts: pd.DataFrame, gold: pd.DataFrame, policy: str = "balan
     judge, dimension, case = np.nonzero(scores.judged)
     value, answered = scores.score[scores.judged], scores.answered[scores.judged]
     has_gold, has_rows = labels[dimension, case] >= 0, np.isfinite(answered)
-    table = [excluded_reason(policy, bool(kind & 2), bool(kind & 1)) for kind in range(4)]
-    reason = pd.Series(np.array(table, dtype=object)[2 * has_gold + has_rows], dtype="str")
+    reason = np.select(
+        [~has_gold, ~has_rows],
+        [excluded_reason(policy, False, False), excluded_reason(policy, True, False)],
+        excluded_reason(policy, True, True),
+    )
     return pd.DataFrame(
         {
             "judge": pd.Index(panel.judges, dtype="str").take(judge),
@@ -100,7 +97,7 @@ def correctness(verdicts: pd.DataFrame, gold: pd.DataFrame, policy: str = "balan
             "dimension": pd.Index(panel.dimensions, dtype="str").take(dimension),
             "score": value,
             "answered": answered,
-            "reason": reason.where(np.isnan(value)),
+            "reason": pd.Series(reason, dtype="str").where(np.isnan(value)),
         }
     )
 
@@ -109,6 +106,7 @@ def correctness(verdicts: pd.DataFrame, gold: pd.DataFrame, policy: str = "balan
     "accuracy",
     question="does a judge choose as the annotators do",
     columns=COLUMNS,
+    more=MORE,
 )
 def accuracy(
     verdicts: pd.DataFrame | Panel,
@@ -133,7 +131,7 @@ def accuracy(
     by : a cases column to break down by, or `model_pair`; or several, see `mrb_lib.stats.core.subfields.groups`
     dimensions : the dimensions to report, in order; None reports all that were judged
     cluster : the cases column to resample by, see `mrb_lib.stats.resampling.resample.cluster_codes`
-    resamples, seed : of the cluster bootstrap; 0 resamples give no intervals
+    resamples, seed : of the cluster bootstrap; 0 resamples give no percentile intervals
 
     Returns
     -------
@@ -144,19 +142,12 @@ def accuracy(
         (no gold label, or no verdict of the kind the policy needs); `n_unassigned` cases
         in no subfield; `coverage` share of the verdicts that the policy reads which have
         a choice, averaged over the cases with gold and such verdicts, so that `answered`
-        is seen beside what it leaves out; `accuracy` mean score over cases (micro).
-        Its 95% intervals, over `n_clusters` clusters:
-
-        - `low`, `high`: percentiles of the cluster bootstrap
-        - `bca_low`, `bca_high`: the same, bias-corrected and accelerated
-        - `wilson_low`, `wilson_high`: Wilson's score interval, which takes cases as independent;
-          where scores are graded, n is scaled so that the variance is theirs
-        - `deff_low`, `deff_high`: Wilson's with n divided by the `design_effect` (how many
-          times clusters enlarge the variance; 1 without clusters), with few clusters allowed for
-        - `interval` names the one to quote: "percentile" (`low`, `high`), or "deff", which covers
-          better where the right or the wrong answers are worth fewer than 10 independent cases, or
-          clusters are fewer than 30
-
+        is seen beside what it leaves out; `accuracy` mean score over cases (micro), with its recommended 95% interval
+        `low`, `high` over `n_clusters` clusters. `interval` names how that is made: "percentile", the percentiles of
+        the cluster bootstrap, or "deff", Wilson's interval with n divided by the `design_effect` (how many times
+        clusters enlarge the variance; 1 without clusters), with few clusters allowed for. The latter covers better
+        where the right or the wrong answers are worth fewer than 10 independent cases, or clusters are fewer than 30.
+        Both are in every row as `percentile_low`, `percentile_high`, `deff_low` and `deff_high`.
         In overall rows, where `by` is given: `macro_accuracy`, the unweighted mean over the
         `n_subfields` subfields with a scored case (of its first column, if there are several), `macro_accuracy_low`,
         `macro_accuracy_high` its percentile interval, so that a large subfield is not the whole story; the interval is
@@ -169,7 +160,7 @@ def accuracy(
         `exact_accuracy` the share with the gold label, `precision_macro`, `recall_macro`,
         `f1_macro` (see `mrb_lib.stats.accuracy.confusion.macro`); of these, `n_decisive` where
         neither verdict nor gold is a tie, and `decisive_accuracy` among them.
-        `reason` says why a value is null.
+        `reason` says why a value is null, or why an interval has no width.
 
     Raises
     ------
@@ -190,19 +181,17 @@ def accuracy(
     parts = groups(cases, by)
     judged: BoolArray = np.asarray(scores.judged.any(axis=2))
     codes = cluster_codes(cases, cluster)
-    found, macro = means(scores.score[judged].T, parts, codes, resamples=resamples, seed=seed)
-    applies = np.isfinite(scores.answered)
-    tables = confusions(panel, labels, parts, policy, applies)
-    widths = kappa_intervals(panel, labels, parts, policy, applies, tables, codes)
+    estimates, macro = means(scores.score[judged].T, parts, codes, resamples=resamples, seed=seed)
+    answers = gold_agreement(panel, labels, parts, policy, np.isfinite(scores.answered), codes)
     frames = [
-        _frame(panel, scores, judged, part, each, table, width, policy)
-        for part, each, table, width in zip(parts, found, tables, widths, strict=True)
+        _frame(panel, scores, judged, part, each, {name: values[judged] for name, values in columns.items()})
+        for part, each, columns in zip(parts, estimates, answers, strict=True)
     ]
     frames[0] = _with_macro(frames[0], macro)
-    full = pd.concat(frames, ignore_index=True)
+    full = pd.concat(frames, ignore_index=True).assign(policy=policy)
     special = full[["n_subfields", "interval"]].astype({"n_subfields": "Int64", "interval": "str"})
-    plain = typed(full, [name for name in COLUMNS if name not in special])
-    return plain.join(special)[COLUMNS]
+    columns = [*COLUMNS, *MORE]
+    return typed(full, [name for name in columns if name not in special]).join(special)[columns]
 
 
 def _with_macro(whole: pd.DataFrame, macro: Macro | None) -> pd.DataFrame:
@@ -210,9 +199,8 @@ def _with_macro(whole: pd.DataFrame, macro: Macro | None) -> pd.DataFrame:
     if macro is None:
         return whole.assign(**dict.fromkeys(_MACRO, np.nan))
     columns = dict(zip(_MACRO, (macro.number, macro.value, macro.low, macro.high), strict=True))
-    own = whole["reason"].fillna("").tolist()
-    reason = [join_reasons(first, more) for first, more in zip(own, macro.reason, strict=True)]
-    return whole.assign(**columns).assign(reason=pd.Series(reason, index=whole.index, dtype="str"))
+    reasons = [join_reasons(own or "", more) for own, more in zip(whole["reason"], macro.reason, strict=True)]
+    return whole.assign(**columns, reason=reasons)
 
 
 def _frame(
@@ -220,41 +208,36 @@ def _frame(
     scores: Scores,
     judged: BoolArray,
     part: Group,
-    found: Means,
-    table: FloatArray,
-    width: FloatArray,
-    policy: str,
+    estimates: Means,
+    answers: Mapping[str, FloatArray],
 ) -> pd.DataFrame:
+    """The rows of one group of cases, from what `means` and `gold_agreement` say of it."""
     judge, dimension = np.nonzero(judged)
     answered = scores.answered[:, :, part.cases][judged]
-    agreed = agreement(table[judged], width[judged])
-    kappa, low = agreed["cohen_kappa"], agreed["cohen_kappa_low"]
-    reasons = [
-        join_reasons(NO_CASES if n == 0 else "", reason, kappa_reason(answers, value, end))
-        for n, reason, answers, value, end in zip(found.n, found.reason, agreed["n_answered"], kappa, low, strict=True)
-    ]
+    kappa, low = answers["cohen_kappa"], answers["cohen_kappa_low"]
+    each = zip(estimates.n, estimates.reason, answers["n_answered"], kappa, low, strict=True)
     return pd.DataFrame(
         {
             "judge": pd.Index(panel.judges, dtype="str").take(judge),
             "dimension": pd.Index(panel.dimensions, dtype="str").take(dimension),
             **part.label(),
-            "policy": policy,
-            "n": found.n,
-            "n_excluded": len(part.cases) - found.n,
+            "n": estimates.n,
+            "n_excluded": len(part.cases) - estimates.n,
+            "n_clusters": estimates.clusters,
             "coverage": mean_of_defined(answered)[:, 0],
-            "accuracy": found.value,
-            "n_clusters": found.clusters,
-            "low": found.percentile.low,
-            "high": found.percentile.high,
-            "bca_low": found.bca.low,
-            "bca_high": found.bca.high,
-            "wilson_low": found.wilson.low,
-            "wilson_high": found.wilson.high,
-            "design_effect": found.deff,
-            "deff_low": found.clustered.low,
-            "deff_high": found.clustered.high,
-            "interval": np.where(found.few, "deff", "percentile"),
-            **agreed,
-            "reason": reasons,
+            "accuracy": estimates.value,
+            "low": estimates.recommended.low,
+            "high": estimates.recommended.high,
+            "interval": estimates.method,
+            "percentile_low": estimates.percentile.low,
+            "percentile_high": estimates.percentile.high,
+            "design_effect": estimates.design_effect,
+            "deff_low": estimates.deff.low,
+            "deff_high": estimates.deff.high,
+            **answers,
+            "reason": [
+                join_reasons("" if n else NO_CASES, reason, kappa_reason(n_answered, value, end))
+                for n, reason, n_answered, value, end in each
+            ],
         }
     )
