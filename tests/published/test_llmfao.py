@@ -56,7 +56,8 @@ def test_no_interval_is_given_where_pairs_of_annotators_share_few_cases(imported
 def test_judges(
     imported: Imported, judge: str, accuracy: float, kappa: float, decisive: float, n_decisive: int, first_rate: float
 ) -> None:
-    row = analyze(imported.benchmark, imported.verdicts, "accuracy", policy="official").set_index("judge").loc[judge]
+    rows = analyze(imported.benchmark, imported.verdicts, "accuracy", policy="official", intervals="all")
+    row = rows.set_index("judge").loc[judge]
     assert (row["n"], row["n_excluded"], row["n_decisive"]) == (1831, 308, n_decisive)
     assert row["accuracy"] == pytest.approx(accuracy, abs=EXACT)
     assert row["cohen_kappa"] == pytest.approx(kappa, abs=EXACT)

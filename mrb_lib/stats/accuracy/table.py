@@ -199,8 +199,8 @@ def _with_macro(whole: pd.DataFrame, macro: Macro | None) -> pd.DataFrame:
     if macro is None:
         return whole.assign(**dict.fromkeys(_MACRO, np.nan))
     columns = dict(zip(_MACRO, (macro.number, macro.value, macro.low, macro.high), strict=True))
-    reasons = [join_reasons(own or "", more) for own, more in zip(whole["reason"], macro.reason, strict=True)]
-    return whole.assign(**columns, reason=reasons)
+    reasons = [join_reasons(own, more) for own, more in zip(whole["reason"].fillna(""), macro.reason, strict=True)]
+    return whole.assign(**columns, reason=pd.Series(reasons, index=whole.index, dtype="str"))
 
 
 def _frame(

@@ -23,10 +23,10 @@ from mrb_lib.widgets.boards.leaderboard_table import (
     SIMULATED,
     Board,
     interval_text,
+    mark_few,
     named,
     number,
     percent,
-    mark_few,
 )
 from mrb_lib.widgets.bundle import style
 from mrb_lib.widgets.case.view import choice_html

@@ -11,7 +11,6 @@ from math import ceil, floor, isnan
 from numbers import Real
 from typing import Final, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark

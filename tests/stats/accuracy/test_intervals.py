@@ -1,4 +1,4 @@
-"""Wilson, design effect and BCa against statsmodels, scipy, and what must hold."""
+"""Wilson and design effect against statsmodels, and what must hold."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
-from scipy.stats import bootstrap
 from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
 from mrb_lib.stats.accuracy import accuracy, correctness
 from mrb_lib.stats.resampling import intervals
-from mrb_lib.stats.resampling.quantiles import of_ordered, ordered
 from mrb_lib.stats.significance.paired import comparisons
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 
@@ -29,7 +27,6 @@ def test_the_table_has_wilsons_interval_of_right_and_wrong() -> None:
     verdicts, gold = random_verdicts(generator, 90, judges=2), gold_of("".join(generator.choice(list("ABT"), 90)))
     for row in accuracy(verdicts, gold, cases_of(90), policy="official", resamples=0).itertuples():
         wanted = proportion_confint(round(row.accuracy * row.n), row.n, method="wilson")
-        assert (row.wilson_low, row.wilson_high) == pytest.approx(wanted, abs=1e-12)
         assert row.design_effect == pytest.approx(1)
         assert (row.deff_low, row.deff_high) == pytest.approx(wanted, abs=1e-12)
 
@@ -64,19 +61,19 @@ def test_clusters_of_one_case_have_a_design_effect_of_one() -> None:
     verdicts, gold, cases = clustered()
     row = accuracy(verdicts, gold, cases.drop(columns="cluster"), resamples=0).iloc[0]
     assert row["design_effect"] == pytest.approx(1, abs=1e-12)
-    assert (row["deff_low"], row["deff_high"]) == pytest.approx((row["wilson_low"], row["wilson_high"]))
 
 
 def test_where_all_are_right_there_is_still_width() -> None:
     tables = verdicts_of({("j", "AB"): "A" * 20}), gold_of("A" * 20)
     row = accuracy(*tables, cases_of(20), resamples=100).iloc[0]
-    assert (row["wilson_low"], row["wilson_high"]) == pytest.approx(proportion_confint(20, 20, method="wilson"))
+    wanted = proportion_confint(20, 20, method="wilson")
     assert np.isnan(row["design_effect"])
-    assert (row["deff_low"], row["deff_high"]) == pytest.approx((row["wilson_low"], row["wilson_high"]))
-    assert np.isnan(row["bca_low"])
+    assert row[["low", "high"]].tolist() == pytest.approx(wanted)
+    assert row["interval"] == "deff"
+    assert (row["percentile_low"], row["percentile_high"]) == (1, 1)
+    assert "no width" not in row["reason"]
     pairs = accuracy(*tables, cases_of(20, cluster=list(np.arange(20) // 2)), resamples=100).iloc[0]
-    wanted = proportion_confint(10, 10, method="wilson")[0]
-    assert pairs["deff_low"] < wanted < pairs["wilson_low"]
+    assert pairs["deff_low"] < proportion_confint(10, 10, method="wilson")[0] < wanted[0]
 
 
 def test_halves_make_the_mean_surer_than_wilsons_interval_for_right_and_wrong() -> None:
@@ -84,39 +81,23 @@ def test_halves_make_the_mean_surer_than_wilsons_interval_for_right_and_wrong() 
     row = accuracy(*tables, resamples=0).iloc[0]
     wide = proportion_confint(40, 80, method="wilson")
     assert row["accuracy"] == 0.5
-    assert wide[0] < row["wilson_low"] < 0.5 < row["wilson_high"] < wide[1]
+    assert wide[0] < row["deff_low"] < 0.5 < row["deff_high"] < wide[1]
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_bca_is_scipys_on_the_same_resamples(seed: int) -> None:
-    generator = np.random.default_rng(seed)
-    scores = generator.choice([0.0, 0.5, 1.0], 40, p=[0.1, 0.1, 0.8])
-    made = bootstrap((scores,), np.mean, n_resamples=3000, method="BCa", rng=generator)
-    replicated = np.asarray(made.bootstrap_distribution)[None]
-    value = np.array([scores.mean()])
-    accelerated = intervals.acceleration(scores[:, None], np.ones((40, 1)))
-    rows = ordered(replicated.T)
-    found = of_ordered(rows, intervals.bca_levels(rows, value, accelerated))
-    assert found[:, 0] == pytest.approx([made.confidence_interval.low, made.confidence_interval.high], abs=1e-9)
-
-
-def test_bca_of_the_table_is_scipys() -> None:
-    verdicts, gold, cases = clustered()
-    row = accuracy(verdicts, gold, cases.drop(columns="cluster"), resamples=20_000).iloc[0]
-    scores = correctness(verdicts, gold)["score"].dropna().to_numpy()
-    wanted = bootstrap((scores,), np.mean, n_resamples=20_000, method="BCa", rng=np.random.default_rng(0))
-    assert row["bca_low"] == pytest.approx(wanted.confidence_interval.low, abs=0.004)
-    assert row["bca_high"] == pytest.approx(wanted.confidence_interval.high, abs=0.004)
-
-
-def test_acceleration_leaves_out_whole_clusters() -> None:
-    generator = np.random.default_rng(6)
-    num, den = generator.integers(0, 5, 12).astype(float), generator.integers(5, 9, 12).astype(float)
-    left = np.array([np.delete(num, i).sum() / np.delete(den, i).sum() for i in range(12)])
-    departure = left.mean() - left
-    wanted = (departure**3).sum() / (6 * (departure**2).sum() ** 1.5)
-    found = intervals.acceleration(np.append(num, 0)[:, None], np.append(den, 0)[:, None])
-    assert found[0] == pytest.approx(wanted)
+@pytest.mark.parametrize("resamples", [0, 200])
+def test_low_and_high_are_the_recommended_interval(resamples: int) -> None:
+    """That of percentiles is absent without resamples, and the reason says so; the other needs none."""
+    shown = {("half", "AB"): "AB" * 30, ("nearly", "AB"): "A" * 58 + "BB"}
+    rows = accuracy(verdicts_of(shown), gold_of("A" * 60), cases_of(60), resamples=resamples).set_index("judge")
+    half, nearly = rows.loc["half"], rows.loc["nearly"]
+    assert nearly[["low", "high"]].tolist() == nearly[["deff_low", "deff_high"]].tolist()
+    assert (half["interval"], nearly["interval"]) == ("percentile", "deff")
+    if resamples:
+        assert half[["low", "high"]].tolist() == half[["percentile_low", "percentile_high"]].tolist()
+    else:
+        assert half[["low", "high", "percentile_low"]].isna().all()
+        assert "no resamples" in half["reason"]
+        assert "no resamples" not in nearly["reason"]
 
 
 def test_macro_is_the_unweighted_mean_over_subfields() -> None:
