@@ -134,7 +134,7 @@ def _table(benchmark: Benchmark, runs: Path | None, said: pd.DataFrame, policy: 
 
 def _head(benchmark: Benchmark, said: pd.DataFrame) -> str:
     """How much was reviewed, and what of it speaks of a case that is gone or has changed since."""
-    from mrb_lib.reviews.marks import VERDICTS, case_fingerprint
+    from mrb_lib.reviews.marks import ADJUDICATION_VERDICTS, case_fingerprint
 
     cases = benchmark.cases.set_index("case_id", drop=False)
     known = said[said["case_id"].isin(cases.index)]
@@ -142,7 +142,7 @@ def _head(benchmark: Benchmark, said: pd.DataFrame) -> str:
     seen = {case: case_fingerprint(cases.loc[case].to_dict()) for case in set(marked["case_id"])}
     changed = sum(seen[case] != mark for case, mark in zip(marked["case_id"], marked["case_fingerprint"], strict=True))
     counts = said["verdict"].value_counts()
-    parts = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if verdict in counts.index]
+    parts = [f"{counts[verdict]} {verdict}" for verdict in ADJUDICATION_VERDICTS if verdict in counts.index]
     line = f"{benchmark.meta.name}: {len(said)} adjudications of {said['case_id'].nunique()} cases by "
     line += f"{said['reviewer'].nunique()} reviewers" + (f" ({', '.join(parts)})" if parts else "")
     notes = [f"{len(said) - len(known)} of cases that are not in the benchmark"] * (len(said) > len(known))

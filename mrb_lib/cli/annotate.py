@@ -55,7 +55,7 @@ def annotate(
     from mrb_lib.data.benchmark import load
     from mrb_lib.errors import InputError
     from mrb_lib.notebook.workspace import locate
-    from mrb_lib.reviews.connect import database, hidden
+    from mrb_lib.reviews.database import database_url, without_password
     from mrb_lib.reviews.store import open_store
     from mrb_lib.widgets.annotate.answers import check_preference
     from mrb_lib.widgets.annotate.app import BENCH, STORE
@@ -83,7 +83,7 @@ def annotate(
             _agreement(benchmark, opened)
     if not opens_page:
         return
-    typer.echo(f"answers are kept in {hidden(str(place))}", err=True)
+    typer.echo(f"answers are kept in {without_password(str(place))}", err=True)
     serve_app(
         [_COORDINATOR if coordinator else _ANNOTATOR],
         title=f"{'Coordination of annotation' if coordinator else 'Annotation'}: {benchmark.meta.name}",
@@ -93,7 +93,7 @@ def annotate(
         browse=browser,
         environment={
             BENCH: str(folder.resolve()),
-            STORE: database(place).render_as_string(hide_password=False),
+            STORE: database_url(place).render_as_string(hide_password=False),
         },
     )
 
@@ -140,7 +140,7 @@ def _assign(
 
 
 def _export(benchmark: Benchmark, store: Store, out: Path) -> None:
-    from mrb_lib.reviews.annotations import annotations_of, write_annotations
+    from mrb_lib.reviews.exchange import annotations_of, write_annotations
 
     frame, left_out = annotations_of(benchmark, store)
     write_annotations(frame, out)
@@ -154,7 +154,7 @@ def _export(benchmark: Benchmark, store: Store, out: Path) -> None:
 def _agreement(benchmark: Benchmark, store: Store) -> None:
     """Progress, agreement and what was skipped; as on the coordinator's page, of the cases in the benchmark."""
     from mrb_lib.cli.render import as_text
-    from mrb_lib.reviews.annotations import annotations_of
+    from mrb_lib.reviews.exchange import annotations_of
     from mrb_lib.reviews.progress import by_annotator, case_states, skipped_cases
     from mrb_lib.widgets.annotate.coordination import agreement_so_far
 

@@ -19,7 +19,7 @@ def check(
 
     from mrb_lib.cli.findings import echo_findings
     from mrb_lib.cli.progress import bars
-    from mrb_lib.data.audit.audit import audit
+    from mrb_lib.data.audit import audit
     from mrb_lib.errors import InputError
 
     if not bench.is_dir():

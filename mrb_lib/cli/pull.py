@@ -20,11 +20,11 @@ def pull(
     """
     from mrb_lib.cli.findings import echo_findings
     from mrb_lib.cli.writing import summary, write_imported
-    from mrb_lib.data.hub.dataset import fetch
+    from mrb_lib.data.hub import download_dataset
     from mrb_lib.files import staged_folder
 
     with staged_folder(out, overwrite=overwrite) as folder:
-        imported = fetch(repo=repo, revision=revision)
+        imported = download_dataset(repo=repo, revision=revision)
         meta = imported.benchmark.meta
         write_imported(imported, folder, meta.source)
     echo_findings(imported.findings)

@@ -63,6 +63,6 @@ def _index(benchmark: Benchmark, folder: Path, runs: Path | None) -> Path:
 
 def _shown(store: str) -> str:
     """The store as it may be printed: without a password."""
-    from mrb_lib.reviews.connect import hidden
+    from mrb_lib.reviews.database import without_password
 
-    return hidden(store)
+    return without_password(store)

@@ -1,1 +1,9 @@
-"""Benchmarks: loading, saving, auditing, importing, and the embedded one."""
+"""What is judged: benchmarks, where they come from, and whether they can be trusted.
+
+`benchmark` loads and saves one, `formats` reads and writes other layouts, `hub` downloads the published dataset,
+`images` decodes pictures, `audit` checks a folder, and `demo` draws the embedded benchmark.
+"""
+
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, gold, load, save
+
+__all__ = ["Benchmark", "BenchmarkMeta", "gold", "load", "save"]

@@ -12,7 +12,7 @@ from mrb_lib.data.benchmark import Benchmark, gold, read_table
 from mrb_lib.errors import InputError
 from mrb_lib.files import REVIEWS
 from mrb_lib.notebook.workspace import Workspace
-from mrb_lib.reviews.marks import COLUMNS
+from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS
 
 TRUTH = "truth.parquet"
 SIMULATED_NOTE = (
@@ -53,7 +53,7 @@ def reviewed(workspace: Workspace, *, seed: int = 0) -> Reviewed:
     Validated by tests/notebook/test_reviews.py.
     """
     benchmark = workspace.benchmark
-    name, nobody = benchmark.meta.name, pd.DataFrame(columns=list(COLUMNS), dtype="str")
+    name, nobody = benchmark.meta.name, pd.DataFrame(columns=list(ADJUDICATION_COLUMNS), dtype="str")
     where = store_of(benchmark)
     if where is not None:
         found = _read(where, name)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from mrb_lib.data.images.pictures import thumbnail
+from mrb_lib.data.images import thumbnail
 from mrb_lib.errors import InputError
 from mrb_lib.plots.lettering import label, paragraph, title_case
 from mrb_lib.plots.registry import figure

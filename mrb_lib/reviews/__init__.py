@@ -1,6 +1,9 @@
-"""What people say about cases: adjudications of the gold labels, and annotations as they are made.
+"""What do people say about cases: is the gold label right, and which response is better?
 
-`marks.py` says what one is, `store.py` keeps them in a database and never changes what it holds, `exchange.py` writes
-and reads them as files, `assignment.py` deals cases out to annotators, `progress.py` counts how far they are, and
-`annotations.py` makes a benchmark's annotations table of their answers.
+`marks` says what an adjudication and an answer are, `store` keeps them in a database that many write to and never
+changes what it holds, `exchange` writes and reads files, `assignment` deals cases out, `progress` counts what is done.
 """
+
+from mrb_lib.reviews.marks import Adjudication, AnnotatorAnswer, case_fingerprint, current
+
+__all__ = ["Adjudication", "AnnotatorAnswer", "case_fingerprint", "current"]

@@ -51,18 +51,18 @@ def assign(
     people = list(dict.fromkeys([*annotators, *before["annotator"]]))
     if not 1 <= overlap <= len(people):
         raise InputError(
-            f"an overlap of {overlap} cannot be had with {len(people)} annotators; use 1 to {len(people)}."
+            f"an overlap of {overlap} is not possible with {len(people)} annotators; use 1 to {len(people)}."
         )
     rng = np.random.default_rng(seed)
     dealt = _deal(case_ids, people, len(annotators), before, overlap, rng)
     rows = []
-    for name, mine in zip(annotators, dealt, strict=True):
-        theirs = before.loc[before["annotator"] == name, "order"]
-        more = int((theirs == ORDERS[0]).sum() - (theirs == ORDERS[1]).sum())
+    for name, cases in zip(annotators, dealt, strict=True):
+        earlier = before.loc[before["annotator"] == name, "order"]
+        more = int((earlier == ORDERS[0]).sum() - (earlier == ORDERS[1]).sum())
         either = int(rng.integers(2))
-        orders = rng.permutation((np.arange(len(mine)) + (either if more == 0 else int(more > 0))) % 2)
-        for position, place in enumerate(rng.permutation(len(mine))):
-            rows.append((case_ids[mine[place]], name, position, ORDERS[orders[position]]))
+        orders = rng.permutation((np.arange(len(cases)) + (either if more == 0 else int(more > 0))) % 2)
+        for position, i in enumerate(rng.permutation(len(cases))):
+            rows.append((case_ids[cases[i]], name, position, ORDERS[orders[position]]))
     frame = pd.DataFrame(rows, columns=["case_id", "annotator", "position", "order"])
     return frame.astype({"case_id": "str", "annotator": "str", "position": "int64", "order": "str"})
 
@@ -74,17 +74,17 @@ def choose_cases(case_ids: Sequence[str], n: int, *, seed: int, first: Sequence[
     ----------
     first : cases that are chosen before any other, such as those that somebody has already
     """
-    known = set(case_ids)
+    all_cases = set(case_ids)
     drawn = np.random.default_rng(seed).permutation(len(case_ids))
-    chosen = dict.fromkeys([*(case for case in first if case in known), *(case_ids[int(i)] for i in drawn)])
+    chosen = dict.fromkeys([*(case for case in first if case in all_cases), *(case_ids[int(i)] for i in drawn)])
     return list(chosen)[:n]
 
 
 def _check(case_ids: Sequence[str], annotators: Sequence[str]) -> None:
     for what, names in (("case", case_ids), ("annotator", annotators)):
-        again = pd.Index(names)[pd.Index(names).duplicated()]
-        if len(again):
-            raise InputError(f"{what} {again[0]!r} occurs twice; name each once.")
+        repeated = pd.Index(names)[pd.Index(names).duplicated()]
+        if len(repeated):
+            raise InputError(f"{what} {repeated[0]!r} occurs twice; name each once.")
 
 
 def _deal(
@@ -103,9 +103,9 @@ def _deal(
     dealt: list[list[int]] = [[] for _ in range(n_dealt_to)]
     met = np.zeros((len(people), len(people)))
     load = np.zeros(len(people))
-    for those in having.values():
-        met[np.ix_(those, those)] += 1
-        load[those] += 1
+    for numbers_of_case in having.values():
+        met[np.ix_(numbers_of_case, numbers_of_case)] += 1
+        load[numbers_of_case] += 1
     for case in rng.permutation(len(case_ids)):
         chosen = list(having.get(case_ids[case], []))
         old = len(chosen)

@@ -1,4 +1,4 @@
-"""Adjudications as files: CSV, JSON lines or parquet, out of one store and into another."""
+"""Reviews as files: adjudications out of one store and into another, and answers as an annotations table."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from uuid import NAMESPACE_URL, uuid5
 
 import pandas as pd
 
-from mrb_lib.data.benchmark import read_table
+from mrb_lib.data.benchmark import Benchmark, read_table
 from mrb_lib.errors import InputError
 from mrb_lib.files import write_atomic
-from mrb_lib.reviews.marks import COLUMNS, Adjudication, current
+from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS, Adjudication, current
 from mrb_lib.reviews.store import Store, open_store
+from mrb_lib.validation import conform
 
-FORMATS = (".csv", ".jsonl", ".parquet")
+ADJUDICATION_SUFFIXES = (".csv", ".jsonl", ".parquet")
+ANNOTATION_SUFFIXES = (".parquet", ".csv")
 _NEEDED = ("case_id", "reviewer", "verdict")
 _NULLABLE = ("dimension", "choice", "judge", "supersedes", "created")
 # A spreadsheet runs a cell that starts with one of these; the apostrophe tells it not to, and is taken off again.
@@ -33,7 +35,7 @@ def write_adjudications(frame: pd.DataFrame, path: Path) -> None:
     Raises
     ------
     InputError
-        The name ends with none of `FORMATS`.
+        The name ends with none of `ADJUDICATION_SUFFIXES`.
     """
     kind = _kind(path)
     if kind == ".csv":
@@ -77,8 +79,8 @@ def read_adjudications(path: Path, benchmark: str = "") -> pd.DataFrame:
             rows.append(_row({str(name): value for name, value in raw.items()}, benchmark))
         except InputError as error:
             raise InputError(f"{path}, row {number}: {error}") from error
-    out = pd.DataFrame(rows, columns=list(COLUMNS))
-    return out.astype({name: "str" for name in COLUMNS if name != "reasons"})
+    out = pd.DataFrame(rows, columns=list(ADJUDICATION_COLUMNS))
+    return out.astype({name: "str" for name in ADJUDICATION_COLUMNS if name != "reasons"})
 
 
 def import_adjudications(path: Path, store: Store, benchmark: str) -> int:
@@ -105,11 +107,50 @@ def adjudications_from(where: str, benchmark: str) -> pd.DataFrame:
     InputError
         As in `read_adjudications` and `mrb_lib.reviews.store.open_store`.
     """
-    if "://" not in where and Path(where).suffix in FORMATS:
+    if "://" not in where and Path(where).suffix in ADJUDICATION_SUFFIXES:
         frame = read_adjudications(Path(where), benchmark)
         return current(frame[frame["benchmark"] == benchmark]).reset_index(drop=True)
     with open_store(where, create=False) as store:
         return store.adjudications(benchmark)
+
+
+def annotations_of(benchmark: Benchmark, store: Store) -> tuple[pd.DataFrame, int]:
+    """The annotations table of a benchmark from the answers in a store.
+
+    Returns
+    -------
+    frame : `case_id, annotator, dimension, choice`, in the order of the cases, dimensions and names; choices in the
+        cases' own frame
+    left_out : answers that are not in it, since the benchmark has no such case, dimension or category (any more);
+        skipped dimensions are not answers
+    """
+    meta = benchmark.meta
+    answers = store.annotations(meta.name)
+    case = pd.Index(benchmark.cases["case_id"]).get_indexer(pd.Index(answers["case_id"]))
+    dimension = pd.Index(meta.dimensions).get_indexer(pd.Index(answers["dimension"]))
+    belongs = (case >= 0) & (dimension >= 0) & answers["choice"].isin(meta.categories).to_numpy(dtype=bool)
+    rows = answers.assign(_case=case, _dimension=dimension)[belongs]
+    rows = rows.sort_values(["_case", "annotator", "_dimension"], ignore_index=True)
+    return rows.drop(columns=["_case", "_dimension"]), int((~belongs).sum())
+
+
+def write_annotations(frame: pd.DataFrame, path: Path) -> None:
+    """Write an annotations table as parquet, for a benchmark folder, or as CSV, for `mrb import table`.
+
+    Raises
+    ------
+    InputError
+        The file's name ends with neither.
+    """
+    rows = conform(frame, "annotations", str(path))
+    if path.suffix == ".parquet":
+        content = BytesIO()
+        rows.to_parquet(content, index=False)
+        write_atomic(path, content.getvalue())
+    elif path.suffix == ".csv":
+        write_atomic(path, rows.to_csv(index=False, lineterminator="\n"))
+    else:
+        raise InputError(f"{path}: the name must end with {' or '.join(ANNOTATION_SUFFIXES)}; it says how to write.")
 
 
 def _adjudications(frame: pd.DataFrame) -> Sequence[Adjudication]:
@@ -121,8 +162,8 @@ def _adjudications(frame: pd.DataFrame) -> Sequence[Adjudication]:
 
 
 def _kind(path: Path) -> str:
-    if path.suffix not in FORMATS:
-        raise InputError(f"{path}: the name must end with {', '.join(FORMATS)}; it says how to write.")
+    if path.suffix not in ADJUDICATION_SUFFIXES:
+        raise InputError(f"{path}: the name must end with {', '.join(ADJUDICATION_SUFFIXES)}; it says how to write.")
     return path.suffix
 
 
@@ -147,25 +188,25 @@ def _read(path: Path) -> pd.DataFrame:
         rows = [json.loads(line) for line in text.split("\n") if line.strip()]
         if not all(isinstance(row, dict) for row in rows):
             raise InputError(f"{path}: every line must be a JSON object.")
-        return pd.DataFrame(rows) if rows else pd.DataFrame(columns=list(COLUMNS))
+        return pd.DataFrame(rows) if rows else pd.DataFrame(columns=list(ADJUDICATION_COLUMNS))
     except (ValueError, pd.errors.ParserError) as error:
         raise InputError(f"{path}: cannot be understood ({error}); correct it or export it again.") from error
 
 
 def _row(raw: dict[str, object], benchmark: str) -> dict[str, object]:
     """One row of a file, checked, with what is missing filled in."""
-    found = {name: _text(raw.get(name)) for name in COLUMNS if name != "reasons"}
-    texts = {name: None if name in _NULLABLE and not value else value for name, value in found.items()}
+    filled = {name: _text(raw.get(name)) for name in ADJUDICATION_COLUMNS if name != "reasons"}
+    texts = {name: None if name in _NULLABLE and not value else value for name, value in filled.items()}
     texts["benchmark"] = texts["benchmark"] or benchmark
     reasons = _reasons(raw.get("reasons"))
     created = texts.pop("created")
     if created is not None and not _TIME.fullmatch(created):
-        raise InputError(f"column created: {created!r} is no time; write 2026-01-31T12:00:00.000Z in UTC.")
+        raise InputError(f"column created: {created!r} is not a time; write 2026-01-31T12:00:00.000Z in UTC.")
     if not texts["adjudication_id"]:
         content = json.dumps([*(str(texts[name]) for name in sorted(texts)), *reasons, str(created)])
         texts["adjudication_id"] = str(uuid5(NAMESPACE_URL, content))
     item = Adjudication(**texts, reasons=reasons)  # type: ignore[arg-type]  # each is text, or null where it may be
-    return {name: getattr(item, name) for name in COLUMNS if name != "created"} | {
+    return {name: getattr(item, name) for name in ADJUDICATION_COLUMNS if name != "created"} | {
         "reasons": list(item.reasons),
         "created": created,
     }
@@ -181,11 +222,11 @@ def _reasons(value: object) -> tuple[str, ...]:
         try:
             value = json.loads(value)
         except ValueError as error:
-            raise InputError(f"column reasons: {value!r} is no JSON list; separate plain reasons by ';'.") from error
+            raise InputError(f"column reasons: {value!r} is not a JSON list; separate plain reasons by ';'.") from error
     elif isinstance(value, str):
         value = value.split(";")
     if value is None or isinstance(value, float):
         return ()
     if not isinstance(value, Iterable):
-        raise InputError(f"column reasons: {value!r} is no list; write a list of texts.")
+        raise InputError(f"column reasons: {value!r} is not a list; write a list of texts.")
     return tuple(map(str, value))

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Literal, get_args
 from uuid import uuid4
 
 import pandas as pd
@@ -15,8 +14,7 @@ import pandas as pd
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CHOICES, ORDERS
 
-Verdict = Literal["gold_right", "gold_wrong", "ambiguous", "image_unusable", "withdrawn"]
-VERDICTS: tuple[str, ...] = get_args(Verdict)
+ADJUDICATION_VERDICTS = ("gold_right", "gold_wrong", "ambiguous", "image_unusable", "withdrawn")
 WITHDRAWN = "withdrawn"
 REASONS = (
     "missed finding",
@@ -29,7 +27,7 @@ REASONS = (
     "question misread",
     "other",
 )
-COLUMNS = (
+ADJUDICATION_COLUMNS = (
     "adjudication_id",
     "benchmark",
     "case_fingerprint",
@@ -89,7 +87,7 @@ class Adjudication:
         object.__setattr__(self, "reasons", tuple(reason for reason in reasons if reason))
         _required(self, "adjudication", ("benchmark", "case_id", "reviewer", "adjudication_id"))
         what = f"adjudication of case {self.case_id}"
-        _one_of(what, "verdict", self.verdict, VERDICTS)
+        _one_of(what, "verdict", self.verdict, ADJUDICATION_VERDICTS)
         if self.verdict == "gold_wrong":
             _one_of(what, "choice", self.choice or "", CHOICES)
         elif self.choice is not None:
@@ -97,7 +95,7 @@ class Adjudication:
 
 
 @dataclass(frozen=True)
-class Answer:
+class AnnotatorAnswer:
     """What an annotator chose for a case on a dimension, or why they skipped it.
 
     Attributes
@@ -166,18 +164,18 @@ def current(history: pd.DataFrame) -> pd.DataFrame:
     replaced = set(zip(rows["reviewer"], rows["supersedes"], strict=True))
     kept: dict[tuple[object, ...], dict[object, object]] = {}
     for index, row in zip(rows.index, rows.astype(object).where(rows.notna(), None).to_dict("records"), strict=True):
-        mine = kept.setdefault((row["benchmark"], row["case_id"], row["dimension"], row["reviewer"]), {})
+        by_judge = kept.setdefault((row["benchmark"], row["case_id"], row["dimension"], row["reviewer"]), {})
         if row["verdict"] == WITHDRAWN and row["judge"] is None:
-            mine.clear()
+            by_judge.clear()
         elif row["verdict"] == WITHDRAWN:
-            mine.pop(row["judge"], None)
+            by_judge.pop(row["judge"], None)
         elif (row["reviewer"], row["adjudication_id"]) not in replaced:
-            mine[row["judge"]] = index
-    places = {place for mine in kept.values() for place in mine.values()}
-    return history[history.index.isin(places)]
+            by_judge[row["judge"]] = index
+    counting = {index for by_judge in kept.values() for index in by_judge.values()}
+    return history[history.index.isin(counting)]
 
 
-def _clean(item: Adjudication | Answer, free: tuple[str, ...]) -> None:
+def _clean(item: Adjudication | AnnotatorAnswer, free: tuple[str, ...]) -> None:
     """Make what a person typed storable and trim it; an id that cannot be stored is refused, lest it name another."""
     for one in fields(item):
         value = getattr(item, one.name)
@@ -191,7 +189,7 @@ def _clean(item: Adjudication | Answer, free: tuple[str, ...]) -> None:
             object.__setattr__(item, one.name, None)
 
 
-def _required(item: Adjudication | Answer, what: str, names: tuple[str, ...]) -> None:
+def _required(item: Adjudication | AnnotatorAnswer, what: str, names: tuple[str, ...]) -> None:
     for name in names:
         value = getattr(item, name)
         if not isinstance(value, str) or not value.strip():
@@ -200,6 +198,6 @@ def _required(item: Adjudication | Answer, what: str, names: tuple[str, ...]) ->
             raise InputError(f"{what}: {name} has {len(value)} characters; use at most {_LONGEST_NAME}.")
 
 
-def _one_of(what: str, name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise InputError(f"{what}: {name} {value!r} is unknown; use one of {', '.join(known)}.")
+def _one_of(what: str, name: str, value: str, vocabulary: tuple[str, ...]) -> None:
+    if value not in vocabulary:
+        raise InputError(f"{what}: {name} {value!r} is unknown; use one of {', '.join(vocabulary)}.")

@@ -25,9 +25,9 @@ def case_states(assignments: pd.DataFrame, answers: pd.DataFrame, dimensions: Se
         (done: every dimension has a choice; skipped: every dimension has a choice or was skipped; open) and `last`
         (when the annotator last answered to it; null: never).
     """
-    known = answers[answers["dimension"].isin(list(dimensions))]
+    relevant = answers[answers["dimension"].isin(list(dimensions))]
     counts = (
-        known.assign(answered=known["choice"].notna(), n_skipped=known["choice"].isna())
+        relevant.assign(answered=relevant["choice"].notna(), n_skipped=relevant["choice"].isna())
         .groupby(["case_id", "annotator"], as_index=False)
         .agg(answered=("answered", "sum"), n_skipped=("n_skipped", "sum"), last=("created", "max"))
     )
@@ -54,12 +54,12 @@ def by_annotator(states: pd.DataFrame) -> pd.DataFrame:
 
 def by_dimension(assignments: pd.DataFrame, answers: pd.DataFrame, dimensions: Sequence[str]) -> pd.DataFrame:
     """`dimension, assigned, answered, skipped` over the assigned cases, in the order of `dimensions`."""
-    mine = answers.merge(assignments[["case_id", "annotator"]], on=["case_id", "annotator"])
-    chosen = mine["choice"].notna()
+    assigned = answers.merge(assignments[["case_id", "annotator"]], on=["case_id", "annotator"])
+    chosen = assigned["choice"].notna()
     rows = []
     for name in dimensions:
-        here = mine["dimension"] == name
-        rows.append((name, len(assignments), int((here & chosen).sum()), int((here & ~chosen).sum())))
+        of_dimension = assigned["dimension"] == name
+        rows.append((name, len(assignments), int((of_dimension & chosen).sum()), int((of_dimension & ~chosen).sum())))
     return pd.DataFrame(rows, columns=["dimension", "assigned", "answered", "skipped"])
 
 
@@ -68,13 +68,13 @@ def skipped_cases(answers: pd.DataFrame, dimensions: Sequence[str]) -> pd.DataFr
 
     `dimensions` names those that were skipped, in the order of the benchmark, separated by commas.
     """
-    place = {name: number for number, name in enumerate(dimensions)}
+    position = {name: number for number, name in enumerate(dimensions)}
     rows = answers[answers["choice"].isna() & answers["dimension"].isin(list(dimensions))]
-    rows = rows.sort_values("dimension", key=lambda names: names.map(place), kind="stable")
+    rows = rows.sort_values("dimension", key=lambda names: names.map(position), kind="stable")
     if rows.empty:
         return pd.DataFrame(columns=["case_id", "annotator", "dimensions", "reason", "last"], dtype="str")
-    found = rows.groupby(["case_id", "annotator", "skipped_reason"], as_index=False, sort=False).agg(
+    skipped = rows.groupby(["case_id", "annotator", "skipped_reason"], as_index=False, sort=False).agg(
         dimensions=("dimension", ", ".join), last=("created", "max")
     )
-    found = found.rename(columns={"skipped_reason": "reason"}).sort_values("last", ascending=False, kind="stable")
-    return found[["case_id", "annotator", "dimensions", "reason", "last"]].reset_index(drop=True)
+    skipped = skipped.rename(columns={"skipped_reason": "reason"}).sort_values("last", ascending=False, kind="stable")
+    return skipped[["case_id", "annotator", "dimensions", "reason", "last"]].reset_index(drop=True)

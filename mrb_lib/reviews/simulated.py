@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.data.demo.judges import MARK
-from mrb_lib.reviews.marks import COLUMNS, REASONS
+from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS, REASONS
 
 REVIEWERS = tuple(f"{MARK} reviewer {number}" for number in (1, 2, 3))
-CASES = 200
-TIE_BELOW = 0.25
+N_REVIEWED = 200
+SEES_TIE_BELOW = 0.25
 _NOISE, _AMBIGUOUS, _UNUSABLE, _NOTICED, _GAVE_A_REASON = 0.25, 0.06, 0.03, 0.75, 0.85
 _MOMENT = "2000-01-01T00:00:00.000Z"
 
@@ -27,7 +27,7 @@ def simulated_adjudications(
     *,
     benchmark: str,
     judges: Sequence[str] = (),
-    cases: int = CASES,
+    cases: int = N_REVIEWED,
     seed: int = 0,
 ) -> pd.DataFrame:
     """What simulated reviewers say of gold labels, all three of them on each of some cases.
@@ -53,33 +53,33 @@ def simulated_adjudications(
     Validated by tests/data/demo/test_reviews.py.
     """
     rng = np.random.Generator(np.random.Philox(np.random.SeedSequence(seed, spawn_key=(0x5EE, cases))))
-    known = labels[labels["choice"].notna()].merge(truth, on=["case_id", "dimension"], validate="1:1")
-    ids = np.array(sorted(known["case_id"].unique()), dtype=object)
+    decided = labels[labels["choice"].notna()].merge(truth, on=["case_id", "dimension"], validate="1:1")
+    ids = np.array(sorted(decided["case_id"].unique()), dtype=object)
     drawn = set(rng.permutation(ids)[:cases])
     rows = []
-    for case, part in known[known["case_id"].isin(drawn)].groupby("case_id", sort=True):
+    for case, truths in decided[decided["case_id"].isin(drawn)].groupby("case_id", sort=True):
         lot = rng.random()
         flaw = "ambiguous" if lot < _AMBIGUOUS else "image_unusable" if lot < _AMBIGUOUS + _UNUSABLE else None
         for reviewer in REVIEWERS:
             head = {"benchmark": benchmark, "case_id": case, "reviewer": reviewer, "note": MARK}
             judge = str(rng.choice(list(judges))) if judges else None
-            rows += [head | {"judge": judge} | mark for mark in _looked_at(part, flaw, rng)]
+            rows += [head | {"judge": judge} | mark for mark in _looked_at(truths, flaw, rng)]
     for number, row in enumerate(rows):
         row |= {"adjudication_id": str(UUID(int=number + 1)), "created": _MOMENT, "case_fingerprint": ""}
-    frame = pd.DataFrame(rows, columns=list(COLUMNS))
-    return frame.astype({name: "str" for name in COLUMNS if name != "reasons"})
+    frame = pd.DataFrame(rows, columns=list(ADJUDICATION_COLUMNS))
+    return frame.astype({name: "str" for name in ADJUDICATION_COLUMNS if name != "reasons"})
 
 
-def _looked_at(part: pd.DataFrame, flaw: str | None, rng: np.random.Generator) -> list[dict[str, object]]:
+def _looked_at(truths: pd.DataFrame, flaw: str | None, rng: np.random.Generator) -> list[dict[str, object]]:
     """One reviewer's marks on the dimensions of one case, which may have a flaw."""
     if flaw is not None and rng.random() < _NOTICED:
         return [{"dimension": None, "verdict": flaw, "choice": None, "reasons": []}]
     reasons = [str(rng.choice(REASONS))] if rng.random() < _GAVE_A_REASON else []
     marks: list[dict[str, object]] = []
-    felt = (part["quality_a"] - part["quality_b"]).to_numpy(dtype=float) + _NOISE * rng.normal(size=len(part))
-    for dimension, label, seen in zip(part["dimension"], part["choice"], felt, strict=True):
-        own = "tie" if abs(seen) < TIE_BELOW else "A" if seen > 0 else "B"
-        wrong = own != label and (abs(seen) > 2 * TIE_BELOW or abs(seen) < TIE_BELOW / 2)
+    felt = (truths["quality_a"] - truths["quality_b"]).to_numpy(dtype=float) + _NOISE * rng.normal(size=len(truths))
+    for dimension, label, seen in zip(truths["dimension"], truths["choice"], felt, strict=True):
+        choice = "tie" if abs(seen) < SEES_TIE_BELOW else "A" if seen > 0 else "B"
+        wrong = choice != label and (abs(seen) > 2 * SEES_TIE_BELOW or abs(seen) < SEES_TIE_BELOW / 2)
         mark: dict[str, object] = {"dimension": dimension, "verdict": "gold_wrong" if wrong else "gold_right"}
-        marks.append(mark | {"choice": own if wrong else None, "reasons": reasons})
+        marks.append(mark | {"choice": choice if wrong else None, "reasons": reasons})
     return marks

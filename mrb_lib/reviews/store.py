@@ -13,9 +13,9 @@ import pandas as pd
 import sqlalchemy as sa
 
 from mrb_lib.errors import InputError
-from mrb_lib.reviews import tables
-from mrb_lib.reviews.connect import WRITES, database, engine_for, explained, make_tables
-from mrb_lib.reviews.marks import COLUMNS, REASONS, Adjudication, Answer, cleaned, current
+from mrb_lib.reviews import database
+from mrb_lib.reviews.database import WRITES, create_tables, database_errors, database_url, engine_for
+from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS, REASONS, Adjudication, AnnotatorAnswer, cleaned, current
 
 _ANSWER_COLUMNS = ("answer_id", "benchmark", "case_id", "annotator", "dimension", "choice", "order", "skipped_reason",
                    "created")  # fmt: skip
@@ -28,7 +28,7 @@ def open_store(where: str | Path, *, create: bool = True) -> Store:
     Parameters
     ----------
     where : a path, or any URL that SQLAlchemy knows, such as postgresql://user:password@host/name. A file on a drive
-        that several computers share is no place for SQLite: take PostgreSQL for a team.
+        that several computers share is not a place for SQLite: take PostgreSQL for a team.
     create : make what is missing; otherwise a missing store is an error
 
     Raises
@@ -36,11 +36,11 @@ def open_store(where: str | Path, *, create: bool = True) -> Store:
     InputError
         The store is not there, cannot be reached, or is of another version. No message shows a password.
     """
-    url = database(where)
-    with explained(url):
+    url = database_url(where)
+    with database_errors(url):
         engine = engine_for(url, create=create)
         try:
-            make_tables(engine, create=create)
+            create_tables(engine, create=create)
         except BaseException:
             engine.dispose()
             raise
@@ -75,14 +75,14 @@ class Store:
         self._engine.dispose()
 
     def adjudicate(self, adjudication: Adjudication) -> None:
-        """Add one adjudication; the same one again, after a broken connection, is no second.
+        """Add one adjudication; the same one again, after a broken connection, is stored once.
 
         Raises
         ------
         InputError
             Its id belongs to another adjudication.
         """
-        self._add(tables.adjudications, "adjudication_id", [_row(adjudication)])
+        self._add(database.adjudications, "adjudication_id", [_row(adjudication)])
 
     def restore(self, events: Iterable[tuple[Adjudication, str | None]]) -> int:
         """Add adjudications made elsewhere, all of them or none, and return how many were new.
@@ -92,7 +92,7 @@ class Store:
         events : each with the time it was `created`, as in the table of adjudications, or None for now
         """
         rows = [_row(item) | ({} if created is None else {"created": created}) for item, created in events]
-        return self._add(tables.adjudications, "adjudication_id", rows)
+        return self._add(database.adjudications, "adjudication_id", rows)
 
     def adjudications(self, benchmark: str, *, history: bool = False) -> pd.DataFrame:
         """The adjudications of a benchmark.
@@ -108,14 +108,14 @@ class Store:
             `adjudication_id, benchmark, case_fingerprint, case_id, dimension` (null: all), `reviewer, verdict, choice,
             judge, reasons` (a list), `note, supersedes, created` (UTC, by the database's clock); as they were stored
         """
-        frame = self._read(tables.adjudications, COLUMNS, benchmark)
+        frame = self._read(database.adjudications, ADJUDICATION_COLUMNS, benchmark)
         frame["reasons"] = pd.Series([json.loads(names) for names in frame["reasons"]], dtype=object)
         return frame if history else current(frame).reset_index(drop=True)
 
     def reasons(self) -> list[str]:
         """The reasons a reviewer may choose from."""
-        newest = sa.select(tables.reason_lists.c.names).order_by(tables.reason_lists.c.id.desc()).limit(1)
-        with explained(self._engine.url), self._engine.connect() as connection:
+        newest = sa.select(database.reason_lists.c.names).order_by(database.reason_lists.c.id.desc()).limit(1)
+        with database_errors(self._engine.url), self._engine.connect() as connection:
             names = connection.execute(newest).scalar()
         return list(REASONS) if names is None else list(json.loads(names))
 
@@ -130,23 +130,23 @@ class Store:
         plain = list(dict.fromkeys(cleaned(name).strip() for name in names))
         if not plain or not all(plain):
             raise InputError("reasons: at least one is needed, and none may be empty.")
-        with explained(self._engine.url), self._writer.begin() as connection:
-            connection.execute(tables.reason_lists.insert().values(names=json.dumps(plain)))
+        with database_errors(self._engine.url), self._writer.begin() as connection:
+            connection.execute(database.reason_lists.insert().values(names=json.dumps(plain)))
 
     def assign(self, benchmark: str, assignments: pd.DataFrame) -> int:
         """Add assignments (`case_id, annotator, position, order`), and return how many were new.
 
         A case that an annotator already has keeps its place and order; new ones come after the last.
         """
-        with explained(self._engine.url), self._writer.begin() as connection:
+        with database_errors(self._engine.url), self._writer.begin() as connection:
             if connection.dialect.name == "postgresql":
-                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(tables.LOCK)))
-            mine = tables.assignments.c.benchmark == benchmark
-            known = pd.DataFrame(
-                connection.execute(sa.select(tables.assignments).where(mine)).mappings().all(),
-                columns=tables.assignments.columns.keys(),
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(database.LOCK)))
+            of_benchmark = database.assignments.c.benchmark == benchmark
+            earlier = pd.DataFrame(
+                connection.execute(sa.select(database.assignments).where(of_benchmark)).mappings().all(),
+                columns=database.assignments.columns.keys(),
             )
-            last = known.groupby("annotator")["position"].max()
+            last = earlier.groupby("annotator")["position"].max()
             rows = []
             for item in assignments.sort_values("position", kind="stable").to_dict("records"):
                 start = int(last.get(item["annotator"], -1)) + 1
@@ -154,26 +154,26 @@ class Store:
                 row = {column: item[column] for column in ("case_id", "annotator", "order")}
                 row |= {"key": hashlib.sha256(name.encode()).hexdigest(), "position": start + int(item["position"])}
                 rows.append(row | {"benchmark": benchmark})
-            new = [row for row in rows if row["key"] not in set(known["key"])]
+            new = [row for row in rows if row["key"] not in set(earlier["key"])]
             if new:
-                connection.execute(tables.assignments.insert(), new)
+                connection.execute(database.assignments.insert(), new)
         return len(new)
 
     def assignments(self, benchmark: str, annotator: str | None = None) -> pd.DataFrame:
         """The assignments, `benchmark, case_id, annotator, position, order, created`, of everybody or of one."""
-        frame = self._read(tables.assignments, _ASSIGNMENT_COLUMNS, benchmark, annotator=annotator)
+        frame = self._read(database.assignments, _ASSIGNMENT_COLUMNS, benchmark, annotator=annotator)
         frame = frame.astype({"position": "int64"})
         return frame.sort_values(["annotator", "position"], kind="stable", ignore_index=True)
 
-    def answer(self, answer: Answer) -> None:
-        """Add one answer; the same one again is no second.
+    def answer(self, answer: AnnotatorAnswer) -> None:
+        """Add one answer; the same one again is stored once.
 
         Raises
         ------
         InputError
             Its id belongs to another answer.
         """
-        self._add(tables.answers, "answer_id", [asdict(answer)])
+        self._add(database.answers, "answer_id", [asdict(answer)])
 
     def answers(
         self, benchmark: str, *, annotator: str | None = None, case_id: str | None = None, history: bool = False
@@ -190,25 +190,25 @@ class Store:
             `answer_id, benchmark, case_id, annotator, dimension, choice` (null where skipped), `order,
             skipped_reason, created`
         """
-        frame = self._read(tables.answers, _ANSWER_COLUMNS, benchmark, annotator=annotator, case_id=case_id)
+        frame = self._read(database.answers, _ANSWER_COLUMNS, benchmark, annotator=annotator, case_id=case_id)
         if history:
             return frame
         return frame.drop_duplicates(["case_id", "annotator", "dimension"], keep="last", ignore_index=True)
 
     def annotations(self, benchmark: str) -> pd.DataFrame:
         """The answers as an annotations table, `case_id, annotator, dimension, choice`; skipped ones are left out."""
-        found = self.answers(benchmark).dropna(subset="choice")
-        return found[["case_id", "annotator", "dimension", "choice"]].reset_index(drop=True)
+        chosen = self.answers(benchmark).dropna(subset="choice")
+        return chosen[["case_id", "annotator", "dimension", "choice"]].reset_index(drop=True)
 
     def latest_change(self, benchmark: str) -> int:
         """A number that grows whenever anything is added that concerns the benchmark: the rows in the store."""
         # Not the greatest id: of two writers, the one with the smaller id may be the later to finish.
         counts = [
             sa.select(sa.func.count()).select_from(table).where(table.c.benchmark == benchmark).scalar_subquery()
-            for table in (tables.adjudications, tables.assignments, tables.answers)
+            for table in (database.adjudications, database.assignments, database.answers)
         ]
-        counts.append(sa.select(sa.func.count()).select_from(tables.reason_lists).scalar_subquery())
-        with explained(self._engine.url), self._engine.connect() as connection:
+        counts.append(sa.select(sa.func.count()).select_from(database.reason_lists).scalar_subquery())
+        with database_errors(self._engine.url), self._engine.connect() as connection:
             return sum(map(int, connection.execute(sa.select(*counts)).one()))
 
     def _add(self, table: sa.Table, key: str, rows: Sequence[Mapping[str, object]]) -> int:
@@ -217,7 +217,7 @@ class Store:
         The key is looked for after the insert was refused, not before it: two writers may bring the same one at once.
         """
         added = 0
-        with explained(self._engine.url), self._writer.begin() as connection:
+        with database_errors(self._engine.url), self._writer.begin() as connection:
             for row in rows:
                 try:
                     with connection.begin_nested():
@@ -240,7 +240,7 @@ class Store:
                 wanted = wanted.where(table.c[name] == value)
         if "id" in table.c:
             wanted = wanted.order_by(table.c.id)
-        with explained(self._engine.url), self._engine.connect() as connection:
+        with database_errors(self._engine.url), self._engine.connect() as connection:
             rows = connection.execute(wanted).all()
         return pd.DataFrame(rows, columns=list(columns)).astype(dict.fromkeys(columns, "str"))
 

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
-from mrb_lib.reviews.marks import COLUMNS as ADJUDICATION_COLUMNS
+from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS
 from mrb_lib.schema import KEYS, LEVELS, NO_PROBE
 from mrb_lib.stats.core.multiplicity import CORRECTIONS, FAMILIES
 from mrb_lib.stats.core.options import check_choice, check_policy

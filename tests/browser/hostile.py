@@ -15,7 +15,7 @@ from PIL import Image
 from playwright.sync_api import Frame, Page
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
-from mrb_lib.reviews.marks import Adjudication, Answer
+from mrb_lib.reviews.marks import Adjudication, AnnotatorAnswer
 from mrb_lib.reviews.store import open_store
 from mrb_lib.schema import ORDERS
 from mrb_lib.verdicts.store import save_imported
@@ -193,7 +193,7 @@ def write_reviews(benchmark: Benchmark, path: Path) -> None:
             store.adjudicate(Adjudication(NAME, case, REVIEWERS[i % 2], verdict, choice, note=attack(i), **about))
         for i, case in enumerate(cases[:6]):
             choice, skipped = (None, attack(i)) if i % 3 == 0 else ("A", "")
-            store.answer(Answer(NAME, case, ANNOTATORS[i % 3], DIMENSIONS[i % 3], choice, "BA", skipped))
+            store.answer(AnnotatorAnswer(NAME, case, ANNOTATORS[i % 3], DIMENSIONS[i % 3], choice, "BA", skipped))
 
 
 def flood(long: int) -> str:

@@ -18,9 +18,9 @@ from playwright.sync_api import Locator, Page, WebSocket, expect
 
 from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.data.demo.build import write_demo
-from mrb_lib.reviews.annotations import annotations_of
 from mrb_lib.reviews.assignment import assign
-from mrb_lib.reviews.marks import Answer
+from mrb_lib.reviews.exchange import annotations_of
+from mrb_lib.reviews.marks import AnnotatorAnswer
 from mrb_lib.reviews.store import Store, open_store
 from mrb_lib.stats.agreement.agreement import agreement
 
@@ -337,7 +337,7 @@ def test_hostile_text_does_nothing(page: Page, tmp_path: Path) -> None:
 
 def test_what_was_annotated_is_exported(benchmark: Benchmark, store: Store, tmp_path: Path) -> None:
     case = str(benchmark.cases["case_id"].iloc[0])
-    store.answer(Answer(benchmark.meta.name, case, "Dr Export", "overall", "B", "BA"))
+    store.answer(AnnotatorAnswer(benchmark.meta.name, case, "Dr Export", "overall", "B", "BA"))
     assert benchmark.path is not None
     out = tmp_path / "annotations.parquet"
     command = [str(MRB), "annotate", str(benchmark.path), "--export", str(out)]

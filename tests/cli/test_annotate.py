@@ -15,7 +15,7 @@ from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.data.demo.build import write_demo
 from mrb_lib.files import REVIEWS
 from mrb_lib.notebook import workspace
-from mrb_lib.reviews.marks import Answer
+from mrb_lib.reviews.marks import AnnotatorAnswer
 from mrb_lib.reviews.store import open_store
 
 from .conftest import Result
@@ -43,7 +43,7 @@ def _answer_all(benchmark: Benchmark, who: str, choices: str) -> None:
         mine = store.assignments(benchmark.meta.name, who)
         for case, choice in zip(sorted(mine["case_id"]), choices, strict=True):
             for dimension in benchmark.meta.dimensions:
-                store.answer(Answer(benchmark.meta.name, case, who, dimension, choice, "AB"))
+                store.answer(AnnotatorAnswer(benchmark.meta.name, case, who, dimension, choice, "AB"))
 
 
 def test_cases_are_dealt_out_once_and_then_more(mrb: Command, bench: Path) -> None:
@@ -116,8 +116,8 @@ def test_what_was_skipped_is_listed_and_cases_that_are_gone_do_not_count(mrb: Co
     name, dimension = benchmark.meta.name, benchmark.meta.dimensions[0]
     with open_store(bench / REVIEWS) as store:
         case = store.assignments(name)["case_id"].iloc[0]
-        store.answer(Answer(name, case, "Dr A", dimension, None, "AB", skipped_reason="blurred"))
-        store.answer(Answer(name, "gone", "Dr A", dimension, None, "AB", skipped_reason="no such case"))
+        store.answer(AnnotatorAnswer(name, case, "Dr A", dimension, None, "AB", skipped_reason="blurred"))
+        store.answer(AnnotatorAnswer(name, "gone", "Dr A", dimension, None, "AB", skipped_reason="no such case"))
         row = {"case_id": ["gone"], "annotator": ["Dr A"], "position": [0], "order": ["AB"]}
         store.assign(name, pd.DataFrame(row))
     said = mrb("annotate", bench, "--agreement").out

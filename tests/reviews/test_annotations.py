@@ -11,8 +11,8 @@ import pytest
 from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.data.formats.table import read
 from mrb_lib.errors import InputError
-from mrb_lib.reviews.annotations import annotations_of, write_annotations
-from mrb_lib.reviews.marks import Answer
+from mrb_lib.reviews.exchange import annotations_of, write_annotations
+from mrb_lib.reviews.marks import AnnotatorAnswer
 from mrb_lib.reviews.store import Store
 
 
@@ -22,9 +22,9 @@ def answered(pictured: Benchmark, store: Store) -> Benchmark:
     for who, choice in (("Dr Z", "A"), ("Dr B", "tie")):
         for case in reversed(cases[:4]):
             for dimension in ("overall", "accuracy"):
-                store.answer(Answer(pictured.meta.name, case, who, dimension, choice, "BA"))
-    store.answer(Answer(pictured.meta.name, cases[0], "Dr Z", "relevance", None, "BA", "outside my field"))
-    store.answer(Answer(pictured.meta.name, cases[0], "Dr Z", "overall", "B", "BA"))
+                store.answer(AnnotatorAnswer(pictured.meta.name, case, who, dimension, choice, "BA"))
+    store.answer(AnnotatorAnswer(pictured.meta.name, cases[0], "Dr Z", "relevance", None, "BA", "outside my field"))
+    store.answer(AnnotatorAnswer(pictured.meta.name, cases[0], "Dr Z", "overall", "B", "BA"))
     return pictured
 
 

@@ -83,7 +83,7 @@ def test_only_who_is_named_gets_more() -> None:
     more = assign(CASES, ["c"], overlap=2, seed=1, assigned=before)
     assert set(more["annotator"]) == {"c"}
     assert len(more) == len(CASES)
-    with pytest.raises(InputError, match="overlap of 4 cannot be had with 3 annotators"):
+    with pytest.raises(InputError, match="overlap of 4 is not possible with 3 annotators"):
         assign(CASES, ["c"], overlap=4, seed=1, assigned=before)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from mrb_lib.reviews.connect import database
+from mrb_lib.reviews.database import database_url
 from mrb_lib.reviews.store import open_store
 
 REVIEWERS = 8
@@ -41,7 +41,7 @@ def _check(where: str) -> None:
 
 
 def _check_nothing_can_be_changed(where: str) -> None:
-    engine = sa.create_engine(database(where), poolclass=sa.NullPool)
+    engine = sa.create_engine(database_url(where), poolclass=sa.NullPool)
     for statement in ("UPDATE mrb_adjudications SET note = ''", "DELETE FROM mrb_adjudications"):
         with engine.connect() as connection, pytest.raises(sa.exc.DatabaseError, match="never changed"):
             connection.execute(sa.text(statement))
@@ -49,7 +49,7 @@ def _check_nothing_can_be_changed(where: str) -> None:
 
 def test_eight_reviewers_share_a_file(tmp_path: Path) -> None:
     _check(str(tmp_path / "reviews.sqlite"))
-    engine = sa.create_engine(database(tmp_path / "reviews.sqlite"), poolclass=sa.NullPool)
+    engine = sa.create_engine(database_url(tmp_path / "reviews.sqlite"), poolclass=sa.NullPool)
     with engine.connect() as connection:
         assert connection.execute(sa.text("PRAGMA journal_mode")).scalar() == "wal"
 

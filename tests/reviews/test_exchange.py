@@ -10,7 +10,7 @@ import pytest
 
 from mrb_lib.errors import InputError
 from mrb_lib.reviews.exchange import (
-    FORMATS,
+    ADJUDICATION_SUFFIXES,
     adjudications_from,
     import_adjudications,
     read_adjudications,
@@ -29,7 +29,7 @@ def filled(store: Store) -> Store:
     return store
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("suffix", ADJUDICATION_SUFFIXES)
 def test_a_store_comes_out_and_goes_into_another_unchanged(filled: Store, tmp_path: Path, suffix: str) -> None:
     history = filled.adjudications("demo", history=True)
     path = tmp_path / f"all{suffix}"
@@ -51,7 +51,7 @@ def test_no_cell_is_a_formula(filled: Store, tmp_path: Path) -> None:
 
 
 def test_an_empty_table_goes_out_and_in(store: Store, tmp_path: Path) -> None:
-    for suffix in FORMATS:
+    for suffix in ADJUDICATION_SUFFIXES:
         path = tmp_path / f"none{suffix}"
         write_adjudications(store.adjudications("demo"), path)
         assert import_adjudications(path, store, "demo") == 0
@@ -76,8 +76,8 @@ def test_a_table_made_by_hand_is_imported_once(store: Store, tmp_path: Path) -> 
     [
         ("case_id,reviewer\n1,a\n", "column verdict: is missing"),
         ("case_id,reviewer,verdict\n1,a,ambiguous\n1,a,bad\n", "row 2: .*'bad' is unknown"),
-        ("case_id,reviewer,verdict,created\n1,a,ambiguous,yesterday\n", "row 1: .*'yesterday' is no time"),
-        ("case_id,reviewer,verdict,reasons\n1,a,ambiguous,[x\n", "row 1: .*no JSON list"),
+        ("case_id,reviewer,verdict,created\n1,a,ambiguous,yesterday\n", "row 1: .*'yesterday' is not a time"),
+        ("case_id,reviewer,verdict,reasons\n1,a,ambiguous,[x\n", "row 1: .*not a JSON list"),
         ("case_id,reviewer,verdict,benchmark\n1,a,ambiguous,else\n", "speaks of benchmark 'else'"),
         ("", "cannot be understood"),
     ],

@@ -10,8 +10,8 @@ import pytest
 import sqlalchemy as sa
 
 from mrb_lib.errors import InputError
-from mrb_lib.reviews.connect import database
-from mrb_lib.reviews.marks import COLUMNS, REASONS, Adjudication, Answer
+from mrb_lib.reviews.database import database_url
+from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS, REASONS, Adjudication, AnnotatorAnswer
 from mrb_lib.reviews.store import Store, open_store
 
 HOSTILE = "<script>alert(1)</script>\u202e '; DROP TABLE mrb_adjudications; -- \N{STETHOSCOPE} \u05d0"
@@ -30,10 +30,10 @@ def test_an_adjudication_comes_back_as_it_was(store: Store) -> None:
     )  # fmt: skip
     store.adjudicate(given)
     frame = store.adjudications("demo")
-    assert tuple(frame.columns) == COLUMNS
+    assert tuple(frame.columns) == ADJUDICATION_COLUMNS
     row = frame.iloc[0].to_dict()
     created = row.pop("created")
-    assert row == {name: getattr(given, name) for name in COLUMNS if name != "created"} | {
+    assert row == {name: getattr(given, name) for name in ADJUDICATION_COLUMNS if name != "created"} | {
         "reasons": list(given.reasons)
     }
     age = pd.Timestamp.now("UTC") - pd.Timestamp(created)
@@ -42,7 +42,7 @@ def test_an_adjudication_comes_back_as_it_was(store: Store) -> None:
 
 
 def test_an_empty_store_has_the_columns(store: Store) -> None:
-    assert tuple(store.adjudications("demo").columns) == COLUMNS
+    assert tuple(store.adjudications("demo").columns) == ADJUDICATION_COLUMNS
     assert store.annotations("demo").empty
     assert store.latest_change("demo") == 0
 
@@ -138,10 +138,10 @@ def test_the_list_of_reasons_is_edited_and_earlier_ones_are_kept(store: Store) -
 
 
 def test_answers_become_annotations(store: Store) -> None:
-    store.answer(Answer("demo", "c1", "r1", "accuracy", "A", "BA"))
-    store.answer(Answer("demo", "c1", "r1", "overall", None, "AB", skipped_reason="blurred"))
-    store.answer(Answer("demo", "c1", "r2", "accuracy", "tie", "AB"))
-    changed = Answer("demo", "c1", "r1", "accuracy", "B", "BA")
+    store.answer(AnnotatorAnswer("demo", "c1", "r1", "accuracy", "A", "BA"))
+    store.answer(AnnotatorAnswer("demo", "c1", "r1", "overall", None, "AB", skipped_reason="blurred"))
+    store.answer(AnnotatorAnswer("demo", "c1", "r2", "accuracy", "tie", "AB"))
+    changed = AnnotatorAnswer("demo", "c1", "r1", "accuracy", "B", "BA")
     store.answer(changed)
     store.answer(changed)
     assert store.annotations("demo").to_dict("list") == {
@@ -150,14 +150,14 @@ def test_answers_become_annotations(store: Store) -> None:
     assert len(store.answers("demo", history=True)) == 4
     assert store.answers("demo")["skipped_reason"].tolist() == ["blurred", "", ""]
     with pytest.raises(InputError, match="not both"):
-        Answer("demo", "c1", "r1", "accuracy", None, "AB")
+        AnnotatorAnswer("demo", "c1", "r1", "accuracy", None, "AB")
     with pytest.raises(InputError, match="order 'ab' is unknown"):
-        Answer("demo", "c1", "r1", "accuracy", "A", "ab")
+        AnnotatorAnswer("demo", "c1", "r1", "accuracy", "A", "ab")
 
 
 def test_answers_of_one_annotator_to_one_case(store: Store) -> None:
     for case, who, choice in (("c1", "r1", "A"), ("c1", "r2", "B"), ("c2", "r1", "tie"), ("c1", "r1", "B")):
-        store.answer(Answer("demo", case, who, "overall", choice, "AB"))
+        store.answer(AnnotatorAnswer("demo", case, who, "overall", choice, "AB"))
     assert store.answers("demo", annotator="r1")["choice"].tolist() == ["tie", "B"]
     assert store.answers("demo", annotator="r1", case_id="c1")["choice"].tolist() == ["B"]
     assert store.answers("demo", case_id="c1", history=True)["choice"].tolist() == ["A", "B", "B"]
@@ -181,7 +181,7 @@ def test_a_number_grows_with_every_change(store: Store) -> None:
     seen = [store.latest_change("demo")]
     store.adjudicate(_right())
     seen.append(store.latest_change("demo"))
-    store.answer(Answer("demo", "c1", "r1", "accuracy", "A", "AB"))
+    store.answer(AnnotatorAnswer("demo", "c1", "r1", "accuracy", "A", "AB"))
     seen.append(store.latest_change("demo"))
     store.set_reasons(["x"])
     seen.append(store.latest_change("demo"))
@@ -209,13 +209,13 @@ def test_stores_that_cannot_be_used_say_so(tmp_path: Path) -> None:
     (tmp_path / "empty.sqlite").touch()
     with pytest.raises(InputError, match="holds no store"):
         open_store(tmp_path / "empty.sqlite", create=False)
-    with pytest.raises(InputError, match="no kind of database"):
+    with pytest.raises(InputError, match="not a kind of database"):
         open_store("nosuch://x/y")
 
 
 def test_a_store_of_another_version_is_refused(tmp_path: Path) -> None:
     open_store(tmp_path / "s.sqlite").close()
-    engine = sa.create_engine(database(tmp_path / "s.sqlite"), poolclass=sa.NullPool)
+    engine = sa.create_engine(database_url(tmp_path / "s.sqlite"), poolclass=sa.NullPool)
     with engine.begin() as connection:
         connection.execute(sa.text("UPDATE mrb_meta SET value = '99'"))
     with pytest.raises(InputError, match="version 99"):
@@ -233,7 +233,7 @@ def test_no_message_shows_a_password(url: str) -> None:
 
 
 def test_postgresql_keeps_the_same(postgresql: str) -> None:
-    engine = sa.create_engine(database(postgresql), isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
+    engine = sa.create_engine(database_url(postgresql), isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
     with engine.connect() as connection:
         connection.execute(sa.text("CREATE DATABASE one"))
     with open_store(postgresql.replace("/postgres?", "/one?")) as store:
@@ -250,5 +250,5 @@ def test_postgresql_keeps_the_same(postgresql: str) -> None:
     with open_store(postgresql.replace("/postgres?", "/one?")) as store:
         frame = pd.DataFrame([("c2", "r1", 0, "AB")], columns=["case_id", "annotator", "position", "order"])
         assert (store.assign("other", frame), store.assign("other", frame)) == (1, 0)
-        store.answer(Answer("other", "c2", "r1", "overall", "tie", "AB"))
+        store.answer(AnnotatorAnswer("other", "c2", "r1", "overall", "tie", "AB"))
         assert store.annotations("other")["choice"].tolist() == ["tie"]

@@ -11,8 +11,8 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
-from mrb_lib.reviews.annotations import annotations_of
-from mrb_lib.reviews.marks import Answer
+from mrb_lib.reviews.exchange import annotations_of
+from mrb_lib.reviews.marks import AnnotatorAnswer
 from mrb_lib.reviews.store import Store, open_store
 from mrb_lib.stats.agreement.agreement import agreement
 from mrb_lib.widgets.annotate import coordinate
@@ -33,7 +33,7 @@ def store(tmp_path: Path, pictured: Benchmark) -> Iterator[Store]:
 
 def _answer(store: Store, benchmark: Benchmark, who: str, row: int, dimension: str, choice: str) -> None:
     case = benchmark.cases["case_id"].iloc[row]
-    store.answer(Answer(benchmark.meta.name, case, who, dimension, choice, "AB"))
+    store.answer(AnnotatorAnswer(benchmark.meta.name, case, who, dimension, choice, "AB"))
 
 
 def test_before_two_have_answered_nothing_is_said_of_agreement(pictured: Benchmark, store: Store) -> None:
@@ -64,7 +64,9 @@ def test_agreement_is_that_of_the_statistics(pictured: Benchmark, store: Store) 
 def test_the_page_shows_progress_and_skipped_cases_escaped(pictured: Benchmark, store: Store) -> None:
     name, case = pictured.meta.name, pictured.cases["case_id"].iloc[0]
     for dimension in pictured.meta.dimensions:
-        store.answer(Answer(name, case, PEOPLE[1], dimension, None, "AB", skipped_reason="<script>blurred</script>"))
+        store.answer(
+            AnnotatorAnswer(name, case, PEOPLE[1], dimension, None, "AB", skipped_reason="<script>blurred</script>")
+        )
     _answer(store, pictured, PEOPLE[0], 0, "accuracy", "A")
     page = Coordination(pictured, store).html()
     assert "SIMULATED" in page
@@ -88,8 +90,8 @@ def test_only_what_has_changed_is_sent_again(pictured: Benchmark, store: Store) 
 
 
 def test_answers_about_what_is_gone_do_not_count(pictured: Benchmark, store: Store) -> None:
-    store.answer(Answer(pictured.meta.name, "gone", PEOPLE[0], "accuracy", "A", "AB"))
-    store.answer(Answer(pictured.meta.name, pictured.cases["case_id"].iloc[0], PEOPLE[0], "charm", "A", "AB"))
+    store.answer(AnnotatorAnswer(pictured.meta.name, "gone", PEOPLE[0], "accuracy", "A", "AB"))
+    store.answer(AnnotatorAnswer(pictured.meta.name, pictured.cases["case_id"].iloc[0], PEOPLE[0], "charm", "A", "AB"))
     frame, left_out = annotations_of(pictured, store)
     assert frame.empty
     assert left_out == 2

@@ -13,8 +13,8 @@ import pandas as pd
 from PIL import Image, UnidentifiedImageError
 
 from mrb_lib.data.benchmark import FolderImages
+from mrb_lib.data.images import IMAGE_FORMATS
 from mrb_lib.data.images.dicom import header, is_dicom, read_dicom
-from mrb_lib.data.images.pictures import FORMATS
 from mrb_lib.errors import InputError
 from mrb_lib.files import inside
 from mrb_lib.validation import Finding, Severity
@@ -36,12 +36,12 @@ _DECODING_ERRORS = (
     zlib.error,
 )
 
-Progress = Callable[[str, int, int], None]
+ProgressCallback = Callable[[str, int, int], None]
 Problem = tuple[Severity, str, str]
 
 
 def image_findings(
-    folder: Path, cases: pd.DataFrame, progress: Progress | None = None
+    folder: Path, cases: pd.DataFrame, progress: ProgressCallback | None = None
 ) -> tuple[list[Finding], dict[str, str]]:
     """Audit the images of a benchmark folder, one at a time.
 
@@ -69,31 +69,31 @@ def image_findings(
     for i, names in enumerate(cases["images"]):
         for name in names:
             users.setdefault(name, []).append(i)
-    found: list[Finding] = []
+    findings: list[Finding] = []
     digests: dict[str, str] = {}
     names = sorted(users.keys() | set(FolderImages(folder)))
     for done, name in enumerate(names, start=1):
-        place = _Place(name, users.get(name, []), cases)
+        report = _ImageReport(name, users.get(name, []), cases)
         try:
             path = inside(folder, name)
         except InputError:
-            found.append(place.finding("error", "is a link out of the folder", "put the file itself there"))
+            findings.append(report.finding("error", "is a link out of the folder", "put the file itself there"))
             continue
         if path.is_dir():
-            found.append(place.finding("error", "is a folder", "name the files in it, or put the image there"))
+            findings.append(report.finding("error", "is a folder", "name the files in it, or put the image there"))
         elif not path.is_file():
-            found.append(place.finding("error", "is missing", "restore the file, or remove its name from the case"))
+            findings.append(report.finding("error", "is missing", "restore the file, or remove its name from the case"))
         elif name not in users:
-            found.append(place.finding("warning", "is named by no case", "remove it, or add its name to its case"))
+            findings.append(report.finding("warning", "is named by no case", "remove it, or add its name to its case"))
         else:
-            found += [place.finding(*problem) for problem in _problems(path)]
+            findings += [report.finding(*problem) for problem in _problems(path)]
             digests[name] = _digest(path)
         if progress is not None:
             progress("images", done, len(names))
-    return found + list(_shared(digests, users, cases)), digests
+    return findings + list(_shared(digests, users, cases)), digests
 
 
-class _Place:
+class _ImageReport:
     """Where to point when something is wrong with an image."""
 
     def __init__(self, name: str, rows: list[int], cases: pd.DataFrame) -> None:
@@ -130,7 +130,7 @@ def _problems(path: Path) -> Iterator[Problem]:
             bomb = "is a decompression bomb (its header announces far more pixels than any scan has)"
             problems = [("error", bomb, "replace it with the real image")]
         except UnidentifiedImageError:
-            unknown = f"is not an image of a known format ({', '.join(FORMATS)}, DICOM)"
+            unknown = f"is not an image of a known format ({', '.join(IMAGE_FORMATS)}, DICOM)"
             problems = [("error", unknown, "convert it to PNG or JPEG")]
         except MemoryError:
             problems = [("error", "does not fit into memory", "store it smaller")]
@@ -149,19 +149,19 @@ def _has_dicom(path: Path) -> bool:
 def _decode_dicom(path: Path) -> Iterator[Problem]:
     content = path.read_bytes()
     read_dicom(content)
-    frames, telling = header(content)
+    frames, identifying = header(content)
     if frames > 1:
         yield "warning", f"holds {frames} pictures, and a judge sees the first only", "store the frame that counts"
-    if telling:
+    if identifying:
         yield (
             "warning",
-            f"says who the patient is ({', '.join(telling)})",
+            f"says who the patient is ({', '.join(identifying)})",
             "empty these elements, or set PatientIdentityRemoved to YES if what they hold is a pseudonym",
         )
 
 
 def _decode(path: Path) -> Iterator[Problem]:
-    with Image.open(path, formats=FORMATS) as image:
+    with Image.open(path, formats=IMAGE_FORMATS) as image:
         width, height = image.size
         pixels = width * height
         if pixels > MAX_PIXELS:
@@ -176,8 +176,8 @@ def _decode(path: Path) -> Iterator[Problem]:
         image.load()
     if image.format == "PNG":
         # The decoder stops at the last pixel: a file cut off in the chunks behind it is found only here.
-        with Image.open(path, formats=("PNG",)) as again:
-            again.verify()
+        with Image.open(path, formats=("PNG",)) as reopened:
+            reopened.verify()
 
 
 def _peculiarities(image: Image.Image, path: Path) -> Iterator[Problem]:

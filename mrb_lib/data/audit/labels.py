@@ -52,14 +52,14 @@ def annotation_findings(cases: pd.DataFrame, annotations: pd.DataFrame, dimensio
         problem = "there are no annotations, so there is no gold and nothing to score judges against"
         return [Finding("info", ANNOTATIONS_FILE, None, None, problem, "import them if the source has any")]
     first = np.flatnonzero(~cases["case_id"].duplicated())
-    place = pd.Index(cases["case_id"].iloc[first]).get_indexer(pd.Index(annotations["case_id"]))
-    case = np.where(place >= 0, first[place], -1)
+    position = pd.Index(cases["case_id"].iloc[first]).get_indexer(pd.Index(annotations["case_id"]))
+    case = np.where(position >= 0, first[position], -1)
     cells = pd.DataFrame({"case": case, "row": np.arange(len(annotations))})
     cells["annotator"], annotators = pd.factorize(annotations["annotator"], sort=True)
     cells["dimension"] = pd.Index(dimensions).get_indexer(pd.Index(annotations["dimension"]))
     cells = cells[(cells["case"] >= 0) & (cells["dimension"] >= 0) & (cells["annotator"] >= 0)]
     bare = np.setdiff1d(first, cells["case"].unique())
-    found = [
+    findings = [
         Finding(
             "warning",
             CASES_FILE,
@@ -71,7 +71,7 @@ def annotation_findings(cases: pd.DataFrame, annotations: pd.DataFrame, dimensio
         )
         for i in bare
     ]
-    return found + list(_missing_labels(cases["case_id"], cells, np.asarray(annotators), dimensions))
+    return findings + list(_missing_labels(cases["case_id"], cells, np.asarray(annotators), dimensions))
 
 
 def _missing_labels(
@@ -96,8 +96,10 @@ def _missing_labels(
     elif (count == usual).mean() >= DESIGN_SHARE:
         short = count[count < usual].reset_index()
         short.columns = pd.Index(["case", "dimension", "n"])
-        told = short.apply(lambda r: f"{r['n']} of {usual} annotators on {dimensions[int(r['dimension'])]}", axis=1)
-        texts = told.groupby(short["case"]).agg("; ".join) if len(short) else pd.Series(dtype="str")
+        shortfalls = short.apply(
+            lambda r: f"{r['n']} of {usual} annotators on {dimensions[int(r['dimension'])]}", axis=1
+        )
+        texts = shortfalls.groupby(short["case"]).agg("; ".join) if len(short) else pd.Series(dtype="str")
     else:
         sizes = ", ".join(f"{n} in {times}" for n, times in count.value_counts().sort_index().items())
         problem = f"annotators per case and dimension vary: {sizes} ({len(annotators)} annotators)"
@@ -113,8 +115,8 @@ def _missing_labels(
 def _absent_from_panel(cells: pd.DataFrame, panel: np.ndarray, cases: np.ndarray, used: np.ndarray) -> pd.Series:
     """By case, the panel's annotators and the dimensions they left out."""
     grid = pd.MultiIndex.from_product([cases, panel, used])
-    given = pd.MultiIndex.from_frame(cells[["case", "annotator", "dimension"]])
-    absent = grid[~grid.isin(given)].to_frame(index=False, name=["case", "annotator", "dimension"])
+    labelled = pd.MultiIndex.from_frame(cells[["case", "annotator", "dimension"]])
+    absent = grid[~grid.isin(labelled)].to_frame(index=False, name=["case", "annotator", "dimension"])
     by_annotator = absent.groupby(["case", "annotator"])["dimension"].agg(list).reset_index()
     pairs = pd.Series(
         list(zip(by_annotator["annotator"], by_annotator["dimension"], strict=True)),
@@ -152,16 +154,18 @@ def subfield_findings(cases: pd.DataFrame) -> list[Finding]:
     A department that differs from the organ's default in every case of that organ is
     taken as meant (the map may be overridden) and is not reported.
     """
-    found = [*_unknown(cases, "organ", ORGANS), *_unknown(cases, "department", DEPARTMENTS)]
+    findings = [*_unknown(cases, "organ", ORGANS), *_unknown(cases, "department", DEPARTMENTS)]
     if "organ" not in cases.columns or "department" not in cases.columns:
-        return found
+        return findings
     default = cases["organ"].map(ORGAN_DEPARTMENT)
-    known = default.notna() & cases["department"].isin(list(DEPARTMENTS))
-    differs = known & (cases["department"] != default)
-    mixed = ~differs[known].groupby(cases["organ"][known]).transform("all").reindex(cases.index, fill_value=True)
+    comparable = default.notna() & cases["department"].isin(list(DEPARTMENTS))
+    differs = comparable & (cases["department"] != default)
+    mixed = ~differs[comparable].groupby(cases["organ"][comparable]).transform("all").reindex(
+        cases.index, fill_value=True
+    )
     for i in np.flatnonzero(differs & mixed):
         organ, department = cases["organ"].iloc[i], cases["department"].iloc[i]
-        found.append(
+        findings.append(
             Finding(
                 "warning",
                 CASES_FILE,
@@ -172,21 +176,21 @@ def subfield_findings(cases: pd.DataFrame) -> list[Finding]:
                 str(cases["case_id"].iloc[i]),
             )
         )
-    return found
+    return findings
 
 
-def _unknown(cases: pd.DataFrame, column: str, known: tuple[str, ...]) -> Iterator[Finding]:
+def _unknown(cases: pd.DataFrame, column: str, vocabulary: tuple[str, ...]) -> Iterator[Finding]:
     if column not in cases.columns:
         return
     values = cases[column]
-    unknown = values.notna() & ~values.isin(list(known))
+    unknown = values.notna() & ~values.isin(list(vocabulary))
     for value, rows in values[unknown].groupby(values[unknown], sort=False):
         shown = ", ".join(str(int(i) + 1) for i in rows.index[:_SHOWN_ROWS])
         more = f" and {len(rows) - _SHOWN_ROWS} more" if len(rows) > _SHOWN_ROWS else ""
         where = f" (rows {shown}{more})" if len(rows) > 1 else ""
-        near = difflib.get_close_matches(str(value).lower(), [name.lower() for name in known], n=1)
-        meant = next((name for name in known if near and name.lower() == near[0]), None)
-        cure = f"write {meant}" if meant else f"use one of {', '.join(known)}, or leave it empty"
+        close = difflib.get_close_matches(str(value).lower(), [name.lower() for name in vocabulary], n=1)
+        meant = next((name for name in vocabulary if close and name.lower() == close[0]), None)
+        cure = f"write {meant}" if meant else f"use one of {', '.join(vocabulary)}, or leave it empty"
         i = int(rows.index[0])
         yield Finding(
             "warning",

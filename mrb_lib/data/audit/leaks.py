@@ -77,20 +77,20 @@ def leak_findings(cases: pd.DataFrame, gold: pd.DataFrame | None) -> list[Findin
     -----
     Tested by tests/data/audit/test_audit_leaks.py.
     """
-    found = [*_phrases(cases), *_file_names(cases)]
+    findings = [*_phrases(cases), *_file_names(cases)]
     if gold is not None and not gold.empty:
         labels = gold.pivot_table(index="case_id", columns="dimension", values="choice", aggfunc="first", sort=False)
         labels = labels.reindex(index=cases["case_id"].to_numpy())
-        found += _telling_columns(cases, labels)
-        found += _telling_names(cases, labels)
-        found += _position(labels)
-    return found
+        findings += _leaking_columns(cases, labels)
+        findings += _leaking_names(cases, labels)
+        findings += _position(labels)
+    return findings
 
 
 def _phrases(cases: pd.DataFrame) -> Iterator[Finding]:
     for column in ("question", "response_a", "response_b"):
         for i, text in enumerate(cases[column].fillna("")):
-            hit = _giveaway(text)
+            hit = _leaking_phrase(text)
             if hit is not None:
                 yield Finding(
                     "warning",
@@ -103,7 +103,7 @@ def _phrases(cases: pd.DataFrame) -> Iterator[Finding]:
                 )
 
 
-def _giveaway(text: str) -> re.Match[str] | None:
+def _leaking_phrase(text: str) -> re.Match[str] | None:
     lower = text.lower()
     for words, pattern in _PHRASES:
         if any(word in lower for word in words) and (hit := pattern.search(text)):
@@ -126,7 +126,7 @@ def _file_names(cases: pd.DataFrame) -> Iterator[Finding]:
                 )
 
 
-def _telling_names(cases: pd.DataFrame, labels: pd.DataFrame) -> Iterator[Finding]:
+def _leaking_names(cases: pd.DataFrame, labels: pd.DataFrame) -> Iterator[Finding]:
     """Image names in which a lone `a`, `b` or `tie` is always the gold label."""
     tokens = cases["images"].map(_label_token).astype("str")
     tokens = tokens.where(~cases["images"].map(lambda names: any(_NAMED_LABEL.search(name) for name in names)))
@@ -145,7 +145,7 @@ def _label_token(names: list[str]) -> str | None:
     return tokens.pop() if len(tokens) == 1 else None
 
 
-def _telling_columns(cases: pd.DataFrame, labels: pd.DataFrame) -> Iterator[Finding]:
+def _leaking_columns(cases: pd.DataFrame, labels: pd.DataFrame) -> Iterator[Finding]:
     for name in cases.columns:
         if name in ("case_id", "question", "response_a", "response_b", "images"):
             continue

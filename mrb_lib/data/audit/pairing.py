@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.data.audit.text import CASES_FILE, folded
-from mrb_lib.data.audit.words import Words
+from mrb_lib.data.audit.vocabulary import WordSets
 from mrb_lib.validation import Finding
 
 STRAY = 0.1  # similarity to its own question under which a response may have come from elsewhere
@@ -17,7 +17,7 @@ MATCH = 0.15  # similarity to another case's question over which it may belong t
 RATIO = 2.0  # how many times more similar to the other question than to its own
 LEAD = 1.5  # how many times more similar to that question than to the next likely one
 MIN_SHARED = 2  # words shared with the other question, so that no single word decides
-MIN_WORDS = 5  # of an identical response, so that "Yes" under two questions is nothing
+MIN_WORDS = 5  # of an identical response, so that "Yes" under two questions is not reported
 MIN_SHIFTED = 5  # responses displaced by the same number of rows, to speak of a shift
 CAP = 20_000  # responses compared with each other; more are counted, not compared
 _CHUNK = 1_000
@@ -42,7 +42,7 @@ _UNITS = (
 )
 
 
-def pairing_findings(cases: pd.DataFrame, words: Words) -> list[Finding]:
+def pairing_findings(cases: pd.DataFrame, words: WordSets) -> list[Finding]:
     """Find responses that were exchanged, rotated, shifted or copied between cases.
 
     A response is suspected when it shares next to no informative words with its own
@@ -71,25 +71,27 @@ def pairing_findings(cases: pd.DataFrame, words: Words) -> list[Finding]:
     tests/data/audit/test_audit_pairing.py checks along with the recovery of planted exchanges.
     """
     question = pd.factorize(folded(cases["question"]))[0]
-    found: list[Finding] = []
+    findings: list[Finding] = []
     done = np.zeros(len(cases), dtype=bool)
     for unit in _UNITS:
         links, left_out = _links(words, unit, question, done)
         if left_out:
             problem = f"{unit.what}: {left_out} texts share no word with their question and were not compared"
-            found.append(Finding("info", CASES_FILE, None, unit.column, problem, "look at a sample of them yourself"))
+            findings.append(
+                Finding("info", CASES_FILE, None, unit.column, problem, "look at a sample of them yourself")
+            )
         cycles = _on_cycles(links)
         cycles &= _without_rival(words, unit, question, links, cycles)
-        found += _explain(cases, unit, links, cycles, done)
-    return found + list(_repeated(cases, question, done))
+        findings += _explain(cases, unit, links, cycles, done)
+    return findings + list(_repeated(cases, question, done))
 
 
-def _links(words: Words, unit: _Unit, question: np.ndarray, done: np.ndarray) -> tuple[dict[int, int], int]:
+def _links(words: WordSets, unit: _Unit, question: np.ndarray, done: np.ndarray) -> tuple[dict[int, int], int]:
     """For each suspected case, the suspected case whose question its text belongs to."""
     moved, kept = words.unit_rows(unit.moved), words.unit_rows(unit.kept)
-    own = np.asarray(moved.multiply(kept).sum(axis=1)).ravel()
+    own_similarity = np.asarray(moved.multiply(kept).sum(axis=1)).ravel()
     enough = np.diff(words.union(unit.moved).indptr) >= MIN_SHARED
-    stray = np.flatnonzero((own < STRAY) & enough & ~done)
+    stray = np.flatnonzero((own_similarity < STRAY) & enough & ~done)
     left_out = max(0, len(stray) - CAP)
     stray = stray[:CAP]
     if len(stray) < 2:
@@ -105,24 +107,24 @@ def _links(words: Words, unit: _Unit, question: np.ndarray, done: np.ndarray) ->
         best, score = similarity.argmax(axis=1), similarity.max(axis=1)
         similarity[question[stray[best]][:, None] == question[stray][None, :]] = 0
         runner_up = similarity.max(axis=1)
-        sure = (score >= MATCH) & (score >= RATIO * own[rows]) & (score >= LEAD * runner_up)
+        sure = (score >= MATCH) & (score >= RATIO * own_similarity[rows]) & (score >= LEAD * runner_up)
         links.update(zip(rows[sure].tolist(), stray[best[sure]].tolist(), strict=True))
     return links, left_out
 
 
 def _without_rival(
-    words: Words, unit: _Unit, question: np.ndarray, links: dict[int, int], cycles: set[int]
+    words: WordSets, unit: _Unit, question: np.ndarray, links: dict[int, int], cycles: set[int]
 ) -> set[int]:
     """The cycles whose texts resemble no case of the whole table more than their partner, and also its question alone.
 
     The question is looked at alone because two responses to one question may differ in every word.
     """
     moved, kept = words.unit_rows(unit.moved), words.unit_rows(unit.kept).T.tocsc()
-    asked = words.unit_rows(("question",)).T.tocsc()
+    questions = words.unit_rows(("question",)).T.tocsc()
     unrivalled = set()
     for i in cycles:
         j = links[i]
-        similarity, answers = (moved[[i]] @ kept).toarray()[0], (moved[[i]] @ asked).toarray()[0]
+        similarity, answers = (moved[[i]] @ kept).toarray()[0], (moved[[i]] @ questions).toarray()[0]
         rivals = (question != question[i]) & (question != question[j])
         if similarity[j] >= similarity[rivals].max(initial=0) and answers[j] > RATIO * answers[i]:
             unrivalled.add(i)

@@ -40,7 +40,7 @@ def text_findings(cases: pd.DataFrame, digests: Mapping[str, str], *, preference
     digests : the digest of each readable image's bytes, so that a case copied under
         another image name is still a copy, and one about another image is not
     preference : whether the annotators chose between the two responses; if not,
-        a blank or repeated response is no defect
+        a blank or repeated response is not a defect
 
     Returns
     -------
@@ -53,12 +53,12 @@ def text_findings(cases: pd.DataFrame, digests: Mapping[str, str], *, preference
     Tested by tests/data/audit/test_audit_text.py.
     """
     texts = pd.DataFrame({name: folded(cases[name]) for name in ("question", *_RESPONSES)})
-    found = [*_blank(cases, texts if preference else texts[["question"]])]
+    findings = [*_blank(cases, texts if preference else texts[["question"]])]
     if preference:
-        found += _identical_responses(cases, texts)
-    found += _copies(cases, texts, digests)
-    found += _damaged(cases)
-    return found
+        findings += _identical_responses(cases, texts)
+    findings += _copies(cases, texts, digests)
+    findings += _damaged(cases)
+    return findings
 
 
 def folded(texts: pd.Series) -> pd.Series:

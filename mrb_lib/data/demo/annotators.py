@@ -11,7 +11,7 @@ from mrb_lib.schema import DIMENSIONS
 
 
 @dataclass(frozen=True)
-class Annotator:
+class SimulatedAnnotator:
     """One simulated clinician.
 
     Attributes
@@ -30,9 +30,9 @@ class Annotator:
 
 
 ANNOTATORS = (
-    Annotator("clinician_1", noise=0.85, leniency=0.22, first=0.0, length=0.0),
-    Annotator("clinician_2", noise=1.0, leniency=0.16, first=0.03, length=0.10),
-    Annotator("clinician_3", noise=1.2, leniency=0.28, first=-0.02, length=-0.03),
+    SimulatedAnnotator("clinician_1", noise=0.85, leniency=0.22, first=0.0, length=0.0),
+    SimulatedAnnotator("clinician_2", noise=1.0, leniency=0.16, first=0.03, length=0.10),
+    SimulatedAnnotator("clinician_3", noise=1.2, leniency=0.28, first=-0.02, length=-0.03),
 )
 
 # Standard deviation of a vote's noise, in latent units: facts are easier to agree on than insight.

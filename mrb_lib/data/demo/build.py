@@ -13,11 +13,10 @@ import pyarrow.parquet as pq
 
 from mrb_lib.data.benchmark import BenchmarkMeta, BenchmarkWriter
 from mrb_lib.data.demo.annotators import vote
-from mrb_lib.data.demo.catalogue import organ_of
-from mrb_lib.data.demo.findings import Facts, Scene, draw_scene
 from mrb_lib.data.demo.pictures import draw_picture
-from mrb_lib.data.demo.questions import Question, ask, place
-from mrb_lib.data.demo.responders import Plan, Responder, choose_pair, make_plan, quality
+from mrb_lib.data.demo.questions import SimulatedQuestion, ask, site_name
+from mrb_lib.data.demo.responders import Responder, ResponsePlan, choose_pair, make_plan, quality
+from mrb_lib.data.demo.scenes import Facts, Scene, draw_scene, organ_of
 from mrb_lib.data.demo.wording import reference_answer, write_response
 from mrb_lib.errors import InputError
 from mrb_lib.schema import DIMENSIONS, ORGAN_DEPARTMENT
@@ -181,8 +180,8 @@ def simulate_case(seed: int, index: int) -> SimulatedCase:
 
 
 def _two_responses(
-    pair: tuple[Responder, Responder], scene: Scene, question: Question, rng: np.random.Generator
-) -> tuple[list[Plan], list[str]]:
+    pair: tuple[Responder, Responder], scene: Scene, question: SimulatedQuestion, rng: np.random.Generator
+) -> tuple[list[ResponsePlan], list[str]]:
     """Two responses that are never the same text."""
     while True:
         plans = [make_plan(responder, scene, question, rng) for responder in pair]
@@ -192,7 +191,7 @@ def _two_responses(
 
 
 def _truth_rows(
-    case_id: str, scene: Scene, plans: list[Plan], qualities: list[dict[str, float]]
+    case_id: str, scene: Scene, plans: list[ResponsePlan], qualities: list[dict[str, float]]
 ) -> list[dict[str, object]]:
     main, second = scene.main, scene.second
     right = [sum(plan.right.values()) for plan in plans]
@@ -206,7 +205,7 @@ def _truth_rows(
         "unit": scene.view.unit,
         **_named_facts(main, scene),
         "second_finding": None if second is None else second.kind.noun,
-        "second_site": None if second is None else place(second),
+        "second_site": None if second is None else site_name(second),
     }
     return [{**common, "dimension": d, "quality_a": qualities[0][d], "quality_b": qualities[1][d]} for d in DIMENSIONS]
 
@@ -214,7 +213,7 @@ def _truth_rows(
 def _named_facts(facts: Facts, scene: Scene) -> dict[str, object]:
     return {
         "finding": facts.kind.noun,
-        "site": place(facts),
+        "site": site_name(facts),
         "side": facts.side,
         "size": facts.size,
         "count": facts.count,

@@ -29,7 +29,7 @@ _SPLINE = np.stack([_STEPS**k for k in range(4)], axis=1) @ (
     np.array([[0, 2, 0, 0], [-1, 0, 1, 0], [2, -5, 4, -1], [-1, 3, -3, 1]]) / 2
 )
 
-Pixels = NDArray[np.float32]
+Raster = NDArray[np.float32]
 Outline = NDArray[np.float64]
 Point = tuple[float, float]
 Value = float | tuple[float, float, float]
@@ -44,7 +44,7 @@ class Frame:
     dx: float = 0.0
     dy: float = 0.0
 
-    def at(self, x: float, y: float) -> Point:
+    def to_pixels(self, x: float, y: float) -> Point:
         """The pixel of a canonical point."""
         if self.mirrored:
             x = WIDTH - x
@@ -52,7 +52,7 @@ class Frame:
 
 
 @lru_cache(maxsize=16)
-def _tile(blur: float) -> Pixels:
+def _tile(blur: float) -> Raster:
     """A tile of smooth noise, mean 0 and standard deviation 1, the same in every process."""
     noise = np.random.Generator(np.random.Philox(key=20508)).standard_normal((_TILE, _TILE), dtype=np.float32)
     if blur:
@@ -120,9 +120,9 @@ class Canvas:
         self.frame = frame
         self.colour = colour
         shape = (FIELD, WIDTH, 3) if colour else (FIELD, WIDTH)
-        self.pixels: Pixels = np.empty(shape, dtype=np.float32)
+        self.pixels: Raster = np.empty(shape, dtype=np.float32)
         self.pixels[...] = background
-        (x, y), zoom = frame.at(0.0, 0.0), frame.zoom
+        (x, y), zoom = frame.to_pixels(0.0, 0.0), frame.zoom
         self._offset = np.array([x, y])
         self._scale = np.array([-zoom if frame.mirrored else zoom, zoom])
         self.labels: list[tuple[str, int, int]] = []
@@ -145,7 +145,7 @@ class Canvas:
         add: bool = False,
     ) -> None:
         """Fill an ellipse; `angle` in degrees clockwise, `soft` the width of its edge in pixels."""
-        (cx, cy), zoom = self.frame.at(x, y), self.frame.zoom
+        (cx, cy), zoom = self.frame.to_pixels(x, y), self.frame.zoom
         rx, ry = rx * zoom, ry * zoom
         turn = np.deg2rad(-angle if self.frame.mirrored else angle)
         cos, sin = float(np.cos(turn)), float(np.sin(turn))
@@ -174,7 +174,7 @@ class Canvas:
         """Fill a closed outline, rounded through its points where `curved`."""
         if curved:
             points = _smooth_closed(points) if isinstance(points, tuple) else smooth(points)
-        self._raster([self._place(points)], None, soft, value, amount, add)
+        self._raster([self._points_to_pixels(points)], None, soft, value, amount, add)
 
     def stroke(
         self,
@@ -200,10 +200,10 @@ class Canvas:
         add: bool = False,
     ) -> None:
         """Draw many lines alike; where they cross, the value is laid on once."""
-        paths = [self._place(smooth(line, closed=False) if len(line) > 2 else line) for line in lines]
+        paths = [self._points_to_pixels(smooth(line, closed=False) if len(line) > 2 else line) for line in lines]
         self._raster(paths, width * self.frame.zoom, soft, value, amount, add)
 
-    def _place(self, points: Sequence[Point] | Outline) -> Outline:
+    def _points_to_pixels(self, points: Sequence[Point] | Outline) -> Outline:
         return np.asarray(np.asarray(points, dtype=float) * self._scale + self._offset)
 
     def _raster(
@@ -217,8 +217,8 @@ class Canvas:
     ) -> None:
         """Draw outlines (or lines, where a width is given) at twice the size, reduce, soften, and lay the value on."""
         pad = 2 + 3 * soft + (width or 0)
-        every = paths[0] if len(paths) == 1 else np.concatenate(paths)
-        low, high = every.min(axis=0) - pad, every.max(axis=0) + pad
+        points = paths[0] if len(paths) == 1 else np.concatenate(paths)
+        low, high = points.min(axis=0) - pad, points.max(axis=0) + pad
         x0, y0 = max(0, int(low[0])), max(0, int(low[1]))
         x1, y1 = min(WIDTH, int(high[0]) + 1), min(FIELD, int(high[1]) + 1)
         if x0 >= x1 or y0 >= y1:
@@ -245,22 +245,22 @@ class Canvas:
         self.blend(mask, x0, y0, value, amount=amount, add=add)
 
     def blend(
-        self, mask: Pixels, x0: int, y0: int, value: Value | Pixels, *, amount: float = 1.0, add: bool = False
+        self, mask: Raster, x0: int, y0: int, value: Value | Raster, *, amount: float = 1.0, add: bool = False
     ) -> None:
         """Lay a value over the part of the field that starts at (x0, y0), as far as the mask lets it."""
-        part = self.pixels[y0 : y0 + mask.shape[0], x0 : x0 + mask.shape[1]]
+        region = self.pixels[y0 : y0 + mask.shape[0], x0 : x0 + mask.shape[1]]
         weight = mask * np.float32(amount)
         if self.colour:
             weight = weight[..., None]
         tone = np.asarray(value, dtype=np.float32)
-        part += weight * (tone if add else tone - part)
+        region += weight * (tone if add else tone - region)
 
-    def noise(self, blur: float) -> Pixels:
+    def noise(self, blur: float) -> Raster:
         """A field of smooth noise (mean 0, standard deviation 1) of the given grain in pixels."""
         x, y = (int(v) for v in self.rng.integers(0, (_TILE - WIDTH, _TILE - FIELD)))
         return _tile(blur)[y : y + FIELD, x : x + WIDTH]
 
-    def texture(self, blur: float, strength: float, *, where: Pixels | None = None) -> None:
+    def texture(self, blur: float, strength: float, *, where: Raster | None = None) -> None:
         """Multiply the field by noise: `strength` is the relative standard deviation."""
         factor = 1 + np.float32(strength) * self.noise(blur)
         if where is not None:

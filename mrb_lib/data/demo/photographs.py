@@ -6,18 +6,18 @@ from functools import lru_cache
 
 import numpy as np
 
-from mrb_lib.data.demo.canvas import FIELD, WIDTH, Canvas, Pixels, Point, outline
+from mrb_lib.data.demo.canvas import FIELD, WIDTH, Canvas, Point, Raster, outline
 
 
 @lru_cache(maxsize=4)
-def _round(radius: float, edge: float) -> Pixels:
+def _round(radius: float, edge: float) -> Raster:
     y, x = np.mgrid[0:FIELD, 0:WIDTH].astype(np.float32)
     distance = np.hypot(x - WIDTH / 2, y - FIELD / 2)
     return np.asarray(np.clip((radius - distance) / edge, 0, 1), dtype=np.float32)
 
 
 @lru_cache(maxsize=1)
-def _from_centre() -> Pixels:
+def _from_centre() -> Raster:
     y, x = np.mgrid[0:FIELD, 0:WIDTH].astype(np.float32)
     return np.asarray(np.hypot(x - WIDTH / 2, y - FIELD / 2) / 118, dtype=np.float32)
 

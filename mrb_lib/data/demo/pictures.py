@@ -7,25 +7,25 @@ from collections.abc import Callable
 import numpy as np
 
 from mrb_lib.data.demo import photographs, radiographs, sections, ultrasound
-from mrb_lib.data.demo.canvas import FIELD, WIDTH, Canvas, Pixels
-from mrb_lib.data.demo.findings import Facts, Scene, Spot
+from mrb_lib.data.demo.canvas import FIELD, WIDTH, Canvas, Raster
+from mrb_lib.data.demo.scenes import Facts, Scene, Spot
 
 Stage = Callable[[Canvas], None]
 
 # Anatomy is drawn first, then the findings, then what the imaging lays over both.
 DRAWINGS: dict[str, tuple[Stage, Stage]] = {
-    "chest_radiograph": (radiographs.chest, radiographs.finish),
-    "mammogram": (radiographs.mammogram, radiographs.finish),
-    "foot_radiograph": (radiographs.foot, radiographs.finish),
-    "knee_radiograph": (radiographs.knee, radiographs.finish),
-    "hand_radiograph": (radiographs.hand, radiographs.finish),
-    "panoramic_radiograph": (radiographs.panoramic, radiographs.finish),
-    "brain_mri": (sections.brain_mri, sections.finish),
-    "brain_ct": (sections.brain_ct, sections.finish),
-    "lung_ct": (sections.lung_ct, sections.finish),
-    "abdomen_ct": (sections.abdomen_ct, sections.finish),
-    "pelvis_mri": (sections.pelvis_mri, sections.finish),
-    "cardiac_mri": (sections.cardiac_mri, sections.finish),
+    "chest_radiograph": (radiographs.chest, radiographs.finish_radiograph),
+    "mammogram": (radiographs.mammogram, radiographs.finish_radiograph),
+    "foot_radiograph": (radiographs.foot, radiographs.finish_radiograph),
+    "knee_radiograph": (radiographs.knee, radiographs.finish_radiograph),
+    "hand_radiograph": (radiographs.hand, radiographs.finish_radiograph),
+    "panoramic_radiograph": (radiographs.panoramic, radiographs.finish_radiograph),
+    "brain_mri": (sections.brain_mri, sections.finish_section),
+    "brain_ct": (sections.brain_ct, sections.finish_section),
+    "lung_ct": (sections.lung_ct, sections.finish_section),
+    "abdomen_ct": (sections.abdomen_ct, sections.finish_section),
+    "pelvis_mri": (sections.pelvis_mri, sections.finish_section),
+    "cardiac_mri": (sections.cardiac_mri, sections.finish_section),
     "echocardiogram": (ultrasound.echo, ultrasound.finish_echo),
     "abdomen_ultrasound": (ultrasound.liver, ultrasound.finish_sector),
     "pelvis_ultrasound": (ultrasound.uterus, ultrasound.finish_sector),
@@ -52,7 +52,7 @@ def draw_picture(scene: Scene, rng: np.random.Generator) -> bytes:
     return canvas.png(bar=view.bar, step=10 if view.colour else 8)
 
 
-def outline(shape: str, angle: Pixels, phase: tuple[float, float, float]) -> Pixels:
+def lesion_outline(shape: str, angle: Raster, phase: tuple[float, float, float]) -> Raster:
     """The relative radius of a lesion in each direction; its longest is 1.
 
     Parameters
@@ -81,16 +81,16 @@ def _lesion(canvas: Canvas, facts: Facts, spot: Spot) -> None:
     dx = np.arange(x0, x1, dtype=np.float32)[None, :] - np.float32(spot.x)
     dy = np.arange(y0, y1, dtype=np.float32)[:, None] - np.float32(spot.y)
     distance = np.hypot(dx, dy)
-    edge = spot.radius * outline(facts.shape, np.arctan2(dy, dx), spot.phase)
+    edge = spot.radius * lesion_outline(facts.shape, np.arctan2(dy, dx), spot.phase)
     mask = np.clip(0.5 + (edge - distance) / 2.0, 0, 1)
-    here = canvas.pixels[y0:y1, x0:x1]
+    region = canvas.pixels[y0:y1, x0:x1]
     if canvas.colour and facts.kind.tint is not None:
         halo = np.clip(1 - np.abs(distance - edge) / 4, 0, 1)
         canvas.blend(halo, x0, y0, (120, 30, 28), amount=0.35)
         light = 1 - np.float32(-0.06 if facts.kind.bright else 0.16) * (dx + dy) / np.float32(spot.radius)
         canvas.blend(mask, x0, y0, light[..., None] * np.asarray(facts.kind.tint, dtype=np.float32), amount=0.92)
         return
-    around = float(here[distance < spot.radius + 2].mean())
+    around = float(region[distance < spot.radius + 2].mean())
     sign = 1 if facts.kind.bright else -1
     value = float(np.clip(around + sign * facts.contrast, 6, 250))
-    canvas.blend(mask, x0, y0, value + np.float32(0.12) * (here - around), amount=0.97)
+    canvas.blend(mask, x0, y0, value + np.float32(0.12) * (region - around), amount=0.97)

@@ -10,12 +10,12 @@ from typing import cast
 
 import numpy as np
 
-from mrb_lib.data.demo.findings import Facts, Scene, pick
+from mrb_lib.data.demo.scenes import Facts, Scene, pick
 
 Phrases = dict[str, dict[str, list[str]]]
 
 QUESTION_TYPES = ("open", "description", "location", "measurement", "diagnosis", "next_step", "closed")
-_ASKED: dict[str, tuple[str, ...]] = {
+_ASPECTS: dict[str, tuple[str, ...]] = {
     "open": ("finding", "site"),
     "description": ("finding", "shape", "brightness"),
     "location": ("site", "side"),
@@ -26,53 +26,53 @@ _ASKED: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Question:
+class SimulatedQuestion:
     """A question and what it asks for.
 
     Attributes
     ----------
     type : one of `QUESTION_TYPES`
-    asked : the aspects that a direct answer must name
+    aspects : those that a direct answer must name
     hypothesis : what a closed question supposes of its aspect: a side, "several", or a brightness
     """
 
     text: str
     type: str
-    asked: tuple[str, ...]
+    aspects: tuple[str, ...]
     hypothesis: str | None = None
 
 
 @lru_cache(maxsize=1)
-def phrases() -> Phrases:
+def demo_phrases() -> Phrases:
     """All sentences by section and name."""
     text = files("mrb_lib.data.demo").joinpath("phrases.toml").read_text(encoding="utf-8")
     return cast(Phrases, tomllib.loads(text))
 
 
-def ask(scene: Scene, rng: np.random.Generator) -> Question:
+def ask(scene: Scene, rng: np.random.Generator) -> SimulatedQuestion:
     """Draw the question of a case; a closed question supposes what is true or what is false, by the toss of a coin."""
     kind = pick(rng, QUESTION_TYPES)
     hypothesis = None
     if kind == "closed":
         aspect = pick(rng, ("side", "count", "brightness") if scene.main.side else ("count", "brightness"))
-        template = pick(rng, phrases()["questions"][f"closed_{aspect}"])
+        template = pick(rng, demo_phrases()["questions"][f"closed_{aspect}"])
         options = {"side": ("left", "right"), "count": ("several",), "brightness": scene.view.terms}
         hypothesis = pick(rng, options[aspect])
-        asked: tuple[str, ...] = (aspect,)
+        aspects: tuple[str, ...] = (aspect,)
     else:
-        template = pick(rng, phrases()["questions"][kind])
-        asked = tuple(a for a in _ASKED[kind] if a != "side" or scene.main.side)
+        template = pick(rng, demo_phrases()["questions"][kind])
+        aspects = tuple(a for a in _ASPECTS[kind] if a != "side" or scene.main.side)
     text = template.format(
         picture=scene.view.picture, region=scene.view.region, tissue=scene.view.tissue, hypothesis=hypothesis
     )
     if rng.random() < 0.7:
         text = f"{_vignette(scene, rng)} {text}"
-    return Question(text, kind, asked, hypothesis)
+    return SimulatedQuestion(text, kind, aspects, hypothesis)
 
 
 def _vignette(scene: Scene, rng: np.random.Generator) -> str:
     symptom = pick(rng, scene.view.symptoms)
-    return pick(rng, phrases()["questions"]["vignette"]).format(
+    return pick(rng, demo_phrases()["questions"]["vignette"]).format(
         age=scene.age,
         person="woman" if scene.woman else "man",
         symptom=symptom,
@@ -87,6 +87,6 @@ def holds(hypothesis: str, *, side: str | None, count: int | None, term: str | N
     return hypothesis in (side, term)
 
 
-def place(facts: Facts) -> str:
+def site_name(facts: Facts) -> str:
     """The true place of a finding, as a report names it."""
     return facts.site.name.format(side=facts.side)

@@ -246,7 +246,7 @@ def _tooth_pair(c: Canvas, k: int) -> list[list[Point]]:
     return canals
 
 
-def finish(c: Canvas) -> None:
+def finish_radiograph(c: Canvas) -> None:
     """Film grain and a slow unevenness of exposure."""
     c.texture(24.0, 0.05)
     c.pixels += np.clip(c.pixels / 20 - 0.6, 0, 1) * (np.float32(2.0) * c.noise(0.7))

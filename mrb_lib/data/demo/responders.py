@@ -13,9 +13,8 @@ from typing import Literal
 
 import numpy as np
 
-from mrb_lib.data.demo.catalogue import SHAPES, Kind, Site
-from mrb_lib.data.demo.findings import Facts, Scene, pick
-from mrb_lib.data.demo.questions import Question
+from mrb_lib.data.demo.questions import SimulatedQuestion
+from mrb_lib.data.demo.scenes import SHAPES, Facts, FindingKind, Scene, Site, pick
 
 Style = Literal["plain", "report", "chatty"]
 ASPECTS = ("finding", "site", "side", "size", "count", "shape", "brightness", "impression", "plan")
@@ -60,7 +59,7 @@ RESPONDERS = (
 
 
 @dataclass
-class Plan:
+class ResponsePlan:
     """What a response says.
 
     Attributes
@@ -96,22 +95,24 @@ def _chance(logit: float) -> float:
     return float(1 / (1 + np.exp(-logit)))
 
 
-def make_plan(responder: Responder, scene: Scene, question: Question, rng: np.random.Generator) -> Plan:
+def make_plan(
+    responder: Responder, scene: Scene, question: SimulatedQuestion, rng: np.random.Generator
+) -> ResponsePlan:
     """Decide what a responder says about a case; the form of the day varies about its skill."""
     form = rng.normal(0.0, 0.6, 5)
     direct = _chance(responder.directness + form[0])
-    plan = Plan(responder, directness=2 if rng.random() < direct else int(rng.random() < 0.25 + 0.5 * direct))
+    plan = ResponsePlan(responder, directness=2 if rng.random() < direct else int(rng.random() < 0.25 + 0.5 * direct))
     know = _chance(responder.accuracy + form[1])
     cover = _chance(responder.coverage + form[2])
     for aspect in ASPECTS:
         if aspect == "side" and scene.main.side is None:
             continue
-        asked = aspect in question.asked
-        if (asked and plan.directness == 0) or (not asked and rng.random() >= cover):
+        is_asked = aspect in question.aspects
+        if (is_asked and plan.directness == 0) or (not is_asked and rng.random() >= cover):
             continue
         _claim(plan, aspect, scene, know, rng)
     if plan.directness == 0 and not {"finding", "site", "shape"} & plan.claims.keys():
-        free = [a for a in ("finding", "site", "shape", "brightness") if a not in question.asked]
+        free = [a for a in ("finding", "site", "shape", "brightness") if a not in question.aspects]
         _claim(plan, pick(rng, free), scene, know, rng)
     if rng.random() < 0.8 * cover:
         plan.second = _second(scene, know, rng)
@@ -126,11 +127,11 @@ def make_plan(responder: Responder, scene: Scene, question: Question, rng: np.ra
     return plan
 
 
-def _claim(plan: Plan, aspect: str, scene: Scene, know: float, rng: np.random.Generator) -> None:
+def _claim(plan: ResponsePlan, aspect: str, scene: Scene, know: float, rng: np.random.Generator) -> None:
     """State one aspect, rightly with the chance `know`."""
     right = bool(rng.random() < know)
     kind = plan.claims.get("finding")
-    if aspect in ("impression", "plan") and isinstance(kind, Kind) and kind is not scene.main.kind:
+    if aspect in ("impression", "plan") and isinstance(kind, FindingKind) and kind is not scene.main.kind:
         right = False
     value = _truth(aspect, scene.main) if right else _falsehood(aspect, scene, plan, rng)
     plan.claims[aspect] = value
@@ -152,12 +153,12 @@ def _truth(aspect: str, facts: Facts) -> object:
     return values[aspect]
 
 
-def _falsehood(aspect: str, scene: Scene, plan: Plan, rng: np.random.Generator) -> object:
+def _falsehood(aspect: str, scene: Scene, plan: ResponsePlan, rng: np.random.Generator) -> object:
     """A plausible wrong value of one aspect."""
     facts, view = scene.main, scene.view
     other_kinds = [kind for kind in view.kinds if kind is not facts.kind]
     claimed = plan.claims.get("finding")
-    kind = claimed if isinstance(claimed, Kind) and claimed is not facts.kind else pick(rng, other_kinds)
+    kind = claimed if isinstance(claimed, FindingKind) and claimed is not facts.kind else pick(rng, other_kinds)
     if aspect == "size":
         size = facts.size * float(pick(rng, (0.45, 0.6, 1.6, 2.0)))
         return max(1, round(size / 10) * 10 if facts.size > 100 else round(size))
@@ -182,7 +183,7 @@ def _second(scene: Scene, know: float, rng: np.random.Generator) -> Facts | None
     if rng.random() < 0.5 * know + 0.5:
         return None
     kind = pick(rng, scene.view.kinds)
-    site = scene.view.sites[pick(rng, kind.at)]
+    site = scene.view.sites[pick(rng, kind.site_indices)]
     side = scene.main.side or pick(rng, ("left", "right"))
     return Facts(kind, site, side if site.paired else None, 1, pick(rng, kind.shapes), 0.0, scene.main.spots[:1])
 
@@ -206,7 +207,9 @@ _SCALE = {
 _OVERALL_SPREAD = 0.70
 
 
-def quality(plan: Plan, scene: Scene, question: Question, rng: np.random.Generator) -> dict[str, float]:
+def quality(
+    plan: ResponsePlan, scene: Scene, question: SimulatedQuestion, rng: np.random.Generator
+) -> dict[str, float]:
     """The latent quality of a response on every dimension, in units of about one standard deviation.
 
     Accuracy weighs right against wrong statements, most of all those asked for;
@@ -214,11 +217,11 @@ def quality(plan: Plan, scene: Scene, question: Question, rng: np.random.Generat
     counts insight; responsiveness is how directly the question is answered. A small
     shared deviation stands for what no rule describes.
     """
-    weights = {aspect: 2.0 if aspect in question.asked else 1.0 for aspect in plan.claims}
+    weights = {aspect: 2.0 if aspect in question.aspects else 1.0 for aspect in plan.claims}
     balance = sum(w if plan.right[aspect] else -w for aspect, w in weights.items())
     if plan.second is not None:
         balance += 0.7 if plan.second is scene.second else -1.0
-    answered = sum(aspect in plan.claims for aspect in question.asked) / len(question.asked)
+    answered = sum(aspect in plan.claims for aspect in question.aspects) / len(question.aspects)
     raw = {
         "accuracy": balance / (sum(weights.values()) + 1.2),
         "relevance": -1.0 * plan.drift - 0.2 * plan.padding - 0.6 * (plan.directness == 0),

@@ -235,7 +235,7 @@ def cardiac_mri(c: Canvas) -> None:
     c.letter("R", 8, 8)
 
 
-def finish(c: Canvas) -> None:
+def finish_section(c: Canvas) -> None:
     """Reconstruction noise, stronger inside the body than in the air around it."""
     inside = np.clip(c.pixels / 40, 0, 1)
     c.texture(12.0, 0.03)

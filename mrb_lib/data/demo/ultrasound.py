@@ -6,11 +6,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from mrb_lib.data.demo.canvas import FIELD, WIDTH, Canvas, Pixels, Point, outline
+from mrb_lib.data.demo.canvas import FIELD, WIDTH, Canvas, Point, Raster, outline
 
 
 @lru_cache(maxsize=4)
-def _sector(apex: float, half_angle: float, inner: float, outer: float) -> Pixels:
+def _sector(apex: float, half_angle: float, inner: float, outer: float) -> Raster:
     """The fan that a curved or a phased transducer sees, as a mask."""
     y, x = np.mgrid[0:FIELD, 0:WIDTH].astype(np.float32)
     dx, dy = x - WIDTH / 2, y - apex
@@ -20,11 +20,11 @@ def _sector(apex: float, half_angle: float, inner: float, outer: float) -> Pixel
 
 
 @lru_cache(maxsize=1)
-def _depth() -> Pixels:
+def _depth() -> Raster:
     return np.linspace(1.12, 0.72, FIELD, dtype=np.float32)[:, None]
 
 
-def _speckle(c: Canvas, fan: Pixels, strength: float = 0.15) -> None:
+def _speckle(c: Canvas, fan: Raster, strength: float = 0.15) -> None:
     c.pixels *= _depth()
     c.texture(9.0, 0.10)
     c.texture(0.8, strength)
@@ -71,7 +71,7 @@ def finish_linear(c: Canvas) -> None:
 
 
 @lru_cache(maxsize=1)
-def _panel() -> Pixels:
+def _panel() -> Raster:
     panel = np.zeros((FIELD, WIDTH), dtype=np.float32)
     panel[6:-4, 14:-14] = 1
     return panel

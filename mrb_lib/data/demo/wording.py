@@ -7,10 +7,9 @@ from typing import cast
 
 import numpy as np
 
-from mrb_lib.data.demo.catalogue import Kind, Site
-from mrb_lib.data.demo.findings import Facts, Scene, pick
-from mrb_lib.data.demo.questions import Question, holds, phrases
-from mrb_lib.data.demo.responders import Plan
+from mrb_lib.data.demo.questions import SimulatedQuestion, demo_phrases, holds
+from mrb_lib.data.demo.responders import ResponsePlan
+from mrb_lib.data.demo.scenes import Facts, FindingKind, Scene, Site, pick
 
 _NUMBERS = ("no", "one", "two", "three", "four")
 _VISUAL = ("finding", "site", "side", "size", "count", "shape", "brightness")
@@ -25,12 +24,12 @@ def _capital(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-class Words:
+class Phrasing:
     """The phrases that one set of claims allows: an aspect that is not claimed is left unsaid."""
 
     def __init__(self, claims: dict[str, object], scene: Scene) -> None:
         self.view = scene.view
-        self.kind = cast("Kind | None", claims.get("finding"))
+        self.kind = cast("FindingKind | None", claims.get("finding"))
         self.site = cast("Site | None", claims.get("site"))
         self.side = cast("str | None", claims.get("side"))
         self.size = cast("int | None", claims.get("size"))
@@ -72,7 +71,7 @@ class Words:
         return f"{'the largest ' if (self.count or 1) > 1 else ''}measuring about {self.length()}"
 
 
-def write_response(plan: Plan, scene: Scene, question: Question, rng: np.random.Generator) -> str:
+def write_response(plan: ResponsePlan, scene: Scene, question: SimulatedQuestion, rng: np.random.Generator) -> str:
     """The text of a response: exactly what its plan says, in the responder's manner."""
     writer = _Writer(plan, scene, question, rng)
     findings, conclusions = writer.body()
@@ -85,7 +84,7 @@ def write_response(plan: Plan, scene: Scene, question: Question, rng: np.random.
     if plan.directness == 2:
         sentences = [answer, *sentences]
     elif plan.directness == 1:
-        late = pick(rng, phrases()["style"]["late"])
+        late = pick(rng, demo_phrases()["style"]["late"])
         sentences = [
             writer.say("style", "opening"),
             *sentences,
@@ -96,17 +95,17 @@ def write_response(plan: Plan, scene: Scene, question: Question, rng: np.random.
         if plan.responder.style == "chatty":
             sentences = [writer.say("style", "opening"), *sentences]
     for sentence in writer.fill():
-        at = 1 + int(rng.integers(len(sentences)))
-        sentences.insert(at, sentence)
+        position = 1 + int(rng.integers(len(sentences)))
+        sentences.insert(position, sentence)
     return " ".join(sentences)
 
 
 class _Writer:
     """Chooses and fills the sentences of one response."""
 
-    def __init__(self, plan: Plan, scene: Scene, question: Question, rng: np.random.Generator) -> None:
+    def __init__(self, plan: ResponsePlan, scene: Scene, question: SimulatedQuestion, rng: np.random.Generator) -> None:
         self.plan, self.scene, self.question, self.rng = plan, scene, question, rng
-        self.words = Words(plan.claims, scene)
+        self.words = Phrasing(plan.claims, scene)
         self.unsaid = [aspect for aspect in plan.claims if aspect in _VISUAL]
 
     def say(self, section: str, name: str, **slots: str) -> str:
@@ -129,12 +128,12 @@ class _Writer:
             "are": "are" if (words.count or 1) > 1 else "is",
             **slots,
         }
-        return _capital(pick(self.rng, phrases()[section][name]).format(**values))
+        return _capital(pick(self.rng, demo_phrases()[section][name]).format(**values))
 
     def answer(self) -> str:
         """The sentence that answers the question, or the one that evades it."""
         if self.plan.directness == 0:
-            return pick(self.rng, phrases()["style"]["deflection"])
+            return pick(self.rng, demo_phrases()["style"]["deflection"])
         if self.question.type != "closed":
             return self.say("answers", self.question.type)
         words = self.words
@@ -144,7 +143,7 @@ class _Writer:
             "count": f"there {'are' if (words.count or 1) > 1 else 'is'} {words.counted()}",
             "brightness": f"it is {words.term} relative to the {self.scene.view.tissue}",
         }
-        return f"{self.say('answers', 'yes' if yes else 'no')}: {reasons[self.question.asked[0]]}."
+        return f"{self.say('answers', 'yes' if yes else 'no')}: {reasons[self.question.aspects[0]]}."
 
     def body(self) -> tuple[list[str], list[str]]:
         """Sentences on what is seen, and on what follows from it; what the answer has said is not repeated."""
@@ -167,18 +166,18 @@ class _Writer:
     def _leave_out_answered(self) -> None:
         if self.plan.directness == 0:
             return
-        said = {
+        stated = {
             "open": _VISUAL,
             "description": ("finding", "shape", "brightness", "count"),
             "location": ("site", "side"),
             "measurement": ("finding", "count", "size"),
             "diagnosis": ("finding", "shape", "brightness", "count"),
-            "closed": self.question.asked,
+            "closed": self.question.aspects,
             "next_step": (),
         }[self.question.type]
         if self.question.type == "open":
-            said = tuple(aspect for aspect in _VISUAL if aspect != "size")
-        self.unsaid = [aspect for aspect in self.unsaid if aspect not in said]
+            stated = tuple(aspect for aspect in _VISUAL if aspect != "size")
+        self.unsaid = [aspect for aspect in self.unsaid if aspect not in stated]
 
     def _one_by_one(self) -> list[str]:
         lines: dict[str, Callable[[], str]] = {
@@ -217,8 +216,8 @@ class _Writer:
 
     def fill(self) -> list[str]:
         """Sentences off the topic, and sentences that say nothing."""
-        drift = phrases()["style"]["drift"]
-        padding = phrases()["style"]["padding"]
+        drift = demo_phrases()["style"]["drift"]
+        padding = demo_phrases()["style"]["padding"]
         view = self.scene.view
         off = [drift[int(k)] for k in self.rng.permutation(len(drift))[: self.plan.drift]]
         idle = [padding[int(k)] for k in self.rng.permutation(len(padding))[: self.plan.padding]]
@@ -227,7 +226,7 @@ class _Writer:
 
 def _named(facts: Facts, scene: Scene) -> dict[str, str]:
     """The noun phrase and the place of a finding, all of it stated."""
-    words = Words(
+    words = Phrasing(
         {
             "finding": facts.kind,
             "site": facts.site,

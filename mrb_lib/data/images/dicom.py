@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mrb_lib.data.images.grey import Grey, stored
+from mrb_lib.data.images.pixels import Pixels, from_real
 from mrb_lib.errors import InputError
 
 LARGEST = 64_000_000
@@ -28,7 +28,7 @@ def is_dicom(content: bytes) -> bool:
     return content[128:132] == b"DICM"
 
 
-def read_dicom(content: bytes, name: str = "image") -> Grey | NDArray[np.uint8]:
+def read_dicom(content: bytes, name: str = "image") -> Pixels:
     """Decode the first frame.
 
     Parameters
@@ -38,10 +38,11 @@ def read_dicom(content: bytes, name: str = "image") -> Grey | NDArray[np.uint8]:
 
     Returns
     -------
-    Grey or array of uint8 with shape (height, width, 3)
-        Grey values after the modality transformation (Hounsfield units for CT), with the first window the file names.
-        A sigmoid is shown as the linear window of the same centre and width; of a table of values of interest
-        only the range of its input is used (DICOM PS3.3, C.11.2). Validated by tests/data/images/test_dicom.py.
+    Pixels
+        Colour in 8 bits a channel; grey values after the modality transformation (Hounsfield units for CT), with the
+        first window the file names. A sigmoid is shown as the linear window of the same centre and width; of a table
+        of values of interest only the range of its input is used (DICOM PS3.3, C.11.2). Validated by
+        tests/data/images/test_dicom.py.
 
     Raises
     ------
@@ -124,16 +125,16 @@ def _take_out_of_groups(dataset: Any) -> None:
                             setattr(dataset, tag, item[tag].value)
 
 
-def _decoded(dataset: Any, pixels: Any) -> Grey | NDArray[np.uint8]:
+def _decoded(dataset: Any, decoder: Any) -> Pixels:
     frames = int(dataset.get("NumberOfFrames", 1) or 1)
-    array = pixels.pixel_array(dataset, index=0)
+    array = decoder.pixel_array(dataset, index=0)
     if str(dataset.get("PhotometricInterpretation", "")) == "PALETTE COLOR":
-        array = pixels.apply_color_lut(array, dataset)
+        array = decoder.apply_color_lut(array, dataset)
     if array.ndim == 3:
-        return _eight_bits(array)
-    real = np.asarray(pixels.apply_modality_lut(array, dataset), dtype=np.float64)
+        return Pixels(_eight_bits(array), frames=frames)
+    real = np.asarray(decoder.apply_modality_lut(array, dataset), dtype=np.float64)
     inverted = dataset.get("PhotometricInterpretation") == "MONOCHROME1"
-    return stored(real, _window(dataset), inverted=inverted, frames=frames)
+    return from_real(real, _window(dataset), inverted=inverted, frames=frames)
 
 
 def _eight_bits(array: NDArray[Any]) -> NDArray[np.uint8]:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import io
 import warnings
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
 from mrb_lib.data.images.dicom import is_dicom, read_dicom
-from mrb_lib.data.images.grey import Grey, levels
+from mrb_lib.data.images.pixels import Pixels, from_real, windowed
 from mrb_lib.errors import InputError
 
 _RUNS = 3  # zlib's strategy of run lengths: nothing is searched for
 # Raster formats that Pillow decodes itself: for others it may start an outside program, as for PostScript.
-FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "JPEG2000", "PPM")
+IMAGE_FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "JPEG2000", "PPM")
 
 
 def open_image(content: bytes, name: str = "image", *, draft: int | None = None) -> Image.Image:
@@ -23,7 +24,7 @@ def open_image(content: bytes, name: str = "image", *, draft: int | None = None)
 
     Parameters
     ----------
-    content : the bytes of the file, in one of `FORMATS` or DICOM; of several frames the first is taken
+    content : the bytes of the file, in one of `IMAGE_FORMATS` or DICOM; of several frames the first is taken
     name : what to call the image in messages
     draft : a JPEG may be decoded to any size whose sides are at least this many pixels, which is faster
 
@@ -36,15 +37,15 @@ def open_image(content: bytes, name: str = "image", *, draft: int | None = None)
     Raises
     ------
     InputError
-        The bytes are no readable image, it is too large to decode safely, or it is DICOM and pydicom is not installed.
+        The bytes are not a readable image, it is too large to decode safely, or pydicom is needed and not installed.
     """
     if is_dicom(content):
-        return _of_dicom(read_dicom(content, name))
+        return Image.fromarray(windowed(read_dicom(content, name)))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(io.BytesIO(content), formats=FORMATS) as opened:
+            with Image.open(io.BytesIO(content), formats=IMAGE_FORMATS) as opened:
                 if draft is not None:
                     opened.draft("RGB" if opened.mode == "RGB" else None, (draft, draft))
                 return _plain(ImageOps.exif_transpose(opened))
@@ -70,19 +71,83 @@ def within(picture: Image.Image, pixels: int) -> Image.Image:
     return picture.resize(size, Image.Resampling.LANCZOS)
 
 
-def _of_dicom(found: Grey | NDArray[np.uint8]) -> Image.Image:
-    if not isinstance(found, Grey):
-        return Image.fromarray(found)
-    window = {"centre": found.centre, "width": found.width, "offset": found.offset, "step": found.step}
-    return Image.fromarray(levels(found.values, inverted=found.inverted, **window))
+def png(picture: Image.Image, *, quick: bool = False) -> bytes:
+    """A picture as PNG without metadata; a quick one, which is seen once and kept nowhere, is larger."""
+    packed = {"compress_level": 1, "compress_type": _RUNS} if quick else {"optimize": True}
+    stream = io.BytesIO()
+    Image.Image.save(picture, stream, format="PNG", **packed)
+    return stream.getvalue()
+
+
+def read_pixels(content: bytes, name: str = "image") -> Pixels:
+    """Decode an image without losing depth.
+
+    Parameters
+    ----------
+    content : the bytes of a DICOM file, or of a file in one of `IMAGE_FORMATS`
+    name : what to call the image in messages
+
+    Returns
+    -------
+    Pixels
+        Of 8-bit pictures the whole range is the window; of deeper ones what a DICOM file asks for, and otherwise the
+        picture's own range. Validated by tests/data/images/test_pixels.py and tests/data/images/test_dicom.py.
+
+    Raises
+    ------
+    InputError
+        The bytes are not a readable image, or it is too large to decode safely.
+    """
+    if is_dicom(content):
+        return read_dicom(content, name)
+    deep = _deep(content, name)
+    if deep is not None:
+        return from_real(deep)
+    return Pixels(np.asarray(open_image(content, name)))
+
+
+def shrunk(pixels: Pixels, side: int) -> Pixels:
+    """The picture with its longest side at most `side` pixels; smaller ones are left as they are."""
+    height, width = pixels.values.shape[:2]
+    factor = side / max(height, width)
+    if factor >= 1:
+        return pixels
+    size = (max(1, round(width * factor)), max(1, round(height * factor)))
+    if not pixels.grey:
+        return replace(pixels, values=np.asarray(_resized(Image.fromarray(pixels.values), size)))
+    resized = np.asarray(_resized(Image.fromarray(pixels.values.astype(np.float32)), size))
+    top = float(np.iinfo(pixels.values.dtype).max)
+    return replace(pixels, values=np.clip(np.rint(resized), 0, top).astype(pixels.values.dtype))
+
+
+def plain_png(pixels: Pixels, side: int, *, quick: bool = False) -> bytes:
+    """The picture in its window as an 8-bit PNG without metadata, its longest side at most `side` pixels.
+
+    A quick one is larger: for what is seen once and kept nowhere.
+    """
+    return png(Image.fromarray(windowed(shrunk(pixels, side))), quick=quick)
+
+
+def packed_png(pixels: Pixels, side: int, *, quick: bool = False) -> bytes:
+    """The stored values of a grey picture as a colour PNG, red the high byte and green the low one.
+
+    A browser hands out 8 bits a channel; so a script has all 16, and puts them through a window itself.
+    """
+    values = shrunk(pixels, side).values.astype(np.uint16)
+    channels = (values >> 8, values & 255, np.zeros_like(values))
+    return png(Image.fromarray(np.stack(channels, axis=-1).astype(np.uint8)), quick=quick)
+
+
+def _resized(image: Image.Image, size: tuple[int, int]) -> Image.Image:
+    return image.resize(size, Image.Resampling.LANCZOS)
 
 
 def _plain(image: Image.Image) -> Image.Image:
     """8-bit greyscale or colour, whatever the mode was."""
     if image.mode.startswith(("I", "F")):
         values = np.asarray(image, dtype=float)
-        known = values[np.isfinite(values)]
-        low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
+        finite = values[np.isfinite(values)]
+        low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
         scaled = (np.nan_to_num(values, nan=low, posinf=high, neginf=low) - low) / ((high - low) or 1.0)
         return Image.fromarray((scaled * 255).round().astype("uint8"))
     if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
@@ -91,9 +156,16 @@ def _plain(image: Image.Image) -> Image.Image:
     return image.convert("L" if image.mode in ("1", "L") else "RGB")
 
 
-def png(picture: Image.Image, *, quick: bool = False) -> bytes:
-    """A picture as PNG without metadata; a quick one, which is seen once and kept nowhere, is larger."""
-    packed = {"compress_level": 1, "compress_type": _RUNS} if quick else {"optimize": True}
-    stream = io.BytesIO()
-    Image.Image.save(picture, stream, format="PNG", **packed)
-    return stream.getvalue()
+def _deep(content: bytes, name: str) -> NDArray[np.float64] | None:
+    """The values of a picture of more than 8 bits a pixel; None where it has fewer."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(io.BytesIO(content), formats=IMAGE_FORMATS) as opened:
+                if not opened.mode.startswith(("I", "F")):
+                    return None
+                return np.asarray(ImageOps.exif_transpose(opened), dtype=np.float64)
+    except Exception as error:  # Pillow's decoders raise nearly anything on damaged files
+        open_image(content, name)  # which says in words what is wrong with it
+        raise InputError(f"{name}: is not a readable image ({type(error).__name__}); replace the file.") from error

@@ -9,8 +9,7 @@ from typing import Final
 
 from PIL import Image
 
-from mrb_lib.data.images.dicom import is_dicom
-from mrb_lib.data.images.pictures import FORMATS, open_image, png, within
+from mrb_lib.data.images import IMAGE_FORMATS, is_dicom, open_image, png, within
 from mrb_lib.errors import InputError
 
 MAX_PIXELS: Final = 1_003_520  # the usual cap of Qwen-VL processors: 1280 patches of 28 x 28
@@ -56,7 +55,7 @@ def _stored_kind(content: bytes, name: str, max_pixels: int) -> str | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            with Image.open(io.BytesIO(content), formats=FORMATS) as image:
+            with Image.open(io.BytesIO(content), formats=IMAGE_FORMATS) as image:
                 harmless = image.mode in ("L", "RGB") and image.info.keys() <= _HARMLESS
                 if not harmless or image.width * image.height > max_pixels or len(content) > _MAX_BYTES:
                     return None

@@ -10,7 +10,7 @@ import pandas as pd
 import torch
 from PIL import Image
 
-from mrb_lib.data.images.pictures import open_image, within
+from mrb_lib.data.images import open_image, within
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.local.checkpoint import load
 from mrb_lib.judges.local.weights import Weights, choose_device, choose_dtype, describe

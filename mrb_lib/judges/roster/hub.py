@@ -9,7 +9,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final
 
-from mrb_lib.data.hub.access import TIMEOUT_S, Wanted, hub_endpoint, is_offline, plain_errors, progress_class, quiet_log
+from mrb_lib.data.hub import TIMEOUT_S, HubRepo, hub_endpoint, hub_errors, is_offline, progress_bar_class, quiet_hub_log
 from mrb_lib.errors import InputError, RunError
 
 WEIGHTS: Final = "*.safetensors"
@@ -98,7 +98,7 @@ def fetch(model: str, revision: str | None, *, trust_remote_code: bool) -> Path:
         if folder is None:
             raise InputError(f"{model}: HF_HUB_OFFLINE is set and the Hub's cache does not hold it; unset it.")
         return folder
-    with plain_errors(Wanted("model", model, revision, endpoint, "use a local copy with --judge path:DIR")):
+    with hub_errors(HubRepo("model", model, revision, endpoint, "use a local copy with --judge path:DIR")):
         return _snapshot(model, revision, endpoint, trust_remote_code=trust_remote_code)
 
 
@@ -110,7 +110,7 @@ def _snapshot(model: str, revision: str | None, endpoint: str | None, *, trust_r
         constants.HF_HUB_DISABLE_XET = True
     info = HfApi(endpoint=endpoint).model_info(model, revision=revision, timeout=TIMEOUT_S)
     check_weights([entry.rfilename for entry in info.siblings or []], model)
-    with quiet_log():
+    with quiet_hub_log():
         folder = Path(
             snapshot_download(
                 model,
@@ -118,7 +118,7 @@ def _snapshot(model: str, revision: str | None, endpoint: str | None, *, trust_r
                 endpoint=endpoint,
                 allow_patterns=[*PATTERNS, *(CODE_PATTERNS if trust_remote_code else ())],
                 ignore_patterns=list(_TWICE),
-                tqdm_class=progress_class(shown=sys.stderr.isatty()),
+                tqdm_class=progress_bar_class(visible=sys.stderr.isatty()),
             )
         )
     if folder.name != info.sha:

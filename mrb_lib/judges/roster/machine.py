@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 import pandas as pd
 
-from mrb_lib.data.hub.access import hub_endpoint, is_offline, shown
+from mrb_lib.data.hub import hub_endpoint, is_offline, without_credentials
 from mrb_lib.judges.roster import hub
 from mrb_lib.judges.roster.engines import reads_weights
 from mrb_lib.judges.roster.entry import Entry
@@ -234,7 +234,7 @@ def _hub_state() -> HubState:
     there = next(path for path in (cache, *cache.parents) if path.exists())
     return HubState(
         offline=is_offline(),
-        endpoint=shown(hub_endpoint()),
+        endpoint=without_credentials(hub_endpoint()),
         token=get_token() is not None,
         cache=cache,
         writable=os.access(there, os.W_OK),

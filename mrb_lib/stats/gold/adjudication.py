@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.reviews.marks import VERDICTS, WITHDRAWN
+from mrb_lib.reviews.marks import ADJUDICATION_VERDICTS, WITHDRAWN
 from mrb_lib.stats.agreement.agreement import agreement
 from mrb_lib.stats.core.options import FloatArray, IntArray, check_policy, divide, join_reasons
 from mrb_lib.stats.core.panel import Panel, as_panel
@@ -106,7 +106,7 @@ def reviewer_agreement(
     ]
     labels = pd.DataFrame(rows, columns=["case_id", "annotator", "dimension", "choice"]).astype("str")
     wanted = list(dict.fromkeys(labels["dimension"]))
-    categories = [verdict for verdict in VERDICTS if verdict != WITHDRAWN]
+    categories = [verdict for verdict in ADJUDICATION_VERDICTS if verdict != WITHDRAWN]
     return agreement(
         labels, cases, categories=categories, dimensions=wanted, cluster=cluster, resamples=resamples, seed=seed
     )

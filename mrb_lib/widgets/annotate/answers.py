@@ -12,7 +12,7 @@ import pandas as pd
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
 from mrb_lib.judges.prompts import DEFINITIONS
-from mrb_lib.reviews.marks import Answer
+from mrb_lib.reviews.marks import AnnotatorAnswer
 from mrb_lib.reviews.progress import DONE, OPEN, SKIPPED, by_dimension, case_states
 from mrb_lib.reviews.store import Store
 from mrb_lib.schema import CHOICES
@@ -185,9 +185,9 @@ class Annotation:
             out[dimension] = {"skipped": visible(why)} if pd.isna(choice) else {"pick": as_shown(place.order, choice)}
         return out
 
-    def _answer(self, place: _Place, dimension: str, choice: str | None, reason: str) -> Answer:
+    def _answer(self, place: _Place, dimension: str, choice: str | None, reason: str) -> AnnotatorAnswer:
         name = self._benchmark.meta.name
-        return Answer(name, place.case_id, place.annotator, dimension, choice, place.order, reason)
+        return AnnotatorAnswer(name, place.case_id, place.annotator, dimension, choice, place.order, reason)
 
     def _why_nothing(self, annotator: str) -> str:
         meta = self._benchmark.meta

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.reviews.annotations import annotations_of
+from mrb_lib.reviews.exchange import annotations_of
 from mrb_lib.reviews.progress import OPEN, by_annotator, by_dimension, case_states, skipped_cases
 from mrb_lib.reviews.store import Store
 from mrb_lib.stats.agreement.agreement import agreement
@@ -31,7 +31,7 @@ def agreement_so_far(benchmark: Benchmark, annotations: pd.DataFrame, *, resampl
 
     Parameters
     ----------
-    annotations : see `mrb_lib.reviews.annotations.annotations_of`
+    annotations : see `mrb_lib.reviews.exchange.annotations_of`
 
     Returns
     -------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 
-from mrb_lib.data.images.pixels import Pixels, packed_png, plain_png, read_pixels
+from mrb_lib.data.images import Pixels, packed_png, plain_png, read_pixels
 from mrb_lib.errors import InputError
 from mrb_lib.widgets.text import escaped, isolated
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.data.audit.pairing import pairing_findings
-from mrb_lib.data.audit.words import word_sets
+from mrb_lib.data.audit.vocabulary import word_sets
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.data.formats import READERS
 from mrb_lib.validation import Finding

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.audit.vocabulary import vocabulary_findings
-from mrb_lib.data.audit.words import word_sets
+from mrb_lib.data.audit.vocabulary import vocabulary_findings, word_sets
 from mrb_lib.validation import Finding
 
 from .sound_benchmark import places

@@ -11,10 +11,10 @@ import pytest
 from PIL import Image
 
 from mrb_lib.data.benchmark import load
-from mrb_lib.data.demo import catalogue, findings
+from mrb_lib.data.demo import scenes
 from mrb_lib.data.demo.canvas import FIELD, Frame, _lettering
-from mrb_lib.data.demo.findings import Facts, Scene, Spot, draw_scene
-from mrb_lib.data.demo.pictures import DRAWINGS, draw_picture, outline
+from mrb_lib.data.demo.pictures import DRAWINGS, draw_picture, lesion_outline
+from mrb_lib.data.demo.scenes import Facts, Scene, Spot, draw_scene
 
 COLOUR = {"Fundus photography", "Endoscopy", "Photography"}
 
@@ -63,11 +63,11 @@ def test_finding_is_in_the_picture_where_the_truth_says(small: Path) -> None:
             assert contrast > 8 if row.bright else contrast < -8, (row.case_id, row.site, contrast)
 
 
-@pytest.mark.parametrize("name", sorted(catalogue.views()))
+@pytest.mark.parametrize("name", sorted(scenes.views()))
 def test_left_is_left_in_the_picture(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The patient's right is on the left of the picture; one-sided views are mirrored and labelled instead."""
-    view = catalogue.views()[name]
-    monkeypatch.setattr(findings, "views_of", lambda organ: (view,))
+    view = scenes.views()[name]
+    monkeypatch.setattr(scenes, "views_of", lambda organ: (view,))
     for k in range(40):
         main = draw_scene(view.organ, np.random.default_rng(k)).main
         if main.side is None:
@@ -80,25 +80,25 @@ def test_left_is_left_in_the_picture(name: str, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_every_view_has_a_drawing_and_every_organ_a_view() -> None:
-    assert set(DRAWINGS) == set(catalogue.views())
-    assert all(catalogue.views_of(organ) for organ in catalogue.ORGAN_SHARES)
-    assert sum(catalogue.ORGAN_SHARES.values()) == catalogue.CASES_PER_CYCLE
+    assert set(DRAWINGS) == set(scenes.views())
+    assert all(scenes.views_of(organ) for organ in scenes.ORGAN_SHARES)
+    assert sum(scenes.ORGAN_SHARES.values()) == scenes.CASES_PER_CYCLE
 
 
-@pytest.mark.parametrize("shape", catalogue.SHAPES)
+@pytest.mark.parametrize("shape", scenes.SHAPES)
 def test_size_is_the_longest_radius_of_every_shape(shape: str) -> None:
     angles = np.linspace(0, 2 * np.pi, 2000, dtype=np.float32)
-    relative = outline(shape, angles, (0.4, 1.1, 2.0))
+    relative = lesion_outline(shape, angles, (0.4, 1.1, 2.0))
     assert relative.min() > 0.3
     assert relative.max() <= 1.2
     assert relative.max() > 0.8
 
 
 def test_shapes_differ_in_the_picture() -> None:
-    view = catalogue.views()["brain_ct"]
+    view = scenes.views()["brain_ct"]
     pictures = set()
-    for shape in catalogue.SHAPES:
+    for shape in scenes.SHAPES:
         facts = Facts(view.kinds[0], view.sites[0], "right", 20, shape, 70.0, (Spot(90, 66, 12, (0.4, 1.1, 2.0)),))
         scene = Scene(view, Frame(), facts, None, True, 50)
         pictures.add(draw_picture(scene, np.random.default_rng(0)))
-    assert len(pictures) == len(catalogue.SHAPES)
+    assert len(pictures) == len(scenes.SHAPES)

@@ -7,8 +7,8 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark, gold, load
 from mrb_lib.data.demo.build import write_demo
-from mrb_lib.reviews.marks import COLUMNS, Adjudication
-from mrb_lib.reviews.simulated import REVIEWERS, TIE_BELOW, simulated_adjudications
+from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS, Adjudication
+from mrb_lib.reviews.simulated import REVIEWERS, SEES_TIE_BELOW, simulated_adjudications
 from mrb_lib.stats.gold.adjudicated import adjudicated_gold
 from mrb_lib.stats.gold.adjudication import reviewer_agreement
 
@@ -28,7 +28,7 @@ def said(demo: Benchmark, **options: object) -> pd.DataFrame:
 
 def test_every_mark_is_an_adjudication_that_says_simulated(demo: Benchmark) -> None:
     frame = said(demo, cases=60)
-    assert frame.columns.tolist() == list(COLUMNS)
+    assert frame.columns.tolist() == list(ADJUDICATION_COLUMNS)
     assert frame["adjudication_id"].is_unique
     assert set(frame["reviewer"]) == set(REVIEWERS)
     assert all("SIMULATED" in text for text in [*frame["reviewer"], *frame["note"]])
@@ -53,7 +53,7 @@ def test_corrected_labels_are_nearer_to_the_latent_qualities(
     truth = pd.read_parquet(demo.path / "truth.parquet")
     rows = changed.merge(truth, on=["case_id", "dimension"])
     gap = rows["quality_a"] - rows["quality_b"]
-    latent = pd.Series("tie", rows.index).mask(gap >= TIE_BELOW, "A").mask(gap <= -TIE_BELOW, "B")
+    latent = pd.Series("tie", rows.index).mask(gap >= SEES_TIE_BELOW, "A").mask(gap <= -SEES_TIE_BELOW, "B")
     assert len(rows) >= 20
     assert (rows["annotated_choice"] == latent).mean() < 0.3
     assert (rows["choice"] == latent).mean() > 0.7

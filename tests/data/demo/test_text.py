@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.demo import catalogue
+from mrb_lib.data.demo import scenes
 from mrb_lib.data.demo.questions import holds
 
 
@@ -79,7 +79,7 @@ def test_facts_in_the_text_of_the_more_accurate_response_match_the_truth(
     """Read from the text alone: where a fact is stated, the more accurate responses state the true one more often."""
     cases = published.cases.set_index("case_id")
     facts = truth.drop_duplicates("case_id").set_index("case_id")
-    every_site = {site.name for view in catalogue.views().values() for site in view.sites}
+    every_site = {site.name for view in scenes.views().values() for site in view.sites}
     sites = {name.format(side=side) for name in every_site for side in ("left", "right")}
     difference = _difference(truth, "accuracy")
     hits: dict[bool, list[bool]] = {True: [], False: []}
@@ -91,7 +91,7 @@ def test_facts_in_the_text_of_the_more_accurate_response_match_the_truth(
             stated = {
                 "site": lambda text: any(site in text for site in sites),
                 "size": lambda text: re.search(r"\d+ (mm|micrometres)", text) is not None,
-                "shape": lambda text: any(shape in text for shape in catalogue.SHAPES),
+                "shape": lambda text: any(shape in text for shape in scenes.SHAPES),
             }[fact](main)
             if stated:
                 hits[bool(better)].append(true in main)

@@ -12,7 +12,8 @@ from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.pixels.processing import apply_modality_lut, apply_voi_lut
 from pydicom.uid import UID, DeflatedExplicitVRLittleEndian, ExplicitVRLittleEndian, SecondaryCaptureImageStorage
 
-from mrb_lib.data.images.pixels import Pixels, read_pixels, windowed
+from mrb_lib.data.images import Pixels, read_pixels
+from mrb_lib.data.images.pixels import windowed
 from mrb_lib.errors import InputError
 
 FILES = Path(pydicom.__file__).parent / "data" / "test_files"

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from pydicom.pixels.processing import apply_windowing
 
-from mrb_lib.data.images.pictures import open_image, png, thumbnail, within
+from mrb_lib.data.images import open_image, png, thumbnail, within
 from mrb_lib.errors import InputError
 
 FILES = Path(pydicom.__file__).parent / "data" / "test_files"

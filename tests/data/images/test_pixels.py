@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mrb_lib.data.images.pixels import Pixels, packed_png, plain_png, read_pixels, shrunk, windowed
+from mrb_lib.data.images import Pixels, packed_png, plain_png, read_pixels
+from mrb_lib.data.images.pictures import shrunk
+from mrb_lib.data.images.pixels import windowed
 from mrb_lib.errors import InputError
 
 

@@ -18,7 +18,7 @@ from PIL import Image
 from safetensors.torch import save_file
 
 from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.images.pictures import open_image
+from mrb_lib.data.images import open_image
 from mrb_lib.errors import InputError
 from mrb_lib.judges.local.checkpoint import special_tokens, still_processor
 from mrb_lib.judges.local.heads import save_head

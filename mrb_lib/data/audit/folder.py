@@ -10,13 +10,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mrb_lib.data.audit.images import Progress, image_findings
+from mrb_lib.data.audit.images import ProgressCallback, image_findings
 from mrb_lib.data.audit.labels import annotation_findings, cluster_findings, majority_findings, subfield_findings
 from mrb_lib.data.audit.leaks import ANNOTATIONS_FILE, leak_findings
 from mrb_lib.data.audit.pairing import pairing_findings
 from mrb_lib.data.audit.text import CASES_FILE, text_findings
-from mrb_lib.data.audit.vocabulary import displaced_rows, vocabulary_findings
-from mrb_lib.data.audit.words import word_sets
+from mrb_lib.data.audit.vocabulary import displaced_rows, vocabulary_findings, word_sets
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, gold, read_meta
 from mrb_lib.errors import InputError
 from mrb_lib.files import is_safe_name
@@ -27,7 +26,7 @@ _META_FILE = "benchmark.toml"
 _SEVERITY = {"error": 0, "warning": 1, "info": 2}
 
 
-def audit(folder: Path, *, progress: Progress | None = None) -> list[Finding]:
+def audit(folder: Path, *, progress: ProgressCallback | None = None) -> list[Finding]:
     """Look for everything that is wrong, or worth knowing, in a benchmark folder.
 
     Nothing is written. Structural errors do not stop the audit: what can still be
@@ -56,28 +55,32 @@ def audit(folder: Path, *, progress: Progress | None = None) -> list[Finding]:
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: there is no such folder; make one with `mrb demo` or `mrb import`.")
-    found: list[Finding] = []
-    meta = _meta(folder, found)
-    cases = _table(folder, "cases", None, found)
-    annotations = _table(folder, "annotations", meta, found)
+    findings: list[Finding] = []
+    meta = _meta(folder, findings)
+    cases = _table(folder, "cases", None, findings)
+    annotations = _table(folder, "annotations", meta, findings)
     if cases is not None and cases.empty:
-        found.append(Finding("error", CASES_FILE, None, None, "the table holds no case", "import the benchmark again"))
+        findings.append(
+            Finding("error", CASES_FILE, None, None, "the table holds no case", "import the benchmark again")
+        )
         cases = None
     if cases is not None:
-        found += _contents(folder, meta, cases, annotations, progress, sound=not _broken(found))
-    order = sorted(range(len(found)), key=lambda i: (_SEVERITY[found[i].severity], found[i].file, found[i].row or 0, i))
-    return [found[i] for i in order]
+        findings += _contents(folder, meta, cases, annotations, progress, sound=not _broken(findings))
+    order = sorted(
+        range(len(findings)), key=lambda i: (_SEVERITY[findings[i].severity], findings[i].file, findings[i].row or 0, i)
+    )
+    return [findings[i] for i in order]
 
 
-def _broken(found: list[Finding]) -> bool:
-    return any(finding.severity == "error" for finding in found)
+def _broken(findings: list[Finding]) -> bool:
+    return any(finding.severity == "error" for finding in findings)
 
 
-def _meta(folder: Path, found: list[Finding]) -> BenchmarkMeta | None:
+def _meta(folder: Path, findings: list[Finding]) -> BenchmarkMeta | None:
     try:
         return read_meta(folder / _META_FILE)
     except InputError as error:
-        found.append(_as_finding(error, folder, _META_FILE))
+        findings.append(_as_finding(error, folder, _META_FILE))
         return None
 
 
@@ -92,8 +95,8 @@ def _as_finding(error: InputError, folder: Path, file: str) -> Finding:
     return Finding("error", file, None, key.group(1) if key else None, problem, cure)
 
 
-def _table(folder: Path, table: TableName, meta: BenchmarkMeta | None, found: list[Finding]) -> pd.DataFrame | None:
-    """A table as far as it can be read and compared; what breaks its contract goes to `found`."""
+def _table(folder: Path, table: TableName, meta: BenchmarkMeta | None, findings: list[Finding]) -> pd.DataFrame | None:
+    """A table as far as it can be read and compared; what breaks its contract goes to `findings`."""
     file = f"{table}.parquet"
     path = folder / file
     try:
@@ -106,24 +109,24 @@ def _table(folder: Path, table: TableName, meta: BenchmarkMeta | None, found: li
         else:
             problem = f"the file is truncated or not a parquet file ({error})"
         cure = "restore it from its source or import the benchmark again"
-        found.append(Finding("error", file, None, None, problem, cure))
+        findings.append(Finding("error", file, None, None, problem, cure))
         return None
-    frame = _decoded(arrow, file, found).to_pandas()
-    again = frame.columns[frame.columns.duplicated()]
-    if len(again):
-        found += [
-            Finding("error", file, None, name, "the column occurs twice", "remove one of the two") for name in again
+    frame = _decoded(arrow, file, findings).to_pandas()
+    repeated = frame.columns[frame.columns.duplicated()]
+    if len(repeated):
+        findings += [
+            Finding("error", file, None, name, "the column occurs twice", "remove one of the two") for name in repeated
         ]
         return None
     dimensions, categories = (meta.dimensions, meta.categories) if meta is not None else (None, None)
     if table == "annotations" and meta is None:
         categories = tuple(frame["choice"].dropna().astype("str").unique()) if "choice" in frame.columns else ()
-    found += inspect(frame, table, file, dimensions=dimensions, categories=categories)
+    findings += inspect(frame, table, file, dimensions=dimensions, categories=categories)
     required = [column.name for column in COLUMNS[table] if column.required]
     return _comparable(frame, table) if set(required) <= set(frame.columns) else None
 
 
-def _decoded(table: pa.Table, file: str, found: list[Finding]) -> pa.Table:
+def _decoded(table: pa.Table, file: str, findings: list[Finding]) -> pa.Table:
     """The table with its texts checked: bytes that are not UTF-8 are reported and left out."""
     for i, field in enumerate(table.schema):
         if not (pa.types.is_string(field.type) or pa.types.is_large_string(field.type)):
@@ -139,7 +142,7 @@ def _decoded(table: pa.Table, file: str, found: list[Finding]) -> pa.Table:
             texts.append(None if value is None else value.decode("utf-8", errors="ignore"))
             if value is not None and texts[-1] != value.decode("utf-8", errors="replace"):
                 cure = "write the source's text as UTF-8 and import again"
-                found.append(Finding("error", file, row, field.name, "the text is not valid UTF-8", cure))
+                findings.append(Finding("error", file, row, field.name, "the text is not valid UTF-8", cure))
         table = table.set_column(i, field.name, pa.array(texts, pa.large_string()))
     return table
 
@@ -167,34 +170,36 @@ def _contents(
     meta: BenchmarkMeta | None,
     cases: pd.DataFrame,
     annotations: pd.DataFrame | None,
-    progress: Progress | None,
+    progress: ProgressCallback | None,
     *,
     sound: bool,
 ) -> list[Finding]:
     preference = meta is None or meta.is_preference
-    found, digests = image_findings(folder / "images", cases, progress)
-    found += text_findings(cases, digests, preference=preference)
+    findings, digests = image_findings(folder / "images", cases, progress)
+    findings += text_findings(cases, digests, preference=preference)
     words = word_sets(cases) if preference else None
     if words is not None:
         displaced = pairing_findings(cases, words)
-        found += displaced
-        found += vocabulary_findings(cases, words, set(displaced_rows(displaced)))
-    found += subfield_findings(cases)
-    found += cluster_findings(cases)
+        findings += displaced
+        findings += vocabulary_findings(cases, words, set(displaced_rows(displaced)))
+    findings += subfield_findings(cases)
+    findings += cluster_findings(cases)
     labels = None
     if annotations is not None:
-        known = annotations["case_id"].isin(cases["case_id"])
-        found += [_stranger(annotations, int(i)) for i in np.flatnonzero(~known & annotations["case_id"].notna())]
+        has_case = annotations["case_id"].isin(cases["case_id"])
+        findings += [
+            _unknown_case(annotations, int(i)) for i in np.flatnonzero(~has_case & annotations["case_id"].notna())
+        ]
         dimensions = meta.dimensions if meta is not None else tuple(annotations["dimension"].dropna().unique())
-        found += annotation_findings(cases, annotations, dimensions)
-        if sound and meta is not None and known.all():
+        findings += annotation_findings(cases, annotations, dimensions)
+        if sound and meta is not None and has_case.all():
             benchmark = Benchmark(meta, conform(cases, "cases", CASES_FILE), annotations)
             labels = gold(benchmark)
-            found += majority_findings(labels)
-    return found + leak_findings(cases, labels if preference else None)
+            findings += majority_findings(labels)
+    return findings + leak_findings(cases, labels if preference else None)
 
 
-def _stranger(annotations: pd.DataFrame, i: int) -> Finding:
+def _unknown_case(annotations: pd.DataFrame, i: int) -> Finding:
     case = str(annotations["case_id"].iloc[i])
     cure = "correct the id or remove the row"
     return Finding("error", ANNOTATIONS_FILE, i + 1, "case_id", f"the case {case!r} does not exist", cure, case)
