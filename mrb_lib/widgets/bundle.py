@@ -1,7 +1,7 @@
 """The style sheets and scripts of the widgets, as text: no build step, and nothing fetched from anywhere.
 
 They lie beside the Python of their room and are named "room/name", such as "case/case"; those that several rooms share
-lie in `assets` and are named without a room: "tokens", "shell", "progress".
+lie in `assets` and are named without a room: "tokens" and "shell".
 """
 
 from __future__ import annotations

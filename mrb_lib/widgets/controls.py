@@ -16,7 +16,7 @@ from mrb_lib.widgets.plain import can_run
 from mrb_lib.widgets.text import visible
 
 CONTROLS: Final = ("dimension", "policy", "by", "judges")
-_MOST_ROWS: Final = 8
+_MOST_ROWS: Final = 12
 
 
 def choose(
@@ -58,8 +58,8 @@ def choose(
     Raises
     ------
     InputError
-        A first choice is not one of those on offer, or `draw` takes none of the four. What `draw` refuses with
-        an InputError after a change is shown in its place.
+        A first choice is not one of those on offer, `draw` takes none of the four, or it takes judges and there are
+        none. What `draw` itself refuses with an InputError is shown in its place.
 
     Notes
     -----
@@ -75,6 +75,8 @@ def choose(
     names = [name for name in CONTROLS if name in inspect.signature(draw).parameters]
     if not names:
         raise InputError(f"choose: the function that draws takes none of {', '.join(CONTROLS)}; give it one of them.")
+    if "judges" in names and not offered["judges"]:
+        raise InputError("choose: there are no verdicts, so no judge to choose; leave `judges` out of what draws.")
     for name in names:
         for value in first[name] if name == "judges" else [first[name]]:
             if value not in offered[name]:
@@ -101,21 +103,21 @@ def _with_controls(draw: Callable[..., object], offered: Mapping[str, list[Any]]
     from IPython.display import display
 
     def redraw(**values: Any) -> None:
-        if "judges" in values:
-            values["judges"] = list(values["judges"])
-            if not values["judges"]:
-                print("Choose at least one judge.")
-                return
+        if values.get("judges") == ():
+            print("Choose at least one judge.")
+            return
+        given = {name: list(value) if name == "judges" else value or None for name, value in values.items()}
         try:
-            display(draw(**values))  # type: ignore[no-untyped-call]  # IPython has no types for it
+            display(draw(**given))  # type: ignore[no-untyped-call]  # IPython has no types for it
         except InputError as error:
             print(error)
 
     controls = {}
     for name, values in offered.items():
-        options = [("all cases" if value is None else visible(value), value) for value in values]
+        # A control whose value is None shows nothing as chosen.
+        options = [("all cases", "") if value is None else (visible(value), value) for value in values]
         shape = {"rows": min(len(options), _MOST_ROWS)} if name == "judges" else {}
         control = ipywidgets.SelectMultiple if name == "judges" else ipywidgets.Dropdown
-        controls[name] = control(options=options, value=first[name], description=name, **shape)
+        controls[name] = control(options=options, value=first[name] or "", description=name, **shape)
     row = ipywidgets.HBox(list(controls.values()), layout=ipywidgets.Layout(flex_flow="row wrap"))
     return ipywidgets.VBox([row, ipywidgets.interactive_output(redraw, controls)])

@@ -1,141 +1,81 @@
-"""How long work proceeds, shown in a notebook: one table that is updated in place, without any script."""
+"""Progress in a notebook: rich's bars below the cell that is running; where no page answers, a line when it is done."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
-from typing import Final, Protocol
+from collections.abc import Callable
+from typing import Final
 
-from mrb_lib.runs.progress import Progress, Status, duration_text
-from mrb_lib.widgets.bundle import style
-from mrb_lib.widgets.text import escaped
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
+from rich.progress import Progress as Bars
 
-SECONDS_BETWEEN_UPDATES = 0.5
+from mrb_lib.runs.progress import Progress, Status, pace_text
+from mrb_lib.widgets.plain import can_run
 
-STYLES: Final = ("progress",)
-_HEAD = ("judge", "verdicts", "", "cases/s", "tokens/s", "left", "statuses")
-
-
-class _Handle(Protocol):
-    def update(self, obj: object) -> None: ...
+SECONDS_BETWEEN_UPDATES: Final = 0.5
+Clock = Callable[[], float]
 
 
-def progress_html(statuses: Iterable[Status]) -> str:
-    """Where each judge stands, one row each.
-
-    Returns
-    -------
-    str
-        A `<section>` that needs nothing else; a dash stands for what is not known.
-        Validated by tests/widgets/test_progress.py.
-    """
-    head = "".join(f"<th>{escaped(name)}</th>" for name in _HEAD)
-    body = "".join(_row(status) for status in statuses)
-    return _section(f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>")
-
-
-def live_progress(clock: Callable[[], float] = time.monotonic) -> Progress:
-    """Show progress below the cell that is running; pass it to `judge` as `progress`.
+def live_progress(clock: Clock = time.monotonic) -> Progress:
+    """Show how judges proceed; pass it to `judge` as `progress`.
 
     Parameters
     ----------
-    clock : seconds since any moment; the table is updated at most twice a second
+    clock : seconds since any moment; the bars are drawn at most twice a second
+
+    Notes
+    -----
+    Validated by tests/widgets/test_progress.py.
     """
-    statuses: dict[str, Status] = {}
-    show = _screen(clock)
+    show = _bars(clock)
 
     def report(status: Status) -> None:
-        is_new = status.judge not in statuses
-        statuses[status.judge] = status
-        show(lambda: progress_html(statuses.values()), at_once=is_new or status.finished)
+        show(status.judge, status.held, status.planned, note=pace_text(status), finished=status.finished)
 
     return report
 
 
-def steps_html(steps: Mapping[str, tuple[int, int]]) -> str:
-    """How far each thing is, one row each.
+def live_steps(clock: Clock = time.monotonic) -> Callable[[str, int, int], None]:
+    """Show how far steps have come; the function returned takes a step's name, how much is done, and of how much.
 
     Parameters
     ----------
-    steps : by its name, how much of it is done, and of how much
-
-    Returns
-    -------
-    str
-        A `<section>` that needs nothing else.
+    clock : seconds since any moment; the bars are drawn at most twice a second
     """
-    rows = "".join(
-        f'<tr><th scope="row">{escaped(what)}</th><td>{_bar(done, total)}</td>'
-        f'<td class="mrb-number">{done:,} of {total:,}</td></tr>'
-        for what, (done, total) in steps.items()
-    )
-    return _section(f"<tbody>{rows}</tbody>")
+    show = _bars(clock)
 
-
-def live_steps(clock: Callable[[], float] = time.monotonic) -> Callable[[str, int, int], None]:
-    """Show bars below the cell that is running; the function returned takes what is done, how much, and of how much.
-
-    Parameters
-    ----------
-    clock : seconds since any moment; the bars are updated at most twice a second
-    """
-    steps: dict[str, tuple[int, int]] = {}
-    show = _screen(clock)
-
-    def report(what: str, done: int, total: int) -> None:
-        is_new = what not in steps
-        steps[what] = done, total
-        show(lambda: steps_html(steps), at_once=is_new or done >= total)
+    def report(step: str, done: int, total: int) -> None:
+        show(step, done, total, finished=done >= total)
 
     return report
 
 
-def _screen(clock: Callable[[], float]) -> Callable[..., None]:
-    """Shows HTML below the running cell, in one place, and at most every `SECONDS_BETWEEN_UPDATES`."""
-    ipython = import_module("IPython.display")  # only there in a notebook, and not typed
-    handle: _Handle | None = None
-    shown = clock()
+def _bars(clock: Clock) -> Callable[..., None]:
+    """A function that shows one bar a name, all in one place."""
+    name, note = (TextColumn(f"{{task.{field}}}", markup=False) for field in ("description", "fields[note]"))
+    bars = Bars(
+        name, BarColumn(bar_width=20), MofNCompleteColumn(), note,
+        console=Console(), auto_refresh=False, redirect_stdout=False, redirect_stderr=False,
+    )  # fmt: skip
+    tasks: dict[str, TaskID] = {}
+    drawn = clock()
 
-    def show(made: Callable[[], str], *, at_once: bool) -> None:
-        nonlocal handle, shown
-        if not at_once and clock() - shown < SECONDS_BETWEEN_UPDATES:
+    def show(name: str, done: int, total: int, *, note: str = "", finished: bool) -> None:
+        nonlocal drawn
+        if not can_run():
+            if finished:
+                print(f"{name}: {done:,} of {total:,}" + (f"; {note}" if note else ""))
             return
-        shown = clock()
-        view = ipython.HTML(made())
-        if handle is None:
-            handle = ipython.display(view, display_id=True)
-        else:
-            handle.update(view)
+        is_new = name not in tasks
+        if is_new:
+            tasks[name] = bars.add_task(name, total=total, note=note)
+            bars.start()
+        bars.update(tasks[name], completed=done, total=total, note=note)
+        if is_new or finished or clock() - drawn >= SECONDS_BETWEEN_UPDATES:
+            drawn = clock()
+            bars.refresh()
+        if finished and not bars.console.is_jupyter:  # where it would leave an empty line each time
+            bars.stop()
 
     return show
-
-
-def _section(table: str) -> str:
-    return (
-        f'<section class="mrb mrb-progress" aria-label="progress"><style>{style(*STYLES)}</style>'
-        f"<table>{table}</table></section>"
-    )
-
-
-def _bar(done: int, total: int) -> str:
-    return f'<progress value="{done}" max="{max(total, 1)}"></progress>'
-
-
-def _row(status: Status) -> str:
-    left = None if status.finished or status.eta_s is None else duration_text(status.eta_s)
-    counts = ", ".join(f"{name} {count}" for name, count in status.counts.items())
-    cells = [
-        f"<td>{escaped(status.judge)}</td>",
-        f'<td class="mrb-number">{status.held} of {status.planned}</td>',
-        f"<td>{_bar(status.held, status.planned)}</td>",
-        _number(None if status.cases_per_s is None else f"{status.cases_per_s:.3g}"),
-        _number(None if status.tokens_per_s is None else f"{status.tokens_per_s:,.0f}"),
-        _number(left),
-        f"<td>{escaped(counts)}</td>",
-    ]
-    return f"<tr>{''.join(cells)}</tr>"
-
-
-def _number(text: str | None) -> str:
-    return f'<td class="mrb-number">{"&ndash;" if text is None else escaped(text)}</td>'

@@ -69,6 +69,8 @@ def test_only_what_is_drawn_with_has_a_control(drawn: Drawn) -> None:
     assert drawn.shown == ["balanced"]
     with pytest.raises(InputError, match="takes none of dimension, policy, by, judges"):
         choose(benchmark, None, lambda: 1)
+    with pytest.raises(InputError, match="no verdicts"):
+        choose(benchmark, None, lambda judges: judges)
 
 
 def test_what_cannot_be_drawn_is_said_in_its_place(drawn: Drawn) -> None:

@@ -1,97 +1,87 @@
 from __future__ import annotations
 
-from html.parser import HTMLParser
+from io import StringIO
 from pathlib import Path
 
 import nbformat
 import pandas as pd
 import papermill
 import pytest
-from IPython.display import HTML
+from rich.console import Console
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations, save
 from mrb_lib.runs.progress import Status
-from mrb_lib.widgets.progress import live_progress, live_steps, progress_html, steps_html
+from mrb_lib.widgets import progress
 
-HOSTILE = "</td><script>alert(1)</script>\0&"
-
-
-class _Page(HTMLParser):
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.text = ""
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-
-    def handle_data(self, data: str) -> None:
-        self.text += data + "|"
+HOSTILE = "</td>[bold]judge[/bold]<script>alert(1)</script>&"
 
 
 class _Screen:
-    """What IPython would show."""
+    """What a notebook shows: rich prints the bars anew each time they are drawn."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.shown: list[str] = []
-        monkeypatch.setattr("IPython.display.display", self._display)
+        self.drawn: list[str] = []
+        self.now = 0.0
+        monkeypatch.setattr(progress, "can_run", lambda: True)
+        monkeypatch.setattr(progress, "Console", lambda: Console(file=StringIO(), width=200))
+        monkeypatch.setattr(progress.Bars, "refresh", lambda bars: self.drawn.append(_text(bars)))
 
-    def _display(self, view: HTML, *, display_id: bool) -> _Screen:
-        assert display_id
-        assert not self.shown, "the table is displayed once and updated from then on"
-        self.update(view)
-        return self
-
-    def update(self, view: HTML) -> None:
-        self.shown.append(str(view.data))
+    def clock(self) -> float:
+        return self.now
 
 
-def test_a_row_shows_speed_time_left_and_statuses() -> None:
-    status = Status("j", 30, 120, 2, 10, 1.5, 1234.4, 3661, {"ok": 28, "unparsed": 2})
-    page = _Page(progress_html([status]))
-    for shown in ("j", "30 of 120", "1.5", "1,234", "1:01:01", "ok 28, unparsed 2"):
-        assert f"|{shown}|" in page.text
-    assert "progress" in page.tags
+def _text(bars: progress.Bars) -> str:
+    console = Console(file=StringIO(), width=200, record=True)
+    console.print(bars.get_renderable())
+    return console.export_text()
 
 
-def test_what_is_not_known_is_a_dash_and_not_zero() -> None:
-    page = _Page(progress_html([Status("j", 0, 120, 0, 10)]))
-    assert page.text.count("|\N{EN DASH}|\N{EN DASH}|\N{EN DASH}|") == 1
+@pytest.fixture
+def screen(monkeypatch: pytest.MonkeyPatch) -> _Screen:
+    return _Screen(monkeypatch)
 
 
-def test_the_name_of_a_judge_cannot_become_markup() -> None:
-    page = _Page(progress_html([Status(HOSTILE, 0, 1, 0, 1, counts={HOSTILE: 1})]))
-    assert "script" not in page.tags
-    assert page.text.count("<script>alert(1)</script>\ufffd&") == 2
+def test_a_bar_has_pace_time_left_and_statuses(screen: _Screen) -> None:
+    report = progress.live_progress(screen.clock)
+    report(Status(HOSTILE, 30, 120, 2, 10, 1.5, 1234.4, 3661, {"ok": 28, "unparsed": 2}))
+    for shown in (HOSTILE, "30/120", "1.5 cases/s", "1,234 tokens/s", "1:01:01 left", "ok 28, unparsed 2"):
+        assert shown in " ".join(screen.drawn[-1].split())
 
 
-def test_one_table_is_updated_at_most_twice_a_second_and_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen, now = _Screen(monkeypatch), 0.0
-    report = live_progress(lambda: now)
+def test_bars_are_drawn_at_most_twice_a_second_and_at_the_end(screen: _Screen) -> None:
+    report = progress.live_progress(screen.clock)
     for held in range(100):
         report(Status("a", held, 100, 0, 10))
-        now += 0.1
-    assert 15 <= len(screen.shown) <= 21
+        screen.now += 0.1
+    assert 15 <= len(screen.drawn) <= 21
     report(Status("a", 100, 100, 10, 10, finished=True))
-    assert "100 of 100" in screen.shown[-1]
+    assert "100/100" in screen.drawn[-1]
     report(Status("b", 0, 5, 0, 1))
-    assert "100 of 100" in screen.shown[-1]
-    assert "0 of 5" in screen.shown[-1]
+    assert "100/100" in screen.drawn[-1]
+    assert "0/5" in screen.drawn[-1]
 
 
-def test_steps_are_shown_in_one_place_with_their_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen, now = _Screen(monkeypatch), 0.0
-    report = live_steps(lambda: now)
+def test_steps_are_shown_in_one_place_with_their_numbers(screen: _Screen) -> None:
+    report = progress.live_steps(screen.clock)
     for done in range(1, 1201):
         report("verdicts", done, 1200)
-        now += 0.01
-    assert 20 <= len(screen.shown) <= 26
-    report(HOSTILE, 0, 0)
-    page = _Page(screen.shown[-1])
-    assert "|1,200 of 1,200|" in page.text
-    assert "script" not in page.tags
-    assert _Page(steps_html({})).tags.count("tr") == 0
+        screen.now += 0.01
+    assert 20 <= len(screen.drawn) <= 26
+    report("difficulty", 0, 1)
+    assert "1200/1200" in screen.drawn[-1]
+    assert "0/1" in screen.drawn[-1]
+
+
+def test_without_a_page_a_line_says_what_is_done(
+    screen: _Screen, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "can_run", lambda: False)
+    report, step = progress.live_progress(screen.clock), progress.live_steps(screen.clock)
+    for held in (0, 700, 1400):
+        report(Status("a", held, 1400, 0, 10, counts={"ok": held}, finished=held == 1400))
+        step("verdicts", held, 1400)
+    assert capsys.readouterr().out == "a: 1,400 of 1,400; ok 1400\nverdicts: 1,400 of 1,400\n"
+    assert not screen.drawn
 
 
 @pytest.mark.slow
@@ -131,5 +121,5 @@ except InterruptedRunError as error:
     said = "".join(output["text"] for output in outputs[1] if output.get("name") == "stdout")
     assert "interrupted; 4 of 18 verdicts are kept" in said
     assert outputs[3][0]["data"]["text/plain"] == "(4, 14)"
-    [table] = outputs[2]
-    assert "18 of 18" in table["data"]["text/html"]
+    [line] = outputs[2]
+    assert line["text"].startswith("longer: 18 of 18; ")
