@@ -30,7 +30,7 @@ from mrb_lib.plots.composition import bars
 from mrb_lib.notebook.about import judge_groups, missing
 from mrb_lib.notebook.workspace import home, locate, open_workspace
 from mrb_lib.widgets.explorer import explore
-from mrb_lib.widgets.boards import heatmap, leaderboard
+from mrb_lib.widgets.boards import browse_heatmap, browse_leaderboard
 from mrb_lib.widgets.progress import live_steps
 from mrb_lib.stats.failures.case_index import cached_index
 
@@ -46,10 +46,10 @@ _COMPOSITION = """\
 counts = analyze(w.benchmark, None, "composition")
 bars(counts.groupby("organ", dropna=False, as_index=False)["n_cases"].sum(), by="organ")"""
 _LEADERBOARD = """\
-reason or leaderboard(w.benchmark, w.verdicts, policy=policy, dimension=d, groups=judge_groups(w), seed=seed)"""
+reason or browse_leaderboard(w.benchmark, w.verdicts, policy=policy, dimension=d, groups=judge_groups(w), seed=seed)"""
 _HEATMAP = """\
 explorer = explore(w.benchmark, index, store=store)
-reason or heatmap(w.benchmark, index, by="organ", policy=policy, dimension=d, explorer=explorer, seed=seed)"""
+reason or browse_heatmap(w.benchmark, index, by="organ", policy=policy, dimension=d, explorer=explorer, seed=seed)"""
 _SECTIONS: Final = (
     (
         "## What the benchmark is made of\n\nCases by body region; a score over all cases is mostly a score on the "

@@ -13,7 +13,7 @@ _BY_PROGRAM = re.compile(r"_\d+_\d+$")
 
 
 @dataclass(frozen=True)
-class Plain:
+class PlainView:
     """A view without a kernel behind it: for papermill, for a report, for where the extra `lab` is not installed.
 
     Attributes

@@ -22,8 +22,8 @@ from mrb_lib.notebook.lab import prepare
 from mrb_lib.notebook.workspace import write_simulated_runs
 from mrb_lib.stats.tables import analyze
 from mrb_lib.verdicts.store import load_verdicts
-from mrb_lib.widgets.boards import heatmap, leaderboard
-from mrb_lib.widgets.plain import Plain
+from mrb_lib.widgets.boards import browse_heatmap, browse_leaderboard
+from mrb_lib.widgets.plain import PlainView
 
 from .axe import violations
 from .hostile import harm, write_hostile
@@ -292,10 +292,10 @@ def test_the_tables_fit_the_output_of_a_notebook_1280_wide(
     benchmark = load(bench)
     verdicts = load_verdicts(bench / "runs", benchmark.cases)
     kinds = pd.DataFrame({"judge": verdicts["judge"].unique()}).assign(group="SIMULATED")
-    board = leaderboard(benchmark, verdicts, groups=kinds, by="organ", resamples=50)
-    heat = heatmap(benchmark, verdicts, by="organ", resamples=50)
-    assert isinstance(board, Plain)
-    assert isinstance(heat, Plain)
+    board = browse_leaderboard(benchmark, verdicts, groups=kinds, by="organ", resamples=50)
+    heat = browse_heatmap(benchmark, verdicts, by="organ", resamples=50)
+    assert isinstance(board, PlainView)
+    assert isinstance(heat, PlainView)
     body = f'<body style="margin: 0; width: 848px">{board.html}{heat.html}</body>'
     page.set_content(f'<!doctype html><html lang="en"><title>tables</title>{body}</html>')
     wide = page.locator(".mrb-scroll").evaluate_all("all => all.map(one => one.scrollWidth - one.clientWidth)")

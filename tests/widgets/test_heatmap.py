@@ -15,12 +15,21 @@ from mrb_lib.stats.accuracy import correctness
 from mrb_lib.stats.failures.case_index import build_index, open_index
 from mrb_lib.stats.failures.query import Query
 from mrb_lib.verdicts.store import save_imported
-from mrb_lib.widgets.boards import heatmap
-from mrb_lib.widgets.boards.heatmap_table import DIMENSIONS, N_SCORED, OUTCOMES, STEPS, Axes, Cell, Heat, behind_html
-from mrb_lib.widgets.boards.leaderboard_table import board
-from mrb_lib.widgets.boards.live import Heatmap, query_of
+from mrb_lib.widgets.boards import browse_heatmap
+from mrb_lib.widgets.boards.heatmap_table import (
+    DIMENSIONS,
+    N_SCORED,
+    OUTCOMES,
+    STEPS,
+    HeatmapAxes,
+    HeatmapCell,
+    HeatmapData,
+    behind_html,
+)
+from mrb_lib.widgets.boards.leaderboard_table import make_board
+from mrb_lib.widgets.boards.live import HeatmapWidget, query_of
 from mrb_lib.widgets.bundle import style
-from mrb_lib.widgets.plain import Plain
+from mrb_lib.widgets.plain import PlainView
 
 from .judged import JUDGES, judged
 
@@ -56,18 +65,18 @@ class _Explorer:
         self.shown.append(query)
 
 
-def heat() -> Heat:
+def heat() -> HeatmapData:
     benchmark, verdicts = judged()
-    return Heat(board(benchmark, verdicts, resamples=RESAMPLES), verdicts)
+    return HeatmapData(make_board(benchmark, verdicts, resamples=RESAMPLES), verdicts)
 
 
-def widget(**options: object) -> Heatmap:
-    shown = heatmap(*judged(), resamples=RESAMPLES, **options)
-    assert isinstance(shown, Heatmap)
+def widget(**options: object) -> HeatmapWidget:
+    shown = browse_heatmap(*judged(), resamples=RESAMPLES, **options)
+    assert isinstance(shown, HeatmapWidget)
     return shown
 
 
-def told(shown: Heatmap, what: str, **question: object) -> _Page:
+def told(shown: HeatmapWidget, what: str, **question: object) -> _Page:
     answer = shown.answer({"what": what, **AXES, **question})
     assert answer["ok"], answer
     return _Page(answer["html"])
@@ -79,7 +88,7 @@ def test_the_cases_behind_every_cell_are_those_that_its_number_is_made_of(policy
     made = heat()
     benchmark, verdicts = judged()
     worth = correctness(verdicts, gold(benchmark), policy).merge(benchmark.cases[["case_id", "organ"]], on="case_id")
-    grid = made.grid(Axes(policy, "overall", by))
+    grid = made.grid(HeatmapAxes(policy, "overall", by))
     assert len(grid.rows) > 5
     for i, judge in enumerate(grid.judges):
         for j, column in enumerate(grid.columns):
@@ -123,7 +132,7 @@ def test_undefined_and_few_are_said_and_are_not_numbers() -> None:
 
 def test_the_counts_above_a_list_add_up_to_what_is_listed() -> None:
     shown = widget()
-    grid = heat().grid(Axes(**AXES))
+    grid = heat().grid(HeatmapAxes(**AXES))
     for column in range(len(grid.columns)):
         page = told(shown, "behind", row=0, column=column)
         counts = {name: int(n) for n, name in re.findall(r"(\d+) (scored|wrong|half right|right)", page.text)}
@@ -140,7 +149,7 @@ def test_the_counts_above_a_list_add_up_to_what_is_listed() -> None:
 def test_a_long_list_comes_in_pages_without_a_gap() -> None:
     found = pd.DataFrame({"position": range(48), "outcome": ["wrong"] * 48, "said": [0] * 48})
     benchmark, _ = judged()
-    cell, seen = Cell("j0", "overall", None, None), []
+    cell, seen = HeatmapCell("j0", "overall", None, None), []
     for page in (0, 1):
         shown = _Page(behind_html(cell, found, benchmark.cases, gold(benchmark), page=page))
         seen += [int(at) for at in shown.having("data-position")]
@@ -154,8 +163,8 @@ def test_a_case_opens_with_its_verdicts_and_an_index_gives_the_replies_too(tmp_p
     said = verdicts.assign(reply="because of " + verdicts["case_id"])
     save_imported(said, tmp_path / "runs", benchmark="b", kind="", source="s")
     index = open_index(build_index(tmp_path / "runs", benchmark, tmp_path / "index"))
-    shown = heatmap(benchmark, index, resamples=RESAMPLES)
-    assert isinstance(shown, Heatmap)
+    shown = browse_heatmap(benchmark, index, resamples=RESAMPLES)
+    assert isinstance(shown, HeatmapWidget)
     assert "because of c04" in told(shown, "case", position=4).text
     table = told(shown, "table")
     assert [re.sub(r"@[^,]*", "", one) for one in table.having("title")] == told(widget(), "table").having("title")
@@ -164,7 +173,7 @@ def test_a_case_opens_with_its_verdicts_and_an_index_gives_the_replies_too(tmp_p
 def test_the_explorer_is_led_to_the_cases_of_the_cell() -> None:
     explorer = _Explorer()
     shown = widget(explorer=explorer)
-    grid = heat().grid(Axes(**AXES))
+    grid = heat().grid(HeatmapAxes(**AXES))
     lung = grid.columns.index("lung")
     assert shown.answer({"what": "explore", **AXES, "row": 1, "column": lung, "outcome": "wrong"})["ok"]
     assert shown.answer({"what": "explore", **AXES, "row": 1, "column": 0, "outcome": "scored"})["ok"]
@@ -174,7 +183,7 @@ def test_the_explorer_is_led_to_the_cases_of_the_cell() -> None:
         Query(judge=judge, dimension="overall"),
     ]
     with pytest.raises(InputError, match="no filter for dataset"):
-        query_of(Cell("j0", "overall", "dataset", "x"), "scored")
+        query_of(HeatmapCell("j0", "overall", "dataset", "x"), "scored")
 
 
 @pytest.mark.parametrize(
@@ -201,8 +210,8 @@ def test_names_cannot_become_markup() -> None:
     verdicts["judge"] = verdicts["judge"].replace({"j0": HOSTILE})
     benchmark.cases["organ"] = benchmark.cases["organ"].replace({"lung": HOSTILE})
     benchmark.cases["question"] = HOSTILE
-    shown = heatmap(benchmark, verdicts, resamples=RESAMPLES)
-    assert isinstance(shown, Heatmap)
+    shown = browse_heatmap(benchmark, verdicts, resamples=RESAMPLES)
+    assert isinstance(shown, HeatmapWidget)
     for what in ("table", "behind"):
         page = told(shown, what, row=0, column=1)
         assert "script" not in page.tags
@@ -213,8 +222,8 @@ def test_names_cannot_become_markup() -> None:
 def test_without_a_kernel_it_is_a_plain_table_with_every_number(monkeypatch: pytest.MonkeyPatch) -> None:
     live = told(widget(), "table")
     monkeypatch.setenv("MRB_STATIC", "1")
-    shown = heatmap(*judged(), resamples=RESAMPLES)
-    assert isinstance(shown, Plain)
+    shown = browse_heatmap(*judged(), resamples=RESAMPLES)
+    assert isinstance(shown, PlainView)
     page = _Page(shown.html)
     assert not {"button", "script", "select"} & set(page.tags)
     assert page.having("title") == live.having("title")
@@ -224,8 +233,8 @@ def test_without_a_kernel_it_is_a_plain_table_with_every_number(monkeypatch: pyt
 def test_a_benchmark_without_organs_is_shown_by_dimension() -> None:
     benchmark, verdicts = judged()
     benchmark.cases["organ"] = pd.Series(None, index=benchmark.cases.index, dtype="str")
-    shown = heatmap(benchmark, verdicts, resamples=RESAMPLES)
-    assert isinstance(shown, Heatmap)
+    shown = browse_heatmap(benchmark, verdicts, resamples=RESAMPLES)
+    assert isinstance(shown, HeatmapWidget)
     assert shown.answer({"what": "initial_state"})["by"] == DIMENSIONS
     assert "accuracy" in told(shown, "table", by=DIMENSIONS).text
 

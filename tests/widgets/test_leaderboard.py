@@ -8,10 +8,10 @@ import pytest
 
 from mrb_lib import analyze
 from mrb_lib.errors import InputError
-from mrb_lib.widgets.boards import leaderboard, leaderboard_table
-from mrb_lib.widgets.boards.leaderboard_table import Choice, board, leaderboard_html, static_html
-from mrb_lib.widgets.boards.live import Leaderboard
-from mrb_lib.widgets.plain import Plain
+from mrb_lib.widgets.boards import browse_leaderboard, leaderboard_table
+from mrb_lib.widgets.boards.leaderboard_table import LeaderboardScope, leaderboard_html, make_board, static_leaderboard
+from mrb_lib.widgets.boards.live import LeaderboardWidget
+from mrb_lib.widgets.plain import PlainView
 
 from .judged import judged
 
@@ -41,14 +41,14 @@ class _Page(HTMLParser):
         self.text += data
 
 
-def widget(**options: object) -> Leaderboard:
+def widget(**options: object) -> LeaderboardWidget:
     benchmark, verdicts = judged()
-    shown = leaderboard(benchmark, verdicts, resamples=RESAMPLES, **options)
-    assert isinstance(shown, Leaderboard)
+    shown = browse_leaderboard(benchmark, verdicts, resamples=RESAMPLES, **options)
+    assert isinstance(shown, LeaderboardWidget)
     return shown
 
 
-def asked(shown: Leaderboard, **question: object) -> _Page:
+def asked(shown: LeaderboardWidget, **question: object) -> _Page:
     answer = shown.answer({"what": "rows", "policy": "balanced", "dimension": "overall", "place": 0, **question})
     assert answer["ok"], answer
     return _Page(answer["html"])
@@ -63,7 +63,7 @@ def test_the_numbers_are_those_of_analyze(policy: str, place: tuple[str, str | N
     options = {"policy": policy, "dimension": dimension, "by": by, "resamples": RESAMPLES, "intervals": "all"}
     table = analyze(benchmark, verdicts, "accuracy", **options)
     table = table[table["subfield"].isna() if organ is None else table["subfield"] == organ].set_index("judge")
-    rows = board(benchmark, verdicts, resamples=RESAMPLES).rows(Choice(policy, dimension, by, organ))
+    rows = make_board(benchmark, verdicts, resamples=RESAMPLES).rows(LeaderboardScope(policy, dimension, by, organ))
     assert len(rows) == len(table) > 1
     for row in rows.itertuples():
         expected = table.loc[row.judge]
@@ -121,7 +121,7 @@ def test_few_cases_are_marked_and_the_mark_explained() -> None:
 
 def test_sorting_values_are_whole_numbers_of_the_table_not_rounded() -> None:
     benchmark, verdicts = judged()
-    rows = board(benchmark, verdicts, resamples=RESAMPLES).rows(Choice("balanced", "overall"))
+    rows = make_board(benchmark, verdicts, resamples=RESAMPLES).rows(LeaderboardScope("balanced", "overall"))
     page = asked(widget())
     assert [float(row[3]) for row in page.rows] == rows["accuracy"].tolist()
 
@@ -130,8 +130,8 @@ def test_names_cannot_become_markup() -> None:
     benchmark, verdicts = judged()
     verdicts["judge"] = verdicts["judge"].replace({"j0": HOSTILE})
     groups = pd.DataFrame({"judge": [HOSTILE], "group": [HOSTILE]})
-    made = board(benchmark, verdicts, groups=groups, resamples=RESAMPLES)
-    text = static_html(made, Choice("balanced", "overall"))
+    made = make_board(benchmark, verdicts, groups=groups, resamples=RESAMPLES)
+    text = static_leaderboard(made, LeaderboardScope("balanced", "overall"))
     assert "script" not in _Page(text).tags
     assert not re.search(r"<[^>]*\sonx=", re.sub(r'"[^"]*"', '""', text))
     assert text.count("alert(1)") == 5  # the name to read and to sort by; the kind to filter, to sort and to read
@@ -151,8 +151,8 @@ def test_without_a_kernel_it_is_a_plain_table(monkeypatch: pytest.MonkeyPatch) -
     live = [row[1] for row in asked(widget()).rows]
     monkeypatch.setenv("MRB_STATIC", "1")
     benchmark, verdicts = judged()
-    shown = leaderboard(benchmark, verdicts, resamples=RESAMPLES)
-    assert isinstance(shown, Plain)
+    shown = browse_leaderboard(benchmark, verdicts, resamples=RESAMPLES)
+    assert isinstance(shown, PlainView)
     bundle = shown._repr_mimebundle_()
     assert set(bundle) == {"text/html", "text/plain"}
     page = _Page(bundle["text/html"])
@@ -171,17 +171,17 @@ def test_a_saved_widget_holds_no_data_but_its_plain_view_is_there() -> None:
 
 def test_real_data_are_not_called_simulated() -> None:
     benchmark, verdicts = judged(kind="clinical")
-    rows = board(benchmark, verdicts, resamples=RESAMPLES).rows(Choice("balanced", "overall"))
-    assert "SIMULATED" not in leaderboard_html(rows, Choice("balanced", "overall"))
-    shown = leaderboard(benchmark, verdicts, resamples=RESAMPLES)
+    rows = make_board(benchmark, verdicts, resamples=RESAMPLES).rows(LeaderboardScope("balanced", "overall"))
+    assert "SIMULATED" not in leaderboard_html(rows, LeaderboardScope("balanced", "overall"))
+    shown = browse_leaderboard(benchmark, verdicts, resamples=RESAMPLES)
     assert "SIMULATED" not in shown._repr_mimebundle_()[0]["text/html"]
 
 
 def test_no_verdicts_and_unknown_choices_are_refused() -> None:
     benchmark, verdicts = judged()
     with pytest.raises(InputError, match="there are no verdicts"):
-        leaderboard(benchmark, verdicts.head(0))
+        browse_leaderboard(benchmark, verdicts.head(0))
     with pytest.raises(InputError, match="column 'colour'"):
-        leaderboard(benchmark, verdicts, by="colour")
+        browse_leaderboard(benchmark, verdicts, by="colour")
     with pytest.raises(InputError, match="organ 'nose'"):
-        leaderboard(benchmark, verdicts, by="organ", subfield="nose")
+        browse_leaderboard(benchmark, verdicts, by="organ", subfield="nose")

@@ -1,7 +1,7 @@
 """Which judges choose as the annotators do, and on which cases are they strong or weak?
 
-`leaderboard` and `heatmap` answer in a notebook, to sort, filter and open; as plain HTML where no page can answer.
+`browse_leaderboard` and `browse_heatmap` show it in a notebook, or as plain HTML where no page can answer.
 """
 
-from mrb_lib.widgets.boards.browse import heatmap as heatmap
-from mrb_lib.widgets.boards.browse import leaderboard as leaderboard
+from mrb_lib.widgets.boards.browse import browse_heatmap as browse_heatmap
+from mrb_lib.widgets.boards.browse import browse_leaderboard as browse_leaderboard

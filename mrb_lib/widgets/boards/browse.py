@@ -11,17 +11,15 @@ from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.failures.case_index import CaseIndex
-from mrb_lib.widgets.boards.heatmap_table import DIMENSIONS, Axes, Heat
-from mrb_lib.widgets.boards.heatmap_table import static_html as static_heatmap
-from mrb_lib.widgets.boards.leaderboard_table import Choice, board, default_dimension
-from mrb_lib.widgets.boards.leaderboard_table import static_html as static_leaderboard
-from mrb_lib.widgets.plain import Plain, can_run
+from mrb_lib.widgets.boards.heatmap_table import DIMENSIONS, HeatmapAxes, HeatmapData, static_heatmap
+from mrb_lib.widgets.boards.leaderboard_table import LeaderboardScope, default_dimension, make_board, static_leaderboard
+from mrb_lib.widgets.plain import PlainView, can_run
 
 if TYPE_CHECKING:
-    from mrb_lib.widgets.boards.live import Heatmap, Leaderboard, Shows
+    from mrb_lib.widgets.boards.live import HeatmapWidget, LeaderboardWidget, ShowsQuery
 
 
-def leaderboard(
+def browse_leaderboard(
     benchmark: Benchmark,
     verdicts: pd.DataFrame | Mapping[str, Panel],
     *,
@@ -32,7 +30,7 @@ def leaderboard(
     groups: pd.DataFrame | None = None,
     resamples: int = 2000,
     seed: int = 0,
-) -> Leaderboard | Plain:
+) -> LeaderboardWidget | PlainView:
     """Show which judges choose as the annotators do, to sort and to filter.
 
     Parameters
@@ -45,7 +43,7 @@ def leaderboard(
 
     Returns
     -------
-    Leaderboard or Plain
+    LeaderboardWidget or PlainView
         A widget; where no page will answer (`mrb_lib.widgets.plain.can_run`), its first view as plain HTML.
 
     Raises
@@ -58,29 +56,29 @@ def leaderboard(
     Every number is of `mrb_lib.stats.tables.analyze`, made when it is chosen and kept. Validated by
     tests/widgets/test_leaderboard.py and tests/browser/test_lab.py.
     """
-    made = board(benchmark, verdicts, groups=groups, resamples=resamples, seed=seed)
+    board = make_board(benchmark, verdicts, groups=groups, resamples=resamples, seed=seed)
     if by is not None and subfield is None:
-        subfield = next(iter(made.columns.get(by, [])), None)
-    start = Choice(policy, dimension or default_dimension(made.dimensions), by, subfield)
-    made.check(start)
+        subfield = next(iter(board.columns.get(by, [])), None)
+    start = LeaderboardScope(policy, dimension or default_dimension(board.dimensions), by, subfield)
+    board.check(start)
     if not can_run():
-        return Plain(static_leaderboard(made, start))
-    from mrb_lib.widgets.boards.live import Leaderboard
+        return PlainView(static_leaderboard(board, start))
+    from mrb_lib.widgets.boards.live import LeaderboardWidget
 
-    return Leaderboard(made, start)
+    return LeaderboardWidget(board, start)
 
 
-def heatmap(
+def browse_heatmap(
     benchmark: Benchmark,
     verdicts: pd.DataFrame | CaseIndex,
     *,
     by: str | None = "organ",
     policy: str = "balanced",
     dimension: str | None = None,
-    explorer: Shows | None = None,
+    explorer: ShowsQuery | None = None,
     resamples: int = 2000,
     seed: int = 0,
-) -> Heatmap | Plain:
+) -> HeatmapWidget | PlainView:
     """Show where judges are strong and where weak; a cell opens the cases behind it.
 
     Parameters
@@ -93,7 +91,7 @@ def heatmap(
 
     Returns
     -------
-    Heatmap or Plain
+    HeatmapWidget or PlainView
         A widget; where no page will answer (`mrb_lib.widgets.plain.can_run`), its first view as plain HTML.
 
     Raises
@@ -107,12 +105,12 @@ def heatmap(
     tests/widgets/test_heatmap.py and tests/browser/test_lab.py.
     """
     rows = {NO_PROBE: verdicts.panel} if isinstance(verdicts, CaseIndex) else verdicts
-    made = Heat(board(benchmark, rows, resamples=resamples, seed=seed), verdicts)
-    named_by = by if by is not None and by in made.board.columns else DIMENSIONS
-    start = Axes(policy, dimension or default_dimension(made.board.dimensions), named_by)
-    made.check(start)
+    heatmap = HeatmapData(make_board(benchmark, rows, resamples=resamples, seed=seed), verdicts)
+    columns = by if by is not None and by in heatmap.board.columns else DIMENSIONS
+    start = HeatmapAxes(policy, dimension or default_dimension(heatmap.board.dimensions), columns)
+    heatmap.check(start)
     if not can_run():
-        return Plain(static_heatmap(made, start))
-    from mrb_lib.widgets.boards.live import Heatmap
+        return PlainView(static_heatmap(heatmap, start))
+    from mrb_lib.widgets.boards.live import HeatmapWidget
 
-    return Heatmap(made, start, explorer)
+    return HeatmapWidget(heatmap, start, explorer)

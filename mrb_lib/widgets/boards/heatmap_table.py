@@ -1,4 +1,4 @@
-"""The heatmap of judges: its cells and the cases behind each, asked of `mrb_lib.stats` and kept, and their HTML."""
+"""The heatmap of judges: its cells and the cases behind each, computed by `mrb_lib.stats`, and their HTML."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from mrb_lib.widgets.boards.leaderboard_table import (
     FEW,
     SIMULATED,
     Board,
+    as_words,
+    finite_or_none,
     interval_text,
     mark_few,
-    named,
-    number,
-    percent,
+    percent_text,
 )
 from mrb_lib.widgets.bundle import style
 from mrb_lib.widgets.case.view import choice_html
@@ -53,7 +53,7 @@ _MARKS: Final = {"right": "\u2713", "half right": "\u00bd", "wrong": "\u2717"}
 Scale = tuple[float, float]
 
 
-class Axes(NamedTuple):
+class HeatmapAxes(NamedTuple):
     """What a heatmap is of: a policy, and the dimensions, or one dimension by a column of the cases."""
 
     policy: str
@@ -61,7 +61,7 @@ class Axes(NamedTuple):
     by: str
 
 
-class Cell(NamedTuple):
+class HeatmapCell(NamedTuple):
     """A judge on a dimension, over all cases (subfield None) or those of a subfield of `by`."""
 
     judge: str
@@ -71,44 +71,44 @@ class Cell(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Grid:
+class HeatmapGrid:
     """A heatmap: `rows` maps each cell to its row of the table `accuracy`; what is not there has no verdict."""
 
-    axes: Axes
+    axes: HeatmapAxes
     judges: list[str]
     columns: list[str]
     rows: dict[tuple[str, str], dict[str, object]]
 
-    def cell(self, row: int, column: int) -> Cell:
-        """The cell at a place.
+    def cell(self, row: int, column: int) -> HeatmapCell:
+        """The cell in a row and a column, counted from 0.
 
         Raises
         ------
         InputError
-            There is no such place.
+            There is no such cell.
         """
         if not (0 <= row < len(self.judges) and 0 <= column < len(self.columns)):
             raise InputError("the heatmap has no such cell; load the page again.")
         judge, name = self.judges[row], self.columns[column]
         if self.axes.by == DIMENSIONS:
-            return Cell(judge, name, None, None)
+            return HeatmapCell(judge, name, None, None)
         whole = column == 0
-        return Cell(judge, self.axes.dimension, None if whole else self.axes.by, None if whole else name)
+        return HeatmapCell(judge, self.axes.dimension, None if whole else self.axes.by, None if whole else name)
 
 
 @dataclass
-class Heat:
+class HeatmapData:
     """Heatmaps of a benchmark, on demand.
 
     Attributes
     ----------
     board : the benchmark, its verdicts, and the columns that can be chosen
-    verdicts : the rows behind the panels, or the index that holds them; of what a case's own page shows
+    verdicts : the rows behind the panels, or the index that holds them, for the view of a case
     """
 
     board: Board
     verdicts: pd.DataFrame | CaseIndex
-    _grids: dict[Axes, Grid] = field(default_factory=dict, repr=False)
+    _grids: dict[HeatmapAxes, HeatmapGrid] = field(default_factory=dict, repr=False)
     _kinds: dict[str, Kinds] = field(default_factory=dict, repr=False)
     _gold: pd.DataFrame | None = field(default=None, repr=False)
 
@@ -119,20 +119,20 @@ class Heat:
             self._gold = self.verdicts.gold if isinstance(self.verdicts, CaseIndex) else labels(self.board.benchmark)
         return self._gold
 
-    def check(self, axes: Axes) -> None:
-        """Raise `InputError` for axes that there are not."""
+    def check(self, axes: HeatmapAxes) -> None:
+        """Raise `InputError` for axes that this heatmap does not have."""
         check_choice("policy", axes.policy, POLICIES)
         check_choice("dimension", axes.dimension, self.board.dimensions)
         check_choice("columns", axes.by, (DIMENSIONS, *self.board.columns))
 
-    def grid(self, axes: Axes) -> Grid:
+    def grid(self, axes: HeatmapAxes) -> HeatmapGrid:
         """The heatmap of these axes, judges from the best to the worst."""
         self.check(axes)
         if axes not in self._grids:
             self._grids[axes] = self._made(axes)
         return self._grids[axes]
 
-    def _made(self, axes: Axes) -> Grid:
+    def _made(self, axes: HeatmapAxes) -> HeatmapGrid:
         by_dimension = axes.by == DIMENSIONS
         table = mark_few(
             analyze(
@@ -153,9 +153,9 @@ class Heat:
         columns = self.board.dimensions if by_dimension else [ALL, *self.board.columns[axes.by]]
         keys = zip(table["judge"].tolist(), names.tolist(), strict=True)
         rows = [{str(key): value for key, value in row.items()} for row in table.to_dict("records")]
-        return Grid(axes, judges, columns, dict(zip(keys, rows, strict=True)))
+        return HeatmapGrid(axes, judges, columns, dict(zip(keys, rows, strict=True)))
 
-    def behind(self, policy: str, cell: Cell) -> pd.DataFrame:
+    def behind(self, policy: str, cell: HeatmapCell) -> pd.DataFrame:
         """The cases behind a cell: all that the judge has a verdict on.
 
         Returns
@@ -168,13 +168,13 @@ class Heat:
         judge, dimension = kinds.judges.index(cell.judge), kinds.dimensions.index(cell.dimension)
         outcome = np.asarray(kinds.outcome[judge, dimension])
         where = kinds.judged[judge, dimension] & self._inside(cell)
-        parts = [np.flatnonzero(where & (outcome == code)) for code in OUTCOMES.values()]
-        position: IntArray = np.concatenate(parts).astype(np.int64)
-        names = np.repeat(np.array(list(OUTCOMES)), [len(part) for part in parts])
+        by_outcome = [np.flatnonzero(where & (outcome == code)) for code in OUTCOMES.values()]
+        position: IntArray = np.concatenate(by_outcome).astype(np.int64)
+        names = np.repeat(np.array(list(OUTCOMES)), [len(positions) for positions in by_outcome])
         said = np.asarray(kinds.said[judge, dimension])[position]
         return pd.DataFrame({"position": position, "outcome": pd.Series(names, dtype="str"), "said": said})
 
-    def _inside(self, cell: Cell) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def _inside(self, cell: HeatmapCell) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         cases = self.board.benchmark.cases
         if cell.by is None:
             return np.ones(len(cases), dtype=bool)
@@ -195,29 +195,29 @@ class Heat:
         if isinstance(self.verdicts, CaseIndex):
             return self.verdicts.verdicts(position)
         case_id = self.board.benchmark.cases["case_id"].iloc[position]
-        found: pd.DataFrame = self.verdicts[self.verdicts["case_id"] == case_id]
-        return found
+        rows: pd.DataFrame = self.verdicts[self.verdicts["case_id"] == case_id]
+        return rows
 
 
-def static_html(made: Heat, axes: Axes) -> str:
+def static_heatmap(heatmap: HeatmapData, axes: HeatmapAxes) -> str:
     """A heatmap that needs nothing else."""
     return (
         f'<section class="mrb mrb-heatmap" aria-label="heatmap"><style>{style(*STYLES)}</style>'
-        f"{heatmap_html(made.grid(axes), live=False, note=note_of(made))}</section>"
+        f"{heatmap_html(heatmap.grid(axes), live=False, note=note_of(heatmap))}</section>"
     )
 
 
-def note_of(made: Heat) -> str:
+def note_of(heatmap: HeatmapData) -> str:
     """The sentence that a heatmap of simulated data carries; empty for others."""
-    return SIMULATED if made.board.benchmark.meta.kind == "simulated" else ""
+    return SIMULATED if heatmap.board.benchmark.meta.kind == "simulated" else ""
 
 
-def heatmap_html(grid: Grid, *, live: bool, note: str = "") -> str:
+def heatmap_html(grid: HeatmapGrid, *, live: bool, note: str = "") -> str:
     """A heatmap.
 
     Parameters
     ----------
-    grid : as of `mrb_lib.widgets.boards.heatmap_rows.Heat.grid`
+    grid : as of `HeatmapData.grid`
     live : whether cells are buttons; without a page that answers they are plain
     note : shown above, as for simulated data
 
@@ -240,66 +240,67 @@ def heatmap_html(grid: Grid, *, live: bool, note: str = "") -> str:
     )
 
 
-def _about(axes: Axes) -> str:
-    what = "by dimension" if axes.by == DIMENSIONS else f"on {isolated(axes.dimension)} by {escaped(named(axes.by))}"
+def _about(axes: HeatmapAxes) -> str:
+    what = "by dimension" if axes.by == DIMENSIONS else f"on {isolated(axes.dimension)} by {escaped(as_words(axes.by))}"
     return f"Accuracy {what} &middot; policy {escaped(axes.policy)}"
 
 
-def _scale(grid: Grid) -> Scale:
+def _scale(grid: HeatmapGrid) -> Scale:
     """The ends of the colours: twentieths that hold all values."""
-    found = [value for row in grid.rows.values() if (value := number(row["accuracy"])) is not None]
-    if not found:
+    values = [value for row in grid.rows.values() if (value := finite_or_none(row["accuracy"])) is not None]
+    if not values:
         return 0.0, 1.0
-    low, high = floor(min(found) * 20 + 1e-9) / 20, ceil(max(found) * 20 - 1e-9) / 20
+    low, high = floor(min(values) * 20 + 1e-9) / 20, ceil(max(values) * 20 - 1e-9) / 20
     return low, max(high, low + 0.05)
 
 
-def _column(grid: Grid, column: int) -> str:
+def _column(grid: HeatmapGrid, column: int) -> str:
     name = grid.columns[column]
     counts = [int(n) for judge in grid.judges if (n := _n(grid, judge, name)) is not None]
     ends = sorted({min(counts), max(counts)}) if counts else []
     some = "\u2013".join(str(end) for end in ends)
     return (
-        f'<th scope="col"><span class="mrb-name">{isolated(named(name))}</span><span class="mrb-n">{some}</span></th>'
+        f'<th scope="col"><span class="mrb-name">{isolated(as_words(name))}</span>'
+        f'<span class="mrb-n">{some}</span></th>'
     )
 
 
-def _n(grid: Grid, judge: str, column: str) -> float | None:
+def _n(grid: HeatmapGrid, judge: str, column: str) -> float | None:
     row = grid.rows.get((judge, column))
-    return None if row is None else number(row["n"])
+    return None if row is None else finite_or_none(row["n"])
 
 
-def _row(grid: Grid, at: int, scale: Scale, live: bool) -> str:
-    judge = grid.judges[at]
-    cells = "".join(_cell(grid, at, column, scale, live) for column in range(len(grid.columns)))
+def _row(grid: HeatmapGrid, index: int, scale: Scale, live: bool) -> str:
+    judge = grid.judges[index]
+    cells = "".join(_cell(grid, index, column, scale, live) for column in range(len(grid.columns)))
     return f'<tr><th scope="row">{isolated(judge)}</th>{cells}</tr>'
 
 
-def _cell(grid: Grid, at: int, column: int, scale: Scale, live: bool) -> str:
-    judge, name = grid.judges[at], grid.columns[column]
+def _cell(grid: HeatmapGrid, index: int, column: int, scale: Scale, live: bool) -> str:
+    judge, name = grid.judges[index], grid.columns[column]
     row = grid.rows.get((judge, name))
-    value = None if row is None else number(row["accuracy"])
+    value = None if row is None else finite_or_none(row["accuracy"])
     if row is None or value is None:
         reason = row["reason"] if row is not None and isinstance(row["reason"], str) else "no verdict"
-        body, kind, told = '<b aria-hidden="true">\u2013</b>', "mrb-undefined", f"undefined: {reason}"
+        body, kind, description = '<b aria-hidden="true">\u2013</b>', "mrb-undefined", f"undefined: {reason}"
     else:
         few = bool(row["few"])
         body = f"<b>{100 * value:.0f}{'<sup>*</sup>' if few else ''}</b><span>{_ends(row)}</span>"
         kind = f"mrb-heat-{_step(value, scale)}" + (" mrb-few" if few else "")
-        told = f"{percent(value)} of {_n(grid, judge, name):.0f} cases, interval {interval_text(row)}"
-        told += ", few cases" if few else ""
-    label = escaped(f"{judge}, {named(name)}: {told}")
+        description = f"{percent_text(value)} of {_n(grid, judge, name):.0f} cases, interval {interval_text(row)}"
+        description += ", few cases" if few else ""
+    label = escaped(f"{judge}, {as_words(name)}: {description}")
     if not live or row is None:
-        spoken = f'<i class="mrb-out-of-sight">{escaped(told)}</i>'
+        spoken = f'<i class="mrb-out-of-sight">{escaped(description)}</i>'
         return f'<td><span class="mrb-cell {kind}" title="{label}">{body}{spoken}</span></td>'
     return (
-        f'<td><button type="button" class="mrb-cell {kind}" data-row="{at}" data-column="{column}" tabindex="-1" '
+        f'<td><button type="button" class="mrb-cell {kind}" data-row="{index}" data-column="{column}" tabindex="-1" '
         f'title="{label}" aria-label="{label}; show the cases">{body}</button></td>'
     )
 
 
 def _ends(row: dict[str, object]) -> str:
-    low, high = number(row["low"]), number(row["high"])
+    low, high = finite_or_none(row["low"]), finite_or_none(row["high"])
     return "" if low is None or high is None else f"{100 * low:.0f}\u2013{100 * high:.0f}"
 
 
@@ -308,34 +309,40 @@ def _step(value: float, scale: Scale) -> int:
     return min(max(round(STEPS * (value - low) / (high - low)), 0), STEPS)
 
 
-def _legend(grid: Grid, scale: Scale) -> str:
+def _legend(grid: HeatmapGrid, scale: Scale) -> str:
     swatches = "".join(f'<span class="mrb-swatch mrb-heat-{step}"></span>' for step in range(STEPS + 1))
-    ends = [percent(end, 0) for end in scale]
+    ends = [percent_text(end, 0) for end in scale]
     parts = [
         f'<p class="mrb-scale"><span>{ends[0]}</span><span class="mrb-bar" aria-hidden="true">{swatches}</span>'
         f"<span>{ends[1]}</span><span>accuracy in percent, its 95% interval below; under a column's name the number "
         "of cases scored</span></p>"
     ]
-    found = [grid.rows.get((judge, name)) for judge in grid.judges for name in grid.columns]
-    if any(row is not None and row["few"] and number(row["accuracy"]) is not None for row in found):
+    rows = [grid.rows.get((judge, name)) for judge in grid.judges for name in grid.columns]
+    if any(row is not None and row["few"] and finite_or_none(row["accuracy"]) is not None for row in rows):
         parts.append(f"<p><b>*</b> {FEW}.</p>")
-    if any(row is None or number(row["accuracy"]) is None for row in found):
+    if any(row is None or finite_or_none(row["accuracy"]) is None for row in rows):
         parts.append('<p><span class="mrb-swatch mrb-undefined"></span> undefined: no case of it can be scored</p>')
     return f'<div class="mrb-legend">{"".join(parts)}</div>'
 
 
 def behind_html(
-    cell: Cell, found: pd.DataFrame, cases: pd.DataFrame, gold: pd.DataFrame, *, wanted: str = SCORED, page: int = 0
+    cell: HeatmapCell,
+    behind: pd.DataFrame,
+    cases: pd.DataFrame,
+    gold: pd.DataFrame,
+    *,
+    wanted: str = SCORED,
+    page: int = 0,
 ) -> str:
     """The cases behind a cell, `PAGE` at a time.
 
     Parameters
     ----------
-    found : as of `mrb_lib.widgets.boards.heatmap_rows.Heat.behind`
+    behind : as of `HeatmapData.behind`
     wanted : an outcome, `SCORED` for all that count, or `ALL` for all with a verdict
     """
-    kept = chosen(found, wanted)
-    where = "all cases" if cell.by is None else f"{escaped(named(cell.by))} {isolated(named(str(cell.subfield)))}"
+    kept = rows_with(behind, wanted)
+    where = "all cases" if cell.by is None else f"{escaped(as_words(cell.by))} {isolated(as_words(str(cell.subfield)))}"
     title = f"{isolated(cell.judge)} &middot; {isolated(cell.dimension)} &middot; {where}"
     shown = kept.iloc[page * PAGE : (page + 1) * PAGE]
     rows = "".join(_case_rows(cell, shown, cases, gold))
@@ -345,23 +352,23 @@ def behind_html(
         f"<tbody>{rows}</tbody></table></div>"
     )
     return (
-        f'<h4 tabindex="-1">{title}</h4>{_counts(found, wanted)}{table if len(kept) else "<p>No such case.</p>"}'
+        f'<h4 tabindex="-1">{title}</h4>{_counts(behind, wanted)}{table if len(kept) else "<p>No such case.</p>"}'
         f"{_pages(len(kept), page)}"
     )
 
 
-def chosen(found: pd.DataFrame, wanted: str) -> pd.DataFrame:
+def rows_with(behind: pd.DataFrame, wanted: str) -> pd.DataFrame:
     """The rows of an outcome, of all that are scored, or all."""
     if wanted == ALL:
-        return found
+        return behind
     names: Sequence[str] = list(OUTCOMES)[:N_SCORED] if wanted == SCORED else [wanted]
-    return found[found["outcome"].isin(names)]
+    return behind[behind["outcome"].isin(names)]
 
 
-def _counts(found: pd.DataFrame, wanted: str) -> str:
+def _counts(behind: pd.DataFrame, wanted: str) -> str:
     """How many cases of each outcome, each a button; they add up to the cases with a verdict."""
-    counted = found["outcome"].value_counts()
-    n_scored = len(chosen(found, SCORED))
+    counted = behind["outcome"].value_counts()
+    n_scored = len(rows_with(behind, SCORED))
     parts = [_count(SCORED, n_scored, wanted), '<span aria-hidden="true">=</span>']
     names = list(OUTCOMES)
     for i, name in enumerate(names[:N_SCORED]):
@@ -381,17 +388,17 @@ def _count(name: str, n: int, wanted: str) -> str:
     )
 
 
-def _case_rows(cell: Cell, shown: pd.DataFrame, cases: pd.DataFrame, gold: pd.DataFrame) -> list[str]:
+def _case_rows(cell: HeatmapCell, shown: pd.DataFrame, cases: pd.DataFrame, gold: pd.DataFrame) -> list[str]:
     label = gold[gold["dimension"] == cell.dimension].set_index("case_id")["choice"]
     out = []
-    for position, outcome, said in shown[["position", "outcome", "said"]].itertuples(index=False):
+    for position, outcome, choice in shown[["position", "outcome", "said"]].itertuples(index=False):
         case_id, question = str(cases["case_id"].iloc[position]), str(cases["question"].iloc[position])
         short = question if len(question) <= _QUESTION else _beginning(question)
         mark = f'<span class="mrb-mark" aria-hidden="true">{_MARKS.get(outcome, "")}</span> '
         out.append(
             f'<tr data-position="{position}"><td><button type="button" data-case="{position}" '
             f'aria-label="open case {escaped(case_id)}">{isolated(case_id)}</button></td><td>{isolated(short)}</td>'
-            f"<td>{choice_html(label.get(case_id))}</td><td>{_said(int(said))}</td>"
+            f"<td>{choice_html(label.get(case_id))}</td><td>{_choice_html(int(choice))}</td>"
             f'<td class="mrb-is-{outcome.replace(" ", "-")}">{mark}{outcome}</td></tr>'
         )
     return out
@@ -402,7 +409,7 @@ def _beginning(text: str) -> str:
     return (text[:_QUESTION].rsplit(maxsplit=1) or [""])[0] + " \u2026"
 
 
-def _said(code: int) -> str:
+def _choice_html(code: int) -> str:
     if 0 <= code < len(CHOICES):
         return choice_html(CHOICES[code])
     return "mixed" if code == MIXED else "no choice"

@@ -1,4 +1,4 @@
-"""The leaderboard: its rows, asked of `mrb_lib.stats` for what is chosen and kept, and their HTML table.
+"""The leaderboard: its rows, computed by `mrb_lib.stats` for what is chosen, and their HTML table.
 
 The table is whole without a script; `leaderboard.js` sorts and filters it.
 """
@@ -46,10 +46,10 @@ _HEADS: Final = (
     ("kappa", "Kappa", "number"),
 )
 
-Row = Mapping[str, object]
+BoardRow = Mapping[str, object]
 
 
-class Choice(NamedTuple):
+class LeaderboardScope(NamedTuple):
     """What a leaderboard is of: a policy, a dimension, and all cases (None, None) or a subfield of a column."""
 
     policy: str
@@ -78,7 +78,7 @@ class Board:
     seed: int = 0
     _kept: dict[tuple[str, str, str, str | None], pd.DataFrame] = field(default_factory=dict, repr=False)
 
-    def rows(self, choice: Choice) -> pd.DataFrame:
+    def rows(self, scope: LeaderboardScope) -> pd.DataFrame:
         """One row a judge, best first.
 
         Returns
@@ -87,26 +87,26 @@ class Board:
             `COLUMNS`: `rank` by accuracy, equal ones share the better rank, null without accuracy; `low`, `high` the
             interval that the table `accuracy` recommends; `few`, whether that is not the bootstrap's.
         """
-        self.check(choice)
-        table = _part(self._table("accuracy", choice), choice)
+        self.check(scope)
+        table = _rows_in(self._table("accuracy", scope), scope)
         return _shown(table).assign(kind=[self.kinds.get(name, "") for name in table["judge"]]).pipe(_ranked)
 
-    def human(self, choice: Choice) -> pd.Series | None:
+    def human(self, scope: LeaderboardScope) -> pd.Series | None:
         """The mean annotator against the majority of the others: `accuracy, low, high, n`; None where there is none."""
         try:
-            table = self._table("ceiling", choice)
+            table = self._table("ceiling", scope)
         except InputError:
             return None
-        rows = _part(table[table["annotator"] == "mean"], choice)
+        rows = _rows_in(table[table["annotator"] == "mean"], scope)
         return None if rows.empty or rows["accuracy"].isna().all() else rows.iloc[0]
 
-    def check(self, choice: Choice) -> None:
+    def check(self, scope: LeaderboardScope) -> None:
         """Raise `InputError` for a choice that this board does not have."""
-        check_choice("policy", choice.policy, POLICIES)
-        check_choice("dimension", choice.dimension, self.dimensions)
-        if choice.by is not None:
-            check_choice("column", choice.by, tuple(self.columns))
-            check_choice(choice.by, str(choice.subfield), self.columns[choice.by])
+        check_choice("policy", scope.policy, POLICIES)
+        check_choice("dimension", scope.dimension, self.dimensions)
+        if scope.by is not None:
+            check_choice("column", scope.by, tuple(self.columns))
+            check_choice(scope.by, str(scope.subfield), self.columns[scope.by])
 
     @property
     def dimensions(self) -> list[str]:
@@ -117,23 +117,23 @@ class Board:
         judged = panel.judged()
         return [name for i, name in enumerate(panel.dimensions) if judged[:, i].any()]
 
-    def _table(self, name: str, choice: Choice) -> pd.DataFrame:
-        key = (name, choice.policy, choice.dimension, choice.by)
+    def _table(self, name: str, scope: LeaderboardScope) -> pd.DataFrame:
+        key = (name, scope.policy, scope.dimension, scope.by)
         if key not in self._kept:
             self._kept[key] = analyze(
                 self.benchmark,
                 None if name == "ceiling" else self.panels,
                 name,
-                policy=choice.policy,
-                dimension=choice.dimension,
-                by=choice.by,
+                policy=scope.policy,
+                dimension=scope.dimension,
+                by=scope.by,
                 resamples=self.resamples,
                 seed=self.seed,
             )
         return self._kept[key]
 
 
-def board(
+def make_board(
     benchmark: Benchmark,
     verdicts: pd.DataFrame | Mapping[str, Panel],
     *,
@@ -145,17 +145,17 @@ def board(
 
     Parameters
     ----------
-    groups : `judge`, `group`: the kind of each judge, as `mrb_lib.notebook.about.judge_groups` tells it
+    groups : `judge`, `group`: the kind of each judge, as of `mrb_lib.notebook.about.judge_groups`
 
     Raises
     ------
     InputError
-        There are no verdicts, or the benchmark's labels are no preferences.
+        There are no verdicts, or the benchmark's labels are not preferences.
     """
     meta = benchmark.meta
     if not meta.is_preference:
         raise InputError(
-            f"leaderboard: the labels of {meta.name} are no preferences, so that no verdict can be scored."
+            f"leaderboard: the labels of {meta.name} are not preferences, so that no verdict can be scored."
         )
     panels = read_panels(benchmark, [verdicts]) if isinstance(verdicts, pd.DataFrame) else verdicts
     if NO_PROBE not in panels or not panels[NO_PROBE].judges:
@@ -167,11 +167,11 @@ def board(
     return Board(benchmark, panels, kinds, columns, resamples, seed)
 
 
-def _part(table: pd.DataFrame, choice: Choice) -> pd.DataFrame:
+def _rows_in(table: pd.DataFrame, scope: LeaderboardScope) -> pd.DataFrame:
     """The rows of all cases, or of the subfield."""
-    if choice.by is None:
+    if scope.by is None:
         return table[table["subfield"].isna()]
-    return table[(table["by"] == choice.by) & (table["subfield"] == choice.subfield)]
+    return table[(table["by"] == scope.by) & (table["subfield"] == scope.subfield)]
 
 
 def mark_few(table: pd.DataFrame) -> pd.DataFrame:
@@ -194,40 +194,42 @@ def default_dimension(dimensions: list[str]) -> str:
     return "overall" if "overall" in dimensions else dimensions[-1]
 
 
-def static_html(made: Board, choice: Choice) -> str:
+def static_leaderboard(board: Board, scope: LeaderboardScope) -> str:
     """A leaderboard that needs nothing else."""
     return (
         f'<section class="mrb mrb-board" aria-label="leaderboard"><style>{style(*STYLES)}</style>'
-        f"{view(made, choice)}</section>"
+        f"{view(board, scope)}</section>"
     )
 
 
-def view(made: Board, choice: Choice) -> str:
+def view(board: Board, scope: LeaderboardScope) -> str:
     """The table of a choice."""
-    note = SIMULATED if made.benchmark.meta.kind == "simulated" else ""
-    return leaderboard_html(made.rows(choice), choice, made.human(choice), note)
+    note = SIMULATED if board.benchmark.meta.kind == "simulated" else ""
+    return leaderboard_html(board.rows(scope), scope, board.human(scope), note)
 
 
-def named(name: str) -> str:
-    """A subfield or a column as words."""
+def as_words(name: str) -> str:
+    """The name of a subfield or a column as words."""
     return name.replace("_", " ")
 
 
-def about(choice: Choice) -> str:
+def scope_html(scope: LeaderboardScope) -> str:
     """What a leaderboard is of, as HTML."""
     where = "all cases"
-    if choice.by is not None:
-        where = f"{escaped(named(choice.by))} {isolated(named(str(choice.subfield)))}"
-    return f"{isolated(choice.dimension)} &middot; policy {escaped(choice.policy)} &middot; {where}"
+    if scope.by is not None:
+        where = f"{escaped(as_words(scope.by))} {isolated(as_words(str(scope.subfield)))}"
+    return f"{isolated(scope.dimension)} &middot; policy {escaped(scope.policy)} &middot; {where}"
 
 
-def leaderboard_html(rows: pd.DataFrame, choice: Choice, human: pd.Series | None = None, note: str = "") -> str:
+def leaderboard_html(
+    rows: pd.DataFrame, scope: LeaderboardScope, human: pd.Series | None = None, note: str = ""
+) -> str:
     """A leaderboard.
 
     Parameters
     ----------
     rows : as of `mrb_lib.widgets.boards.leaderboard_rows.Board.rows`
-    choice : what they are of
+    scope : what they are of
     human : `accuracy, low, high, n` of the mean annotator; None leaves it out
     note : shown above, as for simulated data
 
@@ -241,25 +243,25 @@ def leaderboard_html(rows: pd.DataFrame, choice: Choice, human: pd.Series | None
     body = "".join(_row(row, scale, human) for row in _records(rows))
     simulated = f'<p class="mrb-simulated">{escaped(note)}</p>' if note else ""
     return (
-        f'{simulated}<p class="mrb-about">{about(choice)}</p><div class="mrb-scroll" {SCROLLS}>'
-        f'<table class="mrb-ranks"><caption class="mrb-out-of-sight">Judges by accuracy: {about(choice)}</caption>'
+        f'{simulated}<p class="mrb-about">{scope_html(scope)}</p><div class="mrb-scroll" {SCROLLS}>'
+        f'<table class="mrb-ranks"><caption class="mrb-out-of-sight">Judges by accuracy: {scope_html(scope)}</caption>'
         f"<thead><tr>{_head(scale)}</tr></thead>{_human_row(human, scale)}<tbody>{body}</tbody></table></div>"
         f'<div class="mrb-legend">{_legend(rows, human)}</div>'
     )
 
 
-def _records(rows: pd.DataFrame) -> Iterable[Row]:
+def _records(rows: pd.DataFrame) -> Iterable[BoardRow]:
     return ({str(key): value for key, value in row.items()} for row in rows.to_dict("records"))
 
 
 def _scale(rows: pd.DataFrame, human: pd.Series | None) -> tuple[float, float]:
     """The ends of the axis of accuracy, tenths that hold everything drawn."""
-    found = [value for name in ("accuracy", "low", "high") for value in rows[name].dropna().tolist()]
+    values = [value for name in ("accuracy", "low", "high") for value in rows[name].dropna().tolist()]
     if human is not None:
-        found += [float(human[name]) for name in ("accuracy", "low", "high") if not isnan(human[name])]
-    if not found:
+        values += [float(human[name]) for name in ("accuracy", "low", "high") if not isnan(human[name])]
+    if not values:
         return 0.0, 1.0
-    low, high = floor(min(found) * 10 + 1e-9) / 10, ceil(max(found) * 10 - 1e-9) / 10
+    low, high = floor(min(values) * 10 + 1e-9) / 10, ceil(max(values) * 10 - 1e-9) / 10
     return low, max(high, low + 0.1)
 
 
@@ -268,13 +270,13 @@ def _head(scale: tuple[float, float]) -> str:
     for key, title, kind in _HEADS:
         axis = ""
         if key == "accuracy":
-            ends = "".join(f"<span>{percent(end, 0)}</span>" for end in scale)
+            ends = "".join(f"<span>{percent_text(end, 0)}</span>" for end in scale)
             axis = f'<span class="mrb-drawn" aria-hidden="true"><span class="mrb-axis">{ends}</span></span>'
         cells.append(f'<th scope="col" data-key="{key}" data-type="{kind}"><span>{title}</span>{axis}</th>')
     return "".join(cells)
 
 
-def _row(row: Row, scale: tuple[float, float], human: pd.Series | None) -> str:
+def _row(row: BoardRow, scale: tuple[float, float], human: pd.Series | None) -> str:
     judge, kind = str(row["judge"]), str(row["kind"])
     return (
         f'<tr data-kind="{escaped(kind)}">'
@@ -284,36 +286,38 @@ def _row(row: Row, scale: tuple[float, float], human: pd.Series | None) -> str:
         f"{_accuracy(row, scale, human)}"
         f'<td data-v="{_value(row["n"])}">{_whole(row["n"])}</td>'
         f'<td data-v="{_value(row["n_excluded"])}">{_whole(row["n_excluded"])}</td>'
-        f'<td data-v="{_value(row["coverage"])}">{percent(row["coverage"])}</td>'
+        f'<td data-v="{_value(row["coverage"])}">{percent_text(row["coverage"])}</td>'
         f'<td data-v="{_value(row["kappa"])}">{_decimal(row["kappa"])}</td></tr>'
     )
 
 
-def _accuracy(row: Row, scale: tuple[float, float], human: pd.Series | None) -> str:
-    value = number(row["accuracy"])
+def _accuracy(row: BoardRow, scale: tuple[float, float], human: pd.Series | None) -> str:
+    value = finite_or_none(row["accuracy"])
     if value is None:
         reason = f"undefined: {escaped(row['reason'])}" if isinstance(row["reason"], str) else "undefined"
         return f'<td data-v="" class="mrb-accuracy"><span class="mrb-undefined">{reason}</span></td>'
     few = f' <abbr class="mrb-few" title="{FEW}">few</abbr>' if row["few"] else ""
     return (
         f'<td data-v="{value!r}" class="mrb-accuracy"><div class="mrb-drawn">{_bar(row, scale, human)}'
-        f'<span class="mrb-figures"><b>{percent(value)}</b> <span>{interval_text(row)}</span>{few}</span></div></td>'
+        f'<span class="mrb-figures"><b>{percent_text(value)}</b> <span>{interval_text(row)}</span>{few}</span>'
+        "</div></td>"
     )
 
 
-def _bar(row: Row, scale: tuple[float, float], human: pd.Series | None, mark: str = "dot") -> str:
+def _bar(row: BoardRow, scale: tuple[float, float], human: pd.Series | None, mark: str = "dot") -> str:
     """The interval as a line with its value, over the band of the human level; read from the figures beside it."""
-    value, low, high = (number(row[name]) for name in ("accuracy", "low", "high"))
+    value, low, high = (finite_or_none(row[name]) for name in ("accuracy", "low", "high"))
     parts = [f'<line class="mrb-grid" x1="{x}%" x2="{x}%" y1="0" y2="100%"/>' for x in (0, 50, 100)]
     if human is not None and mark == "dot":
-        start, end = (number(human[name]) for name in ("low", "high"))
+        start, end = (finite_or_none(human[name]) for name in ("low", "high"))
         if start is not None and end is not None:
-            left, right = _at(start, scale), _at(end, scale)
+            left, right = _percent_along(start, scale), _percent_along(end, scale)
             parts.append(f'<rect class="mrb-band" x="{left}%" width="{_round(right - left)}%" y="0" height="100%"/>')
     if low is not None and high is not None:
-        parts.append(f'<line class="mrb-whisker" x1="{_at(low, scale)}%" x2="{_at(high, scale)}%" y1="50%" y2="50%"/>')
-    at = 0.0 if value is None else _at(value, scale)
-    parts.append(f'<circle class="mrb-{mark}" cx="{at}%" cy="50%" r="4"/>')
+        left, right = _percent_along(low, scale), _percent_along(high, scale)
+        parts.append(f'<line class="mrb-whisker" x1="{left}%" x2="{right}%" y1="50%" y2="50%"/>')
+    x = 0.0 if value is None else _percent_along(value, scale)
+    parts.append(f'<circle class="mrb-{mark}" cx="{x}%" cy="50%" r="4"/>')
     return f'<svg class="mrb-interval" width="100%" height="20" aria-hidden="true">{"".join(parts)}</svg>'
 
 
@@ -324,22 +328,22 @@ def _human_row(human: pd.Series | None, scale: tuple[float, float]) -> str:
     return (
         f'<tbody class="mrb-human"><tr><td></td><th scope="row" colspan="2">{HUMAN}</th><td class="mrb-accuracy">'
         f'<div class="mrb-drawn">{_bar(row, scale, human, "human-dot")}<span class="mrb-figures">'
-        f"<b>{percent(human['accuracy'])}</b> <span>{interval_text(row)}</span></span></div></td>"
+        f"<b>{percent_text(human['accuracy'])}</b> <span>{interval_text(row)}</span></span></div></td>"
         f'<td colspan="4" class="mrb-kind">each annotator, against the others</td></tr></tbody>'
     )
 
 
 def _legend(rows: pd.DataFrame, human: pd.Series | None) -> str:
-    said = ["Dot: accuracy; line: its 95% interval. Equal accuracies share a rank; ranks apart by less than the "
+    lines = ["Dot: accuracy; line: its 95% interval. Equal accuracies share a rank; ranks apart by less than the "
             "intervals may be chance."]  # fmt: skip
     if human is not None:
-        said.append(f"Green band: the {HUMAN}, {_HUMAN_NOTE}, which is scored where the others agree.")
+        lines.append(f"Green band: the {HUMAN}, {_HUMAN_NOTE}, which is scored where the others agree.")
     if bool(rows["few"].any()):
-        said.append(FEW[0].upper() + FEW[1:] + ".")
-    return "".join(f"<p>{line}</p>" for line in said)
+        lines.append(FEW[0].upper() + FEW[1:] + ".")
+    return "".join(f"<p>{line}</p>" for line in lines)
 
 
-def _at(value: float, scale: tuple[float, float]) -> float:
+def _percent_along(value: float, scale: tuple[float, float]) -> float:
     low, high = scale
     return _round(100 * (value - low) / (high - low))
 
@@ -348,38 +352,38 @@ def _round(value: float) -> float:
     return round(value, 2)
 
 
-def number(value: object) -> float | None:
+def finite_or_none(value: object) -> float | None:
     """A finite number, or None."""
     if not isinstance(value, Real) or isnan(value):
         return None
     return float(value)
 
 
-def percent(value: object, digits: int = 1) -> str:
+def percent_text(value: object, digits: int = 1) -> str:
     """A share in percent; a dash for none."""
-    known = number(value)
-    return _none() if known is None else f"{100 * known:.{digits}f}%"
+    number = finite_or_none(value)
+    return _none() if number is None else f"{100 * number:.{digits}f}%"
 
 
-def interval_text(row: Row) -> str:
+def interval_text(row: BoardRow) -> str:
     """The interval in percent, or that there is none."""
-    low, high = number(row["low"]), number(row["high"])
+    low, high = finite_or_none(row["low"]), finite_or_none(row["high"])
     return "no interval" if low is None or high is None else f"{100 * low:.1f}\u2013{100 * high:.1f}"
 
 
 def _value(value: object) -> str:
-    known = number(value)
-    return "" if known is None else repr(known)
+    number = finite_or_none(value)
+    return "" if number is None else repr(number)
 
 
 def _whole(value: object) -> str:
-    known = number(value)
-    return _none() if known is None else f"{known:,.0f}"
+    number = finite_or_none(value)
+    return _none() if number is None else f"{number:,.0f}"
 
 
 def _decimal(value: object) -> str:
-    known = number(value)
-    return _none() if known is None else f"{known:.2f}".replace("-", "\u2212")
+    number = finite_or_none(value)
+    return _none() if number is None else f"{number:.2f}".replace("-", "\u2212")
 
 
 def _none() -> str:

@@ -17,100 +17,103 @@ from mrb_lib.widgets.boards.heatmap_table import (
     DIMENSIONS,
     OUTCOMES,
     SCORED,
-    Axes,
-    Cell,
-    Heat,
+    HeatmapAxes,
+    HeatmapCell,
+    HeatmapData,
     behind_html,
     heatmap_html,
     note_of,
+    static_heatmap,
 )
 from mrb_lib.widgets.boards.heatmap_table import STYLES as HEATMAP_STYLES
-from mrb_lib.widgets.boards.heatmap_table import static_html as static_heatmap
 from mrb_lib.widgets.boards.leaderboard_table import STYLES as LEADERBOARD_STYLES
-from mrb_lib.widgets.boards.leaderboard_table import Board, Choice, named, view
-from mrb_lib.widgets.boards.leaderboard_table import static_html as static_leaderboard
-from mrb_lib.widgets.case.view import STYLES as CASE_STYLES
-from mrb_lib.widgets.case.view import case_html
+from mrb_lib.widgets.boards.leaderboard_table import Board, LeaderboardScope, as_words, static_leaderboard, view
+from mrb_lib.widgets.case import STYLES as CASE_STYLES
+from mrb_lib.widgets.case import case_html
 from mrb_lib.widgets.shell import Shell
 
 
-class Shows(Protocol):
+class ShowsQuery(Protocol):
     """What can be led to the cases of a query, such as a failure explorer."""
 
     def show(self, query: Query) -> None:
         """Show these cases."""
 
 
-class Leaderboard(Shell):
-    """What `mrb_lib.widgets.boards.leaderboard` returns."""
+class LeaderboardWidget(Shell):
+    """What `mrb_lib.widgets.boards.browse_leaderboard` returns."""
 
-    def __init__(self, made: Board, start: Choice) -> None:
+    def __init__(self, board: Board, start: LeaderboardScope) -> None:
         def rows(question: Mapping[str, Any]) -> dict[str, Any]:
-            return {"html": view(made, chosen(made, question))}
+            return {"html": view(board, scope_asked(board, question))}
 
         super().__init__(
-            {"initial_state": lambda _: leaderboard_state(made, start), "rows": rows},
+            {"initial_state": lambda _: leaderboard_state(board, start), "rows": rows},
             scripts=("boards/leaderboard",),
             styles=LEADERBOARD_STYLES,
-            static=lambda: static_leaderboard(made, start),
+            static=lambda: static_leaderboard(board, start),
         )
 
 
-class Heatmap(Shell):
-    """What `mrb_lib.widgets.boards.heatmap` returns."""
+class HeatmapWidget(Shell):
+    """What `mrb_lib.widgets.boards.browse_heatmap` returns."""
 
-    def __init__(self, made: Heat, start: Axes, explorer: Shows | None = None) -> None:
+    def __init__(self, heatmap: HeatmapData, start: HeatmapAxes, explorer: ShowsQuery | None = None) -> None:
         def explore(question: Mapping[str, Any]) -> dict[str, Any]:
             if explorer is not None:
-                explorer.show(query_of(cell_of(made, question), str(question.get("outcome"))))
+                explorer.show(query_of(cell_asked(heatmap, question), str(question.get("outcome"))))
             return {}
 
         super().__init__(
             {
-                "initial_state": lambda _: heatmap_state(made, start, explorer=explorer is not None),
-                "table": lambda question: table(made, question),
-                "behind": lambda question: behind(made, question),
-                "case": lambda question: case(made, question),
+                "initial_state": lambda _: heatmap_state(heatmap, start, explorer=explorer is not None),
+                "table": lambda question: answer_table(heatmap, question),
+                "behind": lambda question: answer_behind(heatmap, question),
+                "case": lambda question: answer_case(heatmap, question),
                 "explore": explore,
             },
             scripts=("case/case", "boards/heatmap"),
             styles=(*CASE_STYLES, *HEATMAP_STYLES),
-            static=lambda: static_heatmap(made, start),
+            static=lambda: static_heatmap(heatmap, start),
         )
 
 
-def leaderboard_state(made: Board, start: Choice) -> dict[str, Any]:
-    """What a page is told first: what can be chosen, and what is chosen. Subfields travel as positions."""
-    places = [[None, None, "All cases"]]
-    for column, values in made.columns.items():
-        places += [[column, value, named(value)] for value in values]
+def leaderboard_state(board: Board, start: LeaderboardScope) -> dict[str, Any]:
+    """What a page starts from: what can be chosen, and what is chosen. Subfields travel as positions in `places`."""
+    scopes = _subfields(board)
     return {
         "policies": list(POLICIES),
-        "dimensions": made.dimensions,
-        "places": [{"by": by and named(by), "name": name} for by, _, name in places],
-        "kinds": sorted(set(made.kinds.values())),
+        "dimensions": board.dimensions,
+        "places": [
+            {"by": by and as_words(by), "name": "All cases" if name is None else as_words(name)} for by, name in scopes
+        ],
+        "kinds": sorted(set(board.kinds.values())),
         "policy": start.policy,
         "dimension": start.dimension,
-        "place": next(i for i, (by, value, _) in enumerate(places) if (by, value) == (start.by, start.subfield)),
+        "place": scopes.index((start.by, start.subfield)),
     }
 
 
-def chosen(made: Board, question: Mapping[str, Any]) -> Choice:
-    """The choice of a page; the place is a position in the `places` of `leaderboard_state`."""
-    places: list[tuple[str | None, str | None]] = [(None, None)]
-    places += [(column, value) for column, values in made.columns.items() for value in values]
-    place = question.get("place")
-    at = place if isinstance(place, int) and 0 <= place < len(places) else 0
-    return Choice(str(question.get("policy")), str(question.get("dimension")), *places[at])
+def scope_asked(board: Board, question: Mapping[str, Any]) -> LeaderboardScope:
+    """The scope that a page asks for; its `place` is a position in the `places` of `leaderboard_state`."""
+    subfields = _subfields(board)
+    position = question.get("place")
+    if not isinstance(position, int) or not 0 <= position < len(subfields):
+        position = 0
+    return LeaderboardScope(str(question.get("policy")), str(question.get("dimension")), *subfields[position])
 
 
-def heatmap_state(made: Heat, start: Axes, *, explorer: bool) -> dict[str, Any]:
-    """What a page is told first: what can be chosen, and what is chosen."""
-    columns = [DIMENSIONS, *made.board.columns]
+def _subfields(board: Board) -> list[tuple[str | None, str | None]]:
+    """All cases, (None, None), and then each column with each of its subfields."""
+    return [(None, None), *((column, value) for column, values in board.columns.items() for value in values)]
+
+
+def heatmap_state(heatmap: HeatmapData, start: HeatmapAxes, *, explorer: bool) -> dict[str, Any]:
+    """What a page starts from: what can be chosen, and what is chosen."""
     return {
         "policies": list(POLICIES),
-        "dimensions": made.board.dimensions,
-        "columns": [{"value": name, "name": named(name)} for name in columns],
+        "dimensions": heatmap.board.dimensions,
+        "columns": [{"value": name, "name": as_words(name)} for name in (DIMENSIONS, *heatmap.board.columns)],
         "policy": start.policy,
         "dimension": start.dimension,
         "by": start.by,
@@ -118,60 +121,59 @@ def heatmap_state(made: Heat, start: Axes, *, explorer: bool) -> dict[str, Any]:
     }
 
 
-def axes_of(question: Mapping[str, Any]) -> Axes:
-    """The axes that a page asks for; checked by `Heat.grid`."""
-    return Axes(*(str(question.get(name)) for name in ("policy", "dimension", "by")))
+def axes_asked(question: Mapping[str, Any]) -> HeatmapAxes:
+    """The axes that a page asks for; checked by `HeatmapData.grid`."""
+    return HeatmapAxes(*(str(question.get(name)) for name in ("policy", "dimension", "by")))
 
 
-def cell_of(made: Heat, question: Mapping[str, Any]) -> Cell:
+def cell_asked(heatmap: HeatmapData, question: Mapping[str, Any]) -> HeatmapCell:
     """The cell that a page asks for.
 
     Raises
     ------
     InputError
-        There is none.
+        There is no such cell.
     """
     row, column = question.get("row"), question.get("column")
     if not isinstance(row, int) or not isinstance(column, int):
         raise InputError("the heatmap has no such cell; load the page again.")
-    return made.grid(axes_of(question)).cell(row, column)
+    return heatmap.grid(axes_asked(question)).cell(row, column)
 
 
-def table(made: Heat, question: Mapping[str, Any]) -> dict[str, Any]:
-    """The heatmap of the axes asked for."""
-    return {"html": heatmap_html(made.grid(axes_of(question)), live=True, note=note_of(made))}
+def answer_table(heatmap: HeatmapData, question: Mapping[str, Any]) -> dict[str, Any]:
+    """The heatmap of the axes that a page asks for."""
+    return {"html": heatmap_html(heatmap.grid(axes_asked(question)), live=True, note=note_of(heatmap))}
 
 
-def behind(made: Heat, question: Mapping[str, Any]) -> dict[str, Any]:
+def answer_behind(heatmap: HeatmapData, question: Mapping[str, Any]) -> dict[str, Any]:
     """The list of the cases behind a cell."""
-    cell = cell_of(made, question)
+    cell = cell_asked(heatmap, question)
     wanted, page = str(question.get("outcome", SCORED)), question.get("page", 0)
     if wanted not in (*OUTCOMES, SCORED, ALL) or not isinstance(page, int) or page < 0:
         raise InputError("there is no such list of cases; load the page again.")
-    cases = made.board.benchmark.cases
-    found = made.behind(str(question.get("policy")), cell)
-    return {"html": behind_html(cell, found, cases, made.gold, wanted=wanted, page=page)}
+    cases = heatmap.behind(str(question.get("policy")), cell)
+    return {"html": behind_html(cell, cases, heatmap.board.benchmark.cases, heatmap.gold, wanted=wanted, page=page)}
 
 
-def case(made: Heat, question: Mapping[str, Any]) -> dict[str, Any]:
+def answer_case(heatmap: HeatmapData, question: Mapping[str, Any]) -> dict[str, Any]:
     """The one view of a case."""
-    position, benchmark = question.get("position"), made.board.benchmark
+    position, benchmark = question.get("position"), heatmap.board.benchmark
     if not isinstance(position, int) or not 0 <= position < len(benchmark.cases):
         raise InputError("there is no such case; load the page again.")
-    shown = case_html(
+    html = case_html(
         benchmark.cases.iloc[position],
         images=benchmark.images,
         annotations=benchmark.annotations,
-        gold=made.gold,
-        verdicts=made.verdicts_on(position),
+        gold=heatmap.gold,
+        verdicts=heatmap.verdicts_on(position),
         level=5,
         style=False,
     )
-    return {"html": shown}
+    return {"html": html}
 
 
-def query_of(cell: Cell, outcome: str) -> Query:
-    """What an explorer is asked for to show the cases of a cell.
+def query_of(cell: HeatmapCell, outcome: str) -> Query:
+    """The query with which an explorer shows the cases of a cell.
 
     Raises
     ------
@@ -181,4 +183,4 @@ def query_of(cell: Cell, outcome: str) -> Query:
     if cell.by is not None and cell.by not in PLACES:
         raise InputError(f"the explorer has no filter for {cell.by}; open the cases here.")
     query = Query(judge=cell.judge, dimension=cell.dimension, kind=("wrong",) if outcome == "wrong" else ())
-    return query if cell.by is None else replace(query, **{cell.by: cell.subfield})  # type: ignore[arg-type]  # a place
+    return query if cell.by is None else replace(query, **{cell.by: cell.subfield})  # type: ignore[arg-type]  # one of PLACES
