@@ -13,7 +13,7 @@ from hypothesis import settings
 
 from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.data.demo.build import write_demo
-from mrb_lib.verdicts.orders import show
+from mrb_lib.verdicts.orders import to_shown_frame
 
 if TYPE_CHECKING:
     from mrb_lib.judges.local.tiny import Architecture
@@ -84,6 +84,6 @@ def ask_for() -> Callable[..., pd.DataFrame]:
         asked = cases
         for name, values in (("dimension", dimensions), ("order", orders), ("repeat", range(repeats))):
             asked = asked.merge(pd.DataFrame({name: list(values)}), how="cross")
-        return show(asked.assign(probe="none"))
+        return to_shown_frame(asked.assign(probe="none"))
 
     return rows

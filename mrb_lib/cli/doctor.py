@@ -32,11 +32,11 @@ def doctor(
     import os
 
     from mrb_lib.judges.endpoint.address import KEY_ENV
-    from mrb_lib.judges.roster.machine import look, survey
+    from mrb_lib.judges.roster.machine import inspect_machine, survey
     from mrb_lib.judges.roster.roster import entries
 
     known = entries(rosters or ())
-    machine = look()
+    machine = inspect_machine()
     table = survey(known, machine)
     variables = [*(entry.key_env for entry in known if entry.key_env), KEY_ENV]
     keys = {name: bool(os.environ.get(name)) for name in variables}

@@ -167,7 +167,7 @@ def _say_temperature(judges: Sequence[str], extra: Sequence[Path], settings: Set
 
 def _fail_if_hopeless(summaries: Sequence[RunSummary]) -> None:
     from mrb_lib.errors import RunError
-    from mrb_lib.verdicts.totals import totals
+    from mrb_lib.verdicts.run_totals import totals
 
     hopeless = [done.judge for done in summaries if set(totals(done.folder).statuses) == {"error"}]
     if hopeless:
@@ -180,8 +180,8 @@ def _report(done: RunSummary, mark: str) -> None:
     """What became of one judge: the result on stdout, what else its user should know on stderr."""
     from textwrap import shorten
 
-    from mrb_lib.runs.retry import RETRIABLE
-    from mrb_lib.verdicts.totals import totals
+    from mrb_lib.runs.plan import RETRIABLE
+    from mrb_lib.verdicts.run_totals import totals
 
     for member in done.members:
         _report(member, mark)

@@ -85,10 +85,10 @@ def _only(table: pd.DataFrame, column: str, value: str | None) -> pd.DataFrame:
 
 def _fitting(table: pd.DataFrame, extra: Sequence[Path]) -> pd.DataFrame:
     """The judges that this machine can run; how many of unknown size were left out is said."""
-    from mrb_lib.judges.roster.machine import look
+    from mrb_lib.judges.roster.machine import inspect_machine
     from mrb_lib.judges.roster.roster import entries
 
-    machine = look()
+    machine = inspect_machine()
     fits = {entry.name: {machine.fits_gpu(entry), machine.fits_cpu(entry)} for entry in entries(extra)}
     # None: no weights to fit.
     is_fitting = table["name"].map(lambda name: bool(fits[name] & {"yes", None}))

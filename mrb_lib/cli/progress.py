@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mrb_lib.runs.progress import Progress, Status
+    from mrb_lib.runs.progress import ReportProgress, RunProgress
 
 Step = Callable[[str, int, int], None]
 
@@ -38,8 +38,8 @@ def bars() -> Iterator[Step]:
 
 
 @contextmanager
-def verdict_bars() -> Iterator[Progress]:
-    """Show on stderr how judges proceed; the function yielded takes a `mrb_lib.runs.progress.Status`."""
+def verdict_bars() -> Iterator[ReportProgress]:
+    """Show on stderr how judges proceed; the function yielded takes a `mrb_lib.runs.progress.RunProgress`."""
     if not sys.stderr.isatty():
         yield Lines(lambda line: print(line, file=sys.stderr, flush=True))
         return
@@ -54,7 +54,7 @@ def verdict_bars() -> Iterator[Progress]:
         next(text), BarColumn(bar_width=20), MofNCompleteColumn(), next(text), console=Console(stderr=True)
     ) as shown:
 
-        def step(status: Status) -> None:
+        def step(status: RunProgress) -> None:
             if status.judge not in tasks:
                 tasks[status.judge] = shown.add_task(status.judge, pace="")
             shown.update(
@@ -83,7 +83,7 @@ class Lines:
         self._last: dict[str, float] = {}
         self._line = ""
 
-    def __call__(self, status: Status) -> None:
+    def __call__(self, status: RunProgress) -> None:
         """Report a status, unless the judge's last line is too recent."""
         from mrb_lib.runs.progress import pace_text
 

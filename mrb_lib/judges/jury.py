@@ -18,11 +18,11 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.errors import InputError
-from mrb_lib.verdicts.orders import KEYS, TIE, probability_to_shown, to_shown
+from mrb_lib.verdicts.orders import KEYS, TIE, choice_to_shown, probability_to_shown
 from mrb_lib.verdicts.protocol import PromptlessJudge
 from mrb_lib.verdicts.store import read_run
 
-Rule = Literal["majority", "weighted", "escalate"]
+JuryRule = Literal["majority", "weighted", "escalate"]
 
 NAME: Final = "consensus-of"
 WEIGHTED: Final = "weighted-of"
@@ -44,7 +44,7 @@ class Composition:
     first : how many members are asked at once; the others one by one ("escalate" only)
     """
 
-    rule: Rule
+    rule: JuryRule
     members: tuple[str, ...]
     weights: tuple[int, ...]
     first: int
@@ -105,7 +105,7 @@ def _weights(name: str, texts: Sequence[str]) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class Tally:
+class MemberVotes:
     """What the members said about some rows, and what follows.
 
     Attributes
@@ -182,13 +182,13 @@ class Jury(PromptlessJudge):
         ready = ~tally.waits
         out = shown.loc[ready, list(KEYS)].reset_index(drop=True)
         choice = _as_text(tally.choice[ready])
-        out["pick"] = to_shown(out["order"], choice)
+        out["pick"] = choice_to_shown(out["order"], choice)
         out["p_first"] = probability_to_shown(out["order"], pd.Series(self._mean(tally)[ready]))
         out["reply"] = pd.Series(self._replies(tally)[ready], dtype="str")
         out["status"] = pd.Series(np.where(choice.isna(), "unparsed", "ok"), dtype="str")
         return out
 
-    def tally(self, rows: pd.DataFrame) -> Tally:
+    def tally(self, rows: pd.DataFrame) -> MemberVotes:
         """Count what was loaded.
 
         Parameters
@@ -203,9 +203,11 @@ class Jury(PromptlessJudge):
             votes[:, member] = found["vote"].fillna(_MISSING)
             p_a[:, member] = found["p_a"]
         if self.composition.rule == "escalate":
-            return Tally(votes, p_a, *_escalate(votes, self.composition.first))
+            return MemberVotes(votes, p_a, *_escalate(votes, self.composition.first))
         everyone = np.full(len(votes), len(self.members))
-        return Tally(votes, p_a, _largest(_counts(votes, self._weights)), everyone, (votes == _MISSING).any(axis=1))
+        return MemberVotes(
+            votes, p_a, _largest(_counts(votes, self._weights)), everyone, (votes == _MISSING).any(axis=1)
+        )
 
     def outdated(self, held: pd.DataFrame) -> np.ndarray:
         """Which of this jury's verdicts rest on choices that their members have changed since.
@@ -230,14 +232,14 @@ class Jury(PromptlessJudge):
         anybody: np.ndarray = np.any(changed, axis=1)
         return anybody
 
-    def _mean(self, tally: Tally) -> np.ndarray:
+    def _mean(self, tally: MemberVotes) -> np.ndarray:
         asked = np.arange(len(self.members)) < tally.asked[:, None]
         weights = np.where(asked, self._weights, 0)
         # A member that is not asked has no part in it, whether it gave a probability or not.
         mean: np.ndarray = (weights * np.where(asked, tally.p_a, 0.0)).sum(axis=1) / weights.sum(axis=1)
         return mean
 
-    def _replies(self, tally: Tally) -> np.ndarray:
+    def _replies(self, tally: MemberVotes) -> np.ndarray:
         """The JSON of each row; many rows share theirs, so each is written once."""
         distinct, row = np.unique(np.column_stack([tally.asked, tally.votes]), axis=0, return_inverse=True)
         texts = []
@@ -270,7 +272,7 @@ def _largest(counts: np.ndarray) -> np.ndarray:
 
 
 def _escalate(votes: np.ndarray, first: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Choice, number of members asked, and whether one of them is missing; see `Tally`."""
+    """Choice, number of members asked, and whether one of them is missing; see `MemberVotes`."""
     n, members = votes.shape
     choice, asked, waits = np.full(n, _ABSTAINS), np.full(n, first), np.zeros(n, dtype=bool)
     is_open = np.ones(n, dtype=bool)

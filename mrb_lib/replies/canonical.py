@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 
-from mrb_lib.replies.names import ADJECTIVE, Names, words
+from mrb_lib.replies.names import ADJECTIVE, DimensionNames, word_set
 
 # How far around a letter is looked: it bounds the work for each letter.
 _NEAR = 32
@@ -41,7 +41,7 @@ _OFFERS_BEFORE = re.compile(r"(?:%|\]\]|![abt])[\s,/|\"']*(?:(?:or|and)[\s\"']*)
 _OFFERS_AFTER = re.compile(r"[\"')]*\s?(?:for|if|when|where|would|means|stands|is|to indicate|[/|])\b")
 # Several bracketed verdicts in a row are what could be answered.
 _LISTED = re.compile(r"![abt](?: ?(?:vs\.?|versus|and|or|&|,|/|\|)? ?![abt])+")
-_OFFERED = words("a b tie equal both neither draw same")
+_OFFERED = word_set("a b tie equal both neither draw same")
 _ADJECTIVES = re.compile(rf"\b(more|most|less|least)\s({ADJECTIVE})\b", re.IGNORECASE)
 _FINAL = re.compile(
     r"\b(?:final (?:overall )?(?:verdict|answer|decision|choice|judge?ment|winner|result|preference|conclusion"
@@ -58,21 +58,21 @@ _SIDES = re.compile(
     re.IGNORECASE,
 )
 _POSSESSED = re.compile(rf"(@[ab]) ?'s(?:\s(?:own\s)?{_NOUN})?\b")
-_BEFORE = words(
+_BEFORE = word_set(
     "that and or but so then than think thinks believe believes find choose chose chosen prefer pick picked select "
     "selected is was are favor favour favors favours of to with for by over both neither say says verdict answer while "
     "whereas because since as though although however conclude therefore thus hence winner choice beats outperforms "
     "between better best wins clearly nor vs versus preferred feel where whether if considers option be it here "
     "actually"
 )
-_VERBS = words(
+_VERBS = word_set(
     "is was are were wins won win has have had gives gave provides provided offers offered does did outperforms "
     "outperformed performs performed seems seemed appears excels excelled beats beat leads prevails dominates "
     "surpasses demonstrates shows presents delivers remains loses lost lacks contains includes stands would edges "
     "scores ranks fares looks covers comes takes deserves goes meets addresses misses fails ties tied provide"
 )
-_AFTER = _VERBS | words("because since as and or nor than on in for over by due vs versus with also both here")
-_AFTER_STOP = words("because since it the both as while this that and on in for overall i so my")
+_AFTER = _VERBS | word_set("because since as and or nor than on in for over by due vs versus with also both here")
+_AFTER_STOP = word_set("because since it the both as while this that and on in for overall i so my")
 _ADVERB = re.compile(rf"\s\w{{1,20}}ly\s(?:{'|'.join(sorted(_VERBS))})\b")
 _LABELLED = re.compile(r"(?:\A|[:=|(\[\"'-])[\s\"'(\[<.]*\Z")
 _ENDED = re.compile(r"[\"')\]>]*(?:\s*(?:\Z|[,;|#)\]])|[.!?:-](?:\s|\Z))")
@@ -81,7 +81,7 @@ _NEXT_WORD = re.compile(r"\s+(\w+)")
 _LAST_WORD = re.compile(r"(\w+)[\s\"'(\[<]*\Z")
 
 
-def canonical(text: str, names: Names) -> str:
+def canonical(text: str, names: DimensionNames) -> str:
     """One line or value in canonical form."""
     line = _EMPHASIS.sub("", _CROSS.sub(" wrong ", text.translate(_QUOTES)))
     line = " ".join(_NOISE.sub(" ", line).split())
@@ -117,12 +117,12 @@ def _echoed(found: re.Match[str]) -> str:
     return " % " if len(offered) > 1 and offered & {"a", "b"} else found.group()
 
 
-def _compared(found: re.Match[str], names: Names) -> str:
+def _compared(found: re.Match[str], names: DimensionNames) -> str:
     better = found.group(1).lower() in ("more", "most")
     return f"{'better' if better else 'worse'} {names.adjective(found.group(2))} "
 
 
-def _overall_as_adjective(line: str, names: Names) -> str:
+def _overall_as_adjective(line: str, names: DimensionNames) -> str:
     """Without the `overall` of "overall accuracy"."""
     overall = names.marker("overall")
     return re.sub(rf"{overall} (?=#\d)", "", line)

@@ -16,18 +16,18 @@ _WORDS = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-def words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
     """The words of a list written as text."""
     return frozenset(text.split())
 
 
-_VERDICT = words(
+_VERDICT = word_set(
     "winner winners choice verdict preference preferred better best answer judgment judgement decision result "
     "selection selected pick label value winning vote chosen"
 )
-_FILLERS = _VERDICT | words("response assistant the is for on in of dimension criterion final my quality")
-_SUBJECTS = words("dimension criterion criteria aspect metric category name key")
-_WRAPPERS = words(
+_FILLERS = _VERDICT | word_set("response assistant the is for on in of dimension criterion final my quality")
+_SUBJECTS = word_set("dimension criterion criteria aspect metric category name key")
+_WRAPPERS = word_set(
     "evaluation evaluations output comparison assessment judgments judgements verdicts results choices answers data "
     "final response json"
 )
@@ -47,7 +47,7 @@ def loose(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Names:
+class DimensionNames:
     """The dimensions asked, and how to find them.
 
     Attributes
@@ -111,7 +111,7 @@ ADJECTIVE = "|".join(_ADJECTIVES)
 
 
 @lru_cache(maxsize=64)
-def names_of(dimensions: tuple[str, ...]) -> Names:
+def names_of(dimensions: tuple[str, ...]) -> DimensionNames:
     """The names of the dimensions asked."""
     asked = tuple(dict.fromkeys(dimensions))
     by_loose: dict[str, str | None] = {}
@@ -125,4 +125,4 @@ def names_of(dimensions: tuple[str, ...]) -> Names:
         for spelling in sorted(spellings.values(), key=lambda spelling: -sum(map(len, spelling)))
     ]
     pattern = re.compile(rf"(?<![^\W_])(?:{'|'.join(patterns)})(?![^\W_])", re.IGNORECASE) if patterns else None
-    return Names(asked, by_loose, pattern)
+    return DimensionNames(asked, by_loose, pattern)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mrb_lib.replies.canonical import canonical
-from mrb_lib.replies.names import Names
+from mrb_lib.replies.names import DimensionNames
 from mrb_lib.replies.phrases import exact_choice, value_choice
 from mrb_lib.replies.statements import Statement
 
@@ -80,7 +80,7 @@ class _Closed:
     final: str | None
 
 
-def read_objects(text: str, names: Names) -> list[Span]:
+def read_objects(text: str, names: DimensionNames) -> list[Span]:
     """The objects of the text, in its order, with their statements.
 
     A stretch that opens like an object but states nothing and pairs nothing is not
@@ -99,7 +99,7 @@ def read_objects(text: str, names: Names) -> list[Span]:
 class _Reader:
     """Reads one container of the outermost level at a time."""
 
-    def __init__(self, text: str, names: Names) -> None:
+    def __init__(self, text: str, names: DimensionNames) -> None:
         self._text = text
         self._names = names
         self._last_end: dict[str, int] = {}

@@ -196,7 +196,7 @@ def value_choice(value: str) -> str | None:
     tie = _TIE_THEN.match(value)
     if tie is not None:
         return None if _CONTRAST.search(value, tie.end()) else "tie"
-    said = {phrase.choice for phrase in phrases(value)}
+    said = {phrase.choice for phrase in find_phrases(value)}
     return said.pop() if len(said) == 1 else None
 
 
@@ -212,7 +212,7 @@ def hedged_tie(value: str) -> bool:
     return tie is not None and _CONTRAST.search(value, tie.end()) is not None
 
 
-def phrases(clause: str) -> list[Phrase]:
+def find_phrases(clause: str) -> list[Phrase]:
     """The verdicts that a clause states, in its order; none where it only asks, supposes or denies."""
     if _OPEN.search(clause) or _NOT_HELD.search(clause):
         return []

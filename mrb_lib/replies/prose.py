@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterator, Sequence
 
 from mrb_lib.replies.canonical import canonical
-from mrb_lib.replies.names import Names, words
+from mrb_lib.replies.names import DimensionNames, word_set
 from mrb_lib.replies.phrases import (
     REPORTS,
     Phrase,
     any_of,
     corrected,
     exact_choice,
+    find_phrases,
     hedged_tie,
-    phrases,
     value_choice,
 )
 from mrb_lib.replies.statements import Statement
@@ -64,10 +64,10 @@ _BULLET = re.compile(
 )
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9_ -]{0,40}?)\s?/?>")
-_TAGS = words("answer verdict winner choice final_answer final_verdict judgment preference")
-_INLINE_TAGS = words("b i u em strong span code mark")
-_LINE_TAGS = words("br p li ul ol div tr table tbody thead h1 h2 h3 h4 h5 h6")
-_CELL_TAGS = words("td th")
+_TAGS = word_set("answer verdict winner choice final_answer final_verdict judgment preference")
+_INLINE_TAGS = word_set("b i u em strong span code mark")
+_LINE_TAGS = word_set("br p li ul ol div tr table tbody thead h1 h2 h3 h4 h5 h6")
+_CELL_TAGS = word_set("td th")
 _SAID_ALONE = 7
 _NEAR = 40
 _REPORTED = 160
@@ -78,7 +78,7 @@ _INLINE = 8
 class Prose:
     """Reads the stretches of prose of one reply, one after the other."""
 
-    def __init__(self, names: Names, text: str) -> None:
+    def __init__(self, names: DimensionNames, text: str) -> None:
         self._names = names
         lines = [line for line in text.splitlines() if line.strip() and not _FENCE.match(line)]
         self._first, self._last = (lines[0], lines[-1]) if lines else ("", "")
@@ -244,13 +244,13 @@ class Prose:
     def _led(self, mark: str, clauses: Sequence[str]) -> Iterator[Statement]:
         """What a sentence about one dimension says in all; being better counts before being better at something."""
         held = [clause.split(",", 1)[-1] if _CONCEDES.match(clause) else clause for clause in clauses]
-        told = [phrase for clause in held for phrase in phrases(clause)]
+        told = [phrase for clause in held for phrase in find_phrases(clause)]
         said = {phrase.choice for phrase in told if not phrase.partial} or {phrase.choice for phrase in told}
         if len(said) == 1:
             yield from self._answer(said.pop(), mark, firm=any(phrase.bracketed for phrase in told))
 
     def _clause(self, clause: str) -> Iterator[Statement]:
-        told = phrases(clause)
+        told = find_phrases(clause)
         if not told:
             return
         marks = [(mark.start(), mark.group(1)) for mark in _MARK.finditer(clause)]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from mrb_lib.replies.canonical import canonical
-from mrb_lib.replies.names import Names
+from mrb_lib.replies.names import DimensionNames
 from mrb_lib.replies.phrases import exact_choice, value_choice
 from mrb_lib.replies.statements import Statement
 
@@ -20,7 +20,7 @@ _VERDICT = re.compile(
 _MARKS = re.compile(r"[✓✔✅☑🏆⭐]|:white_check_mark:")
 
 
-def split_tables(lines: Sequence[str], names: Names) -> Iterator[tuple[list[str], bool]]:
+def split_tables(lines: Sequence[str], names: DimensionNames) -> Iterator[tuple[list[str], bool]]:
     """The lines in blocks, each with whether it is a table."""
     block: list[str] = []
     piped = False
@@ -32,7 +32,7 @@ def split_tables(lines: Sequence[str], names: Names) -> Iterator[tuple[list[str]
     yield block, False
 
 
-def table_statement(lines: Sequence[str], names: Names) -> Statement | None:
+def table_statement(lines: Sequence[str], names: DimensionNames) -> Statement | None:
     """What a table says; a dimension with two different choices in it has none."""
     rows = [cells for line in lines if not _is_rule(line) and (cells := _cells(line))]
     if not rows:
@@ -46,7 +46,7 @@ def table_statement(lines: Sequence[str], names: Names) -> Statement | None:
     return Statement(choices, firm=True) if choices else None
 
 
-def _is_table(lines: Sequence[str], names: Names) -> bool:
+def _is_table(lines: Sequence[str], names: DimensionNames) -> bool:
     if any(_is_rule(line) for line in lines) or all(line.lstrip().startswith("|") for line in lines):
         return True
     return all(len(cells) > 1 and _dimension(canonical(cells[0], names)) is not None for cells in map(_cells, lines))

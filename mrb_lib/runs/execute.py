@@ -1,36 +1,44 @@
-"""Running judges over a benchmark: resumes, and loses at most the batch in flight."""
+"""Running judges over a benchmark: resumes, and loses at most the batch in flight.
+
+Ctrl-C and SIGTERM finish the batch in flight; a second one stops at once.
+"""
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import FrameType
 
 import numpy as np
 import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import InputError
+from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.jury import Jury
 from mrb_lib.judges.roster.roster import check_name, resolve
 from mrb_lib.judges.settings import Settings, for_repeats
-from mrb_lib.runs.interrupt import InterruptedRunError, stop_on_signals
 from mrb_lib.runs.juries import check_members, common_dimensions, convene
-from mrb_lib.runs.local import Engine, Job, run_locally
-from mrb_lib.runs.plan import Plan
-from mrb_lib.runs.progress import Progress, Tracker
+from mrb_lib.runs.local import Backend, Job, run_locally
+from mrb_lib.runs.plan import Plan, check_retry
+from mrb_lib.runs.progress import ReportProgress, Tracker
 from mrb_lib.runs.record import new_manifest, options_of, record
-from mrb_lib.runs.retry import check_retry, set_aside
 from mrb_lib.schema import KEYS, ORDERS
 from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, run_id
-from mrb_lib.verdicts.others import OtherRun, other_runs
+from mrb_lib.verdicts.other_runs import OtherRun, other_runs
 from mrb_lib.verdicts.protocol import Judge
-from mrb_lib.verdicts.store import append_part, clear_leftovers, exclusive, read_run
+from mrb_lib.verdicts.store import append_part, clear_leftovers, exclusive, read_run, set_aside
 
 _HELD = [*KEYS["verdicts"][1:], "status"]
+
+_STOP_NOTICE = b"\nThe batch in flight is finished and kept; once more stops at once.\n"
+_STDERR = 2
 
 # Which of the verdicts held are to be made again, as an array of bool with shape (rows,).
 Redo = Callable[[pd.DataFrame], np.ndarray]
@@ -74,8 +82,8 @@ class _Call:
     limit: int | None
     settings: Settings
     make: Callable[[str], Judge]
-    engine: Engine
-    progress: Progress | None
+    backend: Backend
+    progress: ReportProgress | None
     fingerprint: str
 
     def folder(self, judge: Judge) -> Path:
@@ -97,8 +105,8 @@ def judge(
     settings: Settings | None = None,
     extra: Sequence[Path] = (),
     retry: Sequence[str] = (),
-    engine: Engine = run_locally,
-    progress: Progress | None = None,
+    backend: Backend = run_locally,
+    progress: ReportProgress | None = None,
 ) -> list[RunSummary]:
     """Run judges over a benchmark and keep their verdicts.
 
@@ -119,8 +127,8 @@ def judge(
     settings : how judges work; None for the defaults
     extra : the user's own roster files
     retry : verdicts of these statuses are made again: unparsed, refused, error
-    engine : where batches are answered; a jury always counts in this process
-    progress : called with a `Status` at the start, after every batch and at the end
+    backend : where batches are answered; a jury always counts in this process
+    progress : called with a `RunProgress` at the start, after every batch and at the end
 
     Returns
     -------
@@ -145,7 +153,7 @@ def judge(
         check_members(name, runs, partial(check_name, extra=extra))
     chosen = replace(for_repeats(settings or Settings(), repeats), dimensions=benchmark.meta.dimensions)
     make = partial(resolve, runs=runs, images=benchmark.images, settings=chosen, extra=extra)
-    call = _Call(benchmark, runs, plan, limit, chosen, make, engine, progress, benchmark.case_fingerprint())
+    call = _Call(benchmark, runs, plan, limit, chosen, make, backend, progress, benchmark.case_fingerprint())
 
     def redo(held: pd.DataFrame) -> np.ndarray:
         return held["status"].isin(list(retry)).to_numpy()
@@ -195,7 +203,7 @@ def _run_jury(call: _Call, unseated: Jury, redo: Redo) -> RunSummary:
         wanted = lacking[jury.tally(plan.keys(lacking)).needs(member)]
         if len(wanted):
             asked.append(_execute(call, seat.judge, plan, wanted, _nothing, partial(call.make, seat.name)))
-    local = replace(call, engine=run_locally, settings=replace(call.settings, batch_size=None))
+    local = replace(call, backend=run_locally, settings=replace(call.settings, batch_size=None))
     done = _execute(local, jury, plan, everything, redo_or_outdated, partial(call.make, jury.name))
     notices = (*done.notices, *(seat.notice for seat in seats if seat.notice))
     return replace(done, notices=notices, members=tuple(asked))
@@ -269,11 +277,11 @@ def _batches(call: _Call, judge: Judge, plan: Plan, pending: np.ndarray) -> list
 
 def _make(call: _Call, job: Job, folder: Path, again: np.ndarray, tracker: Tracker) -> None:
     """Answer the batches of a job and keep each; what is to be made again leaves only once the judge is ready."""
-    with closing(call.engine(job)) as answers, stop_on_signals() as stop:
+    with closing(call.backend(job)) as answers, stop_on_signals() as stop:
         manifest = call.manifest(job.judge, job.plan)
         record(folder, replace(manifest, device=", ".join(job.devices)) if job.devices else manifest)
         set_aside(folder, again)
-        tracker.begin()
+        tracker.start_clock()
         for verdicts in answers:
             if len(verdicts):
                 append_part(folder, verdicts)
@@ -283,3 +291,46 @@ def _make(call: _Call, job: Job, folder: Path, again: np.ndarray, tracker: Track
                     f"judge {job.judge.name}: interrupted; {tracker.held} of {tracker.planned} verdicts are kept in "
                     f"{folder}; run the same command again to go on."
                 )
+
+
+class InterruptedRunError(RunError):
+    """A run was asked to stop, and did so after a batch; what it had is kept."""
+
+
+@dataclass
+class Stop:
+    """Whether somebody asked to stop."""
+
+    asked: bool = False
+
+
+@contextmanager
+def stop_on_signals() -> Iterator[Stop]:
+    """Note SIGINT and SIGTERM instead of obeying them; the handlers come back after the first, and at the end.
+
+    Only the main thread receives signals, so in any other nothing is changed. A signal
+    that is ignored stays so.
+    """
+    stop = Stop()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    mine = {number: old for number, old in handlers.items() if old not in (signal.SIG_IGN, None)}
+
+    def restore() -> None:
+        for number, old in mine.items():
+            signal.signal(number, old)
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        stop.asked = True
+        restore()
+        # A handler may run in the middle of a print, which must not be entered twice.
+        os.write(_STDERR, _STOP_NOTICE)
+
+    try:
+        for number in mine:
+            signal.signal(number, ask)
+        yield stop
+    finally:
+        restore()

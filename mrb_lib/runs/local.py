@@ -1,4 +1,4 @@
-"""The local engine: batches answered in this process, the next one prepared meanwhile."""
+"""The local backend: batches answered in this process, the next one prepared meanwhile."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from mrb_lib.errors import RunError
 from mrb_lib.runs.plan import Plan
 from mrb_lib.schema import KEYS
 from mrb_lib.validation import conform
-from mrb_lib.verdicts.orders import show, to_case_frame
-from mrb_lib.verdicts.protocol import Answer, Judge
+from mrb_lib.verdicts.orders import to_case_frame, to_shown_frame
+from mrb_lib.verdicts.protocol import BatchAnswer, Judge
 
 _KEY = list(KEYS["verdicts"][1:])
 _TEXTS = ("reply", "error")
@@ -23,7 +23,7 @@ _TEXTS = ("reply", "error")
 
 @dataclass(frozen=True)
 class Job:
-    """What an engine is to do.
+    """What a backend is to do.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Job:
     plan : what the numbers of verdicts mean
     batches : arrays of numbers of verdicts, in the order to answer them; at least one
     make : makes an equal judge in another process
-    devices : what the batches are answered on, filled in by an engine that answers them elsewhere
+    devices : what the batches are answered on, filled in by a backend that answers them elsewhere
     """
 
     judge: Judge
@@ -41,9 +41,9 @@ class Job:
     devices: list[str] = field(default_factory=list)
 
 
-# An engine gets ready when it is called (it loads weights, starts workers); what it then yields are
+# A backend gets ready when it is called (it loads weights, starts workers); what it then yields are
 # verdicts tables, one a batch in any order, without the verdicts that must wait.
-Engine = Callable[[Job], Generator[pd.DataFrame, None, None]]
+Backend = Callable[[Job], Generator[pd.DataFrame, None, None]]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Prepared:
     """A batch whose part without an accelerator is done, and the seconds that took."""
 
     shown: pd.DataFrame
-    answer: Answer
+    answer: BatchAnswer
     seconds: float
 
 
@@ -78,7 +78,7 @@ def _answers(job: Job) -> Generator[pd.DataFrame, None, None]:
 def prepare_rows(judge: Judge, rows: pd.DataFrame) -> Prepared:
     """Do what needs no accelerator for some rows of a plan (see `Plan.rows`); the judge must be loaded."""
     start = time.perf_counter()
-    shown = show(rows)
+    shown = to_shown_frame(rows)
     return Prepared(shown, judge.prepare(shown), time.perf_counter() - start)
 
 

@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.errors import InputError
-from mrb_lib.schema import NO_PROBE, ORDERS
+from mrb_lib.schema import ANSWERED_STATUSES, NO_PROBE, ORDERS, STATUSES
+
+RETRIABLE = tuple(status for status in STATUSES if status not in ANSWERED_STATUSES)
 
 
 @dataclass(frozen=True)
@@ -100,3 +102,12 @@ class Plan:
 def _positions(known: Sequence[str] | pd.Series, values: pd.Series) -> pd.Series:
     """The place of each value in `known`; -1 where it is not there."""
     return pd.Series(pd.Index(known).get_indexer(pd.Index(values)), index=values.index)
+
+
+def check_retry(statuses: Sequence[str]) -> None:
+    """Raise `InputError` unless every status is one that a failed verdict has."""
+    for status in statuses:
+        if status in ANSWERED_STATUSES:
+            raise InputError(f"retry {status}: such verdicts were answered; retry {', '.join(RETRIABLE)}.")
+        if status not in RETRIABLE:
+            raise InputError(f"retry {status!r}: is not a status; use {', '.join(RETRIABLE)}.")

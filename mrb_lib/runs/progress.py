@@ -17,7 +17,7 @@ WINDOW_S = 60.0
 
 
 @dataclass(frozen=True)
-class Status:
+class RunProgress:
     """Where the run of one judge stands.
 
     Attributes
@@ -44,7 +44,7 @@ class Status:
     finished: bool = False
 
 
-Progress = Callable[[Status], None]
+ReportProgress = Callable[[RunProgress], None]
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Tracker:
         wanted: np.ndarray,
         held: pd.DataFrame,
         numbers: np.ndarray,
-        report: Progress | None,
+        report: ReportProgress | None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._judge = judge
@@ -143,7 +143,7 @@ class Tracker:
         """Report where the run stands, before weights are loaded."""
         self._tell()
 
-    def begin(self) -> None:
+    def start_clock(self) -> None:
         """The first batch begins now."""
         self._pace.start()
 
@@ -167,7 +167,7 @@ class Tracker:
         if self._report is None:
             return
         rate, left = self._pace.verdicts_per_s(), self.planned - self.held
-        status = Status(
+        status = RunProgress(
             judge=self._judge,
             held=self.held,
             planned=self.planned,
@@ -182,7 +182,7 @@ class Tracker:
         self._report(status)
 
 
-def pace_text(status: Status) -> str:
+def pace_text(status: RunProgress) -> str:
     """The pace, the time left and the statuses in one line; what is not known is left out."""
     parts = []
     if status.cases_per_s is not None:

@@ -21,7 +21,7 @@ _TO_CASE = {("AB", FIRST): "A", ("AB", SECOND): "B", ("BA", FIRST): "B", ("BA", 
 _TO_SHOWN = {(order, choice): pick for (order, pick), choice in _TO_CASE.items()}
 
 
-def show(rows: pd.DataFrame) -> pd.DataFrame:
+def to_shown_frame(rows: pd.DataFrame) -> pd.DataFrame:
     """Put the responses into the order in which a judge is to see them.
 
     Parameters
@@ -68,7 +68,7 @@ def to_case_frame(verdicts: pd.DataFrame) -> pd.DataFrame:
     return out
 
 
-def to_shown(order: pd.Series, choice: pd.Series) -> pd.Series:
+def choice_to_shown(order: pd.Series, choice: pd.Series) -> pd.Series:
     """The inverse for choices alone: `A` or `B` to `first` or `second`; tie and null stay."""
     return _translate(order, choice, _TO_SHOWN)
 

@@ -2,8 +2,8 @@
 
 `RUNS/<run_id>/manifest.json` and `RUNS/<run_id>/part-00000.parquet`, ... A part is
 written under a temporary name and renamed, so a reader sees all of it or none.
-Verdicts that were judged again are moved to `retried-00000.parquet`, ... (see
-`mrb_lib.runs.retry`), which no table is made from.
+Verdicts that are judged again are moved to `retried-00000.parquet`, ... (see
+`set_aside`), which no table is made from.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -122,6 +123,48 @@ def append_part(folder: Path, verdicts: pd.DataFrame) -> Path:
             f"verdicts: a column cannot be stored ({error}); make its values plain and alike, or leave it out."
         ) from error
     return path
+
+
+def set_aside(folder: Path, chosen: np.ndarray) -> int:
+    """Move verdicts out of a run's parts, so that they count as not yet made.
+
+    First all of them are copied to the next `retried-00000.parquet`; then each part
+    that held some is replaced by what is left of it. Killed in between, a verdict is
+    still in its part, or already pending: never lost, never there twice.
+
+    Parameters
+    ----------
+    folder : the run, held by this process
+    chosen : array of bool with shape (rows of `read_run(folder)`,), which rows to move
+
+    Returns
+    -------
+    int
+        How many were moved.
+    """
+    if not chosen.any():
+        return 0
+    moved, changed, start = [], [], 0
+    for path in part_paths(folder):
+        table = pq.ParquetFile(path).read()
+        mask = chosen[start : start + table.num_rows]
+        start += table.num_rows
+        if mask.any():
+            moved.append(table.filter(pa.array(mask)))
+            changed.append((path, table.filter(pa.array(~mask))))
+    write_part(_next_retried(folder), pa.concat_tables(moved, promote_options="permissive"))
+    for path, rest in changed:
+        if rest.num_rows:
+            write_part(path, rest)
+        else:
+            path.unlink()
+    sync_folder(folder)
+    return int(chosen.sum())
+
+
+def _next_retried(folder: Path) -> Path:
+    numbers = [_number(path) for path in folder.glob("retried-*.parquet") if path.stem[8:].isdecimal()]
+    return folder / f"retried-{max(numbers, default=-1) + 1:05d}.parquet"
 
 
 @contextmanager

@@ -10,14 +10,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
 from rich.progress import Progress as Bars
 
-from mrb_lib.runs.progress import Progress, Status, pace_text
+from mrb_lib.runs.progress import ReportProgress, RunProgress, pace_text
 from mrb_lib.widgets.plain import can_run
 
 SECONDS_BETWEEN_UPDATES: Final = 0.5
 Clock = Callable[[], float]
 
 
-def live_progress(clock: Clock = time.monotonic) -> Progress:
+def live_progress(clock: Clock = time.monotonic) -> ReportProgress:
     """Show how judges proceed; pass it to `judge` as `progress`.
 
     Parameters
@@ -30,7 +30,7 @@ def live_progress(clock: Clock = time.monotonic) -> Progress:
     """
     show = _bars(clock)
 
-    def report(status: Status) -> None:
+    def report(status: RunProgress) -> None:
         show(status.judge, status.held, status.planned, note=pace_text(status), finished=status.finished)
 
     return report

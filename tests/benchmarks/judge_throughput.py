@@ -29,8 +29,8 @@ import transformers
 from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.data.demo import write_demo
 from mrb_lib.judges.local import tiny
-from mrb_lib.judges.local.base import LocalJudge, units
-from mrb_lib.judges.local.checkpoint import load as load_weights
+from mrb_lib.judges.local.base import LocalJudge, group_rows
+from mrb_lib.judges.local.checkpoint import load_checkpoint as load_weights
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.tree import Tree, join
@@ -41,7 +41,7 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge as run
 from mrb_lib.runs.plan import Plan
 from mrb_lib.runs.progress import Status
-from mrb_lib.verdicts.orders import show
+from mrb_lib.verdicts.orders import to_shown_frame
 
 # Qwen2.5-VL-7B as its published configuration has it.
 SEVEN_B: Mapping[str, object] = {
@@ -119,10 +119,10 @@ def timed(judge: LocalJudge, cases: pd.DataFrame, benchmark: Benchmark, batch: i
     """Cases per second, from rows to verdicts; two cases before that warm up and do not count."""
     plan = Plan(cases, benchmark.meta.dimensions, ("AB", "BA"))
     batches = list(plan.batches(np.arange(len(plan)), batch))
-    judge.judge(show(plan.rows(np.arange(2 * plan.per_case))))
+    judge.judge(to_shown_frame(plan.rows(np.arange(2 * plan.per_case))))
     start = time.perf_counter()
     for numbers in batches:
-        judge.judge(show(plan.rows(numbers)))
+        judge.judge(to_shown_frame(plan.rows(numbers)))
     return len(cases) / (time.perf_counter() - start)
 
 
@@ -135,7 +135,7 @@ def separate(judge: PackedJudge, cases: pd.DataFrame, benchmark: Benchmark, batc
     @torch.inference_mode()
     def one(numbers: np.ndarray) -> None:
         trees: list[Tree] = []
-        for positions, records in units(show(plan.rows(numbers)), ("case_id", "probe")):
+        for positions, records in group_rows(to_shown_frame(plan.rows(numbers)), ("case_id", "probe")):
             question, _ = judge._question(positions, records)
             assert question.tree is not None
             trees.append(question.tree)
@@ -248,7 +248,7 @@ def _unique_tokens(judge: PackedJudge, cases: pd.DataFrame, benchmark: Benchmark
     plan = Plan(cases, benchmark.meta.dimensions, ("AB", "BA"))
     trees = [
         judge._question(positions, records)[0].tree
-        for positions, records in units(show(plan.rows(np.arange(len(plan)))), ("case_id", "probe"))
+        for positions, records in group_rows(to_shown_frame(plan.rows(np.arange(len(plan)))), ("case_id", "probe"))
     ]
     found = [tree for tree in trees if tree is not None]
     return float(np.mean([t.n_tokens for t in found])), float(np.mean([t.prompt_tokens(0, 0) for t in found]))

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mrb_lib.replies.parse import Reading, choices_in_object, parse
+from mrb_lib.replies.reading import Reading, choices_in_object, parse
 from mrb_lib.schema import CHOICES, DIMENSIONS
 
 LETTER = {"A": "A", "B": "B", "tie": "t", None: "."}

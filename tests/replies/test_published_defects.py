@@ -25,7 +25,7 @@ from mrb_lib.judges.prompts import builtin_ids, load_prompt
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.roster.roster import entries, resolve
 from mrb_lib.judges.settings import Settings
-from mrb_lib.replies.parse import parse
+from mrb_lib.replies.reading import parse
 from mrb_lib.runs.execute import judge
 from mrb_lib.schema import DIMENSIONS
 from mrb_lib.stats.accuracy import accuracy

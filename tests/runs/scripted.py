@@ -17,7 +17,7 @@ from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
 from mrb_lib.verdicts.orders import KEYS
-from mrb_lib.verdicts.protocol import Answer, PromptlessJudge
+from mrb_lib.verdicts.protocol import BatchAnswer, PromptlessJudge
 
 Said = Mapping[str, object]
 
@@ -74,7 +74,7 @@ class Scripted(PromptlessJudge):
     def load(self) -> None:
         self.loads += 1
 
-    def prepare(self, shown: pd.DataFrame) -> Answer:
+    def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         return lambda: self.judge(shown)
 
     def judge(self, shown: pd.DataFrame) -> pd.DataFrame:

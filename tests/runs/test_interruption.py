@@ -20,11 +20,10 @@ import pytest
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import RunError
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs.execute import judge
-from mrb_lib.runs.interrupt import InterruptedRunError, stop_on_signals
-from mrb_lib.runs.progress import Status
+from mrb_lib.runs.execute import InterruptedRunError, judge, stop_on_signals
+from mrb_lib.runs.progress import RunProgress
 from mrb_lib.schema import KEYS
-from mrb_lib.verdicts.protocol import Answer
+from mrb_lib.verdicts.protocol import BatchAnswer
 from mrb_lib.verdicts.store import exclusive, load_verdicts, part_paths, run_folders
 
 from . import scripted
@@ -138,7 +137,7 @@ def test_a_signal_finishes_the_batch_in_flight_and_says_how_to_go_on(
     little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
     handlers = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
-    reports: list[Status] = []
+    reports: list[RunProgress] = []
     judge_3 = Scripted(say=_signalling("c3", lambda: os.kill(os.getpid(), number)))
     use(monkeypatch, judge_3)
     with pytest.raises(InterruptedRunError, match=r"24 of 160 verdicts are kept in .*; run the same command again"):
@@ -173,7 +172,7 @@ def test_a_judge_that_fails_keeps_the_batches_before(
     little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Unprepared(Scripted):
-        def prepare(self, shown: pd.DataFrame) -> Answer:
+        def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
             if (shown["case_id"] == "c3").any():
                 raise ValueError("cannot be prepared")
             return super().prepare(shown)
@@ -190,7 +189,7 @@ def test_the_next_batch_is_prepared_while_one_is_answered(
     prepared = threading.Semaphore(0)
 
     class Waiting(Scripted):
-        def prepare(self, shown: pd.DataFrame) -> Answer:
+        def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
             prepared.release()
             is_last = (shown["case_id"] == "c39").any()
 

@@ -12,12 +12,10 @@ import pytest
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs import retry
 from mrb_lib.runs.execute import judge
-from mrb_lib.runs.retry import set_aside
 from mrb_lib.schema import KEYS
 from mrb_lib.verdicts import store
-from mrb_lib.verdicts.store import load_verdicts, part_paths, read_run
+from mrb_lib.verdicts.store import load_verdicts, part_paths, read_run, set_aside
 
 from .scripted import Scripted, comparable, use
 
@@ -150,7 +148,7 @@ def _killed_after(steps: int, act: object, monkeypatch: pytest.MonkeyPatch) -> b
         patch.setattr(store.pq, "write_table", counted(store.pq.write_table))
         patch.setattr(Path, "replace", counted(Path.replace))
         patch.setattr(Path, "unlink", counted(Path.unlink))
-        patch.setattr(retry, "sync_folder", counted(retry.sync_folder))
+        patch.setattr(store, "sync_folder", counted(store.sync_folder))
         try:
             act()
         except _KilledError:

@@ -20,20 +20,20 @@ from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
-from mrb_lib.runs.interrupt import InterruptedRunError
+from mrb_lib.runs.execute import InterruptedRunError
 from mrb_lib.runs.plan import Plan
-from mrb_lib.runs.progress import Status
+from mrb_lib.runs.progress import RunProgress
 from mrb_lib.runs.ray import scaleout
-from mrb_lib.runs.ray.cluster import Cluster, Crew, crew_for, one_line, room
-from mrb_lib.runs.ray.desk import RESTARTS, DeskImages, FrontDesk
-from mrb_lib.runs.ray.remote import GREETING, Assignment, Worker, assignment, batch_table, glance, unpacked
+from mrb_lib.runs.ray.cluster import Cluster, WorkerPool, capacity, one_line, size_pool
+from mrb_lib.runs.ray.image_server import RESTARTS, ImageServer, ServedImages
+from mrb_lib.runs.ray.remote import GREETING, Assignment, Worker, assignment, batch_table, quick_digests, unpacked
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import exclusive, load_verdicts
 
 from . import scripted
-from .scripted import Said, Scripted, comparable, use
+from .scripted import Scripted, WorkerNotices, comparable, use
 
-ONE = Crew(1, 1, 0.0)
+ONE = WorkerPool(1, 1, 0.0)
 ALONE = {"workers": 2, "gpus_per_worker": 0.0}
 
 
@@ -86,7 +86,7 @@ def test_a_worker_that_is_killed_midway_loses_and_doubles_nothing(
     name, expected = whole
     killed: list[int] = []
 
-    def kill_once(status: Status) -> None:
+    def kill_once(status: RunProgress) -> None:
         if 0 < status.held < status.planned and not killed:
             killed.append(workers()[0])
             os.kill(killed[0], signal.SIGKILL)
@@ -123,7 +123,7 @@ def test_an_interrupted_run_keeps_what_arrived_of_every_status_and_says_how_to_g
     use(monkeypatch, Scripted())
     execute.judge(little, tmp_path / "here", ["scripted"])
 
-    def interrupt(status: Status) -> None:
+    def interrupt(status: RunProgress) -> None:
         if 80 < status.held < 160 and not status.finished:
             os.kill(os.getpid(), signal.SIGINT)
 
@@ -164,7 +164,7 @@ def test_weights_that_a_worker_misses_are_named(tiny: Callable[[str], Path], tmp
     plan = Plan(little.cases, little.meta.dimensions)
     assigned = assignment(judge, plan, ONE)
     (folder / "model.safetensors").unlink()
-    row = said_by(Worker(assigned, FrontDesk({})), plan, GREETING, np.array([], dtype=int))
+    row = said_by(Worker(assigned, ImageServer({})), plan, GREETING, np.array([], dtype=int))
     assert row["bad_input"]
     assert str(folder) in str(row["failure"])
     assert "safetensors" in str(row["failure"])
@@ -175,7 +175,7 @@ def test_what_is_asked_of_a_cluster_must_be_there_and_means_the_same_on_its_mach
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(InputError, match="9999 workers with 1 CPUs each: this machine has room for"):
-        cluster.crew(9999, 0.0, "cpu", 0.0)
+        cluster.pool(9999, 0.0, "cpu", 0.0)
     monkeypatch.setattr(cluster, "nodes", lambda: [{"CPU": 4.0}])
     with pytest.raises(InputError, match="device 'cuda': Ray has no GPU"):
         scaleout._for_workers(Settings(device="cuda"), cluster, None)
@@ -258,11 +258,11 @@ def said_by(worker: Worker, plan: Plan, number: int, verdicts: np.ndarray) -> di
 
 
 def test_a_judge_that_fails_on_a_worker_is_one_line_with_its_machine(little: Benchmark) -> None:
-    def fail(key: tuple[object, ...]) -> Said:
+    def fail(key: tuple[object, ...]) -> WorkerNotices:
         raise ValueError("no idea\nat all")
 
     plan, assigned = job_of(Scripted(say=fail), little)
-    row = said_by(Worker(assigned, FrontDesk({})), plan, 0, np.arange(4))
+    row = said_by(Worker(assigned, ImageServer({})), plan, 0, np.arange(4))
     assert row["verdicts"] is None
     assert not row["bad_input"]
     assert str(row["failure"]).startswith("judge scripted: failed on ")
@@ -271,11 +271,11 @@ def test_a_judge_that_fails_on_a_worker_is_one_line_with_its_machine(little: Ben
 
 def test_a_batch_that_kills_its_worker_again_and_again_ends_the_run(little: Benchmark) -> None:
     plan, assigned = job_of(Scripted(), little)
-    desk = FrontDesk({})
+    server = ImageServer({})
     for _ in range(RESTARTS + 1):
-        assert said_by(Worker(assigned, desk), plan, 3, np.arange(4))["failure"] is None
+        assert said_by(Worker(assigned, server), plan, 3, np.arange(4))["failure"] is None
     assert "a batch made its worker die 5 times" in str(
-        said_by(Worker(assigned, desk), plan, 3, np.arange(4))["failure"]
+        said_by(Worker(assigned, server), plan, 3, np.arange(4))["failure"]
     )
 
 
@@ -285,9 +285,9 @@ def test_workers_that_die_while_they_load_end_the_run(little: Benchmark) -> None
             raise MemoryError("no room")
 
     plan, assigned = job_of(Heavy(), little)
-    desk = FrontDesk({})
+    server = ImageServer({})
     failures = [
-        str(said_by(Worker(assigned, desk), plan, GREETING, np.array([], dtype=int))["failure"])
+        str(said_by(Worker(assigned, server), plan, GREETING, np.array([], dtype=int))["failure"])
         for _ in range(RESTARTS + 2)
     ]
     assert ["(MemoryError: no room)" in text for text in failures] == [True] * (RESTARTS + 1) + [False]
@@ -299,20 +299,20 @@ def test_workers_that_die_while_they_load_end_the_run(little: Benchmark) -> None
     [
         ({"spec": {"dtype": "bfloat16"}}, "dtype is 'float32' there and 'bfloat16' where the run was started"),
         ({"prompt_hash": "another"}, "its prompt is another"),
-        ({"crew": Crew(1, 1, 1.0)}, "has a GPU that torch cannot use"),
+        ({"pool": WorkerPool(1, 1, 1.0)}, "has a GPU that torch cannot use"),
     ],
 )
 def test_a_worker_whose_judge_is_not_the_same_answers_nothing(
     little: Benchmark, changed: dict[str, object], message: str
 ) -> None:
     plan, assigned = job_of(Scripted(dtype="float32"), little)
-    worker = Worker(replace(assigned, **changed), FrontDesk({}))
+    worker = Worker(replace(assigned, **changed), ImageServer({}))
     assert message in str(said_by(worker, plan, 0, np.arange(4))["failure"])
 
 
 def test_other_versions_on_a_worker_are_a_notice(little: Benchmark) -> None:
     plan, assigned = job_of(Scripted(), little)
-    worker = Worker(replace(assigned, versions={**assigned.versions, "numpy": "1.0"}), FrontDesk({}))
+    worker = Worker(replace(assigned, versions={**assigned.versions, "numpy": "1.0"}), ImageServer({}))
     [notice] = said_by(worker, plan, 0, np.arange(4))["notices"]
     assert "has numpy" in notice
     assert "(not 1.0)" in notice
@@ -340,18 +340,18 @@ def test_a_glance_reads_large_weights_in_places_and_sees_that_all_of_them_change
     before = rng.integers(0, 256, 3 * 2**20, dtype=np.uint8)
     weights = tmp_path / "model.safetensors"
     weights.write_bytes(before.tobytes())
-    seen = glance(tmp_path)
+    seen = quick_digests(tmp_path)
     weights.write_bytes((before ^ (rng.random(len(before)) < 1e-4)).tobytes())
-    assert glance(tmp_path) != seen
+    assert quick_digests(tmp_path) != seen
     weights.write_bytes(before.tobytes() + b"1")
-    assert glance(tmp_path) != seen
+    assert quick_digests(tmp_path) != seen
     weights.write_bytes(before.tobytes())
     (tmp_path / "README.md").write_text("about it")
-    assert glance(tmp_path) == seen
+    assert quick_digests(tmp_path) == seen
 
 
 def test_images_from_the_desk_are_missing_or_refused_as_they_are_at_home(pictured: Benchmark) -> None:
-    images = DeskImages(FrontDesk(pictured.images))
+    images = ServedImages(ImageServer(pictured.images))
     name = pictured.cases["images"][0][0]
     assert images[name] == pictured.images[name]
     with pytest.raises(KeyError):
@@ -365,7 +365,7 @@ def test_images_from_the_desk_are_missing_or_refused_as_they_are_at_home(picture
 
 def test_answers_that_come_twice_count_once_and_those_that_do_not_come_are_missed(little: Benchmark) -> None:
     plan, assigned = job_of(Scripted(), little)
-    worker = Worker(assigned, FrontDesk({}))
+    worker = Worker(assigned, ImageServer({}))
     batches = [np.arange(4), np.arange(4, 8), np.arange(8, 12)]
     tables = [worker(batch_table(plan, number, batches[number])) for number in (0, 1, 0)]
     job = execute.Job(Scripted(), plan, batches, Scripted)
@@ -390,27 +390,27 @@ GPUS = [{"CPU": 16.0, "GPU": 8.0}, {"CPU": 16.0, "GPU": 8.0}, {"CPU": 4.0}]
 @pytest.mark.parametrize(
     ("nodes", "options", "expected"),
     [
-        (GPUS, (None, None), Crew(16, 2, 1.0)),
-        (GPUS, (None, 0.5), Crew(32, 1, 0.5)),
-        (GPUS, (3, None), Crew(3, 2, 1.0)),
-        (GPUS, (None, None, "cpu"), Crew(18, 2, 0.0)),
-        ([{"CPU": 2.0}], (None, None), Crew(1, 2, 0.0)),
-        ([{"CPU": 2.0}], (2, None), Crew(2, 1, 0.0)),
-        ([{"CPU": 8.0}, {"CPU": 3.0}], (3, None), Crew(3, 3, 0.0)),
-        ([{"CPU": 64.0, "memory": 1e11}], (None, None, "auto", 3e10), Crew(3, 21, 0.0)),
-        ([{"CPU": 64.0, "GPU": 1.0, "memory": 1e10}], (None, None, "auto", 3e10), Crew(1, 2, 1.0)),
-        ([{"CPU": 2.0}], (5, 1.0), Crew(5, 1, 1.0)),
-        ([], (None, None), Crew(1, 1, 0.0)),
+        (GPUS, (None, None), WorkerPool(16, 2, 1.0)),
+        (GPUS, (None, 0.5), WorkerPool(32, 1, 0.5)),
+        (GPUS, (3, None), WorkerPool(3, 2, 1.0)),
+        (GPUS, (None, None, "cpu"), WorkerPool(18, 2, 0.0)),
+        ([{"CPU": 2.0}], (None, None), WorkerPool(1, 2, 0.0)),
+        ([{"CPU": 2.0}], (2, None), WorkerPool(2, 1, 0.0)),
+        ([{"CPU": 8.0}, {"CPU": 3.0}], (3, None), WorkerPool(3, 3, 0.0)),
+        ([{"CPU": 64.0, "memory": 1e11}], (None, None, "auto", 3e10), WorkerPool(3, 21, 0.0)),
+        ([{"CPU": 64.0, "GPU": 1.0, "memory": 1e10}], (None, None, "auto", 3e10), WorkerPool(1, 2, 1.0)),
+        ([{"CPU": 2.0}], (5, 1.0), WorkerPool(5, 1, 1.0)),
+        ([], (None, None), WorkerPool(1, 1, 0.0)),
     ],
 )
 def test_workers_share_out_what_there_is(
-    nodes: list[dict[str, float]], options: tuple[object, ...], expected: Crew
+    nodes: list[dict[str, float]], options: tuple[object, ...], expected: WorkerPool
 ) -> None:
-    assert crew_for(nodes, *options) == expected
+    assert size_pool(nodes, *options) == expected
 
 
 def test_shares_of_a_gpu_fill_it() -> None:
-    assert room([{"CPU": 64.0, "GPU": 1.0}], Crew(0, 1, 0.1)) == 10
+    assert capacity([{"CPU": 64.0, "GPU": 1.0}], WorkerPool(0, 1, 0.1)) == 10
 
 
 @pytest.mark.parametrize(

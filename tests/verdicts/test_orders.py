@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.verdicts.orders import show, to_case_frame, to_shown
+from mrb_lib.verdicts.orders import choice_to_shown, to_case_frame, to_shown_frame
 
 
 def test_the_response_of_the_order_is_shown_first_and_nothing_tells_who_wrote_it() -> None:
@@ -12,7 +12,7 @@ def test_the_response_of_the_order_is_shown_first_and_nothing_tells_who_wrote_it
         {"case_id": ["1", "1"], "order": ["AB", "BA"], "response_a": "alpha", "response_b": "beta", "model_a": "good",
          "model_b": "bad", "majority_label": "A", "question": "q"}
     )  # fmt: skip
-    shown = show(rows)
+    shown = to_shown_frame(rows)
     assert shown["first"].tolist() == ["alpha", "beta"]
     assert shown["second"].tolist() == ["beta", "alpha"]
     assert not {"model_a", "model_b", "response_a", "response_b", "majority_label"} & set(shown.columns)
@@ -34,4 +34,6 @@ def test_answers_come_back_to_the_frame_of_the_case() -> None:
     assert back["score_a"].tolist()[:4] == [5.0, 2.0, 1.0, 4.0]
     assert back["score_b"].tolist()[:4] == [1.0, 4.0, 5.0, 2.0]
     assert back.loc[5, ["p_a", "score_a", "score_b"]].isna().all()
-    assert to_shown(answers["order"], back["choice"]).fillna("-").tolist() == answers["pick"].fillna("-").tolist()
+    assert (
+        choice_to_shown(answers["order"], back["choice"]).fillna("-").tolist() == answers["pick"].fillna("-").tolist()
+    )

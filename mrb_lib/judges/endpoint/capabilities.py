@@ -27,7 +27,7 @@ _CONSEQUENCE: Final = {
 
 
 @dataclass(frozen=True)
-class Wishes:
+class RequestOptions:
     """What a request asks for besides its text.
 
     Attributes
@@ -52,7 +52,7 @@ class Wishes:
         asked["temperature"] = self.temperature
         return frozenset(name for name, wanted in asked.items() if wanted)
 
-    def without(self, names: frozenset[str]) -> Wishes:
+    def without(self, names: frozenset[str]) -> RequestOptions:
         """The same but for some."""
         return replace(
             self,
@@ -62,13 +62,13 @@ class Wishes:
             temperature=self.temperature and "temperature" not in names,
         )
 
-    def plainer(self, refusal: str, proven: frozenset[str]) -> Wishes | None:
+    def relax(self, refusal: str, proven: frozenset[str]) -> RequestOptions | None:
         """What to try after a refusal; None if there is nothing left that could be the reason.
 
         Parameters
         ----------
         refusal : what the server said
-        proven : the names of wishes that it granted before: a refusal that does not name them is not about them
+        proven : the names of options that it granted before: a refusal that does not name them is not about them
         """
         if self.limit == "max_tokens" and "max_completion_tokens" in refusal:
             return replace(self, limit="max_completion_tokens")
@@ -80,7 +80,7 @@ class Wishes:
         return self.without(suspects) if suspects else None
 
 
-def names_a_wish(refusal: str) -> bool:
+def names_an_option(refusal: str) -> bool:
     """Whether a refusal is about something that need not be asked for."""
     return any(pattern.search(refusal) for pattern in _NAMES.values())
 
@@ -106,17 +106,17 @@ class Notices:
 class Negotiation:
     """What one server has granted and refused so far, for all requests to come."""
 
-    def __init__(self, wishes: Wishes, notices: Notices) -> None:
-        self._wishes = wishes
+    def __init__(self, options: RequestOptions, notices: Notices) -> None:
+        self._options = options
         self._proven: frozenset[str] = frozenset()
         self._notices = notices
         self._lock = Lock()
 
     @property
-    def wishes(self) -> Wishes:
+    def options(self) -> RequestOptions:
         """What to ask for now."""
         with self._lock:
-            return self._wishes
+            return self._options
 
     @property
     def proven(self) -> frozenset[str]:
@@ -124,7 +124,7 @@ class Negotiation:
         with self._lock:
             return self._proven
 
-    def granted(self, wishes: Wishes, refusal: str | None) -> None:
+    def granted(self, options: RequestOptions, refusal: str | None) -> None:
         """Take note of a request that was answered.
 
         What a refusal made it leave out is asked for no more: only the answer shows
@@ -132,15 +132,15 @@ class Negotiation:
 
         Parameters
         ----------
-        wishes : what the request asked for
+        options : what the request asked for
         refusal : what the server said before to a request that asked for more; None if it did not
         """
         with self._lock:
-            self._proven |= wishes.names
+            self._proven |= options.names
             if refusal is None:
                 return
-            lost = self._wishes.names - wishes.names
-            fewer = min(self._wishes.top_logprobs, wishes.top_logprobs)
-            self._wishes = replace(self._wishes.without(lost), top_logprobs=fewer, limit=wishes.limit)
+            lost = self._options.names - options.names
+            fewer = min(self._options.top_logprobs, options.top_logprobs)
+            self._options = replace(self._options.without(lost), top_logprobs=fewer, limit=options.limit)
         for name in sorted(lost):
             self._notices.add(f"the server refuses {name}, so it is not asked for: {_CONSEQUENCE[name]} ({refusal})")

@@ -1,20 +1,174 @@
-"""Asking a chat server: bounded concurrency, and retries that can be waited for."""
+"""Asking a chat server: bounded concurrency, attempts, and what a failure means (ask again, ask for less, give up)."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from threading import Event
 from typing import Final
 
+import httpx
 import numpy as np
 
 from mrb_lib.errors import InputError, RunError
-from mrb_lib.judges.endpoint.capabilities import Negotiation, Notices, Wishes
-from mrb_lib.judges.endpoint.reply import ChatReply
-from mrb_lib.judges.endpoint.transport import Fault, Refusal, Transport
+from mrb_lib.judges.endpoint.address import Address
+from mrb_lib.judges.endpoint.capabilities import Negotiation, Notices, RequestOptions, names_an_option
+from mrb_lib.judges.endpoint.reply import (
+    ChatReply,
+    MalformedReplyError,
+    error_message,
+    is_content_filter,
+    printable,
+    read_reply,
+)
+
+_CONNECT_S: Final = 10.0
+_MAX_BYTES: Final = 64_000_000
+_PASSING: Final = (408, 409, 425, 429)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """An attempt that may go better next time.
+
+    Attributes
+    ----------
+    unreachable : no connection could be made
+    wait_s : the server's wish, in seconds
+    """
+
+    reason: str
+    unreachable: bool = False
+    wait_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The server's word that it will not answer this.
+
+    Attributes
+    ----------
+    status : of HTTP, 400 to 499
+    by_filter : a filter of the host declined the content
+    """
+
+    status: int
+    message: str
+    by_filter: bool = False
+
+
+class Transport:
+    """The way to one server.
+
+    Parameters
+    ----------
+    address : where it is, and the key
+    connections : at a time
+    timeout_s : of one attempt, from sending to the last byte, in seconds
+    """
+
+    def __init__(self, address: Address, *, connections: int, timeout_s: float) -> None:
+        self.address = address
+        self.reached = False
+        self._connections = connections
+        self._timeout_s = timeout_s
+
+    @contextmanager
+    def open(self) -> Iterator[Callable[[bytes], ChatReply | Fault | Refusal]]:
+        """Connections for one batch, as a function that sends a body from any thread and says what came back.
+
+        Nothing of the environment (proxies, .netrc) decides where cases go. The function
+        raises `InputError` where the server rejects the key or leads elsewhere.
+        """
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "mrb-workbench"}
+        if self.address.key:
+            headers["Authorization"] = f"Bearer {self.address.key}"
+        with httpx.Client(
+            headers=headers,
+            trust_env=False,
+            follow_redirects=False,
+            limits=httpx.Limits(max_connections=self._connections, max_keepalive_connections=self._connections),
+            timeout=httpx.Timeout(self._timeout_s, connect=min(self._timeout_s, _CONNECT_S), pool=None),
+        ) as http:
+            yield lambda body: self._send(http, body)
+
+    def _send(self, http: httpx.Client, body: bytes) -> ChatReply | Fault | Refusal:
+        start = time.perf_counter()
+        url, headers = f"{self.address.url}/chat/completions", {"Content-Type": "application/json"}
+        try:
+            with http.stream("POST", url, content=body, headers=headers) as response:
+                self.reached = True
+                received = _read(response, start + self._timeout_s)
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            return Fault(self._said(error), unreachable=True)
+        except httpx.TimeoutException:
+            return Fault(f"no reply within {self._timeout_s:g} s")
+        except httpx.RequestError as error:
+            return Fault(self._said(error))
+        if received is None:
+            return Fault(f"a reply of more than {_MAX_BYTES / 1e6:.0f} MB")
+        if not response.is_success:
+            return self._refused(response, received)
+        try:
+            return read_reply(received, self.address.without_key, time.perf_counter() - start)
+        except MalformedReplyError as error:
+            return Fault(str(error))
+
+    def _refused(self, response: httpx.Response, body: bytes) -> Fault | Refusal:
+        status, message = response.status_code, error_message(body, self.address.without_key)
+        # "You are not allowed to request logprobs from this model" is a 403, too, and no word about the key.
+        if status == 401 or (status == 403 and not names_an_option(message)):
+            state = "is rejected" if self.address.key else "is not set"
+            raise InputError(
+                f"{self.address.host}: answers HTTP {status}, and the key in the environment variable "
+                f"{self.address.key_env} {state}; set it to a key that may use this model ({message})."
+            )
+        if status < 400:
+            raise InputError(
+                f"{self.address.host}: answers HTTP {status}, which leads elsewhere, and cases are sent to no address "
+                "but the one given; find out the final base URL and pass it as --url."
+            )
+        if status >= 500 or status in _PASSING:
+            return Fault(f"HTTP {status}: {message}", wait_s=_retry_after(response.headers.get("retry-after")))
+        return Refusal(status, message, is_content_filter(body))
+
+    def _said(self, error: httpx.RequestError) -> str:
+        return printable(self.address.without_key(str(error))) or type(error).__name__
+
+
+def _read(response: httpx.Response, deadline: float) -> bytes | None:
+    """The body; None if it is too long. A server that sends byte by byte for ever runs into the deadline."""
+    received = bytearray()
+    for part in response.iter_bytes():
+        received += part
+        if len(received) > _MAX_BYTES:
+            return None
+        if time.perf_counter() > deadline:
+            raise httpx.ReadTimeout("the reply took too long", request=response.request)
+    return bytes(received)
+
+
+def _retry_after(header: str | None) -> float:
+    """Seconds to wait by a Retry-After header, which holds a number or a date; 0 where it holds neither."""
+    if header is None:
+        return 0.0
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            date = parsedate_to_datetime(header)
+        except ValueError:
+            return 0.0
+        date = date if date.tzinfo is not None else date.replace(tzinfo=UTC)
+        seconds = (date - datetime.now(UTC)).total_seconds()
+    return seconds if seconds > 0 else 0.0
+
 
 ATTEMPTS: Final = 6
 # A server that has never answered is more likely not there than restarting.
@@ -66,7 +220,7 @@ class ChatClient:
     transport : the way to it
     fixed : what every request holds: the model, the sampling
     max_tokens : at which a reply is cut off
-    wishes : what to ask for until it is refused
+    options : what to ask for until it is refused
     concurrency : requests at a time
     notices : grows with what the user should know
     sleep : waits so many seconds
@@ -77,7 +231,7 @@ class ChatClient:
         transport: Transport,
         fixed: Mapping[str, object],
         max_tokens: int,
-        wishes: Wishes,
+        options: RequestOptions,
         *,
         concurrency: int,
         notices: Notices,
@@ -86,7 +240,7 @@ class ChatClient:
         self._transport = transport
         self._fixed = fixed
         self._max_tokens = max_tokens
-        self._negotiation = Negotiation(wishes, notices)
+        self._negotiation = Negotiation(options, notices)
         self._concurrency = concurrency
         self._notices = notices
         self._sleep = sleep
@@ -133,19 +287,19 @@ class ChatClient:
             raise
 
     def _negotiated(self, send: _Send, request: ChatRequest) -> ChatReply | Failure:
-        """Ask with all wishes, and with fewer as long as the server refuses."""
-        wishes, told = self._negotiation.wishes, None
+        """Ask with all options, and with fewer as long as the server refuses."""
+        options, told = self._negotiation.options, None
         while True:
-            answer = self._attempts(send, request, wishes)
+            answer = self._attempts(send, request, options)
             if isinstance(answer, ChatReply):
-                self._negotiation.granted(wishes, told)
+                self._negotiation.granted(options, told)
                 return answer
             if isinstance(answer, Failure):
                 return answer
-            plainer = wishes.plainer(answer.message, self._negotiation.proven)
-            if answer.by_filter or answer.status not in _NEGOTIABLE or plainer is None:
+            relaxed = options.relax(answer.message, self._negotiation.proven)
+            if answer.by_filter or answer.status not in _NEGOTIABLE or relaxed is None:
                 return self._given_up(answer)
-            wishes, told = plainer, answer.message
+            options, told = relaxed, answer.message
 
     def _given_up(self, refusal: Refusal) -> Failure:
         if refusal.status == 404:
@@ -155,13 +309,13 @@ class ChatClient:
             )
         return Failure(f"HTTP {refusal.status}: {refusal.message}", refused=refusal.by_filter)
 
-    def _attempts(self, send: _Send, request: ChatRequest, wishes: Wishes) -> ChatReply | Failure | Refusal:
+    def _attempts(self, send: _Send, request: ChatRequest, options: RequestOptions) -> ChatReply | Failure | Refusal:
         """Try until there is an answer.
 
         The waits between attempts grow, and are drawn from the request's seed so that those of different requests
         do not fall together.
         """
-        body = json.dumps(self._body(request, wishes)).encode()
+        body = json.dumps(self._body(request, options)).encode()
         waits = np.random.default_rng(request.seed)
         made = 0
         while not self._stop.is_set():
@@ -184,19 +338,19 @@ class ChatClient:
             )
         return min(wish_s, LONGEST_WAIT_S)
 
-    def _body(self, request: ChatRequest, wishes: Wishes) -> dict[str, object]:
+    def _body(self, request: ChatRequest, options: RequestOptions) -> dict[str, object]:
         body: dict[str, object] = {
             **self._fixed,
             "messages": [{"role": "user", "content": request.content}],
-            wishes.limit: self._max_tokens,
+            options.limit: self._max_tokens,
         }
-        if not wishes.temperature:
+        if not options.temperature:
             body.pop("temperature", None)
-        if wishes.seed:
+        if options.seed:
             body["seed"] = request.seed
-        if wishes.top_logprobs:
-            body |= {"logprobs": True, "top_logprobs": wishes.top_logprobs}
-        if wishes.schema and request.schema is not None:
+        if options.top_logprobs:
+            body |= {"logprobs": True, "top_logprobs": options.top_logprobs}
+        if options.schema and request.schema is not None:
             body["response_format"] = {
                 "type": "json_schema",
                 "json_schema": {"name": "verdicts", "strict": True, "schema": request.schema},

@@ -1,9 +1,7 @@
 """Judging through any server that speaks the OpenAI chat protocol: vLLM, SGLang, TGI, llama.cpp, or a hosted model.
 
-The parts: `endpoint_address` (where, and whether cases may go there), `endpoint_requests`
-and `endpoint_images` (what is asked), `endpoint_wishes` (what is asked for until it is
-refused), `endpoint_client` and `endpoint_transport` (asking, again if need be),
-`endpoint_reply` and `endpoint_logprobs` (what came back).
+The parts: `address` (where, and whether cases may go there), `requests` (what is asked), `capabilities` (what is asked
+for until it is refused), `client` (asking, again if need be), `reply` (what came back).
 """
 
 from __future__ import annotations
@@ -17,20 +15,16 @@ import pandas as pd
 
 from mrb_lib.errors import InputError
 from mrb_lib.judges.endpoint.address import address
-from mrb_lib.judges.endpoint.capabilities import TOP_LOGPROBS, Notices, Wishes
-from mrb_lib.judges.endpoint.client import ChatClient
-from mrb_lib.judges.endpoint.images import MAX_PIXELS
-from mrb_lib.judges.endpoint.logprobs import p_of_key, p_of_letter
-from mrb_lib.judges.endpoint.reply import ChatReply
-from mrb_lib.judges.endpoint.requests import RequestWriter, Task, wants_only_json
-from mrb_lib.judges.endpoint.transport import Transport
+from mrb_lib.judges.endpoint.capabilities import TOP_LOGPROBS, Notices, RequestOptions
+from mrb_lib.judges.endpoint.client import ChatClient, Transport
+from mrb_lib.judges.endpoint.reply import ChatReply, p_of_key, p_of_letter
+from mrb_lib.judges.endpoint.requests import MAX_PIXELS, RequestWriter, Task, wants_only_json
 from mrb_lib.judges.prompts import Prompt, load_prompt
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.rows import VerdictRows
 from mrb_lib.judges.settings import Settings
-from mrb_lib.replies.parse import parse
+from mrb_lib.replies.reading import parse
 from mrb_lib.verdicts.orders import FIRST, SECOND, TIE
-from mrb_lib.verdicts.protocol import Answer
+from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 _PICKS: Final = {"A": FIRST, "B": SECOND, TIE: TIE}
 _TOKENS_OF_A_LETTER: Final = 8
@@ -49,7 +43,7 @@ class EndpointJudge:
     A reply to a prompt that says "Reply with one JSON object and nothing else" is held
     to a JSON schema, and the probabilities of tokens are asked for, both until the
     server refuses; see `mrb_lib.judges.endpoint.capabilities`. `p_first` is read from these
-    probabilities; see `mrb_lib.judges.endpoint.logprobs`.
+    probabilities; see `mrb_lib.judges.endpoint.reply`.
 
     Where a reply answers several rows, `reply` is on each of them, and its
     `prompt_tokens`, `completion_tokens`, `latency_s` and `cost_usd` are on the first
@@ -92,7 +86,7 @@ class EndpointJudge:
         server = address(entry, settings)
         sees, max_pixels = entry.vision is not False, settings.max_pixels or MAX_PIXELS
         max_tokens = settings.max_new_tokens or _reply_length(prompt, entry)
-        wishes = Wishes(schema=wants_only_json(prompt), top_logprobs=TOP_LOGPROBS)
+        options = RequestOptions(schema=wants_only_json(prompt), top_logprobs=TOP_LOGPROBS)
         fixed: dict[str, object] = {"model": entry.model or entry.name, "temperature": settings.temperature or 0.0}
         if template := entry.chat.get("template"):
             fixed["chat_template_kwargs"] = template
@@ -109,8 +103,8 @@ class EndpointJudge:
             "max_tokens": max_tokens,
             "max_pixels": max_pixels,
             "images": sees,
-            "schema": wishes.schema,
-            "top_logprobs": wishes.top_logprobs,
+            "schema": options.schema,
+            "top_logprobs": options.top_logprobs,
         }
         self._prompt = prompt
         self._notices = Notices()
@@ -121,7 +115,7 @@ class EndpointJudge:
             Transport(server, connections=settings.concurrency, timeout_s=settings.timeout_s),
             fixed,
             max_tokens,
-            wishes,
+            options,
             concurrency=settings.concurrency,
             notices=self._notices,
             sleep=sleep,
@@ -154,7 +148,7 @@ class EndpointJudge:
         """See `Judge.judge`."""
         return self.prepare(shown)()
 
-    def prepare(self, shown: pd.DataFrame) -> Answer:
+    def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         """Encode the images and write the requests; see `Judge.prepare`."""
         return partial(self._answer, shown, list(self._writer.tasks(shown)))
 

@@ -1,9 +1,17 @@
-"""What a server sent, read as the hostile text it is: nothing in it is believed to have the right type."""
+"""What a server sent, read as the hostile text it is, and the probability that its tokens give to the first response.
+
+Nothing in a reply is believed to have the right type. The probability is P(A) / (P(A) + P(B)) at the token that
+states the choice; what a tie or anything else could have got there is left out of the ratio. All tokens that are the
+letter besides spaces, quotes, brackets and asterisks count. Where either letter is not among the alternatives that the
+server lists, its probability is unknown, and so is the ratio.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, cast
 
@@ -96,13 +104,13 @@ def error_message(body: bytes, clean: Callable[[str], str]) -> str:
     try:
         data: object = _json(body)
     except MalformedReplyError:
-        return shown(clean(_whole_characters(body[: 4 * _LONGEST_MESSAGE].decode("utf-8", "replace"))))
+        return printable(clean(_whole_characters(body[: 4 * _LONGEST_MESSAGE].decode("utf-8", "replace"))))
     while isinstance(data, dict):
         inner = next((data[name] for name in ("error", "message", "detail") if data.get(name)), None)
         if inner is None:
             break
         data = inner
-    return shown(clean(_whole_characters(data if isinstance(data, str) else json.dumps(data))))
+    return printable(clean(_whole_characters(data if isinstance(data, str) else json.dumps(data))))
 
 
 def is_content_filter(body: bytes) -> bool:
@@ -114,7 +122,7 @@ def is_content_filter(body: bytes) -> bool:
     return error.get("code") in _CONTENT_FILTERS
 
 
-def shown(text: str) -> str:
+def printable(text: str) -> str:
     """A foreign text for a message: shortened, with control characters and line ends spelled out."""
     plain = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
     return plain if len(plain) <= _LONGEST_MESSAGE else f"{plain[: _LONGEST_MESSAGE - 3]}..."
@@ -167,3 +175,79 @@ def _token(entry: Mapping[str, object]) -> Token:
     if isinstance(raw, list) and raw and all(isinstance(byte, int) and 0 <= byte < 256 for byte in raw):
         return Token(bytes(raw), alternatives)
     return Token(text.encode("utf-8"), alternatives)
+
+
+# Spaces, quotes, brackets and other marks around a letter, full-width ones and those of tokenizers' own spelling too.
+_WRAPPING: Final = " \t\r\n\"'`*_[](){}<>:,.;" + "".join(
+    map(
+        chr, [*range(0x2018, 0x201F), *range(0x300A, 0x3012), 0xAB, 0xBB, 0xFF08, 0xFF09, 0xFF0C, 0xFF1A, 0x120, 0x2581]
+    )
+)
+
+
+def p_of_letter(tokens: Sequence[Token], choice: str | None) -> float | None:
+    """For a reply of one letter: at the first token that is A or B.
+
+    Parameters
+    ----------
+    choice : what the reply was read as; None is returned unless that token states it, as
+        where the reply begins with the article "A" and chooses later
+    """
+    for token in tokens:
+        letter = _bare(token.content.decode("utf-8", "replace"))
+        if letter in ("A", "B"):
+            return _ratio(token) if letter == choice else None
+    return None
+
+
+def p_of_key(tokens: Sequence[Token], reply: str, dimension: str, choice: str | None) -> float | None:
+    """For a reply in JSON: at the token that holds the first letter of a dimension's value.
+
+    Parameters
+    ----------
+    tokens : of the reply, and perhaps of reasoning before it and marks around it
+    reply : the text in which the value is looked up; the last one counts
+    choice : what the reply was read as; None is returned where the value found is another
+    """
+    pattern = rf"""["']{re.escape(dimension)}["']\s*:\s*["']?(A|B|tie)\b"""
+    stated = list(re.finditer(pattern, reply))
+    if not stated or stated[-1][1] != choice:
+        return None
+    written = b"".join(token.content for token in tokens)
+    start = written.rfind(reply.encode("utf-8", "replace"))
+    if start < 0:
+        return None
+    place = start + len(reply[: stated[-1].start(1)].encode("utf-8", "replace"))
+    return _ratio(_at(tokens, place))
+
+
+def _at(tokens: Iterable[Token], place: int) -> Token:
+    """The token that holds the byte at a place of the tokens' whole text."""
+    end = 0
+    for token in tokens:
+        end += len(token.content)
+        if end > place:
+            return token
+    raise ValueError(f"no token holds byte {place}")
+
+
+def _ratio(token: Token) -> float | None:
+    letters: dict[str, list[float]] = {"A": [], "B": []}
+    for text, logprob in token.alternatives.items():
+        letters.get(_bare(text), []).append(logprob)
+    if not letters["A"] or not letters["B"]:
+        return None
+    difference = _log_sum(letters["B"]) - _log_sum(letters["A"])
+    # The logistic function, with the argument that cannot overflow.
+    if difference <= 0:
+        return 1.0 / (1.0 + math.exp(difference))
+    return math.exp(-difference) / (1.0 + math.exp(-difference))
+
+
+def _log_sum(logarithms: Sequence[float]) -> float:
+    top = max(logarithms)
+    return top + math.log(math.fsum(math.exp(value - top) for value in logarithms))
+
+
+def _bare(text: str) -> str:
+    return text.strip(_WRAPPING)

@@ -12,14 +12,14 @@ from PIL import Image
 
 from mrb_lib.data.images import open_image, within
 from mrb_lib.errors import InputError, RunError
-from mrb_lib.judges.local.checkpoint import load
+from mrb_lib.judges.local.checkpoint import load_checkpoint
 from mrb_lib.judges.local.weights import Weights, choose_device, choose_dtype, describe
 from mrb_lib.judges.prompts import Asks, Prompt, Rendered, load_prompt
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource, names_code
 from mrb_lib.judges.settings import Settings
 from mrb_lib.verdicts.orders import FIRST, SECOND
-from mrb_lib.verdicts.protocol import Answer
+from mrb_lib.verdicts.protocol import BatchAnswer
 
 # About what the published vision-language judges were trained on: 1280 tokens of 28 x 28 pixels.
 MAX_PIXELS: Final = 1280 * 28 * 28
@@ -131,7 +131,7 @@ class LocalJudge(ABC):
     def load(self) -> None:
         """Read the weights."""
         if self._loaded is None:
-            self._loaded = load(
+            self._loaded = load_checkpoint(
                 self._source.folder,
                 device=self._device,
                 dtype=self._dtype,
@@ -146,7 +146,7 @@ class LocalJudge(ABC):
         return self.prepare(shown)()
 
     @abstractmethod
-    def prepare(self, shown: pd.DataFrame) -> Answer:
+    def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         """See `Judge.prepare`."""
 
     def notice(self, text: str) -> None:
@@ -179,7 +179,7 @@ class LocalJudge(ABC):
     @property
     def _weights(self) -> Weights:
         if self._loaded is None:
-            raise RunError(f"judge {self.name}: is asked before its weights are read; call load() first.")
+            raise RunError(f"judge {self.name}: is asked before its weights are read; call load_checkpoint() first.")
         return self._loaded
 
     def _pictures(self, names: Iterable[str]) -> list[Image.Image]:
@@ -272,7 +272,7 @@ NO_NUMBER: Final = (
 TOO_LARGE: Final = "the case alone does not fit into the device's memory; lower --max-pixels or use a larger device"
 
 
-def units(shown: pd.DataFrame, keys: Sequence[str]) -> list[tuple[list[int], list[dict[str, object]]]]:
+def group_rows(shown: pd.DataFrame, keys: Sequence[str]) -> list[tuple[list[int], list[dict[str, object]]]]:
     """Rows that are judged together: their positions in `shown`, and the rows as mappings, in order of appearance."""
     records = [{str(key): value for key, value in row.items()} for row in shown.to_dict("records")]
     found: dict[tuple[object, ...], list[int]] = {}

@@ -48,7 +48,7 @@ class _Loads(Protocol):
     def from_pretrained(self, folder: Path, **options: object) -> tuple[PreTrainedModel, dict[str, Iterable[str]]]: ...
 
 
-def load(
+def load_checkpoint(
     folder: Path, *, device: torch.device, dtype: torch.dtype, trust_remote_code: bool = False, speaks: bool = True
 ) -> Weights:
     """Read a model and its processor.

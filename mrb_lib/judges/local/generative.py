@@ -16,15 +16,14 @@ from PIL import Image
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 
 from mrb_lib.errors import InputError
-from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge, image_names, responses_of, units
+from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge, group_rows, image_names, responses_of
 from mrb_lib.judges.local.weights import Tensors
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
-from mrb_lib.judges.rows import VerdictRows
 from mrb_lib.judges.settings import Settings
-from mrb_lib.replies.parse import parse
+from mrb_lib.replies.reading import parse
 from mrb_lib.verdicts.orders import FIRST, KEYS, SECOND, TIE
-from mrb_lib.verdicts.protocol import Answer
+from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 PICKS: Final = {"A": FIRST, "B": SECOND, "tie": TIE}
 _REPLY: Final = ("case_id", "order", "repeat", "probe")
@@ -33,7 +32,7 @@ _LENGTH_OF_JSON, _LENGTH_OF_LETTER, _LENGTH_OF_REASONS, _LENGTH_OF_THINKING = 25
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _ReplyRequest:
     """One prompt, the rows its reply answers, and the seed of its sampling."""
 
     text: str
@@ -84,23 +83,23 @@ class GenerativeJudge(LocalJudge):
         drawn = {"seed": self._settings.seed} if self._temperature else {}
         return {**super().spec, "temperature": self._temperature, "max_new_tokens": self._length, **drawn}
 
-    def prepare(self, shown: pd.DataFrame) -> Answer:
+    def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         """See `Judge.prepare`."""
         self.load()
         rows = VerdictRows(shown)
-        asked: list[_Asked] = []
-        for positions, records in units(shown, KEYS if self._prompt.asks == "one" else _REPLY):
+        requests: list[_ReplyRequest] = []
+        for positions, records in group_rows(shown, KEYS if self._prompt.asks == "one" else _REPLY):
             try:
-                asked.append(self._ask(positions, records))
+                requests.append(self._ask(positions, records))
             except InputError as error:
                 rows.fail(positions, str(error))
         inputs: Tensors = {}
-        if asked:
+        if requests:
             with suppress(InputError):  # which case it was is found when the replies are written
-                inputs = self._encode(asked)
-        return partial(self._answer, rows, asked, inputs)
+                inputs = self._encode(requests)
+        return partial(self._answer, rows, requests, inputs)
 
-    def _ask(self, positions: Sequence[int], records: Sequence[Mapping[str, object]]) -> _Asked:
+    def _ask(self, positions: Sequence[int], records: Sequence[Mapping[str, object]]) -> _ReplyRequest:
         row = records[0]
         wanted = tuple(str(record["dimension"]) for record in records)
         pictures = self._pictures(image_names(row))
@@ -108,27 +107,27 @@ class GenerativeJudge(LocalJudge):
         rendered = self._render(row, responses_of(row), self._settings.dimensions, one)
         key = "\0".join([str(self._settings.seed), *(str(row[name]) for name in _REPLY), one])
         seed = int.from_bytes(hashlib.blake2b(key.encode(), digest_size=7).digest(), "big")
-        return _Asked(self._chat(rendered, len(pictures)), tuple(pictures), tuple(positions), wanted, seed)
+        return _ReplyRequest(self._chat(rendered, len(pictures)), tuple(pictures), tuple(positions), wanted, seed)
 
-    def _encode(self, asked: Sequence[_Asked]) -> Tensors:
-        return self._weights.encode([one.text for one in asked], [one.pictures for one in asked])
+    def _encode(self, requests: Sequence[_ReplyRequest]) -> Tensors:
+        return self._weights.encode([one.text for one in requests], [one.pictures for one in requests])
 
-    def _answer(self, rows: VerdictRows, asked: Sequence[_Asked], inputs: Tensors) -> pd.DataFrame:
-        def write(some: Sequence[_Asked]) -> list[_Reply | str]:
+    def _answer(self, rows: VerdictRows, requests: Sequence[_ReplyRequest], inputs: Tensors) -> pd.DataFrame:
+        def write(some: Sequence[_ReplyRequest]) -> list[_Reply | str]:
             try:
-                encoded = inputs if inputs and len(some) == len(asked) else self._encode(some)
+                encoded = inputs if inputs and len(some) == len(requests) else self._encode(some)
             except InputError as error:
                 return [str(error)] if len(some) == 1 else [reply for one in some for reply in write([one])]
             return list(self._write(some, encoded))
 
-        for one, reply in zip(asked, self._in_batches(asked, write), strict=True):
+        for one, reply in zip(requests, self._in_batches(requests, write), strict=True):
             if reply is None or isinstance(reply, str):
                 rows.fail(one.positions, reply or TOO_LARGE)
             else:
                 self._read(rows, one, reply)
         return rows.frame()
 
-    def _write(self, asked: Sequence[_Asked], inputs: Tensors) -> list[_Reply]:
+    def _write(self, requests: Sequence[_ReplyRequest], inputs: Tensors) -> list[_Reply]:
         """Let the model write the replies."""
         weights, start = self._weights, time.perf_counter()
         n_prompt = inputs["input_ids"].shape[1]
@@ -141,9 +140,9 @@ class GenerativeJudge(LocalJudge):
         )
         noise = LogitsProcessorList()
         if self._temperature:
-            noise.append(_Gumbel([one.seed for one in asked], self._temperature, weights.device))
+            noise.append(_Gumbel([one.seed for one in requests], self._temperature, weights.device))
         written = weights.generate(weights.to_device(inputs), config, noise)[:, n_prompt:].tolist()
-        seconds = (time.perf_counter() - start) / len(asked)
+        seconds = (time.perf_counter() - start) / len(requests)
         lengths = inputs["attention_mask"].sum(1).tolist()
         replies = []
         for ids, length in zip(written, lengths, strict=True):
@@ -152,10 +151,10 @@ class GenerativeJudge(LocalJudge):
             replies.append(_Reply(str(text), int(length), min(stop + 1, len(ids)), seconds))
         return replies
 
-    def _read(self, rows: VerdictRows, asked: _Asked, reply: _Reply) -> None:
-        dimensions = asked.dimensions if self._prompt.asks == "one" else self._settings.dimensions
+    def _read(self, rows: VerdictRows, requests: _ReplyRequest, reply: _Reply) -> None:
+        dimensions = requests.dimensions if self._prompt.asks == "one" else self._settings.dimensions
         reading = parse(reply.text, dimensions)
-        for i, (position, dimension) in enumerate(zip(asked.positions, asked.dimensions, strict=True)):
+        for i, (position, dimension) in enumerate(zip(requests.positions, requests.dimensions, strict=True)):
             choice = reading.choices[dimension]
             rows.put(
                 position,

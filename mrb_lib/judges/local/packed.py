@@ -14,14 +14,13 @@ from math import isfinite
 import pandas as pd
 
 from mrb_lib.errors import InputError
-from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, LocalJudge, image_names, responses_of, units
-from mrb_lib.judges.local.reader import Question, TreeReader
+from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, LocalJudge, group_rows, image_names, responses_of
+from mrb_lib.judges.local.reader import CasePrompts, TreeReader
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
-from mrb_lib.judges.rows import VerdictRows
 from mrb_lib.judges.settings import Settings
 from mrb_lib.verdicts.orders import FIRST, SECOND, TIE
-from mrb_lib.verdicts.protocol import Answer
+from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 
 class PackedJudge(LocalJudge):
@@ -48,13 +47,13 @@ class PackedJudge(LocalJudge):
         if self.reader.why_alone:
             self.notice(f"cannot share work between questions ({self.reader.why_alone}): each is read alone")
 
-    def prepare(self, shown: pd.DataFrame) -> Answer:
+    def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         """See `Judge.prepare`."""
         self.load()
         rows = VerdictRows(shown)
-        questions: list[Question] = []
+        questions: list[CasePrompts] = []
         wanted: list[dict[tuple[int, int], list[int]]] = []
-        for positions, records in units(shown, ("case_id", "probe")):
+        for positions, records in group_rows(shown, ("case_id", "probe")):
             try:
                 question, places = self._question(positions, records)
             except InputError as error:
@@ -68,7 +67,7 @@ class PackedJudge(LocalJudge):
 
     def _question(
         self, positions: Sequence[int], records: Sequence[Mapping[str, object]]
-    ) -> tuple[Question, dict[tuple[int, int], list[int]]]:
+    ) -> tuple[CasePrompts, dict[tuple[int, int], list[int]]]:
         """The prompts of one case, by order and dimension, and the rows that wait for each."""
         orders = list(dict.fromkeys(str(record["order"]) for record in records))
         dimensions = list(dict.fromkeys(str(record["dimension"]) for record in records))
@@ -96,7 +95,7 @@ class PackedJudge(LocalJudge):
         return self._reader
 
     def _answer(
-        self, rows: VerdictRows, questions: Sequence[Question], wanted: Sequence[Mapping[tuple[int, int], list[int]]]
+        self, rows: VerdictRows, questions: Sequence[CasePrompts], wanted: Sequence[Mapping[tuple[int, int], list[int]]]
     ) -> pd.DataFrame:
         readings = self._in_batches(questions, self.reader.read)
         for question, places, reading in zip(questions, wanted, readings, strict=True):

@@ -15,21 +15,20 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.errors import InputError
-from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, LocalJudge, image_names, responses_of, units
-from mrb_lib.judges.local.reader import Question, TreeReader
+from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, LocalJudge, group_rows, image_names, responses_of
+from mrb_lib.judges.local.reader import CasePrompts, TreeReader
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
-from mrb_lib.judges.rows import VerdictRows
 from mrb_lib.judges.settings import Settings
 from mrb_lib.verdicts.orders import FIRST, SECOND, TIE
-from mrb_lib.verdicts.protocol import Answer
+from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 
 @dataclass(frozen=True)
 class _Rated:
     """The two prompts of a case, one a response, and which rows wait for them."""
 
-    question: Question
+    question: CasePrompts
     positions: tuple[int, ...]
     leaves: tuple[int, ...]
     swapped: tuple[bool, ...]
@@ -79,12 +78,12 @@ class RatingJudge(LocalJudge):
         if self.reader.why_alone:
             self.notice(f"cannot share work between questions ({self.reader.why_alone}): each is read alone")
 
-    def prepare(self, shown: pd.DataFrame) -> Answer:
+    def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         """See `Judge.prepare`."""
         self.load()
         rows = VerdictRows(shown)
         rated: list[_Rated] = []
-        for positions, records in units(shown, ("case_id", "probe")):
+        for positions, records in group_rows(shown, ("case_id", "probe")):
             try:
                 rated.append(self._rate(positions, records))
             except InputError as error:

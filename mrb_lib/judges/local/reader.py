@@ -12,9 +12,7 @@ import torch
 from PIL import Image
 
 from mrb_lib.errors import InputError, RunError
-from mrb_lib.judges.local import tree_attention
-from mrb_lib.judges.local.tree import Grower, Tree, pack
-from mrb_lib.judges.local.tree_attention import reading
+from mrb_lib.judges.local.tree import ATTENTION, Grower, Tree, pack, reading
 from mrb_lib.judges.local.weights import Tensors, Weights
 
 # By how much a share of the probability, and the logarithm of the probability of all groups
@@ -27,7 +25,7 @@ Probabilities = list[list[list[float]]]
 
 
 @dataclass(frozen=True)
-class Question:
+class CasePrompts:
     """The prompts of one case: as a tree, or alone where they cannot share; `n_tokens` are read in all."""
 
     tree: Tree | None
@@ -59,10 +57,10 @@ class TreeReader:
         self._keeps = "logits_to_keep" in signature(weights.model.forward).parameters
         self.why_apart = ""
         if weights.model._can_set_attn_implementation():
-            weights.model.set_attn_implementation(tree_attention.NAME)
+            weights.model.set_attn_implementation(ATTENTION)
         self.why_alone = _why_alone(weights) or self._differs()
 
-    def question(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> Question:
+    def question(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> CasePrompts:
         """The prompts of one case made ready; see `Grower.grow` for the parameters and what is raised."""
         if not self.why_alone:
             try:
@@ -70,14 +68,14 @@ class TreeReader:
             except ValueError as error:
                 self.why_apart = str(error)
             else:
-                return Question(tree, (), (), tree.n_tokens)
+                return CasePrompts(tree, (), (), tree.n_tokens)
         # Read once now, so that what the processor refuses is known before the model's turn.
         whole = self._weights.encode([texts[0][0]], [pictures])["input_ids"].shape[1]
         of_images = whole - len(self._weights.tokens(texts[0][0]))
         n_tokens = sum(len(self._weights.tokens(text)) + of_images for row in texts for text in row)
-        return Question(None, tuple(map(tuple, texts)), tuple(pictures), n_tokens)
+        return CasePrompts(None, tuple(map(tuple, texts)), tuple(pictures), n_tokens)
 
-    def read(self, questions: Sequence[Question]) -> list[Probabilities]:
+    def read(self, questions: Sequence[CasePrompts]) -> list[Probabilities]:
         """The probability of each group, by question, branch and leaf."""
         out: list[Probabilities | None] = [None] * len(questions)
         shapes: dict[tuple[int, int], list[int]] = {}

@@ -5,18 +5,25 @@ order of the responses adds, a leaf is what one question adds. In the pass every
 token attends to its own path from the root alone, and stands at the position it has
 in its own prompt; so each prompt is read as if it stood alone, for the price of its
 leaf. (Tree attention as in speculative decoding: Miao et al., SpecInfer, ASPLOS 2024.)
+
+A mask over all pairs of tokens gives the same numbers, but half of what it computes is thrown away: here every group
+of tokens is compared with its own path from the root only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 import torch
 from PIL import Image
+from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import sdpa_mask
 
-from mrb_lib.judges.local.tree_attention import Block
 from mrb_lib.judges.local.weights import TOKENWISE, Tensors, Weights
 
 Texts = Sequence[Sequence[str]]
@@ -163,7 +170,7 @@ class Packed:
         # A row of nothing but False has no softmax: what is filled up attends to itself, and nobody to it.
         return (allowed | torch.eye(n, dtype=torch.bool, device=path.device))[:, None]
 
-    def blocks(self, mask: torch.Tensor) -> list[Block]:
+    def blocks(self, mask: torch.Tensor) -> list[TokenBlock]:
         """The same as a mask over all pairs, without the pairs that never see each other.
 
         Parameters
@@ -185,7 +192,7 @@ class Packed:
                 continue
             above = tuple(s for s in range(members[0]) if self.ancestors[members[0], s])
             path = (*(slice(starts[s], stops[s]) for s in above), rows)
-            blocks.append(Block(rows, path, torch.cat([mask[:, :, rows, some] for some in path], dim=-1)))
+            blocks.append(TokenBlock(rows, path, torch.cat([mask[:, :, rows, some] for some in path], dim=-1)))
         return blocks
 
     def positions(self, trunk: torch.Tensor | None = None) -> torch.Tensor:
@@ -274,3 +281,92 @@ def join(inputs: Sequence[Mapping[str, torch.Tensor]]) -> Tensors:
             filled.append(torch.nn.functional.pad(part, gaps) if any(gaps) else part)
         out[name] = torch.cat(filled)
     return out
+
+
+ATTENTION: Final = "mrb_tree"
+
+
+@dataclass(frozen=True)
+class TokenBlock:
+    """Tokens that have the same path: their columns, those of the path, and what of it each may see.
+
+    Attributes
+    ----------
+    rows : the columns of the tokens, one after the other
+    path : the columns of what they may see, themselves included
+    mask : (B, 1, rows, path)
+    """
+
+    rows: slice
+    path: tuple[slice, ...]
+    mask: torch.Tensor
+
+
+@dataclass(frozen=True)
+class _TreeLayout:
+    length: int
+    blocks: tuple[TokenBlock, ...]
+
+
+_layout: ContextVar[_TreeLayout | None] = ContextVar("layout", default=None)
+
+
+@contextmanager
+def reading(length: int, blocks: Sequence[TokenBlock]) -> Iterator[None]:
+    """Within this, inputs of `length` tokens are read as the tree that the blocks describe.
+
+    Parameters
+    ----------
+    blocks : in the order of their rows, which together are all columns
+    """
+    token = _layout.set(_TreeLayout(length, tuple(blocks)))
+    try:
+        yield
+    finally:
+        _layout.reset(token)
+
+
+def tree_attention(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    **options: object,
+) -> tuple[torch.Tensor, None]:
+    """Attention as transformers calls it; ordinary where no tree is being read, as in an image's encoder.
+
+    Parameters
+    ----------
+    query, key, value : (B, heads, tokens, width)
+    attention_mask : a mask over all pairs, which the tree stands in for
+
+    Returns
+    -------
+    tuple
+        (B, tokens, heads, width), and no weights.
+    """
+    layout = _layout.get()
+    if layout is None or attention_mask is None or attention_mask.shape[-2:] != (layout.length, layout.length):
+        return _ordinary(module, query, key, value, attention_mask, **options)
+    parts = []
+    for block in layout.blocks:
+        keys, values = (torch.cat([some[:, :, columns] for columns in block.path], dim=2) for some in (key, value))
+        parts.append(_ordinary(module, query[:, :, block.rows], keys, values, block.mask, **options)[0])
+    return torch.cat(parts, dim=1), None
+
+
+def _ordinary(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor | None,
+    **options: object,
+) -> tuple[torch.Tensor, None]:
+    attend = cast("Callable[..., tuple[torch.Tensor, None]]", sdpa_attention_forward)
+    return attend(module, query, key, value, mask, **options)
+
+
+AttentionInterface.register(ATTENTION, tree_attention)
+AttentionMaskInterface.register(ATTENTION, sdpa_mask)

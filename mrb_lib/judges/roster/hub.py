@@ -69,7 +69,7 @@ def _storage(model: str) -> Path:
     return Path(constants.HF_HUB_CACHE).expanduser() / repo_folder_name(repo_id=model, repo_type="model")
 
 
-def fetch(model: str, revision: str | None, *, trust_remote_code: bool) -> Path:
+def fetch_weights(model: str, revision: str | None, *, trust_remote_code: bool) -> Path:
     """Fetch a model's weights, and what describes them, into the cache on this machine.
 
     Files that are complete are not fetched again. With HF_HUB_OFFLINE the network is not asked.

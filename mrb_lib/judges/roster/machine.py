@@ -21,7 +21,7 @@ from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import is_complete
 from mrb_lib.verdicts.manifest import library_versions
 
-Fit = Literal["yes", "no", "unknown"]
+FitsMemory = Literal["yes", "no", "unknown"]
 
 ROOM: Final = 1.2
 """Memory needed, as a multiple of the weights: a rule of thumb. Long prompts, large images and batches take more."""
@@ -82,7 +82,7 @@ class Machine:
     hub: HubState
     notes: tuple[str, ...] = field(default=())
 
-    def fits_gpu(self, entry: Entry) -> Fit | None:
+    def fits_gpu(self, entry: Entry) -> FitsMemory | None:
         """Whether a judge's weights fit one GPU in bfloat16, with `ROOM`; None for a judge without weights."""
         if not reads_weights(entry):
             return None
@@ -90,12 +90,12 @@ class Machine:
             return "unknown"
         return _fits(entry.weights_gb("bfloat16"), max((gpu.total_gb for gpu in self.gpus), default=0.0))
 
-    def fits_cpu(self, entry: Entry) -> Fit | None:
+    def fits_cpu(self, entry: Entry) -> FitsMemory | None:
         """Whether a judge's weights fit the main memory in float32, with `ROOM`; None for one without weights."""
         return _fits(entry.weights_gb("float32"), self.ram_total_gb) if reads_weights(entry) else None
 
 
-def look() -> Machine:
+def inspect_machine() -> Machine:
     """Look at this machine. Asks no network; reads no key and no token further than whether it is set.
 
     Notes
@@ -176,7 +176,7 @@ def _is_installed(package: str) -> bool:
     return True
 
 
-def _fits(weights_gb: float | None, memory_gb: float | None) -> Fit:
+def _fits(weights_gb: float | None, memory_gb: float | None) -> FitsMemory:
     if memory_gb == 0:
         return "no"
     if weights_gb is None or memory_gb is None:

@@ -81,7 +81,7 @@ def locate_weights(
     # A commit never changes, so one that is complete needs no question to the Hub.
     here = folder is not None and folder.name == revision and is_complete(folder, model, code=trust_remote_code)
     if download and not here:
-        folder = hub.fetch(model, revision, trust_remote_code=trust_remote_code)
+        folder = hub.fetch_weights(model, revision, trust_remote_code=trust_remote_code)
     if folder is None:
         raise InputError(_not_here(entry, model, revision))
     where = f"judge {entry.name!r}: {model} at {folder.name}"

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, Final, cast
 
 from mrb_lib.errors import InputError, RunError
-from mrb_lib.runs.ray.hush import environment, own_signals, quiet, silent_stderr
+from mrb_lib.runs.ray.ray_logging import environment, own_signals, quiet, silent_stderr
 
 ADDRESS: Final = "RAY_ADDRESS"
 INSTALL: Final = "`pip install 'mrb-workbench[scaleout]'`"
@@ -39,7 +39,7 @@ _LOOPBACK: Final = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 
 
 @dataclass(frozen=True)
-class Crew:
+class WorkerPool:
     """How many workers, and the processors and the share of a GPU that each of them takes."""
 
     workers: int
@@ -47,13 +47,13 @@ class Crew:
     gpus: float
 
 
-def crew_for(
+def size_pool(
     nodes: Sequence[Mapping[str, float]],
     workers: int | None,
     gpus_per_worker: float | None,
     device: str = "auto",
     memory: float = 0.0,
-) -> Crew:
+) -> WorkerPool:
     """Share out the machines of a cluster.
 
     Parameters
@@ -67,22 +67,22 @@ def crew_for(
 
     Returns
     -------
-    Crew
-        It may be larger than the cluster, which may grow; see `room`.
+    WorkerPool
+        It may be larger than the cluster, which may grow; see `capacity`.
     """
     gpus = gpus_per_worker
     if gpus is None:
         gpus = 1.0 if device != "cpu" and any(node.get("GPU", 0) for node in nodes) else 0.0
-    usual = Crew(0, 1 if gpus else _CPUS_OF_A_WORKER, gpus)
-    wanted = workers or max(1, room(nodes, usual, 0.0 if gpus else memory))
+    usual = WorkerPool(0, 1 if gpus else _CPUS_OF_A_WORKER, gpus)
+    wanted = workers or max(1, capacity(nodes, usual, 0.0 if gpus else memory))
     most = _CPUS_OF_A_WORKER if gpus else int(max((node.get("CPU", 0.0) for node in nodes), default=1.0))
-    crews = (Crew(wanted, cpus, gpus) for cpus in range(most, 1, -1))
-    return next((crew for crew in crews if room(nodes, crew) >= wanted), Crew(wanted, 1, gpus))
+    pools = (WorkerPool(wanted, cpus, gpus) for cpus in range(most, 1, -1))
+    return next((pool for pool in pools if capacity(nodes, pool) >= wanted), WorkerPool(wanted, 1, gpus))
 
 
-def room(nodes: Sequence[Mapping[str, float]], crew: Crew, memory: float = 0.0) -> int:
-    """How many workers of a crew, each with so many bytes of memory, the machines hold at once."""
-    needs = {"CPU": crew.cpus, "GPU": crew.gpus, "memory": memory}
+def capacity(nodes: Sequence[Mapping[str, float]], pool: WorkerPool, memory: float = 0.0) -> int:
+    """How many workers of a pool, each with so many bytes of memory, the machines hold at once."""
+    needs = {"CPU": pool.cpus, "GPU": pool.gpus, "memory": memory}
     return sum(
         min(int(node.get(name, 0.0) / need + _ROUNDING) for name, need in needs.items() if need) for node in nodes
     )
@@ -159,8 +159,8 @@ class Cluster:
         nodes = cast("Callable[[], list[dict[str, Mapping[str, float]]]]", ray.nodes)()
         return [node["Resources"] for node in nodes if node["Alive"]]
 
-    def crew(self, workers: int | None, gpus_per_worker: float | None, device: str, memory: float) -> Crew:
-        """The crew for a judge; see `crew_for`.
+    def pool(self, workers: int | None, gpus_per_worker: float | None, device: str, memory: float) -> WorkerPool:
+        """The pool for a judge; see `size_pool`.
 
         Raises
         ------
@@ -168,17 +168,17 @@ class Cluster:
             This machine has no room for it. A cluster may grow, so there a word on stderr must do.
         """
         nodes = self.nodes()
-        crew = crew_for(nodes, workers, gpus_per_worker, device, memory)
-        there = room(nodes, crew)
-        if there >= crew.workers:
-            return crew
-        kind = f"{crew.gpus:g} GPUs" if crew.gpus else f"{crew.cpus} CPUs"
+        pool = size_pool(nodes, workers, gpus_per_worker, device, memory)
+        there = capacity(nodes, pool)
+        if there >= pool.workers:
+            return pool
+        kind = f"{pool.gpus:g} GPUs" if pool.gpus else f"{pool.cpus} CPUs"
         if self._is_mine:
-            raise InputError(f"{crew.workers} workers with {kind} each: this machine has room for {there}; use fewer.")
+            raise InputError(f"{pool.workers} workers with {kind} each: this machine has room for {there}; use fewer.")
         logging.getLogger(__name__).warning(
-            "Ray has room for %d of %d workers with %s each; the others wait until it has.", there, crew.workers, kind
+            "Ray has room for %d of %d workers with %s each; the others wait until it has.", there, pool.workers, kind
         )
-        return crew
+        return pool
 
     def _start(self) -> None:
         import ray

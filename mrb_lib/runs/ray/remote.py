@@ -27,8 +27,8 @@ from mrb_lib.judges.roster.source import WeightsSource, check_folder, locate_wei
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.local import answer_rows, prepare_rows
 from mrb_lib.runs.plan import Plan
-from mrb_lib.runs.ray.cluster import Crew
-from mrb_lib.runs.ray.desk import RESTARTS, Desk, DeskImages
+from mrb_lib.runs.ray.cluster import WorkerPool
+from mrb_lib.runs.ray.image_server import RESTARTS, ImageService, ServedImages
 from mrb_lib.verdicts.manifest import library_versions
 from mrb_lib.verdicts.orders import SHOWN
 from mrb_lib.verdicts.protocol import Judge
@@ -72,7 +72,7 @@ class Assignment:
     ----------
     spec, prompt_hash : what the judge must be like, or its verdicts would belong to another run
     plan : with no cases, which come with the batches
-    crew : all workers, and what each has
+    pool : all workers, and what each has
     versions : of the libraries where the run was started
     """
 
@@ -81,22 +81,22 @@ class Assignment:
     spec: Mapping[str, object]
     prompt_hash: str
     plan: Plan
-    crew: Crew
+    pool: WorkerPool
     versions: Mapping[str, str]
 
 
-def assignment(judge: Judge, plan: Plan, crew: Crew) -> Assignment:
+def assignment(judge: Judge, plan: Plan, pool: WorkerPool) -> Assignment:
     """What the workers must know to answer for a judge that is not loaded yet."""
     bare = replace(plan, cases=plan.cases.head(0))
     spec, versions = dict(judge.spec), library_versions()
-    return Assignment(judge.name, _recipe(judge), spec, judge.prompt_hash, bare, crew, versions)
+    return Assignment(judge.name, _recipe(judge), spec, judge.prompt_hash, bare, pool, versions)
 
 
 def _recipe(judge: Judge) -> Recipe:
     if not isinstance(judge, WithWeights):
         return partial(_as_it_is, judge)
     entry, source, settings = judge.parts
-    return partial(_rebuild, type(judge), judge.name, entry, source, settings, glance(source.folder))
+    return partial(_rebuild, type(judge), judge.name, entry, source, settings, quick_digests(source.folder))
 
 
 def _as_it_is(judge: Judge, images: Mapping[str, bytes]) -> Judge:
@@ -119,7 +119,7 @@ def _rebuild(
         found = locate_weights(entry, revision=source.revision, download=False, trust_remote_code=trust)
         return build(name, entry, found, settings, images)
     check_folder(entry.path, f"judge {name!r}: {entry.path}")
-    here = glance(entry.path)
+    here = quick_digests(entry.path)
     if here != seen:
         other = sorted(file for file in here.keys() | seen.keys() if here.get(file) != seen.get(file))
         raise RunError(
@@ -140,17 +140,17 @@ def memory_of(judge: Judge) -> float:
     return _GROWTH * sum(path.stat().st_size for path in source.folder.glob("*.safetensors"))
 
 
-def glance(folder: Path) -> dict[str, str]:
+def quick_digests(folder: Path) -> dict[str, str]:
     """A quick digest of each file of a model: its size, and its content at sixteen places, or all of a small file.
 
     Weights that were trained differ nearly everywhere, so the places tell other
     weights apart; a few bytes that are damaged they do not.
     """
     names = [path for path in sorted(folder.iterdir()) if path.suffix in _MATTERS and path.is_file()]
-    return {path.name: _glance(path) for path in names}
+    return {path.name: _quick_digest(path) for path in names}
 
 
-def _glance(path: Path) -> str:
+def _quick_digest(path: Path) -> str:
     size = path.stat().st_size
     digest = hashlib.blake2b(str(size).encode(), digest_size=16)
     with path.open("rb") as stream:
@@ -206,23 +206,23 @@ class Worker:
 
     Whatever goes wrong is an answer, too: Ray would wrap it in pages of its own.
     Ray starts a worker that died anew, and gives it the same batches, without end;
-    the desk counts, so that there is one.
+    the server counts, so that there is one.
     """
 
-    def __init__(self, assigned: Assignment, desk: Desk) -> None:
-        self._assigned, self._desk = assigned, desk
+    def __init__(self, assigned: Assignment, server: ImageService) -> None:
+        self._assigned, self._server = assigned, server
         self._preparing, self._answering = threading.Lock(), threading.Lock()
         self._remarks = _other_versions(assigned)
         self._failure: Exception | None = None
         try:
-            if desk.start() > assigned.crew.workers + RESTARTS:
+            if server.start_worker() > assigned.pool.workers + RESTARTS:
                 raise RunError(f"judge {assigned.name}: the workers die while they load it{_MEMORY}.")
-            self._judge = assigned.recipe(DeskImages(desk))
+            self._judge = assigned.recipe(ServedImages(server))
             _check_equal(assigned, self._judge)
-            if assigned.crew.gpus and self._judge.device.startswith("cpu"):
+            if assigned.pool.gpus and self._judge.device.startswith("cpu"):
                 raise RunError(f"judge {assigned.name}: has a GPU that torch cannot use; `mrb doctor` says more there.")
             self._judge.load()
-            desk.ready()
+            server.worker_is_ready()
         except Exception as error:  # noqa: BLE001  # reported with the first batch
             self._failure = error
 
@@ -240,7 +240,7 @@ class Worker:
         return _answer_table(batch=number, verdicts=verdicts, notices=notices, device=self._judge.device)
 
     def _answer(self, number: int, cases: bytes, numbers: Sequence[int]) -> bytes:
-        if self._desk.begin(number) > RESTARTS + 1:
+        if self._server.start_batch(number) > RESTARTS + 1:
             raise RunError(f"judge {self._assigned.name}: a batch made its worker die {RESTARTS + 1} times{_MEMORY}.")
         plan = replace(self._assigned.plan, cases=unpacked(cases))
         with self._preparing:

@@ -24,9 +24,9 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
 from mrb_lib.runs.execute import RunSummary
 from mrb_lib.runs.local import Job, run_locally
-from mrb_lib.runs.progress import Progress
-from mrb_lib.runs.ray.cluster import INSTALL, Cluster, Crew, crew_for, one_line
-from mrb_lib.runs.ray.desk import Desk, DistantDesk
+from mrb_lib.runs.progress import ReportProgress
+from mrb_lib.runs.ray.cluster import INSTALL, Cluster, WorkerPool, one_line, size_pool
+from mrb_lib.runs.ray.image_server import ImageService, RemoteImageServer
 from mrb_lib.runs.ray.remote import (
     GREETING,
     Assignment,
@@ -42,9 +42,9 @@ from mrb_lib.schema import ORDERS
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Answers = Generator["pa.Table", None, None]
+AnswerTables = Generator["pa.Table", None, None]
 # What each worker last had to say.
-Said = dict[str, list[str]]
+WorkerNotices = dict[str, list[str]]
 
 _COUNTED: Final = re.compile(r"(\d+) of (\d+)( .*)")
 _NOT_SPREAD: Final = "worked in this process: it asks a server, and workers would not make that faster"
@@ -63,7 +63,7 @@ def judge(
     settings: Settings | None = None,
     extra: Sequence[Path] = (),
     retry: Sequence[str] = (),
-    progress: Progress | None = None,
+    progress: ReportProgress | None = None,
     workers: int | None = None,
     gpus_per_worker: float | None = None,
 ) -> list[RunSummary]:
@@ -101,7 +101,7 @@ def judge(
     chosen = settings or Settings()
     _check(chosen, workers, gpus_per_worker)
     with Cluster(workers) as cluster:
-        spread = _Spread(cluster, benchmark.images, workers, gpus_per_worker, chosen.device)
+        spread = _RayBackend(cluster, benchmark.images, workers, gpus_per_worker, chosen.device)
         done = execute.judge(
             benchmark,
             runs,
@@ -112,7 +112,7 @@ def judge(
             settings=_for_workers(chosen, cluster, gpus_per_worker),
             extra=extra,
             retry=retry,
-            engine=spread,
+            backend=spread,
             progress=progress,
         )
         return [_with_notices(one, spread.said, cluster.notices) for one in done]
@@ -137,21 +137,21 @@ def _for_workers(settings: Settings, cluster: Cluster, gpus_per_worker: float | 
         return replace(settings, device="cpu")
     if not cluster.is_given:
         return settings
-    if crew_for(cluster.nodes(), 1, gpus_per_worker).gpus == 0:
+    if size_pool(cluster.nodes(), 1, gpus_per_worker).gpus == 0:
         if settings.device == "auto":
             return replace(settings, device="cpu")
         raise InputError(f"device {settings.device!r}: Ray has no GPU; add one, or use --device cpu.")
     return replace(settings, device="auto", dtype="bfloat16" if settings.dtype == "auto" else settings.dtype)
 
 
-def _with_notices(summary: RunSummary, said: Mapping[str, Said], more: Sequence[str] = ()) -> RunSummary:
+def _with_notices(summary: RunSummary, said: Mapping[str, WorkerNotices], more: Sequence[str] = ()) -> RunSummary:
     notices = dict.fromkeys((*summary.notices, *_together(said.get(summary.judge, {})), *more))
     return replace(
         summary, notices=tuple(notices), members=tuple(_with_notices(member, said) for member in summary.members)
     )
 
 
-def _together(said: Said) -> list[str]:
+def _together(said: WorkerNotices) -> list[str]:
     """What all workers have to say; what they count, as "3 of 12 verdicts ...", is added up."""
     counts: dict[str, np.ndarray] = {}
     for text in (text for notices in said.values() for text in notices):
@@ -162,8 +162,8 @@ def _together(said: Said) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Spread:
-    """The engine: see `mrb_lib.runs.local.Engine`.
+class _RayBackend:
+    """The backend: see `mrb_lib.runs.local.Backend`.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ class _Spread:
     workers: int | None
     gpus_per_worker: float | None
     device: str
-    said: dict[str, Said] = field(default_factory=dict)
+    said: dict[str, WorkerNotices] = field(default_factory=dict)
 
     def __call__(self, job: Job) -> Generator[pd.DataFrame, None, None]:
         """Start the workers, and return the answers once the first of them is ready."""
@@ -184,20 +184,20 @@ class _Spread:
             self.said[job.judge.name] = {"": [_NOT_SPREAD]}
             return run_locally(job)
         gpus = self.gpus_per_worker if isinstance(job.judge, WithWeights) else 0.0
-        crew = self.cluster.crew(self.workers, gpus, self.device, memory_of(job.judge))
-        crew = replace(crew, workers=min(crew.workers, len(job.batches)))
+        pool = self.cluster.pool(self.workers, gpus, self.device, memory_of(job.judge))
+        pool = replace(pool, workers=min(pool.workers, len(job.batches)))
         with _plain_errors(job.judge.name), ExitStack() as undo:
-            answers = _start(job, assignment(job.judge, job.plan, crew), DistantDesk(self.images), crew)
+            answers = _start(job, assignment(job.judge, job.plan, pool), RemoteImageServer(self.images), pool)
             undo.callback(answers.close)
             first = next(answers)
             said = self.said.setdefault(job.judge.name, {})
             _note(first, said)
             undo.pop_all()
-        job.devices.append(f"{crew.workers} x {first.column('device')[0].as_py()}")
+        job.devices.append(f"{pool.workers} x {first.column('device')[0].as_py()}")
         return _collect(job, answers, first, said)
 
 
-def _start(job: Job, assigned: Assignment, desk: Desk, crew: Crew) -> Answers:
+def _start(job: Job, assigned: Assignment, server: ImageService, pool: WorkerPool) -> AnswerTables:
     """The answers to the greeting and to all batches, one row each, as they come."""
     import ray.data
 
@@ -205,22 +205,24 @@ def _start(job: Job, assigned: Assignment, desk: Desk, crew: Crew) -> Answers:
     tables += [batch_table(job.plan, number, verdicts) for number, verdicts in enumerate(job.batches)]
     answers = ray.data.from_arrow(tables).map_batches(
         Worker,
-        fn_constructor_args=(assigned, desk),
+        fn_constructor_args=(assigned, server),
         batch_size=1,
         batch_format="pyarrow",
-        num_cpus=crew.cpus,
-        num_gpus=crew.gpus,
+        num_cpus=pool.cpus,
+        num_gpus=pool.gpus,
         compute=ray.data.ActorPoolStrategy(
-            size=crew.workers,
+            size=pool.workers,
             max_tasks_in_flight_per_actor=_BATCHES_OF_A_WORKER,
             max_concurrent_calls_per_actor=_BATCHES_OF_A_WORKER,
             enable_true_multi_threading=True,
         ),
     )
-    return cast("Answers", iter(answers.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0)))
+    return cast("AnswerTables", iter(answers.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0)))
 
 
-def _collect(job: Job, answers: Answers, first: pa.Table, said: Said) -> Generator[pd.DataFrame, None, None]:
+def _collect(
+    job: Job, answers: AnswerTables, first: pa.Table, said: WorkerNotices
+) -> Generator[pd.DataFrame, None, None]:
     """The verdicts of every batch, once each."""
     missing = set(range(len(job.batches)))
     try:
@@ -237,7 +239,7 @@ def _collect(job: Job, answers: Answers, first: pa.Table, said: Said) -> Generat
         raise RunError(f"judge {job.judge.name}: {len(missing)} batches did not come back; run the same command again.")
 
 
-def _then(first: pa.Table, answers: Answers, name: str) -> Iterator[pa.Table]:
+def _then(first: pa.Table, answers: AnswerTables, name: str) -> Iterator[pa.Table]:
     yield first
     while True:
         with _plain_errors(name):
@@ -247,7 +249,7 @@ def _then(first: pa.Table, answers: Answers, name: str) -> Iterator[pa.Table]:
         yield table
 
 
-def _note(answer: pa.Table, said: Said) -> None:
+def _note(answer: pa.Table, said: WorkerNotices) -> None:
     """Raise what went wrong with a worker, and note what its judge has to say."""
     for row in answer.to_pylist():
         if row["failure"] is not None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from mrb_lib.verdicts.orders import show, to_case_frame, to_shown
+from mrb_lib.verdicts.orders import choice_to_shown, to_case_frame, to_shown_frame
 from mrb_lib.widgets.case.images import SIDE, image_html
 from mrb_lib.widgets.case.view import place_html
 from mrb_lib.widgets.text import escaped
@@ -34,7 +34,7 @@ def blinded_html(
     str
         A `<section>` of the class `mrb-case`, without a style sheet. Validated by tests/widgets/test_annotate.py.
     """
-    shown = show(pd.DataFrame([case]).assign(order=order)).iloc[0]
+    shown = to_shown_frame(pd.DataFrame([case]).assign(order=order)).iloc[0]
     pictures = _pictures([str(name) for name in shown["images"]], images, side)
     question = f'<div class="mrb-text mrb-question" dir="auto">{escaped(shown["question"])}</div>'
     wide = "" if len(shown["images"]) == 1 else " mrb-wide-top"
@@ -56,7 +56,7 @@ def in_case_frame(order: str, pick: str) -> str:
 
 def as_shown(order: str, choice: str) -> str:
     """What A, B or tie is on the page: "first", "second" or "tie"."""
-    return str(to_shown(pd.Series([order]), pd.Series([choice])).iloc[0])
+    return str(choice_to_shown(pd.Series([order]), pd.Series([choice])).iloc[0])
 
 
 def _pictures(names: Sequence[str], images: Mapping[str, bytes], side: int) -> str:

@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mrb_lib.judges.endpoint.logprobs import p_of_key, p_of_letter
-from mrb_lib.judges.endpoint.reply import MalformedReplyError, Token, error_message, read_reply, shown
+from mrb_lib.judges.endpoint.reply import (
+    MalformedReplyError,
+    Token,
+    error_message,
+    p_of_key,
+    p_of_letter,
+    printable,
+    read_reply,
+)
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
@@ -81,8 +88,8 @@ def test_errors_are_found_where_servers_put_them(body: object, said: str) -> Non
 
 
 def test_foreign_text_is_short_and_printable() -> None:
-    assert shown("\x1b]0;owned\x07\u202e") == r"\x1b]0;owned\x07\u202e"
-    assert len(shown("x" * 10_000)) == 300
+    assert printable("\x1b]0;owned\x07\u202e") == r"\x1b]0;owned\x07\u202e"
+    assert len(printable("x" * 10_000)) == 300
 
 
 @given(a=st.floats(-9999, 0), b=st.floats(-9999, 0))

@@ -14,7 +14,7 @@ from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.plan import Plan
 from mrb_lib.schema import ORDERS
-from mrb_lib.verdicts.orders import KEYS, show
+from mrb_lib.verdicts.orders import KEYS, to_shown_frame
 from tests.judges.endpoint.fault_proxy import FAULTS, FaultProxy
 
 DIMENSIONS = ("accuracy", "overall")
@@ -47,7 +47,7 @@ def _shown(
 ) -> pd.DataFrame:
     lengths = benchmark.cases["response_a"].str.len() + benchmark.cases["response_b"].str.len()
     plan = Plan(benchmark.cases.loc[lengths.nsmallest(cases).index], dimensions, orders)
-    return show(plan.rows(plan.pending(pd.DataFrame(columns=list(KEYS)))))
+    return to_shown_frame(plan.rows(plan.pending(pd.DataFrame(columns=list(KEYS)))))
 
 
 def _judge(url: str, benchmark: Benchmark, prompt: str, **settings: int) -> EndpointJudge:

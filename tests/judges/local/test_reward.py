@@ -21,8 +21,7 @@ from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.data.images import open_image
 from mrb_lib.errors import InputError
 from mrb_lib.judges.local.checkpoint import special_tokens, still_processor
-from mrb_lib.judges.local.heads import save_head
-from mrb_lib.judges.local.reward import RewardJudge
+from mrb_lib.judges.local.reward import RewardJudge, save_head
 from mrb_lib.judges.prompts import defuse, marks_pattern
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource

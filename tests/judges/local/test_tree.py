@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from mrb_lib.judges.local.checkpoint import load, special_tokens
+from mrb_lib.judges.local.checkpoint import load_checkpoint, special_tokens
 from mrb_lib.judges.local.tree import Grower, Tree, common, join, pack
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.prompts import Prompt, load_prompt, marks_pattern
@@ -48,7 +48,7 @@ def weights(tiny: Tiny) -> Callable[[str], Weights]:
     def of(architecture: str) -> Weights:
         if architecture not in made:
             folder = tiny(architecture)
-            made[architecture] = load(folder, device=torch.device("cpu"), dtype=torch.float32)
+            made[architecture] = load_checkpoint(folder, device=torch.device("cpu"), dtype=torch.float32)
         return made[architecture]
 
     return of
@@ -105,7 +105,7 @@ def test_paths_are_the_tokens_of_each_whole_prompt(
 def smollm(smollm_gguf: Path, tiny: Tiny) -> Weights:
     """SmolLM2's tokenizer; its weights are not read, so a tiny model stands in for them."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(smollm_gguf.parent, gguf_file=smollm_gguf.name)
-    stand_in = load(tiny("llama"), device=torch.device("cpu"), dtype=torch.float32).model
+    stand_in = load_checkpoint(tiny("llama"), device=torch.device("cpu"), dtype=torch.float32).model
     return Weights(stand_in, tokenizer, None, torch.device("cpu"), marks_pattern(special_tokens(tokenizer)))
 
 

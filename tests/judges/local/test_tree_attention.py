@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from mrb_lib.judges.local.tree import Packed, Tree, pack
-from mrb_lib.judges.local.tree_attention import reading, tree_attention
+from mrb_lib.judges.local.tree import Packed, Tree, pack, reading, tree_attention
 
 
 @pytest.fixture

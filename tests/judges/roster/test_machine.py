@@ -12,7 +12,7 @@ import pytest
 
 from mrb_lib.judges.roster import machine as module
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.machine import ROOM, Gpu, HubState, Machine, look, missing_extras, survey
+from mrb_lib.judges.roster.machine import ROOM, Gpu, HubState, Machine, inspect_machine, missing_extras, survey
 
 HUB = HubState(False, "https://huggingface.co", False, Path("cache"), True, 10.0)
 WITH_GPU = Machine(4, 100.0, 50.0, (Gpu("small", 8.0, 1.0), Gpu("large", 80.0, 1.0)), {}, {}, HUB)
@@ -83,7 +83,7 @@ def test_looking_asks_no_network_and_finds_what_there_must_be(
     monkeypatch.setenv("HF_TOKEN", "hf_the_secret_token")
     monkeypatch.setenv("HF_ENDPOINT", "http://user:password@mirror.example:80")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    found = look()
+    found = inspect_machine()
     assert found.cpus >= 1
     assert found.ram_total_gb is None or 0.1 < found.ram_total_gb < 1e5
     assert found.versions["python"] == sys.version.split()[0]
@@ -100,19 +100,19 @@ def test_gpus_are_counted_with_their_memory(monkeypatch: pytest.MonkeyPatch) -> 
         get_device_name=lambda number: f"chip {number}",
     )
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
-    assert look().gpus == (Gpu("chip 0", 8.0, 1.0), Gpu("chip 1", 8.0, 1.0))
+    assert inspect_machine().gpus == (Gpu("chip 0", 8.0, 1.0), Gpu("chip 1", 8.0, 1.0))
 
     def broken(number: int) -> None:
         raise RuntimeError("CUDA error: out of order\nmore")
 
     monkeypatch.setattr(cuda, "mem_get_info", broken)
-    found = look()
+    found = inspect_machine()
     assert (found.gpus, found.notes) == ((), ("a GPU does not answer (CUDA error: out of order)",))
 
 
 def test_without_torch_the_gpus_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    assert look().gpus is None
+    assert inspect_machine().gpus is None
 
 
 def test_an_extra_that_lacks_a_package_names_it(monkeypatch: pytest.MonkeyPatch) -> None:

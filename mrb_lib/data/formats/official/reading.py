@@ -15,7 +15,7 @@ from mrb_lib.data.formats.official.cases import OrganFile, combine, read_organ
 from mrb_lib.data.formats.official.results import read_results, result_files
 from mrb_lib.data.formats.sources import Record, read_jsonl
 from mrb_lib.errors import InputError
-from mrb_lib.replies.parse import plain_choice
+from mrb_lib.replies.reading import plain_choice
 from mrb_lib.schema import CONSENSUS, DIMENSIONS
 from mrb_lib.validation import Finding
 

@@ -22,7 +22,7 @@ import pandas as pd
 from mrb_lib.data.formats.base import counted, verdict_table
 from mrb_lib.data.formats.sources import Record, read_jsonl
 from mrb_lib.errors import InputError
-from mrb_lib.replies.parse import choices_in_object, parse
+from mrb_lib.replies.reading import choices_in_object, parse
 from mrb_lib.schema import DIMENSIONS
 from mrb_lib.validation import Finding
 
@@ -95,7 +95,7 @@ def read_results(
     -------
     DataFrame
         Six rows a judge and case that has a row in a result file. Where there is a raw
-        reply, choice and status are what `mrb_lib.replies.parse` reads in it, whatever
+        reply, choice and status are what `mrb_lib.replies.reading` reads in it, whatever
         the normalized file says; the findings count, for each judge, the verdicts
         with another choice than there, those that the published parser had dropped
         and that are read now, and those that it had and that are none. Where there

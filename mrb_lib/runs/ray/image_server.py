@@ -16,28 +16,28 @@ RESTARTS: Final = 4
 """Workers that die are replaced, but not for ever: so many times before one is ready, or over one batch."""
 
 
-class Desk(Protocol):
+class ImageService(Protocol):
     """Where workers ask."""
 
     def image(self, name: str) -> bytes | str | None:
         """The bytes of an image; None where it is missing, and a text that says why it cannot be read."""
         ...
 
-    def start(self) -> int:
+    def start_worker(self) -> int:
         """How many workers have started since one was last ready, with this one."""
         ...
 
-    def ready(self) -> None:
+    def worker_is_ready(self) -> None:
         """A worker has loaded its judge."""
         ...
 
-    def begin(self, batch: int) -> int:
+    def start_batch(self, batch: int) -> int:
         """How often this batch was begun, with this time."""
         ...
 
 
-class FrontDesk:
-    """The desk itself, on the machine that the run was started on.
+class ImageServer:
+    """The server itself, on the machine that the run was started on.
 
     Parameters
     ----------
@@ -47,10 +47,10 @@ class FrontDesk:
     def __init__(self, images: Mapping[str, bytes]) -> None:
         self._images = images
         self._starts = 0
-        self._begun: Counter[int] = Counter()
+        self._batch_starts: Counter[int] = Counter()
 
     def image(self, name: str) -> bytes | str | None:
-        """See `Desk.image`."""
+        """See `ImageService.image`."""
         try:
             return self._images[name]
         except KeyError:
@@ -58,47 +58,49 @@ class FrontDesk:
         except (InputError, OSError) as error:
             return str(error)
 
-    def start(self) -> int:
-        """See `Desk.start`."""
+    def start_worker(self) -> int:
+        """See `ImageService.start_worker`."""
         self._starts += 1
         return self._starts
 
-    def ready(self) -> None:
-        """See `Desk.ready`."""
+    def worker_is_ready(self) -> None:
+        """See `ImageService.worker_is_ready`."""
         self._starts = 0
 
-    def begin(self, batch: int) -> int:
-        """See `Desk.begin`."""
-        self._begun[batch] += 1
-        return self._begun[batch]
+    def start_batch(self, batch: int) -> int:
+        """See `ImageService.start_batch`."""
+        self._batch_starts[batch] += 1
+        return self._batch_starts[batch]
 
 
-class DistantDesk:
-    """The desk of this process's machine, for a worker on any other; see `Desk`."""
+class RemoteImageServer:
+    """The server of this process's machine, for a worker on any other; see `ImageService`."""
 
     def __init__(self, images: Mapping[str, bytes]) -> None:
         import ray
 
         # Where the images are.
         here = {"ray.io/node-id": ray.get_runtime_context().get_node_id()}
-        made = ray.remote(num_cpus=0, label_selector=here, max_restarts=RESTARTS, max_task_retries=RESTARTS)(FrontDesk)
-        self._desk = cast("ActorHandle[FrontDesk]", made.remote(images))
+        made = ray.remote(num_cpus=0, label_selector=here, max_restarts=RESTARTS, max_task_retries=RESTARTS)(
+            ImageServer
+        )
+        self._server = cast("ActorHandle[ImageServer]", made.remote(images))
 
     def image(self, name: str) -> bytes | str | None:
-        """See `Desk.image`."""
-        return cast("bytes | str | None", _got(self._desk.image.remote(name)))
+        """See `ImageService.image`."""
+        return cast("bytes | str | None", _got(self._server.image.remote(name)))
 
-    def start(self) -> int:
-        """See `Desk.start`."""
-        return cast(int, _got(self._desk.start.remote()))
+    def start_worker(self) -> int:
+        """See `ImageService.start_worker`."""
+        return cast(int, _got(self._server.start_worker.remote()))
 
-    def ready(self) -> None:
-        """See `Desk.ready`."""
-        _got(self._desk.ready.remote())
+    def worker_is_ready(self) -> None:
+        """See `ImageService.worker_is_ready`."""
+        _got(self._server.worker_is_ready.remote())
 
-    def begin(self, batch: int) -> int:
-        """See `Desk.begin`."""
-        return cast(int, _got(self._desk.begin.remote(batch)))
+    def start_batch(self, batch: int) -> int:
+        """See `ImageService.start_batch`."""
+        return cast(int, _got(self._server.start_batch.remote(batch)))
 
 
 def _got(reference: object) -> object:
@@ -107,14 +109,14 @@ def _got(reference: object) -> object:
     return ray.get(cast("ray.ObjectRef[object]", reference))
 
 
-class DeskImages(Mapping[str, bytes]):
+class ServedImages(Mapping[str, bytes]):
     """A benchmark's images, fetched one by one when a judge asks for them; it does not list them."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, server: ImageService) -> None:
+        self._server = server
 
     def __getitem__(self, name: str) -> bytes:
-        found = self._desk.image(name)
+        found = self._server.image(name)
         if found is None:
             raise KeyError(name)
         if isinstance(found, str):
@@ -122,7 +124,7 @@ class DeskImages(Mapping[str, bytes]):
         return found
 
     def __iter__(self) -> Iterator[str]:
-        raise TypeError("the images at the desk are fetched by name; they cannot be listed")
+        raise TypeError("the images at the server are fetched by name; they cannot be listed")
 
     def __len__(self) -> int:
-        raise TypeError("the images at the desk are fetched by name; they cannot be counted")
+        raise TypeError("the images at the server are fetched by name; they cannot be counted")

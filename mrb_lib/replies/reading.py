@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from mrb_lib.replies.names import Names, names_of
+from mrb_lib.replies.names import DimensionNames, names_of
 from mrb_lib.replies.objects import Span, read_objects
 from mrb_lib.replies.phrases import plain_choice
 from mrb_lib.replies.prose import Prose
@@ -127,7 +127,7 @@ def choices_in_object(value: Mapping[str, object], dimensions: Sequence[str]) ->
     return {name: choice for name in names.asked if (choice := found.get(name)) is not None}
 
 
-def _clean(answer: str, names: Names) -> dict[str, str | None] | None:
+def _clean(answer: str, names: DimensionNames) -> dict[str, str | None] | None:
     """The choices of an answer that needs no leniency at all, else None."""
     if len(names.asked) == 1 and answer in _BARE:
         return {names.asked[0]: _BARE[answer]}
@@ -152,7 +152,7 @@ def _ending(answer: str, text: str, spans: Sequence[Span]) -> str | None:
     return ending if answer.rstrip(" \n\t`").endswith(ending) else None
 
 
-def _statements(text: str, spans: Sequence[Span], names: Names) -> list[Statement]:
+def _statements(text: str, spans: Sequence[Span], names: DimensionNames) -> list[Statement]:
     """All statements of the text, in its order."""
     prose = Prose(names, text)
     found: list[Statement] = []

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from mrb_lib.errors import RunError
-from mrb_lib.judges.rows import VerdictRows
 from mrb_lib.verdicts.orders import KEYS
+from mrb_lib.verdicts.protocol import VerdictRows
 
 ASKED = pd.DataFrame(
     {"case_id": ["c", "a", "b"], "dimension": "overall", "order": "AB", "repeat": 0, "probe": "none", "question": "?"},

@@ -20,7 +20,7 @@ _READ: Final = ("status", "error", *_SUMMED)
 
 
 @dataclass(frozen=True)
-class Totals:
+class RunTotals:
     """Sums over the verdicts of a run, those of earlier sessions included.
 
     Attributes
@@ -49,7 +49,7 @@ class Totals:
         return "; ".join(parts)
 
 
-def totals(folder: Path) -> Totals:
+def totals(folder: Path) -> RunTotals:
     """The totals of one run; replies are not read.
 
     Parameters
@@ -72,12 +72,12 @@ def totals(folder: Path) -> Totals:
                 f"{path}: is truncated or not a parquet file ({error}); remove it and judge again."
             ) from error
     if not frames:
-        return Totals()
+        return RunTotals()
     table = pd.concat([frame.reindex(columns=[*_READ]) for frame in frames], ignore_index=True)
     found = table["status"].value_counts()
     sums = {name: pd.to_numeric(table[name]).sum(min_count=1) for name in _SUMMED}
     known = {name: float(value) for name, value in sums.items() if pd.notna(value)}
-    return Totals(
+    return RunTotals(
         {status: int(found[status]) for status in STATUSES if status in found.index},
         int(known["prompt_tokens"]) if "prompt_tokens" in known else None,
         int(known["completion_tokens"]) if "completion_tokens" in known else None,
