@@ -11,12 +11,12 @@ from scipy import stats
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
-from mrb_lib.stats.confidence.calibration import calibration
+from mrb_lib.stats.confidence import calibration
 from mrb_lib.stats.confidence.ece import equal_width
-from mrb_lib.stats.confidence.proper_scores import auroc, decompose_brier, rank
+from mrb_lib.stats.confidence.scores import auroc, decompose_brier, rank
 from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.robust import layout
-from mrb_lib.stats.selective.fixed_sequence import most_wrong
+from mrb_lib.stats.selective.thresholds import most_wrong
 
 
 def tables(p: np.ndarray, outcome: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:

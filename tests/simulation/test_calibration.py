@@ -15,7 +15,7 @@ import pytest
 from scipy import optimize, special, stats
 from sklearn.isotonic import IsotonicRegression
 
-from mrb_lib.stats.confidence.calibration import calibration
+from mrb_lib.stats.confidence import calibration
 from mrb_lib.stats.confidence.recalibration import FOLDS, folds
 from mrb_lib.stats.confidence.shift import shift_frame
 from mrb_lib.stats.core.panel import ABSENT, Panel

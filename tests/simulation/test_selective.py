@@ -15,8 +15,8 @@ from scipy import special, stats
 
 from mrb_lib.stats.confidence.recalibration import FOLDS, folds
 from mrb_lib.stats.core.panel import ABSENT, Panel
-from mrb_lib.stats.selective.fixed_sequence import GRID, NONE, at_or_above, fixed_sequence, grid_place, most_wrong
-from mrb_lib.stats.selective.selective import selective
+from mrb_lib.stats.selective import selective
+from mrb_lib.stats.selective.thresholds import GRID, NONE, at_or_above, fixed_sequence, grid_place, most_wrong
 
 SETS = 1500
 ALPHA = 0.15

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrb_lib.stats.confidence.proper_scores import Ranked, weighted_count
+from mrb_lib.stats.confidence.forecasts import Forecasts, Grid, grid, weighted_count
+from mrb_lib.stats.confidence.scores import Ranked, rank
 from mrb_lib.stats.core.options import FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.robust import Estimate, Layout, by_group, ratio_of_sums, share_interval, standard_error
 
@@ -46,51 +47,43 @@ class Aurc(NamedTuple):
     excess: Estimate
 
 
-def curve(ranked: Ranked, confidence: FloatArray, wrong: FloatArray, unit: IntArray, columns: int, at: Layout) -> Curve:
+def curve(forecasts: Forecasts, columns: int, at: Layout) -> Curve:
     """The risk of each column where a share 1 / `POINTS`, 2 / `POINTS` ... of it is answered, or more if tied.
 
     Parameters
     ----------
-    ranked : the confidences within columns, see `mrb_lib.stats.confidence.proper_scores.rank`
-    confidence, wrong : shape (n,), in the order given to `rank`
-    unit : shape (n,), the unit of each forecast in `at`, whose cases are all in one group
+    at : the clusters, all in one group
     """
-    size = np.bincount(ranked.cell, minlength=columns)
-    last = np.cumsum(size)
-    some = np.flatnonzero(size)
-    wanted = np.ceil(np.arange(1, POINTS + 1)[:, None] * size[some] / POINTS - 1e-9).astype(np.int64)
-    start = ranked.starts[ranked.block[last[some] - np.maximum(wanted, 1)]] if len(some) else wanted
-    reached = np.cumsum(np.bincount(start.ravel(), minlength=len(ranked.cell) + 1))[:-1]
-    number = np.zeros(columns, dtype=np.int64)
-    number[some] = np.arange(len(some))
-    point = POINTS * (number[ranked.cell] + 1) - reached
-    order = np.argsort(point.astype(np.uint8), kind="stable")
-    ends = np.cumsum(np.bincount(point, minlength=POINTS))
-    place = (ranked.cell * at.shape[1] + unit[ranked.order])[order]
-    missed = wrong[ranked.order][order]
-    answers, mistakes = np.zeros((columns, at.shape[1])), np.zeros((columns, at.shape[1]))
-    rows = []
-    for begin, end in zip(np.append(0, ends[:-1]), ends, strict=True):
-        answers += weighted_count(place[begin:end], None, answers.size).reshape(answers.shape)
-        mistakes += weighted_count(place[begin:end], missed[begin:end], answers.size).reshape(answers.shape)
-        found = ratio_of_sums(mistakes, answers, at)
-        low, high = share_interval(found)
-        rows.append((answers.sum(axis=1), found.value[:, 0], low[:, 0], high[:, 0]))
-    n, risk, low, high = (np.array(values).T for values in zip(*rows, strict=True))
-    new = (n > 0) & (np.diff(n, axis=1, prepend=0) > 0)
-    where, at_point = np.nonzero(new)
-    bound = confidence[ranked.order[start[at_point, number[where]]]]
-    return Curve(where, bound, n[new].astype(np.int64), n[new] / size[where], risk[new], low[new], high[new])
+    confidence, column = forecasts.confidence, forecasts.column
+    places = grid(column, forecasts.case, columns, at)
+    ranked = confidence[rank(column, confidence).order]
+    size = np.bincount(column, minlength=columns)
+    some, end = np.flatnonzero(size), np.cumsum(size)
+    points = []
+    for point in range(1, POINTS + 1):
+        wanted = np.ceil(point * size[some] / POINTS - 1e-9).astype(np.int64)
+        threshold = np.full(columns, np.nan)
+        threshold[some] = ranked[end[some] - np.maximum(wanted, 1)]
+        answered = (confidence >= threshold[column]).astype(np.float64)
+        answers = places.by_unit(answered)
+        mistakes = ratio_of_sums(places.by_unit(answered * (1 - forecasts.correct)), answers, at)
+        ends = share_interval(mistakes)
+        points.append((threshold, answers.sum(axis=1), *(each[:, 0] for each in (mistakes.value, *ends))))
+    threshold, n, risk, low, high = (np.array(values).T for values in zip(*points, strict=True))
+    new = np.diff(n, axis=1, prepend=0) > 0
+    of_column = np.nonzero(new)[0]
+    coverage = n[new] / size[of_column]
+    return Curve(of_column, threshold[new], n[new].astype(np.int64), coverage, risk[new], low[new], high[new])
 
 
-def aurc(ranked: Ranked, wrong: FloatArray, place: IntArray, columns: int, at: Layout) -> Aurc:
+def aurc(ranked: Ranked, wrong: FloatArray, places: Grid) -> Aurc:
     """The mean risk over all coverages, from the surest forecast to all, and its excess over the best order.
 
     Parameters
     ----------
-    ranked : confidences within cells column * G + group, for the groups of `at`
+    ranked : confidences within cells, see `mrb_lib.stats.confidence.scores.rank`
     wrong : in the order given to `rank`
-    place : column * P + unit, in the same order
+    places : where each is counted, in the same order
 
     Notes
     -----
@@ -99,6 +92,7 @@ def aurc(ranked: Ranked, wrong: FloatArray, place: IntArray, columns: int, at: L
     are in random order: each counts as wrong as they are on average. The variance is that of the
     jackknife's pseudo-values, summed by cluster. Coverage: `tests/simulation/test_selective.py`.
     """
+    at, columns, place = places.at, places.columns, places.place
     groups, units = at.shape
     cells = columns * groups
     order, cell = ranked.order[::-1], ranked.cell[::-1]

@@ -1,4 +1,4 @@
-"""What a probe does to a judge's calibration, over the same verdicts with and without it."""
+"""Calibration shift under a probe, over the same verdicts with and without it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from mrb_lib.stats.confidence.calibration_rows import NO_ERROR, names, spread, texts
-from mrb_lib.stats.confidence.calibration_summary import Grid, ece_of, grid
-from mrb_lib.stats.confidence.confidence import Forecasts, forecasts
-from mrb_lib.stats.confidence.ece import Ece, equal_width, folded_mean
+from mrb_lib.stats.confidence.ece import BINS, Ece, equal_width, folded_mean
+from mrb_lib.stats.confidence.forecasts import Forecasts, Grid, forecasts, grid
+from mrb_lib.stats.confidence.rows import NO_ERROR, names, reasons, spread
+from mrb_lib.stats.confidence.summary import ece_of
 from mrb_lib.stats.core.options import FloatArray, IntArray, divide
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.resampling.resample import ONE_CLUSTER
@@ -21,7 +21,7 @@ from mrb_lib.stats.resampling.robust import Estimate, Layout, by_group, ratio_of
 NOT_SHARED = "no forecast exists under both probes"
 _NODES, _WEIGHTS = special.roots_hermitenorm(31)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
-_LARGEST = {"ece": 1.0, "mean_confidence": 0.5, "accuracy": 1.0, "overconfidence": 1.5, "brier": 1.0}
+SHIFTS = {"ece": 1.0, "mean_confidence": 0.5, "accuracy": 1.0, "overconfidence": 1.5, "brier": 1.0}
 
 
 def shift_frame(panel: Panel, other: Panel, labels: IntArray, probe: str, at: Layout) -> pd.DataFrame:
@@ -47,15 +47,15 @@ def shift_frame(panel: Panel, other: Panel, labels: IntArray, probe: str, at: La
     counts = places.by_unit()
     changes = {
         "mean_confidence": there.confidence - here.confidence,
-        "accuracy": there.right - here.right,
-        "overconfidence": there.confidence - there.right - here.confidence + here.right,
+        "accuracy": there.correct - here.correct,
+        "overconfidence": there.confidence - there.correct - here.confidence + here.correct,
         "brier": (there.p - there.outcome) ** 2 - (here.p - here.outcome) ** 2,
     }
     found = {name: ratio_of_sums(places.by_unit(values), counts, at) for name, values in changes.items()}
     found = {"ece": _ece_change(here, there, places, counts)} | found
     measures: dict[str, FloatArray] = {}
     for name, change in found.items():
-        measures |= spread(f"{name}_difference", change, t_interval(change, -_LARGEST[name], _LARGEST[name]))
+        measures |= spread(f"{name}_difference", change, t_interval(change, -SHIFTS[name], SHIFTS[name]))
     judged = np.flatnonzero(_of_judges(panel, judges).judged().any(axis=2).ravel())
     n = counts.sum(axis=1).astype(np.int64)[judged]
     out = pd.DataFrame({**names(first, judged), "part": "shift", "probe": probe, "n": n})
@@ -66,7 +66,7 @@ def shift_frame(panel: Panel, other: Panel, labels: IntArray, probe: str, at: La
         name: some & ~alone & np.isnan(values[judged, 0])
         for name, values in ((f"{name}_difference", measures[f"{name}_difference_low"]) for name in found)
     }
-    out["reason"] = texts({NOT_SHARED: ~some, ONE_CLUSTER: alone}, {NO_ERROR: still})
+    out["reason"] = reasons({NOT_SHARED: ~some, ONE_CLUSTER: alone}, {NO_ERROR: still})
     return out
 
 
@@ -101,11 +101,11 @@ def _ece_change(here: Forecasts, there: Forecasts, places: Grid, counts: FloatAr
     n = by_group(counts, at)
     value, linear, extra = np.zeros(n.shape), np.zeros(counts.shape), np.zeros(n.shape)
     for sign, found in ((1.0, there), (-1.0, here)):
-        bins, gaps = equal_width(found.confidence), found.right - found.confidence
+        bins, gaps = equal_width(found.confidence), found.correct - found.confidence
         error = ece_of(places, bins, gaps, counts)
         total, slope, more = _debiased(error)
         share = np.nan_to_num(error.gap)[:, 0, :, None] * counts[:, None, :]
-        residual = (places.by_bin(bins, gaps)[:, error.used] - share) * np.nan_to_num(divide(np.ones_like(n), n))[
+        residual = (places.by_bin(bins, gaps, BINS)[:, error.used] - share) * np.nan_to_num(divide(np.ones_like(n), n))[
             :, :, None
         ]
         value += sign * total

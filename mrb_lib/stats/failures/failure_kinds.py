@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CHOICES
-from mrb_lib.stats.confidence.calibration_summary import HIGH_CONFIDENCE
+from mrb_lib.stats.confidence.summary import HIGH_CONFIDENCE
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.core.panel import ABSENT, NULL, Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score

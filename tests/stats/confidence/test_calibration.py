@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats.confidence import calibration_rows as rows
-from mrb_lib.stats.confidence.calibration import calibration
+from mrb_lib.stats.confidence import calibration
+from mrb_lib.stats.confidence import summary as reasons
+from mrb_lib.stats.confidence import table as rows
 from mrb_lib.stats.core.panel import panels
 from mrb_lib.stats.resampling.resample import NO_RESAMPLES, ONE_CLUSTER, ratios
 
@@ -106,11 +107,11 @@ def test_judges_without_probabilities_are_null_with_a_reason() -> None:
     table = calibration(verdicts, gold_of("ABAB"), cases_of(4))
     row = summary(table).set_index("judge").loc["mute"]
     assert row["n"] == 0
-    assert row["reason"] == rows.NO_PROBABILITIES
+    assert row["reason"] == reasons.NO_PROBABILITIES
     assert row[["ece", "brier", "accuracy", "temperature", "ece_isotonic", "auroc_low"]].isna().all()
     assert set(table[table["part"] == "bin"]["judge"]) == {"j"}
     without = calibration(verdicts.drop(columns="p_a"), gold_of("ABAB"), cases_of(4))
-    assert summary(without)["reason"].eq(rows.NO_PROBABILITIES).all()
+    assert summary(without)["reason"].eq(reasons.NO_PROBABILITIES).all()
     assert without["part"].eq("summary").all()
 
 
@@ -118,14 +119,14 @@ def test_a_zero_on_what_happened_makes_the_log_loss_infinite_which_is_said() -> 
     row = summary(calibration(verdicts_of({"j": np.array([1.0, 1.0, 0.6])}), gold_of("ABA"), cases_of(3))).iloc[0]
     assert np.isnan(row["log_loss"])
     assert row["n_zero_probability"] == 1
-    assert rows.INFINITE in row["reason"]
+    assert reasons.INFINITE in row["reason"]
     assert row["log_loss_clipped"] == pytest.approx(-np.log([0.999, 0.001, 0.6]).mean())
 
 
 def test_undefined_values_say_why() -> None:
     row = summary(calibration(verdicts_of({"j": np.array([0.8, 0.7, 0.6])}), gold_of("AAA"), cases_of(3))).iloc[0]
     assert row[["auroc", "auroc_confidence", "wrong_at_high_confidence", "temperature"]].isna().all()
-    for reason in (rows.ONE_OUTCOME, rows.ALL_RIGHT, rows.NONE_HIGH, rows.NO_TEMPERATURE):
+    for reason in (reasons.ONE_OUTCOME, reasons.ALL_RIGHT, reasons.NONE_HIGH, reasons.NO_TEMPERATURE):
         assert reason in row["reason"]
     assert row["accuracy_low"] == pytest.approx(3 / (3 + 1.959963984540054**2))  # Wilson, none wrong of 3
     assert row["accuracy_high"] == 1
@@ -169,8 +170,8 @@ def test_nothing_is_null_without_its_reason_and_no_interval_is_without_width_or_
             measure = low.removesuffix("_low")
             value, ends = row[measure], (row[low], row[f"{measure}_high"])
             if np.isnan(value):
-                said = measure in reason or rows.NOT_RECALIBRATED in reason
-                assert said or ("temperature" in measure and rows.NO_FOLD_TEMPERATURE in reason), measure
+                said = measure in reason or reasons.NOT_RECALIBRATED in reason
+                assert said or ("temperature" in measure and reasons.NO_FOLD_TEMPERATURE in reason), measure
             if np.isnan(value) or np.isnan(ends).any():
                 assert np.isnan(ends).all()
                 assert np.isnan(value) or (ONE_CLUSTER in reason) != (measure in named), measure
@@ -185,8 +186,8 @@ def test_a_judge_worse_than_chance_is_not_called_calibrated_after_recalibration(
     letters = "".join(np.where(p > 0.5, "B", "A"))
     row = summary(calibration(verdicts_of({"j": p}), gold_of(letters), cases_of(80))).iloc[0]
     assert row[["temperature", "ece_temperature", "brier_temperature", "log_loss_temperature"]].isna().all()
-    assert rows.NO_TEMPERATURE in row["reason"]
-    assert rows.NO_FOLD_TEMPERATURE in row["reason"]
+    assert reasons.NO_TEMPERATURE in row["reason"]
+    assert reasons.NO_FOLD_TEMPERATURE in row["reason"]
     assert row["ece"] > 0.5
     assert not np.isnan(row["ece_isotonic"])
 

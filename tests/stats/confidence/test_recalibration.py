@@ -7,9 +7,8 @@ import pytest
 from scipy import optimize, special
 from sklearn.isotonic import IsotonicRegression
 
-from mrb_lib.stats.confidence.confidence import Forecasts
-from mrb_lib.stats.confidence.proper_scores import rank
-from mrb_lib.stats.confidence.recalibration import FOLDS, folds, isotonic, rising_steps, scale_temperature
+from mrb_lib.stats.confidence.forecasts import Forecasts
+from mrb_lib.stats.confidence.recalibration import FOLDS, folds, isotonic, scale_temperature
 from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.robust import layout
 
@@ -47,8 +46,8 @@ def test_each_fold_is_scaled_by_the_best_temperature_of_the_others() -> None:
 @pytest.mark.parametrize("digits", [2, 12])
 def test_each_fold_is_stepped_by_the_isotonic_regression_of_the_others(digits: int) -> None:
     found, fold = forecasts(250, 2, 2, digits), folds(np.arange(250), 4)
-    confidence, right, fold = found.confidence, found.right, fold[found.case]
-    got = isotonic(found, rank(found.column, confidence), fold, 2)
+    confidence, right, fold = found.confidence, found.correct, fold[found.case]
+    got = isotonic(found, fold, 2)
     for column in range(2):
         for held in range(FOLDS):
             out = (found.column == column) & (fold == held)
@@ -66,8 +65,7 @@ def test_a_map_is_not_fitted_to_the_outcomes_it_is_applied_to() -> None:
     before, after = (scale_temperature(each, fold, 1, at).p for each in (found, other))
     np.testing.assert_array_equal(before[here], after[here])
     assert not np.allclose(before[~here], after[~here])
-    ranked = rank(found.column, found.confidence)
-    before, after = (isotonic(each, ranked, fold, 1) for each in (found, other))
+    before, after = (isotonic(each, fold, 1) for each in (found, other))
     np.testing.assert_array_equal(before[here], after[here])
     assert not np.allclose(before[~here], after[~here])
 
@@ -110,17 +108,14 @@ def test_columns_are_recalibrated_apart() -> None:
     found = forecasts(80, 3, 7, digits=2)
     kept = (found.column != 1) | (found.case % 3 == 0)
     found, fold = found.take(kept), folds(np.arange(80), 1)
-    confidence = found.confidence
     scaled = scale_temperature(found, fold[found.case], 3, one_group(80)).p
-    stepped = isotonic(found, rank(found.column, confidence), fold[found.case], 3)
+    stepped = isotonic(found, fold[found.case], 3)
     for column in range(3):
         mine = found.column == column
         alone = found.take(mine)._replace(column=np.zeros(mine.sum(), dtype=np.int64))
         mine_fold = fold[alone.case]
         np.testing.assert_allclose(scale_temperature(alone, mine_fold, 1, one_group(80)).p, scaled[mine], rtol=1e-9)
-        np.testing.assert_allclose(
-            isotonic(alone, rank(alone.column, alone.confidence), mine_fold, 1), stepped[mine], rtol=1e-9
-        )
+        np.testing.assert_allclose(isotonic(alone, mine_fold, 1), stepped[mine], rtol=1e-9)
 
 
 @pytest.mark.parametrize("spread", [0.01, 1.0, 30.0])
@@ -135,12 +130,12 @@ def test_temperatures_far_from_one_are_found(spread: float) -> None:
     assert value == pytest.approx(np.exp(best.x), rel=1e-5)
 
 
-def test_a_column_has_the_very_steps_it_has_alone() -> None:
+@pytest.mark.parametrize("n", range(3, 60))
+def test_a_step_at_one_half_stays_there(n: int) -> None:
     """A step at 1/2 leans to neither side; one that rounding moved by 1e-14 would count as wrong or right."""
-    generator = np.random.default_rng(6)
-    weight = generator.integers(1, 30, (100, 40)).astype(float)
-    total = np.floor(generator.random((100, 40)) * (weight + 1))
-    column = np.repeat(np.arange(100), 40)
-    together = rising_steps(total.ravel(), weight.ravel(), column).reshape(100, 40)
-    alone = [rising_steps(*each, np.zeros(40, dtype=int)) for each in zip(total, weight, strict=True)]
-    np.testing.assert_array_equal(together, alone)
+    k = n // 2 + 1
+    confidence = np.repeat([0.6, 0.7, 0.6, 0.7], [n, n, 1, 1])
+    correct = np.concatenate([np.arange(n) < k, np.arange(n) < n - k, [1, 1]]).astype(float)
+    found = Forecasts(np.zeros(2 * n + 2, dtype=np.int64), np.arange(2 * n + 2), confidence, correct)
+    fold = np.repeat([1, 0], [2 * n, 2])
+    assert (isotonic(found, fold, 1)[-2:] == 0.5).all()

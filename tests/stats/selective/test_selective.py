@@ -14,8 +14,9 @@ from mrb_lib.errors import InputError
 from mrb_lib.stats.confidence.recalibration import FOLDS, folds
 from mrb_lib.stats.resampling.resample import NO_RESAMPLES
 from mrb_lib.stats.resampling.robust import FEW_CLUSTERS
-from mrb_lib.stats.selective import selective as table_module
-from mrb_lib.stats.selective.fixed_sequence import (
+from mrb_lib.stats.selective import table as table_module
+from mrb_lib.stats.selective.table import COLUMNS, selective
+from mrb_lib.stats.selective.thresholds import (
     GRID,
     NONE,
     at_or_above,
@@ -25,7 +26,6 @@ from mrb_lib.stats.selective.fixed_sequence import (
     most_wrong,
     upper_bound,
 )
-from mrb_lib.stats.selective.selective import COLUMNS, selective
 
 
 def tables(p: np.ndarray, right: np.ndarray, **columns: object) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:

@@ -1,8 +1,8 @@
 """What a judge's probability says: which response it leans to, how sure it is, and whether gold agrees.
 
 A verdict's probability `p_a` that A is better is a forecast of the gold label. It leans to A above one
-half, to B below; its confidence is the probability of the side it leans to, and it is right
-where gold is that side. At exactly one half it leans nowhere: its confidence is 1/2 and it is half right.
+half, to B below; its confidence is the probability of the side it leans to, and it is correct
+where gold is that side. At exactly one half it leans nowhere: its confidence is 1/2 and it is half correct.
 What the verdict chose in words plays no part; where that contradicts the probability, it is counted.
 """
 
@@ -15,6 +15,7 @@ import numpy as np
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.core.panel import TIE, Panel
+from mrb_lib.stats.resampling.robust import Layout
 
 A = CHOICES.index("A")
 B = CHOICES.index("B")
@@ -45,7 +46,7 @@ class Forecasts(NamedTuple):
         return np.asarray(np.round(np.maximum(self.p, 1 - self.p), 12), dtype=np.float64)
 
     @property
-    def right(self) -> FloatArray:
+    def correct(self) -> FloatArray:
         """1 where gold is the side the forecast leans to, 0 where it is the other, 1/2 where it leans nowhere."""
         leans = np.sign(self.p - 0.5)
         out: FloatArray = 0.5 + leans * (self.outcome - 0.5)
@@ -56,8 +57,48 @@ class Forecasts(NamedTuple):
         return Forecasts(self.column[kept], self.case[kept], self.p[kept], self.outcome[kept])
 
 
+class Grid(NamedTuple):
+    """Where each forecast is counted, for sums by unit and by group.
+
+    Attributes
+    ----------
+    place : column * P + unit
+    cell : column * G + group
+    column : the column
+    columns : the number of columns
+    at : the groups and units
+    """
+
+    place: IntArray
+    cell: IntArray
+    column: IntArray
+    columns: int
+    at: Layout
+
+    def by_unit(self, weights: FloatArray | None = None) -> FloatArray:
+        """Sums of each unit, shape (columns, P); without weights, how many there are."""
+        return weighted_count(self.place, weights, self.columns * self.at.shape[1]).reshape(self.columns, -1)
+
+    def by_bin(self, bins: IntArray, weights: FloatArray | None, n_bins: int) -> FloatArray:
+        """Sums of each bin and unit, shape (columns, bins, P)."""
+        units = self.at.shape[1]
+        key = self.place + (self.column * (n_bins - 1) + bins) * units
+        return weighted_count(key, weights, self.columns * n_bins * units).reshape(self.columns, n_bins, units)
+
+
+def grid(column: IntArray, case: IntArray, columns: int, at: Layout) -> Grid:
+    """Where forecasts on these cases, all of them in a group, are counted."""
+    groups, units = at.shape
+    return Grid(column * units + at.unit[case], column * groups + at.group[case], column, columns, at)
+
+
+def weighted_count(position: IntArray, weights: FloatArray | None, size: int) -> FloatArray:
+    """The sum of the weights at each position below `size`; without weights, how many are there."""
+    return np.bincount(position, weights=weights, minlength=size).astype(np.float64, copy=False)
+
+
 class Excluded(NamedTuple):
-    """Verdicts that are no forecast, each of shape (columns, cases): why, in this order.
+    """Verdicts that are not forecasts, each of shape (columns, cases): why, in this order.
 
     Attributes
     ----------
@@ -89,8 +130,8 @@ def forecasts(panel: Panel, labels: IntArray) -> Forecasts:
 def case_forecasts(panel: Panel, labels: IntArray) -> Forecasts:
     """One forecast a judge, dimension and case: the mean of its probabilities over orders and repeats."""
     p = _probabilities(panel)
-    known = np.isfinite(p)
-    mean = divide(np.where(known, p, 0.0).sum(axis=(3, 4)), known.sum(axis=(3, 4)))
+    stated = np.isfinite(p)
+    mean = divide(np.where(stated, p, 0.0).sum(axis=(3, 4)), stated.sum(axis=(3, 4)))
     return _forecasts(mean[..., None], labels)
 
 
@@ -108,23 +149,20 @@ def _probabilities(panel: Panel) -> FloatArray:
 def _forecasts(p: FloatArray, labels: IntArray) -> Forecasts:
     """From probabilities of shape (judges, dimensions, cases, verdicts of a case)."""
     decisive = (labels == A) | (labels == B)
-    found = np.flatnonzero(np.isfinite(p) & decisive[None, :, :, None])
-    row = found // p.shape[3]
-    column, case = np.divmod(row, p.shape[2])
-    outcome = (labels == A).astype(np.float64).ravel()[row % labels.size]
-    return Forecasts(column, case, p.ravel()[found], outcome)
+    judge, dimension, case, verdict = np.nonzero(np.isfinite(p) & decisive[None, :, :, None])
+    outcome = (labels[dimension, case] == A).astype(np.float64)
+    return Forecasts(judge * p.shape[1] + dimension, case, p[judge, dimension, case, verdict], outcome)
 
 
 def excluded(panel: Panel, labels: IntArray, *, each_case: bool = False) -> Excluded:
-    """Count the verdicts that are no forecast, or, if `each_case`, the judged cases without one."""
-    known = np.isfinite(_probabilities(panel))
-    present, given = panel.present.sum(axis=(3, 4)), known.sum(axis=(3, 4))
+    """Count the verdicts that are not forecasts, or, if `each_case`, the judged cases without one."""
+    present, stated = (each.sum(axis=(3, 4)) for each in (panel.present, np.isfinite(_probabilities(panel))))
     if each_case:
-        present, given = (present > 0).astype(np.int64), (given > 0).astype(np.int64)
+        present, stated = (present > 0).astype(np.int64), (stated > 0).astype(np.int64)
     reasons = (
         np.where(labels < 0, present, 0),
         np.where(labels == TIE, present, 0),
-        np.where((labels == A) | (labels == B), present - given, 0),
+        np.where((labels == A) | (labels == B), present - stated, 0),
     )
     return Excluded(*(values.reshape(-1, panel.shape[2]) for values in reasons))
 

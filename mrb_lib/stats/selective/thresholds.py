@@ -38,16 +38,11 @@ def most_wrong(largest: int, alpha: float, delta: float) -> IntArray:
     The largest k with P(Binomial(n, alpha) <= k) <= delta, which is where the upper bound of Clopper
     and Pearson at confidence 1 - delta is at most alpha; -1 where even none wrong is not enough.
     """
+    from scipy.stats import binom  # slow to load
+
     n = np.arange(largest + 1)
-    out = np.full(largest + 1, -1, dtype=np.int64)
-    k = 0
-    for size in n:
-        while k < size and special.bdtr(k, size, alpha) <= delta:
-            k += 1
-        while k > 0 and special.bdtr(k - 1, size, alpha) > delta:
-            k -= 1
-        out[size] = k - 1
-    return out
+    k = binom.ppf(delta, n, alpha)
+    return np.where(binom.cdf(k, n, alpha) <= delta, k, k - 1).astype(np.int64)
 
 
 def fixed_sequence(answered: IntArray, wrong: IntArray, alpha: float, delta: float) -> IntArray:
@@ -88,6 +83,6 @@ def conformal_risk_control(answered: IntArray, wrong: IntArray, n: IntArray, alp
 def upper_bound(wrong: IntArray, answered: IntArray, delta: float) -> FloatArray:
     """The one-sided upper bound of Clopper and Pearson on a share; 1 where nothing was answered."""
     more = answered - wrong
-    found = special.betaincinv(wrong + 1.0, np.maximum(more, 1), 1 - delta)
-    out: FloatArray = np.where(more > 0, found, 1.0)
+    bound = special.betaincinv(wrong + 1.0, np.maximum(more, 1), 1 - delta)
+    out: FloatArray = np.where(more > 0, bound, 1.0)
     return out

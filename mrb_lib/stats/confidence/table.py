@@ -2,49 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from mrb_lib.schema import NO_PROBE
-from mrb_lib.stats.confidence import calibration_rows as rows
-from mrb_lib.stats.confidence.calibration_rows import names, texts
-from mrb_lib.stats.confidence.calibration_summary import Scored, grid, recalibrated, score, summarize
-from mrb_lib.stats.confidence.confidence import contradictions, excluded, forecasts
+from mrb_lib.stats.confidence import summary
 from mrb_lib.stats.confidence.ece import BINS, equal_mass, equal_width
-from mrb_lib.stats.confidence.proper_scores import weighted_count
+from mrb_lib.stats.confidence.forecasts import Forecasts, contradictions, excluded, forecasts, grid, weighted_count
 from mrb_lib.stats.confidence.recalibration import folds, isotonic, scale_temperature
 from mrb_lib.stats.confidence.risk_coverage import curve
-from mrb_lib.stats.confidence.shift import shift_frame
-from mrb_lib.stats.core.options import divide
+from mrb_lib.stats.confidence.rows import names, reasons
+from mrb_lib.stats.confidence.scores import rank
+from mrb_lib.stats.confidence.shift import SHIFTS, shift_frame
+from mrb_lib.stats.confidence.summary import Recalibrated, summarize, summary_frame, with_ends
+from mrb_lib.stats.core.options import divide, join_reasons
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
-from mrb_lib.stats.core.subfields import By, Group, groups, one_kind_each
+from mrb_lib.stats.core.subfields import By, groups, one_kind_each
 from mrb_lib.stats.core.table import register_table
-from mrb_lib.stats.resampling.ahead import ahead
-from mrb_lib.stats.resampling.resample import cluster_codes
+from mrb_lib.stats.resampling.resample import NO_RESAMPLES, cluster_codes
 from mrb_lib.stats.resampling.robust import FEW_CLUSTERS, Layout, layout, ratio_of_sums, share_interval
 
+_KEYS = ("judge", "dimension", "subfield", "by", "part")
+_TEXT = (*_KEYS, "binning", "probe", "reason")
+COLUMNS = [
+    *_KEYS,
+    *summary.COLUMNS,
+    "binning",
+    "bin",
+    "confidence",
+    "threshold",
+    "coverage",
+    "risk",
+    "low",
+    "high",
+    "probe",
+    *with_ends(*(f"{name}_difference" for name in SHIFTS)),
+    "reason",
+]
+MORE = [*summary.MORE, *with_ends(*(f"{name}_difference" for name in ("mean_confidence", "accuracy", "brier")))]
+INTERVALS = [name for name in COLUMNS if name in ("low", "high") or name.endswith(("_low", "_high"))]
 
-def bins_frame(panel: Panel, scored: Scored, at: Layout) -> pd.DataFrame:
+
+def _bins_frame(panel: Panel, verdicts: Forecasts, at: Layout) -> pd.DataFrame:
     """The reliability diagrams, of the whole benchmark."""
-    found, columns = scored.found, panel.shape[0] * panel.shape[1]
-    places = grid(found.column, found.case, columns, at)
-    confidence, right = scored.confidence, scored.right
+    columns, confidence = panel.shape[0] * panel.shape[1], verdicts.confidence
+    places = grid(verdicts.column, verdicts.case, columns, at)
     frames = []
     for binning, bins in (
         ("equal_width", equal_width(confidence)),
-        ("equal_mass", equal_mass(scored.by_confidence, columns)),
+        ("equal_mass", equal_mass(rank(verdicts.column, confidence), columns)),
     ):
-        counts = places.by_bin(bins, None)
-        accuracy = ratio_of_sums(places.by_bin(bins, right), counts, at)
+        counts = places.by_bin(bins, None, BINS)
+        accuracy = ratio_of_sums(places.by_bin(bins, verdicts.correct, BINS), counts, at)
         low, high = share_interval(accuracy)
         n = counts.sum(axis=2)
-        total = weighted_count(found.column * BINS + bins, confidence, n.size).reshape(n.shape)
-        mean = divide(total, n)
+        total = weighted_count(verdicts.column * BINS + bins, confidence, n.size).reshape(n.shape)
         column, number = np.nonzero(n > 0)
         frames.append(
             pd.DataFrame(
@@ -54,28 +69,26 @@ def bins_frame(panel: Panel, scored: Scored, at: Layout) -> pd.DataFrame:
                     "binning": binning,
                     "bin": number,
                     "n": n[column, number].astype(np.int64),
-                    "confidence": mean[column, number],
+                    "confidence": divide(total, n)[column, number],
                     "accuracy": accuracy.value[column, number, 0],
                     "low": low[column, number, 0],
                     "high": high[column, number, 0],
-                    "reason": texts({FEW_CLUSTERS: np.isnan(low[column, number, 0])}, {}),
+                    "reason": reasons({FEW_CLUSTERS: np.isnan(low[column, number, 0])}, {}),
                 }
             )
         )
     return pd.concat(frames, ignore_index=True)
 
 
-def risk_frame(panel: Panel, scored: Scored, at: Layout) -> pd.DataFrame:
+def _risk_frame(panel: Panel, verdicts: Forecasts, at: Layout) -> pd.DataFrame:
     """Points of the risk-coverage curves, of the whole benchmark."""
-    found, columns = scored.found, panel.shape[0] * panel.shape[1]
-    confidence = scored.confidence
-    points = curve(scored.by_confidence, confidence, 1 - scored.right, at.unit[found.case], columns, at)
+    points = curve(verdicts, panel.shape[0] * panel.shape[1], at)
     return pd.DataFrame(
         {
             **names(panel, points.column),
             "part": "risk_coverage",
             **{name: getattr(points, name) for name in ("n", "threshold", "coverage", "risk", "low", "high")},
-            "reason": texts({FEW_CLUSTERS: np.isnan(points.low)}, {}),
+            "reason": reasons({FEW_CLUSTERS: np.isnan(points.low)}, {}),
         }
     )
 
@@ -83,7 +96,8 @@ def risk_frame(panel: Panel, scored: Scored, at: Layout) -> pd.DataFrame:
 @register_table(
     "calibration",
     question="are a judge's probabilities right, before and after recalibration",
-    columns=rows.COLUMNS,
+    columns=[name for name in COLUMNS if name not in MORE],
+    more=MORE,
     reads=("p_a",),
 )
 def calibration(
@@ -102,7 +116,7 @@ def calibration(
     """Compare the probabilities of judges with gold.
 
     Every verdict with a probability, on a case whose gold label is A or B, is one forecast: orders and repeats
-    stand side by side, in one cluster. What "confidence" and "right" mean is in `mrb_lib.stats.confidence.confidence`.
+    stand side by side, in one cluster. What "confidence" and "correct" mean is in `mrb_lib.stats.confidence.forecasts`.
 
     Parameters
     ----------
@@ -122,15 +136,15 @@ def calibration(
         `judge, dimension, subfield, by, part` and then, null where the part has no such column:
 
         `summary`, one row a judge, dimension and subfield: `n` forecasts on `n_cases`; of the judge's verdicts
-        `n_excluded` are none, being `n_no_gold`, `n_gold_tie` or `n_no_probability`; `n_unassigned` cases in no
-        subfield; `n_contradicting` verdicts that chose against their own probability.
+        `n_excluded` are not forecasts, being `n_no_gold`, `n_gold_tie` or `n_no_probability`; `n_unassigned` cases in
+        no subfield; `n_contradicting` verdicts that chose against their own probability.
         `ece` of 10 bins of equal width, an estimate biased upwards, `ece_debiased`, and `ece_low`, `ece_high`,
         an interval of the true error of those bins (it may lie below `ece`); the same for `ece_equal_mass`.
         `brier` of `p_a`, and its exact decomposition, `reliability` - `resolution` + `uncertainty` +
         `within_bin_variance` - `within_bin_covariance`, over 10 bins of `p_a`.
         `log_loss` (natural; null where it is infinite, because `n_zero_probability` forecasts gave the gold label
         0) and `log_loss_clipped`, of probabilities clipped to .001 and .999.
-        `auroc` of `p_a` for gold A, `auroc_confidence` of confidence for being right.
+        `auroc` of `p_a` for gold A, `auroc_confidence` of confidence for being correct.
         `accuracy` of the side leaned to, `mean_confidence`, `overconfidence` their difference,
         `wrong_at_high_confidence` the share wrong of the `n_high_confidence` forecasts of confidence .9 or more.
         Each with `_low` and `_high`. Recalibrated across folds of clusters, by maps fitted to the whole dimension:
@@ -154,7 +168,7 @@ def calibration(
 
     Notes
     -----
-    Sources are with each statistic: `mrb_lib.stats.confidence.ece`, `proper_scores`, `recalibration`, `risk_coverage`,
+    Sources are with each statistic: `mrb_lib.stats.confidence.ece`, `scores`, `recalibration`, `risk_coverage`,
     `robust`. Validated in `tests/published/test_calibration.py`, `tests/stats/confidence/test_calibration.py` and, for
     coverage, `tests/simulation/test_calibration.py`.
     """
@@ -164,31 +178,35 @@ def calibration(
     parts = groups(cases, by)
     judged = panel.judged().any(axis=2).ravel()
     if not len(codes) or not judged.any():
-        return rows.assemble([])
-    found = forecasts(panel, labels)
-    columns = len(judged)
-    whole = layout(parts[:1], codes)
-    fold = folds(codes, seed)[found.case]
-    scored = score(found)
-    with ThreadPoolExecutor(1) as beside:
-        stepping = beside.submit(isotonic, found, scored.by_confidence, fold, columns)
-        scaled = scale_temperature(found, fold, columns, whole)
-        stepped = stepping.result()
-    scored.recalibrated["temperature"] = recalibrated(scaled.p, found.outcome)
-    scored.recalibrated["isotonic"] = recalibrated(stepped, scored.right)
-    counts = rows.Counts(excluded(panel, labels), contradictions(panel, labels))
-
-    def summary_of(kind: list[Group]) -> pd.DataFrame:
-        summary = summarize(scored, columns, layout(kind, codes))
-        return rows.summary_frame(panel, judged, kind, summary, counts, scaled)
-
-    made: list[Callable[[], pd.DataFrame]] = [partial(summary_of, kind) for kind in one_kind_each(parts)]
-    made += [partial(bins_frame, panel, scored, whole), partial(risk_frame, panel, scored, whole)]
-    frames = list(ahead(lambda make: make(), made))
+        return _assemble([], intervals=True)
+    each = forecasts(panel, labels)
+    whole, fold = layout(parts[:1], codes), folds(codes, seed)[each.case]
+    scaled = scale_temperature(each, fold, len(judged), whole)
+    recalibrated = {
+        "temperature": Recalibrated(scaled.p, each.outcome),
+        "isotonic": Recalibrated(isotonic(each, fold, len(judged)), each.correct),
+    }
+    counts = summary.Counts(excluded(panel, labels), contradictions(panel, labels))
+    frames = []
+    for kind in one_kind_each(parts):
+        measured = summarize(each, recalibrated, len(judged), layout(kind, codes))
+        frames.append(summary_frame(panel, judged, kind, measured, counts, scaled))
+    frames += [_bins_frame(panel, each, whole), _risk_frame(panel, each, whole)]
     for name in _others(verdicts, probes or {}, probe):
         aligned = as_panel((probes or {})[name], cases["case_id"], panel.dimensions)
         frames.append(shift_frame(panel, aligned, labels, name, whole))
-    return rows.assemble(frames, intervals=resamples > 0)
+    return _assemble(frames, intervals=resamples > 0)
+
+
+def _assemble(frames: Sequence[pd.DataFrame], *, intervals: bool) -> pd.DataFrame:
+    """All rows with all columns, in order and with their types."""
+    out = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+    out = out.reindex(columns=COLUMNS)
+    if not intervals:
+        out[INTERVALS] = np.nan
+        out["reason"] = [join_reasons(text if isinstance(text, str) else "", NO_RESAMPLES) for text in out["reason"]]
+    counted = {name for name in COLUMNS if name in ("n", "bin") or name.startswith("n_")}
+    return out.astype({name: "str" if name in _TEXT else "Int64" if name in counted else "float64" for name in COLUMNS})
 
 
 def _others(verdicts: pd.DataFrame | Panel, probes: Mapping[str, Panel], probe: str | None) -> list[str]:
