@@ -46,6 +46,7 @@ class Inputs:
     family: str
     resamples: int
     seed: int
+    intervals: str = "recommended"
     adjudications: pd.DataFrame | None = None
 
     @property

@@ -134,6 +134,7 @@ def analyze(
         family=family,
         resamples=resamples,
         seed=seed,
+        intervals=intervals,
         adjudications=adjudications,
     )
     _check_options(inputs)
@@ -209,7 +210,8 @@ def _probes(
         others = [n for n, each in TABLES.items() if not each.needs_verdicts and "gold" not in each.parameters]
         raise InputError(
             f"table {table}: the labels of benchmark {meta.name} ({', '.join(meta.categories)}) are not "
-            f"preferences between two responses, so that no verdict can be scored; use one of {', '.join(others)}."
+            f"preferences between two responses, so that no verdict can be scored; use {', '.join(others[:-1])} "
+            f"or {others[-1]}."
         )
     if verdicts is None or not len(verdicts):
         if not needed:

@@ -63,7 +63,7 @@ def simulated(
         chance = generator.random((100, n))
         choice = np.where(chance < win, 0, np.where(chance < win + loss, 1, 2))
         who = Responders([f"r{i:02d}" for i in range(r)], a, b, np.ones(n, dtype=bool))
-        yield fit([np.eye(3)[choice]], who, np.arange(n), resamples=resamples, seed=seed)[0]
+        yield fit(np.eye(3)[choice], who, np.arange(n), resamples=resamples, seed=seed)
 
 
 def holds(low: np.ndarray, high: np.ndarray, truth: np.ndarray | float) -> np.ndarray:
@@ -77,8 +77,9 @@ def test_coverage_of_strengths(n: int, r: int, benchmarks: int) -> None:
     truth = np.exp(skill) / np.exp(skill).sum()
     covered, errors = [], []
     for found in simulated(n, skill, benchmarks):
-        covered.append(holds(found.bounds.low, found.bounds.high, truth))
-        errors.append((found.fit.log_strength - skill) / np.sqrt(np.diagonal(found.covariance, axis1=1, axis2=2)))
+        covered.append(holds(*found.models["bradley_terry"].bounds[:2], truth))
+        error = found.models["bradley_terry"].fit.log_strength - skill
+        errors.append(error / np.sqrt(np.diagonal(found.covariance, axis1=1, axis2=2)))
     by_responder = np.concatenate(covered).mean(axis=0)
     assert LOW <= by_responder.mean() <= HIGH
     if r == 5:
@@ -94,7 +95,7 @@ def test_coverage_of_the_models_of_ties(n: int, model: str) -> None:
     truth = np.exp(skill) / np.exp(skill).sum()
     strengths, ties = [], []
     for found in simulated(n, skill, 800, model=model):
-        bounds = found.davidson_bounds if model == "davidson" else found.rao_kupper_bounds
+        bounds = found.models[model].bounds
         strengths.append(holds(bounds.low, bounds.high, truth))
         ties.append(holds(bounds.tie_low, bounds.tie_high, TIE[model]))
     assert LOW <= np.mean(strengths) <= HIGH
@@ -171,7 +172,7 @@ def test_clusters_that_go_together_are_covered_as_clusters_and_not_as_cases() ->
         outcomes = np.stack([right, 1 - right, 0 * right], axis=-1)
         for name, unit in (("clusters", codes), ("cases", np.arange(400))):
             if name == "clusters" or seed < 2:
-                bounds = fit([outcomes], who, unit, resamples=RESAMPLES, seed=seed)[0].bounds
+                bounds = fit(outcomes, who, unit, resamples=RESAMPLES, seed=seed).models["bradley_terry"].bounds
                 covered[name].append(float(holds(bounds.low, bounds.high, truth).mean()))
     assert LOW <= np.mean(covered["clusters"]) <= HIGH
     assert np.mean(covered["cases"]) < 0.80

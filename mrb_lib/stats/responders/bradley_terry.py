@@ -121,6 +121,7 @@ class _Slope(NamedTuple):
 
 Likelihood = Callable[[FloatArray], _Slope]
 Model = Literal["bradley_terry", "davidson", "rao_kupper"]
+Fitter = Callable[[FloatArray, FloatArray], Fit]
 
 
 def to_strength(log_strength: FloatArray) -> FloatArray:

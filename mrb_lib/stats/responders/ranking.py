@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import cluster_codes
+from mrb_lib.stats.responders import bradley_terry as models
 from mrb_lib.stats.responders import comparisons as compared
 from mrb_lib.stats.responders.comparisons import ANNOTATIONS, GOLD, JUDGE, NO_RESPONDERS, Responders, Source
 from mrb_lib.stats.responders.rank_agreement import (
@@ -24,8 +26,12 @@ from mrb_lib.stats.responders.rank_agreement import (
     rank_interval,
     ranks,
 )
-from mrb_lib.stats.responders.strengths import Fitted, fit
+from mrb_lib.stats.responders.strengths import MODELS, Fitted, fit
 
+TIE_MODELS: Final[dict[models.Model, tuple[str, str, str]]] = {
+    "davidson": ("davidson_strength", "davidson_tie", "Davidson's"),
+    "rao_kupper": ("rao_kupper_strength", "rao_kupper_threshold", "Rao and Kupper's"),
+}
 NEVER_COMPARED = "never compared"
 NO_TIE_MODEL = "{} ties have no finite maximum"
 NO_STRENGTHS = "{} has no strengths"
@@ -49,11 +55,14 @@ _COUNTS = (
 COLUMNS = [
     "part", "dimension", "source", "judge", "responder", "policy", "n", "n_excluded", "n_unpaired", "wins", "losses",
     "ties", "win_rate", "strength", "low", "high", "log_strength", "standard_error", "rank", "rank_low", "rank_high",
+    "n_responders", "kendall", "kendall_low", "kendall_high", "spearman", "spearman_low", "spearman_high",
+    "pearson_of_ranks", "top_k_overlap", "top_k_overlap_low", "top_k_overlap_high", "k", "n_pairs", "n_told_apart",
+    "reason",
+]  # fmt: skip
+OF_TIES = [
     "davidson_strength", "davidson_strength_low", "davidson_strength_high", "davidson_tie", "davidson_tie_low",
     "davidson_tie_high", "rao_kupper_strength", "rao_kupper_strength_low", "rao_kupper_strength_high",
-    "rao_kupper_threshold", "rao_kupper_threshold_low", "rao_kupper_threshold_high", "n_responders", "kendall",
-    "kendall_low", "kendall_high", "spearman", "spearman_low", "spearman_high", "pearson_of_ranks", "top_k_overlap",
-    "top_k_overlap_low", "top_k_overlap_high", "k", "n_pairs", "n_told_apart", "reason",
+    "rao_kupper_threshold", "rao_kupper_threshold_low", "rao_kupper_threshold_high",
 ]  # fmt: skip
 
 
@@ -61,6 +70,7 @@ COLUMNS = [
     "ranking",
     question="would the verdicts rank the responders as clinicians do",
     columns=COLUMNS,
+    more=OF_TIES,
     needs_verdicts=False,
 )
 def ranking(
@@ -74,6 +84,7 @@ def ranking(
     cluster: str | None = None,
     resamples: int = 2000,
     seed: int = 0,
+    intervals: str = "all",
     top: int = 3,
 ) -> pd.DataFrame:
     """Bradley-Terry strengths of the responders by clinicians and by each judge, and how far the rankings agree.
@@ -86,6 +97,7 @@ def ranking(
     cases : the cases table; a case without `model_a` and `model_b`, or with one responder twice, compares nothing
     policy : how a judge's verdicts on a case become one comparison, see `comparisons.from_verdicts`
     dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy`
+    intervals : "all" adds the two models of ties, "recommended" leaves their columns null
     top : k of the overlap of the best; at most the number of responders less one
 
     Returns
@@ -139,21 +151,23 @@ def ranking(
         shown = np.concatenate([shown, panel.judged().any(axis=2)])
     outcomes = np.concatenate(tables)
     picked = [outcomes[shown[:, i], i] for i in range(len(names))]
-    found = fit(picked, who, cluster_codes(cases, cluster), resamples=resamples, seed=seed) if who.names else []
+    codes = cluster_codes(cases, cluster)
+    chosen = tuple(MODELS) if intervals == "all" else tuple(MODELS)[:1]
+    fits = [fit(table, who, codes, names=chosen, resamples=resamples, seed=seed) for table in picked if who.names]
     who_is = [[source for source, kept in zip(sources, shown[:, i], strict=True) if kept] for i in range(len(names))]
     rows: list[dict[str, object]] = []
-    for name, table, item, kept in zip(names, picked, found, who_is, strict=bool(found)):
+    for name, table, item, kept in zip(names, picked, fits, who_is, strict=bool(fits)):
         rows += [{"dimension": name, **row} for row in _strengths(item, table, kept, who)]
-    for name, item, kept in zip(names, found, who_is, strict=bool(found)):
+    for name, item, kept in zip(names, fits, who_is, strict=bool(fits)):
         rows += [{"dimension": name, **row} for row in _agreements(item, kept, top)]
-    if not found:
+    if not fits:
         rows = [
             {"part": "strength", "dimension": name, **_source(source), "n": 0, "reason": NO_RESPONDERS}
             for name, kept in zip(names, who_is, strict=True)
             for source in kept
         ]
-    frame = pd.DataFrame(rows, columns=COLUMNS).assign(policy=policy, n_unpaired=int((~who.paired).sum()))
-    types = dict.fromkeys(COLUMNS, "float64") | dict.fromkeys(_TEXT, "str") | dict.fromkeys(_COUNTS, "Int64")
+    frame = pd.DataFrame(rows, columns=[*COLUMNS, *OF_TIES]).assign(policy=policy, n_unpaired=int((~who.paired).sum()))
+    types = dict.fromkeys(frame.columns, "float64") | dict.fromkeys(_TEXT, "str") | dict.fromkeys(_COUNTS, "Int64")
     return frame.astype(types)
 
 
@@ -180,7 +194,8 @@ def _strengths(
     excluded = _undecided(outcomes, who)
     variance = np.diagonal(item.covariance, axis1=1, axis2=2)
     error = np.sqrt(np.where(variance > LEAST_ERROR**2, variance, np.nan))
-    place = ranks(item.fit.log_strength)
+    plain = item.models["bradley_terry"]
+    place = ranks(plain.fit.log_strength)
     columns = {
         "n": n.round(),
         "n_excluded": excluded,
@@ -188,24 +203,26 @@ def _strengths(
         "losses": losses,
         "ties": ties,
         "win_rate": divide(wins + ties / 2, n),
-        "strength": item.fit.strength,
-        "low": item.bounds.low,
-        "high": item.bounds.high,
-        "log_strength": item.fit.log_strength,
+        "strength": plain.fit.strength,
+        "low": plain.bounds.low,
+        "high": plain.bounds.high,
+        "log_strength": plain.fit.log_strength,
         "standard_error": error,
         "rank": place,
-        **_interval("davidson_strength", item.davidson.strength, item.davidson_bounds[:2]),
-        **_interval("rao_kupper_strength", item.rao_kupper.strength, item.rao_kupper_bounds[:2]),
     }
-    ties = _interval("davidson_tie", item.davidson.tie, item.davidson_bounds[2:])
-    ties |= _interval("rao_kupper_threshold", item.rao_kupper.tie, item.rao_kupper_bounds[2:])
+    tie_columns: dict[str, FloatArray] = {}
+    of_ties = {name: item.models[name] for name in TIE_MODELS if name in item.models}
+    for name, model in of_ties.items():
+        strength, parameter, _ = TIE_MODELS[name]
+        columns |= _interval(strength, model.fit.strength, model.bounds[:2])
+        tie_columns |= _interval(parameter, model.fit.tie, model.bounds[2:])
     for i, source in enumerate(sources):
         best, worst = _rank_bounds(item, i)
         vague = NO_SPREAD if item.of(i).lacks_errors else ""
         failed = [
-            NO_TIE_MODEL.format(model)
-            for model, made in (("Davidson's", item.davidson), ("Rao and Kupper's", item.rao_kupper))
-            if np.isnan(made.tie[i]) and np.isfinite(place[i]).any()
+            NO_TIE_MODEL.format(TIE_MODELS[name][2])
+            for name, model in of_ties.items()
+            if np.isnan(model.fit.tie[i]) and np.isfinite(place[i]).any()
         ]
         for j, responder in enumerate(who.names):
             lone = NEVER_COMPARED if n[i, j] == 0 and n[i].any() else ""
@@ -216,7 +233,7 @@ def _strengths(
                 **{name: values[i, j] for name, values in columns.items()},
                 "rank_low": best[j],
                 "rank_high": worst[j],
-                **{name: values[i] for name, values in ties.items()},
+                **{name: values[i] for name, values in tie_columns.items()},
                 "reason": join_reasons(lone, item.reasons[i] or "", *failed, vague),
             }
 

@@ -8,7 +8,7 @@ import pytest
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.core.panel import as_panel
-from mrb_lib.stats.responders.ranking import COLUMNS, ranking
+from mrb_lib.stats.responders.ranking import COLUMNS, OF_TIES, ranking
 from tests.stats.small_tables import annotations_of, cases_of, gold_of, verdicts_of
 
 NOBODY = pd.DataFrame(columns=["case_id", "annotator", "dimension", "choice"])
@@ -46,7 +46,7 @@ def test_columns_types_and_order() -> None:
     cases, gold = small(*CIRCLE)
     verdicts = verdicts_of({("j", "AB"): CIRCLE[2]})
     frame = ranking(verdicts, gold, NOBODY, cases, resamples=50)
-    assert list(frame.columns) == COLUMNS
+    assert list(frame.columns) == [*COLUMNS, *OF_TIES]
     assert frame["part"].tolist() == ["strength"] * 9 + ["agreement"] * 2
     assert str(frame["n"].dtype) == str(frame["rank"].dtype) == "Int64"
     assert frame["strength"].dtype == np.float64

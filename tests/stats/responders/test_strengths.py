@@ -28,7 +28,7 @@ def benchmark(n: int, seed: int) -> tuple[np.ndarray, Responders]:
 
 
 def fitted(outcomes: np.ndarray, who: Responders, codes: np.ndarray, resamples: int = 300) -> Fitted:
-    return fit([outcomes], who, codes, resamples=resamples, seed=3)[0]
+    return fit(outcomes, who, codes, resamples=resamples, seed=3)
 
 
 @pytest.mark.parametrize("model", [bradley_terry, davidson, rao_kupper], ids=lambda model: model.__name__)
@@ -36,7 +36,7 @@ def test_intervals_agree_with_those_of_full_refits(model) -> None:
     n, resamples = 1000, 300
     outcomes, who = benchmark(n, 1)
     found = fitted(outcomes, who, np.arange(n), resamples)
-    bounds = {bradley_terry: found.bounds, davidson: found.davidson_bounds, rao_kupper: found.rao_kupper_bounds}[model]
+    bounds = found.models[model.__name__].bounds
     refits = []
     for counts in draws(n, resamples, 3):
         weights = counts if counts.shape[1] == n else counts.T
@@ -80,21 +80,11 @@ def test_standard_errors_are_the_sandwich_of_statsmodels(clustered: bool) -> Non
 def test_strengths_sum_to_one_and_lie_in_their_intervals() -> None:
     outcomes, who = benchmark(200, 4)
     found = fitted(outcomes, who, np.arange(200))
-    assert found.fit.strength.sum() == pytest.approx(1)
-    assert (found.bounds.low < found.fit.strength).all()
-    assert (found.fit.strength < found.bounds.high).all()
+    for model in found.models.values():
+        assert model.fit.strength.sum() == pytest.approx(1)
+        assert (model.bounds.low < model.fit.strength).all()
+        assert (model.fit.strength < model.bounds.high).all()
     assert found.reasons == [None]
-
-
-def test_the_same_however_many_dimensions_are_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    one, who = benchmark(120, 5)
-    tables = [one, one[:, ::-1], one]
-    whole = fit(tables, who, np.arange(120), resamples=50, seed=1)
-    monkeypatch.setattr("mrb_lib.stats.responders.strengths._HELD", 1)
-    parts = fit(tables, who, np.arange(120), resamples=50, seed=1)
-    for first, second in zip(whole, parts, strict=True):
-        np.testing.assert_allclose(first.bounds.low, second.bounds.low, rtol=1e-5)
-        np.testing.assert_allclose(first.rao_kupper_bounds.high, second.rao_kupper_bounds.high, rtol=1e-5)
 
 
 def test_too_few_clusters_and_no_resamples_give_no_interval() -> None:
@@ -105,8 +95,9 @@ def test_too_few_clusters_and_no_resamples_give_no_interval() -> None:
         (np.arange(200) % 3, 50, "not more clusters than responders"),
     ):
         found = fitted(outcomes, who, codes, resamples)
-        assert np.isnan(found.bounds.low).all()
-        assert np.isfinite(found.fit.strength).all()
+        plain = found.models["bradley_terry"]
+        assert np.isnan(plain.bounds.low).all()
+        assert np.isfinite(plain.fit.strength).all()
         assert reason in str(found.reasons[0])
 
 
