@@ -109,22 +109,22 @@ def inspect(
     categories: Sequence[str] | None = None,
 ) -> list[Finding]:
     """Everything in `frame` that breaks the contract of `table`; see `conform` for the parameters."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for column in COLUMNS[table]:
         if column.name not in frame.columns:
             if column.required:
                 cure = f"add it (the table needs {', '.join(c.name for c in COLUMNS[table] if c.required)})"
-                found.append(Finding("error", source, None, column.name, "the column is missing", cure))
+                findings.append(Finding("error", source, None, column.name, "the column is missing", cure))
             continue
         allowed = column.values
         if column.name == "dimension" and dimensions is not None:
             allowed = tuple(dimensions)
         if table == "annotations" and column.name == "choice":
             allowed = tuple(categories) if categories is not None else CHOICES
-        found.extend(_inspect_column(frame, column, allowed, source))
-    if not any(finding.severity == "error" for finding in found):
-        found.extend(_inspect_relations(frame, table, source))
-    return found
+        findings.extend(_inspect_column(frame, column, allowed, source))
+    if not any(finding.severity == "error" for finding in findings):
+        findings.extend(_inspect_relations(frame, table, source))
+    return findings
 
 
 def _rows(mask: pd.Series | np.ndarray) -> Iterator[int]:
@@ -165,7 +165,7 @@ def _inspect_column(
 
 
 def _bad_numbers(values: pd.Series, column: Column) -> Iterator[tuple[int, str, str]]:
-    # As text, True is no number, and a whole number too large for an array is read as what it is.
+    # As text, True is not a number, and a whole number too large for an array is read as what it is.
     as_text = pd.api.types.is_object_dtype(values.dtype) or pd.api.types.is_bool_dtype(values.dtype)
     numbers = pd.to_numeric(values.astype("str") if as_text else values, errors="coerce").astype("float64")
     low = -np.inf if column.low is None else column.low
@@ -195,7 +195,7 @@ def _bad_names(values: pd.Series) -> Iterator[tuple[int, str, str]]:
             continue
         for name in names:
             if not isinstance(name, str) or not is_safe_name(name):
-                problem = f"the image name {name!r} leads out of images/, or is no possible name"
+                problem = f"the image name {name!r} leads out of images/, or is not possible"
                 yield i, problem, "use a plain relative file name of at most 255 bytes"
 
 

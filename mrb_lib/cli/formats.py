@@ -43,12 +43,12 @@ class _FormatCommand(TyperCommand):
             formatter.write_dl([(name, about) for name, (_, about) in self.functions().items()])
 
     def _format_params(self) -> list[CommandParameter]:
-        from mrb_lib.data.formats.base import options_of
+        from mrb_lib.data.formats.base import declared_options
 
         parameters: dict[str, Parameter] = {}
         helps: dict[str, list[str]] = {}
         for format_, (function, _) in self.functions().items():
-            for name, option in options_of(function).items():
+            for name, option in declared_options(function).items():
                 parameters.setdefault(name, option)
                 helps.setdefault(name, []).append(f"{format_}: {_help(option)}.")
         options = Signature([_as_option(one, " ".join(helps[name])) for name, one in parameters.items()])
@@ -87,9 +87,9 @@ def chosen_options(command: str, format_: str, function: Read | Write, values: M
     InputError
         An option was given that only other formats have.
     """
-    from mrb_lib.data.formats.base import options_of
+    from mrb_lib.data.formats.base import declared_options
 
-    own = options_of(function)
+    own = declared_options(function)
     chosen = {name: value for name, value in values.items() if value not in (None, False, [], ())}
     for name in chosen.keys() - own.keys():
         raise InputError(f"{_flag(name)}: {command} {format_} has no such option; leave it out.")
@@ -97,7 +97,7 @@ def chosen_options(command: str, format_: str, function: Read | Write, values: M
 
 
 def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+    return f"--{name.rstrip('_').replace('_', '-')}"
 
 
 def _help(option: Parameter) -> str:

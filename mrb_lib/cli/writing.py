@@ -30,9 +30,9 @@ def write_imported(imported: Imported, folder: Path, source: str) -> None:
     meta = imported.benchmark.meta
     save(imported.benchmark, folder)
     written = set(FolderImages(folder / "images"))
-    named = imported.benchmark.cases["images"].map(lambda names: [name for name in names if name in written])
-    found, _ = image_findings(folder / "images", imported.benchmark.cases.assign(images=named))
-    raise_on_error(replace(finding, file=source) for finding in found)
+    present = imported.benchmark.cases["images"].map(lambda names: [name for name in names if name in written])
+    findings, _ = image_findings(folder / "images", imported.benchmark.cases.assign(images=present))
+    raise_on_error(replace(finding, file=source) for finding in findings)
     if len(imported.verdicts):
         save_imported(imported.verdicts, folder / "runs", benchmark=meta.name, kind=meta.kind, source=source)
 

@@ -155,9 +155,9 @@ def read_meta(path: Path) -> BenchmarkMeta:
 
 def meta_from(raw: Mapping[str, object], source: str) -> BenchmarkMeta:
     """Build the metadata from parsed TOML; see `read_meta`."""
-    known = {f.name for f in fields(BenchmarkMeta)} - {"extra"}
+    names = {f.name for f in fields(BenchmarkMeta)} - {"extra"}
     values: dict[str, object] = {}
-    for name in known & raw.keys():
+    for name in names & raw.keys():
         value = raw[name]
         if name in ("dimensions", "categories"):
             if not isinstance(value, (list, tuple)) or not value or not all(isinstance(v, str) and v for v in value):
@@ -175,7 +175,7 @@ def meta_from(raw: Mapping[str, object], source: str) -> BenchmarkMeta:
     for name in ("name", "kind"):
         if name not in values:
             raise InputError(f'{source}: the key {name} is missing; add {name} = "...".')
-    extra = {name: value for name, value in raw.items() if name not in known}
+    extra = {name: value for name, value in raw.items() if name not in names}
     return BenchmarkMeta(**values, extra=extra)  # type: ignore[arg-type]  # each value was checked above
 
 
@@ -207,9 +207,9 @@ def read_table(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
         size = path.stat().st_size if path.is_file() else 0
         what = "is empty" if size == 0 else f"is damaged: truncated, or not a parquet file of text ({error})"
         raise InputError(f"{path}: {what}; restore it from its source or import it again.") from error
-    again = frame.columns[frame.columns.duplicated()]
-    if len(again):
-        raise InputError(f"{path}, column {again[0]}: the column occurs twice; remove one of the two.")
+    repeated = frame.columns[frame.columns.duplicated()]
+    if len(repeated):
+        raise InputError(f"{path}, column {repeated[0]}: the column occurs twice; remove one of the two.")
     return frame
 
 
@@ -276,9 +276,9 @@ class BenchmarkWriter:
             categories=self.meta.categories,
         )
         check_references(annotations, cases, "annotations")
-        again = [case for case in cases["case_id"] if case in self._ids]
-        if again:
-            raise InputError(f"cases: case_id {again[0]} occurs again; keep one of the two.")
+        repeated = [case for case in cases["case_id"] if case in self._ids]
+        if repeated:
+            raise InputError(f"cases: case_id {repeated[0]} occurs again; keep one of the two.")
         self._ids.update(cases["case_id"])
         self._append("cases", cases)
         self._append("annotations", annotations)
@@ -333,8 +333,8 @@ def voting(annotations: pd.DataFrame) -> pd.DataFrame:
     people = (annotations["annotator"] != CONSENSUS).to_numpy(dtype=bool)
     if people.all() or not people.any():
         return annotations
-    place = pd.MultiIndex.from_frame(annotations[["case_id", "dimension"]])
-    return annotations[people | ~place.isin(place[people])]
+    cell = pd.MultiIndex.from_frame(annotations[["case_id", "dimension"]])
+    return annotations[people | ~cell.isin(cell[people])]
 
 
 def gold(benchmark: Benchmark, rule: GoldRule = "majority") -> pd.DataFrame:
@@ -343,7 +343,7 @@ def gold(benchmark: Benchmark, rule: GoldRule = "majority") -> pd.DataFrame:
     Parameters
     ----------
     rule : "majority" takes the category with the most votes, "unanimous" the one
-        that all annotators gave, of whom there must be two at least: one vote is no unanimity.
+        that all annotators gave, of whom there must be two at least: one vote is not unanimous.
 
     Returns
     -------
@@ -373,7 +373,7 @@ def gold(benchmark: Benchmark, rule: GoldRule = "majority") -> pd.DataFrame:
     if rule == "unanimous":
         if len(total) and total.max() < 2:
             raise InputError(
-                "gold rule 'unanimous': no case has the labels of two annotators, and one label is no unanimity; "
+                "gold rule 'unanimous': no case has the labels of two annotators, and one label is not unanimous; "
                 "use the rule majority."
             )
         decided &= (top == total) & (total >= 2)

@@ -95,7 +95,7 @@ def _deal(
     overlap: int,
     rng: np.random.Generator,
 ) -> list[list[int]]:
-    """The cases, by place, of each of the first `n_dealt_to` people."""
+    """The cases, by index, of each of the first `n_dealt_to` people."""
     numbers = {name: number for number, name in enumerate(people)}
     having: dict[str, list[int]] = {}
     for case, name in zip(before["case_id"], before["annotator"], strict=True):

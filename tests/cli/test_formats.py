@@ -20,7 +20,7 @@ from typing import Annotated
 import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, gold
-from mrb_lib.data.formats import Imported, annotation_table, assemble, reads, writes
+from mrb_lib.data.formats import Imported, annotation_table, import_tables, reads, writes
 
 META = BenchmarkMeta("toy", "general", dimensions=("overall",))
 COLUMNS = ["question", "response_a", "response_b"]
@@ -32,7 +32,7 @@ def read(src: Path, *, skip: Annotated[int, "leave out this many lines at the to
     cases = pd.DataFrame([row[:3] for row in rows], columns=COLUMNS)
     cases.insert(0, "case_id", [f"toy-{i}" for i in range(len(rows))])
     labels = [(case, "consensus", "overall", row[3]) for case, row in zip(cases["case_id"], rows)]
-    return assemble(META, cases, annotation_table(labels, src, META), source=src)
+    return import_tables(META, cases, annotation_table(labels, src, META), source=src)
 
 
 @writes("toy", about="one case a line, separated by tabs")
@@ -57,6 +57,14 @@ def test_the_file_format_of_an_export_is_an_option(mrb: Callable, tables: Path, 
     assert (done.code, (tmp_path / "out" / "cases.parquet").is_file()) == (0, True)
     refused = mrb("export", "official", tmp_path / "bench", "-", tmp_path / "o", "--file-format", "csv")
     assert (refused.code, refused.err) == (2, "mrb: --file-format: export official has no such option; leave it out.\n")
+
+
+def test_columns_of_an_import_can_be_renamed(mrb: Callable, tables: Path, tmp_path: Path) -> None:
+    cases = tables / "cases.csv"
+    cases.write_text(cases.read_text().replace("case_id,question", "number,prompt", 1))
+    renamed = ("--map", "number=case_id", "--map", "prompt=question")
+    assert mrb("import", "table", tables, tmp_path / "bench", *renamed).code == 0
+    assert mrb("import", "table", tables, tmp_path / "bench").code == 2
 
 
 def test_an_installed_package_adds_a_format_with_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@ class SimulatedJudge:
     jitter : standard deviation of what differs from verdict to verdict
     first : leaning to the response shown first
     length : leaning to the longer response, per doubling of its length
-    own : leaning to the responses of the responder `responder`
+    loyalty : leaning to the responses of the responder `responder`
     weak_in : a department in which its noise is three times as large
     sharpness : how many times its log-odds are those that its errors allow; 1 is calibrated
     """
@@ -41,7 +41,7 @@ class SimulatedJudge:
     first: float = 0.0
     length: float = 0.0
     responder: str = ""
-    own: float = 0.0
+    loyalty: float = 0.0
     weak_in: str = ""
     sharpness: float = 1.0
 
@@ -51,7 +51,7 @@ JUDGES = (
     SimulatedJudge("simulated-hasty", noise=1.2, jitter=0.8, first=0.45, sharpness=3.0),
     SimulatedJudge("simulated-wordy", noise=0.9, jitter=0.3, length=0.9, sharpness=1.6),
     SimulatedJudge("simulated-specialist", noise=0.8, jitter=0.3, weak_in="Ophthalmology", sharpness=1.4),
-    SimulatedJudge("Fictor-72B", noise=0.9, jitter=0.3, responder="Fictor-72B", own=1.2, sharpness=2.0),
+    SimulatedJudge("Fictor-72B", noise=0.9, jitter=0.3, responder="Fictor-72B", loyalty=1.2, sharpness=2.0),
 )
 
 
@@ -87,7 +87,9 @@ def _verdicts(judge: SimulatedJudge, rows: pd.DataFrame, number: int, seed: int)
     lengths = [rows[side].str.len().to_numpy(dtype=np.float64) for side in ("response_a", "response_b")]
     felt += judge.length * np.log2(lengths[0] / lengths[1])
     if judge.responder:
-        felt += judge.own * ((rows["model_a"] == judge.responder) - (rows["model_b"] == judge.responder).astype(float))
+        felt += judge.loyalty * (
+            (rows["model_a"] == judge.responder) - (rows["model_b"] == judge.responder).astype(float)
+        )
     spread = float(np.hypot(judge.noise, judge.jitter))
     frames = []
     for repeat in range(REPEATS):

@@ -9,23 +9,23 @@ from mrb_lib.data.formats.base import (
     WRITERS,
     Imported,
     annotation_table,
-    assemble,
     counted,
+    import_tables,
     reads,
     verdict_table,
     writes,
 )
-from mrb_lib.data.formats.sources import Record, csv_records, read_csv, read_json_array, read_jsonl
+from mrb_lib.data.formats.sources import SourceRow, csv_records, read_csv, read_json_array, read_jsonl
 
 __all__ = [
     "READERS",
     "WRITERS",
     "Imported",
-    "Record",
+    "SourceRow",
     "annotation_table",
-    "assemble",
     "counted",
     "csv_records",
+    "import_tables",
     "read_csv",
     "read_json_array",
     "read_jsonl",

@@ -27,7 +27,7 @@ class Imported(NamedTuple):
     ----------
     benchmark : lives in memory; its images are read from the source when asked for
     verdicts : the verdicts table, without rows where the source has none
-    findings : what was counted on the way and is no error
+    findings : what was counted on the way and is not an error
     """
 
     benchmark: Benchmark
@@ -97,7 +97,7 @@ def writes(name: str, *, about: str) -> Callable[[W], W]:
     return register
 
 
-def options_of(function: Read | Write) -> dict[str, inspect.Parameter]:
+def declared_options(function: Read | Write) -> dict[str, inspect.Parameter]:
     """The options that a reader or writer declares: its keyword-only parameters, by name."""
     parameters = inspect.signature(function, eval_str=True).parameters
     return {name: one for name, one in parameters.items() if one.kind is inspect.Parameter.KEYWORD_ONLY}
@@ -139,7 +139,7 @@ def verdict_table(rows: Iterable[Sequence[object]], source: str | Path) -> pd.Da
     return conform(frame, "verdicts", str(source))
 
 
-def assemble(
+def import_tables(
     meta: BenchmarkMeta,
     cases: pd.DataFrame,
     annotations: pd.DataFrame | None = None,
@@ -173,7 +173,7 @@ def assemble(
     return Imported(Benchmark(meta, cases, annotations, images or {}), verdicts, list(findings))
 
 
-def absent(path: Path, judge: str) -> Finding:
+def no_verdicts(path: Path, judge: str) -> Finding:
     """The finding that a judge's file, which the source publishes, is not there."""
     return Finding("info", str(path), None, None, f"there are no verdicts of {judge}", "add the file if you want them")
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pandas as pd
 
 from mrb_lib.data.benchmark import BenchmarkMeta
-from mrb_lib.data.formats.base import Imported, annotation_table, assemble, counted, reads
-from mrb_lib.data.formats.sources import Record, read_jsonl, text_id
+from mrb_lib.data.formats.base import Imported, annotation_table, counted, import_tables, reads
+from mrb_lib.data.formats.sources import SourceRow, read_jsonl, text_id
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CONSENSUS
 from mrb_lib.validation import Finding
@@ -73,14 +73,14 @@ def read(src: Path) -> Imported:
     cases = pd.DataFrame([_case(record) for record in records])
     labels = [(r.text("pair_id"), CONSENSUS, "overall", r.label("label", _LABELS)) for r in records]
     unknown = sum(_category(record.text("source")) is None for record in records)
-    findings += counted(unknown, "warning", src, "pairs are of no known category", "correct the source", "source")
+    findings += counted(unknown, "warning", src, "pairs have an unknown category", "correct the source", "source")
     if not cases.empty:
         _refuse_repeated_pairs(records)
     annotations = annotation_table(labels, src, META)
-    return assemble(META, cases, annotations, findings=findings, source=src)
+    return import_tables(META, cases, annotations, findings=findings, source=src)
 
 
-def _case(record: Record) -> dict[str, str | None]:
+def _case(record: SourceRow) -> dict[str, str | None]:
     original = record.get("original_id")
     question, source = record.text("question"), record.text("source")
     return {
@@ -101,9 +101,11 @@ def _category(source: str) -> str | None:
     return next((category for prefix, category in CATEGORY.items() if source.startswith(prefix)), None)
 
 
-def _refuse_repeated_pairs(records: list[Record]) -> None:
-    seen: dict[str, Record] = {}
+def _refuse_repeated_pairs(records: list[SourceRow]) -> None:
+    seen: dict[str, SourceRow] = {}
     for record in records:
         first = seen.setdefault(record.text("pair_id"), record)
         if first is not record:
-            raise record.error("pair_id", f"occurs again (first in {first.file}, {first.place})", "keep one of the two")
+            raise record.error(
+                "pair_id", f"occurs again (first in {first.file}, {first.location})", "keep one of the two"
+            )

@@ -12,8 +12,8 @@ from pathlib import Path
 import pandas as pd
 
 from mrb_lib.data.benchmark import BenchmarkMeta
-from mrb_lib.data.formats.base import Imported, annotation_table, assemble, reads
-from mrb_lib.data.formats.sources import Record, csv_records, text_id
+from mrb_lib.data.formats.base import Imported, annotation_table, import_tables, reads
+from mrb_lib.data.formats.sources import SourceRow, csv_records, text_id
 
 FILE_NAME = "NLI_medical_annotator.csv"
 ANNOTATORS = ("label_0", "label_1", "label_2")
@@ -67,10 +67,10 @@ def read(src: Path) -> Imported:
     ]
     annotations = annotation_table(labels, path, META)
     cases = pd.DataFrame([_case(record) for record in records])
-    return assemble(META, cases, annotations, source=path)
+    return import_tables(META, cases, annotations, source=path)
 
 
-def _case(record: Record) -> dict[str, str]:
+def _case(record: SourceRow) -> dict[str, str]:
     question = record.text("Question")
     return {
         "case_id": record.id(""),

@@ -14,8 +14,8 @@ from pathlib import Path
 import pandas as pd
 
 from mrb_lib.data.benchmark import BenchmarkMeta
-from mrb_lib.data.formats.base import Imported, annotation_table, assemble, counted, reads, verdict_table
-from mrb_lib.data.formats.sources import Record, only_folder, read_json_array
+from mrb_lib.data.formats.base import Imported, annotation_table, counted, import_tables, reads, verdict_table
+from mrb_lib.data.formats.sources import SourceRow, only_folder, read_json_array
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CONSENSUS
 from mrb_lib.validation import Finding
@@ -83,22 +83,24 @@ def read(src: Path) -> Imported:
             findings += counted(unparsed, "info", result, "verdicts are unparsed", "they stay, without a choice")
             verdicts += rows
     annotations = annotation_table(labels, folder, META)
-    return assemble(META, pd.DataFrame(cases), annotations, verdict_table(verdicts, folder), findings, source=folder)
+    return import_tables(
+        META, pd.DataFrame(cases), annotations, verdict_table(verdicts, folder), findings, source=folder
+    )
 
 
 def _subsets(folder: Path) -> dict[str, Path]:
     """The subsets below a folder, by name; by their path where two have the same name."""
-    found = sorted(path.parent for path in folder.rglob(ITEMS))
-    if not found:
+    subsets = sorted(path.parent for path in folder.rglob(ITEMS))
+    if not subsets:
         raise InputError(f"{folder}: there is no {ITEMS}; give a subset of LLMBar, or a folder of subsets.")
-    names = [path.resolve().name for path in found]
+    names = [path.resolve().name for path in subsets]
     return {
         name if names.count(name) == 1 else path.relative_to(folder).as_posix(): path
-        for name, path in zip(names, found, strict=True)
+        for name, path in zip(names, subsets, strict=True)
     }
 
 
-def _case(case_id: str, subset: str, item: Record) -> dict[str, str]:
+def _case(case_id: str, subset: str, item: SourceRow) -> dict[str, str]:
     return {
         "case_id": case_id,
         "question": item.text("input"),
@@ -108,7 +110,7 @@ def _case(case_id: str, subset: str, item: Record) -> dict[str, str]:
     }
 
 
-def _verdicts(path: Path, judge: str, ids: list[str], items: list[Record]) -> list[tuple[str | None, ...]]:
+def _verdicts(path: Path, judge: str, ids: list[str], items: list[SourceRow]) -> list[tuple[str | None, ...]]:
     results = read_json_array(path)
     if len(results) != len(items):
         raise InputError(f"{path}: has {len(results)} items where {ITEMS} has {len(items)}; restore both files.")
@@ -118,25 +120,25 @@ def _verdicts(path: Path, judge: str, ids: list[str], items: list[Record]) -> li
             result.same(field, item, "restore both files")
         last = _last_object(result)
         for order, key in _ORDERS.items():
-            given = last.get(key)
-            if not isinstance(given, dict):
+            judgement = last.get(key)
+            if not isinstance(judgement, dict):
                 raise result.error("results", f"{key!r} is not an object", "restore the file")
-            verdict = Record(result.file, f"{result.place}, {key}", given)
+            verdict = SourceRow(result.file, f"{result.location}, {key}", judgement)
             choice = verdict.label("winner", _WINNERS)
             status = "unparsed" if choice is None else "ok"
             rows.append((judge, case_id, "overall", order, choice, status, _reply(verdict)))
     return rows
 
 
-def _last_object(result: Record) -> Record:
-    given = result.get("results")
-    objects = [value for value in given if isinstance(value, dict)] if isinstance(given, list) else []
+def _last_object(result: SourceRow) -> SourceRow:
+    values = result.get("results")
+    objects = [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
     if not objects:
         raise result.error("results", "holds no object with the verdicts", "restore the file")
-    return Record(result.file, result.place, objects[-1])
+    return SourceRow(result.file, result.location, objects[-1])
 
 
-def _reply(verdict: Record) -> str:
+def _reply(verdict: SourceRow) -> str:
     completion = verdict.get("completion")
     if not isinstance(completion, list) or not completion or not isinstance(completion[0], str):
         raise verdict.error("completion", "is not a list that starts with the judge's text", "restore the file")

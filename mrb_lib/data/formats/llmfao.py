@@ -15,14 +15,14 @@ from mrb_lib.data.benchmark import BenchmarkMeta
 from mrb_lib.data.formats.base import (
     PREFERENCE,
     Imported,
-    absent,
     annotation_table,
-    assemble,
     counted,
+    import_tables,
+    no_verdicts,
     reads,
     verdict_table,
 )
-from mrb_lib.data.formats.sources import Record, csv_records, only_folder, read_jsonl
+from mrb_lib.data.formats.sources import SourceRow, csv_records, only_folder, read_jsonl
 from mrb_lib.validation import Finding
 
 PAIRS, CROWD = "pairs-crowd.jsonl", "crowd-comparisons.csv"
@@ -68,18 +68,18 @@ def read(src: Path) -> Imported:
     """
     folder = only_folder(Path(src))
     findings: list[Finding] = []
-    pairs: dict[str, Record] = {}
+    pairs: dict[str, SourceRow] = {}
     for record in read_jsonl(folder / PAIRS, findings):
         first = pairs.setdefault(record.id("id"), record)
         if first is not record:
-            raise record.error("id", f"occurs again (first in {first.place})", "keep one of the two")
-    names: dict[str, Record] = {}
+            raise record.error("id", f"occurs again (first in {first.location})", "keep one of the two")
+    names: dict[str, SourceRow] = {}
     crowd = csv_records(folder / CROWD, (*_COLUMNS, "worker"))
     labels = [(_pair(r, pairs, names), r.id("worker"), "overall", r.label("winner", _LABELS)) for r in crowd]
     rows: list[tuple[str | None, ...]] = []
     for judge, file in JUDGES.items():
         if not (folder / file).is_file():
-            findings.append(absent(folder / file, judge))
+            findings.append(no_verdicts(folder / file, judge))
             continue
         verdicts = csv_records(folder / file, _COLUMNS)
         rows += [
@@ -89,24 +89,24 @@ def read(src: Path) -> Imported:
     unlabelled = len(pairs.keys() - {label[0] for label in labels})
     findings += counted(unlabelled, "warning", folder / CROWD, "pairs have no annotator", "restore the file")
     annotations = annotation_table(labels, folder / CROWD, META)
-    return assemble(META, cases, annotations, verdict_table(rows, folder), findings, source=folder / PAIRS)
+    return import_tables(META, cases, annotations, verdict_table(rows, folder), findings, source=folder / PAIRS)
 
 
-def _pair(record: Record, pairs: Mapping[str, Record], names: dict[str, Record]) -> str:
+def _pair(record: SourceRow, pairs: Mapping[str, SourceRow], names: dict[str, SourceRow]) -> str:
     """The pair a row of a CSV file speaks of, after comparing what both say about it."""
     case_id = record.id("id")
     if case_id not in pairs:
         raise record.error("id", f"the pair {case_id!r} does not exist", f"correct it or restore {PAIRS}")
     for column in ("prompt", "model_x", "model_y"):
         if record.id(column) != pairs[case_id].id(column):
-            raise record.error(column, f"differs from {PAIRS}, {pairs[case_id].place}", "restore both files")
+            raise record.error(column, f"differs from {PAIRS}, {pairs[case_id].location}", "restore both files")
     first = names.setdefault(case_id, record)
     for column in ("left", "right"):
         record.same(column, first, "restore both files")
     return case_id
 
 
-def _case(case_id: str, pair: Record, named: Record | None) -> dict[str, str | None]:
+def _case(case_id: str, pair: SourceRow, named: SourceRow | None) -> dict[str, str | None]:
     return {
         "case_id": case_id,
         "question": pair.text("text"),

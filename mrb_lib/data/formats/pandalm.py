@@ -20,14 +20,14 @@ from mrb_lib.data.benchmark import BenchmarkMeta
 from mrb_lib.data.formats.base import (
     PREFERENCE,
     Imported,
-    absent,
     annotation_table,
-    assemble,
     counted,
+    import_tables,
+    no_verdicts,
     reads,
     verdict_table,
 )
-from mrb_lib.data.formats.sources import Record, only_folder, read_json_array
+from mrb_lib.data.formats.sources import SourceRow, only_folder, read_json_array
 from mrb_lib.validation import Finding
 
 TEST_SET = "testset-v1.json"
@@ -107,21 +107,21 @@ def read(
     for judge in _JUDGES:
         path = folder / judge.file
         if not path.is_file():
-            findings.append(absent(path, judge.judge))
+            findings.append(no_verdicts(path, judge.judge))
             continue
         verdicts = read_json_array(path)
         rows.extend(_verdict(record, judge, unparsed_as_tie) for record in verdicts)
         findings += _count(verdicts, judge, len(cases), path, unparsed_as_tie)
-    return assemble(META, cases, annotations, verdict_table(rows, folder), findings, source=folder / TEST_SET)
+    return import_tables(META, cases, annotations, verdict_table(rows, folder), findings, source=folder / TEST_SET)
 
 
-def _case(record: Record) -> dict[str, str]:
-    instruction, given, models = record.text("instruction"), record.text("input"), record.text("cmp_key").split("_")
+def _case(record: SourceRow) -> dict[str, str]:
+    instruction, context, models = record.text("instruction"), record.text("input"), record.text("cmp_key").split("_")
     if len(models) != 2:
         raise record.error("cmp_key", f"{record.text('cmp_key')!r} does not name two models", "write model1_model2")
     return {
         "case_id": record.id("idx"),
-        "question": f"{instruction}\n\n{given}" if given else instruction,
+        "question": f"{instruction}\n\n{context}" if context else instruction,
         "response_a": _response(record, "response1"),
         "response_b": _response(record, "response2"),
         "model_a": models[0],
@@ -131,13 +131,13 @@ def _case(record: Record) -> dict[str, str]:
     }
 
 
-def _response(record: Record, column: str) -> str:
+def _response(record: SourceRow, column: str) -> str:
     """A response; six of the published ones, the single word True, were stored as a JSON boolean."""
     value = record.get(column)
     return str(value) if isinstance(value, bool) else record.text(column)
 
 
-def _verdict(record: Record, judge: _JudgeFile, unparsed_as_tie: bool) -> tuple[str | None, ...]:
+def _verdict(record: SourceRow, judge: _JudgeFile, unparsed_as_tie: bool) -> tuple[str | None, ...]:
     choice = record.label(f"{judge.prefix}_result", judge.labels)
     status = "ok"
     if choice is None:
@@ -146,7 +146,7 @@ def _verdict(record: Record, judge: _JudgeFile, unparsed_as_tie: bool) -> tuple[
     return judge.judge, record.id("idx"), "overall", "AB", choice, status, reply
 
 
-def _count(records: list[Record], judge: _JudgeFile, n_cases: int, path: Path, as_tie: bool) -> list[Finding]:
+def _count(records: list[SourceRow], judge: _JudgeFile, n_cases: int, path: Path, as_tie: bool) -> list[Finding]:
     column = f"{judge.prefix}_result"
     garbage = sum(judge.labels[record.label(column, {k: k for k in judge.labels})] is None for record in records)
     what = "unparsed verdicts are read as ties" if as_tie else "verdicts are unparsed"

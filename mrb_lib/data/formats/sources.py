@@ -22,23 +22,23 @@ _CHUNK = 50_000
 
 
 @dataclass(frozen=True)
-class Record:
+class SourceRow:
     """One object or row of a file; its fields are read with their types checked.
 
     Attributes
     ----------
     file : the file, to name in messages
-    place : where in it, as "row 3" (counted from 1) or "line 3"
+    location : where in it, as "row 3" (counted from 1) or "line 3"
     values : the fields
     """
 
     file: str
-    place: str
+    location: str
     values: Mapping[str, object]
 
     def error(self, column: str | None, problem: str, cure: str) -> InputError:
         """The error that says what is wrong with this record."""
-        where = f"{self.file}, {self.place}" + ("" if column is None else f", column {column}")
+        where = f"{self.file}, {self.location}" + ("" if column is None else f", column {column}")
         return InputError(f"{where}: {problem}; {cure}.")
 
     def get(self, column: str) -> object:
@@ -63,7 +63,7 @@ class Record:
         text = id_text(self.get(column))
         if text is None:
             value = self.values[column]
-            raise self.error(column, f"{_shown(value)} is no identifier", "write text or a whole number")
+            raise self.error(column, f"{_shown(value)} is not an identifier", "write text or a whole number")
         return text
 
     def label(self, column: str, labels: Mapping[str | int | None, Label]) -> Label:
@@ -72,17 +72,17 @@ class Record:
         for key, label in labels.items():
             if type(value) is type(key) and value == key:
                 return label
-        known = ", ".join(json.dumps(key) for key in labels)
-        raise self.error(column, f"{_shown(value)} is not a known value", f"use one of {known}")
+        allowed = ", ".join(json.dumps(key) for key in labels)
+        raise self.error(column, f"{_shown(value)} is not a known value", f"use one of {allowed}")
 
-    def same(self, column: str, other: Record, hint: str) -> None:
+    def same(self, column: str, other: SourceRow, hint: str) -> None:
         """Refuse a field that differs from the same field of another record."""
         if self.get(column) != other.get(column):
-            raise self.error(column, f"differs from {other.file}, {other.place}", hint)
+            raise self.error(column, f"differs from {other.file}, {other.location}", hint)
 
 
 def id_text(value: object) -> str | None:
-    """An identifier as text, whatever type it was stored with; None where it is no identifier."""
+    """An identifier as text, whatever type it was stored with; None where it is not an identifier."""
     if isinstance(value, bool) or value is None or value == "":
         return None
     if isinstance(value, float):
@@ -159,7 +159,7 @@ def parse_json(text: str) -> object:
         try:
             json.dumps(value, ensure_ascii=False).encode("utf-8")
         except UnicodeEncodeError as error:
-            raise ValueError("half of a surrogate pair, which is no character") from error
+            raise ValueError("half of a surrogate pair, which is not a character") from error
     return value
 
 
@@ -167,8 +167,8 @@ def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     values = dict(pairs)
     if len(values) != len(pairs):
         keys = [key for key, _ in pairs]
-        again = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {again!r} occurs twice")
+        repeated = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {repeated!r} occurs twice")
     return values
 
 
@@ -176,7 +176,7 @@ def _no_constant(name: str) -> object:
     raise ValueError(f"{name} is not JSON")
 
 
-def read_json_array(path: Path) -> list[Record]:
+def read_json_array(path: Path) -> list[SourceRow]:
     """The objects of a file that holds one JSON array.
 
     Raises
@@ -201,11 +201,11 @@ def read_json_array(path: Path) -> list[Record]:
             raise InputError(
                 f"{path}, row {i}: {_kind(value)} where an object belongs; restore the file from its source."
             )
-        records.append(Record(str(path), f"row {i}", value))
+        records.append(SourceRow(str(path), f"row {i}", value))
     return records
 
 
-def read_jsonl(path: Path, findings: list[Finding] | None = None) -> list[Record]:
+def read_jsonl(path: Path, findings: list[Finding] | None = None) -> list[SourceRow]:
     """The objects of a file with one JSON object a line.
 
     Parameters
@@ -232,7 +232,7 @@ def read_jsonl(path: Path, findings: list[Finding] | None = None) -> list[Record
             ) from error
         if not isinstance(value, dict):
             raise InputError(f"{path}, line {number}: {_kind(value)} where an object belongs; write one object a line.")
-        records.append(Record(str(path), f"line {number}", value))
+        records.append(SourceRow(str(path), f"line {number}", value))
     if findings is not None:
         blank -= text.endswith("\n") or not text
         if blank:
@@ -312,7 +312,7 @@ def _long_cells() -> Iterator[None]:
         csv.field_size_limit(limit)
 
 
-def csv_records(path: Path, required: tuple[str, ...]) -> list[Record]:
+def csv_records(path: Path, required: tuple[str, ...]) -> list[SourceRow]:
     """The rows of a CSV file as records of text; the columns in `required` must be there.
 
     Raises
@@ -327,7 +327,7 @@ def csv_records(path: Path, required: tuple[str, ...]) -> list[Record]:
     names = list(frame.columns)
     columns = [frame[name].tolist() for name in names]
     return [
-        Record(str(path), f"row {i}", dict(zip(names, cells, strict=True)))
+        SourceRow(str(path), f"row {i}", dict(zip(names, cells, strict=True)))
         for i, cells in enumerate(zip(*columns, strict=True), start=1)
     ]
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, cast
@@ -33,8 +33,8 @@ from mrb_lib.data.benchmark import (
     read_table,
     write_meta,
 )
-from mrb_lib.data.formats.base import Imported, assemble, counted, reads, verdict_table, writes
-from mrb_lib.data.formats.sources import Record, only_folder, read_csv, read_jsonl
+from mrb_lib.data.formats.base import Imported, counted, import_tables, reads, verdict_table, writes
+from mrb_lib.data.formats.sources import SourceRow, only_folder, read_csv, read_jsonl
 from mrb_lib.errors import InputError
 from mrb_lib.files import inside
 from mrb_lib.schema import CHOICES, COLUMNS, DIMENSIONS, KINDS, Column, Kind, TableName
@@ -51,6 +51,7 @@ def read(
     *,
     kind: Annotated[str | None, "clinical, general or simulated"] = None,
     name: Annotated[str | None, "the benchmark's name"] = None,
+    map_: Annotated[list[str] | None, "their_column=our_column, in whichever table has it; repeatable"] = None,
 ) -> Imported:
     """Read tables somebody wrote by hand or with another program.
 
@@ -59,6 +60,7 @@ def read(
     src : the folder that holds the tables
     kind : "clinical", "general" or "simulated"; by default what benchmark.toml states, else "general"
     name : the benchmark's name; by default what benchmark.toml states, else the folder's name
+    map_ : "their_column=our_column" of each column that has another name in the files
 
     Returns
     -------
@@ -70,8 +72,9 @@ def read(
     Raises
     ------
     InputError
-        A file is damaged or there twice, a value breaks the contract of its table, or
-        a row speaks of a case that does not exist; names file, row and column.
+        A file is damaged or there twice, a value breaks the contract of its table, a row
+        speaks of a case that does not exist, or a column of `map_` does not occur; names
+        file, row and column.
 
     Notes
     -----
@@ -79,27 +82,29 @@ def read(
     """
     folder = only_folder(Path(src))
     findings: list[Finding] = []
+    renames = _Renames(map_ or [])
     cases_path = find_table(folder, "cases")
     if cases_path is None:
         raise InputError(f"{folder}: there is no cases.csv, cases.parquet or cases.jsonl; add one of them.")
-    cases = conform(read_frame(cases_path, "cases", findings), "cases", str(cases_path))
+    cases = conform(read_frame(cases_path, "cases", findings, renames), "cases", str(cases_path))
     annotations_path, verdicts_path = find_table(folder, "annotations"), find_table(folder, "verdicts")
     annotations = empty_annotations()
     if annotations_path is not None:
-        annotations = read_frame(annotations_path, "annotations", findings)
+        annotations = read_frame(annotations_path, "annotations", findings, renames)
     verdicts = verdict_table([], folder)
     if verdicts_path is not None:
-        verdicts = read_frame(verdicts_path, "verdicts", findings)
+        verdicts = read_frame(verdicts_path, "verdicts", findings, renames)
+    renames.refuse_unused(folder)
     meta = _meta(folder, kind, name, annotations, verdicts, findings)
-    given = {"dimensions": meta.dimensions, "categories": meta.categories}
-    annotations = conform(annotations, "annotations", str(annotations_path), **given)
+    vocabularies = {"dimensions": meta.dimensions, "categories": meta.categories}
+    annotations = conform(annotations, "annotations", str(annotations_path), **vocabularies)
     verdicts = conform(verdicts, "verdicts", str(verdicts_path), dimensions=meta.dimensions)
     for frame, path in ((annotations, annotations_path), (verdicts, verdicts_path)):
         check_references(frame, cases, str(path))
     images = FolderImages(folder / "images")
     absent = sum(name not in images for names in cases["images"] for name in names)
     findings += counted(absent, "warning", folder / "images", "images are not there", "add the files", "images")
-    return assemble(meta, cases, annotations, verdicts, findings, source=cases_path, images=images)
+    return import_tables(meta, cases, annotations, verdicts, findings, source=cases_path, images=images)
 
 
 def _meta(
@@ -123,8 +128,8 @@ def _meta(
         problem = f"the labels are not A, B, tie but {', '.join(labels)}"
         cure = "state the categories and their order in benchmark.toml if this is not what you mean"
         findings.append(Finding("info", "annotations", None, "choice", problem, cure))
-    found = set(_values(annotations, "dimension")) | set(_values(verdicts, "dimension"))
-    dimensions = [d for d in DIMENSIONS if d in found] + sorted(found - set(DIMENSIONS))
+    occurring = set(_values(annotations, "dimension")) | set(_values(verdicts, "dimension"))
+    dimensions = [d for d in DIMENSIONS if d in occurring] + sorted(occurring - set(DIMENSIONS))
     return BenchmarkMeta(
         name=name or folder.resolve().name or "table",
         kind=cast(Kind, kind or "general"),
@@ -148,14 +153,41 @@ def find_table(folder: Path, table: TableName) -> Path | None:
     InputError
         The table is there in two formats.
     """
-    found = [path for suffix in READ_SUFFIXES if (path := folder / f"{table}{suffix}").is_file()]
-    if len(found) > 1:
-        raise InputError(f"{folder}: both {found[0].name} and {found[1].name} are there; keep the one you mean.")
-    return found[0] if found else None
+    paths = [path for suffix in READ_SUFFIXES if (path := folder / f"{table}{suffix}").is_file()]
+    if len(paths) > 1:
+        raise InputError(f"{folder}: both {paths[0].name} and {paths[1].name} are there; keep the one you mean.")
+    return paths[0] if paths else None
 
 
-def read_frame(path: Path, table: TableName, findings: list[Finding]) -> pd.DataFrame:
-    """Read a table from a file of any of the three formats.
+class _Renames:
+    """The columns that have another name in the files, from pairs written "their_column=our_column"."""
+
+    def __init__(self, pairs: Sequence[str]) -> None:
+        self._names: dict[str, str] = {}
+        self._used: set[str] = set()
+        for pair in pairs:
+            theirs, _, ours = pair.partition("=")
+            if not theirs or not ours:
+                raise InputError(f"--map {pair!r}: is not a pair of names; write their_column=our_column.")
+            self._names[theirs] = ours
+
+    def of(self, columns: Iterable[str], path: Path) -> dict[str, str]:
+        """Which of a file's columns to rename, and to what; refuses a name that the file has already."""
+        columns = list(columns)
+        renames = {name: self._names[name] for name in columns if name in self._names}
+        for name, ours in renames.items():
+            if [renames.get(column, column) for column in columns].count(ours) > 1:
+                raise InputError(f"{path}, column {ours}: is there already; leave out --map {name}={ours}.")
+        self._used |= renames.keys()
+        return renames
+
+    def refuse_unused(self, folder: Path) -> None:
+        for name in self._names.keys() - self._used:
+            raise InputError(f"{folder}: no table has the column {name}; correct --map {name}={self._names[name]}.")
+
+
+def read_frame(path: Path, table: TableName, findings: list[Finding], renames: _Renames) -> pd.DataFrame:
+    """Read a table from a file of any of the three formats, with its columns renamed.
 
     Returns
     -------
@@ -167,12 +199,15 @@ def read_frame(path: Path, table: TableName, findings: list[Finding]) -> pd.Data
     InputError
         The file is damaged; names the row.
     """
-    known = {column.name: column for column in COLUMNS[table]}
+    contract = {column.name: column for column in COLUMNS[table]}
+    if path.suffix == ".jsonl":
+        frame = _from_records(read_jsonl(path, findings), path, contract, renames)
+    else:
+        frame = read_csv(path, findings) if path.suffix == ".csv" else read_table(path)
+        frame = frame.rename(columns=renames.of(frame.columns, path))
     if path.suffix == ".csv":
-        frame = read_csv(path, findings)
-        return pd.DataFrame({name: _from_text(frame[name], known.get(name), path) for name in frame.columns})
-    frame = _from_records(read_jsonl(path, findings), path, known) if path.suffix == ".jsonl" else read_table(path)
-    for name, column in known.items():
+        return pd.DataFrame({name: _from_text(frame[name], contract.get(name), path) for name in frame.columns})
+    for name, column in contract.items():
         if column.type == "names" and name in frame.columns:
             lists = [[] if value is None else value for value in frame[name].tolist()]
             frame[name] = pd.Series(lists, index=frame.index, dtype=object)
@@ -218,22 +253,23 @@ def _names(cell: str, path: Path, row: int) -> list[str]:
     return names
 
 
-def _from_records(records: list[Record], path: Path, known: dict[str, Column]) -> pd.DataFrame:
+def _from_records(records: list[SourceRow], path: Path, contract: dict[str, Column], renames: _Renames) -> pd.DataFrame:
     if not records:
         raise InputError(f"{path}: is empty; write one object a line, or remove the file.")
     names = list(dict.fromkeys(name for record in records for name in record.values))
+    our_names = renames.of(names, path)
     columns = {}
     for name in names:
         values = [record.values.get(name) for record in records]
         column = pd.Series(values, dtype=object)
-        if name not in known:
+        if our_names.get(name, name) not in contract:
             try:
                 pa.array(values, from_pandas=True)
             except (pa.ArrowException, OverflowError) as error:
                 problem = f"mixes types or holds a number that is too large ({error})"
                 raise InputError(f"{path}, column {name}: {problem}; make its values alike, or text.") from error
             column = column.infer_objects()
-        columns[name] = column
+        columns[our_names.get(name, name)] = column
     return pd.DataFrame(columns)
 
 
@@ -298,8 +334,8 @@ def _write_csv(frame: pd.DataFrame, table: TableName, path: Path, findings: list
         rows = csv.writer(stream, lineterminator="\r\n")
         rows.writerow(frame.columns)
         for start in range(0, len(frame), _CHUNK):
-            part = frame.iloc[start : start + _CHUNK]
-            rows.writerows(zip(*(_cells(part[name]) for name in frame.columns), strict=True))
+            chunk = frame.iloc[start : start + _CHUNK]
+            rows.writerows(zip(*(_cells(chunk[name]) for name in frame.columns), strict=True))
 
 
 def _cells(values: pd.Series) -> Iterator[object]:
@@ -312,9 +348,9 @@ def _cells(values: pd.Series) -> Iterator[object]:
 
 
 def _count_losses(frame: pd.DataFrame, table: TableName, path: Path, findings: list[Finding]) -> None:
-    known = {column.name: column for column in COLUMNS[table]}
+    contract = {column.name: column for column in COLUMNS[table]}
     for name in frame.columns:
-        column, values = known.get(name), frame[name]
+        column, values = contract.get(name), frame[name]
         if (column is None or column.nullable) and isinstance(values.dtype, pd.StringDtype):
             empty = int((values == "").sum())
             findings += counted(

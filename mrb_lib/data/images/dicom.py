@@ -1,4 +1,4 @@
-"""The first picture of a DICOM file, in its own units; nothing that names the patient gets out of it."""
+"""The first picture of a DICOM file, in its own units; nothing that names the patient leaves this module."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def header(content: bytes, name: str = "image") -> tuple[int, list[str]]:
     """
     with _reading(content, name) as dataset:
         removed = str(dataset.get("PatientIdentityRemoved", "")) == "YES"
-        telling = [] if removed else [tag for tag in _IDENTITY if str(dataset.get(tag) or "")]
-        return int(dataset.get("NumberOfFrames", 1) or 1), telling
+        identifying = [] if removed else [tag for tag in _IDENTITY if str(dataset.get(tag) or "")]
+        return int(dataset.get("NumberOfFrames", 1) or 1), identifying
 
 
 @contextmanager
@@ -91,8 +91,8 @@ def _reading(content: bytes, name: str) -> Iterator[Any]:
 
 
 def _unreadable(error: Exception) -> str:
-    told = str(error)
-    return "its compression is not supported" if "decod" in told or "decompress" in told else type(error).__name__
+    message = str(error)
+    return "its compression is not supported" if "decod" in message or "decompress" in message else type(error).__name__
 
 
 def _check_inflated(content: bytes, name: str) -> None:
@@ -117,9 +117,9 @@ def _check_size(dataset: Any, name: str) -> None:
 def _take_out_of_groups(dataset: Any) -> None:
     """An enhanced file tells the window and the rescaling of each frame apart; the first frame's become the file's."""
     for group in ("PerFrameFunctionalGroupsSequence", "SharedFunctionalGroupsSequence"):
-        for part in list(dataset.get(group) or [])[:1]:
+        for frame in list(dataset.get(group) or [])[:1]:
             for sequence in ("PixelValueTransformationSequence", "FrameVOILUTSequence"):
-                for item in list(part.get(sequence) or [])[:1]:
+                for item in list(frame.get(sequence) or [])[:1]:
                     for tag in _NEEDED:
                         if tag in item and tag not in dataset:
                             setattr(dataset, tag, item[tag].value)
@@ -164,5 +164,7 @@ def _window(dataset: Any) -> tuple[float, float] | None:
 def _first(value: Any) -> float | None:
     if value is None or value == "":
         return None
-    several = not isinstance(value, str | int | float) and hasattr(value, "__getitem__")
-    return float(value[0]) if several and len(value) else None if several else float(value)
+    is_list = not isinstance(value, str | int | float) and hasattr(value, "__getitem__")
+    if is_list:
+        return float(value[0]) if len(value) else None
+    return float(value)

@@ -51,7 +51,7 @@ def test_original_id_may_be_null_and_an_unknown_source_is_counted(tmp_path: Path
     imported = read(write(tmp_path, ROW, ROW | {"pair_id": "p2", "original_id": None, "source": "new"}))
     assert imported.benchmark.cases["original_id"].fillna("-").tolist() == ["7", "-"]
     assert imported.benchmark.cases["question_type"].fillna("-").tolist() == ["math", "-"]
-    assert "1 pairs are of no known category" in str(imported.findings[0])
+    assert "1 pairs have an unknown category" in str(imported.findings[0])
 
 
 @pytest.mark.parametrize(

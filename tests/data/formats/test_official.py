@@ -263,7 +263,7 @@ def test_what_the_layout_cannot_hold_is_counted(tmp_path: Path) -> None:
         "36 verdicts are about a probed case",
         "12 verdicts are on cases left out",
         "24 verdicts have status repaired; the reply decides it anew when it is read back",
-        "24 values have no place here",
+        "24 values cannot be written",
         "the judge's name 'x/../y' cannot name a file",
         "4 cases have no one reply of a judge",
     ):

@@ -171,7 +171,7 @@ def test_an_organ_that_is_none_of_the_13(tree) -> None:
     tree.organ("spleen", [7])
     imported = read(tree.write())
     assert imported.benchmark.cases["department"].isna().tolist() == [False, False, True]
-    assert "spleen is none of the 13 organs" in said(imported)
+    assert "spleen is not one of the 13 organs" in said(imported)
 
 
 def test_blank_lines_and_a_byte_order_mark_are_counted(tree) -> None:
@@ -194,7 +194,7 @@ def test_blank_lines_and_a_byte_order_mark_are_counted(tree) -> None:
         (b'{"question_id": "\\ud800"}', "line 3: is not valid JSON .*surrogate"),
         (b'{"question_id": NaN}', "line 3: is not valid JSON"),
         (b"[" * 100_000, "line 3: is not valid JSON .*deeply"),
-        (b'{"question_id": true, "human_answer": {}}', "line 3, column question_id: true is no identifier"),
+        (b'{"question_id": true, "human_answer": {}}', "line 3, column question_id: true is not an identifier"),
     ],
 )
 def test_a_damaged_line_is_named(tree, line: bytes, message: str) -> None:
@@ -427,7 +427,7 @@ def test_results_of_an_organ_that_is_not_here_are_counted(tree) -> None:
     path = tree.results("J", [{"question_id": 1, "chosen_answer": "x"}], "heart")
     imported = read(tree.write())
     assert imported.verdicts.empty
-    assert f"{path}: heart is no organ of this data" in said(imported)
+    assert f"{path}: heart is not an organ of this data" in said(imported)
 
 
 def test_answer_model_is_kept_where_it_says_more(tree) -> None:

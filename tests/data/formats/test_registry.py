@@ -8,7 +8,7 @@ import pytest
 
 from mrb_lib.data.benchmark import load, save
 from mrb_lib.data.formats import READERS, WRITERS
-from mrb_lib.data.formats.base import options_of
+from mrb_lib.data.formats.base import declared_options
 from mrb_lib.errors import InputError
 from mrb_lib.verdicts.store import load_verdicts, save_imported
 
@@ -51,6 +51,6 @@ def test_every_format_says_what_it_is_and_what_its_options_do() -> None:
     assert set(FOLDERS) | {"table"} == set(READERS)
     assert all(feature.about for feature in (*READERS.values(), *WRITERS.values()))
     functions = [*(reader.read for reader in READERS.values()), *(writer.write for writer in WRITERS.values())]
-    options = [option for function in functions for option in options_of(function).values()]
-    assert {option.name for option in options} == {"kind", "name", "unparsed_as_tie", "file_format"}
+    options = [option for function in functions for option in declared_options(function).values()]
+    assert {option.name for option in options} == {"kind", "name", "map_", "unparsed_as_tie", "file_format"}
     assert all(option.annotation.__metadata__[0] for option in options)

@@ -269,3 +269,29 @@ def test_options_are_checked(tmp_path: Path) -> None:
     benchmark = read(tmp_path).benchmark
     with pytest.raises(InputError, match="file format 'xlsx': is unknown"):
         write(benchmark, NO_VERDICTS, tmp_path / "out", file_format="xlsx")
+
+
+def test_columns_are_renamed_in_whichever_table_has_them(tmp_path: Path) -> None:
+    folder(
+        tmp_path,
+        cases__csv="id,prompt,response_a,response_b,pictures\n1,q,a,b,\n2,q,c,d,\n",
+        annotations__jsonl='{"id": "1", "rater": "x", "dimension": "overall", "choice": "A"}\n',
+    )
+    pairs = ["id=case_id", "prompt=question", "rater=annotator", "pictures=images"]
+    imported = read(tmp_path, map_=pairs).benchmark
+    assert imported.cases["question"].tolist() == ["q", "q"]
+    assert imported.cases["images"].tolist() == [[], []]
+    assert imported.annotations[["case_id", "annotator"]].to_numpy().tolist() == [["1", "x"]]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        (["question"], "--map 'question': is not a pair of names"),
+        (["prompt=question"], "no table has the column prompt"),
+        (["case_id=question"], "column question: is there already; leave out --map case_id=question"),
+    ],
+)
+def test_a_column_that_cannot_be_renamed_is_named(tmp_path: Path, pairs: list[str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read(folder(tmp_path, cases__csv=CASES), map_=pairs)

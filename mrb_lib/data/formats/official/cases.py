@@ -54,9 +54,9 @@ def read_organ(path: Path, findings: list[Finding]) -> OrganFile:
     """
     file = open_parquet(path)
     schema = file.schema_arrow
-    again = [name for name, count in Counter(schema.names).items() if count > 1]
-    if again:
-        raise InputError(f"{path}, column {again[0]}: occurs twice; remove one of the two.")
+    repeated = [name for name, count in Counter(schema.names).items() if count > 1]
+    if repeated:
+        raise InputError(f"{path}, column {repeated[0]}: occurs twice; remove one of the two.")
     for name in RENAMED:
         if name not in schema.names:
             raise InputError(f"{path}, column {name}: the column is missing; restore the file from its source.")
@@ -89,7 +89,7 @@ def _ids(table: pa.Table, path: Path) -> list[str]:
     for row, value in enumerate(table["question_id"].to_pylist(), start=1):
         case_id = id_text(value)
         if case_id is None:
-            raise InputError(f"{path}, row {row}, column question_id: {value!r} is no id; give text or a number.")
+            raise InputError(f"{path}, row {row}, column question_id: {value!r} is not an id; give text or a number.")
         if first.setdefault(case_id, row) != row:
             raise InputError(
                 f"{path}, row {row}, column question_id: {case_id!r} occurs again (first in row {first[case_id]}); "
@@ -100,7 +100,7 @@ def _ids(table: pa.Table, path: Path) -> list[str]:
 
 
 def _columns(table: pa.Table, path: Path, findings: list[Finding]) -> dict[str, pa.ChunkedArray]:
-    """The columns under our names, in the order: required, known, extra."""
+    """The columns under our names, in the order: required, optional, extra."""
     columns = {RENAMED[name]: _text(table[name], path, name, True) for name in RENAMED if name != "question_id"}
     extras: dict[str, pa.ChunkedArray] = {}
     for name in table.column_names:
@@ -213,7 +213,7 @@ def combine(
     frame.insert(0, "case_id", pd.Series(list(case_ids.values()), dtype="str"))
     frame["organ"] = pd.Series([file.organ for file in files for _ in file.ids], dtype="str")
     _add_department(frame, files, findings)
-    return _arranged(frame, files), ParquetImages(index.places), case_ids
+    return _arranged(frame, files), ParquetImages(index.positions), case_ids
 
 
 def _add_department(frame: pd.DataFrame, files: list[OrganFile], findings: list[Finding]) -> None:
@@ -221,7 +221,7 @@ def _add_department(frame: pd.DataFrame, files: list[OrganFile], findings: list[
     frame["department"] = frame["department"].fillna(default) if "department" in frame.columns else default
     for file in files:
         if file.organ not in ORGANS:
-            problem = f"{file.organ} is none of the 13 organs, so its department is unknown"
+            problem = f"{file.organ} is not one of the 13 organs, so its department is unknown"
             findings.append(Finding("warning", str(file.path), None, None, problem, f"use one of {', '.join(ORGANS)}"))
 
 
@@ -229,8 +229,8 @@ def _arranged(frame: pd.DataFrame, files: list[OrganFile]) -> pd.DataFrame:
     """Columns in the order of the plan, extras behind; rows and columns as our own export noted them."""
     if ORDER in frame.columns:
         frame = frame.sort_values(ORDER, kind="stable", ignore_index=True).drop(columns=ORDER)
-    known = [column.name for column in CASES if column.name in frame.columns]
-    order = [*known, *(name for name in frame.columns if name not in known)]
+    planned = [column.name for column in CASES if column.name in frame.columns]
+    order = [*planned, *(name for name in frame.columns if name not in planned)]
     noted = files[0].note.get("columns")
     if isinstance(noted, list) and {"case_id", *RENAMED.values()} <= set(noted):
         order = [name for name in noted if name in frame.columns]

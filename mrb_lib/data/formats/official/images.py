@@ -30,7 +30,7 @@ _MAGIC = (
 
 
 @dataclass(frozen=True)
-class Place:
+class ImagePosition:
     """Where an image is: a row of a row group of a parquet file; `last` of its group or not."""
 
     path: Path
@@ -56,32 +56,34 @@ class ParquetImages(Mapping[str, bytes]):
     in between; going back starts the row group again.
     """
 
-    def __init__(self, places: Mapping[str, Place]) -> None:
-        self._places = dict(places)
+    def __init__(self, positions: Mapping[str, ImagePosition]) -> None:
+        self._positions = dict(positions)
         self._cursors: dict[Path, _Cursor] = {}
 
     def __getitem__(self, name: str) -> bytes:
-        place = self._places[name]
-        cursor = self._cursors.get(place.path)
-        if cursor is None or cursor.group != place.group or place.row < cursor.next_row:
-            cursor = _Cursor(place.group, _rows_of(place.path, place.group))
-            self._cursors[place.path] = cursor
+        position = self._positions[name]
+        cursor = self._cursors.get(position.path)
+        if cursor is None or cursor.group != position.group or position.row < cursor.next_row:
+            cursor = _Cursor(position.group, _rows_of(position.path, position.group))
+            self._cursors[position.path] = cursor
         for row, content, _ in cursor.rows:
             cursor.next_row = row + 1
-            if row == place.row and content is not None:
-                if place.last:
-                    del self._cursors[place.path]
+            if row == position.row and content is not None:
+                if position.last:
+                    del self._cursors[position.path]
                 return content
-        raise InputError(f"{place.path}: the image {name} is gone; the file changed while it was read, so start again.")
+        raise InputError(
+            f"{position.path}: the image {name} is gone; the file changed while it was read, so start again."
+        )
 
     def __contains__(self, name: object) -> bool:
-        return name in self._places
+        return name in self._positions
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter(self._positions)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._positions)
 
 
 def open_parquet(path: Path) -> pq.ParquetFile:
@@ -105,8 +107,8 @@ def _rows_of(path: Path, group: int) -> Iterator[tuple[int, bytes | None, str | 
     try:
         for batch in open_parquet(path).iter_batches(_BATCH, row_groups=[group], columns=[COLUMN]):
             for value in batch.column(0).to_pylist():
-                given = value if isinstance(value, dict) else {"bytes": value}
-                yield row, given.get("bytes"), given.get("path")
+                image = value if isinstance(value, dict) else {"bytes": value}
+                yield row, image.get("bytes"), image.get("path")
                 row += 1
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path}, column {COLUMN}: cannot be read ({error}); restore the file.") from error
@@ -127,7 +129,7 @@ class ImageIndex:
     """
 
     def __init__(self) -> None:
-        self.places: dict[str, Place] = {}
+        self.positions: dict[str, ImagePosition] = {}
         self._digests: dict[str, bytes] = {}
         self._folders: set[str] = set()
 
@@ -149,35 +151,35 @@ class ImageIndex:
         absent = renamed = 0
         for group in range(file.num_row_groups):
             last = file.metadata.row_group(group).num_rows - 1
-            for row, content, given in _rows_of(path, group):
+            for row, content, file_name in _rows_of(path, group):
                 if content is None:
                     absent += 1
                     names.append([])
                     continue
-                name = self._name(content, given, organ, case_ids[len(names)])
-                renamed += given is not None and name != given
-                self.places.setdefault(name, Place(path, group, row, row == last))
+                name = self._name(content, file_name, organ, case_ids[len(names)])
+                renamed += file_name is not None and name != file_name
+                self.positions.setdefault(name, ImagePosition(path, group, row, row == last))
                 names.append([name])
         findings += counted(absent, "warning", path, "images are null", "those cases have no image", COLUMN)
         problem = "image paths lead out of the folder or repeat"
         findings += counted(renamed, "info", path, problem, "those images are named after their case", COLUMN)
         return names
 
-    def _name(self, content: bytes, given: str | None, organ: str, case_id: str) -> str:
+    def _name(self, content: bytes, file_name: str | None, organ: str, case_id: str) -> str:
         digest = hashlib.blake2b(content, digest_size=16).digest()
-        own = f"{organ}/{slug(case_id)}"
-        candidates = [given] if given is not None and _is_plain(given) else []
-        candidates += [own + _suffix(content), f"{own}-{digest.hex()}{_suffix(content)}"]
+        case_name = f"{organ}/{slug(case_id)}"
+        candidates = [file_name] if file_name is not None and _is_plain(file_name) else []
+        candidates += [case_name + _suffix(content), f"{case_name}-{digest.hex()}{_suffix(content)}"]
         for name in candidates:
             folders = {parent.as_posix() for parent in PurePosixPath(name).parents} - {"."}
-            known = self._digests.get(name)
-            if known == digest:
+            earlier_digest = self._digests.get(name)
+            if earlier_digest == digest:
                 return name
-            if known is None and name not in self._folders and not folders & self._digests.keys():
+            if earlier_digest is None and name not in self._folders and not folders & self._digests.keys():
                 self._digests[name] = digest
                 self._folders |= folders
                 return name
-        raise InputError(f"image of case {case_id}: no free name is left; rename the images {own}*.")
+        raise InputError(f"image of case {case_id}: no free name is left; rename the images {case_name}*.")
 
 
 def _is_plain(name: str) -> bool:

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mrb_lib.data.benchmark import BenchmarkMeta, meta_from
-from mrb_lib.data.formats.base import Imported, annotation_table, assemble, counted, reads
+from mrb_lib.data.formats.base import Imported, annotation_table, counted, import_tables, reads
 from mrb_lib.data.formats.official.cases import OrganFile, combine, read_organ
 from mrb_lib.data.formats.official.results import read_results, result_files
-from mrb_lib.data.formats.sources import Record, read_jsonl
+from mrb_lib.data.formats.sources import SourceRow, read_jsonl
 from mrb_lib.errors import InputError
 from mrb_lib.replies.reading import plain_choice
 from mrb_lib.schema import CONSENSUS, DIMENSIONS
@@ -73,9 +73,9 @@ def read(src: Path) -> Imported:
     meta = _meta(files, data, ("A", "tie", "B") if ties else ("A", "B"))
     annotations = annotation_table(rows, data, meta)
     organs = {file.organ for file in files}
-    found = result_files(results, organs, findings) if results is not None else []
-    verdicts = read_results(found, case_ids, cases, results or data, findings)
-    return assemble(meta, cases, annotations, verdicts, findings, source=data, images=images)
+    files_of_results = result_files(results, organs, findings) if results is not None else []
+    verdicts = read_results(files_of_results, case_ids, cases, results or data, findings)
+    return import_tables(meta, cases, annotations, verdicts, findings, source=data, images=images)
 
 
 def _folders(src: Path) -> tuple[Path, Path | None]:
@@ -119,17 +119,17 @@ def read_ground_truth(path: Path, findings: list[Finding]) -> dict[str, dict[str
     ------
     InputError
         The file is damaged or empty, a question id occurs twice (the published script
-        takes the last and shrinks its denominators), or a label is no label.
+        takes the last and shrinks its denominators), or a label is unknown.
     """
     truth: dict[str, dict[str, str]] = {}
-    places: dict[str, str] = {}
+    locations: dict[str, str] = {}
     absent = 0
     for record in read_jsonl(path, findings):
         question = record.id("question_id")
-        if question in places:
-            problem = f"{question!r} occurs again (first in {places[question]})"
+        if question in locations:
+            problem = f"{question!r} occurs again (first in {locations[question]})"
             raise record.error("question_id", problem, "keep one of the two")
-        places[question] = record.place
+        locations[question] = record.location
         truth[question] = _labels(record)
         absent += len(DIMENSIONS) - len(truth[question])
     if not truth:
@@ -139,7 +139,7 @@ def read_ground_truth(path: Path, findings: list[Finding]) -> dict[str, dict[str
     return truth
 
 
-def _labels(record: Record) -> dict[str, str]:
+def _labels(record: SourceRow) -> dict[str, str]:
     answer = record.get("human_answer")
     if not isinstance(answer, dict):
         raise record.error("human_answer", "is not an object with a label for each dimension", "restore the line")
@@ -159,18 +159,18 @@ def _check_match(
     files: list[OrganFile], truths: Mapping[tuple[str, str], Mapping[str, str]], data: Path, findings: list[Finding]
 ) -> None:
     for file in files:
-        known = {question for organ, question in truths if organ == file.organ}
-        matched = known & set(file.ids)
-        if known and not matched:
+        labelled = {question for organ, question in truths if organ == file.organ}
+        matched = labelled & set(file.ids)
+        if labelled and not matched:
             raise InputError(
                 f"{file.path}, column question_id: no id occurs in {file.organ}.jsonl ({file.ids[0]!r} here, "
-                f"{min(known)!r} there); write the ids the same way."
+                f"{min(labelled)!r} there); write the ids the same way."
             )
-        if known:
+        if labelled:
             unlabelled = len(file.ids) - len(matched)
             cure = "they are cases without annotations"
             findings += counted(unlabelled, "warning", file.path, "pairs have no ground truth", cure, "question_id")
-        lost = len(known) - len(matched)
+        lost = len(labelled) - len(matched)
         path = data / f"{file.organ}.jsonl"
         cure = "they are left out"
         findings += counted(lost, "warning", path, "labelled questions have no pair", cure, "question_id")

@@ -20,7 +20,7 @@ from typing import TypeVar
 import pandas as pd
 
 from mrb_lib.data.formats.base import counted, verdict_table
-from mrb_lib.data.formats.sources import Record, read_jsonl
+from mrb_lib.data.formats.sources import SourceRow, read_jsonl
 from mrb_lib.errors import InputError
 from mrb_lib.replies.reading import choices_in_object, parse
 from mrb_lib.schema import DIMENSIONS
@@ -30,7 +30,7 @@ PREFIX, ALL = "pair_", "all"
 NORMALIZED = "normalized"
 CHANGED, READ, LOST = "changed", "read", "lost"
 
-Answer = TypeVar("Answer")
+V = TypeVar("V")
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class ResultFile:
 class _Judge:
     """What was read of one judge; replies and choices by case, with the record they came from."""
 
-    replies: dict[str, tuple[str | None, Record]] = field(default_factory=dict)
-    choices: dict[str, tuple[Mapping[str, object], Record]] = field(default_factory=dict)
+    replies: dict[str, tuple[str | None, SourceRow]] = field(default_factory=dict)
+    choices: dict[str, tuple[Mapping[str, object], SourceRow]] = field(default_factory=dict)
     models: dict[str, str] = field(default_factory=dict)
     normalized_groups: set[str] = field(default_factory=set)
     changes: Counter[str] = field(default_factory=Counter)
@@ -58,23 +58,23 @@ class _Judge:
 
 
 def result_files(folder: Path, organs: Collection[str], findings: list[Finding]) -> list[ResultFile]:
-    """The result files under a folder; those in a folder that is no organ are counted and left."""
-    found = []
+    """The result files under a folder; those in a folder that is not an organ are counted and left out."""
+    files = []
     for path in sorted(folder.rglob("*.jsonl")):
         parts = path.relative_to(folder).parts
         start = next((i for i, part in enumerate(parts) if i and part.startswith(PREFIX)), None)
         if start is None or "pair_gt_all" in parts:
             continue
         if parts[start - 1] not in organs and parts[start - 1] != ALL:
-            problem = f"{parts[start - 1]} is no organ of this data, so its results are left out"
+            problem = f"{parts[start - 1]} is not an organ of this data, so its results are left out"
             findings.append(Finding("warning", str(path), None, None, problem, "add the organ's files or remove it"))
             continue
         judge = "/".join(parts[start:]).removeprefix(PREFIX).removesuffix(".jsonl")
         if not judge:
             raise InputError(f"{path}: the name states no judge; name the file pair_<judge>.jsonl.")
         tree = "/".join(parts[: start - 1])
-        found.append(ResultFile(path, judge, parts[start - 1], NORMALIZED in tree))
-    return found
+        files.append(ResultFile(path, judge, parts[start - 1], NORMALIZED in tree))
+    return files
 
 
 def read_results(
@@ -117,10 +117,10 @@ def read_results(
         judge = judges[name]
         if judge.rows and judge.rows == judge.unknown:
             raise InputError(f"{source}: no verdict of judge {name} is about a case of this data; check the folder.")
-        mine = _rows_of(name, judge, organ_of)
-        rows += mine
-        models += [judge.models.get(str(row[1])) for row in mine]
-        findings += _count(name, judge, mine, len(cases), source)
+        judge_rows = _rows_of(name, judge, organ_of)
+        rows += judge_rows
+        models += [judge.models.get(str(row[1])) for row in judge_rows]
+        findings += _count(name, judge, judge_rows, len(cases), source)
     table = verdict_table(rows, source)
     if any(model is not None for model in models):
         table["answer_model"] = pd.Series(models, dtype="str")
@@ -149,7 +149,7 @@ def _gather(
 
 
 def _take(
-    record: Record,
+    record: SourceRow,
     file: ResultFile,
     judge: _Judge,
     owners: Mapping[str, Sequence[str]],
@@ -176,7 +176,7 @@ def _take(
         judge.models[case_id] = model
 
 
-def _organ(record: Record, file: ResultFile, organs: Sequence[str], question: str) -> str:
+def _organ(record: SourceRow, file: ResultFile, organs: Sequence[str], question: str) -> str:
     if len(organs) == 1:
         return organs[0]
     for organ in (record.values.get("modality_type"), file.group):
@@ -185,13 +185,13 @@ def _organ(record: Record, file: ResultFile, organs: Sequence[str], question: st
     raise record.error("modality_type", f"question {question} occurs in {', '.join(organs)}", "state one of them")
 
 
-def _keep(known: dict[str, tuple[Answer, Record]], case_id: str, value: Answer, record: Record) -> bool:
-    """Remember a verdict; whether it was known already. A different one is refused."""
-    first = known.setdefault(case_id, (value, record))
+def _keep(verdicts: dict[str, tuple[V, SourceRow]], case_id: str, value: V, record: SourceRow) -> bool:
+    """Remember a verdict; whether there was one already. A different one is refused."""
+    first = verdicts.setdefault(case_id, (value, record))
     if first[1] is record:
         return False
     if first[0] != value:
-        problem = f"differs from the verdict on the same case in {first[1].file}, {first[1].place}"
+        problem = f"differs from the verdict on the same case in {first[1].file}, {first[1].location}"
         raise record.error("chosen_answer", problem, "remove the result files of one of the two runs")
     return True
 
@@ -244,7 +244,7 @@ def _count(
     absent = n_cases - len(rows) // len(DIMENSIONS)
     by = f"judge {name}"
     changed = f"verdicts of {by} have another choice than in the normalized file"
-    found = f"verdicts of {by} that the published parser had dropped are read"
+    recovered = f"verdicts of {by} that the published parser had dropped are read"
     lost = f"verdicts of {by} that the published parser had made are not in the reply"
     stay = "they stay, without a choice"
     return [
@@ -252,7 +252,7 @@ def _count(
         *counted(judge.repeated, "info", source, f"rows of {by} repeat another file's verdict", "one is read"),
         *counted(anew, "info", source, f"raw replies of {by} are also normalized", "they are read anew"),
         *counted(judge.changes[CHANGED], "warning", source, changed, "the choice in the reply counts"),
-        *counted(judge.changes[READ], "warning", source, found, "the choice in the reply counts"),
+        *counted(judge.changes[READ], "warning", source, recovered, "the choice in the reply counts"),
         *counted(judge.changes[LOST], "warning", source, lost, stay),
         *counted(null, "warning", source, f"chosen_answer values of {by} are null", "they are read as unparsed"),
         *counted(statuses["unparsed"], "warning", source, f"verdicts of {by} are unparsed", stay),

@@ -27,7 +27,7 @@ from mrb_lib.schema import CONSENSUS, DIMENSIONS, NO_PROBE, ORGAN_DEPARTMENT
 from mrb_lib.validation import Finding
 
 COPIED = ("dataset", "question_type", "image_id", "body_part")
-_OURS = {ours: theirs for theirs, ours in RENAMED.items()}
+_OFFICIAL_NAMES = {name: official for official, name in RENAMED.items()}
 _DERIVED = ("images", "organ")
 _IMAGE_TYPE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 _ROWS_A_GROUP = 16
@@ -121,11 +121,11 @@ def _refuse_unfit(benchmark: Benchmark) -> None:
 
 def _expressible(cases: pd.DataFrame, findings: list[Finding]) -> pd.DataFrame:
     homeless = cases["organ"].isna()
-    several = cases["images"].map(len) > 1
+    has_several = cases["images"].map(len) > 1
     findings += counted(int(homeless.sum()), "warning", _FILE, "cases have no organ", "they are left out", "organ")
-    lost = int((several & ~homeless).sum())
+    lost = int((has_several & ~homeless).sum())
     findings += counted(lost, "warning", _FILE, "cases have several images", "they are left out", "images")
-    kept = cases[~homeless & ~several]
+    kept = cases[~homeless & ~has_several]
     if kept.empty:
         raise InputError("cases: none has an organ and at most one image; export the benchmark as table.")
     return kept
@@ -157,7 +157,7 @@ def _consensus(benchmark: Benchmark, cases: pd.DataFrame, findings: list[Finding
     labels: dict[str, dict[str, str]] = {}
     for case_id, dimension, choice in zip(written["case_id"], written["dimension"], written["choice"], strict=True):
         labels.setdefault(case_id, {})[dimension] = choice
-    return {case_id: {name: given[name] for name in DIMENSIONS} for case_id, given in labels.items()}
+    return {case_id: {name: choices[name] for name in DIMENSIONS} for case_id, choices in labels.items()}
 
 
 def _write_pairs(benchmark: Benchmark, cases: pd.DataFrame, out: Path, findings: list[Finding]) -> None:
@@ -172,10 +172,10 @@ def _write_pairs(benchmark: Benchmark, cases: pd.DataFrame, out: Path, findings:
     for organ, rows in cases.reset_index(drop=True).groupby("organ", sort=True):
         with pq.ParquetWriter(folder / f"{organ}.parquet", schema, compression="zstd") as writer:
             for start in range(0, len(rows), _ROWS_A_GROUP):
-                part = rows.iloc[start : start + _ROWS_A_GROUP]
-                images = [_image(names, benchmark.images) for names in part["images"]]
+                cases_of_group = rows.iloc[start : start + _ROWS_A_GROUP]
+                images = [_image(names, benchmark.images) for names in cases_of_group["images"]]
                 gone += sum(image is None for image in images)
-                chunk = table.take(pa.array(part.index))
+                chunk = table.take(pa.array(cases_of_group.index))
                 chunk = chunk.add_column(1, schema.field(IMAGE), [pa.array(images, _IMAGE_TYPE)])
                 writer.write_table(chunk.cast(schema))
 
@@ -192,12 +192,12 @@ def _image(names: list[str], images: Mapping[str, bytes]) -> dict[str, object] |
 
 def _pairs_table(cases: pd.DataFrame) -> pa.Table:
     """The columns of the parquet files without the image, the layout's own first."""
-    frame = pd.DataFrame({theirs: cases[ours] for ours, theirs in _OURS.items()})
+    frame = pd.DataFrame({official: cases[name] for name, official in _OFFICIAL_NAMES.items()})
     frame[ORGAN] = cases["organ"]
     for name in COPIED:
         frame[name] = cases[name] if name in cases.columns else pd.Series(None, index=cases.index, dtype="str")
     for name in cases.columns:
-        if name not in _OURS and name not in _DERIVED and name not in frame.columns:
+        if name not in _OFFICIAL_NAMES and name not in _DERIVED and name not in frame.columns:
             frame[name] = cases[name]
     if "department" in frame.columns and frame["department"].equals(cases["organ"].map(ORGAN_DEPARTMENT).astype("str")):
         frame = frame.drop(columns="department")
@@ -244,9 +244,9 @@ def _write_results(verdicts: pd.DataFrame, cases: pd.DataFrame, out: Path, findi
     _count_lost_columns(rows, findings)
     shown = _shown(cases)
     replaced = 0
-    for judge, mine in rows.groupby("judge", sort=True):
+    for judge, judge_rows in rows.groupby("judge", sort=True):
         name = _file_name(str(judge), findings)
-        replaced += _write_judge(str(judge), name, mine, shown, out)
+        replaced += _write_judge(str(judge), name, judge_rows, shown, out)
     findings += counted(
         replaced, "info", _FILE, "cases have no one reply of a judge", "its choices stand there as JSON", "reply"
     )
@@ -276,7 +276,7 @@ def _count_lost_columns(rows: pd.DataFrame, findings: list[Finding]) -> None:
     for name in rows.columns:
         if name not in _WRITTEN:
             count = int(rows[name].notna().sum())
-            findings += counted(count, "info", _FILE, "values have no place here", "they are left out", str(name))
+            findings += counted(count, "info", _FILE, "values cannot be written", "they are left out", str(name))
 
 
 def _shown(cases: pd.DataFrame) -> dict[str, dict[str, object]]:
@@ -341,14 +341,14 @@ def _answers(rows: pd.DataFrame) -> dict[str, tuple[str | None, dict[str, str], 
     models: dict[str, str | None] = {}
     for case_id, dimension, choice, reply, model in zip(rows["case_id"], rows["dimension"], *columns, strict=True):
         replies.setdefault(case_id, set()).add(reply)
-        given = choices.setdefault(case_id, {})
+        case_choices = choices.setdefault(case_id, {})
         if choice is not None:
-            given[dimension] = str(choice)
+            case_choices[dimension] = str(choice)
         models[case_id] = None if model is None else str(model)
     answers = {}
-    for case_id, given in choices.items():
+    for case_id, case_choices in choices.items():
         only = replies[case_id].pop() if len(replies[case_id]) == 1 else None
-        ordered = {name: given[name] for name in DIMENSIONS if name in given}
+        ordered = {name: case_choices[name] for name in DIMENSIONS if name in case_choices}
         answers[case_id] = (None if only is None else str(only), ordered, models[case_id])
     return answers
 
