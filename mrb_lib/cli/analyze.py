@@ -115,6 +115,7 @@ def analyze(
     from mrb_lib.cli import render
     from mrb_lib.cli.adjudications import where
     from mrb_lib.cli.findings import echo_stale_runs
+    from mrb_lib.cli.progress import status_of
     from mrb_lib.data.benchmark import load
     from mrb_lib.errors import InputError
     from mrb_lib.stats import tables
@@ -145,11 +146,13 @@ def analyze(
 
         reviewed = adjudications_from(store, benchmark.meta.name)
     own: dict[str, float] = ctx.meta[OWN_OPTIONS]
-    frame = tables.analyze(
-        benchmark, verdicts, table, policy=policy, by=by, dimension=dimension, gold=gold, correction=correction,
-        family=family, resamples=resamples, seed=seed, cluster=cluster, level=level, probe=probe, intervals=intervals,
-        adjudications=reviewed, **{name: value for name, value in own.items() if name in spec.options},
-    )  # fmt: skip
+    with status_of("mrb_lib.stats"):
+        frame = tables.analyze(
+            benchmark, verdicts, table, policy=policy, by=by, dimension=dimension, gold=gold, correction=correction,
+            family=family, resamples=resamples, seed=seed, cluster=cluster, level=level, probe=probe,
+            intervals=intervals, adjudications=reviewed,
+            **{name: value for name, value in own.items() if name in spec.options},
+        )  # fmt: skip
     common = set(inspect.signature(tables.analyze).parameters) & set(ctx.params)
     unread = tables.unread(table, [*sorted(common - {"adjudications"}), *own])
     for name in unread:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -35,6 +36,33 @@ def bars() -> Iterator[Step]:
             progress.update(tasks[what], completed=done, total=total)
 
         yield step
+
+
+@contextmanager
+def status_of(logger: str) -> Iterator[None]:
+    """Show on stderr the last thing that a logger said at level INFO, from the first on, where a person watches."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.markup import escape
+
+    source, status = logging.getLogger(logger), Console(stderr=True).status("")
+
+    class Shown(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            status.update(escape(record.getMessage()))
+            status.start()
+
+    handler, level = Shown(logging.INFO), source.level
+    source.addHandler(handler)
+    source.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        source.removeHandler(handler)
+        source.setLevel(level)
+        status.stop()
 
 
 @contextmanager

@@ -48,8 +48,8 @@ def logistic_normal(sigma: float) -> Response:
     nodes = step * np.arange(-count, count + 1.0)
     weights = np.exp(-(nodes**2) / 2)
     weights /= weights.sum()
-    at = points[:, None] + sigma * nodes
-    (mean, slope, _), (_, bend, _) = logistic(at), logistic(at, 1)
+    eta = points[:, None] + sigma * nodes
+    (mean, slope, _), (_, bend, _) = logistic(eta), logistic(eta, 1)
     scaled = weights * nodes
     third = bend * (1 - 2 * mean) - 2 * slope**2
     sums = [mean @ weights, slope @ weights, bend @ weights, slope @ scaled, bend @ scaled]
@@ -59,11 +59,11 @@ def logistic_normal(sigma: float) -> Response:
     each = _FINER / _COARSE
 
     def curve(eta: FloatArray, derivative: int = 0) -> Curve:
-        place = (np.clip(eta, -_REACH, _REACH) + _REACH) * each
-        below = place.astype(np.intp)
-        place -= below
+        position = (np.clip(eta, -_REACH, _REACH) + _REACH) * each
+        below = position.astype(np.intp)
+        position -= below
         rows = (1, 2, 4) if derivative else (0, 1, 3)
-        return Curve(*(table[row].take(below) + rise[row].take(below) * place for row in rows))
+        return Curve(*(table[row].take(below) + rise[row].take(below) * position for row in rows))
 
     return curve
 
@@ -116,11 +116,11 @@ def standardised(
     rest, total = design.linear(others), weights.sum(axis=(1, 2))
     out = []
     for setting in settings:
-        at = response(rest + (beta[:, columns] @ setting)[:, None, None])
-        slopes = weights * at.slope
+        curve = response(rest + (beta[:, columns] @ setting)[:, None, None])
+        slopes = weights * curve.slope
         gradient = design.total(slopes)
         gradient[:, columns] = slopes.sum(axis=(1, 2))[:, None] * setting
-        out.append(_average(at, weights, gradient, total))
+        out.append(_average(curve, weights, gradient, total))
     return Average(*(np.stack(values, axis=1) for values in zip(*out, strict=True)))
 
 
@@ -132,30 +132,30 @@ def with_cells_of(design: Design, beta: FloatArray, weights: FloatArray, respons
     f, c, n = weights.shape
     each = (f * levels, c // levels, n)
     every = np.tile(weights.reshape(f, levels, -1, n).sum(axis=1), (1, levels, 1))
-    at = response(design.linear(beta).reshape(each))
+    curve = response(design.linear(beta).reshape(each))
     weights = every.reshape(each)
-    gradient = design.by_cell((weights * at.slope).reshape(every.shape)).reshape(*each[:2], -1).sum(axis=1)
-    found = _average(at, weights, gradient, weights.sum(axis=(1, 2)))
-    return Average(*(values.reshape(f, levels, *values.shape[1:]) for values in found))
+    gradient = design.by_cell((weights * curve.slope).reshape(every.shape)).reshape(*each[:2], -1).sum(axis=1)
+    average = _average(curve, weights, gradient, weights.sum(axis=(1, 2)))
+    return Average(*(values.reshape(f, levels, *values.shape[1:]) for values in average))
 
 
 def slope(design: Design, beta: FloatArray, weights: FloatArray, response: Response, column: int) -> Average:
     """The average derivative of the probability by the covariate `column`, shape (F,); see `standardised`."""
-    at = response(design.linear(beta), 1)
-    value, gradient = _average(at, weights, design.total(weights * at.slope), weights.sum(axis=(1, 2)))
+    curve = response(design.linear(beta), 1)
+    value, gradient = _average(curve, weights, design.total(weights * curve.slope), weights.sum(axis=(1, 2)))
     gradient *= beta[:, column, None]
     gradient[:, column] += value
     return Average(beta[:, column] * value, gradient)
 
 
-def _average(at: Curve, weights: FloatArray, gradient: FloatArray, total: FloatArray) -> Average:
+def _average(curve: Curve, weights: FloatArray, gradient: FloatArray, total: FloatArray) -> Average:
     """The weighted average of each fit, shape (F,), and its gradient, shape (F, q)."""
-    if at.by_sigma is not None:
-        gradient = np.column_stack([gradient, _summed(weights, at.by_sigma)])
-    return Average(divide(_summed(weights, at.value), total), divide(gradient, total[:, None]))
+    if curve.by_sigma is not None:
+        gradient = np.column_stack([gradient, _summed(weights, curve.by_sigma)])
+    return Average(divide(_summed(weights, curve.value), total), divide(gradient, total[:, None]))
 
 
 def _summed(weights: FloatArray, values: FloatArray) -> FloatArray:
     """The weighted sum of each fit, from (F, C, N) twice to (F,)."""
-    found: FloatArray = np.einsum("fcn,fcn->f", weights, values)
-    return found
+    sums: FloatArray = np.einsum("fcn,fcn->f", weights, values)
+    return sums

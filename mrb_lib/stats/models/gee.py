@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from mrb_lib.stats.models.observations import Design, Observations, identified, 
 
 Correlation = Literal["independence", "exchangeable"]
 
-_STEPS, _CLOSE, _FAR = 40, 1e-8, 30.0
+_STEPS, _CLOSE, _FAR = 100, 1e-8, 30.0
 _TERMS, _NEGLIGIBLE = 200, 1e-9
 
 
@@ -22,26 +23,16 @@ class Gee(NamedTuple):
     ----------
     beta : shape (F, p), log odds; 0 for a covariate that is not `kept`
     kept : shape (F, p), False for a covariate that the observations do not identify
-    model : shape (F, p, p), the covariance if the working correlation were true
-    influence : shape (F, p, M), what each of M clusters adds to the error of `beta`, corrected for
-        the cluster's own pull on the fit (Mancl and DeRouen): their outer products are the
-        robust covariance
+    robust : shape (F, p, p), the sandwich covariance, corrected for each cluster's own leverage (Mancl and DeRouen)
     alpha : shape (F,), the working correlation of two verdicts on a case
     converged : shape (F,)
     """
 
     beta: FloatArray
     kept: BoolArray
-    model: FloatArray
-    influence: FloatArray
+    robust: FloatArray
     alpha: FloatArray
     converged: BoolArray
-
-    @property
-    def robust(self) -> FloatArray:
-        """The sandwich covariance, shape (F, p, p)."""
-        out: FloatArray = self.influence @ np.swapaxes(self.influence, 1, 2)
-        return out
 
 
 def fit(design: Design, data: Observations, correlation: Correlation = "exchangeable") -> Gee:
@@ -59,100 +50,125 @@ def fit(design: Design, data: Observations, correlation: Correlation = "exchange
     Notes
     -----
     Liang and Zeger, Biometrika 73 (1986) 13-22; the bias-reduced sandwich is that of Mancl and
-    DeRouen, Biometrics 57 (2001) 126-134, eq. 4, its inverse of (I - H) as a series of which
-    every term is a product of small matrices. Compared with statsmodels, and with the example of
-    a textbook, in `tests/published/test_gee.py`; coverage in `tests/simulation/test_models.py`.
+    DeRouen, Biometrics 57 (2001) 126-134, eq. 4. statsmodels fits: its `GEE` the exchangeable model, and, where each
+    case is a cluster, its covariance; its `GLM` the independent one, which is the same estimator 15 times as fast.
+    The covariance over clusters that are coarser than cases, which statsmodels has not, and that of the GLMs are
+    computed here. Compared with each other and with the example of a textbook in `tests/published/test_gee.py`;
+    coverage in `tests/simulation/test_models.py`.
     """
-    kept = identified(design.information(data.asked))
-    beta, step = np.zeros(kept.shape), np.full(len(kept), np.inf)
-    work = _working(design, data, beta, kept)
-    for turn in range(_STEPS):
-        change = np.linalg.solve(work.information, work.score[:, :, None])[:, :, 0]
-        step = np.abs(change).max(axis=1)
-        beta = beta + change * np.minimum(1.0, 5.0 / np.maximum(step, 1e-300))[:, None]
-        if turn > 1 and (step < _CLOSE).all():
-            break
-        work = _working(design, data, beta, kept, correlated=correlation == "exchangeable" and turn > 0)
-    bread = np.linalg.inv(work.information).astype(np.float64, copy=False)
-    influence = _influence(design, data.cluster, work, bread * kept[:, :, None] * kept[:, None, :])
-    alpha = work.covariance.alpha
-    return Gee(beta, kept, bread * (1 - alpha)[:, None, None], influence, alpha, step < np.sqrt(_CLOSE))
+    kept = identified(design.information(data.n_trials))
+    beta, alpha, converged = np.zeros(kept.shape), np.zeros(len(kept)), np.ones(len(kept), dtype=bool)
+    of_cases: dict[int, FloatArray] = {}
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # a fit that is separated or does not converge is told by its estimates
+        for f, columns in enumerate(kept):
+            if not columns.any():
+                continue
+            if correlation == "exchangeable" and _has_pairs(data.n_trials[f], int(columns.sum())):
+                fitted = _exchangeable(design, data, f, columns)
+                alpha[f] = fitted.alpha
+                if fitted.robust is not None:
+                    of_cases[f] = fitted.robust
+            else:
+                fitted = _independent(design, data, f, columns)
+            beta[f, columns], converged[f] = np.nan_to_num(fitted.beta), fitted.converged
+    robust = np.zeros((*kept.shape, kept.shape[1]))
+    if len(of_cases) < len(kept):
+        robust = _sandwich(design, data, beta, kept, alpha)
+    for f, covariance in of_cases.items():
+        robust[f][np.ix_(kept[f], kept[f])] = covariance
+    return Gee(beta, kept, robust, alpha, converged)
 
 
-class _Covariance(NamedTuple):
-    """The working covariance of C cells and N cases in F fits.
+class _Fitted(NamedTuple):
+    """One fit to the covariates that are kept; `robust` is None where its clusters are not the cases."""
 
-    `weights` are the variances, and `scaled` the standard deviations, of all verdicts of a cell together, shape (F, C,
-    N); `pull` (F, N) is the share of a case's sum that the working correlation `alpha` takes away.
+    beta: FloatArray
+    alpha: float
+    converged: bool
+    robust: FloatArray | None = None
+
+
+def _has_pairs(n_trials: FloatArray, p: int) -> bool:
+    """Whether the verdicts of a case, shape (C, N), come in pairs enough to estimate their correlation."""
+    n = n_trials.sum(axis=0)
+    return bool(n.sum() > p and (n * (n - 1)).sum() / 2 > p)
+
+
+def _exchangeable(design: Design, data: Observations, f: int, columns: BoolArray) -> _Fitted:
+    from statsmodels.genmod.cov_struct import Exchangeable  # takes two seconds to import
+    from statsmodels.genmod.families import Binomial
+    from statsmodels.genmod.generalized_estimating_equations import GEE
+
+    case, cell = np.nonzero(data.n_trials[f].T)
+    repeats = data.n_trials[f, cell, case].astype(np.int64)
+    first = np.repeat(np.cumsum(repeats) - repeats, repeats)
+    case, cell = np.repeat(case, repeats), np.repeat(cell, repeats)
+    correct = np.arange(len(case)) - first < data.n_correct[f, cell, case]
+    covariates = design.cells[cell][:, columns] * design.cases[case][:, columns]
+    model = GEE(correct.astype(np.float64), covariates, case, family=Binomial(), cov_struct=Exchangeable())
+    alone = _alone(data.cluster)
+    try:
+        result = model.fit(maxiter=_STEPS, ctol=_CLOSE, cov_type="bias_reduced" if alone else "naive")
+    except np.linalg.LinAlgError:
+        return _Fitted(np.zeros(int(columns.sum())), 0.0, converged=False)
+    alpha = float(model.cov_struct.dep_params)
+    sound = bool(result.converged) and -1 / max(np.bincount(case).max() - 1, 1) < alpha < 1
+    robust = np.asarray(result.cov_params()) if alone and sound else None
+    return _Fitted(np.asarray(result.params), alpha if sound else 0.0, sound, robust)
+
+
+def _independent(design: Design, data: Observations, f: int, columns: BoolArray) -> _Fitted:
+    from statsmodels.genmod.families import Binomial
+    from statsmodels.genmod.generalized_linear_model import GLM
+
+    case, cell = np.nonzero(data.n_trials[f].T)
+    n_correct, n_trials = data.n_correct[f, cell, case], data.n_trials[f, cell, case]
+    covariates = design.cells[cell][:, columns] * design.cases[case][:, columns]
+    model = GLM(np.column_stack([n_correct, n_trials - n_correct]), covariates, family=Binomial())
+    result = model.fit(maxiter=_STEPS, tol=1e-12)
+    return _Fitted(np.asarray(result.params), 0.0, bool(result.converged))
+
+
+def _sandwich(design: Design, data: Observations, beta: FloatArray, kept: BoolArray, alpha: FloatArray) -> FloatArray:
+    """The bias-reduced covariance of F fits over clusters: the sum of squares of B (I - A B)^-1 g, shape (F, p, p).
+
+    A is a cluster's information, g its score and B the inverse of everybody's information; (I - A B)^-1 takes away
+    the cluster's leverage. Its series ends when a term changes nothing; where a cluster alone determines a
+    coefficient it would not, and is cut. All weights lack a factor of 1 / (1 - alpha), which cancels.
     """
-
-    weights: FloatArray
-    scaled: FloatArray
-    pull: FloatArray
-    alpha: FloatArray
-
-    def weighted(self, values: FloatArray, sums: FloatArray) -> FloatArray:
-        """Values weighted by the inverse of the covariance; `sums` (F, N) are theirs in standard deviations.
-
-        All weights lack a factor of 1 / (1 - alpha), which changes neither estimates nor influences.
-        """
-        return values - self.scaled * (self.pull * sums)[:, None, :] if self.alpha.any() else values
-
-
-class _Work(NamedTuple):
-    """The estimating equations at some coefficients: weighted residuals (F, C, N), and their sums over all cases."""
-
-    covariance: _Covariance
-    residual: FloatArray
-    score: FloatArray
-    information: FloatArray
-
-
-def _working(
-    design: Design, data: Observations, beta: FloatArray, kept: BoolArray, *, correlated: bool = False
-) -> _Work:
     mean = expit(design.linear(beta))
     variance = mean * (1 - mean)
-    residual, judged = data.right - data.asked * mean, data.asked.sum(axis=1)
-    weights, root = data.asked * variance, np.sqrt(variance)
-    alpha, sums = np.zeros(len(beta)), np.zeros(judged.shape)
-    if correlated:
-        sums = (residual / root).sum(axis=1)
-        # Of each verdict the square, (y - mean)^2, is (y - mean) (1 - 2 mean) + variance, as y is 0 or 1.
-        squares = np.einsum("fcn,fcn->f", residual / variance, 1 - 2 * mean) + judged.sum(axis=1)
-        alpha = _exchangeable(sums, squares, judged, kept.sum(axis=1))
-    pull = alpha[:, None] / (1 + (judged - 1) * alpha[:, None])
-    covariance = _Covariance(weights, data.asked * root, pull, alpha)
-    residual = covariance.weighted(residual, sums)
-    information = design.information(weights)
-    if alpha.any():
-        by_case = design.by_case(covariance.scaled)
-        information -= (by_case * pull[:, None, :]) @ np.swapaxes(by_case, 1, 2)
-    return _Work(covariance, residual, design.total(residual) * kept, restrict(information, kept))
+    weights, deviations = data.n_trials * variance, data.n_trials * np.sqrt(variance)
+    shrinkage = alpha[:, None] / (1 + (data.n_trials.sum(axis=1) - 1) * alpha[:, None])
+
+    def decorrelated(values: FloatArray, standardised: FloatArray) -> FloatArray:
+        """Values weighted by the inverse of the covariance; `standardised` (F, N) are their sums in deviations."""
+        return np.asarray(values - deviations * (shrinkage * standardised)[:, None, :])
+
+    by_case = design.by_case(deviations)
+    information = design.information(weights) - (by_case * shrinkage[:, None, :]) @ np.swapaxes(by_case, 1, 2)
+    bread = np.linalg.inv(restrict(information, kept)) * kept[:, :, None] * kept[:, None, :]
+    residual = data.n_correct - data.n_trials * mean
+    standardised = np.divide(residual, np.sqrt(variance), out=np.zeros(residual.shape), where=variance > 0)
+    term = decorrelated(residual, standardised.sum(axis=1))
+    total, cluster = term.copy(), data.cluster
+    for _ in range(_TERMS):
+        vectors = bread @ by_cluster(design.by_case(term), cluster)
+        eta = design.linear_by_case(vectors if _alone(cluster) else vectors[..., cluster])
+        term = decorrelated(weights * eta, (deviations * eta).sum(axis=1))
+        total += term
+        if np.abs(term).max(initial=0.0) <= _NEGLIGIBLE * max(np.abs(total).max(initial=0.0), 1e-300):
+            break
+    influence = bread @ by_cluster(design.by_case(total), cluster)
+    return np.asarray(influence @ np.swapaxes(influence, 1, 2))
 
 
 def expit(eta: FloatArray) -> FloatArray:
-    """The probability at log odds, which are cut where nothing is left to tell."""
+    """The probability at log odds, which are cut where no probability differs from 0 or 1."""
     odds = np.clip(eta, -_FAR, _FAR)
     np.exp(odds, out=odds)
     return odds / (1 + odds)
-
-
-def _exchangeable(sums: FloatArray, squares: FloatArray, judged: FloatArray, p: IntArray) -> FloatArray:
-    """The moment estimate of the correlation of two verdicts on a case, less a degree of freedom a covariate.
-
-    Parameters
-    ----------
-    sums, judged : shape (F, N), of each case the sum of its residuals in standard deviations, and its verdicts
-    squares : shape (F,), the sum of all squared residuals
-    p : shape (F,), the covariates that are estimated
-    """
-    n, pairs = judged.sum(axis=1), (judged * (judged - 1)).sum(axis=1) / 2
-    usable = (n > p) & (pairs > p)
-    scale = squares / np.where(usable, n - p, 1)
-    found = (((sums**2).sum(axis=1) - squares) / 2) / np.where(usable, (pairs - p) * scale, 1)
-    most = np.maximum(judged.max(axis=1), 2)
-    return np.where(usable, np.clip(found, -0.99 / (most - 1), 0.99), 0.0)
 
 
 def by_cluster(values: FloatArray, cluster: IntArray) -> FloatArray:
@@ -161,28 +177,9 @@ def by_cluster(values: FloatArray, cluster: IntArray) -> FloatArray:
         return values
     order = np.argsort(cluster, kind="stable")
     starts = np.searchsorted(cluster[order], np.arange(int(cluster.max()) + 1))
-    found: FloatArray = np.add.reduceat(values[..., order], starts, axis=-1)
-    return found
+    return np.asarray(np.add.reduceat(values[..., order], starts, axis=-1))
 
 
 def _alone(cluster: IntArray) -> bool:
     """Whether each case is a cluster of its own, in their order."""
     return bool((np.diff(cluster) > 0).all())
-
-
-def _influence(design: Design, cluster: IntArray, work: _Work, bread: FloatArray) -> FloatArray:
-    """What each cluster adds to the error of the coefficients, as if it had no pull on the fit: B (I - A B)^-1 g.
-
-    A is the cluster's information, g its score and B the inverse of everybody's information. The series ends when a
-    term changes nothing; where a cluster alone determines a coefficient it would not, and is cut.
-    """
-    covariance, term = work.covariance, work.residual
-    total = term.copy()
-    for _ in range(_TERMS):
-        vectors = bread @ by_cluster(design.by_case(term), cluster)
-        eta = design.linear_by_case(vectors if _alone(cluster) else vectors[..., cluster])
-        term = covariance.weighted(covariance.weights * eta, (covariance.scaled * eta).sum(axis=1))
-        total += term
-        if np.abs(term).max(initial=0.0) <= _NEGLIGIBLE * max(np.abs(total).max(initial=0.0), 1e-300):
-            break
-    return bread @ by_cluster(design.by_case(total), cluster)

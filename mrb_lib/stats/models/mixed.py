@@ -91,26 +91,26 @@ def fit(design: Design, data: Observations, *, nodes: int | None = None, start: 
     The sandwich sums scores over `data.cluster` and is multiplied by M / (M - 1). Compared with
     published fits in `tests/published/test_gee.py`; coverage in `tests/simulation/test_models.py`.
     """
-    kept = np.append(identified(design.information(data.asked))[0], True)
+    kept = np.append(identified(design.information(data.n_trials))[0], True)
     parameters = np.append(np.zeros(len(kept) - 1), 1.0) if start is None else start * kept
     if nodes is not None:
         return _climb(design, data, parameters, kept, _centred(nodes, np.inf))
-    judged = data.asked[0].sum(axis=0)
+    judged = data.n_trials[0].sum(axis=0)
     first = 0 if judged[judged > 0].mean() >= _MANY else 1
     for count, widest in _LADDER[first:]:
         if abs(parameters[-1]) <= widest:
-            found = _climb(design, data, parameters, kept, _centred(count, widest))
-            if found.converged:
-                return found
-            if np.isfinite(found.sigma) and found.sigma <= _WIDEST:
-                parameters = np.append(found.beta, max(found.sigma, 0.5))
+            fitted = _climb(design, data, parameters, kept, _centred(count, widest))
+            if fitted.converged:
+                return fitted
+            if np.isfinite(fitted.sigma) and fitted.sigma <= _WIDEST:
+                parameters = np.append(fitted.beta, max(fitted.sigma, 0.5))
     for _ in range(_HALVINGS):
         rule = _grid(parameters[-1])
-        found = _climb(design, data, parameters, kept, rule)
-        if found.sigma <= rule.widest or found.sigma > _WIDEST:
+        fitted = _climb(design, data, parameters, kept, rule)
+        if fitted.sigma <= rule.widest or fitted.sigma > _WIDEST:
             break
-        parameters = np.append(found.beta, found.sigma)
-    return found
+        parameters = np.append(fitted.beta, fitted.sigma)
+    return fitted
 
 
 def _centred(nodes: int, widest: float) -> _Rule:
@@ -132,37 +132,37 @@ def _climb(design: Design, data: Observations, parameters: FloatArray, kept: Boo
 
     A last step that changes nothing in the derivatives is made without another look at them.
     """
-    asked, right = data.asked[0], data.right[0]
+    n_trials, n_correct = data.n_trials[0], data.n_correct[0]
     parameters, kept = parameters.copy(), kept.copy()
-    at = _at(design, right, asked, parameters, kept, rule, np.zeros(asked.shape[1]))
+    point = _point_at(design, n_correct, n_trials, parameters, kept, rule, np.zeros(n_trials.shape[1]))
     step = np.inf
     for _ in range(_STEPS):
-        change = _direction(at, kept)
+        change = _direction(point, kept)
         step = float(np.abs(change).max())
         length = min(1.0, 5.0 / max(step, 1e-300))
         if step < _NEGLIGIBLE:
             parameters += change
             break
         for _ in range(_HALVINGS):
-            new = _at(design, right, asked, parameters + length * change, kept, rule, at.mode)
-            if new.value >= at.value - 1e-9 * abs(at.value):
+            new = _point_at(design, n_correct, n_trials, parameters + length * change, kept, rule, point.mode)
+            if new.value >= point.value - 1e-9 * abs(point.value):
                 break
             length /= 2
         step = float(np.abs(length * change).max())
-        parameters, at = parameters + length * change, new
+        parameters, point = parameters + length * change, new
         if abs(parameters[-1]) < _NO_SPREAD and kept[-1]:
             parameters[-1], kept[-1] = 0.0, False
-            at = _at(design, right, asked, parameters, kept, rule, at.mode)
+            point = _point_at(design, n_correct, n_trials, parameters, kept, rule, point.mode)
         elif step < _CLOSE or abs(parameters[-1]) > rule.widest:
             break
-    return _finished(at, parameters, kept, data, step if abs(parameters[-1]) <= rule.widest else np.inf)
+    return _finished(point, parameters, kept, data, step if abs(parameters[-1]) <= rule.widest else np.inf)
 
 
-def _finished(at: _Point, parameters: FloatArray, kept: BoolArray, data: Observations, step: float) -> Mixed:
+def _finished(point: _Point, parameters: FloatArray, kept: BoolArray, data: Observations, step: float) -> Mixed:
     sign = -1.0 if parameters[-1] < 0 else 1.0
     turn = np.append(np.ones(len(parameters) - 1), sign)
-    bread = np.linalg.inv(restrict(at.information[None], kept[None])[0])
-    sums = by_cluster(at.score * kept[:, None], data.cluster)
+    bread = np.linalg.inv(restrict(point.information[None], kept[None])[0])
+    sums = by_cluster(point.score * kept[:, None], data.cluster)
     n_clusters = sums.shape[1]
     influence = turn[:, None] * (bread @ sums) * np.sqrt(n_clusters / max(n_clusters - 1, 1))
     positive = bool(np.linalg.eigvalsh(bread).min() > 0)
@@ -172,24 +172,24 @@ def _finished(at: _Point, parameters: FloatArray, kept: BoolArray, data: Observa
         kept,
         bread * turn * turn[:, None],
         influence,
-        at.value,
+        point.value,
         step < 100 * _CLOSE and positive,
     )
 
 
-def _direction(at: _Point, kept: BoolArray) -> FloatArray:
+def _direction(point: _Point, kept: BoolArray) -> FloatArray:
     """Newton's step; where the likelihood is not concave, an EM step, which climbs."""
-    score = at.score.sum(axis=1) * kept
-    information = restrict(at.information[None], kept[None])[0]
+    score = point.score.sum(axis=1) * kept
+    information = restrict(point.information[None], kept[None])[0]
     if np.linalg.eigvalsh(information).min() <= 0:
-        information = restrict(at.complete[None], kept[None])[0]
+        information = restrict(point.complete[None], kept[None])[0]
     return np.linalg.solve(information, score)
 
 
-def _at(
+def _point_at(
     design: Design,
-    right: FloatArray,
-    asked: FloatArray,
+    n_correct: FloatArray,
+    n_trials: FloatArray,
     parameters: FloatArray,
     kept: BoolArray,
     rule: _Rule,
@@ -200,12 +200,12 @@ def _at(
     eta = np.clip(design.linear(parameters[None, :-1])[0], -_FAR, _FAR)
     spread = np.ones(mode.shape)
     if rule.own:
-        mode, spread = _modes(right, asked, eta, sigma, mode)
+        mode, spread = _modes(n_correct, n_trials, eta, sigma, mode)
     z = mode + spread * rule.z[:, None]
     intercept = np.clip(sigma * z, -_FAR, _FAR)
-    odds = np.exp(eta) * (asked > 0) * np.exp(intercept)[:, None, :]
+    odds = np.exp(eta) * (n_trials > 0) * np.exp(intercept)[:, None, :]
     whole = 1 + odds
-    likelihood = (right * eta).sum(axis=0) + intercept * right.sum(axis=0) - _logarithms(whole, asked)
+    likelihood = (n_correct * eta).sum(axis=0) + intercept * n_correct.sum(axis=0) - _logarithms(whole, n_trials)
     joint = likelihood - z**2 / 2 + rule.log_weight[:, None] + np.log(spread)
     top = joint.max(axis=0)
     posterior = np.exp(joint - top)
@@ -214,10 +214,10 @@ def _at(
     value = float((top + np.log(evidence / np.sqrt(2 * np.pi))).sum())
 
     mean = np.divide(odds, whole, out=odds)
-    mean *= asked
+    mean *= n_trials
     variance = np.divide(mean, whole, out=whole)
     complete = _complete(design, variance, z, posterior)
-    residual = np.subtract(right, mean, out=mean)
+    residual = np.subtract(n_correct, mean, out=mean)
     scores = np.empty((len(z), p + 1, mode.size))
     scores[:, :p] = design.by_case(residual)
     scores[:, p] = z * residual.sum(axis=1)
@@ -228,11 +228,11 @@ def _at(
     return _Point(value, score, complete - between, complete, mode)
 
 
-def _logarithms(whole: FloatArray, asked: FloatArray) -> FloatArray:
-    """The sum over cells of `asked` logarithms each, from (K, C, N) to (K, N); `whole` is 1 where none is asked."""
-    if asked.max(initial=0.0) > 1:
-        found: FloatArray = np.einsum("cn,kcn->kn", asked, np.log(whole))
-        return found
+def _logarithms(whole: FloatArray, n_trials: FloatArray) -> FloatArray:
+    """The sum over cells of `n_trials` logarithms each, from (K, C, N) to (K, N); `whole` is 1 without a trial."""
+    if n_trials.max(initial=0.0) > 1:
+        sums: FloatArray = np.einsum("cn,kcn->kn", n_trials, np.log(whole))
+        return sums
     # One logarithm will do for as many cells as have a product that is finite.
     several = max(1, int(_MOST_LOG / np.log(whole.max(initial=2.0))))
     products = np.multiply.reduceat(whole, np.arange(0, whole.shape[1], several), axis=1)
@@ -250,13 +250,13 @@ def _complete(design: Design, weights: FloatArray, z: FloatArray, posterior: Flo
 
 
 def _modes(
-    right: FloatArray, asked: FloatArray, eta: FloatArray, sigma: float, mode: FloatArray
+    n_correct: FloatArray, n_trials: FloatArray, eta: FloatArray, sigma: float, mode: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """The most likely random intercept of each case, in standard deviations, and the width of its likelihood."""
-    curvature, hits = np.ones(mode.shape), right.sum(axis=0)
+    curvature, hits = np.ones(mode.shape), n_correct.sum(axis=0)
     for _ in range(_MODE_STEPS):
         mean = expit(eta + sigma * mode)
-        expected = asked * mean
+        expected = n_trials * mean
         slope = sigma * (hits - expected.sum(axis=0)) - mode
         curvature = 1 + sigma**2 * (expected.sum(axis=0) - np.einsum("cn,cn->n", expected, mean))
         change = np.clip(slope / curvature, -2.0, 2.0)

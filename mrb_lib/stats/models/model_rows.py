@@ -18,7 +18,7 @@ from mrb_lib.stats.models.terms import (
     Terms,
     deviations,
     level_averages,
-    number_rows,
+    numeric_terms,
     pooled,
     single,
 )
@@ -57,14 +57,19 @@ class _Line(NamedTuple):
     reason: list[str]
 
 
-def all_judges(
-    judges: Sequence[str], right: FloatArray, asked: FloatArray, cluster: IntArray, known: Covariates
-) -> list[Row]:
-    """The rows of the two models of all judges; J judges, 2 orders, N cases."""
-    terms = pooled(judges, known)
-    shape = (1, -1, asked.shape[2])
-    data, pure = _without_pure(terms, Observations(right.reshape(shape), asked.reshape(shape), cluster))
-    if not data.asked.any():
+def all_judges(judges: Sequence[str], each: Observations, covariates: Covariates) -> list[Row]:
+    """The rows of the two models of all judges.
+
+    Parameters
+    ----------
+    each : the observations of each judge, as a fit with a cell an order
+    """
+    terms, cluster = pooled(judges, covariates), each.cluster
+    shape = (1, -1, len(cluster))
+    data, pure = _without_pure(
+        terms, Observations(each.n_correct.reshape(shape), each.n_trials.reshape(shape), cluster)
+    )
+    if not data.n_trials.any():
         return []
     marginal = gee.fit(terms.design, data)
     within = mixed.fit(terms.design, data, start=_start(marginal))
@@ -72,7 +77,7 @@ def all_judges(
     flaw = _flaws(marginal.beta, marginal.converged)
     fits = Fits(terms, data, marginal.beta, marginal.kept, marginal.robust, flaw, df, logistic)
     rows = [{"part": ALL, "model": "gee", **row} for row in rows_of(fits, pure)[0]]
-    n, m = float(data.asked.sum()), int(clusters_seen(data.asked.sum(axis=1) > 0, cluster)[0])
+    n, m = float(data.n_trials.sum()), int(clusters_seen(data.n_trials.sum(axis=1) > 0, cluster)[0])
     rest = {"part": ALL, "level": None, "n": n, "n_clusters": m}
     rows.append(
         {**rest, "model": "gee", "term": "working_correlation", "estimate": marginal.alpha[0], "reason": NUISANCE}
@@ -112,21 +117,19 @@ def _spread(fit: mixed.Mixed, flaw: str, df: float, *, few: bool) -> Row:
     return {"estimate": fit.sigma, "se": se, "low": fit.sigma / ratio, "high": fit.sigma * ratio}
 
 
-def each_judge(
-    judges: Sequence[str], right: FloatArray, asked: FloatArray, cluster: IntArray, known: Covariates
-) -> list[Row]:
-    """The rows of the models of one judge, and of the tests of what differs between judges."""
-    terms = single(known)
-    data, pure = _without_pure(terms, Observations(right, asked, cluster))
-    found = gee.fit(terms.design, data, "independence")
-    df = degrees(terms, found.kept, data)
-    flaw = _flaws(found.beta, found.converged)
-    fits = Fits(terms, data, found.beta, found.kept, found.robust, flaw, df, logistic)
+def each_judge(judges: Sequence[str], each: Observations, covariates: Covariates) -> list[Row]:
+    """The rows of the models of one judge, and of the tests of what differs between judges; see `all_judges`."""
+    terms = single(covariates)
+    data, pure = _without_pure(terms, each)
+    marginal = gee.fit(terms.design, data, "independence")
+    df = degrees(terms, marginal.kept, data)
+    flaw = _flaws(marginal.beta, marginal.converged)
+    fits = Fits(terms, data, marginal.beta, marginal.kept, marginal.robust, flaw, df, logistic)
     rows: list[Row] = []
-    for judge, verdicts, lines in zip(judges, asked.sum(axis=(1, 2)), rows_of(fits, pure), strict=True):
+    for judge, verdicts, lines in zip(judges, each.n_trials.sum(axis=(1, 2)), rows_of(fits, pure), strict=True):
         if verdicts > 0:
             rows.extend({"part": ONE, "model": "gee", "judge": judge, **row} for row in lines)
-    return [*rows, *interactions(known, Observations(right, asked, cluster), found.beta)]
+    return [*rows, *interactions(covariates, each, marginal.beta)]
 
 
 def _without_pure(terms: Terms, data: Observations) -> tuple[Observations, dict[tuple[str, int, int], str]]:
@@ -136,33 +139,33 @@ def _without_pure(terms: Terms, data: Observations) -> tuple[Observations, dict[
     -------
     The observations without them, and why, by factor, fit and level.
     """
-    right, asked = data.right.copy(), data.asked.copy()
+    n_correct, n_trials = data.n_correct.copy(), data.n_trials.copy()
     pure: dict[tuple[str, int, int], str] = {}
     while True:
         before = len(pure)
-        for name, (place, _) in terms.levels.items():
-            cells, cases = terms.design.cells[:, place], terms.design.cases[:, place]
-            hits, all_of = (((values @ cases) * cells).sum(axis=1) for values in (right, asked))
+        for name, (columns, _) in terms.levels.items():
+            cells, cases = terms.design.cells[:, columns], terms.design.cases[:, columns]
+            hits, all_of = (((values @ cases) * cells).sum(axis=1) for values in (n_correct, n_trials))
             for fit, level in np.argwhere((all_of > 0) & ((hits == 0) | (hits == all_of))):
                 pure[name, int(fit), int(level)] = ALWAYS_WRONG if hits[fit, level] == 0 else ALWAYS_RIGHT
                 gone = cells[:, level, None] * cases[:, level] > 0
-                right[fit][gone], asked[fit][gone] = 0.0, 0.0
+                n_correct[fit][gone], n_trials[fit][gone] = 0.0, 0.0
         if len(pure) == before:
-            return Observations(right, asked, data.cluster), pure
+            return Observations(n_correct, n_trials, data.cluster), pure
 
 
 def degrees(terms: Terms, kept: BoolArray, data: Observations) -> FloatArray:
     """Degrees of freedom: clusters less the covariates that only cases have; NaN where none is left."""
     of_cases = ~(np.ptp(terms.design.cells, axis=0) > 0)
-    clusters = clusters_seen(data.asked.sum(axis=1) > 0, data.cluster)
-    found = (clusters - (kept & of_cases).sum(axis=1)).astype(np.float64)
-    return np.where(found >= 1, found, np.nan)
+    clusters = clusters_seen(data.n_trials.sum(axis=1) > 0, data.cluster)
+    df = (clusters - (kept & of_cases).sum(axis=1)).astype(np.float64)
+    return np.where(df >= 1, df, np.nan)
 
 
 def rows_of(fits: Fits, pure: dict[tuple[str, int, int], str]) -> list[list[Row]]:
     """The rows of each of F fits."""
     levels = {name: _levels(fits, name) for name in fits.terms.levels}
-    factors = [line for name, found in levels.items() for line in _factor(fits, name, found, pure)]
+    factors = [line for name, seen_levels in levels.items() for line in _factor(fits, name, seen_levels, pure)]
     lines = [*_intercept(fits, levels), *factors, *_numbers(fits)]
     out: list[list[Row]] = [[] for _ in fits.beta]
     quantile = np.asarray(special.stdtrit(fits.df, (1 + CONFIDENCE) / 2))
@@ -218,9 +221,9 @@ class _Levels(NamedTuple):
 
 
 def _levels(fits: Fits, name: str) -> _Levels:
-    place, levels = fits.terms.levels[name]
-    cells, cases = fits.terms.design.cells[:, place], fits.terms.design.cases[:, place]
-    seen = np.einsum("fcn,cl->fln", fits.data.asked, cells, optimize=True) * cases.T
+    columns, levels = fits.terms.levels[name]
+    cells, cases = fits.terms.design.cells[:, columns], fits.terms.design.cases[:, columns]
+    seen = np.einsum("fcn,cl->fln", fits.data.n_trials, cells, optimize=True) * cases.T
     n_clusters = np.stack([clusters_seen(seen[:, i] > 0, fits.data.cluster) for i in range(len(levels))], axis=1)
     usable: BoolArray = n_clusters > 0
     enough: BoolArray = n_clusters >= FEWEST_CLUSTERS
@@ -230,57 +233,63 @@ def _levels(fits: Fits, name: str) -> _Levels:
 def _intercept(fits: Fits, levels: dict[str, _Levels]) -> list[_Line]:
     """The mean over the levels of all factors that others are compared with."""
     contrast = np.zeros(fits.beta.shape)
-    seen = fits.data.asked.sum(axis=1)
+    seen = fits.data.n_trials.sum(axis=1)
     n_clusters = clusters_seen(seen > 0, fits.data.cluster)
     few = n_clusters < FEWEST_CLUSTERS
-    for name, found in levels.items():
-        place, _ = fits.terms.levels[name]
-        contrast[:, place] = divide(found.reference.astype(np.float64), found.reference.sum(axis=1)[:, None])
-        few |= (found.reference & (found.n_clusters < FEWEST_CLUSTERS)).any(axis=1)
+    for name, seen_levels in levels.items():
+        columns, _ = fits.terms.levels[name]
+        contrast[:, columns] = divide(
+            seen_levels.reference.astype(np.float64), seen_levels.reference.sum(axis=1)[:, None]
+        )
+        few |= (seen_levels.reference & (seen_levels.n_clusters < FEWEST_CLUSTERS)).any(axis=1)
     reason = ["" if fine else UNSEEN for fine in seen.any(axis=1)]
     return [_Line("intercept", None, np.nan_to_num(contrast), None, seen.sum(axis=1), n_clusters, few, reason)]
 
 
-def _factor(fits: Fits, name: str, found: _Levels, pure: dict[tuple[str, int, int], str]) -> list[_Line]:
+def _factor(fits: Fits, name: str, seen_levels: _Levels, pure: dict[tuple[str, int, int], str]) -> list[_Line]:
     """The rows of a factor: each level against the mean of all that have clusters enough."""
-    place, levels = fits.terms.levels[name]
+    columns, levels = fits.terms.levels[name]
     if name == "intercept":
         return []
     # A factor after the first one has one level too many, which is no harm; two too many are.
     spare = 0 if name == next(iter(fits.terms.levels)) else 1
-    unclear = (found.usable & ~fits.kept[:, place]).sum(axis=1) > spare
-    averages = level_averages(fits.terms, name, fits.beta, fits.data.asked, fits.response)
-    compare = deviations(found.usable, found.reference)
+    unclear = (seen_levels.usable & ~fits.kept[:, columns]).sum(axis=1) > spare
+    averages = level_averages(fits.terms, name, fits.beta, fits.data.n_trials, fits.response)
+    compare = deviations(seen_levels.usable, seen_levels.reference)
     value, gradient = (np.einsum("flk,fk...->fl...", compare, np.nan_to_num(array)) for array in averages)
     alone = ~(np.abs(compare).sum(axis=2) > 0)
     lines = []
     for level, text in enumerate(levels):
         contrast = np.zeros(fits.beta.shape)
-        contrast[:, place] = compare[:, level]
+        contrast[:, columns] = compare[:, level]
         reason = [
             pure.get((name, f, level), "")
-            or (UNSEEN if not found.usable[f, level] else "")
+            or (UNSEEN if not seen_levels.usable[f, level] else "")
             or (ONE_LEVEL if alone[f, level] else "")
             or (ALIASED if unclear[f] else "")
             for f in range(len(contrast))
         ]
         effect = Average(value[:, level], gradient[:, level])
-        counts = found.n[:, level], found.n_clusters[:, level], found.n_clusters[:, level] < FEWEST_CLUSTERS
+        counts = (
+            seen_levels.n[:, level],
+            seen_levels.n_clusters[:, level],
+            seen_levels.n_clusters[:, level] < FEWEST_CLUSTERS,
+        )
         lines.append(_Line(name, text, contrast, effect, *counts, reason))
     return lines
 
 
 def _numbers(fits: Fits) -> list[_Line]:
-    seen = fits.data.asked.sum(axis=1)
+    seen = fits.data.n_trials.sum(axis=1)
     n_clusters = clusters_seen(seen > 0, fits.data.cluster)
     lines = []
-    for row, effect in number_rows(fits.terms, fits.beta, fits.data.asked, fits.response):
-        kept = fits.kept[:, fits.terms.numbers[row.term]]
+    for term in numeric_terms(fits.terms, fits.beta, fits.data.n_trials, fits.response):
+        kept = fits.kept[:, fits.terms.numbers[term.term]]
         reason = [
             UNSEEN if not any_seen else "" if fine else ALIASED
             for any_seen, fine in zip(seen.any(axis=1), kept, strict=True)
         ]
-        contrast = np.broadcast_to(row.contrast, fits.beta.shape)
+        contrast = np.broadcast_to(term.contrast, fits.beta.shape)
         few = n_clusters < FEWEST_CLUSTERS
-        lines.append(_Line(row.term, row.level, contrast, effect, seen.sum(axis=1), n_clusters, few, reason))
+        lines.append(_Line(term.term, term.level, contrast, term.effect, seen.sum(axis=1), n_clusters, few, reason))
     return lines

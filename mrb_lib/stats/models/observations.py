@@ -40,19 +40,18 @@ class Design:
         cases, kind = self._case_kinds
         member = np.eye(len(cases))[kind]
         coefficients = (self.cells * beta[:, None, :]).reshape(-1, len(kind)) @ member
-        found: FloatArray = (coefficients @ cases).reshape(len(beta), len(self.cells), len(self.cases))
-        return found
+        eta: FloatArray = (coefficients @ cases).reshape(len(beta), len(self.cells), len(self.cases))
+        return eta
 
     def linear_by_case(self, vectors: FloatArray) -> FloatArray:
         """As `linear`, with coefficients of its own for each case: from (F, p, N) to (F, C, N)."""
-        found: FloatArray = self.cells @ (vectors * self._cases_last)
-        return found
+        return np.asarray(self.cells @ (vectors * self._cases_last))
 
     def by_case(self, values: FloatArray) -> FloatArray:
         """The sums over cells of a value times the covariates, from (F, C, N) to (F, p, N)."""
-        found: FloatArray = self.cells.T @ values
-        found *= self._cases_last
-        return found
+        sums: FloatArray = self.cells.T @ values
+        sums *= self._cases_last
+        return sums
 
     def total(self, values: FloatArray) -> FloatArray:
         """The sums over cells and cases of a value times the covariates, from (F, C, N) to (F, p)."""
@@ -61,15 +60,13 @@ class Design:
     def by_cell(self, values: FloatArray) -> FloatArray:
         """The sums over cases of a value times the covariates, from (F, C, N) to (F, C, p)."""
         cases, kind = self._case_kinds
-        found: FloatArray = _over_cases(values, cases.T)[:, :, kind] * self.cells
-        return found
+        return np.asarray(_over_cases(values, cases.T)[:, :, kind] * self.cells)
 
     def information(self, weights: FloatArray) -> FloatArray:
         """The weighted cross-products of the covariates, from (F, C, N) to (F, p, p)."""
-        (cell_products, cell_place), (case_products, case_place) = self._cell_pairs, self._case_pairs
-        found = cell_products.T @ _over_cases(weights, case_products)
-        out: FloatArray = found[:, cell_place, case_place]
-        return out
+        (cell_products, cell_index), (case_products, case_index) = self._cell_pairs, self._case_pairs
+        sums = cell_products.T @ _over_cases(weights, case_products)
+        return np.asarray(sums[:, cell_index, case_index])
 
     @cached_property
     def _cases_last(self) -> FloatArray:
@@ -97,28 +94,28 @@ def _over_cases(values: FloatArray, columns: FloatArray) -> FloatArray:
 
 
 def _pairs(factors: FloatArray) -> tuple[FloatArray, IntArray]:
-    """The different products of two columns, and the place of each pair of columns among them."""
+    """The different products of two columns, and the position of each pair of columns among them."""
     columns, where = distinct_rows(factors.T)
     first, second = np.triu_indices(len(columns))
     products = factors[:, columns[first]] * factors[:, columns[second]]
     kinds, kind = distinct_rows(products.T)
-    place = np.empty((len(columns),) * 2, dtype=np.int64)
-    place[first, second] = place[second, first] = kind
-    return products[:, kinds], place[where[:, None], where[None, :]]
+    index = np.empty((len(columns),) * 2, dtype=np.int64)
+    index[first, second] = index[second, first] = kind
+    return products[:, kinds], index[where[:, None], where[None, :]]
 
 
 class Observations(NamedTuple):
-    """How often each cell of each case was right; a verdict is an observation.
+    """How many verdicts of each cell on each case are correct; a verdict is an observation.
 
     Attributes
     ----------
-    right, asked : shape (F, C, N): verdicts that are right, and all verdicts, in each of
+    n_correct, n_trials : shape (F, C, N): verdicts that are correct, and all verdicts, in each of
         the F fits, C cells and N cases
     cluster : shape (N,), the cluster of each case, 0 to the number of clusters - 1
     """
 
-    right: FloatArray
-    asked: FloatArray
+    n_correct: FloatArray
+    n_trials: FloatArray
     cluster: IntArray
 
 
@@ -152,9 +149,9 @@ def counts(panel: Panel, labels: IntArray) -> tuple[FloatArray, FloatArray]:
     """
     choice = panel.choice[:, 0]
     decisive = (labels >= 0) & (labels != TIE)
-    right = ((choice == labels[:, None, None]) & decisive[:, None, None]).sum(axis=-1, dtype=np.float64)
-    asked = ((choice != ABSENT) & decisive[:, None, None]).sum(axis=-1, dtype=np.float64)
-    return np.ascontiguousarray(np.swapaxes(right, 1, 2)), np.ascontiguousarray(np.swapaxes(asked, 1, 2))
+    n_correct = ((choice == labels[:, None, None]) & decisive[:, None, None]).sum(axis=-1, dtype=np.float64)
+    n_trials = ((choice != ABSENT) & decisive[:, None, None]).sum(axis=-1, dtype=np.float64)
+    return np.ascontiguousarray(np.swapaxes(n_correct, 1, 2)), np.ascontiguousarray(np.swapaxes(n_trials, 1, 2))
 
 
 def log_length_ratio(cases: pd.DataFrame) -> FloatArray:
@@ -171,7 +168,7 @@ def log_length_ratio(cases: pd.DataFrame) -> FloatArray:
         for name in ("response_a", "response_b")
     ]
     ratio = np.log(lengths[0]) - np.log(lengths[1])
-    known = ratio[np.isfinite(ratio)]
-    spread = float(np.sqrt(np.mean(known**2))) if known.size else 0.0
+    finite = ratio[np.isfinite(ratio)]
+    spread = float(np.sqrt(np.mean(finite**2))) if finite.size else 0.0
     out: FloatArray = ratio / spread if spread > 0 else np.where(np.isfinite(ratio), 0.0, np.nan)
     return out

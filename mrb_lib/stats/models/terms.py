@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +22,7 @@ _LEVEL = {"order": "BA", "gold_first": "yes", "length_difference": None}
 
 @dataclass(frozen=True)
 class Covariates:
-    """What is known of the cases of one dimension; N cases.
+    """What the models read of the N cases of one dimension.
 
     Attributes
     ----------
@@ -51,49 +52,41 @@ class Terms:
     numbers: dict[str, int]
 
 
-@dataclass
-class Row:
-    """One row of the table before its numbers: a contrast of the coefficients.
-
-    Attributes
-    ----------
-    contrast : shape (p,)
-    effect : the same contrast in probability, and its gradient; None where there is none
-    """
+class NumericTerm(NamedTuple):
+    """A numeric term in all F fits: its contrast of the coefficients, shape (p,), and the same in probability."""
 
     term: str
     level: str | None
     contrast: FloatArray
-    effect: Average | None = None
-    reason: list[str] = field(default_factory=list)
+    effect: Average
 
 
-def pooled(judges: Sequence[str], known: Covariates) -> Terms:
+def pooled(judges: Sequence[str], covariates: Covariates) -> Terms:
     """The model of all judges: a cell is a judge and an order."""
-    n_judges, n_cases = len(judges), len(known.gold_is_a)
+    n_judges, n_cases = len(judges), len(covariates.gold_is_a)
     cell = np.repeat(np.eye(n_judges), len(_IS_BA), axis=0)
-    return _terms(cell, np.ones((n_cases, n_judges)), np.tile(_IS_BA, n_judges), {"judge": list(judges)}, known)
+    return _terms(cell, np.ones((n_cases, n_judges)), np.tile(_IS_BA, n_judges), {"judge": list(judges)}, covariates)
 
 
-def single(known: Covariates) -> Terms:
-    """The model of one judge: a cell is an order; without subfields there is an intercept in their place."""
-    if known.subfields:
-        return _terms(np.empty((2, 0)), np.empty((len(known.gold_is_a), 0)), _IS_BA, {}, known)
-    return _terms(np.ones((2, 1)), np.ones((len(known.gold_is_a), 1)), _IS_BA, {"intercept": [""]}, known)
+def single(covariates: Covariates) -> Terms:
+    """The model of one judge: a cell is an order; without subfields there is an intercept instead."""
+    if covariates.subfields:
+        return _terms(np.empty((2, 0)), np.empty((len(covariates.gold_is_a), 0)), _IS_BA, {}, covariates)
+    return _terms(np.ones((2, 1)), np.ones((len(covariates.gold_is_a), 1)), _IS_BA, {"intercept": [""]}, covariates)
 
 
 def _terms(
-    cell: FloatArray, case: FloatArray, is_ba: FloatArray, first: dict[str, list[str]], known: Covariates
+    cell: FloatArray, case: FloatArray, is_ba: FloatArray, first: dict[str, list[str]], covariates: Covariates
 ) -> Terms:
-    n_cells, n_cases, k = len(cell), len(case), len(known.subfields)
-    cells, cases = [cell, np.ones((n_cells, k))], [case, known.subfield]
+    n_cells, n_cases, k = len(cell), len(case), len(covariates.subfields)
+    cells, cases = [cell, np.ones((n_cells, k))], [case, covariates.subfield]
     levels = {name: (slice(0, cell.shape[1]), values) for name, values in first.items()}
     if k:
-        levels["subfield"] = (slice(cell.shape[1], cell.shape[1] + k), list(known.subfields))
+        levels["subfield"] = (slice(cell.shape[1], cell.shape[1] + k), list(covariates.subfields))
     one = np.ones(n_cases)
-    columns = {"order": (is_ba, one), "gold_first": (-is_ba, known.gold_is_a)}
-    if known.longer is not None:
-        columns["length_difference"] = (np.ones(n_cells), known.longer)
+    columns = {"order": (is_ba, one), "gold_first": (-is_ba, covariates.gold_is_a)}
+    if covariates.longer is not None:
+        columns["length_difference"] = (np.ones(n_cells), covariates.longer)
     start = cell.shape[1] + k
     for by_cell, by_case in columns.values():
         cells.append(by_cell[:, None])
@@ -102,8 +95,8 @@ def _terms(
     return Terms(Design(np.hstack(cells), np.hstack(cases)), levels, numbers)
 
 
-def number_rows(terms: Terms, beta: FloatArray, asked: FloatArray, response: Response) -> list[tuple[Row, Average]]:
-    """The rows of the numeric terms, with their marginal effects in all F fits.
+def numeric_terms(terms: Terms, beta: FloatArray, n_trials: FloatArray, response: Response) -> list[NumericTerm]:
+    """The numeric terms with their marginal effects in all F fits.
 
     Order and position are changes from -1/2 to 1/2, the length difference a derivative.
     """
@@ -112,20 +105,20 @@ def number_rows(terms: Terms, beta: FloatArray, asked: FloatArray, response: Res
         contrast = np.zeros(beta.shape[1])
         contrast[column] = 1.0
         if name == "length_difference":
-            effect = slope(terms.design, beta, asked, response, column)
+            effect = slope(terms.design, beta, n_trials, response, column)
         else:
-            ends = standardised(terms.design, beta, asked, response, slice(column, column + 1), _ENDS)
+            ends = standardised(terms.design, beta, n_trials, response, slice(column, column + 1), _ENDS)
             effect = Average(*(values[:, 0] - values[:, 1] for values in ends))
-        out.append((Row(name, _LEVEL[name], contrast), effect))
+        out.append(NumericTerm(name, _LEVEL[name], contrast, effect))
     return out
 
 
-def level_averages(terms: Terms, factor: str, beta: FloatArray, asked: FloatArray, response: Response) -> Average:
+def level_averages(terms: Terms, factor: str, beta: FloatArray, n_trials: FloatArray, response: Response) -> Average:
     """The average probabilities if every observation had each level of a factor, in all F fits."""
-    place, names = terms.levels[factor]
+    columns, names = terms.levels[factor]
     if factor == "judge":
-        return with_cells_of(terms.design, beta, asked, response, len(names))
-    return standardised(terms.design, beta, asked, response, place, np.eye(len(names)))
+        return with_cells_of(terms.design, beta, n_trials, response, len(names))
+    return standardised(terms.design, beta, n_trials, response, columns, np.eye(len(names)))
 
 
 def deviations(usable: BoolArray, reference: BoolArray) -> FloatArray:

@@ -11,8 +11,8 @@ from mrb_lib.errors import InputError
 from mrb_lib.stats.models import mixed
 from mrb_lib.stats.models.effects import logistic, logistic_normal
 from mrb_lib.stats.models.model_rows import ALWAYS_RIGHT, FEW_CLUSTERS, NOT_CONVERGED, SEPARATED
-from mrb_lib.stats.models.models import NO_VERDICTS, models
 from mrb_lib.stats.models.observations import Design, Observations, log_length_ratio
+from mrb_lib.stats.models.table import NO_VERDICTS, models
 
 N = 90
 
@@ -242,7 +242,7 @@ def test_what_tells_nothing_of_an_interaction_is_counted(world) -> None:
     first = np.array([["A"] * N, ["B"] * N])
     frame = models(verdicts({**choices, "first": first}), gold, cases, by="organ")
     tests = only(frame, part="interaction").set_index("term")
-    assert tests.loc["judge:subfield", "reason"].startswith(f"{2 * N} verdicts tell nothing")
+    assert tests.loc["judge:subfield", "reason"].startswith(f"{2 * N} verdicts are uninformative")
     assert tests.loc["judge:subfield", "n"] == 4 * N
     assert tests.loc["judge:gold_first", "n"] == 6 * N
     assert tests.loc["judge:gold_first", "p_value"] < 1e-6
@@ -282,3 +282,13 @@ def test_judges_that_nearly_always_agree_have_a_mixed_model() -> None:
     assert found.converged
     assert found.sigma > 5
     assert found.log_likelihood >= fine.log_likelihood - 0.2
+
+
+def test_what_is_fitted_is_logged_and_nothing_is_printed(
+    world, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    choices, gold, cases = world
+    with caplog.at_level("INFO", logger="mrb_lib.stats"):
+        models(verdicts(choices), gold, cases, by="organ")
+    assert [record.getMessage() for record in caplog.records] == ["models: overall by organ, 2 judges"]
+    assert capsys.readouterr() == ("", "")

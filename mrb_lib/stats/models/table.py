@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,7 +14,7 @@ from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.core.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.models.model_rows import ALL, all_judges, each_judge
-from mrb_lib.stats.models.observations import counts, log_length_ratio
+from mrb_lib.stats.models.observations import Observations, counts, log_length_ratio
 from mrb_lib.stats.models.terms import Covariates
 from mrb_lib.stats.resampling.resample import cluster_codes
 
@@ -24,13 +25,16 @@ COLUMNS = [
     "estimate", "se", "low", "high", "p_value", "marginal_effect", "marginal_effect_low", "marginal_effect_high",
     "statistic", "df", "reason",
 ]  # fmt: skip
+MORE = ("se",)
+_LOG = logging.getLogger(__name__)
 _TEXT = dict.fromkeys(("part", "model", "term", "level"), "str")
 
 
 @register_table(
     "models",
     question="what does correctness depend on: judge, subfield, order, length",
-    columns=COLUMNS,
+    columns=[name for name in COLUMNS if name not in MORE],
+    more=MORE,
 )
 def models(
     verdicts: pd.DataFrame | Panel,
@@ -67,7 +71,7 @@ def models(
         which is the model of all judges with every interaction with judge); "interaction" (whether a term
         differs between judges, see `mrb_lib.stats.models.model_tests.interactions`: `statistic` the mean square of what
         the judges' verdicts leave over in units of their cluster-robust standard errors, 1 on average by chance;
-        `df` the contrasts tested; `reason` counts the verdicts that tell nothing).
+        `df` the contrasts tested; `reason` counts the verdicts that are uninformative).
         `term`, `level`: "judge" and "subfield", each level against the mean of all levels with five
         clusters or more, equally weighted (sum-to-zero coding); "order", shown BA rather than AB; "gold_first",
         the gold response shown first rather than second (position bias); "length_difference", per standard
@@ -88,9 +92,11 @@ def models(
 
     Notes
     -----
-    Intervals use Student's t with as many degrees of freedom as there are clusters less the covariates that
-    belong to cases; the sandwich of gee is that of Mancl and DeRouen (2001). Coefficients of "mixed" hold within a
-    case and are larger than those of "gee", which average over cases; their marginal effects can be compared.
+    The gee is fitted by statsmodels, about two seconds a dimension at the size of the published benchmark; the logger
+    of this module says at level INFO what is being fitted. Intervals use Student's t with as many degrees of freedom
+    as there are clusters less the covariates that belong to cases; the sandwich of gee is that of Mancl and DeRouen
+    (2001). Coefficients of "mixed" hold within a case and are larger than those of "gee", which average over cases;
+    their marginal effects can be compared.
     A "subfield" row of one judge mixes how hard the subfield is with how the judge does there: see
     `mrb_lib.stats.difficulty.dif`. Published fits: `tests/published/test_gee.py`; coverage, size and planted effects:
     `tests/simulation/test_models.py`.
@@ -103,9 +109,12 @@ def models(
     rows: list[dict[str, object]] = []
     for column in columns:
         shared = _Shared(cases, column, codes)
-        for place, name in enumerate(panel.dimensions):
-            part = panel.of_dimensions([name])
-            rows.extend({"dimension": name, "by": column, **row} for row in _dimension(part, labels[place], shared))
+        for name, label in zip(panel.dimensions, labels, strict=True):
+            _LOG.info("models: %s by %s, %d judges", name, column or "no subfield", len(panel.judges))
+            rows.extend(
+                {"dimension": name, "by": column, **row}
+                for row in _dimension(panel.of_dimensions([name]), label, shared)
+            )
     frame = pd.DataFrame(rows, columns=COLUMNS)
     plain = typed(frame, [name for name in COLUMNS if name not in _TEXT])
     return plain.join(frame[list(_TEXT)].astype(_TEXT))[COLUMNS]
@@ -120,13 +129,13 @@ class _Shared:
         self.names: list[str] = []
         self.subfield: IntArray = np.zeros(len(cases), dtype=np.int64)
         if by is not None:
-            found, names = pd.factorize(subfield_values(cases, by), sort=True)
-            self.subfield, self.names = found.astype(np.int64), [str(name) for name in names]
+            subfields, names = pd.factorize(subfield_values(cases, by), sort=True)
+            self.subfield, self.names = subfields.astype(np.int64), [str(name) for name in names]
 
     def usable(self) -> BoolArray:
         """Cases with a subfield and lengths, where there are any."""
-        known: BoolArray = self.subfield >= 0
-        return known & np.isfinite(self.longer_a) if np.isfinite(self.longer_a).any() else known
+        assigned: BoolArray = self.subfield >= 0
+        return assigned & np.isfinite(self.longer_a) if np.isfinite(self.longer_a).any() else assigned
 
     def covariates(self, kept: IntArray, label: IntArray) -> Covariates:
         sign = np.where(label == 0, 1.0, -1.0)
@@ -136,8 +145,8 @@ class _Shared:
 
 
 def _dimension(panel: Panel, label: IntArray, shared: _Shared) -> list[dict[str, object]]:
-    right, asked = counts(panel, label)
-    kept = np.flatnonzero((asked.sum(axis=(0, 1)) > 0) & shared.usable())
+    n_correct, n_trials = counts(panel, label)
+    kept = np.flatnonzero((n_trials.sum(axis=(0, 1)) > 0) & shared.usable())
     excluded = {"n_excluded": len(label) - len(kept), "n_gold_tie": int((label == TIE).sum())}
     if not len(kept):
         return [
@@ -145,7 +154,7 @@ def _dimension(panel: Panel, label: IntArray, shared: _Shared) -> list[dict[str,
             for model in ("gee", "mixed")
         ]
     codes = np.unique(shared.codes[kept], return_inverse=True)[1].astype(np.int64)
-    known = shared.covariates(kept, label[kept])
-    arrays = right.take(kept, axis=2), asked.take(kept, axis=2)
-    found = [*all_judges(panel.judges, *arrays, codes, known), *each_judge(panel.judges, *arrays, codes, known)]
-    return [{**row, **excluded} for row in found]
+    covariates = shared.covariates(kept, label[kept])
+    data = Observations(n_correct.take(kept, axis=2), n_trials.take(kept, axis=2), codes)
+    rows = [*all_judges(panel.judges, data, covariates), *each_judge(panel.judges, data, covariates)]
+    return [{**row, **excluded} for row in rows]
