@@ -11,7 +11,7 @@ from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.plan import Plan
-from mrb_lib.runs.progress import Pace, RunProgress, Tracker, duration_text, pace_text
+from mrb_lib.runs.progress import RunProgress, Tracker, pace_text
 from mrb_lib.verdicts.store import read_run
 
 from .scripted import Scripted, use
@@ -39,14 +39,17 @@ def test_the_pace_is_that_of_the_session_without_the_time_to_load() -> None:
     assert (last.cases_per_s, last.tokens_per_s, last.eta_s) == (1.0, 17.0, 2.0)
 
 
-def test_the_pace_follows_the_last_minute_and_needs_no_tokens() -> None:
+def test_the_pace_is_that_of_all_batches_however_long_they_take_and_needs_no_tokens() -> None:
     now = 0.0
-    pace = Pace(lambda: now)
-    for seconds in (50.0, 70.0, 1.0, 1.0):
+    reports: list[RunProgress] = []
+    tracker = Tracker("j", PLAN, np.arange(8), _made([]), np.array([], dtype=int), reports.append, clock=lambda: now)
+    tracker.start_clock()
+    for batch, seconds in enumerate((7200.0, 50.0, 1.0)):
         now += seconds
-        pace.add(_made([0, 1]))
-    assert pace.verdicts_per_s() == 6 / 72, "the first batch ended more than a minute ago"
-    assert pace.tokens_per_s() is None
+        tracker.add(_made([2 * batch, 2 * batch + 1]))
+    assert [report.cases_per_s for report in reports] == pytest.approx([1 / 7200, 2 / 7250, 3 / 7251])
+    assert reports[-1].eta_s == pytest.approx(2 * 7251 / 6)
+    assert reports[-1].tokens_per_s is None
 
 
 def test_every_batch_is_reported_and_the_statuses_are_those_of_all_rows_held(
@@ -73,7 +76,7 @@ def test_where_nobody_watches_there_is_a_line_at_the_start_one_a_minute_and_the_
         now += 1
     report(RunProgress("j", 300, 300, 1, 1, 2.0, None, 0.0, {"ok": 300}, finished=True))
     assert [line.split()[1] for line in lines] == ["0", "60", "120", "180", "240", "300", "300"]
-    assert lines[1] == "j: 60 of 300 verdicts; 2 cases/s, 4:00 left, ok 60"
+    assert lines[1] == "j: 60 of 300 verdicts; 2 cases/s, 0:04:00 left, ok 60"
     report(RunProgress("k", 0, 5, 0, 1))
     assert lines[-1] == "k: 0 of 5 verdicts"
 
@@ -98,12 +101,7 @@ def test_on_a_terminal_a_bar_shows_the_pace_as_plain_text(
         assert text in shown
 
 
-@pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (61.4, "1:01"), (3599.9, "1:00:00"), (90_000, "25:00:00")])
-def test_durations_read_like_a_clock(seconds: float, text: str) -> None:
-    assert duration_text(seconds) == text
-
-
-def test_what_is_not_known_is_left_out() -> None:
+def test_what_is_unknown_is_left_out() -> None:
     assert pace_text(RunProgress("j", 0, 1, 0, 1)) == ""
 
 

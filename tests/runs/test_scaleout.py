@@ -31,7 +31,7 @@ from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import exclusive, load_verdicts
 
 from . import scripted
-from .scripted import Scripted, WorkerNotices, comparable, use
+from .scripted import Scripted, Said, comparable, use
 
 ONE = WorkerPool(1, 1, 0.0)
 ALONE = {"workers": 2, "gpus_per_worker": 0.0}
@@ -258,7 +258,7 @@ def said_by(worker: Worker, plan: Plan, number: int, verdicts: np.ndarray) -> di
 
 
 def test_a_judge_that_fails_on_a_worker_is_one_line_with_its_machine(little: Benchmark) -> None:
-    def fail(key: tuple[object, ...]) -> WorkerNotices:
+    def fail(key: tuple[object, ...]) -> Said:
         raise ValueError("no idea\nat all")
 
     plan, assigned = job_of(Scripted(say=fail), little)
