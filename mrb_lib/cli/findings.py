@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from mrb_lib.validation import Finding
-
 if TYPE_CHECKING:
     from mrb_lib.data.benchmark import Benchmark
+    from mrb_lib.validation import Finding
 
 SHOWN_PER_KIND = 5
 

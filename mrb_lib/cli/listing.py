@@ -1,19 +1,18 @@
-"""Text for a terminal: lists with aligned columns, the last one cut to the width there is; lines that steer nothing."""
+"""Text for a terminal: lists with aligned columns, the last one cut to the width there is, and terminal-safe lines."""
 
 from __future__ import annotations
 
 import sys
 import unicodedata
 from shutil import get_terminal_size
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import pandas as pd
-
-from mrb_lib.notebook.tabular import plain
+if TYPE_CHECKING:
+    import pandas as pd
 
 _NOTHING: Final = "-"
 _CUT: Final = "..."
-_STEERING: Final = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+_UNSAFE_CATEGORIES: Final = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 def listing(frame: pd.DataFrame, *, width: int | None) -> str:
@@ -23,10 +22,12 @@ def listing(frame: pd.DataFrame, *, width: int | None) -> str:
     ----------
     width : of a line; what the last column holds beyond it is cut and ends in `...`. None cuts nothing.
     """
+    from pandas.api.types import is_numeric_dtype
+
     cells = [[name.replace("_", " ") for name in frame.columns]]
     values = frame.astype(object).where(frame.notna(), None)
     cells += [[_cell(value) for value in row] for row in values.itertuples(index=False)]
-    numeric = [pd.api.types.is_numeric_dtype(frame[name]) for name in frame.columns]
+    numeric = [is_numeric_dtype(frame[name]) for name in frame.columns]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = (
         "  ".join(
@@ -35,13 +36,15 @@ def listing(frame: pd.DataFrame, *, width: int | None) -> str:
         )
         for row in cells
     )
-    return "\n".join(_cut(made.rstrip(), width) for made in lines)
+    return "\n".join(_cut(text.rstrip(), width) for text in lines)
 
 
 def line(text: str) -> str:
-    """Text from data on one line: what would steer the terminal, end the line or turn it, as Python's escape of it."""
+    """Text from data on one line; what would control the terminal, end the line or turn it is escaped as Python does."""
     return "".join(
-        letter.encode("unicode_escape").decode("ascii") if unicodedata.category(letter) in _STEERING else letter
+        letter.encode("unicode_escape").decode("ascii")
+        if unicodedata.category(letter) in _UNSAFE_CATEGORIES
+        else letter
         for letter in text
     )
 
@@ -52,6 +55,8 @@ def terminal_width(otherwise: int | None) -> int | None:
 
 
 def _cell(value: object) -> str:
+    from mrb_lib.notebook.tabular import plain
+
     if value is None:
         return _NOTHING
     return f"{value:.1f}" if isinstance(value, float) else plain(str(value))

@@ -31,7 +31,7 @@ from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import exclusive, load_verdicts
 
 from . import scripted
-from .scripted import Scripted, Said, comparable, use
+from .scripted import Said, Scripted, comparable, use
 
 ONE = WorkerPool(1, 1, 0.0)
 ALONE = {"workers": 2, "gpus_per_worker": 0.0}
