@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _NOTHING: Final = "-"
 _CUT: Final = "..."
-_UNSAFE_CATEGORIES: Final = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+_UNSAFE: Final = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 def listing(frame: pd.DataFrame, *, width: int | None) -> str:
@@ -40,11 +40,9 @@ def listing(frame: pd.DataFrame, *, width: int | None) -> str:
 
 
 def line(text: str) -> str:
-    """Text from data on one line; what would control the terminal, end the line or turn it is escaped as Python does."""
+    """Text from data on one line; what would control the terminal, end the line or turn it is escaped as in Python."""
     return "".join(
-        letter.encode("unicode_escape").decode("ascii")
-        if unicodedata.category(letter) in _UNSAFE_CATEGORIES
-        else letter
+        letter.encode("unicode_escape").decode("ascii") if unicodedata.category(letter) in _UNSAFE else letter
         for letter in text
     )
 
