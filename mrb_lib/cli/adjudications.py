@@ -112,7 +112,7 @@ def _load(bench: Path) -> Benchmark:
 
     benchmark = load(bench)
     if not benchmark.meta.is_preference:
-        raise InputError(f"{bench}: its labels are no preference between responses; there is nothing to adjudicate.")
+        raise InputError(f"{bench}: its labels are not preferences between responses; there is nothing to adjudicate.")
     return benchmark
 
 

@@ -1,4 +1,4 @@
-"""What the widgets of the workbench share: a page that asks, Python that answers, and a plain view where neither runs.
+"""What all widgets share: a page that asks, Python that answers, and a plain view where neither runs.
 
 Messages are small dictionaries. A question is `{id, what, ...}`; its answer has the same `id` and `ok` true with the
 fields asked for, or `ok` false with `error`, a sentence for the user. Only what is asked for travels: the state that is
@@ -18,7 +18,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.widgets import bundle
 from mrb_lib.widgets.plain import can_run
 
-Answer = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+Handler = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 _log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ class Shell(anywidget.AnyWidget):
     Parameters
     ----------
     answers : by the `what` of a question, the function that answers it: the question's fields in, the answer's out.
-        It raises `InputError` for what the user can mend
+        It raises `InputError` for what the user can correct
     scripts, styles : the names of `assets` it is made from; the last script defines `render`
     static : makes the plain view, whole HTML in one element, for notebooks that are looked at without a kernel
     """
@@ -41,7 +41,7 @@ class Shell(anywidget.AnyWidget):
 
     def __init__(
         self,
-        answers: Mapping[str, Answer],
+        answers: Mapping[str, Handler],
         *,
         scripts: tuple[str, ...],
         styles: tuple[str, ...],
@@ -50,16 +50,16 @@ class Shell(anywidget.AnyWidget):
         super().__init__(_esm=bundle.module("shell", *scripts), _css=bundle.style(*styles))
         self._answers = dict(answers)
         self._static = static
-        self.on_msg(self._heard)
+        self.on_msg(self._on_question)
 
-    def _heard(self, _widget: object, question: Mapping[str, Any], _buffers: object) -> None:
+    def _on_question(self, _widget: object, question: Mapping[str, Any], _buffers: object) -> None:
         self.send({**self.answer(question), "id": str(question.get("id", ""))})
 
     def answer(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """The answer to a question, without its `id`; never raises, since nobody would see it."""
         answers = self._answers.get(str(question.get("what", "")))
         if answers is None:
-            return {"ok": False, "error": "this page asks what the workbench does not know; load it again"}
+            return {"ok": False, "error": "the workbench does not know this question; load the page again"}
         try:
             return {"ok": True, **answers(question)}
         except InputError as error:
@@ -69,7 +69,7 @@ class Shell(anywidget.AnyWidget):
             return {"ok": False, "error": f"it failed ({type(error).__name__}); the terminal of the server says more"}
 
     def tell(self, event: str, **fields: Any) -> None:
-        """Tell every open page something it did not ask for."""
+        """Send every open page an event that it did not ask for."""
         self.send({"event": event, **fields})
 
     def _repr_mimebundle_(self, **options: Any) -> Any:

@@ -31,7 +31,7 @@ def answers(pictured: Benchmark, tmp_path: Path) -> ExplorerAnswers:
 
 
 def _save(answers: ExplorerAnswers, number: int, **given: Any) -> list[dict[str, Any]]:
-    said = {**GIVEN, "at": 3, "id": f"{number:032d}", **given}
+    said = {**GIVEN, "position": 3, "id": f"{number:032d}", **given}
     return answers.save(said)["entries"]
 
 
@@ -96,9 +96,9 @@ def test_reviewers_see_each_other(answers: ExplorerAnswers, pictured: Benchmark)
     other = ExplorerAnswers(explorer_data(pictured), Reviews(pictured.meta.name, answers.reviews.where))
     _save(answers, 1)
     _save(other, 2, reviewer="Bo")
-    entries = answers.history({"at": 3})["entries"]
+    entries = answers.history({"position": 3})["entries"]
     assert {one["reviewer"] for one in entries} == {"Ann", "Bo"}
-    row = next(row for row in answers.rows({"query": {}})["rows"] if row["at"] == 3)
+    row = next(row for row in answers.rows({"query": {}})["rows"] if row["position"] == 3)
     assert row["by"] == ["Ann", "Bo"]
 
 
@@ -113,14 +113,14 @@ def test_reviewers_see_each_other(answers: ExplorerAnswers, pictured: Benchmark)
         ({"id": ""}, "load it again"),
         ({"id": "'; drop"}, "load it again"),
         ({"note": "x" * 100_001}, "100,001 characters"),
-        ({"reasons": "missed finding"}, "no list"),
+        ({"reasons": "missed finding"}, "not a list"),
         ({"dimension": "colour"}, "colour"),
     ],
 )
 def test_what_the_form_does_not_offer_is_refused(answers: ExplorerAnswers, given: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         _save(answers, 1, **given)
-    assert answers.history({"at": 3})["entries"] == []
+    assert answers.history({"position": 3})["entries"] == []
 
 
 def test_the_list_of_reasons_is_everybodys_and_its_past_is_kept(answers: ExplorerAnswers, pictured: Benchmark) -> None:
@@ -129,7 +129,7 @@ def test_the_list_of_reasons_is_everybodys_and_its_past_is_kept(answers: Explore
     assert Reviews(pictured.meta.name, answers.reviews.where).reasons() == ["artefact", "other"]
     with pytest.raises(InputError, match="reasons"):
         answers.reasons({"names": []})
-    with pytest.raises(InputError, match="no list"):
+    with pytest.raises(InputError, match="not a list"):
         answers.reasons({"names": "artefact"})
 
 
@@ -154,7 +154,7 @@ def test_a_file_that_is_no_store_is_said(answers: ExplorerAnswers, tmp_path: Pat
 def test_a_case_that_changed_since_is_said(answers: ExplorerAnswers, pictured: Benchmark) -> None:
     case = pictured.cases.iloc[3]
     answers.reviews.save(adjudication_from(GIVEN, pictured.meta.name, case.replace(case["question"], "another")))
-    assert [one["changed"] for one in answers.history({"at": 3})["entries"]] == [True]
+    assert [one["changed"] for one in answers.history({"position": 3})["entries"]] == [True]
 
 
 def test_who_has_reviewed_counts_what_counts(answers: ExplorerAnswers) -> None:

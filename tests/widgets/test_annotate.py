@@ -195,13 +195,13 @@ def test_ties_are_offered_where_the_benchmark_has_them(benchmark: Benchmark, sto
     strict = replace(benchmark, meta=replace(benchmark.meta, categories=("A", "B")))
     page = Annotation(strict, store)
     assert [one["pick"] for one in page.initial_state({})["picks"]] == ["first", "second"]
-    with pytest.raises(InputError, match="no choice of this benchmark"):
+    with pytest.raises(InputError, match="not a choice of this benchmark"):
         _choose(page, 1, "accuracy", "tie")
 
 
 def test_what_is_no_preference_is_refused(benchmark: Benchmark, store: Store) -> None:
     scored = replace(benchmark, meta=replace(benchmark.meta, categories=("1", "2", "3"), level="ordinal"))
-    with pytest.raises(InputError, match="no ratings or scores"):
+    with pytest.raises(InputError, match="not ratings or scores"):
         annotate(scored, store)
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from mrb_lib.widgets.case.facts import LONGEST, Mark, marks
+from mrb_lib.widgets.case.facts import LONGEST, FactMark, marks
 from mrb_lib.widgets.case.view import marked_html
 
 
@@ -54,6 +54,6 @@ def test_marks_are_in_order_apart_and_within_what_is_looked_at() -> None:
 
 
 def test_marked_text_is_escaped_inside_and_around_the_marks() -> None:
-    assert marked_html("<a> 5&6 <b>", [Mark(4, 7, "number")]) == (
+    assert marked_html("<a> 5&6 <b>", [FactMark(4, 7, "number")]) == (
         '&lt;a&gt; <mark class="mrb-number">5&amp;6</mark> &lt;b&gt;'
     )

@@ -61,7 +61,7 @@ def test_the_first_answer_holds_all_that_a_page_shows_first(answers: ExplorerAns
     first = answers.initial_state({"fragment": ""})
     json.dumps(first)
     assert first["judges"] == list(JUDGES)
-    assert (first["n"], first["n_cases"], first["index"], first["at"]) == (18, 18, -1, None)
+    assert (first["n"], first["n_cases"], first["index"], first["position"]) == (18, 18, -1, None)
     assert len(first["rows"]) == 18
     assert "SIMULATED" in first["note"]
     assert first["store"] == first["trouble"] == first["missing"] == ""
@@ -91,8 +91,8 @@ def test_two_judges_are_compared_where_they_differ(answers: ExplorerAnswers, ver
     found = answers.select({"query": query})
     pair = found["facets"]["pair"]
     assert sum(n for _, n in pair["values"]) == pair["total"] == found["n"] > 0
-    at = found["rows"][0]["at"]
-    shown = answers.case({"at": at, **query})["view"]
+    at = found["rows"][0]["position"]
+    shown = answers.case({"position": at, **query})["view"]
     assert "steady" in shown
     assert "hasty" in shown
     assert "mute" not in shown
@@ -111,7 +111,7 @@ def test_the_order_follows_the_sort_and_rows_say_its_value(answers: ExplorerAnsw
 def test_a_judge_whose_replies_could_not_be_read_is_looked_at(answers: ExplorerAnswers) -> None:
     found = answers.select({"query": {"judge": "mute", "kind": ["unparsed"]}})
     assert found["n"] == 18
-    assert "(unparsed)" in answers.case({"at": 0, "judge": "mute"})["view"]
+    assert "(unparsed)" in answers.case({"position": 0, "judge": "mute"})["view"]
 
 
 def test_an_address_leads_to_a_case_in_its_selection(answers: ExplorerAnswers) -> None:
@@ -128,7 +128,7 @@ def test_a_case_outside_the_selection_is_shown_and_said_to_be(answers: ExplorerA
     outside = pictured.cases.loc[pictured.cases["organ"] != "eye", "case_id"].iloc[0]
     found = answers.initial_state({"fragment": f"#case={outside}&organ=eye"})
     assert (found["index"], found["missing"]) == (-1, "")
-    assert pictured.cases["case_id"].iloc[found["at"]] == outside
+    assert pictured.cases["case_id"].iloc[found["position"]] == outside
 
 
 @pytest.mark.parametrize(
@@ -146,11 +146,11 @@ def test_an_address_that_asks_for_what_is_not_there_is_explained(
 def test_an_unknown_case_is_named(answers: ExplorerAnswers) -> None:
     found = answers.initial_state({"fragment": "#case=gone"})
     assert "gone" in found["missing"]
-    assert found["at"] is None
+    assert found["position"] is None
 
 
 def test_a_case_is_whole_and_safe(answers: ExplorerAnswers) -> None:
-    shown = answers.case({"at": 2})
+    shown = answers.case({"position": 2})
     assert shown["case_id"] in shown["html"]
     assert "because &lt;b&gt;" in shown["html"]
     assert not any(mark in shown["html"] for mark in EXTERNAL)
@@ -162,11 +162,11 @@ def test_a_case_too_long_for_one_message_comes_in_pieces(pictured: Benchmark) ->
     long = "x🩻" * 1_250_000
     cases = pictured.cases.assign(question=pictured.cases["question"].mask(pictured.cases.index == 0, long))
     answers = ExplorerAnswers(explorer_data(replace(pictured, cases=cases)), Reviews("b", None))
-    piece = answers.case({"at": 0})
+    piece = answers.case({"position": 0})
     html = piece["html"]
     while piece["next"] is not None:
         assert len(piece["html"]) == PIECE
-        piece = answers.rest({"at": 0, "from": piece["next"]})
+        piece = answers.rest({"position": 0, "from": piece["next"]})
         html += piece["html"]
     assert html.count(long) == 1
     assert html.endswith("</section>")
@@ -178,7 +178,7 @@ def test_the_first_view_shows_the_first_case_whole_or_not_at_all(pictured: Bench
     answers = ExplorerAnswers(explorer_data(replace(pictured, cases=cases)), Reviews("b", None))
     recorded = recorded_in(first_view(answers))
     assert recorded["initial_state"] == answers.initial_state({"fragment": ""})
-    assert recorded.get("case") == (answers.case({"at": 0}) if shown else None)
+    assert recorded.get("case") == (answers.case({"position": 0}) if shown else None)
 
 
 def test_no_text_of_the_data_ends_the_element_that_holds_the_first_view(pictured: Benchmark) -> None:
@@ -201,7 +201,7 @@ def recorded_in(html: str) -> dict[str, Any]:
 @pytest.mark.parametrize("at", [-1, 18, "0", None])
 def test_a_position_outside_the_benchmark_is_refused(answers: ExplorerAnswers, at: object) -> None:
     with pytest.raises(InputError, match="load the page again"):
-        answers.case({"at": at})
+        answers.case({"position": at})
 
 
 def test_rows_come_page_by_page(pictured: Benchmark) -> None:
@@ -227,8 +227,8 @@ def _file(answers: ExplorerAnswers, kind: str, query: dict[str, Any]) -> str:
 
 def test_the_table_has_a_row_a_case_of_the_selection(answers: ExplorerAnswers) -> None:
     query = {"judge": "hasty", "dimension": "overall", "kind": ["wrong"], "sort": "confidence"}
-    first = answers.rows({"query": query})["rows"][0]["at"]
-    answers.save({"at": first, "reviewer": "Ann", "verdict": "ambiguous", "id": "a" * 32})
+    first = answers.rows({"query": query})["rows"][0]["position"]
+    answers.save({"position": first, "reviewer": "Ann", "verdict": "ambiguous", "id": "a" * 32})
     text = _file(answers, "csv", query)
     rows = list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))
     assert [row["case_id"] for row in rows] == _ids(answers, query)
@@ -303,7 +303,7 @@ def test_an_index_and_a_table_give_the_same_answers(
     one, two = (ExplorerAnswers(explorer_data(benchmark, given), Reviews("b", None)) for given in (verdicts, index))
     for query in ({}, {"judge": "hasty", "kind": ["wrong", "split"], "sort": "difficulty"}, {"text": "lung"}):
         assert one.select({"query": query}) == two.select({"query": query})
-    assert one.case({"at": 4, "judge": "hasty"}) == two.case({"at": 4, "judge": "hasty"})
+    assert one.case({"position": 4, "judge": "hasty"}) == two.case({"position": 4, "judge": "hasty"})
 
 
 def test_a_benchmark_that_nobody_judged_is_looked_at(pictured: Benchmark) -> None:
@@ -311,7 +311,7 @@ def test_a_benchmark_that_nobody_judged_is_looked_at(pictured: Benchmark) -> Non
     first = answers.initial_state({"fragment": ""})
     assert (first["judges"], first["n"]) == ([], 18)
     assert "without a store" in first["store"]
-    assert "Judges" in answers.case({"at": 0})["html"]
+    assert "Judges" in answers.case({"position": 0})["html"]
 
 
 def test_labels_that_are_no_preference_are_shown_and_not_adjudicated(pictured: Benchmark) -> None:
@@ -319,7 +319,7 @@ def test_labels_that_are_no_preference_are_shown_and_not_adjudicated(pictured: B
     votes = pictured.annotations.assign(choice=words)
     meta = replace(pictured.meta, categories=("yes", "no", "maybe"))
     shown = explore(replace(pictured, meta=meta, annotations=votes))
-    assert "no preference" in shown.answer({"what": "initial_state"})["store"]
+    assert "not preferences" in shown.answer({"what": "initial_state"})["store"]
 
 
 def test_rows_of_a_case_are_found_by_its_position() -> None:

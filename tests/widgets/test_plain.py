@@ -27,7 +27,7 @@ def test_without_anywidget_views_are_plain(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.filterwarnings("ignore")  # Jupyter's own clients announce their coming changes.
 def test_the_notebooks_of_a_report_show_plain_views(tmp_path: Path) -> None:
-    sources = [PARAMETERS, "from mrb_lib.widgets.plain import PlainView, can_run\nPlain(f'<p>{can_run()}</p>')"]
+    sources = [PARAMETERS, "from mrb_lib.widgets.plain import PlainView, can_run\nPlainView(f'<p>{can_run()}</p>')"]
     cells = [nbformat.v4.new_code_cell(source) for source in sources]
     cells[0].metadata["tags"] = ["parameters"]
     made = nbformat.v4.new_notebook(cells=cells)

@@ -27,14 +27,14 @@ def shell() -> Shell:
 def test_a_question_is_answered_under_its_own_number(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[dict[str, object]] = []
     monkeypatch.setattr(shell, "send", sent.append)
-    shell._heard(shell, {"what": "double", "n": 4, "id": "a-7"}, [])
+    shell._on_question(shell, {"what": "double", "n": 4, "id": "a-7"}, [])
     assert sent == [{"ok": True, "n": 8, "id": "a-7"}]
 
 
 def test_what_the_user_can_mend_is_said(shell: Shell) -> None:
     assert shell.answer({"what": "refuse"}) == {"ok": False, "error": "choose another."}
-    assert "load it again" in shell.answer({"what": "dance"})["error"]
-    assert "load it again" in shell.answer({})["error"]
+    assert "load the page again" in shell.answer({"what": "dance"})["error"]
+    assert "load the page again" in shell.answer({})["error"]
 
 
 def test_a_failure_is_answered_and_logged(shell: Shell, caplog: pytest.LogCaptureFixture) -> None:

@@ -1,4 +1,4 @@
-"""What the page of an annotator asks, answered from a benchmark and a store; it knows nothing of who else answered."""
+"""What the page of an annotator asks, answered from a benchmark and a store; it sees no other annotator's answers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LONGEST_REASON = 2000
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Seat:
     """Where an annotator is: the case, its number among theirs from 1 on, of how many, and what is shown first."""
 
     annotator: str
@@ -54,7 +54,7 @@ class Annotation:
     Raises
     ------
     InputError
-        The benchmark's labels are no preferences.
+        The benchmark's labels are not preferences.
     """
 
     def __init__(self, benchmark: Benchmark, store: Store, *, side: int = SIDE) -> None:
@@ -99,47 +99,47 @@ class Annotation:
         if "number" in question:
             number = min(max(_number(question, "number"), 1), len(mine))
         else:
-            left = [int(place) + 1 for place in mine.index[mine["state"] == OPEN]]
+            left = [int(row) + 1 for row in mine.index[mine["state"] == OPEN]]
             after = _number(question, "after")
             if not left:
                 return {"finished": True, **far}
             number = next((one for one in left if one > after), left[0])
-        place = self._place(annotator, number, mine)
+        seat = self._seat(annotator, number, mine)
         return {
             "number": number,
             "total": len(mine),
-            "html": self._html(place.case_id, place.order, number, len(mine)),
-            "answers": self._answers(place),
+            "html": self._html(seat.case_id, seat.order, number, len(mine)),
+            "answers": self._answers(seat),
             **far,
         }
 
     def choose(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Keep what was picked for a dimension; the same pick again adds nothing to the history."""
-        place = self._place(_text(question, "annotator"), _number(question, "number"))
+        seat = self._seat(_text(question, "annotator"), _number(question, "number"))
         dimension, pick = _text(question, "dimension"), _text(question, "pick")
         if dimension not in self._benchmark.meta.dimensions:
-            raise InputError(f"dimension {dimension!r}: is none of this benchmark; load the page again.")
-        choice = in_case_frame(place.order, pick) if pick in NAMES else ""
+            raise InputError(f"dimension {dimension!r}: is not a dimension of this benchmark; load the page again.")
+        choice = in_case_frame(seat.order, pick) if pick in NAMES else ""
         if choice not in self._benchmark.meta.categories:
-            raise InputError(f"{pick!r}: is no choice of this benchmark; load the page again.")
-        if self._known(place).get(dimension, {}).get("pick") != pick:
-            self._store.answer(self._answer(place, dimension, choice, ""))
-        return {"answers": self._answers(place)}
+            raise InputError(f"{pick!r}: is not a choice of this benchmark; load the page again.")
+        if self._answers_of(seat).get(dimension, {}).get("pick") != pick:
+            self._store.answer(self._answer(seat, dimension, choice, ""))
+        return {"answers": self._answers(seat)}
 
     def skip(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Keep why the dimensions that have no choice yet stay without one."""
-        place = self._place(_text(question, "annotator"), _number(question, "number"))
+        seat = self._seat(_text(question, "annotator"), _number(question, "number"))
         reason = _text(question, "reason").strip()[:_LONGEST_REASON]
         if not reason:
             raise InputError("Say why you skip the case: choose a reason, or write one.")
-        known = self._known(place)
-        left = [name for name in self._benchmark.meta.dimensions if "pick" not in known.get(name, {})]
+        answers = self._answers_of(seat)
+        left = [name for name in self._benchmark.meta.dimensions if "pick" not in answers.get(name, {})]
         if not left:
             raise InputError("Every dimension of this case has an answer; there is nothing to skip.")
         for dimension in left:
-            if known.get(dimension, {}).get("skipped") != reason:
-                self._store.answer(self._answer(place, dimension, None, reason))
-        return {"answers": self._answers(place)}
+            if answers.get(dimension, {}).get("skipped") != reason:
+                self._store.answer(self._answer(seat, dimension, None, reason))
+        return {"answers": self._answers(seat)}
 
     def _assigned(self, annotator: str | None) -> pd.DataFrame:
         frame = self._store.assignments(self._benchmark.meta.name, annotator)
@@ -157,7 +157,7 @@ class Annotation:
         progress = {"total": len(mine), **counts, "dimensions": each["answered"].tolist()}
         return mine, {"progress": progress, "cases": [str(state) for state in mine["state"]]}
 
-    def _place(self, annotator: str, number: int, mine: pd.DataFrame | None = None) -> _Place:
+    def _seat(self, annotator: str, number: int, mine: pd.DataFrame | None = None) -> _Seat:
         if mine is None:
             mine = self._seen.get(annotator)
         if mine is None or number > len(mine):
@@ -165,29 +165,29 @@ class Annotation:
         if not 1 <= number <= len(mine):
             raise InputError(f"case {number}: is not among those of {annotator}; load the page again.")
         row = mine.iloc[number - 1]
-        return _Place(annotator, str(row["case_id"]), number, len(mine), str(row["order"]))
+        return _Seat(annotator, str(row["case_id"]), number, len(mine), str(row["order"]))
 
     def _drawn(self, case_id: str, order: str, number: int, total: int) -> str:
         case, images = self._benchmark.cases.iloc[self._rows[case_id]], self._benchmark.images
         return blinded_html(case, order, images=images, number=number, total=total, side=self._side)
 
-    def _answers(self, place: _Place) -> list[dict[str, str]]:
-        """Of each dimension in its sequence; see `_known`."""
-        known = self._known(place)
-        return [known.get(dimension, {}) for dimension in self._benchmark.meta.dimensions]
+    def _answers(self, seat: _Seat) -> list[dict[str, str]]:
+        """Of each dimension in its sequence; see `_answers_of`."""
+        answers = self._answers_of(seat)
+        return [answers.get(dimension, {}) for dimension in self._benchmark.meta.dimensions]
 
-    def _known(self, place: _Place) -> dict[str, dict[str, str]]:
+    def _answers_of(self, seat: _Seat) -> dict[str, dict[str, str]]:
         """By dimension, what the annotator picked as it was shown, or why they skipped it."""
         name = self._benchmark.meta.name
-        found = self._store.answers(name, annotator=place.annotator, case_id=place.case_id)
+        rows = self._store.answers(name, annotator=seat.annotator, case_id=seat.case_id)
         out: dict[str, dict[str, str]] = {}
-        for dimension, choice, why in found[["dimension", "choice", "skipped_reason"]].itertuples(index=False):
-            out[dimension] = {"skipped": visible(why)} if pd.isna(choice) else {"pick": as_shown(place.order, choice)}
+        for dimension, choice, why in rows[["dimension", "choice", "skipped_reason"]].itertuples(index=False):
+            out[dimension] = {"skipped": visible(why)} if pd.isna(choice) else {"pick": as_shown(seat.order, choice)}
         return out
 
-    def _answer(self, place: _Place, dimension: str, choice: str | None, reason: str) -> AnnotatorAnswer:
+    def _answer(self, seat: _Seat, dimension: str, choice: str | None, reason: str) -> AnnotatorAnswer:
         name = self._benchmark.meta.name
-        return AnnotatorAnswer(name, place.case_id, place.annotator, dimension, choice, place.order, reason)
+        return AnnotatorAnswer(name, seat.case_id, seat.annotator, dimension, choice, seat.order, reason)
 
     def _why_nothing(self, annotator: str) -> str:
         meta = self._benchmark.meta
@@ -197,7 +197,7 @@ class Annotation:
 
 
 def check_preference(benchmark: Benchmark) -> None:
-    """Refuse a benchmark whose labels are no preferences.
+    """Refuse a benchmark whose labels are not preferences.
 
     Raises
     ------
@@ -208,14 +208,14 @@ def check_preference(benchmark: Benchmark) -> None:
     if not meta.is_preference or not {"A", "B"} <= set(meta.categories):
         raise InputError(
             f"{meta.name}: its labels are {', '.join(meta.categories)}; only preferences between two responses "
-            f"({', '.join(CHOICES)}) can be annotated here, no ratings or scores."
+            f"({', '.join(CHOICES)}) can be annotated here, not ratings or scores."
         )
 
 
 def hints(benchmark: Benchmark) -> dict[str, str]:
     """How each dimension is understood: as the benchmark's key `definitions` says, else as judges are told."""
-    given = benchmark.meta.extra.get("definitions")
-    own = given if isinstance(given, Mapping) else {}
+    definitions = benchmark.meta.extra.get("definitions")
+    own = definitions if isinstance(definitions, Mapping) else {}
     texts = {name: own.get(name, DEFINITIONS.get(name, "")) for name in benchmark.meta.dimensions}
     return {name: text for name, text in texts.items() if isinstance(text, str) and text}
 
@@ -223,12 +223,12 @@ def hints(benchmark: Benchmark) -> dict[str, str]:
 def _text(question: Mapping[str, Any], name: str) -> str:
     value = question.get(name)
     if not isinstance(value, str):
-        raise InputError(f"the page says no {name}; load it again.")
+        raise InputError(f"the page sent no {name}; load it again.")
     return value
 
 
 def _number(question: Mapping[str, Any], name: str) -> int:
     value = question.get(name, 0)
     if not isinstance(value, int):
-        raise InputError(f"the page says no {name}; load it again.")
+        raise InputError(f"the page sent no {name}; load it again.")
     return value

@@ -46,7 +46,7 @@ def annotate(benchmark: Benchmark, store: Store) -> Annotator:
     Raises
     ------
     InputError
-        The benchmark's labels are no preferences.
+        The benchmark's labels are not preferences.
 
     Notes
     -----
@@ -74,7 +74,7 @@ def coordinate(benchmark: Benchmark, store: Store) -> Coordinator:
     Raises
     ------
     InputError
-        The benchmark's labels are no preferences.
+        The benchmark's labels are not preferences.
     """
     return Coordinator(Coordination(benchmark, store))
 

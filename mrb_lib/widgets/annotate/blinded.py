@@ -1,4 +1,4 @@
-"""A case as who annotates it sees it: which response is which stays on this side of the page."""
+"""A case as its annotator sees it; which response is which never reaches the page."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pandas as pd
 
 from mrb_lib.verdicts.orders import choice_to_shown, to_case_frame, to_shown_frame
 from mrb_lib.widgets.case.images import SIDE, image_html
-from mrb_lib.widgets.case.view import place_html
+from mrb_lib.widgets.case.view import origin_html
 from mrb_lib.widgets.text import escaped
 
 STYLES = ("case/case", "annotate/annotate")
-PLACES = {"first": "First answer", "second": "Second answer"}
+POSITIONS = {"first": "First answer", "second": "Second answer"}
 NAMES = {"first": "First", "second": "Second", "tie": "Tie"}
 
 
@@ -26,7 +26,7 @@ def blinded_html(
     case : one row of the cases table
     order : "AB" or "BA", which response is shown first; it cannot be told from what is returned
     images : the bytes of the images by name, which is not shown: a file's name may hold the diagnosis
-    number, total : the place of the case among those of the annotator, who knows it by this number: ids may speak
+    number, total : of the case among those of the annotator, who knows it by this number: an id may give it away
     side : the longest side of an image, in pixels
 
     Returns
@@ -41,7 +41,7 @@ def blinded_html(
     return (
         f'<section class="mrb mrb-case" aria-label="case {number} of {total}">'
         f'<header><h2 class="mrb-title" tabindex="-1">Case {number} <span class="mrb-of">of {total}</span></h2>'
-        f"{place_html(shown)}</header>"
+        f"{origin_html(shown)}</header>"
         f'<div class="mrb-stage"><div class="mrb-top{wide}">{pictures}'
         f'<div class="mrb-asked"><h3>Question</h3>{question}</div></div>'
         f'<div class="mrb-answers"><div class="mrb-pair">{_answer(shown["first"], "first")}'
@@ -64,16 +64,15 @@ def _pictures(names: Sequence[str], images: Mapping[str, bytes], side: int) -> s
     made = []
     for number, name in enumerate(names, start=1):
         called = f"Image {number} of {len(names)}" if len(names) > 1 else "Image"
-        known = name in images
         missing = f'<p class="mrb-missing">[{called} is missing]</p>'
-        made.append(image_html(called, {called: images[name]}, side) if known else missing)
+        made.append(image_html(called, {called: images[name]}, side) if name in images else missing)
     return f'<div class="mrb-images">{"".join(made)}</div>' if made else ""
 
 
-def _answer(text: object, place: str) -> str:
+def _answer(text: object, position: str) -> str:
     return (
-        f'<article class="mrb-answer mrb-shown" data-mrb="answer" data-place="{place}">'
-        f'<h3><kbd aria-hidden="true">{"A" if place == "first" else "B"}</kbd> {PLACES[place]}</h3>'
-        f'<div class="mrb-text mrb-answer-text" dir="auto" tabindex="0" role="group" aria-label="{PLACES[place]}">'
-        f"{escaped(text)}</div></article>"
+        f'<article class="mrb-answer mrb-shown" data-mrb="answer" data-place="{position}">'
+        f'<h3><kbd aria-hidden="true">{"A" if position == "first" else "B"}</kbd> {POSITIONS[position]}</h3>'
+        f'<div class="mrb-text mrb-answer-text" dir="auto" tabindex="0" role="group" '
+        f'aria-label="{POSITIONS[position]}">{escaped(text)}</div></article>'
     )

@@ -40,17 +40,19 @@ def agreement_so_far(benchmark: Benchmark, annotations: pd.DataFrame, *, resampl
         `MEASURES`), an estimate with its 95% interval or "not yet"; `reason` why something is not yet there.
     """
     meta = benchmark.meta
-    found = agreement(
+    estimates = agreement(
         annotations, benchmark.cases, categories=meta.categories, level=meta.level, dimensions=meta.dimensions,
         resamples=resamples,
     )  # fmt: skip
-    out = pd.DataFrame({"dimension": found["dimension"], "cases": found["n_cases"], "alone": found["n_unpaired"]})
+    out = pd.DataFrame(
+        {"dimension": estimates["dimension"], "cases": estimates["n_cases"], "alone": estimates["n_unpaired"]}
+    )
     for name, title in MEASURES.items():
-        columns = found[[name, f"{name}_low", f"{name}_high"]]
+        columns = estimates[[name, f"{name}_low", f"{name}_high"]]
         out[title] = [_estimate(*map(float, row)) for row in columns.to_numpy(dtype=float)]
     # Measures that no nominal label has are not awaited.
-    told = found["reason"].fillna("").str.split("; ")
-    out["reason"] = ["; ".join(why for why in each if not why.startswith("nominal labels:")) for each in told]
+    reasons = estimates["reason"].fillna("").str.split("; ")
+    out["reason"] = ["; ".join(why for why in each if not why.startswith("nominal labels:")) for each in reasons]
     return out
 
 
@@ -80,14 +82,14 @@ class Coordination:
             for frame in (self._store.assignments(meta.name), self._store.answers(meta.name))
         )
         states = case_states(here, answers, meta.dimensions)
-        known, left_out = annotations_of(self._benchmark, self._store)
+        annotations, left_out = annotations_of(self._benchmark, self._store)
         mark = ' <span class="mrb-simulated">SIMULATED data</span>' if meta.kind == "simulated" else ""
         parts = [
             f'<header class="mrb-bar"><p class="mrb-what">{isolated(meta.name)}{mark}</p></header>',
-            f"<h1>How far the annotation has come</h1>{_summary(states, known)}",
+            f"<h1>How far the annotation has come</h1>{_summary(states, annotations)}",
             f'<div class="mrb-two"><section><h2>Annotators</h2>{_people(states)}</section>',
             f"<section><h2>Dimensions</h2>{_dimensions(here, answers, meta.dimensions)}</section></div>",
-            f"<h2>Agreement so far</h2>{_agreement(agreement_so_far(self._benchmark, known))}",
+            f"<h2>Agreement so far</h2>{_agreement(agreement_so_far(self._benchmark, annotations))}",
             f"<h2>Skipped</h2>{_skipped(answers, meta.dimensions)}",
             f'<p class="mrb-quiet">{left_out} answers speak of what is not in the benchmark and do not count.</p>'
             if left_out
@@ -102,10 +104,10 @@ def _estimate(value: float, low: float, high: float) -> str:
     return f"{value:.2f}" + (f" ({low:.2f} to {high:.2f})" if low == low else "")
 
 
-def _summary(states: pd.DataFrame, known: pd.DataFrame) -> str:
+def _summary(states: pd.DataFrame, annotations: pd.DataFrame) -> str:
     closed = int((states["state"] != OPEN).sum())
-    cases = f"cases with an answer: {known['case_id'].nunique()} of {states['case_id'].nunique()} assigned"
-    return f"<p>Readings finished: {closed} of {len(states)} · {cases} · annotations: {len(known)}</p>"
+    cases = f"cases with an answer: {annotations['case_id'].nunique()} of {states['case_id'].nunique()} assigned"
+    return f"<p>Readings finished: {closed} of {len(states)} · {cases} · annotations: {len(annotations)}</p>"
 
 
 def _people(states: pd.DataFrame) -> str:
@@ -128,12 +130,12 @@ def _dimensions(assignments: pd.DataFrame, answers: pd.DataFrame, dimensions: Se
     return _table(("dimension", "assigned", "answered", "skipped"), rows)
 
 
-def _agreement(found: pd.DataFrame) -> str:
+def _agreement(estimates: pd.DataFrame) -> str:
     rows = []
-    for row in _records(found):
+    for row in _records(estimates):
         counts = (row[name] for name in ("cases", "alone"))
-        estimates = (_muted(str(row[title])) for title in MEASURES.values())
-        rows.append((isolated(row["dimension"]), *counts, *estimates, isolated(row["reason"])))
+        measures = (_muted(str(row[title])) for title in MEASURES.values())
+        rows.append((isolated(row["dimension"]), *counts, *measures, isolated(row["reason"])))
     head = (
         "dimension",
         "cases with two or more",
@@ -146,14 +148,14 @@ def _agreement(found: pd.DataFrame) -> str:
 
 
 def _skipped(answers: pd.DataFrame, dimensions: Sequence[str]) -> str:
-    found = skipped_cases(answers, dimensions)
-    if found.empty:
+    skipped = skipped_cases(answers, dimensions)
+    if skipped.empty:
         return "<p>Nothing was skipped.</p>"
     rows = [
         (*(isolated(row[name]) for name in ("case_id", "annotator", "dimensions", "reason")), _when(row["last"]))
-        for row in _records(found.head(_MOST_SKIPPED))
+        for row in _records(skipped.head(_MOST_SKIPPED))
     ]
-    more = f'<p class="mrb-quiet">and {len(found) - len(rows)} more</p>' if len(found) > len(rows) else ""
+    more = f'<p class="mrb-quiet">and {len(skipped) - len(rows)} more</p>' if len(skipped) > len(rows) else ""
     return _table(("case", "annotator", "dimensions", "reason", "when (UTC)"), rows) + more
 
 

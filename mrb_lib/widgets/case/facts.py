@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["number", "side", "denial", "anatomy"]
-Key = tuple[str, ...]
+FactKind = Literal["number", "side", "denial", "anatomy"]
+FactKey = tuple[str, ...]
 
 LONGEST = 100_000
 _UNITS = {"mm": (1.0, "mm"), "cm": (10.0, "mm"), "ml": (1.0, "ml"), "cc": (1.0, "ml"), "l": (1000.0, "ml"),
@@ -40,19 +40,19 @@ _FACT = re.compile(
     rf"(?P<number>{_NUMBER})|(?P<denial>{_DENIAL})|(?P<side>\b(?:{_SIDE})\b)|(?P<anatomy>\b(?:{_ANATOMY})\b)",
     re.IGNORECASE,
 )
-_KINDS: tuple[Kind, ...] = ("number", "side", "denial", "anatomy")
+_KINDS: tuple[FactKind, ...] = ("number", "side", "denial", "anatomy")
 
 
 @dataclass(frozen=True)
-class Mark:
+class FactMark:
     """A stretch of a text, from `start` up to `end`, that states a fact the other text does not."""
 
     start: int
     end: int
-    kind: Kind
+    kind: FactKind
 
 
-def marks(a: str, b: str) -> tuple[list[Mark], list[Mark]]:
+def marks(a: str, b: str) -> tuple[list[FactMark], list[FactMark]]:
     """Find what only one of two texts states.
 
     Parameters
@@ -66,23 +66,23 @@ def marks(a: str, b: str) -> tuple[list[Mark], list[Mark]]:
         their units (5 mm, 0.5 cm). A denial is the denying word with what it denies.
         Validated by tests/widgets/test_case_facts.py.
     """
-    found = [list(_facts(text[:LONGEST])) for text in (a, b)]
-    keys = [{key for _, key in facts} for facts in found]
-    only_a = [mark for mark, key in found[0] if key not in keys[1]]
-    only_b = [mark for mark, key in found[1] if key not in keys[0]]
+    facts_of = [list(_facts(text[:LONGEST])) for text in (a, b)]
+    keys = [{key for _, key in facts} for facts in facts_of]
+    only_a = [mark for mark, key in facts_of[0] if key not in keys[1]]
+    only_b = [mark for mark, key in facts_of[1] if key not in keys[0]]
     return only_a, only_b
 
 
-def _facts(text: str) -> list[tuple[Mark, Key]]:
+def _facts(text: str) -> list[tuple[FactMark, FactKey]]:
     facts = []
     for match in _FACT.finditer(text):
         kind = next(name for name in _KINDS if match[name] is not None)
-        facts.append((Mark(match.start(), match.end(), kind), _key(kind, match[0])))
+        facts.append((FactMark(match.start(), match.end(), kind), _key(kind, match[0])))
     return facts
 
 
-def _key(kind: Kind, said: str) -> Key:
-    text = " ".join(said.casefold().split())
+def _key(kind: FactKind, fact: str) -> FactKey:
+    text = " ".join(fact.casefold().split())
     if kind == "number":
         return (kind, *_amount(text))
     if kind == "denial":
@@ -93,7 +93,7 @@ def _key(kind: Kind, said: str) -> Key:
     return (kind, text[:4])  # the same organ as a noun or an adjective, one or several: ventricle, ventricular
 
 
-def _amount(text: str) -> Key:
+def _amount(text: str) -> FactKey:
     """The number in the unit that stands for its kind; a comma is read as a decimal point."""
     match = re.match(r"[\d.,]+", text)
     digits = match[0] if match else text

@@ -57,8 +57,8 @@ def _window(pixels: Pixels) -> str:
     if not pixels.grey:
         return ""
     numbers = ("low", "high", "centre", "width", "offset", "step")
-    given = "".join(f' data-{name}="{getattr(pixels, name):.10g}"' for name in numbers)
-    return f'{given} data-inverted="{int(pixels.inverted)}"'
+    attributes = "".join(f' data-{name}="{getattr(pixels, name):.10g}"' for name in numbers)
+    return f'{attributes} data-inverted="{int(pixels.inverted)}"'
 
 
 def _address(picture: bytes) -> str:

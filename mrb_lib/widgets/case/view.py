@@ -15,12 +15,12 @@ import pandas as pd
 
 from mrb_lib.schema import CHOICES, NO_PROBE, ORDERS
 from mrb_lib.widgets.bundle import style as style_of
-from mrb_lib.widgets.case.facts import Mark, marks
+from mrb_lib.widgets.case.facts import FactMark, marks
 from mrb_lib.widgets.case.images import SIDE, image_html
 from mrb_lib.widgets.text import OWN_KEYS, escaped, isolated
 
 STYLES: Final = ("case/case",)
-_PLACE = {
+_ORIGIN = {
     "organ": "Organ",
     "department": "Department",
     "modality": "Modality",
@@ -30,7 +30,7 @@ _PLACE = {
 _PARTS = ("numbers, sides, denials or anatomical words", "number, side, denial or anatomical word")
 _KEYS = ["judge", "repeat", "probe"]
 
-Row = Mapping[Hashable, object]
+VerdictRow = Mapping[Hashable, object]
 
 
 def case_html(
@@ -52,7 +52,7 @@ def case_html(
     Parameters
     ----------
     case : one row of the cases table
-    images : the bytes of the images by name; what is missing or cannot be read is said in its place
+    images : the bytes of the images by name; in the place of one that is missing or cannot be read stands what is wrong
     annotations, gold, verdicts : the tables, of this case or of all; only rows of this case are shown. Verdicts with
         `p_a` show the probability of what they chose; those with `reply` and `error` show these, whole, on demand.
     note : a sentence to show above it, as for simulated data
@@ -69,24 +69,24 @@ def case_html(
         A `<section>` that needs nothing else. Validated by tests/widgets/test_cases.py.
     """
     here = str(case["case_id"])
-    title, part = f"h{level}", f"h{level + 1}"
+    title, heading = f"h{level}", f"h{level + 1}"
     pictures = "".join(image_html(name, images, side, quick=quick) for name in case["images"])
     several = "" if len(case["images"]) == 1 else " mrb-wide-top"
     body = [
         f"<style>{style_of(*STYLES)}</style>" if style else "",
         f'<p class="mrb-simulated mrb-note">{isolated(note)}</p>' if note else "",
-        f'<header><{title} class="mrb-title">Case {isolated(here)}</{title}>{place_html(case)}</header>',
+        f'<header><{title} class="mrb-title">Case {isolated(here)}</{title}>{origin_html(case)}</header>',
         f'<div class="mrb-stage"><div class="mrb-top{several}">',
         f'<div class="mrb-images">{pictures}</div>' if pictures else "",
-        f'<div class="mrb-asked"><{part}>Question</{part}>{_text(case["question"])}',
-        "" if blind else _reference(case.get("reference"), part),
-        f"</div></div>{answers_html(case, part, blind=blind)}</div>",
+        f'<div class="mrb-asked"><{heading}>Question</{heading}>{_text(case["question"])}',
+        "" if blind else _reference(case.get("reference"), heading),
+        f"</div></div>{answers_html(case, heading, blind=blind)}</div>",
     ]
     if not blind:
-        votes, labels, said = (_rows_of(table, here) for table in (annotations, gold, verdicts))
+        votes, labels, own_verdicts = (_rows_of(table, here) for table in (annotations, gold, verdicts))
         body += [
-            f"<{part}>Annotators</{part}>{votes_html(votes, labels)}",
-            f"<{part}>Judges</{part}>{verdicts_html(said, labels)}{replies_html(said, part)}",
+            f"<{heading}>Annotators</{heading}>{votes_html(votes, labels)}",
+            f"<{heading}>Judges</{heading}>{verdicts_html(own_verdicts, labels)}{replies_html(own_verdicts, heading)}",
         ]
     name = escaped(here)
     return (
@@ -123,52 +123,52 @@ def choice_html(choice: object) -> str:
     return f'<b class="mrb-choice{kind}" dir="auto">{escaped(choice)}</b>'
 
 
-def place_html(case: pd.Series) -> str:
+def origin_html(case: pd.Series) -> str:
     """Organ, department, modality, kind of question and source, as far as the case names them."""
-    known = [
+    named = [
         (label, case[name] if name == "dataset" else str(case[name]).replace("_", " "))
-        for name, label in _PLACE.items()
+        for name, label in _ORIGIN.items()
         if is_text(case.get(name))
     ]
-    items = "".join(f"<div><dt>{label}</dt><dd>{isolated(value)}</dd></div>" for label, value in known)
+    items = "".join(f"<div><dt>{label}</dt><dd>{isolated(value)}</dd></div>" for label, value in named)
     return f'<dl class="mrb-place">{items}</dl>' if items else ""
 
 
 def answers_html(case: pd.Series, heading: str, *, blind: bool) -> str:
     """The two answers side by side, each in a box that scrolls; facts that only one of them states are marked."""
     texts = [str(case["response_a"]), str(case["response_b"])]
-    found: tuple[list[Mark], list[Mark]] = ([], []) if blind else marks(*texts)
+    marked: tuple[list[FactMark], list[FactMark]] = ([], []) if blind else marks(*texts)
     switch = ""
-    if any(found):
-        count = sum(map(len, found))
+    if any(marked):
+        count = sum(map(len, marked))
         switch = (
             f'<label class="mrb-switch"><input type="checkbox" class="mrb-marks" checked {OWN_KEYS}> '
             f"mark what only one answer states: {count} {_PARTS[count == 1]} (found by rules, not a judgement)</label>"
         )
     both = "".join(
-        _answer(side, text, said, None if blind else case.get(f"model_{side.lower()}"), heading)
-        for side, text, said in zip("AB", texts, found, strict=True)
+        _answer(side, text, facts, None if blind else case.get(f"model_{side.lower()}"), heading)
+        for side, text, facts in zip("AB", texts, marked, strict=True)
     )
     return f'<div class="mrb-answers">{switch}<div class="mrb-pair">{both}</div></div>'
 
 
-def _answer(side: str, text: str, found: list[Mark], model: object, heading: str) -> str:
+def _answer(side: str, text: str, facts: list[FactMark], model: object, heading: str) -> str:
     by = f' <span class="mrb-by">{isolated(model)}</span>' if is_text(model) else ""
-    body = f'<div class="mrb-text mrb-answer-text" dir="auto" tabindex="0" {OWN_KEYS}>{marked_html(text, found)}</div>'
+    body = f'<div class="mrb-text mrb-answer-text" dir="auto" tabindex="0" {OWN_KEYS}>{marked_html(text, facts)}</div>'
     return (
         f'<article class="mrb-answer mrb-{side.lower()}" data-mrb="answer">'
         f"<{heading}>{choice_html(side)} Response {side}{by}</{heading}>{body}</article>"
     )
 
 
-def marked_html(text: str, found: Iterable[Mark]) -> str:
+def marked_html(text: str, facts: Iterable[FactMark]) -> str:
     """Escaped text with its marks."""
-    parts, at = [], 0
-    for mark in found:
-        said = escaped(text[mark.start : mark.end])
-        parts.append(f'{escaped(text[at : mark.start])}<mark class="mrb-{mark.kind}">{said}</mark>')
-        at = mark.end
-    return "".join([*parts, escaped(text[at:])])
+    pieces, end = [], 0
+    for mark in facts:
+        fact = escaped(text[mark.start : mark.end])
+        pieces.append(f'{escaped(text[end : mark.start])}<mark class="mrb-{mark.kind}">{fact}</mark>')
+        end = mark.end
+    return "".join([*pieces, escaped(text[end:])])
 
 
 def votes_html(votes: pd.DataFrame, labels: pd.DataFrame) -> str:
@@ -203,8 +203,8 @@ def gold_of(labels: pd.DataFrame) -> dict[str, object]:
 
 
 def _counts(cast: Iterable[object]) -> str:
-    said = [str(choice) for choice in cast if is_text(choice)]
-    each = [f"{said.count(choice)} {choice}" for choice in CHOICES if choice in said]
+    choices = [str(choice) for choice in cast if is_text(choice)]
+    each = [f"{choices.count(choice)} {choice}" for choice in CHOICES if choice in choices]
     return " · ".join(each) or "&ndash;"
 
 
@@ -216,46 +216,47 @@ def verdicts_html(verdicts: pd.DataFrame, labels: pd.DataFrame) -> str:
     if verdicts.empty:
         return "<p>none</p>"
     gold = gold_of(labels)
-    said_of = verdicts["dimension"].astype("str")
-    dimensions = [name for name in dict.fromkeys([*gold, *said_of]) if name in set(said_of)]
+    judged = verdicts["dimension"].astype("str")
+    dimensions = [name for name in dict.fromkeys([*gold, *judged]) if name in set(judged)]
     orders = [order for order in ORDERS if (verdicts["order"] == order).any()]
     orders += sorted(set(verdicts["order"].astype("str")) - set(ORDERS))
     rows = []
-    for judge, how, part in _presented(verdicts, _KEYS):
-        said = {(str(row["dimension"]), str(row["order"])): row for row in part}
-        cells = "".join(_cell(said.get((name, order)), gold.get(name)) for name in dimensions for order in orders)
+    for judge, how, own in _presented(verdicts, _KEYS):
+        verdict_on = {(str(row["dimension"]), str(row["order"])): row for row in own}
+        cells = "".join(_cell(verdict_on.get((name, order)), gold.get(name)) for name in dimensions for order in orders)
         name = isolated(judge) + (f' <span class="mrb-how">{escaped(how)}</span>' if how else "")
-        rows.append(f'<tr><th scope="row">{name}</th><td class="mrb-sum">{_summary(part, gold)}</td>{cells}</tr>')
+        rows.append(f'<tr><th scope="row">{name}</th><td class="mrb-sum">{_summary(own, gold)}</td>{cells}</tr>')
     return f"{_legend()}{_table(dimensions, orders, rows)}"
 
 
 def replies_html(verdicts: pd.DataFrame, heading: str) -> str:
     """What each judge wrote, and why it failed, to open one by one; dimensions that share a reply share its place."""
     shown = []
-    for judge, how, part in _presented(verdicts, ["judge", "order", "repeat", "probe"]):
-        found: dict[tuple[str | None, str | None], list[str]] = {}
-        for row in part:
+    for judge, how, own in _presented(verdicts, ["judge", "order", "repeat", "probe"]):
+        dimensions_of: dict[tuple[str | None, str | None], list[str]] = {}
+        for row in own:
             texts = _text_of(row.get("reply")), _text_of(row.get("error"))
             if texts != (None, None):
-                found.setdefault(texts, []).append(str(row["dimension"]))
-        if not found:
+                dimensions_of.setdefault(texts, []).append(str(row["dimension"]))
+        if not dimensions_of:
             continue
-        names = [", ".join(dimensions) if len(found) > 1 else "" for dimensions in found.values()]
-        body = "".join(_reply(name, reply, error) for name, (reply, error) in zip(names, found, strict=True))
-        head = f"{isolated(judge)} <span>{isolated(how)} &middot; {_amount(reply for reply, _ in found)}</span>"
+        several = len(dimensions_of) > 1
+        names = [", ".join(dimensions) if several else "" for dimensions in dimensions_of.values()]
+        body = "".join(_reply(name, reply, error) for name, (reply, error) in zip(names, dimensions_of, strict=True))
+        head = f"{isolated(judge)} <span>{isolated(how)} &middot; {_amount(reply for reply, _ in dimensions_of)}</span>"
         shown.append(f'<details data-mrb="reply"><summary {OWN_KEYS}>{head}</summary>{body}</details>')
     return f'<{heading}>Replies</{heading}><div class="mrb-replies">{"".join(shown)}</div>' if shown else ""
 
 
-def _presented(verdicts: pd.DataFrame, keys: list[str]) -> Iterator[tuple[str, str, list[Row]]]:
-    """The verdicts of each judge and way of asking, with the judge's name and the way in words."""
-    rows: Sequence[Row] = verdicts.sort_values([*keys, "dimension"]).to_dict("records")
-    for key, part in groupby(rows, key=lambda row: [str(row[name]) for name in keys]):
-        asked = dict(zip(keys, key, strict=True))
-        how = [order_words(asked["order"])] if "order" in asked else []
-        how += [f"repeat {asked['repeat']}"] if asked["repeat"] != "0" else []
-        how += [f"probe {asked['probe']}"] if asked["probe"] != NO_PROBE else []
-        yield asked["judge"], ", ".join(how), list(part)
+def _presented(verdicts: pd.DataFrame, keys: list[str]) -> Iterator[tuple[str, str, list[VerdictRow]]]:
+    """The verdicts of each judge and way of presenting the case, with the judge's name and the way in words."""
+    rows: Sequence[VerdictRow] = verdicts.sort_values([*keys, "dimension"]).to_dict("records")
+    for key, own in groupby(rows, key=lambda row: [str(row[name]) for name in keys]):
+        presented = dict(zip(keys, key, strict=True))
+        how = [order_words(presented["order"])] if "order" in presented else []
+        how += [f"repeat {presented['repeat']}"] if presented["repeat"] != "0" else []
+        how += [f"probe {presented['probe']}"] if presented["probe"] != NO_PROBE else []
+        yield presented["judge"], ", ".join(how), list(own)
 
 
 def _text_of(value: object) -> str | None:
@@ -287,7 +288,7 @@ def _table(dimensions: Iterable[str], orders: list[str], rows: Iterable[str]) ->
     )
 
 
-def _cell(row: Row | None, gold: object) -> str:
+def _cell(row: VerdictRow | None, gold: object) -> str:
     """The choice, how probable the judge held it, the status unless all went well, and the agreement."""
     if row is None:
         return '<td class="mrb-none">&ndash;</td>'
@@ -315,19 +316,19 @@ def _agreement(right: bool) -> str:
     return f' <span class="mrb-{kind}" role="img" aria-label="{words}">{sign}</span>'
 
 
-def _summary(part: Sequence[Row], gold: Mapping[str, object]) -> str:
+def _summary(verdicts: Sequence[VerdictRow], gold: Mapping[str, object]) -> str:
     """How many of the verdicts with a gold choice agree with it, and in how many dimensions the order decides."""
-    known, right = 0, 0
+    n_gold, n_right = 0, 0
     choices: dict[object, set[str]] = {}
-    for row in part:
+    for row in verdicts:
         expected, choice = gold.get(str(row["dimension"])), row["choice"]
-        known += is_text(expected)
-        right += is_text(expected) and choice == expected
+        n_gold += is_text(expected)
+        n_right += is_text(expected) and choice == expected
         if isinstance(choice, str):
             choices.setdefault(row["dimension"], set()).add(choice)
-    turned = sum(len(said) > 1 for said in choices.values())
-    said = f"{right} of {known}" if known else "no gold"
-    return said + (f' <span class="mrb-turned">{turned} turned</span>' if turned else "")
+    turned = sum(len(chosen) > 1 for chosen in choices.values())
+    agreeing = f"{n_right} of {n_gold}" if n_gold else "no gold"
+    return agreeing + (f' <span class="mrb-turned">{turned} turned</span>' if turned else "")
 
 
 def _amount(replies: Iterable[object]) -> str:

@@ -1,4 +1,4 @@
-"""The form in which a reviewer says what they think of a gold label: what it asks, what it stores, what was said."""
+"""The form in which a reviewer judges a gold label: what it asks, what it stores, and the history of a case."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LABELS = {
     "withdrawn": "Withdrawn",
 }
 NO_STORE = "Nothing is stored here: this view was opened without a store of reviews."
-NO_PREFERENCE = "The labels of this benchmark are no preference between two responses; there is nothing to adjudicate."
+NO_PREFERENCE = "The labels of this benchmark are not preferences; there is nothing to adjudicate."
 _LONGEST_NOTE = 100_000
 _ID = re.compile(r"[0-9A-Za-z-]{8,64}")
 
@@ -36,7 +36,7 @@ class Reviews:
     ----------
     benchmark : the benchmark's name
     where : a path or a URL; None where nothing is stored
-    why_not : said where nothing is stored
+    why_not : the reason, where nothing is stored
     """
 
     benchmark: str
@@ -68,7 +68,7 @@ class Reviews:
         return ""
 
     def history(self) -> pd.DataFrame:
-        """All that was ever said, as `Store.adjudications`; read again only when something was added."""
+        """All adjudications ever made, as of `Store.adjudications`; read again only when something was added."""
         store = self.store()
         state = store.latest_change(self.benchmark)
         if self._kept is None or self._kept[0] != state:
@@ -88,66 +88,69 @@ class Reviews:
         return self.store().reasons()
 
     def save(self, adjudication: Adjudication) -> None:
-        """Store one adjudication; what was said before stays."""
+        """Store one adjudication; earlier ones stay."""
         self.store().adjudicate(adjudication)
 
 
-def adjudication_from(given: Mapping[str, Any], benchmark: str, case: pd.Series) -> Adjudication:
-    """What a page sends as an adjudication of a case.
+def adjudication_from(entries: Mapping[str, Any], benchmark: str, case: pd.Series) -> Adjudication:
+    """An adjudication of a case, from the entries of the form.
 
     Parameters
     ----------
-    given : `reviewer, verdict, choice, dimension, judge, reasons, note, supersedes, id`; the page makes the id, so that
-        the same click sent twice is one adjudication
+    entries : `reviewer, verdict, choice, dimension, judge, reasons, note, supersedes, id`; the page makes the
+        id, so that the same click sent twice is one adjudication
 
     Raises
     ------
     InputError
         Nobody is signed in, no verdict is chosen, or a value is not one the form offers.
     """
-    reviewer, verdict = _text(given, "reviewer").strip(), _text(given, "verdict")
+    reviewer, verdict = _text(entries, "reviewer").strip(), _text(entries, "verdict")
     if not reviewer:
         raise InputError("nobody is signed in; write your name first.")
     if not verdict:
         raise InputError("no verdict is chosen; choose one of the four.")
-    if verdict == "gold_wrong" and not given.get("choice"):
+    if verdict == "gold_wrong" and not entries.get("choice"):
         raise InputError("gold is wrong: choose the right label too.")
-    name = _text(given, "id")
+    name = _text(entries, "id")
     if not _ID.fullmatch(name):
         raise InputError("the page sent no usable id; load it again.")
-    note = _text(given, "note")
+    note = _text(entries, "note")
     if len(note) > _LONGEST_NOTE:
         raise InputError(f"the note has {len(note):,} characters; use at most {_LONGEST_NOTE:,}.")
-    reasons = given.get("reasons") or ()
+    reasons = entries.get("reasons") or ()
     if not isinstance(reasons, list | tuple):
-        raise InputError("the reasons are no list; load the page again.")
+        raise InputError("the reasons are not a list; load the page again.")
     return Adjudication(
         benchmark=benchmark,
         case_id=str(case["case_id"]),
         reviewer=reviewer,
         verdict=verdict,
-        choice=_text(given, "choice") or None,
-        dimension=_text(given, "dimension") or None,
-        judge=_text(given, "judge") or None,
+        choice=_text(entries, "choice") or None,
+        dimension=_text(entries, "dimension") or None,
+        judge=_text(entries, "judge") or None,
         reasons=tuple(map(str, reasons)),
         note=note,
-        supersedes=_text(given, "supersedes") or None,
+        supersedes=_text(entries, "supersedes") or None,
         case_fingerprint=case_fingerprint({str(name): value for name, value in case.items()}),
         adjudication_id=name,
     )
 
 
-def _text(given: Mapping[str, Any], name: str) -> str:
-    value = given.get(name)
+def _text(entries: Mapping[str, Any], name: str) -> str:
+    value = entries.get(name)
     return "" if value is None else str(value)
 
 
-def history_of(said: pd.DataFrame, case: pd.Series, cleaned: Callable[[object], str] = str) -> list[dict[str, object]]:
-    """What was said of one case, the newest first, for a page.
+def history_of(
+    history: pd.DataFrame, case: pd.Series, cleaned: Callable[[object], str] = str
+) -> list[dict[str, object]]:
+    """The adjudications of one case, the newest first, for a page.
 
     Parameters
     ----------
-    said : the whole history, as of `Reviews.history`
+    history : all adjudications, as of `Reviews.history`
+    cleaned : makes text that a message can carry
 
     Returns
     -------
@@ -155,7 +158,7 @@ def history_of(said: pd.DataFrame, case: pd.Series, cleaned: Callable[[object], 
         `id, reviewer, verdict, label, choice, dimension, judge, reasons, note, supersedes, created`, `counts` (whether
         it counts now), `changed` (whether the case has changed since), and `seen`, the texts as a page may show them.
     """
-    rows = said[said["case_id"] == str(case["case_id"])]
+    rows = history[history["case_id"] == str(case["case_id"])]
     counting = set(current(rows)["adjudication_id"]) if len(rows) else set()
     mark = case_fingerprint({str(name): value for name, value in case.items()})
     entries = []
@@ -177,7 +180,7 @@ def history_of(said: pd.DataFrame, case: pd.Series, cleaned: Callable[[object], 
     return entries[::-1]
 
 
-def reviewed_by(said: pd.DataFrame) -> dict[str, list[str]]:
+def reviewed_by(history: pd.DataFrame) -> dict[str, list[str]]:
     """By case, who has a mark on it that counts."""
-    now = current(said) if len(said) else said
-    return {str(case): sorted(set(part["reviewer"])) for case, part in now.groupby("case_id")}
+    now = current(history) if len(history) else history
+    return {str(case): sorted(set(rows["reviewer"])) for case, rows in now.groupby("case_id")}

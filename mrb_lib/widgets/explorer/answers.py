@@ -32,8 +32,6 @@ ROWS = 60
 _KEPT_CASES, _KEPT_SELECTIONS, _KEPT_EXPORTS = 24, 16, 4
 _TITLE = 160
 
-Question = Mapping[str, Any]
-
 
 class ExplorerAnswers:
     """The answers of one explorer; see `of`.
@@ -62,7 +60,7 @@ class ExplorerAnswers:
     def _positions(self) -> dict[str, int]:
         return {str(name): i for i, name in enumerate(self.data.benchmark.cases["case_id"])}
 
-    def of(self) -> dict[str, Callable[[Question], Mapping[str, Any]]]:
+    def of(self) -> dict[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]]:
         """By the `what` of a question, the function that answers it."""
         functions = (
             self.initial_state, self.select, self.rows, self.case, self.rest, self.history, self.save, self.reasons,
@@ -70,7 +68,7 @@ class ExplorerAnswers:
         )  # fmt: skip
         return {function.__name__: function for function in functions}
 
-    def initial_state(self, question: Question) -> dict[str, Any]:
+    def initial_state(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """All that a page shows first, from the part of its address after `#`."""
         meta = self.data.benchmark.meta
         fragment, trouble = str(question.get("fragment") or ""), ""
@@ -99,41 +97,41 @@ class ExplorerAnswers:
             | self.store({})
         )
 
-    def select(self, question: Question, case: str = "") -> dict[str, Any]:
+    def select(self, question: Mapping[str, Any], case: str = "") -> dict[str, Any]:
         """The cases a query leaves: how many, the counts of each filter, the first rows, and where `case` is."""
         query = query_from(question.get("query") or {})
-        found = self.selected(query)
+        selected = self.selected(query)
         wanted = self._positions.get(case)
         trouble = f"There is no case {message_text(case)} in this benchmark." if case and wanted is None else ""
-        place = [] if wanted is None else np.flatnonzero(found == wanted).tolist()
-        index = int(place[0]) if place else -1
+        indices = [] if wanted is None else np.flatnonzero(selected == wanted).tolist()
+        index = int(indices[0]) if indices else -1
         start = max(0, index - ROWS // 2)
         table = facets(self.data.kinds, self.data.benchmark.cases, query, texts=self._texts_for(query))
         return {
             "query": {name: message_value(value) for name, value in asdict(query).items()},
             "fragment": to_fragment(query),
-            "n": len(found),
+            "n": len(selected),
             "facets": facet_counts(table),
             "index": index,
-            "at": wanted,
+            "position": wanted,
             "start": start,
-            "rows": self._rows(query, found[start : start + ROWS]),
+            "rows": self._rows(query, selected[start : start + ROWS]),
             "missing": trouble,
         }
 
     def selected(self, query: Query) -> IntArray:
         """The positions of the cases that a query leaves, in its order, kept for the questions that follow."""
         if query not in self._selections:
-            found = select(self.data.kinds, self.data.benchmark.cases, query, texts=self._texts_for(query))
-            _keep(self._selections, query, found, _KEPT_SELECTIONS)
+            selected = select(self.data.kinds, self.data.benchmark.cases, query, texts=self._texts_for(query))
+            _keep(self._selections, query, selected, _KEPT_SELECTIONS)
         return self._selections[query]
 
-    def rows(self, question: Question) -> dict[str, Any]:
+    def rows(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Some rows of the list: `start` and at most `ROWS` of them."""
         query, start = query_from(question.get("query") or {}), max(0, _number(question, "start"))
         return {"start": start, "rows": self._rows(query, self.selected(query)[start : start + ROWS])}
 
-    def case(self, question: Question) -> dict[str, Any]:
+    def case(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """One case as HTML, with its gold labels and what the judges in view say; a long one goes on with `rest`."""
         position = self._position(question)
         html = self._case_html(position)
@@ -142,7 +140,7 @@ class ExplorerAnswers:
         gold = zip(labels["dimension"], labels["choice"], strict=True)
         verdicts = self.data.verdicts(position) if judges else None
         return {
-            "at": position,
+            "position": position,
             "case_id": message_text(self.data.benchmark.cases["case_id"].iloc[position]),
             "html": html[:PIECE],
             "next": _next(html, 0),
@@ -150,57 +148,58 @@ class ExplorerAnswers:
             "gold": {message_text(d): message_value(c) for d, c in gold},
         }
 
-    def rest(self, question: Question) -> dict[str, Any]:
+    def rest(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """The piece of a long case from `from` on, which is the `next` of the piece before; the last one has none."""
         html, start = self._case_html(self._position(question)), max(0, _number(question, "from"))
         return {"html": html[start : start + PIECE], "next": _next(html, start)}
 
-    def history(self, question: Question) -> dict[str, Any]:
+    def history(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """What reviewers said of a case, the newest first."""
         case = self.data.benchmark.cases.iloc[self._position(question)]
-        return {"at": question["at"], "entries": history_of(self.reviews.history(), case, message_text)}
+        return {"position": question["position"], "entries": history_of(self.reviews.history(), case, message_text)}
 
-    def save(self, question: Question) -> dict[str, Any]:
+    def save(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Store what a reviewer says of a case, and answer with its history, which is read from the store."""
         case = self.data.benchmark.cases.iloc[self._position(question)]
-        said = adjudication_from(question, self.reviews.benchmark, case)
-        if said.dimension is not None and said.dimension not in self.data.kinds.dimensions:
-            raise InputError(f"dimension {said.dimension!r} is not one of this benchmark; choose another.")
-        self.reviews.save(said)
-        return self.history(question) | {"saved": said.adjudication_id}
+        adjudication = adjudication_from(question, self.reviews.benchmark, case)
+        dimension = adjudication.dimension
+        if dimension is not None and dimension not in self.data.kinds.dimensions:
+            raise InputError(f"dimension {dimension!r} is not one of this benchmark; choose another.")
+        self.reviews.save(adjudication)
+        return self.history(question) | {"saved": adjudication.adjudication_id}
 
-    def reasons(self, question: Question) -> dict[str, Any]:
+    def reasons(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Change the list of reasons; those of before stay in the store."""
         names = question.get("names")
         if not isinstance(names, list):
-            raise InputError("the reasons are no list; load the page again.")
+            raise InputError("the reasons are not a list; load the page again.")
         return {"reasons": [message_text(name) for name in self.reviews.set_reasons([str(name) for name in names])]}
 
-    def store(self, _question: Question) -> dict[str, Any]:
+    def store(self, _question: Mapping[str, Any]) -> dict[str, Any]:
         """What keeps a review from being stored, asked anew: `store`, and `again`, whether to ask later may help."""
         trouble = self.reviews.trouble()
         reasons = [message_text(name) for name in self.reviews.reasons()]
         return {"store": trouble, "again": self.reviews.where is not None, "reasons": reasons}
 
-    def export(self, question: Question) -> dict[str, Any]:
+    def export(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Begin to write the selection as a file, `csv` or `html`; its pieces follow by `more`."""
         query, kind = query_from(question.get("query") or {}), question.get("format")
-        found = self.selected(query)
+        selected = self.selected(query)
         try:
-            said = self.reviews.history()
+            history = self.reviews.history()
         except InputError:
-            said = None
+            history = None
         if kind == "csv":
-            pieces = csv_pieces(self.data, query, found, said)
+            pieces = csv_pieces(self.data, query, selected, history)
         elif kind == "html":
-            pieces = page_pieces(self.data, query, found)
+            pieces = page_pieces(self.data, query, selected)
         else:
             raise InputError(f"format {kind!r} is unknown; use csv or html.")
         name = str(next(self._numbers))
         _keep(self._exports, name, _in_pieces(pieces), _KEPT_EXPORTS)
         return {"export": name}
 
-    def more(self, question: Question) -> dict[str, Any]:
+    def more(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """The next piece of a file; `done` after the last."""
         pieces = self._exports.get(str(question.get("export")))
         if pieces is None:
@@ -211,21 +210,21 @@ class ExplorerAnswers:
     def marks(self) -> dict[str, list[str]]:
         """By case, who has a mark on it that counts; empty where no store can be read."""
         try:
-            said = self.reviews.history()
+            history = self.reviews.history()
         except InputError:
             return {}
-        if self._marks is None or self._marks[0] is not said:
-            self._marks = said, reviewed_by(said)
+        if self._marks is None or self._marks[0] is not history:
+            self._marks = history, reviewed_by(history)
         return self._marks[1]
 
     def _texts_for(self, query: Query) -> Sequence[str] | None:
         return self._texts if query.text else None
 
-    def _position(self, question: Question) -> int:
-        at = _number(question, "at")
-        if not 0 <= at < self.data.kinds.n_cases:
+    def _position(self, question: Mapping[str, Any]) -> int:
+        position = _number(question, "position")
+        if not 0 <= position < self.data.kinds.n_cases:
             raise InputError("there is no such case; load the page again.")
-        return at
+        return position
 
     def _case_html(self, position: int) -> str:
         if position not in self._cases:
@@ -245,14 +244,14 @@ class ExplorerAnswers:
 
     def _rows(self, query: Query, positions: IntArray) -> list[dict[str, Any]]:
         cases, marks = self.data.benchmark.cases.iloc[positions], self.marks()
-        places = [name for name in PLACES if name in cases.columns]
+        columns = [name for name in PLACES if name in cases.columns]
         values = value_of(self.data.kinds, query, positions)
         return [
             {
-                "at": int(position),
+                "position": int(position),
                 "id": message_text(row["case_id"]),
                 "title": _title(str(row["question"])),
-                "place": " · ".join(message_text(row[name]) for name in places if isinstance(row[name], str)),
+                "place": " · ".join(message_text(row[name]) for name in columns if isinstance(row[name], str)),
                 "value": value,
                 "by": [message_text(name) for name in marks.get(str(row["case_id"]), [])],
             }
@@ -270,10 +269,10 @@ def _title(text: str) -> str:
     return line if len(line) <= _TITLE else line[: _TITLE - 1] + "…"
 
 
-def _number(question: Question, name: str) -> int:
+def _number(question: Mapping[str, Any], name: str) -> int:
     value = question.get(name, 0)
     if not isinstance(value, int):
-        raise InputError(f"{name} {value!r} is no number; load the page again.")
+        raise InputError(f"{name} {value!r} is not a number; load the page again.")
     return value
 
 
@@ -302,12 +301,12 @@ def value_of(kinds: Kinds, query: Query, positions: IntArray) -> list[str]:
     if not query.sort:
         return [""] * len(positions)
     if query.sort == "confidence":
-        found = kinds.confidence[judges, dimensions][:, :, positions].reshape(-1, len(positions))
+        values = kinds.confidence[judges, dimensions][:, :, positions].reshape(-1, len(positions))
     else:
         table = kinds.disagreement if query.sort == "disagreement" else kinds.difficulty
-        found = table[dimensions][:, positions]
+        values = table[dimensions][:, positions]
     empty = -np.inf if query.desc else np.inf
-    filled = np.where(np.isnan(found), empty, found)
+    filled = np.where(np.isnan(values), empty, values)
     best = filled.max(axis=0, initial=empty) if query.desc else filled.min(axis=0, initial=empty)
     return [f"{query.sort} {value:.2f}" if np.isfinite(value) else "" for value in best]
 
@@ -322,7 +321,7 @@ def in_view_html(verdicts: pd.DataFrame, labels: pd.DataFrame, judges: Sequence[
     return verdicts_html(plain, labels)
 
 
-def query_from(given: Mapping[str, Any]) -> Query:
+def query_from(parameters: Mapping[str, Any]) -> Query:
     """The query that a page sends as a dictionary of its fields.
 
     Raises
@@ -332,7 +331,7 @@ def query_from(given: Mapping[str, Any]) -> Query:
     """
     values: dict[str, Any] = {}
     for name in (field.name for field in fields(Query)):
-        value = given.get(name)
+        value = parameters.get(name)
         if name == "kind":
             values[name] = tuple(str(kind) for kind in value or ())
         elif name == "desc":
@@ -349,7 +348,7 @@ def query_from(given: Mapping[str, Any]) -> Query:
 def message_value(value: object) -> object:
     """A value as a message can hold it: nulls, lists, and text without half characters."""
     if isinstance(value, tuple):
-        return [message_text(part) for part in value]
+        return [message_text(one) for one in value]
     if value is None or (isinstance(value, float) and value != value):
         return None
     return message_text(value) if isinstance(value, str) else value
@@ -366,5 +365,5 @@ def facet_counts(table: pd.DataFrame) -> dict[str, Any]:
 
 
 def _only(names: Sequence[str], name: str) -> slice:
-    place = list(names).index(name)
-    return slice(place, place + 1)
+    index = list(names).index(name)
+    return slice(index, index + 1)

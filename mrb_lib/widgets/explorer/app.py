@@ -1,4 +1,4 @@
-"""The failure explorer: which cases judges got wrong, what they look like, and what a reviewer says of them."""
+"""The failure explorer: which cases judges got wrong, what they look like, and how a reviewer adjudicates them."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def explore(
     start = (query or Query(), case)
     answers = ExplorerAnswers(data, _reviews(benchmark, store), start=start, reviewer=reviewer)
     answers.selected(start[0])
-    return Explorer(answers, addressed=False, static=lambda: static_html(data, answers))
+    return Explorer(answers, addressed=False, static=lambda: static_explorer(data, answers))
 
 
 def review_app() -> Explorer:
@@ -118,46 +118,46 @@ def first_view(answers: ExplorerAnswers) -> str:
     """
     recorded = {"initial_state": answers.initial_state({"fragment": ""})}
     if recorded["initial_state"]["rows"]:
-        case = answers.case({"at": recorded["initial_state"]["rows"][0]["at"]})
+        case = answers.case({"position": recorded["initial_state"]["rows"][0]["position"]})
         recorded |= {"case": case} if case["next"] is None else {}
     # No text of the data may end the element that holds it.
-    answered = json.dumps(recorded).replace("<", "\\u003c")
+    answers_json = json.dumps(recorded).replace("<", "\\u003c")
     drawn = f"(() => {{\n{script('shell', *SCRIPTS)}\nmrbExplorer.preview(document.currentScript);\n}})();"
     return (
         f'<style>{style(*STYLES)}</style><div data-mrb="first-view">'
-        f'<script type="application/json">{answered}</script><script>{drawn}</script></div>'
+        f'<script type="application/json">{answers_json}</script><script>{drawn}</script></div>'
     )
 
 
-def static_html(data: ExplorerData, answers: ExplorerAnswers) -> str:
-    """The plain view: what was asked for, the list of the cases, and the first of them whole."""
+def static_explorer(data: ExplorerData, answers: ExplorerAnswers) -> str:
+    """The plain view: the query in words, the list of the cases, and the first of them whole."""
     query, case = answers.start
-    found = answers.selected(query).tolist()
+    selected = answers.selected(query).tolist()
     ids = data.benchmark.cases["case_id"]
-    first = [at for at in found if case and ids.iloc[at] == case] or found[:_STATIC_CASES]
+    first = [position for position in selected if case and ids.iloc[position] == case] or selected[:_STATIC_CASES]
     rows = "".join(
-        f'<li><bdi dir="auto">{escaped(ids.iloc[at])}</bdi> · '
-        f'<bdi dir="auto">{escaped(str(data.benchmark.cases["question"].iloc[at])[:160])}</bdi></li>'
-        for at in found[:_STATIC_ROWS]
+        f'<li><bdi dir="auto">{escaped(ids.iloc[position])}</bdi> · '
+        f'<bdi dir="auto">{escaped(str(data.benchmark.cases["question"].iloc[position])[:160])}</bdi></li>'
+        for position in selected[:_STATIC_ROWS]
     )
-    more = f"<p>and {len(found) - _STATIC_ROWS:,} more</p>" if len(found) > _STATIC_ROWS else ""
+    more = f"<p>and {len(selected) - _STATIC_ROWS:,} more</p>" if len(selected) > _STATIC_ROWS else ""
     parts = [
         f"<style>{style(*STYLES)}</style>",
         f'<p class="mrb-simulated">{escaped(data.note)}</p>' if data.note else "",
-        f"<p>{len(found):,} cases. {in_words(query)}</p>",
-        f'<details class="mrb-plain"><summary>The list</summary><ol>{rows}</ol>{more}</details>' if found else "",
+        f"<p>{len(selected):,} cases. {in_words(query)}</p>",
+        f'<details class="mrb-plain"><summary>The list</summary><ol>{rows}</ol>{more}</details>' if selected else "",
     ]
     parts += [
         case_html(
-            data.benchmark.cases.iloc[at],
+            data.benchmark.cases.iloc[position],
             images=data.benchmark.images,
-            annotations=data.votes.of(at),
-            gold=data.labels.of(at),
-            verdicts=data.verdicts(at),
+            annotations=data.votes.of(position),
+            gold=data.labels.of(position),
+            verdicts=data.verdicts(position),
             style=False,
             side=_STATIC_SIDE,
         )
-        for at in first
+        for position in first
     ]
     return f'<div class="mrb mrb-static">{"".join(parts)}</div>'
 

@@ -1,4 +1,4 @@
-"""What a failure explorer looks at: a benchmark, the kinds of failure of its verdicts, and one case at a time."""
+"""What a failure explorer shows: a benchmark, the kinds of failure of its verdicts, and one case at a time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ByCase:
 
     Parameters
     ----------
-    frame : any table with a column `case_id`; rows of unknown cases are left out
+    frame : any table with a column `case_id`; rows of other cases are left out
     case_ids : of the cases, in the benchmark's order
     """
 
@@ -51,7 +51,7 @@ class ByCase:
 
 @dataclass(frozen=True)
 class ExplorerData:
-    """What the explorer looks at.
+    """What the explorer shows.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class ExplorerData:
 def explorer_data(
     benchmark: Benchmark, verdicts: pd.DataFrame | CaseIndex | None = None, *, policy: str = POLICY
 ) -> ExplorerData:
-    """Lay out what there is to look at.
+    """Lay out what the explorer shows.
 
     Parameters
     ----------

@@ -11,12 +11,12 @@ const mrbFiles = (() => {
         pieces.push(piece);
         tell(`Writing the file: ${pieces.length} MB …`);
       }
-      const place = URL.createObjectURL(new Blob(pieces, { type: format === "csv" ? "text/csv;charset=utf-8" : "text/html;charset=utf-8" }));
-      const anchor = mrbShell.element("a", { href: place, download: `cases.${format}`, hidden: true });
+      const address = URL.createObjectURL(new Blob(pieces, { type: format === "csv" ? "text/csv;charset=utf-8" : "text/html;charset=utf-8" }));
+      const anchor = mrbShell.element("a", { href: address, download: `cases.${format}`, hidden: true });
       from.after(anchor);
       anchor.click();
       anchor.remove();
-      setTimeout(() => URL.revokeObjectURL(place), 60000);
+      setTimeout(() => URL.revokeObjectURL(address), 60000);
       tell(`The file cases.${format} is written.`);
     } catch (error) {
       tell(`The file is not written: ${error.message}`, true);
@@ -54,7 +54,7 @@ const mrbExplorer = (() => {
   // one that is looked at until the kernel answers.
   function start({ link, el, addressed, preview = false }) {
     const { element, fragment, typing } = mrbShell;
-    const seat = { query: null, fragment: "", n: 0, index: -1, at: null, turn: 0, asked: 0, scrolled: false };
+    const state = { query: null, fragment: "", n: 0, index: -1, position: null, turn: 0, asked: 0, scrolled: false };
     const kept = new Map();
     let parts = null;
 
@@ -77,17 +77,17 @@ const mrbExplorer = (() => {
       const help = button("?", "keys", { class: "mrb-help", "aria-haspopup": "dialog" });
       const simulated = about.note ? element("span", { class: "mrb-simulated", title: about.note }, "SIMULATED data") : null;
       const filters = mrbFilters.make({ kinds: about.kinds, change: choose });
-      const list = mrbList.make({ fetch: (from) => link.ask("rows", { query: seat.query, start: from }), pick: (index) => go(index) });
+      const list = mrbList.make({ fetch: (from) => link.ask("rows", { query: state.query, start: from }), pick: (index) => go(index) });
       const form = mrbForm.make({ ask: link.ask, about, signed: list.signed, saved: list.mark });
       const view = element("div", { class: "mrb-view-of" });
       const stage = element("div", { class: "mrb-case-pane", role: "region", "aria-label": "Case", tabindex: "0" });
       const dialog = mrbKeysHelp.dialog();
-      stage.addEventListener("scroll", () => { seat.scrolled = true; }, { passive: true });
-      previous.addEventListener("click", () => go(seat.index < 0 ? 0 : seat.index - 1));
-      next.addEventListener("click", () => go(seat.index + 1));
+      stage.addEventListener("scroll", () => { state.scrolled = true; }, { passive: true });
+      previous.addEventListener("click", () => go(state.index < 0 ? 0 : state.index - 1));
+      next.addEventListener("click", () => go(state.index + 1));
       copy.addEventListener("click", copyLink);
-      csv.addEventListener("click", () => mrbFiles.write(link, seat.query, "csv", csv, tell));
-      html.addEventListener("click", () => mrbFiles.write(link, seat.query, "html", html, tell));
+      csv.addEventListener("click", () => mrbFiles.write(link, state.query, "csv", csv, tell));
+      html.addEventListener("click", () => mrbFiles.write(link, state.query, "html", html, tell));
       help.addEventListener("click", () => dialog.showModal());
       const head = element("div", { class: "mrb-head" }, element("h1", { dir: "auto", title: about.name }, about.name), simulated, filters.search, element("span", { class: "mrb-gap" }), element("span", { class: "mrb-export", role: "group", "aria-label": "Export the selection" }, element("span", { "aria-hidden": "true" }, "Export"), csv, html), help);
       const left = element("nav", { class: "mrb-left", "aria-label": "Cases" }, list.frame);
@@ -125,90 +125,90 @@ const mrbExplorer = (() => {
 
     // A new query; of several that were asked for, the last one counts.
     async function choose(query) {
-      const asked = (seat.asked += 1);
+      const asked = (state.asked += 1);
       try {
         const answer = await link.ask("select", { query });
-        if (asked !== seat.asked) return;
+        if (asked !== state.asked) return;
         tell(answer.missing, Boolean(answer.missing));
         settle(answer);
       } catch (error) {
-        if (asked === seat.asked) tell(error.message, true);
+        if (asked === state.asked) tell(error.message, true);
       }
     }
 
     function settle(answer) {
-      const before = seat.query;
-      Object.assign(seat, { query: answer.query, fragment: answer.fragment, n: answer.n, index: answer.at === null && answer.n ? 0 : answer.index, turn: seat.turn + 1 });
-      if (before && ["judge", "other", "dimension"].some((name) => before[name] !== seat.query[name])) kept.clear();
-      place();
+      const before = state.query;
+      Object.assign(state, { query: answer.query, fragment: answer.fragment, n: answer.n, index: answer.position === null && answer.n ? 0 : answer.index, turn: state.turn + 1 });
+      if (before && ["judge", "other", "dimension"].some((name) => before[name] !== state.query[name])) kept.clear();
+      drawPosition();
       parts.filters.update(answer);
       parts.list.reset(answer);
-      if (answer.at !== null) show(answer.at);
+      if (answer.position !== null) show(answer.position);
       else if (answer.n) go(0);
       else nothing();
     }
 
     function nothing() {
-      seat.at = null;
+      state.position = null;
       parts.form.root.hidden = true;
       const words = parts.filters.query().judge === null && !parts.filters.query().text ? "No case matches." : "No case matches all of this.";
       clearStage();
       parts.stage.append(element("div", { class: "mrb-nothing" }, element("h2", {}, words), element("p", {}, "Take a filter away, or clear all of them.")));
-      where();
+      writeAddress();
       reveal();
     }
 
-    // How many cases there are is said as soon as they are selected, not when the first of them is here.
-    function place() {
-      const { index, n } = seat;
+    // How many cases there are is shown as soon as they are selected, not when the first of them is here.
+    function drawPosition() {
+      const { index, n } = state;
       parts.position.textContent = !n ? "0 cases" : index < 0 ? `outside the selection of ${n.toLocaleString()} cases` : `${(index + 1).toLocaleString()} of ${n.toLocaleString()} cases`;
       parts.previous.disabled = index <= 0;
       parts.next.disabled = index + 1 >= n;
     }
 
-    function where() {
-      place();
+    function writeAddress() {
+      drawPosition();
       if (addressed && !preview) history.replaceState(null, "", `${location.pathname}${address()}`);
     }
 
     function address() {
-      const own = seat.at === null ? "" : `case=${encodeURIComponent(parts.caseId ?? "")}`;
-      const whole = [own, seat.fragment].filter(Boolean).join("&");
+      const own = state.position === null ? "" : `case=${encodeURIComponent(parts.caseId ?? "")}`;
+      const whole = [own, state.fragment].filter(Boolean).join("&");
       return whole ? `#${whole}` : "";
     }
 
     async function go(index) {
-      if (index < 0 || index >= seat.n) return;
-      const turn = (seat.turn += 1);
-      const before = seat.index;
-      seat.index = index; // a key pressed again before the row is here goes on from here
+      if (index < 0 || index >= state.n) return;
+      const turn = (state.turn += 1);
+      const before = state.index;
+      state.index = index; // a key pressed again before the row is here goes on from here
       try {
         const row = await parts.list.row(index);
-        if (!row || turn !== seat.turn) return;
+        if (!row || turn !== state.turn) return;
         parts.list.move(index);
-        show(row.at);
+        show(row.position);
       } catch (error) {
-        if (turn !== seat.turn) return;
-        seat.index = before;
+        if (turn !== state.turn) return;
+        state.index = before;
         tell(`The list cannot be read: ${error.message}`, true);
       }
     }
 
     // A case ready to be shown, asked for once and kept for a while.
-    function made(at) {
-      if (!kept.has(at)) {
-        kept.set(at, ask(at, seat.query));
-        kept.get(at).catch(() => kept.delete(at));
+    function prepared(position) {
+      if (!kept.has(position)) {
+        kept.set(position, ask(position, state.query));
+        kept.get(position).catch(() => kept.delete(position));
         while (kept.size > KEPT) kept.delete(kept.keys().next().value);
       }
-      return kept.get(at);
+      return kept.get(position);
     }
 
-    async function ask(at, { judge, other, dimension }) {
-      const answer = await link.ask("case", { at, judge, other, dimension });
+    async function ask(position, { judge, other, dimension }) {
+      const answer = await link.ask("case", { position, judge, other, dimension });
       let { html, next } = answer;
       while (next !== null) {
-        const rest = await link.ask("rest", { at, from: next });
+        const rest = await link.ask("rest", { position, from: next });
         html += rest.html;
         next = rest.next;
       }
@@ -227,24 +227,24 @@ const mrbExplorer = (() => {
       parts.stage.replaceChildren();
     }
 
-    async function show(at) {
-      seat.at = at;
+    async function show(position) {
+      state.position = position;
       parts.stage.setAttribute("aria-busy", "true");
       try {
-        const shown = await made(at);
-        if (seat.at !== at) return;
+        const shown = await prepared(position);
+        if (state.position !== position) return;
         clearStage();
         parts.stage.append(shown.node);
-        if (seat.scrolled) parts.stage.scrollTop = 0; // which lays the page out at once, so only where it is needed
-        seat.scrolled = false;
+        if (state.scrolled) parts.stage.scrollTop = 0; // which lays the page out at once, so only where it is needed
+        state.scrolled = false;
         mrbCase.attach(parts.stage);
         parts.caseId = shown.case_id;
-        where();
+        writeAddress();
         parts.form.root.hidden = false;
-        parts.form.show(shown, seat.query);
-        ahead();
+        parts.form.show(shown, state.query);
+        prefetch();
       } catch (error) {
-        if (seat.at !== at) return;
+        if (state.position !== position) return;
         clearStage();
         parts.stage.append(element("p", { class: "mrb-failed", role: "alert" }, `The case cannot be shown: ${error.message}`));
       } finally {
@@ -254,13 +254,13 @@ const mrbExplorer = (() => {
     }
 
     // The neighbours are asked for while the reviewer looks at this one.
-    async function ahead() {
-      const { index, turn } = seat;
+    async function prefetch() {
+      const { index, turn } = state;
       await new Promise((settle) => requestAnimationFrame(() => setTimeout(settle, 0)));
-      for (const near of [index + 1, index + 2, index - 1]) {
-        const row = near >= 0 && near < seat.n ? await parts.list.row(near).catch(() => null) : null;
-        if (turn !== seat.turn) return;
-        if (row) await made(row.at).catch(() => {});
+      for (const neighbour of [index + 1, index + 2, index - 1]) {
+        const row = neighbour >= 0 && neighbour < state.n ? await parts.list.row(neighbour).catch(() => null) : null;
+        if (turn !== state.turn) return;
+        if (row) await prepared(row.position).catch(() => {});
       }
     }
 
@@ -298,13 +298,13 @@ const mrbExplorer = (() => {
     function action(key, target) {
       const arrows = !target.matches("input, [role=listbox] *");
       const inList = target.matches("[role=listbox]");
-      const next = () => go(seat.index + 1);
-      const previous = () => go(seat.index < 0 ? 0 : seat.index - 1);
+      const next = () => go(state.index + 1);
+      const previous = () => go(state.index < 0 ? 0 : state.index - 1);
       if (/^[1-4]$/.test(key)) return () => parts.form.choose(Number(key));
       if (arrows && key === "ArrowRight") return next;
       if (arrows && key === "ArrowLeft") return previous;
       if (inList) {
-        const does = { ArrowDown: next, ArrowUp: previous, Home: () => go(0), End: () => go(seat.n - 1) }[key];
+        const does = { ArrowDown: next, ArrowUp: previous, Home: () => go(0), End: () => go(state.n - 1) }[key];
         if (does) return does;
       }
       return { j: next, k: previous, "/": () => parts.filters.search.focus(), n: () => parts.form.note(), s: () => parts.form.save(), "?": () => parts.dialog.showModal() }[key.toLowerCase()];

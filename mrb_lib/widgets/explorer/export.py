@@ -32,12 +32,12 @@ def guarded(value: object) -> str:
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
-def csv_pieces(data: ExplorerData, query: Query, positions: IntArray, said: pd.DataFrame | None) -> Iterator[str]:
+def csv_pieces(data: ExplorerData, query: Query, positions: IntArray, history: pd.DataFrame | None) -> Iterator[str]:
     """The selection as a table, a case a row, piece by piece.
 
     Parameters
     ----------
-    said : the history of adjudications, whose current ones are told; None where there is none
+    history : the adjudications, whose current ones are written; None where there is no store
 
     Yields
     ------
@@ -54,13 +54,13 @@ def csv_pieces(data: ExplorerData, query: Query, positions: IntArray, said: pd.D
     head = [*texts, *(f"gold {name}" for name in dimensions)]
     head += [f"{judge}: {name}" for judge in judges for name in dimensions]
     yield "\ufeff" + _line([*head, "kinds", "confidence", "disagreement", "difficulty", "reviews", "data"])
-    reviews = _reviews(said)
+    reviews = _reviews(history)
     for position in positions.tolist():
         labels = data.labels.of(position)
         gold = dict(zip(labels["dimension"], labels["choice"], strict=True))
         row: list[object] = [cases[name].iloc[position] for name in texts]
         row += [gold.get(name) for name in dimensions]
-        row += [_said(data, judge, name, position) for judge in judges for name in dimensions]
+        row += [_choice_text(data, judge, name, position) for judge in judges for name in dimensions]
         row += [_kinds_of(data, query, position), *_values(data, query, position)]
         row += [reviews.get(str(cases["case_id"].iloc[position]), "")]
         yield _line([*row, "SIMULATED" if data.note else data.benchmark.meta.kind])
@@ -113,7 +113,7 @@ def _line(cells: list[object]) -> str:
     return out.getvalue()
 
 
-def _said(data: ExplorerData, judge: str, dimension: str, position: int) -> str:
+def _choice_text(data: ExplorerData, judge: str, dimension: str, position: int) -> str:
     kinds = data.kinds
     code = int(kinds.said[kinds.judges.index(judge), kinds.dimensions.index(dimension), position])
     return [*CHOICES, "mixed"][code] if code >= 0 else ""
@@ -121,19 +121,19 @@ def _said(data: ExplorerData, judge: str, dimension: str, position: int) -> str:
 
 def _slices(data: ExplorerData, query: Query) -> tuple[slice, slice]:
     out = []
-    for name, known in ((query.judge, data.kinds.judges), (query.dimension, data.kinds.dimensions)):
-        out.append(slice(None) if name is None else slice(known.index(name), known.index(name) + 1))
+    for name, names in ((query.judge, data.kinds.judges), (query.dimension, data.kinds.dimensions)):
+        out.append(slice(None) if name is None else slice(names.index(name), names.index(name) + 1))
     return out[0], out[1]
 
 
 def _kinds_of(data: ExplorerData, query: Query, position: int) -> str:
     judges, dimensions = _slices(data, query)
-    found = []
+    kinds = []
     for kind in KINDS:
         table = data.kinds.of(kind)
         cells = table[dimensions, position] if kind in OF_A_CASE else table[judges, dimensions, position]
-        found += [kind] if bool(cells.any()) else []
-    return "; ".join(found)
+        kinds += [kind] if bool(cells.any()) else []
+    return "; ".join(kinds)
 
 
 def _values(data: ExplorerData, query: Query, position: int) -> list[object]:
@@ -144,11 +144,11 @@ def _values(data: ExplorerData, query: Query, position: int) -> list[object]:
     return ["" if np.isnan(table).all() else f"{np.nanmax(table):.6g}" for table in tables]
 
 
-def _reviews(said: pd.DataFrame | None) -> dict[str, str]:
-    """By case, what reviewers say of it now."""
-    if said is None or said.empty:
+def _reviews(history: pd.DataFrame | None) -> dict[str, str]:
+    """By case, its current adjudications in words."""
+    if history is None or history.empty:
         return {}
-    rows = current(said)
+    rows = current(history)
     out: dict[str, list[str]] = {}
     for row in rows.astype(object).where(rows.notna(), None).to_dict("records"):
         words = f"{row['reviewer']}: {row['verdict']}" + (f" ({row['choice']})" if row["choice"] else "")

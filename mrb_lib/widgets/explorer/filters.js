@@ -66,30 +66,30 @@ const mrbFilters = (() => {
 
     function fill(name, label, any, facet) {
       const select = selects.get(name);
-      const known = facet?.values ?? [];
+      const values = facet?.values ?? [];
       const wanted = query[name];
       const options = [element("option", { value: "" }, facet && name !== "other" ? `${any} (${facet.total.toLocaleString()})` : any)];
-      for (const [value, n] of known) options.push(element("option", { value: `=${value}`, "data-n": n }, `${value ? spoken(value) : "none stated"} (${n.toLocaleString()})`));
-      if (wanted !== null && !known.some(([value]) => value === wanted)) options.push(element("option", { value: `=${wanted}` }, spoken(wanted)));
+      for (const [value, n] of values) options.push(element("option", { value: `=${value}`, "data-n": n }, `${value ? spoken(value) : "none stated"} (${n.toLocaleString()})`));
+      if (wanted !== null && !values.some(([value]) => value === wanted)) options.push(element("option", { value: `=${wanted}` }, spoken(wanted)));
       select.replaceChildren(...options);
       select.value = wanted === null ? "" : `=${wanted}`;
-      select.disabled = !known.length;
-      select.closest("label").hidden = !known.length && ["organ", "department", "modality"].includes(name);
-      if (name === "other") select.closest("label").hidden = query.judge === null || !known.length;
+      select.disabled = !values.length;
+      select.closest("label").hidden = !values.length && ["organ", "department", "modality"].includes(name);
+      if (name === "other") select.closest("label").hidden = query.judge === null || !values.length;
       select.closest("label").classList.toggle("mrb-on", wanted !== null);
     }
 
-    function tell(facets) {
+    function summarise(facets) {
       const facet = facets.pair ?? facets.outcome;
       summary.hidden = query.judge === null || facet?.total === 0;
       if (!facet) {
         summary.replaceChildren("Choose a dimension too, to see what became of this judge's verdicts.");
         return;
       }
-      const parts = facet.values.filter(([, n]) => n).map(([value, n]) => element("span", { class: "mrb-part", "data-n": n }, element("b", {}, n.toLocaleString()), ` ${value}`));
+      const shares = facet.values.filter(([, n]) => n).map(([value, n]) => element("span", { class: "mrb-part", "data-n": n }, element("b", {}, n.toLocaleString()), ` ${value}`));
       const own = (words) => element("bdi", { dir: "auto" }, words);
       const who = facets.pair ? ["first ", own(query.judge), ", second ", own(query.other)] : [own(query.judge)];
-      summary.replaceChildren(...who, " on ", own(spoken(query.dimension)), ": ", ...parts.flatMap((part, i) => (i ? [" + ", part] : [part])), ` = ${facet.total.toLocaleString()}`);
+      summary.replaceChildren(...who, " on ", own(spoken(query.dimension)), ": ", ...shares.flatMap((part, i) => (i ? [" + ", part] : [part])), ` = ${facet.total.toLocaleString()}`);
     }
 
     function update(answer) {
@@ -109,7 +109,7 @@ const mrbFilters = (() => {
       rest.textContent = `${(counts.get("none of these") ?? 0).toLocaleString()} others`;
       rest.title = "cases with none of these kinds of failure";
       clear.disabled = JSON.stringify({ ...query, desc: true }) === JSON.stringify(EMPTY);
-      tell(facets);
+      summarise(facets);
     }
 
     return { bar, chips, summary, search, update, query: () => query };

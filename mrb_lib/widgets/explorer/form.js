@@ -53,11 +53,11 @@ const mrbForm = (() => {
 
   const spoken = (value) => value.replaceAll("_", " ");
 
-  // `ask` as of mrbShell.connect; `about` is what Python said first; `signed(name)` and `saved(at, names)` are told.
+  // `ask` as of mrbShell.connect; `about` is the initial state; `signed(name)` and `saved(position, names)` are told.
   function make({ ask, about, signed, saved }) {
     const { element } = mrbShell;
     const drafts = mrbDrafts(about.name);
-    const state = { at: null, caseId: "", entries: [], gold: {}, reviewer: "", id: fresh(), dirty: false, scope: { dimension: "", judge: "" } };
+    const state = { position: null, caseId: "", entries: [], gold: {}, reviewer: "", id: fresh(), dirty: false, scope: { dimension: "", judge: "" } };
     const usual = about.dimensions.includes("overall") ? "overall" : (about.dimensions.at(-1) ?? "");
     let reasons = about.reasons;
 
@@ -86,7 +86,7 @@ const mrbForm = (() => {
 
     const key = () => JSON.stringify([state.reviewer, state.caseId, dimension.value, judge.value]);
     const checked = (group) => root.querySelector(`[data-field="${group}"]:checked`)?.value ?? "";
-    const content = () => ({ verdict: checked("verdict"), choice: checked("verdict") === "gold_wrong" ? checked("choice") : "", reasons: [...list.querySelectorAll("input:checked")].map((one) => one.value), note: note.value });
+    const typed = () => ({ verdict: checked("verdict"), choice: checked("verdict") === "gold_wrong" ? checked("choice") : "", reasons: [...list.querySelectorAll("input:checked")].map((one) => one.value), note: note.value });
     const mine = () => state.entries.find((one) => one.reviewer === state.reviewer && one.counts && (one.dimension ?? "") === dimension.value && (one.judge ?? "") === judge.value);
 
     function say(words, kind = "") {
@@ -103,11 +103,11 @@ const mrbForm = (() => {
       }));
     }
 
-    function fillIn(given) {
-      for (const box of root.querySelectorAll('[data-field="verdict"]')) box.checked = box.value === given.verdict;
-      for (const box of root.querySelectorAll('[data-field="choice"]')) box.checked = box.value === (given.choice ?? "");
-      drawReasons(given.reasons ?? []);
-      note.value = given.note ?? "";
+    function fillIn(content) {
+      for (const box of root.querySelectorAll('[data-field="verdict"]')) box.checked = box.value === content.verdict;
+      for (const box of root.querySelectorAll('[data-field="choice"]')) box.checked = box.value === (content.choice ?? "");
+      drawReasons(content.reasons ?? []);
+      note.value = content.note ?? "";
       refresh();
     }
 
@@ -134,7 +134,7 @@ const mrbForm = (() => {
     function changed() {
       state.id = fresh();
       state.dirty = true;
-      drafts.keep(key(), { ...content(), id: state.id });
+      drafts.keep(key(), { ...typed(), id: state.id });
       say("Not saved yet.", "mrb-unsaved");
       refresh();
     }
@@ -144,11 +144,11 @@ const mrbForm = (() => {
     }
 
     async function history() {
-      const { at } = state;
-      if (about.store || at === null) return;
+      const { position } = state;
+      if (about.store || position === null) return;
       try {
-        const answer = await ask("history", { at });
-        if (at === state.at) take(answer.entries);
+        const answer = await ask("history", { position });
+        if (position === state.position) take(answer.entries);
       } catch (error) {
         say(`What was said cannot be read: ${error.message}`, "mrb-failed");
       }
@@ -160,24 +160,24 @@ const mrbForm = (() => {
       state.entries = entries;
       drawHistory();
       if (!state.dirty) load();
-      saved(state.at, reviewers(entries));
+      saved(state.position, reviewers(entries));
     }
 
     const reviewers = (entries) => [...new Set(entries.filter((one) => one.counts).map((one) => one.reviewer))];
 
-    async function store(given) {
+    async function store(content) {
       if (state.busy) return;
-      const { at, caseId, id } = state;
+      const { position, caseId, id } = state;
       const name = key();
       const here = () => name === key();
       state.busy = true;
       save.disabled = true;
       say("Saving …");
       try {
-        const answer = await within(ask("save", { ...given, at, id, reviewer: state.reviewer, dimension: dimension.value, judge: judge.value, supersedes: mine()?.id ?? "" }));
-        saved(at, reviewers(answer.entries));
+        const answer = await within(ask("save", { ...content, position, id, reviewer: state.reviewer, dimension: dimension.value, judge: judge.value, supersedes: mine()?.id ?? "" }));
+        saved(position, reviewers(answer.entries));
         if (drafts.of(name)?.id === id) drafts.forget(name);
-        if (at !== state.at) return;
+        if (position !== state.position) return;
         // What was typed while this was on its way is a draft of its own, and stays.
         state.dirty = Boolean(drafts.of(key()));
         take(answer.entries);
@@ -185,9 +185,9 @@ const mrbForm = (() => {
         if (state.dirty) refresh();
         else load();
         if (state.dirty) say("Saved. What you typed since is not saved yet.", "mrb-unsaved");
-        else         say(given.verdict === "withdrawn" ? "Withdrawn; what you said before stays in the history." : `Saved ${new Date().toLocaleTimeString()}.`, "mrb-kept");
+        else say(content.verdict === "withdrawn" ? "Withdrawn; what you said before stays in the history." : `Saved ${new Date().toLocaleTimeString()}.`, "mrb-kept");
       } catch (error) {
-        if (!drafts.of(name) && given.verdict !== "withdrawn") drafts.keep(name, { ...given, id });
+        if (!drafts.of(name) && content.verdict !== "withdrawn") drafts.keep(name, { ...content, id });
         if (here()) say(`Not saved: ${error.message} What you wrote is still here; save again when it is mended.`, "mrb-failed");
         else say(`Case ${caseId} was not saved: ${error.message} What you wrote is kept there; go back and save again.`, "mrb-failed");
       } finally {
@@ -221,7 +221,7 @@ const mrbForm = (() => {
       state.reviewer = name;
       mrbShell.keep("localStorage", "mrb-reviewer", name);
       drawWho();
-      if (state.at !== null) load();
+      if (state.position !== null) load();
       signed(name);
       (name ? root.querySelector('[data-field="verdict"]') : who.querySelector("input"))?.focus();
     }
@@ -245,7 +245,7 @@ const mrbForm = (() => {
       drawTrouble();
       drawWho();
       if (about.store) trouble.querySelector("button")?.focus();
-      else if (state.at !== null) {
+      else if (state.position !== null) {
         load();
         history();
         (state.reviewer ? root.querySelector('[data-field="verdict"]') : who.querySelector("input"))?.focus();
@@ -266,7 +266,7 @@ const mrbForm = (() => {
       leave.addEventListener("click", end);
       keep.addEventListener("click", async () => {
         try {
-          const chosen = content().reasons;
+          const chosen = typed().reasons;
           reasons = (await within(ask("reasons", { names: area.value.split("\n").map((line) => line.trim()).filter(Boolean) }))).reasons;
           drawReasons(chosen);
           say("The list of reasons is stored.", "mrb-kept");
@@ -283,7 +283,7 @@ const mrbForm = (() => {
       if (event.target === dimension || event.target === judge) load();
       else if (event.target.matches("[data-field]")) changed();
     });
-    save.addEventListener("click", () => store(content()));
+    save.addEventListener("click", () => store(typed()));
     withdraw.addEventListener("click", () => store({ verdict: "withdrawn", choice: "", reasons: [], note: "" }));
 
     // A case is shown: its gold labels, and the judge and dimension that are looked for.
@@ -294,7 +294,7 @@ const mrbForm = (() => {
         judge.value = scope.judge;
         state.scope = scope;
       }
-      Object.assign(state, { at: shown.at, caseId: shown.case_id, gold: shown.gold, entries: [] });
+      Object.assign(state, { position: shown.position, caseId: shown.case_id, gold: shown.gold, entries: [] });
       drawHistory();
       load();
       return history();
@@ -311,7 +311,7 @@ const mrbForm = (() => {
     state.reviewer = mrbShell.recall("localStorage", "mrb-reviewer");
     drawTrouble();
     drawWho();
-    return { root, show, choose, history, reviewer: () => state.reviewer, save: () => !form.hidden && !root.hidden && store(content()), note: () => !form.hidden && note.focus() };
+    return { root, show, choose, history, reviewer: () => state.reviewer, save: () => !form.hidden && !root.hidden && store(typed()), note: () => !form.hidden && note.focus() };
   }
 
   return { make };

@@ -3,17 +3,17 @@ const mrbList = (() => {
   const HEIGHT = 74;
   const SPARE = 6;
   const PAGE = 60;
-  let made = 0;
+  let count = 0;
 
   // `fetch(start)` resolves with rows from `start` on; `pick(index)` is told what was chosen.
   function make({ fetch, pick }) {
     const { element } = mrbShell;
-    const name = `mrb-list-${(made += 1)}`;
+    const name = `mrb-list-${(count += 1)}`;
     const box = element("div", { class: "mrb-rows", role: "listbox", tabindex: "0", "aria-label": "Cases of the selection" });
     const frame = element("div", { class: "mrb-list" }, box);
     const state = { n: 0, rows: new Map(), asked: new Set(), waiting: [], index: -1, reviewer: "", turn: 0 };
 
-    function said(row) {
+    function reviewed(row) {
       if (!row.by.length) return null;
       const mine = row.by.includes(state.reviewer);
       const words = `${mine ? "you" : ""}${mine && row.by.length > 1 ? " + " : ""}${row.by.length - mine || ""}`;
@@ -32,7 +32,7 @@ const mrbList = (() => {
         item.append(element("span", { class: "mrb-row-title" }, "…"));
         return item;
       }
-      const head = element("span", { class: "mrb-row-head" }, element("b", { dir: "auto" }, row.id), said(row));
+      const head = element("span", { class: "mrb-row-head" }, element("b", { dir: "auto" }, row.id), reviewed(row));
       const foot = element("span", { class: "mrb-row-foot" }, element("span", { dir: "auto" }, row.place.replaceAll("_", " ")), element("span", { class: "mrb-value" }, row.value));
       item.append(head, element("span", { class: "mrb-row-title", dir: "auto" }, row.title), foot);
       return item;
@@ -103,8 +103,8 @@ const mrbList = (() => {
       return state.rows.get(index);
     }
 
-    function mark(at, reviewers) {
-      for (const found of state.rows.values()) if (found.at === at) found.by = reviewers;
+    function mark(position, reviewers) {
+      for (const row of state.rows.values()) if (row.position === position) row.by = reviewers;
       draw();
     }
 
