@@ -117,8 +117,9 @@ def means(
         out.append(estimates)
         if first is not None and part.by == first:
             widened = _widened(estimates, replicates)
-            total_of_means += np.nan_to_num(widened)
-            n_defined += np.isfinite(widened)
+            is_defined = np.isfinite(widened)
+            total_of_means += np.where(is_defined, widened, 0.0)
+            n_defined += is_defined
     if first is None:
         return out, None
     subfields = [each for part, each in zip(parts, out, strict=True) if part.by == first]
