@@ -22,7 +22,7 @@ from mrb_lib.reviews.assignment import assign
 from mrb_lib.reviews.exchange import annotations_of
 from mrb_lib.reviews.marks import AnnotatorAnswer
 from mrb_lib.reviews.store import Store, open_store
-from mrb_lib.stats.agreement.agreement import agreement
+from mrb_lib.stats.agreement import agreement
 
 from .axe import violations
 from .hostile import ANNOTATORS, harm, write_hostile

@@ -14,7 +14,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.reviews.exchange import annotations_of
 from mrb_lib.reviews.marks import AnnotatorAnswer
 from mrb_lib.reviews.store import Store, open_store
-from mrb_lib.stats.agreement.agreement import agreement
+from mrb_lib.stats.agreement import agreement
 from mrb_lib.widgets.annotate import coordinate
 from mrb_lib.widgets.annotate.coordination import NOT_YET, Coordination, agreement_so_far
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import krippendorff
 import numpy as np
 
 from mrb_lib.schema import Level
@@ -108,7 +109,7 @@ class Kernel(NamedTuple):
 def alpha(
     level: Level, values: FloatArray, votes: FloatArray, disagreement: FloatArray, *, finite: bool = True
 ) -> FloatArray:
-    """Krippendorff's alpha.
+    """Krippendorff's alpha from sums, for a whole bootstrap at once; the estimate itself is `estimated_alpha`.
 
     Parameters
     ----------
@@ -132,6 +133,20 @@ def alpha(
         observed = (disagreement * (middle[low] - middle[high]) ** 2).sum(axis=0)
         expected = _half_squares(votes, middle)
     return 1 - divide((n - finite) * observed, expected)
+
+
+def estimated_alpha(votes: FloatArray, level: Level, values: FloatArray) -> float:
+    """Krippendorff's alpha by the package `krippendorff`; NaN where undefined.
+
+    Parameters
+    ----------
+    votes : shape (n, K), how many annotators gave each category to each case
+    values : shape (K,), the categories as numbers
+    """
+    paired = votes[votes.sum(axis=1) >= 2]
+    if len(np.unique(values[paired.any(axis=0)])) < 2:
+        return np.nan
+    return float(krippendorff.alpha(value_counts=paired, value_domain=values, level_of_measurement=level))
 
 
 def _half_squares(n_v: FloatArray, values: FloatArray) -> FloatArray:
@@ -164,6 +179,6 @@ def scaled(categories: Sequence[str], level: Level) -> FloatArray:
 
 def votes_by_case(case: IntArray, choice: IntArray, n_cases: int, n_categories: int) -> FloatArray:
     """Count annotations: shape (n_cases, n_categories)."""
-    flat = case * n_categories + choice
-    found: FloatArray = np.bincount(flat, minlength=n_cases * n_categories).astype(np.float64)
-    return found.reshape(n_cases, n_categories)
+    votes = np.zeros((n_cases, n_categories))
+    np.add.at(votes, (case, choice), 1)
+    return votes

@@ -16,10 +16,17 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import fdtri
 
+from mrb_lib.stats.agreement.intervals import Interval, intervals
 from mrb_lib.stats.core.options import TINY, BoolArray, FloatArray, IntArray, divide
-from mrb_lib.stats.resampling.multi_resample import Sums, table
+from mrb_lib.stats.resampling.multi_resample import Resampled, Sums, table
 
 COEFFICIENTS = ("icc_2_1", "icc_2_k")
+GENERALIZED = tuple(f"{name}_generalized_{end}" for name in COEFFICIENTS for end in ("low", "high"))
+INCOMPLETE = "no analytic interval for the ICC: not every annotator labelled every case"
+CLUSTERED = "no analytic interval for the ICC: cases are in clusters"
+NO_ERROR = "no analytic interval for the ICC: the annotators agree perfectly, so that there is no error variance"
+COARSE = "few labels: the ICC's F and generalized intervals need normal scores, and cover less than 95% of these"
+_CONTINUOUS = 7
 _SCALARS = 6
 _PIVOTS = 10_001
 _TAILS = (0.025, 0.975)
@@ -199,3 +206,50 @@ def _pivots(n: float, k: float, seed: int) -> FloatArray:
 def stepped_up(single: FloatArray, k: FloatArray) -> FloatArray:
     """The reliability of a mean of k scores from that of one, by Spearman and Brown's formula."""
     return divide(k * single, 1 + (k - 1) * single)
+
+
+class Scores(NamedTuple):
+    """The intraclass correlations of a measure.
+
+    Attributes
+    ----------
+    intervals : in the order of `COEFFICIENTS`
+    generalized : columns with the ends of the generalized intervals
+    reason : why there is no analytic interval; empty if there is
+    """
+
+    intervals: list[Interval]
+    generalized: dict[str, float]
+    reason: str
+
+
+def icc_intervals(drawn: Resampled, independent: bool, seed: int) -> Scores:
+    """ICC(2,1) and ICC(2,k) of a measure with their intervals; `independent`: no cluster has several cases."""
+    squares = Squares.of(drawn.measure.total())
+    value = np.stack(squares.coefficients(), axis=1)
+    by_f = np.stack(f_intervals(squares)) if independent else np.full((2, 1), np.nan)
+    low, high = np.stack([by_f, stepped_up(by_f, squares.per_case)], axis=2)
+    clusters = np.full(value.shape, np.count_nonzero(drawn.sums @ np.ones(drawn.sums.shape[1])))
+    (row,) = intervals([drawn], value, (low, high), clusters)
+    has_f = bool(np.isfinite(by_f).all())
+    generalized: dict[str, float] = {}
+    if has_f:
+        single = np.concatenate(generalized_intervals(squares, seed))
+        ends = [*single, *stepped_up(single, squares.per_case)]
+        generalized = dict(zip(GENERALIZED, ends, strict=True))
+    return Scores(row, generalized, no_f_interval(row[0].value, independent, bool(squares.complete[0]), has_f))
+
+
+def no_f_interval(value: float, independent: bool, complete: bool, has_f: bool) -> str:
+    """Why an ICC has no interval by the F distribution; empty if it has, or if the ICC is undefined itself."""
+    if has_f or np.isnan(value):
+        return ""
+    return (
+        "; ".join(text for text, holds in ((INCOMPLETE, not complete), (CLUSTERED, not independent)) if holds)
+        or NO_ERROR
+    )
+
+
+def is_coarse(used: BoolArray) -> bool:
+    """Whether the labels in use are too few for scores to be taken for normal."""
+    return int(used.sum()) < _CONTINUOUS

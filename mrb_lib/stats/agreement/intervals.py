@@ -14,16 +14,51 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.special import ndtr, ndtri, stdtrit
+from scipy.special import ndtr, stdtrit
 
 from mrb_lib.stats.core.options import FloatArray, IntArray, divide
-from mrb_lib.stats.resampling.intervals import bca_levels
-from mrb_lib.stats.resampling.multi_resample import Sums
-from mrb_lib.stats.resampling.quantiles import CONFIDENCE, of_ordered, ordered
+from mrb_lib.stats.resampling.multi_resample import Resampled, Sums
+from mrb_lib.stats.resampling.quantiles import CONFIDENCE, quantiles
 
 _STEP = 1e-5
 _UPPER = (1 + CONFIDENCE) / 2
 _CERTAIN = 1 - 1e-12
+
+
+class Interval(NamedTuple):
+    """An estimate with the ends of its intervals, of the cluster bootstrap and an analytic one; NaN for none."""
+
+    value: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    analytic_low: float = np.nan
+    analytic_high: float = np.nan
+
+    def columns(self, name: str) -> dict[str, float]:
+        """As columns of a table."""
+        return {name: self.value} | {f"{name}_{end}": getattr(self, end) for end in BOUNDS}
+
+
+BOUNDS = Interval._fields[1:]
+
+
+def intervals(
+    drawn: Sequence[Resampled],
+    value: FloatArray,
+    analytic: tuple[FloatArray, FloatArray],
+    clusters: FloatArray | IntArray,
+) -> list[list[Interval]]:
+    """The intervals of g measures with m estimates each, from their replicates and the ends of the analytic ones.
+
+    Parameters
+    ----------
+    value, analytic, clusters : shape (g, m); the last is how many clusters each estimate rests on
+    """
+    replicates = np.concatenate([item.replicates.T for item in drawn]).T
+    ends = bootstrap_bounds(replicates, clusters.astype(np.float64).ravel())
+    table = np.stack([value, *ends.reshape(2, *value.shape), *analytic])
+    table[:, np.isnan(value)] = np.nan
+    return [[Interval(*column) for column in row] for row in table.transpose(1, 2, 0).tolist()]
 
 
 def gradient(statistic: Callable[[FloatArray], FloatArray], sums: FloatArray) -> FloatArray:
@@ -48,75 +83,48 @@ def gradient(statistic: Callable[[FloatArray], FloatArray], sums: FloatArray) ->
     return slope
 
 
-class Influence(NamedTuple):
-    """Sums over clusters of powers of their influence on each of m estimates.
+def squared_influence(sums: Sums, slope: FloatArray) -> FloatArray:
+    """The sum over clusters of their squared influence on each of m estimates, shape (m,).
 
-    Attributes
+    Parameters
     ----------
-    square, cube : shape (m,), or (g, m) of several measures
+    sums : shape (c, k), by cluster
+    slope : shape (k, m), see `gradient`
     """
-
-    square: FloatArray
-    cube: FloatArray
-
-    @classmethod
-    def of(cls, sums: Sums, slope: Sums) -> Influence:
-        """From sums by cluster, shape (c, k), and derivatives, shape (k, m), see `gradient`."""
-        found = sparse.csr_array(sums @ slope) if isinstance(slope, sparse.csr_array) else np.asarray(sums @ slope)
-        powers = (found**2, found**3) if isinstance(found, np.ndarray) else (found.power(2), found.power(3))
-        return cls(*(np.asarray(power.sum(axis=0), dtype=np.float64).ravel() for power in powers))
-
-    @classmethod
-    def of_each(cls, sums: Sequence[Sums], slopes: Sequence[Sums] | FloatArray) -> Influence:
-        """Of several measures."""
-        found = [cls.of(*item) for item in zip(sums, slopes, strict=True)]
-        return cls(np.stack([item.square for item in found]), np.stack([item.cube for item in found]))
-
-    @classmethod
-    def of_pairs(cls, sums: Sums, slopes: FloatArray) -> Influence:
-        """Of m estimates of p pairs, shape (m, p), from their sums side by side and derivatives of shape (m, p, k)."""
-        m, p, k = slopes.shape
-        known = np.nan_to_num(slopes)
-        if isinstance(sums, np.ndarray):
-            found = np.matmul(sums.reshape(-1, p, k).transpose(1, 0, 2), known.transpose(1, 2, 0))
-            square = found**2
-            return cls(square.sum(axis=1).T, (square * found).sum(axis=1).T)
-        row, column = np.arange(p * k), np.repeat(np.arange(p), k)
-        maps = [sparse.csr_array((slope.ravel(), (row, column)), shape=(p * k, p)) for slope in known]
-        return cls.of_each([sums] * m, maps)
-
-    @property
-    def acceleration(self) -> FloatArray:
-        """How the error changes with the estimate, for the BCa bootstrap (Efron 1987, section 7)."""
-        return divide(self.cube, 6 * self.square**1.5)
+    return np.asarray(np.square(sums @ slope).sum(axis=0), dtype=np.float64).ravel()
 
 
-def bootstrap_bounds(
-    replicates: FloatArray, value: FloatArray, acceleration: FloatArray, clusters: FloatArray
-) -> FloatArray:
-    """The ends of percentile intervals, then those of BCa intervals.
+def squared_influence_of_pairs(sums: Sums, slopes: FloatArray) -> FloatArray:
+    """As `squared_influence`, of m estimates of p pairs, shape (m, p).
+
+    Parameters
+    ----------
+    sums : shape (c, p * k), those of the pairs side by side
+    slopes : shape (m, p, k)
+    """
+    _, p, k = slopes.shape
+    slopes = np.nan_to_num(slopes)
+    if isinstance(sums, np.ndarray):
+        by_pair = sums.reshape(-1, p, k).transpose(1, 0, 2)
+        return np.asarray(np.square(by_pair @ slopes.transpose(1, 2, 0)).sum(axis=1).T, dtype=np.float64)
+    row, column = np.arange(p * k), np.repeat(np.arange(p), k)
+    maps = [sparse.csr_array((slope.ravel(), (row, column)), shape=(p * k, p)) for slope in slopes]
+    return np.stack([np.asarray((sums @ each).power(2).sum(axis=0)).ravel() for each in maps])
+
+
+def bootstrap_bounds(replicates: FloatArray, clusters: FloatArray) -> FloatArray:
+    """The ends of percentile intervals, shape (2, m).
 
     Parameters
     ----------
     replicates : shape (resamples, m)
-    value, acceleration : shape (m,)
     clusters : shape (m,), how many an estimate rests on. The ends are farther out, on the scale of normal quantiles, by
         what Student's t has beyond 1.96 with so few, and since a resample of n varies less than a sample, by n - 1
         over n (Hesterberg 2015, doi:10.1080/00031305.2015.1089789, on the narrowness bias): with 20 clusters the
         percentiles are the 1.6th and 98.4th, with 100 the 2.3rd, with 1,000 the 2.48th.
-
-    Returns
-    -------
-    float array, shape (4, m)
     """
-    if not len(replicates):
-        return np.full((4, len(value)), np.nan)
-    tails = np.array([[1 - _UPPER], [_UPPER]])
-    rows = ordered(replicates)
-    levels = bca_levels(rows, value, acceleration)
-    wanted: FloatArray = np.vstack([np.broadcast_to(tails, levels.shape), levels])
-    beyond = _reach(np.maximum(clusters, 2.0)) - ndtri(_UPPER)
-    return of_ordered(rows, np.asarray(ndtr(ndtri(wanted) + np.array([[-1.0], [1.0], [-1.0], [1.0]]) * beyond)))
+    beyond = _reach(np.maximum(clusters, 2.0))
+    return quantiles(replicates, np.asarray(ndtr(np.stack([-beyond, beyond]))))
 
 
 def _reach(clusters: FloatArray) -> FloatArray:

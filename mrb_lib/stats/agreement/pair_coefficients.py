@@ -7,16 +7,24 @@ positions on a scale and their squares the linear and quadratic kappas of Cohen 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, cast
 
 import numpy as np
+import pandas as pd
+from scipy import sparse
 
-from mrb_lib.schema import Level
+from mrb_lib.schema import CONSENSUS, LEVELS, Level
 from mrb_lib.stats.agreement import icc
-from mrb_lib.stats.agreement.coefficients import alpha
+from mrb_lib.stats.agreement.coefficients import Kernel, alpha, scaled
 from mrb_lib.stats.agreement.icc import Squares
-from mrb_lib.stats.core.options import BoolArray, FloatArray, divide, mean_of_defined
+from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_choice, divide, mean_of_defined
+from mrb_lib.stats.resampling.multi_resample import Sums
 
+ENOUGH_SHARED = 20
+"""How many cases two annotators must share for their kappa to have an interval."""
+MANY_SHARED = 50
+"""How many they must share for it not to be called approximate."""
 _STEP = 1e-5
 KAPPAS = ("cohen_kappa", "linear_kappa", "quadratic_kappa")
 
@@ -108,13 +116,12 @@ class PairKernel(NamedTuple):
 
     def coefficients(self, sums: FloatArray) -> FloatArray:
         """Each of `names` for all pairs, one name after the other: shape (b, M * P); NaN where undefined."""
-        found = self.split(sums)
-        rows = [1 - divide(found.apart[:, 0], found.n), *self._kappas(found), self._ac1(found)]
-        return np.concatenate([*rows, *self._further(found)]).T
+        return np.concatenate(self._all(self.split(sums))).T
 
-    def _further(self, found: Split, *, finite: bool = True) -> list[FloatArray]:
-        """Alpha, AC2 and the ICCs, as far as the level allows; `finite` is that of `agreement_kernel.Kernel`."""
-        out = [self._alpha(found, finite)]
+    def _all(self, found: Split, *, finite: bool = True) -> list[FloatArray]:
+        """Each of `names`, shape (P, b); `finite` is that of `mrb_lib.stats.agreement.coefficients.Kernel`."""
+        out = [1 - divide(found.apart[:, 0], found.n), *self._kappas(found), self._ac1(found)]
+        out.append(self._alpha(found, finite))
         if self.level != "nominal":
             out.append(self._ac2(found))
         if self.level == "interval":
@@ -188,61 +195,62 @@ class PairKernel(NamedTuple):
     def gradients(self, sums: FloatArray) -> FloatArray:
         """How the coefficients change with each of the sums of the whole, shape (1, P * (D + 2K)).
 
+        By central differences, one kind of sum at a time for all pairs at once.
+
         Returns
         -------
-        float array, shape (M, P, D + 2K), in the order of `names`; NaN where the coefficient is
+        float array, shape (M, P, D + 2K), in the order of `names`; NaN where the coefficient is, 0 for sums of 0
         """
-        found = self.split(sums)
-        k, w, d = len(self.values), len(self.kappas), self.n_distances
-        apart, n = found.apart[:, :, 0], found.n
-        out = np.zeros((len(self.names), len(n), d + 2 * k))
-        out[0, :, 0] = -divide(np.ones(len(n)), n[:, 0])
-        out[0, :, d : d + k] = divide(apart[:, :1], n**2)
-        out[1 : 1 + w] = self.kappa_gradients(sums)
-        out[w + 1] = self._ac1_gradient(found, out[0])
-        out[w + 2 :] = self._further_gradients(sums)
-        return out
-
-    def kappa_gradients(self, sums: FloatArray) -> FloatArray:
-        """As `gradients`, for the kappas, shape (W, P, D + 2K)."""
-        found = self.split(sums)
-        k, w, d = len(self.values), len(self.kappas), self.n_distances
-        apart, first, second, n = found.apart[:, :, 0], found.first[:, :, 0], found.second[:, :, 0], found.n
-        out = np.zeros((w, len(n), d + 2 * k))
-        for i, between in enumerate(self.distances[:w]):
-            toward_first, toward_second = second @ between.T, first @ between
-            expected = (toward_second * second).sum(axis=1, keepdims=True)
-            observed = n * apart[:, i : i + 1]
-            out[i, :, i] = -divide(n, expected)[:, 0]
-            out[i, :, d : d + k] = divide(observed * toward_first, expected**2) - divide(apart[:, i : i + 1], expected)
-            out[i, :, d + k :] = divide(observed * toward_second, expected**2)
-        return out
-
-    def _further_gradients(self, sums: FloatArray) -> FloatArray:
-        """By central differences, one kind of sum at a time for all pairs at once."""
         width = self.n_distances + 2 * len(self.values)
-        step = _STEP * sums.reshape(-1, width)
-        moved = np.tile(sums.reshape(-1, width), (2 * width, 1, 1))
-        each = np.arange(width)
+        table = sums.reshape(-1, width)
+        step, each = _STEP * table, np.arange(width)
+        moved = np.tile(table, (2 * width, 1, 1))
         moved[each, :, each] += step.T
         moved[width + each, :, each] -= step.T
-        found = np.stack(self._further(self.split(moved.reshape(2 * width, -1)), finite=False))
-        slope = divide(found[:, :, :width] - found[:, :, width:], 2 * step)
+        estimates = np.stack(self._all(self.split(moved.reshape(2 * width, -1)), finite=False))
+        slope = divide(estimates[:, :, :width] - estimates[:, :, width:], 2 * step)
         return np.where(step > 0, slope, 0.0)
 
-    def _ac1_gradient(self, found: Split, of_agreement: FloatArray) -> FloatArray:
-        q, k, d = int(self.used.sum()), len(self.values), self.n_distances
-        if q < 2:
-            return np.full(of_agreement.shape, np.nan)
-        n = found.n
-        shares = divide(found.first[:, :, 0] + found.second[:, :, 0], 2 * n)
-        concentration = (shares**2).sum(axis=1, keepdims=True)
-        of_chance = np.zeros(of_agreement.shape)
-        of_chance[:, d : d + k] = -2 / (q - 1) * divide(shares / 2 - concentration, n)
-        of_chance[:, d + k :] = -2 / (q - 1) * divide(shares / 2, n)
-        beyond = 1 - (1 - concentration) / (q - 1)
-        disagreement = divide(divide(found.apart[:, 0], n), beyond)
-        return divide(of_agreement - disagreement * of_chance, beyond)
+
+class SharedClusters(NamedTuple):
+    """Of each of P pairs.
+
+    Attributes
+    ----------
+    number : shape (P,), how many clusters hold cases that both annotators labelled
+    independent : shape (P,), whether each of them holds one such case only
+    """
+
+    number: IntArray
+    independent: BoolArray
+
+    @classmethod
+    def of(cls, sums: Sums, kernel: PairKernel, n_pairs: int) -> SharedClusters:
+        """From sums by cluster, shape (c, P * (D + 2K))."""
+        if not n_pairs:
+            return cls(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool))
+        k, skipped = len(kernel.values), kernel.n_distances
+        first = (np.arange(n_pairs)[:, None] * (skipped + 2 * k) + skipped + np.arange(k)).ravel()
+        each = np.ones(len(first)), (first, np.repeat(np.arange(n_pairs), k))
+        cases = sparse.csr_array(sums @ sparse.csr_array(each, (sums.shape[1], n_pairs)))
+        number = np.bincount(cases.nonzero()[1], minlength=n_pairs).astype(np.int64)
+        return cls(number, number == np.bincount(cases.indices, cases.data, minlength=n_pairs))
+
+
+def kernels(annotations: pd.DataFrame, categories: Sequence[str], level: str) -> tuple[Kernel, PairKernel]:
+    """The kernels of many annotators and of pairs for a level of measurement.
+
+    Raises
+    ------
+    InputError
+        The level is unknown.
+    """
+    check_choice("level", level, LEVELS)
+    measured = cast(Level, level)
+    given = set(annotations.loc[annotations["annotator"] != CONSENSUS, "choice"].unique())
+    used = np.array([name in given for name in categories], dtype=bool)
+    values = scaled(categories, measured)
+    return Kernel(measured, values, used), PairKernel(measured, values, used)
 
 
 def prevalence_index(shares: FloatArray, q: int) -> FloatArray:

@@ -142,7 +142,7 @@ def alternative_annotator(
     ----------
     labels : `judge, case_id, dimension, choice`, one label a judge, case and dimension; a null choice agrees
         with nobody, a missing row leaves the case out
-    annotations, cases, categories : as in `mrb_lib.stats.agreement.agreement.agreement`
+    annotations, cases, categories : as in `mrb_lib.stats.agreement.agreement`
     level : `nominal`: a label is aligned with the others by the share of them who gave the same; `ordinal`,
         `interval`: by minus the root mean squared distance to theirs, in ranks or in the numbers
         that the categories are

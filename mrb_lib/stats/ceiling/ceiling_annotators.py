@@ -62,7 +62,7 @@ def annotator_ceiling(
 
     Parameters
     ----------
-    annotations, cases, categories : as in `mrb_lib.stats.agreement.agreement.agreement`
+    annotations, cases, categories : as in `mrb_lib.stats.agreement.agreement`
     policy : under `balanced` and `answered` a tie against a decisive label, or the
         reverse, is worth 1/2; under the others only the same label counts. A person sees each
         case once, so that policies differ in nothing else here.
@@ -82,7 +82,7 @@ def annotator_ceiling(
     Raises
     ------
     InputError
-        As in `mrb_lib.stats.agreement.agreement.agreement`, or the policy is unknown.
+        As in `mrb_lib.stats.agreement.agreement`, or the policy is unknown.
 
     Notes
     -----

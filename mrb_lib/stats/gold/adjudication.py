@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.reviews.marks import ADJUDICATION_VERDICTS, WITHDRAWN
-from mrb_lib.stats.agreement.agreement import agreement
+from mrb_lib.stats.agreement import agreement
 from mrb_lib.stats.core.options import FloatArray, IntArray, check_policy, divide, join_reasons
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
@@ -84,12 +84,12 @@ def reviewer_agreement(
     Parameters
     ----------
     adjudications : as in `adjudicated_gold`
-    cases, cluster, resamples, seed : as in `mrb_lib.stats.agreement.agreement.agreement`
+    cases, cluster, resamples, seed : as in `mrb_lib.stats.agreement.agreement`
 
     Returns
     -------
     DataFrame
-        As of `mrb_lib.stats.agreement.agreement.agreement`, with reviewers for annotators and the verdicts for labels;
+        As of `mrb_lib.stats.agreement.agreement`, with reviewers for annotators and the verdicts for labels;
         marks of all dimensions at once are a dimension of their own, "all". Without rows where nobody reviewed a case.
 
     Notes

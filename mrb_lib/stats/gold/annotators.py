@@ -70,7 +70,7 @@ def annotators(
 
     Parameters
     ----------
-    annotations, cases, categories : as in `mrb_lib.stats.agreement.agreement.agreement`
+    annotations, cases, categories : as in `mrb_lib.stats.agreement.agreement`
     dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy`
 
     Returns
@@ -92,7 +92,7 @@ def annotators(
     Raises
     ------
     InputError
-        As in `mrb_lib.stats.agreement.agreement.agreement`.
+        As in `mrb_lib.stats.agreement.agreement`.
 
     Notes
     -----
@@ -227,7 +227,7 @@ def posterior(
 
     Parameters
     ----------
-    annotations, cases, categories, dimensions : as in `mrb_lib.stats.agreement.agreement.agreement`
+    annotations, cases, categories, dimensions : as in `mrb_lib.stats.agreement.agreement`
 
     Returns
     -------

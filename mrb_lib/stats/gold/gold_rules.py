@@ -73,7 +73,7 @@ def gold_rules(
     Parameters
     ----------
     verdicts : the verdicts table of one probe, or its panel
-    annotations, categories : as in `mrb_lib.stats.agreement.agreement.agreement`; `consensus` labels are no votes
+    annotations, categories : as in `mrb_lib.stats.agreement.agreement`; `consensus` labels are no votes
     cases, policy, dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy`
 
     Returns
@@ -98,7 +98,7 @@ def gold_rules(
     Raises
     ------
     InputError
-        As in `mrb_lib.stats.accuracy.accuracy` and `mrb_lib.stats.agreement.agreement.agreement`.
+        As in `mrb_lib.stats.accuracy.accuracy` and `mrb_lib.stats.agreement.agreement`.
 
     Notes
     -----

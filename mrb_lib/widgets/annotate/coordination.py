@@ -11,7 +11,7 @@ from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.reviews.exchange import annotations_of
 from mrb_lib.reviews.progress import OPEN, by_annotator, by_dimension, case_states, skipped_cases
 from mrb_lib.reviews.store import Store
-from mrb_lib.stats.agreement.agreement import agreement
+from mrb_lib.stats.agreement import agreement
 from mrb_lib.widgets.annotate.answers import check_preference
 from mrb_lib.widgets.text import escaped, isolated
 
@@ -27,7 +27,7 @@ _MOST_SKIPPED = 200
 
 
 def agreement_so_far(benchmark: Benchmark, annotations: pd.DataFrame, *, resamples: int = 2000) -> pd.DataFrame:
-    """Agreement on each dimension as text, from `mrb_lib.stats.agreement.agreement.agreement`.
+    """Agreement on each dimension as text, from `mrb_lib.stats.agreement.agreement`.
 
     Parameters
     ----------

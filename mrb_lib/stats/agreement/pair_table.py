@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from mrb_lib.schema import CHOICES
-from mrb_lib.stats.agreement.icc import f_intervals, stepped_up
-from mrb_lib.stats.agreement.intervals import Influence, bootstrap_bounds, kappa_interval, t_interval
-from mrb_lib.stats.agreement.labels import encode_annotations, parts
-from mrb_lib.stats.agreement.measures import (
+from mrb_lib.stats.agreement.icc import COARSE, f_intervals, is_coarse, no_f_interval, stepped_up
+from mrb_lib.stats.agreement.intervals import (
     BOUNDS,
-    COARSE,
+    Interval,
+    bootstrap_bounds,
+    kappa_interval,
+    squared_influence_of_pairs,
+    t_interval,
+)
+from mrb_lib.stats.agreement.labels import encode_annotations, parts
+from mrb_lib.stats.agreement.pair_coefficients import (
     ENOUGH_SHARED,
     MANY_SHARED,
-    Interval,
+    PairKernel,
     SharedClusters,
-    is_coarse,
+    adjusted,
+    bias_index,
     kernels,
-    no_bca,
-    no_f_interval,
-    of_pairs,
+    prevalence_index,
 )
-from mrb_lib.stats.agreement.pair_coefficients import PairKernel, adjusted, bias_index, prevalence_index
 from mrb_lib.stats.agreement.pairwise import Pairs
 from mrb_lib.stats.core.options import FloatArray, IntArray, join_reasons, typed
 from mrb_lib.stats.core.subfields import By, groups
 from mrb_lib.stats.core.table import register_table
-from mrb_lib.stats.resampling.multi_resample import Resampled, resampled
+from mrb_lib.stats.resampling.multi_resample import Measure, Resampled, resampled
 from mrb_lib.stats.resampling.resample import cluster_codes, interval_reason
 
 NOBODY_PAIRED = "no case has two annotators"
@@ -41,19 +44,10 @@ SPARSE_PAIR = f"no interval: the two share fewer than {ENOUGH_SHARED} cases"
 ROUGH_PAIR = f"approximate intervals: the two share fewer than {MANY_SHARED} cases"
 NO_ORDER = "nominal labels: no weighted kappa, AC2 or ICC"
 NO_SCORES = "ordinal labels: no ICC"
-SHOWN = (
-    "percent_agreement",
-    "cohen_kappa",
-    "linear_kappa",
-    "quadratic_kappa",
-    "krippendorff_alpha",
-    "gwet_ac1",
-    "gwet_ac2",
-    "pabak",
-    "icc_2_1",
-    "icc_2_k",
-)
-COLUMNS = [
+_RECOMMENDED = ("percent_agreement", "cohen_kappa", "krippendorff_alpha", "gwet_ac1")
+_FURTHER = ("linear_kappa", "quadratic_kappa", "gwet_ac2", "pabak", "icc_2_1", "icc_2_k")
+SHOWN = (*_RECOMMENDED, *_FURTHER)
+COLUMNS = (
     "dimension",
     "subfield",
     "by",
@@ -62,18 +56,22 @@ COLUMNS = [
     "n",
     "n_unassigned",
     "level",
-    *(name + end for name in SHOWN for end in ("", "_low", "_high")),
+    *(name + end for name in _RECOMMENDED for end in ("", "_low", "_high")),
+    "reason",
+)
+MORE = (
+    *(name + end for name in _FURTHER for end in ("", "_low", "_high")),
     *(f"{name}_{end}" for name in SHOWN for end in BOUNDS[2:]),
     "prevalence_index",
     "bias_index",
-    "reason",
-]
+)
 
 
 @register_table(
     "annotator_pairs",
     question="which pairs of annotators agree, and which disagree systematically",
     columns=COLUMNS,
+    more=MORE,
     needs_verdicts=False,
 )
 def annotator_pairs(
@@ -92,7 +90,7 @@ def annotator_pairs(
 
     Parameters
     ----------
-    As in `mrb_lib.stats.agreement.agreement.agreement`.
+    As in `mrb_lib.stats.agreement.agreement`.
 
     Returns
     -------
@@ -101,8 +99,8 @@ def annotator_pairs(
         `annotator_1`, `annotator_2`, `n` cases they share, `n_unassigned`, `level`;
         `percent_agreement`, `cohen_kappa`, `linear_kappa`, `quadratic_kappa`, `krippendorff_alpha`,
         `gwet_ac1`, `gwet_ac2`, `pabak`, `icc_2_1` and `icc_2_k` (of the mean of their two scores),
-        each with the bounds `_low` and `_high` of a cluster-bootstrap interval (`_bca_low`, `_bca_high`:
-        bias-corrected and accelerated) and `_analytic_low`, `_analytic_high` of an analytic one;
+        each with the bounds `_low` and `_high` of a cluster-bootstrap interval, the recommended one, and
+        `_analytic_low`, `_analytic_high` of an analytic one;
         `prevalence_index` and `bias_index`; `reason`. Null for fewer than two shared cases (the
         intervals: fewer than `ENOUGH_SHARED`); kappas and alpha are also null where both gave one and
         the same label only. Where nobody shares a case there is one row without annotators.
@@ -128,39 +126,29 @@ def annotator_pairs(
     kernel = kernels(annotations, categories, level)[1]._replace(coincidences=True)
     coded = encode_annotations(annotations, cases, categories, dimensions)
     codes = cluster_codes(cases, cluster)
-    found = list(parts(coded, groups(cases, by), len(cases), kernel.distances))
-    often = [part.pairs.shared_by(ENOUGH_SHARED) for part in found]
-    measures = [of_pairs(part, pairs, kernel, mean=False) for part, pairs in zip(found, often, strict=True)]
+    every = list(parts(coded, groups(cases, by), len(cases), kernel.distances))
+    often = [part.pairs.shared_by(ENOUGH_SHARED) for part in every]
+    measures = [Measure(part.cases, pairs.sums, kernel.coefficients) for part, pairs in zip(every, often, strict=True)]
     d = max(1, len(coded.dimensions))
-    starts = range(0, len(found), d)
+    starts = range(0, len(every), d)
     drawn = resampled([measures[i : i + d] for i in starts], codes, resamples=resamples, seed=seed)
     names = np.array(coded.annotators, dtype=object)
     tables = []
     for start, items in zip(starts, drawn, strict=True):
-        group = found[start : start + d]
-        estimated = iter(_Table.of([part.pairs for part in group], items, kernel).columns(resamples))
+        group = every[start : start + d]
+        estimates = iter(_Table.of([part.pairs for part in group], items, kernel).columns(resamples))
         for part in group:
-            named = part.group.label() | {"dimension": coded.dimensions[part.dimension], "level": level}
-            columns = next(estimated) | {
+            columns = next(estimates) | {
                 "annotator_1": names[part.pairs.first],
                 "annotator_2": names[part.pairs.second],
             }
             if not len(part.pairs.n):
                 absence = NOBODY_PAIRED if len(part.cases) else coded.absence(part.dimension)
                 columns = {"n": np.zeros(1), "reason": [absence]}
-            tables.append(named | columns)
-    return typed(_stacked(tables), COLUMNS)
-
-
-def _stacked(tables: Sequence[Mapping[str, object]]) -> pd.DataFrame:
-    """Tables given as columns, one below the other; one value stands for a whole column, none for a missing one."""
-    columns: dict[str, list[object]] = {name: [] for name in COLUMNS}
-    for part in tables:
-        n = len(cast(FloatArray, part["n"]))
-        for name, values in columns.items():
-            found = part.get(name)
-            values.extend(found if isinstance(found, (np.ndarray, list)) else [found] * n)
-    return pd.DataFrame(columns, columns=COLUMNS)
+            named = part.group.label() | {"dimension": coded.dimensions[part.dimension], "level": level}
+            tables.append(pd.DataFrame({**columns, **named}))
+    shown = [*COLUMNS, *MORE]
+    return typed(pd.concat([pd.DataFrame(columns=shown), *tables], ignore_index=True), shown)
 
 
 class _Table(NamedTuple):
@@ -174,7 +162,7 @@ class _Table(NamedTuple):
     values : shape (M, P), the estimates
     often : shape (F,), the positions of pairs that share enough cases for intervals
     shared : the clusters of these
-    bounds : shape (6, M, F), their intervals
+    bounds : shape (4, M, F), their intervals
     """
 
     kernel: PairKernel
@@ -195,7 +183,7 @@ class _Table(NamedTuple):
         values[:, n < 2] = np.nan
         often = np.flatnonzero(n >= ENOUGH_SHARED)
         sizes = [int((part.n >= ENOUGH_SHARED).sum()) for part in pairs]
-        each = [SharedClusters.of(item, kernel, size) for item, size in zip(drawn, sizes, strict=True)]
+        each = [SharedClusters.of(item.sums, kernel, size) for item, size in zip(drawn, sizes, strict=True)]
         shared = SharedClusters(*(np.concatenate(field) for field in zip(*each, strict=True)))
         bounds = _bounds(drawn, sizes, values[:, often], shared, kernel)
         bounds[:, :, shared.number < 2] = np.nan
@@ -206,20 +194,21 @@ class _Table(NamedTuple):
         """What is estimated of the pairs of each part."""
         bounds = np.full((len(BOUNDS), *self.values.shape), np.nan)
         bounds[:, :, self.often] = self.bounds
-        found: dict[str, FloatArray | IntArray] = {"n": self.n}
+        columns: dict[str, FloatArray | IntArray] = {"n": self.n}
         for i, name in enumerate(self.kernel.names):
-            found |= _named(name, self.values[i], bounds[:, i])
+            columns |= _named(name, self.values[i], bounds[:, i])
         q = int(self.kernel.used.sum())
-        found |= _named("pabak", adjusted(self.values[0], q), adjusted(bounds[:, 0], q)) | self._indices(q)
+        columns |= _named("pabak", adjusted(self.values[0], q), adjusted(bounds[:, 0], q)) | self._indices(q)
         reasons, ends = self._reasons(resamples), np.cumsum([0, *self.parts]).tolist()
         return [
-            {name: column[i:j] for name, column in found.items()} | {"reason": reasons[i:j]} for i, j in pairwise(ends)
+            {name: column[i:j] for name, column in columns.items()} | {"reason": reasons[i:j]}
+            for i, j in pairwise(ends)
         ]
 
     def _indices(self, q: int) -> dict[str, FloatArray]:
-        found = self.kernel.split(self.total)
-        n = np.where(found.n >= 2, found.n, np.nan)
-        first, second = found.first[:, :, 0] / n, found.second[:, :, 0] / n
+        split = self.kernel.split(self.total)
+        n = np.where(split.n >= 2, split.n, np.nan)
+        first, second = split.first[:, :, 0] / n, split.second[:, :, 0] / n
         return {
             "prevalence_index": prevalence_index((first + second) / 2, q),
             "bias_index": bias_index(first, second, q),
@@ -227,32 +216,24 @@ class _Table(NamedTuple):
 
     def _reasons(self, resamples: int) -> list[str | None]:
         level, n = self.kernel.level, self.n.tolist()
-        order = (
-            NO_ORDER
-            if level == "nominal"
-            else NO_SCORES
-            if level == "ordinal"
-            else COARSE
-            if is_coarse(self.kernel.used)
-            else ""
-        )
+        coarse = COARSE if is_coarse(self.kernel.used) else ""
+        order = {"nominal": NO_ORDER, "ordinal": NO_SCORES, "interval": coarse}[level]
         reasons = [
             [FEW_SHARED] if n[i] < 2 else [ONE_CATEGORY if undefined else "", order, SPARSE_PAIR]
             for i, undefined in enumerate(np.isnan(self.values[1]).tolist())
         ]
         clusters, independent = (field.tolist() for field in self.shared)
         table = np.concatenate([self.values[None, :, self.often], self.bounds]).transpose(2, 1, 0).tolist()
-        for place, i in enumerate(self.often.tolist()):
-            items = [Interval(*row) for row in table[place]]
-            known = [item for item in items if item.value == item.value]
-            texts = [interval_reason(n[i], clusters[place], resamples, item.low, item.high) for item in known]
-            texts += [no_bca(item) for item in items]
-            if level == "interval" and clusters[place] >= 2:
+        for column, i in enumerate(self.often.tolist()):
+            items = [Interval(*row) for row in table[column]]
+            defined = [item for item in items if np.isfinite(item.value)]
+            texts = [interval_reason(n[i], clusters[column], resamples, item.low, item.high) for item in defined]
+            if level == "interval" and clusters[column] >= 2:
                 single = items[-2]
-                exists = single.analytic_low == single.analytic_low
-                texts.append(no_f_interval(single.value, independent[place], True, exists))
-                texts.append(COARSE if exists and is_coarse(self.kernel.used) else "")
-            rough = ROUGH_PAIR if n[i] < MANY_SHARED and clusters[place] >= 2 else ""
+                has_f = bool(np.isfinite(single.analytic_low))
+                texts.append(no_f_interval(single.value, independent[column], True, has_f))
+                texts.append(coarse if has_f else "")
+            rough = ROUGH_PAIR if n[i] < MANY_SHARED and clusters[column] >= 2 else ""
             reasons[i] = [*reasons[i][:-1], rough, *texts]
         return [join_reasons(*dict.fromkeys(row)) for row in reasons]
 
@@ -260,32 +241,29 @@ class _Table(NamedTuple):
 def _bounds(
     drawn: Sequence[Resampled], sizes: Sequence[int], values: FloatArray, shared: SharedClusters, kernel: PairKernel
 ) -> FloatArray:
-    """Of each coefficient and pair, shape (6, M, F), from the estimates, shape (M, F); `sizes` are pairs of parts."""
+    """Of each coefficient and pair, shape (4, M, F), from the estimates, shape (M, F); `sizes` are pairs of parts."""
     if not values.size:
         return np.full((len(BOUNDS), *values.shape), np.nan)
     total = np.concatenate([item.measure.total() for item in drawn], axis=1)
-    slopes = kernel.gradients(total)
-    ends = np.cumsum([0, *sizes])
-    each = [
-        Influence.of_pairs(item.sums, slopes[:, i:j]) for item, i, j in zip(drawn, ends[:-1], ends[1:], strict=True)
-    ]
-    influence = Influence(*(np.concatenate(field, axis=1) for field in zip(*each, strict=True)))
+    slopes = np.split(kernel.gradients(total), np.cumsum(sizes)[:-1], axis=1)
+    variance = np.concatenate(
+        [squared_influence_of_pairs(item.sums, slope) for item, slope in zip(drawn, slopes, strict=True)], axis=1
+    )
     kappas = slice(1, 1 + len(kernel.kappas))
     least = np.array([0.0, *[-1.0] * (len(values) - 1)])[:, None]
-    analytic = np.stack(t_interval(values, influence.square, shared.number, least))
-    analytic[:, kappas] = kappa_interval(values[kappas], influence.square[kappas], shared.number)
+    analytic = np.stack(t_interval(values, variance, shared.number, least))
+    analytic[:, kappas] = kappa_interval(values[kappas], variance[kappas], shared.number)
     if kernel.level == "interval":
         for end, bound in enumerate(f_intervals(kernel.squares(kernel.split(total)))):
             single = np.where(shared.independent, bound[:, 0], np.nan)
             analytic[end, -2:] = single, stepped_up(single, np.full(len(single), 2.0))
-    clusters = np.broadcast_to(shared.number.astype(np.float64), values.shape).ravel()
-    m, b = len(values), len(drawn[0].replicates)
-    of_parts = [item.replicates.T.reshape(m, size, b) for item, size in zip(drawn, sizes, strict=True)]
-    replicates = of_parts[0] if len(of_parts) == 1 else np.concatenate(of_parts, axis=1)
-    boot = bootstrap_bounds(
-        replicates.reshape(values.size, b).T, values.ravel(), influence.acceleration.ravel(), clusters
+    m, resamples = len(values), len(drawn[0].replicates)
+    replicates = np.concatenate(
+        [item.replicates.T.reshape(m, size, resamples) for item, size in zip(drawn, sizes, strict=True)], axis=1
     )
-    return np.concatenate([boot.reshape(-1, *values.shape), analytic])
+    clusters = np.broadcast_to(shared.number.astype(np.float64), values.shape).ravel()
+    ends = bootstrap_bounds(replicates.reshape(values.size, resamples).T, clusters)
+    return np.concatenate([ends.reshape(-1, *values.shape), analytic])
 
 
 def _named(name: str, value: FloatArray, bounds: FloatArray) -> dict[str, FloatArray]:

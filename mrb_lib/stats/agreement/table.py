@@ -10,30 +10,30 @@ import pandas as pd
 
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement import icc
-from mrb_lib.stats.agreement.annotator_pairs import annotator_pairs as annotator_pairs
-from mrb_lib.stats.agreement.coefficients import Kernel
-from mrb_lib.stats.agreement.labels import Part, encode_annotations, parts
-from mrb_lib.stats.agreement.measures import (
+from mrb_lib.stats.agreement.coefficients import COEFFICIENTS, Kernel, estimated_alpha
+from mrb_lib.stats.agreement.intervals import (
     BOUNDS,
-    COARSE,
-    ENOUGH_SHARED,
-    MANY_SHARED,
-    VOTES,
     Interval,
-    Scores,
-    icc_intervals,
-    is_coarse,
-    kernels,
-    mean_kappa_intervals,
-    no_bca,
-    of_pairs,
-    of_scores,
-    of_votes,
-    votes_intervals,
+    gradient,
+    intervals,
+    kappa_interval,
+    squared_influence,
+    t_interval,
 )
-from mrb_lib.stats.agreement.pair_coefficients import KAPPAS, PairKernel, bias_index, prevalence_index
+from mrb_lib.stats.agreement.labels import Part, encode_annotations, parts
+from mrb_lib.stats.agreement.pair_coefficients import (
+    ENOUGH_SHARED,
+    KAPPAS,
+    MANY_SHARED,
+    PairKernel,
+    SharedClusters,
+    adjusted,
+    bias_index,
+    kernels,
+    prevalence_index,
+)
 from mrb_lib.stats.agreement.pairwise import Pairs
-from mrb_lib.stats.core.options import join_reasons, typed
+from mrb_lib.stats.core.options import join_reasons, mean_of_defined, typed
 from mrb_lib.stats.core.subfields import By, groups
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.ahead import ahead
@@ -49,20 +49,11 @@ SPARSE_PAIRS = f"no interval for kappas of pairs: most pairs of annotators share
 NO_ORDER = "nominal labels: no weighted kappa, AC2 or ICC"
 NO_SCORES = "ordinal labels: no ICC"
 NO_ICC = "the ICC is undefined: the scores do not vary, or annotators and cases cannot be told apart"
-SHOWN = (
-    "percent_agreement",
-    "cohen_kappa",
-    "linear_kappa",
-    "quadratic_kappa",
-    "fleiss_kappa",
-    "krippendorff_alpha",
-    "gwet_ac1",
-    "gwet_ac2",
-    "pabak",
-    "icc_2_1",
-    "icc_2_k",
-)
-COLUMNS = [
+_RECOMMENDED = ("percent_agreement", "cohen_kappa", "fleiss_kappa", "krippendorff_alpha", "gwet_ac1")
+_FURTHER = ("linear_kappa", "quadratic_kappa", "gwet_ac2", "pabak", *icc.COEFFICIENTS)
+SHOWN = (*_RECOMMENDED, *_FURTHER)
+_VOTES = (*COEFFICIENTS, "pabak")
+COLUMNS = (
     "dimension",
     "subfield",
     "by",
@@ -74,20 +65,24 @@ COLUMNS = [
     "n_pairs",
     "n_pairs_undefined",
     "level",
-    *(name + end for name in SHOWN for end in ("", "_low", "_high")),
+    *(name + end for name in _RECOMMENDED for end in ("", "_low", "_high")),
+    "reason",
+)
+MORE = (
+    *(name + end for name in _FURTHER for end in ("", "_low", "_high")),
     *(f"{name}_{end}" for name in SHOWN for end in BOUNDS[2:]),
-    *(f"{name}_generalized_{end}" for name in icc.COEFFICIENTS for end in ("low", "high")),
+    *icc.GENERALIZED,
     "prevalence_index",
     "bias_index",
     "annotators_per_case",
-    "reason",
-]
+)
 
 
 @register_table(
     "agreement",
     question="do the annotators agree, beyond what chance gives",
     columns=COLUMNS,
+    more=MORE,
     needs_verdicts=False,
 )
 def agreement(
@@ -122,9 +117,8 @@ def agreement(
         `n_cases` with two annotators or more; `n_unpaired` with one; `n_unassigned` in no
         subfield; `n_annotators`; `n_categories` the labels in use (see Notes); `n_pairs` of
         annotators with a defined kappa, `n_pairs_undefined` others that share cases; `level`;
-        and, each with the bounds `_low`, `_high` of a 95% percentile cluster-bootstrap interval
-        (`_bca_low`, `_bca_high`: bias-corrected and accelerated) and `_analytic_low`,
-        `_analytic_high` of an analytic one:
+        and, each with the bounds `_low`, `_high` of a 95% percentile cluster-bootstrap interval, the recommended one,
+        and `_analytic_low`, `_analytic_high` of an analytic one:
         `percent_agreement` the share of agreeing pairs of annotators, a mean over cases;
         `cohen_kappa`, `linear_kappa`, `quadratic_kappa` the means over pairs of annotators that
         share two cases or more and have a defined kappa; `fleiss_kappa`; `krippendorff_alpha`;
@@ -153,6 +147,7 @@ def agreement(
     `mrb_lib.stats.agreement.icc`, the indices of prevalence and bias those of
     `mrb_lib.stats.agreement.pair_coefficients`: Fleiss' kappa is (PABAK - PI^2) / (1 - PI^2), so that it falls as one
     label dominates, at the same percent agreement; AC1 beside it does not.
+    Alpha's estimates are those of the package `krippendorff`, which the bootstrap's kernel equals to rounding.
 
     Analytic intervals, see `mrb_lib.stats.agreement.intervals`, count each cluster once; those of kappas of pairs
     have the standard errors of Fleiss, Cohen & Everitt (1969), but are symmetric on Fisher's scale. Bootstrap
@@ -179,13 +174,14 @@ def agreement(
     d = max(1, len(coded.dimensions))
     by_group = [plans[i : i + d] for i in range(0, len(plans), d)]
     measures = [[item for plan in group for item in plan.measures.values()] for group in by_group]
-    rows = []
     drawn = zip(by_group, resampled(measures, codes, resamples=resamples, seed=seed), strict=True)
-    for group, found in zip(by_group, ahead(lambda job: _Estimates.of(*job, seed), drawn), strict=True):
-        for plan, item in zip(group, found, strict=True):
+    rows = []
+    for group, estimates in zip(by_group, ahead(lambda job: _Estimates.of(*job, seed), drawn), strict=True):
+        for plan, item in zip(group, estimates, strict=True):
             name, absence = coded.dimensions[plan.part.dimension], coded.absence(plan.part.dimension)
-            rows.append(plan.described() | {"dimension": name} | item.columns(plan, absence, resamples))
-    return typed(pd.DataFrame(rows, columns=COLUMNS), COLUMNS)
+            rows.append(plan.counts() | {"dimension": name} | item.columns(plan, absence, resamples))
+    columns = [*COLUMNS, *MORE]
+    return typed(pd.DataFrame(rows, columns=columns), columns)
 
 
 class _Plan(NamedTuple):
@@ -200,14 +196,15 @@ class _Plan(NamedTuple):
     @classmethod
     def of(cls, part: Part, many: Kernel, two: PairKernel) -> _Plan:
         pairs = part.pairs.shared_by(2)
-        measures = {"votes": of_votes(part, many)}
+        measures = {"votes": Measure(part.cases, many.case_statistics(part.votes), many.coefficients)}
         if len(pairs.n) and np.median(pairs.n) >= ENOUGH_SHARED:
-            measures["pairs"] = of_pairs(part, pairs, two, mean=True)
+            measures["pairs"] = Measure(part.cases, pairs.sums, two.mean_kappas)
         if many.level == "interval":
-            measures["scores"] = of_scores(part, many)
+            sums = icc.case_sums(part.position, part.annotator, many.values[part.choice], len(part.cases))
+            measures["scores"] = Measure(part.cases, sums, icc.coefficients)
         return cls(part, many, two, pairs, measures)
 
-    def described(self) -> dict[str, object]:
+    def counts(self) -> dict[str, object]:
         """Counts and indices."""
         number, q = self.part.votes.sum(axis=1), self.many.n_categories
         row = {
@@ -247,47 +244,41 @@ class _Estimates(NamedTuple):
 
     clusters: int
     coefficients: dict[str, Interval]
-    scores: Scores | None
+    scores: icc.Scores | None
 
     @classmethod
     def of(cls, plans: Sequence[_Plan], drawn: Sequence[Resampled], seed: int) -> list[_Estimates]:
         """Of all parts of a group, from their measures in order."""
-        given = iter(drawn)
-        found = [{name: next(given) for name in plan.measures} for plan in plans]
-        votes = [np.asarray(item["votes"].sums) for item in found]
-        clusters = [int((sums[:, 0] > 0).sum()) for sums in votes]
-        k = len(plans[0].many.values)
-        annotated = [int((sums[:, 3 : 3 + k].sum(axis=1) > 0).sum()) for sums in votes]
-        independent = [n == len(plan.part.cases) for n, plan in zip(annotated, plans, strict=True)]
-        paired = [i for i, item in enumerate(found) if "pairs" in item]
-        many, two = plans[0].many, plans[0].two
-        of_pair = mean_kappa_intervals(
-            [found[i]["pairs"] for i in paired],
-            [len(plans[i].pairs.n) for i in paired],
-            [clusters[i] for i in paired],
-            two,
-        )
-        kappas = dict(zip(paired, of_pair, strict=True))
-        scores = iter(icc_intervals([item["scores"] for item in found if "scores" in item], independent, seed))
-        out = []
-        for i, row in enumerate(votes_intervals([item["votes"] for item in found], many)):
-            named = dict(zip(VOTES, row, strict=True)) | dict(zip(two.kappas, kappas.get(i, []), strict=False))
-            out.append(cls(clusters[i], named, next(scores) if many.level == "interval" else None))
-        return out
+        remaining = iter(drawn)
+        return [cls._of_part(plan, {name: next(remaining) for name in plan.measures}, seed) for plan in plans]
+
+    @classmethod
+    def _of_part(cls, plan: _Plan, drawn: dict[str, Resampled], seed: int) -> _Estimates:
+        votes = np.asarray(drawn["votes"].sums)
+        shares = votes[:, 3 : 3 + len(plan.many.values)]
+        paired, annotated = int((votes[:, 0] > 0).sum()), int((shares.sum(axis=1) > 0).sum())
+        alpha = estimated_alpha(plan.part.votes, plan.many.level, plan.many.values)
+        coefficients = _of_votes(drawn["votes"], plan.many, alpha, paired, annotated)
+        if "pairs" in drawn:
+            coefficients |= _of_pairs(drawn["pairs"], len(plan.pairs.n), paired, plan.two)
+        scores = None
+        if "scores" in drawn:
+            scores = icc.icc_intervals(drawn["scores"], annotated == len(plan.part.cases), seed)
+        return cls(paired, coefficients, scores)
 
     def columns(self, plan: _Plan, absence: str, resamples: int) -> dict[str, object]:
         """The coefficients with their intervals, and why some of them are null."""
         n_cases = int(plan.part.paired.sum())
         if n_cases < 2:
             return {"reason": absence if not len(plan.part.cases) else FEW_CASES if n_cases else NOBODY_PAIRED}
-        found = dict(self.coefficients)
-        reasons = [ONE_CATEGORY] if np.isnan(found["krippendorff_alpha"].value) else []
+        estimates = dict(self.coefficients)
+        reasons = [ONE_CATEGORY] if np.isnan(estimates["krippendorff_alpha"].value) else []
         shared = float(np.median(plan.pairs.n)) if len(plan.pairs.n) else np.inf
         sparse = shared < ENOUGH_SHARED
         if sparse:
             means = plan.two.mean_kappas(plan.pairs.total())[0].tolist()
-            found |= {name: Interval(value) for name, value in zip(plan.two.kappas, means, strict=True)}
-        if np.isnan(found.get("cohen_kappa", Interval()).value):
+            estimates |= {name: Interval(value) for name, value in zip(plan.two.kappas, means, strict=True)}
+        if np.isnan(estimates.get("cohen_kappa", Interval()).value):
             reasons.append(NO_KAPPA)
         elif shared < MANY_SHARED:
             reasons.append(SPARSE_PAIRS if sparse else ROUGH_PAIRS)
@@ -295,15 +286,49 @@ class _Estimates(NamedTuple):
         if self.scores is None:
             reasons.append(NO_ORDER if plan.many.level == "nominal" else NO_SCORES)
         else:
-            found |= dict(zip(icc.COEFFICIENTS, self.scores.intervals, strict=True))
+            estimates |= dict(zip(icc.COEFFICIENTS, self.scores.intervals, strict=True))
             generalized = self.scores.generalized
-            reasons.append(NO_ICC if np.isnan(found["icc_2_1"].value) else self.scores.reason)
-            reasons.append(COARSE if generalized and is_coarse(plan.many.used) else "")
+            reasons.append(NO_ICC if np.isnan(estimates["icc_2_1"].value) else self.scores.reason)
+            reasons.append(icc.COARSE if generalized and icc.is_coarse(plan.many.used) else "")
         row: dict[str, object] = {}
-        for name, item in found.items():
-            known = np.isfinite(item.value)
-            row |= (item if known and self.clusters >= 2 else item.without_bounds()).columns(name)
-            if self.clusters < 2 or (known and not (sparse and name in KAPPAS)):
+        for name, item in estimates.items():
+            defined = np.isfinite(item.value)
+            row |= (item if defined and self.clusters >= 2 else Interval(item.value)).columns(name)
+            if self.clusters < 2 or (defined and not (sparse and name in KAPPAS)):
                 reasons.append(interval_reason(n_cases, self.clusters, resamples, item.low, item.high))
-                reasons.append(no_bca(item))
         return generalized | row | {"reason": join_reasons(*dict.fromkeys(reasons))}
+
+
+def _of_votes(drawn: Resampled, kernel: Kernel, alpha: float, paired: int, annotated: int) -> dict[str, Interval]:
+    """Of the coefficients that need no pairs of annotators, by name.
+
+    Parameters
+    ----------
+    alpha : its estimate
+    paired, annotated : how many clusters hold cases with two annotators, and with one or more
+    """
+    total = drawn.measure.total()
+    value = kernel.coefficients(total)
+    value[0, COEFFICIENTS.index("krippendorff_alpha")] = alpha
+    slope = gradient(kernel._replace(finite=False).coefficients, total)[0]
+    clusters = np.array([[paired, annotated, paired, annotated, annotated]])
+    least = np.array([0.0, -1.0, -1.0, -1.0, -1.0])
+    analytic = t_interval(value, squared_influence(drawn.sums, slope)[None], clusters, least)
+    (row,) = intervals([drawn], value, analytic, clusters)
+    row.append(Interval(*adjusted(np.array(row[0]), kernel.n_categories).tolist()))
+    return dict(zip(_VOTES, row, strict=True))
+
+
+def _of_pairs(drawn: Resampled, n_pairs: int, n_clusters: int, kernel: PairKernel) -> dict[str, Interval]:
+    """Of the means over pairs of annotators of Cohen's kappa and its weighted forms, by name."""
+    total = drawn.measure.total()
+    kappas = kernel.each_kappa(total)
+    defined = np.isfinite(kappas)
+    value = mean_of_defined(kappas).T
+    share = defined / np.maximum(defined.sum(axis=1, keepdims=True), 1)
+    slopes = np.where(defined[:, :, None], kernel.gradients(total)[1 : 1 + len(kappas)], 0.0) * share[:, :, None]
+    shared = np.median(SharedClusters.of(drawn.sums, kernel, n_pairs).number) if n_clusters >= 2 else 0.0
+    clusters = np.full(value.shape, shared)
+    variance = squared_influence(drawn.sums, slopes.reshape(len(kappas), -1).T)[None]
+    (row,) = intervals([drawn], value, kappa_interval(value, variance, clusters), clusters)
+    return dict(zip(kernel.kappas, row, strict=True))
