@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
+import zlib
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,6 @@ from mrb_lib.data.images.dicom import is_dicom, read_dicom
 from mrb_lib.data.images.pixels import Pixels, from_real, windowed
 from mrb_lib.errors import InputError
 
-_RUNS = 3  # zlib's strategy of run lengths: nothing is searched for
 # Raster formats that Pillow decodes itself: for others it may start an outside program, as for PostScript.
 IMAGE_FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "JPEG2000", "PPM")
 
@@ -71,11 +71,11 @@ def within(picture: Image.Image, pixels: int) -> Image.Image:
     return picture.resize(size, Image.Resampling.LANCZOS)
 
 
-def png(picture: Image.Image, *, quick: bool = False) -> bytes:
-    """A picture as PNG without metadata; a quick one, which is seen once and kept nowhere, is larger."""
-    packed = {"compress_level": 1, "compress_type": _RUNS} if quick else {"optimize": True}
+def png(picture: Image.Image) -> bytes:
+    """A picture as PNG without metadata."""
     stream = io.BytesIO()
-    Image.Image.save(picture, stream, format="PNG", **packed)
+    # Runs alone: within 5% of the size that `optimize` searches for, in a tenth of its time.
+    picture.save(stream, format="PNG", compress_level=1, compress_type=zlib.Z_RLE)
     return stream.getvalue()
 
 
@@ -120,22 +120,19 @@ def shrunk(pixels: Pixels, side: int) -> Pixels:
     return replace(pixels, values=np.clip(np.rint(resized), 0, top).astype(pixels.values.dtype))
 
 
-def plain_png(pixels: Pixels, side: int, *, quick: bool = False) -> bytes:
-    """The picture in its window as an 8-bit PNG without metadata, its longest side at most `side` pixels.
-
-    A quick one is larger: for what is seen once and kept nowhere.
-    """
-    return png(Image.fromarray(windowed(shrunk(pixels, side))), quick=quick)
+def plain_png(pixels: Pixels, side: int) -> bytes:
+    """The picture in its window as an 8-bit PNG without metadata, its longest side at most `side` pixels."""
+    return png(Image.fromarray(windowed(shrunk(pixels, side))))
 
 
-def packed_png(pixels: Pixels, side: int, *, quick: bool = False) -> bytes:
+def packed_png(pixels: Pixels, side: int) -> bytes:
     """The stored values of a grey picture as a colour PNG, red the high byte and green the low one.
 
     A browser hands out 8 bits a channel; so a script has all 16, and puts them through a window itself.
     """
     values = shrunk(pixels, side).values.astype(np.uint16)
     channels = (values >> 8, values & 255, np.zeros_like(values))
-    return png(Image.fromarray(np.stack(channels, axis=-1).astype(np.uint8)), quick=quick)
+    return png(Image.fromarray(np.stack(channels, axis=-1).astype(np.uint8)))
 
 
 def _resized(image: Image.Image, size: tuple[int, int]) -> Image.Image:

@@ -12,7 +12,7 @@ from mrb_lib.widgets.text import escaped, isolated
 SIDE = 1024
 
 
-def image_html(name: object, images: Mapping[str, bytes], side: int = SIDE, *, quick: bool = False) -> str:
+def image_html(name: object, images: Mapping[str, bytes], side: int = SIDE) -> str:
     """One image as a figure, or what is wrong with it.
 
     Parameters
@@ -20,7 +20,6 @@ def image_html(name: object, images: Mapping[str, bytes], side: int = SIDE, *, q
     name : of the image, as the case gives it
     images : the bytes of the images by name
     side : the longest side, in pixels, that is put into the page
-    quick : for a page that is kept nowhere: made sooner, and larger
 
     Returns
     -------
@@ -29,17 +28,17 @@ def image_html(name: object, images: Mapping[str, bytes], side: int = SIDE, *, q
         too, as `data-packed`. Validated by tests/widgets/test_case_images.py.
     """
     try:
-        return figure_html(read_pixels(images[str(name)], str(name)), str(name), side, quick=quick)
+        return figure_html(read_pixels(images[str(name)], str(name)), str(name), side)
     except KeyError:
         return f'<p class="mrb-missing">[the image {isolated(name)} is missing]</p>'
     except InputError as error:
         return f'<p class="mrb-missing">[{isolated(error)}]</p>'
 
 
-def figure_html(pixels: Pixels, name: str, side: int = SIDE, *, quick: bool = False) -> str:
+def figure_html(pixels: Pixels, name: str, side: int = SIDE) -> str:
     """The figure of one picture; see `image_html`."""
     height, width = pixels.values.shape[:2]
-    packed = f' data-packed="{_address(packed_png(pixels, side, quick=quick))}"' if pixels.deep else ""
+    packed = f' data-packed="{_address(packed_png(pixels, side))}"' if pixels.deep else ""
     kind = "colour" if not pixels.grey else "grey, more than 8 bits" if pixels.deep else "grey"
     frames = f" · frame 1 of {pixels.frames}" if pixels.frames > 1 else ""
     shown = f" · shown at most {side} wide or high" if max(height, width) > side else ""
@@ -47,7 +46,7 @@ def figure_html(pixels: Pixels, name: str, side: int = SIDE, *, quick: bool = Fa
     return (
         f'<figure class="mrb-image" data-mrb="image"{_window(pixels)}{packed}>'
         f'<div class="mrb-view" role="group" aria-label="{escaped(label)}">'
-        f'<img alt="{escaped(name)}" src="{_address(plain_png(pixels, side, quick=quick))}" draggable="false"></div>'
+        f'<img alt="{escaped(name)}" src="{_address(plain_png(pixels, side))}" draggable="false"></div>'
         f"<figcaption>{isolated(name)} · {width} × {height} · {kind}{frames}{shown}</figcaption></figure>"  # noqa: RUF001 - a size is written so
     )
 

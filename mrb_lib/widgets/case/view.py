@@ -45,7 +45,6 @@ def case_html(
     level: int = 3,
     style: bool = True,
     side: int = SIDE,
-    quick: bool = False,
 ) -> str:
     """Show one case.
 
@@ -61,7 +60,6 @@ def case_html(
     style : put the style sheet into it. A page with several cases needs it in one of them, or has
         `bundle.style(*STYLES)` of its own.
     side : the longest side of an image, in pixels
-    quick : for a page that is kept nowhere: its images are made sooner, and are larger
 
     Returns
     -------
@@ -70,7 +68,7 @@ def case_html(
     """
     here = str(case["case_id"])
     title, heading = f"h{level}", f"h{level + 1}"
-    pictures = "".join(image_html(name, images, side, quick=quick) for name in case["images"])
+    pictures = "".join(image_html(name, images, side) for name in case["images"])
     several = "" if len(case["images"]) == 1 else " mrb-wide-top"
     body = [
         f"<style>{style_of(*STYLES)}</style>" if style else "",

@@ -237,7 +237,6 @@ class ExplorerAnswers:
                 verdicts=data.verdicts(position),
                 level=2,
                 style=False,
-                quick=True,
             )
             _keep(self._cases, position, made, _KEPT_CASES)
         return self._cases[position]
