@@ -27,7 +27,7 @@ def staged_folder(out: Path, *, overwrite: bool = False, source: Path | None = N
     out : Path
         The folder to create. Its parents are created as needed.
     overwrite : bool
-        Replace a folder that is already there, but for what people said of its cases (`keep_reviews`). Only a folder
+        Replace a folder that is already there, except for its store of reviews (`keep_reviews`). Only a folder
         that this program wrote (it holds `benchmark.toml` or `index.html`) is ever replaced.
     source : Path or None
         What is read in the block; `out` is not replaced where it is, or holds, that.
@@ -59,7 +59,7 @@ def staged_folder(out: Path, *, overwrite: bool = False, source: Path | None = N
 
 
 def keep_reviews(old: Path, new: Path) -> None:
-    """Move the store of reviews, which nobody can make again, from a folder about to be replaced to the one to come."""
+    """Move the store of reviews, which cannot be made again, from a folder about to be replaced into its replacement."""
     for kept in old.glob(f"{REVIEWS}*"):  # SQLite's journals lie beside it
         kept.replace(new / kept.name)
 

@@ -253,7 +253,7 @@ def _cast(values: pd.Series, type_: ColumnType) -> pd.Series:
 
 
 def check_references(frame: pd.DataFrame, cases: pd.DataFrame, source: str) -> None:
-    """Refuse a table that speaks of cases the benchmark does not have.
+    """Refuse a table that names cases the benchmark does not have.
 
     Raises
     ------

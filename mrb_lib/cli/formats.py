@@ -13,7 +13,7 @@ from typer.main import get_command
 from mrb_lib.errors import InputError
 
 if TYPE_CHECKING:
-    from typer._click import Parameter as CommandParameter  # the copy of click that Typer's own classes speak of
+    from typer._click import Parameter as CommandParameter  # the copy of click that Typer's classes use
     from typer._click.core import Context
     from typer._click.formatting import HelpFormatter
 

@@ -134,7 +134,7 @@ class HubRepo:
     name : `owner/name`
     revision : a commit, branch or tag; None is the newest
     endpoint : see `hub_endpoint`
-    alternative : what else the user can do, as the end of a sentence that begins with "or"
+    alternative : what else the user can do, as the end of a sentence that starts with "or"
     """
 
     kind: Literal["dataset", "model"]

@@ -156,7 +156,7 @@ def database_url(where: str | Path) -> sa.URL:
         raise InputError(
             f"{without_password(where)}: is not the URL of a database; write postgresql://user@host/name, or a path."
         ) from None
-    # The driver that the extra `team` installs, whatever the default of the SQLAlchemy at hand.
+    # The driver that the extra `team` installs, whatever the default of the installed SQLAlchemy.
     return url.set(drivername="postgresql+psycopg") if url.drivername == "postgresql" else url
 
 

@@ -89,12 +89,12 @@ def import_adjudications(path: Path, store: Store, benchmark: str) -> int:
     Raises
     ------
     InputError
-        As in `read_adjudications`; or the file speaks of another benchmark.
+        As in `read_adjudications`; or the file is about another benchmark.
     """
     frame = read_adjudications(path, benchmark)
     others = frame.loc[frame["benchmark"] != benchmark, "benchmark"]
     if len(others):
-        raise InputError(f"{path}: speaks of benchmark {others.iloc[0]!r}, not {benchmark!r}; name that benchmark.")
+        raise InputError(f"{path}: is about benchmark {others.iloc[0]!r}, not {benchmark!r}; name that benchmark.")
     times = frame["created"].astype(object).where(frame["created"].notna(), None)
     return store.restore(list(zip(_adjudications(frame), times, strict=True)))
 

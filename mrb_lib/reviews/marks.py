@@ -48,12 +48,12 @@ _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class Adjudication:
-    """What a reviewer says of the gold label of a case; it is never changed, only followed by another.
+    """What a reviewer says about the gold label of a case; it is never changed, only followed by another.
 
     Attributes
     ----------
     benchmark : the benchmark's name
-    dimension : None speaks of every dimension of the case
+    dimension : None stands for every dimension of the case
     verdict : "gold_right"; "gold_wrong", and then `choice` is the right label; "ambiguous"; "image_unusable";
         "withdrawn", which takes back what the reviewer said before
     judge : the judge in view, whose failure the reasons explain; None where there was none. A withdrawal without one
@@ -176,7 +176,10 @@ def current(history: pd.DataFrame) -> pd.DataFrame:
 
 
 def _clean(item: Adjudication | AnnotatorAnswer, free: tuple[str, ...]) -> None:
-    """Make what a person typed storable and trim it; an id that cannot be stored is refused, lest it name another."""
+    """Make what a person typed storable and trim it.
+
+    An id that cannot be stored is refused, because a changed one could name another case or person.
+    """
     for one in fields(item):
         value = getattr(item, one.name)
         if not isinstance(value, str):

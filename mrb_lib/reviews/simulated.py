@@ -30,14 +30,14 @@ def simulated_adjudications(
     cases: int = N_REVIEWED,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """What simulated reviewers say of gold labels, all three of them on each of some cases.
+    """What simulated reviewers say about gold labels, all three of them on each of some cases.
 
     Parameters
     ----------
     truth : `case_id, dimension, quality_a, quality_b`, as `write_demo` leaves them in `truth.parquet`
     labels : the gold table
     benchmark : the benchmark's name
-    judges : of whom one is in view at each look; its failures are given a reason by lot
+    judges : of whom one is in view at each look; its failures are given a reason at random
     cases : how many are reviewed, drawn without regard to any verdict
     seed : any whole number from 0 on
 

@@ -27,8 +27,8 @@ def open_store(where: str | Path, *, create: bool = True) -> Store:
 
     Parameters
     ----------
-    where : a path, or any URL that SQLAlchemy knows, such as postgresql://user:password@host/name. A file on a drive
-        that several computers share is not a place for SQLite: take PostgreSQL for a team.
+    where : a path, or any URL that SQLAlchemy knows, such as postgresql://user:password@host/name. SQLite is
+        unsafe on a drive that several computers share: use PostgreSQL for a team.
     create : make what is missing; otherwise a missing store is an error
 
     Raises
@@ -48,9 +48,9 @@ def open_store(where: str | Path, *, create: bool = True) -> Store:
 
 
 class Store:
-    """What people said of the cases; rows are added, and never changed. See `open_store`.
+    """What people said about the cases; rows are added, and never changed. See `open_store`.
 
-    Every method raises `InputError` where the database cannot be used. What a method has returned from is on disk.
+    Every method raises `InputError` where the database cannot be used. What a method stores is on disk when it returns.
     """
 
     def __init__(self, engine: sa.Engine) -> None:

@@ -78,7 +78,7 @@ def test_a_table_made_by_hand_is_imported_once(store: Store, tmp_path: Path) -> 
         ("case_id,reviewer,verdict\n1,a,ambiguous\n1,a,bad\n", "row 2: .*'bad' is unknown"),
         ("case_id,reviewer,verdict,created\n1,a,ambiguous,yesterday\n", "row 1: .*'yesterday' is not a time"),
         ("case_id,reviewer,verdict,reasons\n1,a,ambiguous,[x\n", "row 1: .*not a JSON list"),
-        ("case_id,reviewer,verdict,benchmark\n1,a,ambiguous,else\n", "speaks of benchmark 'else'"),
+        ("case_id,reviewer,verdict,benchmark\n1,a,ambiguous,else\n", "is about benchmark 'else'"),
         ("", "cannot be understood"),
     ],
 )

@@ -155,7 +155,7 @@ def _decode_dicom(path: Path) -> Iterator[Problem]:
     if identifying:
         yield (
             "warning",
-            f"says who the patient is ({', '.join(identifying)})",
+            f"identifies the patient ({', '.join(identifying)})",
             "empty these elements, or set PatientIdentityRemoved to YES if what they hold is a pseudonym",
         )
 

@@ -127,7 +127,7 @@ def _marks(words: WordSets, organ: np.ndarray, n_organs: int) -> np.ndarray:
 
 
 def _foreign(texts: sparse.csr_array, organ: np.ndarray, marks: np.ndarray) -> np.ndarray:
-    """The other organ that each text speaks of, or -1."""
+    """The other organ that each text is about, or -1."""
     hits = np.asarray(texts @ marks.T)
     rows = np.arange(len(organ))
     own_organ = np.where(organ >= 0, hits[rows, organ], np.inf)

@@ -76,7 +76,7 @@ def write_demo(
 ) -> None:
     """Write the embedded benchmark into a folder: tables, pictures and the truth behind them.
 
-    Case i depends on nothing but (seed, i), so a larger benchmark begins with the
+    Case i depends on nothing but (seed, i), so a larger benchmark starts with the
     cases of a smaller one, and the same call writes the same bytes.
 
     Parameters

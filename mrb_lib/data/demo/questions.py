@@ -27,7 +27,7 @@ _ASPECTS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class SimulatedQuestion:
-    """A question and what it asks for.
+    """A question and the aspects that a direct answer names.
 
     Attributes
     ----------

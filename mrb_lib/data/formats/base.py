@@ -161,7 +161,7 @@ def import_tables(
     Raises
     ------
     InputError
-        A table breaks its contract, or speaks of a case that does not exist.
+        A table breaks its contract, or names a case that does not exist.
     """
     if cases.empty:
         raise InputError(f"{source}: holds no cases; check that it is the folder you mean.")

@@ -93,7 +93,7 @@ def read(src: Path) -> Imported:
 
 
 def _pair(record: SourceRow, pairs: Mapping[str, SourceRow], names: dict[str, SourceRow]) -> str:
-    """The pair a row of a CSV file speaks of, after comparing what both say about it."""
+    """The pair that a row of a CSV file is about, after comparing what both files say about it."""
     case_id = record.id("id")
     if case_id not in pairs:
         raise record.error("id", f"the pair {case_id!r} does not exist", f"correct it or restore {PAIRS}")

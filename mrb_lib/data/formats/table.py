@@ -53,7 +53,7 @@ def read(
     name: Annotated[str | None, "the benchmark's name"] = None,
     map_: Annotated[list[str] | None, "their_column=our_column, in whichever table has it; repeatable"] = None,
 ) -> Imported:
-    """Read tables somebody wrote by hand or with another program.
+    """Read tables that somebody wrote by hand or with another program.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def read(
     ------
     InputError
         A file is damaged or there twice, a value breaks the contract of its table, a row
-        speaks of a case that does not exist, or a column of `map_` does not occur; names
+        names a case that does not exist, or a column of `map_` does not occur; names
         file, row and column.
 
     Notes
@@ -215,7 +215,7 @@ def read_frame(path: Path, table: TableName, findings: list[Finding], renames: _
 
 
 def _from_text(values: pd.Series, column: Column | None, path: Path) -> pd.Series:
-    """The values of a CSV column, in the type its contract asks for."""
+    """The values of a CSV column, in the type that its contract requires."""
     if column is not None and column.type == "names":
         cells = [_names(cell, path, row) for row, cell in enumerate(values, start=1)]
         return pd.Series(cells, index=values.index, dtype=object)

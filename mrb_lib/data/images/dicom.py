@@ -24,7 +24,7 @@ _NEEDED = ("WindowCenter", "WindowWidth", "VOILUTFunction", "RescaleSlope", "Res
 
 
 def is_dicom(content: bytes) -> bool:
-    """Whether the bytes begin as a DICOM file does: 128 bytes of anything, then DICM (DICOM PS3.10, 7.1)."""
+    """Whether the bytes start as a DICOM file does: 128 bytes of anything, then DICM (DICOM PS3.10, 7.1)."""
     return content[128:132] == b"DICM"
 
 
@@ -56,9 +56,9 @@ def read_dicom(content: bytes, name: str = "image") -> Pixels:
 
 
 def header(content: bytes, name: str = "image") -> tuple[int, list[str]]:
-    """How many pictures a DICOM file holds, and which of its elements say who the patient is.
+    """How many pictures a DICOM file holds, and which of its elements identify the patient.
 
-    None does where the file declares the identity removed (Patient Identity Removed, DICOM PS3.3, C.7.1.1).
+    No element is listed where the file declares the identity removed (Patient Identity Removed, DICOM PS3.3, C.7.1.1).
 
     Raises
     ------
@@ -73,7 +73,7 @@ def header(content: bytes, name: str = "image") -> tuple[int, list[str]]:
 
 @contextmanager
 def _reading(content: bytes, name: str) -> Iterator[Any]:
-    """The data set of a file; what fails while it is read or decoded is said in words."""
+    """The data set of a file; what fails while it is read or decoded becomes an `InputError`."""
     try:
         pydicom = import_module("pydicom")
     except ImportError as error:
@@ -96,7 +96,7 @@ def _unreadable(error: Exception) -> str:
 
 
 def _check_inflated(content: bytes, name: str) -> None:
-    """A deflated file is unpacked whole before anything else is known of it, so its size is tried first."""
+    """pydicom unpacks a deflated file as a whole before it reads any of it, so the unpacked size is checked first."""
     if _DEFLATED not in content[:1024]:
         return
     start = 144 + int.from_bytes(content[140:144], "little")  # the length of the group of the file's own meta data
@@ -115,7 +115,7 @@ def _check_size(dataset: Any, name: str) -> None:
 
 
 def _take_out_of_groups(dataset: Any) -> None:
-    """An enhanced file tells the window and the rescaling of each frame apart; the first frame's become the file's."""
+    """An enhanced file states the window and the rescaling of each frame; those of the first become the file's."""
     for group in ("PerFrameFunctionalGroupsSequence", "SharedFunctionalGroupsSequence"):
         for frame in list(dataset.get(group) or [])[:1]:
             for sequence in ("PixelValueTransformationSequence", "FrameVOILUTSequence"):

@@ -129,7 +129,7 @@ def test_a_sound_dicom_image_without_a_patient_gives_no_finding(tmp_path: Path, 
 @pytest.mark.parametrize(
     ("content", "severity", "problem"),
     [
-        (dicom("CT_small.dcm"), "warning", "says who the patient is (PatientName, PatientID"),
+        (dicom("CT_small.dcm"), "warning", "identifies the patient (PatientName, PatientID"),
         (dicom("CT_small.dcm")[:20_000], "error", "is not a readable DICOM image"),
         (dicom("CT_small.dcm", PatientIdentityRemoved="YES", Rows=20_000, Columns=20_000), "error", "is too large"),
         (dicom("SC_rgb_rle_2frame.dcm", PatientIdentityRemoved="YES"), "warning", "holds 2 pictures"),
