@@ -59,7 +59,7 @@ def staged_folder(out: Path, *, overwrite: bool = False, source: Path | None = N
 
 
 def keep_reviews(old: Path, new: Path) -> None:
-    """Move the store of reviews, which cannot be made again, from a folder about to be replaced into its replacement."""
+    """Move the store of reviews, which cannot be made again, from a folder into the one that replaces it."""
     for kept in old.glob(f"{REVIEWS}*"):  # SQLite's journals lie beside it
         kept.replace(new / kept.name)
 

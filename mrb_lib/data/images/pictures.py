@@ -90,8 +90,8 @@ def read_pixels(content: bytes, name: str = "image") -> Pixels:
     Returns
     -------
     Pixels
-        Of 8-bit pictures the whole range is the window; of deeper ones the window that a DICOM file names, and otherwise
-        the picture's own range. Validated by tests/data/images/test_pixels.py and tests/data/images/test_dicom.py.
+        The window of an 8-bit picture is its whole range; that of a deeper one is what a DICOM file names, else its own
+        range. Validated by tests/data/images/test_pixels.py and tests/data/images/test_dicom.py.
 
     Raises
     ------
