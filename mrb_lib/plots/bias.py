@@ -37,7 +37,7 @@ def error_asymmetries(bias: pd.DataFrame, *, dimension: str) -> Paper:
 
     Parameters
     ----------
-    bias : judge, dimension, subfield, part, bias, measure, estimate, low, high, as `mrb_lib.stats.bias.bias.bias` gives
+    bias : judge, dimension, subfield, part, bias, measure, estimate, low, high, as `mrb_lib.stats.bias.bias` gives
         them; the overall rows of measure error_asymmetry are drawn, kinds without any estimate left out
     """
     here = _overall(bias, dimension, "bias")

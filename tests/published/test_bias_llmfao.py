@@ -13,8 +13,8 @@ from scipy.stats import t as student
 
 from mrb_lib.data.benchmark import gold
 from mrb_lib.data.formats import llmfao
-from mrb_lib.stats.bias.bias import bias
-from mrb_lib.stats.bias.self_preference import is_family
+from mrb_lib.stats.bias import bias
+from mrb_lib.stats.bias.self_preference import family_of
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def test_the_family_of_gpt_among_the_59_responders(data: tuple[pd.DataFrame, pd.
     here = rows[rows["judge"] == "gpt3"]
     responders = sorted(set(here["model_a"]) | set(here["model_b"]))
     family = ["GPT 3.5 Turbo", "GPT 3.5 Turbo (16k)", "GPT 4"]
-    assert [name for name in responders if is_family("gpt3", name)] == family
+    assert [name for name in responders if family_of(name) == family_of("gpt3")] == family
     of_it = here["model_a"].isin(family).astype(int) - here["model_b"].isin(family)
     expected = int(((of_it != 0) & (here["label"] != 0)).sum())
     assert pick(table, "gpt3", "family_preference", "error_asymmetry")["n"] == expected > 50

@@ -11,8 +11,8 @@ import pytest
 from scipy.special import expit
 from scipy.stats import norm
 
-from mrb_lib.stats.bias.bias import bias
-from mrb_lib.stats.bias.bias_measures import Measure, equal_length_accuracy, error_asymmetry, excess_choice, log_odds
+from mrb_lib.stats.bias import bias
+from mrb_lib.stats.bias.measures import Measure, equal_length_accuracy, error_asymmetry, excess_choice, log_odds
 from mrb_lib.stats.bias.style_markers import length_difference, standardised
 from mrb_lib.stats.core.panel import Panel
 

@@ -23,7 +23,6 @@ _ITERATIONS = 30
 _CONVERGED = 1e-7
 _LARGEST_STEP = 4.0
 _SINGULAR = 1e-9
-_AT_ONCE = 2**18
 
 
 class Fits(NamedTuple):
@@ -61,9 +60,9 @@ def quantile(clusters: IntArray) -> FloatArray:
 
 def two_sided(estimate: FloatArray, error: FloatArray, clusters: IntArray) -> FloatArray:
     """The two-sided p-value of an estimate by Student's t; NaN where there is no error to compare with."""
-    known = np.isfinite(error) & (error > 0) & (clusters > 1)
-    ratio = np.divide(estimate, error, out=np.full(estimate.shape, np.nan), where=known)
-    degrees = np.where(known, clusters - 1, np.nan)
+    testable = np.isfinite(error) & (error > 0) & (clusters > 1)
+    ratio = np.divide(estimate, error, out=np.full(estimate.shape, np.nan), where=testable)
+    degrees = np.where(testable, clusters - 1, np.nan)
     return np.asarray(2 * stdtr(degrees, -np.abs(ratio)), dtype=np.float64)
 
 
@@ -89,23 +88,6 @@ def fit(x: FloatArray, y: FloatArray, codes: IntArray) -> Fits:
     `tests/stats/bias/test_logistic.py` compares them.
     """
     member = indicator(codes)
-    step = max(1, _AT_ONCE // max(1, x.shape[1] * x.shape[2]))
-    parts = [
-        _fit(x if len(x) == 1 else x[start : start + step], y[start : start + step], member)
-        for start in range(0, max(1, len(y)), step)
-    ]
-    if len(parts) == 1:
-        return parts[0]
-    return Fits(
-        np.concatenate([part.n for part in parts]),
-        np.concatenate([part.clusters for part in parts]),
-        np.concatenate([part.coefficient for part in parts]),
-        np.concatenate([part.error for part in parts]),
-        [why for part in parts for why in part.reason],
-    )
-
-
-def _fit(x: FloatArray, y: FloatArray, member: sparse.csr_array) -> Fits:
     used = np.isfinite(y)
     n = used.sum(axis=1).astype(np.int64)
     clusters = ((used @ member) > 0).sum(axis=1).astype(np.int64)
@@ -116,9 +98,9 @@ def _fit(x: FloatArray, y: FloatArray, member: sparse.csr_array) -> Fits:
     open_rows = np.flatnonzero(varies & identified)
     shape = (len(y), x.shape[2])
     coefficient, error = np.full(shape, np.nan), np.full(shape, np.nan)
-    found, converged = _newton(x[open_rows], y[open_rows], used[open_rows])
+    estimates, converged = _newton(x[open_rows], y[open_rows], used[open_rows])
     done = open_rows[converged]
-    coefficient[done] = found[converged]
+    coefficient[done] = estimates[converged]
     error[done] = _sandwich(x[done], y[done], used[done], coefficient[done], member, clusters[done], n[done])
     separated = np.zeros(len(y), dtype=bool)
     separated[open_rows[~converged]] = True
@@ -156,8 +138,7 @@ def _identified(x: FloatArray) -> BoolArray:
     if not x.size:
         return np.zeros(len(x), dtype=bool)
     values = np.linalg.eigvalsh(np.swapaxes(x, 1, 2) @ x)
-    found: BoolArray = values[:, 0] > _SINGULAR * np.maximum(values[:, -1], 1e-300)
-    return found
+    return np.asarray(values[:, 0] > _SINGULAR * np.maximum(values[:, -1], 1e-300), dtype=np.bool_)
 
 
 def _newton(x: FloatArray, y: FloatArray, used: BoolArray) -> tuple[FloatArray, BoolArray]:

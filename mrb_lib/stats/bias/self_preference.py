@@ -29,12 +29,12 @@ class Kinship(NamedTuple):
     ----------
     own : 1 where response A alone is the judge's own, -1 where B alone is, 0 otherwise
     family : the same for other models of the judge's family; 0 also where its own response is shown
-    known : the cases name their responders
+    are_named : the cases name their responders
     """
 
     own: FloatArray
     family: FloatArray
-    known: bool
+    are_named: bool
 
 
 def kinship(judges: Sequence[str], cases: pd.DataFrame) -> Kinship:
@@ -55,36 +55,24 @@ def kinship(judges: Sequence[str], cases: pd.DataFrame) -> Kinship:
     """
     shape = (len(judges), len(cases))
     if not {"model_a", "model_b"} <= set(cases.columns) or cases[["model_a", "model_b"]].isna().all(axis=None):
-        return Kinship(np.zeros(shape), np.zeros(shape), known=False)
-    found, names = pd.factorize(pd.concat([cases["model_a"], cases["model_b"]], ignore_index=True).astype(object))
-    which = found.reshape(2, len(cases)).astype(np.int64)
+        return Kinship(np.zeros(shape), np.zeros(shape), are_named=False)
+    codes, names = pd.factorize(pd.concat([cases["model_a"], cases["model_b"]], ignore_index=True).astype(object))
+    which = codes.reshape(2, len(cases)).astype(np.int64)
     own, family = (_sides(_equal(told, judges, list(names)), which) for told in (_identity, family_of))
     shown = own.any(axis=0)
-    return Kinship(_signed(own), np.where(shown, 0.0, _signed(family)), known=True)
+    return Kinship(_signed(own), np.where(shown, 0.0, _signed(family)), are_named=True)
 
 
 def _equal(told: Callable[[str], str | None], judges: Sequence[str], names: Sequence[object]) -> BoolArray:
     """Whether the same is told of judges and responders by their names, shape (judges, names)."""
     theirs = [told(str(name)) for name in names]
-    found = [[mine is not None and mine == other for other in theirs] for mine in map(told, judges)]
-    return np.array(found, dtype=bool).reshape(len(judges), len(theirs))
-
-
-def is_same(judge: str, responder: str) -> bool:
-    """Whether two names are of one model."""
-    own = _identity(judge)
-    return own is not None and own == _identity(responder)
-
-
-def is_family(judge: str, responder: str) -> bool:
-    """Whether two names are of one family; False where a family is unknown."""
-    family = family_of(judge)
-    return family is not None and family == family_of(responder)
+    same = [[mine is not None and mine == other for other in theirs] for mine in map(told, judges)]
+    return np.array(same, dtype=bool).reshape(len(judges), len(theirs))
 
 
 def family_of(name: str) -> str | None:
     """The family of a model by its name; None where the roster knows of none."""
-    names, families = _known()
+    names, families = _models()
     key = _plain(name)
     if key in names:
         return names[key][1]
@@ -94,7 +82,7 @@ def family_of(name: str) -> str | None:
 
 def _identity(name: str) -> str | None:
     key = _plain(name)
-    names, _ = _known()
+    names, _ = _models()
     return names[key][0] if key in names else key or None
 
 
@@ -109,7 +97,7 @@ def _last_part(name: str) -> str:
 
 
 @cache
-def _known() -> tuple[dict[str, tuple[str, str]], dict[str, re.Pattern[str]]]:
+def _models() -> tuple[dict[str, tuple[str, str]], dict[str, re.Pattern[str]]]:
     """The roster's models by plain name (their name and family), and what the names of its families' models match."""
     models = [entry for entry in entries() if entry.family not in (None, *NOT_MODELS)]
     names = {

@@ -84,9 +84,9 @@ def standardised(difference: FloatArray) -> FloatArray:
     That is their standard deviation about zero: which response is called A is arbitrary, and
     zero must remain "no difference". All zero stays zero.
     """
-    known = np.isfinite(difference)
-    n = np.maximum(known.sum(axis=-1, keepdims=True), 1)
-    scale = np.sqrt((np.where(known, difference, 0.0) ** 2).sum(axis=-1, keepdims=True) / n)
+    defined = np.isfinite(difference)
+    n = np.maximum(defined.sum(axis=-1, keepdims=True), 1)
+    scale = np.sqrt((np.where(defined, difference, 0.0) ** 2).sum(axis=-1, keepdims=True) / n)
     out: FloatArray = difference / np.where(scale > 0, scale, 1.0)
     return out
 

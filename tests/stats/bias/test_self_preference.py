@@ -3,7 +3,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.bias.self_preference import family_of, is_family, is_same, kinship
+from mrb_lib.stats.bias.self_preference import family_of, kinship
 
 
 @pytest.mark.parametrize(
@@ -42,13 +42,17 @@ def test_family(name: str, family: str | None) -> None:
     assert family_of(name) == family
 
 
+def is_own_or_family(judge: str, responder: str) -> tuple[bool, bool]:
+    kin = kinship([judge], pd.DataFrame({"model_a": [responder], "model_b": ["a stranger"]}))
+    return bool(kin.own[0, 0]), bool(kin.family[0, 0])
+
+
 def test_names_are_compared_without_their_spelling() -> None:
-    assert is_same("qwen2.5-vl-7b+packed", "Qwen/Qwen2.5-VL-7B-Instruct")
-    assert is_same("My Model", "my_model")
-    assert not is_same("qwen2.5-vl-7b", "Qwen2.5-VL-3B-Instruct")
-    assert not is_same("", "")
-    assert is_family("qwen2.5-vl-7b", "Qwen2.5-VL-3B-Instruct")
-    assert not is_family("random", "first")
+    assert is_own_or_family("qwen2.5-vl-7b+packed", "Qwen/Qwen2.5-VL-7B-Instruct") == (True, False)
+    assert is_own_or_family("My Model", "my_model") == (True, False)
+    assert is_own_or_family("", "") == (False, False)
+    assert is_own_or_family("qwen2.5-vl-7b", "Qwen2.5-VL-3B-Instruct") == (False, True)
+    assert is_own_or_family("random", "first") == (False, False)
 
 
 def test_sides() -> None:
@@ -61,7 +65,7 @@ def test_sides() -> None:
     found = kinship(["gpt-4o", "random"], cases)
     assert found.own.tolist() == [[1, 0, 1, -1, -1], [0] * 5]
     assert found.family.tolist() == [[0, 1, 0, 0, 0], [0] * 5]
-    assert found.known
+    assert found.are_named
     both = kinship(["gpt-4o"], pd.DataFrame({"model_a": ["gpt-4o"], "model_b": ["GPT-4o"]}))
     assert both.own.tolist() == [[0]]
-    assert not kinship(["gpt-4o"], pd.DataFrame({"case_id": ["c"]})).known
+    assert not kinship(["gpt-4o"], pd.DataFrame({"case_id": ["c"]})).are_named

@@ -21,7 +21,7 @@ _CONVERGED = 1e-6  # the step: the error left is of the order of its square
 _LARGEST_STEP = 4.0
 
 
-class Pairs(NamedTuple):
+class ResponderPairs(NamedTuple):
     """The pairs of responders of a benchmark.
 
     Attributes
@@ -66,18 +66,20 @@ class WinRates(NamedTuple):
         return ALWAYS_ONE
 
 
-def responder_pairs(cases: pd.DataFrame) -> Pairs:
+def responder_pairs(cases: pd.DataFrame) -> ResponderPairs:
     """Find who met whom; nobody where the cases do not name their responders."""
     none = np.zeros(0, dtype=np.int64)
     if not {"model_a", "model_b"} <= set(cases.columns):
-        return Pairs([], none, none, none.astype(np.float64))
+        return ResponderPairs([], none, none, none.astype(np.float64))
     models = cases[["model_a", "model_b"]].astype(object)
     kept = np.flatnonzero(models.notna().all(axis=1).to_numpy() & (models["model_a"] != models["model_b"]).to_numpy())
     a, b = (models[name].iloc[kept].map(str).to_numpy(dtype=object) for name in models)
     forward = np.array([first < second for first, second in zip(a, b, strict=True)], dtype=bool)
     ordered = pd.MultiIndex.from_arrays([np.where(forward, a, b), np.where(forward, b, a)])
     pair, names = pd.factorize(ordered, sort=True)
-    return Pairs([(str(x), str(y)) for x, y in names], kept, pair.astype(np.int64), np.where(forward, 1.0, -1.0))
+    return ResponderPairs(
+        [(str(x), str(y)) for x, y in names], kept, pair.astype(np.int64), np.where(forward, 1.0, -1.0)
+    )
 
 
 def win_rates(won: FloatArray, longer: FloatArray, pair: IntArray, codes: IntArray, n_pairs: int) -> WinRates:
@@ -97,7 +99,7 @@ def win_rates(won: FloatArray, longer: FloatArray, pair: IntArray, codes: IntArr
     its instruction difficulty and penalty, which need their own data. Intervals are on the logit scale, by
     the sandwich over clusters. Compared with statsmodels in `tests/stats/bias/test_bias.py`.
     """
-    member = sparse.csr_array((np.ones(len(pair)), (np.arange(len(pair)), pair)), shape=(len(pair), n_pairs))
+    member = _sums(pair, n_pairs)
     used = np.isfinite(won)
     y = np.where(used, won, 0.0)
     n = np.asarray(used @ member)
@@ -106,9 +108,9 @@ def win_rates(won: FloatArray, longer: FloatArray, pair: IntArray, codes: IntArr
     used &= open_pairs[:, pair]
     strength, slope, converged = _newton(y, used, longer, pair, member)
     error, clusters = _errors(y, used, longer, pair, member, codes, (strength, slope))
-    known = open_pairs & converged[:, None]
-    strength = np.where(known, strength, np.nan)
-    bounded = known & (n >= _FEWEST) & (clusters >= _FEWEST)
+    defined = open_pairs & converged[:, None]
+    strength = np.where(defined, strength, np.nan)
+    bounded = defined & (n >= _FEWEST) & (clusters >= _FEWEST)
     reach = np.where(bounded, error, np.nan) * logistic.quantile(np.where(bounded, clusters, 0))
     value, low, high = expit(strength), expit(strength - reach), expit(strength + reach)
     return WinRates(n.astype(np.int64), clusters, raw, value, low, high, ~converged)
@@ -160,10 +162,10 @@ def _errors(
     pair: IntArray,
     member: sparse.csr_array,
     codes: IntArray,
-    found: tuple[FloatArray, FloatArray],
+    coefficients: tuple[FloatArray, FloatArray],
 ) -> tuple[FloatArray, IntArray]:
     """The standard errors of the strengths, shape (rows, pairs), and the clusters that each pair's cases are from."""
-    mean, own, cross, rest = _weights(used, longer, pair, member, *found)
+    mean, own, cross, rest = _weights(used, longer, pair, member, *coefficients)
     residual = (y - mean) * used
     defined = rest > 1e-9
     slope_part = residual * (longer - cross[:, pair]) / np.where(defined, rest, np.inf)[:, None]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.bias import length
-from mrb_lib.stats.bias.bias_measures import (
+from mrb_lib.stats.bias import win_rates
+from mrb_lib.stats.bias.measures import (
     SAME_LENGTH,
     Measure,
     equal_length_accuracy,
@@ -82,7 +82,7 @@ class _Data:
     markers: FloatArray
     own: FloatArray
     family: FloatArray
-    responders_known: bool
+    responders_are_named: bool
     policy: str
 
 
@@ -156,11 +156,9 @@ def bias(
     panel = as_panel(verdicts, cases["case_id"], dimensions)
     data = _data(panel, gold, cases, policy)
     codes = cluster_codes(cases, cluster)
-    parts = groups(cases, by)
-    found = [(part, measure) for part in parts for measure in _measures(data, part, codes[part.cases])]
-    first = [pair for pair in found if pair[1].part == PARTS[0]]
-    second = [pair for pair in found if pair[1].part != PARTS[0]]
-    out = pd.concat([_frame(data, [*first, *second]), _win_rates(data, cases, codes)], ignore_index=True)
+    measures = [(part, each) for part in groups(cases, by) for each in _measures(data, part, codes[part.cases])]
+    measures.sort(key=lambda pair: PARTS.index(pair[1].part))
+    out = pd.concat([_frame(data, measures), _win_rates(data, cases, codes)], ignore_index=True)
     return typed(out, [name for name in COLUMNS if name not in _TEXT]).join(out[list(_TEXT)].astype("str"))[COLUMNS]
 
 
@@ -179,7 +177,7 @@ def _data(panel: Panel, gold: pd.DataFrame, cases: pd.DataFrame, policy: str) ->
         markers=standardised(marker_differences(cases)),
         own=kin.own[judge],
         family=kin.family[judge],
-        responders_known=kin.known,
+        responders_are_named=kin.are_named,
         policy=policy,
     )
 
@@ -209,7 +207,7 @@ def _measures(data: _Data, part: Group, codes: IntArray) -> list[Measure]:
         ("self_preference", own, y, NOT_A_RESPONDER),
         ("family_preference", family, strangers, NO_FAMILY),
     ):
-        why = nobody if data.responders_known else NO_RESPONDERS
+        why = nobody if data.responders_are_named else NO_RESPONDERS
         out.append(log_odds(name, None, judged, [*base, side], codes, why))
         out.append(error_asymmetry(name, preferred, gold, side, codes, why))
     for marker, difference in zip(MARKERS, data.markers[:, part.cases], strict=True):
@@ -221,16 +219,18 @@ def _measures(data: _Data, part: Group, codes: IntArray) -> list[Measure]:
     return [item._replace(reason=np.where(no_gold, NO_GOLD, np.array(item.reason, dtype=object))) for item in out]
 
 
-def _frame(data: _Data, found: Sequence[tuple[Group, Measure]]) -> pd.DataFrame:
+def _frame(data: _Data, measures: Sequence[tuple[Group, Measure]]) -> pd.DataFrame:
     """The rows of all measures, one after the other."""
-    rows, total = len(data.judge), len(data.judge) * len(found)
-    sizes = np.array([len(part.cases) for part, _ in found])
+    rows, total = len(data.judge), len(data.judge) * len(measures)
+    sizes = np.array([len(part.cases) for part, _ in measures])
     numbers = ("n", "estimate", "low", "high", "p_value", "uncontrolled", "gold_share")
-    out = {name: np.concatenate([getattr(measure, name) for _, measure in found]) for name in numbers}
-    texts = {name: [getattr(measure, name) for _, measure in found] for name in ("part", "bias", "measure", "marker")}
-    texts |= {name: [getattr(part, name) for part, _ in found] for name in ("subfield", "by")}
-    texts |= {name: [None] * len(found) for name in ("model_1", "model_2")}
-    each, row = np.repeat(np.arange(len(found)), rows), np.tile(np.arange(rows), len(found))
+    out = {name: np.concatenate([getattr(measure, name) for _, measure in measures]) for name in numbers}
+    texts = {
+        name: [getattr(measure, name) for _, measure in measures] for name in ("part", "bias", "measure", "marker")
+    }
+    texts |= {name: [getattr(part, name) for part, _ in measures] for name in ("subfield", "by")}
+    texts |= {name: [None] * len(measures) for name in ("model_1", "model_2")}
+    each, row = np.repeat(np.arange(len(measures)), rows), np.tile(np.arange(rows), len(measures))
     return pd.DataFrame(
         {
             "judge": data.judge.take(row),
@@ -239,23 +239,23 @@ def _frame(data: _Data, found: Sequence[tuple[Group, Measure]]) -> pd.DataFrame:
             **out,
             "policy": pd.Index([data.policy], dtype="str").repeat(total),
             "n_excluded": sizes[each] - out["n"],
-            "n_unassigned": np.array([part.n_unassigned for part, _ in found])[each],
-            "reason": pd.Series(np.concatenate([measure.reason for _, measure in found]), dtype="str"),
+            "n_unassigned": np.array([part.n_unassigned for part, _ in measures])[each],
+            "reason": pd.Series(np.concatenate([measure.reason for _, measure in measures]), dtype="str"),
         }
     )
 
 
 def _win_rates(data: _Data, cases: pd.DataFrame, codes: IntArray) -> pd.DataFrame:
     """The rows of part "win_rate": one a judge, dimension and pair of responders that met."""
-    pairs = length.responder_pairs(cases)
+    pairs = win_rates.responder_pairs(cases)
     longer = np.tanh(standardised(length_difference(cases, log=False)))
     kept = np.isfinite(longer[pairs.cases])
-    at, pair, sign = pairs.cases[kept], pairs.pair[kept], pairs.sign[kept]
-    preferred = data.preferred[:, at]
+    positions, pair, sign = pairs.cases[kept], pairs.pair[kept], pairs.sign[kept]
+    preferred = data.preferred[:, positions]
     won = np.where(sign > 0, preferred, 1 - preferred)
-    found = length.win_rates(won, longer[at] * sign, pair, codes[at], len(pairs.names))
+    rates = win_rates.win_rates(won, longer[positions] * sign, pair, codes[positions], len(pairs.names))
     met = np.bincount(pair, minlength=len(pairs.names))
-    row, which = np.nonzero(found.n > 0)
+    row, which = np.nonzero(rates.n > 0)
     names = pd.DataFrame(pairs.names, columns=["model_1", "model_2"], dtype=object)
     return pd.DataFrame(
         {
@@ -270,15 +270,15 @@ def _win_rates(data: _Data, cases: pd.DataFrame, codes: IntArray) -> pd.DataFram
             "model_1": names["model_1"].to_numpy()[which],
             "model_2": names["model_2"].to_numpy()[which],
             "policy": data.policy,
-            "n": found.n[row, which],
-            "n_excluded": met[which] - found.n[row, which],
+            "n": rates.n[row, which],
+            "n_excluded": met[which] - rates.n[row, which],
             "n_unassigned": 0,
-            "estimate": found.value[row, which],
-            "low": found.low[row, which],
-            "high": found.high[row, which],
+            "estimate": rates.value[row, which],
+            "low": rates.low[row, which],
+            "high": rates.high[row, which],
             "p_value": np.nan,
-            "uncontrolled": found.raw[row, which],
+            "uncontrolled": rates.raw[row, which],
             "gold_share": np.nan,
-            "reason": [found.reason(i, j) for i, j in zip(row.tolist(), which.tolist(), strict=True)],
+            "reason": [rates.reason(i, j) for i, j in zip(row.tolist(), which.tolist(), strict=True)],
         }
     )
