@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mrb_lib.data.formats import llmbar
-from mrb_lib.stats.consistency.consistency import consistency
+from mrb_lib.stats.consistency import consistency
 
 
 @pytest.mark.parametrize("subset", ["Negation", "Normal"])

@@ -30,7 +30,7 @@ from mrb_lib.runs.execute import judge
 from mrb_lib.schema import DIMENSIONS
 from mrb_lib.stats.accuracy import accuracy
 from mrb_lib.stats.ceiling.ceiling import annotator_ceiling
-from mrb_lib.stats.consistency.consistency import consistency
+from mrb_lib.stats.consistency import consistency
 from mrb_lib.verdicts.store import load_verdicts
 
 from ..data.formats.conftest import Tree, truth

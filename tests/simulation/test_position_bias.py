@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.consistency.consistency import consistency
+from mrb_lib.stats.consistency import consistency
 from mrb_lib.stats.consistency.instability import fewest_changes
 from mrb_lib.stats.core.panel import Panel
 

@@ -73,7 +73,7 @@ def order_shift(
     ----------
     verdicts : the verdicts table with `p_a`, of one probe
     cases : the cases table
-    dimensions, cluster, resamples, seed : as in `mrb_lib.stats.consistency.consistency.consistency`
+    dimensions, cluster, resamples, seed : as in the table `consistency`
 
     Returns
     -------
@@ -92,30 +92,30 @@ def order_shift(
     choice. Validated in `tests/stats/consistency/test_engines.py`.
     """
     names = pick_dimensions(verdicts["dimension"].unique(), dimensions)
-    asked = verdicts[verdicts["dimension"].isin(names)]
-    judges = sorted(map(str, asked["judge"].unique()))
+    judged = verdicts[verdicts["dimension"].isin(names)]
+    judges = sorted(map(str, judged["judge"].unique()))
     shape = (len(judges), len(names), len(cases))
-    presented = np.bincount(_cell(asked, judges, names, cases), minlength=int(np.prod(shape))) > 0
-    differences, counted = _differences(both_orders(asked), judges, names, cases)
+    presented = np.bincount(_cell(judged, judges, names, cases), minlength=int(np.prod(shape))) > 0
+    differences, counted = _differences(both_orders(judged), judges, names, cases)
     rows = np.flatnonzero(presented.reshape(shape).any(axis=2))
     numerator = np.vstack([each.reshape(-1, shape[2])[rows] for each in differences]).T
     denominator = np.tile(counted.reshape(-1, shape[2])[rows], (2, 1)).T
     everyone = np.arange(shape[2])
     codes = cluster_codes(cases, cluster)
-    found = ratios([(everyone, numerator, denominator)], codes, resamples=resamples, seed=seed)[0]
+    means = ratios([(everyone, numerator, denominator)], codes, resamples=resamples, seed=seed)[0]
     out = pd.DataFrame(
         {
             "judge": pd.Index(judges, dtype="str").take(rows // max(1, shape[1])),
             "dimension": pd.Index(names, dtype="str").take(rows % max(1, shape[1])),
-            "n": found.n[: len(rows)],
+            "n": means.n[: len(rows)],
             "n_presented": presented.reshape(-1, shape[2])[rows].sum(axis=1),
         }
     )
-    for name, place in (("shift", slice(0, len(rows))), ("gap", slice(len(rows), 2 * len(rows)))):
-        out[name] = found.value[place]
-        out[f"{name}_low"], out[f"{name}_high"] = found.low[place], found.high[place]
+    for name, those in (("shift", slice(0, len(rows))), ("gap", slice(len(rows), 2 * len(rows)))):
+        out[name] = means.value[those]
+        out[f"{name}_low"], out[f"{name}_high"] = means.low[those], means.high[those]
     out["reason"] = [
-        join_reasons(*dict.fromkeys(found.reason[i :: len(rows)])) if n else NO_PROBABILITIES
+        join_reasons(*dict.fromkeys(means.reason[i :: len(rows)])) if n else NO_PROBABILITIES
         for i, n in enumerate(out["n"])
     ]
     return typed(out, SHIFT_COLUMNS)
@@ -175,23 +175,23 @@ def agreement_between(
     both = (first >= 0) & (second >= 0)
     same = np.nan_to_num(divide((both & (first == second)).sum(axis=2).astype(np.float64), both.sum(axis=2)))
     counted = np.where(both.any(axis=2), 1.0, 0.0)
-    part = np.arange(len(cases)), same.T, counted.T
-    found = ratios([part], cluster_codes(cases, cluster), resamples=resamples, seed=seed)[0]
+    shares = np.arange(len(cases)), same.T, counted.T
+    agreement = ratios([shares], cluster_codes(cases, cluster), resamples=resamples, seed=seed)[0]
     n_presented = ((first != ABSENT) & (second != ABSENT)).any(axis=2).sum(axis=1)
     kappa = _kappa(first, second, both)
     pairs = [(*pair, dimension) for pair in combinations(panel.judges, 2) for dimension in panel.dimensions]
     out = pd.DataFrame(pairs, columns=["judge_1", "judge_2", "dimension"]).assign(
-        n=found.n,
+        n=agreement.n,
         n_presented=n_presented,
-        coverage=divide(found.n.astype(np.float64), n_presented),
-        agreement=found.value,
-        agreement_low=found.low,
-        agreement_high=found.high,
+        coverage=divide(agreement.n.astype(np.float64), n_presented),
+        agreement=agreement.value,
+        agreement_low=agreement.low,
+        agreement_high=agreement.high,
         cohen_kappa=kappa,
     )
     out["reason"] = [
         join_reasons(reason, NO_KAPPA if np.isnan(value) else "") if n else NEVER_BOTH
-        for n, reason, value in zip(found.n, found.reason, kappa, strict=True)
+        for n, reason, value in zip(agreement.n, agreement.reason, kappa, strict=True)
     ]
     return typed(out, AGREEMENT_COLUMNS)
 

@@ -1,4 +1,4 @@
-"""Sage's two measures of a judge that contradicts itself: unstable pairs, and preferences that form no order."""
+"""Sage's two measures of a judge that contradicts itself: unstable pairs, and preferences that do not form an order."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def questions(cases: pd.DataFrame, codes: IntArray) -> Questions:
     -----
     Responses are the same where their texts are. Of several cases with one pair a tournament has the first only, while
     instability is a mean over all of them; a response that meets itself is in no tournament. Questions of more
-    than `MOST_RESPONSES` responses are no tournament.
+    than `MOST_RESPONSES` responses are not a tournament.
     """
     n = len(cases)
     if "question" not in cases.columns:
@@ -81,7 +81,7 @@ def questions(cases: pd.DataFrame, codes: IntArray) -> Questions:
     if count == n:
         clusters[of_case] = codes
     elif n:
-        from scipy.sparse.csgraph import connected_components  # slow to load, and seldom asked for
+        from scipy.sparse.csgraph import connected_components  # slow to load, and seldom all_questions for
 
         size = count + int(codes.max()) + 1
         links = sparse.csr_array((np.ones(n), (of_case, count + codes)), shape=(size, size))
@@ -95,7 +95,7 @@ def _tournaments(cases: pd.DataFrame, of_case: IntArray) -> list[RoundRobin]:
     texts, _ = pd.factorize(pd.concat([cases["response_a"], cases["response_b"]], ignore_index=True))
     sides = texts.reshape(2, len(cases))
     several = np.flatnonzero((np.bincount(of_case)[of_case] >= 3) & (sides[0] != sides[1]) & (sides >= 0).all(axis=0))
-    found: dict[int, list[tuple[int, list[int], list[bool]]]] = {}
+    complete: dict[int, list[tuple[int, list[int], list[bool]]]] = {}
     order = several[np.argsort(of_case[several], kind="stable")]
     for members in np.split(order, np.flatnonzero(np.diff(of_case[order])) + 1) if len(order) else []:
         first: dict[tuple[int, int], int] = {}
@@ -107,10 +107,10 @@ def _tournaments(cases: pd.DataFrame, of_case: IntArray) -> list[RoundRobin]:
         if 3 <= len(names) <= MOST_RESPONSES and len(first) == len(pairs):
             ordered = [first[pair] for pair in pairs]
             turned = [bool(sides[0, case] != pair[0]) for case, pair in zip(ordered, pairs, strict=True)]
-            found.setdefault(len(names), []).append((int(of_case[members[0]]), ordered, turned))
+            complete.setdefault(len(names), []).append((int(of_case[members[0]]), ordered, turned))
     return [
         RoundRobin(size, *(np.array(column) for column in zip(*rows, strict=True)))
-        for size, rows in sorted(found.items())
+        for size, rows in sorted(complete.items())
     ]
 
 
@@ -130,7 +130,7 @@ class Units(NamedTuple):
     tournaments: list[IntArray]
 
 
-def units(asked: Questions, group: IntArray, groups: int) -> Units:
+def units(all_questions: Questions, group: IntArray, groups: int) -> Units:
     """Find the questions of each group of cases.
 
     Parameters
@@ -138,17 +138,19 @@ def units(asked: Questions, group: IntArray, groups: int) -> Units:
     group : shape (cases,), the group of each case; -1 in none
     groups : their number
     """
-    key = np.where(group < 0, -1, group * asked.n + asked.of_case)
+    key = np.where(group < 0, -1, group * all_questions.n + all_questions.of_case)
     keys = np.unique(key[key >= 0])
-    of_unit, question = np.divmod(keys, asked.n)
+    of_unit, question = np.divmod(keys, all_questions.n)
     parts = [Group(None, None, np.flatnonzero(of_unit == number), 0) for number in range(groups)]
-    found = []
-    for tournament in asked.tournaments:
+    of_tournaments = []
+    for tournament in all_questions.tournaments:
         theirs = group[tournament.cases]
         inside = (theirs == theirs[:, :1]).all(axis=1) & (theirs[:, 0] >= 0)
-        found.append(np.where(inside, np.searchsorted(keys, theirs[:, 0] * asked.n + tournament.question), -1))
+        of_tournaments.append(
+            np.where(inside, np.searchsorted(keys, theirs[:, 0] * all_questions.n + tournament.question), -1)
+        )
     of_case = np.where(key < 0, -1, np.searchsorted(keys, key)).astype(np.int64)
-    return Units(of_case, layout(parts, asked.clusters[question]), found)
+    return Units(of_case, layout(parts, all_questions.clusters[question]), of_tournaments)
 
 
 def unstable_pairs(flipped: FloatArray, answered: FloatArray, of_case: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -199,10 +201,10 @@ def order_violations(choice: NDArray[np.int8], tournament: RoundRobin) -> tuple[
     programming over the set of the responses that are ranked already. Compared with enumeration
     in `tests/stats/consistency/test_instability.py`.
     """
-    given = choice[:, tournament.cases]
-    complete = (given >= 0).all(axis=(2, 3))
+    choices = choice[:, tournament.cases]
+    complete = (choices >= 0).all(axis=(2, 3))
     swap = np.where(tournament.turned, 1, 0)[None, :, :, None, None]
-    relation = np.where(given < TIE, given ^ swap, given)
+    relation = np.where(choices < TIE, choices ^ swap, choices)
     against = np.stack([(relation != kind).sum(axis=3) for kind in range(3)])  # (3, rows, q, pairs, repeats)
     cost = np.moveaxis(against, 3, 1)[:, :, complete].astype(np.int16)  # (3, pairs, complete ones)
     total, stable = np.zeros(complete.shape), np.zeros(complete.shape)
@@ -243,15 +245,15 @@ def fewest_changes(cost: NDArray[np.int16], n: int) -> NDArray[np.int16]:
     int array, shape (m,)
     """
     m = cost.shape[2]
-    place = {pair: i for i, pair in enumerate(combinations(range(n), 2))}
-    above = {(i, j): cost[0 if i < j else 1, place[min(i, j), max(i, j)]] for i in range(n) for j in range(n) if i != j}
+    index = {pair: i for i, pair in enumerate(combinations(range(n), 2))}
+    above = {(i, j): cost[0 if i < j else 1, index[min(i, j), max(i, j)]] for i in range(n) for j in range(n) if i != j}
     nothing = np.zeros(m, dtype=np.int16)
     level = {0: nothing}
     under: dict[int, dict[int, NDArray[np.int16]]] = {0: dict.fromkeys(range(n), nothing)}
     for items in range(1, 2**n):
         low = (items & -items).bit_length() - 1
         rest = items & (items - 1)
-        level[items] = level[rest] + sum((cost[2, place[low, j]] for j in _members(rest)), nothing)
+        level[items] = level[rest] + sum((cost[2, index[low, j]] for j in _members(rest)), nothing)
         under[items] = {j: under[rest][j] + above[low, j] for j in range(n) if not items >> j & 1}
     best: dict[int, NDArray[np.int16]] = {0: nothing}
     for ranked in range(2**n - 1):
@@ -259,9 +261,9 @@ def fewest_changes(cost: NDArray[np.int16], n: int) -> NDArray[np.int16]:
         for items in _subsets(2**n - 1 - ranked):
             low = (items & -items).bit_length() - 1
             between[items] = between[items & (items - 1)] + under[ranked][low]
-            found = best[ranked] + between[items] + level[items]
+            total = best[ranked] + between[items] + level[items]
             after = ranked | items
-            best[after] = np.minimum(best[after], found) if after in best else found
+            best[after] = np.minimum(best[after], total) if after in best else total
     return best[2**n - 1]
 
 
@@ -271,8 +273,4 @@ def _members(items: int) -> list[int]:
 
 def _subsets(items: int) -> Sequence[int]:
     """The subsets of a set of bits but the empty one, smaller numbers first."""
-    found, subset = [], items
-    while subset:
-        found.append(subset)
-        subset = (subset - 1) & items
-    return found[::-1]
+    return [subset for subset in range(1, items + 1) if not subset & ~items]

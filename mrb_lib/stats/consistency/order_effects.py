@@ -27,7 +27,7 @@ def case_values(choice: NDArray[np.int8]) -> dict[str, tuple[FloatArray, FloatAr
     """Numerators and denominators of `SHARES` and `SIGNED` by case, each of shape (cells,).
 
     A measure is the sum of its numerators over that of its denominators;
-    `mrb_lib.stats.consistency.consistency.consistency` says what they are. That of `first_rate` is the share choosing
+    the table `consistency` says what they are. That of `first_rate` is the share choosing
     the first minus the share choosing the second.
 
     Parameters
@@ -38,12 +38,12 @@ def case_values(choice: NDArray[np.int8]) -> dict[str, tuple[FloatArray, FloatAr
     votes = np.stack([over_repeats(choice == code) for code in range(len(CHOICES))])
     first = votes[_A, :, 0] + votes[_B, :, 1]
     second = votes[_B, :, 0] + votes[_A, :, 1]
-    ties, given = votes[TIE], votes.sum(axis=0)
+    ties, choices = votes[TIE], votes.sum(axis=0)
     return {
         "first_rate": (first - second, first + second),
-        "tie_rate": (ties.sum(axis=1), given.sum(axis=1)),
-        "tie_rate_ab": (ties[:, 0], given[:, 0]),
-        "tie_rate_ba": (ties[:, 1], given[:, 1]),
+        "tie_rate": (ties.sum(axis=1), choices.sum(axis=1)),
+        "tie_rate_ab": (ties[:, 0], choices[:, 0]),
+        "tie_rate_ba": (ties[:, 1], choices[:, 1]),
         **_between_orders(ab, ba),
         **_between_repeats(votes),
     }
@@ -72,12 +72,9 @@ def _between_orders(ab: NDArray[np.int8], ba: NDArray[np.int8]) -> dict[str, tup
     }
 
 
-def over_repeats(found: BoolArray) -> FloatArray:
-    """How often something is so, shape (..., repeats) to (...); one repeat at a time, since they are few."""
-    out = np.zeros(found.shape[:-1])
-    for repeat in range(found.shape[-1]):
-        out += found[..., repeat]
-    return out
+def over_repeats(holds: BoolArray) -> FloatArray:
+    """How often something holds, shape (..., repeats) to (...)."""
+    return np.asarray(holds.sum(axis=-1), dtype=np.float64)
 
 
 def _between_repeats(votes: FloatArray) -> dict[str, tuple[FloatArray, FloatArray]]:

@@ -9,8 +9,8 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.proportion import proportion_confint
 
-from mrb_lib.stats.consistency import consistency as module
-from mrb_lib.stats.consistency.consistency import consistency
+from mrb_lib.stats.consistency import consistency
+from mrb_lib.stats.consistency import table as module
 from tests.stats.small_tables import cases_of, random_verdicts, verdicts_of
 
 NAMES = ("n", "coverage", "consistency", "first_rate", "position_bias")

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.consistency.consistency import consistency
+from mrb_lib.stats.consistency import consistency
 from mrb_lib.stats.consistency.instability import fewest_changes, most_violations, questions
 from tests.stats.small_tables import verdicts_of
 

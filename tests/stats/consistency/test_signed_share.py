@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mrb_lib.stats.consistency.order_intervals import score_interval, signed_interval
+from mrb_lib.stats.consistency.intervals import score_interval, signed_interval
 from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.robust import layout, ratio_of_sums, share_interval
 

@@ -18,8 +18,8 @@ from mrb_lib.stats.consistency.instability import (
     units,
     unstable_pairs,
 )
+from mrb_lib.stats.consistency.intervals import GroupEstimate, half, order_kappa, reasons, share, signed, unit_sums
 from mrb_lib.stats.consistency.order_effects import SHARES, SIGNED, case_values, over_repeats
-from mrb_lib.stats.consistency.order_intervals import Found, half, order_kappa, reasons, share, signed, unit_sums
 from mrb_lib.stats.core.options import FloatArray, IntArray, divide, join_reasons, typed
 from mrb_lib.stats.core.panel import ABSENT, Panel, as_panel
 from mrb_lib.stats.core.subfields import By, Group, groups, one_kind_each
@@ -65,8 +65,10 @@ COLUMNS = [
     *_with_ends("tov", "tov_intransitive"),
     "reason",
 ]
-
-
+MORE = [
+    *_with_ends("order_kappa", "consistency_half", "tie_rate_ab", "tie_rate_ba"),
+    *(name + end for name in ("consistency_decisive", "first_rate", "tie_rate") for end in ("_low", "_high")),
+]
 _Columns = dict[str, NDArray[np.generic]]
 
 
@@ -80,7 +82,8 @@ class _Part(NamedTuple):
 @register_table(
     "consistency",
     question="does a judge choose the same when the responses change places, or when asked again",
-    columns=COLUMNS,
+    columns=[name for name in COLUMNS if name not in MORE],
+    more=MORE,
 )
 def consistency(
     verdicts: pd.DataFrame | Panel,
@@ -151,8 +154,8 @@ def consistency(
 
     Intervals are closed, not resampled: a bootstrap of shares near 0 and 1, where good judges are, covers far too
     seldom. Shares have Wilson's (`mrb_lib.stats.resampling.robust.share_interval`), kappa one like it
-    (`mrb_lib.stats.consistency.order_intervals.order_kappa`), position bias, preference and `first_rate` that of
-    Tango's score test (`mrb_lib.stats.consistency.order_intervals`), TOV Wilson's for the part of the most violations
+    (`mrb_lib.stats.consistency.intervals.order_kappa`), position bias, preference and `first_rate` that of
+    Tango's score test (`mrb_lib.stats.consistency.intervals`), TOV Wilson's for the part of the most violations
     that there can be; all with the cluster-robust standard error, and never without width where all cases are alike. At
     100 cases they cover 93 to 97 of 100, and more where fewer than two or three cases are expected to show what is
     measured.
@@ -165,16 +168,18 @@ def consistency(
     """
     panel = as_panel(verdicts, cases["case_id"], dimensions)
     codes = cluster_codes(cases, cluster)
-    asked = questions(cases, codes)
-    parts = [_Part(found, layout(found, codes)) for found in one_kind_each(groups(cases, by))]
+    all_questions = questions(cases, codes)
+    parts = [_Part(kind, layout(kind, codes)) for kind in one_kind_each(groups(cases, by))]
     step = max(1, _AT_ONCE // max(1, int(np.prod(panel.shape[1:])) * len((*SHARES, *SIGNED))))
     starts = range(0, len(panel.judges) if len(cases) else 0, step)
-    chunks = [_of_judges(panel, range(len(panel.judges))[start : start + step], parts, asked) for start in starts]
-    frames = [_frame(panel, part, found) for part, found in zip(parts, zip(*chunks, strict=True), strict=False)]
+    chunks = [
+        _of_judges(panel, range(len(panel.judges))[start : start + step], parts, all_questions) for start in starts
+    ]
+    frames = [_frame(panel, part, each) for part, each in zip(parts, zip(*chunks, strict=True), strict=False)]
     return typed(pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=COLUMNS), COLUMNS)
 
 
-def _of_judges(panel: Panel, judges: range, parts: Sequence[_Part], asked: Questions) -> list[_Columns]:
+def _of_judges(panel: Panel, judges: range, parts: Sequence[_Part], all_questions: Questions) -> list[_Columns]:
     """The columns of some judges and each part, and before them the judge and the dimension of each row."""
     whole = panel.choice[judges.start : judges.stop]
     judge, dimension = np.nonzero((whole != ABSENT).any(axis=(2, 3, 4)))
@@ -184,18 +189,19 @@ def _of_judges(panel: Panel, judges: range, parts: Sequence[_Part], asked: Quest
         name: (value.reshape(rows, n_cases), count.reshape(rows, n_cases))
         for name, (value, count) in case_values(choice.reshape(rows * n_cases, *choice.shape[2:])).items()
     }
-    violations = [order_violations(choice, tournament) for tournament in asked.tournaments]
+    violations = [order_violations(choice, tournament) for tournament in all_questions.tournaments]
     presented = (over_repeats((choice[:, :, 0] != ABSENT) & (choice[:, :, 1] != ABSENT)) > 0).astype(np.float64)
     out = []
     for part in parts:
-        found = {name: share(*values[name], part.at) for name in SHARES}
-        found |= {name: signed(*values[name], part.at) for name in SIGNED}
-        found["first_rate"] = half(found["first_rate"])
-        found["order_kappa"] = order_kappa(choice, part.at)
-        found |= _contradictions(*values["consistency"], found["consistency"], violations, part, asked)
-        names = {"judge": judge + judges.start, "dimension": dimension}
-        each = {name: np.broadcast_to(place[:, None], (rows, len(part.groups))) for name, place in names.items()}
-        out.append(each | _columns(found, by_group(unit_sums(presented, part.at), part.at).astype(np.int64)))
+        estimates = {name: share(*values[name], part.at) for name in SHARES}
+        estimates |= {name: signed(*values[name], part.at) for name in SIGNED}
+        estimates["first_rate"] = half(estimates["first_rate"])
+        estimates["order_kappa"] = order_kappa(choice, part.at)
+        consistency = estimates["consistency"]
+        estimates |= _contradictions(*values["consistency"], consistency, violations, part, all_questions)
+        keys = {"judge": judge + judges.start, "dimension": dimension}
+        each = {name: np.broadcast_to(codes[:, None], (rows, len(part.groups))) for name, codes in keys.items()}
+        out.append(each | _columns(estimates, by_group(unit_sums(presented, part.at), part.at).astype(np.int64)))
     return out
 
 
@@ -215,25 +221,26 @@ def _frame(panel: Panel, part: _Part, chunks: Sequence[_Columns]) -> pd.DataFram
 def _contradictions(
     same: FloatArray,
     answered: FloatArray,
-    consistency: Found,
+    consistency: GroupEstimate,
     violations: Sequence[tuple[FloatArray, FloatArray, FloatArray]],
     part: _Part,
-    asked: Questions,
-) -> dict[str, Found]:
+    all_questions: Questions,
+) -> dict[str, GroupEstimate]:
     """IPI, TOV and its intransitive part in each group; where every question is one case IPI needs no counting."""
-    if asked.n == len(asked.of_case):
+    if all_questions.n == len(all_questions.of_case):
         nothing = np.full(consistency.value.shape, np.nan)
-        none = Found(np.zeros_like(consistency.n), nothing, nothing, nothing, nothing, nothing)
+        none = GroupEstimate(np.zeros_like(consistency.n), nothing, nothing, nothing, nothing, nothing)
         turned = consistency._replace(value=1 - consistency.value, low=1 - consistency.high, high=1 - consistency.low)
         return {"ipi": turned, "tov": none, "tov_intransitive": none}
-    here = units(asked, part.at.group, len(part.groups))
+    here = units(all_questions, part.at.group, len(part.groups))
     out = {"ipi": share(*unstable_pairs(answered - same, answered, here.of_case), here.at)}
     shape = len(same), len(here.at.unit)
     total, stable, count = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    for unit, found in zip(here.tournaments, violations, strict=True):
+    for unit, measured in zip(here.tournaments, violations, strict=True):
         inside = unit >= 0
-        total[:, unit[inside]], stable[:, unit[inside]], count[:, unit[inside]] = (each[:, inside] for each in found)
-    bounds = [(1.0, 1.0), *(most_violations(tournament.responses) for tournament in asked.tournaments)]
+        for sums, each in zip((total, stable, count), measured, strict=True):
+            sums[:, unit[inside]] = each[:, inside]
+    bounds = [(1.0, 1.0), *(most_violations(tournament.responses) for tournament in all_questions.tournaments)]
     most = [max(each) for each in zip(*bounds, strict=True)]
     return {
         **out,
@@ -242,32 +249,32 @@ def _contradictions(
     }
 
 
-def _columns(found: Mapping[str, Found], n_presented: IntArray) -> dict[str, NDArray[np.generic]]:
+def _columns(estimates: Mapping[str, GroupEstimate], n_presented: IntArray) -> dict[str, NDArray[np.generic]]:
     """The columns of all measures, each of shape (rows, groups)."""
-    n = found["consistency"].n
+    n = estimates["consistency"].n
     out: dict[str, NDArray[np.generic]] = {
         "n": n,
         "n_presented": n_presented,
         "coverage": divide(n.astype(np.float64), n_presented),
-        "n_first": found["first_rate"].n,
-        "n_repeated": found["position_noise"].n,
-        "n_questions": found["ipi"].n,
-        "n_tournaments": found["tov"].n,
+        "n_first": estimates["first_rate"].n,
+        "n_repeated": estimates["position_noise"].n,
+        "n_questions": estimates["ipi"].n,
+        "n_tournaments": estimates["tov"].n,
     }
-    for name, one in found.items():
-        out |= {name: one.value, f"{name}_low": one.low, f"{name}_high": one.high}
+    for name, each in estimates.items():
+        out |= {name: each.value, f"{name}_low": each.low, f"{name}_high": each.high}
     absent = {
         ONE_ORDER: n_presented == 0,
         NOT_ANSWERED: (n_presented > 0) & (n == 0),
-        NO_KAPPA: (n > 0) & np.isnan(found["order_kappa"].value),
-        NO_DECISIVE: (n > 0) & (found["consistency_decisive"].n == 0),
-        NOTHING_CHOSEN: found["first_rate"].n == 0,
-        ONE_REPEAT: found["repeat_agreement"].n == 0,
-        NO_SPLIT: found["position_noise"].n == 0,
-        NO_TOURNAMENT: found["tov"].n == 0,
+        NO_KAPPA: (n > 0) & np.isnan(estimates["order_kappa"].value),
+        NO_DECISIVE: (n > 0) & (estimates["consistency_decisive"].n == 0),
+        NOTHING_CHOSEN: estimates["first_rate"].n == 0,
+        ONE_REPEAT: estimates["repeat_agreement"].n == 0,
+        NO_SPLIT: estimates["position_noise"].n == 0,
+        NO_TOURNAMENT: estimates["tov"].n == 0,
     }
-    told = reasons(found)
+    told = reasons(estimates)
     why = np.full(n.shape, None, dtype=object)
-    for at in np.ndindex(n.shape):
-        why[at] = join_reasons(*(text for text, where in absent.items() if where[at]), str(told[at]))
+    for place in np.ndindex(n.shape):
+        why[place] = join_reasons(*(text for text, holds in absent.items() if holds[place]), str(told[place]))
     return {**out, "reason": why}

@@ -27,14 +27,33 @@ from mrb_lib.stats.resampling.robust import (
 
 _NO_SPREAD = 1e-9
 _HALVINGS = 45
+_WHY = ("", FEW_CASES, ONE_CLUSTER)
 
 
-def signed_interval(found: Estimate, forward: FloatArray) -> tuple[FloatArray, FloatArray]:
+class GroupEstimate(NamedTuple):
+    """A measure in each row and group, each array of shape (rows, G).
+
+    Attributes
+    ----------
+    n : the sum of the denominators: cases, questions or verdicts; where it is 0, all below are NaN
+    cases, clusters : the cases that count, and the clusters they are from
+    value, low, high : the estimate and its 95% interval
+    """
+
+    n: IntArray
+    cases: FloatArray
+    clusters: FloatArray
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+def signed_interval(difference: Estimate, forward: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The 95% interval of a difference of two shares of the same cases, never without width.
 
     Parameters
     ----------
-    found : the difference, with its cluster-robust standard error
+    difference : with its cluster-robust standard error
     forward : the first of the two shares, of the shape of the difference: the mean of what lies above 0
 
     Returns
@@ -49,12 +68,12 @@ def signed_interval(found: Estimate, forward: FloatArray) -> tuple[FloatArray, F
     of clusters, and the quantile the normal one. Compared with the score statistic in
     `tests/stats/consistency/test_signed_share.py`; coverage in `tests/simulation/test_position_bias.py`.
     """
-    difference, backward = found.value, forward - found.value
-    spread = forward + backward - difference**2
-    certain = (spread < _NO_SPREAD) | (found.error < _NO_SPREAD)
-    z2 = np.where(certain, special.ndtri((1 + CONFIDENCE) / 2), t_quantile(found.clusters)) ** 2
-    size = np.where(certain, found.clusters, divide(spread, np.where(certain, 1.0, found.error**2)))
-    allowed = np.where(np.isnan(found.error), np.nan, divide(z2, size))
+    value, backward = difference.value, forward - difference.value
+    spread = forward + backward - value**2
+    certain = (spread < _NO_SPREAD) | (difference.error < _NO_SPREAD)
+    z2 = np.where(certain, special.ndtri((1 + CONFIDENCE) / 2), t_quantile(difference.clusters)) ** 2
+    size = np.where(certain, difference.clusters, divide(spread, np.where(certain, 1.0, difference.error**2)))
+    allowed = np.where(np.isnan(difference.error), np.nan, divide(z2, size))
     return score_interval(forward, backward, allowed)
 
 
@@ -96,27 +115,6 @@ def variance(difference: FloatArray, forward: FloatArray, backward: FloatArray) 
     return out
 
 
-_WHY = ("", FEW_CASES, ONE_CLUSTER)
-
-
-class Found(NamedTuple):
-    """A measure in each row and group, each array of shape (rows, G).
-
-    Attributes
-    ----------
-    n : the sum of the denominators: cases, questions or verdicts; where it is 0, all below are NaN
-    cases, clusters : the cases that count, and the clusters they are from
-    value, low, high : the estimate and its 95% interval
-    """
-
-    n: IntArray
-    cases: FloatArray
-    clusters: FloatArray
-    value: FloatArray
-    low: FloatArray
-    high: FloatArray
-
-
 def unit_sums(values: FloatArray, at: Layout) -> FloatArray:
     """Sum what cases add, shape (rows, cases), by the units of a layout, shape (rows, P)."""
     order = np.argsort(at.unit, kind="stable")
@@ -128,7 +126,7 @@ def unit_sums(values: FloatArray, at: Layout) -> FloatArray:
     return out
 
 
-def share(value: FloatArray, count: FloatArray, at: Layout, most: float = 1.0) -> Found:
+def share(value: FloatArray, count: FloatArray, at: Layout, most: float = 1.0) -> GroupEstimate:
     """A ratio of sums between 0 and `most`.
 
     Parameters
@@ -139,39 +137,32 @@ def share(value: FloatArray, count: FloatArray, at: Layout, most: float = 1.0) -
     -----
     The interval is `mrb_lib.stats.resampling.robust.share_interval` of the part of `most`.
     """
-    found, totals = _ratio(value, count, at)
-    part = found._replace(value=found.value / most, error=found.error / most)
-    low, high = (end * most for end in share_interval(part))
-    return _bounded(found, totals, count, at, low, high)
+    ratio = ratio_of_sums(unit_sums(value, at), unit_sums(count, at), at)
+    low, high = share_interval(ratio._replace(value=ratio.value / most, error=ratio.error / most))
+    return _of_ratio(ratio, count, at, low * most, high * most)
 
 
-def signed(value: FloatArray, count: FloatArray, at: Layout) -> Found:
-    """A ratio of sums between -1 and 1, by `mrb_lib.stats.consistency.order_intervals.signed_interval`."""
-    found, totals = _ratio(value, count, at)
-    forward = divide(by_group(unit_sums(np.maximum(value, 0.0), at), at), totals)
-    return _bounded(found, totals, count, at, *signed_interval(found, forward))
-
-
-def _ratio(value: FloatArray, count: FloatArray, at: Layout) -> tuple[Estimate, FloatArray]:
+def signed(value: FloatArray, count: FloatArray, at: Layout) -> GroupEstimate:
+    """A ratio of sums between -1 and 1, with `signed_interval`."""
     counts = unit_sums(count, at)
-    return ratio_of_sums(unit_sums(value, at), counts, at), by_group(counts, at)
+    ratio = ratio_of_sums(unit_sums(value, at), counts, at)
+    forward = divide(by_group(unit_sums(np.maximum(value, 0.0), at), at), by_group(counts, at))
+    return _of_ratio(ratio, count, at, *signed_interval(ratio, forward))
 
 
-def _bounded(
-    found: Estimate, totals: FloatArray, count: FloatArray, at: Layout, low: FloatArray, high: FloatArray
-) -> Found:
-    single = len(at.of_unit) == (at.unit >= 0).sum()  # each case is a cluster of its own
-    cases = found.clusters if single else by_group(unit_sums((count > 0).astype(np.float64), at), at)
-    ends = np.minimum(low, found.value), np.maximum(high, found.value)
-    return Found(totals.astype(np.int64), cases, found.clusters, found.value, *ends)
+def _of_ratio(ratio: Estimate, count: FloatArray, at: Layout, low: FloatArray, high: FloatArray) -> GroupEstimate:
+    total, cases = (by_group(unit_sums(each, at), at) for each in (count, (count > 0).astype(np.float64)))
+    ends = np.minimum(low, ratio.value), np.maximum(high, ratio.value)
+    return GroupEstimate(total.astype(np.int64), cases, ratio.clusters, ratio.value, *ends)
 
 
-def half(found: Found) -> Found:
+def half(difference: GroupEstimate) -> GroupEstimate:
     """The share that leans forward where nothing leans neither way: (1 + difference) / 2."""
-    return found._replace(value=(1 + found.value) / 2, low=(1 + found.low) / 2, high=(1 + found.high) / 2)
+    value, low, high = ((1 + each) / 2 for each in (difference.value, difference.low, difference.high))
+    return difference._replace(value=value, low=low, high=high)
 
 
-def order_kappa(choice: NDArray[np.int8], at: Layout) -> Found:
+def order_kappa(choice: NDArray[np.int8], at: Layout) -> GroupEstimate:
     """Cohen's kappa between the two orders.
 
     Parameters
@@ -195,14 +186,12 @@ def order_kappa(choice: NDArray[np.int8], at: Layout) -> Found:
     cell = row * groups + at.group[case]
     table = confusion.counts(cell, ab[both], ba[both], rows * groups, k)
     each = np.nan_to_num(influence(table))[cell, ab[both], ba[both]]
-    moved = (
-        np.bincount(row * cases + case, weights=each, minlength=rows * cases).astype(np.float64).reshape(rows, cases)
-    )
+    moved = np.bincount(row * cases + case, weights=each, minlength=rows * cases).astype(np.float64)
     n = table.sum(axis=(1, 2)).reshape(rows, groups)
     some = unit_sums((over_repeats(both) > 0).astype(np.float64), at)
     agreeing = ratio_of_sums(_sums_of(both & (ab == ba), at), _sums_of(both, at), at)
     clusters = agreeing.clusters
-    error = divide(standard_error(unit_sums(moved, at), clusters, at), n)
+    error = divide(standard_error(unit_sums(moved.reshape(rows, cases), at), clusters, at), n)
     value = confusion.cohen_kappa(table).reshape(rows, groups)
     by_chance = (table.sum(axis=2) * (n.reshape(-1, 1) - table.sum(axis=1))).sum(axis=1).reshape(rows, groups)
     expected = divide(by_chance, n**2)
@@ -210,35 +199,35 @@ def order_kappa(choice: NDArray[np.int8], at: Layout) -> Found:
     differs = 1 - agreeing.value
     _, most = share_interval(agreeing._replace(value=differs, error=error * expected))
     low = np.where(differs < TINY, np.maximum(1 - divide(most, expected), -1.0), low)
-    return Found(
+    return GroupEstimate(
         n.astype(np.int64), by_group(some, at), clusters, value, np.minimum(low, value), np.maximum(high, value)
     )
 
 
-def _sums_of(found: BoolArray, at: Layout) -> FloatArray:
-    """How often something is so in each unit, shape (rows, cases, repeats) to (rows, P)."""
-    return unit_sums(over_repeats(found), at)
+def _sums_of(holds: BoolArray, at: Layout) -> FloatArray:
+    """How often something holds in each unit, shape (rows, cases, repeats) to (rows, P)."""
+    return unit_sums(over_repeats(holds), at)
 
 
-def reasons(found: Mapping[str, Found]) -> NDArray[np.object_]:
+def reasons(estimates: Mapping[str, GroupEstimate]) -> NDArray[np.object_]:
     """Why intervals are null, shape (rows, G); a measure that is null itself is not mentioned."""
-    names = list(found)
-    kinds = np.stack([_kinds(one) for one in found.values()])
-    known = np.stack([np.isfinite(one.value) for one in found.values()])
+    names = list(estimates)
+    kinds = np.stack([_kinds(each) for each in estimates.values()])
+    defined = np.stack([np.isfinite(each.value) for each in estimates.values()])
     out = np.full(kinds.shape[1:], "", dtype=object)
     for row, group in np.argwhere((kinds > 0).any(axis=0)):
         here = kinds[:, row, group]
         texts = []
         for kind in np.unique(here[here > 0]):
             which = here == kind
-            alike = which.sum() == known[:, row, group].sum()
+            alike = which.sum() == defined[:, row, group].sum()
             concerned = ", ".join(name for name, is_one in zip(names, which, strict=True) if is_one)
             texts.append(_WHY[kind] if alike else f"{concerned}: {_WHY[kind]}")
         out[row, group] = "; ".join(texts)
     return out
 
 
-def _kinds(one: Found) -> IntArray:
-    null = np.isfinite(one.value) & np.isnan(one.low)
-    out: IntArray = np.where(null, np.where(one.cases < 2, 1, 2), 0).astype(np.int64)
+def _kinds(estimate: GroupEstimate) -> IntArray:
+    null = np.isfinite(estimate.value) & np.isnan(estimate.low)
+    out: IntArray = np.where(null, np.where(estimate.cases < 2, 1, 2), 0).astype(np.int64)
     return out
