@@ -12,7 +12,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from mrb_lib.stats.bias import bias
-from mrb_lib.stats.bias.measures import Measure, equal_length_accuracy, error_asymmetry, excess_choice, log_odds
+from mrb_lib.stats.bias.measures import BiasMeasure, equal_length_accuracy, error_asymmetry, excess_choice, log_odds
 from mrb_lib.stats.bias.style_markers import length_difference, standardised
 from mrb_lib.stats.core.panel import Panel
 
@@ -163,7 +163,7 @@ def judges(
         yield Drawn(np.hstack(y), *values, codes=np.tile(np.arange(n), copies))
 
 
-def measure(name: str, at: Drawn) -> Measure:
+def measure(name: str, at: Drawn) -> BiasMeasure:
     base = [np.ones(at.y.shape), at.gold, at.longer]
     match name:
         case "length":
@@ -231,7 +231,7 @@ def test_intervals_cover_what_is_planted(n: int, rows: int, copies: int) -> None
         assert 0.93 <= share <= 0.97, (name, share)
 
 
-def _covers(found: Measure, truth: float) -> np.ndarray:
+def _covers(found: BiasMeasure, truth: float) -> np.ndarray:
     known = np.isfinite(found.low)
     assert known.mean() > 0.99
     return (found.low[known] <= truth) & (truth <= found.high[known])

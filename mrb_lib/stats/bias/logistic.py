@@ -25,7 +25,7 @@ _LARGEST_STEP = 4.0
 _SINGULAR = 1e-9
 
 
-class Fits(NamedTuple):
+class LogisticFits(NamedTuple):
     """Logistic regressions with k coefficients; everything is NaN where `reason` says that a fit is undefined.
 
     Attributes
@@ -66,7 +66,7 @@ def two_sided(estimate: FloatArray, error: FloatArray, clusters: IntArray) -> Fl
     return np.asarray(2 * stdtr(degrees, -np.abs(ratio)), dtype=np.float64)
 
 
-def fit(x: FloatArray, y: FloatArray, codes: IntArray) -> Fits:
+def fit(x: FloatArray, y: FloatArray, codes: IntArray) -> LogisticFits:
     """Fit logistic regressions of a share on predictors, one a row of `y`.
 
     Parameters
@@ -109,7 +109,7 @@ def fit(x: FloatArray, y: FloatArray, codes: IntArray) -> Fits:
     still: BoolArray = np.asarray((error < TINY).any(axis=1))
     error[still] = np.nan
     reason = [_reason(*row) for row in zip(n, varies, identified, separated, few, still, strict=True)]
-    return Fits(n, clusters, coefficient, error, reason)
+    return LogisticFits(n, clusters, coefficient, error, reason)
 
 
 def _reason(n: int, varies: bool, identified: bool, separated: bool, few: bool, still: bool) -> str:
@@ -149,10 +149,10 @@ def _newton(x: FloatArray, y: FloatArray, used: BoolArray) -> tuple[FloatArray, 
         rows = np.flatnonzero(~converged)
         if not len(rows):
             break
-        part = x if len(rows) == len(x) else x[rows]
-        mean = expit((part @ coefficient[rows][:, :, None])[:, :, 0])
-        score = (np.swapaxes(part, 1, 2) @ ((y[rows] - mean) * used[rows])[:, :, None])[:, :, 0]
-        information = np.swapaxes(part, 1, 2) @ (part * (mean * (1 - mean))[:, :, None])
+        of_rows = x if len(rows) == len(x) else x[rows]
+        mean = expit((of_rows @ coefficient[rows][:, :, None])[:, :, 0])
+        score = (np.swapaxes(of_rows, 1, 2) @ ((y[rows] - mean) * used[rows])[:, :, None])[:, :, 0]
+        information = np.swapaxes(of_rows, 1, 2) @ (of_rows * (mean * (1 - mean))[:, :, None])
         scale = np.trace(information, axis1=1, axis2=2)[:, None, None]
         information += scale * 1e-13 * np.eye(x.shape[2]) + 1e-200 * np.eye(x.shape[2])
         step = np.linalg.solve(information, score[:, :, None])[:, :, 0]

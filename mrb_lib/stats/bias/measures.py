@@ -103,7 +103,7 @@ def chosen(preferred: FloatArray, side: FloatArray) -> FloatArray:
     return out
 
 
-class Measure(NamedTuple):
+class BiasMeasure(NamedTuple):
     """One measure of all rows, each array of shape (rows,)."""
 
     part: str
@@ -122,7 +122,7 @@ class Measure(NamedTuple):
 
 def log_odds(
     name: str, marker: str | None, y: FloatArray, predictors: Sequence[FloatArray], codes: IntArray, none: str
-) -> Measure:
+) -> BiasMeasure:
     """The log-odds of the last predictor where it is not 0 in ten cases at least; `none` says why it is 0 in all.
 
     The other predictors are finite wherever `y` is.
@@ -140,12 +140,12 @@ def log_odds(
         every[:, enough] = fits.coefficient[:, -1], *fits.interval(-1), fits.p_value(-1)
         reason[enough] = [why or None for why in fits.reason]
     nothing = np.full(len(y), np.nan)
-    return Measure("bias", name, "log_odds", marker, n, value, low, high, p_value, nothing, nothing, reason)
+    return BiasMeasure("bias", name, "log_odds", marker, n, value, low, high, p_value, nothing, nothing, reason)
 
 
 def error_asymmetry(
     name: str, preferred: FloatArray, gold: FloatArray, side: FloatArray, codes: IntArray, none: str
-) -> Measure:
+) -> BiasMeasure:
     """Errors towards responses of a kind where gold prefers the other, minus errors away from it where gold prefers it.
 
     Parameters
@@ -162,7 +162,7 @@ def error_asymmetry(
     return _difference(name, "error_asymmetry", against, along, codes, met, none)
 
 
-def excess_choice(preferred: FloatArray, gold: FloatArray, side: FloatArray, codes: IntArray) -> Measure:
+def excess_choice(preferred: FloatArray, gold: FloatArray, side: FloatArray, codes: IntArray) -> BiasMeasure:
     """The share choosing the longer response minus gold's share, and both shares.
 
     A tie is half a choice. It has no p-value: a judge that guesses has an excess wherever gold leans, and no bias.
@@ -180,7 +180,7 @@ def excess_choice(preferred: FloatArray, gold: FloatArray, side: FloatArray, cod
 
 def _difference(
     name: str, measure: str, first: FloatArray, second: FloatArray, codes: IntArray, met: BoolArray, none: str
-) -> Measure:
+) -> BiasMeasure:
     """The measure of all rows from the values of those that met the kind; `none` says why the others have none."""
     n, reason = np.zeros(len(met), dtype=np.int64), np.full(len(met), none, dtype=object)
     value, low, high, p_value = every = np.full((4, len(met)), np.nan)
@@ -190,10 +190,10 @@ def _difference(
         every[:, met] = of_met.value, of_met.low, of_met.high, of_met.p_value
         reason[met] = [NOT_LABELLED if n == 0 else why or None for n, why in zip(of_met.n, of_met.reason, strict=True)]
     nothing = np.full(len(met), np.nan)
-    return Measure("bias", name, measure, None, n, value, low, high, p_value, nothing, nothing, reason)
+    return BiasMeasure("bias", name, measure, None, n, value, low, high, p_value, nothing, nothing, reason)
 
 
-def equal_length_accuracy(scores: FloatArray, gold: FloatArray, longer: FloatArray, codes: IntArray) -> Measure:
+def equal_length_accuracy(scores: FloatArray, gold: FloatArray, longer: FloatArray, codes: IntArray) -> BiasMeasure:
     """Accuracy at equal length: the regression of the score on how much longer the response is that gold prefers."""
     advantage = np.where(gold != 0, gold, np.nan) * longer
     y = np.where(np.isfinite(advantage), scores, np.nan)
@@ -203,7 +203,7 @@ def equal_length_accuracy(scores: FloatArray, gold: FloatArray, longer: FloatArr
     nothing = np.full(len(y), np.nan)
     uncontrolled = divide(np.where(used, y, 0.0).sum(axis=1), used.sum(axis=1))
     reason = [why or None for why in fits.reason]
-    return Measure(
+    return BiasMeasure(
         "accuracy", "length", "length_controlled", None, fits.n,
         expit(fits.coefficient[:, 0]), expit(low), expit(high), nothing, uncontrolled, nothing, reason,
     )  # fmt: skip

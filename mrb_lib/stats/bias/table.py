@@ -11,7 +11,7 @@ import pandas as pd
 from mrb_lib.stats.bias import win_rates
 from mrb_lib.stats.bias.measures import (
     SAME_LENGTH,
-    Measure,
+    BiasMeasure,
     equal_length_accuracy,
     error_asymmetry,
     excess_choice,
@@ -189,7 +189,7 @@ def _preferred(panel: Panel, policy: str) -> FloatArray:
     return divide((choice == 0).sum(axis=(3, 4)) + 0.5 * (choice == TIE).sum(axis=(3, 4)), answered)
 
 
-def _measures(data: _Data, part: Group, codes: IntArray) -> list[Measure]:
+def _measures(data: _Data, part: Group, codes: IntArray) -> list[BiasMeasure]:
     """All measures of one group of cases, in the order of the table."""
     preferred, gold = data.preferred[:, part.cases], data.gold[:, part.cases]
     longer = data.longer[part.cases]
@@ -219,7 +219,7 @@ def _measures(data: _Data, part: Group, codes: IntArray) -> list[Measure]:
     return [item._replace(reason=np.where(no_gold, NO_GOLD, np.array(item.reason, dtype=object))) for item in out]
 
 
-def _frame(data: _Data, measures: Sequence[tuple[Group, Measure]]) -> pd.DataFrame:
+def _frame(data: _Data, measures: Sequence[tuple[Group, BiasMeasure]]) -> pd.DataFrame:
     """The rows of all measures, one after the other."""
     rows, total = len(data.judge), len(data.judge) * len(measures)
     sizes = np.array([len(part.cases) for part, _ in measures])

@@ -74,7 +74,7 @@ def equal_mass(ranked: Ranked, n_cells: int, bins: int = BINS) -> IntArray:
     return out
 
 
-def calibration_error(gaps: FloatArray, counts: FloatArray, at: Layout, used: BoolArray) -> Ece:
+def calibration_error(gaps: FloatArray, counts: FloatArray, grouping: Layout, used: BoolArray) -> Ece:
     """Expected calibration error of each column in each group.
 
     Parameters
@@ -92,10 +92,10 @@ def calibration_error(gaps: FloatArray, counts: FloatArray, at: Layout, used: Bo
     to 98% of 100 forecasts, and 97 to 98.5% of a calibrated judge, whose true error is the bound itself; the lowest
     seen was 93%, in 4,000 sets of 1,000 forecasts half as sure as they should be.
     """
-    n = by_group(counts, at)
-    gap = np.swapaxes(divide(by_group(gaps, at), n[:, None, :]), 1, 2)
-    clusters = by_group((counts > 0).astype(np.float64), at)
-    covariance = _covariance(gaps, counts, np.nan_to_num(gap), n, clusters, at)
+    n = by_group(counts, grouping)
+    gap = np.swapaxes(divide(by_group(gaps, grouping), n[:, None, :]), 1, 2)
+    clusters = by_group((counts > 0).astype(np.float64), grouping)
+    covariance = _covariance(gaps, counts, np.nan_to_num(gap), n, clusters, grouping)
     value = np.abs(gap).sum(axis=2)
     deviation = np.sqrt(np.diagonal(covariance, axis1=2, axis2=3))
     bias = folded_mean(np.nan_to_num(gap), np.nan_to_num(deviation)).sum(axis=2) - value
@@ -106,13 +106,13 @@ def calibration_error(gaps: FloatArray, counts: FloatArray, at: Layout, used: Bo
 
 
 def _covariance(
-    gaps: FloatArray, counts: FloatArray, gap: FloatArray, n: FloatArray, clusters: FloatArray, at: Layout
+    gaps: FloatArray, counts: FloatArray, gap: FloatArray, n: FloatArray, clusters: FloatArray, grouping: Layout
 ) -> FloatArray:
     """The cluster-robust covariance of the gaps of a column and group, shape (columns, G, bins, bins)."""
     columns, bins, _ = gaps.shape
-    out = np.full((columns, at.shape[0], bins, bins), np.nan)
-    ends = np.append(at.starts[1:], at.shape[1])
-    for group, (start, end) in enumerate(zip(at.starts, ends, strict=True)):
+    out = np.full((columns, grouping.shape[0], bins, bins), np.nan)
+    ends = np.append(grouping.starts[1:], grouping.shape[1])
+    for group, (start, end) in enumerate(zip(grouping.starts, ends, strict=True)):
         residual = gap[:, group, :, None] * counts[:, None, start:end]
         np.subtract(gaps[:, :, start:end], residual, out=residual)
         out[:, group] = residual @ np.swapaxes(residual, 1, 2)

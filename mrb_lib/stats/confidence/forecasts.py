@@ -66,30 +66,30 @@ class Grid(NamedTuple):
     cell : column * G + group
     column : the column
     columns : the number of columns
-    at : the groups and units
+    grouping : the groups and units
     """
 
     place: IntArray
     cell: IntArray
     column: IntArray
     columns: int
-    at: Layout
+    grouping: Layout
 
     def by_unit(self, weights: FloatArray | None = None) -> FloatArray:
         """Sums of each unit, shape (columns, P); without weights, how many there are."""
-        return weighted_count(self.place, weights, self.columns * self.at.shape[1]).reshape(self.columns, -1)
+        return weighted_count(self.place, weights, self.columns * self.grouping.shape[1]).reshape(self.columns, -1)
 
     def by_bin(self, bins: IntArray, weights: FloatArray | None, n_bins: int) -> FloatArray:
         """Sums of each bin and unit, shape (columns, bins, P)."""
-        units = self.at.shape[1]
+        units = self.grouping.shape[1]
         key = self.place + (self.column * (n_bins - 1) + bins) * units
         return weighted_count(key, weights, self.columns * n_bins * units).reshape(self.columns, n_bins, units)
 
 
-def grid(column: IntArray, case: IntArray, columns: int, at: Layout) -> Grid:
+def grid(column: IntArray, case: IntArray, columns: int, grouping: Layout) -> Grid:
     """Where forecasts on these cases, all of them in a group, are counted."""
-    groups, units = at.shape
-    return Grid(column * units + at.unit[case], column * groups + at.group[case], column, columns, at)
+    groups, units = grouping.shape
+    return Grid(column * units + grouping.unit[case], column * groups + grouping.group[case], column, columns, grouping)
 
 
 def weighted_count(position: IntArray, weights: FloatArray | None, size: int) -> FloatArray:

@@ -47,13 +47,13 @@ def folds(codes: IntArray, seed: int, count: int = FOLDS) -> IntArray:
     return out
 
 
-def scale_temperature(forecasts: Forecasts, fold: IntArray, columns: int, at: Layout) -> Temperature:
+def scale_temperature(forecasts: Forecasts, fold: IntArray, columns: int, grouping: Layout) -> Temperature:
     """Divide the log-odds by one number a judge and dimension, chosen to make the log loss smallest.
 
     Parameters
     ----------
     fold : shape (n,), the fold of each forecast
-    at : the clusters, all in one group
+    grouping : the clusters, all in one group
 
     Notes
     -----
@@ -78,7 +78,7 @@ def scale_temperature(forecasts: Forecasts, fold: IntArray, columns: int, at: La
     own = np.reshape(fitted, (FOLDS, columns))[fold, forecasts.column]
     p = np.clip(special.expit(own * logit), MOST_CERTAIN, 1 - MOST_CERTAIN)
     value = np.where(inside, divide(np.ones(columns), slope), np.nan)
-    reach = _log_slope_reach(towards, forecasts, np.where(inside, slope, np.nan), at)
+    reach = _log_slope_reach(towards, forecasts, np.where(inside, slope, np.nan), grouping)
     p = np.where(usable[forecasts.column], p, np.nan)
     return Temperature(value, value * np.exp(-reach), value * np.exp(reach), p)
 
@@ -106,13 +106,13 @@ def _slopes(towards: FloatArray) -> FloatArray:
     return out
 
 
-def _log_slope_reach(towards: FloatArray, forecasts: Forecasts, slope: FloatArray, at: Layout) -> FloatArray:
+def _log_slope_reach(towards: FloatArray, forecasts: Forecasts, slope: FloatArray, grouping: Layout) -> FloatArray:
     """Half the width of the interval of the logarithm of each slope."""
-    places = grid(forecasts.column, forecasts.case, len(slope), at)
+    places = grid(forecasts.column, forecasts.case, len(slope), grouping)
     wrong = special.expit(-np.nan_to_num(slope)[forecasts.column] * towards)
     curvature = weighted_count(forecasts.column, towards**2 * wrong * (1 - wrong), len(slope))
-    clusters = by_group(places.by_unit() > 0, at)
-    error = divide(standard_error(places.by_unit(towards * wrong), clusters, at)[:, 0], curvature)
+    clusters = by_group(places.by_unit() > 0, grouping)
+    error = divide(standard_error(places.by_unit(towards * wrong), clusters, grouping)[:, 0], curvature)
     return np.where(error > 0, t_quantile(clusters[:, 0]) * divide(error, slope), np.nan)
 
 

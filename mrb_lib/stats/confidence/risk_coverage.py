@@ -18,7 +18,7 @@ from mrb_lib.stats.resampling.robust import Estimate, Layout, by_group, ratio_of
 POINTS = 20
 
 
-class Curve(NamedTuple):
+class RiskCurve(NamedTuple):
     """Points of risk-coverage curves, each of shape (m,), by column, then coverage.
 
     Attributes
@@ -47,15 +47,15 @@ class Aurc(NamedTuple):
     excess: Estimate
 
 
-def curve(forecasts: Forecasts, columns: int, at: Layout) -> Curve:
+def curve(forecasts: Forecasts, columns: int, grouping: Layout) -> RiskCurve:
     """The risk of each column where a share 1 / `POINTS`, 2 / `POINTS` ... of it is answered, or more if tied.
 
     Parameters
     ----------
-    at : the clusters, all in one group
+    grouping : the clusters, all in one group
     """
     confidence, column = forecasts.confidence, forecasts.column
-    places = grid(column, forecasts.case, columns, at)
+    places = grid(column, forecasts.case, columns, grouping)
     ranked = confidence[rank(column, confidence).order]
     size = np.bincount(column, minlength=columns)
     some, end = np.flatnonzero(size), np.cumsum(size)
@@ -66,14 +66,14 @@ def curve(forecasts: Forecasts, columns: int, at: Layout) -> Curve:
         threshold[some] = ranked[end[some] - np.maximum(wanted, 1)]
         answered = (confidence >= threshold[column]).astype(np.float64)
         answers = places.by_unit(answered)
-        mistakes = ratio_of_sums(places.by_unit(answered * (1 - forecasts.correct)), answers, at)
+        mistakes = ratio_of_sums(places.by_unit(answered * (1 - forecasts.correct)), answers, grouping)
         ends = share_interval(mistakes)
         points.append((threshold, answers.sum(axis=1), *(each[:, 0] for each in (mistakes.value, *ends))))
     threshold, n, risk, low, high = (np.array(values).T for values in zip(*points, strict=True))
     new = np.diff(n, axis=1, prepend=0) > 0
     of_column = np.nonzero(new)[0]
     coverage = n[new] / size[of_column]
-    return Curve(of_column, threshold[new], n[new].astype(np.int64), coverage, risk[new], low[new], high[new])
+    return RiskCurve(of_column, threshold[new], n[new].astype(np.int64), coverage, risk[new], low[new], high[new])
 
 
 def aurc(ranked: Ranked, wrong: FloatArray, places: Grid) -> Aurc:
@@ -92,8 +92,8 @@ def aurc(ranked: Ranked, wrong: FloatArray, places: Grid) -> Aurc:
     are in random order: each counts as wrong as they are on average. The variance is that of the
     jackknife's pseudo-values, summed by cluster. Coverage: `tests/simulation/test_selective.py`.
     """
-    at, columns, place = places.at, places.columns, places.place
-    groups, units = at.shape
+    grouping, columns, place = places.grouping, places.columns, places.place
+    groups, units = grouping.shape
     cells = columns * groups
     order, cell = ranked.order[::-1], ranked.cell[::-1]
     n = np.bincount(ranked.cell, minlength=cells)
@@ -114,12 +114,12 @@ def aurc(ranked: Ranked, wrong: FloatArray, places: Grid) -> Aurc:
     excess_influence = influence - slope[cell] * (wrong[order] - rate[cell])
     best = divide(_best_order(n, errors, harmonic), n)
 
-    clusters = by_group((_summed(np.ones(len(cell)), place[order], columns, units) > 0).astype(np.float64), at)
-    share = np.nan_to_num(divide(np.ones(cells), n)).reshape(columns, groups)[:, at.of_unit]
+    clusters = by_group((_summed(np.ones(len(cell)), place[order], columns, units) > 0).astype(np.float64), grouping)
+    share = np.nan_to_num(divide(np.ones(cells), n)).reshape(columns, groups)[:, grouping.of_unit]
 
     def estimate(value: FloatArray, each: FloatArray) -> Estimate:
         whole = _summed(each, place[order], columns, units) * share
-        return Estimate(value.reshape(columns, groups), standard_error(whole, clusters, at), clusters)
+        return Estimate(value.reshape(columns, groups), standard_error(whole, clusters, grouping), clusters)
 
     return Aurc(estimate(area, influence), estimate(area - best, excess_influence))
 

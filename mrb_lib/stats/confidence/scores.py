@@ -21,10 +21,10 @@ def squared_error(p: FloatArray, outcome: FloatArray) -> FloatArray:
 
 def log_loss(p: FloatArray, outcome: FloatArray) -> FloatArray:
     """Minus the natural logarithm of the probability given to what happened; infinite where that was 0."""
-    given = np.where(outcome > 0.5, p, 1 - p)
-    out: FloatArray = np.full(len(given), np.inf)
-    np.log(given, out=out, where=given > 0)
-    return np.where(given > 0, -out, np.inf)
+    stated = np.where(outcome > 0.5, p, 1 - p)
+    out: FloatArray = np.full(len(stated), np.inf)
+    np.log(stated, out=out, where=stated > 0)
+    return np.where(stated > 0, -out, np.inf)
 
 
 def clipped_log_loss(p: FloatArray, outcome: FloatArray) -> FloatArray:
@@ -118,12 +118,12 @@ def rank(cell: IntArray, value: FloatArray) -> Ranked:
     return Ranked(order, cell, np.cumsum(new) - 1, np.flatnonzero(new))
 
 
-def auroc(ranked: Ranked, positive: FloatArray, place: IntArray, columns: int, at: Layout) -> Estimate:
+def auroc(ranked: Ranked, positive: FloatArray, place: IntArray, columns: int, grouping: Layout) -> Estimate:
     """How often a positive has a larger value than a negative, ties counting half.
 
     Parameters
     ----------
-    ranked : of cells column * G + group, for the groups of `at`
+    ranked : of cells column * G + group, for the groups of `grouping`
     positive : in the order given to `rank`, 1 for a positive and 0 for a negative; a share counts as that much of each
     place : column * P + unit, in the same order
 
@@ -138,7 +138,7 @@ def auroc(ranked: Ranked, positive: FloatArray, place: IntArray, columns: int, a
     Obuchowski 1997, doi:10.2307/2533958). Compared with scikit-learn in
     `tests/published/test_calibration.py`; coverage in `tests/simulation/test_calibration.py`.
     """
-    groups, units = at.shape
+    groups, units = grouping.shape
     up = positive[ranked.order]
     n_up = weighted_count(ranked.cell, up, columns * groups)
     n_down = weighted_count(ranked.cell, None, columns * groups) - n_up
@@ -155,23 +155,23 @@ def auroc(ranked: Ranked, positive: FloatArray, place: IntArray, columns: int, a
     downs = summed(None, place) - ups
     wins, losses = summed(up * share_below, sorted_place), summed((1 - up) * share_above, sorted_place)
     per_up, per_down = per_up.reshape(columns, groups), per_down.reshape(columns, groups)
-    value = np.where((per_up > 0) & (per_down > 0), by_group(wins, at) * per_up, np.nan)
-    known = of_units(np.nan_to_num(value), at)
-    of_up = (wins - known * ups) * of_units(per_up, at)
-    of_down = (losses - known * downs) * of_units(per_down, at)
+    value = np.where((per_up > 0) & (per_down > 0), by_group(wins, grouping) * per_up, np.nan)
+    mean = of_units(np.nan_to_num(value), grouping)
+    of_up = (wins - mean * ups) * of_units(per_up, grouping)
+    of_down = (losses - mean * downs) * of_units(per_down, grouping)
     variance = (
-        _inflated(of_up**2, ups > 0, at)
-        + _inflated(of_down**2, downs > 0, at)
-        + 2 * _inflated(of_up * of_down, ups + downs > 0, at)
+        _inflated(of_up**2, ups > 0, grouping)
+        + _inflated(of_down**2, downs > 0, grouping)
+        + 2 * _inflated(of_up * of_down, ups + downs > 0, grouping)
     )
-    clusters = by_group((ups + downs > 0).astype(np.float64), at)
+    clusters = by_group((ups + downs > 0).astype(np.float64), grouping)
     return Estimate(value, np.sqrt(np.maximum(variance, 0.0)), clusters)
 
 
-def _inflated(products: FloatArray, counted: BoolArray, at: Layout) -> FloatArray:
+def _inflated(products: FloatArray, counted: BoolArray, grouping: Layout) -> FloatArray:
     """The sum over the m clusters that count, times m / (m - 1); NaN with fewer than two."""
-    m = by_group(counted.astype(np.float64), at)
-    out: FloatArray = by_group(products, at) * np.where(m >= 2, divide(m, m - 1), np.nan)
+    m = by_group(counted.astype(np.float64), grouping)
+    out: FloatArray = by_group(products, grouping) * np.where(m >= 2, divide(m, m - 1), np.nan)
     return out
 
 

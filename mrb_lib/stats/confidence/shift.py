@@ -24,14 +24,14 @@ _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 SHIFTS = {"ece": 1.0, "mean_confidence": 0.5, "accuracy": 1.0, "overconfidence": 1.5, "brier": 1.0}
 
 
-def shift_frame(panel: Panel, other: Panel, labels: IntArray, probe: str, at: Layout) -> pd.DataFrame:
+def shift_frame(panel: Panel, other: Panel, labels: IntArray, probe: str, grouping: Layout) -> pd.DataFrame:
     """The difference that a probe makes, of the whole benchmark, one row a judge and dimension.
 
     Parameters
     ----------
     panel, other : the verdicts without and with the probe, on the same dimensions and cases
     labels : the gold labels, shape (dimensions, cases)
-    at : the clusters, all in one group
+    grouping : the clusters, all in one group
 
     Returns
     -------
@@ -43,7 +43,7 @@ def shift_frame(panel: Panel, other: Panel, labels: IntArray, probe: str, at: La
     judges = [name for name in panel.judges if name in other.judges]
     first, second = _shared(panel, other, judges)
     here, there = forecasts(first, labels), forecasts(second, labels)
-    places = grid(here.column, here.case, len(judges) * len(panel.dimensions), at)
+    places = grid(here.column, here.case, len(judges) * len(panel.dimensions), grouping)
     counts = places.by_unit()
     changes = {
         "mean_confidence": there.confidence - here.confidence,
@@ -51,57 +51,57 @@ def shift_frame(panel: Panel, other: Panel, labels: IntArray, probe: str, at: La
         "overconfidence": there.confidence - there.correct - here.confidence + here.correct,
         "brier": (there.p - there.outcome) ** 2 - (here.p - here.outcome) ** 2,
     }
-    found = {name: ratio_of_sums(places.by_unit(values), counts, at) for name, values in changes.items()}
-    found = {"ece": _ece_change(here, there, places, counts)} | found
+    estimates = {name: ratio_of_sums(places.by_unit(values), counts, grouping) for name, values in changes.items()}
+    estimates = {"ece": _ece_change(here, there, places, counts)} | estimates
     measures: dict[str, FloatArray] = {}
-    for name, change in found.items():
+    for name, change in estimates.items():
         measures |= spread(f"{name}_difference", change, t_interval(change, -SHIFTS[name], SHIFTS[name]))
     judged = np.flatnonzero(_of_judges(panel, judges).judged().any(axis=2).ravel())
     n = counts.sum(axis=1).astype(np.int64)[judged]
     out = pd.DataFrame({**names(first, judged), "part": "shift", "probe": probe, "n": n})
     for name, values in measures.items():
         out[name] = values[judged, 0]
-    some, alone = n > 0, (n > 0) & (found["brier"].clusters[judged, 0] < 2)
+    some, alone = n > 0, (n > 0) & (estimates["brier"].clusters[judged, 0] < 2)
     still = {
         name: some & ~alone & np.isnan(values[judged, 0])
-        for name, values in ((f"{name}_difference", measures[f"{name}_difference_low"]) for name in found)
+        for name, values in ((f"{name}_difference", measures[f"{name}_difference_low"]) for name in estimates)
     }
     out["reason"] = reasons({NOT_SHARED: ~some, ONE_CLUSTER: alone}, {NO_ERROR: still})
     return out
 
 
 def _of_judges(panel: Panel, judges: Sequence[str]) -> Panel:
-    place = [panel.judges.index(name) for name in judges]
-    p_a = None if panel.p_a is None else panel.p_a[place]
-    return replace(panel, judges=list(judges), choice=panel.choice[place], p_a=p_a)
+    rows = [panel.judges.index(name) for name in judges]
+    p_a = None if panel.p_a is None else panel.p_a[rows]
+    return replace(panel, judges=list(judges), choice=panel.choice[rows], p_a=p_a)
 
 
 def _shared(panel: Panel, other: Panel, judges: Sequence[str]) -> tuple[Panel, Panel]:
     """The two panels on the same judges and repeats, with probabilities only where both have one."""
     repeats = [number for number in panel.repeats if number in other.repeats]
     pair = [_of_judges(each, judges) for each in (panel, other)]
-    found = []
+    verdicts = []
     for each in pair:
-        place = [each.repeats.index(number) for number in repeats]
-        choice = each.choice[..., place]
-        p_a = np.full(choice.shape, np.nan) if each.p_a is None else each.p_a[..., place]
-        found.append((choice, np.where(each.present[..., place], p_a, np.nan)))
-    both = np.isfinite(found[0][1]) & np.isfinite(found[1][1])
+        those = [each.repeats.index(number) for number in repeats]
+        choice = each.choice[..., those]
+        p_a = np.full(choice.shape, np.nan) if each.p_a is None else each.p_a[..., those]
+        verdicts.append((choice, np.where(each.present[..., those], p_a, np.nan)))
+    both = np.isfinite(verdicts[0][1]) & np.isfinite(verdicts[1][1])
     first, second = (
-        replace(each, repeats=repeats, choice=choice, p_a=np.where(both, p_a, np.nan))
-        for each, (choice, p_a) in zip(pair, found, strict=True)
+        rethose(each, repeats=repeats, choice=choice, p_a=np.where(both, p_a, np.nan))
+        for each, (choice, p_a) in zip(pair, verdicts, strict=True)
     )
     return first, second
 
 
 def _ece_change(here: Forecasts, there: Forecasts, places: Grid, counts: FloatArray) -> Estimate:
     """The difference of two debiased calibration errors, with the clusters' part in both."""
-    at = places.at
-    clusters = by_group((counts > 0).astype(np.float64), at)
-    n = by_group(counts, at)
+    grouping = places.grouping
+    clusters = by_group((counts > 0).astype(np.float64), grouping)
+    n = by_group(counts, grouping)
     value, linear, extra = np.zeros(n.shape), np.zeros(counts.shape), np.zeros(n.shape)
-    for sign, found in ((1.0, there), (-1.0, here)):
-        bins, gaps = equal_width(found.confidence), found.correct - found.confidence
+    for sign, each in ((1.0, there), (-1.0, here)):
+        bins, gaps = equal_width(each.confidence), each.correct - each.confidence
         error = ece_of(places, bins, gaps, counts)
         total, slope, more = _debiased(error)
         share = np.nan_to_num(error.gap)[:, 0, :, None] * counts[:, None, :]
@@ -111,7 +111,7 @@ def _ece_change(here: Forecasts, there: Forecasts, places: Grid, counts: FloatAr
         value += sign * total
         linear += sign * (slope[:, 0, :, None] * residual).sum(axis=1)
         extra += more
-    error_of_change = np.sqrt(standard_error(linear, clusters, at) ** 2 + extra)
+    error_of_change = np.sqrt(standard_error(linear, clusters, grouping) ** 2 + extra)
     return Estimate(value, error_of_change, clusters)
 
 

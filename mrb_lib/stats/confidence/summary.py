@@ -131,10 +131,12 @@ def ece_of(places: Grid, bins: IntArray, gap: FloatArray, counts: FloatArray) ->
     held = np.bincount(bins, minlength=BINS) > 0
     held[0] |= not held.any()
     gaps = places.by_bin((np.cumsum(held) - 1)[bins], gap, int(held.sum()))
-    return calibration_error(gaps, counts, places.at, held)
+    return calibration_error(gaps, counts, places.grouping, held)
 
 
-def summarize(forecasts: Forecasts, recalibrated: Mapping[str, Recalibrated], columns: int, at: Layout) -> Summary:
+def summarize(
+    forecasts: Forecasts, recalibrated: Mapping[str, Recalibrated], columns: int, grouping: Layout
+) -> Summary:
     """Measure the forecasts on the cases that are in a group.
 
     Parameters
@@ -142,10 +144,10 @@ def summarize(forecasts: Forecasts, recalibrated: Mapping[str, Recalibrated], co
     forecasts : by column
     recalibrated : the same forecasts after each recalibration, by its name
     """
-    kept = at.group[forecasts.case] >= 0
+    kept = grouping.group[forecasts.case] >= 0
     forecasts = forecasts.take(kept)
-    places = grid(forecasts.column, forecasts.case, columns, at)
-    counts, cells = places.by_unit(), columns * at.shape[0]
+    places = grid(forecasts.column, forecasts.case, columns, grouping)
+    counts, cells = places.by_unit(), columns * grouping.shape[0]
     confidence, correct = forecasts.confidence, forecasts.correct
     gap = correct - confidence
     loss = log_loss(forecasts.p, forecasts.outcome)
@@ -158,13 +160,13 @@ def summarize(forecasts: Forecasts, recalibrated: Mapping[str, Recalibrated], co
         "log_loss": np.where(zero, 0.0, loss),
         "log_loss_clipped": clipped_log_loss(forecasts.p, forecasts.outcome),
     }
-    estimates = {name: ratio_of_sums(places.by_unit(values), counts, at) for name, values in scores.items()}
+    estimates = {name: ratio_of_sums(places.by_unit(values), counts, grouping) for name, values in scores.items()}
     high = (confidence >= HIGH_CONFIDENCE - _ROUNDING).astype(np.float64)
     highs = places.by_unit(high)
     by_confidence, by_p = rank(places.cell, confidence), rank(places.cell, forecasts.p)
-    estimates["wrong_at_high_confidence"] = ratio_of_sums(places.by_unit(high * (1 - correct)), highs, at)
-    estimates["auroc"] = auroc(by_p, forecasts.outcome, places.place, columns, at)
-    estimates["auroc_confidence"] = auroc(by_confidence, correct, places.place, columns, at)
+    estimates["wrong_at_high_confidence"] = ratio_of_sums(places.by_unit(high * (1 - correct)), highs, grouping)
+    estimates["auroc"] = auroc(by_p, forecasts.outcome, places.place, columns, grouping)
+    estimates["auroc_confidence"] = auroc(by_confidence, correct, places.place, columns, grouping)
     errors = {
         "ece": ece_of(places, equal_width(confidence), gap, counts),
         "ece_equal_mass": ece_of(places, equal_mass(by_confidence, cells), gap, counts),
@@ -173,10 +175,10 @@ def summarize(forecasts: Forecasts, recalibrated: Mapping[str, Recalibrated], co
         after, errors[f"ece_{name}"] = _after(Recalibrated(each.p[kept], each.outcome[kept]), places)
         estimates |= {f"{score}_{name}": estimate for score, estimate in after.items()}
     return Summary(
-        n=by_group(counts, at).astype(np.int64),
+        n=by_group(counts, grouping).astype(np.int64),
         n_cases=_distinct(places, forecasts.case),
-        n_zero=by_group(places.by_unit(zero.astype(np.float64)), at).astype(np.int64),
-        n_high=by_group(highs, at).astype(np.int64),
+        n_zero=by_group(places.by_unit(zero.astype(np.float64)), grouping).astype(np.int64),
+        n_high=by_group(highs, grouping).astype(np.int64),
         errors=errors,
         estimates=estimates,
         brier=decompose_brier(forecasts.p, forecasts.outcome, equal_width(forecasts.p), BINS, places.cell, cells),
@@ -194,7 +196,7 @@ def _after(recalibrated: Recalibrated, places: Grid) -> tuple[dict[str, Estimate
     }
     counts = places.by_unit(defined.astype(np.float64))
     estimates = {
-        name: ratio_of_sums(places.by_unit(np.where(defined, values, 0.0)), counts, places.at)
+        name: ratio_of_sums(places.by_unit(np.where(defined, values, 0.0)), counts, places.grouping)
         for name, values in scores.items()
     }
     gap = np.where(defined, correct - confidence, 0.0)
@@ -206,7 +208,7 @@ def _distinct(places: Grid, case: IntArray) -> IntArray:
     column = places.column
     new = np.ones(len(case), dtype=bool)
     new[1:] = (column[1:] != column[:-1]) | (case[1:] != case[:-1])
-    size = places.columns * places.at.shape[0]
+    size = places.columns * places.grouping.shape[0]
     return np.bincount(places.cell[new], minlength=size).astype(np.int64).reshape(places.columns, -1)
 
 

@@ -46,17 +46,17 @@ MORE = [*summary.MORE, *with_ends(*(f"{name}_difference" for name in ("mean_conf
 INTERVALS = [name for name in COLUMNS if name in ("low", "high") or name.endswith(("_low", "_high"))]
 
 
-def _bins_frame(panel: Panel, verdicts: Forecasts, at: Layout) -> pd.DataFrame:
+def _bins_frame(panel: Panel, verdicts: Forecasts, grouping: Layout) -> pd.DataFrame:
     """The reliability diagrams, of the whole benchmark."""
     columns, confidence = panel.shape[0] * panel.shape[1], verdicts.confidence
-    places = grid(verdicts.column, verdicts.case, columns, at)
+    places = grid(verdicts.column, verdicts.case, columns, grouping)
     frames = []
     for binning, bins in (
         ("equal_width", equal_width(confidence)),
         ("equal_mass", equal_mass(rank(verdicts.column, confidence), columns)),
     ):
         counts = places.by_bin(bins, None, BINS)
-        accuracy = ratio_of_sums(places.by_bin(bins, verdicts.correct, BINS), counts, at)
+        accuracy = ratio_of_sums(places.by_bin(bins, verdicts.correct, BINS), counts, grouping)
         low, high = share_interval(accuracy)
         n = counts.sum(axis=2)
         total = weighted_count(verdicts.column * BINS + bins, confidence, n.size).reshape(n.shape)
@@ -80,9 +80,9 @@ def _bins_frame(panel: Panel, verdicts: Forecasts, at: Layout) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def _risk_frame(panel: Panel, verdicts: Forecasts, at: Layout) -> pd.DataFrame:
+def _risk_frame(panel: Panel, verdicts: Forecasts, grouping: Layout) -> pd.DataFrame:
     """Points of the risk-coverage curves, of the whole benchmark."""
-    points = curve(verdicts, panel.shape[0] * panel.shape[1], at)
+    points = curve(verdicts, panel.shape[0] * panel.shape[1], grouping)
     return pd.DataFrame(
         {
             **names(panel, points.column),

@@ -120,13 +120,13 @@ class Units(NamedTuple):
     Attributes
     ----------
     of_case : shape (cases,), the unit of each case; -1 in no group
-    at : the groups and clusters of the units
+    grouping : the groups and clusters of the units
     tournaments : for each of `Questions.tournaments` the unit of each question; -1 where not all its cases
         are in one group
     """
 
     of_case: IntArray
-    at: Layout
+    grouping: Layout
     tournaments: list[IntArray]
 
 

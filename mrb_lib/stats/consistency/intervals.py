@@ -115,18 +115,18 @@ def variance(difference: FloatArray, forward: FloatArray, backward: FloatArray) 
     return out
 
 
-def unit_sums(values: FloatArray, at: Layout) -> FloatArray:
+def unit_sums(values: FloatArray, grouping: Layout) -> FloatArray:
     """Sum what cases add, shape (rows, cases), by the units of a layout, shape (rows, P)."""
-    order = np.argsort(at.unit, kind="stable")
-    order = order[np.searchsorted(at.unit[order], 0) :]
-    if len(order) == at.shape[1]:
+    order = np.argsort(grouping.unit, kind="stable")
+    order = order[np.searchsorted(grouping.unit[order], 0) :]
+    if len(order) == grouping.shape[1]:
         return values[:, order]
-    starts = np.searchsorted(at.unit[order], np.arange(at.shape[1]))
+    starts = np.searchsorted(grouping.unit[order], np.arange(grouping.shape[1]))
     out: FloatArray = np.add.reduceat(values[:, order], starts, axis=1)
     return out
 
 
-def share(value: FloatArray, count: FloatArray, at: Layout, most: float = 1.0) -> GroupEstimate:
+def share(value: FloatArray, count: FloatArray, grouping: Layout, most: float = 1.0) -> GroupEstimate:
     """A ratio of sums between 0 and `most`.
 
     Parameters
@@ -137,21 +137,21 @@ def share(value: FloatArray, count: FloatArray, at: Layout, most: float = 1.0) -
     -----
     The interval is `mrb_lib.stats.resampling.robust.share_interval` of the part of `most`.
     """
-    ratio = ratio_of_sums(unit_sums(value, at), unit_sums(count, at), at)
+    ratio = ratio_of_sums(unit_sums(value, grouping), unit_sums(count, grouping), grouping)
     low, high = share_interval(ratio._replace(value=ratio.value / most, error=ratio.error / most))
-    return _of_ratio(ratio, count, at, low * most, high * most)
+    return _of_ratio(ratio, count, grouping, low * most, high * most)
 
 
-def signed(value: FloatArray, count: FloatArray, at: Layout) -> GroupEstimate:
+def signed(value: FloatArray, count: FloatArray, grouping: Layout) -> GroupEstimate:
     """A ratio of sums between -1 and 1, with `signed_interval`."""
-    counts = unit_sums(count, at)
-    ratio = ratio_of_sums(unit_sums(value, at), counts, at)
-    forward = divide(by_group(unit_sums(np.maximum(value, 0.0), at), at), by_group(counts, at))
-    return _of_ratio(ratio, count, at, *signed_interval(ratio, forward))
+    counts = unit_sums(count, grouping)
+    ratio = ratio_of_sums(unit_sums(value, grouping), counts, grouping)
+    forward = divide(by_group(unit_sums(np.maximum(value, 0.0), grouping), grouping), by_group(counts, grouping))
+    return _of_ratio(ratio, count, grouping, *signed_interval(ratio, forward))
 
 
-def _of_ratio(ratio: Estimate, count: FloatArray, at: Layout, low: FloatArray, high: FloatArray) -> GroupEstimate:
-    total, cases = (by_group(unit_sums(each, at), at) for each in (count, (count > 0).astype(np.float64)))
+def _of_ratio(ratio: Estimate, count: FloatArray, grouping: Layout, low: FloatArray, high: FloatArray) -> GroupEstimate:
+    total, cases = (by_group(unit_sums(each, grouping), grouping) for each in (count, (count > 0).astype(np.float64)))
     ends = np.minimum(low, ratio.value), np.maximum(high, ratio.value)
     return GroupEstimate(total.astype(np.int64), cases, ratio.clusters, ratio.value, *ends)
 
@@ -162,7 +162,7 @@ def half(difference: GroupEstimate) -> GroupEstimate:
     return difference._replace(value=value, low=low, high=high)
 
 
-def order_kappa(choice: NDArray[np.int8], at: Layout) -> GroupEstimate:
+def order_kappa(choice: NDArray[np.int8], grouping: Layout) -> GroupEstimate:
     """Cohen's kappa between the two orders.
 
     Parameters
@@ -179,19 +179,19 @@ def order_kappa(choice: NDArray[np.int8], at: Layout) -> GroupEstimate:
     than claimed (88 of 100 at 95%).
     """
     rows, cases, *_ = choice.shape
-    groups, k = at.shape[0], len(CHOICES)
+    groups, k = grouping.shape[0], len(CHOICES)
     ab, ba = choice[:, :, 0].astype(np.int64), choice[:, :, 1].astype(np.int64)
-    both: BoolArray = (ab >= 0) & (ba >= 0) & (at.group >= 0)[:, None]
+    both: BoolArray = (ab >= 0) & (ba >= 0) & (grouping.group >= 0)[:, None]
     row, case, _ = np.nonzero(both)
-    cell = row * groups + at.group[case]
+    cell = row * groups + grouping.group[case]
     table = confusion.counts(cell, ab[both], ba[both], rows * groups, k)
     each = np.nan_to_num(influence(table))[cell, ab[both], ba[both]]
     moved = np.bincount(row * cases + case, weights=each, minlength=rows * cases).astype(np.float64)
     n = table.sum(axis=(1, 2)).reshape(rows, groups)
-    some = unit_sums((over_repeats(both) > 0).astype(np.float64), at)
-    agreeing = ratio_of_sums(_sums_of(both & (ab == ba), at), _sums_of(both, at), at)
+    some = unit_sums((over_repeats(both) > 0).astype(np.float64), grouping)
+    agreeing = ratio_of_sums(_sums_of(both & (ab == ba), grouping), _sums_of(both, grouping), grouping)
     clusters = agreeing.clusters
-    error = divide(standard_error(unit_sums(moved.reshape(rows, cases), at), clusters, at), n)
+    error = divide(standard_error(unit_sums(moved.reshape(rows, cases), grouping), clusters, grouping), n)
     value = confusion.cohen_kappa(table).reshape(rows, groups)
     by_chance = (table.sum(axis=2) * (n.reshape(-1, 1) - table.sum(axis=1))).sum(axis=1).reshape(rows, groups)
     expected = divide(by_chance, n**2)
@@ -200,13 +200,13 @@ def order_kappa(choice: NDArray[np.int8], at: Layout) -> GroupEstimate:
     _, most = share_interval(agreeing._replace(value=differs, error=error * expected))
     low = np.where(differs < TINY, np.maximum(1 - divide(most, expected), -1.0), low)
     return GroupEstimate(
-        n.astype(np.int64), by_group(some, at), clusters, value, np.minimum(low, value), np.maximum(high, value)
+        n.astype(np.int64), by_group(some, grouping), clusters, value, np.minimum(low, value), np.maximum(high, value)
     )
 
 
-def _sums_of(holds: BoolArray, at: Layout) -> FloatArray:
+def _sums_of(holds: BoolArray, grouping: Layout) -> FloatArray:
     """How often something holds in each unit, shape (rows, cases, repeats) to (rows, P)."""
-    return unit_sums(over_repeats(holds), at)
+    return unit_sums(over_repeats(holds), grouping)
 
 
 def reasons(estimates: Mapping[str, GroupEstimate]) -> NDArray[np.object_]:

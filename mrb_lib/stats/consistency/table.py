@@ -76,7 +76,7 @@ class _Part(NamedTuple):
     """Disjoint groups of cases and their layout: the whole benchmark, or the subfields of one column."""
 
     groups: list[Group]
-    at: Layout
+    grouping: Layout
 
 
 @register_table(
@@ -193,15 +193,17 @@ def _of_judges(panel: Panel, judges: range, parts: Sequence[_Part], all_question
     presented = (over_repeats((choice[:, :, 0] != ABSENT) & (choice[:, :, 1] != ABSENT)) > 0).astype(np.float64)
     out = []
     for part in parts:
-        estimates = {name: share(*values[name], part.at) for name in SHARES}
-        estimates |= {name: signed(*values[name], part.at) for name in SIGNED}
+        estimates = {name: share(*values[name], part.grouping) for name in SHARES}
+        estimates |= {name: signed(*values[name], part.grouping) for name in SIGNED}
         estimates["first_rate"] = half(estimates["first_rate"])
-        estimates["order_kappa"] = order_kappa(choice, part.at)
+        estimates["order_kappa"] = order_kappa(choice, part.grouping)
         consistency = estimates["consistency"]
         estimates |= _contradictions(*values["consistency"], consistency, violations, part, all_questions)
         keys = {"judge": judge + judges.start, "dimension": dimension}
         each = {name: np.broadcast_to(codes[:, None], (rows, len(part.groups))) for name, codes in keys.items()}
-        out.append(each | _columns(estimates, by_group(unit_sums(presented, part.at), part.at).astype(np.int64)))
+        out.append(
+            each | _columns(estimates, by_group(unit_sums(presented, part.grouping), part.grouping).astype(np.int64))
+        )
     return out
 
 
@@ -232,9 +234,9 @@ def _contradictions(
         none = GroupEstimate(np.zeros_like(consistency.n), nothing, nothing, nothing, nothing, nothing)
         turned = consistency._replace(value=1 - consistency.value, low=1 - consistency.high, high=1 - consistency.low)
         return {"ipi": turned, "tov": none, "tov_intransitive": none}
-    here = units(all_questions, part.at.group, len(part.groups))
-    out = {"ipi": share(*unstable_pairs(answered - same, answered, here.of_case), here.at)}
-    shape = len(same), len(here.at.unit)
+    here = units(all_questions, part.grouping.group, len(part.groups))
+    out = {"ipi": share(*unstable_pairs(answered - same, answered, here.of_case), here.grouping)}
+    shape = len(same), len(here.grouping.unit)
     total, stable, count = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     for unit, measured in zip(here.tournaments, violations, strict=True):
         inside = unit >= 0
@@ -244,8 +246,8 @@ def _contradictions(
     most = [max(each) for each in zip(*bounds, strict=True)]
     return {
         **out,
-        "tov": share(total, count, here.at, most[0]),
-        "tov_intransitive": share(stable, count, here.at, most[1]),
+        "tov": share(total, count, here.grouping, most[0]),
+        "tov_intransitive": share(stable, count, here.grouping, most[1]),
     }
 
 

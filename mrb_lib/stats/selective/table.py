@@ -181,10 +181,10 @@ def selective(
     left_out = excluded(panel, labels, each_case=True).total
     promises, summaries = [], []
     for kind in one_kind_each(parts):
-        at = layout(kind, codes)
-        kept = at.group[answers.case] >= 0
-        places = _places(panel, kind, judged, answers.take(kept), left_out, at)
-        calibrating = one_a_cluster(answers, at.unit, seed)[kept]
+        grouping = layout(kind, codes)
+        kept = grouping.group[answers.case] >= 0
+        places = _places(panel, kind, judged, answers.take(kept), left_out, grouping)
+        calibrating = one_a_cluster(answers, grouping.unit, seed)[kept]
         promises.append(_guarantees(places, _calibrate(places, fold, calibrating), 1 - target))
         summaries.append(_areas(places))
     rows = [*promises, *summaries, _curves(panel, answers, layout(parts[:1], codes))]
@@ -214,7 +214,7 @@ class _Places(NamedTuple):
     def frame(self, part: str, values: _Values) -> pd.DataFrame:
         """One row a group and judged column, from values of shape (columns, G)."""
         column = np.flatnonzero(self.judged)
-        n = by_group(self.counts, self.grid.at).astype(np.int64)
+        n = by_group(self.counts, self.grid.grouping).astype(np.int64)
         labels = [group.label() for group in self.parts]
         values = {"n": n, "n_excluded": self.n_excluded} | values
         return pd.DataFrame(
@@ -228,9 +228,9 @@ class _Places(NamedTuple):
 
 
 def _places(
-    panel: Panel, parts: Sequence[Group], judged: BoolArray, answers: Forecasts, left_out: IntArray, at: Layout
+    panel: Panel, parts: Sequence[Group], judged: BoolArray, answers: Forecasts, left_out: IntArray, grouping: Layout
 ) -> _Places:
-    places = grid(answers.column, answers.case, len(judged), at)
+    places = grid(answers.column, answers.case, len(judged), grouping)
     n_excluded = np.column_stack([left_out[:, group.cases].sum(axis=1) for group in parts])
     return _Places(panel, parts, judged, answers, places, places.by_unit(), n_excluded)
 
@@ -282,7 +282,7 @@ def _calibrate(places: _Places, fold: IntArray, calibrating: BoolArray) -> _Cali
     calibrating : whether each forecast calibrates, see `one_a_cluster`
     """
     answers = places.answers
-    shape = (places.grid.columns * places.grid.at.shape[0], FOLDS, len(GRID))
+    shape = (places.grid.columns * places.grid.grouping.shape[0], FOLDS, len(GRID))
     mine, reached = fold[answers.case], grid_place(answers.confidence)
     mistaken = (answers.correct < 1).astype(np.float64)
     key = ((places.grid.cell * FOLDS + mine) * len(GRID) + reached)[calibrating]
@@ -327,29 +327,29 @@ def _promise(counts: _Calibration, chosen: IntArray, delta: float) -> _Values:
 
 def _held_out(places: _Places, counts: _Calibration, chosen: IntArray) -> _Values:
     """What thresholds do on the folds that they were not chosen on, each of shape (columns, G)."""
-    at = places.grid.at
+    grouping = places.grid.grouping
     bound = chosen[places.grid.cell, counts.fold]
     answered = ((bound != NONE) & (counts.reached >= bound)).astype(np.float64)
     answers = places.grid.by_unit(answered)
     mistakes = places.grid.by_unit(answered * counts.mistaken)
-    coverage = ratio_of_sums(answers, places.counts, at)
-    agreement = ratio_of_sums(answers - mistakes, answers, at)
+    coverage = ratio_of_sums(answers, places.counts, grouping)
+    agreement = ratio_of_sums(answers - mistakes, answers, grouping)
     low, high = share_interval(agreement)
     return {
         **spread("coverage", coverage, share_interval(coverage)),
         "agreement": agreement.value,
         "low": low,
         "high": high,
-        "wrong_of_all": divide(by_group(mistakes, at), by_group(places.counts, at)),
-        "n_answered": by_group(answers, at).astype(np.int64),
+        "wrong_of_all": divide(by_group(mistakes, grouping), by_group(places.counts, grouping)),
+        "n_answered": by_group(answers, grouping).astype(np.int64),
     }
 
 
 def _areas(places: _Places) -> pd.DataFrame:
     """The rows `summary`."""
-    at, correct = places.grid.at, places.answers.correct
+    grouping, correct = places.grid.grouping, places.answers.correct
     area = aurc(rank(places.grid.cell, places.answers.confidence), 1 - correct, places.grid)
-    agreement = ratio_of_sums(places.grid.by_unit(correct), places.counts, at)
+    agreement = ratio_of_sums(places.grid.by_unit(correct), places.counts, grouping)
     values: _Values = {"agreement": agreement.value}
     values["low"], values["high"] = share_interval(agreement)
     for name, estimate in (("aurc", area.area), ("excess_aurc", area.excess)):
@@ -357,10 +357,10 @@ def _areas(places: _Places) -> pd.DataFrame:
     return places.frame("summary", values)
 
 
-def _curves(panel: Panel, answers: Forecasts, at: Layout) -> pd.DataFrame:
+def _curves(panel: Panel, answers: Forecasts, grouping: Layout) -> pd.DataFrame:
     """The rows `curve`, of the whole benchmark."""
     columns = panel.shape[0] * panel.shape[1]
-    points = curve(answers, columns, at)
+    points = curve(answers, columns, grouping)
     return pd.DataFrame(
         {
             **names(panel, points.column),
@@ -408,8 +408,8 @@ def _reasons(rows: pd.DataFrame, silent: Collection[str], *, intervals: bool) ->
     }
     areas = ("aurc", "excess_aurc")
     still = {name: rows[name].notna() & rows[f"{name}_low"].isna() & ~bare & intervals for name in areas}
-    found: Sequence[str | None] = reasons(
+    said_of_rows: Sequence[str | None] = reasons(
         {text: holds.to_numpy() for text, holds in said.items()},
         {NO_ERROR: {name: holds.to_numpy() for name, holds in still.items()}},
     ).tolist()
-    return found
+    return said_of_rows
