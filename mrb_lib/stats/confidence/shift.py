@@ -88,7 +88,7 @@ def _shared(panel: Panel, other: Panel, judges: Sequence[str]) -> tuple[Panel, P
         verdicts.append((choice, np.where(each.present[..., those], p_a, np.nan)))
     both = np.isfinite(verdicts[0][1]) & np.isfinite(verdicts[1][1])
     first, second = (
-        rethose(each, repeats=repeats, choice=choice, p_a=np.where(both, p_a, np.nan))
+        replace(each, repeats=repeats, choice=choice, p_a=np.where(both, p_a, np.nan))
         for each, (choice, p_a) in zip(pair, verdicts, strict=True)
     )
     return first, second

@@ -253,7 +253,7 @@ class _Calibration(NamedTuple):
     mistaken: FloatArray
 
 
-def one_a_cluster(found: Forecasts, codes: IntArray, seed: int) -> BoolArray:
+def one_a_cluster(answers: Forecasts, codes: IntArray, seed: int) -> BoolArray:
     """Whether each forecast is the one of its cluster, drawn at random, that calibrates.
 
     Parameters
@@ -262,10 +262,10 @@ def one_a_cluster(found: Forecasts, codes: IntArray, seed: int) -> BoolArray:
     """
     inside = codes[codes >= 0]
     if len(np.unique(inside)) == len(inside):
-        return np.ones(len(found.case), dtype=bool)
+        return np.ones(len(answers.case), dtype=bool)
     lot = np.random.default_rng(seed).permutation(len(codes))
-    order = np.lexsort((lot[found.case], codes[found.case], found.column))
-    column, cluster = found.column[order], codes[found.case][order]
+    order = np.lexsort((lot[answers.case], codes[answers.case], answers.column))
+    column, cluster = answers.column[order], codes[answers.case][order]
     first = np.ones(len(order), dtype=bool)
     first[1:] = (column[1:] != column[:-1]) | (cluster[1:] != cluster[:-1])
     out = np.zeros(len(order), dtype=bool)
