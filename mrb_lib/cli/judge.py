@@ -147,9 +147,9 @@ def _here() -> Run:
 def _on_ray(workers: int | None, gpus_per_worker: float | None) -> Run:
     from functools import partial
 
-    from mrb_lib.runs.ray.scaleout import judge
+    from mrb_lib.runs.ray.scaleout import judge_on_ray
 
-    return partial(judge, workers=workers, gpus_per_worker=gpus_per_worker)
+    return partial(judge_on_ray, workers=workers, gpus_per_worker=gpus_per_worker)
 
 
 def _say_temperature(judges: Sequence[str], extra: Sequence[Path], settings: Settings, repeats: int) -> None:

@@ -28,7 +28,7 @@ from mrb_lib.runs.juries import check_members, common_dimensions, convene
 from mrb_lib.runs.local import Backend, Job, run_locally
 from mrb_lib.runs.plan import Plan, check_retry
 from mrb_lib.runs.progress import ReportProgress, Tracker
-from mrb_lib.runs.record import new_manifest, options_of, record
+from mrb_lib.runs.record import new_manifest, record, run_options
 from mrb_lib.schema import KEYS, ORDERS
 from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, run_id
 from mrb_lib.verdicts.other_runs import OtherRun, other_runs
@@ -90,7 +90,7 @@ class _Call:
         return self.runs / run_id(judge, self.fingerprint)
 
     def manifest(self, judge: Judge, plan: Plan) -> Manifest:
-        options = options_of(plan, self.limit, self.settings)
+        options = run_options(plan, self.limit, self.settings)
         return new_manifest(self.benchmark, judge, self.fingerprint, options, self.settings.seed)
 
 

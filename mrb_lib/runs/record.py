@@ -51,7 +51,7 @@ def new_manifest(
     )
 
 
-def options_of(plan: Plan, limit: int | None, settings: Settings) -> dict[str, object]:
+def run_options(plan: Plan, limit: int | None, settings: Settings) -> dict[str, object]:
     """What was asked for; settings that the user left open are left out.
 
     Parameters

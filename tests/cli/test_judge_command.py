@@ -107,7 +107,7 @@ def test_ray_is_asked_with_its_workers(
         calls.append(options)
         return []
 
-    monkeypatch.setitem(sys.modules, "mrb_lib.runs.ray.scaleout", SimpleNamespace(judge=spread))
+    monkeypatch.setitem(sys.modules, "mrb_lib.runs.ray.scaleout", SimpleNamespace(judge_on_ray=spread))
     done = mrb(
         "judge", bench, tmp_path / "r", "--judge", "first", "--engine", "ray", "--workers", 2, "--gpus-per-worker", 0.5
     )

@@ -26,7 +26,7 @@ from mrb_lib.runs.progress import RunProgress
 from mrb_lib.runs.ray import scaleout
 from mrb_lib.runs.ray.cluster import Cluster, WorkerPool, capacity, one_line, size_pool
 from mrb_lib.runs.ray.image_server import RESTARTS, ImageServer, ServedImages
-from mrb_lib.runs.ray.remote import GREETING, Assignment, Worker, assignment, batch_table, quick_digests, unpacked
+from mrb_lib.runs.ray.remote import GREETING, Assignment, Worker, assignment, batch_table, decode_frame, quick_digests
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import exclusive, load_verdicts
 
@@ -71,7 +71,7 @@ def test_what_this_process_began_workers_finish_with_the_rows_of_one_go(
 ) -> None:
     name, expected = whole
     execute.judge(pictured, tmp_path, [name], limit=5, settings=Settings(device="cpu"))
-    [done] = scaleout.judge(pictured, tmp_path, [name], settings=Settings(batch_size=3), **ALONE)
+    [done] = scaleout.judge_on_ray(pictured, tmp_path, [name], settings=Settings(batch_size=3), **ALONE)
     assert (done.before, done.made, done.waiting) == (5 * 12, 13 * 12, 0)
     assert_same(comparable(load_verdicts(tmp_path, replies=True)), expected)
     assert "2 x cpu" in str(read_manifest(done.folder).resumed)
@@ -91,7 +91,9 @@ def test_a_worker_that_is_killed_midway_loses_and_doubles_nothing(
             killed.append(workers()[0])
             os.kill(killed[0], signal.SIGKILL)
 
-    [done] = scaleout.judge(pictured, tmp_path, [name], settings=Settings(batch_size=1), progress=kill_once, **ALONE)
+    [done] = scaleout.judge_on_ray(
+        pictured, tmp_path, [name], settings=Settings(batch_size=1), progress=kill_once, **ALONE
+    )
     assert len(killed) == 1
     assert done.made == len(expected)
     assert_same(comparable(load_verdicts(tmp_path, replies=True)), expected)
@@ -106,7 +108,7 @@ def test_the_members_of_a_jury_that_need_no_weights_are_spread_too(
     here, there = tmp_path / "here", tmp_path / "there"
     execute.judge(little, here, [name])
     execute.judge(little, there, ["longer"])
-    [jury] = scaleout.judge(little, there, [name], settings=Settings(batch_size=9), **ALONE)
+    [jury] = scaleout.judge_on_ray(little, there, [name], settings=Settings(batch_size=9), **ALONE)
     assert [member.made for member in jury.members] == [160]
     assert read_manifest(jury.members[0].folder).device == "2 x cpu"
     pd.testing.assert_frame_equal(
@@ -129,7 +131,7 @@ def test_an_interrupted_run_keeps_what_arrived_of_every_status_and_says_how_to_g
 
     there = tmp_path / "there"
     with pytest.raises(InterruptedRunError, match=r"of 160 verdicts are kept in .*; run the same command again"):
-        scaleout.judge(little, there, ["scripted"], settings=Settings(batch_size=1), progress=interrupt, **ALONE)
+        scaleout.judge_on_ray(little, there, ["scripted"], settings=Settings(batch_size=1), progress=interrupt, **ALONE)
     kept = load_verdicts(there)
     assert 80 < len(kept) < 160
     assert set(kept["status"]) == {"ok", "repaired", "unparsed", "refused", "error"}
@@ -154,7 +156,7 @@ def test_what_a_worker_cannot_load_is_one_message_and_nothing_is_written(
 ) -> None:
     use(monkeypatch, Lost("lost"))
     with pytest.raises(InputError, match=r"^judge lost: its weights are gone; fetch them\. \(on \S+\)$"):
-        scaleout.judge(little, tmp_path / "runs", ["lost"], workers=1, gpus_per_worker=0)
+        scaleout.judge_on_ray(little, tmp_path / "runs", ["lost"], workers=1, gpus_per_worker=0)
     assert list((tmp_path / "runs").iterdir()) == []
 
 
@@ -190,8 +192,10 @@ def test_what_is_asked_of_a_cluster_must_be_there_and_means_the_same_on_its_mach
 def test_a_run_that_another_process_writes_is_refused_before_ray_is_needed(little: Benchmark, tmp_path: Path) -> None:
     [done] = execute.judge(little, tmp_path, ["random"], limit=1)
     with exclusive(done.folder), pytest.raises(RunError, match="another process is writing this run"):
-        scaleout.judge(little, tmp_path, ["random"])
-    assert scaleout.judge(little, tmp_path, ["random"], limit=1)[0].made == 0, "nothing to do needs no Ray either"
+        scaleout.judge_on_ray(little, tmp_path, ["random"])
+    assert scaleout.judge_on_ray(little, tmp_path, ["random"], limit=1)[0].made == 0, (
+        "nothing to do needs no Ray either"
+    )
 
 
 def test_a_judge_that_asks_a_server_stays_in_this_process_and_says_so(
@@ -199,7 +203,7 @@ def test_a_judge_that_asks_a_server_stays_in_this_process_and_says_so(
 ) -> None:
     served = Scripted("served", engine="endpoint")
     use(monkeypatch, served)
-    [done] = scaleout.judge(little, tmp_path, ["served"])
+    [done] = scaleout.judge_on_ray(little, tmp_path, ["served"])
     assert (done.made, served.asked) == (160, 160)
     assert "worked in this process" in done.notices[0]
 
@@ -216,7 +220,7 @@ def test_options_that_make_no_sense_are_refused(
     little: Benchmark, tmp_path: Path, options: dict[str, object], message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
-        scaleout.judge(little, tmp_path / "runs", ["random"], **options)
+        scaleout.judge_on_ray(little, tmp_path / "runs", ["random"], **options)
     assert not (tmp_path / "runs").exists()
 
 
@@ -225,13 +229,13 @@ def test_without_ray_the_message_says_what_to_install(
 ) -> None:
     monkeypatch.setattr(scaleout, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"needs ray; install it with `pip install 'mrb-workbench\[scaleout\]'`"):
-        scaleout.judge(little, tmp_path, ["random"])
+        scaleout.judge_on_ray(little, tmp_path, ["random"])
 
 
 def test_nothing_that_no_judge_may_see_leaves_this_machine(pictured: Benchmark) -> None:
     plan = Plan(pictured.cases, pictured.meta.dimensions)
     [row] = batch_table(plan, 0, np.arange(24)).to_pylist()
-    cases = unpacked(row["cases"])
+    cases = decode_frame(row["cases"])
     assert {"model_a", "model_b", "dataset", "split"} <= set(plan.cases.columns)
     assert not {"model_a", "model_b", "dataset", "split"} & set(cases.columns)
     assert cases["case_id"].tolist() == plan.cases["case_id"].head(2).tolist()
@@ -241,7 +245,7 @@ def test_a_batch_means_the_same_verdicts_wherever_its_cases_stand(pictured: Benc
     plan = Plan(pictured.cases, ("overall", "accuracy"), repeats=2)
     numbers = np.array([71, 64, 8, 15, 9])
     [row] = batch_table(plan, 0, numbers).to_pylist()
-    there = replace(plan, cases=unpacked(row["cases"])).rows(np.array(row["numbers"]))
+    there = replace(plan, cases=decode_frame(row["cases"])).rows(np.array(row["numbers"]))
     expected = plan.rows(numbers)[there.columns]
     pd.testing.assert_frame_equal(there, expected)
     assert [type(names) for names in there["images"]] == [list] * 5

@@ -14,7 +14,7 @@ from mrb_lib.verdicts.protocol import Judge
     install="mrb-workbench[judges]",
     samples=True,
 )
-def endpoint(request: JudgeRequest) -> Judge:
+def build_endpoint(request: JudgeRequest) -> Judge:
     """See `mrb_lib.judges.endpoint.judge`."""
     from mrb_lib.judges.endpoint.judge import EndpointJudge
 

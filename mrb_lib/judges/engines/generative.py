@@ -15,7 +15,7 @@ from mrb_lib.verdicts.protocol import Judge
     samples=True,
     reads_any_model=True,
 )
-def generative(request: JudgeRequest) -> Judge:
+def build_generative(request: JudgeRequest) -> Judge:
     """See `mrb_lib.judges.local.generative`."""
     from mrb_lib.judges.local.generative import GenerativeJudge
 

@@ -132,7 +132,7 @@ def _verdicts(shown: pd.DataFrame, pick: np.ndarray) -> pd.DataFrame:
 
 
 @engine("heuristic", about="a rule without a model, as longer or random", is_internal=True)
-def heuristic(request: JudgeRequest) -> Judge:
+def build_heuristic(request: JudgeRequest) -> Judge:
     """The judge of this module that the roster names."""
     judges = (
         RandomJudge(request.settings.seed),

@@ -8,6 +8,6 @@ from mrb_lib.verdicts.protocol import Judge
 
 
 @engine("jury", about="the votes of other judges, as consensus-of:NAME,NAME", is_internal=True)
-def jury(request: JudgeRequest) -> Judge:
+def build_jury(request: JudgeRequest) -> Judge:
     """A jury without its members, whose runs `mrb_lib.runs.juries` finds."""
     return Jury(request.entry.name)

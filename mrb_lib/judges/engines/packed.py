@@ -14,7 +14,7 @@ from mrb_lib.verdicts.protocol import Judge
     install="mrb-workbench[judges]",
     reads_any_model=True,
 )
-def packed(request: JudgeRequest) -> Judge:
+def build_packed(request: JudgeRequest) -> Judge:
     """See `mrb_lib.judges.local.packed`."""
     from mrb_lib.judges.local.packed import PackedJudge
 

@@ -14,7 +14,7 @@ from mrb_lib.verdicts.protocol import Judge
     install="mrb-workbench[judges]",
     reads_any_model=True,
 )
-def rating(request: JudgeRequest) -> Judge:
+def build_rating(request: JudgeRequest) -> Judge:
     """See `mrb_lib.judges.local.rating`."""
     from mrb_lib.judges.local.rating import RatingJudge
 

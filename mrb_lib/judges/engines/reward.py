@@ -13,7 +13,7 @@ from mrb_lib.verdicts.protocol import Judge
     packages=("torch", "transformers", "safetensors", "jinja2"),
     install="mrb-workbench[judges]",
 )
-def reward(request: JudgeRequest) -> Judge:
+def build_reward(request: JudgeRequest) -> Judge:
     """See `mrb_lib.judges.local.reward`."""
     from mrb_lib.judges.local.reward import RewardJudge
 

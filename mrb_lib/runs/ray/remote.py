@@ -172,7 +172,7 @@ def batch_table(plan: Plan, number: int, verdicts: np.ndarray) -> pa.Table:
     """
     places, local = np.unique(verdicts // plan.per_case, return_inverse=True)
     cases = plan.cases.iloc[places]
-    content = packed(cases[[name for name in cases.columns if name in _CASE_COLUMNS]])
+    content = encode_frame(cases[[name for name in cases.columns if name in _CASE_COLUMNS]])
     numbers = local * plan.per_case + verdicts % plan.per_case
     return pa.table(
         {
@@ -183,8 +183,8 @@ def batch_table(plan: Plan, number: int, verdicts: np.ndarray) -> pa.Table:
     )
 
 
-def packed(frame: pd.DataFrame) -> bytes:
-    """A table as bytes that `unpacked` reads, without its index."""
+def encode_frame(frame: pd.DataFrame) -> bytes:
+    """A table as bytes that `decode_frame` reads, without its index."""
     table = pa.Table.from_pandas(frame, preserve_index=False)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:
@@ -192,8 +192,8 @@ def packed(frame: pd.DataFrame) -> bytes:
     return bytes(sink.getvalue())
 
 
-def unpacked(content: bytes) -> pd.DataFrame:
-    """The table behind `packed`; lists come as lists."""
+def decode_frame(content: bytes) -> pd.DataFrame:
+    """The table behind `encode_frame`; lists come as lists."""
     with pa.ipc.open_stream(content) as stream:
         frame: pd.DataFrame = stream.read_pandas()
     if "images" in frame.columns:
@@ -242,11 +242,11 @@ class Worker:
     def _answer(self, number: int, cases: bytes, numbers: Sequence[int]) -> bytes:
         if self._server.start_batch(number) > RESTARTS + 1:
             raise RunError(f"judge {self._assigned.name}: a batch made its worker die {RESTARTS + 1} times{_MEMORY}.")
-        plan = replace(self._assigned.plan, cases=unpacked(cases))
+        plan = replace(self._assigned.plan, cases=decode_frame(cases))
         with self._preparing:
             prepared = prepare_rows(self._judge, plan.rows(np.array(numbers, dtype=np.int64)))
         with self._answering:
-            return packed(answer_rows(self._judge, prepared))
+            return encode_frame(answer_rows(self._judge, prepared))
 
     def _failed(self, number: int, error: Exception, what: str) -> pa.Table:
         if isinstance(error, MrbError):

@@ -34,8 +34,8 @@ from mrb_lib.runs.ray.remote import (
     Worker,
     assignment,
     batch_table,
+    decode_frame,
     memory_of,
-    unpacked,
 )
 from mrb_lib.schema import ORDERS
 
@@ -52,7 +52,7 @@ _NOT_SPREAD: Final = "worked in this process: it asks a server, and workers woul
 _BATCHES_OF_A_WORKER: Final = 2
 
 
-def judge(
+def judge_on_ray(
     benchmark: Benchmark,
     runs: Path,
     names: Sequence[str],
@@ -232,7 +232,7 @@ def _collect(
                 number = row["batch"]
                 if number in missing:
                     missing.remove(number)
-                    yield _checked(job, number, unpacked(row["verdicts"]))
+                    yield _checked(job, number, decode_frame(row["verdicts"]))
     finally:
         answers.close()
     if missing:
