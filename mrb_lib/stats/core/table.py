@@ -78,11 +78,10 @@ class TableSpec:
                 raise InputError(f"table {self.name}: has no option {name!r}; its options are {has}.")
         chosen = {name: values.get(name, self.default(name)) for name in self.options}
         for name, value in chosen.items():
-            option = self.options[name]
-            if (option.least is not None and value < option.least) or (
-                option.below is not None and value >= option.below
-            ):
-                raise InputError(f"{name} {value}: must be at least {option.least} and below {option.below}.")
+            least, below = self.options[name].least, self.options[name].below
+            if (least is not None and value < least) or (below is not None and value >= below):
+                bounds = [f"at least {least:g}"] * (least is not None) + [f"below {below:g}"] * (below is not None)
+                raise InputError(f"{name} {value:g}: must be {' and '.join(bounds)}.")
         return chosen
 
 

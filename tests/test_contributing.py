@@ -1,0 +1,93 @@
+"""The examples of CONTRIBUTING.md, installed as the modules of a small package, work through the commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+TEXT = (Path(__file__).parent.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+MODULES = {"A table": "ties", "A format": "lines", "An engine": "alphabetical"}
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def plugins(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the package `toy` and what pip would write beside it."""
+    folder = tmp_path_factory.mktemp("plugins")
+    (folder / "toy").mkdir()
+    (folder / "toy" / "__init__.py").touch()
+    points = ["[mrb_lib.plugins]"]
+    for heading, name in MODULES.items():
+        section = TEXT.split(f"\n### {heading}\n")[1].split("\n## ")[0].split("\n### ")[0]
+        [code] = re.findall(r"```python\n(.*?)```", section, flags=re.DOTALL)
+        (folder / "toy" / f"{name}.py").write_text(code, encoding="utf-8")
+        points.append(f"{name} = toy.{name}")
+    about = folder / "toy-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n", encoding="utf-8")
+    (about / "entry_points.txt").write_text("\n".join(points) + "\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def mrb(plugins: Path) -> Command:
+    """Runs the command where the package is installed; a process of its own, since features register once."""
+    paths = [str(plugins), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "MRB_STATIC": "1"}
+
+    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+        code = "from mrb_lib.cli.main import main; main()"
+        command = [sys.executable, "-c", code, *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def bench(mrb: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three cases read by the example's format, and judged by its engine."""
+    folder = tmp_path_factory.mktemp("bench")
+    rows = [("why", "a", "b", "first"), ("how", "d", "c", "equal"), ("who", "e", "e", "second")]
+    records = [dict(zip(("question", "first", "second", "better"), row, strict=True)) for row in rows]
+    (folder / "cases.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    mrb("import", "lines", folder / "cases.jsonl", folder / "b", "--annotator", "Dr A")
+    mrb("judge", folder / "b", folder / "b" / "runs", "--judge", "alphabetical")
+    return folder / "b"
+
+
+def test_the_help_lists_what_was_added(mrb: Command) -> None:
+    assert "how often does a judge call a tie" in " ".join(mrb("analyze", "--help").stdout.split())
+    for command in ("import", "export"):
+        assert "one JSON object a line" in " ".join(mrb(command, "--help").stdout.split())
+
+
+def test_the_format_reads_and_writes(mrb: Command, bench: Path, tmp_path: Path) -> None:
+    composition = json.loads(mrb("analyze", bench, "--table", "composition", "--json").stdout)
+    assert [row["n_cases"] for row in composition["rows"]] == [3]
+    said = mrb("export", "lines", bench, bench / "runs", tmp_path / "out")
+    assert "6 verdicts and 3 annotations are left out" in said.stdout + said.stderr
+    lines = [json.loads(line) for line in (tmp_path / "out" / "lines.jsonl").read_text().splitlines()]
+    assert lines[1] == {"question": "how", "first": "d", "second": "c"}
+
+
+def test_the_engine_judges_and_the_table_counts_its_ties(mrb: Command, bench: Path) -> None:
+    shown = json.loads(mrb("analyze", bench, "--table", "ties", "--json").stdout)
+    assert shown["rows"] == [
+        {"judge": "alphabetical", "dimension": "overall", "n": 6, "tie_rate": pytest.approx(1 / 3), "reason": None}
+    ]
+    few = json.loads(mrb("analyze", bench, "--table", "ties", "--least", "7", "--json").stdout)
+    assert few["rows"][0]["tie_rate"] is None
+    assert few["rows"][0]["reason"] == "fewer than 7 verdicts with a choice"
+
+
+def test_a_wrong_option_of_the_table_is_refused(mrb: Command, bench: Path) -> None:
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        mrb("analyze", bench, "--table", "ties", "--least", "0")
+    assert (refused.value.returncode, "least 0: must be at least 1." in refused.value.stderr) == (2, True)
