@@ -13,7 +13,7 @@ from mrb_lib.notebook.about import Need
 from mrb_lib.plots.registry import FIGURES, WORDS, figure
 from mrb_lib.plots.style import canvas
 
-SPECS = [FIGURES[name] for name in FIGURES.names()]
+SPECS = list(FIGURES.values())
 
 
 def test_every_figure_says_what_it_shows_and_how_to_read_it() -> None:
