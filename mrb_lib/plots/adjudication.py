@@ -8,21 +8,30 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from mrb_lib.plots.intervals import panels, rows_of
+from mrb_lib.plots.intervals import draw_estimates, panels, rows_of, stacked
 from mrb_lib.plots.lettering import labels, percent, title_case
 from mrb_lib.plots.matrix import draw_matrix, scale_bar
 from mrb_lib.plots.registry import figure
-from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, SEQUENTIAL, Paper, canvas, rows_height, styled
+from mrb_lib.plots.style import (
+    COLOURS,
+    PAGE,
+    SEQUENTIAL,
+    Paper,
+    canvas,
+    draw_zero,
+    name_rows,
+    percent_axis,
+    rows_height,
+    styled,
+)
 
 MOST_REASONS = 12
 MEASURES = {
     "percent_agreement": "Agreement of pairs",
     "krippendorff_alpha": "Krippendorff's alpha",
 }
-_LABELS = {"accuracy": ("annotators' labels", "gold", "o"), "adjudicated_accuracy": ("reviewers' labels", "human", "D")}
 
 
 @figure(
@@ -55,55 +64,36 @@ def moves(table: pd.DataFrame, *, dimension: str | None = None) -> Paper:
     figure = canvas(PAGE, rows_height(len(rows), 0.175, 0.55) + 0.35)
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(5, 4))
     y = np.arange(len(rows), dtype=float)
-    both = [rows[name].to_numpy(dtype=float) for name in _LABELS]
-    left.hlines(y, *both, color=COLOURS["judge"], linewidth=0.8, gid="moves")
-    for (name, (_, colour, marker)), value in zip(_LABELS.items(), both, strict=True):
-        left.plot(value, y, color=COLOURS[colour], linestyle="none", gid=name, **_look(marker))
-    _differences(right, rows, y)
-    left.set_yticks(y, labels(rows["judge"], 28))
-    left.set_ylim(len(rows) - 0.4, -0.6)
+    left.hlines(y, rows["accuracy"], rows["adjudicated_accuracy"], color=COLOURS["judge"], linewidth=0.8, gid="moves")
+    # A ring around a smaller diamond, so that both are seen where nothing moves.
+    left.plot(rows["accuracy"], y, "o", color=COLOURS["gold"], markersize=5.5, markerfacecolor="none",
+              markeredgewidth=1.0, label="annotators' labels", gid="accuracy")  # fmt: skip
+    left.plot(rows["adjudicated_accuracy"], y, "D", color=COLOURS["human"], markersize=2.8, label="reviewers' labels",
+              gid="adjudicated_accuracy")  # fmt: skip
+    draw_zero(right)
+    draw_estimates(right, rows, y, value="difference", low="difference_low", high="difference_high")
+    _write_ranks(right, rows, y)
+    name_rows(left, rows["judge"], 28)
     left.set_xlabel("accuracy (%)")
     right.set_xlabel("difference (percentage points)")
-    for axes in (left, right):
-        axes.tick_params(axis="y", length=0)
-        axes.grid(axis="both")
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
-    left.xaxis.set_major_formatter(FuncFormatter(lambda value, _: percent(value)))
+    right.tick_params(axis="y", length=0)
+    percent_axis(left.xaxis, 6)
+    right.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
     right.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:+.3g}" if value else "0"))
-    handles = [
-        Line2D([], [], color=COLOURS[colour], linestyle="none", label=text, **_look(marker))
-        for text, colour, marker in _LABELS.values()
-    ]
-    figure.legend(handles=handles, loc="outside lower right", ncols=2)
+    left.grid(axis="both")
+    right.grid(axis="both")
+    figure.legend(loc="outside lower right", ncols=2)
     return figure
 
 
-def _look(marker: str) -> dict[str, Any]:
-    """A circle around a smaller diamond, so that both are seen where nothing moves."""
-    ring = marker == "o"
-    look: dict[str, Any] = {"marker": marker, "markersize": 5.5 if ring else 2.8}
-    return look | ({"markerfacecolor": "none", "markeredgewidth": 1.0} if ring else {})
-
-
-def _differences(axes: Axes, rows: pd.DataFrame, y: np.ndarray) -> None:
-    """The differences with their intervals, and at the right the rank before and after, where it changes."""
-    value, low, high = (rows[name].to_numpy(dtype=float) for name in _NAMES)
-    known = ~np.isnan(value)
-    bounded = known & ~np.isnan(low) & ~np.isnan(high)
-    axes.axvline(0, color="#888888", linewidth=0.6, linestyle=(0, (2, 2)), zorder=1)
-    axes.hlines(y[bounded], low[bounded], high[bounded], color=COLOURS["judge"], linewidth=0.9, gid="intervals")
-    axes.plot(value[known], y[known], "o", color=COLOURS["judge"], markersize=2.6, linestyle="none", gid="values")
-    at = axes.get_yaxis_transform()
-    for height in y[~known]:
-        axes.text(0.5, height, NOT_AVAILABLE, transform=at, ha="center", va="center", color="#777777", fontsize=6)
-    axes.text(1.02, -0.9, "rank", transform=at, ha="left", va="center", fontsize=6, color="#555555", clip_on=False)
+def _write_ranks(axes: Axes, rows: pd.DataFrame, y: np.ndarray) -> None:
+    """Beside each row the rank before and, where it changes, after."""
+    style: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "va": "center", "fontsize": 6, "clip_on": False}
+    axes.text(1.02, -0.9, "rank", color="#555555", **style)
     for height, before, after in zip(y, rows["rank"], rows["adjudicated_rank"], strict=True):
         if pd.notna(before) and pd.notna(after):
             text = str(before) if before == after else f"{before} \u2192 {after}"
-            axes.text(1.02, height, text, transform=at, ha="left", va="center", fontsize=6, gid="rank", clip_on=False)
-
-
-_NAMES = ("difference", "difference_low", "difference_high")
+            axes.text(1.02, height, text, gid="rank", **style)
 
 
 @figure(
@@ -129,21 +119,16 @@ def reviewers(table: pd.DataFrame) -> Paper:
     table : rows of `adjudication` of the part "reviewers": dimension, percent_agreement, krippendorff_alpha,
         krippendorff_alpha_low, krippendorff_alpha_high
     """
-    table = rows_of(table, part="reviewers")
-    parts = [
-        table[["dimension"]].assign(
-            measure=title,
-            value=table[name].to_numpy(dtype=float),
-            low=table[f"{name}_low"].to_numpy(dtype=float) if f"{name}_low" in table.columns else np.nan,
-            high=table[f"{name}_high"].to_numpy(dtype=float) if f"{name}_high" in table.columns else np.nan,
-        )
-        for name, title in MEASURES.items()
-    ]
-    long = pd.concat(parts, ignore_index=True)
     return panels(
-        long, value="value", low="low", high="high", axis_label="agreement (%); alpha (100 = perfect, 0 = chance)",
-        rows="dimension", panel="measure", line_at=0.0,
-    )  # fmt: skip
+        stacked(rows_of(table, part="reviewers"), MEASURES, rows="dimension"),
+        value="value",
+        low="low",
+        high="high",
+        axis_label="agreement (%); alpha (100 = perfect, 0 = chance)",
+        rows="dimension",
+        panel="measure",
+        line_at=0.0,
+    )
 
 
 @figure(

@@ -11,10 +11,22 @@ from matplotlib.colors import Normalize
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from mrb_lib.plots.intervals import draw_estimates
 from mrb_lib.plots.lettering import label, labels, title_case
 from mrb_lib.plots.matrix import draw_matrix, scale_bar
 from mrb_lib.plots.registry import figure
-from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, SEQUENTIAL, SERIES, Paper, canvas, styled
+from mrb_lib.plots.style import (
+    COLOURS,
+    NOT_AVAILABLE,
+    PAGE,
+    SEQUENTIAL,
+    SERIES,
+    Paper,
+    canvas,
+    name_rows,
+    panel_grid,
+    styled,
+)
 
 COEFFICIENTS: dict[str, str] = {
     "percent_agreement": "percent agreement",
@@ -61,29 +73,15 @@ def coefficients(agreement: pd.DataFrame) -> Paper:
     step = 0.8 / len(shown)
     for i, name in enumerate(shown):
         y = np.arange(len(agreement)) + step * (i - (len(shown) - 1) / 2)
-        x, low, high = (agreement[name + end].to_numpy(dtype=float) for end in ("", "_low", "_high"))
-        known = ~np.isnan(x)
-        bounded = known & ~np.isnan(low) & ~np.isnan(high)
         colour, marker = looks[name]
-        axes.hlines(y[bounded], low[bounded], high[bounded], color=colour, linewidth=1.0)
-        axes.plot(x[known], y[known], marker, color=colour, markersize=3.4, label=names[name], gid=name)
-        for height in y[~known]:
-            axes.text(
-                0.995,
-                height,
-                f"{names[name]}: {NOT_AVAILABLE}",
-                transform=axes.get_yaxis_transform(),
-                ha="right",
-                va="center",
-                fontsize=6,
-                color="#777777",
-                gid="not-available",
-            )
+        draw_estimates(
+            axes, agreement, y, value=name, low=f"{name}_low", high=f"{name}_high", colour=colour, marker=marker,
+            size=3.4, label=names[name], gid=name, missing=f"{names[name]}: {NOT_AVAILABLE}", missing_x=0.995,
+        )  # fmt: skip
     for boundary in range(1, len(agreement)):
         axes.axhline(boundary - 0.5, color="#DDDDDD", linewidth=0.4)
-    axes.set_yticks(range(len(agreement)), labels(map(title_case, agreement["dimension"]), 28))
+    name_rows(axes, [title_case(name) for name in agreement["dimension"]], 28)
     axes.set_ylim(len(agreement) - 0.45, -0.55)
-    axes.tick_params(axis="y", length=0)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=8, steps=[1, 2, 2.5, 5, 10]))
     axes.grid(axis="x")
     axes.set_xlabel("agreement (1 is perfect; for the chance-corrected coefficients 0 is chance)")
@@ -178,16 +176,16 @@ def pairs(frame: pd.DataFrame, *, annotators: Sequence[str] | None = None) -> Pa
     dimensions = list(dict.fromkeys(frame["dimension"]))
     wordy = len(annotators) <= _MOST_WITH_TEXT
     columns = min(len(dimensions), 3 if len(annotators) <= 4 else 2 if wordy else 1)
-    bands = ceil(len(dimensions) / columns)
     width = min(PAGE, columns * (1.0 + (0.6 if wordy else 0.3) * len(annotators)) + 0.5)
-    figure = canvas(max(width, 3.5), bands * (0.7 + (0.42 if wordy else 0.22) * len(annotators)))
-    grid = figure.subplots(bands, columns, squeeze=False)
-    at = {name: i for i, name in enumerate(annotators)}
+    height = ceil(len(dimensions) / columns) * (0.7 + (0.42 if wordy else 0.22) * len(annotators))
+    figure = canvas(max(width, 3.5), height)
+    numbers = {name: i for i, name in enumerate(annotators)}
     names = labels(annotators, 16)
-    span = frame["cohen_kappa"].dropna()
-    norm = Normalize(min(0.0, float(span.min())) if len(span) else 0.0, 1.0)
-    for axes, dimension in zip(grid.flat, dimensions, strict=False):
-        values, texts = _cells(frame[frame["dimension"] == dimension], at)
+    least = frame["cohen_kappa"].min()
+    norm = Normalize(min(0.0, 0.0 if np.isnan(least) else least), 1.0)
+    panels = panel_grid(figure, len(dimensions), columns, shared=False)
+    for axes, dimension in zip(panels, dimensions, strict=True):
+        values, texts = _cells(frame[frame["dimension"] == dimension], numbers)
         mesh = draw_matrix(
             axes,
             values[1:, :-1],
@@ -195,27 +193,25 @@ def pairs(frame: pd.DataFrame, *, annotators: Sequence[str] | None = None) -> Pa
             down=names[1:],
             colours=SEQUENTIAL,
             norm=norm,
-            texts=texts[1:] if wordy else None,
-            blank=np.triu(np.ones((len(at) - 1, len(at) - 1), dtype=bool), k=1),
+            texts=[row[:-1] for row in texts[1:]] if wordy else None,
+            blank=np.triu(np.ones((len(names) - 1, len(names) - 1), dtype=bool), k=1),
             write_missing=wordy,
         )
         axes.set_title(label(title_case(dimension), 30), color=COLOURS["judge"])
         if wordy and max(map(len, names)) <= 12:
             axes.tick_params(axis="x", rotation=0)
-    for axes in list(grid.flat)[len(dimensions) :]:
-        axes.set_axis_off()
-    scale_bar(figure, mesh, list(grid.flat), "Cohen\u2019s kappa")
+    scale_bar(figure, mesh, figure.axes, "Cohen\u2019s kappa")
     return figure
 
 
-def _cells(part: pd.DataFrame, at: dict[str, int]) -> tuple[NDArray[np.float64], list[list[str]]]:
-    """Kappas below the diagonal, and what is written on them, of annotators at their rows."""
-    values = np.full((len(at), len(at)), np.nan)
-    texts = [["" for _ in at] for _ in at]
+def _cells(kappas: pd.DataFrame, numbers: dict[str, int]) -> tuple[NDArray[np.float64], list[list[str]]]:
+    """Kappas below the diagonal, and what is written on them, of annotators by their numbers."""
+    values = np.full((len(numbers), len(numbers)), np.nan)
+    texts = [["" for _ in numbers] for _ in numbers]
     columns = ("annotator_1", "annotator_2", "n", "cohen_kappa", "cohen_kappa_low", "cohen_kappa_high")
-    for first, second, n, kappa, low, high in zip(*(part[name] for name in columns), strict=True):
-        if first in at and second in at:
-            i, j = sorted((at[first], at[second]), reverse=True)
+    for first, second, n, kappa, low, high in zip(*(kappas[name] for name in columns), strict=True):
+        if first in numbers and second in numbers and not pd.isna(kappa):
+            i, j = sorted((numbers[first], numbers[second]), reverse=True)
             values[i, j] = kappa
             bounds = "" if pd.isna(low) or pd.isna(high) else f"\n{_short(low)} to {_short(high)}"
             texts[i][j] = f"{_short(kappa)}{bounds}\nn = {n:,.0f}"

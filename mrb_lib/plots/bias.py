@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter
 
-from mrb_lib.plots.intervals import ordered_rows, panels
-from mrb_lib.plots.lettering import labels, percent
+from mrb_lib.plots.intervals import draw_estimates, ordered_rows, panels
 from mrb_lib.plots.registry import figure
-from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, Paper, canvas, rows_height, styled
+from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, Paper, canvas, name_rows, percent_axis, rows_height, styled
 
 _ROW = 0.165
 _OFF_SCALE = 4.0
@@ -43,7 +41,7 @@ def error_asymmetries(bias: pd.DataFrame, *, dimension: str) -> Paper:
     here = _overall(bias, dimension, "bias")
     here = here[here["measure"] == "error_asymmetry"]
     return panels(
-        here[_known(here, "bias") | (here["bias"] == "verbosity")],
+        here[_has_estimates(here, "bias") | (here["bias"] == "verbosity")],
         value="estimate",
         low="low",
         high="high",
@@ -78,7 +76,7 @@ def log_odds(bias: pd.DataFrame, *, dimension: str) -> Paper:
     here = _overall(bias, dimension, "bias")
     here = here[(here["measure"] == "log_odds") & here["bias"].isin(["length", "style"])]
     here = here.assign(marker=here["marker"].where(here["bias"] == "style", "length"))
-    here = here[_known(here, "marker") | (here["marker"] == "length")]
+    here = here[_has_estimates(here, "marker") | (here["marker"] == "length")]
     off = here["estimate"].abs() > _OFF_SCALE
     edge = np.sign(here["estimate"]) * np.inf
     shown = here.assign(**{name: here[name].where(~off, edge) for name in _NUMBERS})
@@ -94,22 +92,17 @@ def log_odds(bias: pd.DataFrame, *, dimension: str) -> Paper:
         line_at=0.0,
         limits=_limits(here.loc[~off, list(_NUMBERS)].to_numpy(dtype=float)),
     )
-    at = {judge: float(i) for i, judge in enumerate(order)}
+    heights = {judge: float(i) for i, judge in enumerate(order)}
     for axes, marker in zip(figure.axes, dict.fromkeys(here["marker"]), strict=False):
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _number(value)))
-        for judge, estimate in here.loc[off & (here["marker"] == marker), ["judge", "estimate"]].itertuples(
-            index=False
-        ):
+        beyond = here.loc[off & (here["marker"] == marker), ["judge", "estimate"]]
+        for judge, estimate in beyond.itertuples(index=False):
+            text = _number(round(estimate, 1))
             axes.text(
-                1.0 if estimate > 0 else 0.0,
-                at[judge],
-                f"{_number(round(estimate, 1))} \u25b6" if estimate > 0 else f"\u25c0 {_number(round(estimate, 1))}",
-                transform=axes.get_yaxis_transform(),
-                ha="right" if estimate > 0 else "left",
-                va="center",
-                fontsize=6,
-                gid="off-scale",
-            )
+                1.0 if estimate > 0 else 0.0, heights[judge],
+                f"{text} \u25b6" if estimate > 0 else f"\u25c0 {text}", transform=axes.get_yaxis_transform(),
+                ha="right" if estimate > 0 else "left", va="center", fontsize=6, gid="off-scale",
+            )  # fmt: skip
     return figure
 
 
@@ -117,9 +110,9 @@ def _number(value: float) -> str:
     return f"{value:g}".replace("-", "\u2212")
 
 
-def _known(here: pd.DataFrame, by: str) -> pd.Series:
+def _has_estimates(here: pd.DataFrame, by: str) -> pd.Series:
     """Whether a row's panel has an estimate at all."""
-    return here.groupby(by)["estimate"].transform(lambda found: found.notna().any()).astype(bool)
+    return here.groupby(by)["estimate"].transform("count") > 0
 
 
 def _limits(values: np.ndarray) -> tuple[float, float]:
@@ -154,42 +147,18 @@ def length_controlled(bias: pd.DataFrame, *, dimension: str) -> Paper:
         ["uncontrolled", "judge"], ascending=[False, True], na_position="last"
     )
     y = np.arange(len(here), dtype=float)
-    controlled, low, high, raw = (
-        here[name].to_numpy(dtype=float) for name in ("estimate", "low", "high", "uncontrolled")
-    )
     figure = canvas(_WIDTH, rows_height(len(here), _ROW, 0.75))
     axes = figure.subplots()
-    both = np.isfinite(controlled) & np.isfinite(raw)
-    axes.hlines(y[both], raw[both], controlled[both], color="#BBBBBB", linewidth=2.4, gid="shifts")
-    axes.hlines(
-        y[np.isfinite(low)],
-        low[np.isfinite(low)],
-        high[np.isfinite(low)],
-        color=COLOURS["judge"],
-        linewidth=0.9,
-        gid="intervals",
-    )
-    axes.plot(raw, y, "|", color=COLOURS["cases"], markersize=7, markeredgewidth=1.4, gid="uncontrolled")
-    axes.plot(controlled, y, "o", color=COLOURS["judge"], markersize=2.6, linestyle="", gid="controlled")
-    for height in y[~np.isfinite(controlled)]:
-        axes.text(
-            1.01, height, f"{NOT_AVAILABLE} at equal length", transform=axes.get_yaxis_transform(),
-            va="center", color="#777777", fontsize=6, gid="not-available",
-        )  # fmt: skip
-    axes.set_yticks(y, labels(here["judge"], 28))
-    axes.set_ylim(max(len(here) - 1, 0) + 0.7, -0.7)
-    axes.tick_params(axis="y", length=0)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=8, steps=[1, 2, 2.5, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: percent(value)))
+    axes.hlines(y, here["uncontrolled"], here["estimate"], color="#BBBBBB", linewidth=2.4, gid="shifts")
+    axes.plot(here["uncontrolled"], y, "|", color=COLOURS["cases"], markersize=7, markeredgewidth=1.4,
+              label="as the responses are", gid="uncontrolled")  # fmt: skip
+    draw_estimates(axes, here, y, value="estimate", label="at equal length", gid="controlled",
+                   missing=f"{NOT_AVAILABLE} at equal length", missing_x=1.01)  # fmt: skip
+    name_rows(axes, here["judge"], 28)
+    percent_axis(axes.xaxis)
     axes.grid(axis="both")
     axes.set_xlabel("accuracy (%)")
-    raw_mark = Line2D([], [], color=COLOURS["cases"], linestyle="", marker="|", markersize=7, markeredgewidth=1.4)
-    raw_mark.set_label("as the responses are")
-    handles = [
-        raw_mark,
-        Line2D([], [], marker="o", color=COLOURS["judge"], markersize=2.6, linewidth=0.9, label="at equal length"),
-    ]
-    figure.legend(handles=handles, loc="outside lower right", ncols=2)
+    figure.legend(loc="outside lower right", ncols=2)
     return figure
 
 

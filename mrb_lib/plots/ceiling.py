@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from mrb_lib.plots.intervals import ordered_rows, panels, rows_of
@@ -122,16 +121,11 @@ def alternative(table: pd.DataFrame, *, order_by: str = "overall") -> Paper:
         order_by=by,
     )
     order = ordered_rows(table, rows="judge", value="advantage_probability", panel="dimension", by=by, group=None)
-    at = {name: i for i, name in enumerate(order["judge"])}
+    heights = {judge: i for i, judge in enumerate(order["judge"])}
     for axes, name in zip(figure.axes, names, strict=False):
-        _mark(axes, table[(table["dimension"] == name) & table["passes"].fillna(False).astype(bool)], at)
+        passing = table[(table["dimension"] == name) & table["passes"].fillna(False).astype(bool)]
+        axes.plot(passing["advantage_probability"], passing["judge"].map(heights), "o", color=COLOURS["human"],
+                  markersize=4, gid="passes")  # fmt: skip
     handle = Line2D([], [], color=COLOURS["human"], marker="o", linestyle="", markersize=4, label=PASSES)
     figure.legend(handles=[handle], loc="outside lower right")
     return figure
-
-
-def _mark(axes: Axes, passing: pd.DataFrame, at: dict[str, int]) -> None:
-    x = passing["advantage_probability"].to_numpy(dtype=float)
-    axes.plot(
-        x, passing["judge"].map(at).to_numpy(dtype=float), "o", color=COLOURS["human"], markersize=4, gid="passes"
-    )

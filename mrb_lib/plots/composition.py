@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import cast
+
+import numpy as np
 import pandas as pd
 import seaborn as sns
-from matplotlib.ticker import FuncFormatter, PercentFormatter
+from matplotlib.container import BarContainer
+from matplotlib.ticker import PercentFormatter
 
 from mrb_lib.plots.lettering import labels, title_case
 from mrb_lib.plots.registry import figure
@@ -57,21 +61,21 @@ def bars(counts: pd.DataFrame, *, by: str) -> Paper:
         `MOST_BARS` kinds the most frequent are drawn.
     """
     counts = counts.sort_values("n_cases", ascending=False, kind="stable").head(MOST_BARS)
-    known = counts[counts[by].notna()].sort_values(["n_cases", by], ascending=[False, True])
-    unknown = counts[counts[by].isna()]
-    numbers = [*known["n_cases"], *unknown["n_cases"]]
-    names = [*labels(map(title_case, known[by]), 28), *("not stated" for _ in range(len(unknown)))]
-    figure = canvas(COLUMN, rows_height(len(numbers), 0.17, 0.45))
+    stated = counts[by].notna()
+    kinds = pd.concat([counts[stated].sort_values(["n_cases", by], ascending=[False, True]), counts[~stated]])
+    names = [*labels(map(title_case, kinds[by].dropna()), 28), *["not stated"] * int((~stated).sum())]
+    figure = canvas(COLUMN, rows_height(len(kinds), 0.17, 0.45))
     axes = figure.subplots()
-    drawn = axes.barh(range(len(numbers)), numbers, height=0.72, color=COLOURS["cases"])
-    for bar in drawn[len(known) :]:
+    sns.barplot(x=kinds["n_cases"].to_numpy(), y=np.arange(len(kinds)), orient="y", errorbar=None, width=0.72,
+                color=COLOURS["cases"], saturation=1, ax=axes)  # fmt: skip
+    for bar in axes.patches[int(stated.sum()) :]:
         bar.set(facecolor=COLOURS["missing"], edgecolor="#999999", hatch="/////")
-    axes.bar_label(drawn, labels=[f"{number:,.0f}" for number in numbers], padding=2, fontsize=6)
-    axes.set_yticks(range(len(numbers)), names)
-    axes.set_ylim(max(len(numbers), 3) - 0.4, -0.6)
+    axes.bar_label(cast(BarContainer, axes.containers[0]), fmt="{:,.0f}", padding=2, fontsize=6)
+    axes.set_yticks(range(len(kinds)), names)
+    axes.set_ylim(max(len(kinds), 3) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
-    axes.set_xlim(0, max([*numbers, 1]) * 1.15)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    axes.set_xlim(0, max([*kinds["n_cases"], 1]) * 1.15)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.locator_params(axis="x", nbins=5, integer=True)
     axes.grid(axis="x")
     axes.set_xlabel("cases")
@@ -96,12 +100,11 @@ def lengths(frame: pd.DataFrame) -> Paper:
     axes = figure.subplots()
     for side, (name, colour, dash) in _SIDES.items():
         words = frame.loc[frame["side"] == side, "words"]
-        if len(words):
-            sns.ecdfplot(x=words, ax=axes, color=colour, linestyle=dash, label=name)
+        sns.ecdfplot(x=words, ax=axes, color=colour, linestyle=dash, label=name)
     longest = float(frame["words"].max()) if len(frame) else 1.0
     if longest > 500:
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        axes.xaxis.set_major_formatter("{x:,.0f}")
         axes.minorticks_off()
     axes.set_xlim(1 if longest > 500 else 0, max(longest, 1.0))
     axes.axhline(0.5, color="#BBBBBB", linewidth=0.5, zorder=0)

@@ -1,15 +1,19 @@
-"""Whether a judge's verdict survives showing the responses in the other order."""
+"""Whether a judge's verdicts, and its probabilities, survive showing the responses in the other order."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from math import ceil
 
+import numpy as np
 import pandas as pd
-from matplotlib.ticker import FuncFormatter
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from mrb_lib.plots.intervals import panels
+from mrb_lib.plots.intervals import panels, rows_of, stacked
+from mrb_lib.plots.lettering import label, labels, title_case
 from mrb_lib.plots.registry import figure
-from mrb_lib.plots.style import Paper
+from mrb_lib.plots.style import COLOURS, PAGE, SERIES, Paper, canvas, panel_grid, styled
 
 
 @figure(
@@ -97,16 +101,16 @@ def preference_and_noise(consistency: pd.DataFrame, *, dimension: str) -> Paper:
     consistency : judge, dimension, position_preference, position_noise, each with _low and _high; null where no case
         was answered twice in each order
     """
-    parts = {"position_preference": "made by the order", "position_noise": "noise: differ between repeats, too"}
-    frame = _stacked(consistency, dimension, parts)
+    measures = {"position_preference": "made by the order", "position_noise": "noise: differ between repeats, too"}
+    frame = stacked(rows_of(consistency, dimension=dimension), measures)
     return panels(
         frame,
         value="value",
         low="low",
         high="high",
-        panel="part",
+        panel="measure",
         axis_label="verdicts that differ between the two orders (%)",
-        order_by=parts["position_preference"],
+        order_by=measures["position_preference"],
         line_at=0.0,
     )
 
@@ -163,16 +167,16 @@ def order_violations(consistency: pd.DataFrame, *, dimension: str) -> Paper:
     consistency : judge, dimension, tov, tov_intransitive, each with _low and _high; null where no question has three
         responses, every pair of which was answered in both orders
     """
-    parts = {"tov": "all violations", "tov_intransitive": "left once unstable pairs are settled"}
-    frame = _stacked(consistency, dimension, parts)
+    measures = {"tov": "all violations", "tov_intransitive": "left once unstable pairs are settled"}
+    frame = stacked(rows_of(consistency, dimension=dimension), measures)
     figure = panels(
         frame,
         value="value",
         low="low",
         high="high",
-        panel="part",
+        panel="measure",
         axis_label="verdicts to change until they rank the responses (mean over questions)",
-        order_by=parts["tov"],
+        order_by=measures["tov"],
         line_at=0.0,
     )
     for axes in figure.axes:
@@ -180,10 +184,104 @@ def order_violations(consistency: pd.DataFrame, *, dimension: str) -> Paper:
     return figure
 
 
-def _stacked(consistency: pd.DataFrame, dimension: str, parts: Mapping[str, str]) -> pd.DataFrame:
-    """Several measures of one dimension one above the other: `judge`, `part` (a title), `value`, `low`, `high`."""
-    here = consistency[consistency["dimension"] == dimension]
-    numbers = [(name, {name: "value", f"{name}_low": "low", f"{name}_high": "high"}) for name in parts]
-    return pd.concat(
-        [here[["judge", *names]].rename(columns=names).assign(part=parts[name]) for name, names in numbers]
-    )
+_PANELS_A_ROW = 3
+_CROWDED = 500
+_MANY = 2000
+_NARROWEST = 1e-3
+# The line on which points lie where the order changes nothing, and where nothing else counts: name, words, dashes.
+_LINES: tuple[tuple[str, str, tuple[float, tuple[float, ...]]], ...] = (
+    ("diagonal", "the order does not matter", (0, ())),
+    ("antidiagonal", "only the order matters", (0, (1, 1.5))),
+)
+
+
+@figure(
+    "engine-orders",
+    title="Probabilities in the two orders",
+    caption=(
+        "{note} Probability of response A with A shown first, against that with B shown first; {n_pairs} pairs, one a "
+        "case and dimension; every panel has its own range. Without probabilities, and therefore not drawn: {silent}."
+    ),
+    reading=(
+        "On the solid diagonal the order does not matter. On the dotted one only the order does: the judge gives the "
+        "place shown first the same probability, whatever stands there. Read the axes first: a wide cloud in a narrow "
+        "range is a judge that hardly prefers anything. Ratings of each response alone have no order, so their points "
+        "lie on the diagonal by construction."
+    ),
+    needs=("preferences",),
+)
+@styled
+def order_probabilities(pairs: pd.DataFrame, *, dimensions: Sequence[str] | None = None, mark: str = "") -> Paper:
+    """Draw the probability of A with A shown first against that with B shown first, a panel a judge.
+
+    Every panel is a square about one half that just holds its own points: judges that
+    hardly differ from chance are seen as well as those that are sure.
+
+    Parameters
+    ----------
+    pairs : judge, dimension, p_ab (A shown first), p_ba (B shown first), one row a point; none null
+    dimensions : those to tell apart by colour and sign, in order, None for all; where there are more than
+        `len(SERIES)` of them all points look alike
+    mark : words for the figure's face, in the colour of warnings
+
+    Raises
+    ------
+    ValueError
+        There is no point to draw.
+    """
+    if pairs.empty:
+        raise ValueError("no case has a probability in both orders; say so instead of drawing it")
+    judges = list(dict.fromkeys(pairs["judge"]))
+    columns = min(len(judges), _PANELS_A_ROW)
+    width = min(PAGE, 0.6 + 2.2 * max(columns, 2))
+    figure = canvas(width, ceil(len(judges) / columns) * (width / max(columns, 2) - 0.15) + 0.7)
+    looks = _looks(list(dict.fromkeys(pairs["dimension"])) if dimensions is None else dimensions)
+    panels = panel_grid(figure, len(judges), columns, shared=False)
+    for axes, judge, name in zip(panels, judges, labels(judges, 34), strict=True):
+        _draw_probabilities(axes, pairs[pairs["judge"] == judge], looks)
+        axes.set_title(name)
+        axes.set_xlabel("probability of A, A shown first")
+    for axes in panels[::columns]:
+        axes.set_ylabel("probability of A, B shown first")
+    handles, names = panels[0].get_legend_handles_labels()
+    legend = figure.legend(handles, names, loc="outside lower center", ncols=4)
+    for handle in legend.legend_handles:
+        if handle is not None:
+            handle.set_alpha(1)
+    if mark:
+        figure.suptitle(label(mark), x=0.01, ha="left", fontsize=7.5, weight="bold", color=COLOURS["simulated"])
+    return figure
+
+
+def _looks(dimensions: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Colour and marker of each dimension; empty where there are too many to tell apart."""
+    return dict(zip(dimensions, SERIES, strict=False)) if len(dimensions) <= len(SERIES) else {}
+
+
+def _draw_probabilities(axes: Axes, pairs: pd.DataFrame, looks: dict[str, tuple[str, str]]) -> None:
+    farthest = float(np.abs(pairs[["p_ab", "p_ba"]].to_numpy(dtype=float) - 0.5).max())
+    reach = max(_NARROWEST, min(1.08 * farthest, 0.52))
+    span = (0.5 - reach, 0.5 + reach)
+    for (name, text, dashes), ends in zip(_LINES, (span, span[::-1]), strict=True):
+        axes.plot(span, ends, color="#555555", linewidth=0.8, linestyle=dashes, zorder=3, label=text, gid=name)
+    axes.axhline(0.5, color="#DDDDDD", linewidth=0.6, zorder=0)
+    axes.axvline(0.5, color="#DDDDDD", linewidth=0.6, zorder=0)
+    series = [(name, pairs[pairs["dimension"] == name], look) for name, look in looks.items()]
+    for name, points, (colour, marker) in series or [("all", pairs, (COLOURS["judge"], "o"))]:
+        axes.plot(
+            points["p_ab"],
+            points["p_ba"],
+            marker,
+            color=colour,
+            markersize=3.2 if len(pairs) < _CROWDED else 2.2,
+            markeredgewidth=0,
+            alpha=0.75 if len(pairs) < _MANY else 0.3,
+            label=label(title_case(name), 20) if looks else None,
+            gid=f"values {name}",
+            rasterized=len(pairs) >= _MANY,  # so many outlines make a file that opens slowly
+        )
+    axes.set_xlim(*span)
+    axes.set_ylim(*span)
+    axes.set_aspect("equal", adjustable="box")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(nbins=4, steps=[1, 2, 2.5, 5, 10]))

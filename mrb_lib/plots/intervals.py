@@ -1,18 +1,30 @@
-"""Points with their intervals: a row a judge, a panel a dimension. Other figures are built on this one."""
+"""Estimates with their intervals: the rows of a table to draw, points in rows, and panels of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from numpy.typing import ArrayLike
 
-from mrb_lib.plots.lettering import label, labels, percent, title_case
-from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, Paper, canvas, rows_height, styled
+from mrb_lib.plots.lettering import label, labels, title_case
+from mrb_lib.plots.style import (
+    COLOURS,
+    NOT_AVAILABLE,
+    PAGE,
+    Paper,
+    canvas,
+    draw_zero,
+    panel_grid,
+    percent_axis,
+    rows_height,
+    styled,
+    write_missing,
+)
 
 _PANELS_A_ROW = 6
 _ROW = 0.165
@@ -46,11 +58,25 @@ def ordered_rows(frame: pd.DataFrame, *, rows: str, value: str, panel: str, by: 
     """
     keep = [rows] if group is None else [rows, group]
     names = frame[keep].drop_duplicates(rows)
-    at = frame.loc[frame[panel] == by].drop_duplicates(rows).set_index(rows)[value]
-    names = names.assign(_value=names[rows].map(at))
+    values = frame.loc[frame[panel] == by].drop_duplicates(rows).set_index(rows)[value]
+    names = names.assign(_value=names[rows].map(values))
     keys = ["_value", rows] if group is None else [group, "_value", rows]
     ascending = [False, True] if group is None else [True, False, True]
     return names.sort_values(keys, ascending=ascending, na_position="last")[keep].reset_index(drop=True)
+
+
+def stacked(table: pd.DataFrame, measures: Mapping[str, str], rows: str = "judge") -> pd.DataFrame:
+    """Several measures one above the other: `rows`, `measure` (its title), `value`, `low`, `high`, null if not there.
+
+    Parameters
+    ----------
+    measures : columns of the table, each with `_low` and `_high`, and their titles
+    """
+    parts = []
+    for name, title in measures.items():
+        one = table.reindex(columns=[rows, name, f"{name}_low", f"{name}_high"])
+        parts.append(one.set_axis([rows, "value", "low", "high"], axis=1).assign(measure=title))
+    return pd.concat(parts, ignore_index=True)
 
 
 @styled
@@ -90,21 +116,21 @@ def panels(
     order = ordered_rows(frame, rows=rows, value=value, panel=panel, by=by, group=group)
     positions, headings = _positions(order, group)
     columns = min(len(names), _PANELS_A_ROW)
-    bands = ceil(len(names) / columns)
-    height = bands * rows_height(int(np.ceil(max(positions, default=0))) + 1, _ROW, 0.5) + 0.35
+    height = ceil(len(names) / columns) * rows_height(ceil(max(positions, default=0)) + 1, _ROW, 0.5) + 0.35
     figure = canvas(PAGE if columns > 2 else min(PAGE, 2.2 + 2.2 * columns), height)
-    grid = figure.subplots(bands, columns, sharex=True, sharey=True, squeeze=False)
     span = limits or _limits(frame, reference, value, low, high, line_at)
-    for axes, name in zip(grid.flat, names, strict=False):
-        _draw(axes, frame[frame[panel] == name], dict(zip(order[rows], positions, strict=True)), rows, value, low, high)
+    for axes, name in zip(panel_grid(figure, len(names), columns), names, strict=True):
+        here = order[[rows]].merge(frame[frame[panel] == name], on=rows, how="left")
+        draw_estimates(axes, here, positions, value=value, low=low, high=high, size=2.3)
         if reference is not None:
             _draw_reference(axes, reference[reference[panel] == name])
         if line_at is not None:
-            axes.axvline(line_at, color="#888888", linewidth=0.6, linestyle=(0, (2, 2)), zorder=1)
+            draw_zero(axes, line_at)
         axes.set_title(label(title_case(name), 18 if columns > 3 else 40), fontsize=6.5 if columns > 3 else 7.5)
-        _rule(axes, span, positions, order, rows, headings, 4 if columns > 2 else 8)
-    for axes in list(grid.flat)[len(names) :]:
-        axes.set_axis_off()
+        _name_rows_and_headings(axes, positions, order[rows], headings)
+        axes.set_xlim(*span)
+        percent_axis(axes.xaxis, 4 if columns > 2 else 8)
+        axes.grid(axis="both")
     figure.supxlabel(axis_label, fontsize=7)
     if reference is not None and reference["value"].notna().any():
         handle = Line2D([], [], color=COLOURS["human"], linewidth=1.2, label=reference_label)
@@ -116,67 +142,65 @@ def _positions(order: pd.DataFrame, group: str | None) -> tuple[list[float], lis
     """Where each row stands, with room for a heading above each group where there are several."""
     if group is None or order[group].nunique() < 2:
         return [float(i) for i in range(len(order))], []
-    positions, headings, at = [], [], 0.0
-    previous: str | None = None
-    for name in order[group].astype(str):
-        if name != previous:
-            headings.append((at, label(title_case(name), 24)))
-            at, previous = at + 1, name
-        positions.append(at)
-        at += 1
-    return positions, headings
+    number = order[group].astype(str).rank(method="dense").astype(int)
+    positions = (np.arange(len(order)) + number).astype(float)
+    first = ~order[group].duplicated()
+    texts = [label(title_case(name), 24) for name in order.loc[first, group]]
+    return positions.tolist(), list(zip(positions[first] - 1, texts, strict=True))
 
 
-def _draw(axes: Axes, part: pd.DataFrame, at: dict[str, float], rows: str, value: str, low: str, high: str) -> None:
-    y = part[rows].map(at).to_numpy(dtype=float)
-    x, start, end = (part[name].to_numpy(dtype=float) for name in (value, low, high))
-    known = ~np.isnan(x)
-    bounded = known & ~np.isnan(start) & ~np.isnan(end)
-    axes.hlines(y[bounded], start[bounded], end[bounded], color=COLOURS["judge"], linewidth=0.9, gid="intervals")
-    axes.plot(x[known], y[known], "o", color=COLOURS["judge"], markersize=2.3, gid="values")
-    for height in [*y[~known], *(at[name] for name in at.keys() - set(part[rows]))]:
-        axes.text(
-            0.5,
-            height,
-            NOT_AVAILABLE,
-            transform=axes.get_yaxis_transform(),
-            ha="center",
-            va="center",
-            color="#777777",
-            fontsize=6,
-            gid="not-available",
-        )
+def draw_estimates(
+    axes: Axes,
+    rows: pd.DataFrame,
+    y: ArrayLike,
+    *,
+    value: str,
+    low: str = "low",
+    high: str = "high",
+    colour: str = COLOURS["judge"],
+    marker: str = "o",
+    size: float = 2.6,
+    label: str | None = None,
+    gid: str = "values",
+    missing: str = NOT_AVAILABLE,
+    missing_x: float = 0.5,
+) -> None:
+    """Draw a point with its interval for each row; a null interval draws the point alone, a null value `missing`.
+
+    Parameters
+    ----------
+    y : shape (N,), the heights of the rows
+    value, low, high : columns of `rows`
+    label : the name in the legend; None for none
+    missing, missing_x : see `mrb_lib.plots.style.write_missing`
+    gid : names what is drawn: the points `gid`, the intervals `gid`-intervals, for "values" just intervals
+    """
+    heights = np.asarray(y, dtype=float)
+    x, start, end = (rows[name].to_numpy(dtype=float) for name in (value, low, high))
+    defined = ~np.isnan(x)
+    bounded = defined & ~np.isnan(start) & ~np.isnan(end)
+    spans = "intervals" if gid == "values" else f"{gid}-intervals"
+    axes.hlines(heights[bounded], start[bounded], end[bounded], color=colour, linewidth=0.9, gid=spans)
+    axes.plot(x[defined], heights[defined], marker, color=colour, markersize=size, label=label, gid=gid)
+    write_missing(axes, heights[~defined], missing, x=missing_x)
 
 
-def _draw_reference(axes: Axes, part: pd.DataFrame) -> None:
-    for value, low, high in part[["value", "low", "high"]].to_numpy(dtype=float):
-        if np.isnan(value):
-            continue
+def _draw_reference(axes: Axes, level: pd.DataFrame) -> None:
+    for value, low, high in level[["value", "low", "high"]].dropna(subset="value").to_numpy(dtype=float):
         if not np.isnan(low) and not np.isnan(high):
             axes.axvspan(low, high, color=COLOURS["human"], alpha=0.18, linewidth=0, zorder=0)
         axes.axvline(value, color=COLOURS["human"], linewidth=1.2, zorder=1, gid="reference")
 
 
-def _rule(
-    axes: Axes,
-    span: tuple[float, float],
-    positions: Sequence[float],
-    order: pd.DataFrame,
-    rows: str,
-    headings: Sequence[tuple[float, str]],
-    ticks: int,
+def _name_rows_and_headings(
+    axes: Axes, positions: Sequence[float], names: Iterable[object], headings: Sequence[tuple[float, str]]
 ) -> None:
-    axes.set_xlim(*span)
-    axes.set_ylim(max(positions, default=0) + 0.7, -0.7)
-    axes.set_yticks(
-        [*positions, *(at for at, _ in headings)], [*labels(order[rows], 28), *(text for _, text in headings)]
-    )
+    heights = [*positions, *(height for height, _ in headings)]
+    axes.set_ylim(max(heights) + 0.7, -0.7)
+    axes.set_yticks(heights, [*labels(names, 28), *(text for _, text in headings)])
     for text in axes.get_yticklabels()[len(positions) :]:
         text.set_fontweight("bold")
     axes.tick_params(axis="y", length=0)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=ticks, steps=[1, 2, 2.5, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: percent(value)))
-    axes.grid(axis="both")
 
 
 def _limits(

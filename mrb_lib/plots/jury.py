@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
-from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator
+from matplotlib.ticker import EngFormatter, MaxNLocator
 
-from mrb_lib.plots.intervals import panels, rows_of
-from mrb_lib.plots.lettering import label, percent
+from mrb_lib.plots.intervals import panels, rows_of, stacked
+from mrb_lib.plots.lettering import label
 from mrb_lib.plots.registry import figure
-from mrb_lib.plots.style import COLOURS, PAGE, SERIES, Paper, canvas, styled
+from mrb_lib.plots.style import COLOURS, PAGE, SERIES, Paper, canvas, percent_axis, styled
 
 NAMES = {
     "majority": "majority of all",
@@ -21,6 +22,12 @@ NAMES = {
 UNITS = {"seconds": "time a case", "tokens": "tokens a case", "size": "members"}
 MEMBER = {"shapley": "Added on joining (Shapley)", "leave_one_out": "Lost by leaving"}
 _STYLE = dict(zip((*NAMES, "greedy", "random"), SERIES, strict=True))
+_GREEDY = "members chosen on other cases"
+_COST_STYLE = {
+    "single judge": (COLOURS["judge"], "o"),
+    _GREEDY: _STYLE["greedy"],
+    **{text: _STYLE[kind] for kind, text in NAMES.items() if kind != "best_single"},
+}
 
 
 @figure(
@@ -48,7 +55,7 @@ def sizes(table: pd.DataFrame) -> Paper:
     figure = canvas(PAGE * 0.72, 2.9)
     axes = figure.subplots()
     largest = int(table["size"].max()) if table["size"].notna().any() else 1
-    for order, text in (("random", "random members"), ("greedy", "members chosen on other cases")):
+    for order, text in (("random", "random members"), ("greedy", _GREEDY)):
         rows = table[(table["order"] == order) & table["accuracy"].notna()].sort_values("size")
         colour, marker = _STYLE[order]
         size, value, low, high = (rows[name].to_numpy(dtype=float) for name in ("size", "accuracy", "low", "high"))
@@ -76,8 +83,7 @@ def _levels(axes: Axes, juries: pd.DataFrame, largest: int) -> None:
 
 def _accuracy_axis(axes: Axes) -> None:
     axes.set_ylabel("accuracy (%)")
-    axes.yaxis.set_major_locator(MaxNLocator(nbins=7, steps=[1, 2, 5, 10]))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: percent(value)))
+    percent_axis(axes.yaxis, 7)
     axes.grid(axis="y")
 
 
@@ -109,28 +115,34 @@ def cost(table: pd.DataFrame) -> Paper:
         their Pareto flags; see `cost_measure` for which of them is drawn
     """
     measure = cost_measure(table)
-    known = table[table[measure].notna() & table["accuracy"].notna()]
     figure = canvas(PAGE * 0.78, 3.1)
     axes = figure.subplots()
-    groups = [
-        ("single judge", known[known["part"] == "single"], (COLOURS["judge"], "o")),
-        ("members chosen on other cases", known[known["order"] == "greedy"], _STYLE["greedy"]),
-        *(
-            (NAMES[kind], known[(known["part"] == "jury") & (known["kind"] == kind)], _STYLE[kind])
-            for kind in NAMES
-            if kind != "best_single"
-        ),
-    ]
-    for text, rows, (colour, marker) in groups:
-        if len(rows):
-            axes.plot(rows[measure], rows["accuracy"], marker, color=colour, markersize=3.6, label=text, gid="values")
+    kind = table["kind"].where(table["part"] == "jury").replace(NAMES)
+    kind = kind.mask(table["part"] == "single", "single judge").mask(table["order"] == "greedy", _GREEDY)
+    points = table.assign(kind=kind)[table[measure].notna() & table["accuracy"].notna() & kind.isin(list(_COST_STYLE))]
+    styles = {name: style for name, style in _COST_STYLE.items() if name in set(points["kind"])}
+    sns.scatterplot(
+        points,
+        x=measure,
+        y="accuracy",
+        hue="kind",
+        style="kind",
+        hue_order=list(styles),
+        style_order=list(styles),
+        palette={name: colour for name, (colour, _) in styles.items()},
+        markers={name: marker for name, (_, marker) in styles.items()},
+        s=20,
+        linewidth=0,
+        gid="values",
+        ax=axes,
+    )
     flag = f"pareto_{measure}"
-    best = known[known[flag] == 1] if flag in known.columns else known.iloc[:0]
+    best = points[points[flag] == 1] if flag in points.columns else points.iloc[:0]
     best = best.sort_values([measure, "accuracy"])
     if len(best):
-        (joined,) = axes.plot(best[measure], best["accuracy"], color=COLOURS["gold"], zorder=0, gid="pareto")
-        joined.set_label("not beaten in both")
-    if len(known) and known[measure].min() > 0 and known[measure].max() > 20 * known[measure].min():
+        axes.plot(best[measure], best["accuracy"], color=COLOURS["gold"], zorder=0, label="not beaten in both",
+                  gid="pareto")  # fmt: skip
+    if len(points) and points[measure].min() > 0 and points[measure].max() > 20 * points[measure].min():
         axes.set_xscale("log")
     axes.margins(x=0.12, y=0.1)
     _name_the_best(axes, best[best["part"] == "single"], measure)
@@ -138,8 +150,15 @@ def cost(table: pd.DataFrame) -> Paper:
     if measure == "seconds":
         axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
     _accuracy_axis(axes)
-    figure.legend(loc="outside right center")
+    _legend_at_the_side(figure, axes)
     return figure
+
+
+def _legend_at_the_side(figure: Paper, axes: Axes) -> None:
+    handles, names = axes.get_legend_handles_labels()
+    if axes.legend_ is not None:
+        axes.legend_.remove()
+    figure.legend(handles, names, loc="outside right center")
 
 
 def _name_the_best(axes: Axes, rows: pd.DataFrame, measure: str) -> None:
@@ -180,14 +199,7 @@ def members(table: pd.DataFrame) -> Paper:
     table : rows of `jury` with part "member" of one dimension: judge, shapley and leave_one_out, each with _low, _high
     """
     table = rows_of(table, part="member")
-    long = pd.concat(
-        [
-            table[["judge"]].assign(
-                measure=text, value=table[name], low=table[f"{name}_low"], high=table[f"{name}_high"]
-            )
-            for name, text in MEMBER.items()
-        ]
-    )
+    long = stacked(table, MEMBER)
     return panels(
         long,
         value="value",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import matplotlib as mpl
 import numpy as np
+import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import BoundaryNorm, Colormap, Normalize
 from matplotlib.figure import Figure
@@ -39,44 +40,44 @@ def draw_matrix(
     write_missing : write n/a into the missing cells
     """
     empty = np.zeros(values.shape, dtype=bool) if blank is None else blank
-    mesh = axes.pcolormesh(
-        np.ma.masked_where(np.isnan(values) | empty, values),
-        cmap=mpl.colormaps[colours] if isinstance(colours, str) else colours,
+    missing = np.isnan(values) & ~empty
+    sns.heatmap(
+        values,
+        mask=np.isnan(values) | empty,
+        annot=np.array(texts) if texts else None,
+        fmt="",
+        cmap=colours,
         norm=norm,
-        edgecolors="white",
-        linewidth=0.6,
+        linewidths=0.6,
+        cbar=False,
+        xticklabels=False,
+        yticklabels=False,
+        annot_kws={"fontsize": SMALLEST_TYPE, "linespacing": 1.05, "gid": "cell"},
         gid="cells",
+        ax=axes,
     )
-    for i, j in np.argwhere(~empty):
-        missing = bool(np.isnan(values[i, j]))
-        if missing:
-            not_available(axes, float(j), float(i))
-        text = NOT_AVAILABLE if missing and write_missing else "" if missing or texts is None else texts[i][j]
-        if text:
-            ink = "#555555" if missing else ink_on(mesh.cmap(mesh.norm(values[i, j])))
-            axes.text(
-                j + 0.5,
-                i + 0.5,
-                text,
-                ha="center",
-                va="center",
-                color=ink,
-                fontsize=SMALLEST_TYPE,
-                linespacing=1.05,
-                gid="cell",
-            )
-    axes.set_xlim(0, values.shape[1])
-    axes.set_ylim(values.shape[0], 0)
+    mesh = next(drawn for drawn in axes.collections if isinstance(drawn, QuadMesh))
+    for text in list(axes.texts):
+        x, y = text.get_position()
+        if text.get_text():
+            # seaborn writes white on colours that are too bright for small type.
+            text.set_color(ink_on(mesh.cmap(mesh.norm(values[int(y), int(x)]))))
+        else:
+            text.remove()
+    for i, j in np.argwhere(missing):
+        not_available(axes, float(j), float(i))
+        if write_missing:
+            axes.text(j + 0.5, i + 0.5, NOT_AVAILABLE, ha="center", va="center", color="#555555",
+                      fontsize=SMALLEST_TYPE, gid="cell")  # fmt: skip
     axes.set_xticks(np.arange(values.shape[1]) + 0.5, list(across), rotation=90)
     axes.set_yticks(np.arange(values.shape[0]) + 0.5, list(down))
     axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
     return mesh
 
 
 def scale_bar(
     figure: Figure,
-    mesh: QuadMesh,
+    mesh: ScalarMappable,
     axes: Axes | Sequence[Axes],
     text: str,
     write: Callable[[float], str] = "{:g}".format,

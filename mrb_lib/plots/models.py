@@ -1,4 +1,4 @@
-"""What makes a verdict right, and where a judge is weaker than its cases are hard."""
+"""What makes a verdict right, where a judge is weaker than its cases are hard, and both on one scale."""
 
 from __future__ import annotations
 
@@ -7,16 +7,28 @@ from math import ceil
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.colors import TwoSlopeNorm
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+import seaborn as sns
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize, TwoSlopeNorm
 
-from mrb_lib.plots.intervals import rows_of
-from mrb_lib.plots.lettering import labels, signed_percent, title_case
+from mrb_lib.plots.intervals import draw_estimates, rows_of
+from mrb_lib.plots.lettering import labels, title_case
 from mrb_lib.plots.matrix import draw_matrix, scale_bar
 from mrb_lib.plots.registry import figure
-from mrb_lib.plots.style import DIVERGING, NOT_AVAILABLE, PAGE, SERIES, Paper, canvas, rows_height, styled
+from mrb_lib.plots.style import (
+    COLOURS,
+    DIVERGING,
+    PAGE,
+    SEQUENTIAL,
+    SERIES,
+    Paper,
+    canvas,
+    draw_zero,
+    name_rows,
+    percent_axis,
+    rows_height,
+    styled,
+)
 
 _ROW = 0.165
 _TERMS = {
@@ -55,50 +67,49 @@ def marginal_effects(frame: pd.DataFrame) -> Paper:
     frame = rows_of(frame, part="all judges")
     wanted = frame[frame["term"].isin(["judge", "subfield", *_TERMS])]
     keys = wanted[["term", "level"]].drop_duplicates().reset_index(drop=True)
-    names = list(dict.fromkeys(wanted["model"]))
-    first = wanted[wanted["model"] == names[0]] if names else wanted
+    models = list(dict.fromkeys(wanted["model"]))
+    first = wanted[wanted["model"] == models[0]] if models else wanted
     blocks = {term: _ordered(first, keys, term) for term in ("judge", "subfield")}
     alone = [(term, level) for term, level in keys.itertuples(index=False) if term in _TERMS]
     groups = [("Judge", blocks["judge"]), ("Subfield", blocks["subfield"]), ("How it was shown", alone)]
-    positions, ticks, texts, bold = {}, [], [], []
-    at = 0.0
+    heights: dict[tuple[str, object], float] = {}
+    names_at: list[tuple[float, str, bool]] = []
+    height = 0.0
     for heading, members in groups:
         if members:
-            ticks.append(at)
-            texts.append(heading)
-            bold.append(len(ticks) - 1)
-            shown = labels([_TERMS.get(term, _written(term, level)) for term, level in members], 30)
-            for key, text in zip(members, shown, strict=True):
-                at += 1
-                positions[key] = at
-                ticks.append(at)
-                texts.append(text)
-            at += 1.4
-    figure = canvas(PAGE * 0.75, rows_height(ceil(at), _ROW, 0.6))
+            names_at.append((height, heading, True))
+            for key, text in zip(members, labels([_written(*key) for key in members], 30), strict=True):
+                height += 1
+                heights[key] = height
+                names_at.append((height, text, False))
+            height += 1.4
+    figure = canvas(PAGE * 0.75, rows_height(ceil(height), _ROW, 0.6))
     axes = figure.subplots()
-    for i, name in enumerate(names):
-        _draw_model(axes, wanted[wanted["model"] == name], positions, (2 * i - len(names) + 1) * _APART, i)
-    axes.axvline(0, color="#888888", linewidth=0.6, linestyle=(0, (2, 2)), zorder=1)
-    axes.set_ylim(at - 0.6, -0.8)
-    axes.set_yticks(ticks, texts)
-    for i in bold:
-        axes.get_yticklabels()[i].set_fontweight("bold")
+    for i, name in enumerate(models):
+        effects = wanted[wanted["model"] == name]
+        effects = effects if i == 0 else effects[effects["marginal_effect"].notna()]  # n/a is written once
+        terms = effects[["term", "level"]].itertuples(index=False, name=None)
+        y = np.array([heights[key] for key in terms]) + (2 * i - len(models) + 1) * _APART
+        draw_estimates(
+            axes, effects, y, value="marginal_effect", low="marginal_effect_low", high="marginal_effect_high",
+            colour=SERIES[i][0], marker=SERIES[i][1], label=name,
+        )  # fmt: skip
+    draw_zero(axes)
+    axes.set_ylim(height - 0.6, -0.8)
+    axes.set_yticks([y for y, _, _ in names_at], [text for _, text, _ in names_at])
+    for tick, (_, _, is_heading) in zip(axes.get_yticklabels(), names_at, strict=True):
+        tick.set_fontweight("bold" if is_heading else "normal")
     axes.tick_params(axis="y", length=0)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=8, steps=[1, 2, 2.5, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: signed_percent(value)))
+    percent_axis(axes.xaxis, signed=True)
     axes.grid(axis="both")
     axes.set_xlabel("average marginal effect (percentage points of being right)")
-    handles = [
-        Line2D([], [], color=SERIES[i][0], marker=SERIES[i][1], markersize=3, linewidth=0.9, label=name)
-        for i, name in enumerate(names)
-    ]
-    if handles:
-        figure.legend(handles=handles, loc="outside lower right", ncols=len(handles))
+    if models:
+        figure.legend(loc="outside lower right", ncols=len(models))
     return figure
 
 
 def _written(term: str, level: object) -> str:
-    return str(level) if term == "judge" else title_case(level)
+    return _TERMS.get(term, str(level) if term == "judge" else title_case(level))
 
 
 def _ordered(frame: pd.DataFrame, keys: pd.DataFrame, term: str) -> list[tuple[str, object]]:
@@ -108,26 +119,6 @@ def _ordered(frame: pd.DataFrame, keys: pd.DataFrame, term: str) -> list[tuple[s
     order = pd.DataFrame({"level": levels, "value": levels.map(value)})
     order = order.sort_values(["value", "level"], ascending=[False, True], na_position="last")
     return [(term, level) for level in order["level"]]
-
-
-def _draw_model(
-    axes: Axes, part: pd.DataFrame, positions: dict[tuple[str, object], float], shift: float, style: int
-) -> None:
-    colour, marker = SERIES[style]
-    y = np.array([positions[key] + shift for key in zip(part["term"], part["level"], strict=True)])
-    value, low, high = (
-        part[name].to_numpy(dtype=float) for name in ("marginal_effect", "marginal_effect_low", "marginal_effect_high")
-    )
-    known = ~np.isnan(value)
-    bounded = known & ~np.isnan(low) & ~np.isnan(high)
-    axes.hlines(y[bounded], low[bounded], high[bounded], color=colour, linewidth=0.9, gid="intervals")
-    axes.plot(value[known], y[known], marker, color=colour, markersize=2.6, linestyle="none", gid="values")
-    if style == 0:
-        for height in y[~known]:
-            axes.text(
-                0.5, height - shift, NOT_AVAILABLE, transform=axes.get_yaxis_transform(), ha="center", va="center",
-                color="#777777", fontsize=6, gid="not-available",
-            )  # fmt: skip
 
 
 @figure(
@@ -169,8 +160,7 @@ def dif_matrix(
         [_cell(value, kind, sure) for value, kind, sure in zip(*row, strict=True)]
         for row in zip(values, classes, certain, strict=True)
     ]
-    known = np.abs(values[~np.isnan(values)])
-    reach = max(2.0, float(known.max()) if known.size else 0.0)
+    reach = float(np.abs(np.nan_to_num(values)).max(initial=2.0))
     figure = canvas(PAGE, rows_height(len(judges), 0.24, 1.5))
     axes = figure.subplots()
     mesh = draw_matrix(
@@ -194,3 +184,111 @@ def _cell(value: float, kind: object, certain: bool) -> str:
         number = "0.0"
     mark = f"{kind if kind in ('B', 'C') else ''}{'*' if certain else ''}"
     return f"{number}\n{mark}" if mark else number
+
+
+_MOST_LETTERS = 34
+_MANY = 300
+
+
+@figure(
+    "models-difficulty",
+    title="Difficulty of cases and ability of judges",
+    caption=(
+        "Posterior mean difficulty of the cases on {dimension} and ability of the judges with 95% intervals, in log "
+        "odds by the Rasch model, 0 being the average judge."
+    ),
+    reading=(
+        "Cases to the right of a judge are those it gets wrong more often than right. Cases to the right of all judges "
+        "are beyond them, or carry a wrong gold label."
+    ),
+    needs=("preferences", "annotations", "verdicts", "judges"),
+)
+@styled
+def item_map(frame: pd.DataFrame) -> Paper:
+    """Draw judges by ability beside cases by difficulty, on the same scale of log odds.
+
+    Parameters
+    ----------
+    frame : rows of `difficulty` of one dimension: part, judge, ability, ability_low, ability_high (judges),
+        difficulty (cases); null values are not drawn, and counted below the axis
+    """
+    judges = frame[(frame["part"] == "judge") & frame["ability"].notna()].sort_values(["ability", "judge"])
+    difficulty = frame.loc[frame["part"] == "case", "difficulty"]
+    estimated = int(difficulty.notna().sum())
+    figure = canvas(PAGE * 0.75, rows_height(len(judges), 0.165, 2.0))
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=[1.1, max(len(judges), 3) * 0.165])
+    abilities = judges[["ability_low", "ability_high", "ability"]].to_numpy(dtype=float).ravel()
+    span = _span(np.concatenate([difficulty.to_numpy(dtype=float), abilities]))
+    sns.histplot(x=difficulty.to_numpy(dtype=float), bins=np.linspace(*span, 41), color=COLOURS["cases"], alpha=1,
+                 linewidth=0, gid="cases", ax=above)  # fmt: skip
+    above.set_ylabel("cases")
+    gaps = len(difficulty) - estimated
+    above.set_title(f"Difficulty of {estimated:,} cases" + (f", {gaps:,} n/a" if gaps else ""))
+    draw_estimates(below, judges, range(len(judges)), value="ability", low="ability_low", high="ability_high")
+    name_rows(below, judges["judge"], _MOST_LETTERS, upwards=True)
+    below.set_title("Ability of the judges")
+    below.set_xlabel("log odds (0: the average judge)")
+    for axes in (above, below):
+        axes.set_xlim(*span)
+        axes.grid(axis="x")
+    return figure
+
+
+def _span(values: np.ndarray) -> tuple[float, float]:
+    """The range of the values, rounded outwards to halves; at least one."""
+    if np.isnan(values).all():
+        return -1.0, 1.0
+    low, high = float(np.floor(np.nanmin(values) * 2) / 2), float(np.ceil(np.nanmax(values) * 2) / 2)
+    return low, max(high, low + 1.0)
+
+
+@figure(
+    "models-suspicion",
+    title="Difficulty, discrimination and doubtful gold labels",
+    caption=(
+        "Each case on {dimension}: accuracy of the judges against its difficulty (Rasch model) and its discrimination "
+        "(2PL). Colour and size: the posterior probability that the gold label is wrong, 5% before any verdict."
+    ),
+    reading=(
+        "Large bright points are cases to review: able judges give the other label. A low discrimination says that "
+        "able judges do little better on the case than weak ones."
+    ),
+    needs=("preferences", "annotations", "verdicts", "judges"),
+)
+@styled
+def suspicion(frame: pd.DataFrame) -> Paper:
+    """Draw, for every case, the share of verdicts for the other label against its discrimination.
+
+    Parameters
+    ----------
+    frame : rows of `difficulty` of one dimension and part "case": accuracy, difficulty, suspicion, discrimination
+    """
+    frame = rows_of(frame, part="case")
+    figure = canvas(PAGE, 2.9)
+    left, right = figure.subplots(1, 2)
+    cases = frame[frame["difficulty"].notna()].sort_values("suspicion", na_position="first")
+    doubt = cases["suspicion"].fillna(0.0).to_numpy(dtype=float)
+    norm = Normalize(0, 1)
+    for axes, y, text in (
+        (left, "difficulty", "difficulty (log odds)"),
+        (right, "discrimination", "discrimination (2PL)"),
+    ):
+        axes.scatter(
+            cases["accuracy"],
+            cases[y],
+            c=doubt,
+            cmap=SEQUENTIAL,
+            norm=norm,
+            s=6 + 24 * doubt,
+            linewidth=0,
+            alpha=0.85,
+            gid="cases",
+            rasterized=len(cases) >= _MANY,  # so many outlines make a file that opens slowly
+        )
+        axes.set_xlim(-0.03, 1.03)
+        percent_axis(axes.xaxis, 6)
+        axes.set_xlabel("accuracy of the judges on the case (%)")
+        axes.set_ylabel(text)
+        axes.grid(axis="both")
+    scale_bar(figure, ScalarMappable(norm, SEQUENTIAL), [left, right], "probability that the gold label is wrong")
+    return figure

@@ -10,12 +10,23 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
-from matplotlib.transforms import Transform
 
 from mrb_lib.plots.intervals import overall, rows_of
-from mrb_lib.plots.lettering import label, percent, title_case
+from mrb_lib.plots.lettering import label, labels, percent, title_case
 from mrb_lib.plots.registry import figure
-from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, SERIES, Paper, canvas, rows_height, styled
+from mrb_lib.plots.style import (
+    COLOURS,
+    PAGE,
+    SERIES,
+    Paper,
+    canvas,
+    name_rows,
+    panel_grid,
+    percent_axis,
+    rows_height,
+    styled,
+    write_missing,
+)
 
 WHOLE = "all cases"
 _PAIRS: tuple[tuple[str, str, Literal["-", "--"]], ...] = (
@@ -53,21 +64,19 @@ def curves(table: pd.DataFrame) -> Paper:
     columns = min(3, max(len(names), 1))
     bands = ceil(max(len(names), 1) / columns)
     figure = canvas(PAGE if columns > 1 else PAGE / 2, 1.75 * bands + (0.5 if columns > 1 else 0.8))
-    grid = figure.subplots(bands, columns, sharex=True, sharey=True, squeeze=False)
-    for axes, name in zip(grid.flat, names, strict=False):
+    panels = panel_grid(figure, len(names), columns)
+    for axes, name in zip(panels, names, strict=True):
         own = table[table["dimension"] == name]
-        _curve(axes, own[own["part"] == "curve"].sort_values("difference"), own[own["part"] == "summary"])
+        _curve(axes, rows_of(own, part="curve").sort_values("difference"), rows_of(own, part="summary"))
         axes.set_title(label(title_case(name), 30))
         axes.set_ylim(0, 1.02)
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_locator(MaxNLocator(nbins=5))
-            axis.set_major_formatter(FuncFormatter(lambda value, _: percent(value)))
+        percent_axis(axes.xaxis, 5)
+        percent_axis(axes.yaxis, 5)
         axes.grid()
-    for axes in list(grid.flat)[len(names) :]:
-        axes.set_axis_off()
-    for axes in grid[-1]:
+    for axes in panels[-columns:]:
         axes.set_xlabel("true difference (percentage points)")
-    for axes in grid[:, 0]:
+        axes.tick_params(axis="x", labelbottom=True)
+    for axes in panels[::columns]:
         axes.set_ylabel("power (%)")
     handles = [Line2D([], [], color=COLOURS["judge"], linestyle=line, label=text) for _, text, line in _PAIRS]
     handles.append(Line2D([], [], color=COLOURS["gold"], label="smallest difference found with power 80%"))
@@ -75,32 +84,17 @@ def curves(table: pd.DataFrame) -> Paper:
     return figure
 
 
-def _curve(axes: Axes, rows: pd.DataFrame, summary: pd.DataFrame) -> None:
-    if rows.empty:
-        _not_available(axes, 0.5, 0.5, axes.transAxes)
+def _curve(axes: Axes, curve: pd.DataFrame, summary: pd.DataFrame) -> None:
+    if curve.empty:
+        write_missing(axes, [0.5])
         return
     for power, _, line in _PAIRS:
-        axes.plot(rows["difference"], rows[power], color=COLOURS["judge"], linestyle=line, gid=power)
+        axes.plot(curve["difference"], curve[power], color=COLOURS["judge"], linestyle=line, gid=power)
     smallest = float(summary["minimum_detectable_difference"].iloc[0])
     axes.plot([smallest, smallest], [0, 0.8], color=COLOURS["gold"], gid="detectable")
     axes.plot([0, smallest], [0.8, 0.8], color=COLOURS["gold"])
-    n = int(summary["n"].iloc[0])
-    text = f"{100 * smallest:.1f} points\nn = {n:,}"
+    text = f"{100 * smallest:.1f} points\nn = {int(summary['n'].iloc[0]):,}"
     axes.text(0.97, 0.06, text, transform=axes.transAxes, ha="right", va="bottom", fontsize=6.5)
-
-
-def _not_available(axes: Axes, x: float, y: float, transform: Transform) -> None:
-    axes.text(
-        x,
-        y,
-        NOT_AVAILABLE,
-        transform=transform,
-        ha="center",
-        va="center",
-        color="#777777",
-        fontsize=6,
-        gid="not-available",
-    )
 
 
 @figure(
@@ -129,25 +123,17 @@ def detectable(table: pd.DataFrame, *, dimension: str | None = None) -> Paper:
     rows = rows_of(table, part="summary", dimension=dimension).sort_values("n", ascending=False)
     figure = canvas(PAGE * 0.62, rows_height(len(rows), 0.19, 0.8))
     axes = figure.subplots()
-    y = np.arange(len(rows))[::-1]
-    median, worst = (
-        rows[name].to_numpy(dtype=float)
-        for name in ("minimum_detectable_difference", "worst_minimum_detectable_difference")
-    )
+    y = np.arange(len(rows))
+    median, worst = rows["minimum_detectable_difference"], rows["worst_minimum_detectable_difference"]
     axes.hlines(y, median, worst, color="#BBBBBB", linewidth=1)
     axes.plot(median, y, "o", color=COLOURS["judge"], markersize=3.4, label="median pair of judges", gid="median")
     axes.plot(worst, y, "s", color=COLOURS["gold"], markersize=3.2, label="worst pair", gid="worst")
-    for height in y[np.isnan(median)]:
-        _not_available(axes, 0.5, float(height), axes.get_yaxis_transform())
-    names = [
-        f"{WHOLE if pd.isna(name) else label(title_case(name), 26)} (n = {n:,})"
-        for name, n in zip(rows["subfield"], rows["n"], strict=True)
-    ]
-    axes.set_yticks(y, names)
-    axes.set_ylim(-0.7, max(len(rows), 1) - 0.3)
+    write_missing(axes, y[median.isna()])
+    names = [WHOLE if pd.isna(name) else title_case(name) for name in rows["subfield"]]
+    counts = [f"{name} (n = {n:,})" for name, n in zip(labels(names, 26), rows["n"], strict=True)]
+    name_rows(axes, counts, 48)
     axes.set_xlim(left=0)
-    axes.tick_params(axis="y", length=0)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: percent(value)))
+    percent_axis(axes.xaxis, 10)
     axes.set_xlabel("difference found with power 80% (percentage points)")
     axes.grid(axis="x")
     figure.legend(loc="outside lower center", ncols=2)
@@ -178,24 +164,23 @@ def coverage(table: pd.DataFrame, *, dimension: str | None = None) -> Paper:
     dimension : the one to draw; None where the table has one only
     """
     table = rows_of(table, part="coverage", dimension=dimension)
-    known = table[table["coverage"].notna()]
+    studies = table[table["coverage"].notna()]
     figure = canvas(PAGE * 0.72, 2.7)
     axes = figure.subplots()
     nominal = float(table["nominal"].dropna().iloc[0]) if table["nominal"].notna().any() else 0.95
     axes.axhline(nominal, color=COLOURS["human"], linewidth=1, label=f"promised: {percent(nominal)}%", gid="nominal")
     for quantity, (colour, marker) in _QUANTITIES.items():
-        rows = known[known["quantity"] == quantity]
+        rows = studies[studies["quantity"] == quantity]
         n, value, error = (rows[name].to_numpy(dtype=float) for name in ("n", "coverage", "monte_carlo_error"))
         n = n * (0.985 if quantity == "accuracy" else 1.015)
         axes.vlines(n, value - 1.96 * error, value + 1.96 * error, color=colour, linewidth=0.6, alpha=0.6)
         axes.plot(n, value, marker, color=colour, markersize=3.2, label=f"interval of {quantity}", gid=quantity)
-    if len(known):
+    if len(studies):
         axes.set_xscale("log")
-        span = known["n"].to_numpy(dtype=float)
-        axes.set_xlim(0.8 * span.min(), 1.25 * span.max())
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)) if len(known) else MaxNLocator(nbins=2))
+        axes.set_xlim(0.8 * studies["n"].min(), 1.25 * studies["n"].max())
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)) if len(studies) else MaxNLocator(nbins=2))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f}"))
     axes.set_ylim(top=1.0)
     axes.set_xlabel("cases (SIMULATED studies)")

@@ -1,20 +1,33 @@
-"""Every pair of judges: how far apart they are, and whether that could be chance."""
+"""Every two judges: how far apart they are, whether that could be chance, and the order of all."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap, Normalize
 from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from mrb_lib.plots.intervals import rows_of
 from mrb_lib.plots.lettering import labels, percent, signed_percent
 from mrb_lib.plots.matrix import draw_matrix, scale_bar
 from mrb_lib.plots.registry import figure
-from mrb_lib.plots.style import COLUMN, DIVERGING, PAGE, Paper, canvas, styled
+from mrb_lib.plots.style import (
+    COLOURS,
+    COLUMN,
+    DIVERGING,
+    PAGE,
+    Paper,
+    canvas,
+    rows_height,
+    styled,
+    write_missing,
+)
 
 TESTS: dict[str, str] = {
     "mcnemar_exact": "exact McNemar tests",
@@ -45,13 +58,10 @@ def _pairs(table: pd.DataFrame, judges: Sequence[str] | None) -> tuple[pd.DataFr
 
 def _square(frame: pd.DataFrame, value: str, judges: Sequence[str], *, sign: float) -> NDArray[np.float64]:
     """The pairs as a full matrix, row judge against column judge; `sign` -1 negates the mirrored half."""
-    at = {name: i for i, name in enumerate(judges)}
-    out = np.full((len(judges), len(judges)), np.nan)
-    for first, second, number in zip(frame["judge_1"], frame["judge_2"], frame[value], strict=True):
-        if first in at and second in at:
-            out[at[first], at[second]] = number
-            out[at[second], at[first]] = sign * number
-    return out
+    half = frame[["judge_1", "judge_2"]].assign(value=frame[value])
+    mirrored = half.rename(columns={"judge_1": "judge_2", "judge_2": "judge_1"}).assign(value=sign * half["value"])
+    square = pd.concat([half, mirrored]).pivot(index="judge_1", columns="judge_2", values="value")
+    return square.reindex(index=list(judges), columns=list(judges)).to_numpy(dtype=float)
 
 
 def _canvas(count: int) -> Paper:
@@ -195,12 +205,12 @@ def outcomes(pairs: pd.DataFrame, *, judges: Sequence[str] | None = None) -> Pap
     means = np.sign(pairs["difference"].to_numpy(dtype=float))
     wins = np.sign((pairs["only_1"] - pairs["only_2"]).to_numpy(dtype=float))
     wins = np.where(pairs["test"] == "permutation_cluster", means, wins)
-    known = pairs.assign(
-        _sign=np.where((pairs["p_adjusted"] <= 0.05) & (wins == means), wins, 0.0),
-        _alike=pairs["equivalent"].astype("boolean").astype("Float64").to_numpy(dtype=float, na_value=np.nan),
-    ).where(pairs["p_adjusted"].notna())
-    sign = _square(known, "_sign", judges, sign=-1.0)
-    alike = _square(known, "_alike", judges, sign=1.0) == 1
+    tested = pairs.assign(
+        sign=np.where((pairs["p_adjusted"] <= 0.05) & (wins == means), wins, 0.0),
+        alike=pairs["equivalent"].astype("boolean").astype("Float64").to_numpy(dtype=float, na_value=np.nan),
+    ).dropna(subset="p_adjusted")
+    sign = _square(tested, "sign", judges, sign=-1.0)
+    alike = _square(tested, "alike", judges, sign=1.0) == 1
     code = np.select([np.isnan(sign), sign > 0, sign < 0, alike], [np.nan, 0.0, 1.0, 2.0], default=3.0)
     names = labels(judges, 28)
     figure = _canvas(len(judges))
@@ -223,3 +233,96 @@ def outcomes(pairs: pd.DataFrame, *, judges: Sequence[str] | None = None) -> Pap
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=4 if len(judges) > 7 else 2)
     return figure
+
+
+_BAR = "#7A7A7A"
+
+
+@figure(
+    "critical-difference",
+    title="Mean ranks, critical difference and letters",
+    caption=(
+        "Mean rank of every judge on {dimension} over the cases scored for all of them, with half the critical "
+        "difference (CD, Nemenyi, level .05) to either side; bars join judges within one CD; judges that share a "
+        "letter do not differ by the Holm-adjusted pairwise tests."
+    ),
+    reading=(
+        "Judges joined by a bar, or with a letter in common, are not shown to differ, which is not proof that they are "
+        "alike. Bars and letters need not agree: a bar compares ranks among all judges and is wide where many ranks "
+        "are tied; a letter rests on the two judges alone."
+    ),
+    needs=("preferences", "annotations", "verdicts", "judges"),
+)
+@styled
+def critical_difference(letters: pd.DataFrame) -> Paper:
+    """Draw judges by mean rank, the groups within one critical difference, and the letters.
+
+    Parameters
+    ----------
+    letters : judge, mean_rank, critical_difference (the same in all rows), letters; of one dimension, the most
+        accurate judge first. Null ranks are drawn as n/a; a null critical difference draws none, and no groups.
+    """
+    rows = letters.sort_values(["mean_rank", "judge"], na_position="last").reset_index(drop=True)
+    ranks = rows["mean_rank"].to_numpy(dtype=float)
+    width = float(rows["critical_difference"].max()) if len(rows) else np.nan
+    bars = groups_within(ranks, width)
+    names = list(dict.fromkeys(letter for text in letters["letters"].dropna() for letter in split_letters(text)))
+    figure = canvas(PAGE, rows_height(len(rows), 0.165, 0.75))
+    shares = [9.0, 0.6 + 0.14 * len(bars), 0.6 + 0.22 * len(names)]
+    axes, side, written = figure.subplots(1, 3, sharey=True, width_ratios=shares)
+    _draw_ranks(axes, ranks, width)
+    axes.set_yticks(np.arange(len(rows)), labels(rows["judge"], 30))
+    axes.set_ylim(len(rows) - 0.3, -1.6)
+    for number, (first, last) in enumerate(bars):
+        side.plot([number, number], [first - 0.2, last + 0.2], color=_BAR, linewidth=2.2, gid="bar")
+    side.set_xlim(-0.8, max(len(bars), 1) - 0.2)
+    _head(side, "within CD" if not np.isnan(width) else "CD n/a")
+    for height, text in rows["letters"].dropna().items():
+        for letter in split_letters(text):
+            written.text(names.index(letter), height, letter, ha="center", va="center", gid="letter")
+    write_missing(written, np.flatnonzero(rows["letters"].isna()))
+    written.set_xlim(-0.8, max(len(names), 1) - 0.2)
+    _head(written, "letters")
+    return figure
+
+
+def groups_within(ranks: NDArray[np.float64], width: float) -> list[tuple[int, int]]:
+    """The longest runs of ascending ranks that span less than `width`, as positions of first and last; NaN in none."""
+    ascending = ranks[~np.isnan(ranks)]
+    if np.isnan(width):
+        return []
+    out: list[tuple[int, int]] = []
+    for first, rank in enumerate(ascending):
+        last = int(np.searchsorted(ascending, rank + width, side="left")) - 1
+        if last > first and (not out or last > out[-1][1]):
+            out.append((first, last))
+    return out
+
+
+def split_letters(text: str) -> list[str]:
+    """The letters of a display, one by one; a number in parentheses is one letter."""
+    return re.findall(r"\(\d+\)|.", text)
+
+
+def _draw_ranks(axes: Axes, ranks: NDArray[np.float64], width: float) -> None:
+    ranked = np.flatnonzero(~np.isnan(ranks))
+    if not np.isnan(width) and len(ranked):
+        half = width / 2
+        axes.hlines(ranked, ranks[ranked] - half, ranks[ranked] + half, color="#BDBDBD", linewidth=1.6, gid="halves")
+        start = float(ranks[ranked].min()) - half
+        axes.plot([start, start + width], [-1, -1], "|-", color=COLOURS["judge"], linewidth=1.0, gid="ruler")
+        axes.text(start + width, -1, f"  CD = {width:.2f}", va="center", gid="ruler-text")
+    axes.plot(ranks[ranked], ranked, "o", color=COLOURS["judge"], markersize=3, gid="values")
+    write_missing(axes, np.flatnonzero(np.isnan(ranks)))
+    axes.margins(x=0.08)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=8, steps=[1, 2, 5, 10]))
+    axes.set_xlabel("mean rank (1 is the best)")
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="both")
+
+
+def _head(axes: Axes, text: str) -> None:
+    """A column beside the ranks: a title, and nothing else of an axis."""
+    axes.set_title(text, fontsize=6.5)
+    axes.tick_params(left=False, labelleft=False, bottom=False, labelbottom=False)
+    axes.spines[:].set_visible(False)

@@ -7,21 +7,26 @@ column and page; no text is smaller than 6 points at that size.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from functools import wraps
+from math import ceil
 from typing import IO, ParamSpec
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backend_bases import RendererBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import Bbox
 from numpy.typing import ArrayLike
 from PIL import Image
+
+from mrb_lib.plots.lettering import labels, percent, signed_percent
 
 P = ParamSpec("P")
 
@@ -225,6 +230,53 @@ def mark_simulated(figure: Paper) -> None:
 def rows_height(rows: int, each: float, rest: float) -> float:
     """The height in inches of a figure with `rows` rows; at least three rows' room."""
     return max(rows, 3) * each + rest
+
+
+def write_missing(axes: Axes, heights: Iterable[float], text: str = NOT_AVAILABLE, *, x: float = 0.5) -> None:
+    """Write into rows of an axes that they have no value; `x` is a share of its width, beyond 1 to its right."""
+    for height in heights:
+        axes.text(
+            x,
+            height,
+            text,
+            transform=axes.get_yaxis_transform(),
+            ha="center" if x == 0.5 else "left" if x > 1 else "right",
+            va="center",
+            fontsize=SMALLEST_TYPE,
+            color="#777777",
+            gid="not-available",
+        )
+
+
+def name_rows(axes: Axes, names: Iterable[object], width: int, *, upwards: bool = False) -> None:
+    """Write the names of rows at 0, 1, 2, ... down the vertical axis, or up it, shortened to `width` letters."""
+    texts = labels(names, width)
+    axes.set_yticks(range(len(texts)), texts)
+    ends = (len(texts) - 0.4, -0.6)
+    axes.set_ylim(*(ends[::-1] if upwards else ends))
+    axes.tick_params(axis="y", length=0)
+
+
+def percent_axis(axis: Axis, ticks: int = 8, *, signed: bool = False) -> None:
+    """Write fractions as whole percentages at about so many ticks; `signed` puts a plus before what is above zero."""
+    axis.set_major_locator(MaxNLocator(nbins=ticks, steps=[1, 2, 2.5, 5, 10]))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: (signed_percent if signed else percent)(value)))
+
+
+def draw_zero(axes: Axes, x: float = 0.0) -> None:
+    """Draw the dashed vertical line that means: no difference."""
+    axes.axvline(x, color="#888888", linewidth=0.6, linestyle=(0, (2, 2)), zorder=1)
+
+
+def panel_grid(figure: Figure, count: int, columns: int, *, shared: bool = True, polar: bool = False) -> list[Axes]:
+    """So many panels in rows of `columns`, with the same axes if `shared`; the rest of the last row stays empty."""
+    kind = {"projection": "polar"} if polar else None
+    bands = ceil(max(count, 1) / columns)
+    grid = figure.subplots(bands, columns, squeeze=False, sharex=shared, sharey=shared, subplot_kw=kind)
+    panels: list[Axes] = list(grid.flat)
+    for empty in panels[count:]:
+        empty.set_axis_off()
+    return panels[:count]
 
 
 def not_available(axes: Axes, x: float, y: float, width: float = 1.0, height: float = 1.0) -> None:

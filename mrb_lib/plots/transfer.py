@@ -9,12 +9,22 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from mrb_lib.plots.intervals import rows_of
-from mrb_lib.plots.lettering import label, labels, percent, title_case
+from mrb_lib.plots.intervals import draw_estimates, rows_of
+from mrb_lib.plots.lettering import label, percent, title_case
 from mrb_lib.plots.registry import figure
-from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, Paper, canvas, rows_height, styled
+from mrb_lib.plots.style import (
+    COLOURS,
+    PAGE,
+    Paper,
+    canvas,
+    name_rows,
+    panel_grid,
+    percent_axis,
+    rows_height,
+    styled,
+    write_missing,
+)
 
 MOST_FORESTS = 6
 _ROW = 0.165
@@ -62,42 +72,35 @@ def forest(table: pd.DataFrame, *, judges: Sequence[str] | None = None) -> Paper
     bands = ceil(len(judges) / columns)
     height = bands * rows_height(len(domains) + 2, _ROW, 0.62) + (0.45 if columns > 1 else 0.75)
     figure = canvas(PAGE if columns > 1 else PAGE / 2, height)
-    grid = figure.subplots(bands, columns, sharex=True, sharey=True, squeeze=False)
-    for axes, judge in zip(grid.flat, judges, strict=False):
+    panels = panel_grid(figure, len(judges), columns)
+    for axes, judge in zip(panels, judges, strict=True):
         own = table[table["judge"] == judge]
-        _forest(axes, own[own["part"] == "domain"].set_index("subfield"), domains)
-        _summary(axes, own[own["part"] == "summary"], len(domains) + 0.6)
+        _forest(axes, rows_of(own, part="domain").set_index("subfield").reindex(domains))
+        _summary(axes, rows_of(own, part="summary"), len(domains) + 0.6)
         axes.set_title(label(judge, 30), pad=12)
-    first = grid[0, 0]
-    names = [label(title_case(name), 26) for name in domains]
-    first.set_yticks([*range(len(domains)), len(domains) + 0.6], [*names, "all domains"])
-    first.set_ylim(len(domains) + 1.2, -0.7)
-    for axes in grid.flat:
         axes.tick_params(axis="y", length=0)
-        _percent_axis(axes)
-    for axes in list(grid.flat)[len(judges) :]:
-        axes.set_axis_off()
-    for axes in grid[-1]:
+        percent_axis(axes.xaxis, 5)
+        axes.grid(axis="x")
+    names = [label(title_case(name), 26) for name in domains]
+    panels[0].set_yticks([*range(len(domains)), len(domains) + 0.6], [*names, "all domains"])
+    panels[0].set_ylim(len(domains) + 1.2, -0.7)
+    for axes in panels[-columns:]:
         axes.set_xlabel("accuracy (%)")
+        axes.tick_params(axis="x", labelbottom=True)
     _legend(figure, "one domain, 95% interval", columns=3 if columns > 1 else 1)
     return figure
 
 
-def _forest(axes: Axes, own: pd.DataFrame, domains: list[str]) -> None:
-    own = own.reindex(domains)
-    value, low, high = (own[name].to_numpy(dtype=float) for name in ("accuracy", "low", "high"))
-    weight = own["weight"].to_numpy(dtype=float)
-    y = np.arange(len(domains))
-    known, bounded = ~np.isnan(value), ~np.isnan(low)
-    axes.hlines(y[bounded], low[bounded], high[bounded], color=COLOURS["judge"], linewidth=0.9, gid="intervals")
-    size = 6 + 60 * np.nan_to_num(weight)
-    axes.scatter(value[known], y[known], s=size[known], marker="s", color=COLOURS["judge"], linewidth=0, gid="values")
-    _missing(axes, y[~known])
+def _forest(axes: Axes, own: pd.DataFrame) -> None:
+    y = np.arange(len(own))
+    draw_estimates(axes, own, y, value="accuracy", size=0, gid="domains")
+    weight = own["weight"].fillna(0).to_numpy(dtype=float)
+    axes.scatter(own["accuracy"], y, s=6 + 60 * weight, marker="s", color=COLOURS["judge"], linewidth=0, gid="values")
 
 
 def _summary(axes: Axes, row: pd.DataFrame, y: float) -> None:
     if row.empty or row["accuracy"].isna().all():
-        _missing(axes, [y])
+        write_missing(axes, [y])
         return
     first = row.iloc[0]
     _band(axes, first, y)
@@ -114,27 +117,6 @@ def _band(axes: Axes, row: pd.Series, y: float) -> None:
     if not np.isnan(row["prediction_low"]):
         ends = (row["prediction_low"], row["prediction_high"])
         axes.hlines([y], *ends, color=COLOURS["gold"], linewidth=2.4, zorder=1, gid="prediction")
-
-
-def _missing(axes: Axes, rows: Sequence[float] | np.ndarray) -> None:
-    for y in rows:
-        axes.text(
-            0.5,
-            y,
-            NOT_AVAILABLE,
-            transform=axes.get_yaxis_transform(),
-            ha="center",
-            va="center",
-            color="#777777",
-            fontsize=6,
-            gid="not-available",
-        )
-
-
-def _percent_axis(axes: Axes) -> None:
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: percent(value)))
-    axes.grid(axis="x")
 
 
 def _legend(figure: Paper, dots: str, marker: str = "s", columns: int = 3) -> None:
@@ -170,32 +152,20 @@ def predictions(table: pd.DataFrame) -> Paper:
     summary = table[table["part"] == "summary"].sort_values(
         ["accuracy", "judge"], ascending=[True, True], na_position="first"
     )
-    domain = table[table["part"] == "domain"]
+    domain = rows_of(table, part="domain")
     figure = canvas(PAGE * 0.72, rows_height(len(summary), _ROW, 0.85))
     axes = figure.subplots()
-    y = np.arange(len(summary))
-    at = dict(zip(summary["judge"], y, strict=True))
-    for height, (_, row) in zip(y, summary.iterrows(), strict=True):
-        _band(axes, row, float(height))
-    value, low, high = (summary[name].to_numpy(dtype=float) for name in ("accuracy", "low", "high"))
-    bounded = ~np.isnan(low)
-    axes.hlines(y[bounded], low[bounded], high[bounded], color=COLOURS["human"], linewidth=1.2, zorder=2, gid="mean")
-    axes.plot(
-        domain["accuracy"],
-        domain["judge"].map(at),
-        "|",
-        color=COLOURS["judge"],
-        markersize=4,
-        markeredgewidth=0.6,
-        gid="values",
-    )
-    axes.plot(value, y, "D", color=COLOURS["human"], markersize=3, zorder=3, gid="summary")
-    _missing(axes, y[np.isnan(value)])
-    axes.set_yticks(y, labels(summary["judge"], 34))
-    axes.set_ylim(-0.7, max(len(summary), 1) - 0.3)
-    axes.tick_params(axis="y", length=0)
+    heights = {judge: float(i) for i, judge in enumerate(summary["judge"])}
+    for _, row in summary.iterrows():
+        _band(axes, row, heights[row["judge"]])
+    draw_estimates(axes, summary, list(heights.values()), value="accuracy", colour=COLOURS["human"], marker="D", size=3,
+                   gid="summary")  # fmt: skip
+    axes.plot(domain["accuracy"], domain["judge"].map(heights), "|", color=COLOURS["judge"], markersize=4,
+              markeredgewidth=0.6, gid="values")  # fmt: skip
+    name_rows(axes, summary["judge"], 34, upwards=True)
     axes.set_xlabel("accuracy (%)")
-    _percent_axis(axes)
+    percent_axis(axes.xaxis, 5)
+    axes.grid(axis="x")
     _legend(figure, "one domain", "|")
     return figure
 
@@ -227,23 +197,15 @@ def rankings(table: pd.DataFrame) -> Paper:
     rows = pd.concat([rows[rows["subfield"].notna()].sort_values("subfield"), mean])
     figure = canvas(PAGE * 0.6, rows_height(len(rows), 0.19, 0.8))
     axes = figure.subplots()
-    y = np.arange(len(rows))[::-1]
-    tau, low, high, expected = (
-        rows[name].to_numpy(dtype=float) for name in ("kendall_tau", "expected_low", "expected_high", "expected_tau")
-    )
-    known = ~np.isnan(low)
-    axes.hlines(y[known], low[known], high[known], color="#C9C9C9", linewidth=5, zorder=1, gid="expected")
-    axes.plot(expected, y, "|", color="#777777", markersize=6, zorder=2)
-    axes.plot(tau, y, "o", color=COLOURS["judge"], markersize=3.2, zorder=3, gid="values")
-    _missing(axes, y[np.isnan(tau)])
-    axes.set_yticks(y, [label(title_case(name), 30) for name in rows["subfield"]])
-    axes.set_ylim(-0.7, max(len(rows), 1) - 0.3)
-    axes.tick_params(axis="y", length=0)
+    y = np.arange(len(rows))
+    axes.hlines(y, rows["expected_low"], rows["expected_high"], color="#C9C9C9", linewidth=5, zorder=1,
+                label="if domains were drawn at random (95%)", gid="expected")  # fmt: skip
+    axes.plot(rows["expected_tau"], y, "|", color="#777777", markersize=6, zorder=2)
+    axes.plot(rows["kendall_tau"], y, "o", color=COLOURS["judge"], markersize=3.2, zorder=3, label="these domains",
+              gid="values")  # fmt: skip
+    write_missing(axes, y[rows["kendall_tau"].isna()])
+    name_rows(axes, [title_case(name) for name in rows["subfield"]], 30)
     axes.set_xlabel("Kendall\u2019s tau-b: judges ordered here and in all other domains")
     axes.grid(axis="x")
-    handles = [
-        Line2D([], [], color=COLOURS["judge"], marker="o", markersize=3.2, linewidth=0, label="found"),
-        Line2D([], [], color="#C9C9C9", linewidth=5, label="if domains were drawn at random (95%)"),
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=2)
+    figure.legend(loc="outside lower center", ncols=2)
     return figure

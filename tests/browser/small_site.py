@@ -17,7 +17,7 @@ N_CASES = 26
 SCORES = {"ash": 0.9, "birch": 10.25, "cedar": -1.5, "dogwood": None, "elm": 2.0, "fir": 0.95, "gorse": 0.35}
 OPEN = """
 import pandas as pd
-from mrb_lib.plots.leaderboard import leaderboard
+from mrb_lib.plots.accuracy import leaderboard
 from mrb_lib.notebook import publish
 from mrb_lib.notebook.workspace import open_workspace
 w = open_workspace(benchmark, runs)

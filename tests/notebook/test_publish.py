@@ -20,7 +20,7 @@ from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations
 from mrb_lib.errors import InputError
 from mrb_lib.notebook import publish
 from mrb_lib.notebook.workspace import Workspace
-from mrb_lib.plots.leaderboard import leaderboard
+from mrb_lib.plots.accuracy import leaderboard
 from mrb_lib.plots.style import Paper
 
 NOTE = "SIMULATED data: made up."

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.plots import annotators as plots
+from mrb_lib.plots import gold as plots
 from mrb_lib.plots.style import PAGE
 
 RULES = ("majority", "unanimous", "posterior", "leave_one_out", "soft_votes", "soft_posterior")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
-from mrb_lib.plots.calibration import calibration_error, calibration_shift, overconfidence, reliability
+from mrb_lib.plots.confidence import calibration_error, calibration_shift, overconfidence, reliability
 
 HOSTILE = [
     "$\\alpha$ {x} <b>",

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.plots.difficulty import item_map, suspicion
+from mrb_lib.plots.models import item_map, suspicion
 
 
 def frame_of(judges: list[str], n: int = 200) -> pd.DataFrame:
@@ -41,6 +41,7 @@ def test_every_case_is_a_point_coloured_by_suspicion() -> None:
         points = next(c for c in axes.collections if c.get_gid() == "cases")
         np.testing.assert_allclose(points.get_offsets(), cases[["accuracy", name]])
         np.testing.assert_allclose(points.get_array(), cases["suspicion"])
+        assert (np.diff(points.get_sizes()) > 0).all()
 
 
 @pytest.mark.parametrize("count", [1, 2, 32])

@@ -14,7 +14,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mrb_lib.plots.engines import order_probabilities
+from mrb_lib.plots.consistency import order_probabilities
 from mrb_lib.plots.style import PAGE, mark_simulated
 from mrb_lib.schema import DIMENSIONS
 
@@ -110,7 +110,7 @@ def test_many_points_keep_the_file_small() -> None:
 
 def test_same_frame_same_bytes() -> None:
     program = (
-        "import hashlib, io, sys, pandas as pd; from mrb_lib.plots.engines import order_probabilities as draw\n"
+        "import hashlib, io, sys, pandas as pd; from mrb_lib.plots.consistency import order_probabilities as draw\n"
         "frame = pd.read_json(io.StringIO(sys.stdin.read()))\n"
         "drawn = draw(frame, dimensions=['accuracy', 'overall'], mark='m')\n"
         "print(hashlib.sha256(drawn.png() + drawn.svg()).hexdigest())\n"

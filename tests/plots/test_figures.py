@@ -15,8 +15,9 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
-from mrb_lib.plots import agreement, composition, consistency, gallery, significance, subfields
-from mrb_lib.plots.leaderboard import leaderboard
+from mrb_lib.plots import accuracy as accuracies
+from mrb_lib.plots import agreement, composition, consistency, gallery, significance
+from mrb_lib.plots.accuracy import leaderboard
 from mrb_lib.plots.style import COLOURS, PAGE, Paper, house_style, mark_simulated
 from mrb_lib.schema import DEPARTMENTS, DIMENSIONS, ORGANS
 
@@ -61,9 +62,9 @@ def make(frames, figure: str, count: int, dimensions: tuple[str, ...]) -> Paper:
         case "position-bias":
             return consistency.position_bias(frames.consistency(judges, dimensions))
         case "organs-heatmap" | "departments-heatmap":
-            return subfields.heatmap(frames.accuracy(judges, ["overall"], by), judges=judges, subfields=by)
+            return accuracies.heatmap(frames.accuracy(judges, ["overall"], by), judges=judges, subfields=by)
         case "organs-radar" | "departments-radar":
-            return subfields.radar(frames.accuracy(judges, ["overall"], by), judges=judges[:6], subfields=by)
+            return accuracies.radar(frames.accuracy(judges, ["overall"], by), judges=judges[:6], subfields=by)
         case "significance-p":
             return significance.p_values(frames.significance(judges), judges=judges)
         case "significance-differences":
@@ -195,8 +196,8 @@ def test_hostile_names_are_drawn_as_text(frames, flaws: Callable[[Figure], list[
     few = HOSTILE[:6]
     parts = [
         leaderboard(frames.accuracy(HOSTILE, ["overall", "$d$"])),
-        subfields.heatmap(frames.accuracy(HOSTILE, ["overall"], HOSTILE), judges=HOSTILE, subfields=HOSTILE),
-        subfields.radar(frames.accuracy(few, ["overall"], HOSTILE), judges=few, subfields=HOSTILE),
+        accuracies.heatmap(frames.accuracy(HOSTILE, ["overall"], HOSTILE), judges=HOSTILE, subfields=HOSTILE),
+        accuracies.radar(frames.accuracy(few, ["overall"], HOSTILE), judges=few, subfields=HOSTILE),
         significance.p_values(frames.significance(few), judges=few),
         significance.differences(frames.significance(few), judges=few),
         agreement.pairs(frames.pairs(few, ["$"]), annotators=few),

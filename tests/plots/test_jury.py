@@ -62,9 +62,15 @@ def test_cost_joins_what_is_not_beaten(judges: int, flaws) -> None:
     figure = jury.cost(rows)
     best = rows[rows["pareto_seconds"] == 1].sort_values("seconds")
     assert line(figure.axes[0], "pareto") == pytest.approx(best[["seconds", "accuracy"]].to_numpy(dtype=float))
-    drawn = np.concatenate([item.get_ydata() for item in figure.axes[0].lines if item.get_gid() == "values"])
+    points = next(item for item in figure.axes[0].collections if item.get_gid() == "values")
     shown = rows[rows["part"].eq("single") | rows["order"].eq("greedy") | rows["part"].eq("jury")]
-    assert sorted(drawn) == pytest.approx(sorted(shown.loc[shown["kind"] != "best_single", "accuracy"]))
+    shown = shown[shown["kind"] != "best_single"]
+    expected = shown[["seconds", "accuracy"]].sort_values(["seconds", "accuracy"]).to_numpy(dtype=float)
+    drawn = np.asarray(points.get_offsets(), dtype=float)
+    assert drawn[np.lexsort(drawn.T[::-1])] == pytest.approx(expected)
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names[:2] == ["single judge", "members chosen on other cases"]
+    assert names[-1] == "not beaten in both"
     if judges == 2:
         assert flaws(figure) == []
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
-from mrb_lib.plots import ppi as plots
+from mrb_lib.plots import responders as plots
 from mrb_lib.plots.style import SERIES
 
 HOSTILE = ["$x_", "<b>", "名前", "y" * 80]
@@ -64,7 +64,7 @@ def test_savings_are_drawn_as_they_are() -> None:
     for judge in ("j", "k"):
         own = rows[rows["judge"] == judge]
         np.testing.assert_allclose(drawn(axes, f"expected {judge}")[:, 1], own["expected_label_saving"])
-        np.testing.assert_allclose(drawn(axes, f"found {judge}")[:, 1], own["label_saving"])
+        np.testing.assert_allclose(drawn(axes, f"subset {judge}")[:, 1], own["label_saving"])
 
 
 def test_of_many_judges_the_best_are_told_apart() -> None:

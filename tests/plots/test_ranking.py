@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
-from mrb_lib.plots import ranking as plots
+from mrb_lib.plots import responders as plots
 
 HOSTILE = ["$\\frac{a}{b}$", "<script>", "名前", "x" * 90]
 

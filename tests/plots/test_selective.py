@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
-from mrb_lib.plots.selective import risk_coverage
+from mrb_lib.plots.confidence import risk_coverage
 
 HOSTILE = [
     "$\\alpha$ {x} <b>",

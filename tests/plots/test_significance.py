@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
-from mrb_lib.plots.critical_difference import critical_difference, groups_within, split_letters
-from mrb_lib.plots.significance import OUTCOMES, outcomes
+from mrb_lib.plots.accuracy import macro_micro
+from mrb_lib.plots.significance import OUTCOMES, critical_difference, groups_within, outcomes, split_letters
 from mrb_lib.plots.style import PAGE, Paper, mark_simulated
-from mrb_lib.plots.subfields import macro_micro
 
 HOSTILE = ["$x_1^2$", "<script>alert(1)</script>", "nul\0l", "\u202eevil", "x" * 300, ""]
 
@@ -128,7 +127,7 @@ def test_macro_stands_beside_micro() -> None:
     drawn = macro_micro(frame)
     for name in ("accuracy", "macro_accuracy"):
         (line,) = drawn.findobj(lambda artist, name=name: artist.get_gid() == name)
-        assert line.get_xdata() == pytest.approx(frame[name].to_numpy(), nan_ok=True)
+        assert line.get_xdata() == pytest.approx(frame[name].dropna().to_numpy())
     assert texts(drawn, "not-available") == ["n/a"]
 
 

@@ -8,8 +8,9 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mrb_lib.plots import agreement, composition, consistency, gallery, significance, subfields
-from mrb_lib.plots.leaderboard import leaderboard
+from mrb_lib.plots import accuracy as accuracies
+from mrb_lib.plots import agreement, composition, consistency, gallery, significance
+from mrb_lib.plots.accuracy import leaderboard
 from mrb_lib.plots.style import SERIES
 from mrb_lib.schema import ORDERS, POLICIES
 from mrb_lib.stats.significance import paired
@@ -108,7 +109,7 @@ def test_heatmap_cells_hold_the_values(frames) -> None:
     accuracy = frames.accuracy(JUDGES, ["overall"], organs)
     gone = (accuracy["judge"] == "beta") & (accuracy["subfield"] == "lung")
     accuracy.loc[gone, ["accuracy", "low", "high"]] = np.nan
-    axes = subfields.heatmap(accuracy, judges=JUDGES, subfields=organs).axes[0]
+    axes = accuracies.heatmap(accuracy, judges=JUDGES, subfields=organs).axes[0]
     mesh = next(c for c in axes.collections if c.get_gid() == "cells")
     drawn = np.ma.filled(mesh.get_array().astype(float), np.nan).reshape(3, 3)
     expected = accuracy.pivot(index="judge", columns="subfield", values="accuracy").loc[JUDGES, organs]
@@ -124,7 +125,7 @@ def test_heatmap_cells_hold_the_values(frames) -> None:
 def test_heatmap_says_where_judges_were_scored_on_different_numbers_of_cases(frames) -> None:
     accuracy = frames.accuracy(JUDGES, ["overall"], ["brain", "lung"])
     accuracy["n"] = [9, 5, 7, 9, 5, 8, 9, 5, 6]
-    axes = subfields.heatmap(accuracy, judges=JUDGES, subfields=["brain", "lung", "eye"]).axes[0]
+    axes = accuracies.heatmap(accuracy, judges=JUDGES, subfields=["brain", "lung", "eye"]).axes[0]
     heads = [label.get_text().split("\n")[1] for label in axes.get_xticklabels()]
     assert heads == ["n = 5", "n = 6\u20138", "n = 0"]
 
@@ -133,7 +134,7 @@ def test_radar_breaks_where_a_value_is_missing(frames) -> None:
     organs = ["brain", "lung", "eye", "foot"]
     accuracy = frames.accuracy(JUDGES, ["overall"], organs)
     accuracy.loc[(accuracy["judge"] == "alpha") & (accuracy["subfield"] == "eye"), "accuracy"] = np.nan
-    figure = subfields.radar(accuracy, judges=JUDGES, subfields=organs)
+    figure = accuracies.radar(accuracy, judges=JUDGES, subfields=organs)
     radius = points(panel(figure, "alpha"))[:, 1]
     expected = accuracy[(accuracy["judge"] == "alpha") & accuracy["subfield"].notna()]["accuracy"].to_numpy()
     np.testing.assert_array_equal(radius, [*expected, expected[0]])
@@ -145,10 +146,10 @@ def test_radar_breaks_where_a_value_is_missing(frames) -> None:
 def test_radar_refuses_what_it_cannot_show(frames) -> None:
     accuracy = frames.accuracy(JUDGES, ["overall"], ["brain", "lung"])
     with pytest.raises(ValueError, match="needs 3 subfields"):
-        subfields.radar(accuracy, judges=JUDGES, subfields=["brain", "lung"])
+        accuracies.radar(accuracy, judges=JUDGES, subfields=["brain", "lung"])
     many = frames.judges(len(SERIES) + 1)
     with pytest.raises(ValueError, match="at most 6 judges"):
-        subfields.radar(frames.accuracy(many, ["overall"], JUDGES), judges=many, subfields=JUDGES)
+        accuracies.radar(frames.accuracy(many, ["overall"], JUDGES), judges=many, subfields=JUDGES)
 
 
 def test_differences_change_sign_across_the_diagonal() -> None:

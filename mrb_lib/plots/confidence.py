@@ -1,19 +1,20 @@
-"""Whether judges are as sure as they should be: reliability diagrams, calibration error, overconfidence, shift."""
+"""Whether judges are as sure as they should be, and what they gain by answering only where they are."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import ceil
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
-from mrb_lib.plots.intervals import panels, rows_of
+from mrb_lib.plots.intervals import overall, panels, rows_of
 from mrb_lib.plots.lettering import labels, percent
 from mrb_lib.plots.registry import figure
-from mrb_lib.plots.style import COLOURS, PAGE, Paper, canvas, styled
+from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, Paper, canvas, panel_grid, percent_axis, styled
 
 MOST_COLUMNS = 6
 _SHARE_HEIGHT = 0.22
@@ -55,19 +56,23 @@ def reliability(calibration: pd.DataFrame, *, dimension: str | None = None) -> P
     summary = rows_of(calibration, part="summary", dimension=dimension).sort_values("ece_debiased")
     judges = [name for name in dict.fromkeys(summary["judge"]) if name in set(bins["judge"])]
     columns = min(max(len(judges), 1), MOST_COLUMNS)
-    bands = ceil(max(len(judges), 1) / columns)
     side = min((PAGE - 0.5) / columns, 2.2)
-    figure = canvas(columns * side + 0.5, bands * (side + 0.4) + 0.35)
-    grid = figure.subplots(bands, columns, sharex=True, sharey=True, squeeze=False)
-    known = summary.drop_duplicates("judge").set_index("judge")
-    width = 18 if columns > 4 else 26
-    for axes, name, title in zip(grid.flat, judges, labels(judges, width), strict=False):
-        _diagram(axes, bins[bins["judge"] == name])
-        axes.set_title(f"{title}\n{_numbers(known.loc[name])}", fontsize=6.5)
-    trim(list(grid.flat), len(judges), columns)
+    figure = canvas(columns * side + 0.5, ceil(max(len(judges), 1) / columns) * (side + 0.4) + 0.35)
+    for axes, judge, name in _panels(figure, judges, columns):
+        _diagram(axes, bins[bins["judge"] == judge])
+        own = summary[summary["judge"] == judge].iloc[0]
+        axes.set_title(f"{name}\n{_numbers(own)}", fontsize=6.5)
     figure.supxlabel("confidence (%)", fontsize=7)
     figure.supylabel("right (%)", fontsize=7)
     return figure
+
+
+def _panels(figure: Paper, judges: Sequence[str], columns: int) -> Iterator[tuple[Axes, str, str]]:
+    """A panel a judge with the judge's name shortened; the lowest panel of each column shows its numbers."""
+    panels = panel_grid(figure, len(judges), columns)
+    for axes in panels[-columns:]:
+        axes.tick_params(axis="x", labelbottom=True)
+    return zip(panels, judges, labels(judges, 18 if columns > 4 else 26), strict=True)
 
 
 def _diagram(axes: Axes, rows: pd.DataFrame) -> None:
@@ -90,15 +95,6 @@ def _diagram(axes: Axes, rows: pd.DataFrame) -> None:
 def _numbers(row: pd.Series) -> str:
     error = "" if np.isnan(row["ece_debiased"]) else f", ECE {100 * row['ece_debiased']:.1f}"
     return f"n {int(row['n'])}{error}"
-
-
-def trim(axes: Sequence[Axes], used: int, columns: int) -> None:
-    """Take away the panels of a grid that nothing is drawn in; the lowest of each column shows its numbers."""
-    for i, each in enumerate(axes):
-        if i >= used:
-            each.set_axis_off()
-        elif i + columns >= used:
-            each.tick_params(axis="x", labelbottom=True)
 
 
 @figure(
@@ -190,3 +186,105 @@ def calibration_shift(shift: pd.DataFrame, *, dimension: str | None = None) -> P
         panel="probe",
         line_at=0.0,
     )
+
+
+_MARK = "D"
+
+
+@figure(
+    "risk-coverage",
+    title="Agreement against the share of cases answered",
+    caption=(
+        "Agreement with gold on the cases a judge is surest of; dimension {dimension}, with 95% intervals robust to "
+        "clusters. Diamond: the threshold that promises {target} agreement at {confidence} confidence (fixed-sequence "
+        "testing), as it does on cases it was not chosen on."
+    ),
+    reading=(
+        "A curve that falls to the right: its confidence tells right from wrong. A flat one: it does not. The diamond "
+        "stands at the share of such cases, with a decisive gold label, that may be left to the judge; where there is "
+        "none, no threshold can be promised with these many cases. Each judge is promised by itself: of many, one in "
+        "ten may be promised too much."
+    ),
+    needs=("preferences", "annotations", "verdicts"),
+)
+@styled
+def risk_coverage(
+    selective: pd.DataFrame, *, dimension: str | None = None, target: float = 0.9, delta: float = 0.1
+) -> Paper:
+    """Draw the agreement of each judge on the cases it is surest of, against the share of cases answered.
+
+    Parameters
+    ----------
+    selective : rows of the table `selective`. Part "curve": judge, coverage, agreement, risk_low, risk_high; judges in
+        the order of their first rows. Part "guarantee", method "fixed_sequence", overall: judge, delta, coverage,
+        agreement, low, high; null where nothing can be promised, which the panel says.
+    dimension : the one to draw; None where the table has one only
+    target : the agreement wanted, as a line
+    delta : the risk at which the guarantee that is drawn may fail
+
+    Returns
+    -------
+    Figure
+        Validated by tests/plots/test_selective.py.
+    """
+    curve = rows_of(selective, part="curve", dimension=dimension)
+    guarantee = overall(rows_of(selective, part="guarantee", method="fixed_sequence", delta=delta, dimension=dimension))
+    judges = list(dict.fromkeys(curve["judge"]))
+    columns = min(max(len(judges), 1), MOST_COLUMNS)
+    side = min((PAGE - 0.5) / columns, 2.2)
+    figure = canvas(max(columns * side + 0.5, 4.0), ceil(max(len(judges), 1) / columns) * (side + 0.3) + 0.55)
+    floor = _floor(curve, guarantee, target)
+    for axes, judge, name in _panels(figure, judges, columns):
+        _curve(axes, curve[curve["judge"] == judge], target, floor)
+        for _, promise in guarantee[guarantee["judge"] == judge].head(1).iterrows():
+            _promise(axes, promise)
+        axes.set_title(name, fontsize=6.5)
+    figure.supxlabel("cases answered (%)", fontsize=7)
+    figure.supylabel("agreement with gold (%)", fontsize=7)
+    handles = [
+        Line2D([], [], color=COLOURS["human"], linewidth=1.0, label=f"wanted: {percent(target)}%"),
+        Line2D([], [], color=COLOURS["gold"], marker=_MARK, markersize=3.5, linewidth=0.9, label="promised, held out"),
+    ]
+    figure.legend(handles=handles, loc="outside upper left", ncols=2)
+    return figure
+
+
+def _floor(curve: pd.DataFrame, guarantee: pd.DataFrame, target: float) -> float:
+    """The lowest agreement to show, rounded down to a tenth."""
+    values = [1 - curve["risk"].to_numpy(dtype=float), guarantee["agreement"].to_numpy(dtype=float), np.array([target])]
+    seen = np.concatenate(values)
+    return float(max(np.floor(10 * np.nanmin(seen) - 1) / 10, 0.0))
+
+
+def _curve(axes: Axes, rows: pd.DataFrame, target: float, floor: float) -> None:
+    rows = rows.sort_values("coverage")
+    axes.fill_between(rows["coverage"], 1 - rows["risk_high"], 1 - rows["risk_low"], color=COLOURS["judge"],
+                      alpha=0.15, linewidth=0, gid="band")  # fmt: skip
+    axes.plot(rows["coverage"], rows["agreement"], color=COLOURS["judge"], linewidth=0.9, marker="o", markersize=1.2,
+              gid="values")  # fmt: skip
+    axes.axhline(target, color=COLOURS["human"], linewidth=1.0, zorder=1, gid="target")
+    axes.set_xlim(0, 1.03)
+    axes.set_ylim(floor, 1.02)
+    percent_axis(axes.xaxis, 4)
+    percent_axis(axes.yaxis, 4)
+    axes.grid(axis="both")
+
+
+def _promise(axes: Axes, row: pd.Series) -> None:
+    x, y, low, high = (float(row[name]) for name in ("coverage", "agreement", "low", "high"))
+    if np.isnan(x) or np.isnan(y):
+        axes.text(
+            0.96,
+            0.04,
+            f"promise: {NOT_AVAILABLE}",
+            transform=axes.transAxes,
+            ha="right",
+            va="bottom",
+            fontsize=6,
+            color="#777777",
+            gid="not-available",
+        )
+        return
+    if not np.isnan(low) and not np.isnan(high):
+        axes.vlines([x], [low], [high], color=COLOURS["gold"], linewidth=0.9, zorder=3, gid="promise-interval")
+    axes.plot([x], [y], _MARK, color=COLOURS["gold"], markersize=3.5, zorder=4, gid="promise")

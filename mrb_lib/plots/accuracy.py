@@ -1,9 +1,10 @@
-"""Judges by organ or department: a heatmap of all of them, and a radar of a few."""
+"""Accuracy: all judges against the human level, by organ or department, and over cases or subfields."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -12,11 +13,78 @@ from matplotlib.projections.polar import PolarAxes
 from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
-from mrb_lib.plots.intervals import overall
+from mrb_lib.plots.intervals import draw_estimates, overall, panels, rows_of
 from mrb_lib.plots.lettering import label, labels, paragraph, percent, title_case
 from mrb_lib.plots.matrix import draw_matrix, scale_bar
 from mrb_lib.plots.registry import figure
-from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, SEQUENTIAL, SERIES, Paper, canvas, rows_height, styled
+from mrb_lib.plots.style import (
+    COLOURS,
+    PAGE,
+    SEQUENTIAL,
+    SERIES,
+    Paper,
+    canvas,
+    name_rows,
+    panel_grid,
+    percent_axis,
+    rows_height,
+    styled,
+)
+
+HUMAN_LEVEL = "human\u2013human level"
+
+
+@figure(
+    "leaderboard",
+    title="Leaderboard",
+    caption=(
+        "Accuracy of every judge against the annotators' majority, by dimension, with 95% cluster-bootstrap intervals; "
+        "grouped by kind of judge and ordered by {dimension}. Green: the human\u2013human level, the mean annotator "
+        "against the majority of the others, with its interval."
+    ),
+    reading=(
+        "A judge whose interval lies left of the green band chooses as the majority does less often than the mean "
+        "annotator. One whose interval reaches the band is not shown to be worse, which is not the same as shown to be "
+        "as good: a wide interval reaches it easily. The band is a high bar: it leaves out the cases on which the "
+        "other annotators are split."
+    ),
+    needs=("preferences", "annotations", "verdicts"),
+)
+def leaderboard(
+    accuracy: pd.DataFrame,
+    *,
+    ceiling: pd.DataFrame | None = None,
+    order_by: str = "overall",
+    group: str | None = None,
+) -> Paper:
+    """Draw the accuracy of every judge on every dimension with its interval.
+
+    Parameters
+    ----------
+    accuracy : judge, dimension, accuracy, low, high, as the table `accuracy` has them, and a `group` column if named;
+        the rows of subfields are not drawn
+    ceiling : dimension, accuracy, low, high, as the table `ceiling` has them: the rows of the annotator "mean", scored
+        against the others' label, are drawn; None draws none
+    order_by : the dimension that orders the judges within their group
+
+    Returns
+    -------
+    Figure
+        Validated by tests/plots/test_values.py (what is drawn equals the frame).
+    """
+    human = None if ceiling is None else overall(rows_of(ceiling, part="annotator", annotator="mean"))
+    return panels(
+        overall(accuracy),
+        value="accuracy",
+        low="low",
+        high="high",
+        axis_label="accuracy (%)",
+        order_by=order_by,
+        group=group,
+        reference=None if human is None else human.rename(columns={"accuracy": "value"}),
+        reference_label=HUMAN_LEVEL,
+    )
+
 
 FEWEST_SPOKES = 3
 _HEATMAP = (
@@ -38,6 +106,7 @@ _READ_RADAR = (
 
 
 def _table(frame: pd.DataFrame, value: str, judges: Sequence[str], subfields: Sequence[str]) -> NDArray[np.float64]:
+    """The values of a column, a row a judge and a column a subfield; NaN where there are none."""
     wide = frame.pivot_table(index="judge", columns="subfield", values=value, aggfunc="first", dropna=False)
     return wide.reindex(index=list(judges), columns=list(subfields)).to_numpy(dtype=float)
 
@@ -106,10 +175,10 @@ def heatmap(
 
 def _range(counts: NDArray[np.float64]) -> str:
     """How many cases stand behind a column; the smallest and the largest number where the judges differ."""
-    known = counts[~np.isnan(counts)].astype(int)
-    if not known.size:
+    scored = counts[~np.isnan(counts)].astype(int)
+    if not scored.size:
         return "n = 0"
-    few, many = known.min(), known.max()
+    few, many = scored.min(), scored.max()
     return f"n = {few:,}" if few == many else f"n = {few:,}\u2013{many:,}"
 
 
@@ -122,10 +191,9 @@ def _text(value: float, low: float, high: float) -> str:
 
 def _norm(values: NDArray[np.float64]) -> Normalize:
     """The colour range: the values' own, widened to twentieths; it need not reach 0 or 1."""
-    known = values[~np.isnan(values)]
-    if not known.size:
+    if np.isnan(values).all():
         return Normalize(0, 1)
-    low, high = np.floor(known.min() * 20) / 20, np.ceil(known.max() * 20) / 20
+    low, high = np.floor(np.nanmin(values) * 20) / 20, np.ceil(np.nanmax(values) * 20) / 20
     return Normalize(low, max(high, low + 0.05))
 
 
@@ -171,20 +239,17 @@ def radar(
         raise ValueError(f"a radar shows at most {len(SERIES)} judges, not {len(judges)}; choose some")
     values, low, high = (_table(accuracy, name, judges, subfields) for name in ("accuracy", "low", "high"))
     columns = min(_columns(subfields), len(judges))
-    bands = ceil(len(judges) / columns)
-    figure = canvas(*_size(columns, bands))
-    grid = figure.subplots(bands, columns, subplot_kw={"projection": "polar"}, squeeze=False)
+    figure = canvas(*_size(columns, ceil(len(judges) / columns)))
     spokes = np.linspace(0, 2 * np.pi, len(subfields), endpoint=False)
-    for i, (axes, name) in enumerate(zip(grid.flat, labels(judges, 30), strict=False)):
-        _panel(axes, spokes, values, low[i], high[i], i)
+    panels = panel_grid(figure, len(judges), columns, shared=False, polar=True)
+    for i, (axes, name) in enumerate(zip(panels, labels(judges, 30), strict=True)):
+        _panel(cast(PolarAxes, axes), spokes, values, low[i], high[i], i)
         axes.set_title(name, pad=4)
         axes.set_xticks(spokes, [_spoke(text) for text in subfields])
         axes.tick_params(axis="x", pad=-1, labelsize=6)
         for tick, angle in zip(axes.get_xticklabels(), spokes, strict=True):
             side = np.sin(angle)
             tick.set_horizontalalignment("center" if abs(side) < 0.2 else "left" if side > 0 else "right")
-    for axes in list(grid.flat)[len(judges) :]:
-        axes.set_axis_off()
     return figure
 
 
@@ -265,33 +330,15 @@ def macro_micro(accuracy: pd.DataFrame) -> Paper:
     rows = overall(accuracy).sort_values(["accuracy", "judge"], ascending=[False, True], ignore_index=True)
     figure = canvas(0.75 * PAGE, rows_height(len(rows), 0.19, 0.8))
     axes = figure.subplots()
-    at = np.arange(len(rows), dtype=float)
-    kinds = (
-        ("over cases (micro)", "accuracy", "", "o", "judge", -0.14),
-        ("mean over subfields (macro)", "macro_accuracy", "macro_accuracy_", "D", "cases", 0.14),
-    )
-    for text, value, prefix, marker, colour, shift in kinds:
-        x, start, end = (rows[name].to_numpy(dtype=float) for name in (value, f"{prefix}low", f"{prefix}high"))
-        bounded = ~np.isnan(start) & ~np.isnan(end)
-        axes.hlines(at[bounded] + shift, start[bounded], end[bounded], color=COLOURS[colour], linewidth=0.9)
-        axes.plot(x, at + shift, marker, color=COLOURS[colour], markersize=3, label=text, gid=value)
-        for height in at[np.isnan(x)]:
-            axes.text(
-                0.5,
-                height + shift,
-                NOT_AVAILABLE,
-                transform=axes.get_yaxis_transform(),
-                ha="center",
-                va="center",
-                color="#777777",
-                fontsize=6,
-                gid="not-available",
-            )
-    axes.set_yticks(at, labels(rows["judge"], 30))
-    axes.set_ylim(len(rows) - 0.4, -0.6)
+    y = np.arange(len(rows))
+    draw_estimates(axes, rows, y - 0.14, value="accuracy", size=3, label="over cases (micro)", gid="accuracy")
+    draw_estimates(
+        axes, rows, y + 0.14, value="macro_accuracy", low="macro_accuracy_low", high="macro_accuracy_high",
+        colour=COLOURS["cases"], marker="D", size=3, label="mean over subfields (macro)", gid="macro_accuracy",
+    )  # fmt: skip
+    name_rows(axes, rows["judge"], 30)
     axes.set_xlabel("accuracy (%)")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: percent(value)))
-    axes.tick_params(axis="y", length=0)
+    percent_axis(axes.xaxis)
     axes.grid(axis="both")
     figure.legend(loc="outside upper center", ncols=2)
     return figure

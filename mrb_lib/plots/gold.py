@@ -1,4 +1,4 @@
-"""What each annotator makes of each true label, and what the gold rule makes of the leaderboard."""
+"""Gold labels: what each annotator makes of each true label, and what the gold rule makes of the leaderboard."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mrb_lib.plots.intervals import panels, rows_of
 from mrb_lib.plots.lettering import label, labels, percent, title_case
 from mrb_lib.plots.matrix import draw_matrix, scale_bar
 from mrb_lib.plots.registry import figure
-from mrb_lib.plots.style import COLUMN, DIVERGING, PAGE, SEQUENTIAL, Paper, canvas, rows_height, styled
+from mrb_lib.plots.style import COLUMN, DIVERGING, PAGE, SEQUENTIAL, Paper, canvas, panel_grid, rows_height, styled
 
 CORRECTED = "corrected"
 MOST_MATRICES = 8
@@ -53,40 +53,32 @@ def confusions(
         annotators = sorted(table.drop_duplicates("annotator").nlargest(MOST_MATRICES, "n", keep="first")["annotator"])
     categories = list(dict.fromkeys(table["gold"])) if categories is None else categories
     columns = min(len(annotators), _PANELS_A_ROW)
-    bands = ceil(len(annotators) / max(columns, 1))
-    width = min(PAGE, 1.0 + 1.6 * columns)
-    figure = canvas(max(width, COLUMN), 1.75 * bands + 0.45)
-    grid = figure.subplots(bands, columns, squeeze=False)
+    figure = canvas(max(min(PAGE, 1.0 + 1.6 * columns), COLUMN), 1.75 * ceil(len(annotators) / columns) + 0.45)
     names = labels(categories, 12)
-    mesh = None
-    for place, (axes, name) in enumerate(zip(grid.flat, annotators, strict=False)):
-        part = table[table["annotator"] == name].set_index(["gold", "label"])
-        cells = [[_cell(part, gold, given) for given in categories] for gold in categories]
+    cells = pd.MultiIndex.from_product([categories, categories], names=["gold", "label"])
+    shape = (len(categories), len(categories))
+    panels = panel_grid(figure, len(annotators), columns, shared=False)
+    for axes, annotator in zip(panels, annotators, strict=True):
+        confusion = table[table["annotator"] == annotator].set_index(["gold", "label"]).reindex(cells)
+        texts = [
+            _text(*numbers, brief=len(categories) > _WIDEST_WITH_INTERVALS)
+            for numbers in confusion[["probability", "low", "high"]].to_numpy(dtype=float)
+        ]
         mesh = draw_matrix(
             axes,
-            np.array([[cell[0] for cell in row] for row in cells]),
+            confusion["probability"].to_numpy(dtype=float).reshape(shape),
             across=names,
             down=names,
             colours=SEQUENTIAL,
             norm=Normalize(0, 1),
-            texts=[[_text(*cell, brief=len(categories) > _WIDEST_WITH_INTERVALS) for cell in row] for row in cells],
+            texts=np.reshape(texts, shape).tolist(),
         )
-        axes.set_title(label(name, 20))
+        axes.set_title(label(annotator, 20))
         axes.set_xlabel("given")
-        if place % columns == 0:
-            axes.set_ylabel("true")
-    for axes in list(grid.flat)[len(annotators) :]:
-        axes.set_axis_off()
-    if mesh is not None:
-        scale_bar(figure, mesh, list(grid.flat)[: len(annotators)], "probability (%)", percent)
+    for axes in panels[::columns]:
+        axes.set_ylabel("true")
+    scale_bar(figure, mesh, panels, "probability (%)", percent)
     return figure
-
-
-def _cell(part: pd.DataFrame, gold: str, given: str) -> tuple[float, float, float]:
-    if (gold, given) not in part.index:
-        return np.nan, np.nan, np.nan
-    value, low, high = part.loc[(gold, given), ["probability", "low", "high"]].to_numpy(dtype=float)
-    return float(value), float(low), float(high)
 
 
 def _text(value: float, low: float, high: float, *, brief: bool) -> str:
@@ -121,10 +113,9 @@ def rules(table: pd.DataFrame) -> Paper:
     """
     shown = table[table["part"].isin(["rule", CORRECTED]) & (table["rule"] != "soft_posterior")]
     rule = shown["rule"].where(shown["part"] == "rule", CORRECTED)
-    order = [*dict.fromkeys(rule[rule != CORRECTED]), *([CORRECTED] if (rule == CORRECTED).any() else [])]
-    shown = shown.assign(rule=pd.Categorical(rule, order)).sort_values("rule", kind="stable")
+    shown = pd.concat([shown.assign(rule=rule)[rule != CORRECTED], shown.assign(rule=rule)[rule == CORRECTED]])
     return panels(
-        shown.assign(rule=shown["rule"].astype("str")),
+        shown,
         value="accuracy",
         low="low",
         high="high",
