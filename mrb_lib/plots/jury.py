@@ -121,21 +121,22 @@ def cost(table: pd.DataFrame) -> Paper:
     kind = kind.mask(table["part"] == "single", "single judge").mask(table["order"] == "greedy", _GREEDY)
     points = table.assign(kind=kind)[table[measure].notna() & table["accuracy"].notna() & kind.isin(list(_COST_STYLE))]
     styles = {name: style for name, style in _COST_STYLE.items() if name in set(points["kind"])}
-    sns.scatterplot(
-        points,
-        x=measure,
-        y="accuracy",
-        hue="kind",
-        style="kind",
-        hue_order=list(styles),
-        style_order=list(styles),
-        palette={name: colour for name, (colour, _) in styles.items()},
-        markers={name: marker for name, (_, marker) in styles.items()},
-        s=20,
-        linewidth=0,
-        gid="values",
-        ax=axes,
-    )
+    if len(points):
+        sns.scatterplot(
+            points,
+            x=measure,
+            y="accuracy",
+            hue="kind",
+            style="kind",
+            hue_order=list(styles),
+            style_order=list(styles),
+            palette={name: colour for name, (colour, _) in styles.items()},
+            markers={name: marker for name, (_, marker) in styles.items()},
+            s=20,
+            linewidth=0,
+            gid="values",
+            ax=axes,
+        )
     flag = f"pareto_{measure}"
     best = points[points[flag] == 1] if flag in points.columns else points.iloc[:0]
     best = best.sort_values([measure, "accuracy"])

@@ -49,10 +49,8 @@ def test_a_cell_holds_delta_class_and_significance() -> None:
     frame["ets_delta"], frame["ets_class"] = [-2.3, 0.04, np.nan, 1.2], ["C", "A", None, "B"]
     frame["p_adjusted"] = [0.01, 0.9, np.nan, 0.2]
     axes = dif_matrix(frame, judges=["a", "b"], subfields=["eye", "lung"]).axes[0]
-    cells = sorted(
-        (text for text in axes.texts if text.get_gid() == "cell"), key=lambda text: text.get_position()[::-1]
-    )
-    texts = [text.get_text() for text in cells]
+    drawn = [text for text in axes.texts if text.get_gid() == "cell"]
+    texts = [text.get_text() for text in sorted(drawn, key=lambda text: text.get_position()[::-1])]
     assert texts == ["\u22122.3\nC*", "0.0", "n/a", "+1.2\nB"]
     mesh = next(c for c in axes.collections if c.get_gid() == "cells")
     assert mesh.norm.vcenter == 0
