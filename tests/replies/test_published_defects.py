@@ -29,7 +29,7 @@ from mrb_lib.replies.reading import parse
 from mrb_lib.runs.execute import judge
 from mrb_lib.schema import DIMENSIONS
 from mrb_lib.stats.accuracy import accuracy
-from mrb_lib.stats.ceiling.ceiling import annotator_ceiling
+from mrb_lib.stats.ceiling import annotator_ceiling
 from mrb_lib.stats.consistency import consistency
 from mrb_lib.verdicts.store import load_verdicts
 

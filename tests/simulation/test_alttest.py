@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mrb_lib.stats.ceiling.alttest import ENOUGH_UNITS
-from mrb_lib.stats.ceiling.alttest_kernel import lower_tail_p
+from mrb_lib.stats.ceiling.alttest import ENOUGH_UNITS, lower_tail_p
 
 EPSILON = 0.15
 

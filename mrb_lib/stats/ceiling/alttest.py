@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import stdtr
 
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CHOICES, LEVELS
+from mrb_lib.stats.agreement.coefficients import category_values, votes_by_case
 from mrb_lib.stats.agreement.labels import Annotations, encode_annotations
-from mrb_lib.stats.ceiling.alttest_kernel import Compared, Outcome, compare, compare_all, label_values
-from mrb_lib.stats.core.multiplicity import CORRECTIONS
+from mrb_lib.stats.core.multiplicity import CORRECTIONS, adjust
 from mrb_lib.stats.core.options import (
     BoolArray,
     FloatArray,
@@ -25,57 +27,19 @@ from mrb_lib.stats.core.options import (
     mean_of_defined,
 )
 from mrb_lib.stats.core.panel import ABSENT
-from mrb_lib.stats.resampling.distinct import clusters_counted, distinct_columns
-from mrb_lib.stats.resampling.resample import block, cluster_codes, interval, interval_reason, n_clusters, replicates
+from mrb_lib.stats.resampling.distinct import clusters_counted
+from mrb_lib.stats.resampling.resample import (
+    block,
+    cluster_codes,
+    interval,
+    interval_reason,
+    n_clusters,
+    ratio,
+    replicates,
+)
 
-
-def advantage_bounds(
-    every: Sequence[Sequence[Compared]], tests: Sequence[Outcome], codes: IntArray, *, resamples: int, seed: int
-) -> tuple[FloatArray, FloatArray]:
-    """The intervals of the advantage probabilities, means over the annotators tested; shape (dimensions, judges)."""
-    sums, pieces = [], []
-    for compared, test in zip(every, tests, strict=True):
-        won, counted = _won(compared, test, codes)
-        same = (counted == counted[:, :, :1]) | ~test.tested
-        people = np.ones(won.shape[1])
-        if same.size and same.all():  # the mean over annotators is that of their sum, in which no thirds are rounded
-            people = np.maximum(test.tested.sum(axis=1), 1.0)
-            won, counted = won.sum(axis=2, keepdims=True), counted[:, :, :1]
-        distinct, which = distinct_columns(counted.reshape(len(codes), -1))
-        pieces.append((won.shape[1:], which, people))
-        sums.append(np.hstack([won.reshape(len(codes), -1), distinct]))
-
-    def statistic(drawn: FloatArray) -> FloatArray:
-        out, start = [drawn[:, :0]], 0
-        for (n_judges, n_people), which, people in pieces:
-            width = n_judges * n_people
-            rate = divide(drawn[:, start : start + width], drawn[:, start + width :][:, which])
-            if not n_people:
-                rate = np.full((len(drawn), n_judges), np.nan)
-            elif n_people > 1:
-                rate = np.hstack([mean_of_defined(rate[:, at : at + n_people]) for at in range(0, width, n_people)])
-            out.append(rate / people)
-            start += width + int(which.max(initial=-1)) + 1
-        return np.hstack(out)
-
-    blocks = [block(codes, np.hstack([np.zeros((len(codes), 0)), *sums]), statistic)]
-    (found,) = replicates(blocks, n_clusters(codes), resamples=resamples, seed=seed)
-    low, high = interval(found)
-    n_judges = len(tests[0].p_value) if tests else 0
-    return low.reshape(len(tests), n_judges), high.reshape(len(tests), n_judges)
-
-
-def _won(compared: Sequence[Compared], test: Outcome, codes: IntArray) -> tuple[FloatArray, FloatArray]:
-    """The advantages of the judges by case, and whether they count, shape (cases, judges, annotators)."""
-    shape = (len(codes), *test.p_value.shape)
-    won, counted = np.zeros(shape), np.zeros(shape)
-    for who, item in enumerate(compared):
-        used = item.used & test.tested[:, who][:, None]
-        won[item.cases, :, who] = np.where(used, item.judge, 0.0).T
-        counted[item.cases, :, who] = used.T
-    return won, counted
-
-
+ALPHA = 0.05
+_EQUAL = 1e-9
 ALT_TEST, ALT_TEST_ANNOTATOR = "alt_test", "alt_test_annotator"
 LEAST_ITEMS = 30
 ENOUGH_UNITS = 100
@@ -136,7 +100,7 @@ def alternative_annotator(
 ) -> pd.DataFrame:
     """Test whether judges' labels of any kind agree with people as well as a person's do.
 
-    Preferences in both orders go through `mrb_lib.stats.ceiling.ceiling.ceiling`, which makes these rows too.
+    Preferences in both orders go through `mrb_lib.stats.ceiling.ceiling`, which makes these rows too.
 
     Parameters
     ----------
@@ -189,8 +153,8 @@ def alternative_annotator(
     coded = encode_annotations(annotations, cases, categories, dimensions)
     judges = sorted(map(str, labels["judge"].unique()))
     kept = labels[labels["dimension"].isin(coded.dimensions)]
-    given = np.full((len(judges), len(coded.dimensions), len(cases), 1), ABSENT, dtype=np.int64)
-    given[
+    choices = np.full((len(judges), len(coded.dimensions), len(cases), 1), ABSENT, dtype=np.int64)
+    choices[
         encode(kept["judge"], judges, "judge"),
         encode(kept["dimension"], coded.dimensions, "dimension"),
         encode(kept["case_id"], list(cases["case_id"]), "case_id"),
@@ -198,7 +162,7 @@ def alternative_annotator(
     ] = encode(kept["choice"], categories, "choice")
     codes = cluster_codes(cases, cluster)
     options = Options(level, epsilon, correction, resamples, seed)
-    return alt_test_rows(judges, given, given != ABSENT, coded, codes, categories, options)
+    return alt_test_rows(judges, choices, choices != ABSENT, coded, codes, categories, options)
 
 
 def alt_test_rows(
@@ -214,11 +178,12 @@ def alt_test_rows(
 
     Parameters
     ----------
-    labels, present : shape (judges, dimensions, cases, verdicts), see `labels_by_policy`
+    labels, present : shape (judges, dimensions, cases, verdicts), see `mrb_lib.stats.ceiling.judges.labels_by_policy`
     codes : shape (cases,), see `mrb_lib.stats.resampling.resample.cluster_codes`
     """
     _check(options)
-    values = label_values(categories, options.level)
+    ranks = np.arange(len(categories), dtype=np.float64)
+    values = {"nominal": None, "ordinal": ranks, "interval": category_values(categories)}[options.level]
     rows: list[dict[str, object]] = []
     beside: list[dict[str, object]] = []
     every = [
@@ -310,3 +275,195 @@ def _typed(rows: list[dict[str, object]]) -> pd.DataFrame:
     types = dict.fromkeys(COLUMNS, "float64") | dict.fromkeys(_TEXT, "str") | {"passes": "boolean"}
     types |= dict.fromkeys(("n", "n_excluded", "n_annotators", "n_items"), "Int64")
     return pd.DataFrame(rows, columns=COLUMNS).astype(types)
+
+
+def alignment(votes: FloatArray, values: FloatArray | None) -> FloatArray:
+    """How well each label would be aligned with the votes of a case, shape (n, K); NaN without votes.
+
+    Parameters
+    ----------
+    votes : shape (n, K), how many of the others gave each label
+    values : shape (K,), the labels as numbers, for minus the root mean squared distance to the
+        votes; None for the share of them that are the same
+    """
+    total = votes.sum(axis=1, keepdims=True)
+    if values is None:
+        return divide(votes, total)
+    distance = divide(votes @ (values[:, None] - values[None, :]) ** 2, total)
+    out: FloatArray = -np.sqrt(distance)
+    return out
+
+
+class Compared(NamedTuple):
+    """One annotator beside every judge.
+
+    Attributes
+    ----------
+    cases : shape (n,), positions of the annotator's cases that somebody else annotated
+    judge, annotator : shape (judges, n), the share of the judge's verdicts on the case in which the one
+        is aligned with the others at least as well as the other; NaN where no verdict counts
+    """
+
+    cases: IntArray
+    judge: FloatArray
+    annotator: FloatArray
+
+    @property
+    def used(self) -> BoolArray:
+        """Which cases have a verdict that counts, shape (judges, n)."""
+        return np.asarray(np.isfinite(self.judge), dtype=bool)
+
+
+def compare(
+    coded: Annotations,
+    dimension: int,
+    labels: NDArray[np.int64],
+    present: BoolArray,
+    values: FloatArray | None,
+) -> list[Compared]:
+    """Compare every annotator with every judge on one dimension.
+
+    Parameters
+    ----------
+    labels, present : shape (judges, cases, verdicts), the judges' labels, -1 for null, and which of them count
+    values : see `alignment`
+    """
+    case, annotator, choice = coded.of(dimension)
+    n_labels = int(max(labels.max(initial=-1), choice.max(initial=-1))) + 1 if values is None else len(values)
+    votes = votes_by_case(case, choice, labels.shape[1], n_labels)
+    out = []
+    for who in range(len(coded.annotators)):
+        mine = annotator == who
+        cases, own = case[mine], choice[mine]
+        others = votes[cases]
+        others[np.arange(len(cases)), own] -= 1
+        kept = others.sum(axis=1) > 0
+        cases, own, others = cases[kept], own[kept], others[kept]
+        table = np.hstack([alignment(others, values), np.full((len(cases), 1), -np.inf)])
+        row = np.arange(len(cases))
+        theirs = table[row, own][None, :, None]
+        judged = table[row[None, :, None], labels[:, cases]]
+        counts = present[:, cases]
+        total = counts.sum(axis=2)
+        out.append(
+            Compared(
+                cases,
+                divide(((judged >= theirs - _EQUAL) & counts).sum(axis=2).astype(np.float64), total),
+                divide(((theirs >= judged - _EQUAL) & counts).sum(axis=2).astype(np.float64), total),
+            )
+        )
+    return out
+
+
+def lower_tail_p(difference: FloatArray, codes: IntArray, epsilon: float) -> FloatArray:
+    """The p-value of each row's mean being epsilon or more, against less: the one-sample t-test, robust to clusters.
+
+    Parameters
+    ----------
+    difference : shape (rows, n), between -1 and 1; NaN where there is none
+    codes : shape (n,), the cluster of each column
+
+    Returns
+    -------
+    Shape (rows,); NaN with fewer than two clusters. Where each column is its own cluster this is
+    `scipy.stats.ttest_1samp(row, epsilon, alternative="less")`. Where a row's numbers do not differ there is no t, and
+    the p-value is the largest probability of such a row under the null hypothesis.
+    """
+    used = np.isfinite(difference)
+    n = used.sum(axis=1)
+    mean = divide(np.where(used, difference, 0.0).sum(axis=1), n)
+    residual = np.where(used, difference - mean[:, None], 0.0)
+    clusters, cluster = np.unique(codes, return_inverse=True)
+    units = n
+    if len(clusters) < len(codes):
+        member = (cluster[:, None] == np.arange(len(clusters))).astype(np.float64)
+        residual = residual @ member
+        units = (used.astype(np.float64) @ member > 0).sum(axis=1)
+    variance = divide((residual**2).sum(axis=1) * units, (units - 1) * n.astype(np.float64) ** 2)
+    constant = variance < _EQUAL**2
+    t = divide(mean - epsilon, np.sqrt(np.where(constant, np.nan, variance)))
+    p: FloatArray = stdtr(np.maximum(units - 1, 1), t)
+    bound = np.where(mean < epsilon, (1 - epsilon) / np.where(mean < epsilon, 1 - mean, 1.0), 1.0) ** units
+    return np.where(constant & (units >= 2), bound, p)
+
+
+class Outcome(NamedTuple):
+    """The tests of one dimension; each array has shape (judges, annotators), NaN where not tested.
+
+    Attributes
+    ----------
+    items, units : cases compared, and their clusters
+    judge, annotator : the advantage probabilities
+    rejected : the judge beats the annotator
+    """
+
+    items: IntArray
+    units: IntArray
+    judge: FloatArray
+    annotator: FloatArray
+    p_value: FloatArray
+    p_adjusted: FloatArray
+    rejected: BoolArray
+
+    @property
+    def tested(self) -> BoolArray:
+        """Which tests could be done."""
+        return np.asarray(np.isfinite(self.p_value), dtype=bool)
+
+
+def compare_all(
+    compared: Sequence[Compared], n_judges: int, codes: IntArray, epsilon: float, correction: str, least: int
+) -> Outcome:
+    """Test every judge against every annotator, and correct the tests of each judge together.
+
+    Parameters
+    ----------
+    codes : shape (cases,), the cluster of each case
+    least : the fewest clusters to test with
+    """
+    shape = (n_judges, len(compared))
+    items, units = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    judge, annotator, p_value = (np.full(shape, np.nan) for _ in range(3))
+    for who, item in enumerate(compared):
+        used = item.used
+        items[:, who] = used.sum(axis=1)
+        units[:, who] = clusters_counted(codes[item.cases], used.T)
+        judge[:, who] = divide(np.where(used, item.judge, 0.0).sum(axis=1), items[:, who])
+        annotator[:, who] = divide(np.where(used, item.annotator, 0.0).sum(axis=1), items[:, who])
+        p_value[:, who] = lower_tail_p(item.annotator - item.judge, codes[item.cases], epsilon)
+    p_value[units < least] = np.nan
+    p_adjusted = np.array([adjust(row, correction) for row in p_value]).reshape(shape)
+    return Outcome(items, units, judge, annotator, p_value, p_adjusted, p_adjusted <= ALPHA)
+
+
+def advantage_bounds(
+    every: Sequence[Sequence[Compared]], tests: Sequence[Outcome], codes: IntArray, *, resamples: int, seed: int
+) -> tuple[FloatArray, FloatArray]:
+    """The intervals of the advantage probabilities, means over the annotators tested; shape (dimensions, judges)."""
+    tables = [_advantages(compared, test, len(codes)) for compared, test in zip(every, tests, strict=True)]
+    n_judges = len(tests[0].p_value) if tests else 0
+    edges = np.cumsum([0, *(table.shape[1] for table in tables)])
+
+    def statistic(sums: FloatArray) -> FloatArray:
+        means = []
+        for start, stop in pairwise(edges):
+            rates = ratio(sums[:, start:stop]).reshape(len(sums) * n_judges, -1)
+            means.append(mean_of_defined(rates).reshape(len(sums), n_judges))
+        return np.hstack(means)
+
+    blocks = [block(codes, np.hstack([np.zeros((len(codes), 0)), *tables]), statistic)] if tests else []
+    low, high = np.full((2, len(tests), n_judges), np.nan)
+    for drawn in replicates(blocks, n_clusters(codes), resamples=resamples, seed=seed):
+        low, high = (end.reshape(len(tests), n_judges) for end in interval(drawn))
+    return low, high
+
+
+def _advantages(compared: Sequence[Compared], test: Outcome, n_cases: int) -> FloatArray:
+    """The advantages of the judges by case, then whether they count, shape (cases, 2 x judges x annotators)."""
+    won = np.zeros((n_cases, *test.p_value.shape))
+    counted = np.zeros_like(won)
+    for who, item in enumerate(compared):
+        used = item.used & test.tested[:, who][:, None]
+        won[item.cases, :, who] = np.where(used, item.judge, 0.0).T
+        counted[item.cases, :, who] = used.T
+    return np.hstack([won.reshape(n_cases, -1), counted.reshape(n_cases, -1)])

@@ -11,8 +11,8 @@ import pandas as pd
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement.coefficients import votes_by_case
 from mrb_lib.stats.agreement.labels import Annotations, encode_annotations
-from mrb_lib.stats.ceiling.ceiling_annotators import leave_one_out
-from mrb_lib.stats.ceiling.ceiling_judges import worth_by_label
+from mrb_lib.stats.ceiling.annotators import leave_one_out
+from mrb_lib.stats.ceiling.judges import worth_by_label
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_policy, divide, join_reasons
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.table import register_table

@@ -9,8 +9,9 @@ from scipy.stats import ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats.ceiling.alttest import alternative_annotator
-from mrb_lib.stats.ceiling.alttest_kernel import labels_by_policy, lower_tail_p
+from mrb_lib.stats.ceiling import alternative_annotator
+from mrb_lib.stats.ceiling.alttest import lower_tail_p
+from mrb_lib.stats.ceiling.judges import labels_by_policy
 from mrb_lib.stats.core.panel import as_panel
 from tests.stats.small_tables import annotations_of, cases_of, verdicts_of
 

@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats.ceiling.ceiling import ceiling
-from mrb_lib.stats.ceiling.ceiling_annotators import annotator_ceiling
+from mrb_lib.stats.ceiling import annotator_ceiling, ceiling
 from tests.stats.small_tables import annotations_of, cases_of, random_verdicts, verdicts_of
 
 FAST = {"resamples": 200, "seed": 0}

@@ -9,16 +9,15 @@ import pandas as pd
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement.labels import encode_annotations
 from mrb_lib.stats.ceiling import alttest
-from mrb_lib.stats.ceiling.alttest_kernel import labels_by_policy
-from mrb_lib.stats.ceiling.ceiling_annotators import absence, annotator_ceiling, leave_one_out
-from mrb_lib.stats.ceiling.ceiling_judges import judge_rows
+from mrb_lib.stats.ceiling.annotators import absence, annotator_ceiling, leave_one_out
+from mrb_lib.stats.ceiling.judges import judge_rows, labels_by_policy
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.subfields import By, groups
 from mrb_lib.stats.core.table import Option, register_table
 from mrb_lib.stats.resampling.resample import cluster_codes
 
 ANNOTATOR = "annotator"
-ALL_COLUMNS = [
+COLUMNS = [
     "dimension",
     "part",
     "judge",
@@ -36,7 +35,18 @@ ALL_COLUMNS = [
     "difference",
     "difference_low",
     "difference_high",
-    *alttest.COLUMNS[6:-1],
+    "winning_rate",
+    "advantage_probability",
+    "advantage_probability_low",
+    "advantage_probability_high",
+    "annotator_probability",
+    "epsilon",
+    "passes",
+    "p_value",
+    "p_adjusted",
+    "correction",
+    "n_annotators",
+    "n_items",
     "reason",
 ]
 
@@ -44,7 +54,7 @@ ALL_COLUMNS = [
 @register_table(
     "ceiling",
     question="how well does one annotator predict the others, and could a judge stand in for one",
-    columns=ALL_COLUMNS,
+    columns=COLUMNS,
     needs_verdicts=False,
     options={"epsilon": Option("the cost-benefit penalty of the alternative annotator test", least=0, below=1)},
 )
@@ -71,7 +81,7 @@ def ceiling(
     verdicts : the verdicts table or its panel; None or without judges gives the annotators' rows alone
     annotations, cases, categories, policy, by, dimensions, cluster, resamples, seed : as in `annotator_ceiling`
     level, epsilon, correction : of the alternative annotator test, see
-        `mrb_lib.stats.ceiling.alttest.alternative_annotator`
+        `mrb_lib.stats.ceiling.alternative_annotator`
 
     Returns
     -------
@@ -85,8 +95,8 @@ def ceiling(
         annotators on those same cases; `difference`, the one minus the other, with the paired interval
         `difference_low`, `difference_high` of the same draws; `n` cases, `n_excluded` cases with a verdict that
         cannot be scored, `n_unassigned`, `reason`.
-        "alt_test" and "alt_test_annotator", over all cases: see `mrb_lib.stats.ceiling.alttest.alternative_annotator`;
-        which of a judge's verdicts count is `mrb_lib.stats.ceiling.alttest_kernel.labels_by_policy`.
+        "alt_test" and "alt_test_annotator", over all cases: see `mrb_lib.stats.ceiling.alternative_annotator`;
+        which of a judge's verdicts count is `mrb_lib.stats.ceiling.judges.labels_by_policy`.
 
     Raises
     ------
@@ -130,7 +140,7 @@ def ceiling(
 def _typed(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     text = ("dimension", "part", "judge", "annotator", "subfield", "by", "policy", "correction", "reason")
     counts = ("n", "n_excluded", "n_unassigned", "n_annotators", "n_items")
-    types = dict.fromkeys(ALL_COLUMNS, "float64") | dict.fromkeys(text, "str") | dict.fromkeys(counts, "Int64")
+    types = dict.fromkeys(COLUMNS, "float64") | dict.fromkeys(text, "str") | dict.fromkeys(counts, "Int64")
     types["passes"] = "boolean"
-    whole = [frame.reindex(columns=ALL_COLUMNS).astype(types) for frame in frames if len(frame)]
-    return pd.concat(whole, ignore_index=True) if whole else pd.DataFrame(columns=ALL_COLUMNS).astype(types)
+    whole = [frame.reindex(columns=COLUMNS).astype(types) for frame in frames if len(frame)]
+    return pd.concat(whole, ignore_index=True) if whole else pd.DataFrame(columns=COLUMNS).astype(types)

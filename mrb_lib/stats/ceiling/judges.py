@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.core.options import TINY, BoolArray, FloatArray, IntArray, divide, join_reasons
-from mrb_lib.stats.core.panel import Panel
-from mrb_lib.stats.core.scoring import score
+from mrb_lib.stats.core.panel import ABSENT, NULL, TIE, Panel
+from mrb_lib.stats.core.scoring import columns_used, score
 from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.distinct import clusters_counted, distinct_rows
 from mrb_lib.stats.resampling.resample import Block, block, each_replicates, interval, interval_reason, n_clusters
@@ -19,7 +20,7 @@ JUDGE = "judge"
 NOT_SCORED = "the judge is scored on no case on which an annotator's others have a majority"
 
 
-class Loo(NamedTuple):
+class LeaveOneOut(NamedTuple):
     """The annotations of one dimension, each scored against the others' majority; one entry an annotation.
 
     Attributes
@@ -34,7 +35,7 @@ class Loo(NamedTuple):
     label: IntArray
 
 
-class _Held(NamedTuple):
+class _CaseSums(NamedTuple):
     """Sums by case of one dimension: judges and annotators by the same labels on the same cases.
 
     Attributes
@@ -72,18 +73,18 @@ class _Held(NamedTuple):
         """
         _, n_kinds, n_people = self.people.shape
         people, counted = sums[len(self.kind) * n_people :].reshape(2, n_kinds, n_people, sums.shape[1])
-        there = counted > TINY
-        share = np.divide(1.0, counted, out=np.zeros(counted.shape), where=there)
-        weights = divide(share, there.sum(axis=1, keepdims=True))
+        has_cases = counted > TINY
+        share = np.divide(1.0, counted, out=np.zeros(counted.shape), where=has_cases)
+        weights = divide(share, has_cases.sum(axis=1, keepdims=True))
         return weights, np.einsum("kpb,kpb->kb", people, weights)
 
     def rates(self, sums: FloatArray, out: FloatArray) -> None:
-        """Put accuracy and distance to the ceiling of every judge into `out`, (2, judges, b), from sums of (k, b)."""
+        """Write accuracy and distance to the ceiling of every judge into `out`, (2, judges, b), from sums of (k, b)."""
         _, n_judges, n_people = self.judge.shape
         won = sums[: n_judges * n_people].reshape(n_people, n_judges, sums.shape[1])
-        for place, (weights, ceiling) in enumerate(zip(*self.ceilings(sums), strict=True)):
-            some = np.flatnonzero(self.kind == place)
-            judges = slice(None) if len(some) == n_judges else some
+        for kind, (weights, ceiling) in enumerate(zip(*self.ceilings(sums), strict=True)):
+            of_kind = np.flatnonzero(self.kind == kind)
+            judges = slice(None) if len(of_kind) == n_judges else of_kind
             out[0, judges] = np.einsum("pjb,pb->jb", won[:, judges], weights)
             out[1, judges] = out[0, judges] - ceiling
 
@@ -96,7 +97,7 @@ class _Held(NamedTuple):
 
 def judge_rows(
     panel: Panel,
-    held: Sequence[Loo],
+    held: Sequence[LeaveOneOut],
     absences: Sequence[str],
     groups: Sequence[Group],
     codes: IntArray,
@@ -106,7 +107,7 @@ def judge_rows(
     resamples: int,
     seed: int,
 ) -> list[dict[str, object]]:
-    """The rows "judge" of `mrb_lib.stats.ceiling.ceiling.ceiling`.
+    """The rows "judge" of `mrb_lib.stats.ceiling.ceiling`.
 
     Parameters
     ----------
@@ -117,16 +118,16 @@ def judge_rows(
         return []
     worth = worth_by_label(panel, categories, policy)
     judged = panel.judged()
-    sums = [_held(item, worth[:, :, d], judged[:, d]) for d, item in enumerate(held)]
+    sums = [_case_sums(item, worth[:, :, d], judged[:, d]) for d, item in enumerate(held)]
     blocks = [_block(sums, group, codes) for group in groups]
     drawn = each_replicates(blocks, n_clusters(codes), resamples=resamples, seed=seed)
     rows = []
     for group, replicated in zip(groups, drawn, strict=True):
         ends = np.stack(interval(replicated)).reshape(2, len(sums), 2, len(panel.judges))
-        for place, dimension in enumerate(panel.dimensions):
+        for i, dimension in enumerate(panel.dimensions):
             label = {"dimension": dimension, "part": JUDGE, **group.label(), "policy": policy}
-            found = _judges(sums[place], group, codes, ends[:, place], absences[place], resamples)
-            rows += [label | {"judge": name} | row for name, row in zip(panel.judges, found, strict=True)]
+            of_dimension = _judges(sums[i], group, codes, ends[:, i], absences[i], resamples)
+            rows += [label | {"judge": name} | row for name, row in zip(panel.judges, of_dimension, strict=True)]
     return rows
 
 
@@ -134,30 +135,69 @@ def worth_by_label(panel: Panel, categories: Sequence[str], policy: str) -> Floa
     """What a judge's verdicts would be worth were a category the label, (categories, judges, dimensions, cases)."""
     _, n_dimensions, n_cases = panel.shape
     out = np.full((len(categories), *panel.shape), np.nan)
-    for place, name in enumerate(categories):
+    for i, name in enumerate(categories):
         if name in CHOICES:
             label = np.full((n_dimensions, n_cases), CHOICES.index(name), dtype=np.int64)
-            out[place] = score(panel, label, policy).score
+            out[i] = score(panel, label, policy).score
     return out
 
 
-def _held(item: Loo, worth: FloatArray, judged: BoolArray) -> _Held:
+def labels_by_policy(panel: Panel, categories: Sequence[str], policy: str) -> tuple[NDArray[np.int64], BoolArray]:
+    """The verdicts of each judge on each case that stand beside an annotator's label.
+
+    `official`: the one in order AB, repeat 0. `balanced`: all of them, each compared on its own and
+    then averaged, which is the probability for a verdict drawn at random (an order with more repeats has more weight);
+    null agrees with nobody. `answered`:
+    those with a choice. `strict`: one, the choice of them all, null where they differ. `net`: one, the response with
+    more verdicts, a tie where there are more ties than other choices, else null. The last two need both orders.
+
+    Returns
+    -------
+    Codes in `categories`, -1 for null, and which of them count; shape (judges, dimensions, cases, verdicts)
+    """
+    codes = {name: i for i, name in enumerate(categories)}
+    into = np.array([*(codes.get(name, NULL) for name in CHOICES), NULL, NULL], dtype=np.int64)
+    used = panel.choice[..., *columns_used(panel, policy)]
+    flat = used.reshape(*panel.shape, -1)
+    present = flat != ABSENT
+    if policy == "answered":
+        present = flat >= 0
+    if policy in ("strict", "net"):
+        both = (used != ABSENT).any(axis=4).all(axis=3)
+        whole = _unanimous(flat) if policy == "strict" else _net(flat)
+        return into[whole[..., None]], both[..., None]
+    return into[flat.astype(np.int64)], present
+
+
+def _unanimous(flat: NDArray[np.int8]) -> NDArray[np.int64]:
+    """The choice of all verdicts, null where they differ; shape (..., verdicts) to (...)."""
+    top = flat.max(axis=-1).astype(np.int64)
+    same = ((flat == ABSENT) | (flat == top[..., None])).all(axis=-1)
+    return np.where(same & (top >= 0), top, NULL)
+
+
+def _net(flat: NDArray[np.int8]) -> NDArray[np.int64]:
+    a, b, tie = ((flat == choice).sum(axis=-1) for choice in (0, 1, TIE))
+    return np.select([a > b, b > a, tie > a + b], [0, 1, TIE], NULL).astype(np.int64)
+
+
+def _case_sums(item: LeaveOneOut, worth: FloatArray, judged: BoolArray) -> _CaseSums:
     _, n_judges, n_cases = worth.shape
     names, annotator = np.unique(item.annotator, return_inverse=True)
     shape = (n_cases, n_judges, len(names))
     judge, people, counted = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     decided = item.label >= 0
     case, who = item.case[decided], annotator[decided]
-    found = worth[item.label[decided], :, case]
-    both = np.isfinite(found)
-    judge[case, :, who] = np.where(both, found, 0.0)
+    scores = worth[item.label[decided], :, case]
+    both = np.isfinite(scores)
+    judge[case, :, who] = np.where(both, scores, 0.0)
     counted[case, :, who] = both
     people[case, :, who] = np.where(both, item.score[decided][:, None], 0.0)
     first, kind = distinct_rows(counted.swapaxes(0, 1).reshape(n_judges, -1))
-    return _Held(judge, people[:, first], counted[:, first], kind, judged.T)
+    return _CaseSums(judge, people[:, first], counted[:, first], kind, judged.T)
 
 
-def _block(held: Sequence[_Held], group: Group, codes: IntArray) -> Block:
+def _block(held: Sequence[_CaseSums], group: Group, codes: IntArray) -> Block:
     """For each dimension the accuracies of the judges, then their distances to the ceiling."""
     tables = [item.sums(group.cases) for item in held]
     edges = np.cumsum([0, *(table.shape[1] for table in tables)])
@@ -172,7 +212,7 @@ def _block(held: Sequence[_Held], group: Group, codes: IntArray) -> Block:
 
 
 def _judges(
-    item: _Held,
+    item: _CaseSums,
     group: Group,
     codes: IntArray,
     ends: FloatArray,
@@ -186,8 +226,8 @@ def _judges(
     n, clusters, judged = item.counts(group, codes)
     if absence:
         n = np.zeros_like(n)
-    known = (n >= 2) & (clusters >= 2)
-    (low, difference_low), (high, difference_high) = np.where(known, ends, np.nan)
+    enough = (n >= 2) & (clusters >= 2)
+    (low, difference_low), (high, difference_high) = np.where(enough, ends, np.nan)
     rows: list[dict[str, object]] = []
     for judge in range(len(n)):
         row: dict[str, object] = {"n": int(n[judge]), "n_excluded": int(judged[judge] - n[judge])}

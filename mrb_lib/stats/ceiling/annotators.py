@@ -12,7 +12,7 @@ from scipy import sparse
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement.coefficients import votes_by_case
 from mrb_lib.stats.agreement.labels import Annotations, encode_annotations
-from mrb_lib.stats.ceiling.ceiling_judges import Loo
+from mrb_lib.stats.ceiling.judges import LeaveOneOut
 from mrb_lib.stats.core.options import FloatArray, check_policy, join_reasons, mean_of_defined, typed
 from mrb_lib.stats.core.scoring import BINARY_POLICIES, credit
 from mrb_lib.stats.core.subfields import By, Group, groups
@@ -94,15 +94,15 @@ def annotator_ceiling(
     codes = cluster_codes(cases, cluster)
     scored = [leave_one_out(coded, i, len(cases), categories, policy) for i in range(len(coded.dimensions))]
     n_annotators = len(coded.annotators)
-    found = groups(cases, by)
+    parts = groups(cases, by)
     if not scored:
         return typed(pd.DataFrame(columns=COLUMNS), COLUMNS)
     table, rates = _sums(scored, len(cases), n_annotators), partial(_rates, dimensions=len(scored))
-    blocks = [block(codes[group.cases], table[group.cases], rates) for group in found]
+    blocks = [block(codes[group.cases], table[group.cases], rates) for group in parts]
     drawn = each_replicates(blocks, n_clusters(codes), resamples=resamples, seed=seed)
     absences = [absence(coded, dimension, item) for dimension, item in enumerate(scored)]
     rows: list[dict[str, object]] = []
-    for group, own, replicated in zip(found, blocks, drawn, strict=True):
+    for group, own, replicated in zip(parts, blocks, drawn, strict=True):
         ends = np.stack(interval(replicated)).reshape(2, len(scored), n_annotators + 1)
         for i, item in enumerate(scored):
             label = {"dimension": coded.dimensions[i], **group.label(), "policy": policy}
@@ -115,14 +115,16 @@ def annotator_ceiling(
     return typed(pd.DataFrame(rows, columns=COLUMNS), COLUMNS)
 
 
-def absence(coded: Annotations, dimension: int, item: Loo) -> str:
+def absence(coded: Annotations, dimension: int, item: LeaveOneOut) -> str:
     """Why a dimension has no ceiling; empty if it has one."""
     if not len(item.case):
         return coded.absence(dimension)
     return FEW_ANNOTATORS if len(np.unique(item.annotator)) < 3 else ""
 
 
-def leave_one_out(coded: Annotations, dimension: int, n_cases: int, categories: Sequence[str], policy: str) -> Loo:
+def leave_one_out(
+    coded: Annotations, dimension: int, n_cases: int, categories: Sequence[str], policy: str
+) -> LeaveOneOut:
     """Score the annotations of a dimension against the majority of the others, as `annotator_ceiling` does."""
     case, annotator, choice = coded.of(dimension)
     votes = votes_by_case(case, choice, n_cases, len(categories))
@@ -133,15 +135,15 @@ def leave_one_out(coded: Annotations, dimension: int, n_cases: int, categories: 
     label = np.where(decided, others.argmax(axis=1), -1).astype(np.int64)
     tie = list(categories).index("tie") if "tie" in categories else -1
     value = credit(choice, label, tie, graded=policy not in BINARY_POLICIES)
-    return Loo(case, annotator, np.where(decided, value, np.nan), label)
+    return LeaveOneOut(case, annotator, np.where(decided, value, np.nan), label)
 
 
-def _sums(scored: Sequence[Loo], n_cases: int, n_annotators: int) -> sparse.csr_array | FloatArray:
+def _sums(scored: Sequence[LeaveOneOut], n_cases: int, n_annotators: int) -> sparse.csr_array | FloatArray:
     """What each case adds: for each dimension the scores, then the counts, of every annotator."""
     entries = []
-    for place, item in enumerate(scored):
+    for i, item in enumerate(scored):
         counted = np.isfinite(item.score)
-        column = item.annotator[counted] + 2 * n_annotators * place
+        column = item.annotator[counted] + 2 * n_annotators * i
         entries += [(item.score[counted], item.case[counted], column)]
         entries += [(np.ones(len(column)), item.case[counted], column + n_annotators)]
     value, case, column = (np.concatenate(each) for each in zip(*entries, strict=True))
@@ -151,13 +153,13 @@ def _sums(scored: Sequence[Loo], n_cases: int, n_annotators: int) -> sparse.csr_
 
 def _rates(sums: FloatArray, dimensions: int) -> FloatArray:
     """For each dimension the accuracy of each annotator, then their mean, shape (b, dimensions * (annotators + 1))."""
-    rates = [ratio(part) for part in np.split(sums, dimensions, axis=1)]
+    rates = [ratio(own) for own in np.split(sums, dimensions, axis=1)]
     return np.hstack([values for rate in rates for values in (rate, mean_of_defined(rate))])
 
 
 def _rows(
     coded: Annotations,
-    item: Loo,
+    item: LeaveOneOut,
     group: Group,
     sums: FloatArray | sparse.csr_array,
     ends: FloatArray,
@@ -174,8 +176,8 @@ def _rows(
     n = np.append(count, count.sum())
     n_clusters = np.append(present.sum(axis=0), np.count_nonzero(np.asarray(present.sum(axis=1))))
     total = np.append(annotated, annotated.sum())
-    known = (n >= 2) & (n_clusters >= 2)
-    low, high = (np.where(known, end, np.nan) for end in ends)
+    enough = (n >= 2) & (n_clusters >= 2)
+    low, high = (np.where(enough, end, np.nan) for end in ends)
     rows = []
     for who in [*np.flatnonzero(annotated), n_annotators]:
         own = int(n[who])
