@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
 
-from mrb_lib.stats.significance.omnibus import cochran_q, friedman, mean_ranks
+from mrb_lib.stats.significance.lettering import mean_ranks
+from mrb_lib.stats.significance.omnibus import omnibus_tests
 
 
 def of_patterns(counts: dict[str, int]) -> np.ndarray:
@@ -19,9 +19,10 @@ def test_three_drugs() -> None:
     Q = 8.4706 with 2 degrees of freedom, p = .0145.
     """
     counts = {"111": 6, "110": 16, "101": 2, "100": 4, "011": 2, "010": 4, "001": 6, "000": 6}
-    found = cochran_q(of_patterns(counts).astype(float))
-    assert found == pytest.approx(8.4706, abs=5e-5)
-    assert chi2.sf(found, 2) == pytest.approx(0.0145, abs=5e-5)
+    test = next(omnibus_tests(of_patterns(counts).astype(float), None, binary=True))
+    assert (test.name, test.df) == ("cochran_q", 2)
+    assert test.statistic == pytest.approx(8.4706, abs=5e-5)
+    assert test.p_value == pytest.approx(0.0145, abs=5e-5)
 
 
 def test_four_media_for_diphtheria() -> None:
@@ -32,7 +33,7 @@ def test_four_media_for_diphtheria() -> None:
     counts = {"1111": 4, "1101": 2, "0111": 3, "0101": 1, "0000": 59}
     table = of_patterns(counts).astype(float)
     assert table.sum(axis=0).tolist() == [6, 10, 7, 10]
-    assert cochran_q(table) == pytest.approx(8.05, abs=0.005)
+    assert next(omnibus_tests(table, None, binary=True)).statistic == pytest.approx(8.05, abs=0.005)
 
 
 def test_demsars_comparison_of_four_classifiers() -> None:
@@ -52,4 +53,4 @@ def test_demsars_comparison_of_four_classifiers() -> None:
     # Demsar leaves ties as they are; without the correction for them the statistic is the one he prints.
     untied = 12 * 14 / (4 * 5) * ((ranks.mean(axis=0) ** 2).sum() - 4 * 5**2 / 4)
     assert untied == pytest.approx(9.28, abs=0.005)
-    assert friedman(ranks) > untied
+    assert next(omnibus_tests(accuracies, None, binary=False)).statistic > untied

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom, binomtest
 from statsmodels.stats.contingency_tables import mcnemar
 
-from mrb_lib.stats.significance.paired import comparisons, sign_test
+from mrb_lib.stats.significance.paired import sign_test, significance
 from tests.stats.small_tables import cases_of, gold_of, verdicts_of
 
 
@@ -24,7 +24,7 @@ def test_agrestis_approval_ratings() -> None:
     z0 = (86 - 150) / sqrt(86 + 150) = -4.17 (z0^2 = 17.36); the difference of the second survey from the first is
     -.04 with standard error .0095, 95% interval (-.06, -.02).
     """
-    row = comparisons(*of_table(794, 150, 86, 570), policy="official", resamples=4000).iloc[0]
+    row = significance(*of_table(794, 150, 86, 570), policy="official", resamples=4000).iloc[0]
     assert (row["n"], row["only_1"], row["only_2"]) == (1600, 150, 86)
     assert (row["only_1"] - row["only_2"]) / np.sqrt(row["only_1"] + row["only_2"]) == pytest.approx(4.17, abs=0.005)
     assert row["difference"] == pytest.approx(0.04)
@@ -41,7 +41,7 @@ def test_fagerlands_airway_hyperresponsiveness() -> None:
 
     Exact conditional 2 * 9 / 256 = .0703, mid-p 10 / 256 = .0391.
     """
-    row = comparisons(*of_table(1, 1, 7, 12), policy="official", resamples=0).iloc[0]
+    row = significance(*of_table(1, 1, 7, 12), policy="official", resamples=0).iloc[0]
     assert row["p_value"] == pytest.approx(0.0703, abs=5e-5)
     assert row["mid_p"] == pytest.approx(0.0391, abs=5e-5)
 

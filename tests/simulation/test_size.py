@@ -10,7 +10,7 @@ import pytest
 
 from mrb_lib.stats.core.multiplicity import adjust_families
 from mrb_lib.stats.significance.omnibus import omnibus
-from mrb_lib.stats.significance.paired import comparisons, sign_test
+from mrb_lib.stats.significance.paired import sign_test, significance
 
 from .panels import panel_of
 
@@ -38,7 +38,7 @@ def rejected(rows: pd.DataFrame, name: str) -> float:
 def test_size_of_the_tests_of_two_right_or_wrong_judges(n: int) -> None:
     """The Monte-Carlo error of a share of .05 over 2,000 benchmarks is .0049."""
     right = equal_judges(np.random.default_rng(n), 2, n)
-    rows = comparisons(*panel_of(right), policy="official", resamples=400, seed=1)
+    rows = significance(*panel_of(right), policy="official", resamples=400, seed=1)
     pairs, together = rows[rows["part"] == "pair"], rows[rows["test"] == "cochran_q"]
     assert rejected(pairs, "p_value") <= HIGH
     sizes = {name: rejected(pairs, name) for name in ("mid_p", "permutation_p", "bootstrap_p", "t_p")}
@@ -51,7 +51,7 @@ def test_size_of_the_tests_of_two_right_or_wrong_judges(n: int) -> None:
 @pytest.mark.parametrize("n", [100, 1000])
 def test_size_of_the_tests_of_graded_scores_and_of_several_judges(n: int) -> None:
     right = equal_judges(np.random.default_rng(n + 5), 4 if n == 100 else 3, n, orders=2)
-    rows = comparisons(*panel_of(right), policy="balanced", resamples=400, seed=2)
+    rows = significance(*panel_of(right), policy="balanced", resamples=400, seed=2)
     pairs = rows[rows["part"] == "pair"]
     sizes = {name: rejected(pairs, name) for name in ("mid_p", "permutation_p", "bootstrap_p", "t_p")}
     sizes["friedman"] = rejected(rows[rows["test"] == "friedman"], "p_value")
@@ -67,7 +67,7 @@ def test_size_of_the_analysis_of_variance_where_judges_vary_unequally() -> None:
     twins = np.repeat(generator.random((1, BENCHMARKS, 100)), 4, axis=0)
     twins = np.where(generator.random(twins.shape) < 0.02, generator.random(twins.shape), twins)
     alone = generator.random((2, BENCHMARKS, 100))
-    rows = comparisons(*panel_of(np.concatenate([twins, alone]) < 0.6), policy="official", resamples=0)
+    rows = significance(*panel_of(np.concatenate([twins, alone]) < 0.6), policy="official", resamples=0)
     anova = rows[rows["test"] == "rm_anova"]
     assert anova["epsilon"].mean() < 0.6
     assert LOW <= rejected(anova, "p_gg") <= HIGH
@@ -82,7 +82,7 @@ def test_clusters_are_known_to_the_tests_that_say_so() -> None:
     lean = generator.normal(0, 0.25, (1, BENCHMARKS, 40))[..., cluster]
     right = generator.random((2, BENCHMARKS, 200)) < 0.6 + np.concatenate([lean, -lean])
     panel, gold, cases = panel_of(right)
-    rows = comparisons(panel, gold, cases.assign(cluster=cluster), policy="official", resamples=400)
+    rows = significance(panel, gold, cases.assign(cluster=cluster), policy="official", resamples=400)
     pairs = rows[rows["part"] == "pair"]
     sizes = {name: rejected(pairs, name) for name in ("p_value", "t_p")}
     for test, name in (("hotelling_cluster", "p_value"), ("rm_anova", "p_gg")):
@@ -101,7 +101,7 @@ def test_size_of_equivalence_and_of_non_inferiority_at_the_margin() -> None:
     alone = generator.random((2, BENCHMARKS, n), dtype=np.float32)
     drawn = np.where(generator.random((1, BENCHMARKS, n), dtype=np.float32) < 0.5, together, alone)
     right = drawn < np.array([0.70, 0.60], dtype=np.float32)[:, None, None]
-    rows = comparisons(*panel_of(right), policy="official", margin=0.10, resamples=0)
+    rows = significance(*panel_of(right), policy="official", margin=0.10, resamples=0)
     pairs = rows[rows["part"] == "pair"]
     sizes = {name: rejected(pairs, name) for name in ("equivalence_p", "noninferiority_2_p")}
     assert all(LOW <= size <= HIGH for size in sizes.values()), sizes
@@ -112,7 +112,7 @@ def test_size_of_equivalence_and_of_non_inferiority_at_the_margin() -> None:
 def test_the_family_wise_error() -> None:
     """Of four equal judges: six tests, of which at least one is significant at most one time in twenty."""
     right = equal_judges(np.random.default_rng(9), 4, 150)
-    rows = comparisons(*panel_of(right), policy="official", resamples=0)
+    rows = significance(*panel_of(right), policy="official", resamples=0)
     each = rows.loc[rows["part"] == "pair", "p_value"].to_numpy().reshape(BENCHMARKS, 6)
     assert (each.min(axis=1) <= 0.05).mean() > 0.12
     for correction in ("bonferroni", "holm", "hochberg"):
@@ -135,7 +135,7 @@ def test_size_in_clusters_of_unequal_size(judges: int, clusters: int, largest: i
     rows = omnibus(*tables, policy="official")
     sizes = {"hotelling": rejected(rows[rows["test"] == "hotelling_cluster"], "p_value")}
     if judges <= 4:
-        pairs = comparisons(*tables, policy="official", resamples=0).query("part == 'pair'")
+        pairs = significance(*tables, policy="official", resamples=0).query("part == 'pair'")
         sizes |= {name: rejected(pairs, name) for name in ("p_value", "t_p")}
     assert all(LOW <= size <= HIGH for size in sizes.values()), sizes
     corrected = rejected(rows[rows["test"] == "rm_anova"], "p_gg")

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import chdtrc
 
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
@@ -45,7 +44,7 @@ COLUMNS = [
 ]
 
 
-class Test(NamedTuple):
+class OmnibusTest(NamedTuple):
     """A test of all judges; NaN where undefined, or where the test has no such number."""
 
     name: str
@@ -56,42 +55,6 @@ class Test(NamedTuple):
     p_value: float = np.nan
     p_gg: float = np.nan
     reason: str | None = None
-
-
-def cochran_q(right: FloatArray) -> float:
-    """Cochran's Q of 0/1 scores, shape (cases, judges); the judges differ on at least one case.
-
-    Notes
-    -----
-    Cochran (1950), doi:10.1093/biomet/37.3-4.256; chi-squared with judges - 1 degrees of freedom where cases are many.
-    """
-    k = right.shape[1]
-    judges, cases = right.sum(axis=0), right.sum(axis=1)
-    return float(k * (k - 1) * ((judges - judges.mean()) ** 2).sum() / (k * cases.sum() - (cases**2).sum()))
-
-
-def mean_ranks(scores: FloatArray) -> FloatArray:
-    """The rank of each judge on each case, 1 the best, ties sharing their mean, for scores of shape (cases, judges)."""
-    n, k = scores.shape
-    levels = np.unique(-scores, return_inverse=True)[1].reshape(n, k)
-    keys = levels + np.arange(n)[:, None] * (levels.max(initial=0) + 1)
-    ordered = np.sort(keys.ravel())
-    fewer = np.searchsorted(ordered, keys, side="left") - np.arange(n)[:, None] * k
-    as_many = np.searchsorted(ordered, keys, side="right") - np.arange(n)[:, None] * k
-    return np.asarray((fewer + as_many + 1) / 2, dtype=np.float64)
-
-
-def friedman(ranks: FloatArray) -> float:
-    """Friedman's chi-squared, corrected for ties, from ranks of shape (cases, judges) that are not all tied.
-
-    Notes
-    -----
-    Friedman (1937), doi:10.1080/01621459.1937.10503522: the sum of squares of the mean ranks over the mean variance
-    of the ranks within cases, which with tied ranks is smaller, and the statistic accordingly larger.
-    """
-    n, k = ranks.shape
-    centre = (k + 1) / 2
-    return float(n**2 * ((ranks.mean(axis=0) - centre) ** 2).sum() * (k - 1) / ((ranks - centre) ** 2).sum())
 
 
 def omnibus(
@@ -108,7 +71,7 @@ def omnibus(
 
     Parameters
     ----------
-    verdicts, gold, cases, policy, by, dimensions, cluster : as in `mrb_lib.stats.significance.paired.comparisons`
+    verdicts, gold, cases, policy, by, dimensions, cluster : as in `mrb_lib.stats.significance.paired.significance`
 
     Returns
     -------
@@ -152,7 +115,6 @@ def of_scores(panel: Panel, value: FloatArray, parts: Sequence[Group], policy: s
     for dimension in np.flatnonzero(judged.any(axis=0)):
         scores = value[judged[:, dimension], dimension].T
         complete: BoolArray = np.asarray(np.isfinite(scores).all(axis=1))
-        ranks = mean_ranks(scores) if policy not in BINARY_POLICIES else None
         for position, part in enumerate(parts):
             chosen = part.cases[complete[part.cases]]
             names, clusters = np.unique(codes[chosen], return_inverse=True)
@@ -165,56 +127,63 @@ def of_scores(panel: Panel, value: FloatArray, parts: Sequence[Group], policy: s
                 "n_clusters": len(names),
                 "judges": scores.shape[1],
             }
-            found = _tests(
-                scores[chosen], None if ranks is None else ranks[chosen], clusters if together[position] else None
+            tests = omnibus_tests(
+                scores[chosen], clusters if together[position] else None, binary=policy in BINARY_POLICIES
             )
-            rows.extend((position, int(dimension), {**facts, **_row(test)}) for test in found)
+            rows.extend((position, int(dimension), {**facts, **_row(test)}) for test in tests)
     ordered = [row for _, _, row in sorted(rows, key=lambda row: row[:2])]
     return typed(pd.DataFrame(ordered, columns=COLUMNS), COLUMNS)
 
 
-def _row(test: Test) -> dict[str, object]:
+def _row(test: OmnibusTest) -> dict[str, object]:
     named = test._asdict()
     return {"test": named.pop("name"), **named}
 
 
-def _tests(scores: FloatArray, ranks: FloatArray | None, clusters: IntArray | None) -> Iterator[Test]:
+def omnibus_tests(scores: FloatArray, clusters: IntArray | None, *, binary: bool) -> Iterator[OmnibusTest]:
     """All tests of complete scores, shape (cases, judges).
 
     Parameters
     ----------
-    ranks : of graded scores; None where they are 0 or 1
     clusters : shape (cases,), where clusters hold several cases; None where each holds one
+    binary : scores are 0 or 1
+
+    Notes
+    -----
+    Cochran's Q is statsmodels' and Friedman's chi-squared, corrected for ties, scipy's.
     """
+    from scipy.stats import friedmanchisquare  # takes a second to import
+    from statsmodels.stats.contingency_tables import cochrans_q
+
     n, k = scores.shape
-    first = "cochran_q" if ranks is None else "friedman"
+    first = "cochran_q" if binary else "friedman"
     names = [first, "rm_anova"] if clusters is None else [first, "hotelling_cluster", "rm_anova"]
-    reason = ONE_JUDGE if k < 2 else FEW_CASES if n < 2 else ""
-    if not reason and _alike(scores).all():
-        reason = NO_DIFFERENCE
-    if reason:
-        yield from (Test(name, reason=reason) for name in names)
+    missing = ONE_JUDGE if k < 2 else FEW_CASES if n < 2 else ""
+    if not missing and _alike(scores).all():
+        missing = NO_DIFFERENCE
+    if missing:
+        yield from (OmnibusTest(name, reason=missing) for name in names)
         return
-    if ranks is not None and k < 3:
-        yield Test(first, reason=TWO_JUDGES)
+    if not binary and k < 3:
+        yield OmnibusTest(first, reason=TWO_JUDGES)
     else:
-        statistic = cochran_q(scores) if ranks is None else friedman(ranks)
-        p_value = float(chdtrc(k - 1, statistic)) if clusters is None else np.nan
-        yield Test(first, statistic, k - 1.0, p_value=p_value, reason=None if clusters is None else INDEPENDENT)
+        result = cochrans_q(scores) if binary else friedmanchisquare(*scores.T)
+        p_value, reason = (float(result.pvalue), None) if clusters is None else (np.nan, INDEPENDENT)
+        yield OmnibusTest(first, float(result.statistic), k - 1.0, p_value=p_value, reason=reason)
     if clusters is not None and clusters.max() < 1:
-        yield from (Test(name, reason=ONE_CLUSTER) for name in names[1:])
+        yield from (OmnibusTest(name, reason=ONE_CLUSTER) for name in names[1:])
         return
     if clusters is not None:
-        found = hotelling(scores, clusters)
-        if isinstance(found, str):
-            yield Test("hotelling_cluster", reason=found)
+        test = hotelling(scores, clusters)
+        if isinstance(test, str):
+            yield OmnibusTest("hotelling_cluster", reason=test)
         else:
-            yield Test("hotelling_cluster", found.f, found.df, found.df_error, p_value=found.p_value)
+            yield OmnibusTest("hotelling_cluster", test.f, test.df, test.df_error, p_value=test.p_value)
     anova = repeated_measures(scores, clusters)
     if anova is None:
-        yield Test("rm_anova", reason=NO_ERROR)
+        yield OmnibusTest("rm_anova", reason=NO_ERROR)
     else:
-        yield Test("rm_anova", anova.f, anova.df, anova.df_error, anova.epsilon, anova.p_value, anova.p_gg)
+        yield OmnibusTest("rm_anova", anova.f, anova.df, anova.df_error, anova.epsilon, anova.p_value, anova.p_gg)
 
 
 def _alike(scores: FloatArray) -> BoolArray:

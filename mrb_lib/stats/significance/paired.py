@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.special import bdtr, gammaln, stdtr
+from scipy.special import stdtr
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.core.multiplicity import CORRECTIONS, FAMILIES, adjust_families
@@ -16,7 +16,7 @@ from mrb_lib.stats.core.scoring import BINARY_POLICIES, encode_gold, score
 from mrb_lib.stats.core.subfields import By, Group, groups
 from mrb_lib.stats.core.table import Option, register_table
 from mrb_lib.stats.resampling.resample import NO_RESAMPLES, cluster_codes, interval_reason
-from mrb_lib.stats.significance.differences import Columns, Differences, columns, differences
+from mrb_lib.stats.significance.differences import PairedDifferences, PairPlan, paired_differences, plan_pairs
 from mrb_lib.stats.significance.omnibus import COLUMNS as OMNIBUS_COLUMNS
 from mrb_lib.stats.significance.omnibus import of_scores
 
@@ -64,8 +64,7 @@ def equivalence(first: FloatArray, second: FloatArray) -> FloatArray:
     Schuirmann (1987), doi:10.1007/BF01068419: the larger of the two one-sided p values. It is at most
     0.05 exactly where the 90% t interval of the difference lies within the margin.
     """
-    found: FloatArray = np.maximum(first, second)
-    return found
+    return np.asarray(np.maximum(first, second))
 
 
 def sign_test(first: IntArray, second: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -86,14 +85,11 @@ def sign_test(first: IntArray, second: IntArray) -> tuple[FloatArray, FloatArray
     (1961), doi:10.2307/2282247; Fagerland, Lydersen and Laake (2013), doi:10.1186/1471-2288-13-91.
     Validated in `tests/published/test_mcnemar.py`.
     """
-    total = first + second
-    smaller = np.minimum(first, second)
-    tail = np.asarray(bdtr(smaller.astype(np.float64), total, 0.5), dtype=np.float64)
-    log_ways = gammaln(total + 1) - gammaln(smaller + 1) - gammaln(total - smaller + 1)
-    point = np.exp(log_ways - total * np.log(2.0))
-    exact: FloatArray = np.minimum(1.0, 2 * tail)
-    mid_p: FloatArray = np.minimum(1.0, 2 * tail - point)
-    return exact, mid_p
+    from scipy.stats import binom  # takes a second to import
+
+    total, smaller = first + second, np.minimum(first, second)
+    tail, point = binom.cdf(smaller, total, 0.5), binom.pmf(smaller, total, 0.5)
+    return np.minimum(1.0, 2 * tail), np.minimum(1.0, 2 * tail - point)
 
 
 ALPHA = 0.05
@@ -106,62 +102,29 @@ NO_SPREAD = "no t tests and none against the margin: the difference is the same 
 ALIKE = "no t tests and none against the margin: the two judges have the same score on every case"
 COUNTS_CASES = "exact_p and mid_p take cases as independent, which come in clusters: read p_value"
 _FLAGS = ("equivalent", "noninferior", "noninferior_2")
-COLUMNS = [
-    "part",
-    "judge_1",
-    "judge_2",
-    "dimension",
-    "subfield",
-    "by",
-    "policy",
-    "n",
-    "n_excluded",
-    "n_unassigned",
-    "n_clusters",
-    "difference",
-    "low",
-    "high",
-    "standard_error",
-    "only_1",
-    "only_2",
-    "test",
-    "p_value",
-    "p_adjusted",
-    "correction",
-    "family",
-    "family_scope",
-    "exact_p",
-    "mid_p",
-    "permutation_p",
-    "bootstrap_p",
-    "t_p",
-    "margin",
-    "equivalence_p",
-    "equivalence_p_adjusted",
-    "equivalent",
-    "noninferiority_p",
-    "noninferiority_p_adjusted",
-    "noninferior",
-    "noninferiority_2_p",
-    "noninferiority_2_p_adjusted",
-    "noninferior_2",
-    "statistic",
-    "df",
-    "df_error",
+MORE = (
+    "standard_error", "exact_p", "mid_p", "permutation_p", "bootstrap_p", "t_p", "equivalence_p", "noninferiority_p",
+    "noninferiority_p_adjusted", "noninferior", "noninferiority_2_p", "noninferiority_2_p_adjusted", "noninferior_2",
     "epsilon",
-    "p_gg",
-    "judges",
-    "reason",
-]
+)  # fmt: skip
+COLUMNS = [
+    "part", "judge_1", "judge_2", "dimension", "subfield", "by", "policy", "n", "n_excluded", "n_unassigned",
+    "n_clusters", "difference", "low", "high", "standard_error", "only_1", "only_2", "test", "p_value", "p_adjusted",
+    "correction", "family", "family_scope", "exact_p", "mid_p", "permutation_p", "bootstrap_p", "t_p", "margin",
+    "equivalence_p", "equivalence_p_adjusted", "equivalent", "noninferiority_p", "noninferiority_p_adjusted",
+    "noninferior", "noninferiority_2_p", "noninferiority_2_p_adjusted", "noninferior_2", "statistic", "df", "df_error",
+    "epsilon", "p_gg", "judges", "reason",
+]  # fmt: skip
 
 
 @register_table(
     "significance",
     question="could the difference between two judges be chance, are they equivalent, and do all judges differ at all",
-    columns=COLUMNS,
+    columns=[name for name in COLUMNS if name not in MORE],
+    more=MORE,
     options={"margin": Option("differences of accuracy below it count as none", least=0, below=1)},
 )
-def comparisons(
+def significance(
     verdicts: pd.DataFrame | Panel,
     gold: pd.DataFrame,
     cases: pd.DataFrame,
@@ -235,100 +198,71 @@ def comparisons(
     check_margin(margin)
     panel = as_panel(verdicts, cases["case_id"], dimensions)
     scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy)
-    parts = groups(cases, by)
-    plan = columns(scores.score, np.asarray(scores.judged.any(axis=2)))
+    subsets = groups(cases, by)
+    plan = plan_pairs(scores.score, np.asarray(scores.judged.any(axis=2)))
     codes = cluster_codes(cases, cluster)
-    found = differences(scores.score, plan, parts, codes, resamples=resamples, seed=seed)
-    frames = [_pairs(panel, plan, part, each, policy, resamples) for part, each in zip(parts, found, strict=True)]
+    each = paired_differences(plan, subsets, codes, resamples=resamples, seed=seed)
+    frames = [
+        _pairs(panel, plan, subset, result, policy, resamples) for subset, result in zip(subsets, each, strict=True)
+    ]
     pairs = _tested(pd.concat(frames, ignore_index=True), correction, family, margin)
-    together = of_scores(panel, scores.score, parts, policy, codes).assign(part=OMNIBUS)
+    together = of_scores(panel, scores.score, subsets, policy, codes).assign(part=OMNIBUS)
     return _typed(pd.concat([pairs, together.reindex(columns=[*OMNIBUS_COLUMNS, "part"])], ignore_index=True))
 
 
-def significance(
-    verdicts: pd.DataFrame | Panel,
-    gold: pd.DataFrame,
-    cases: pd.DataFrame,
-    *,
-    policy: str = "balanced",
-    correction: str = "holm",
-    family: str = "dimension",
-    margin: float = 0.05,
-    by: By = None,
-    dimensions: Sequence[str] | None = None,
-    cluster: str | None = None,
-    resamples: int = 2000,
-    seed: int = 0,
+def _pairs(
+    panel: Panel, plan: PairPlan, subset: Group, result: PairedDifferences, policy: str, resamples: int
 ) -> pd.DataFrame:
-    """The rows of `comparisons` that are about two judges; none for fewer than two judges."""
-    rows = comparisons(
-        verdicts,
-        gold,
-        cases,
-        policy=policy,
-        correction=correction,
-        family=family,
-        margin=margin,
-        by=by,
-        dimensions=dimensions,
-        cluster=cluster,
-        resamples=resamples,
-        seed=seed,
-    )
-    return rows[rows["part"] == PAIR].reset_index(drop=True)
-
-
-def _pairs(panel: Panel, plan: Columns, part: Group, found: Differences, policy: str, resamples: int) -> pd.DataFrame:
     """All pairs over one group of cases, before any correction."""
     names, dimensions = pd.Index(panel.judges, dtype="str"), pd.Index(panel.dimensions, dtype="str")
-    exact, mid_p = sign_test(found.only_1, found.only_2)
-    untested = found.n < 2
+    exact, mid_p = sign_test(result.only_1, result.only_2)
+    untested = result.n < 2
     exact[untested], mid_p[untested] = np.nan, np.nan
     exact_name = "mcnemar_exact" if policy in BINARY_POLICIES else "sign_exact"
-    df = np.where(found.clusters >= 2, found.clusters - 1.0, np.nan)
-    t = divide(np.abs(found.value), found.error)
+    df = np.where(result.clusters >= 2, result.clusters - 1.0, np.nan)
+    t = divide(np.abs(result.value), result.error)
     return pd.DataFrame(
         {
             "part": PAIR,
             "judge_1": names.take(plan.first),
             "judge_2": names.take(plan.second),
             "dimension": dimensions.take(plan.dimension),
-            **part.label(),
+            **subset.label(),
             "policy": policy,
-            "n": found.n,
-            "n_excluded": len(part.cases) - found.n,
-            "n_clusters": found.clusters,
-            "difference": found.value,
-            "low": found.low,
-            "high": found.high,
-            "standard_error": found.error,
+            "n": result.n,
+            "n_excluded": len(subset.cases) - result.n,
+            "n_clusters": result.clusters,
+            "difference": result.value,
+            "low": result.low,
+            "high": result.high,
+            "standard_error": result.error,
             "df": df,
-            "only_1": found.only_1,
-            "only_2": found.only_2,
-            "test": exact_name if found.alone else CLUSTERED,
-            "p_value": exact if found.alone else found.permutation_p,
+            "only_1": result.only_1,
+            "only_2": result.only_2,
+            "test": exact_name if result.alone else CLUSTERED,
+            "p_value": exact if result.alone else result.permutation_p,
             "exact_p": exact,
             "mid_p": mid_p,
-            "permutation_p": found.permutation_p,
-            "bootstrap_p": found.bootstrap_p,
+            "permutation_p": result.permutation_p,
+            "bootstrap_p": result.bootstrap_p,
             "t_p": np.minimum(1.0, 2 * np.asarray(stdtr(df, -t))),
-            "reason": _reasons(found, resamples),
+            "reason": _reasons(result, resamples),
         }
     )
 
 
-def _reasons(found: Differences, resamples: int) -> list[str | None]:
-    shared = "" if found.alone else COUNTS_CASES
+def _reasons(result: PairedDifferences, resamples: int) -> list[str | None]:
+    shared = "" if result.alone else COUNTS_CASES
     usual = join_reasons(NO_RESAMPLES if resamples == 0 else "", shared)
-    plain = (found.clusters >= 2) & (found.error > 0) & ((found.high > found.low) | (resamples == 0))
-    out: list[str | None] = [usual] * len(found.n)
+    plain = (result.clusters >= 2) & (result.error > 0) & ((result.high - result.low > 1e-12) | (resamples == 0))
+    out: list[str | None] = [usual] * len(result.n)
     for i in np.flatnonzero(~plain):
-        n, clusters = int(found.n[i]), int(found.clusters[i])
-        alike = found.only_1[i] == found.only_2[i] == 0
+        n, clusters = int(result.n[i]), int(result.clusters[i])
+        alike = result.only_1[i] == result.only_2[i] == 0
         out[i] = join_reasons(
             NO_CASES if n == 0 else ONE_CASE if n == 1 else ONE_CLUSTER_ONLY if clusters < 2 else "",
-            interval_reason(n, clusters, resamples, found.low[i], found.high[i]),
-            "" if found.error[i] != 0 else ALIKE if alike else NO_SPREAD,
+            interval_reason(n, clusters, resamples, result.low[i], result.high[i]),
+            "" if result.error[i] != 0 else ALIKE if alike else NO_SPREAD,
             shared if n else "",
         )
     return out

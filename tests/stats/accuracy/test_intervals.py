@@ -11,7 +11,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from mrb_lib.stats.accuracy import accuracy, correctness
 from mrb_lib.stats.resampling import intervals
-from mrb_lib.stats.significance.paired import comparisons
+from mrb_lib.stats.significance.paired import significance
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 
 
@@ -145,5 +145,5 @@ def test_intervals_read_the_same_draws_in_single_and_in_double_precision() -> No
     verdicts = verdicts_of({("a", "AB"): letters, ("b", "AB"): "B" * 70})
     tables = verdicts, gold_of("A" * 70), cases_of(70)
     single = accuracy(*tables, resamples=500).iloc[0]
-    pair = comparisons(*tables, resamples=500).iloc[0]
+    pair = significance(*tables, resamples=500).iloc[0]
     assert pd.Series(pair[["low", "high"]]).tolist() == pytest.approx([single["low"], single["high"]], abs=1e-6)

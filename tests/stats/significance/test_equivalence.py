@@ -9,7 +9,7 @@ from statsmodels.stats.weightstats import ttost_paired
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.accuracy import correctness
-from mrb_lib.stats.significance.paired import check_margin, comparisons, equivalence, noninferiority
+from mrb_lib.stats.significance.paired import check_margin, equivalence, noninferiority, significance
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 
 
@@ -54,7 +54,7 @@ def test_the_table_tests_the_paired_scores() -> None:
     generator = np.random.default_rng(4)
     n = 120
     verdicts, gold = random_verdicts(generator, n, judges=3), gold_of("".join(generator.choice(list("AB"), n)))
-    rows = comparisons(verdicts, gold, cases_of(n), margin=0.15, correction="none", resamples=0)
+    rows = significance(verdicts, gold, cases_of(n), margin=0.15, correction="none", resamples=0)
     wide = correctness(verdicts, gold).pivot_table(index="case_id", columns="judge", values="score")
     for row in rows[rows["part"] == "pair"].itertuples():
         both = wide[[row.judge_1, row.judge_2]].dropna()
@@ -68,7 +68,7 @@ def test_the_table_tests_the_paired_scores() -> None:
 
 def test_verdicts_are_null_where_there_is_no_test() -> None:
     verdicts = verdicts_of({("a", "AB"): "AAB", ("b", "AB"): "AAB"})
-    row = comparisons(verdicts, gold_of("AAA"), cases_of(3), resamples=50).iloc[0]
+    row = significance(verdicts, gold_of("AAA"), cases_of(3), resamples=50).iloc[0]
     assert row[["equivalence_p", "noninferiority_p", "t_p"]].isna().all()
     assert row[["equivalent", "noninferior", "noninferior_2"]].isna().all()
     assert "the two judges have the same score on every case" in row["reason"]
@@ -80,7 +80,7 @@ def test_a_pair_whose_difference_never_varies_counts_in_the_family() -> None:
     generator = np.random.default_rng(0)
     a, b = ("".join(generator.choice(list("AB"), 80, p=[share, 1 - share])) for share in (0.8, 0.5))
     verdicts = verdicts_of({("a", "AB"): a, ("b", "AB"): b, ("c", "AB"): b})
-    rows = comparisons(verdicts, gold_of("A" * 80), cases_of(80), correction="bonferroni", resamples=0)
+    rows = significance(verdicts, gold_of("A" * 80), cases_of(80), correction="bonferroni", resamples=0)
     rows = rows[rows["part"] == "pair"]
     assert (rows["family"] == 3).all()
     defined = rows[rows["noninferiority_2_p"].notna()]

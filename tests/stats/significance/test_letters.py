@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import studentized_range
 
-from mrb_lib.stats.significance.letters import critical_difference, letter_display, letters
-from mrb_lib.stats.significance.paired import comparisons
+from mrb_lib.stats.significance.lettering import critical_difference, letter_display, letters
+from mrb_lib.stats.significance.paired import significance
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 
 
@@ -106,7 +106,7 @@ def test_clusters_take_the_test_that_knows_of_them() -> None:
     assert (rows["test"] == "permutation_cluster").all()
     assert rows["critical_difference"].isna().all()
     assert rows["reason"].str.contains("as independent").all()
-    pairs = comparisons(verdicts, gold, cases, resamples=0)
+    pairs = significance(verdicts, gold, cases, resamples=0)
     for row in pairs[pairs["part"] == "pair"].itertuples():
         shared = set(rows.loc[row.judge_1, "letters"]) & set(rows.loc[row.judge_2, "letters"])
         assert bool(shared) == (not row.permutation_p <= 0.05)

@@ -12,8 +12,15 @@ from mrb_lib.errors import InputError
 from mrb_lib.stats.accuracy import correctness
 from mrb_lib.stats.core.multiplicity import adjust
 from mrb_lib.stats.significance.omnibus import omnibus
-from mrb_lib.stats.significance.paired import comparisons, significance
+from mrb_lib.stats.significance.paired import significance
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
+
+
+def pairs_of(*tables: object, **options: object) -> pd.DataFrame:
+    """The rows of `significance` that are about two judges."""
+    rows = significance(*tables, **options)
+    return rows[rows["part"] == "pair"].reset_index(drop=True)
+
 
 FAST = {"resamples": 200, "seed": 0}
 
@@ -33,9 +40,7 @@ def of_counts(counts: dict[str, int]) -> tuple[pd.DataFrame, pd.DataFrame, pd.Da
 
 def test_agresti_approval_ratings() -> None:
     """Agresti, Categorical Data Analysis: 794, 150, 86, 570; the difference of .04 has the interval (.02, .06)."""
-    row = significance(*of_counts({"11": 794, "10": 150, "01": 86, "00": 570}), policy="official", resamples=4000).iloc[
-        0
-    ]
+    row = pairs_of(*of_counts({"11": 794, "10": 150, "01": 86, "00": 570}), policy="official", resamples=4000).iloc[0]
     assert (row["n"], row["only_1"], row["only_2"]) == (1600, 150, 86)
     assert row["difference"] == pytest.approx(0.04)
     assert (row["low"], row["high"]) == (pytest.approx(0.021, abs=0.002), pytest.approx(0.059, abs=0.002))
@@ -55,7 +60,7 @@ def test_cochran_q_of_three_drugs() -> None:
 
 def test_on_right_and_wrong_the_sign_test_is_mcnemars() -> None:
     tables = of_counts({"10": 9, "01": 3, "11": 5})
-    exact, sign = (significance(*tables, policy=policy, **FAST).iloc[0] for policy in ("official", "balanced"))
+    exact, sign = (pairs_of(*tables, policy=policy, **FAST).iloc[0] for policy in ("official", "balanced"))
     assert (exact["test"], sign["test"]) == ("mcnemar_exact", "sign_exact")
     assert exact["p_value"] == pytest.approx(sign["p_value"]) == pytest.approx(exact_p(3, 12))
 
@@ -72,7 +77,7 @@ def test_on_right_and_wrong_the_sign_test_is_mcnemars() -> None:
 def test_corrections_are_over_the_pairs_of_one_dimension_and_subfield(correction: str, expected: object) -> None:
     verdicts, gold, cases = of_counts({"110": 12, "011": 3, "100": 2, "001": 1, "010": 4})
     cases["organ"] = ["eye", "lung"] * 11
-    rows = significance(verdicts, gold, cases, policy="official", correction=correction, by="organ", **FAST)
+    rows = pairs_of(verdicts, gold, cases, policy="official", correction=correction, by="organ", **FAST)
     assert (rows["correction"] == correction).all()
     assert len(rows) == 9
     for _, family in rows.groupby("subfield", dropna=False):
@@ -97,7 +102,7 @@ def test_cases_are_paired() -> None:
     generator = np.random.default_rng(4)
     verdicts = random_verdicts(generator, 60, judges=3)
     gold = gold_of("".join(generator.choice(list("ABT?"), 60)))
-    rows = significance(verdicts, gold, cases_of(60), **FAST)
+    rows = pairs_of(verdicts, gold, cases_of(60), **FAST)
     wide = correctness(verdicts, gold).pivot_table(index="case_id", columns="judge", values="score")
     for row in rows.itertuples():
         both = wide[[row.judge_1, row.judge_2]].dropna()
@@ -112,7 +117,7 @@ def test_cases_are_paired() -> None:
 def test_pairing_narrows_the_interval_of_judges_that_err_together() -> None:
     together = of_counts({"11": 50, "00": 45, "10": 5})
     apart = of_counts({"11": 28, "00": 23, "10": 27, "01": 22})
-    narrow, wide = (significance(*tables, policy="official", **FAST).iloc[0] for tables in (together, apart))
+    narrow, wide = (pairs_of(*tables, policy="official", **FAST).iloc[0] for tables in (together, apart))
     assert narrow["difference"] == pytest.approx(wide["difference"])
     assert narrow["high"] - narrow["low"] < (wide["high"] - wide["low"]) / 2
 
@@ -145,7 +150,7 @@ def test_an_undefined_omnibus_test_says_why(counts: dict[str, int], policy: str,
 
 def test_an_undefined_comparison_says_why() -> None:
     verdicts = verdicts_of({("a", "AB"): "AB--", ("b", "AB"): "--AB", ("c", "AB"): "A--B"})
-    rows = significance(verdicts, gold_of("AAAA"), cases_of(4), **FAST).set_index(["judge_1", "judge_2"])
+    rows = pairs_of(verdicts, gold_of("AAAA"), cases_of(4), **FAST).set_index(["judge_1", "judge_2"])
     assert rows.loc[("a", "b"), "n"] == 0
     assert "no case is scored for both" in rows.loc[("a", "b"), "reason"]
     assert "needs two cases" in rows.loc[("a", "c"), "reason"]
@@ -154,14 +159,14 @@ def test_an_undefined_comparison_says_why() -> None:
 
 
 def test_one_judge_gives_no_pairs() -> None:
-    rows = significance(*of_counts({"1": 3}), **FAST)
+    rows = pairs_of(*of_counts({"1": 3}), **FAST)
     assert len(rows) == 0
     assert {"judge_1", "p_adjusted", "correction"} <= set(rows.columns)
 
 
 def test_an_unknown_correction_is_refused() -> None:
     with pytest.raises(InputError, match="'sidak' is unknown; use one of holm, hochberg, bonferroni, bh, by, none"):
-        significance(*of_counts({"10": 3}), correction="sidak", **FAST)
+        pairs_of(*of_counts({"10": 3}), correction="sidak", **FAST)
 
 
 def clustered(seed: int = 0, judges: int = 3) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
@@ -174,7 +179,7 @@ def clustered(seed: int = 0, judges: int = 3) -> tuple[pd.DataFrame, pd.DataFram
 
 @pytest.mark.parametrize("policy", ["official", "balanced"])
 def test_where_clusters_hold_several_cases_the_p_is_of_the_test_that_minds_them(policy: str) -> None:
-    rows = comparisons(*clustered(), policy=policy, by="organ", correction="holm", **FAST)
+    rows = significance(*clustered(), policy=policy, by="organ", correction="holm", **FAST)
     pairs = rows[rows["part"] == "pair"]
     together = pairs["subfield"].ne("eye").to_numpy()
     assert (pairs.loc[together, "test"] == "permutation_cluster").all()
@@ -190,7 +195,7 @@ def test_where_clusters_hold_several_cases_the_p_is_of_the_test_that_minds_them(
 
 def test_all_cases_in_one_cluster_give_no_p() -> None:
     verdicts, gold, cases = clustered()
-    rows = comparisons(verdicts, gold, cases.assign(cluster="x"), policy="official", **FAST)
+    rows = significance(verdicts, gold, cases.assign(cluster="x"), policy="official", **FAST)
     pairs, together = rows[rows["part"] == "pair"], rows[rows["part"] == "omnibus"]
     assert pairs[["p_value", "p_adjusted", "permutation_p", "t_p", "df"]].isna().all(axis=None)
     assert pairs["exact_p"].notna().all()
@@ -202,7 +207,7 @@ def test_all_cases_in_one_cluster_give_no_p() -> None:
 
 def test_degrees_of_freedom_are_clusters_less_one_or_none() -> None:
     verdicts = verdicts_of({("a", "AB"): "AABB", ("b", "AB"): "AB--", ("c", "AB"): "---A"})
-    rows = significance(verdicts, gold_of("AAAA"), cases_of(4), **FAST)
+    rows = pairs_of(verdicts, gold_of("AAAA"), cases_of(4), **FAST)
     assert rows["df"].to_numpy() == pytest.approx([1, np.nan, np.nan], nan_ok=True)
 
 

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import permutation_test
 
 from mrb_lib.stats.significance import permutation
-from mrb_lib.stats.significance.paired import comparisons, sign_test
+from mrb_lib.stats.significance.paired import sign_test, significance
 from mrb_lib.stats.significance.permutation import SMALLEST, p_values, units
 from tests.stats.small_tables import cases_of, gold_of, verdicts_of
 
@@ -32,7 +32,7 @@ def whole(gain: object) -> np.ndarray:
 
 def test_as_all_flips_of_a_small_benchmark_and_as_scipy() -> None:
     first, second = "AAAAAAAAABTB", "BBTABBAABABA"
-    row = comparisons(*of_right(first, second), resamples=0).iloc[0]
+    row = significance(*of_right(first, second), resamples=0).iloc[0]
     worth = {"A": 1.0, "T": 0.5, "B": 0.0}
     one, two = (np.array([worth[letter] for letter in text]) for text in (first, second))
     exact = every_flip(one - two)
@@ -52,11 +52,11 @@ def test_clusters_are_flipped_as_one() -> None:
     cluster = list(np.repeat(np.arange(6), 4))
     first, second = "AAAA" * 4 + "ABBB" * 2, "BBBA" * 4 + "AABB" * 2
     tables = of_right(first, second, cluster=cluster)
-    row = comparisons(*tables, resamples=0).iloc[0]
+    row = significance(*tables, resamples=0).iloc[0]
     gain = np.array([a == "A" for a in first]) * 1.0 - np.array([b == "A" for b in second])
     exact = every_flip(np.add.reduceat(gain, np.arange(0, 24, 4)))
     assert row["permutation_p"] == pytest.approx(exact, abs=1e-12)
-    alone = comparisons(*tables[:2], tables[2].drop(columns="cluster"), resamples=0).iloc[0]
+    alone = significance(*tables[:2], tables[2].drop(columns="cluster"), resamples=0).iloc[0]
     assert alone["permutation_p"] < row["permutation_p"] / 3
 
 
@@ -86,9 +86,9 @@ def test_thousands_of_points_are_not_needed(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_equal_judges_have_a_p_of_1_and_none_is_0() -> None:
-    equal = comparisons(*of_right("AABB", "BBAA"), resamples=99).iloc[0]
+    equal = significance(*of_right("AABB", "BBAA"), resamples=99).iloc[0]
     assert (equal["permutation_p"], equal["bootstrap_p"]) == (1, 1)
-    clear = comparisons(*of_right("A" * 20, "B" * 20), resamples=99).iloc[0]
+    clear = significance(*of_right("A" * 20, "B" * 20), resamples=99).iloc[0]
     assert clear["permutation_p"] == pytest.approx(2.0**-20)
     assert clear["bootstrap_p"] == 0.01
     assert p_values(whole(np.ones(5000)))[0] == SMALLEST
@@ -109,10 +109,10 @@ def test_different_cases_for_each_judge_change_nothing_but_the_cases() -> None:
     first, second, third = "AAB-AABABAABTA", "BABABA-BBABBBA", "ABABABABABABAB"
     shown = {("a", "AB"): first, ("b", "AB"): second, ("c", "AB"): third}
     n = len(first)
-    rows = comparisons(verdicts_of(shown), gold_of("A" * n), cases_of(n), resamples=3000)
+    rows = significance(verdicts_of(shown), gold_of("A" * n), cases_of(n), resamples=3000)
     common = [i for i in range(n) if first[i] != "-" and second[i] != "-"]
     few = {name: "".join(text[i] for i in common) for name, text in (("a", first), ("b", second))}
-    alone = comparisons(
+    alone = significance(
         verdicts_of({(name, "AB"): text for name, text in few.items()}),
         gold_of("A" * len(common)),
         cases_of(len(common)),
@@ -126,7 +126,7 @@ def test_different_cases_for_each_judge_change_nothing_but_the_cases() -> None:
 
 
 def test_on_right_and_wrong_it_is_mcnemars_mid_p() -> None:
-    row = comparisons(*of_right("A" * 11 + "B" * 4 + "A" * 9, "B" * 11 + "A" * 4 + "A" * 9), resamples=0).iloc[0]
+    row = significance(*of_right("A" * 11 + "B" * 4 + "A" * 9, "B" * 11 + "A" * 4 + "A" * 9), resamples=0).iloc[0]
     assert row["permutation_p"] == pytest.approx(row["mid_p"], abs=1e-12)
     first, second = np.array([40, 154, 2000, 30_000]), np.array([10, 111, 1800, 29_500])
     for one, two in zip(first, second, strict=True):

@@ -8,15 +8,13 @@ from string import ascii_lowercase, ascii_uppercase
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, join_reasons, typed
+from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_reasons, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import Scores, encode_gold, score
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import Ratios, cluster_codes, n_clusters, ratios
-from mrb_lib.stats.significance.omnibus import mean_ranks
-from mrb_lib.stats.significance.paired import ALPHA, PAIR, comparisons
+from mrb_lib.stats.significance.paired import ALPHA, PAIR, significance
 
 _ALPHABET = ascii_lowercase + ascii_uppercase + "".join(chr(code) for code in range(0x3B1, 0x3CA) if code != 0x3C2)
 
@@ -53,7 +51,7 @@ def letter_display(differ: BoolArray) -> list[str]:
 
 
 def _absorb(letters: list[int]) -> list[int]:
-    """The letters that are no part of another one, each once."""
+    """The letters whose judges no other letter holds, each once."""
     unique = list(dict.fromkeys(letters))
     return [one for one in unique if not any(one != other and one & other == one for other in unique)]
 
@@ -112,7 +110,7 @@ def letters(
     Parameters
     ----------
     verdicts, gold, cases, policy, correction, family, dimensions, cluster, resamples, seed : as in
-        `mrb_lib.stats.significance.paired.comparisons`
+        `mrb_lib.stats.significance.paired.significance`
 
     Returns
     -------
@@ -140,16 +138,16 @@ def letters(
     panel = as_panel(verdicts, cases["case_id"], dimensions)
     scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy)
     codes = cluster_codes(cases, cluster)
-    pairs = comparisons(
+    pairs = significance(
         panel, gold, cases, policy=policy, correction=correction, family=family, cluster=cluster, resamples=0
     )
     pairs = pairs.loc[pairs["part"] == PAIR, ["judge_1", "judge_2", "dimension", "test", "p_adjusted", "family"]]
     independent = n_clusters(codes) == len(cases)
-    found = _accuracy(scores, codes, resamples, seed)
+    accuracies = _accuracy(scores, codes, resamples, seed)
     rows = [
         row
         for dimension in range(len(panel.dimensions))
-        for row in _rows(panel, scores, dimension, pairs, found, independent)
+        for row in _rows(panel, scores, dimension, pairs, accuracies, independent)
     ]
     frame = pd.DataFrame(rows, columns=COLUMNS).assign(policy=policy, correction=correction, family_scope=family)
     texts = {"letters": "str", "family_scope": "str"}
@@ -167,14 +165,14 @@ def _accuracy(scores: Scores, codes: IntArray, resamples: int, seed: int) -> Rat
 
 
 def _rows(
-    panel: Panel, scores: Scores, dimension: int, pairs: pd.DataFrame, found: Ratios, independent: bool
+    panel: Panel, scores: Scores, dimension: int, pairs: pd.DataFrame, accuracies: Ratios, independent: bool
 ) -> list[dict[str, object]]:
     """The rows of one dimension, the most accurate judge first."""
     judges = np.flatnonzero(scores.judged[:, dimension].any(axis=1))
-    place = judges * len(panel.dimensions) + dimension
-    order = np.lexsort((judges, -np.nan_to_num(found.value[place], nan=-1.0)))
-    judges, place = judges[order], place[order]
-    names = [panel.judges[i] for i in judges]
+    index = judges * len(panel.dimensions) + dimension
+    order = np.lexsort((judges, -np.nan_to_num(accuracies.value[index], nan=-1.0)))
+    judges, index = judges[order], index[order]
+    names = [panel.judges[position] for position in judges]
     here = pairs[pairs["dimension"] == panel.dimensions[dimension]]
     ranks, common = _ranks(scores.score[judges, dimension])
     critical = critical_difference(len(judges), common) if independent else np.nan
@@ -191,22 +189,22 @@ def _rows(
         {
             "judge": name,
             "dimension": panel.dimensions[dimension],
-            "n": found.n[at],
-            "n_excluded": panel.shape[2] - found.n[at],
+            "n": accuracies.n[i],
+            "n_excluded": panel.shape[2] - accuracies.n[i],
             "n_common": common,
-            "accuracy": found.value[at],
-            "low": found.low[at],
-            "high": found.high[at],
-            "mean_rank": ranks[i],
-            "letters": marks[i],
+            "accuracy": accuracies.value[i],
+            "low": accuracies.low[i],
+            "high": accuracies.high[i],
+            "mean_rank": ranks[position],
+            "letters": marks[position],
             "test": test,
             "family": family,
             "critical_difference": critical,
             "reason": join_reasons(
-                "" if found.n[at] else NO_CASES, found.reason[at], UNTESTED if name in untested else "", *shared
+                "" if accuracies.n[i] else NO_CASES, accuracies.reason[i], UNTESTED if name in untested else "", *shared
             ),
         }
-        for i, (name, at) in enumerate(zip(names, place, strict=True))
+        for position, (name, i) in enumerate(zip(names, index, strict=True))
     ]
 
 
@@ -219,33 +217,26 @@ def _ranks(value: FloatArray) -> tuple[FloatArray, int]:
 
 
 def _differ(pairs: pd.DataFrame, judges: Sequence[str]) -> BoolArray:
-    at = pd.Index(judges)
-    first, second = at.get_indexer(pd.Index(pairs["judge_1"])), at.get_indexer(pd.Index(pairs["judge_2"]))
+    positions = pd.Index(judges)
+    first, second = positions.get_indexer(pd.Index(pairs["judge_1"])), positions.get_indexer(pd.Index(pairs["judge_2"]))
     out = np.zeros((len(judges), len(judges)), dtype=bool)
     out[first, second] = out[second, first] = pairs["p_adjusted"].to_numpy(np.float64) <= ALPHA
     return out
 
 
-def critical_difference(judges: int, n: int) -> float:
-    """Nemenyi's critical difference of mean ranks at level 0.05; NaN for fewer than two judges or no case."""
-    if judges < 2:
-        return np.nan
-    squared = divide(np.array([judges * (judges + 1) / 6.0]), np.array([n]))
-    return float(_studentized(judges) * np.sqrt(squared)[0])
+def mean_ranks(scores: FloatArray) -> FloatArray:
+    """The rank of each judge on each case, 1 the best, ties sharing their mean, for scores of shape (cases, judges)."""
+    from scipy.stats import rankdata  # takes a second to import
+
+    return np.asarray(rankdata(-scores, axis=1), dtype=np.float64)
 
 
 @lru_cache(maxsize=64)
-def _studentized(judges: int) -> float:
-    """The 95% quantile of the range of that many normal values, over sqrt(2).
+def critical_difference(judges: int, n: int) -> float:
+    """Nemenyi's critical difference of mean ranks at level 0.05; NaN for fewer than two judges or no case."""
+    if judges < 2 or n < 1:
+        return np.nan
+    from scipy.stats import studentized_range
 
-    The range is at most q with probability k int phi(z) (Phi(z) - Phi(z - q))^(k - 1) dz. Scipy has it, but takes
-    longer to import than the table takes to make.
-    """
-    z = np.linspace(-9.0, 9.0, 2001)
-    density = judges * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * (z[1] - z[0])
-    low, high = 0.0, 20.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        below = float(density @ (ndtr(z) - ndtr(z - middle)) ** (judges - 1)) < 1 - ALPHA
-        low, high = (middle, high) if below else (low, middle)
-    return low / float(np.sqrt(2))
+    quantile = float(studentized_range.ppf(1 - ALPHA, judges, np.inf)) / np.sqrt(2)
+    return float(quantile * np.sqrt(judges * (judges + 1) / (6.0 * n)))
