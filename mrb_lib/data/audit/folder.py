@@ -12,9 +12,10 @@ import pyarrow.parquet as pq
 
 from mrb_lib.data.audit.images import ProgressCallback, image_findings
 from mrb_lib.data.audit.labels import annotation_findings, cluster_findings, majority_findings, subfield_findings
-from mrb_lib.data.audit.leaks import ANNOTATIONS_FILE, leak_findings
+from mrb_lib.data.audit.leaks import leak_findings
 from mrb_lib.data.audit.pairing import pairing_findings
-from mrb_lib.data.audit.text import CASES_FILE, text_findings
+from mrb_lib.data.audit.report import ANNOTATIONS_FILE, CASES_FILE
+from mrb_lib.data.audit.text import text_findings
 from mrb_lib.data.audit.vocabulary import displaced_rows, vocabulary_findings, word_sets
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, gold, read_meta
 from mrb_lib.errors import InputError

@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 from PIL import Image, UnidentifiedImageError
 
+from mrb_lib.data.audit.report import case_finding
 from mrb_lib.data.benchmark import FolderImages
 from mrb_lib.data.images import IMAGE_FORMATS
 from mrb_lib.data.images.dicom import header, is_dicom, read_dicom
@@ -228,12 +229,6 @@ def _shared(digests: dict[str, str], users: dict[str, list[int]], cases: pd.Data
         first, second, *others = same
         row = users[second][0]
         more = f" and {len(others)} more" if others else ""
-        yield Finding(
-            "info",
-            "cases.parquet",
-            row + 1,
-            "images",
-            f"images/{second}{more} has the same content as images/{first} (row {users[first][0] + 1})",
-            "give cases about one image the same `cluster`, so that intervals treat them as related",
-            str(cases["case_id"].iloc[row]),
-        )
+        problem = f"images/{second}{more} has the same content as images/{first} (row {users[first][0] + 1})"
+        cure = "give cases about one image the same `cluster`, so that intervals treat them as related"
+        yield case_finding(cases, row, "images", problem, cure, severity="info")

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.data.audit.leaks import ANNOTATIONS_FILE
-from mrb_lib.data.audit.text import CASES_FILE, folded
+from mrb_lib.data.audit.report import ANNOTATIONS_FILE, CASES_FILE, case_finding
+from mrb_lib.data.audit.text import folded
 from mrb_lib.schema import DEPARTMENTS, ORGAN_DEPARTMENT, ORGANS
 from mrb_lib.validation import Finding
 
@@ -60,15 +60,7 @@ def annotation_findings(cases: pd.DataFrame, annotations: pd.DataFrame, dimensio
     cells = cells[(cells["case"] >= 0) & (cells["dimension"] >= 0) & (cells["annotator"] >= 0)]
     bare = np.setdiff1d(first, cells["case"].unique())
     findings = [
-        Finding(
-            "warning",
-            CASES_FILE,
-            int(i) + 1,
-            "case_id",
-            "the case has no annotation",
-            "add its annotations, or remove the case",
-            str(cases["case_id"].iloc[i]),
-        )
+        case_finding(cases, i, "case_id", "the case has no annotation", "add its annotations, or remove the case")
         for i in bare
     ]
     return findings + list(_missing_labels(cases["case_id"], cells, np.asarray(annotators), dimensions))
@@ -166,14 +158,12 @@ def subfield_findings(cases: pd.DataFrame) -> list[Finding]:
     for i in np.flatnonzero(differs & mixed):
         organ, department = cases["organ"].iloc[i], cases["department"].iloc[i]
         findings.append(
-            Finding(
-                "warning",
-                CASES_FILE,
-                int(i) + 1,
+            case_finding(
+                cases,
+                i,
                 "department",
                 f"{department} is not the department of {organ} ({default.iloc[i]}), as it is in other cases",
                 "correct the organ or the department",
-                str(cases["case_id"].iloc[i]),
             )
         )
     return findings
@@ -192,15 +182,7 @@ def _unknown(cases: pd.DataFrame, column: str, vocabulary: tuple[str, ...]) -> I
         meant = next((name for name in vocabulary if close and name.lower() == close[0]), None)
         cure = f"write {meant}" if meant else f"use one of {', '.join(vocabulary)}, or leave it empty"
         i = int(rows.index[0])
-        yield Finding(
-            "warning",
-            CASES_FILE,
-            i + 1,
-            column,
-            f"{str(value)!r} is not a known {column}{where}",
-            cure,
-            str(cases["case_id"].iloc[i]),
-        )
+        yield case_finding(cases, i, column, f"{str(value)!r} is not a known {column}{where}", cure)
 
 
 def cluster_findings(cases: pd.DataFrame) -> list[Finding]:

@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
 
-from mrb_lib.data.audit.text import CASES_FILE
+from mrb_lib.data.audit.report import ANNOTATIONS_FILE, case_finding
 from mrb_lib.schema import CHOICES
 from mrb_lib.validation import Finding
 
-ANNOTATIONS_FILE = "annotations.parquet"
 MIN_LITERAL = 4  # cases on which a column must spell the gold label out to count as a leak
 MIN_CODED = 20  # the same for a column whose values only correspond to the labels one to one
 MIN_SECOND = 5  # of these, cases with the second most frequent label
@@ -92,15 +91,9 @@ def _phrases(cases: pd.DataFrame) -> Iterator[Finding]:
         for i, text in enumerate(cases[column].fillna("")):
             hit = _leaking_phrase(text)
             if hit is not None:
-                yield Finding(
-                    "warning",
-                    CASES_FILE,
-                    i + 1,
-                    column,
-                    f"the text gives a label away: {hit.group()!r} at character {hit.start() + 1}",
-                    "remove the phrase, or the case",
-                    str(cases["case_id"].iloc[i]),
-                )
+                problem = f"the text gives a label away: {hit.group()!r} at character {hit.start() + 1}"
+                cure = "remove the phrase, or the case"
+                yield case_finding(cases, i, column, problem, cure)
 
 
 def _leaking_phrase(text: str) -> re.Match[str] | None:
@@ -115,15 +108,7 @@ def _file_names(cases: pd.DataFrame) -> Iterator[Finding]:
     for i, names in enumerate(cases["images"]):
         for name in names:
             if _NAMED_LABEL.search(name):
-                yield Finding(
-                    "warning",
-                    CASES_FILE,
-                    i + 1,
-                    "images",
-                    f"the file name {name!r} spells a label",
-                    "rename the image",
-                    str(cases["case_id"].iloc[i]),
-                )
+                yield case_finding(cases, i, "images", f"the file name {name!r} spells a label", "rename the image")
 
 
 def _leaking_names(cases: pd.DataFrame, labels: pd.DataFrame) -> Iterator[Finding]:
@@ -133,9 +118,7 @@ def _leaking_names(cases: pd.DataFrame, labels: pd.DataFrame) -> Iterator[Findin
     if (dimension := _equals(tokens, labels)) is not None:
         i = int(np.flatnonzero(tokens.notna())[0])
         problem = f"the letters in the image file names are the gold label on {dimension}"
-        yield Finding(
-            "warning", CASES_FILE, i + 1, "images", problem, "rename the images", str(cases["case_id"].iloc[i])
-        )
+        yield case_finding(cases, i, "images", problem, "rename the images")
 
 
 def _label_token(names: list[str]) -> str | None:
@@ -154,15 +137,9 @@ def _leaking_columns(cases: pd.DataFrame, labels: pd.DataFrame) -> Iterator[Find
             continue
         if (dimension := _equals(values, labels)) is not None:
             i = int(np.flatnonzero(values.notna())[0])
-            yield Finding(
-                "warning",
-                CASES_FILE,
-                i + 1,
-                str(name),
-                f"the column determines the gold label on {dimension}",
-                "remove the column, or keep it out of everything a judge or a split may use",
-                str(cases["case_id"].iloc[i]),
-            )
+            problem = f"the column determines the gold label on {dimension}"
+            cure = "remove the column, or keep it out of everything a judge or a split may use"
+            yield case_finding(cases, i, str(name), problem, cure)
 
 
 def _literal(value: object) -> str | None:

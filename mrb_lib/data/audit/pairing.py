@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from mrb_lib.data.audit.text import CASES_FILE, folded
+from mrb_lib.data.audit.report import CASES_FILE, case_finding
+from mrb_lib.data.audit.text import folded
 from mrb_lib.data.audit.vocabulary import WordSets
 from mrb_lib.validation import Finding
 
@@ -144,28 +145,16 @@ def _explain(
         first = int(shifted.min())
         done[shifted] = True
         where = f"{abs(step)} {'row' if abs(step) == 1 else 'rows'} {'below' if step > 0 else 'above'}"
-        yield Finding(
-            "warning",
-            CASES_FILE,
-            first + 1,
-            unit.column,
-            f"from here on, {unit.what} of at least {len(shifted)} cases fit the question {where}",
-            "a join by position went wrong: join questions and responses by id",
-            str(ids.iloc[first]),
-        )
+        problem = f"from here on, {unit.what} of at least {len(shifted)} cases fit the question {where}"
+        cure = "a join by position went wrong: join questions and responses by id"
+        yield case_finding(cases, first, unit.column, problem, cure)
     for i in sorted(cycles):
         if done[i]:
             continue
         j = links[i]
-        yield Finding(
-            "warning",
-            CASES_FILE,
-            i + 1,
-            unit.column,
-            f"{unit.what} of this case fit the question of case {ids.iloc[j]} in row {j + 1}, not its own",
-            "put each response back under its question",
-            str(ids.iloc[i]),
-        )
+        problem = f"{unit.what} of this case fit the question of case {ids.iloc[j]} in row {j + 1}, not its own"
+        cure = "put each response back under its question"
+        yield case_finding(cases, i, unit.column, problem, cure)
     done[list(cycles)] = True
 
 
@@ -197,13 +186,16 @@ def _repeated(cases: pd.DataFrame, question: np.ndarray, done: np.ndarray) -> It
         return
     same = repeated[repeated["text"] == repeated["text"].iloc[0]].sort_values("row")
     first, second = int(same["row"].iloc[0]), int(same["row"].iloc[-1])
-    yield Finding(
-        "info",
-        CASES_FILE,
-        second + 1,
-        "response_a" if int(same.index[-1]) < len(cases) else "response_b",
+    problem = (
         f"{repeated['text'].nunique()} responses occur word for word under different questions, "
-        f"one of them here and in row {first + 1}",
-        "make sure that they were not copied to the wrong case",
-        str(cases["case_id"].iloc[second]),
+        f"one of them here and in row {first + 1}"
+    )
+    cure = "make sure that they were not copied to the wrong case"
+    yield case_finding(
+        cases,
+        second,
+        "response_a" if int(same.index[-1]) < len(cases) else "response_b",
+        problem,
+        cure,
+        severity="info",
     )

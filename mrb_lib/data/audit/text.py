@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pandas as pd
 
+from mrb_lib.data.audit.report import CASES_FILE, case_finding
 from mrb_lib.validation import Finding
 
-CASES_FILE = "cases.parquet"
 _RESPONSES = ("response_a", "response_b")
 
 # A UTF-8 sequence read as Windows-1252: a lead byte's letter, then as many continuation bytes' letters as it asks
@@ -75,29 +75,17 @@ def _blank(cases: pd.DataFrame, texts: pd.DataFrame) -> Iterator[Finding]:
     for column in texts.columns:
         blank = cases[column].notna() & (texts[column] == "")
         for i in np.flatnonzero(blank):
-            yield Finding(
-                "warning",
-                CASES_FILE,
-                int(i) + 1,
-                column,
-                f"the {column.split('_')[0]} is blank",
-                "restore the text from the source, or remove the case if there is none",
-                str(cases["case_id"].iloc[i]),
-            )
+            problem = f"the {column.split('_')[0]} is blank"
+            cure = "restore the text from the source, or remove the case if there is none"
+            yield case_finding(cases, i, column, problem, cure)
 
 
 def _identical_responses(cases: pd.DataFrame, texts: pd.DataFrame) -> Iterator[Finding]:
     first, second = texts["response_a"], texts["response_b"]
     for i in np.flatnonzero((first == second) & (first != "")):
-        yield Finding(
-            "warning",
-            CASES_FILE,
-            int(i) + 1,
-            "response_b",
-            "the two responses are the same text, so no choice between them means anything",
-            "restore the two responses, or remove the case",
-            str(cases["case_id"].iloc[i]),
-        )
+        problem = "the two responses are the same text, so no choice between them means anything"
+        cure = "restore the two responses, or remove the case"
+        yield case_finding(cases, i, "response_b", problem, cure)
 
 
 def _copies(cases: pd.DataFrame, texts: pd.DataFrame, digests: Mapping[str, str]) -> Iterator[Finding]:
@@ -117,7 +105,7 @@ def _copies(cases: pd.DataFrame, texts: pd.DataFrame, digests: Mapping[str, str]
         else:
             column, problem = "response_a", f"the case is {where} with response_a and response_b exchanged"
         cure = "keep one of the two, or give both the same `cluster` if the repetition is meant"
-        yield Finding("warning", CASES_FILE, int(i) + 1, column, problem, cure, str(ids.iloc[i]))
+        yield case_finding(cases, i, column, problem, cure)
     same = keys.assign(low=np.minimum(keys["a"], keys["b"]), high=np.maximum(keys["a"], keys["b"]))
     repeats = same.duplicated(["question", "images", "low", "high"]).sum() - (first_of_pair != row).sum()
     if repeats:
@@ -153,15 +141,9 @@ def _damaged(cases: pd.DataFrame) -> Iterator[Finding]:
             if _ANY_DAMAGE.search(text) is None:
                 continue
             problems = [f"{what} at character {hit.start() + 1}" for what, hit in _hits(text)]
-            yield Finding(
-                "warning",
-                CASES_FILE,
-                i + 1,
-                column,
-                f"the text is damaged: {', '.join(problems)}",
-                "read the source again as UTF-8, or correct the text",
-                str(cases["case_id"].iloc[i]),
-            )
+            problem = f"the text is damaged: {', '.join(problems)}"
+            cure = "read the source again as UTF-8, or correct the text"
+            yield case_finding(cases, i, column, problem, cure)
 
 
 def _hits(text: str) -> Iterator[tuple[str, re.Match[str]]]:

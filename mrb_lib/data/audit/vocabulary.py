@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
-from mrb_lib.data.audit.text import CASES_FILE
+from mrb_lib.data.audit.report import case_finding
 from mrb_lib.validation import Finding
 
 TEXTS = ("question", "response_a", "response_b")
@@ -104,7 +104,7 @@ def vocabulary_findings(cases: pd.DataFrame, words: WordSets, displaced: set[int
         what = " and ".join(texts)
         problem = f"{what} of this case speak{'' if len(texts) > 1 else 's'} of {names[other]} ({marking})"
         problem += f", but its organ is {names[organ[i]]}"
-        findings.append(Finding("warning", CASES_FILE, i + 1, column, problem, cure, str(cases["case_id"].iloc[i])))
+        findings.append(case_finding(cases, i, column, problem, cure))
     return findings
 
 
