@@ -32,6 +32,23 @@ from mrb_lib.plots.style import (
 )
 
 HUMAN_LEVEL = "human\u2013human level"
+FEWEST_SPOKES = 3
+_HEATMAP = (
+    "Accuracy (%) of every judge on {dimension} by {by}, with the 95% cluster-bootstrap interval below it. "
+    "Hatched: no case scored. An interval without width is not certainty: the cases scored are all alike."
+)
+_READ_HEATMAP = (
+    "Compare along a row, and read the intervals: of many subfields some are low by chance alone. Worth a closer "
+    "look is a subfield whose whole interval lies below the judge's accuracy over all cases."
+)
+_RADAR = (
+    "Accuracy (%) on {dimension} by {by}: the judges with the highest accuracy over all cases, at most six, a panel "
+    "each with the band of the 95% intervals, the others in grey; a cross at the centre where it is undefined."
+)
+_READ_RADAR = (
+    "A dent with a wide band may be chance. Whether two judges differ is not seen from their bands: they answer "
+    "the same cases, and a paired test of their differences tells more."
+)
 
 
 @figure(
@@ -84,25 +101,6 @@ def leaderboard(
         reference=None if human is None else human.rename(columns={"accuracy": "value"}),
         reference_label=HUMAN_LEVEL,
     )
-
-
-FEWEST_SPOKES = 3
-_HEATMAP = (
-    "Accuracy (%) of every judge on {dimension} by {by}, with the 95% cluster-bootstrap interval below it. "
-    "Hatched: no case scored. An interval without width is not certainty: the cases scored are all alike."
-)
-_READ_HEATMAP = (
-    "Compare along a row, and read the intervals: of many subfields some are low by chance alone. Worth a closer "
-    "look is a subfield whose whole interval lies below the judge's accuracy over all cases."
-)
-_RADAR = (
-    "Accuracy (%) on {dimension} by {by}: the judges with the highest accuracy over all cases, at most six, a panel "
-    "each with the band of the 95% intervals, the others in grey; a cross at the centre where it is undefined."
-)
-_READ_RADAR = (
-    "A dent with a wide band may be chance. Whether two judges differ is not seen from their bands: they answer "
-    "the same cases, and a paired test of their differences tells more."
-)
 
 
 def _table(frame: pd.DataFrame, value: str, judges: Sequence[str], subfields: Sequence[str]) -> NDArray[np.float64]:

@@ -18,6 +18,7 @@ from mrb_lib.plots.style import COLOURS, NOT_AVAILABLE, PAGE, Paper, canvas, pan
 
 MOST_COLUMNS = 6
 _SHARE_HEIGHT = 0.22
+_MARK = "D"
 
 
 @figure(
@@ -186,9 +187,6 @@ def calibration_shift(shift: pd.DataFrame, *, dimension: str | None = None) -> P
         panel="probe",
         line_at=0.0,
     )
-
-
-_MARK = "D"
 
 
 @figure(

@@ -15,6 +15,16 @@ from mrb_lib.plots.lettering import label, labels, title_case
 from mrb_lib.plots.registry import figure
 from mrb_lib.plots.style import COLOURS, PAGE, SERIES, Paper, canvas, panel_grid, styled
 
+_PANELS_A_ROW = 3
+_CROWDED = 500
+_MANY = 2000
+_NARROWEST = 1e-3
+# The line on which points lie where the order changes nothing, and where nothing else counts: name, words, dashes.
+_LINES: tuple[tuple[str, str, tuple[float, tuple[float, ...]]], ...] = (
+    ("diagonal", "the order does not matter", (0, ())),
+    ("antidiagonal", "only the order matters", (0, (1, 1.5))),
+)
+
 
 @figure(
     "order-consistency",
@@ -182,17 +192,6 @@ def order_violations(consistency: pd.DataFrame, *, dimension: str) -> Paper:
     for axes in figure.axes:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     return figure
-
-
-_PANELS_A_ROW = 3
-_CROWDED = 500
-_MANY = 2000
-_NARROWEST = 1e-3
-# The line on which points lie where the order changes nothing, and where nothing else counts: name, words, dashes.
-_LINES: tuple[tuple[str, str, tuple[float, tuple[float, ...]]], ...] = (
-    ("diagonal", "the order does not matter", (0, ())),
-    ("antidiagonal", "only the order matters", (0, (1, 1.5))),
-)
 
 
 @figure(

@@ -46,7 +46,7 @@ def failures(cards: pd.DataFrame, *, images: Mapping[str, bytes]) -> Paper:
     Parameters
     ----------
     cards : case_id, question, response_a, response_b, images (list of names), gold, votes (text), and the number of
-        verdicts for each choice: A, B, tie, none; `place` (text, may be null) says where in the body
+        verdicts for each choice: A, B, tie, none; `organ` (may be null or absent)
     images : the bytes of the images by name; one that cannot be read is drawn as such
     """
     bands = max(ceil(len(cards) / 2), 1)
@@ -72,23 +72,23 @@ def _draw_card(
     """One card, `corner` its lower left in inches; without `images` the text takes their room."""
     width, height = figure.get_size_inches()
 
-    def part(left: float, bottom: float, across: float, up: float) -> Axes:
-        place = ((corner[0] + left) / width, (corner[1] + bottom) / height, across / width, up / height)
-        return figure.add_axes(place)
+    def add_axes(left: float, bottom: float, across: float, up: float) -> Axes:
+        rectangle = ((corner[0] + left) / width, (corner[1] + bottom) / height, across / width, up / height)
+        return figure.add_axes(rectangle)
 
     room = PAGE / 2 - 2 * _EDGE
-    votes = part(_EDGE, 0.1, room, 0.34)
+    votes = add_axes(_EDGE, 0.1, room, 0.34)
     indent = _PICTURE + 0.08 if images is not None else 0.0
-    words = part(_EDGE + indent, 0.52, room - indent, _CARD - 0.58)
+    words = add_axes(_EDGE + indent, 0.52, room - indent, _CARD - 0.58)
     wide = 44 if images is not None else 70
     if images is not None:
-        _draw_picture(part(_EDGE, 0.55, _PICTURE, _CARD - 0.61), list(card["images"]), images)
-    place = "" if pd.isna(card.get("place")) else f" \u00b7 {label(title_case(card['place']), 20)}"
+        _draw_picture(add_axes(_EDGE, 0.55, _PICTURE, _CARD - 0.61), list(card["images"]), images)
+    organ = "" if pd.isna(card.get("organ")) else f" \u00b7 {label(title_case(card['organ']), 20)}"
     words.set_axis_off()
     words.set_xlim(0, 1)
     words.set_ylim(0, 1)
     lines = (
-        (1.0, 0.0, f"{label(card['case_id'], 24)}{place}", "black", "bold"),
+        (1.0, 0.0, f"{label(card['case_id'], 24)}{organ}", "black", "bold"),
         (0.89, 0.0, paragraph(card["question"], wide, 3), "black", "normal"),
         (0.62, 0.0, "A", COLOURS["A"], "bold"),
         (0.62, 0.06, paragraph(card["response_a"], wide - 3, 4), "#333333", "normal"),

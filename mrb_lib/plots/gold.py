@@ -46,7 +46,8 @@ def confusions(
     table : annotator, n, gold, label, probability, low, high of one dimension, null where undefined: the rows of part
         "confusion" and model "dawid_skene" of the table `annotators`
     annotators : those to draw, in order; None for the `MOST_MATRICES` with the most annotations, by name
-    categories : rows (true) and columns (given) of the matrices; None for all in the order of the table
+    categories : rows (true labels) and columns (labels that the annotator chose) of the matrices; None for all in the
+        order of the table
     """
     table = rows_of(table, part="confusion", model="dawid_skene")
     if annotators is None:

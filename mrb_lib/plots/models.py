@@ -37,6 +37,8 @@ _TERMS = {
     "length_difference": "gold response longer, per SD",
 }
 _APART = 0.17
+_MOST_LETTERS = 34
+_MANY = 300
 
 
 @figure(
@@ -184,10 +186,6 @@ def _cell(value: float, kind: object, certain: bool) -> str:
         number = "0.0"
     mark = f"{kind if kind in ('B', 'C') else ''}{'*' if certain else ''}"
     return f"{number}\n{mark}" if mark else number
-
-
-_MOST_LETTERS = 34
-_MANY = 300
 
 
 @figure(

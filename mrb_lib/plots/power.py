@@ -79,7 +79,7 @@ def curves(table: pd.DataFrame) -> Paper:
     for axes in panels[::columns]:
         axes.set_ylabel("power (%)")
     handles = [Line2D([], [], color=COLOURS["judge"], linestyle=line, label=text) for _, text, line in _PAIRS]
-    handles.append(Line2D([], [], color=COLOURS["gold"], label="smallest difference found with power 80%"))
+    handles.append(Line2D([], [], color=COLOURS["gold"], label="smallest difference detected with power 80%"))
     figure.legend(handles=handles, loc="outside lower center", ncols=3 if columns > 1 else 1)
     return figure
 
@@ -101,8 +101,8 @@ def _curve(axes: Axes, curve: pd.DataFrame, summary: pd.DataFrame) -> None:
     "power-detectable",
     title="Smallest differences that subfields can show",
     caption=(
-        "Difference on {dimension} found with power 80%, over all cases and by {by} where the cases state it: median "
-        "and worst pair of judges."
+        "Difference on {dimension} detected with power 80%, over all cases and by {by} where the cases state it: "
+        "median and worst pair of judges."
     ),
     reading=(
         "A subfield can only show differences right of its dots. Compare them with the differences that you would act "
@@ -134,7 +134,7 @@ def detectable(table: pd.DataFrame, *, dimension: str | None = None) -> Paper:
     name_rows(axes, counts, 48)
     axes.set_xlim(left=0)
     percent_axis(axes.xaxis, 10)
-    axes.set_xlabel("difference found with power 80% (percentage points)")
+    axes.set_xlabel("difference detected with power 80% (percentage points)")
     axes.grid(axis="x")
     figure.legend(loc="outside lower center", ncols=2)
     return figure

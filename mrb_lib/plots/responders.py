@@ -30,6 +30,10 @@ _MOST_COLUMNS = 6
 _ROW = 0.115
 _OFFSET = 0.2
 _DECADE_AND_A_HALF = 30
+SHARE = 0.2
+_MOST_JUDGES = 2
+_RATE_ROW = 0.22
+_RATE_OFFSET = 0.17
 
 
 @figure(
@@ -156,12 +160,6 @@ def _strength_axis(axes: Axes, span: tuple[float, float], columns: int) -> None:
     axes.xaxis.set_minor_locator(NullLocator())
 
 
-SHARE = 0.2
-_MOST_JUDGES = 2
-_RATE_ROW = 0.22
-_RATE_OFFSET = 0.17
-
-
 @figure(
     "ppi-win-rates",
     title="Win rates from a fifth of the labels, with and without verdicts",
@@ -186,7 +184,7 @@ def win_rates(ppi: pd.DataFrame, *, responders: Sequence[str] | None = None) -> 
     ----------
     ppi : rows of the table `ppi` of one dimension, of part "what_if" and the share `SHARE`: judge, responder (null for
         all together), estimate, low, high, classical_estimate, classical_low, classical_high, expected_label_saving
-        and, where known, full_estimate; null where undefined
+        and, where all cases are labelled, full_estimate; null where undefined
     responders : the rows, from top to bottom; None for the highest win rate from all labels first
     """
     ppi = rows_of(ppi, part="what_if", label_share=SHARE)

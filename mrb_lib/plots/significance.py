@@ -44,6 +44,7 @@ OUTCOMES: dict[str, str] = {
     "open": "neither shown",
 }
 _OUTCOME_COLOURS = ("#1B7837", "#762A83", "#9ECAE1", "#F4F4F4")
+_BAR = "#7A7A7A"
 
 
 def _pairs(table: pd.DataFrame, judges: Sequence[str] | None) -> tuple[pd.DataFrame, list[str]]:
@@ -233,9 +234,6 @@ def outcomes(pairs: pd.DataFrame, *, judges: Sequence[str] | None = None) -> Pap
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=4 if len(judges) > 7 else 2)
     return figure
-
-
-_BAR = "#7A7A7A"
 
 
 @figure(

@@ -83,7 +83,7 @@ class Frames:
                 "response_a": "There is a large left pleural effusion with two nodules in the right upper lobe, " * 2,
                 "response_b": "The image shows no abnormality; clinical correlation is recommended. " * 3,
                 "images": [[image]] * count,
-                "place": "lung",
+                "organ": "lung",
                 "gold": ["A", "B", "tie"] * (count // 3) + ["A"] * (count % 3),
                 "votes": "A 2, B 1, tie 0",
                 "A": [1, 4, 2] * (count // 3) + [1] * (count % 3),

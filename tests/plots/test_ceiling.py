@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.plots import ceiling
+from mrb_lib.plots.lettering import labels
 from mrb_lib.plots.style import PAGE
 from mrb_lib.schema import DIMENSIONS
 
@@ -28,9 +29,17 @@ def drawn(axes, gid: str) -> np.ndarray:
 
 @pytest.mark.parametrize("plot", [ceiling.distances, ceiling.alternative])
 @pytest.mark.parametrize("judges", [["a", "b"], [f"judge-{i}" for i in range(32)], HOSTILE], ids=["2", "32", "hostile"])
-def test_figures_of_any_size_are_drawn(plot, judges: list[str]) -> None:
-    figure = plot(judged(judges))
+def test_figures_of_any_size_name_and_draw_every_judge(plot, judges: list[str]) -> None:
+    frame = judged(judges)
+    value = "difference" if plot is ceiling.distances else "advantage_probability"
+    figure = plot(frame)
     assert figure.get_size_inches()[0] <= PAGE
+    assert [axes.get_title() for axes in figure.axes] == [name.title() for name in DIMENSIONS]
+    best_first = frame[frame["dimension"] == "overall"].sort_values(value, ascending=False)["judge"]
+    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == labels(best_first, 28)
+    for axes, dimension in zip(figure.axes, DIMENSIONS, strict=True):
+        expected = frame[frame["dimension"] == dimension].set_index("judge")[value].loc[best_first]
+        np.testing.assert_array_equal(drawn(axes, "values"), np.column_stack([expected, range(len(judges))]))
     assert figure.png().startswith(b"\x89PNG")
 
 

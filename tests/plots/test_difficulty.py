@@ -55,5 +55,10 @@ def test_hostile_names_and_empty_frames(flaws) -> None:
     figure = item_map(frame_of(["$\\frac{1}{0}$", "a" * 90, "\u202e\x00evil"]))
     figure.png()
     assert not flaws(figure)
-    item_map(frame_of(["a"]).iloc[:0]).png()
-    suspicion(frame_of(["a"]).iloc[:0]).png()
+    empty = frame_of(["a"]).iloc[:0]
+    above, below = item_map(empty).axes
+    assert above.get_title() == "Difficulty of 0 cases"
+    assert not below.get_yticklabels()
+    left, right = suspicion(empty).axes[:2]
+    for axes in (left, right):
+        assert len(next(c for c in axes.collections if c.get_gid() == "cases").get_offsets()) == 0

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mrb_lib.plots.lettering import labels
 from mrb_lib.plots.models import dif_matrix, marginal_effects
 
 
@@ -68,11 +69,16 @@ def test_hostile_names_are_drawn_as_text(flaws) -> None:
     names = ["$\\frac{1}{0}$", "a" * 90, "<b>", "\u202e\x00evil"]
     figure = marginal_effects(effects(names))
     figure.png()
+    assert set(labels(names, 30)) <= {text.get_text() for text in figure.axes[0].get_yticklabels()}
     assert not flaws(figure)
     other = dif_matrix(cells(names, ["$x$", "y\n" * 9]), judges=names, subfields=["$x$", "y\n" * 9])
     other.png()
+    assert [text.get_text() for text in other.axes[0].get_yticklabels()] == labels(names, 28)
     assert not flaws(other)
 
 
 def test_nothing_to_draw_is_an_empty_figure() -> None:
-    marginal_effects(effects([]).iloc[:0]).png()
+    figure = marginal_effects(effects([]).iloc[:0])
+    assert not figure.legends
+    assert not figure.axes[0].get_yticklabels()
+    figure.png()

@@ -8,6 +8,7 @@ import pytest
 from matplotlib.axes import Axes
 
 from mrb_lib.plots import responders as plots
+from mrb_lib.plots.lettering import labels
 
 HOSTILE = ["$\\frac{a}{b}$", "<script>", "名前", "x" * 90]
 
@@ -61,12 +62,17 @@ def test_any_number_of_judges_and_responders(n_judges: int, n_responders: int) -
     figure = plots.strengths(frame(judges, [f"r{i}" for i in range(n_responders)]), judges=judges)
     titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
     assert titles == judges
+    for axes in figure.axes[:n_judges]:
+        assert len(drawn(axes, "clinicians")) == len(drawn(axes, "judge")) == n_responders
     figure.draw_without_rendering()
 
 
 def test_hostile_names() -> None:
-    figure = plots.strengths(frame(HOSTILE, HOSTILE), judges=HOSTILE)
+    rows = frame(HOSTILE, HOSTILE)
+    figure = plots.strengths(rows, judges=HOSTILE)
     figure.draw_without_rendering()
+    best_first = rows[rows["source"] == "gold"].sort_values("strength", ascending=False)["responder"]
+    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == labels(best_first, 24)
 
 
 def test_rank_agreement_draws_kendall() -> None:
