@@ -86,17 +86,17 @@ def summary(
     if as_json and as_csv:
         raise InputError("--json and --csv: choose one.")
     benchmark = _load(bench)
-    said = adjudications_from(str(where(bench, store)), benchmark.meta.name)
+    adjudications = adjudications_from(str(where(bench, store)), benchmark.meta.name)
     if runs is None and (bench / "runs").is_dir():
         runs = bench / "runs"
-    frame = _table(benchmark, runs, said, policy, resamples)
+    frame = _table(benchmark, runs, adjudications, policy, resamples)
     simulated = benchmark.meta.kind == "simulated"
     if as_json:
         typer.echo(render.as_json(frame, table="adjudication", policy=policy, simulated=simulated))
     elif as_csv:
         typer.echo(render.as_csv(frame, simulated=simulated), nl=False)
     else:
-        typer.echo(_head(benchmark, said) + (f" ({render.MARK} data)" if simulated else ""))
+        typer.echo(_head(benchmark, adjudications) + (f" ({render.MARK} data)" if simulated else ""))
         for _, part in frame.groupby("part", sort=False):
             typer.echo(f"\n{render.as_text(part)}")
 
@@ -116,7 +116,9 @@ def _load(bench: Path) -> Benchmark:
     return benchmark
 
 
-def _table(benchmark: Benchmark, runs: Path | None, said: pd.DataFrame, policy: str, resamples: int) -> pd.DataFrame:
+def _table(
+    benchmark: Benchmark, runs: Path | None, adjudications: pd.DataFrame, policy: str, resamples: int
+) -> pd.DataFrame:
     from mrb_lib.data.benchmark import gold
     from mrb_lib.schema import NO_PROBE
     from mrb_lib.stats import tables
@@ -126,25 +128,29 @@ def _table(benchmark: Benchmark, runs: Path | None, said: pd.DataFrame, policy: 
     verdicts: pd.DataFrame | Panel = empty_verdicts()
     if runs is not None:
         columns = tables.verdict_columns("accuracy")
-        found = tables.read_panels(benchmark, iter_verdicts(runs, benchmark.cases, columns))
-        verdicts = found.get(NO_PROBE, verdicts)
+        panels = tables.read_panels(benchmark, iter_verdicts(runs, benchmark.cases, columns))
+        verdicts = panels.get(NO_PROBE, verdicts)
     labels = gold(benchmark)
-    return adjudication(verdicts, labels, said, benchmark.cases, policy=policy, resamples=resamples)
+    return adjudication(verdicts, labels, adjudications, benchmark.cases, policy=policy, resamples=resamples)
 
 
-def _head(benchmark: Benchmark, said: pd.DataFrame) -> str:
+def _head(benchmark: Benchmark, adjudications: pd.DataFrame) -> str:
     """How much was reviewed, and what of it speaks of a case that is gone or has changed since."""
     from mrb_lib.reviews.marks import ADJUDICATION_VERDICTS, case_fingerprint
 
     cases = benchmark.cases.set_index("case_id", drop=False)
-    known = said[said["case_id"].isin(cases.index)]
-    marked = known[(known["case_fingerprint"] != "") & known["case_fingerprint"].notna()]
+    of_benchmark = adjudications[adjudications["case_id"].isin(cases.index)]
+    marked = of_benchmark[(of_benchmark["case_fingerprint"] != "") & of_benchmark["case_fingerprint"].notna()]
     seen = {case: case_fingerprint(cases.loc[case].to_dict()) for case in set(marked["case_id"])}
     changed = sum(seen[case] != mark for case, mark in zip(marked["case_id"], marked["case_fingerprint"], strict=True))
-    counts = said["verdict"].value_counts()
+    counts = adjudications["verdict"].value_counts()
     parts = [f"{counts[verdict]} {verdict}" for verdict in ADJUDICATION_VERDICTS if verdict in counts.index]
-    line = f"{benchmark.meta.name}: {len(said)} adjudications of {said['case_id'].nunique()} cases by "
-    line += f"{said['reviewer'].nunique()} reviewers" + (f" ({', '.join(parts)})" if parts else "")
-    notes = [f"{len(said) - len(known)} of cases that are not in the benchmark"] * (len(said) > len(known))
+    line = (
+        f"{benchmark.meta.name}: {len(adjudications)} adjudications of {adjudications['case_id'].nunique()} cases by "
+    )
+    line += f"{adjudications['reviewer'].nunique()} reviewers" + (f" ({', '.join(parts)})" if parts else "")
+    notes = [f"{len(adjudications) - len(of_benchmark)} of cases that are not in the benchmark"] * (
+        len(adjudications) > len(of_benchmark)
+    )
     notes += [f"{changed} of cases that have changed since"] * bool(changed)
     return "; ".join([line, *notes])

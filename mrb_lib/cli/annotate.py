@@ -60,10 +60,10 @@ def annotate(
     from mrb_lib.widgets.annotate.answers import check_preference
     from mrb_lib.widgets.annotate.app import BENCH, STORE
 
-    chosen = [name for name, given in (("--export", export), ("--agreement", agreement), ("--coordinator", coordinator),
-                                       ("--assign-only", assign_only)) if given]  # fmt: skip
-    if len(chosen) > 1:
-        raise InputError(f"{' and '.join(chosen)}: choose one.")
+    modes = [name for name, chosen in (("--export", export), ("--agreement", agreement), ("--coordinator", coordinator),
+                                       ("--assign-only", assign_only)) if chosen]  # fmt: skip
+    if len(modes) > 1:
+        raise InputError(f"{' and '.join(modes)}: choose one.")
     opens_page = export is None and not agreement and not assign_only
     if opens_page:
         check_app(host, port, allow_remote)  # before cases are dealt out, which stays
@@ -71,10 +71,10 @@ def annotate(
     folder = locate(bench).benchmark
     benchmark = load(folder)
     check_preference(benchmark)
-    place = where(folder, store)
-    if names is None and "://" not in str(place) and not Path(place).is_file():
-        raise InputError(f"{place}: nothing is assigned yet; deal cases out with --annotators NAME,NAME.")
-    with open_store(place, create=names is not None) as opened:
+    store_used = where(folder, store)
+    if names is None and "://" not in str(store_used) and not Path(store_used).is_file():
+        raise InputError(f"{store_used}: nothing is assigned yet; deal cases out with --annotators NAME,NAME.")
+    with open_store(store_used, create=names is not None) as opened:
         if names is not None:
             _assign(benchmark, opened, names, overlap, cases, seed)
         if export is not None:
@@ -83,7 +83,7 @@ def annotate(
             _agreement(benchmark, opened)
     if not opens_page:
         return
-    typer.echo(f"answers are kept in {without_password(str(place))}", err=True)
+    typer.echo(f"answers are kept in {without_password(str(store_used))}", err=True)
     serve_app(
         [_COORDINATOR if coordinator else _ANNOTATOR],
         title=f"{'Coordination of annotation' if coordinator else 'Annotation'}: {benchmark.meta.name}",
@@ -93,7 +93,7 @@ def annotate(
         browse=browser,
         environment={
             BENCH: str(folder.resolve()),
-            STORE: database_url(place).render_as_string(hide_password=False),
+            STORE: database_url(store_used).render_as_string(hide_password=False),
         },
     )
 

@@ -38,11 +38,11 @@ def lab(
 
     if not no_open:
         check_lab(host, port, allow_remote)
-    place = locate(bench, "" if runs is None else str(runs))
-    echo_stale_runs(place.runs, load(place.benchmark))
-    benchmark = DEMO if bench == DEMO else str(place.benchmark.absolute())
-    judged = "" if place.runs is None or (bench == DEMO and runs is None) else str(place.runs.absolute())
-    name = bench if bench == DEMO else place.benchmark.absolute().name
+    folders = locate(bench, "" if runs is None else str(runs))
+    echo_stale_runs(folders.runs, load(folders.benchmark))
+    benchmark = DEMO if bench == DEMO else str(folders.benchmark.absolute())
+    judged = "" if folders.runs is None or (bench == DEMO and runs is None) else str(folders.runs.absolute())
+    name = bench if bench == DEMO else folders.benchmark.absolute().name
     start, numbered = prepare(folder or Path("mrb-lab") / name, benchmark, judged)
     written = [*numbered, start]
     kept = sum(made.kept for made in written)
@@ -64,7 +64,7 @@ def _environment(store: str | None) -> dict[str, str]:
     A password in a URL stays out of the notebooks; a path is made absolute, since kernels work in another folder.
     """
     settings = [str(files("mrb_lib.widgets") / "jupyterlab"), os.environ.get("JUPYTER_CONFIG_PATH", "")]
-    given = {"MRB_STATIC": "", "JUPYTER_CONFIG_PATH": os.pathsep.join(filter(None, settings))}
+    environment = {"MRB_STATIC": "", "JUPYTER_CONFIG_PATH": os.pathsep.join(filter(None, settings))}
     if store is not None:
-        given["MRB_STORE"] = store if "://" in store else str(Path(store).absolute())
-    return given
+        environment["MRB_STORE"] = store if "://" in store else str(Path(store).absolute())
+    return environment

@@ -34,13 +34,13 @@ def review(
     from mrb_lib.notebook.workspace import locate
 
     check_app(host, port, allow_remote)
-    place = locate(bench, "" if runs is None else str(runs))
-    benchmark = load(place.benchmark)
-    echo_stale_runs(place.runs, benchmark)
-    index = _index(benchmark, place.benchmark, place.runs)
-    chosen = str(where(place.benchmark, store))
+    folders = locate(bench, "" if runs is None else str(runs))
+    benchmark = load(folders.benchmark)
+    echo_stale_runs(folders.runs, benchmark)
+    index = _index(benchmark, folders.benchmark, folders.runs)
+    chosen = str(where(folders.benchmark, store))
     environment = {
-        "MRB_REVIEW_BENCHMARK": str(place.benchmark.absolute()),
+        "MRB_REVIEW_BENCHMARK": str(folders.benchmark.absolute()),
         "MRB_REVIEW_INDEX": str(index),
         "MRB_REVIEW_STORE": chosen if "://" in chosen else str(Path(chosen).absolute()),
     }

@@ -90,10 +90,10 @@ def serve_app(
         notebook.write_text(json.dumps(_notebook([*cells, _LAST_CELL], title)), encoding="utf-8")
         (folder / "config").mkdir()
         (folder / "config" / "voila.json").write_text(json.dumps(_voila_settings(host, chosen)), encoding="utf-8")
-        given = _own_jupyter(folder) | dict(environment) | {_READY: str(folder / "ready"), LOG: str(folder / "log")}
+        variables = _own_jupyter(folder) | dict(environment) | {_READY: str(folder / "ready"), LOG: str(folder / "log")}
         command = [sys.executable, "-m", "voila", notebook.name]
         url = f"http://{_shown(host)}:{chosen}/"
-        _serve(command, notebook.parent, given, url, browse=browse, ready=folder / "ready")
+        _serve(command, notebook.parent, variables, url, browse=browse, ready=folder / "ready")
 
 
 def serve_lab(
@@ -121,9 +121,9 @@ def serve_lab(
     ]  # fmt: skip
     path = "lab" if where.is_dir() else f"lab/tree/{urllib.request.pathname2url(where.name)}"
     with _private_folder() as folder:
-        given = {**(environment or {}), LOG: str(folder / "log")}
+        variables = {**(environment or {}), LOG: str(folder / "log")}
         command = [sys.executable, "-m", "jupyterlab", *options]
-        _serve(command, root, given, f"http://{_shown(host)}:{chosen}/{path}", browse=browse, ready=None)
+        _serve(command, root, variables, f"http://{_shown(host)}:{chosen}/{path}", browse=browse, ready=None)
 
 
 def check_app(host: str, port: int | None, allow_remote: bool) -> None:
@@ -152,10 +152,10 @@ def _address(host: str, port: int | None, allow_remote: bool) -> int:
             "add --allow-remote if the network is trusted, or leave --host out and use an SSH tunnel."
         )
     try:
-        family, kind, protocol, _, place = socket.getaddrinfo(host, port or 0, type=socket.SOCK_STREAM)[0]
+        family, kind, protocol, _, socket_address = socket.getaddrinfo(host, port or 0, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            trial.bind(place)
+            trial.bind(socket_address)
             return int(trial.getsockname()[1])
     except (OSError, OverflowError) as error:
         raise InputError(f"{host}, port {port or 'any'}: cannot be listened on ({error}); choose another.") from error
@@ -226,10 +226,16 @@ def _serve(
     """Run a server behind a fresh token, print its address when it answers, and wait for its end."""
     token = secrets.token_urlsafe(32)
     log = Path(environment[LOG])
-    given = {**os.environ, **environment, "JUPYTER_TOKEN": token}
+    variables = {**os.environ, **environment, "JUPYTER_TOKEN": token}
     with log.open("ab") as sink:
         server = subprocess.Popen(
-            command, cwd=folder, env=given, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, start_new_session=True
+            command,
+            cwd=folder,
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=sink,
+            start_new_session=True,
         )
     with _stopped_by_signals(server) as stopped, log.open("rb") as lines:
         _await(server, url, ready, stopped, log)
@@ -302,9 +308,9 @@ def _wait(server: subprocess.Popen[bytes], seconds: float) -> None:
         return
 
 
-def _pass_on(said: bytes) -> None:
-    if said:
-        print(said.decode("utf-8", "replace"), end="", file=sys.stderr, flush=True)
+def _pass_on(output: bytes) -> None:
+    if output:
+        print(output.decode("utf-8", "replace"), end="", file=sys.stderr, flush=True)
 
 
 def _tail(log: Path) -> str:

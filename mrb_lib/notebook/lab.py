@@ -29,16 +29,16 @@ from mrb_lib import analyze
 from mrb_lib.plots.composition import bars
 from mrb_lib.notebook.about import judge_groups, missing
 from mrb_lib.notebook.workspace import home, locate, open_workspace
-from mrb_lib.widgets.explorer import explore
 from mrb_lib.widgets.boards import browse_heatmap, browse_leaderboard
+from mrb_lib.widgets.explorer import explore
 from mrb_lib.widgets.progress import live_steps
 from mrb_lib.stats.failures.case_index import cached_index
 
 w = open_workspace(benchmark, runs)
 d = w.dimension(dimension)
-place = locate(benchmark, runs)
-store = os.environ.get("MRB_STORE") or str(place.benchmark / "reviews.sqlite")
-index = cached_index(w.benchmark, place.benchmark, place.runs, home() / "review", progress=live_steps())
+folders = locate(benchmark, runs)
+store = os.environ.get("MRB_STORE") or str(folders.benchmark / "reviews.sqlite")
+index = cached_index(w.benchmark, folders.benchmark, folders.runs, home() / "review", progress=live_steps())
 reason = missing(w, "preferences", "annotations", "verdicts")
 print(w.note or f"{w.benchmark.meta.name}: {w.benchmark.meta.kind} data.")
 print(f"{len(w.benchmark.cases):,} cases, {len(w.verdicts):,} verdicts.", reason)"""
@@ -110,7 +110,7 @@ def prepare(folder: Path, benchmark: str, runs: str, *, notebooks: Path | None =
     sources = sorted((notebooks or own_notebooks()).glob("[0-9]*.ipynb"))
     if not sources:
         raise InputError(f"{notebooks or own_notebooks()}: holds no notebook; install the package again.")
-    given = {"benchmark": benchmark, "runs": runs}
+    values = {"benchmark": benchmark, "runs": runs}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         numbered = []
@@ -118,9 +118,9 @@ def prepare(folder: Path, benchmark: str, runs: str, *, notebooks: Path | None =
         for source in sources:
             read: Notebook = json.loads(source.read_text(encoding="utf-8"))
             titles.append(_title(read, source.stem))
-            numbered.append(_written(folder, source.name, with_parameters(read, given), given))
+            numbered.append(_written(folder, source.name, with_parameters(read, values), values))
         links = [(title, made.path.name) for title, made in zip(titles, numbered, strict=True)]
-        start = _written(folder, START, start_notebook(benchmark, runs, links), given)
+        start = _written(folder, START, start_notebook(benchmark, runs, links), values)
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror}); name another with --folder.") from error
     return start, numbered
@@ -148,13 +148,13 @@ def start_notebook(benchmark: str, runs: str, links: Sequence[tuple[str, str]] =
     return {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
 
 
-def with_parameters(notebook: Mapping[str, Any], given: Mapping[str, str]) -> Notebook:
-    """A notebook whose parameters cell sets `given`, each as the literal of its text; all else is as it was."""
+def with_parameters(notebook: Mapping[str, Any], values: Mapping[str, str]) -> Notebook:
+    """A notebook whose parameters cell sets `values`, each as the literal of its text; all else is as it was."""
     cells = []
     for cell in notebook["cells"]:
         if _TAG in cell.get("metadata", {}).get("tags", []):
-            known = {**_set_in("".join(cell["source"])), **given}
-            cell = {**cell, "source": _parameters(known)}
+            parameters = {**_set_in("".join(cell["source"])), **values}
+            cell = {**cell, "source": _parameters(parameters)}
         cells.append(cell)
     return {**notebook, "cells": cells}
 
@@ -165,14 +165,14 @@ def _parameters(values: Mapping[str, object]) -> str:
 
 def _set_in(source: str) -> dict[str, object]:
     """The names that a parameters cell sets to literals; those that it computes are not there."""
-    found: dict[str, object] = {}
+    values: dict[str, object] = {}
     for statement in ast.parse(source).body:
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-            found[statement.targets[0].id] = ast.literal_eval(statement.value)
-    return found
+            values[statement.targets[0].id] = ast.literal_eval(statement.value)
+    return values
 
 
-def _written(folder: Path, name: str, notebook: Notebook, given: Mapping[str, str]) -> Written:
+def _written(folder: Path, name: str, notebook: Notebook, values: Mapping[str, str]) -> Written:
     """The file of a notebook in a folder where others may lie under its name."""
     content = json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
     stem = name.removesuffix(".ipynb")
@@ -182,22 +182,22 @@ def _written(folder: Path, name: str, notebook: Notebook, given: Mapping[str, st
             with path.open("x", encoding="utf-8") as stream:
                 stream.write(content)
         except FileExistsError:
-            if _works_on(path, given):
+            if _works_on(path, values):
                 return Written(path, kept=True)
         else:
             return Written(path, kept=False)
     raise InputError(f"{folder}: holds {_MOST} notebooks named {name}; name another folder with --folder.")
 
 
-def _works_on(path: Path, given: Mapping[str, str]) -> bool:
+def _works_on(path: Path, values: Mapping[str, str]) -> bool:
     """Whether a notebook's parameters cell sets the same benchmark and runs; False for what cannot be read."""
     try:
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         tagged = [cell for cell in cells if _TAG in cell["metadata"].get("tags", [])]
-        found = _set_in("".join(tagged[0]["source"]))
+        parameters = _set_in("".join(tagged[0]["source"]))
     except (OSError, ValueError, KeyError, IndexError, TypeError, SyntaxError):
         return False
-    return {name: found.get(name) for name in given} == dict(given)
+    return {name: parameters.get(name) for name in values} == dict(values)
 
 
 def _title(notebook: Mapping[str, Any], otherwise: str) -> str:

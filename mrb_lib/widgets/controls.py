@@ -80,8 +80,8 @@ def choose(
     for name in names:
         for value in first[name] if name == "judges" else [first[name]]:
             if value not in offered[name]:
-                known = ", ".join(option for option in offered[name] if option is not None)
-                raise InputError(f"{name} {value!r} is unknown; use one of {known}.")
+                choices = ", ".join(option for option in offered[name] if option is not None)
+                raise InputError(f"{name} {value!r} is unknown; use one of {choices}.")
     if not can_run():
         return draw(**{name: first[name] for name in names})
     return _with_controls(draw, {name: offered[name] for name in names}, first)
@@ -106,9 +106,9 @@ def _with_controls(draw: Callable[..., object], offered: Mapping[str, list[Any]]
         if values.get("judges") == ():
             print("Choose at least one judge.")
             return
-        given = {name: list(value) if name == "judges" else value or None for name, value in values.items()}
+        chosen = {name: list(value) if name == "judges" else value or None for name, value in values.items()}
         try:
-            display(draw(**given))  # type: ignore[no-untyped-call]  # IPython has no types for it
+            display(draw(**chosen))  # type: ignore[no-untyped-call]  # IPython has no types for it
         except InputError as error:
             print(error)
 

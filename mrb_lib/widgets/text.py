@@ -40,10 +40,10 @@ def isolated(value: object, tag: str = "bdi") -> str:
 
 
 def _balanced(text: str) -> str:
-    parts, at, depth = [], 0, 0
+    parts, end, depth = [], 0, 0
     for match in _STEPS.finditer(text):
-        parts.append(text[at : match.start()])
-        at = match.end()
+        parts.append(text[end : match.start()])
+        end = match.end()
         mark = match[0]
         if mark in _OPENS:
             depth += 1
@@ -55,4 +55,4 @@ def _balanced(text: str) -> str:
         else:
             depth -= 1
         parts.append(mark)
-    return "".join([*parts, text[at:], _CLOSES * depth])
+    return "".join([*parts, text[end:], _CLOSES * depth])

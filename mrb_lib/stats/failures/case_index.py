@@ -35,8 +35,8 @@ from mrb_lib.verdicts.store import part_paths, run_folders
 POLICY: Final = "balanced"
 _FORMAT: Final = 1
 _STATED: Final = "index.json"
-_ARRAYS: Final = tuple(part.name for part in fields(Kinds) if part.name not in ("judges", "dimensions", "policy"))
-Progress = Callable[[str, int, int], None]
+_ARRAYS: Final = tuple(each.name for each in fields(Kinds) if each.name not in ("judges", "dimensions", "policy"))
+StepProgress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -79,14 +79,14 @@ class CaseIndex:
         return self.replies.of_case(position, texts=texts)
 
 
-def build_index(runs: Path | None, benchmark: Benchmark, folder: Path, progress: Progress | None = None) -> Path:
+def build_index(runs: Path | None, benchmark: Benchmark, folder: Path, progress: StepProgress | None = None) -> Path:
     """Make the index of a benchmark and its runs, if it is not there yet.
 
     Parameters
     ----------
     runs : a folder of runs, or one run; None for a benchmark that nobody judged
     folder : a folder for indices of this benchmark; those of earlier states are removed from it
-    progress : told what is done, and how much of how much
+    progress : called with a step's name, how much of it is done, and of how much
 
     Returns
     -------
@@ -125,7 +125,7 @@ def build_index(runs: Path | None, benchmark: Benchmark, folder: Path, progress:
 
 
 def cached_index(
-    benchmark: Benchmark, folder: Path, runs: Path | None, cache: Path, *, progress: Progress | None = None
+    benchmark: Benchmark, folder: Path, runs: Path | None, cache: Path, *, progress: StepProgress | None = None
 ) -> CaseIndex:
     """The verdicts and replies laid out for quick looks, made where they are missing or out of date.
 
@@ -134,7 +134,7 @@ def cached_index(
     benchmark, folder : the benchmark, and where it lies
     runs : the folder of its runs; None where nobody judged
     cache : the folder of all such indices
-    progress : told what is done, and how much of how much
+    progress : called with a step's name, how much of it is done, and of how much
 
     Raises
     ------
@@ -159,7 +159,7 @@ def _key(runs: Path | None, benchmark: Benchmark, labels: pd.DataFrame) -> str:
 
 
 def _write(
-    folder: Path, runs: Path | None, benchmark: Benchmark, labels: pd.DataFrame, progress: Progress | None
+    folder: Path, runs: Path | None, benchmark: Benchmark, labels: pd.DataFrame, progress: StepProgress | None
 ) -> None:
     cases, dimensions = benchmark.cases, list(benchmark.meta.dimensions)
     if not benchmark.meta.is_preference:
@@ -173,13 +173,13 @@ def _write(
             n_probed += int((~plain).sum())
             yield frame[plain] if not plain.all() else frame
 
-    def told(done: int, total: int) -> None:
+    def report(done: int, total: int) -> None:
         if progress is not None:
             progress("verdicts", done, total)
 
     panel = as_panel(_no_verdicts(), cases["case_id"], dimensions)
     if runs is not None:
-        read = read_panels(benchmark, counted(lay_out(runs, cases, folder, told)))
+        read = read_panels(benchmark, counted(lay_out(runs, cases, folder, report)))
         panel = read.get(NO_PROBE, panel)
     if progress is not None:
         progress("difficulty", 0, 1)
@@ -210,8 +210,8 @@ def _stored(index: CaseIndex) -> Kinds:
 
 
 def _mapped(path: Path) -> NDArray[Any]:
-    found: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    return found
+    array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    return array
 
 
 def open_index(folder: Path) -> CaseIndex:
@@ -220,7 +220,7 @@ def open_index(folder: Path) -> CaseIndex:
     Raises
     ------
     InputError
-        There is no whole index in the folder.
+        There is not a whole index in the folder.
     """
     try:
         stated = json.loads((folder / _STATED).read_text(encoding="utf-8"))
@@ -235,5 +235,5 @@ def open_index(folder: Path) -> CaseIndex:
         return CaseIndex(folder, case_ids, panel, hard, labels, replies, stated["n_probed"])
     except (OSError, ValueError, KeyError) as error:
         raise InputError(
-            f"{folder}: is no whole index ({error}); remove the folder and build the index again."
+            f"{folder}: is not a whole index ({error}); remove the folder and build the index again."
         ) from error

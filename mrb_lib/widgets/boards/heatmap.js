@@ -1,34 +1,34 @@
 // The heatmap: a click on a cell, or Enter, lists the cases behind it; a click on a case opens it.
 function render({ model, el }) {
   const { element, fragment } = mrbShell;
-  const talk = mrbShell.connect(model);
+  const link = mrbShell.connect(model);
   const root = element("section", { class: "mrb mrb-heatmap", "aria-label": "heatmap", "data-lm-suppress-shortcuts": "true", tabindex: "-1" });
   const controls = element("div", { class: "mrb-controls" });
-  const said = element("p", { class: "mrb-said", role: "status" });
+  const status = element("p", { class: "mrb-said", role: "status" });
   const view = element("div");
   const behind = element("section", { class: "mrb-behind", "aria-label": "cases behind the cell", hidden: true });
   const page = element("div", { class: "mrb-one-case" });
-  root.append(controls, said, view, behind);
+  root.append(controls, status, view, behind);
   el.append(root);
   const fields = {};
-  const state = { asked: 0, at: [0, 0], outcome: "scored", page: 0, explorer: false, position: null };
+  const state = { asked: 0, cell: [0, 0], outcome: "scored", page: 0, explorer: false, position: null };
   const axes = () => ({ policy: fields.policy.value, dimension: fields.dimension.value, by: fields.by.value });
-  const place = () => ({ ...axes(), row: state.at[0], column: state.at[1], outcome: state.outcome, page: state.page });
+  const cellAsked = () => ({ ...axes(), row: state.cell[0], column: state.cell[1], outcome: state.outcome, page: state.page });
 
   // Only the latest question's answer is shown.
-  async function ask(what, given, show) {
-    const mine = (state.asked += 1);
+  async function ask(what, fields, show) {
+    const turn = (state.asked += 1);
     root.setAttribute("aria-busy", "true");
-    said.textContent = "Computing …";
+    status.textContent = "Computing …";
     try {
-      const found = await talk.ask(what, given);
-      if (mine !== state.asked) return;
-      said.textContent = "";
-      show(found);
+      const answer = await link.ask(what, fields);
+      if (turn !== state.asked) return;
+      status.textContent = "";
+      show(answer);
     } catch (error) {
-      if (mine === state.asked) said.textContent = error.message;
+      if (turn === state.asked) status.textContent = error.message;
     }
-    if (mine === state.asked) root.removeAttribute("aria-busy");
+    if (turn === state.asked) root.removeAttribute("aria-busy");
   }
 
   function field(name, label, options, chosen) {
@@ -38,12 +38,12 @@ function render({ model, el }) {
     controls.append(element("label", {}, element("span", {}, label), made));
   }
 
-  function begin(told) {
+  function begin(initial) {
     const plain = (names) => names.map((name) => ({ value: name, name }));
-    state.explorer = told.explorer;
-    field("by", "Columns", told.columns, told.by);
-    field("dimension", "Dimension", plain(told.dimensions), told.dimension);
-    field("policy", "Policy", plain(told.policies), told.policy);
+    state.explorer = initial.explorer;
+    field("by", "Columns", initial.columns, initial.by);
+    field("dimension", "Dimension", plain(initial.dimensions), initial.dimension);
+    field("policy", "Policy", plain(initial.policies), initial.policy);
     table();
   }
 
@@ -68,11 +68,11 @@ function render({ model, el }) {
     cell.focus();
   }
 
-  function list(given = {}, then = () => {}) {
-    Object.assign(state, given);
+  function list(fields = {}, then = () => {}) {
+    Object.assign(state, fields);
     close();
-    for (const cell of view.querySelectorAll("[data-row]")) cell.toggleAttribute("data-open", cell === cellAt(...state.at));
-    ask("behind", place(), ({ html }) => {
+    for (const cell of view.querySelectorAll("[data-row]")) cell.toggleAttribute("data-open", cell === cellAt(...state.cell));
+    ask("behind", cellAsked(), ({ html }) => {
       behind.replaceChildren(fragment(html), page);
       behind.hidden = false;
       const tools = element("p", { class: "mrb-tools-of-list" });
@@ -90,8 +90,8 @@ function render({ model, el }) {
       close();
       state.position = position;
       const step = (text, by) => {
-        const at = rows().findIndex((row) => Number(row.dataset.position) === position) + by;
-        return element("button", { type: "button", "data-step": by, disabled: !rows()[at] }, text);
+        const target = rows().findIndex((row) => Number(row.dataset.position) === position) + by;
+        return element("button", { type: "button", "data-step": by, disabled: !rows()[target] }, text);
       };
       page.append(element("p", { class: "mrb-steps" }, step("Previous case (K)", -1), step("Next case (J)", 1), element("button", { type: "button", "data-act": "shut" }, "Close the case (Esc)")), fragment(html));
       for (const row of rows()) row.toggleAttribute("data-open", Number(row.dataset.position) === position);
@@ -112,8 +112,8 @@ function render({ model, el }) {
 
   function step(by) {
     const all = rows();
-    const at = all.findIndex((row) => Number(row.dataset.position) === state.position) + by;
-    if (state.position !== null && all[at]) open(Number(all[at].dataset.position));
+    const target = all.findIndex((row) => Number(row.dataset.position) === state.position) + by;
+    if (state.position !== null && all[target]) open(Number(all[target].dataset.position));
   }
 
   function shut() {
@@ -123,11 +123,11 @@ function render({ model, el }) {
   }
 
   const acts = {
-    explore: () => ask("explore", place(), () => (said.textContent = "The explorer shows these cases.")),
+    explore: () => ask("explore", cellAsked(), () => (status.textContent = "The explorer shows these cases.")),
     close: () => {
       close();
       behind.hidden = true;
-      cellAt(...state.at)?.focus();
+      cellAt(...state.cell)?.focus();
     },
     shut,
   };
@@ -139,7 +139,7 @@ function render({ model, el }) {
     if (row !== undefined) {
       if (view.classList.contains("mrb-stale")) return;
       reach(button);
-      list({ at: [Number(row), Number(column)], outcome: "scored", page: 0 }, () => behind.querySelector("h4").focus());
+      list({ cell: [Number(row), Number(column)], outcome: "scored", page: 0 }, () => behind.querySelector("h4").focus());
     } else if (outcome !== undefined) list({ outcome, page: 0 }, () => behind.querySelector(`[data-outcome="${outcome}"]`).focus());
     else if (number !== undefined) list({ page: Number(number) }, () => behind.querySelector("h4").focus());
     else if (position !== undefined) open(Number(position));
@@ -166,10 +166,10 @@ function render({ model, el }) {
 
   root.addEventListener("click", click);
   root.addEventListener("keydown", key);
-  talk.ask("initial_state").then(begin, (error) => (said.textContent = error.message));
+  link.ask("initial_state").then(begin, (error) => (status.textContent = error.message));
   return () => {
     close();
-    talk.close();
+    link.close();
     root.remove();
   };
 }

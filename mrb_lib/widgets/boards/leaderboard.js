@@ -1,13 +1,13 @@
 // The leaderboard: Python makes the table of what is chosen, the page sorts and filters its rows.
 function render({ model, el }) {
   const { element } = mrbShell;
-  const talk = mrbShell.connect(model);
+  const link = mrbShell.connect(model);
   const state = { key: "rank", down: false, asked: 0 };
   const root = element("section", { class: "mrb mrb-board", "aria-label": "leaderboard", "data-lm-suppress-shortcuts": "true", tabindex: "-1" });
   const controls = element("div", { class: "mrb-controls" });
   const view = element("div", { class: "mrb-view-of-rows" });
-  const said = element("p", { class: "mrb-said", role: "status" });
-  root.append(controls, said, view);
+  const status = element("p", { class: "mrb-said", role: "status" });
+  root.append(controls, status, view);
   el.append(root);
   const fields = {};
 
@@ -19,43 +19,43 @@ function render({ model, el }) {
 
   const options = (names, chosen) => names.map((name, i) => element("option", { value: name, selected: i === chosen || name === chosen }, name));
 
-  function places(told) {
+  function places(initial) {
     const made = element("select");
     let group = made;
-    told.places.forEach((place, i) => {
+    initial.places.forEach((place, i) => {
       if (place.by && group.label !== place.by) made.append((group = element("optgroup", { label: place.by })));
-      group.append(element("option", { value: String(i), selected: i === told.place }, place.name));
+      group.append(element("option", { value: String(i), selected: i === initial.place }, place.name));
     });
     return made;
   }
 
-  function begin(told) {
-    field("policy", "Policy", element("select", {}, ...options(told.policies, told.policy))).addEventListener("change", ask);
-    field("dimension", "Dimension", element("select", {}, ...options(told.dimensions, told.dimension))).addEventListener("change", ask);
-    field("place", "Cases", places(told)).addEventListener("change", ask);
+  function begin(initial) {
+    field("policy", "Policy", element("select", {}, ...options(initial.policies, initial.policy))).addEventListener("change", ask);
+    field("dimension", "Dimension", element("select", {}, ...options(initial.dimensions, initial.dimension))).addEventListener("change", ask);
+    field("place", "Cases", places(initial)).addEventListener("change", ask);
     field("text", "Judges whose name has", element("input", { type: "search", placeholder: "all", autocomplete: "off" })).addEventListener("input", filter);
-    if (told.kinds.length > 1) {
+    if (initial.kinds.length > 1) {
       const all = element("option", { value: "" }, "all kinds");
-      const kinds = told.kinds.map((kind) => element("option", { value: `=${kind}` }, kind || "not said"));
+      const kinds = initial.kinds.map((kind) => element("option", { value: `=${kind}` }, kind || "not said"));
       field("kind", "Kind", element("select", {}, all, ...kinds)).addEventListener("change", filter);
     }
   }
 
   async function ask() {
-    const mine = (state.asked += 1);
+    const turn = (state.asked += 1);
     root.setAttribute("aria-busy", "true");
-    said.textContent = "Computing …";
+    status.textContent = "Computing …";
     const [policy, dimension, place] = [fields.policy.value, fields.dimension.value, Number(fields.place.value)];
     try {
-      const found = await talk.ask("rows", { policy, dimension, place });
-      if (mine === state.asked) show(found.html);
+      const answer = await link.ask("rows", { policy, dimension, place });
+      if (turn === state.asked) show(answer.html);
     } catch (error) {
-      if (mine === state.asked) {
+      if (turn === state.asked) {
         view.replaceChildren(element("p", { class: "mrb-problem", role: "alert" }, error.message));
-        said.textContent = "";
+        status.textContent = "";
       }
     }
-    if (mine === state.asked) root.removeAttribute("aria-busy");
+    if (turn === state.asked) root.removeAttribute("aria-busy");
   }
 
   const rows = () => [...view.querySelectorAll("tbody:not(.mrb-human) > tr")];
@@ -95,8 +95,8 @@ function render({ model, el }) {
       if (i === at) head.setAttribute("aria-sort", state.down ? "descending" : "ascending");
       else head.removeAttribute("aria-sort");
     });
-    const found = rows();
-    found[0]?.parentElement.append(...found.sort(compare));
+    const shown = rows();
+    shown[0]?.parentElement.append(...shown.sort(compare));
   }
 
   function filter() {
@@ -109,12 +109,12 @@ function render({ model, el }) {
       row.hidden = !words.every((word) => name.includes(word)) || (kind !== "" && kind !== `=${row.dataset.kind}`);
     }
     const left = all.filter((row) => !row.hidden).length;
-    said.textContent = left === all.length ? `${all.length} judges` : `${left} of ${all.length} judges`;
+    status.textContent = left === all.length ? `${all.length} judges` : `${left} of ${all.length} judges`;
   }
 
-  talk.ask("initial_state").then((told) => (begin(told), ask()), (error) => (said.textContent = error.message));
+  link.ask("initial_state").then((initial) => (begin(initial), ask()), (error) => (status.textContent = error.message));
   return () => {
-    talk.close();
+    link.close();
     root.remove();
   };
 }

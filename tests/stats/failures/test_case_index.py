@@ -160,9 +160,9 @@ def test_labels_that_are_no_preferences_are_split_and_never_gold(benchmark: Benc
 
 
 def test_a_folder_that_is_no_index_is_named(benchmark: Benchmark, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no whole index"):
+    with pytest.raises(InputError, match="not a whole index"):
         open_index(tmp_path)
     index = build_index(None, benchmark, tmp_path / "index")
     (index / "choice.npy").unlink()
-    with pytest.raises(InputError, match="no whole index"):
+    with pytest.raises(InputError, match="not a whole index"):
         open_index(index)
