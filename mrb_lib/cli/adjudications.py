@@ -1,4 +1,4 @@
-"""`mrb adjudications`: what reviewers said of a benchmark, out of its store, into it, and in short."""
+"""`mrb adjudications`: export, import and summarise the adjudications of a benchmark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`mrb annotate`: cases dealt out to clinicians, annotated in a browser without knowing whose the answers are."""
+"""`mrb annotate`: assign cases to clinicians, who annotate them in a browser without seeing who wrote the answers."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _names(text: str) -> list[str]:
 def _assign(
     benchmark: Benchmark, store: Store, names: list[str], overlap: int | None, n_cases: int | None, seed: int
 ) -> None:
-    """Deal cases out, and say who has how many."""
+    """Assign cases, and report how many each annotator has."""
     from mrb_lib.reviews.assignment import assign, choose_cases
 
     meta, ids = benchmark.meta, benchmark.cases["case_id"].tolist()

@@ -24,7 +24,8 @@ def lab(
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="Default: a free one.")] = None,
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
     allow_remote: Annotated[
-        bool, typer.Option("--allow-remote", help="Let other machines reach it: who has the token runs code as you.")
+        bool,
+        typer.Option("--allow-remote", help="Let other machines reach it: anyone with the token can run code as you."),
     ] = False,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
     no_open: Annotated[bool, typer.Option("--prepare", help="Write the notebooks; start nothing.")] = False,

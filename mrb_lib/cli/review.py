@@ -26,7 +26,7 @@ def review(
 ) -> None:
     """Open the failure explorer in a browser; reviewers' marks go into the store.
 
-    The address it prints holds a token, and is all that protects the page: a reviewer's name is no password.
+    The address it prints holds a token, and is all that protects the page: a reviewer's name is not a password.
     """
     from mrb_lib.cli.findings import echo_stale_runs
     from mrb_lib.cli.servers import check_app, serve_app

@@ -74,7 +74,7 @@ def serve_app(
     InputError
         The host is not this machine and `allow_remote` is false, the port is taken, or Voila is not installed.
     RunError
-        The server did not start, or ended by itself.
+        The server did not start, or stopped unexpectedly.
 
     Notes
     -----
@@ -107,7 +107,8 @@ def serve_lab(
 ) -> None:
     """Serve JupyterLab on a folder, or on a notebook's folder with the notebook open, until it is stopped.
 
-    Who has the token can run any code as its user, whose settings of JupyterLab apply. Parameters, errors: `serve_app`.
+    Anyone with the token can run code as the user of the server, whose settings of JupyterLab apply. Parameters and
+    errors are those of `serve_app`.
     """
     _require("jupyterlab")
     chosen = _address(host, port, allow_remote)
@@ -169,7 +170,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _shown(host: str) -> str:
-    """The host as a browser is told it; one that stands for every address becomes this machine's name."""
+    """The host as it stands in a URL; one that stands for every address becomes this machine's name."""
     if host in ("", "0.0.0.0", "::"):  # noqa: S104  recognised, not bound to
         return socket.gethostname()
     return f"[{host}]" if ":" in host else host
@@ -240,7 +241,9 @@ def _serve(
     with _stopped_by_signals(server) as stopped, log.open("rb") as lines:
         _await(server, url, ready, stopped, log)
         if not stopped:
-            print(f"Ready; stop it with Ctrl-C. Who has this address can use it:\n{url}", file=sys.stderr, flush=True)
+            print(
+                f"Ready; stop it with Ctrl-C. Anyone with this address can use it:\n{url}", file=sys.stderr, flush=True
+            )
             print(f"{url}?token={token}", flush=True)
             if browse:
                 webbrowser.open(f"{url}?token={token}")
@@ -249,7 +252,9 @@ def _serve(
             _wait(server, 0.5)
         _pass_on(lines.read())
     if not stopped:
-        raise RunError(f"the server ended by itself (exit code {server.returncode}); start it again.\n{_tail(log)}")
+        raise RunError(
+            f"the server stopped unexpectedly (exit code {server.returncode}); start it again.\n{_tail(log)}"
+        )
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A page of its own that holds all it shows, for the printer or for who has no workbench: no script, nothing else."""
+"""A self-contained page without scripts, for the printer or for readers without the workbench."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def escaped(value: object) -> str:
 
 
 def isolated(value: object, tag: str = "bdi") -> str:
-    """Escaped text in an element of its own, out of which no mark of direction reaches."""
+    """Escaped text in an element of its own, so that its direction marks affect nothing around it."""
     return f'<{tag} dir="auto">{escaped(value)}</{tag}>'
 
 

@@ -95,7 +95,9 @@ def test_answers_about_what_is_gone_do_not_count(pictured: Benchmark, store: Sto
     frame, left_out = annotations_of(pictured, store)
     assert frame.empty
     assert left_out == 2
-    assert "2 answers speak of what is not in the benchmark" in Coordination(pictured, store).html()
+    assert (
+        "2 answers are about cases or dimensions that are not in the benchmark" in Coordination(pictured, store).html()
+    )
 
 
 def test_ratings_are_refused_and_the_plain_view_is_whole(

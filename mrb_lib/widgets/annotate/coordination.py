@@ -1,4 +1,4 @@
-"""The coordinator's page: how far everyone is, how far they agree, and what they skipped, as it happens."""
+"""The coordinator's page: progress, agreement and skipped cases, live."""
 
 from __future__ import annotations
 
@@ -91,7 +91,8 @@ class Coordination:
             f"<section><h2>Dimensions</h2>{_dimensions(here, answers, meta.dimensions)}</section></div>",
             f"<h2>Agreement so far</h2>{_agreement(agreement_so_far(self._benchmark, annotations))}",
             f"<h2>Skipped</h2>{_skipped(answers, meta.dimensions)}",
-            f'<p class="mrb-quiet">{left_out} answers speak of what is not in the benchmark and do not count.</p>'
+            f'<p class="mrb-quiet">{left_out} answers are about cases or dimensions that are not in the benchmark; '
+            "they do not count.</p>"
             if left_out
             else "",
         ]

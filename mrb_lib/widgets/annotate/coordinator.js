@@ -21,7 +21,7 @@ function render({ model, el }) {
     try {
       const found = await line.ask("overview", { change });
       if (found.html !== undefined) sheet.replaceChildren(mrbShell.fragment(found.html));
-      if (found.html !== undefined || behind) said.textContent = `Up to date as of ${new Date().toLocaleTimeString()}; it follows by itself.`;
+      if (found.html !== undefined || behind) said.textContent = `Up to date as of ${new Date().toLocaleTimeString()}; it updates itself.`;
       behind = false;
       change = found.change;
     } catch (error) {

@@ -55,7 +55,7 @@ def case_html(
     annotations, gold, verdicts : the tables, of this case or of all; only rows of this case are shown. Verdicts with
         `p_a` show the probability of what they chose; those with `reply` and `error` show these, whole, on demand.
     note : a sentence to show above it, as for simulated data
-    blind : for who has yet to judge: no vote, no gold, no judge, no responder, no reference, nothing marked
+    blind : for someone who has yet to judge: no vote, no gold, no judge, no responder, no reference, nothing marked
     level : of the heading; the parts have the next one
     style : put the style sheet into it. A page with several cases needs it in one of them, or has
         `bundle.style(*STYLES)` of its own.

@@ -181,6 +181,6 @@ def history_of(
 
 
 def reviewed_by(history: pd.DataFrame) -> dict[str, list[str]]:
-    """By case, who has a mark on it that counts."""
+    """By case, the reviewers with a current adjudication."""
     now = current(history) if len(history) else history
     return {str(case): sorted(set(rows["reviewer"])) for case, rows in now.groupby("case_id")}

@@ -1,4 +1,4 @@
-"""What a failure explorer answers to its page: selections with their counts, cases, and what reviewers said.
+"""What a failure explorer answers to its page: selections with their counts, cases, and adjudications.
 
 Every answer follows from the question and the data alone, so that several pages may ask at once; a case is named by
 its position in the benchmark, which no text of the data can break.
@@ -154,7 +154,7 @@ class ExplorerAnswers:
         return {"html": html[start : start + PIECE], "next": _next(html, start)}
 
     def history(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """What reviewers said of a case, the newest first."""
+        """The adjudications of a case, the newest first."""
         case = self.data.benchmark.cases.iloc[self._position(question)]
         return {"position": question["position"], "entries": history_of(self.reviews.history(), case, message_text)}
 
@@ -208,7 +208,7 @@ class ExplorerAnswers:
         return {"piece": piece or "", "done": piece is None}
 
     def marks(self) -> dict[str, list[str]]:
-        """By case, who has a mark on it that counts; empty where no store can be read."""
+        """By case, the reviewers with a current adjudication; empty where no store can be read."""
         try:
             history = self.reviews.history()
         except InputError:

@@ -75,7 +75,7 @@ def explore(
     store : where reviewers' marks are kept, a path of an SQLite file or a URL; None stores nothing
     query : the filters, search and sort to begin with
     case : the id of the case to begin with
-    reviewer : the name to offer at sign-in. It is no proof of who someone is.
+    reviewer : the name to offer at sign-in. It does not prove who someone is.
     policy : the scoring policy that says what is wrong
 
     Returns

@@ -123,7 +123,7 @@ const mrbExplorer = (() => {
       }
     }
 
-    // A new query; of several that were asked for, the last one counts.
+    // A new query; of several sent in a row, the last one counts.
     async function choose(query) {
       const asked = (state.asked += 1);
       try {
@@ -153,7 +153,7 @@ const mrbExplorer = (() => {
       parts.form.root.hidden = true;
       const words = parts.filters.query().judge === null && !parts.filters.query().text ? "No case matches." : "No case matches all of this.";
       clearStage();
-      parts.stage.append(element("div", { class: "mrb-nothing" }, element("h2", {}, words), element("p", {}, "Take a filter away, or clear all of them.")));
+      parts.stage.append(element("div", { class: "mrb-nothing" }, element("h2", {}, words), element("p", {}, "Remove a filter, or clear them all.")));
       writeAddress();
       reveal();
     }
@@ -194,7 +194,7 @@ const mrbExplorer = (() => {
       }
     }
 
-    // A case ready to be shown, asked for once and kept for a while.
+    // A case ready to be shown, fetched once and kept for a while.
     function prepared(position) {
       if (!kept.has(position)) {
         kept.set(position, ask(position, state.query));
@@ -235,7 +235,7 @@ const mrbExplorer = (() => {
         if (state.position !== position) return;
         clearStage();
         parts.stage.append(shown.node);
-        if (state.scrolled) parts.stage.scrollTop = 0; // which lays the page out at once, so only where it is needed
+        if (state.scrolled) parts.stage.scrollTop = 0; // this forces a layout, so only where it is needed
         state.scrolled = false;
         mrbCase.attach(parts.stage);
         parts.caseId = shown.case_id;
@@ -253,7 +253,7 @@ const mrbExplorer = (() => {
       }
     }
 
-    // The neighbours are asked for while the reviewer looks at this one.
+    // The neighbours are fetched while the reviewer reads this case.
     async function prefetch() {
       const { index, turn } = state;
       await new Promise((settle) => requestAnimationFrame(() => setTimeout(settle, 0)));
@@ -268,7 +268,7 @@ const mrbExplorer = (() => {
       const words = `${location.origin}${location.pathname}${address()}`;
       try {
         await navigator.clipboard.writeText(words);
-        tell("The link is copied. Who opens it needs the token of this server too.");
+        tell("The link is copied. Opening it also needs the token of this server.");
       } catch {
         tell(`Copy this link: ${words}`);
       }
@@ -335,7 +335,7 @@ const mrbExplorer = (() => {
     };
   }
 
-  // The explorer in a page that no kernel answers yet: what it asks first was answered beforehand, and lies beside it.
+  // The explorer in a page that no kernel answers yet: the answers to its first questions lie beside it.
   function preview(script) {
     const recorded = script.previousElementSibling;
     const answers = new Map(Object.entries(JSON.parse(recorded.textContent)));

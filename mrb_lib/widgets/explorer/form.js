@@ -15,7 +15,7 @@ function mrbDrafts(benchmark) {
   };
 }
 
-// What reviewers said of a case, the newest first. Each text of theirs keeps its direction to itself.
+// The adjudications of a case, the newest first. Each text of the data keeps its direction to itself.
 const mrbHistory = (() => {
   const { element } = mrbShell;
   const own = (words) => element("bdi", { dir: "auto" }, words);
@@ -32,13 +32,13 @@ const mrbHistory = (() => {
   }
 
   function items(entries) {
-    return entries.length ? entries.map(entry) : [element("li", { class: "mrb-past" }, "Nobody has said anything of this case yet.")];
+    return entries.length ? entries.map(entry) : [element("li", { class: "mrb-past" }, "Nobody has reviewed this case yet.")];
   }
 
   return { items };
 })();
 
-// What a reviewer says of a case: who they are, the form, and what was said before. What was typed outlives a failure.
+// The review of a case: sign-in, the form, and the history. What was typed outlives a failure.
 const mrbForm = (() => {
   const KEYS = ["gold_right", "gold_wrong", "ambiguous", "image_unusable"];
   const PATIENCE = 20000;
@@ -71,7 +71,7 @@ const mrbForm = (() => {
     const judge = element("select", { "data-field": "judge" }, ...options(about.judges, "no judge in particular"));
     const radio = (group, value, words, key) =>
       element("label", { class: "mrb-choose" }, element("input", { type: "radio", name: `${group}-${state.id}`, value, "data-field": group }), element("span", {}, words), key ? element("kbd", { "aria-hidden": "true" }, key) : null);
-    const verdicts = element("fieldset", { class: "mrb-verdict" }, element("legend", {}, "What do you say?"), ...KEYS.map((value, i) => radio("verdict", value, about.labels[value], String(i + 1))));
+    const verdicts = element("fieldset", { class: "mrb-verdict" }, element("legend", {}, "Is the gold label right?"), ...KEYS.map((value, i) => radio("verdict", value, about.labels[value], String(i + 1))));
     const choices = element("fieldset", { class: "mrb-right-choice", hidden: true }, element("legend", {}, "The right choice is response"), ...["A", "B", "tie"].map((value) => radio("choice", value, value === "tie" ? "tie" : value)));
     const list = element("div", { class: "mrb-reasons" });
     const edit = element("button", { type: "button", class: "mrb-quiet" }, "Edit the list");
@@ -82,7 +82,7 @@ const mrbForm = (() => {
     const form = element("div", { class: "mrb-form" }, element("div", { class: "mrb-scope" }, field("About", dimension), field("Judge", judge)), gold, verdicts, choices, why, field("Note", note), element("div", { class: "mrb-actions" }, save, withdraw), status);
     const past = element("ol", { class: "mrb-history" });
     const heading = (words) => element("h2", {}, words);
-    const root = element("section", { class: "mrb-review", "aria-label": "Your review" }, heading("Your review"), trouble, who, form, heading("What was said"), past);
+    const root = element("section", { class: "mrb-review", "aria-label": "Your review" }, heading("Your review"), trouble, who, form, heading("History"), past);
 
     const key = () => JSON.stringify([state.reviewer, state.caseId, dimension.value, judge.value]);
     const checked = (group) => root.querySelector(`[data-field="${group}"]:checked`)?.value ?? "";
@@ -150,7 +150,7 @@ const mrbForm = (() => {
         const answer = await ask("history", { position });
         if (position === state.position) take(answer.entries);
       } catch (error) {
-        say(`What was said cannot be read: ${error.message}`, "mrb-failed");
+        say(`The history cannot be read: ${error.message}`, "mrb-failed");
       }
     }
 
@@ -185,10 +185,10 @@ const mrbForm = (() => {
         if (state.dirty) refresh();
         else load();
         if (state.dirty) say("Saved. What you typed since is not saved yet.", "mrb-unsaved");
-        else say(content.verdict === "withdrawn" ? "Withdrawn; what you said before stays in the history." : `Saved ${new Date().toLocaleTimeString()}.`, "mrb-kept");
+        else say(content.verdict === "withdrawn" ? "Withdrawn; your earlier entries stay in the history." : `Saved ${new Date().toLocaleTimeString()}.`, "mrb-kept");
       } catch (error) {
         if (!drafts.of(name) && content.verdict !== "withdrawn") drafts.keep(name, { ...content, id });
-        if (here()) say(`Not saved: ${error.message} What you wrote is still here; save again when it is mended.`, "mrb-failed");
+        if (here()) say(`Not saved: ${error.message} What you wrote is still here; save again once it is fixed.`, "mrb-failed");
         else say(`Case ${caseId} was not saved: ${error.message} What you wrote is kept there; go back and save again.`, "mrb-failed");
       } finally {
         state.busy = false;
@@ -214,7 +214,7 @@ const mrbForm = (() => {
         if (name.value.trim()) sign(name.value.trim());
         else name.focus();
       });
-      who.replaceChildren(sheet, element("p", { class: "mrb-hint" }, "A name, not a password: it is kept with what you say, and nobody checks it. What protects this page is its address."));
+      who.replaceChildren(sheet, element("p", { class: "mrb-hint" }, "A name, not a password: it is stored with your review, and nobody checks it. What protects this page is its address."));
     }
 
     function sign(name) {
