@@ -105,7 +105,7 @@ def prepare(folder: Path, benchmark: str, runs: str, *, notebooks: Path | None =
 
     Notes
     -----
-    Validated by tests/widgets/test_lab.py.
+    Validated by tests/notebook/test_lab.py.
     """
     sources = sorted((notebooks or own_notebooks()).glob("[0-9]*.ipynb"))
     if not sources:

@@ -11,7 +11,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.widgets import controls
 from mrb_lib.widgets.controls import choose
 
-from .judged import judged
+from .boards.judged import judged
 
 
 class Drawn:

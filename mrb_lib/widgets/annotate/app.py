@@ -50,7 +50,7 @@ def annotate(benchmark: Benchmark, store: Store) -> Annotator:
 
     Notes
     -----
-    Who signs in by which name is not checked. Validated in tests/widgets/test_annotate.py and
+    Who signs in by which name is not checked. Validated in tests/widgets/annotate/test_annotate.py and
     tests/browser/test_annotate.py.
     """
     return Annotator(Annotation(benchmark, store), benchmark.meta.name)

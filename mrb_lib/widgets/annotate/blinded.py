@@ -32,7 +32,8 @@ def blinded_html(
     Returns
     -------
     str
-        A `<section>` of the class `mrb-case`, without a style sheet. Validated by tests/widgets/test_annotate.py.
+        A `<section>` of the class `mrb-case`, without a style sheet.
+        Validated by tests/widgets/annotate/test_annotate.py.
     """
     shown = to_shown_frame(pd.DataFrame([case]).assign(order=order)).iloc[0]
     pictures = _pictures([str(name) for name in shown["images"]], images, side)

@@ -54,7 +54,7 @@ def browse_leaderboard(
     Notes
     -----
     Every number is of `mrb_lib.stats.tables.analyze`, made when it is chosen and kept. Validated by
-    tests/widgets/test_leaderboard.py and tests/browser/test_lab.py.
+    tests/widgets/boards/test_leaderboard.py and tests/browser/test_lab.py.
     """
     board = make_board(benchmark, verdicts, groups=groups, resamples=resamples, seed=seed)
     if by is not None and subfield is None:
@@ -102,7 +102,7 @@ def browse_heatmap(
     Notes
     -----
     Every number is of the table `accuracy`, every outcome of `mrb_lib.stats.failures.failure_kinds`. Validated by
-    tests/widgets/test_heatmap.py and tests/browser/test_lab.py.
+    tests/widgets/boards/test_heatmap.py and tests/browser/test_lab.py.
     """
     rows = {NO_PROBE: verdicts.panel} if isinstance(verdicts, CaseIndex) else verdicts
     heatmap = HeatmapData(make_board(benchmark, rows, resamples=resamples, seed=seed), verdicts)

@@ -225,7 +225,7 @@ def heatmap_html(grid: HeatmapGrid, *, live: bool, note: str = "") -> str:
     -------
     str
         A table with a number in each cell, what it is of above and how it is read below. Validated by
-        tests/widgets/test_heatmap.py.
+        tests/widgets/boards/test_heatmap.py.
     """
     scale = _scale(grid)
     head = "".join(_column(grid, i) for i in range(len(grid.columns)))

@@ -237,7 +237,7 @@ def leaderboard_html(
     -------
     str
         A table with what it is of above and how it is read below. Each cell that can be sorted by has `data-v`.
-        Validated by tests/widgets/test_leaderboard.py.
+        Validated by tests/widgets/boards/test_leaderboard.py.
     """
     scale = _scale(rows, human)
     body = "".join(_row(row, scale, human) for row in _records(rows))

@@ -64,7 +64,7 @@ def marks(a: str, b: str) -> tuple[list[FactMark], list[FactMark]]:
     tuple of list
         The marks of a and of b, in order and without overlap. Lengths, volumes and weights are the same fact in any of
         their units (5 mm, 0.5 cm). A denial is the denying word with what it denies.
-        Validated by tests/widgets/test_case_facts.py.
+        Validated by tests/widgets/case/test_facts.py.
     """
     facts_of = [list(_facts(text[:LONGEST])) for text in (a, b)]
     keys = [{key for _, key in facts} for facts in facts_of]

@@ -25,7 +25,7 @@ def image_html(name: object, images: Mapping[str, bytes], side: int = SIDE) -> s
     -------
     str
         A `<figure>` with the picture in its first window. Of grey pictures deeper than 8 bits it carries the values
-        too, as `data-packed`. Validated by tests/widgets/test_case_images.py.
+        too, as `data-packed`. Validated by tests/widgets/case/test_images.py.
     """
     try:
         return figure_html(read_pixels(images[str(name)], str(name)), str(name), side)

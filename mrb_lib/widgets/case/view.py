@@ -64,7 +64,7 @@ def case_html(
     Returns
     -------
     str
-        A `<section>` that needs nothing else. Validated by tests/widgets/test_cases.py.
+        A `<section>` that needs nothing else. Validated by tests/widgets/case/test_view.py.
     """
     here = str(case["case_id"])
     title, heading = f"h{level}", f"h{level + 1}"

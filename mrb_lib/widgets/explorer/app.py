@@ -90,7 +90,7 @@ def explore(
 
     Notes
     -----
-    Validated by tests/widgets/test_explorer.py and tests/browser/test_review.py.
+    Validated by tests/widgets/explorer/test_explorer.py and tests/browser/test_review.py.
     """
     data = explorer_data(benchmark, verdicts, policy=policy)
     start = (query or Query(), case)
