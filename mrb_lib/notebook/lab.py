@@ -29,10 +29,10 @@ from mrb_lib import analyze
 from mrb_lib.plots.composition import bars
 from mrb_lib.notebook.about import judge_groups, missing
 from mrb_lib.notebook.workspace import home, locate, open_workspace
+from mrb_lib.stats.failures.case_index import cached_index
 from mrb_lib.widgets.boards import browse_heatmap, browse_leaderboard
 from mrb_lib.widgets.explorer import explore
 from mrb_lib.widgets.progress import live_steps
-from mrb_lib.stats.failures.case_index import cached_index
 
 w = open_workspace(benchmark, runs)
 d = w.dimension(dimension)
