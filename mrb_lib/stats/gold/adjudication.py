@@ -16,7 +16,7 @@ from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.gold.adjudicated import REVIEWERS, last_words
 from mrb_lib.stats.gold.adjudicated import adjudicated_gold as adjudicated_gold
 from mrb_lib.stats.gold.failure_reasons import reasons_by_judge as reasons_by_judge
-from mrb_lib.stats.gold.gold_rankings import ranks
+from mrb_lib.stats.gold.rankings import ranks
 from mrb_lib.stats.resampling.quantiles import interval
 from mrb_lib.stats.resampling.resample import block, cluster_codes, interval_reason, n_clusters, replicates
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,19 +13,20 @@ from mrb_lib.data.benchmark import vote_columns, voting
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement.coefficients import votes_by_case
 from mrb_lib.stats.agreement.labels import encode_annotations
-from mrb_lib.stats.core.options import FloatArray, encode, join_reasons, pick_dimensions
+from mrb_lib.stats.core.options import TINY, FloatArray, IntArray, divide, encode, join_reasons, pick_dimensions
 from mrb_lib.stats.core.table import register_table
-from mrb_lib.stats.gold.annotator_intervals import (
+from mrb_lib.stats.gold.dawid_skene import (
     FEW_ANNOTATORS,
-    Bootstrap,
+    MODELS,
+    Fit,
     Fitted,
-    bootstrap,
+    Model,
+    em,
     fit_dimension,
     right_rate,
-    wilson,
 )
-from mrb_lib.stats.gold.dawid_skene import MODELS, Model
-from mrb_lib.stats.resampling.resample import cluster_codes
+from mrb_lib.stats.resampling.intervals import wilson
+from mrb_lib.stats.resampling.resample import NO_RESAMPLES, ONE_CLUSTER, block, cluster_codes, n_clusters, replicates
 
 NO_MASS = "no case is estimated to have this label among the annotator's cases"
 NOT_GIVEN = "no annotator gives this label"
@@ -48,6 +51,11 @@ COLUMNS = [
 ]
 _TEXT = ("dimension", "part", "model", "annotator", "gold", "label", "reason")
 _SAME = 1e-9
+TOO_MANY = "no interval: too many different rows of labels to fit again in every resample"
+_TOLERANCE = 1e-4
+_ITERATIONS = 300
+_MOST_WORK = 2**28
+MOST_REFITS = 1000
 
 
 @register_table(
@@ -135,7 +143,7 @@ def _rows(
     late = "" if fit.converged[0] else NOT_CONVERGED
     why = join_reasons(drawn.reason, late)
     right = right_rate(fit)[0]
-    low_right, high_right = wilson(right, drawn.right, item.n_labelled.astype(np.float64))
+    low_right, high_right = effective_wilson(right, drawn.right, item.n_labelled.astype(np.float64))
     rows: list[dict[str, object]] = []
     for who, name in enumerate(names):
         ends = (float(low_right[who]), float(high_right[who]))
@@ -147,7 +155,7 @@ def _rows(
         shown = {"annotator": name, "n": int(item.n_labelled[who]), "probability": right[who]}
         rows.append({"part": "annotator", **shown, "low": low_right[who], "high": high_right[who], "reason": why})
     share = np.where(item.given, fit.prevalence[0], np.nan)
-    low, high = wilson(share, drawn.prevalence, np.full(len(share), float(n)))
+    low, high = effective_wilson(share, drawn.prevalence, np.full(len(share), float(n)))
     for i, gold in enumerate(categories):
         shown = {"gold": gold, "n": n, "n_expected": share[i] * n, "probability": share[i]}
         reason = why if item.given[i] else NOT_GIVEN
@@ -172,7 +180,7 @@ def _confusion(
     expected = item.n_expected[who]
     known = item.given[:, None] & item.given
     table = np.where(known, item.fit.confusion[0, who], np.nan)
-    low, high = wilson(table, drawn.confusion[who][:, None], expected[:, None])
+    low, high = effective_wilson(table, drawn.confusion[who][:, None], expected[:, None])
     if right is not None:
         one_coin = _one_coin(*right, int(item.given.sum()), len(categories))
         low, high = (np.where(np.isnan(table), np.nan, ends) for ends in one_coin)
@@ -215,6 +223,126 @@ def _model_row(item: Fitted, model: Model, late: str) -> dict[str, object]:
         "iterations": int(item.fit.iterations[0]),
         "reason": join_reasons(late),
     }
+
+
+class Bootstrap(NamedTuple):
+    """What the resamples say of one dimension; NaN where there are none.
+
+    Attributes
+    ----------
+    confusion : shape (raters, K), how many cases would give each row of probabilities its variance
+    right : shape (raters,), the same for the probability of being right
+    prevalence : shape (K,), the same for each label's prevalence
+    reason : why there are no resamples, else empty
+    """
+
+    confusion: FloatArray
+    right: FloatArray
+    prevalence: FloatArray
+    reason: str
+
+
+def bootstrap(
+    fitted: Sequence[tuple[IntArray, IntArray, FloatArray, Fit]],
+    codes: IntArray,
+    model: Model,
+    *,
+    resamples: int,
+    seed: int,
+) -> Iterator[Bootstrap]:
+    """Fit the model again in every resample of clusters.
+
+    Parameters
+    ----------
+    fitted : one (cases, kind, counts, fit) a dimension, see `mrb_lib.stats.gold.dawid_skene.Fitted`
+    codes : shape (all cases,), the cluster of each
+    """
+    refits = min(resamples, MOST_REFITS)
+    for (_, _, counts, fit), weights in zip(fitted, weights_of_kinds(fitted, codes, refits, seed), strict=True):
+        n_raters, n_labels = counts.shape[1:]
+        absent = why_not(counts, codes, refits)
+        if absent:
+            empty = np.full((n_raters, n_labels), np.nan)
+            yield Bootstrap(empty, empty[:, 0], empty[0], absent)
+            continue
+        again = refit(counts, weights, fit, model)
+        yield Bootstrap(
+            confusion=effective_size(again.confusion),
+            right=effective_size(right_rate(again)[:, :, None]),
+            prevalence=effective_size(again.prevalence[:, :, None]),
+            reason="",
+        )
+
+
+def refit(counts: FloatArray, weights: FloatArray, fit: Fit, model: Model) -> Fit:
+    """The model in resamples, shape (b, P), from what it is in all cases."""
+    start = fit.posterior[0]
+    return em(counts, weights, model=model, start=start, tolerance=_TOLERANCE, iterations=_ITERATIONS)
+
+
+def why_not(counts: FloatArray, codes: IntArray, resamples: int) -> str:
+    """Why the model is not fitted again in resamples; empty if it is."""
+    if not resamples:
+        return NO_RESAMPLES
+    if n_clusters(codes) < 2:
+        return ONE_CLUSTER
+    return TOO_MANY if counts.size * counts.shape[2] * resamples > _MOST_WORK else ""
+
+
+def weights_of_kinds(
+    fitted: Sequence[tuple[IntArray, IntArray, FloatArray, Fit]], codes: IntArray, resamples: int, seed: int
+) -> list[FloatArray]:
+    """How often each kind of case is in each resample, shape (resamples, P), one array a dimension."""
+    used = [item if not why_not(item[2], codes, resamples) else None for item in fitted]
+    sizes = [0 if item is None else len(item[2]) for item in used]
+    bounds = np.cumsum([0, *sizes])
+    indicator = np.zeros((len(codes), bounds[-1]))
+    for item, start in zip(used, bounds, strict=False):
+        if item is not None:
+            indicator[item[0], start + item[1]] = 1.0
+    if not bounds[-1]:
+        return [np.empty((0, 0)) for _ in fitted]
+    blocks = [block(codes, indicator, lambda sums: sums)]
+    (drawn,) = replicates(blocks, n_clusters(codes), resamples=resamples, seed=seed)
+    return [drawn[:, start:stop] for start, stop in pairwise(bounds)]
+
+
+def effective_size(found: FloatArray) -> FloatArray:
+    """How many cases would give probabilities their variance over resamples: Kish's effective sample size.
+
+    Parameters
+    ----------
+    found : shape (b, ..., K), a distribution over the last axis, or one probability of two
+
+    Returns
+    -------
+    Shape (...): infinite where there is no variance, NaN where fewer than half of the resamples have a value
+    """
+    defined = np.isfinite(found)
+    n = np.maximum(defined.sum(axis=0), 1)
+    filled = np.where(defined, found, 0.0)
+    mean = filled.sum(axis=0) / n
+    variance = (np.where(defined, filled - mean, 0.0) ** 2).sum(axis=0) / n
+    spread = mean * (1 - mean)
+    size = divide(spread.sum(axis=-1), variance.sum(axis=-1))
+    size = np.where(variance.sum(axis=-1) <= TINY, np.inf, size)
+    return np.where((2 * defined.sum(axis=0) < len(found)).any(axis=-1), np.nan, size)
+
+
+def effective_wilson(estimate: FloatArray, size: FloatArray, most: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Wilson's interval of probabilities that an effective number of cases stands behind.
+
+    Parameters
+    ----------
+    estimate : any shape
+    size : effective sample sizes (Kish 1965, Survey Sampling), of a shape that goes with it; may be infinite
+    most : the most cases that can stand behind each
+
+    Returns
+    -------
+    low, high : NaN where the estimate or the size is, or there are no cases
+    """
+    return wilson(estimate, np.where(np.isnan(size) | (most <= TINY), np.nan, np.fmin(size, most)))
 
 
 def posterior(

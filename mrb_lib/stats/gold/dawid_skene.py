@@ -1,6 +1,6 @@
 """Latent labels behind several raters' labels: the EM algorithm of Dawid and Skene, for many samples at once.
 
-Arrays in, arrays out. Raters are annotators in `annotators.py` and judges in `jury.py`.
+Arrays in, arrays out, but for `fit_dimension`. Raters are annotators in `annotators.py` and judges in `jury.py`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from mrb_lib.errors import InputError
+from mrb_lib.stats.agreement.labels import Annotations
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
-from mrb_lib.stats.resampling.distinct import distinct_rows
 
 Model = Literal["dawid_skene", "one_coin"]
 MODELS: tuple[Model, ...] = ("dawid_skene", "one_coin")
+FEW_ANNOTATORS = "fewer than three annotators: their errors cannot be told from the true labels"
 _SMALLEST = 1e-300
 _CELLS_AT_ONCE = 2**21
 _LONGEST, _LEAST = 64.0, 0.1
@@ -22,7 +23,7 @@ _ROUNDING = 1e-12
 
 
 class Fit(NamedTuple):
-    """What EM found in each of `b` samples of the same items.
+    """What EM estimates in each of `b` samples of the same items.
 
     Attributes
     ----------
@@ -93,7 +94,7 @@ def em(
     weights : shape (b, P), how often each item is in each sample, such as a bootstrap's; None is one sample with
         each item once
     model : `dawid_skene` gives every rater a confusion matrix; `one_coin` one probability of being right, with errors
-        spread evenly over the other labels. A label that no rater gives is no label of the model: its prevalence
+        spread evenly over the other labels. A label that no rater gives is not a label of the model: its prevalence
         is 0 and errors are not spread over it
     start : shape (P, K), the probabilities of the labels to begin with; None takes the shares of the votes
         (equation 3.1)
@@ -163,9 +164,8 @@ def _with_unused(fit: Fit, used: IntArray, n_labels: int) -> Fit:
 def _patterns(counts: FloatArray, start: FloatArray) -> tuple[IntArray, IntArray]:
     """The first item of each pattern of labels, and the pattern of each item: items with the same labels are alike."""
     rows = np.hstack([counts.reshape(len(counts), -1), start])
-    first, which = distinct_rows(rows)
-    order = np.lexsort(rows[first].T[::-1])
-    return first[order], np.argsort(order)[which]
+    _, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    return first, which.reshape(-1)
 
 
 class _Sample(NamedTuple):
@@ -297,3 +297,58 @@ def _largest(change: FloatArray) -> FloatArray:
     """The largest change of each sample's parameters; that of a label which loses all its mass counts."""
     out: FloatArray = np.abs(change).max(axis=0, initial=0.0)
     return out
+
+
+class Fitted(NamedTuple):
+    """The annotations of one dimension under one model.
+
+    Attributes
+    ----------
+    cases : positions of the annotated cases
+    kind : shape (len(cases),), the row of `counts` that each case is like
+    counts : shape (P, annotators, K), see `em`
+    annotators : positions of the annotators among all
+    n_labelled : shape (annotators,), cases of each
+    n_expected : shape (annotators, K), how many of each annotator's cases are expected to have each true label
+    given : shape (K,), which labels somebody gives; the model knows no others
+    fit : one sample, all cases
+    """
+
+    cases: IntArray
+    kind: IntArray
+    counts: FloatArray
+    annotators: IntArray
+    n_labelled: IntArray
+    n_expected: FloatArray
+    given: BoolArray
+    fit: Fit
+
+    def posterior(self) -> FloatArray:
+        """The probability of each label for each case, shape (len(cases), K)."""
+        return np.asarray(self.fit.posterior[0][self.kind], dtype=np.float64)
+
+
+def fit_dimension(coded: Annotations, dimension: int, n_categories: int, model: Model) -> Fitted | None:
+    """Fit a model to the annotations of a dimension; None with fewer than three annotators."""
+    case, annotator, choice = coded.of(dimension)
+    people, column = np.unique(annotator, return_inverse=True)
+    if len(people) < 3:
+        return None
+    cases, row = np.unique(case, return_inverse=True)
+    labels = np.full((len(cases), len(people)), -1, dtype=np.int64)
+    labels[row, column] = choice
+    rows, kind = patterns(labels)
+    counts = label_counts(rows, n_categories)
+    weights = np.bincount(kind, minlength=len(rows)).astype(np.float64)
+    fit = em(counts, weights[None], model=model)
+    expected = (rows >= 0).T.astype(np.float64) @ (np.nan_to_num(fit.posterior[0]) * weights[:, None])
+    return Fitted(
+        cases, kind, counts, people, (labels >= 0).sum(axis=0), expected, np.any(counts > 0, axis=(0, 1)), fit
+    )
+
+
+def right_rate(fit: Fit) -> FloatArray:
+    """The probability that each rater is right, shape (b, raters), over the true labels of the rater's own cases."""
+    diagonal = np.diagonal(fit.confusion, axis1=2, axis2=3)
+    share = np.where(np.isfinite(diagonal), fit.prevalence[:, None, :], 0.0)
+    return divide((np.nan_to_num(diagonal) * share).sum(axis=2), share.sum(axis=2))

@@ -16,9 +16,9 @@ from mrb_lib.stats.ceiling.judges import worth_by_label
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_policy, divide, join_reasons
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.table import register_table
-from mrb_lib.stats.gold.annotator_intervals import FEW_ANNOTATORS, Fitted, fit_dimension
-from mrb_lib.stats.gold.gold_correction import corrected_rows
-from mrb_lib.stats.gold.gold_rankings import left_out, rankings, ranks
+from mrb_lib.stats.gold.correction import corrected_rows
+from mrb_lib.stats.gold.dawid_skene import FEW_ANNOTATORS, Fitted, fit_dimension
+from mrb_lib.stats.gold.rankings import left_out, rankings, ranks
 from mrb_lib.stats.resampling.resample import Ratios, cluster_codes, ratios
 
 MAJORITY = "majority"
@@ -88,7 +88,7 @@ def gold_rules(
         which counts a case once for every annotator whose others have one; "soft_votes": labels in proportion to the
         votes; "soft_posterior": the model's probabilities.
         `part` "corrected", one a dimension and judge: the majority's accuracy corrected for the majority's errors,
-        see `mrb_lib.stats.gold.gold_correction.corrected_rows`: `accuracy`, `low`, `high`, `label_error` (estimated
+        see `mrb_lib.stats.gold.correction.corrected_rows`: `accuracy`, `low`, `high`, `label_error` (estimated
         share of majority labels that are wrong) and, without the assumption, `bound_low`, `bound_high`.
         `part` "ranking", one a dimension and rule: `kendall_tau` (tau-b) between the judges' accuracies by the
         majority and by the rule, over `n_judges`.
@@ -113,10 +113,10 @@ def gold_rules(
     worth = worth_by_label(panel, categories, policy)
     fits = [fit_dimension(coded, i, len(categories), "dawid_skene") for i in range(len(coded.dimensions))]
     weights = [_weights(coded, i, fit, len(cases), categories) for i, fit in enumerate(fits)]
-    found = _ratios(worth, weights, codes, resamples=resamples, seed=seed)
+    by_dimension = _ratios(worth, weights, codes, resamples=resamples, seed=seed)
     judged = panel.judged().sum(axis=2)
     rows: list[dict[str, object]] = []
-    for dimension, (result, fit) in enumerate(zip(found, fits, strict=True)):
+    for dimension, (result, fit) in enumerate(zip(by_dimension, fits, strict=True)):
         label = {"dimension": coded.dimensions[dimension], "policy": policy}
         missing = _missing(coded, dimension, fit)
         remark = SINGLE_VOTES if (_votes(coded, dimension, worth.shape).sum(axis=1) == 1).any() else ""
@@ -129,7 +129,7 @@ def gold_rules(
         placed = ranks(np.array([row.get("accuracy", np.nan) for row in more], dtype=np.float64))
         for row, rank in zip(more, placed, strict=True):
             rows.append(label | row | {"rank": rank} | ({"reason": absent} if absent else {}))
-    for dimension, result in enumerate(found):
+    for dimension, result in enumerate(by_dimension):
         label = {"dimension": coded.dimensions[dimension], "policy": policy}
         by_rule = result.value.reshape(len(panel.judges), len(RULES))
         rows.extend(label | row for row in rankings(by_rule, RULES))
@@ -160,10 +160,10 @@ def _ratios(
     model = [_sums(worth[:, :, dimension], table[last:]) for dimension, table in enumerate(weights)]
     together = (np.hstack(sums) for sums in zip(*model, strict=True)) if model else ()
     parts = [*((cases, *part) for part in votes), *([(cases, *together)] if model else [])]
-    found = ratios(parts, codes, resamples=resamples, seed=seed)
+    every = ratios(parts, codes, resamples=resamples, seed=seed)
     return [
-        _beside(some, found[-1], slice(at * n_judges, (at + 1) * n_judges))
-        for at, some in enumerate(found[: len(weights)])
+        _beside(of_votes, every[-1], slice(i * n_judges, (i + 1) * n_judges))
+        for i, of_votes in enumerate(every[: len(weights)])
     ]
 
 
@@ -196,8 +196,8 @@ def _weights(
     probable = filled.max(axis=1)
     clear = np.isfinite(model[:, 0]) & ((filled >= probable[:, None] - _SAME).sum(axis=1) == 1)
     held = leave_one_out(coded, dimension, n_cases, categories, "official")
-    known = held.label >= 0
-    others = votes_by_case(held.case[known], held.label[known], n_cases, n_labels)
+    decided = held.label >= 0
+    others = votes_by_case(held.case[decided], held.label[decided], n_cases, n_labels)
     return np.stack(
         [
             _one_hot(best, single, n_labels),
@@ -210,9 +210,9 @@ def _weights(
     )
 
 
-def _one_hot(label: IntArray, known: BoolArray, n_labels: int) -> FloatArray:
+def _one_hot(label: IntArray, is_known: BoolArray, n_labels: int) -> FloatArray:
     table: FloatArray = (label[:, None] == np.arange(n_labels)).astype(np.float64)
-    return np.where(known[:, None], table, np.nan)
+    return np.where(is_known[:, None], table, np.nan)
 
 
 def _sums(worth: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -226,12 +226,12 @@ def _sums(worth: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArra
     n_labels, n_judges, n_cases = worth.shape
     scored = np.isfinite(worth.sum(axis=0))
     labelled = np.isfinite(weights.sum(axis=2))
-    filled, known = np.nan_to_num(worth), np.nan_to_num(weights)
+    filled, weight = np.nan_to_num(worth), np.nan_to_num(weights)
     counted = (scored[:, None] & labelled[None]).transpose(2, 0, 1)
-    share = (counted * known.sum(axis=2).T[:, None, :]).reshape(n_cases, -1)
+    share = (counted * weight.sum(axis=2).T[:, None, :]).reshape(n_cases, -1)
     value = np.zeros((n_cases, n_judges, len(weights)))
     for label in range(n_labels):
-        value += filled[label].T[:, :, None] * known[:, :, label].T[:, None, :]
+        value += filled[label].T[:, :, None] * weight[:, :, label].T[:, None, :]
     return np.where(counted, value, 0.0).reshape(n_cases, -1), share
 
 
@@ -250,22 +250,22 @@ def _rule_rows(
     value = result.value.reshape(shape)
     placed = np.stack([ranks(column) for column in value.T], axis=1) if len(judges) else np.empty(shape)
     rows: list[dict[str, object]] = []
-    for place, name in enumerate(judges):
+    for judge, name in enumerate(judges):
         for column, rule in enumerate(RULES):
-            at = place * len(RULES) + column
-            absence = missing[rule] or ("" if result.n[at] else NO_CASES)
+            cell = judge * len(RULES) + column
+            absence = missing[rule] or ("" if result.n[cell] else NO_CASES)
             rows.append(
                 {
                     "part": "rule",
                     "judge": name,
                     "rule": rule,
-                    "n": int(result.n[at]),
-                    "n_excluded": int(judged[place] - result.n[at]),
-                    "accuracy": value[place, column],
-                    "low": result.low[at],
-                    "high": result.high[at],
-                    "rank": placed[place, column],
-                    "reason": join_reasons(remark if rule == "unanimous" else "", absence or result.reason[at]),
+                    "n": int(result.n[cell]),
+                    "n_excluded": int(judged[judge] - result.n[cell]),
+                    "accuracy": value[judge, column],
+                    "low": result.low[cell],
+                    "high": result.high[cell],
+                    "rank": placed[judge, column],
+                    "reason": join_reasons(remark if rule == "unanimous" else "", absence or result.reason[cell]),
                 }
             )
     return rows

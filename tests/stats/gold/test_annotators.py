@@ -6,8 +6,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from mrb_lib.data.benchmark import Benchmark, gold
-from mrb_lib.stats.gold.annotator_intervals import effective_size, wilson
-from mrb_lib.stats.gold.annotators import annotators, posterior
+from mrb_lib.stats.gold.annotators import annotators, effective_size, effective_wilson, posterior
 from mrb_lib.stats.gold.dawid_skene import em, label_counts
 from tests.stats.small_tables import annotations_of, cases_of
 
@@ -54,7 +53,9 @@ def test_the_interval_is_wilsons_for_the_cases_that_give_the_variance() -> None:
     assert effective_size(draws[:, None])[0] == pytest.approx(50, rel=0.03)
     assert np.isinf(effective_size(np.ones((10, 1, 1)))[0])
     assert np.isnan(effective_size(np.full((10, 1, 1), np.nan))[0])
-    low, high = wilson(np.array([0.3, 0.0, 0.5]), np.array([50.0, np.inf, np.nan]), np.array([80.0, 20.0, 9.0]))
+    low, high = effective_wilson(
+        np.array([0.3, 0.0, 0.5]), np.array([50.0, np.inf, np.nan]), np.array([80.0, 20.0, 9.0])
+    )
     assert (low[0], high[0]) == pytest.approx(proportion_confint(15, 50, method="wilson"))
     assert (low[1], high[1]) == pytest.approx(proportion_confint(0, 20, method="wilson"))
     assert np.isnan([low[2], high[2]]).all()

@@ -8,7 +8,8 @@ import numpy as np
 
 from mrb_lib.stats.core.options import FloatArray, IntArray, divide, join_reasons
 from mrb_lib.stats.core.panel import Panel
-from mrb_lib.stats.gold.annotator_intervals import MOST_REFITS, Fitted, refit, weights_of_kinds, why_not
+from mrb_lib.stats.gold.annotators import MOST_REFITS, refit, weights_of_kinds, why_not
+from mrb_lib.stats.gold.dawid_skene import Fitted
 from mrb_lib.stats.resampling.resample import block, interval, interval_reason, n_clusters, replicates
 
 NO_CASES = "the judge is scored on no case with a majority label"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.stats import kendalltau, rankdata
 
 from mrb_lib.stats.agreement.labels import Annotations
 from mrb_lib.stats.core.options import FloatArray, divide
@@ -14,10 +15,8 @@ NO_ORDER = "the judges are all equal by one of the rules"
 
 
 def ranks(values: FloatArray) -> FloatArray:
-    """Ranks from the highest value, NaN where there is none."""
-    shown = values.round(12)
-    above = (shown[None, :] > shown[:, None]).sum(axis=1)
-    return np.where(np.isfinite(values), above + 1.0, np.nan)
+    """Ranks from the highest value; equal ones share the better rank, NaN has none."""
+    return np.asarray(rankdata(-values.round(12), method="min", nan_policy="omit"), dtype=np.float64)
 
 
 def rankings(value: FloatArray, rules: Sequence[str]) -> list[dict[str, object]]:
@@ -33,14 +32,8 @@ def _tau(first: FloatArray, second: FloatArray) -> dict[str, object]:
     pair = np.stack([first[both], second[both]], axis=1).round(12)
     n = len(pair)
     reason = ONE_JUDGE if n < 2 else NO_ORDER if (pair == pair[0]).all(axis=0).any() else ""
-    tau = np.nan if reason else _tau_b(pair)
+    tau = np.nan if reason else float(kendalltau(*pair.T).statistic)
     return {"kendall_tau": tau, "n_judges": n, "reason": reason or None}
-
-
-def _tau_b(pair: FloatArray) -> float:
-    """Kendall's tau-b of two columns, neither of them constant."""
-    first, second = (np.sign(column[:, None] - column[None, :]) for column in pair.T)
-    return float((first * second).sum() / np.sqrt((first**2).sum() * (second**2).sum()))
 
 
 def left_out(
@@ -58,9 +51,9 @@ def left_out(
         mine = annotator == who
         rest = votes.copy()
         rest[case[mine], choice[mine]] -= 1
-        known = np.flatnonzero((rest == rest.max(axis=1, keepdims=True)).sum(axis=1) == 1)
-        score = worth[rest[known].argmax(axis=1), :, known]
+        decided = np.flatnonzero((rest == rest.max(axis=1, keepdims=True)).sum(axis=1) == 1)
+        score = worth[rest[decided].argmax(axis=1), :, decided]
         counted = np.isfinite(score)
         accuracy = divide(np.where(counted, score, 0.0).sum(axis=0), counted.sum(axis=0))
-        rows.append({"annotator": coded.annotators[who], "n": len(known), **_tau(majority, accuracy)})
+        rows.append({"annotator": coded.annotators[who], "n": len(decided), **_tau(majority, accuracy)})
     return rows
