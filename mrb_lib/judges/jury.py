@@ -157,7 +157,7 @@ class Jury(PromptlessJudge):
     def __init__(self, name: str, members: Mapping[str, Path] | None = None) -> None:
         parsed = parse_jury(name)
         if parsed is None:
-            raise InputError(f"judge {name!r}: is no jury; {_HOW}.")
+            raise InputError(f"judge {name!r}: is not a jury; {_HOW}.")
         self.name = name
         self.composition = parsed
         self._folders = dict(members or {})
@@ -199,9 +199,9 @@ class Jury(PromptlessJudge):
         votes = np.empty((len(rows), len(self.members)), dtype=np.int64)
         p_a = np.empty((len(rows), len(self.members)))
         for member, verdicts in enumerate(self._verdicts):
-            found = keys.merge(verdicts, on=list(KEYS), how="left")
-            votes[:, member] = found["vote"].fillna(_MISSING)
-            p_a[:, member] = found["p_a"]
+            matched = keys.merge(verdicts, on=list(KEYS), how="left")
+            votes[:, member] = matched["vote"].fillna(_MISSING)
+            p_a[:, member] = matched["p_a"]
         if self.composition.rule == "escalate":
             return MemberVotes(votes, p_a, *_escalate(votes, self.composition.first))
         everyone = np.full(len(votes), len(self.members))
@@ -224,10 +224,10 @@ class Jury(PromptlessJudge):
         votes = self.tally(held).votes
         recorded = np.full(votes.shape, _MISSING)
         for row, reply in enumerate(held["reply"]):
-            said = json.loads(reply) if isinstance(reply, str) else {}
+            choices = json.loads(reply) if isinstance(reply, str) else {}
             for member, name in enumerate(self.members):
-                if name in said:
-                    recorded[row, member] = _ABSTAINS if said[name] is None else _VOTES.index(said[name])
+                if name in choices:
+                    recorded[row, member] = _ABSTAINS if choices[name] is None else _VOTES.index(choices[name])
         changed = (votes != recorded) & (votes != _MISSING) & (recorded != _MISSING)
         anybody: np.ndarray = np.any(changed, axis=1)
         return anybody
@@ -244,11 +244,11 @@ class Jury(PromptlessJudge):
         distinct, row = np.unique(np.column_stack([tally.asked, tally.votes]), axis=0, return_inverse=True)
         texts = []
         for asked, *votes in distinct:
-            said = {
+            choices = {
                 name: _VOTES[vote] if vote >= 0 else None
                 for name, vote in zip(self.members[:asked], votes[:asked], strict=True)
             }
-            texts.append(json.dumps(said, ensure_ascii=False))
+            texts.append(json.dumps(choices, ensure_ascii=False))
         return np.array(texts, dtype=object)[row.reshape(-1)]
 
 

@@ -129,9 +129,9 @@ class Prompt:
             The template uses something it is not given, or fails.
         """
         reference = reference if self.needs_reference else None  # what is not shown must not shape the key either
-        given = [question, *responses, *([reference] if reference is not None else [])]
-        key = _key(given)
-        defused = [defuse(text, marks or _GENERIC) for text in given]
+        texts = [question, *responses, *([reference] if reference is not None else [])]
+        key = _key(texts)
+        defused = [defuse(text, marks or _GENERIC) for text in texts]
         variables: dict[str, object] = {
             "question": defused[0],
             "first": defused[1],
@@ -147,7 +147,7 @@ class Prompt:
         }
         try:
             context = self._template.new_context(variables)
-            parts = ["".join(self._template.blocks[name](context)) for name in BLOCKS]
+            blocks = ["".join(self._template.blocks[name](context)) for name in BLOCKS]
             whole = self._template.render(variables)
         except (
             TemplateError,
@@ -160,12 +160,12 @@ class Prompt:
         ) as error:
             reason = str(error) or type(error).__name__
             raise InputError(f"prompt {self.id}: cannot be rendered ({reason}); correct the template.") from error
-        if whole.strip() != "".join(parts).strip():
+        if whole.strip() != "".join(blocks).strip():
             raise InputError(
                 f"prompt {self.id}: has text outside its blocks, or blocks out of order; "
                 f"put everything into the blocks {', '.join(BLOCKS)}, in this order."
             )
-        return Rendered(*parts)
+        return Rendered(*blocks)
 
 
 def builtin_ids() -> tuple[str, ...]:
@@ -218,8 +218,8 @@ def defuse(text: str, marks: re.Pattern[str]) -> str:
     Otherwise a response that holds a chat template's end mark would end the user's turn and speak for the judge.
     """
     while True:
-        text, found = marks.subn(lambda match: f"{match[0][0]}{_BREAK}{match[0][1:]}", text)
-        if not found:
+        text, n_broken = marks.subn(lambda match: f"{match[0][0]}{_BREAK}{match[0][1:]}", text)
+        if not n_broken:
             return text
 
 

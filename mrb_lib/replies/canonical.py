@@ -103,23 +103,23 @@ def canonical(text: str, names: DimensionNames) -> str:
     return _overall_as_adjective(line, names)
 
 
-def _third(found: re.Match[str]) -> str:
+def _third(match: re.Match[str]) -> str:
     """`!t` for a `[[C]]` that is a verdict; the text as it was where it names an option or something medical."""
-    before = found.string[max(0, found.start() - _NEAR) : found.start()]
-    after = found.string[found.end() : found.end() + _NEAR]
+    before = match.string[max(0, match.start() - _NEAR) : match.start()]
+    after = match.string[match.end() : match.end() + _NEAR]
     offered = _OFFERS_BEFORE.search(before) or _OFFERS_AFTER.match(after) or not _fits_before(before)
-    return found.group() if offered else "!t"
+    return match.group() if offered else "!t"
 
 
-def _echoed(found: re.Match[str]) -> str:
+def _echoed(match: re.Match[str]) -> str:
     """`%` for a letter offered among alternatives; "both, neither" without a letter is left alone."""
-    offered = _OFFERED.intersection(re.findall(r"\w+", found.group().lower()))
-    return " % " if len(offered) > 1 and offered & {"a", "b"} else found.group()
+    offered = _OFFERED.intersection(re.findall(r"\w+", match.group().lower()))
+    return " % " if len(offered) > 1 and offered & {"a", "b"} else match.group()
 
 
-def _compared(found: re.Match[str], names: DimensionNames) -> str:
-    better = found.group(1).lower() in ("more", "most")
-    return f"{'better' if better else 'worse'} {names.adjective(found.group(2))} "
+def _compared(match: re.Match[str], names: DimensionNames) -> str:
+    better = match.group(1).lower() in ("more", "most")
+    return f"{'better' if better else 'worse'} {names.adjective(match.group(2))} "
 
 
 def _overall_as_adjective(line: str, names: DimensionNames) -> str:
@@ -128,18 +128,18 @@ def _overall_as_adjective(line: str, names: DimensionNames) -> str:
     return re.sub(rf"{overall} (?=#\d)", "", line)
 
 
-def _side(found: re.Match[str]) -> str:
+def _side(match: re.Match[str]) -> str:
     """The mark of a response; the text as it was, or `%`, where the letter means something else."""
-    kind = found.lastgroup or "bare"
-    letter = found.group(kind)
+    kind = match.lastgroup or "bare"
+    letter = match.group(kind)
     if kind in ("ordinal", "number", "place"):
         return f" @{_ORDINAL[letter.lower()]} "
-    before = found.string[max(0, found.start() - _NEAR) : found.start()]
-    after = found.string[found.end() : found.end() + _NEAR]
+    before = match.string[max(0, match.start() - _NEAR) : match.start()]
+    after = match.string[match.end() : match.end() + _NEAR]
     mark = f" @{letter.lower()} "
     if kind == "named":
         fits = _fits_after(after) if letter.islower() else not re.match(r"-\w|'[^s\s]|\+", after)
-        return f"{mark.rstrip()}{_closing(found)} " if fits else found.group()
+        return f"{mark.rstrip()}{_closing(match)} " if fits else match.group()
     if before.endswith("[[") and after.startswith("]]"):
         return mark
     if letter.islower():
@@ -149,10 +149,10 @@ def _side(found: re.Match[str]) -> str:
     return mark if _fits_after(after) else letter
 
 
-def _closing(found: re.Match[str]) -> str:
+def _closing(match: re.Match[str]) -> str:
     """Brackets around a named letter go with it, unless they open before the noun."""
-    closed = found.group()[found.end("named") - found.start() :]
-    inside = found.group()[: found.start("named") - found.start()]
+    closed = match.group()[match.end("named") - match.start() :]
+    inside = match.group()[: match.start("named") - match.start()]
     return closed[sum(inside.count(sign) for sign in "\"'([<") :]
 
 

@@ -72,17 +72,17 @@ class DimensionNames:
         name = self.plain(key)
         if name is not None:
             return "dimension", name
-        said = [word.casefold() for word in _WORDS.findall(_CAMEL.sub(" ", key))]
-        rest = "".join(word for word in said if word not in _FILLERS and not word.isdigit())
+        words = [word.casefold() for word in _WORDS.findall(_CAMEL.sub(" ", key))]
+        rest = "".join(word for word in words if word not in _FILLERS and not word.isdigit())
         if rest and self.by_loose.get(rest) is not None:
             return "dimension", self.by_loose[rest]
         if rest and rest in _OTHERS:
             return "other", None
-        if said and not rest and not _VERDICT.isdisjoint(said):
-            return ("final" if "final" in said else "verdict"), None
-        if len(said) == 1 and said[0] in _SUBJECTS:
+        if words and not rest and not _VERDICT.isdisjoint(words):
+            return ("final" if "final" in words else "verdict"), None
+        if len(words) == 1 and words[0] in _SUBJECTS:
             return "subject", None
-        return ("wrapper" if said and _WRAPPERS.issuperset(said) else "none"), None
+        return ("wrapper" if words and _WRAPPERS.issuperset(words) else "none"), None
 
     def marker(self, found: str) -> str:
         """`#` and the position of the dimension asked, or `#x` for one that was not."""

@@ -88,11 +88,11 @@ def read_objects(text: str, names: DimensionNames) -> list[Span]:
     """
     reader = _Reader(text, names)
     spans: list[Span] = []
-    at = 0
-    while (begin := _BEGINS.search(text, at)) is not None:
-        at, statements, pairs = reader.read(begin.start())
+    position = 0
+    while (begin := _BEGINS.search(text, position)) is not None:
+        position, statements, pairs = reader.read(begin.start())
         if statements or pairs:
-            spans.append(Span(begin.start(), at, statements))
+            spans.append(Span(begin.start(), position, statements))
     return spans
 
 
@@ -105,20 +105,20 @@ class _Reader:
         self._last_end: dict[str, int] = {}
         self._last_close: dict[str, int] = {}
 
-    def read(self, at: int) -> tuple[int, list[Statement], int]:
+    def read(self, position: int) -> tuple[int, list[Statement], int]:
         """Read from an opening sign on: where it ends, its statements, and how many pairs it has."""
         text = self._text
         stack: list[_Open] = []
         out: list[tuple[int, dict[str, str | None]]] = []
         pairs = 0
         closed: _Closed | None = None
-        while at < len(text):
-            char = text[at]
+        while position < len(text):
+            char = text[position]
             if char in "{[":
                 stack.append(_Open(char))
-                at += 1
+                position += 1
             elif char in "}]":
-                at += 1
+                position += 1
                 while stack:
                     frame = stack.pop()
                     pairs += frame.pairs
@@ -128,45 +128,45 @@ class _Reader:
                 if not stack:
                     break
             else:
-                at = self._within(stack[-1], char, at)
+                position = self._within(stack[-1], char, position)
         while stack:
             frame = stack.pop()
             pairs += frame.pairs
             closed = self._close(frame, stack, out)
         if closed is not None:
             out += self._outermost(closed)
-        return at, [Statement(choices, firm=True) for _, choices in sorted(out, key=lambda o: o[0])], pairs
+        return position, [Statement(choices, firm=True) for _, choices in sorted(out, key=lambda o: o[0])], pairs
 
-    def _within(self, frame: _Open, char: str, at: int) -> int:
+    def _within(self, frame: _Open, char: str, position: int) -> int:
         """Read one sign, space, comment or scalar inside a container; returns where to go on."""
         text = self._text
-        space = _SPACE.match(text, at)
+        space = _SPACE.match(text, position)
         if space is not None:
             return space.end()
         if char == ",":
             self._lack(frame)
-            return at + 1
+            return position + 1
         if char in ":=":
             frame.waiting = frame.key is not None
-            return at + 1
-        comment = _COMMENT.match(text, at)
+            return position + 1
+        comment = _COMMENT.match(text, position)
         if comment is not None:
             return comment.end()
         if char in _CLOSERS:
-            return self._quoted(frame, char, at)
-        bare = _BARE.match(text, at)
+            return self._quoted(frame, char, position)
+        bare = _BARE.match(text, position)
         if bare is None:
-            return at + 1
+            return position + 1
         self._scalar(frame, bare.group().strip(), bare.end())
         return bare.end()
 
-    def _quoted(self, frame: _Open, quote: str, at: int) -> int:
+    def _quoted(self, frame: _Open, quote: str, position: int) -> int:
         """Read a quoted scalar; one that the end of the text cuts off is none."""
         is_key = frame.sign == "{" and not frame.waiting
-        end = self._end_of_quoted(quote, at + 1, is_key)
+        end = self._end_of_quoted(quote, position + 1, is_key)
         if end is None:
-            return at + 1 if is_key else len(self._text)
-        self._scalar(frame, self._text[at + 1 : end], end + 1)
+            return position + 1 if is_key else len(self._text)
+        self._scalar(frame, self._text[position + 1 : end], end + 1)
         return end + 1
 
     def _end_of_quoted(self, quote: str, start: int, is_key: bool) -> int | None:
@@ -179,19 +179,19 @@ class _Reader:
         if self._last_close[quote] < start:
             return None
         strict = not is_key and start <= self._last_end[quote]
-        at = start
-        while at < len(text):
-            if text[at] == "\\":
-                at += 2
+        position = start
+        while position < len(text):
+            if text[position] == "\\":
+                position += 2
                 continue
-            if text[at] in closers and (not strict or self._closes(start, at)):
-                return at
-            at += 1
+            if text[position] in closers and (not strict or self._closes(start, position)):
+                return position
+            position += 1
         return None
 
-    def _closes(self, start: int, at: int) -> bool:
-        return _ENDS.match(self._text, at + 1) is not None or (
-            at - start <= 20 and self._text[start:at].strip().lower() in _SHORT
+    def _closes(self, start: int, position: int) -> bool:
+        return _ENDS.match(self._text, position + 1) is not None or (
+            position - start <= 20 and self._text[start:position].strip().lower() in _SHORT
         )
 
     def _scalar(self, frame: _Open, value: str, end: int) -> None:
@@ -257,13 +257,13 @@ class _Reader:
             return
         outer.pairs += 1
         role, name = self._names.role(key)
-        told = closed.verdict or closed.final
-        if role == "dimension" and name is not None and (told or not closed.choices):
-            self._state(outer, name, told, closed.last)
-        elif told and (role == "final" or (role == "wrapper" and closed.verdict is None)):
-            outer.finals.append(told)
-        elif told and role in ("verdict", "wrapper"):
-            outer.verdicts.append(told)
+        choice = closed.verdict or closed.final
+        if role == "dimension" and name is not None and (choice or not closed.choices):
+            self._state(outer, name, choice, closed.last)
+        elif choice and (role == "final" or (role == "wrapper" and closed.verdict is None)):
+            outer.finals.append(choice)
+        elif choice and role in ("verdict", "wrapper"):
+            outer.verdicts.append(choice)
 
     def _outermost(self, closed: _Closed) -> list[tuple[int, dict[str, str | None]]]:
         """The outermost container's statement; a verdict on no dimension answers the only or the overall one."""
@@ -290,10 +290,10 @@ def _merged(frame: _Open, out: list[tuple[int, dict[str, str | None]]]) -> tuple
         return parts[0]
     whole: dict[str, str | None] = {}
     last = 0
-    for at, choices in parts:
+    for position, choices in parts:
         if not whole.keys().isdisjoint(choices):
             out += parts
             return 0, {}
         whole.update(choices)
-        last = max(last, at)
+        last = max(last, position)
     return last, whole

@@ -186,7 +186,7 @@ def value_choice(value: str) -> str | None:
     head = _HEAD.match(value)
     if head is not None:
         side, rest = head.group(1), value[head.end() :]
-        corrections = [found.end() for found in _CORRECTS.finditer(rest)]
+        corrections = [correction.end() for correction in _CORRECTS.finditer(rest)]
         if corrections:
             return value_choice(rest[corrections[-1] :])
         if _NO_REASON.match(rest) or _IN_TURN.search(rest):
@@ -196,14 +196,14 @@ def value_choice(value: str) -> str | None:
     tie = _TIE_THEN.match(value)
     if tie is not None:
         return None if _CONTRAST.search(value, tie.end()) else "tie"
-    said = {phrase.choice for phrase in find_phrases(value)}
-    return said.pop() if len(said) == 1 else None
+    choices = {phrase.choice for phrase in find_phrases(value)}
+    return choices.pop() if len(choices) == 1 else None
 
 
 def corrected(line: str) -> str | None:
     """The choice of a line that begins with a correction: "Wait, no: B"."""
-    found = _CORRECTS.match(line)
-    return None if found is None else exact_choice(found.string[found.end() :])
+    match = _CORRECTS.match(line)
+    return None if match is None else exact_choice(match.string[match.end() :])
 
 
 def hedged_tie(value: str) -> bool:
@@ -218,13 +218,13 @@ def find_phrases(clause: str) -> list[Phrase]:
         return []
     hedge = _HEDGE.search(clause)
     until = len(clause) if hedge is None else hedge.start()
-    found: dict[int, Phrase] = {}
+    phrase_at: dict[int, Phrase] = {}
     for pattern, straight in _PHRASES:
         for match in pattern.finditer(clause):
             side = match.group(1)
             letter = side[-1] if straight else _OTHER[side[-1]]
             if match.start() < until:
-                found.setdefault(
+                phrase_at.setdefault(
                     match.start(1),
                     Phrase(match.start(), _CHOICES[letter], side[0] == "!", _PARTIAL.search(match.group()) is not None),
                 )
@@ -233,5 +233,5 @@ def find_phrases(clause: str) -> list[Phrase]:
             hedge is not None and hedge.start() < match.start()
         )
         if not denied:
-            found.setdefault(match.start(), Phrase(match.start(), "tie", False, False))
-    return sorted(found.values(), key=lambda phrase: phrase.at)
+            phrase_at.setdefault(match.start(), Phrase(match.start(), "tie", False, False))
+    return sorted(phrase_at.values(), key=lambda phrase: phrase.at)

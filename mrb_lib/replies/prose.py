@@ -89,29 +89,29 @@ class Prose:
     def read(self, text: str) -> list[Statement]:
         """The statements of one stretch."""
         self._section, self._waits = None, False
-        found: list[Statement] = []
+        statements: list[Statement] = []
         for block, is_table in split_tables(self._untagged(text).splitlines(), self._names):
             if is_table:
                 statement = table_statement(block, self._names)
-                found += [] if statement is None else [statement]
+                statements += [] if statement is None else [statement]
             else:
                 listed = self._listed(block)
-                for at, line in enumerate(block):
-                    found += () if at in listed else self._line(line)
-        return found
+                for number, line in enumerate(block):
+                    statements += () if number in listed else self._line(line)
+        return statements
 
     def _listed(self, lines: Sequence[str]) -> set[int]:
         """The lines that only name both responses, one below the other: a list or a loop, and no verdict."""
         run: dict[int, str] = {}
         listed: set[int] = set()
-        for at, line in enumerate([*lines, "."]):
+        for number, line in enumerate([*lines, "."]):
             if not line.strip():
                 continue
             bullet = _BULLET.match(line)
             text = line[bullet.end() if bullet is not None else 0 :]
             choice = exact_choice(canonical(text, self._names)) if len(line) <= _SHORT_LINE else None
             if choice is not None:
-                run[at] = choice
+                run[number] = choice
                 continue
             listed |= run.keys() if len(set(run.values())) > 1 else set()
             run = {}
@@ -143,28 +143,28 @@ class Prose:
             return
         bullet = _BULLET.match(line)
         signs = bullet.group(1) if bullet is not None else None
-        said = canonical(line[bullet.end() if bullet is not None else 0 :], self._names)
-        if not said.strip(" -=."):
+        text = canonical(line[bullet.end() if bullet is not None else 0 :], self._names)
+        if not text.strip(" -=."):
             return
-        if self._heads(said, signs):
+        if self._heads(text, signs):
             return
         waits, self._waits = self._waits, False
-        alone = None if signs or said.endswith(":") else exact_choice(said)
+        alone = None if signs or text.endswith(":") else exact_choice(text)
         if alone is not None and (waits or line in (self._first, self._last)):
             yield from self._answer(alone, self._section, firm=True)
             return
-        changed = corrected(said)
+        changed = corrected(text)
         if changed is not None:
             yield from self._answer(changed, self._section, firm=True)
             return
-        if line == self._first and not signs and (begun := self._begins(said)) is not None:
+        if line == self._first and not signs and (begun := self._begins(text)) is not None:
             yield from self._answer(begun, None, firm=True)
-        yield from self._labelled(said)
+        yield from self._labelled(text)
 
-    def _heads(self, said: str, signs: str | None) -> bool:
+    def _heads(self, text: str, signs: str | None) -> bool:
         """Whether the line is a heading; it opens a section where it names one dimension."""
-        alone = _LABEL_ALONE.fullmatch(said)
-        marks = set(_MARK.findall(said)) if signs and not re.search(r"[@!%]", said) else set()
+        alone = _LABEL_ALONE.fullmatch(text)
+        marks = set(_MARK.findall(text)) if signs and not re.search(r"[@!%]", text) else set()
         if alone is not None or len(marks) == 1:
             self._section = alone.group(1) if alone is not None else marks.pop()
             self._level = len(signs) if signs else _SAID_ALONE
@@ -174,24 +174,24 @@ class Prose:
             return False
         if len(signs) <= self._level:
             self._section = None
-        return re.fullmatch(r"@[ab]b?[ :.]*", said) is not None
+        return re.fullmatch(r"@[ab]b?[ :.]*", text) is not None
 
-    def _begins(self, said: str) -> str | None:
+    def _begins(self, text: str) -> str | None:
         """The choice that the first line of a reply on one dimension begins with: "B. It is clearer."."""
-        begun = re.match(r"([@!])([ab])(?: ?[.,]| -| because| since)", said)
-        return None if begun is None or self._names.only is None else value_choice(said)
+        begun = re.match(r"([@!])([ab])(?: ?[.,]| -| because| since)", text)
+        return None if begun is None or self._names.only is None else value_choice(text)
 
-    def _labelled(self, said: str) -> Iterator[Statement]:
-        labels = list(_LABEL.finditer(said))
-        start = labels[0].start() if labels else len(said)
-        yield from self._unlabelled(said[:start])
-        for at, label in enumerate(labels):
-            end = labels[at + 1].start() if at + 1 < len(labels) else len(said)
-            value = said[label.end() : end].strip(" ,;|")
+    def _labelled(self, text: str) -> Iterator[Statement]:
+        labels = list(_LABEL.finditer(text))
+        start = labels[0].start() if labels else len(text)
+        yield from self._unlabelled(text[:start])
+        for number, label in enumerate(labels):
+            end = labels[number + 1].start() if number + 1 < len(labels) else len(text)
+            value = text[label.end() : end].strip(" ,;|")
             self._section, self._level = label.group(1), _INLINE
-            if _LOSES.search(said, max(0, label.start() - _NEAR), label.start()):
+            if _LOSES.search(text, max(0, label.start() - _NEAR), label.start()):
                 continue
-            if REPORTS.search(_SENTENCE.split(said[max(0, label.start() - _REPORTED) : label.start()])[-1]):
+            if REPORTS.search(_SENTENCE.split(text[max(0, label.start() - _REPORTED) : label.start()])[-1]):
                 continue
             choice = value_choice(value) if not value.startswith(":") else None
             if choice is None and hedged_tie(value):
@@ -201,36 +201,36 @@ class Prose:
             else:
                 yield from self._sentences(value)
 
-    def _unlabelled(self, said: str) -> Iterator[Statement]:
+    def _unlabelled(self, text: str) -> Iterator[Statement]:
         """What stands before the first label of a line."""
-        verdict = _VERDICT.match(said)
-        if verdict is not None and not _MARK.search(said):
-            choice = value_choice(said[verdict.end() :])
+        verdict = _VERDICT.match(text)
+        if verdict is not None and not _MARK.search(text):
+            choice = value_choice(text[verdict.end() :])
             if choice is not None:
                 yield from self._answer(choice, self._section, firm=True)
                 return
-        pairs = list(_UNSIGNED.finditer(said))
-        if pairs and len(pairs) == len(_MARK.findall(said)):
+        pairs = list(_UNSIGNED.finditer(text))
+        if pairs and len(pairs) == len(_MARK.findall(text)):
             for pair in pairs:
                 choice = exact_choice(pair.group(2))
                 yield from self._answer(choice, pair.group(1), firm=True)
             return
-        yield from self._sentences(said)
+        yield from self._sentences(text)
 
-    def _sentences(self, said: str) -> Iterator[Statement]:
+    def _sentences(self, text: str) -> Iterator[Statement]:
         """The clauses of a line; a choice alone at its end answers what the line is about."""
-        led = _LED.match(said)
+        led = _LED.match(text)
         parts = [] if led is None else _CLAUSES.split(led.group("rest"))
         if led is not None and (len(parts) > 1 or _CONCEDES.match(parts[0])):
             yield from self._led(led.group(1), parts)
-            said = said[led.end() :].lstrip(" .!;")
-        clauses = [clause for clause in _CLAUSES.split(said) if clause.strip()]
+            text = text[led.end() :].lstrip(" .!;")
+        clauses = [clause for clause in _CLAUSES.split(text) if clause.strip()]
         # "1. B 2. A" is a list, and "Assistant B -" a heading.
         listed = (
             len(clauses) < 2
             or _ITEM.fullmatch(clauses[-2])
             or exact_choice(clauses[-2])
-            or said.rstrip().endswith(("-", ":"))
+            or text.rstrip().endswith(("-", ":"))
         )
         last = None if listed else exact_choice(clauses[-1])
         for clause in clauses if last is None else clauses[:-1]:
@@ -244,32 +244,32 @@ class Prose:
     def _led(self, mark: str, clauses: Sequence[str]) -> Iterator[Statement]:
         """What a sentence about one dimension says in all; being better counts before being better at something."""
         held = [clause.split(",", 1)[-1] if _CONCEDES.match(clause) else clause for clause in clauses]
-        told = [phrase for clause in held for phrase in find_phrases(clause)]
-        said = {phrase.choice for phrase in told if not phrase.partial} or {phrase.choice for phrase in told}
-        if len(said) == 1:
-            yield from self._answer(said.pop(), mark, firm=any(phrase.bracketed for phrase in told))
+        phrases = [phrase for clause in held for phrase in find_phrases(clause)]
+        choices = {phrase.choice for phrase in phrases if not phrase.partial} or {phrase.choice for phrase in phrases}
+        if len(choices) == 1:
+            yield from self._answer(choices.pop(), mark, firm=any(phrase.bracketed for phrase in phrases))
 
     def _clause(self, clause: str) -> Iterator[Statement]:
-        told = find_phrases(clause)
-        if not told:
+        phrases = find_phrases(clause)
+        if not phrases:
             return
         marks = [(mark.start(), mark.group(1)) for mark in _MARK.finditer(clause)]
         firm = _SETTLES.search(clause) is not None
         named = [mark for mark in marks if mark[1].isdigit()]
         if named:
-            yield from self._named(told, self._meant(clause, told, named), firm)
+            yield from self._named(phrases, self._meant(clause, phrases, named), firm)
         elif any(mark == "x" for _, mark in marks):
             return
         else:
-            bracketed = [phrase for phrase in told if phrase.bracketed]
-            last = (bracketed or told)[-1]
-            agreed = bracketed or len({phrase.choice for phrase in told}) == 1
+            bracketed = [phrase for phrase in phrases if phrase.bracketed]
+            last = (bracketed or phrases)[-1]
+            agreed = bracketed or len({phrase.choice for phrase in phrases}) == 1
             if agreed and (last.bracketed or not _CONCEDES.match(clause)):
                 section = "f" if marks else self._section
                 yield from self._answer(last.choice, section, firm=firm or last.bracketed)
 
     def _meant(
-        self, clause: str, told: Sequence[Phrase], marks: Sequence[tuple[int, str]]
+        self, clause: str, phrases: Sequence[Phrase], marks: Sequence[tuple[int, str]]
     ) -> Sequence[tuple[int, str]]:
         """Of several dimensions those that one verdict is about: not an "overall," that only begins the sentence, nor
         what follows a mention of the other response ("A over B on accuracy, and B over A on relevance").
@@ -278,22 +278,22 @@ class Prose:
             return marks
         overall = self._names.overall
         if overall is not None and re.match(r"#\d+ ?,", clause.lstrip()):
-            marks = [mark for at, mark in enumerate(marks) if at or self._names.asked[int(mark[1])] != overall]
-        said = {phrase.choice for phrase in told}
-        if len(said) > 1:
+            marks = [mark for number, mark in enumerate(marks) if number or self._names.asked[int(mark[1])] != overall]
+        choices = {phrase.choice for phrase in phrases}
+        if len(choices) > 1:
             return marks
         start = marks[0][0]
-        rivals = [rival.start() for rival in _RIVAL.finditer(clause, start) if rival.group(1).upper() not in said]
+        rivals = [rival.start() for rival in _RIVAL.finditer(clause, start) if rival.group(1).upper() not in choices]
         return [mark for mark in marks if not rivals or mark[0] < rivals[0]]
 
-    def _named(self, told: Sequence[Phrase], marks: Sequence[tuple[int, str]], firm: bool) -> Iterator[Statement]:
+    def _named(self, phrases: Sequence[Phrase], marks: Sequence[tuple[int, str]], firm: bool) -> Iterator[Statement]:
         """One verdict on all dimensions of the clause, or as many verdicts as dimensions, in turn."""
-        firm = firm or any(phrase.bracketed for phrase in told)
-        if len({phrase.choice for phrase in told}) == 1:
+        firm = firm or any(phrase.bracketed for phrase in phrases)
+        if len({phrase.choice for phrase in phrases}) == 1:
             for _, mark in marks:
-                yield from self._answer(told[0].choice, mark, firm=firm)
-        elif len(told) == len(marks):
-            for phrase, (_, mark) in zip(told, marks, strict=True):
+                yield from self._answer(phrases[0].choice, mark, firm=firm)
+        elif len(phrases) == len(marks):
+            for phrase, (_, mark) in zip(phrases, marks, strict=True):
                 yield from self._answer(phrase.choice, mark, firm=firm)
 
     def _answer(self, choice: str | None, section: str | None, *, firm: bool) -> Iterator[Statement]:

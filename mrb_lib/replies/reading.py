@@ -102,8 +102,8 @@ def parse(reply: str, dimensions: Sequence[str]) -> Reading:
     clean = None if ending is None else _clean(ending, names)
     if clean is not None:
         return Reading(clean, "ok")
-    found = last_verdict(_statements(text, spans, names), names.asked)
-    choices = {name: found.get(name) for name in names.asked}
+    choice_of = last_verdict(_statements(text, spans, names), names.asked)
+    choices = {name: choice_of.get(name) for name in names.asked}
     if any(choices.values()):
         return Reading(choices, "repaired")
     return Reading(choices, "refused" if refuses(answer) else "unparsed")
@@ -119,12 +119,12 @@ def choices_in_object(value: Mapping[str, object], dimensions: Sequence[str]) ->
         has any other value, or is named twice is left out.
     """
     names = names_of(tuple(dimensions))
-    found: dict[str, str | None] = {}
-    for key, given in value.items():
+    choice_of: dict[str, str | None] = {}
+    for key, stated in value.items():
         name = names.plain(key)
         if name is not None:
-            found[name] = None if name in found else plain_choice(given)
-    return {name: choice for name in names.asked if (choice := found.get(name)) is not None}
+            choice_of[name] = None if name in choice_of else plain_choice(stated)
+    return {name: choice for name in names.asked if (choice := choice_of.get(name)) is not None}
 
 
 def _clean(answer: str, names: DimensionNames) -> dict[str, str | None] | None:
@@ -155,19 +155,19 @@ def _ending(answer: str, text: str, spans: Sequence[Span]) -> str | None:
 def _statements(text: str, spans: Sequence[Span], names: DimensionNames) -> list[Statement]:
     """All statements of the text, in its order."""
     prose = Prose(names, text)
-    found: list[Statement] = []
+    statements: list[Statement] = []
     for before, span in _segments(text, spans):
-        found += prose.read(before)
+        statements += prose.read(before)
         if span is not None:
-            found += span.statements
-    return found
+            statements += span.statements
+    return statements
 
 
 def _segments(text: str, spans: Sequence[Span]) -> list[tuple[str, Span | None]]:
     """The prose between the objects, each with the object that follows it."""
     parts: list[tuple[str, Span | None]] = []
-    at = 0
+    start = 0
     for span in spans:
-        parts.append((text[at : span.start], span))
-        at = span.end
-    return [*parts, (text[at:], None)]
+        parts.append((text[start : span.start], span))
+        start = span.end
+    return [*parts, (text[start:], None)]

@@ -61,18 +61,18 @@ def _cells(line: str) -> list[str]:
 
 
 def _dimension(cell: str) -> int | None:
-    found = _DIMENSION.fullmatch(cell)
-    return None if found is None else int(found.group(1))
+    match = _DIMENSION.fullmatch(cell)
+    return None if match is None else int(match.group(1))
 
 
 def _columns(read: Sequence[Sequence[str]]) -> list[tuple[int, str | None]]:
     """A dimension a column: the last row with choices, or the last that calls itself the verdict."""
-    heads = [(at, index) for at, cell in enumerate(read[0]) if (index := _dimension(cell)) is not None]
+    heads = [(column, index) for column, cell in enumerate(read[0]) if (index := _dimension(cell)) is not None]
     if not heads or (len(heads) == 1 and heads[0][0] == 0 and len(read[0]) > 1):
         return []
     answers = []
     for row in read[1:]:
-        pairs = [(index, exact_choice(row[at]) if at < len(row) else None) for at, index in heads]
+        pairs = [(index, exact_choice(row[column]) if column < len(row) else None) for column, index in heads]
         if any(choice for _, choice in pairs):
             answers.append((bool(_VERDICT.search(row[0])), pairs))
     named = [pairs for verdict, pairs in answers if verdict]
@@ -92,13 +92,13 @@ def _rows(rows: Sequence[Sequence[str]], read: Sequence[Sequence[str]]) -> list[
         if verdict is not None:
             choice = value_choice(row[verdict]) if verdict < len(row) else None
         else:
-            found = [choice for cell in row[first + 1 :] if (choice := exact_choice(cell)) is not None]
+            choices = [choice for cell in row[first + 1 :] if (choice := exact_choice(cell)) is not None]
             marked = [
                 side
                 for side in ("A", "B")
                 if (at := sides.get(side)) is not None and at < len(raw) and _MARKS.search(raw[at])
             ]
-            found = found or marked
-            choice = found[0] if len(found) == 1 else None
+            choices = choices or marked
+            choice = choices[0] if len(choices) == 1 else None
         pairs.append((index, choice))
     return pairs

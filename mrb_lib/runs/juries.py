@@ -32,7 +32,7 @@ class Seat:
 
 
 def check_members(name: str, runs: Path, check: Callable[[str], None]) -> None:
-    """Raise `InputError` if a jury names somebody who is no judge and has no run."""
+    """Raise `InputError` if a jury names a member that is neither a judge nor has a run."""
     composition = parse_jury(name)
     for member in composition.members if composition is not None else ():
         try:
@@ -85,21 +85,21 @@ def _seat(
     try:
         judge = make(member)
     except InputError as error:
-        found = [manifest for manifest in made if manifest.judge == member]
-        if not found:
+        candidates = [manifest for manifest in made if manifest.judge == member]
+        if not candidates:
             raise InputError(f"judge {jury!r}: {member} has no run on these cases under {runs}, and {error}") from error
-        return _newest(member, runs, found)
+        return _newest(member, runs, candidates)
     own = runs / run_id(judge, fingerprint)
-    found = [manifest for manifest in made if manifest.judge == judge.name]
-    if (own / FILE_NAME).is_file() or not found:
+    candidates = [manifest for manifest in made if manifest.judge == judge.name]
+    if (own / FILE_NAME).is_file() or not candidates:
         return Seat(member, own, judge)
-    seat = _newest(member, runs, found)
+    seat = _newest(member, runs, candidates)
     return Seat(member, seat.folder, None, f"{member}: run {seat.folder.name} is counted, which other settings made")
 
 
-def _newest(member: str, runs: Path, found: list[Manifest]) -> Seat:
-    chosen = max(found, key=lambda manifest: (manifest.created, manifest.run_id))
-    others = sorted(manifest.run_id for manifest in found if manifest is not chosen)
+def _newest(member: str, runs: Path, candidates: list[Manifest]) -> Seat:
+    chosen = max(candidates, key=lambda manifest: (manifest.created, manifest.run_id))
+    others = sorted(manifest.run_id for manifest in candidates if manifest is not chosen)
     notice = f"{member}: run {chosen.run_id} is counted, the newest; not {', '.join(others)}" if others else ""
     return Seat(member, runs / chosen.run_id, None, notice)
 

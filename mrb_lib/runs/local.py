@@ -105,8 +105,8 @@ def answer_rows(judge: Judge, prepared: Prepared) -> pd.DataFrame:
 def _check_keys(judge: Judge, shown: pd.DataFrame, verdicts: pd.DataFrame) -> None:
     # Plain sets: an index of pandas costs more than all of a small batch.
     asked = set(shown[_KEY].itertuples(index=False, name=None))
-    given = list(verdicts[_KEY].itertuples(index=False, name=None))
-    if len(set(given)) < len(given):
+    answered = list(verdicts[_KEY].itertuples(index=False, name=None))
+    if len(set(answered)) < len(answered):
         raise RunError(f"judge {judge.name}: answered a verdict twice; nothing of this batch was kept.")
-    if not asked.issuperset(given):
+    if not asked.issuperset(answered):
         raise RunError(f"judge {judge.name}: answered what was not asked; nothing of this batch was kept.")

@@ -96,12 +96,12 @@ class Plan:
         """
         case = numbers // self.per_case
         starts = np.flatnonzero(np.diff(case, prepend=-1))[::cases]
-        yield from (part for part in np.split(numbers, starts[1:]) if len(part))
+        yield from (batch for batch in np.split(numbers, starts[1:]) if len(batch))
 
 
-def _positions(known: Sequence[str] | pd.Series, values: pd.Series) -> pd.Series:
+def _positions(vocabulary: Sequence[str] | pd.Series, values: pd.Series) -> pd.Series:
     """The place of each value in `known`; -1 where it is not there."""
-    return pd.Series(pd.Index(known).get_indexer(pd.Index(values)), index=values.index)
+    return pd.Series(pd.Index(vocabulary).get_indexer(pd.Index(values)), index=values.index)
 
 
 def check_retry(statuses: Sequence[str]) -> None:

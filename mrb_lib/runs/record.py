@@ -94,7 +94,7 @@ def record(folder: Path, manifest: Manifest) -> None:
         return
     old = read_manifest(folder)
     session = {name: getattr(manifest, name) for name in _SESSION if getattr(manifest, name) != getattr(old, name)}
-    known = [{name: value for name, value in other.items() if name != "created"} for other in old.resumed]
-    if session and session not in known:
+    sessions = [{name: value for name, value in other.items() if name != "created"} for other in old.resumed]
+    if session and session not in sessions:
         write_manifest(folder, replace(old, resumed=[*old.resumed, {"created": manifest.created, **session}]))
         sync_folder(folder)

@@ -96,13 +96,13 @@ def run_id(judge: Judge, fingerprint: str) -> str:
 
 def library_versions() -> dict[str, str]:
     """The versions of Python and of the libraries that shape results; absent ones are left out."""
-    found = {"python": platform.python_version()}
+    versions = {"python": platform.python_version()}
     for name in _PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 def git_commit() -> str:
@@ -153,8 +153,8 @@ def read_manifest(folder: Path) -> Manifest:
     path = folder / FILE_NAME
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
-        known = {f.name for f in fields(Manifest)}
-        values = {name: value for name, value in raw.items() if name in known}
+        names = {f.name for f in fields(Manifest)}
+        values = {name: value for name, value in raw.items() if name in names}
         _check_types(values)
         return Manifest(**{**values, "run_id": folder.resolve().name})
     except FileNotFoundError as error:

@@ -37,9 +37,9 @@ class OtherRun:
 
 def other_runs(runs: Path, manifest: Manifest) -> tuple[OtherRun, ...]:
     """The runs under a folder that hold the same judge as this one, by name."""
-    found = [read_manifest(folder) for folder in run_folders(runs) if folder.name != manifest.run_id]
+    manifests = [read_manifest(folder) for folder in run_folders(runs) if folder.name != manifest.run_id]
     return tuple(
-        OtherRun(other.run_id, _differences(other, manifest)) for other in found if other.judge == manifest.judge
+        OtherRun(other.run_id, _differences(other, manifest)) for other in manifests if other.judge == manifest.judge
     )
 
 
@@ -62,10 +62,10 @@ def _identity(manifest: Manifest) -> dict[str, object]:
 def _flat(name: str, value: object) -> dict[str, object]:
     if not isinstance(value, Mapping):
         return {name: value}
-    found: dict[str, object] = {}
+    flat: dict[str, object] = {}
     for key, inner in value.items():
-        found.update(_flat(f"{name}.{key}", inner))
-    return found
+        flat.update(_flat(f"{name}.{key}", inner))
+    return flat
 
 
 def _short(value: object) -> str:

@@ -76,7 +76,7 @@ def lay_out(
         yield frame
         if progress is not None:
             progress(number + 1, len(named))
-    stated = {"n_runs": len(named), "words": {name: list(known) for name, known in words.items()}}
+    stated = {"n_runs": len(named), "words": {name: list(codes_of) for name, codes_of in words.items()}}
     (folder / FILE_NAME).write_text(json.dumps(stated), encoding="utf-8")
 
 
@@ -85,18 +85,18 @@ def _rows(frame: pd.DataFrame, words: dict[str, dict[str, int]]) -> tuple[NDArra
     out = np.zeros(len(frame), dtype=_ROW)
     texts: list[str] = []
     for name in WORDS:
-        codes, found = _codes(frame, name)
-        known = words[name]
-        place = [known.setdefault(str(value), len(known)) for value in found]
-        out[name] = np.append(np.array(place, dtype=np.int64), -1)[codes]
+        codes, values = _codes(frame, name)
+        codes_of = words[name]
+        codes_of_values = [codes_of.setdefault(str(value), len(codes_of)) for value in values]
+        out[name] = np.append(np.array(codes_of_values, dtype=np.int64), -1)[codes]
     for name, vocabulary in FIXED.items():
-        codes, found = _codes(frame, name)
-        place = [vocabulary.index(str(value)) for value in found]
-        out[name] = np.append(np.array(place, dtype=np.int64), -1)[codes]
+        codes, values = _codes(frame, name)
+        codes_of_values = [vocabulary.index(str(value)) for value in values]
+        out[name] = np.append(np.array(codes_of_values, dtype=np.int64), -1)[codes]
     for name in TEXTS:
-        codes, found = _codes(frame, name)
+        codes, values = _codes(frame, name)
         out[name] = np.where(codes < 0, -1, codes + len(texts))
-        texts += [str(value) for value in found]
+        texts += [str(value) for value in values]
     for name in NUMBERS:
         out[name] = frame[name].to_numpy(dtype=np.float64, na_value=np.nan) if name in frame.columns else np.nan
     out["repeat"] = frame["repeat"].to_numpy(dtype=np.int64)
@@ -106,8 +106,8 @@ def _rows(frame: pd.DataFrame, words: dict[str, dict[str, int]]) -> tuple[NDArra
 def _codes(frame: pd.DataFrame, name: str) -> tuple[NDArray[np.int64], Sequence[object]]:
     if name not in frame.columns:
         return np.full(len(frame), -1, dtype=np.int64), []
-    codes, found = pd.factorize(frame[name])
-    return codes.astype(np.int64), list(found)
+    codes, values = pd.factorize(frame[name])
+    return codes.astype(np.int64), list(values)
 
 
 def _write_texts(stem: Path, texts: Sequence[str]) -> None:
@@ -183,8 +183,8 @@ class Replies:
         out: list[str | None] = []
         for run, part in zip(self._runs, parts, strict=True):
             numbers = part[name].tolist()
-            found = run.read(set(numbers) - {-1})
-            out += [found.get(number) for number in numbers]
+            texts_of = run.read(set(numbers) - {-1})
+            out += [texts_of.get(number) for number in numbers]
         return out
 
 

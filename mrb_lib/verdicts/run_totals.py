@@ -74,14 +74,14 @@ def totals(folder: Path) -> RunTotals:
     if not frames:
         return RunTotals()
     table = pd.concat([frame.reindex(columns=[*_READ]) for frame in frames], ignore_index=True)
-    found = table["status"].value_counts()
+    counts = table["status"].value_counts()
     sums = {name: pd.to_numeric(table[name]).sum(min_count=1) for name in _SUMMED}
-    known = {name: float(value) for name, value in sums.items() if pd.notna(value)}
+    totals_of = {name: float(value) for name, value in sums.items() if pd.notna(value)}
     return RunTotals(
-        {status: int(found[status]) for status in STATUSES if status in found.index},
-        int(known["prompt_tokens"]) if "prompt_tokens" in known else None,
-        int(known["completion_tokens"]) if "completion_tokens" in known else None,
-        known.get("cost_usd"),
+        {status: int(counts[status]) for status in STATUSES if status in counts.index},
+        int(totals_of["prompt_tokens"]) if "prompt_tokens" in totals_of else None,
+        int(totals_of["completion_tokens"]) if "completion_tokens" in totals_of else None,
+        totals_of.get("cost_usd"),
         _usual(table.loc[table["status"] == "error", "error"]),
     )
 

@@ -238,13 +238,13 @@ def _read_parts(folder: Path, columns: Sequence[str] | None, coded: Sequence[str
             ) from error
         absent = [name for name in columns or SCHEMA.names if name not in table.column_names]
         if absent:
-            raise InputError(f"{path}, column {absent[0]}: is missing, so it is no part of a run; remove the file.")
+            raise InputError(f"{path}, column {absent[0]}: is missing, so it is not a part of a run; remove the file.")
         tables.append(table)
     if not tables:
         empty = SCHEMA.empty_table().select(list(columns or SCHEMA.names))
         for name in coded:
-            place = empty.column_names.index(name)
-            empty = empty.set_column(place, name, empty.column(name).dictionary_encode())
+            position = empty.column_names.index(name)
+            empty = empty.set_column(position, name, empty.column(name).dictionary_encode())
         return empty
     try:
         return pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
@@ -323,12 +323,12 @@ def iter_verdicts(
         As in `load_verdicts`.
     """
     coded = [name for name in columns if SCHEMA.field(name).type == pa.string()]
-    known = pd.Index(cases["case_id"]).astype(object)
+    case_ids = pd.Index(cases["case_id"]).astype(object)
     for folder, name in named_runs(Path(runs)):
         frame: pd.DataFrame = _read_parts(folder, columns, coded).to_pandas()
         if "case_id" in coded:
             spoken_of = frame["case_id"].cat.remove_unused_categories().cat.categories
-            if (known.get_indexer(spoken_of.astype(object)) < 0).any():
+            if (case_ids.get_indexer(spoken_of.astype(object)) < 0).any():
                 check_references(frame.astype({"case_id": "str"}), cases, str(folder))
         yield frame if name is None else frame.assign(judge=pd.Categorical([name] * len(frame)))
 
@@ -346,7 +346,7 @@ def runs_on_other_cases(runs: Path, fingerprint: str) -> list[str]:
         Their ids, by name. Imported runs do not know their cases, and are not among them.
     """
     made_on = {folder.name: read_manifest(folder).benchmark_fingerprint for folder in run_folders(runs)}
-    return sorted(name for name, found in made_on.items() if found not in ("", fingerprint))
+    return sorted(name for name, fingerprint_of_run in made_on.items() if fingerprint_of_run not in ("", fingerprint))
 
 
 def save_imported(verdicts: pd.DataFrame, runs: Path, *, benchmark: str, kind: str, source: str) -> list[Path]:

@@ -40,7 +40,7 @@ from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge as run
 from mrb_lib.runs.plan import Plan
-from mrb_lib.runs.progress import Status
+from mrb_lib.runs.progress import RunProgress
 from mrb_lib.verdicts.orders import to_shown_frame
 
 # Qwen2.5-VL-7B as its published configuration has it.
@@ -275,7 +275,7 @@ def whole() -> None:
             )
 
 
-def _note(memory: list[float], status: Status) -> None:
+def _note(memory: list[float], status: RunProgress) -> None:
     memory.append(_resident())
 
 

@@ -153,9 +153,9 @@ class TestMarks:
     def test_in_a_response_never_become_special_tokens(self, architecture: str, tiny: Callable[[str], Path]) -> None:
         import torch
 
-        from mrb_lib.judges.local.checkpoint import load
+        from mrb_lib.judges.local.checkpoint import load_checkpoint
 
-        weights = load(tiny(architecture), device=torch.device("cpu"), dtype=torch.float32)
+        weights = load_checkpoint(tiny(architecture), device=torch.device("cpu"), dtype=torch.float32)
         special = {id: token.content for id, token in weights.tokenizer.added_tokens_decoder.items()}
 
         def count(response: str) -> int:

@@ -279,7 +279,7 @@ def test_defect_19_a_switch_for_thinking_reaches_the_chat_template(tmp_path: Pat
     """The option changed only the prompt's words; the template was still told enable_thinking=False."""
     import torch
 
-    from mrb_lib.judges.local.checkpoint import load
+    from mrb_lib.judges.local.checkpoint import load_checkpoint
     from mrb_lib.judges.local.tiny import write_tiny
 
     write_tiny(tmp_path / "tiny", "llama")
@@ -291,7 +291,7 @@ def test_defect_19_a_switch_for_thinking_reaches_the_chat_template(tmp_path: Pat
         options = made.spec["template"]
         assert options == {"enable_thinking": switch}, "the manifest records it"
         assert isinstance(options, Mapping)
-        weights = load(tmp_path / "tiny", device=torch.device("cpu"), dtype=torch.float32)
+        weights = load_checkpoint(tmp_path / "tiny", device=torch.device("cpu"), dtype=torch.float32)
         weights.tokenizer.chat_template = "{{ 'THINK' if enable_thinking else 'DIRECT' }} {{ messages[0]['content'] }}"
         assert weights.chat("q", 0, options) == f"{'THINK' if switch else 'DIRECT'} q"
 

@@ -57,10 +57,10 @@ def address(entry: Entry, settings: Settings) -> Address:
         There is no URL, or it is malformed or holds credentials; the server is not this
         machine and that was not allowed; the key is missing or cannot be sent.
     """
-    given = settings.url or entry.base_url
-    if not given:
+    base_url = settings.url or entry.base_url
+    if not base_url:
         raise InputError(f"judge {entry.name}: no server is named; pass --url, as in --url http://127.0.0.1:8000/v1.")
-    parts, port = _split(given)
+    parts, port = _split(base_url)
     host = f"{_bracketed(parts)}:{port}"
     is_local = _is_loopback(parts.hostname or "")
     if not is_local and not settings.allow_remote:

@@ -145,8 +145,8 @@ class Transport:
 def _read(response: httpx.Response, deadline: float) -> bytes | None:
     """The body; None if it is too long. A server that sends byte by byte for ever runs into the deadline."""
     received = bytearray()
-    for part in response.iter_bytes():
-        received += part
+    for chunk in response.iter_bytes():
+        received += chunk
         if len(received) > _MAX_BYTES:
             return None
         if time.perf_counter() > deadline:
@@ -288,18 +288,18 @@ class ChatClient:
 
     def _negotiated(self, send: _Send, request: ChatRequest) -> ChatReply | Failure:
         """Ask with all options, and with fewer as long as the server refuses."""
-        options, told = self._negotiation.options, None
+        options, refusal = self._negotiation.options, None
         while True:
             answer = self._attempts(send, request, options)
             if isinstance(answer, ChatReply):
-                self._negotiation.granted(options, told)
+                self._negotiation.granted(options, refusal)
                 return answer
             if isinstance(answer, Failure):
                 return answer
             relaxed = options.relax(answer.message, self._negotiation.proven)
             if answer.by_filter or answer.status not in _NEGOTIABLE or relaxed is None:
                 return self._given_up(answer)
-            options, told = relaxed, answer.message
+            options, refusal = relaxed, answer.message
 
     def _given_up(self, refusal: Refusal) -> Failure:
         if refusal.status == 404:

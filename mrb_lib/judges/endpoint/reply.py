@@ -22,7 +22,7 @@ _CONTENT_FILTERS: Final = ("content_filter", "content_policy_violation")
 
 
 class MalformedReplyError(Exception):
-    """A body that is no reply, although the server called it one; worth asking again."""
+    """A body that is not a reply, although the server called it one; worth asking again."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,8 @@ def read_reply(body: bytes, clean: Callable[[str], str], latency_s: float = 0.0)
     choice = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
     message = _mapping(choice.get("message"))
     if not message:
-        said = error_message(body, clean) if "error" in data else ""
-        raise MalformedReplyError(f"a reply without choices{': ' + said if said else ''}")
+        reason = error_message(body, clean) if "error" in data else ""
+        raise MalformedReplyError(f"a reply without choices{': ' + reason if reason else ''}")
     refusal = _text(message.get("refusal"))
     finish = choice.get("finish_reason")
     usage = _mapping(data.get("usage"))
@@ -131,9 +131,9 @@ def printable(text: str) -> str:
 def _json(body: bytes) -> object:
     try:
         return cast(object, json.loads(body))
-    # Also an integer of too many digits, bytes that are no text, and nesting deeper than the stack.
+    # Also an integer of too many digits, bytes that are not text, and nesting deeper than the stack.
     except (ValueError, RecursionError) as error:
-        raise MalformedReplyError("a reply that is cut off or no JSON") from error
+        raise MalformedReplyError("a reply that is cut off or not JSON") from error
 
 
 def _mapping(value: object) -> Mapping[str, object]:
@@ -217,18 +217,18 @@ def p_of_key(tokens: Sequence[Token], reply: str, dimension: str, choice: str | 
     start = written.rfind(reply.encode("utf-8", "replace"))
     if start < 0:
         return None
-    place = start + len(reply[: stated[-1].start(1)].encode("utf-8", "replace"))
-    return _ratio(_at(tokens, place))
+    offset = start + len(reply[: stated[-1].start(1)].encode("utf-8", "replace"))
+    return _ratio(_at(tokens, offset))
 
 
-def _at(tokens: Iterable[Token], place: int) -> Token:
+def _at(tokens: Iterable[Token], offset: int) -> Token:
     """The token that holds the byte at a place of the tokens' whole text."""
     end = 0
     for token in tokens:
         end += len(token.content)
-        if end > place:
+        if end > offset:
             return token
-    raise ValueError(f"no token holds byte {place}")
+    raise ValueError(f"no token holds byte {offset}")
 
 
 def _ratio(token: Token) -> float | None:

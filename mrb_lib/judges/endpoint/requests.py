@@ -83,7 +83,10 @@ class RequestWriter:
         """
         urls: dict[str, str | InputError] = {}
         for _, rows in shown.reset_index(drop=True).groupby(list(_SHARED), sort=False):
-            wanted = [(int(at), str(name)) for at, name in zip(rows.index.to_numpy(), rows["dimension"], strict=True)]
+            wanted = [
+                (int(position), str(name))
+                for position, name in zip(rows.index.to_numpy(), rows["dimension"], strict=True)
+            ]
             dimensions = tuple(dict.fromkeys((*self.settings.dimensions, *(name for _, name in wanted))))
             if self.prompt.asks == "all":
                 yield self._task(rows.iloc[0], wanted, dimensions, "", urls)
@@ -183,7 +186,7 @@ def data_url(content: bytes, name: str, max_pixels: int) -> str:
     Raises
     ------
     InputError
-        The bytes are no readable image of a plain format, or it is too large to decode safely.
+        The bytes are not a readable image of a plain format, or it is too large to decode safely.
     """
     kind = _stored_kind(content, name, max_pixels)
     picture = open_image(content, f"image {name}")

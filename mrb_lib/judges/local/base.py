@@ -275,10 +275,10 @@ TOO_LARGE: Final = "the case alone does not fit into the device's memory; lower 
 def group_rows(shown: pd.DataFrame, keys: Sequence[str]) -> list[tuple[list[int], list[dict[str, object]]]]:
     """Rows that are judged together: their positions in `shown`, and the rows as mappings, in order of appearance."""
     records = [{str(key): value for key, value in row.items()} for row in shown.to_dict("records")]
-    found: dict[tuple[object, ...], list[int]] = {}
+    positions_of: dict[tuple[object, ...], list[int]] = {}
     for position, record in enumerate(records):
-        found.setdefault(tuple(record[key] for key in keys), []).append(position)
-    return [(positions, [records[i] for i in positions]) for positions in found.values()]
+        positions_of.setdefault(tuple(record[key] for key in keys), []).append(position)
+    return [(positions, [records[i] for i in positions]) for positions in positions_of.values()]
 
 
 def responses_of(row: Mapping[str, object]) -> list[str]:

@@ -85,7 +85,7 @@ def load_checkpoint(
         )
         _complete(tokenizer, processor)
         kind = cast("_Loads", AutoModelForImageTextToText if sees else AutoModelForCausalLM)
-        model, found = kind.from_pretrained(
+        model, loading_info = kind.from_pretrained(
             folder,
             output_loading_info=True,
             dtype=dtype,
@@ -94,7 +94,7 @@ def load_checkpoint(
             trust_remote_code=trust_remote_code,
             local_files_only=True,
         )
-        _check_found(folder, model, found["missing_keys"], speaks)
+        _check_found(folder, model, loading_info["missing_keys"], speaks)
         model = model.eval()
         model.to(device)
         # What a publisher set for chatting (temperature, penalties) must not shape a verdict unnoticed.

@@ -55,12 +55,12 @@ class PackedJudge(LocalJudge):
         wanted: list[dict[tuple[int, int], list[int]]] = []
         for positions, records in group_rows(shown, ("case_id", "probe")):
             try:
-                question, places = self._question(positions, records)
+                question, positions_of = self._question(positions, records)
             except InputError as error:
                 rows.fail(positions, str(error))
                 continue
             questions.append(question)
-            wanted.append(places)
+            wanted.append(positions_of)
         if self.reader.why_apart:
             self.notice(f"some cases are read one question at a time ({self.reader.why_apart})")
         return partial(self._answer, rows, questions, wanted)
@@ -80,11 +80,11 @@ class PackedJudge(LocalJudge):
                 self._render(row, responses_of(row), self._settings.dimensions, dimension) for dimension in dimensions
             ]
             texts.append([self._chat(one, len(pictures)) for one in rendered])
-        places: dict[tuple[int, int], list[int]] = {}
+        positions_of: dict[tuple[int, int], list[int]] = {}
         for position, record in zip(positions, records, strict=True):
-            place = (orders.index(str(record["order"])), dimensions.index(str(record["dimension"])))
-            places.setdefault(place, []).append(position)
-        return self.reader.question(texts, pictures), places
+            prompt = (orders.index(str(record["order"])), dimensions.index(str(record["dimension"])))
+            positions_of.setdefault(prompt, []).append(position)
+        return self.reader.question(texts, pictures), positions_of
 
     @property
     def reader(self) -> TreeReader:
@@ -98,9 +98,9 @@ class PackedJudge(LocalJudge):
         self, rows: VerdictRows, questions: Sequence[CasePrompts], wanted: Sequence[Mapping[tuple[int, int], list[int]]]
     ) -> pd.DataFrame:
         readings = self._in_batches(questions, self.reader.read)
-        for question, places, reading in zip(questions, wanted, readings, strict=True):
+        for question, positions_of, reading in zip(questions, wanted, readings, strict=True):
             at_first: int | None = question.n_tokens
-            for (branch, leaf), positions in places.items():
+            for (branch, leaf), positions in positions_of.items():
                 if reading is None:
                     rows.fail(positions, TOO_LARGE)
                     continue

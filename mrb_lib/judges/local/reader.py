@@ -125,14 +125,14 @@ class TreeReader:
             for row in texts
         ]
 
-    def _logits(self, inputs: Tensors, at: torch.Tensor | None) -> torch.Tensor:
+    def _logits(self, inputs: Tensors, columns: torch.Tensor | None) -> torch.Tensor:
         """What follows the tokens at some columns, None for the last; (B, columns, vocabulary)."""
-        wanted = {"logits_to_keep": 1 if at is None else at} if self._keeps else {}
+        wanted = {"logits_to_keep": 1 if columns is None else columns} if self._keeps else {}
         logits: torch.Tensor = self._weights.model(**inputs, use_cache=False, **wanted).logits
-        if at is None:
+        if columns is None:
             return logits[:, -1:]
         # A model may take the wish and not heed it.
-        return logits if logits.shape[1] == at.numel() else logits[:, at]
+        return logits if logits.shape[1] == columns.numel() else logits[:, columns]
 
     def _of_groups(self, logits: torch.Tensor) -> torch.Tensor:
         every = logits.float().log_softmax(-1)

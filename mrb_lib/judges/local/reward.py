@@ -190,7 +190,7 @@ def load_head(folder: Path, weights: Weights) -> RewardHead:
     for path in _files_with(folder, _OWN[0]):
         return _head(path, _OWN, weights)
     raise InputError(
-        f"{folder}: holds no scalar head ({', '.join(_FILES)} or {_OWN[0]} in its weights), so it is no reward "
+        f"{folder}: holds no scalar head ({', '.join(_FILES)} or {_OWN[0]} in its weights), so it is not a reward "
         "model; judge with it as NAME+packed or NAME+rating."
     )
 

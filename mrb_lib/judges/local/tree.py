@@ -115,10 +115,10 @@ class Grower:
         alike = next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), len(low))
         line = low[:alike].rfind("\n") + 1
         endings = tuple(text[line:] for text in texts)
-        known = self._endings.get(endings)
-        if known is not None and first[len(first) - len(known[0]) :] == known[0]:
-            beginning = first[: len(first) - len(known[0])]
-            return [beginning + ending for ending in known]
+        ending_ids = self._endings.get(endings)
+        if ending_ids is not None and first[len(first) - len(ending_ids[0]) :] == ending_ids[0]:
+            beginning = first[: len(first) - len(ending_ids[0])]
+            return [beginning + ending for ending in ending_ids]
         prompts = [first, *(self._weights.tokens(text) for text in texts[1:])]
         if len(prompts) > 1:
             n = common(prompts)
@@ -273,12 +273,12 @@ def join(inputs: Sequence[Mapping[str, torch.Tensor]]) -> Tensors:
     """The images' inputs of several cases as those of one batch; tiles are filled up with zeros to the same number."""
     out = {}
     for name in dict.fromkeys(name for some in inputs for name in some):
-        parts = [some[name] for some in inputs if name in some]
-        size = [max(part.shape[d] for part in parts) for d in range(1, parts[0].ndim)]
+        tensors = [some[name] for some in inputs if name in some]
+        size = [max(tensor.shape[d] for tensor in tensors) for d in range(1, tensors[0].ndim)]
         filled = []
-        for part in parts:
-            gaps = [pair for d in reversed(range(1, part.ndim)) for pair in (0, size[d - 1] - part.shape[d])]
-            filled.append(torch.nn.functional.pad(part, gaps) if any(gaps) else part)
+        for tensor in tensors:
+            gaps = [pair for d in reversed(range(1, tensor.ndim)) for pair in (0, size[d - 1] - tensor.shape[d])]
+            filled.append(torch.nn.functional.pad(tensor, gaps) if any(gaps) else tensor)
         out[name] = torch.cat(filled)
     return out
 
@@ -349,11 +349,11 @@ def tree_attention(
     layout = _layout.get()
     if layout is None or attention_mask is None or attention_mask.shape[-2:] != (layout.length, layout.length):
         return _ordinary(module, query, key, value, attention_mask, **options)
-    parts = []
+    outputs = []
     for block in layout.blocks:
         keys, values = (torch.cat([some[:, :, columns] for columns in block.path], dim=2) for some in (key, value))
-        parts.append(_ordinary(module, query[:, :, block.rows], keys, values, block.mask, **options)[0])
-    return torch.cat(parts, dim=1), None
+        outputs.append(_ordinary(module, query[:, :, block.rows], keys, values, block.mask, **options)[0])
+    return torch.cat(outputs, dim=1), None
 
 
 def _ordinary(

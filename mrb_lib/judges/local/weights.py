@@ -99,14 +99,14 @@ class Weights:
         Looked up in the vocabulary, too: a tokenizer that puts a mark of space before
         every text never shows what a word is without it, and some never show it with it.
         """
-        found: set[int] = set()
+        ids_of_words: set[int] = set()
         for spelling in spellings:
             ids = self.tokens_of(spelling)
-            found |= {ids[0]} if len(ids) == 1 else set()
+            ids_of_words |= {ids[0]} if len(ids) == 1 else set()
             for space in _SPACES:
-                known = cast("int | None", self.tokenizer.convert_tokens_to_ids(spelling.replace(" ", space)))
-                found |= {known} if known is not None and known != self.tokenizer.unk_token_id else set()
-        return sorted(found)
+                single = cast("int | None", self.tokenizer.convert_tokens_to_ids(spelling.replace(" ", space)))
+                ids_of_words |= {single} if single is not None and single != self.tokenizer.unk_token_id else set()
+        return sorted(ids_of_words)
 
     def chat(self, text: str, n_images: int, options: Mapping[str, object], *, reply: str | None = None) -> str:
         """The chat template's text of one user turn with its images first, up to where the reply begins.
@@ -127,8 +127,8 @@ class Weights:
         talks = cast("_Talks", self.processor if self.processor is not None else self.tokenizer)
         turns: list[dict[str, object]] = [{"role": "user", "content": content}]
         if reply is not None:
-            said: object = reply if self.processor is None else [{"type": "text", "text": reply}]
-            turns.append({"role": "assistant", "content": said})
+            reply_content: object = reply if self.processor is None else [{"type": "text", "text": reply}]
+            turns.append({"role": "assistant", "content": reply_content})
         try:
             return talks.apply_chat_template(turns, tokenize=False, add_generation_prompt=reply is None, **options)
         except (ValueError, TypeError, KeyError, TemplateError) as error:

@@ -58,5 +58,5 @@ class Entry:
     about: str | None = None
 
     def weights_gb(self, dtype: str = "bfloat16") -> float | None:
-        """Memory of the weights alone, in 10^9 bytes; None where the number of parameters is not known."""
+        """Memory of the weights alone, in 10^9 bytes; None where the number of parameters is unknown."""
         return None if self.parameters is None else self.parameters * _BYTES_A_PARAMETER[dtype]

@@ -42,12 +42,12 @@ def cached(model: str, revision: str | None) -> Path | None:
     ----------
     revision : a commit, or a branch or tag as it was when it was downloaded; None is the main branch
     """
-    known = snapshots(model)
-    if revision in known:
-        return known[revision]
+    folders = snapshots(model)
+    if revision in folders:
+        return folders[revision]
     reference = _storage(model) / "refs" / (revision or "main")
     inside = reference.is_file() and reference.resolve().is_relative_to(_storage(model).resolve())
-    return known.get(reference.read_text(encoding="utf-8").strip()) if inside else None
+    return folders.get(reference.read_text(encoding="utf-8").strip()) if inside else None
 
 
 def listed(model: str, commit: str) -> list[str] | None:

@@ -118,7 +118,7 @@ def survey(entries: Sequence[Entry], machine: Machine) -> pd.DataFrame:
     -------
     DataFrame
         One row an entry: `name`, `engine`, `size`, `weights_gb` (in bfloat16, 10^9 bytes;
-        null where the number of parameters is not known), `fits_gpu` and `fits_cpu`
+        null where the number of parameters is unknown), `fits_gpu` and `fits_cpu`
         (`yes`, `no`, `unknown`; null for a judge without weights), `cached` (`yes` where
         its weights are on this machine, `no`; null without weights), `key` (`yes` where the
         key of its server is set, `no`; null without a server), `needs`.
@@ -159,12 +159,12 @@ def missing_extras() -> dict[str, tuple[str, ...]]:
         return {}
     missing: dict[str, list[str]] = {}
     for requirement in wanted:
-        found = _EXTRA.match(requirement)
-        if found is None or found[1] == _PACKAGE:
+        match = _EXTRA.match(requirement)
+        if match is None or match[1] == _PACKAGE:
             continue
-        absent = missing.setdefault(found[2], [])
-        if not _is_installed(found[1]):
-            absent.append(found[1])
+        absent = missing.setdefault(match[2], [])
+        if not _is_installed(match[1]):
+            absent.append(match[1])
     return {extra: tuple(absent) for extra, absent in missing.items()}
 
 
@@ -197,14 +197,14 @@ def _gpus() -> tuple[tuple[Gpu, ...] | None, tuple[str, ...]]:
         except ImportError as error:
             absent = isinstance(error, ModuleNotFoundError) and error.name == "torch"
             return None, () if absent else (f"torch cannot be imported ({error})",)
-        found = []
+        gpus = []
         try:
             for number in range(torch.cuda.device_count() if torch.cuda.is_available() else 0):
                 free, total = torch.cuda.mem_get_info(number)
-                found.append(Gpu(torch.cuda.get_device_name(number), total / _GIGA, free / _GIGA))
+                gpus.append(Gpu(torch.cuda.get_device_name(number), total / _GIGA, free / _GIGA))
         except RuntimeError as error:
-            return tuple(found), (f"a GPU does not answer ({str(error).splitlines()[0]})",)
-    return tuple(found), tuple(dict.fromkeys(" ".join(str(one.message).split())[:200] for one in caught))
+            return tuple(gpus), (f"a GPU does not answer ({str(error).splitlines()[0]})",)
+    return tuple(gpus), tuple(dict.fromkeys(" ".join(str(one.message).split())[:200] for one in caught))
 
 
 def _memory() -> tuple[float | None, float | None]:
@@ -216,8 +216,8 @@ def _memory() -> tuple[float | None, float | None]:
     available: int | None = None
     meminfo = Path("/proc/meminfo")
     if meminfo.is_file():
-        found = re.search(r"MemAvailable:\s+(\d+) kB", meminfo.read_text(encoding="ascii"))
-        available = int(found[1]) * 1024 if found else None
+        match = re.search(r"MemAvailable:\s+(\d+) kB", meminfo.read_text(encoding="ascii"))
+        available = int(match[1]) * 1024 if match else None
     limit = Path("/sys/fs/cgroup/memory.max")
     if limit.is_file():
         text = limit.read_text(encoding="ascii").strip()

@@ -96,7 +96,7 @@ def locate_weights(
 
 
 def _absent(folder: Path, model: str, *, code: bool) -> list[str]:
-    """The files of a snapshot that matter and were not fetched, as far as is known."""
+    """The files of a snapshot that matter and were not fetched, as far as their list was kept."""
     patterns = [pattern for pattern in _MATTERS if code or pattern != _CODE]
     return [
         name
@@ -134,15 +134,15 @@ def pinned_revision(runs: Path, judge_name: str, *, model: str | None = None) ->
     """
     if not runs.is_dir():
         return None
-    found = []
+    revisions = []
     for folder in run_folders(runs):
         manifest = read_manifest(folder)
         revision = manifest.spec.get("revision")
         same = _without_engine(manifest.judge) == _without_engine(judge_name)
         same_model = model is None or manifest.spec.get("model", model) == model
         if same and same_model and isinstance(revision, str) and revision and not revision.startswith(LOCAL):
-            found.append((manifest.created, revision))
-    return max(found)[1] if found else None
+            revisions.append((manifest.created, revision))
+    return max(revisions)[1] if revisions else None
 
 
 def _without_engine(name: str) -> str:

@@ -116,12 +116,12 @@ class ServedImages(Mapping[str, bytes]):
         self._server = server
 
     def __getitem__(self, name: str) -> bytes:
-        found = self._server.image(name)
-        if found is None:
+        content = self._server.image(name)
+        if content is None:
             raise KeyError(name)
-        if isinstance(found, str):
-            raise InputError(found)
-        return found
+        if isinstance(content, str):
+            raise InputError(content)
+        return content
 
     def __iter__(self) -> Iterator[str]:
         raise TypeError("the images at the server are fetched by name; they cannot be listed")

@@ -116,8 +116,8 @@ def _rebuild(
     if entry.path is None:
         # A commit never changes, so the Hub's own bookkeeping says that the weights are the same.
         trust = settings.trust_remote_code
-        found = locate_weights(entry, revision=source.revision, download=False, trust_remote_code=trust)
-        return build(name, entry, found, settings, images)
+        located = locate_weights(entry, revision=source.revision, download=False, trust_remote_code=trust)
+        return build(name, entry, located, settings, images)
     check_folder(entry.path, f"judge {name!r}: {entry.path}")
     here = quick_digests(entry.path)
     if here != seen:
@@ -170,8 +170,8 @@ def batch_table(plan: Plan, number: int, verdicts: np.ndarray) -> pa.Table:
     ----------
     verdicts : array of numbers of verdicts; empty for the greeting
     """
-    places, local = np.unique(verdicts // plan.per_case, return_inverse=True)
-    cases = plan.cases.iloc[places]
+    case_positions, local = np.unique(verdicts // plan.per_case, return_inverse=True)
+    cases = plan.cases.iloc[case_positions]
     content = encode_frame(cases[[name for name in cases.columns if name in _CASE_COLUMNS]])
     numbers = local * plan.per_case + verdicts % plan.per_case
     return pa.table(

@@ -115,7 +115,7 @@ def judge_on_ray(
             backend=spread,
             progress=progress,
         )
-        return [_with_notices(one, spread.said, cluster.notices) for one in done]
+        return [_with_notices(one, spread.notices_of, cluster.notices) for one in done]
 
 
 def _check(settings: Settings, workers: int | None, gpus_per_worker: float | None) -> None:
@@ -144,19 +144,19 @@ def _for_workers(settings: Settings, cluster: Cluster, gpus_per_worker: float | 
     return replace(settings, device="auto", dtype="bfloat16" if settings.dtype == "auto" else settings.dtype)
 
 
-def _with_notices(summary: RunSummary, said: Mapping[str, WorkerNotices], more: Sequence[str] = ()) -> RunSummary:
-    notices = dict.fromkeys((*summary.notices, *_together(said.get(summary.judge, {})), *more))
+def _with_notices(summary: RunSummary, notices_of: Mapping[str, WorkerNotices], more: Sequence[str] = ()) -> RunSummary:
+    notices = dict.fromkeys((*summary.notices, *_together(notices_of.get(summary.judge, {})), *more))
     return replace(
-        summary, notices=tuple(notices), members=tuple(_with_notices(member, said) for member in summary.members)
+        summary, notices=tuple(notices), members=tuple(_with_notices(member, notices_of) for member in summary.members)
     )
 
 
-def _together(said: WorkerNotices) -> list[str]:
+def _together(notices_of: WorkerNotices) -> list[str]:
     """What all workers have to say; what they count, as "3 of 12 verdicts ...", is added up."""
     counts: dict[str, np.ndarray] = {}
-    for text in (text for notices in said.values() for text in notices):
-        found = _COUNTED.match(text)
-        count, rest = (np.array([int(found[1]), int(found[2])]), found[3]) if found else (np.zeros(2, dtype=int), text)
+    for text in (text for notices in notices_of.values() for text in notices):
+        match = _COUNTED.match(text)
+        count, rest = (np.array([int(match[1]), int(match[2])]), match[3]) if match else (np.zeros(2, dtype=int), text)
         counts[rest] = counts.get(rest, 0) + count
     return [f"{some} of {every}{rest}" if every else rest for rest, (some, every) in counts.items()]
 
@@ -167,7 +167,7 @@ class _RayBackend:
 
     Attributes
     ----------
-    said : for each judge, what each of its workers has to say; filled in
+    notices_of : for each judge, what each of its workers has to say; filled in
     """
 
     cluster: Cluster
@@ -175,13 +175,13 @@ class _RayBackend:
     workers: int | None
     gpus_per_worker: float | None
     device: str
-    said: dict[str, WorkerNotices] = field(default_factory=dict)
+    notices_of: dict[str, WorkerNotices] = field(default_factory=dict)
 
     def __call__(self, job: Job) -> Generator[pd.DataFrame, None, None]:
         """Start the workers, and return the answers once the first of them is ready."""
         engine = job.judge.spec.get("engine")
         if engine in ENGINES and ENGINES[str(engine)].model == "server":
-            self.said[job.judge.name] = {"": [_NOT_SPREAD]}
+            self.notices_of[job.judge.name] = {"": [_NOT_SPREAD]}
             return run_locally(job)
         gpus = self.gpus_per_worker if isinstance(job.judge, WithWeights) else 0.0
         pool = self.cluster.pool(self.workers, gpus, self.device, memory_of(job.judge))
@@ -190,11 +190,11 @@ class _RayBackend:
             answers = _start(job, assignment(job.judge, job.plan, pool), RemoteImageServer(self.images), pool)
             undo.callback(answers.close)
             first = next(answers)
-            said = self.said.setdefault(job.judge.name, {})
-            _note(first, said)
+            notices_of = self.notices_of.setdefault(job.judge.name, {})
+            _note(first, notices_of)
             undo.pop_all()
         job.devices.append(f"{pool.workers} x {first.column('device')[0].as_py()}")
-        return _collect(job, answers, first, said)
+        return _collect(job, answers, first, notices_of)
 
 
 def _start(job: Job, assigned: Assignment, server: ImageService, pool: WorkerPool) -> AnswerTables:
@@ -221,13 +221,13 @@ def _start(job: Job, assigned: Assignment, server: ImageService, pool: WorkerPoo
 
 
 def _collect(
-    job: Job, answers: AnswerTables, first: pa.Table, said: WorkerNotices
+    job: Job, answers: AnswerTables, first: pa.Table, notices_of: WorkerNotices
 ) -> Generator[pd.DataFrame, None, None]:
     """The verdicts of every batch, once each."""
     missing = set(range(len(job.batches)))
     try:
         for table in _then(first, answers, job.judge.name):
-            _note(table, said)
+            _note(table, notices_of)
             for row in table.to_pylist():
                 number = row["batch"]
                 if number in missing:
@@ -249,12 +249,12 @@ def _then(first: pa.Table, answers: AnswerTables, name: str) -> Iterator[pa.Tabl
         yield table
 
 
-def _note(answer: pa.Table, said: WorkerNotices) -> None:
+def _note(answer: pa.Table, notices_of: WorkerNotices) -> None:
     """Raise what went wrong with a worker, and note what its judge has to say."""
     for row in answer.to_pylist():
         if row["failure"] is not None:
             raise (InputError if row["bad_input"] else RunError)(row["failure"])
-        said[row["worker"]] = row["notices"]
+        notices_of[row["worker"]] = row["notices"]
 
 
 def _checked(job: Job, number: int, verdicts: pd.DataFrame) -> pd.DataFrame:
