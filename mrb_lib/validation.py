@@ -220,28 +220,16 @@ def _inspect_relations(frame: pd.DataFrame, table: TableName, source: str) -> It
         )
     if table == "verdicts" and "status" in frame.columns:
         answered = frame["status"].astype("str").isin(list(ANSWERED_STATUSES)) & frame["status"].notna()
-        for i in _rows(answered & frame["choice"].isna()):
-            status = frame["status"].iloc[i]
-            yield Finding(
-                "error",
-                source,
-                i + 1,
-                "choice",
-                f"status {status} without a choice",
-                "give the choice, or the status unparsed, refused or error",
-                str(frame["case_id"].iloc[i]),
-            )
-        for i in _rows(~answered & frame["status"].notna() & frame["choice"].notna()):
-            status = frame["status"].iloc[i]
-            yield Finding(
-                "error",
-                source,
-                i + 1,
-                "choice",
-                f"status {status} with a choice",
-                "leave the choice empty, or give the status ok or repaired",
-                str(frame["case_id"].iloc[i]),
-            )
+        has_choice, has_status = frame["choice"].notna(), frame["status"].notna()
+        add = "give the choice, or the status unparsed, refused or error"
+        remove = "leave the choice empty, or give the status ok or repaired"
+        for mask, with_or_without, cure in (
+            (answered & ~has_choice, "without", add),
+            (~answered & has_status & has_choice, "with", remove),
+        ):
+            for i in _rows(mask):
+                problem = f"status {frame['status'].iloc[i]} {with_or_without} a choice"
+                yield Finding("error", source, i + 1, "choice", problem, cure, str(frame["case_id"].iloc[i]))
 
 
 def _cast(values: pd.Series, type_: ColumnType) -> pd.Series:

@@ -10,7 +10,7 @@ import typer
 
 def check(
     bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
-    every: Annotated[bool, typer.Option("--all", help="Show every finding, not only the first few of a kind.")] = False,
+    show_all: Annotated[bool, typer.Option("--all", help="Show all findings, not only the first of a kind.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Findings as JSON on stdout.")] = False,
 ) -> None:
     """Validate a benchmark; every finding names file, row, column and the cure. Exits with 2 on errors."""
@@ -19,7 +19,7 @@ def check(
 
     from mrb_lib.cli.findings import echo_findings
     from mrb_lib.cli.progress import bars
-    from mrb_lib.data.audit import audit
+    from mrb_lib.data.audit.folder import audit
     from mrb_lib.errors import InputError
 
     if not bench.is_dir():
@@ -30,7 +30,7 @@ def check(
     if as_json:
         typer.echo(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False, indent=1))
     else:
-        echo_findings(findings, every=every, hint=" (--all shows them)")
+        echo_findings(findings, show_all=show_all, hint=" (--all shows them)")
         typer.echo(f"{bench}: {counts['error']} errors, {counts['warning']} warnings, {counts['info']} remarks")
     if counts["error"]:
         raise typer.Exit(2)

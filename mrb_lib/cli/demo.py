@@ -29,10 +29,10 @@ def demo(
 
     with staged_folder(out, overwrite=overwrite) as folder, bars() as step:
         write_demo(folder, cases=cases, seed=seed, progress=lambda done: step("cases", done, cases))
-        made = write_simulated_runs(folder, folder / "runs", seed=seed) if verdicts else []
+        runs = write_simulated_runs(folder, folder / "runs", seed=seed) if verdicts else []
     typer.echo(f"{out}: {cases} SIMULATED cases, seed {seed}")
-    if made:
-        typer.echo(f"{out / 'runs'}: verdicts of {len(made)} SIMULATED judges")
+    if runs:
+        typer.echo(f"{out / 'runs'}: verdicts of {len(runs)} SIMULATED judges")
     if judges is not None:
         _write_judges(judges, out, seed)
 

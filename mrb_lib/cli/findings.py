@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SHOWN_PER_KIND = 5
 
 
-def echo_findings(findings: Sequence[Finding], *, every: bool = False, hint: str = "") -> None:
+def echo_findings(findings: Sequence[Finding], *, show_all: bool = False, hint: str = "") -> None:
     """Print findings to stderr, the worst first; of many alike only some, how many more, and `hint`."""
     from mrb_lib.cli.listing import line
 
@@ -25,7 +25,7 @@ def echo_findings(findings: Sequence[Finding], *, every: bool = False, hint: str
         groups[finding.severity, finding.file, finding.cure].append(finding)
     order = ("error", "warning", "info")
     for (severity, _, _), group in sorted(groups.items(), key=lambda item: order.index(item[0][0])):
-        shown = group if every else group[:SHOWN_PER_KIND]
+        shown = group if show_all else group[:SHOWN_PER_KIND]
         for finding in shown:
             typer.echo(line(f"{severity}: {finding}"), err=True)
         if len(group) > len(shown):

@@ -18,7 +18,7 @@ def import_(
     """Turn somebody else's files into a benchmark, and their verdicts into runs under OUT/runs."""
     from mrb_lib.cli.findings import echo_findings
     from mrb_lib.cli.formats import chosen_options
-    from mrb_lib.cli.writing import summary, write_imported
+    from mrb_lib.cli.writing import import_summary, write_imported
     from mrb_lib.data.formats import READERS
     from mrb_lib.files import staged_folder
 
@@ -27,4 +27,4 @@ def import_(
     with staged_folder(out, overwrite=overwrite, source=src) as folder:
         write_imported(imported, folder, str(src))
     echo_findings(imported.findings)
-    typer.echo(summary(imported, out))
+    typer.echo(import_summary(imported, out))

@@ -19,7 +19,7 @@ def pull(
     Honours HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE; goes on where an interrupted download stopped.
     """
     from mrb_lib.cli.findings import echo_findings
-    from mrb_lib.cli.writing import summary, write_imported
+    from mrb_lib.cli.writing import import_summary, write_imported
     from mrb_lib.data.hub import download_dataset
     from mrb_lib.files import staged_folder
 
@@ -28,4 +28,4 @@ def pull(
         meta = imported.benchmark.meta
         write_imported(imported, folder, meta.source)
     echo_findings(imported.findings)
-    typer.echo(f"{summary(imported, out)}; {repo} at {meta.revision}")
+    typer.echo(f"{import_summary(imported, out)}; {repo} at {meta.revision}")

@@ -22,7 +22,7 @@ def write_imported(imported: Imported, folder: Path, source: str) -> None:
     InputError
         An image cannot be read. One that is missing was counted by the reader, and stays `mrb check`'s to report.
     """
-    from mrb_lib.data.audit import image_findings
+    from mrb_lib.data.audit.images import image_findings
     from mrb_lib.data.benchmark import FolderImages, save
     from mrb_lib.validation import raise_on_error
     from mrb_lib.verdicts.store import save_imported
@@ -37,7 +37,7 @@ def write_imported(imported: Imported, folder: Path, source: str) -> None:
         save_imported(imported.verdicts, folder / "runs", benchmark=meta.name, kind=meta.kind, source=source)
 
 
-def summary(imported: Imported, out: Path) -> str:
+def import_summary(imported: Imported, out: Path) -> str:
     """What was written, in one line."""
     benchmark, verdicts = imported.benchmark, imported.verdicts
     mark = " (SIMULATED)" if benchmark.meta.kind == "simulated" else ""

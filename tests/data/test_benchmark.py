@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mrb_lib.data.audit import audit
+from mrb_lib.data.audit.folder import audit
 from mrb_lib.data.benchmark import (
     Benchmark,
     BenchmarkMeta,

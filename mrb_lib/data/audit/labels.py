@@ -157,15 +157,8 @@ def subfield_findings(cases: pd.DataFrame) -> list[Finding]:
     )
     for i in np.flatnonzero(differs & mixed):
         organ, department = cases["organ"].iloc[i], cases["department"].iloc[i]
-        findings.append(
-            case_finding(
-                cases,
-                i,
-                "department",
-                f"{department} is not the department of {organ} ({default.iloc[i]}), as it is in other cases",
-                "correct the organ or the department",
-            )
-        )
+        problem = f"{department} is not the department of {organ} ({default.iloc[i]}), as it is in other cases"
+        findings.append(case_finding(cases, i, "department", problem, "correct the organ or the department"))
     return findings
 
 

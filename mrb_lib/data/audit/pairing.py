@@ -191,11 +191,5 @@ def _repeated(cases: pd.DataFrame, question: np.ndarray, done: np.ndarray) -> It
         f"one of them here and in row {first + 1}"
     )
     cure = "make sure that they were not copied to the wrong case"
-    yield case_finding(
-        cases,
-        second,
-        "response_a" if int(same.index[-1]) < len(cases) else "response_b",
-        problem,
-        cure,
-        severity="info",
-    )
+    column = "response_a" if int(same.index[-1]) < len(cases) else "response_b"
+    yield case_finding(cases, second, column, problem, cure, severity="info")

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mrb_lib.data.audit import audit
+from mrb_lib.data.audit.folder import audit
 from mrb_lib.data.benchmark import load, save
 from mrb_lib.data.formats import READERS
 from mrb_lib.errors import InputError

@@ -14,7 +14,7 @@ import pydicom
 import pytest
 from PIL import Image
 
-from mrb_lib.data.audit import audit
+from mrb_lib.data.audit.folder import audit
 
 from .sound_benchmark import Sound, audit_with, picture, places, sound
 
