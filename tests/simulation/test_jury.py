@@ -12,10 +12,10 @@ from scipy import stats
 
 from mrb_lib.stats.core.panel import ABSENT, Panel
 from mrb_lib.stats.gold.dawid_skene import em, label_counts
-from mrb_lib.stats.juries.jury import jury
-from mrb_lib.stats.juries.jury_rows import means
-from mrb_lib.stats.juries.jury_scores import scores_of
-from mrb_lib.stats.juries.jury_votes import folds, weights
+from mrb_lib.stats.juries import jury
+from mrb_lib.stats.juries.rows import means
+from mrb_lib.stats.juries.scores import scores_of
+from mrb_lib.stats.juries.votes import folds, weights
 
 N = 20_000
 BENCHMARKS, PIECES = 2000, 8

@@ -11,10 +11,10 @@ import pytest
 from mrb_lib.schema import POLICIES
 from mrb_lib.stats.accuracy import accuracy
 from mrb_lib.stats.core.panel import as_panel
-from mrb_lib.stats.juries.jury import jury
-from mrb_lib.stats.juries.jury_members import orderings
-from mrb_lib.stats.juries.jury_rows import cheapest
-from mrb_lib.stats.juries.jury_votes import dawid_skene, folds, largest, majority, weights
+from mrb_lib.stats.juries import jury
+from mrb_lib.stats.juries.rows import cheapest
+from mrb_lib.stats.juries.scores import orderings
+from mrb_lib.stats.juries.votes import dawid_skene, folds, largest, majority, weights
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 
 

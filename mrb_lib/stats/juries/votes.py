@@ -1,9 +1,8 @@
 """Verdicts of juries from the verdicts of their members: arrays in, arrays out.
 
 A choice is coded as in `mrb_lib.stats.core.panel.Panel`. A jury's verdict in an order and repeat comes from its
-members'
-verdicts in that order and repeat. The rule is that of `consensus-of`: the choice with the most votes, a tie where
-several share them, null where no member has a choice.
+members' verdicts in that order and repeat. The rule is that of `consensus-of`: the choice with the most votes, a tie
+where several share them, null where no member has a choice.
 """
 
 from __future__ import annotations
@@ -15,10 +14,9 @@ from mrb_lib.schema import CHOICES
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.core.panel import ABSENT, NULL, TIE
 from mrb_lib.stats.gold.dawid_skene import em, label_counts
-from mrb_lib.stats.juries.jury_tally import Choices
 
+Choices = NDArray[np.int8]
 FOLDS = 5
-_FEW = 8
 _ROUNDING = 1e-9
 
 
@@ -28,25 +26,49 @@ def largest(counts: FloatArray | NDArray[np.int16], somebody: BoolArray) -> Choi
     Parameters
     ----------
     counts : shape (3, ...), the votes or weights of A, B and tie
-    somebody : shape (...), whether there is a verdict of any member of the whole jury; where not, it is absent
+    somebody : shape (...), whether any member of the jury has a verdict; where not, the jury's is absent
     """
     a, b, tie = counts
-    choice = np.full(somebody.shape, ABSENT, dtype=np.int8)
-    choice[somebody] = TIE
-    choice[somebody & (a > np.maximum(b, tie) + _ROUNDING)] = 0
-    choice[somebody & (b > np.maximum(a, tie) + _ROUNDING)] = 1
-    choice[somebody & (np.maximum(np.maximum(a, b), tie) <= 0)] = NULL
+    margin = counts.dtype.type(_ROUNDING if counts.dtype.kind == "f" else 0)
+    choice = np.full(somebody.shape, TIE, dtype=np.int8)
+    np.copyto(choice, 0, where=a > np.maximum(b, tie) + margin)
+    np.copyto(choice, 1, where=b > np.maximum(a, tie) + margin)
+    np.copyto(choice, NULL, where=np.maximum(np.maximum(a, b), tie) <= 0)
+    np.copyto(choice, ABSENT, where=~somebody)
     return choice
-
-
-def votes(choice: Choices) -> NDArray[np.int16]:
-    """The vote of each member, shape (3, members, ...) from (members, ...)."""
-    return np.stack([choice == code for code in range(len(CHOICES))]).astype(np.int16)
 
 
 def majority(choice: Choices) -> Choices:
     """One vote a member, shape (members, ...) to (...)."""
-    return largest(votes(choice).sum(axis=1, dtype=np.int16), (choice != ABSENT).any(axis=0))
+    counts = np.stack([(choice == code).sum(axis=0, dtype=np.int16) for code in range(len(CHOICES))])
+    return largest(counts, (choice != ABSENT).any(axis=0))
+
+
+def spread(value: FloatArray, counted: BoolArray) -> tuple[FloatArray, BoolArray]:
+    """Scores on some of the cases, spread over all that count, so that their mean stays what it is.
+
+    Parameters
+    ----------
+    value : shape (..., dimensions, cases), NaN where not scored
+    counted : shape (dimensions, cases), the cases to spread over, which include all that are scored
+
+    Returns
+    -------
+    the scores, 0 outside `counted` and where nothing is scored; and whether anything is, shape (..., dimensions)
+
+    Notes
+    -----
+    A case that is not scored gets the mean m, and one that is, m + (value - m) N / n, for n of N cases scored: the
+    values of the infinitesimal jackknife (Efron 1982, doi:10.1137/1.9781611970319) of a ratio of sums, so
+    that a mean of such ratios has one value a case.
+    """
+    there = np.isfinite(value)
+    own, whole = there.sum(axis=-1), counted.sum(axis=-1)
+    mean = divide(np.where(there, value, 0.0).sum(axis=-1), own)
+    scale = divide(np.broadcast_to(whole, own.shape).astype(np.float64), own)
+    defined = own > 0
+    mean, scale = np.where(defined, mean, 0.0)[..., None], np.where(defined, scale, 0.0)[..., None]
+    return np.where(counted, mean + np.where(there, value - mean, 0.0) * scale, 0.0), defined
 
 
 def folds(codes: IntArray, seed: int) -> IntArray:
@@ -71,13 +93,12 @@ def weights(choice: Choices, labels: IntArray, fold: IntArray) -> FloatArray:
     more, and K more trials, than were seen, from verdicts with a choice; who is no better than chance has no weight.
     """
     used = (choice >= 0) & (labels >= 0)[None, :, :, None, None]
-    right = (used & (choice == labels[None, :, :, None, None])).sum(axis=(3, 4)).astype(np.float64)
-    given = used.sum(axis=(3, 4)).astype(np.float64)
     outside = (fold[:, None] != np.arange(fold.max(initial=0) + 1)).astype(np.float64)
-    right, given = right @ outside, given @ outside
+    n_correct = (used & (choice == labels[None, :, :, None, None])).sum(axis=(3, 4)) @ outside
+    n_trials = used.sum(axis=(3, 4)) @ outside
     seen = sum((labels == code).any(axis=1).astype(np.float64) for code in range(len(CHOICES)))
     kinds = np.maximum(seen, 2.0)[None, :, None]
-    share = (right + 1.0) / (given + kinds)
+    share = (n_correct + 1.0) / (n_trials + kinds)
     return np.moveaxis(np.maximum(np.log(share * (kinds - 1.0) / (1.0 - share)), 0.0), 2, 0)
 
 
@@ -101,38 +122,17 @@ def dawid_skene(choice: Choices) -> Choices:
 
     Every case, order and repeat is an item of its own; no gold label is used. Equal probabilities are a tie.
     """
-    out = np.where((choice != ABSENT).any(axis=0), NULL, ABSENT).astype(np.int8)
-    n_dimensions = choice.shape[1]
-    flat = out.reshape(n_dimensions, -1)
-    if len(choice) <= _FEW:
-        kinds, item = _kinds(choice.reshape(len(choice), n_dimensions, -1))
-        if 2 * len(kinds) <= flat.shape[1]:
-            times = np.stack([np.bincount(those, minlength=len(kinds)) for those in item]).astype(np.float64)
-            flat[:] = np.where(flat == ABSENT, ABSENT, np.take_along_axis(_probable(kinds, times), item, axis=1))
-            return out
-    items = np.maximum(choice.reshape(len(choice), n_dimensions, -1), -1).transpose(1, 2, 0).astype(np.int64)
-    for those, found in zip(items, flat, strict=True):
-        found[:] = np.where(found == ABSENT, ABSENT, _probable(those)[0])
-    return out
+    items = np.maximum(choice.reshape(*choice.shape[:2], -1), -1).transpose(1, 2, 0).astype(np.int64)
+    labels = np.stack([_probable(of_dimension) for of_dimension in items]).reshape(choice.shape[1:])
+    absent = (choice == ABSENT).all(axis=0)
+    return np.where(absent, ABSENT, labels).astype(np.int8)
 
 
-def _kinds(choice: Choices) -> tuple[IntArray, IntArray]:
-    """The `patterns` of the items of all dimensions, of few members: shape (members, dimensions, items)."""
-    digits = len(CHOICES) + 1
-    code = np.zeros(choice.shape[1:], dtype=np.int64)
-    for given in choice:
-        code = digits * code + (np.maximum(given, -1) + 1)
-    found = np.flatnonzero(np.bincount(code.ravel(), minlength=digits ** len(choice)))
-    place = np.zeros(digits ** len(choice), dtype=np.int64)
-    place[found] = np.arange(len(found))
-    return found[:, None] // digits ** np.arange(len(choice))[::-1] % digits - 1, place[code]
-
-
-def _probable(kinds: IntArray, times: FloatArray | None = None) -> Choices:
-    """The most probable label of each kind of item, shape (b, kinds), that comes `times`, of that shape; None: once."""
-    posterior = em(label_counts(kinds, len(CHOICES)), times, tolerance=1e-6, iterations=500).posterior
-    known = np.where(np.isfinite(posterior).all(axis=2, keepdims=True), posterior, 0.0)
-    return largest(np.moveaxis(known, 2, 0), np.ones(known.shape[:2], dtype=bool))
+def _probable(items: IntArray) -> Choices:
+    """The most probable label of each item, from the labels that members give, shape (items, members)."""
+    posterior = em(label_counts(items, len(CHOICES)), None, tolerance=1e-6, iterations=500).posterior[0]
+    probability = np.where(np.isfinite(posterior).all(axis=1, keepdims=True), posterior, 0.0)
+    return largest(probability.T, np.ones(len(items), dtype=bool))
 
 
 def share_right(value: FloatArray, kept: FloatArray) -> FloatArray:

@@ -1,17 +1,21 @@
-"""What each member adds to a jury, and how its accuracy grows with its size."""
+"""The scores of everything that the table `jury` compares, case by case: what members add, and juries by size."""
 
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from math import factorial
 from typing import NamedTuple
 
 import numpy as np
 
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
-from mrb_lib.stats.juries.jury_tally import Tally, spread
-from mrb_lib.stats.juries.jury_votes import share_right
+from mrb_lib.stats.core.panel import ABSENT, Panel
+from mrb_lib.stats.core.scoring import score
+from mrb_lib.stats.juries.tally import Tally, tally
+from mrb_lib.stats.juries.votes import dawid_skene, majority, share_right, spread, weighted, weights
 
+KINDS = ("majority", "weighted", "dawid_skene")
 FEWEST = 24
 LARGEST_GREEDY = 5
 
@@ -60,14 +64,14 @@ def joining(tally: Tally, counted: BoolArray, seed: int) -> Orderings:
     added, by_size = np.zeros((2, members, *counted.shape))
     formed = np.zeros((members, len(counted)), dtype=np.int64)
     means = np.zeros((len(orders), members, len(counted)))
-    cases = counted.sum(axis=1)
+    cases, excludes = counted.sum(axis=1), tally.excludes
     for i, order in enumerate(orders):
         value = tally.scores(np.cumsum(tally.votes[:, order], axis=1))
-        known = np.broadcast_to(cases > 0, formed.shape)
-        if tally.excludes:
-            value, known = spread(value, counted)
+        defined = np.broadcast_to(cases > 0, formed.shape)
+        if excludes:
+            value, defined = spread(value, counted)
         by_size += value
-        formed += known
+        formed += defined
         value[1:] -= value[:-1].copy()
         added[order] += value
         means[i] = divide(np.where(counted, value, 0.0).sum(axis=2), cases)
@@ -103,13 +107,13 @@ class Greedy(NamedTuple):
     members: IntArray
 
 
-def greedy(tally: Tally, fold: IntArray, known: BoolArray) -> Greedy:
+def greedy(tally: Tally, fold: IntArray, chosen_on: BoolArray) -> Greedy:
     """Choose members on the other folds and score them on this one, so that no case chooses its own judges.
 
     Parameters
     ----------
     fold : shape (cases,)
-    known : shape (dimensions, cases), whether any case of the other folds has a label; where not, the score is NaN
+    chosen_on : shape (dimensions, cases), whether any case of the other folds has a label; where not, the score is NaN
     """
     n_members, n_dimensions, n_cases = tally.votes.shape[1:]
     sizes, n_folds = min(n_members, LARGEST_GREEDY), int(fold.max(initial=0)) + 1
@@ -129,4 +133,64 @@ def greedy(tally: Tally, fold: IntArray, known: BoolArray) -> Greedy:
             free[best, everything] = False
             sums += tally.votes[:, best, everything]
             score[size][:, fold == i] = value[best, everything][:, fold == i]
-    return Greedy(np.where(known, score, np.nan), members)
+    return Greedy(np.where(chosen_on, score, np.nan), members)
+
+
+class JuryScores(NamedTuple):
+    """Scores, NaN where a case is not scored.
+
+    Attributes
+    ----------
+    singles : shape (judges, dimensions, cases)
+    kinds : shape (kinds, dimensions, cases), of the juries of all judges, in the order of `KINDS`
+    best : shape (dimensions,), the judge that is best over all cases
+    crossfit : shape (dimensions, cases), of the judge that is best in the other folds
+    crossfit_judge : shape (dimensions, cases), which one that is
+    without : shape (judges, dimensions, cases), what the majority loses without each judge
+    joined, chosen : see `Orderings` and `Greedy`
+    """
+
+    singles: FloatArray
+    kinds: FloatArray
+    best: IntArray
+    crossfit: FloatArray
+    crossfit_judge: IntArray
+    without: FloatArray
+    joined: Orderings
+    chosen: Greedy
+
+
+def scores_of(panel: Panel, labels: IntArray, policy: str, fold: IntArray, seed: int) -> JuryScores:
+    """Form the juries of all judges of a panel, and score them.
+
+    Parameters
+    ----------
+    labels : shape (dimensions, cases), -1 for none
+    fold : shape (cases,)
+    """
+    choice = panel.choice
+    outside = (fold[:, None] != np.arange(fold.max(initial=0) + 1)).astype(np.float64)
+    chosen_on = ((labels >= 0).astype(np.float64) @ outside > 0)[:, fold]
+    every = [majority(choice), weighted(choice, weights(choice, labels, fold), fold)]
+    every[1] = np.where(chosen_on[..., None, None], every[1], ABSENT)
+    every.append(dawid_skene(choice) if len(choice) > 2 else np.full_like(every[0], ABSENT))
+    together = replace(panel, judges=[*panel.judges, *KINDS], choice=np.concatenate([choice, np.stack(every)]))
+    scored = score(together, labels, policy).score
+    singles, kinds = scored[: len(choice)], scored[len(choice) :]
+    counted = np.isfinite(kinds[0])
+    best_outside = np.nan_to_num(share_right(singles, outside), nan=-1.0).argmax(axis=0)
+    everyone = share_right(singles, np.ones((len(fold), 1)))[..., 0]
+    dimension, case = np.indices(counted.shape)
+    whose = best_outside[dimension, fold[case]]
+    juries = tally(panel, labels, policy)
+    rest, _ = spread(juries.scores(juries.votes.sum(axis=1, keepdims=True) - juries.votes), counted)
+    return JuryScores(
+        singles=singles,
+        kinds=kinds,
+        best=np.nan_to_num(everyone, nan=-1.0).argmax(axis=0).astype(np.int64),
+        crossfit=np.where(chosen_on, singles[whose, dimension, case], np.nan),
+        crossfit_judge=whose.astype(np.int64),
+        without=kinds[0] - rest,
+        joined=joining(juries, counted, seed),
+        chosen=greedy(juries, fold, chosen_on),
+    )

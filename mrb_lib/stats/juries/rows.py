@@ -12,7 +12,7 @@ from mrb_lib.schema import ORDERS
 from mrb_lib.stats.core.options import FloatArray, IntArray, divide, join_reasons
 from mrb_lib.stats.core.panel import ABSENT, COST_COLUMNS, Panel
 from mrb_lib.stats.core.scoring import columns_used
-from mrb_lib.stats.juries.jury_scores import KINDS, JuryScores
+from mrb_lib.stats.juries.scores import KINDS, JuryScores
 from mrb_lib.stats.resampling.resample import ratios
 
 ONE_JUDGE = "undefined: a jury takes two judges"
@@ -26,8 +26,8 @@ Rows = dict[str, object]
 """Columns by name: arrays or lists of one length, or a value that all rows have."""
 
 
-class Means(NamedTuple):
-    """Means over cases with their intervals; every array has shape (m,)."""
+class JuryMeans(NamedTuple):
+    """JuryMeans over cases with their intervals; every array has shape (m,)."""
 
     n: IntArray
     value: FloatArray
@@ -35,13 +35,13 @@ class Means(NamedTuple):
     high: FloatArray
     reason: list[str]
 
-    def rows(self, kept: slice) -> Means:
-        return Means(self.n[kept], self.value[kept], self.low[kept], self.high[kept], self.reason[kept])
+    def rows(self, kept: slice) -> JuryMeans:
+        return JuryMeans(self.n[kept], self.value[kept], self.low[kept], self.high[kept], self.reason[kept])
 
-    def over(self, divisor: FloatArray | IntArray) -> Means:
+    def over(self, divisor: FloatArray | IntArray) -> JuryMeans:
         """The means of columns that are each to be divided by something; NaN where that is 0."""
         value, low, high = (divide(values, divisor) for values in (self.value, self.low, self.high))
-        return Means(self.n, value, low, high, self.reason)
+        return JuryMeans(self.n, value, low, high, self.reason)
 
     def named(self, name: str) -> Rows:
         """The columns; those of an accuracy are plainly `low` and `high`."""
@@ -49,15 +49,17 @@ class Means(NamedTuple):
         return {name: self.value, f"{prefix}low": self.low, f"{prefix}high": self.high}
 
 
-def means(groups: Sequence[FloatArray], codes: IntArray, *, resamples: int, seed: int) -> list[Means]:
-    """Means over the cases where columns are not NaN; each group has shape (m, cases)."""
+def means(groups: Sequence[FloatArray], codes: IntArray, *, resamples: int, seed: int) -> list[JuryMeans]:
+    """JuryMeans over the cases where columns are not NaN; each group has shape (m, cases)."""
     every = np.arange(len(codes))
     parts = []
     for value in groups:
         counted = np.isfinite(value.T)
         parts.append((every, np.where(counted, value.T, 0.0), counted.astype(np.float64)))
-    found = ratios(parts, codes, resamples=resamples, seed=seed)
-    return [Means(item.n, item.value, item.low, item.high, item.reason) for item in found]
+    return [
+        JuryMeans(each.n, each.value, each.low, each.high, each.reason)
+        for each in ratios(parts, codes, resamples=resamples, seed=seed)
+    ]
 
 
 def costs(panel: Panel, policy: str) -> FloatArray:
@@ -73,9 +75,9 @@ def costs(panel: Panel, policy: str) -> FloatArray:
         "judge": panel.judges, "dimension": panel.dimensions, "order": ORDERS, "repeat": panel.repeats
     }  # fmt: skip
     if len(panel.costs):
-        place = np.stack([_positions(panel.costs[key].tolist(), known) for key, known in keys.items()])
-        rows = (place >= 0).all(axis=0)
-        each[:, *place[:, rows]] = panel.costs[list(COST_COLUMNS)].to_numpy(dtype=np.float64)[rows].T
+        positions = np.stack([_positions(panel.costs[key].tolist(), names) for key, names in keys.items()])
+        rows = (positions >= 0).all(axis=0)
+        each[:, *positions[:, rows]] = panel.costs[list(COST_COLUMNS)].to_numpy(dtype=np.float64)[rows].T
     seconds, prompt, completion = each[..., *used]
     cells = np.stack([seconds, prompt + completion])
     count = present.sum(axis=2)
@@ -83,9 +85,9 @@ def costs(panel: Panel, policy: str) -> FloatArray:
     return divide(total, present.any(axis=(3, 4)).sum(axis=2))
 
 
-def _positions(values: Sequence[object], known: Sequence[object]) -> IntArray:
-    place = {name: i for i, name in enumerate(known)}
-    return np.array([place.get(value, -1) for value in values], dtype=np.int64)
+def _positions(values: Sequence[object], names: Sequence[object]) -> IntArray:
+    index = {name: i for i, name in enumerate(names)}
+    return np.array([index.get(value, -1) for value in values], dtype=np.int64)
 
 
 def cheapest(cost: FloatArray, accuracy: FloatArray) -> FloatArray:
@@ -110,10 +112,10 @@ def dimension_rows(
         scores.chosen.score[:, i],
     ]
     joined = np.vstack([scores.joined.added[:, i], scores.joined.by_size[:, i]])
-    found, summed = means([np.vstack(groups), joined], codes, resamples=resamples, seed=seed)
+    estimates, summed = means([np.vstack(groups), joined], codes, resamples=resamples, seed=seed)
     ends = np.cumsum([0, *(len(group) for group in groups)])
     single, kinds, to_best, to_crossfit, without, greedy = (
-        found.rows(slice(int(first), int(last))) for first, last in itertools.pairwise(ends)
+        estimates.rows(slice(int(first), int(last))) for first, last in itertools.pairwise(ends)
     )
     judges = panel.judges
     shown: Rows = {**single.named("accuracy"), "judge": judges, "kind": "single", "size": 1}
@@ -147,7 +149,9 @@ def _mark_cheapest(parts: Sequence[Rows]) -> None:
             rows[f"pareto_{name}"] = flags
 
 
-def _part(part: str, found: Means, columns: Mapping[str, object], cost: FloatArray, said: Sequence[str] = ()) -> Rows:
+def _part(
+    part: str, estimates: JuryMeans, columns: Mapping[str, object], cost: FloatArray, said: Sequence[str] = ()
+) -> Rows:
     reasons = [
         join_reasons(
             NO_CASES if count == 0 and not why else "",
@@ -157,14 +161,16 @@ def _part(part: str, found: Means, columns: Mapping[str, object], cost: FloatArr
             NO_TOKENS if np.isnan(tokens) else "",
         )
         for count, why, reason, seconds, tokens in zip(
-            found.n, said or [""] * len(found.n), found.reason, *cost, strict=True
+            estimates.n, said or [""] * len(estimates.n), estimates.reason, *cost, strict=True
         )
     ]
-    return {"part": part, "n": found.n, **columns, "seconds": cost[0], "tokens": cost[1], "reason": reasons}
+    return {"part": part, "n": estimates.n, **columns, "seconds": cost[0], "tokens": cost[1], "reason": reasons}
 
 
-def _jury_part(panel: Panel, i: int, scores: JuryScores, found: tuple[Means, Means, Means], cost: FloatArray) -> Rows:
-    kinds, to_best, to_crossfit = found
+def _jury_part(
+    panel: Panel, i: int, scores: JuryScores, means_of: tuple[JuryMeans, JuryMeans, JuryMeans], cost: FloatArray
+) -> Rows:
+    kinds, to_best, to_crossfit = means_of
     names, few = [*KINDS, BEST_SINGLE], len(panel.judges)
     total, chosen = cost.sum(axis=1), scores.crossfit_judge[i][np.isfinite(scores.crossfit[i])]
     one = cost[:, chosen].mean(axis=1) if len(chosen) else np.full(2, np.nan)
@@ -190,7 +196,7 @@ def _jury_part(panel: Panel, i: int, scores: JuryScores, found: tuple[Means, Mea
     return {**rows, "kind": names, "size": [few, few, few, 1], "best_judge": panel.judges[int(scores.best[i])]}
 
 
-def _curves(random: Means, greedy: Means, scores: JuryScores, cost: FloatArray, i: int) -> list[Rows]:
+def _curves(random: JuryMeans, greedy: JuryMeans, scores: JuryScores, cost: FloatArray, i: int) -> list[Rows]:
     sizes = np.arange(1, cost.shape[1] + 1)
     members = scores.chosen.members[:, :, i]
     chosen = cost[:, members].mean(axis=1).cumsum(axis=1)

@@ -12,9 +12,9 @@ from mrb_lib.stats.core.options import check_policy
 from mrb_lib.stats.core.panel import ABSENT, COST_COLUMNS, Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.core.table import register_table
-from mrb_lib.stats.juries.jury_rows import Rows, costs, dimension_rows
-from mrb_lib.stats.juries.jury_scores import scores_of
-from mrb_lib.stats.juries.jury_votes import folds
+from mrb_lib.stats.juries.rows import Rows, costs, dimension_rows
+from mrb_lib.stats.juries.scores import scores_of
+from mrb_lib.stats.juries.votes import folds
 from mrb_lib.stats.resampling.resample import cluster_codes
 
 COLUMNS = [

@@ -1,7 +1,8 @@
 """Majorities of very many juries, counted and scored by looking up.
 
 The votes of a member are a number whose sums over members say how many votes each choice has, so that a jury is a sum,
-and its verdict, and what its verdicts on a case are worth, are entries of tables.
+and its verdict, and what its verdicts on a case are worth, are entries of tables. Counting every choice by itself and
+scoring every jury by `mrb_lib.stats.core.scoring.score` takes half as long again for the whole table.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mrb_lib.schema import CHOICES
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.core.panel import ABSENT, NULL, TIE, Panel
 from mrb_lib.stats.core.scoring import columns_used, score
 
@@ -75,9 +76,7 @@ class Tally:
     def _verdicts(self, cell: int, sums: IntArray) -> Choices:
         """The verdicts, less `ABSENT`, in one cell."""
         if self.complete:
-            found = self.verdict.take(sums)
-            there = self.somebody[cell]
-            return found if there.all() else found * there
+            return np.asarray(self.verdict.take(sums) * self.somebody[cell])
         cube = len(self.verdict)
         return np.asarray(self.verdict.take(sums & (cube - 1)) * (sums >= cube))
 
@@ -137,30 +136,3 @@ def _worths(panel: Panel, policy: str, cells: int) -> FloatArray:
     listed = replace(panel, judges=["every"], dimensions=list(CHOICES), choice=choice, p_a=None)
     labels = np.repeat(np.arange(len(CHOICES))[:, None], combinations, axis=1)
     return np.vstack([np.full((1, combinations), np.nan), score(listed, labels, policy).score[0]])
-
-
-def spread(value: FloatArray, counted: BoolArray) -> tuple[FloatArray, BoolArray]:
-    """Scores on some of the cases, spread over all that count, so that their mean stays what it is.
-
-    Parameters
-    ----------
-    value : shape (..., dimensions, cases), NaN where not scored
-    counted : shape (dimensions, cases), the cases to spread over, which include all that are scored
-
-    Returns
-    -------
-    the scores, 0 outside `counted` and where nothing is scored; and whether anything is, shape (..., dimensions)
-
-    Notes
-    -----
-    A case that is not scored gets the mean m, and one that is, m + (value - m) N / n, for n of N cases scored: the
-    values of the infinitesimal jackknife (Efron 1982, doi:10.1137/1.9781611970319) of a ratio of sums, so
-    that a mean of such ratios has one value a case.
-    """
-    there = np.isfinite(value)
-    own, whole = there.sum(axis=-1), counted.sum(axis=-1)
-    mean = divide(np.where(there, value, 0.0).sum(axis=-1), own)
-    scale = divide(np.broadcast_to(whole, own.shape).astype(np.float64), own)
-    known = own > 0
-    mean, scale = np.where(known, mean, 0.0)[..., None], np.where(known, scale, 0.0)[..., None]
-    return np.where(counted, mean + np.where(there, value - mean, 0.0) * scale, 0.0), known
