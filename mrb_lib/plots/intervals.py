@@ -181,7 +181,9 @@ def draw_estimates(
     bounded = defined & ~np.isnan(start) & ~np.isnan(end)
     spans = "intervals" if gid == "values" else f"{gid}-intervals"
     axes.hlines(heights[bounded], start[bounded], end[bounded], color=colour, linewidth=0.9, gid=spans)
-    axes.plot(x[defined], heights[defined], marker, color=colour, markersize=size, label=label, gid=gid)
+    axes.plot(x[defined], heights[defined], marker, color=colour, markersize=size, gid=gid)
+    if label is not None:
+        axes.plot([], [], color=colour, marker=marker, markersize=size, linewidth=0.9, label=label)
     write_missing(axes, heights[~defined], missing, x=missing_x)
 
 
