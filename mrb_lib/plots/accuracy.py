@@ -93,8 +93,6 @@ def leaderboard(
     return panels(
         overall(accuracy),
         value="accuracy",
-        low="low",
-        high="high",
         axis_label="accuracy (%)",
         order_by=order_by,
         group=group,
@@ -331,7 +329,7 @@ def macro_micro(accuracy: pd.DataFrame) -> Paper:
     y = np.arange(len(rows))
     draw_estimates(axes, rows, y - 0.14, value="accuracy", size=3, label="over cases (micro)", gid="accuracy")
     draw_estimates(
-        axes, rows, y + 0.14, value="macro_accuracy", low="macro_accuracy_low", high="macro_accuracy_high",
+        axes, rows, y + 0.14, value="macro_accuracy",
         colour=COLOURS["cases"], marker="D", size=3, label="mean over subfields (macro)", gid="macro_accuracy",
     )  # fmt: skip
     name_rows(axes, rows["judge"], 30)

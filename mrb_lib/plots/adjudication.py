@@ -71,7 +71,7 @@ def moves(table: pd.DataFrame, *, dimension: str | None = None) -> Paper:
     left.plot(rows["adjudicated_accuracy"], y, "D", color=COLOURS["human"], markersize=2.8, label="reviewers' labels",
               gid="adjudicated_accuracy")  # fmt: skip
     draw_zero(right)
-    draw_estimates(right, rows, y, value="difference", low="difference_low", high="difference_high")
+    draw_estimates(right, rows, y, value="difference")
     _write_ranks(right, rows, y)
     name_rows(left, rows["judge"], 28)
     left.set_xlabel("accuracy (%)")
@@ -122,8 +122,6 @@ def reviewers(table: pd.DataFrame) -> Paper:
     return panels(
         stacked(rows_of(table, part="reviewers"), MEASURES, rows="dimension"),
         value="value",
-        low="low",
-        high="high",
         axis_label="agreement (%); alpha (100 = perfect, 0 = chance)",
         rows="dimension",
         panel="measure",

@@ -75,7 +75,7 @@ def coefficients(agreement: pd.DataFrame) -> Paper:
         y = np.arange(len(agreement)) + step * (i - (len(shown) - 1) / 2)
         colour, marker = looks[name]
         draw_estimates(
-            axes, agreement, y, value=name, low=f"{name}_low", high=f"{name}_high", colour=colour, marker=marker,
+            axes, agreement, y, value=name, colour=colour, marker=marker,
             size=3.4, label=names[name], gid=name, missing=f"{names[name]}: {NOT_AVAILABLE}", missing_x=0.995,
         )  # fmt: skip
     for boundary in range(1, len(agreement)):

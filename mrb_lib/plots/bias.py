@@ -43,8 +43,6 @@ def error_asymmetries(bias: pd.DataFrame, *, dimension: str) -> Paper:
     return panels(
         here[_has_estimates(here, "bias") | (here["bias"] == "verbosity")],
         value="estimate",
-        low="low",
-        high="high",
         panel="bias",
         order_by="verbosity",
         axis_label="errors towards minus errors away from it (percentage points)",
@@ -84,8 +82,6 @@ def log_odds(bias: pd.DataFrame, *, dimension: str) -> Paper:
     figure = panels(
         shown,
         value="estimate",
-        low="low",
-        high="high",
         panel="marker",
         order_by="length",
         axis_label="log-odds of choosing the response with more of it, for one standard deviation",

@@ -42,8 +42,6 @@ def annotators(table: pd.DataFrame, *, order_by: str = "overall") -> Paper:
     return panels(
         people[people["annotator"].isin(busiest)],
         value="accuracy",
-        low="low",
-        high="high",
         axis_label="accuracy against the others' majority (%)",
         rows="annotator",
         order_by=order_by,
@@ -77,8 +75,6 @@ def distances(table: pd.DataFrame, *, order_by: str = "overall") -> Paper:
     return panels(
         rows_of(table, part="judge"),
         value="difference",
-        low="difference_low",
-        high="difference_high",
         axis_label="accuracy of the judge minus that of the mean annotator (percentage points)",
         order_by=order_by,
         line_at=0.0,
@@ -115,8 +111,6 @@ def alternative(table: pd.DataFrame, *, order_by: str = "overall") -> Paper:
     figure = panels(
         table,
         value="advantage_probability",
-        low="advantage_probability_low",
-        high="advantage_probability_high",
         axis_label="advantage probability (%)",
         order_by=by,
     )

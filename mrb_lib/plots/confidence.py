@@ -151,8 +151,6 @@ def overconfidence(summary: pd.DataFrame, *, order_by: str = "overall") -> Paper
     return panels(
         rows_of(summary, part="summary"),
         value="overconfidence",
-        low="overconfidence_low",
-        high="overconfidence_high",
         axis_label="mean confidence less accuracy (percentage points; above 0: too sure)",
         order_by=order_by,
         line_at=0.0,
@@ -181,8 +179,6 @@ def calibration_shift(shift: pd.DataFrame, *, dimension: str | None = None) -> P
     return panels(
         rows_of(shift, part="shift", dimension=dimension),
         value="overconfidence_difference",
-        low="overconfidence_difference_low",
-        high="overconfidence_difference_high",
         axis_label="change of overconfidence under the probe (percentage points)",
         panel="probe",
         line_at=0.0,

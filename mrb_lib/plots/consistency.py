@@ -50,8 +50,6 @@ def order_consistency(consistency: pd.DataFrame, *, order_by: str = "overall") -
     return panels(
         consistency,
         value="consistency",
-        low="consistency_low",
-        high="consistency_high",
         axis_label="same choice in both orders (% of the cases answered in both)",
         order_by=order_by,
     )
@@ -81,8 +79,6 @@ def position_bias(consistency: pd.DataFrame, *, order_by: str = "overall") -> Pa
     return panels(
         consistency,
         value="position_bias",
-        low="position_bias_low",
-        high="position_bias_high",
         axis_label="position bias (percentage points; above 0: prefers the first shown)",
         order_by=order_by,
         line_at=0.0,
@@ -116,8 +112,6 @@ def preference_and_noise(consistency: pd.DataFrame, *, dimension: str) -> Paper:
     return panels(
         frame,
         value="value",
-        low="low",
-        high="high",
         panel="measure",
         axis_label="verdicts that differ between the two orders (%)",
         order_by=measures["position_preference"],
@@ -148,8 +142,6 @@ def pair_instability(consistency: pd.DataFrame, *, order_by: str = "overall") ->
     return panels(
         consistency,
         value="ipi",
-        low="ipi_low",
-        high="ipi_high",
         axis_label="pairs of responses whose verdict turns with the order (%, mean over questions)",
         order_by=order_by,
         line_at=0.0,
@@ -182,8 +174,6 @@ def order_violations(consistency: pd.DataFrame, *, dimension: str) -> Paper:
     figure = panels(
         frame,
         value="value",
-        low="low",
-        high="high",
         panel="measure",
         axis_label="verdicts to change until they rank the responses (mean over questions)",
         order_by=measures["tov"],

@@ -118,8 +118,6 @@ def rules(table: pd.DataFrame) -> Paper:
     return panels(
         shown,
         value="accuracy",
-        low="low",
-        high="high",
         axis_label="accuracy (%)",
         panel="rule",
         order_by="majority",

@@ -48,6 +48,12 @@ def overall(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["subfield"].isna()] if "subfield" in table.columns else table
 
 
+def bounds_of(table: pd.DataFrame, value: str) -> tuple[str, str]:
+    """The columns of a value's interval: `value`_low and `value`_high, or low and high in a table without those."""
+    own = (f"{value}_low", f"{value}_high")
+    return own if own[0] in table.columns else ("low", "high")
+
+
 def ordered_rows(frame: pd.DataFrame, *, rows: str, value: str, panel: str, by: str, group: str | None) -> pd.DataFrame:
     """The rows of a figure from top to bottom: by group, then from the highest value in one panel to the lowest.
 
@@ -84,8 +90,8 @@ def panels(
     frame: pd.DataFrame,
     *,
     value: str,
-    low: str,
-    high: str,
+    low: str | None = None,
+    high: str | None = None,
     axis_label: str,
     rows: str = "judge",
     panel: str = "dimension",
@@ -102,6 +108,7 @@ def panels(
     ----------
     frame : one row a `rows` x `panel`; `value`, `low`, `high` as fractions, null where undefined
         (a null interval draws the point alone, a null value the words n/a)
+    value, low, high : columns of the frame; see `bounds_of` for the bounds that are not named
     order_by : the panel whose values order the rows; default the last one
     group : a column that groups the rows, drawn as headings
     reference : `panel`, `value`, `low`, `high`: a level to compare with, drawn as a line and a band in its panel
@@ -111,6 +118,8 @@ def panels(
     -------
     Figure
     """
+    ends = bounds_of(frame, value)
+    low, high = low or ends[0], high or ends[1]
     names = list(dict.fromkeys(frame[panel]))
     by = order_by if order_by is not None and order_by in names else names[-1]
     order = ordered_rows(frame, rows=rows, value=value, panel=panel, by=by, group=group)
@@ -155,8 +164,8 @@ def draw_estimates(
     y: ArrayLike,
     *,
     value: str,
-    low: str = "low",
-    high: str = "high",
+    low: str | None = None,
+    high: str | None = None,
     colour: str = COLOURS["judge"],
     marker: str = "o",
     size: float = 2.6,
@@ -170,13 +179,15 @@ def draw_estimates(
     Parameters
     ----------
     y : shape (N,), the heights of the rows
-    value, low, high : columns of `rows`
+    value, low, high : columns of `rows`; see `bounds_of` for the bounds that are not named
     label : the name in the legend; None for none
     missing, missing_x : see `mrb_lib.plots.style.write_missing`
     gid : names what is drawn: the points `gid`, the intervals `gid`-intervals, for "values" just intervals
     """
     heights = np.asarray(y, dtype=float)
-    x, start, end = (rows[name].to_numpy(dtype=float) for name in (value, low, high))
+    ends = bounds_of(rows, value)
+    columns = (value, low or ends[0], high or ends[1])
+    x, start, end = (rows[name].to_numpy(dtype=float) for name in columns)
     defined = ~np.isnan(x)
     bounded = defined & ~np.isnan(start) & ~np.isnan(end)
     spans = "intervals" if gid == "values" else f"{gid}-intervals"

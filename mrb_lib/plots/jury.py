@@ -204,8 +204,6 @@ def members(table: pd.DataFrame) -> Paper:
     return panels(
         long,
         value="value",
-        low="low",
-        high="high",
         axis_label="accuracy of the majority (percentage points)",
         panel="measure",
         order_by=MEMBER["shapley"],

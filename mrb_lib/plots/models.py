@@ -93,7 +93,7 @@ def marginal_effects(frame: pd.DataFrame) -> Paper:
         terms = effects[["term", "level"]].itertuples(index=False, name=None)
         y = np.array([heights[key] for key in terms]) + (2 * i - len(models) + 1) * _APART
         draw_estimates(
-            axes, effects, y, value="marginal_effect", low="marginal_effect_low", high="marginal_effect_high",
+            axes, effects, y, value="marginal_effect",
             colour=SERIES[i][0], marker=SERIES[i][1], label=name,
         )  # fmt: skip
     draw_zero(axes)
@@ -222,7 +222,7 @@ def item_map(frame: pd.DataFrame) -> Paper:
     above.set_ylabel("cases")
     gaps = len(difficulty) - estimated
     above.set_title(f"Difficulty of {estimated:,} cases" + (f", {gaps:,} n/a" if gaps else ""))
-    draw_estimates(below, judges, range(len(judges)), value="ability", low="ability_low", high="ability_high")
+    draw_estimates(below, judges, range(len(judges)), value="ability")
     name_rows(below, judges["judge"], _MOST_LETTERS, upwards=True)
     below.set_title("Ability of the judges")
     below.set_xlabel("log odds (0: the average judge)")

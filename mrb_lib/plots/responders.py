@@ -128,8 +128,6 @@ def rank_agreement(ranking: pd.DataFrame, *, order_by: str = "overall", clinicia
     return panels(
         rows_of(ranking, part="agreement", source=clinicians),
         value="kendall",
-        low="kendall_low",
-        high="kendall_high",
         axis_label="Kendall\u2019s tau with the clinicians\u2019 ranking, times 100",
         order_by=order_by,
         line_at=0.0,
