@@ -14,7 +14,7 @@ from mrb_lib.stats.core.panel import TIE, Panel
 from mrb_lib.stats.core.scoring import columns_used
 from mrb_lib.stats.core.subfields import Group, one_kind_each
 from mrb_lib.stats.resampling.quantiles import CONFIDENCE
-from mrb_lib.stats.resampling.weighted_sums import cluster_sums
+from mrb_lib.stats.resampling.resample import cluster_sums
 
 NO_KAPPA = "cohen_kappa is undefined: gold or verdicts hold one category only"
 NO_KAPPA_INTERVAL = "no interval of cohen_kappa: clusters do not differ, or are fewer than two"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,12 +11,9 @@ from numpy.typing import NDArray
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling import intervals
-from mrb_lib.stats.resampling.ahead import ahead
-from mrb_lib.stats.resampling.distinct import distinct_columns
-from mrb_lib.stats.resampling.draws import draws
+from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.quantiles import interval
-from mrb_lib.stats.resampling.resample import interval_reason, n_clusters
-from mrb_lib.stats.resampling.weighted_sums import Sums, cluster_sums, weighted_sums
+from mrb_lib.stats.resampling.resample import Sums, cluster_sums, interval_reason, n_clusters, resampled_sums
 
 ONE_CLUSTER = "no interval of macro_accuracy: {} of {} subfields lie in one cluster each"
 _FEW_CLUSTERS, _FEW_OUTCOMES = 30, 10
@@ -97,23 +93,20 @@ def means(
     """
     scored = np.isfinite(score)
     value = np.where(scored, score, 0.0)
-    counted, which = distinct_columns(scored.astype(np.float64))
+    first_columns, which = distinct_rows(scored.T)
+    counted = scored[:, first_columns].astype(np.float64)
     both = np.hstack([value, counted])
     m, total = len(which), n_clusters(codes)
     sums = [cluster_sums(codes[part.cases], both[part.cases]) for part in parts]
-    drawn = weighted_sums(sums, partial(draws, total, resamples, seed), total, resamples, np.float64)
+    drawn = resampled_sums(sums, total, resamples=resamples, seed=seed)
     first = parts[1].by if len(parts) > 1 else None
-
-    def estimate(job: tuple[Group, Sums, FloatArray]) -> tuple[Means, FloatArray]:
-        part, item, weighted = job
-        replicates = divide(weighted[:m], weighted[m:][which])
-        square = (value[part.cases] ** 2).sum(axis=0)
-        return _means(item, which, square, replicates, resamples), replicates
 
     out: list[Means] = []
     total_of_means, n_defined = np.zeros((m, resamples)), np.zeros((m, resamples))
-    jobs = zip(parts, sums, drawn, strict=True)
-    for part, (estimates, replicates) in zip(parts, ahead(estimate, jobs), strict=True):
+    for part, item, weighted in zip(parts, sums, drawn, strict=True):
+        replicates = divide(weighted[:m], weighted[m:][which])
+        square = (value[part.cases] ** 2).sum(axis=0)
+        estimates = _means(item, which, square, replicates, resamples)
         out.append(estimates)
         if first is not None and part.by == first:
             widened = _widened(estimates, replicates)
@@ -137,7 +130,9 @@ def _widened(estimates: Means, replicates: FloatArray) -> FloatArray:
     return factor * replicates + (1.0 - factor) * np.nan_to_num(estimates.value)[:, None]
 
 
-def _means(item: Sums, which: IntArray, square: FloatArray, replicates: FloatArray, resamples: int) -> Means:
+def _means(
+    item: Sums[FloatArray], which: IntArray, square: FloatArray, replicates: FloatArray, resamples: int
+) -> Means:
     m = len(which)
     num, den = item.values[:, :m], item.values[:, m:][:, which]
     n = den.sum(axis=0)

@@ -36,9 +36,9 @@ from mrb_lib.stats.agreement.pairwise import Pairs
 from mrb_lib.stats.core.options import join_reasons, mean_of_defined, typed
 from mrb_lib.stats.core.subfields import By, groups
 from mrb_lib.stats.core.table import register_table
-from mrb_lib.stats.resampling.ahead import ahead
 from mrb_lib.stats.resampling.multi_resample import Measure, Resampled, resampled
 from mrb_lib.stats.resampling.resample import cluster_codes, interval_reason
+from mrb_lib.stats.resampling.threads import threaded_map
 
 NOBODY_PAIRED = "no case has two annotators"
 FEW_CASES = "fewer than two cases have two annotators"
@@ -176,7 +176,7 @@ def agreement(
     measures = [[item for plan in group for item in plan.measures.values()] for group in by_group]
     drawn = zip(by_group, resampled(measures, codes, resamples=resamples, seed=seed), strict=True)
     rows = []
-    for group, estimates in zip(by_group, ahead(lambda job: _Estimates.of(*job, seed), drawn), strict=True):
+    for group, estimates in zip(by_group, threaded_map(lambda job: _Estimates.of(*job, seed), drawn), strict=True):
         for plan, item in zip(group, estimates, strict=True):
             name, absence = coded.dimensions[plan.part.dimension], coded.absence(plan.part.dimension)
             rows.append(plan.counts() | {"dimension": name} | item.columns(plan, absence, resamples))

@@ -8,10 +8,10 @@ import numpy as np
 
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, SingleArray, divide
 from mrb_lib.stats.resampling import products
-from mrb_lib.stats.resampling.ahead import ahead
 from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.draws import draws
 from mrb_lib.stats.resampling.resample import interval, ratio
+from mrb_lib.stats.resampling.threads import threaded_map
 
 RESAMPLES = 1001
 STUDIES, STUDIES_OF_PART = 500, 200
@@ -75,7 +75,7 @@ def coverage(
             alike = np.flatnonzero(which == place)
             return _sides(tops[alike], bottoms[first[place]], picked, weights, truth[usable[alike]])
 
-        for place, found in enumerate(ahead(sides, range(len(first)))):
+        for place, found in enumerate(threaded_map(sides, range(len(first)))):
             low, high = found.mean(axis=2)
             out[:, usable[which == place]] = 1.0 - low - high, low, high
     return Coverage(truth, *out)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mrb_lib.stats.core.options import FloatArray, IntArray
 
 CONFIDENCE = 0.95
-WholeArray = NDArray[np.signedinteger[Any]]
 TAILS = np.array([(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
 
 
@@ -68,28 +65,3 @@ def of_ordered(rows: FloatArray, levels: Sequence[float] | FloatArray) -> FloatA
     row = np.arange(m)
     low, high = rows[row, below], rows[row, above]
     return np.where(usable, low + (high - low) * (position - below), np.nan)
-
-
-def few(resamples: int) -> bool:
-    """Whether replicates are too few for `select`: the two ends of an interval would be next to each other."""
-    low, high = (int(level * (resamples - 1)) for level in TAILS)
-    return low + 2 > high
-
-
-def select(rows: WholeArray) -> tuple[tuple[WholeArray, WholeArray], tuple[WholeArray, WholeArray]]:
-    """The two values of each row on either side of each end of its 95% interval.
-
-    Parameters
-    ----------
-    rows : shape (m, resamples), enough of them (see `few`); they are left in another order, in which the values from
-        the upper end on come last and those up to the lower end first
-
-    Returns
-    -------
-    For the lower and the upper end, the value at and the one above, each of shape (m,).
-    """
-    low, high = (int(level * (rows.shape[1] - 1)) for level in TAILS)
-    rows.partition(low + 1, axis=1)
-    rows[:, low + 2 :].partition(high - low - 2, axis=1)
-    lower = rows[:, : low + 1].max(axis=1), rows[:, low + 1].copy()
-    return lower, (rows[:, high].copy(), rows[:, high + 1 :].min(axis=1))

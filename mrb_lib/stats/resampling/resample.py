@@ -8,7 +8,7 @@ each cluster's sums by how often it was drawn, which makes the whole bootstrap a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -32,6 +32,8 @@ _NO_WIDTH = 1e-12
 
 Statistic = Callable[[FloatArray], FloatArray]
 Summands = FloatArray | sparse.csr_array
+S = TypeVar("S", bound=Summands)
+S_co = TypeVar("S_co", bound=Summands, covariant=True)
 
 
 def cluster_codes(cases: pd.DataFrame, cluster: str | None = None) -> IntArray:
@@ -69,7 +71,7 @@ def cluster_codes(cases: pd.DataFrame, cluster: str | None = None) -> IntArray:
     return codes
 
 
-class Sums(NamedTuple):
+class Sums(NamedTuple, Generic[S_co]):
     """What the cases of a group add up to in each cluster.
 
     Attributes
@@ -79,21 +81,20 @@ class Sums(NamedTuple):
     """
 
     clusters: IntArray
-    values: Summands
+    values: S_co
 
 
-def cluster_sums(codes: IntArray, values: Summands) -> Sums:
+def cluster_sums(codes: IntArray, values: S) -> Sums[S]:
     """Sum what cases add, shape (n, k), by their clusters, shape (n,)."""
     clusters, position = np.unique(codes, return_inverse=True)
     if len(clusters) == len(codes):
-        return Sums(clusters, values[np.argsort(position)])
+        return Sums(clusters, cast("S", values[np.argsort(position)]))
     cases = np.arange(len(codes))
     indicator = sparse.csr_array((np.ones(len(codes)), (position, cases)), shape=(len(clusters), len(codes)))
-    sums = indicator @ values
-    return Sums(clusters, sums if isinstance(sums, np.ndarray) else sparse.csr_array(sums))
+    return Sums(clusters, cast("S", indicator @ values))
 
 
-def resampled_sums(groups: Sequence[Sums], total: int, *, resamples: int, seed: int) -> Iterator[FloatArray]:
+def resampled_sums(groups: Sequence[Sums[Summands]], total: int, *, resamples: int, seed: int) -> Iterator[FloatArray]:
     """The sums of each group of cases in each resample, shape (k, resamples); the draws are shared by all groups.
 
     Parameters
@@ -114,7 +115,7 @@ def resampled_sums(groups: Sequence[Sums], total: int, *, resamples: int, seed: 
     yield from out
 
 
-def _weighted(groups: Sequence[Sums], counts: SingleArray) -> Iterator[FloatArray]:
+def _weighted(groups: Sequence[Sums[Summands]], counts: SingleArray) -> Iterator[FloatArray]:
     """The sums of each group under weights of shape (clusters of the benchmark, b), shape (k, b)."""
     everywhere = np.arange(len(counts))
     weights, clusters = counts.astype(np.float64), everywhere

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mrb_lib.stats.core.options import FloatArray, IntArray, SingleArray
 from mrb_lib.stats.resampling import products
-from mrb_lib.stats.resampling.ahead import ahead
+from mrb_lib.stats.resampling.threads import threaded_map
 
 F = TypeVar("F", np.float32, np.float64)
 
@@ -70,7 +70,7 @@ def weighted_sums(
         yield from _sums(blocks, chunks(), total, resamples, dtype)
         return
     kept = list(chunks())
-    yield from ahead(lambda item: _sums([item], kept, total, resamples, dtype)[0], blocks)
+    yield from threaded_map(lambda item: _sums([item], kept, total, resamples, dtype)[0], blocks)
 
 
 def _sums(

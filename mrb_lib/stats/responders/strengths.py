@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import softmax
 
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_reasons
+from mrb_lib.stats.resampling.distinct import clusters_counted
 from mrb_lib.stats.resampling.resample import cluster_sums, interval, interval_reason, n_clusters, resampled_sums
 from mrb_lib.stats.responders import bradley_terry as models
 from mrb_lib.stats.responders.bradley_terry import absence
@@ -95,7 +96,7 @@ def fit(
     """
     wins, ties = tally(outcomes, who)
     compares = (outcomes.sum(axis=2) > 0) & who.paired
-    clusters = _clusters(codes, compares)
+    clusters = clusters_counted(codes, compares.T)
     fits = {name: MODELS[name](wins, ties) for name in names}
     moved = {
         name: _widened(influence(name, made, outcomes, (wins, ties), who), clusters) for name, made in fits.items()
@@ -131,12 +132,6 @@ def fit(
         df=np.maximum(df, 1).astype(np.int64),
         reasons=reasons,
     )
-
-
-def _clusters(codes: IntArray, compares: BoolArray) -> IntArray:
-    """How many clusters hold a case that compares anything, for each source."""
-    counted = cluster_sums(codes, compares.T.astype(np.float64)).values
-    return np.asarray((counted > 0).sum(axis=0), dtype=np.int64)
 
 
 def _widened(item: Influence, clusters: IntArray) -> Influence:

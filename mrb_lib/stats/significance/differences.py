@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.core.subfields import Group
-from mrb_lib.stats.resampling.ahead import ahead
 from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.quantiles import TAILS, interval
 from mrb_lib.stats.resampling.resample import cluster_sums, n_clusters, resampled_sums
+from mrb_lib.stats.resampling.threads import threaded_map
 from mrb_lib.stats.significance.permutation import p_values, units
 
 Values = TypeVar("Values", FloatArray, NDArray[np.int32])
@@ -200,7 +200,7 @@ def _resampled(plan: PairPlan, value: FloatArray, sums: FloatArray) -> tuple[Flo
         replicates = plan.difference(means, pairs) if whole is None else plan.difference(whole, pairs)
         out[:, pairs] = of_replicates(replicates, value[pairs])
 
-    for _ in ahead(work, plan.chunks(resamples, _REPLICATES_AT_ONCE)):  # selecting leaves the interpreter free
+    for _ in threaded_map(work, plan.chunks(resamples, _REPLICATES_AT_ONCE)):  # selecting leaves the interpreter free
         pass
     return out[0], out[1], out[2]
 
