@@ -54,11 +54,11 @@ def case_sums(position: IntArray, annotator: IntArray, score: FloatArray, n_case
     names, column = np.unique(annotator, return_inverse=True)
     kept = counts[position]
     case, each = np.flatnonzero(counts), position[kept]
-    places = [*(np.full(len(case), i) for i in range(_SCALARS)), _SCALARS + column[kept]]
-    places.append(places[-1] + len(names))
+    columns = [*(np.full(len(case), i) for i in range(_SCALARS)), _SCALARS + column[kept]]
+    columns.append(columns[-1] + len(names))
     return table(
         np.concatenate([np.tile(case, _SCALARS), each, each]),
-        np.concatenate(places),
+        np.concatenate(columns),
         np.concatenate([scalars[case].T.ravel(), np.ones(len(each)), score[kept]]),
         (n_cases, _SCALARS + 2 * len(names)),
     )
@@ -189,9 +189,9 @@ def generalized_intervals(squares: Squares, seed: int) -> tuple[FloatArray, Floa
     for i, ((n, k), each) in enumerate(zip(sizes, np.stack(squares.mean_squares(), axis=1), strict=True)):
         rows, columns, rest = each[:, None] * _pivots(n, k, seed)
         between = (rows - rest) / k
-        found = between / (between + np.maximum((columns - rest) / n, 0.0) + rest)
-        found.partition(ends)
-        out[:, i] = found[ends]
+        pivots = between / (between + np.maximum((columns - rest) / n, 0.0) + rest)
+        pivots.partition(ends)
+        out[:, i] = pivots[ends]
     return out[0], out[1]
 
 

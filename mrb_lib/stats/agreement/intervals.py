@@ -160,8 +160,8 @@ def kappa_interval(
     of .81 with 100 cases 92%, this 95%; see `tests/simulation/test_agreement.py`.
     """
     inside = np.abs(value) < _CERTAIN
-    known = np.where(inside, value, 0.0)
-    half = _reach(np.asarray(clusters, dtype=np.float64)) * np.sqrt(variance) / (1 - known**2)
-    ends = (np.where(inside, np.tanh(np.arctanh(known) + sign * half), value) for sign in (-1, 1))
+    kappa = np.where(inside, value, 0.0)
+    half = _reach(np.asarray(clusters, dtype=np.float64)) * np.sqrt(variance) / (1 - kappa**2)
+    ends = (np.where(inside, np.tanh(np.arctanh(kappa) + sign * half), value) for sign in (-1, 1))
     low, high = (np.where((clusters >= 2) & np.isfinite(variance), end, np.nan) for end in ends)
     return low, high

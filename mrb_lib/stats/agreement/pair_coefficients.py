@@ -72,14 +72,14 @@ class PairKernel(NamedTuple):
     @property
     def distances(self) -> FloatArray:
         """Between the labels, shape (D, K, K): for each of `kappas`, then 1 where two labels meet for every two."""
-        found = distances(self.values, self.level)
+        between = distances(self.values, self.level)
         if not self._counts_meetings:
-            return found
+            return between
         low, high = np.triu_indices(len(self.values), k=1)
         meet = np.zeros((len(low), len(self.values), len(self.values)))
         each = np.arange(len(low))
         meet[each, low, high] = meet[each, high, low] = 1
-        return np.concatenate([found, meet])
+        return np.concatenate([between, meet])
 
     @property
     def _counts_meetings(self) -> bool:
@@ -118,35 +118,35 @@ class PairKernel(NamedTuple):
         """Each of `names` for all pairs, one name after the other: shape (b, M * P); NaN where undefined."""
         return np.concatenate(self._all(self.split(sums))).T
 
-    def _all(self, found: Split, *, finite: bool = True) -> list[FloatArray]:
+    def _all(self, split: Split, *, finite: bool = True) -> list[FloatArray]:
         """Each of `names`, shape (P, b); `finite` is that of `mrb_lib.stats.agreement.coefficients.Kernel`."""
-        out = [1 - divide(found.apart[:, 0], found.n), *self._kappas(found), self._ac1(found)]
-        out.append(self._alpha(found, finite))
+        out = [1 - divide(split.apart[:, 0], split.n), *self._kappas(split), self._ac1(split)]
+        out.append(self._alpha(split, finite))
         if self.level != "nominal":
-            out.append(self._ac2(found))
+            out.append(self._ac2(split))
         if self.level == "interval":
-            out.extend(self.squares(found).coefficients())
+            out.extend(self.squares(split).coefficients())
         return out
 
-    def _alpha(self, found: Split, finite: bool) -> FloatArray:
+    def _alpha(self, split: Split, finite: bool) -> FloatArray:
         if self.level == "ordinal" and not self.coincidences:
-            return np.full(found.n.shape, np.nan)
-        votes = (found.first + found.second).transpose(1, 0, 2)
+            return np.full(split.n.shape, np.nan)
+        votes = (split.first + split.second).transpose(1, 0, 2)
         if self.level == "ordinal":
-            disagreement = found.apart[:, len(KAPPAS) :].transpose(1, 0, 2)
+            disagreement = split.apart[:, len(KAPPAS) :].transpose(1, 0, 2)
         else:
-            disagreement = found.apart[None, :, 0 if self.level == "nominal" else 2]
+            disagreement = split.apart[None, :, 0 if self.level == "nominal" else 2]
         return alpha(self.level, self.values, votes, disagreement, finite=finite)
 
-    def _ac2(self, found: Split) -> FloatArray:
+    def _ac2(self, split: Split) -> FloatArray:
         q = int(self.used.sum())
         if q < 2:
-            return np.full(found.n.shape, np.nan)
-        shares = divide(found.first + found.second, 2 * found.n[:, None])
+            return np.full(split.n.shape, np.nan)
+        shares = divide(split.first + split.second, 2 * split.n[:, None])
         span = np.ptp(self.values[self.used]) ** 2
         weights = q**2 - self.distances[2][np.ix_(self.used, self.used)].sum() / span
         chance = weights * (1 - (shares**2).sum(axis=1)) / (q * (q - 1))
-        return 1 - divide(divide(found.apart[:, 2], found.n) / span, 1 - chance)
+        return 1 - divide(divide(split.apart[:, 2], split.n) / span, 1 - chance)
 
     def mean_kappas(self, sums: FloatArray) -> FloatArray:
         """The means of the defined kappas over pairs, shape (b, W); NaN where none is."""
@@ -156,35 +156,35 @@ class PairKernel(NamedTuple):
         """The kappas of all pairs, shape (W, P), from the sums of the whole, shape (1, P * (D + 2K))."""
         return np.stack(self._kappas(self.split(sums)))[:, :, 0]
 
-    def _kappas(self, found: Split) -> list[FloatArray]:
+    def _kappas(self, split: Split) -> list[FloatArray]:
         out = []
         for i, between in enumerate(self.distances[: len(self.kappas)]):
             if i == 0:
-                expected = found.n**2 - (found.first * found.second).sum(axis=1)
+                expected = split.n**2 - (split.first * split.second).sum(axis=1)
             else:
-                expected = ((between @ found.first) * found.second).sum(axis=1)
-            out.append(1 - divide(found.n * found.apart[:, i], expected))
+                expected = ((between @ split.first) * split.second).sum(axis=1)
+            out.append(1 - divide(split.n * split.apart[:, i], expected))
         return out
 
-    def _ac1(self, found: Split) -> FloatArray:
+    def _ac1(self, split: Split) -> FloatArray:
         q = int(self.used.sum())
         if q < 2:
-            return np.full(found.n.shape, np.nan)
-        concentration = divide(((found.first + found.second) ** 2).sum(axis=1), 4 * found.n**2)
-        return 1 - divide(divide(found.apart[:, 0], found.n), 1 - (1 - concentration) / (q - 1))
+            return np.full(split.n.shape, np.nan)
+        concentration = divide(((split.first + split.second) ** 2).sum(axis=1), 4 * split.n**2)
+        return 1 - divide(divide(split.apart[:, 0], split.n), 1 - (1 - concentration) / (q - 1))
 
-    def squares(self, found: Split) -> Squares:
+    def squares(self, split: Split) -> Squares:
         """The sums of squares of each pair's scores, complete by nature."""
-        n = found.n
-        first, second = self.values @ found.first, self.values @ found.second
-        total = self.values**2 @ (found.first + found.second)
+        n = split.n
+        first, second = self.values @ split.first, self.values @ split.second
+        total = self.values**2 @ (split.first + split.second)
         two = np.full(n.shape, 2.0)
         return Squares(
             n=2 * n,
             cases=n,
             annotators=two,
             total=total,
-            by_case=total - found.apart[:, 2] / 2,
+            by_case=total - split.apart[:, 2] / 2,
             by_annotator=divide(first**2 + second**2, n),
             mean=divide((first + second) ** 2, 2 * n),
             n_by_case=two,
@@ -247,8 +247,8 @@ def kernels(annotations: pd.DataFrame, categories: Sequence[str], level: str) ->
     """
     check_choice("level", level, LEVELS)
     measured = cast(Level, level)
-    given = set(annotations.loc[annotations["annotator"] != CONSENSUS, "choice"].unique())
-    used = np.array([name in given for name in categories], dtype=bool)
+    labels = set(annotations.loc[annotations["annotator"] != CONSENSUS, "choice"].unique())
+    used = np.array([name in labels for name in categories], dtype=bool)
     values = scaled(categories, measured)
     return Kernel(measured, values, used), PairKernel(measured, values, used)
 
@@ -262,8 +262,8 @@ def prevalence_index(shares: FloatArray, q: int) -> FloatArray:
     """
     if q < 2:
         return np.full(shares.shape[:-1], np.nan)
-    found: FloatArray = np.sqrt(np.maximum((q * (shares**2).sum(axis=-1) - 1) / (q - 1), 0.0))
-    return found
+    index: FloatArray = np.sqrt(np.maximum((q * (shares**2).sum(axis=-1) - 1) / (q - 1), 0.0))
+    return index
 
 
 def bias_index(first: FloatArray, second: FloatArray, q: int) -> FloatArray:
@@ -275,8 +275,8 @@ def bias_index(first: FloatArray, second: FloatArray, q: int) -> FloatArray:
     """
     if q < 2:
         return np.full(first.shape[:-1], np.nan)
-    found: FloatArray = np.sqrt(q / (q - 1) * (((first - second) / 2) ** 2).sum(axis=-1))
-    return found
+    index: FloatArray = np.sqrt(q / (q - 1) * (((first - second) / 2) ** 2).sum(axis=-1))
+    return index
 
 
 def adjusted(percent: FloatArray, q: int) -> FloatArray:

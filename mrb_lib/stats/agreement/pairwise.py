@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from mrb_lib.stats.core.options import FloatArray, IntArray
 from mrb_lib.stats.resampling.multi_resample import Sums, table
@@ -35,18 +36,18 @@ def pair_rows(case: IntArray, annotator: IntArray, choice: IntArray) -> PairRows
     """List every two annotations of the same case, from one entry an annotation; by case."""
     order = np.lexsort((annotator, case))
     case, annotator, choice = case[order], annotator[order], choice[order]
-    found = []
+    by_lag = []
     lag = 1
     while True:
         left = np.flatnonzero(case[lag:] == case[:-lag]) if lag < len(case) else np.array([], dtype=np.int64)
         if not len(left):
             break
         right = left + lag
-        found.append((case[left], annotator[left], annotator[right], choice[left], choice[right]))
+        by_lag.append((case[left], annotator[left], annotator[right], choice[left], choice[right]))
         lag += 1
-    if not found:
+    if not by_lag:
         return PairRows(*(np.array([], dtype=np.int64) for _ in range(5)))
-    joined = PairRows(*(np.concatenate(column) for column in zip(*found, strict=True)))
+    joined = PairRows(*(np.concatenate(column) for column in zip(*by_lag, strict=True)))
     return joined.take(np.argsort(joined.case, kind="stable"))
 
 
@@ -91,16 +92,18 @@ def collect(rows: PairRows, position: IntArray, n_cases: int, distances: FloatAr
     position : the row of each entry's case in the sums, 0 to n_cases - 1
     distances : shape (W, K, K), between the labels
     """
-    stride = int(rows.second.max()) + 1 if len(rows.second) else 1
-    keys, pair, n = np.unique(rows.first * stride + rows.second, return_inverse=True, return_counts=True)
+    annotators = pd.DataFrame({"first": rows.first, "second": rows.second})
+    pair = annotators.groupby(["first", "second"]).ngroup().to_numpy()
+    pairs = annotators.drop_duplicates().sort_values(["first", "second"])
+    n = np.bincount(pair, minlength=len(pairs)).astype(np.int64)
     n_distances, n_categories, _ = distances.shape
     start = pair * (n_distances + 2 * n_categories)
     apart = distances[:, rows.choice_first, rows.choice_second]
-    places = [*(start + i for i in range(n_distances)), start + n_distances + rows.choice_first]
-    places.append(start + n_distances + n_categories + rows.choice_second)
+    columns = [*(start + i for i in range(n_distances)), start + n_distances + rows.choice_first]
+    columns.append(start + n_distances + n_categories + rows.choice_second)
     values = np.concatenate([*apart, np.ones(2 * len(start))])
-    column, row = np.concatenate(places), np.tile(position, n_distances + 2)
+    column, row = np.concatenate(columns), np.tile(position, n_distances + 2)
     kept = values != 0
-    shape = (n_cases, len(keys) * (n_distances + 2 * n_categories))
+    shape = (n_cases, len(pairs) * (n_distances + 2 * n_categories))
     sums = table(row[kept], column[kept], values[kept], shape)
-    return Pairs(keys // stride, keys % stride, n.astype(np.int64), sums)
+    return Pairs(pairs["first"].to_numpy(), pairs["second"].to_numpy(), n, sums)

@@ -41,14 +41,14 @@ def adjudicated_gold(gold: pd.DataFrame, adjudications: pd.DataFrame) -> pd.Data
     `tests/stats/gold/test_adjudication.py`.
     """
     words = last_words(adjudications)
-    by_place: dict[tuple[object, object], dict[object, dict[str, object]]] = {}
+    by_key: dict[tuple[object, object], dict[object, dict[str, object]]] = {}
     for word in words:
-        place = (word["case_id"], word["dimension"])
-        by_place.setdefault(place, {})[word["reviewer"]] = word
+        key = (word["case_id"], word["dimension"])
+        by_key.setdefault(key, {})[word["reviewer"]] = word
     choices, sources, counts, reasons = [], [], [], []
     before = gold["choice"].astype(object).where(gold["choice"].notna(), None)
     for case, dimension, label in zip(gold["case_id"], gold["dimension"], before, strict=True):
-        said = by_place.get((case, None), {}) | by_place.get((case, dimension), {})
+        said = by_key.get((case, None), {}) | by_key.get((case, dimension), {})
         choice, reason = _decided(label, list(said.values())) if said else (label, None)
         choices.append(choice)
         reasons.append(reason)

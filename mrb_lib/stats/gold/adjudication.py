@@ -97,8 +97,8 @@ def reviewer_agreement(
     Reviewers saw the label they judge, so that they agree more than people who label blindly do. Validated in
     `tests/stats/gold/test_adjudication.py`.
     """
-    known = set(cases["case_id"])
-    words = [word for word in last_words(adjudications) if word["case_id"] in known]
+    case_ids = set(cases["case_id"])
+    words = [word for word in last_words(adjudications) if word["case_id"] in case_ids]
     people = {name: f"reviewer {i}" for i, name in enumerate(sorted({str(word["reviewer"]) for word in words}))}
     rows = [
         (word["case_id"], people[str(word["reviewer"])], word["dimension"] or ALL_DIMENSIONS, word["verdict"])
@@ -202,7 +202,7 @@ def _moves(
     for index, dimension in enumerate(panel.dimensions):
         head: dict[str, object] = {"part": "leaderboard", "dimension": dimension, "policy": policy}
         head |= _changes(corrected[corrected["dimension"] == dimension])
-        scores = np.hstack([found[:, index].T for found in both])
+        scores = np.hstack([by_rule[:, index].T for by_rule in both])
         more = _compared(scores, codes, resamples, seed)
         if not head["n_adjudicated"]:
             more = [row | {"reason": join_reasons(NOT_REVIEWED, _undefined(row))} for row in more]
@@ -240,14 +240,14 @@ def _compared(scores: FloatArray, codes: IntArray, resamples: int, seed: int) ->
     low, high = interval(replicates([summed], n_clusters(codes), resamples=resamples, seed=seed)[0])
     clusters = (np.asarray(summed.sums)[:, 2 * judges :] > 0).sum(axis=0)
     first, second = value[:judges], value[judges:]
-    places, n = (ranks(first), ranks(second)), counted.sum(axis=0)
+    rank_pairs, n = (ranks(first), ranks(second)), counted.sum(axis=0)
     rows: list[dict[str, object]] = []
     for j in range(judges):
         fewest = int(min(n[j], n[judges + j]))
         least = int(min(clusters[j], clusters[judges + j]))
         row: dict[str, object] = {"n": int(n[j]), "accuracy": first[j]}
         row |= {"adjudicated_n": int(n[judges + j]), "adjudicated_accuracy": second[j]}
-        row |= {"difference": second[j] - first[j], "rank": places[0][j], "adjudicated_rank": places[1][j]}
+        row |= {"difference": second[j] - first[j], "rank": rank_pairs[0][j], "adjudicated_rank": rank_pairs[1][j]}
         if fewest > 1 and least > 1:
             row |= {"difference_low": low[j], "difference_high": high[j]}
         remark = "" if fewest else NOT_SCORED
@@ -264,5 +264,5 @@ def _means(sums: FloatArray) -> FloatArray:
 def _differences(sums: FloatArray) -> FloatArray:
     means = _means(sums)
     half = means.shape[1] // 2
-    found: FloatArray = means[:, half:] - means[:, :half]
-    return found
+    difference: FloatArray = means[:, half:] - means[:, :half]
+    return difference

@@ -11,7 +11,6 @@ import pandas as pd
 
 from mrb_lib.data.benchmark import vote_columns, voting
 from mrb_lib.schema import CHOICES
-from mrb_lib.stats.agreement.coefficients import votes_by_case
 from mrb_lib.stats.agreement.labels import encode_annotations
 from mrb_lib.stats.core.options import TINY, FloatArray, IntArray, divide, encode, join_reasons, pick_dimensions
 from mrb_lib.stats.core.table import register_table
@@ -119,8 +118,8 @@ def annotators(
     rows: list[dict[str, object]] = []
     for model in MODELS:
         fits = [fit_dimension(coded, i, len(categories), model) for i in range(len(coded.dimensions))]
-        known = [(item.cases, item.kind, item.counts, item.fit) for item in fits if item is not None]
-        drawn = iter(bootstrap(known, codes, model, resamples=resamples, seed=seed))
+        fitted = [(item.cases, item.kind, item.counts, item.fit) for item in fits if item is not None]
+        drawn = iter(bootstrap(fitted, codes, model, resamples=resamples, seed=seed))
         for dimension, item in enumerate(fits):
             label = {"dimension": coded.dimensions[dimension], "model": model}
             if item is None:
@@ -178,8 +177,8 @@ def _confusion(
     right : the interval of being right, where the matrix has that parameter alone
     """
     expected = item.n_expected[who]
-    known = item.given[:, None] & item.given
-    table = np.where(known, item.fit.confusion[0, who], np.nan)
+    in_model = item.given[:, None] & item.given
+    table = np.where(in_model, item.fit.confusion[0, who], np.nan)
     low, high = effective_wilson(table, drawn.confusion[who][:, None], expected[:, None])
     if right is not None:
         one_coin = _one_coin(*right, int(item.given.sum()), len(categories))
@@ -193,7 +192,7 @@ def _confusion(
             "low": low[i, j],
             "high": high[i, j],
             "reason": join_reasons(
-                NOT_GIVEN if not known[i, j] else NO_MASS if np.isnan(table[i, j]) else drawn.reason, late
+                NOT_GIVEN if not in_model[i, j] else NO_MASS if np.isnan(table[i, j]) else drawn.reason, late
             ),
         }
         for i, gold in enumerate(categories)
@@ -211,8 +210,8 @@ def _one_coin(low: float, high: float, n_given: int, n_categories: int) -> tuple
 def _model_row(item: Fitted, model: Model, late: str) -> dict[str, object]:
     """The fit as a whole; its parameters are those that the annotations say something about."""
     others = int(item.given.sum()) - 1
-    found = np.isfinite(item.fit.confusion[0]).all(axis=2).sum()
-    each = int(found) * others if model == "dawid_skene" else len(item.annotators) * min(others, 1)
+    n_rows = np.isfinite(item.fit.confusion[0]).all(axis=2).sum()
+    each = int(n_rows) * others if model == "dawid_skene" else len(item.annotators) * min(others, 1)
     likelihood = float(item.fit.log_likelihood[0])
     return {
         "part": "model",
@@ -307,26 +306,26 @@ def weights_of_kinds(
     return [drawn[:, start:stop] for start, stop in pairwise(bounds)]
 
 
-def effective_size(found: FloatArray) -> FloatArray:
+def effective_size(probability: FloatArray) -> FloatArray:
     """How many cases would give probabilities their variance over resamples: Kish's effective sample size.
 
     Parameters
     ----------
-    found : shape (b, ..., K), a distribution over the last axis, or one probability of two
+    probability : shape (b, ..., K), a distribution over the last axis, or one probability of two
 
     Returns
     -------
     Shape (...): infinite where there is no variance, NaN where fewer than half of the resamples have a value
     """
-    defined = np.isfinite(found)
+    defined = np.isfinite(probability)
     n = np.maximum(defined.sum(axis=0), 1)
-    filled = np.where(defined, found, 0.0)
-    mean = filled.sum(axis=0) / n
-    variance = (np.where(defined, filled - mean, 0.0) ** 2).sum(axis=0) / n
+    values = np.where(defined, probability, 0.0)
+    mean = values.sum(axis=0) / n
+    variance = (np.where(defined, values - mean, 0.0) ** 2).sum(axis=0) / n
     spread = mean * (1 - mean)
     size = divide(spread.sum(axis=-1), variance.sum(axis=-1))
     size = np.where(variance.sum(axis=-1) <= TINY, np.inf, size)
-    return np.where((2 * defined.sum(axis=0) < len(found)).any(axis=-1), np.nan, size)
+    return np.where((2 * defined.sum(axis=0) < len(probability)).any(axis=-1), np.nan, size)
 
 
 def effective_wilson(estimate: FloatArray, size: FloatArray, most: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -372,29 +371,26 @@ def posterior(
     names = pick_dimensions(annotations["dimension"].unique(), dimensions)
     coded = encode_annotations(annotations, cases, categories, names)
     kept = voting(annotations[annotations["dimension"].isin(names)])
-    flat = encode(kept["dimension"], names, "dimension") * len(cases)
-    flat = flat + encode(kept["case_id"], list(cases["case_id"]), "case_id")
-    choice = encode(kept["choice"], categories, "choice")
-    votes = votes_by_case(flat, choice, len(names) * len(cases), len(categories)).astype(np.int64)
-    table = np.full((len(names), len(cases), len(categories)), np.nan)
-    for dimension in range(len(names)):
-        item = fit_dimension(coded, dimension, len(categories), "dawid_skene")
+    case = encode(kept["case_id"], list(cases["case_id"]), "case_id")
+    dimension = encode(kept["dimension"], names, "dimension")
+    votes = np.zeros((len(cases), len(names), len(categories)), dtype=np.int64)
+    np.add.at(votes, (case, dimension, encode(kept["choice"], categories, "choice")), 1)
+    probability = np.full(votes.shape, np.nan)
+    for i in range(len(names)):
+        item = fit_dimension(coded, i, len(categories), "dawid_skene")
         if item is not None:
-            table[dimension, item.cases] = item.posterior()
-    by_case = votes.reshape(table.shape).transpose(1, 0, 2).reshape(-1, len(categories))
-    probability = table.transpose(1, 0, 2).reshape(-1, len(categories))
-    some = by_case.any(axis=1)
-    by_case, probability = by_case[some], probability[some]
-    place = np.flatnonzero(some)
+            probability[item.cases, i] = item.posterior()
+    labelled = np.nonzero(votes.any(axis=2))
+    votes, probability = votes[labelled], probability[labelled]
     out = pd.DataFrame(
         {
-            "case_id": cases["case_id"].to_numpy()[place // max(len(names), 1)],
-            "dimension": np.array(names, dtype=object)[place % max(len(names), 1)],
+            "case_id": cases["case_id"].to_numpy()[labelled[0]],
+            "dimension": np.array(names, dtype=object)[labelled[1]],
             "choice": most_probable(probability, categories),
         }
     ).astype("str")
     columns = list(vote_columns(tuple(categories)).values())
-    votes_and_more = dict(zip(columns, by_case.T, strict=True)) | {"n_annotators": by_case.sum(axis=1)}
+    votes_and_more = dict(zip(columns, votes.T, strict=True)) | {"n_annotators": votes.sum(axis=1)}
     shown = {name.replace("votes_", "posterior_", 1): probability[:, i] for i, name in enumerate(columns)}
     return out.assign(**votes_and_more, **shown)
 

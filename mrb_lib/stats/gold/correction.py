@@ -74,13 +74,13 @@ def corrected_rows(
         wrong = np.zeros(len(label))
         wrong[fit.cases] = 1 - (fit.posterior() * label[fit.cases]).sum(axis=1)
         error = divide((scored * wrong).sum(axis=1), scored.sum(axis=1))
-        found = _estimates(fit, label, sums, error, next(kinds), codes, refits, seed)
+        estimates = _estimates(fit, label, sums, error, next(kinds), codes, refits, seed)
         absent = why_not(fit.counts, codes, refits)
         clusters = (np.asarray(block(codes, scored.T, lambda sums: sums).sums) > 0).sum(axis=0)
         out.append([])
         for judge, (name, mine) in enumerate(zip(panel.judges, scored, strict=True)):
             counts = (int(mine.sum()), int(clusters[judge]), refits)
-            row = _row(counts, float(error[judge]), found[:, judge].tolist(), absent)
+            row = _row(counts, float(error[judge]), estimates[:, judge].tolist(), absent)
             out[-1].append({"judge": name, "n_excluded": int(counted[judge]) - counts[0]} | row)
     return out
 
@@ -110,7 +110,7 @@ def _estimates(
     if why_not(fit.counts, codes, refits):
         return np.stack([estimate, *np.full((4, n_judges), np.nan)])
     again = _joint(refit(fit.counts, weights, fit.fit, "dawid_skene").posterior, weights, by_kind)
-    blocks = [block(codes, sums, lambda found: found)]
+    blocks = [block(codes, sums, lambda sums: sums)]
     (drawn,) = replicates(blocks, n_clusters(codes), resamples=refits, seed=seed)
     scores = _scores(drawn, n_judges)
     low, high = interval(np.clip(_corrected(scores, again), 0.0, 1.0))
@@ -121,20 +121,20 @@ def _estimates(
     return np.stack([estimate, low, high, bound_low, bound_high])
 
 
-def _row(counts: tuple[int, int, int], error: float, found: list[float], absent: str) -> dict[str, object]:
+def _row(counts: tuple[int, int, int], error: float, estimates: list[float], absent: str) -> dict[str, object]:
     """The columns of one judge.
 
     Parameters
     ----------
     counts : its cases, their clusters, and the resamples
-    found : see `_estimates`
+    estimates : see `_estimates`
     absent : why there are no intervals; empty if there are
     """
     n, clusters, _ = counts
     out: dict[str, object] = {"part": "corrected", "rule": "majority", "n": n}
     if not n:
         return out | {"reason": NO_CASES}
-    estimate, *ends = found if n >= 2 and clusters >= 2 else [found[0], *[np.nan] * 4]
+    estimate, *ends = estimates if n >= 2 and clusters >= 2 else [estimates[0], *[np.nan] * 4]
     reason = absent or interval_reason(*counts, ends[0], ends[1])
     if np.isnan(estimate):
         ends[:2], reason = [np.nan, np.nan], UNRELIABLE
@@ -166,8 +166,8 @@ def _joint(posterior: FloatArray, weights: FloatArray, label: FloatArray) -> Flo
     ----------
     posterior : shape (b, P, K); weights : shape (b, P); label : shape (P, K), zeros where there is no majority
     """
-    found: FloatArray = np.einsum("bpk,bp,pm->bkm", np.nan_to_num(posterior), weights, label, optimize=True)
-    return found
+    joint: FloatArray = np.einsum("bpk,bp,pm->bkm", np.nan_to_num(posterior), weights, label, optimize=True)
+    return joint
 
 
 def _wrong(joint: FloatArray) -> FloatArray:

@@ -72,8 +72,8 @@ def patterns(labels: IntArray) -> tuple[IntArray, IntArray]:
     """
     if not len(labels):
         return labels, np.zeros(0, dtype=np.int64)
-    found, inverse = np.unique(labels, axis=0, return_inverse=True)
-    return found, inverse.reshape(-1).astype(np.int64)
+    rows, inverse = np.unique(labels, axis=0, return_inverse=True)
+    return rows, inverse.reshape(-1).astype(np.int64)
 
 
 def em(
@@ -127,19 +127,19 @@ def em(
     if counts.ndim != 3:
         raise InputError(f"counts: {counts.ndim} dimensions; needs items, raters and labels.")
     n_items, _, n_labels = counts.shape
-    given = np.ones((1, n_items)) if weights is None else weights
+    sample_weights = np.ones((1, n_items)) if weights is None else weights
     used = np.flatnonzero(counts.any(axis=(0, 1)))
     counts = counts[:, :, used]
     begin = counts.sum(axis=1) if start is None else start[:, used]
     begin = divide(begin, begin.sum(axis=1, keepdims=True))
     begin = np.where(np.isfinite(begin), begin, 1.0 / max(len(used), 1))
     first, pattern = _patterns(counts, begin)
-    of_patterns = np.zeros((len(given), len(first)))
-    np.add.at(of_patterns.T, pattern, given.T)
+    of_patterns = np.zeros((len(sample_weights), len(first)))
+    np.add.at(of_patterns.T, pattern, sample_weights.T)
     step = max(1, _CELLS_AT_ONCE // max(1, len(first) * n_labels))
     fits = [
-        _run(counts[first], of_patterns[at : at + step], begin[first], model, tolerance, iterations)
-        for at in range(0, max(len(given), 1), step)
+        _run(counts[first], of_patterns[i : i + step], begin[first], model, tolerance, iterations)
+        for i in range(0, max(len(sample_weights), 1), step)
     ]
     fit = Fit(*(np.concatenate(parts) for parts in zip(*fits, strict=True)))
     return _with_unused(fit._replace(posterior=fit.posterior[:, pattern]), used, n_labels)
@@ -200,30 +200,32 @@ class _Sample(NamedTuple):
         if self.model == "dawid_skene":
             confusion /= _positive(confusion.sum(axis=1))[:, None]
         else:
-            same, given = np.arange(n_labels), confusion.sum(axis=(1, 2))
+            same, labelled = np.arange(n_labels), confusion.sum(axis=(1, 2))
             right = confusion[:, same, same].sum(axis=1)
-            wrong = (given - right) / max(n_labels - 1, 1)
+            wrong = (labelled - right) / max(n_labels - 1, 1)
             odd = np.eye(n_labels, dtype=bool)[None, :, :, None]
-            confusion[:] = np.where(odd, right[:, None, None], wrong[:, None, None]) / _positive(given)[:, None, None]
+            confusion[:] = (
+                np.where(odd, right[:, None, None], wrong[:, None, None]) / _positive(labelled)[:, None, None]
+            )
         return state
 
     def joint(self, state: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The E-step: each label's probability up to a factor, (P, K, b), the factor, (P, b), and the log evidence."""
         logs = np.log(np.maximum(state, _SMALLEST))
-        found = self.counts @ logs[self.n_labels :].reshape(self.counts.shape[1], -1)
-        found = found.reshape(len(found), self.n_labels, -1)
-        found += logs[: self.n_labels]
-        top = found.max(axis=1)
-        found -= top[:, None]
-        np.exp(found, out=found)
-        evidence = found.sum(axis=1)
-        return found, evidence, top + np.log(evidence)
+        joint = self.counts @ logs[self.n_labels :].reshape(self.counts.shape[1], -1)
+        joint = joint.reshape(len(joint), self.n_labels, -1)
+        joint += logs[: self.n_labels]
+        top = joint.max(axis=1)
+        joint -= top[:, None]
+        np.exp(joint, out=joint)
+        evidence = joint.sum(axis=1)
+        return joint, evidence, top + np.log(evidence)
 
     def step(self, state: FloatArray) -> tuple[FloatArray, FloatArray]:
         """One iteration of EM, and the log-likelihood before it, shape (b,)."""
-        found, evidence, logs = self.joint(state)
-        found *= (self.mass / evidence)[:, None]
-        return self.maximise(found), (self.mass * logs).sum(axis=0)
+        joint, evidence, logs = self.joint(state)
+        joint *= (self.mass / evidence)[:, None]
+        return self.maximise(joint), (self.mass * logs).sum(axis=0)
 
 
 def _positive(total: FloatArray) -> FloatArray:
@@ -253,13 +255,13 @@ def _run(
         state, sample, active = state[:, still], sample.of(still), active[still]
     done[:, active] = state
     prevalence, confusion = every.split(done)
-    found, evidence, logs = every.joint(done)
-    posterior = found / evidence[:, None]
+    joint, evidence, logs = every.joint(done)
+    posterior = joint / evidence[:, None]
     posterior[counts.sum(axis=(1, 2)) == 0] = np.nan
-    known = np.broadcast_to(confusion.sum(axis=1, keepdims=True) > 0, confusion.shape)
+    is_estimated = np.broadcast_to(confusion.sum(axis=1, keepdims=True) > 0, confusion.shape)
     return Fit(
         prevalence=np.where(prevalence.sum(axis=0) > 0, prevalence, np.nan).T,
-        confusion=np.moveaxis(np.where(known, confusion, np.nan), (3, 0, 2, 1), (0, 1, 2, 3)),
+        confusion=np.moveaxis(np.where(is_estimated, confusion, np.nan), (3, 0, 2, 1), (0, 1, 2, 3)),
         posterior=np.moveaxis(posterior, 2, 0),
         log_likelihood=(logs * every.mass).sum(axis=0),
         iterations=needed,

@@ -21,7 +21,7 @@ FOUND: Final = {"gold_wrong": "gold label wrong", "ambiguous": "case ambiguous",
 _REASONS = ["judge", "reason", "n", "n_reviewed", "n_failures", "share", "low", "high", "interval", "remark"]
 _COUNTS = _REASONS[2:5]
 
-Given = Mapping[tuple[str, str], set[int]]
+CasesByReason = Mapping[tuple[str, str], set[int]]
 
 
 def reasons_by_judge(
@@ -65,15 +65,15 @@ def reasons_by_judge(
     """
     panel = as_panel(verdicts, cases["case_id"])
     wrong = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy).score < 0.5
-    reviewed, given = _given(adjudications, panel, wrong, cases["case_id"])
+    reviewed, with_reason = _cases_by_reason(adjudications, panel, wrong, cases["case_id"])
     failures = dict(zip(panel.judges, wrong.any(axis=1).sum(axis=1), strict=True))
     rows = [
-        (judge, reason, len(found), len(reviewed[judge]), int(failures[judge]))
-        for (judge, reason), found in given.items()
+        (judge, reason, len(case_set), len(reviewed[judge]), int(failures[judge]))
+        for (judge, reason), case_set in with_reason.items()
     ]
     frame = pd.DataFrame(rows, columns=_REASONS[:5])
     codes = cluster_codes(cases, cluster)
-    frame = pd.concat([frame, _shares(reviewed, given, codes, resamples, seed)], axis="columns")
+    frame = pd.concat([frame, _shares(reviewed, with_reason, codes, resamples, seed)], axis="columns")
     rank = {judge: i for i, judge in enumerate(panel.judges)}
     frame = frame.assign(order=frame["judge"].map(rank).astype("float64"))
     frame = frame.sort_values(["order", "n", "reason"], ascending=[True, False, True], ignore_index=True)
@@ -82,40 +82,42 @@ def reasons_by_judge(
     return frame[_REASONS].astype(types)
 
 
-def _given(
+def _cases_by_reason(
     adjudications: pd.DataFrame, panel: Panel, wrong: BoolArray, case_ids: Sequence[str] | pd.Series
 ) -> tuple[dict[str, set[int]], dict[tuple[str, str], set[int]]]:
     """The positions of the cases reviewed for each judge, and of those for which each reason was given."""
-    place = {case: i for i, case in enumerate(case_ids)}
+    case_index = {case: i for i, case in enumerate(case_ids)}
     dimensions = {name: i for i, name in enumerate(panel.dimensions)}
     reviewed: dict[str, set[int]] = {name: set() for name in panel.judges}
-    given: dict[tuple[str, str], set[int]] = {}
+    with_reason: dict[tuple[str, str], set[int]] = {}
     for word in records(adjudications):
-        at = place.get(str(word["case_id"]))
-        if at is None:
+        position = case_index.get(str(word["case_id"]))
+        if position is None:
             continue
         names = word["reasons"] if isinstance(word["reasons"], list | tuple) else ()
         for index, judge in enumerate(panel.judges):
-            if not _speaks_of(word, judge, wrong[index, :, at], dimensions):
+            if not _speaks_of(word, judge, wrong[index, :, position], dimensions):
                 continue
-            reviewed[judge].add(at)
+            reviewed[judge].add(position)
             for reason in names or (FOUND.get(str(word["verdict"]), NO_REASON),):
-                given.setdefault((judge, str(reason)), set()).add(at)
-    return reviewed, given
+                with_reason.setdefault((judge, str(reason)), set()).add(position)
+    return reviewed, with_reason
 
 
-def _shares(reviewed: Mapping[str, set[int]], given: Given, codes: IntArray, resamples: int, seed: int) -> pd.DataFrame:
-    """The share of each judge's reviewed cases that has each reason, with its interval, by the order of `given`."""
-    if not given:
+def _shares(
+    reviewed: Mapping[str, set[int]], with_reason: CasesByReason, codes: IntArray, resamples: int, seed: int
+) -> pd.DataFrame:
+    """The share of each judge's reviewed cases with each reason, and its interval, in the order of `with_reason`."""
+    if not with_reason:
         return pd.DataFrame(columns=_REASONS[5:])
-    scores = np.full((len(codes), len(given)), np.nan)
-    for column, ((judge, _), at) in enumerate(given.items()):
+    scores = np.full((len(codes), len(with_reason)), np.nan)
+    for column, ((judge, _), case_set) in enumerate(with_reason.items()):
         scores[list(reviewed[judge]), column] = 0.0
-        scores[list(at), column] = 1.0
+        scores[list(case_set), column] = 1.0
     everywhere = Group(None, None, np.arange(len(codes)), 0)
-    [found], _ = means(scores, [everywhere], codes, resamples=resamples, seed=seed)
-    ends = found.recommended._asdict() | {"interval": found.method}
-    return pd.DataFrame({"share": found.value, **ends, "remark": [join_reasons(why) for why in found.reason]})
+    [shares], _ = means(scores, [everywhere], codes, resamples=resamples, seed=seed)
+    ends = shares.recommended._asdict() | {"interval": shares.method}
+    return pd.DataFrame({"share": shares.value, **ends, "remark": [join_reasons(why) for why in shares.reason]})
 
 
 def _speaks_of(word: dict[str, object], judge: str, wrong: BoolArray, dimensions: dict[str, int]) -> bool:
@@ -124,5 +126,5 @@ def _speaks_of(word: dict[str, object], judge: str, wrong: BoolArray, dimensions
         return word["judge"] == judge
     if word["dimension"] is None:
         return bool(wrong.any())
-    place = dimensions.get(str(word["dimension"]))
-    return place is not None and bool(wrong[place])
+    index = dimensions.get(str(word["dimension"]))
+    return index is not None and bool(wrong[index])
