@@ -27,7 +27,7 @@ def opening(title: str, *styles: str) -> str:
     Parameters
     ----------
     title : of the page, any text
-    styles : the names of style sheets of `assets` beside the tokens
+    styles : the names of style sheets, see `mrb_lib.widgets.bundle`
     """
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -41,8 +41,3 @@ def opening(title: str, *styles: str) -> str:
 def closing() -> str:
     """The end of a page that `opening` began."""
     return "</main></body></html>\n"
-
-
-def standalone(body: str, title: str, *styles: str) -> str:
-    """A whole page around a body of HTML that is safe already; see `opening`."""
-    return opening(title, *styles) + body + closing()

@@ -15,7 +15,7 @@ from playwright.sync_api import Locator, Page, expect
 from mrb_lib.data.benchmark import Benchmark, gold, load
 from mrb_lib.verdicts.store import load_verdicts
 from mrb_lib.widgets.case import STYLES, case_html
-from mrb_lib.widgets.page import standalone
+from mrb_lib.widgets.page import closing, opening
 from mrb_lib.widgets.text import visible
 
 from .hostile import ATTACKS, LONG_CASE, flood, harm, write_hostile
@@ -136,7 +136,8 @@ def test_text_that_no_file_can_hold(page: Page) -> None:
 
 def test_a_printable_page_runs_nothing_and_prints(page: Page, cases: list[str], tmp_path: Path) -> None:
     path = tmp_path / "print.html"
-    path.write_text(standalone("".join(cases[LONG_CASE + 1 :]), ATTACKS[4], *STYLES), encoding="utf-8")
+    page_of_cases = opening(ATTACKS[4], *STYLES) + "".join(cases[LONG_CASE + 1 :]) + closing()
+    path.write_text(page_of_cases, encoding="utf-8")
     page.goto(path.as_uri())
     page.evaluate(_TOUCH)
     assert harm(page) == []
