@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mrb_lib.stats.transfer.domains import Domains, domain_accuracies, proportion
 from mrb_lib.stats.transfer.meta import Pooled, pool, predict
-from mrb_lib.stats.transfer.transfer_domains import Domains, domain_accuracies, proportion
-from mrb_lib.stats.transfer.transfer_ranking import by_domain, expected, shuffled, taus
+from mrb_lib.stats.transfer.rankings import by_domain, expected, shuffled, taus
 
 BENCHMARKS = 2000
 

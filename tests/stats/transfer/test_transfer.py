@@ -9,10 +9,10 @@ from scipy import stats
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.core.panel import as_panel
+from mrb_lib.stats.transfer import transfer
+from mrb_lib.stats.transfer.domains import domain_accuracies, proportion
 from mrb_lib.stats.transfer.meta import pool
-from mrb_lib.stats.transfer.transfer import transfer
-from mrb_lib.stats.transfer.transfer_domains import domain_accuracies, proportion
-from mrb_lib.stats.transfer.transfer_ranking import by_domain, expected, kendall
+from mrb_lib.stats.transfer.rankings import by_domain, expected, kendall
 from tests.stats.small_tables import cases_of, gold_of, ids, random_verdicts, verdicts_of
 
 

@@ -14,8 +14,7 @@ from mrb_lib.stats.core.scoring import Scores, encode_gold, score
 from mrb_lib.stats.core.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import cluster_codes
-from mrb_lib.stats.transfer.meta import Pooled, Predictive, pool, predict
-from mrb_lib.stats.transfer.transfer_domains import (
+from mrb_lib.stats.transfer.domains import (
     NO_CASES,
     Domains,
     default_domain,
@@ -23,7 +22,8 @@ from mrb_lib.stats.transfer.transfer_domains import (
     proportion,
     variance_reasons,
 )
-from mrb_lib.stats.transfer.transfer_ranking import ranking_rows
+from mrb_lib.stats.transfer.meta import Pooled, Predictive, pool, predict
+from mrb_lib.stats.transfer.rankings import ranking_rows
 
 ONE_DOMAIN = "undefined: cases can be scored in one domain only"
 TWO_DOMAINS = "no prediction interval: it takes three domains"
@@ -36,6 +36,7 @@ COLUMNS = [
     "tau2_high", "tau2_dl", "all_cases_accuracy", "domain_accuracy", "domain_inside", "kendall_tau",
     "expected_tau", "expected_low", "expected_high", "reason",
 ]  # fmt: skip
+MORE = ["tau2_low", "tau2_high", "tau2_dl"]
 _TEXT = ("part", "judge", "dimension", "by", "subfield", "versus", "policy", "reason")
 _Z = float(special.ndtri(0.975))
 
@@ -43,7 +44,8 @@ _Z = float(special.ndtri(0.975))
 @register_table(
     "transfer",
     question="does accuracy hold across institutions, datasets or subfields",
-    columns=COLUMNS,
+    columns=[name for name in COLUMNS if name not in MORE],
+    more=MORE,
 )
 def transfer(
     verdicts: pd.DataFrame | Panel,

@@ -47,7 +47,7 @@ def ranking_rows(
     resamples: int,
     seed: int,
 ) -> pd.DataFrame:
-    """The rows `ranking` of `mrb_lib.stats.transfer.transfer.transfer`.
+    """The rows `ranking` of `mrb_lib.stats.transfer.transfer`.
 
     Parameters
     ----------
