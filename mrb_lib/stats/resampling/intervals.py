@@ -1,15 +1,14 @@
-"""Intervals for a mean score beside the percentile bootstrap: Wilson's, with a design effect, and the BCa bootstrap."""
+"""Intervals for a mean score beside the percentile bootstrap: Wilson's, with a design effect."""
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtr, ndtri, stdtrit
+from scipy.special import ndtri, stdtrit
 
 from mrb_lib.stats.core.options import FloatArray, IntArray, divide
-from mrb_lib.stats.resampling.quantiles import CONFIDENCE, defined
+from mrb_lib.stats.resampling.quantiles import CONFIDENCE
 
 _UPPER = (1 + CONFIDENCE) / 2
-_TIED = 1e-9
 _NO_SPREAD = 1e-12
 
 
@@ -108,60 +107,3 @@ def effective_size(size: FloatArray, deff: FloatArray, counted: FloatArray, clus
     # A design effect of nearly 0 is chance, as one below 1 is: neither adds cases.
     found = np.where(np.isnan(found), size, np.minimum(found, size))
     return np.where(some, found, np.nan)
-
-
-def acceleration(num: FloatArray, den: FloatArray) -> FloatArray:
-    """The acceleration of the BCa interval of ratios of sums, by leaving out one cluster at a time.
-
-    Parameters
-    ----------
-    num, den : shape (clusters, m), what each cluster adds to both sums; a denominator of 0 does not count
-
-    Returns
-    -------
-    float array, shape (m,); NaN where all clusters are alike or the rest of one is undefined
-    """
-    rest = den.sum(axis=0) - den
-    left = divide(num.sum(axis=0) - num, rest)
-    counts = den > 0
-    undefined = (counts & np.isnan(left)).any(axis=0)
-    number = counts.sum(axis=0)
-    left = np.where(counts & np.isfinite(left), left, 0.0)
-    departure = np.where(counts, divide(left.sum(axis=0), number) - left, 0.0)
-    square = (departure**2).sum(axis=0)
-    flat = undefined | (square <= _NO_SPREAD**2)
-    scaled = departure / np.where(flat, 1.0, np.sqrt(square))
-    return np.where(flat, np.nan, (scaled * scaled * scaled).sum(axis=0) / 6)
-
-
-def bca_levels(rows: FloatArray, value: FloatArray, accelerated: FloatArray) -> FloatArray:
-    """Which quantiles of the replicates are the ends of the bias-corrected and accelerated 95% interval.
-
-    Parameters
-    ----------
-    rows : shape (m, resamples), replicates in ascending order, see `mrb_lib.stats.resampling.quantiles.ordered`
-    value : shape (m,), the estimates
-    accelerated : shape (m,), see `acceleration`
-
-    Returns
-    -------
-    float array, shape (2, m); NaN where the acceleration is, or where all replicates lie on one side of the estimate
-
-    Notes
-    -----
-    Efron (1987), doi:10.1080/01621459.1987.10478410; replicates equal to the estimate count half.
-    """
-    pairs = list(zip(rows, value.tolist(), strict=True))
-    below = np.array([row.searchsorted(at - _TIED) for row, at in pairs], dtype=np.int64)
-    not_above = np.array([row.searchsorted(at + _TIED, side="right") for row, at in pairs], dtype=np.int64)
-    share = divide((below + not_above) / 2, defined(rows))
-    usable = (share > 0) & (share < 1) & np.isfinite(accelerated)
-    bias = ndtri(np.where(usable, share, 0.5))
-    out = np.full((2, len(value)), np.nan)
-    for row, z in enumerate((ndtri(1 - _UPPER), ndtri(_UPPER))):
-        moved = bias + z
-        divisor = 1 - np.where(usable, accelerated, 0.0) * moved
-        shown = usable & (divisor > 0)
-        level = ndtr(bias + moved / np.where(shown, divisor, 1.0))
-        out[row] = np.where(shown, level, np.nan)
-    return out
