@@ -54,7 +54,7 @@ def annotate(
     from mrb_lib.cli.servers import check_app, serve_app
     from mrb_lib.data.benchmark import load
     from mrb_lib.errors import InputError
-    from mrb_lib.notebook.workspace import locate
+    from mrb_lib.notebook.places import locate
     from mrb_lib.reviews.database import database_url, without_password
     from mrb_lib.reviews.store import open_store
     from mrb_lib.widgets.annotate.answers import check_preference

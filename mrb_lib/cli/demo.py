@@ -25,7 +25,7 @@ def demo(
     from mrb_lib.cli.progress import bars
     from mrb_lib.data.demo import write_demo
     from mrb_lib.files import staged_folder
-    from mrb_lib.notebook.workspace import write_simulated_runs
+    from mrb_lib.notebook.places import write_simulated_runs
 
     with staged_folder(out, overwrite=overwrite) as folder, bars() as step:
         write_demo(folder, cases=cases, seed=seed, progress=lambda done: step("cases", done, cases))

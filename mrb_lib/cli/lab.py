@@ -35,7 +35,7 @@ def lab(
     from mrb_lib.cli.servers import check_lab, serve_lab
     from mrb_lib.data.benchmark import load
     from mrb_lib.notebook.lab import prepare
-    from mrb_lib.notebook.workspace import DEMO, locate
+    from mrb_lib.notebook.places import DEMO, locate
 
     if not no_open:
         check_lab(host, port, allow_remote)

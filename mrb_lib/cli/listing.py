@@ -53,11 +53,11 @@ def terminal_width(otherwise: int | None) -> int | None:
 
 
 def _cell(value: object) -> str:
-    from mrb_lib.notebook.tabular import plain
+    from mrb_lib.notebook.tabular import one_line
 
     if value is None:
         return _NOTHING
-    return f"{value:.1f}" if isinstance(value, float) else plain(str(value))
+    return f"{value:.1f}" if isinstance(value, float) else one_line(str(value))
 
 
 def _cut(line: str, width: int | None) -> str:

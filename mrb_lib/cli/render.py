@@ -6,14 +6,14 @@ import json
 
 import pandas as pd
 
-from mrb_lib.notebook.tabular import show, to_latex
+from mrb_lib.notebook.tabular import table_text, to_latex
 
 MARK = "SIMULATED"
 
 
 def as_text(frame: pd.DataFrame) -> str:
     """An aligned table: intervals beside their estimates, and no column without any value."""
-    shown = show(frame.dropna(axis="columns", how="all") if len(frame) else frame)
+    shown = table_text(frame.dropna(axis="columns", how="all") if len(frame) else frame)
     table = [[name.replace(" ", "_") for name in shown.columns], *shown.rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = (
@@ -53,4 +53,4 @@ def as_csv(frame: pd.DataFrame, *, simulated: bool) -> str:
 
 def as_latex(frame: pd.DataFrame, *, caption: str, label: str) -> str:
     """A LaTeX table, every text escaped."""
-    return to_latex(show(frame), caption, label)
+    return to_latex(table_text(frame), caption, label)

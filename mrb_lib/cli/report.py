@@ -16,6 +16,17 @@ def report(
     dimension: Annotated[str, typer.Option(help="The dimension that single-dimension figures show.")] = "overall",
     policy: Annotated[str, typer.Option(help="official, balanced, strict, net or answered.")] = "balanced",
     seed: Annotated[int, typer.Option(min=0, help="The seed of the resampling.")] = 0,
+    judges: Annotated[str, typer.Option(metavar="A,B", help="Show these judges only.")] = "",
+    parameters: Annotated[
+        list[str] | None,
+        typer.Option("-p", "--parameter", metavar="NAME=VALUE", help="Another parameter of the notebooks; repeatable."),
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="NOTEBOOK", help="Run this one, such as 05_subfields; repeatable.")
+    ] = None,
+    notebooks: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The folder of notebooks; default: those of the library.")
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Notebooks at a time.")] = 2,
     cases: Annotated[int, typer.Option("--cases", min=0, metavar="N", help="Failures to show as pages, at most.")] = 12,
     pdf: Annotated[bool, typer.Option("--pdf", help="Also print it as one PDF; takes a Chromium.")] = False,
@@ -33,13 +44,17 @@ def report(
         raise InputError(
             f"report: {', '.join(missing)} is not installed; pip install 'mrb-workbench[report]' brings it."
         )
-    from mrb_lib.notebook.workspace import locate
+    from mrb_lib.notebook.places import locate
     from mrb_lib.report.pipeline import report as run
 
+    given = dict(_name_and_value(text) for text in parameters or ())
+    if judges:
+        given["judges"] = judges
     where = locate(bench, "" if runs is None else str(runs))
     echo_stale_runs(where.runs, load(where.benchmark))
     result = run(
         where.benchmark, where.runs, out, figures=figures, policy=policy, dimension=dimension, seed=seed,
+        parameters=given, only=only or (), notebooks=notebooks,
         jobs=jobs, cases=cases, pdf=pdf, force=force, progress=lambda line: typer.echo(line, err=True),
     )  # fmt: skip
     typer.echo(f"{len(result.executed)} notebooks run, {len(result.skipped)} unchanged, {len(result.failed)} failed")
@@ -50,3 +65,12 @@ def report(
         typer.echo(f"Printed {result.pdf}")
     if result.failed:
         raise typer.Exit(1)
+
+
+def _name_and_value(text: str) -> tuple[str, str]:
+    from mrb_lib.errors import InputError
+
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise InputError(f"-p {text}: is not a name and a value; write it as name=value.")
+    return name, value

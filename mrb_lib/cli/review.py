@@ -31,7 +31,7 @@ def review(
     from mrb_lib.cli.findings import echo_stale_runs
     from mrb_lib.cli.servers import check_app, serve_app
     from mrb_lib.data.benchmark import load
-    from mrb_lib.notebook.workspace import locate
+    from mrb_lib.notebook.places import locate
 
     check_app(host, port, allow_remote)
     folders = locate(bench, "" if runs is None else str(runs))
@@ -54,7 +54,7 @@ def review(
 def _index(benchmark: Benchmark, folder: Path, runs: Path | None) -> Path:
     """The folder of the benchmark's index, made where it is missing or out of date."""
     from mrb_lib.cli.progress import bars
-    from mrb_lib.notebook.workspace import home
+    from mrb_lib.notebook.places import home
     from mrb_lib.stats.failures.case_index import cached_index
 
     with bars() as step:

@@ -1,1 +1,23 @@
-"""."""
+"""What does a notebook need? A benchmark and its verdicts opened with one set of options; figures and tables published.
+
+`open_workspace` is enough for most notebooks: what it opens analyses, draws, publishes and concludes. `conclusions`
+has the sentences that notebooks end with, `live` what is drawn again while a reader chooses.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mrb_lib.notebook.workspace import Workspace as Workspace
+    from mrb_lib.notebook.workspace import open_workspace as open_workspace
+
+__all__ = ["Workspace", "open_workspace"]
+
+
+def __getattr__(name: str) -> object:
+    # Loaded when first used: commands ask this package for folders only, and it brings all that draws.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("mrb_lib.notebook.workspace"), name)

@@ -25,31 +25,29 @@ _OPENING = """\
 The benchmark, its runs and the store of reviews are set below. Run all cells (*Run*, *Run All Cells*), then read on; \
 this notebook is yours to change."""
 _LOAD = """\
-from mrb_lib import analyze
-from mrb_lib.plots.composition import bars
-from mrb_lib.notebook.about import judge_groups, missing
-from mrb_lib.notebook.workspace import home, locate, open_workspace
+from mrb_lib.notebook import open_workspace
+from mrb_lib.notebook.places import home, locate
 from mrb_lib.stats.failures.case_index import cached_index
 from mrb_lib.widgets.boards import browse_heatmap, browse_leaderboard
 from mrb_lib.widgets.explorer import explore
 from mrb_lib.widgets.progress import live_steps
 
-w = open_workspace(benchmark, runs)
-d = w.dimension(dimension)
+w = open_workspace(benchmark, runs, dimension=dimension, policy=policy, seed=seed)
 folders = locate(benchmark, runs)
 store = os.environ.get("MRB_STORE") or str(folders.benchmark / "reviews.sqlite")
 index = cached_index(w.benchmark, folders.benchmark, folders.runs, home() / "review", progress=live_steps())
-reason = missing(w, "preferences", "annotations", "verdicts")
-print(w.note or f"{w.benchmark.meta.name}: {w.benchmark.meta.kind} data.")
-print(f"{len(w.benchmark.cases):,} cases, {len(w.verdicts):,} verdicts.", reason)"""
+needs = ["preferences", "annotations", "verdicts"]
+options = {"policy": policy, "dimension": w.dimension, "seed": seed, "needs": needs}
+print(w.summary, w.missing(*needs), sep="\\n")"""
 _COMPOSITION = """\
-counts = analyze(w.benchmark, None, "composition")
-bars(counts.groupby("organ", dropna=False, as_index=False)["n_cases"].sum(), by="organ")"""
+counts = w.analyze("composition")
+organs = counts.groupby("organ", dropna=False, as_index=False)["n_cases"].sum()
+w.figure("composition-organs", organs, by="organ")"""
 _LEADERBOARD = """\
-reason or browse_leaderboard(w.benchmark, w.verdicts, policy=policy, dimension=d, groups=judge_groups(w), seed=seed)"""
+w.apply(browse_leaderboard, w.benchmark, w.verdicts, groups=w.groups(), **options)"""
 _HEATMAP = """\
 explorer = explore(w.benchmark, index, store=store)
-reason or browse_heatmap(w.benchmark, index, by="organ", policy=policy, dimension=d, explorer=explorer, seed=seed)"""
+w.apply(browse_heatmap, w.benchmark, index, by="organ", explorer=explorer, **options)"""
 _SECTIONS: Final = (
     (
         "## What the benchmark is made of\n\nCases by body region; a score over all cases is mostly a score on the "
@@ -89,7 +87,7 @@ def prepare(folder: Path, benchmark: str, runs: str, *, notebooks: Path | None =
     Parameters
     ----------
     folder : made if need be
-    benchmark, runs : as `mrb_lib.notebook.workspace.open_workspace` takes them; folders have to be absolute
+    benchmark, runs : as `mrb_lib.notebook.open_workspace` takes them; folders have to be absolute
     notebooks : the folder of the numbered ones; None for the library's own
 
     Returns

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -11,7 +12,6 @@ import pandas as pd
 from mrb_lib.data.benchmark import Benchmark, gold, read_table
 from mrb_lib.errors import InputError
 from mrb_lib.files import REVIEWS
-from mrb_lib.notebook.workspace import Workspace
 from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS
 
 TRUTH = "truth.parquet"
@@ -37,11 +37,11 @@ class Reviewed:
     reason: str = ""
 
 
-def reviewed(workspace: Workspace, *, seed: int = 0) -> Reviewed:
-    """The adjudications of a workspace's benchmark.
+def reviewed(benchmark: Benchmark, judges: Sequence[str], *, seed: int = 0) -> Reviewed:
+    """The adjudications of a benchmark.
 
     They are read from the store that MRB_STORE names, or from `reviews.sqlite` in the benchmark's folder. Only for
-    the embedded benchmark, where there is neither, simulated ones are made from `seed`.
+    the embedded benchmark, where there is neither, simulated ones, about `judges`, are made from `seed`.
 
     Raises
     ------
@@ -52,19 +52,18 @@ def reviewed(workspace: Workspace, *, seed: int = 0) -> Reviewed:
     -----
     Validated by tests/notebook/test_reviews.py.
     """
-    benchmark = workspace.benchmark
     name, nobody = benchmark.meta.name, pd.DataFrame(columns=list(ADJUDICATION_COLUMNS), dtype="str")
     where = store_of(benchmark)
     if where is not None:
-        found = _read(where, name)
-        return Reviewed(found, reason="" if len(found) else f"nobody has reviewed {name}: its store holds nothing")
-    if not (workspace.simulated and benchmark.path is not None and (benchmark.path / TRUTH).is_file()):
+        adjudications = _read(where, name)
+        reason = "" if len(adjudications) else f"nobody has reviewed {name}: its store holds nothing"
+        return Reviewed(adjudications, reason=reason)
+    if not (benchmark.meta.kind == "simulated" and benchmark.path is not None and (benchmark.path / TRUTH).is_file()):
         return Reviewed(nobody, reason=f"nobody has reviewed {name}: it has no {REVIEWS}, which `mrb review` makes")
     from mrb_lib.reviews.simulated import simulated_adjudications  # only where nobody reviewed the embedded benchmark
 
-    judges = sorted(workspace.verdicts["judge"].unique())
     truth = read_table(benchmark.path / TRUTH)
-    made = simulated_adjudications(truth, gold(benchmark), benchmark=name, judges=judges, seed=seed)
+    made = simulated_adjudications(truth, gold(benchmark), benchmark=name, judges=list(judges), seed=seed)
     return Reviewed(made, note=SIMULATED_NOTE)
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import pandas as pd
+
+from mrb_lib.notebook.absent import Absent, Frame
 
 Best = Literal["max", "min"]
 NOT_AVAILABLE = "n/a"
@@ -35,14 +37,14 @@ _LATEX = {
 }
 
 
-def plain(text: str) -> str:
+def one_line(text: str) -> str:
     """Text on one line, without the control characters that would steer a reader's program."""
     spaced = " ".join(text.split())
     return "".join(letter for letter in spaced if not unicodedata.category(letter).startswith("C"))
 
 
 @dataclass(frozen=True)
-class Shown:
+class TableText:
     """A table as readers see it.
 
     Attributes
@@ -59,13 +61,13 @@ class Shown:
     numeric: tuple[bool, ...]
 
 
-def show(
+def table_text(
     frame: pd.DataFrame,
     *,
     best: Mapping[str, Best] | None = None,
     reference_rows: Collection[str] = (),
     digits: int = 3,
-) -> Shown:
+) -> TableText:
     """Turn a frame into the text of a table.
 
     Parameters
@@ -88,7 +90,7 @@ def show(
             marked.update(
                 (int(i), j) for i in _best(frame[name].to_numpy(dtype=float, na_value=np.nan), best[name], competes)
             )
-    return Shown(
+    return TableText(
         tuple(name.replace("_", " ") for name in names),
         tuple(zip(*columns, strict=True)),
         frozenset(marked),
@@ -107,7 +109,7 @@ def _bounds(frame: pd.DataFrame) -> dict[str, tuple[str, str]]:
 def _cells(frame: pd.DataFrame, name: str, bounds: tuple[str, str] | None, digits: int) -> list[str]:
     values = frame[name]
     if not pd.api.types.is_numeric_dtype(values):
-        return ["\u2013" if pd.isna(value) else plain(str(value)) for value in values]
+        return ["\u2013" if pd.isna(value) else one_line(str(value)) for value in values]
     numbers = values.to_numpy(dtype=float, na_value=np.nan)
     whole = bool((numbers[~np.isnan(numbers)] % 1 == 0).all()) and bounds is None
     probability = name.startswith("p_")
@@ -140,10 +142,10 @@ def _best(values: np.ndarray, rule: Best, competes: np.ndarray) -> np.ndarray:
 
 def latex_text(text: str) -> str:
     """Text of unknown origin that LaTeX prints as it is."""
-    return "".join(_LATEX.get(letter, letter) for letter in plain(text))
+    return "".join(_LATEX.get(letter, letter) for letter in one_line(text))
 
 
-def to_html(shown: Shown, caption: str) -> str:
+def to_html(shown: TableText, caption: str) -> str:
     """The table as HTML, all text escaped; at most `MOST_ROWS` rows."""
     head = "".join(f"<th>{html.escape(name)}</th>" for name in shown.columns)
     lines = []
@@ -163,7 +165,7 @@ def _html_cell(text: str, *, bold: bool, right: bool) -> str:
     return f'<td style="text-align:{"right" if right else "left"}">{inner}</td>'
 
 
-def to_latex(shown: Shown, caption: str, label: str) -> str:
+def to_latex(shown: TableText, caption: str, label: str) -> str:
     """The table as LaTeX (booktabs), all text escaped; one that is longer than a page runs over several (longtable)."""
     shape = "".join("r" if number else "l" for number in shown.numeric)
     head = " & ".join(map(latex_text, shown.columns)) + " \\\\\n\\midrule\n"
@@ -186,3 +188,52 @@ def to_latex(shown: Shown, caption: str, label: str) -> str:
         f"% needs \\usepackage{{booktabs}}\n\\begin{{table}}\n\\centering\n{title}\n"
         f"\\begin{{tabular}}{{{shape}}}\n\\toprule\n{head}{body}\\end{{tabular}}\n\\end{{table}}\n"
     )
+
+
+def spread(frame: Frame, index: Sequence[str], *, columns: str, value: str) -> Frame:
+    """Lay the values of a long frame side by side, each with its interval.
+
+    Parameters
+    ----------
+    frame : `index`, `columns`, `value`, low, high
+    columns : its values become columns `<x>`, `<x>_low`, `<x>_high`, in order of first appearance
+
+    Returns
+    -------
+    DataFrame
+        One row a combination of `index`, in order of first appearance; `Absent` where `frame` is.
+    """
+    if isinstance(frame, Absent):
+        return frame
+    rows: pd.DataFrame = frame[list(index)].drop_duplicates().reset_index(drop=True)
+    for name, part in frame.groupby(columns, sort=False):
+        ends = {value: name, "low": f"{name}_low", "high": f"{name}_high"}
+        rows = rows.merge(part[[*index, *ends]].rename(columns=ends), on=list(index), how="left", validate="1:1")
+    rows.attrs = frame.attrs
+    return rows
+
+
+def lengthen(frame: Frame, index: Sequence[str], values: Mapping[str, str], columns: str, ends: Sequence[str]) -> Frame:
+    """Set quantities that stand side by side, each with its intervals, below each other.
+
+    Parameters
+    ----------
+    values : the column of each quantity, and the name to show for it; one that is null throughout is left out
+    columns : the new column that holds these names; the quantity's value is in `value`
+    ends : what follows an underscore in the names of a quantity's bounds
+
+    Returns
+    -------
+    DataFrame
+        `index`, `columns`, `value`, `ends`; `Absent` where `frame` is.
+    """
+    if isinstance(frame, Absent):
+        return frame
+    parts = []
+    for name, shown in values.items():
+        if frame[name].notna().any():
+            part = frame[[*index, name, *(f"{name}_{end}" for end in ends)]]
+            named = part.rename(columns={name: "value", **{f"{name}_{end}": end for end in ends}})
+            named.insert(len(index), columns, shown)
+            parts.append(named)
+    return pd.concat(parts, ignore_index=True)

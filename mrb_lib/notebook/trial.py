@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import pandas as pd
+
+from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.judges.jury import is_jury
 from mrb_lib.judges.roster.engines import ENGINES, public_engines
 from mrb_lib.judges.roster.roster import DEFAULT_ENGINE, entry_of
 from mrb_lib.judges.settings import Settings
+from mrb_lib.runs.execute import judge as run_judges
+from mrb_lib.runs.progress import RunProgress
+from mrb_lib.verdicts.run_totals import totals
+from mrb_lib.verdicts.store import load_verdicts
 
 STAND_IN: Final = "RANDOM-WEIGHTS"
 MARK: Final = "RANDOM WEIGHTS"
@@ -36,6 +43,23 @@ class Trial:
     settings: Settings
     note: str = ""
     mark: str = ""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What a judge said when it was tried.
+
+    Attributes
+    ----------
+    verdicts : with replies, probabilities rounded to four decimals
+    lines : what became of each engine's run
+    note, mark : as of `Trial`
+    """
+
+    verdicts: pd.DataFrame
+    lines: tuple[str, ...]
+    note: str
+    mark: str
 
 
 def lacking(judge: str) -> str:
@@ -84,6 +108,38 @@ def trial(judge: str, folder: Path, *, texts: Iterable[str] = (), seed: int = 0)
     # Greedy replies of random weights repeat one token; drawn ones look like what they are.
     settings = Settings(seed=seed, max_new_tokens=32, temperature=1.0)
     return Trial(_names(f"path:{where}"), settings, _NOTE, MARK)
+
+
+def run_trial(
+    benchmark: Benchmark,
+    judge: str,
+    folder: Path,
+    *,
+    limit: int,
+    seed: int = 0,
+    progress: Callable[[RunProgress], None] | None = None,
+) -> Tried:
+    """Try a judge on the first cases of a benchmark, in every way that it can be asked.
+
+    Parameters
+    ----------
+    judge : as for `trial`
+    folder : to work in
+    limit : how many cases
+    progress : see `mrb_lib.runs.execute.judge`
+
+    Notes
+    -----
+    Validated by tests/notebooks/test_judging.py.
+    """
+    cases = benchmark.cases.head(limit)
+    tried = trial(judge, folder, texts=[*cases["question"], *cases["response_a"], *cases["response_b"]], seed=seed)
+    runs = folder / "runs"
+    made = run_judges(benchmark, runs, tried.names, limit=limit, settings=tried.settings, progress=progress)
+    lines = [f"{run.judge}: {'; '.join([str(totals(run.folder)), *run.notices])}." for run in made]
+    verdicts = load_verdicts(runs, benchmark.cases, replies=True)
+    rounded = verdicts.assign(p_a=verdicts["p_a"].round(4))
+    return Tried(rounded, tuple(lines), tried.note, tried.mark)
 
 
 def _names(judge: str) -> tuple[str, ...]:

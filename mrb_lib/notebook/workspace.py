@@ -1,65 +1,396 @@
-"""What a notebook works on: a benchmark, the verdicts about it, and where both came from."""
+"""What a notebook works on: a benchmark and the verdicts about it, analysed with one set of options."""
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
-import json
-import os
-import shutil
-import sys
-import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from inspect import signature
+from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-import mrb_lib
-from mrb_lib.data.benchmark import Benchmark, load, read_table
+from mrb_lib.data.benchmark import Benchmark, load, vote_columns
 from mrb_lib.errors import InputError
-from mrb_lib.files import keep_reviews, write_atomic
+from mrb_lib.notebook.absent import Absent, Frame, missing, reason_of
+from mrb_lib.notebook.conclusions import Conclusion
+from mrb_lib.notebook.grouping import judge_groups, untimed
+from mrb_lib.notebook.places import locate, simulated_note
+from mrb_lib.notebook.publish import PublishedTable, Publisher, check_id
+from mrb_lib.notebook.reviews import Reviewed, reviewed
+from mrb_lib.notebook.tabular import Best, table_text
+from mrb_lib.plots.registry import FIGURES
+from mrb_lib.plots.style import Paper
+from mrb_lib.schema import NO_PROBE, POLICIES
+from mrb_lib.stats import tables
+from mrb_lib.stats.accuracy import correctness
+from mrb_lib.stats.composition import lengths
+from mrb_lib.stats.core.table import TABLES
+from mrb_lib.stats.gold.adjudicated import adjudicated_gold
+from mrb_lib.stats.inputs import ADJUDICATED, labels
+from mrb_lib.stats.resampling.bootstrap import Estimates, bootstrap
 from mrb_lib.verdicts.manifest import Manifest, read_manifest
-from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS, SCHEMA, load_verdicts, run_folders, save_imported
+from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS, SCHEMA, load_verdicts, run_folders
 
-DEMO = "demo"
-DEMO_JUDGES = ("random", "first", "longer", "shorter", "lexical", "consensus-of")
-DEMO_CASES = 1026
-DEMO_SEED = 0
+DEFAULT_DIMENSION: Final = "overall"
+_COLUMNS: Final = ("organ", "department", "modality", "dataset", "model_pair")
+_COMPARES: Final = ("significance", "letters", "power", "jury", "dif", "difficulty")
+_OF_ANNOTATORS: Final = ("agreement", "annotator_pairs", "annotators", "gold_rules")
 
-_STAMP = "stamp.json"
-_BENCHMARK_CODE = ("data/demo/**/*.py", "data/benchmark.py", "schema.py")
-_RUNS_CODE = ("judges/**/*.py", "judges/**/*.toml", "runs/*.py", "verdicts/*.py", "data/demo/judges.py")
+Counts = int | Iterable[int] | None
 
 
 @dataclass(frozen=True)
 class Workspace:
-    """A benchmark with the verdicts about it.
+    """A benchmark with the verdicts about it, and the options of everything that is made of them.
 
     Attributes
     ----------
-    verdicts : the verdicts table of every run, without replies; no rows where there are no runs
+    verdicts : the verdicts table of the judges that are shown, without replies; no rows where there are no runs
     manifests : one a run, in the order of the runs' names
-    simulated : whether everything shown has to say so
-    note : the sentence to show with it; empty where the data are not simulated
+    dimension : the one that single-dimension figures show
+    by : the column of the cases to break down by; empty leaves it to the notebook
+    policy, gold, cluster, resamples, seed : as for `mrb_lib.analyze`
+    out : the folder to publish in; empty publishes nothing
     """
 
     benchmark: Benchmark
     verdicts: pd.DataFrame
     manifests: list[Manifest]
-    simulated: bool
-    note: str
+    dimension: str
+    by: str = ""
+    policy: str = "balanced"
+    gold: str = "majority"
+    cluster: str = ""
+    resamples: int = 2000
+    seed: int = 0
+    out: str = ""
 
-    def dimension(self, name: str) -> str:
-        """`name` where the benchmark has that dimension, otherwise the benchmark's last one."""
-        dimensions = self.benchmark.meta.dimensions
-        return name if name in dimensions else dimensions[-1]
+    @property
+    def simulated(self) -> bool:
+        """Whether everything shown has to say so."""
+        return self.benchmark.meta.kind == "simulated"
+
+    @property
+    def note(self) -> str:
+        """The sentence to show with everything; empty where the data are not simulated."""
+        return simulated_note(self.benchmark.meta.name) if self.simulated else ""
+
+    @property
+    def judges(self) -> list[str]:
+        """The judges that are shown."""
+        return sorted(self.verdicts["judge"].unique())
+
+    @property
+    def summary(self) -> str:
+        """What is worked on and with which options, for the top of a notebook."""
+        meta = self.benchmark.meta
+        lines = [
+            self.note or f"{meta.name}: {meta.kind} data.",
+            f"{len(self.benchmark.cases):,} cases, {len(self.benchmark.annotations):,} annotations, "
+            f"{len(self.verdicts):,} verdicts of {len(self.judges)} judges.",
+            f"Dimension {self.dimension}; policy {self.policy}; gold {self.gold}; resamples {self.resamples} of "
+            f"{self.cluster or 'the default clusters'}; seed {self.seed}.",
+        ]
+        return "\n".join(lines)
+
+    def missing(self, *needs: str) -> str:
+        """Why something that takes `needs` cannot be shown; see `mrb_lib.notebook.absent.missing`."""
+        return missing(self.benchmark, self.verdicts, *needs)
+
+    def column(self, name: str) -> str | None:
+        """The name of a column of the cases that is filled in somewhere; else None, for no subfields."""
+        return None if self.missing(name) else name
+
+    def groups(self) -> pd.DataFrame:
+        """The group of each judge, `judge` and `group`; see `judge_groups`."""
+        return judge_groups(self.judges, self.manifests)
+
+    def labels(self) -> pd.DataFrame:
+        """The gold table by the workspace's gold rule."""
+        if self.gold == ADJUDICATED:
+            return adjudicated_gold(labels(self.benchmark), self.reviews().adjudications)
+        return labels(self.benchmark, self.gold)
+
+    def scores(self) -> Frame:
+        """What the verdicts on each case are worth by the workspace's policy, on its dimension, for `bootstrap`.
+
+        Returns
+        -------
+        DataFrame
+            One row a judge and case that is scored: `judge`, `case_id`, `score` (0 to 1), `gold`, `votes_gold` (how
+            many annotators chose it), `n_annotators`, and the columns of the cases. `Absent` where nothing can be
+            scored.
+        """
+        reason = self.missing("preferences", "annotations", "verdicts")
+        if reason:
+            return Absent(reason)
+        gold, verdicts = self.labels(), self.verdicts
+        gold = gold[gold["dimension"] == self.dimension].reset_index(drop=True)
+        verdicts = verdicts[(verdicts["dimension"] == self.dimension) & (verdicts["probe"] == NO_PROBE)]
+        scored = correctness(verdicts, gold, self.policy).dropna(subset="score")[["judge", "case_id", "score"]]
+        votes = vote_columns(self.benchmark.meta.categories)
+        chosen = pd.Series([row.get(votes.get(row["choice"], "")) for row in gold.to_dict("records")], gold.index)
+        stated = (
+            gold[["case_id", "choice", "n_annotators"]].assign(votes_gold=chosen).rename(columns={"choice": "gold"})
+        )
+        frame: pd.DataFrame = scored.merge(stated, on="case_id", validate="m:1").merge(
+            self.benchmark.cases, on="case_id"
+        )
+        frame.attrs = {"policy": self.policy, "gold": self.gold}
+        return frame
+
+    def bootstrap(
+        self, frame: Frame, statistic: Callable[[pd.DataFrame], Estimates], *, by: str | None = None
+    ) -> Frame:
+        """`mrb_lib.bootstrap` with the workspace's clusters, resamples and seed; `Absent` where the frame is.
+
+        `by` may be a column of the cases, too, where the frame has `case_id`.
+        """
+        if isinstance(frame, Absent):
+            return frame
+        cases = self.benchmark.cases.set_index("case_id")
+        added = {name: frame["case_id"].map(cases[name]) for name in (by, self.cluster) if name and name not in frame}
+        clusters: str | pd.DataFrame = self.cluster or self.benchmark.cases
+        resampled = {"cluster": clusters, "resamples": self.resamples, "seed": self.seed}
+        made = bootstrap(frame.assign(**added), statistic, by=by, **resampled)  # type: ignore[arg-type]  # as declared
+        made.attrs = frame.attrs
+        return made
+
+    def apply(
+        self, function: Callable[..., Any], *args: Any, needs: Collection[str] = (), unless: str = "", **options: Any
+    ) -> Any:
+        """What a function makes of its arguments; `Absent` where one of these is, or where the data lack something.
+
+        Parameters
+        ----------
+        needs : what it takes, see `mrb_lib.notebook.absent.missing`
+        unless : a reason not to; empty for none
+        """
+        lists = [item for arg in args if isinstance(arg, list) for item in arg]
+        reason = self.missing(*needs) or unless or _first_reason(*args, *lists, *options.values())
+        if reason:
+            return Absent(reason)
+        made = function(*args, **options)
+        if isinstance(made, pd.DataFrame) and not made.attrs:
+            frames = [item for item in (getattr(function, "__self__", None), *args, *lists)
+                      if isinstance(item, pd.DataFrame) and item.attrs]  # fmt: skip
+            made.attrs = dict(frames[0].attrs) if frames else {}
+            made.attrs.update({name: options[name] for name in ("policy", "gold") if name in options})
+        return made
+
+    def longer(self) -> pd.Series:
+        """The response of each case that has more words, "A" or "B", or "tie", by `case_id`."""
+        counts = lengths(self.benchmark.cases).pivot(index="case_id", columns="side", values="words")
+        side = np.select([counts["A"] > counts["B"], counts["A"] < counts["B"]], ["A", "B"], "tie")
+        return pd.Series(side, counts.index, dtype="str", name="longer")
+
+    def untimed(self) -> list[str]:
+        """The columns of the table `jury` that are not to be published, see `mrb_lib.notebook.grouping.untimed`."""
+        return untimed(self.judges)
+
+    def on(self, verdicts: Frame) -> Workspace:
+        """The same workspace with other verdicts; those of `Absent` verdicts has none."""
+        return replace(self, verdicts=self.verdicts.head(0) if isinstance(verdicts, Absent) else verdicts)
+
+    def only(self, judge: str) -> Workspace:
+        """The same workspace with one judge.
+
+        Raises
+        ------
+        InputError
+            It has no verdicts.
+        """
+        return self.on(_of_judges(self.verdicts, judge))
+
+    def best_judge(self) -> str:
+        """The judge with the highest accuracy on the dimension, the first by name; empty without verdicts."""
+        accuracy = self.analyze("accuracy", dimension=self.dimension, resamples=0)
+        ranked = accuracy.sort_values(["accuracy", "judge"], ascending=[False, True])["judge"].tolist()
+        return next(iter(ranked), "")
+
+    def reviews(self) -> Reviewed:
+        """What reviewers said of the benchmark; see `mrb_lib.notebook.reviews.reviewed`."""
+        return reviewed(self.benchmark, self.judges, seed=self.seed)
+
+    def analyze(self, table: str, *, needs: Collection[str] = (), unless: str = "", **options: Any) -> Frame:
+        """A table of `mrb_lib.analyze` with the workspace's options; those named in the call go before them.
+
+        Parameters
+        ----------
+        table : its name
+        needs : what it takes besides what the table does, see `mrb_lib.notebook.absent.missing`
+        unless : a reason not to make it; empty for none
+        options : as of `mrb_lib.analyze`; `verdicts=None` leaves the verdicts out
+
+        Returns
+        -------
+        DataFrame
+            With the policy and the gold rule that it was made by in `attrs`, where it reads them. `Absent` where the
+            data lack something that the table takes.
+
+        Raises
+        ------
+        InputError
+            An option is wrong.
+        """
+        by = options.get("by") or ()
+        reason = self.missing(*_needs_of(table), *([by] if isinstance(by, str) else by), *needs) or unless
+        if reason or self._is_unjudged(table, options.get("dimension")):
+            return Absent(reason or f"no verdict is on the dimension {options['dimension']}")
+        chosen: dict[str, Any] = {
+            "policy": self.policy, "gold": self.gold, "cluster": self.cluster or None, "resamples": self.resamples,
+            "seed": self.seed, **options,
+        }  # fmt: skip
+        if chosen["gold"] == ADJUDICATED:
+            chosen.setdefault("adjudications", self.reviews().adjudications)
+        frame = tables.analyze(self.benchmark, chosen.pop("verdicts", self.verdicts), table, **chosen)
+        unread = tables.unread(table, ("policy", "gold"))
+        frame.attrs = {name: chosen[name] for name in ("policy", "gold") if name not in unread}
+        return frame
+
+    def figure(
+        self,
+        name: str,
+        data: Frame,
+        *,
+        needs: Collection[str] = (),
+        applies: bool = True,
+        otherwise: str = "",
+        n: Counts = None,
+        words: Mapping[str, object] | None = None,
+        title: str = "",
+        publish_as: str = "",
+        csv: Frame | None = None,
+        scored: bool = True,
+        **options: Any,
+    ) -> Paper | Absent:
+        """Draw a figure and publish it, or say why it does not apply to these data.
+
+        Parameters
+        ----------
+        name : of a figure that is registered in `mrb_lib.plots`, whose words and needs are used
+        data, options : what it is drawn from; the workspace's dimension goes without saying
+        needs : what it takes besides, see `mrb_lib.notebook.absent.missing`
+        applies : whether the data hold what it is about
+        otherwise : why the figure does not apply, where the column `reason` of `data` does not say so
+        n : the number of cases, or several
+        words : what its texts have in braces, besides `dimension`. A column in `by` takes the place of the one that
+            the figure needs
+        title : another one; empty for the figure's own
+        publish_as : another id to publish it under
+        csv : every number drawn, for the CSV beside the figure; None is `data`
+        scored : whether the caption names the policy and the gold rule that `data` were made by
+
+        Returns
+        -------
+        Paper or Absent
+            For the notebook to show.
+
+        Raises
+        ------
+        InputError
+            There is no such figure, or an id is not plain.
+        """
+        spec, words = FIGURES[name], {"dimension": self.dimension, **(words or {})}
+        taken = [words["by"] if need in _COLUMNS and "by" in words else need for need in spec.needs]
+        reason = self.missing(*map(str, taken), *needs) or _first_reason(
+            data, *options.values(), *words.values(), csv, n
+        )
+        if not reason and not (applies and len(data)):
+            stated = data["reason"].dropna() if "reason" in data.columns else ()
+            reason = otherwise or next(iter(stated), "these data hold nothing to show")
+        id, title = publish_as or name, title or spec.title
+        if reason or isinstance(data, Absent) or isinstance(csv, Absent):
+            return self._publisher.absent(id, title=title, reason=reason)
+        for option in {"dimension", "order_by"} & set(signature(spec.draw).parameters):
+            options.setdefault(option, self.dimension)
+        facts = {name: data.attrs.get(name) for name in ("policy", "gold") if scored}
+        return self._publisher.figure(
+            spec.draw(data, **options),
+            id,
+            title=title,
+            caption=spec.caption.format_map(words),
+            reading=spec.reading.format_map(words),
+            data=data if csv is None else csv,
+            n=n,
+            **facts,
+        )
+
+    def table(
+        self,
+        id: str,  # the name of the column in index.json
+        data: Frame,
+        *,
+        title: str,
+        caption: str,
+        best: Mapping[str, Best] | None = None,
+        reference_rows: Collection[str] = (),
+        n: Counts = None,
+        digits: int = 3,
+    ) -> PublishedTable | Absent:
+        """Publish a table: full precision in the CSV, rounded with the best in bold in LaTeX and in the notebook.
+
+        Parameters
+        ----------
+        id : lower-case words joined by hyphens, stable for ever
+        data : its rows; a column `x` with `x_low` and `x_high` is shown as one, see
+            `mrb_lib.notebook.tabular.table_text`
+        best : for each column named, whether the largest or the smallest value is the best
+        reference_rows : values of the first column whose rows do not compete
+
+        Returns
+        -------
+        PublishedTable or Absent
+            For the notebook to show. The sidecar holds the same cells under `shown`.
+        """
+        check_id(id)
+        if isinstance(data, Absent):
+            return Absent(reason_of(data), title)
+        text = table_text(data, best=best, reference_rows=reference_rows, digits=digits)
+        facts = {name: data.attrs.get(name) for name in ("policy", "gold")}
+        return self._publisher.table(data, text, id, title=title, caption=caption, n=n, **facts)
+
+    def conclude(self, sentence: Callable[..., str] | str, *frames: Any, **values: Any) -> Conclusion:
+        """The conclusion of a notebook: what the answer to its question is on these data.
+
+        Parameters
+        ----------
+        sentence : one of `mrb_lib.notebook.conclusions`, called with the rest; or a text with names in braces, which
+            `values` replace
+        """
+        reason = _first_reason(*frames, *values.values())
+        if reason:
+            return Conclusion(f"Not applicable: {reason}.")
+        said = sentence.format(**values) if isinstance(sentence, str) else sentence(*frames, **values)
+        return Conclusion(f"{self.note} {said}".strip())
+
+    def _is_unjudged(self, table: str, dimension: str | None) -> bool:
+        """Whether a table of verdicts is asked for a dimension that none of them is on."""
+        return bool(dimension and TABLES[table].needs_verdicts and dimension not in set(self.verdicts["dimension"]))
+
+    @property
+    def _publisher(self) -> Publisher:
+        meta = self.benchmark.meta
+        return Publisher(self.out, meta.name, meta.kind, self.note)
 
 
-def open_workspace(benchmark: str, runs: str = "", *, progress: Callable[[str], None] | None = None) -> Workspace:
+def open_workspace(
+    benchmark: str,
+    runs: str = "",
+    *,
+    judges: str = "",
+    dimension: str = "overall",
+    by: str = "",
+    policy: str = "balanced",
+    gold: str = "majority",
+    cluster: str = "",
+    resamples: int = 2000,
+    seed: int = 0,
+    out: str = "",
+    progress: Callable[[str], None] | None = None,
+) -> Workspace:
     """Open what a notebook's parameters name.
 
     Parameters
@@ -68,13 +399,19 @@ def open_workspace(benchmark: str, runs: str = "", *, progress: Callable[[str], 
         that name is reached as "./demo")
     runs : a folder of runs; empty for `runs` inside the benchmark folder, or no
         verdicts where that is missing. For "demo", empty means the weightless judges.
+    judges : the judges to show, separated by commas; empty for all
+    dimension : the one that single-dimension figures show; "overall" is the last one where there is none of that name
+    by : a column of the cases to break down by; empty leaves it to the notebook
+    policy, gold, resamples, seed : as for `mrb_lib.analyze`
+    cluster : likewise; empty for the default clusters
+    out : the folder to publish in; empty publishes nothing
     progress : told, in a sentence, when the embedded benchmark has to be made first;
         None writes it to stderr
 
     Raises
     ------
     InputError
-        A folder is missing, or a table breaks its contract.
+        A folder is missing, a table breaks its contract, or an option names what is not there.
 
     Notes
     -----
@@ -82,195 +419,59 @@ def open_workspace(benchmark: str, runs: str = "", *, progress: Callable[[str], 
     """
     folder, runs_folder = locate(benchmark, runs, progress=progress)
     loaded = load(folder)
-    simulated = loaded.meta.kind == "simulated"
-    note = simulated_note(loaded.meta.name) if simulated else ""
-    if runs_folder is None:
-        return Workspace(loaded, _no_verdicts(), [], simulated, note)
-    manifests = [read_manifest(path) for path in run_folders(runs_folder)]
-    return Workspace(loaded, load_verdicts(runs_folder, loaded.cases, costs=True), manifests, simulated, note)
+    verdicts, manifests = _no_verdicts(), []
+    if runs_folder is not None:
+        manifests = [read_manifest(path) for path in run_folders(runs_folder)]
+        verdicts = load_verdicts(runs_folder, loaded.cases, costs=True)
+    if policy not in POLICIES:
+        raise InputError(f"policy {policy!r} is unknown; use one of {', '.join(POLICIES)}.")
+    columns = [*loaded.cases.columns, *_COLUMNS]
+    if by and by not in columns:
+        raise InputError(f"by {by!r}: the cases have no such column; use one of {', '.join(dict.fromkeys(columns))}.")
+    return Workspace(
+        loaded, _of_judges(verdicts, judges), manifests, _dimension(loaded, dimension), by=by, policy=policy,
+        gold=gold, cluster=cluster, resamples=resamples, seed=seed, out=out,
+    )  # fmt: skip
 
 
-def simulated_note(name: str) -> str:
-    """The sentence to show with simulated data of a benchmark."""
-    return (
-        f"SIMULATED data: the cases, responses and annotations of {name} were drawn from a seed; "
-        "they say nothing about clinicians or models."
-    )
+def _dimension(benchmark: Benchmark, name: str) -> str:
+    dimensions = benchmark.meta.dimensions
+    # The default has to work on a benchmark that has no such dimension; a name that was typed has to be right.
+    if name not in dimensions and name != DEFAULT_DIMENSION:
+        raise InputError(f"dimension {name!r} is not in the benchmark; use one of {', '.join(dimensions)}.")
+    return name if name in dimensions else dimensions[-1]
 
 
-class Place(NamedTuple):
-    """Where a benchmark and its runs are; `runs` is None where there are none."""
-
-    benchmark: Path
-    runs: Path | None
-
-
-def locate(benchmark: str, runs: str = "", *, progress: Callable[[str], None] | None = None) -> Place:
-    """The folders that the parameters name, the embedded benchmark made if need be; see `open_workspace`."""
-    if not benchmark:
-        raise InputError(f'benchmark: no folder is named; give a benchmark folder, or "{DEMO}".')
-    if benchmark == DEMO:
-        folder, default = make_demo(progress=progress)
-    else:
-        folder = Path(benchmark)
-        default = folder / "runs"
-    if runs:
-        return Place(folder, Path(runs))
-    return Place(folder, default if default.is_dir() else None)
+def _of_judges(verdicts: pd.DataFrame, names: str) -> pd.DataFrame:
+    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    judged = sorted(verdicts["judge"].unique())
+    unknown = [name for name in wanted if name not in judged]
+    if unknown:
+        raise InputError(f"judge {unknown[0]!r}: no run holds its verdicts; use some of {', '.join(judged)}.")
+    return verdicts[verdicts["judge"].isin(wanted)].reset_index(drop=True) if wanted else verdicts
 
 
-def home() -> Path:
-    """The folder for what can be made again: `$MRB_HOME`, or `mrb` in the user's cache folder (XDG)."""
-    chosen = os.environ.get("MRB_HOME")
-    if chosen:
-        return Path(chosen).absolute()
-    cache = os.environ.get("XDG_CACHE_HOME", "")
-    # The XDG standard has relative paths ignored.
-    return (Path(cache) if Path(cache).is_absolute() else Path.home() / ".cache") / "mrb"
+def _needs_of(table: str) -> tuple[str, ...]:
+    """What a table takes, in the words of `missing`."""
+    needs: list[str] = ["preferences", "verdicts"] if TABLES[table].needs_verdicts else []
+    if TABLES[table].needs_verdicts and "gold" not in tables.unread(table, ("gold",)):
+        needs.append("annotations")
+    if table == "ceiling":
+        needs.append("annotations")
+    if table in _OF_ANNOTATORS:
+        needs += ["annotations", "annotators"]
+    if table in _COMPARES:
+        needs.append("judges")
+    if table in ("ranking", "ppi"):
+        needs += ["preferences", "annotations", "verdicts", "model_pair"]
+    return tuple(needs)
 
 
-def make_demo(
-    *,
-    cases: int = DEMO_CASES,
-    seed: int = DEMO_SEED,
-    judges: tuple[str, ...] = DEMO_JUDGES,
-    progress: Callable[[str], None] | None = None,
-) -> tuple[Path, Path]:
-    """The embedded benchmark and the weightless judges' runs, made where they are missing or out of date.
-
-    Out of date means that the code that makes them, or a parameter, is not the one
-    recorded beside them. Any number of processes may call this at once: one makes
-    them, the others wait.
-
-    Parameters
-    ----------
-    cases, seed : as for `mrb demo`
-    judges : the judges to run, in that order
-    progress : see `open_workspace`
-
-    Returns
-    -------
-    benchmark, runs : the folders `demo/benchmark` and `demo/runs` under `home()`
-
-    Raises
-    ------
-    InputError
-        The folder cannot be written.
-    """
-    say = progress or _to_stderr
-    benchmark_stamp = {"code": _code_hash(_BENCHMARK_CODE), "cases": cases, "seed": seed}
-    runs_stamp = {"code": _code_hash(_RUNS_CODE), "judges": list(judges), "seed": seed, "benchmark": benchmark_stamp}
-    target = home() / DEMO
-    made = target / "benchmark", target / "runs"
-    if [_stamp(folder) for folder in made] == [benchmark_stamp, runs_stamp]:
-        return made
-    with _only_one(target):
-        if _stamp(target / "benchmark") != benchmark_stamp:
-            say(f"Making the embedded benchmark ({cases} SIMULATED cases), once ...")
-            with _replacing(target / "benchmark") as stage:
-                _write_benchmark(stage, cases, seed)
-                _write_stamp(stage, benchmark_stamp)
-        if _stamp(target / "runs") != runs_stamp:
-            say(f"Judging it with {', '.join(judges)} ...")
-            with _replacing(target / "runs") as stage:
-                _judge(target / "benchmark", stage, judges, seed)
-                _write_stamp(stage, runs_stamp)
-    return made
-
-
-def _write_benchmark(folder: Path, cases: int, seed: int) -> None:
-    from mrb_lib.data.demo import write_demo  # drawing images is slow to import, and seldom needed
-
-    write_demo(folder, cases=cases, seed=seed)
-
-
-def _judge(benchmark: Path, runs: Path, judges: tuple[str, ...], seed: int) -> None:
-    from mrb_lib.judges.settings import Settings  # only needed when the runs are made
-    from mrb_lib.runs.execute import judge
-
-    judge(load(benchmark), runs, judges, settings=Settings(seed=seed))
-    write_simulated_runs(benchmark, runs, seed=seed)
-
-
-def write_simulated_runs(benchmark: Path, runs: Path, *, seed: int) -> list[Path]:
-    """Write the verdicts of the embedded benchmark's SIMULATED judges, a run each.
-
-    Parameters
-    ----------
-    benchmark : a folder that `mrb_lib.data.demo.write_demo` wrote
-    runs : the folder of runs, which may hold others
-
-    Returns
-    -------
-    list of Path
-        The folders written.
-    """
-    from mrb_lib.data.demo.judges import MARK, simulated_verdicts  # only needed when the runs are made
-
-    loaded = load(benchmark)
-    verdicts = simulated_verdicts(read_table(benchmark / "truth.parquet"), loaded.cases, seed=seed)
-    return save_imported(verdicts, runs, benchmark=loaded.meta.name, kind=loaded.meta.kind, source=MARK)
+def _first_reason(*values: object) -> str:
+    return next(filter(None, map(reason_of, values)), "")
 
 
 def _no_verdicts() -> pd.DataFrame:
     columns = {name: pa.array([], SCHEMA.field(name).type) for name in [*ANALYSIS_COLUMNS, *COSTS]}
     frame: pd.DataFrame = pa.table(columns).to_pandas()
     return frame
-
-
-def _to_stderr(line: str) -> None:
-    sys.stderr.write(line + "\n")
-
-
-def _code_hash(patterns: Iterable[str]) -> str:
-    package = Path(mrb_lib.__file__).parent
-    digest = hashlib.sha256()
-    for path in sorted({path for pattern in patterns for path in package.glob(pattern)}):
-        digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
-
-
-def _stamp(folder: Path) -> object:
-    """What a folder was made from; None where it is missing, unfinished or damaged, so that it is made again."""
-    try:
-        return json.loads((folder / _STAMP).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-
-
-def _write_stamp(folder: Path, stamp: dict[str, object]) -> None:
-    write_atomic(folder / _STAMP, json.dumps(stamp, indent=2) + "\n")
-
-
-@contextmanager
-def _only_one(folder: Path) -> Iterator[None]:
-    """Wait until no other process makes this folder, and keep the others waiting."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        stream = (folder / ".lock").open("a")
-    except OSError as error:
-        raise InputError(
-            f"{folder}: cannot be written ({error.strerror}); set MRB_HOME to a folder you may write to."
-        ) from error
-    with stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
-
-
-@contextmanager
-def _replacing(folder: Path) -> Iterator[Path]:
-    """Yield an empty folder that takes the place of `folder` when the block succeeds."""
-    for leftover in folder.parent.glob(f".{folder.name}.*"):
-        shutil.rmtree(leftover)
-    stage = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    try:
-        yield stage
-        stage.chmod(0o755)
-        if folder.exists():
-            keep_reviews(folder, stage)
-            folder.rename(folder.parent / f".{folder.name}.old")
-        stage.rename(folder)
-    finally:
-        for leftover in (stage, folder.parent / f".{folder.name}.old"):
-            if leftover.exists():
-                shutil.rmtree(leftover)

@@ -50,7 +50,7 @@ class FigureSpec:
     id : lower-case words joined by hyphens, stable for ever: the name of its files
     title, caption, reading : what it shows; on what data and how; how to read it. In the last two a name in braces, as
         `{dimension}`, is replaced by what the notebook says; `WORDS` lists them
-    needs : what the data must have, see `mrb_lib.notebook.about.missing`; else the figure is absent, with a reason
+    needs : what the data must have, see `mrb_lib.notebook.absent.missing`; else the figure is absent, with a reason
     draw : frame in, figure out; computes no statistics
     """
 

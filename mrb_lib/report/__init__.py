@@ -1,1 +1,4 @@
-"""The report: notebooks run headless, figures and tables published, the static site."""
+"""What do all the notebooks say of a benchmark and its verdicts?
+
+`pipeline.report` runs headless those that changed, keeps what each published, and has `html` make the site of it.
+"""

@@ -19,12 +19,12 @@ _PAPERMILL_MARK = "papermill-error-cell-tag"
 Json = dict[str, object]
 
 
-def plain(text: str) -> str:
+def without_colours(text: str) -> str:
     """The text without terminal colours."""
     return _ANSI.sub("", text)
 
 
-class Names:
+class FolderNames:
     """Replaces the folders of this machine by plain names.
 
     Parameters
@@ -46,7 +46,7 @@ class Names:
         self._pattern = _any_of(self._names)
         self._own = _any_of(path for folder in folders for path in _spellings(folder))
 
-    def betrays(self, text: str) -> bool:
+    def contains_private_path(self, text: str) -> bool:
         """Whether the text names one of the report's own folders."""
         return self._own.search(text) is not None
 
@@ -56,7 +56,7 @@ class Names:
 
     def message(self, text: str) -> str:
         """An error message: terminal colours removed, and any other absolute path cut to its last name."""
-        return _ABSOLUTE.sub(r"\1", self.text(plain(text)))
+        return _ABSOLUTE.sub(r"\1", self.text(without_colours(text)))
 
     def value(self, value: object, *, message: bool = False) -> object:
         """A JSON value with every text in it cleaned."""
@@ -78,7 +78,7 @@ def _any_of(paths: Iterable[str]) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w.-])({'|'.join(map(re.escape, longest_first))})(?![\w.-])")
 
 
-def clean_notebook(notebook: Json, names: Names) -> Json:
+def clean_notebook(notebook: Json, names: FolderNames) -> Json:
     """An executed notebook as it may be published.
 
     Parameters
@@ -105,6 +105,6 @@ def clean_notebook(notebook: Json, names: Names) -> Json:
     return {**notebook, "cells": cells, "metadata": names.value(kept)}
 
 
-def _clean_output(output: Json, names: Names) -> object:
+def _clean_output(output: Json, names: FolderNames) -> object:
     complaint = output.get("output_type") == "error" or output.get("name") == "stderr"
     return names.value(output, message=complaint)

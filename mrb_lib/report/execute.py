@@ -16,13 +16,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mrb_lib.errors import InputError
-from mrb_lib.report.clean import plain
+from mrb_lib.report.clean import without_colours
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
-PARAMETERS = ("benchmark", "runs", "dimension", "policy", "seed", "out")
+PARAMETERS = (
+    "benchmark", "runs", "judges", "dimension", "by", "policy", "gold", "cluster", "resamples", "seed", "out",
+)  # fmt: skip
+"""What every notebook takes, in this order; a notebook may take more."""
 EXECUTED, RESULT, TASK = "executed.ipynb", "result.json", "task.json"
+Value = str | int | float
 ARTEFACTS = ("figures", "tables")
 _ADDED = {"injected-parameters", "papermill-error-cell-tag"}
 _EXCERPT_LINES = 12
@@ -78,21 +82,44 @@ def read_notebook(path: Path) -> NotebookNode:
     return notebook
 
 
-def _assigned(source: str) -> set[str]:
+def parameters_of(path: Path) -> dict[str, object]:
+    """The parameters that a notebook takes, with their defaults; None where a default is not a literal.
+
+    Raises
+    ------
+    InputError
+        As in `read_notebook`.
+    """
+    cell = next(cell for cell in read_notebook(path).cells if "parameters" in cell.metadata.get("tags", []))
+    return _assigned(cell.source)
+
+
+def _assigned(source: str) -> dict[str, object]:
+    """The names that a cell sets, with their values."""
     try:
         statements = ast.parse(source).body
     except SyntaxError:
-        return set()
-    names: set[str] = set()
+        return {}
+    values: dict[str, object] = {}
     for statement in statements:
-        targets = statement.targets if isinstance(statement, ast.Assign) else []
-        if isinstance(statement, ast.AnnAssign):
-            targets = [statement.target]
-        names.update(target.id for target in targets if isinstance(target, ast.Name))
-    return names
+        if isinstance(statement, ast.Assign):
+            targets, value = statement.targets, statement.value
+        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+            targets, value = [statement.target], statement.value
+        else:
+            continue
+        values.update({target.id: _literal(value) for target in targets if isinstance(target, ast.Name)})
+    return values
 
 
-def execute(source: Path, folder: Path, parameters: Mapping[str, str | int]) -> NotebookFailure | None:
+def _literal(value: ast.expr) -> object:
+    try:
+        return ast.literal_eval(value)
+    except ValueError:
+        return None
+
+
+def execute(source: Path, folder: Path, parameters: Mapping[str, Value]) -> NotebookFailure | None:
     """Run a notebook with papermill; its executed copy is `folder/executed.ipynb`.
 
     Each cell that published figures or tables carries their names in the copy, under
@@ -122,10 +149,10 @@ def execute(source: Path, folder: Path, parameters: Mapping[str, str | int]) -> 
             seen: set[str] = set()
 
             def note(cell: NotebookNode, cell_index: int | None = None, **more: object) -> None:
-                found = _published(folder)
-                if found - seen:
-                    cell.metadata["mrb"] = {"published": sorted(found - seen)}
-                    seen.update(found)
+                published = _published(folder)
+                if published - seen:
+                    cell.metadata["mrb"] = {"published": sorted(published - seen)}
+                    seen.update(published)
                 complete(cell, cell_index=cell_index, **more)
 
             nb_man.cell_complete = note  # type: ignore[attr-defined]  # papermill has no type hints
@@ -166,8 +193,8 @@ def _failure(name: str, executed: Path, error: str, value: str) -> NotebookFailu
     started = [i for i, note in enumerate(notes) if note.get("start_time")]
     suspects = [i for i in started if notes[i].get("status") == "failed"] or started[-1:]
     if not suspects:
-        return NotebookFailure(name, None, "", error, plain(value))
-    return NotebookFailure(name, suspects[0] + 1, _excerpt(own[suspects[0]]["source"]), error, plain(value))
+        return NotebookFailure(name, None, "", error, without_colours(value))
+    return NotebookFailure(name, suspects[0] + 1, _excerpt(own[suspects[0]]["source"]), error, without_colours(value))
 
 
 def _excerpt(source: str | list[str]) -> str:

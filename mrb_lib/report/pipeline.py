@@ -15,16 +15,17 @@ from mrb_lib.data.benchmark import load
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.notebook import reviews
 from mrb_lib.notebook.lab import own_notebooks
-from mrb_lib.notebook.workspace import locate
-from mrb_lib.report.clean import Names
-from mrb_lib.report.execute import NotebookFailure
+from mrb_lib.notebook.places import locate
+from mrb_lib.report.clean import FolderNames
+from mrb_lib.report.execute import NotebookFailure, Value, parameters_of
 from mrb_lib.report.html import pdf as printed
 from mrb_lib.report.html.assemble import assemble
-from mrb_lib.report.html.case_pages import Source
+from mrb_lib.report.html.case_pages import CaseSource
 from mrb_lib.report.provenance import Provenance, provenance
-from mrb_lib.report.records import CACHE, Record, install, read_record
+from mrb_lib.report.records import CACHE, PageRecord, install, read_record
 from mrb_lib.report.workers import Finished, run_notebooks
 from mrb_lib.schema import POLICIES
+from mrb_lib.stats.inputs import ADJUDICATED
 from mrb_lib.verdicts.manifest import git_commit, now
 from mrb_lib.verdicts.store import load_verdicts
 
@@ -32,6 +33,15 @@ DEFAULT_DIMENSION = "overall"
 _MARK = "CACHEDIR.TAG"
 _MARK_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n# What `mrb report` needs to skip unchanged notebooks.\n"
 DEFAULT_CASES = 12
+# Parameters that the report sets itself.
+_ELSEWHERE = {
+    "benchmark": "name it as the first argument",
+    "runs": "name it as the second argument",
+    "out": "name the folder of the site (--out)",
+    "dimension": "use --dimension",
+    "policy": "use --policy",
+    "seed": "use --seed",
+}
 
 Say = Callable[[str], None]
 
@@ -63,9 +73,11 @@ def report(
     *,
     figures: str | Path | None = None,
     notebooks: Path | None = None,
+    only: Sequence[str] = (),
     policy: str = "balanced",
     dimension: str = DEFAULT_DIMENSION,
     seed: int = 0,
+    parameters: Mapping[str, str] | None = None,
     jobs: int = 2,
     cases: int = DEFAULT_CASES,
     pdf: bool = False,
@@ -87,7 +99,9 @@ def report(
     figures : a folder that is to hold the same figures and tables as well; only files
         that an earlier report put there are replaced or removed
     notebooks : the folder of notebooks; None for the library's own
+    only : the notebooks to run, by name; those of others that an earlier report left stay as they are. Empty runs all
     policy, dimension, seed : given to every notebook
+    parameters : others, as text, given to the notebooks that take them, in the type of the notebook's own value
     jobs : notebooks at a time
     cases : how many failures have a page of their own, at most
     pdf : also print it all as `report.pdf`, which takes a Chromium on this machine; one that an earlier
@@ -109,31 +123,41 @@ def report(
     say = progress or (lambda line: None)
     place = locate(str(benchmark), "" if runs is None else str(runs), progress=say)
     sources = _sources(notebooks or own_notebooks())
+    chosen = _chosen(sources, only)
+    if only and figures is not None:
+        raise InputError("only and figures: the copy of the figures would lose those of all other notebooks; use one.")
     made_from = _checked(
-        place.benchmark, place.runs, policy=policy, dimension=dimension, seed=seed, jobs=jobs, cases=cases
-    )
-    source, program = Source(place.benchmark, place.runs, dimension, policy, cases), printed.browser() if pdf else ""
+        place.benchmark, place.runs, policy=policy, dimension=dimension, seed=seed, jobs=jobs, cases=cases,
+        parameters=parameters or {},
+    )  # fmt: skip
+    shared: dict[str, Value] = {
+        "benchmark": str(place.benchmark.absolute()),
+        "runs": "" if place.runs is None else str(place.runs.absolute()),
+        "dimension": dimension,
+        "policy": policy,
+        "seed": seed,
+    }
+    given = {
+        source.stem: {**shared, **own} for source, own in zip(chosen, _typed(chosen, parameters or {}), strict=True)
+    }
+    source = CaseSource(place.benchmark, place.runs, dimension, policy, cases)
+    program = printed.browser() if pdf else ""
     out, mirror = Path(out).absolute(), None if figures is None else Path(figures).absolute()
     _refuse_foreign(out)
-    keys = {source.stem: _key(source, made_from, place.benchmark) for source in sources}
+    keys = {path.stem: _key(path, made_from, given[path.stem], place.benchmark) for path in chosen}
     records = {} if force else _current(out, keys)
-    todo = [source for source in sources if source.stem not in records]
+    others = [path.stem for path in sources if path not in chosen]
+    records |= {name: record for name in others if (record := read_record(out, name)) and record.is_whole(out)}
+    todo = [path for path in chosen if path.stem not in records]
     if todo:
         _validate(place.benchmark, place.runs)
     with _held(out):
-        parameters: dict[str, str | int] = {
-            "benchmark": str(place.benchmark.absolute()),
-            "runs": "" if place.runs is None else str(place.runs.absolute()),
-            "dimension": dimension,
-            "policy": policy,
-            "seed": seed,
-        }
-        names = Names(_folder_names(place.benchmark, place.runs, out, sources))
-        for record in _run(todo, out, parameters, keys, dict(records), names, jobs, say):
+        names = FolderNames(_folder_names(place.benchmark, place.runs, out, sources))
+        for record in _run(todo, out, given, keys, dict(records), names, jobs, say):
             records[record.notebook] = record
-        ordered = [records[source.stem] for source in sources]
+        ordered = [records[path.stem] for path in sources if path.stem in records]
         assemble(out, ordered, made_from, source, mirror=mirror, program=program)
-    ran = {source.stem for source in todo}
+    ran = {path.stem for path in todo}
     return ReportResult(
         executed=tuple(r.notebook for r in ordered if r.notebook in ran and r.failure is None),
         skipped=tuple(r.notebook for r in ordered if r.notebook not in ran),
@@ -146,15 +170,57 @@ def report(
 def _sources(folder: Path) -> list[Path]:
     if not folder.is_dir():
         raise InputError(f"{folder}: there is no such folder of notebooks; install the package again.")
-    found = sorted(path.absolute() for path in folder.glob("*.ipynb") if not path.name.startswith("."))
-    if not found:
+    notebooks = sorted(path.absolute() for path in folder.glob("*.ipynb") if not path.name.startswith("."))
+    if not notebooks:
         raise InputError(f"{folder}: holds no notebook; add one, or name another folder.")
-    return found
+    return notebooks
+
+
+def _chosen(sources: Sequence[Path], only: Sequence[str]) -> list[Path]:
+    names = [path.stem for path in sources]
+    wanted = [name.removesuffix(".ipynb") for name in only]
+    unknown = [name for name in wanted if name not in names]
+    if unknown:
+        raise InputError(f"only {unknown[0]!r}: there is no such notebook; use some of {', '.join(names)}.")
+    return [path for path in sources if not wanted or path.stem in wanted]
+
+
+def _typed(sources: Sequence[Path], parameters: Mapping[str, str]) -> list[dict[str, Value]]:
+    """Of each notebook those parameters that it takes, in the type of its own value.
+
+    Raises
+    ------
+    InputError
+        None of the notebooks takes one, or its value is not of the type.
+    """
+    if not parameters:
+        return [{} for _ in sources]
+    taken = [parameters_of(path) for path in sources]
+    for name in parameters:
+        if name in _ELSEWHERE:
+            raise InputError(f"parameter {name}: is not set so; {_ELSEWHERE[name]}.")
+        if not any(name in own for own in taken):
+            every = ", ".join(dict.fromkeys(each for own in taken for each in own if each not in _ELSEWHERE))
+            raise InputError(f"parameter {name!r}: no notebook that is run takes it; they take {every}.")
+    return [
+        {name: _as_type(name, value, own[name]) for name, value in parameters.items() if name in own} for own in taken
+    ]
+
+
+def _as_type(name: str, value: str, default: object) -> Value:
+    if not isinstance(default, int | float):
+        return value
+    try:
+        return type(default)(value)
+    except ValueError as error:
+        kind = "a whole number" if isinstance(default, int) else "a number"
+        raise InputError(f"parameter {name}: {value!r} is not {kind}, as {default!r} is.") from error
 
 
 def _checked(
-    benchmark: Path, runs: Path | None, *, policy: str, dimension: str, seed: int, jobs: int, cases: int
-) -> Provenance:
+    benchmark: Path, runs: Path | None, *, policy: str, dimension: str, seed: int, jobs: int, cases: int,
+    parameters: Mapping[str, str],
+) -> Provenance:  # fmt: skip
     if policy not in POLICIES:
         raise InputError(f"policy {policy!r} is unknown; use one of {', '.join(POLICIES)}.")
     if jobs < 1:
@@ -163,11 +229,11 @@ def _checked(
         raise InputError(f"cases {cases}: use 0 for none, or a larger whole number.")
     if seed < 0:
         raise InputError(f"seed {seed}: use 0 or a larger whole number.")
-    made_from = provenance(benchmark, runs, policy=policy, dimension=dimension, seed=seed)
-    known = made_from.benchmark.dimensions
+    made_from = provenance(benchmark, runs, policy=policy, dimension=dimension, seed=seed, parameters=parameters)
+    dimensions = made_from.benchmark.dimensions
     # The default has to work on a benchmark that has no such dimension; a name that was typed has to be right.
-    if dimension not in known and dimension != DEFAULT_DIMENSION:
-        raise InputError(f"dimension {dimension!r} is not in the benchmark; use one of {', '.join(known)}.")
+    if dimension not in dimensions and dimension != DEFAULT_DIMENSION:
+        raise InputError(f"dimension {dimension!r} is not in the benchmark; use one of {', '.join(dimensions)}.")
     return made_from
 
 
@@ -179,16 +245,17 @@ def _refuse_foreign(out: Path) -> None:
         raise InputError(f"{out}: holds something else; name a new folder, or one that an earlier report wrote.")
 
 
-def _key(source: Path, made_from: Provenance, benchmark: Path) -> str:
+def _key(source: Path, made_from: Provenance, parameters: Mapping[str, Value], benchmark: Path) -> str:
     """What a notebook is made from; for one that shows them, this includes what reviewers said."""
     content = source.read_bytes()
-    everything = {"notebook": hashlib.sha256(content).hexdigest(), **made_from.key()}
-    if reviews.__name__.encode() in content:
+    own = {name: value for name, value in parameters.items() if name not in ("benchmark", "runs")}
+    everything = {"notebook": hashlib.sha256(content).hexdigest(), **made_from.key(), "parameters": own}
+    if b"reviews" in content or own.get("gold") == ADJUDICATED:
         everything["reviews"] = reviews.stamp(load(benchmark))
     return hashlib.sha256(json.dumps(everything, sort_keys=True).encode()).hexdigest()
 
 
-def _current(out: Path, keys: Mapping[str, str]) -> dict[str, Record]:
+def _current(out: Path, keys: Mapping[str, str]) -> dict[str, PageRecord]:
     records = {name: read_record(out, name) for name in keys}
     return {name: record for name, record in records.items() if record and record.is_current(keys[name], out)}
 
@@ -228,13 +295,13 @@ def _folder_names(benchmark: Path, runs: Path | None, out: Path, sources: Sequen
 def _run(
     sources: Sequence[Path],
     out: Path,
-    parameters: Mapping[str, str | int],
+    parameters: Mapping[str, Mapping[str, Value]],
     keys: Mapping[str, str],
-    kept: Mapping[str, Record],
-    names: Names,
+    kept: Mapping[str, PageRecord],
+    names: FolderNames,
     jobs: int,
     say: Say,
-) -> Iterator[Record]:
+) -> Iterator[PageRecord]:
     """Run notebooks and put what each published in its place as soon as it is done."""
     work = _work(out)
     if work.exists():  # an earlier report was killed
@@ -260,10 +327,10 @@ def _work(out: Path) -> Path:
     return out / CACHE / "work"
 
 
-def _record(done: Finished, key: str, commit: str, names: Names) -> Record:
+def _record(done: Finished, key: str, commit: str, names: FolderNames) -> PageRecord:
     failure = done.failure
     if failure is not None:
         failure = replace(failure, source=names.text(failure.source), value=names.message(failure.value))
-    return Record(
+    return PageRecord(
         notebook=done.notebook.stem, key=key, made=now(), commit=commit, seconds=round(done.seconds, 1), failure=failure
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import metadata
@@ -80,6 +81,7 @@ class Provenance:
     policy: str
     dimension: str
     seed: int
+    parameters: dict[str, str]
     versions: dict[str, str]
     code: str
 
@@ -107,17 +109,22 @@ class Provenance:
             "policy": self.policy,
             "dimension": self.dimension,
             "seed": self.seed,
+            **({"parameters": self.parameters} if self.parameters else {}),
             "versions": {name: self.versions[name] for name in _FIGURE_PACKAGES if name in self.versions},
         }
 
 
-def provenance(benchmark: Path, runs: Path | None, *, policy: str, dimension: str, seed: int) -> Provenance:
+def provenance(
+    benchmark: Path, runs: Path | None, *, policy: str, dimension: str, seed: int,
+    parameters: Mapping[str, str] | None = None,
+) -> Provenance:  # fmt: skip
     """Gather the provenance of a report.
 
     Parameters
     ----------
     benchmark : the benchmark folder
     runs : the folder of runs, or None
+    parameters : what the user set besides, as text
 
     Raises
     ------
@@ -135,6 +142,7 @@ def provenance(benchmark: Path, runs: Path | None, *, policy: str, dimension: st
         policy=policy,
         dimension=dimension,
         seed=seed,
+        parameters=dict(parameters or {}),
         versions=versions(),
         code=code_hash(),
     )
@@ -190,13 +198,13 @@ def _run_facts(folder: Path, case_fingerprint: str) -> RunFacts:
 @cache
 def versions() -> dict[str, str]:
     """The versions of everything that shapes a report."""
-    found = library_versions()
+    installed = library_versions()
     for name in _REPORT_PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            installed[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
 def code_hash() -> str:

@@ -14,7 +14,7 @@ from typing import cast
 
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.files import inside, sha256_of, slug, write_atomic
-from mrb_lib.report.clean import Json, Names, clean_notebook
+from mrb_lib.report.clean import FolderNames, Json, clean_notebook
 from mrb_lib.report.execute import ARTEFACTS, EXECUTED, NotebookFailure
 
 CACHE = ".cache"
@@ -23,7 +23,7 @@ _PICTURES = (".png", ".pdf")
 
 
 @dataclass(frozen=True)
-class Record:
+class PageRecord:
     """What one notebook published, or why it did not.
 
     Attributes
@@ -56,11 +56,11 @@ class Record:
 
     def is_current(self, key: str, out: Path) -> bool:
         """Whether it was made from the same, succeeded, and all its files are as they were."""
-        return (
-            self.failure is None
-            and self.key == key
-            and all((out / name).is_file() and sha256_of(out / name) == sha for name, sha in self.files.items())
-        )
+        return self.failure is None and self.key == key and self.is_whole(out)
+
+    def is_whole(self, out: Path) -> bool:
+        """Whether all its files are as they were."""
+        return all((out / name).is_file() and sha256_of(out / name) == sha for name, sha in self.files.items())
 
 
 def file_name(notebook: str) -> str:
@@ -68,17 +68,17 @@ def file_name(notebook: str) -> str:
     return notebook if re.fullmatch(r"[A-Za-z0-9][\w.-]*", notebook, re.ASCII) else slug(notebook)
 
 
-def read_record(out: Path, notebook: str) -> Record | None:
+def read_record(out: Path, notebook: str) -> PageRecord | None:
     """The record of a notebook; None where there is none that can be used, so that it runs again."""
     try:
         raw = json.loads(_path(out, notebook).read_text(encoding="utf-8"))
         failure = raw.pop("failure")
-        return Record(**raw, failure=None if failure is None else NotebookFailure(**failure))
+        return PageRecord(**raw, failure=None if failure is None else NotebookFailure(**failure))
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
 
 
-def write_record(out: Path, record: Record) -> None:
+def write_record(out: Path, record: PageRecord) -> None:
     """Keep a record; the files it lists have to be in place."""
     write_atomic(_path(out, record.notebook), json.dumps(asdict(record), indent=1, ensure_ascii=False) + "\n")
 
@@ -87,7 +87,7 @@ def _path(out: Path, notebook: str) -> Path:
     return out / CACHE / f"{file_name(notebook)}.json"
 
 
-def install(out: Path, folder: Path, record: Record, names: Names, taken: Mapping[str, str]) -> Record:
+def install(out: Path, folder: Path, record: PageRecord, names: FolderNames, taken: Mapping[str, str]) -> PageRecord:
     """Move what a notebook left in its working folder into the report.
 
     Parameters
@@ -98,7 +98,7 @@ def install(out: Path, folder: Path, record: Record, names: Names, taken: Mappin
 
     Returns
     -------
-    Record
+    PageRecord
         Complete, and kept. A failed notebook publishes its executed copy only.
     """
     executed = _read_executed(folder, names)
@@ -125,21 +125,23 @@ def install(out: Path, folder: Path, record: Record, names: Names, taken: Mappin
     return record
 
 
-def _gather(folder: Path, record: Record, executed: Json, names: Names) -> tuple[Record, dict[str, Path]]:
+def _gather(folder: Path, record: PageRecord, executed: Json, names: FolderNames) -> tuple[PageRecord, dict[str, Path]]:
     """The record with everything the notebook published, and where each file lies."""
-    found: dict[str, list[Json]] = {"figures": [], "tables": [], "not_applicable": []}
+    sidecars: dict[str, list[Json]] = {"figures": [], "tables": [], "not_applicable": []}
     files: dict[str, Path] = {}
     for kind, sidecar in _sidecars(folder, executed, names):
         if "files" in sidecar:
             files.update(_artefacts(folder, kind, sidecar, names))
-            found[kind].append(sidecar)
+            sidecars[kind].append(sidecar)
         else:
-            found["not_applicable"].append(sidecar)
-    record = replace(record, figures=found["figures"], tables=found["tables"], not_applicable=found["not_applicable"])
+            sidecars["not_applicable"].append(sidecar)
+    record = replace(
+        record, figures=sidecars["figures"], tables=sidecars["tables"], not_applicable=sidecars["not_applicable"]
+    )
     return record, files
 
 
-def _read_executed(folder: Path, names: Names) -> Json:
+def _read_executed(folder: Path, names: FolderNames) -> Json:
     try:
         return clean_notebook(json.loads((folder / EXECUTED).read_text(encoding="utf-8")), names)
     except FileNotFoundError:  # it failed before its first cell
@@ -162,7 +164,7 @@ def published(executed: Json) -> Iterator[str]:
         yield from cast(list[str], note.get("published", []))
 
 
-def _sidecars(folder: Path, executed: Json, names: Names) -> Iterator[tuple[str, Json]]:
+def _sidecars(folder: Path, executed: Json, names: FolderNames) -> Iterator[tuple[str, Json]]:
     for name in published(executed):
         kind, _, identity = name.partition("/")
         try:
@@ -176,7 +178,7 @@ def _sidecars(folder: Path, executed: Json, names: Names) -> Iterator[tuple[str,
         yield kind, sidecar
 
 
-def _artefacts(folder: Path, kind: str, sidecar: Json, names: Names) -> Iterator[tuple[str, Path]]:
+def _artefacts(folder: Path, kind: str, sidecar: Json, names: FolderNames) -> Iterator[tuple[str, Path]]:
     """The files of one figure or table: all of them there, and none naming a folder of this machine."""
     listed = cast(Json, sidecar["files"])
     if kind == "tables" and not _is_displayable(sidecar.get("shown")):
@@ -192,10 +194,10 @@ def _artefacts(folder: Path, kind: str, sidecar: Json, names: Names) -> Iterator
         if not path.is_file():
             raise RunError(f"{kind}/{path.name}: was announced but not written; publish it again.")
         try:
-            betrayed = path.suffix not in _PICTURES and names.betrays(path.read_text(encoding="utf-8"))
+            text = "" if path.suffix in _PICTURES else path.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
             raise RunError(f"{kind}/{path.name}: is not UTF-8 ({error.reason}); publish it again.") from error
-        if betrayed:
+        if names.contains_private_path(text):
             raise RunError(f"{kind}/{path.name}: names a folder of this machine; leave the path out.")
         yield f"{kind}/{path.name}", path
 

@@ -13,9 +13,9 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
-from mrb_lib.notebook.workspace import home
-from mrb_lib.report.clean import plain
-from mrb_lib.report.execute import RESULT, TASK, NotebookFailure
+from mrb_lib.notebook.places import home
+from mrb_lib.report.clean import without_colours
+from mrb_lib.report.execute import RESULT, TASK, NotebookFailure, Value
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _PATIENCE_S = 10
@@ -32,7 +32,7 @@ class Finished:
 
 
 def run_notebooks(
-    notebooks: Sequence[Path], folder: Path, parameters: Mapping[str, str | int], jobs: int
+    notebooks: Sequence[Path], folder: Path, parameters: Mapping[str, Mapping[str, Value]], jobs: int
 ) -> Iterator[Finished]:
     """Run notebooks in parallel processes and yield each as it finishes.
 
@@ -40,7 +40,7 @@ def run_notebooks(
     ----------
     notebooks : their files
     folder : to work in; each notebook gets a folder of its name there
-    parameters : the report's parameters but `out`
+    parameters : of each notebook by its name, all but `out`
     jobs : how many run at a time
 
     Notes
@@ -52,7 +52,7 @@ def run_notebooks(
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         try:
             tasks = [
-                pool.submit(_run_one, notebook, folder / notebook.stem, parameters, environment, crew)
+                pool.submit(_run_one, notebook, folder / notebook.stem, parameters[notebook.stem], environment, crew)
                 for notebook in notebooks
             ]
             for task in as_completed(tasks):
@@ -63,7 +63,7 @@ def run_notebooks(
 
 
 def _run_one(
-    notebook: Path, folder: Path, parameters: Mapping[str, str | int], environment: Mapping[str, str], crew: _Crew
+    notebook: Path, folder: Path, parameters: Mapping[str, Value], environment: Mapping[str, str], crew: _Crew
 ) -> Finished:
     start = time.perf_counter()
     folder.mkdir(parents=True)
@@ -76,8 +76,10 @@ def _run_one(
         raw = json.loads((folder / RESULT).read_text(encoding="utf-8"))["failure"]
         failure = None if raw is None else NotebookFailure(**raw)
     else:
-        said = "\n".join(plain(log.read_text(encoding="utf-8", errors="replace")).strip().splitlines()[-5:])
-        failure = NotebookFailure(notebook.stem, None, "", "ProcessDied", f"exit status {status}. {said}".strip())
+        last_lines = "\n".join(
+            without_colours(log.read_text(encoding="utf-8", errors="replace")).strip().splitlines()[-5:]
+        )
+        failure = NotebookFailure(notebook.stem, None, "", "ProcessDied", f"exit status {status}. {last_lines}".strip())
     return Finished(notebook, folder, failure, time.perf_counter() - start)
 
 

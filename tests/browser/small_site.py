@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mrb_lib.data.demo import write_demo
-from mrb_lib.notebook.workspace import write_simulated_runs
+from mrb_lib.notebook.places import write_simulated_runs
 from mrb_lib.report import pipeline
 from tests.report.conftest import Lab, run_in_this_process
 

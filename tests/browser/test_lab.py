@@ -19,7 +19,7 @@ from playwright.sync_api import Locator, Page, expect
 from mrb_lib.data.benchmark import load
 from mrb_lib.data.demo import write_demo
 from mrb_lib.notebook.lab import prepare
-from mrb_lib.notebook.workspace import write_simulated_runs
+from mrb_lib.notebook.places import write_simulated_runs
 from mrb_lib.stats.tables import analyze
 from mrb_lib.verdicts.store import load_verdicts
 from mrb_lib.widgets.boards import browse_heatmap, browse_leaderboard

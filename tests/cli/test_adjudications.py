@@ -15,7 +15,7 @@ from mrb_lib.data.benchmark import Benchmark, gold, load
 from mrb_lib.data.demo.build import write_demo
 from mrb_lib.errors import InputError
 from mrb_lib.files import REVIEWS
-from mrb_lib.notebook.workspace import write_simulated_runs
+from mrb_lib.notebook.places import write_simulated_runs
 from mrb_lib.reviews.marks import Adjudication, case_fingerprint
 from mrb_lib.reviews.store import open_store
 

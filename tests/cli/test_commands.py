@@ -12,7 +12,7 @@ import pytest
 
 from mrb_lib.data.benchmark import load
 from mrb_lib.data.demo import write_demo
-from mrb_lib.notebook.workspace import write_simulated_runs
+from mrb_lib.notebook.places import write_simulated_runs
 from mrb_lib.stats.tables import TABLES, asks_for
 from mrb_lib.verdicts.store import load_verdicts
 

@@ -16,21 +16,18 @@ import pytest
 from PIL import Image
 from pypdf import PdfReader
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations
 from mrb_lib.errors import InputError
-from mrb_lib.notebook import publish
-from mrb_lib.notebook.workspace import Workspace
+from mrb_lib.notebook.absent import Absent
+from mrb_lib.notebook.publish import Publisher
+from mrb_lib.notebook.tabular import lengthen, spread, table_text
 from mrb_lib.plots.accuracy import leaderboard
 from mrb_lib.plots.style import Paper
 
 NOTE = "SIMULATED data: made up."
 
 
-def workspace(kind: str = "clinical") -> Workspace:
-    cases = pd.DataFrame({"case_id": ["c"], "question": "q", "response_a": "a", "response_b": "b", "images": [[]]})
-    benchmark = Benchmark(BenchmarkMeta("bench", kind), cases, empty_annotations())
-    simulated = kind == "simulated"
-    return Workspace(benchmark, pd.DataFrame(), [], simulated, NOTE if simulated else "")
+def publisher(out: Path | str, kind: str = "clinical") -> Publisher:
+    return Publisher(str(out), "bench", kind, NOTE if kind == "simulated" else "")
 
 
 def drawing() -> tuple[Paper, pd.DataFrame]:
@@ -49,9 +46,7 @@ def drawing() -> tuple[Paper, pd.DataFrame]:
 def publish_figure(out: Path | str, kind: str = "clinical") -> Paper:
     figure, frame = drawing()
     words = {"title": "T", "caption": "C.", "reading": "R."}
-    return publish.figure(
-        figure, "leaderboard", **words, data=frame, workspace=workspace(kind), out=str(out), policy="balanced", n=1026
-    )
+    return publisher(out, kind).figure(figure, "leaderboard", **words, data=frame, policy="balanced", n=1026)
 
 
 def test_a_figure_becomes_five_files_that_name_each_other(tmp_path: Path) -> None:
@@ -86,15 +81,8 @@ def test_the_pdf_is_the_same_in_another_process_and_has_no_date(tmp_path: Path) 
 
 
 def test_several_n_are_named_from_smallest_to_largest() -> None:
-    table = publish.table(
-        pd.DataFrame({"a": [1]}),
-        "t",
-        title="T",
-        caption="C.",
-        workspace=workspace(),
-        out="",
-        n=pd.Series([9, 1026, 50]),
-    )
+    frame = pd.DataFrame({"a": [1]})
+    table = publisher("").table(frame, table_text(frame), "t", title="T", caption="C.", n=pd.Series([9, 1026, 50]))
     assert table.caption == "C. Benchmark: bench; n = 9 to 1,026 cases."
 
 
@@ -108,15 +96,16 @@ def test_the_csv_holds_every_number_in_full(tmp_path: Path) -> None:
 
 def test_simulated_rows_of_clinical_data_keep_their_mark(tmp_path: Path) -> None:
     rows = pd.DataFrame({"n": [1, 2], "data_kind": pd.Series([None, "SIMULATED"], dtype="str")})
-    publish.table(rows, "t", title="T", caption="C.", workspace=workspace(), out=tmp_path)
+    publisher(tmp_path).table(rows, table_text(rows), "t", title="T", caption="C.")
     assert pd.read_csv(tmp_path / "tables" / "t.csv")["data_kind"].tolist() == ["clinical", "SIMULATED"]
 
 
 def test_no_folder_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     figure = publish_figure("")
-    publish.table(pd.DataFrame({"a": [1]}), "t", title="T", caption="C.", workspace=workspace(), out="")
-    publish.absent("gone", title="T", reason="r", workspace=workspace(), out="")
+    frame = pd.DataFrame({"a": [1]})
+    publisher("").table(frame, table_text(frame), "t", title="T", caption="C.")
+    publisher("").absent("gone", title="T", reason="r")
     assert list(tmp_path.iterdir()) == []
     data, size = figure._repr_mimebundle_()
     with Image.open(io.BytesIO(data["image/png"])) as image:
@@ -144,9 +133,7 @@ def test_publishing_twice_changes_no_byte(tmp_path: Path) -> None:
 def test_an_id_is_a_plain_name(tmp_path: Path, name: str) -> None:
     figure, frame = drawing()
     with pytest.raises(InputError, match="is not plain"):
-        publish.figure(
-            figure, name, title="", caption="", reading="", data=frame, workspace=workspace(), out=str(tmp_path)
-        )
+        publisher(tmp_path).figure(figure, name, title="", caption="", reading="", data=frame)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -155,16 +142,8 @@ def test_a_table_is_full_in_csv_and_bold_in_latex(tmp_path: Path) -> None:
         {"judge": ["a_1", "$b$", "human"], "overall": [1 / 3, 2 / 3, 0.9], "overall_low": [0.2, 0.6, 0.8],
          "overall_high": [0.4, 0.7, np.nan]}
     )  # fmt: skip
-    table = publish.table(
-        frame,
-        "board",
-        title="Board & co",
-        caption="C.",
-        workspace=workspace("simulated"),
-        out=str(tmp_path),
-        best={"overall": "max"},
-        reference_rows=["human"],
-    )
+    text = table_text(frame, best={"overall": "max"}, reference_rows=["human"])
+    table = publisher(tmp_path, "simulated").table(frame, text, "board", title="Board & co", caption="C.")
     latex = (tmp_path / "tables" / "board.tex").read_text()
     assert r"\textbf{0.667 [0.600, 0.700]}" in latex
     assert latex.count(r"\textbf") == 1
@@ -185,7 +164,7 @@ def test_a_table_is_full_in_csv_and_bold_in_latex(tmp_path: Path) -> None:
 
 def test_a_table_cannot_act() -> None:
     frame = pd.DataFrame({"<b>": ["<script>alert(1)</script>", "x\0y"]})
-    shown = publish.table(frame, "t", title="<i>", caption="&", workspace=workspace(), out="")
+    shown = publisher("").table(frame, table_text(frame), "t", title="<i>", caption="&")
     page = shown._repr_html_()
     assert "<script" not in page
     assert "<i>" not in page
@@ -195,9 +174,7 @@ def test_a_table_cannot_act() -> None:
 
 
 def test_what_is_absent_says_why(tmp_path: Path) -> None:
-    shown = publish.absent(
-        "organs-radar", title="<T>", reason="no case states its organ", workspace=workspace(), out=str(tmp_path)
-    )
+    shown = publisher(tmp_path).absent("organs-radar", title="<T>", reason="no case states its organ")
     sidecar = json.loads((tmp_path / "figures" / "organs-radar.json").read_text())
     assert sidecar == {
         "id": "organs-radar",
@@ -220,8 +197,30 @@ def test_spread_keeps_order_and_leaves_gaps_empty() -> None:
             "high": 9.0,
         }
     )
-    wide = publish.spread(frame, index=["judge"], columns="dimension", value="accuracy")
+    wide = spread(frame, ["judge"], columns="dimension", value="accuracy")
     assert list(wide.columns) == ["judge", "y", "y_low", "y_high", "x", "x_low", "x_high"]
     assert wide["judge"].tolist() == ["b", "a"]
     assert np.isnan(wide.loc[1, "y"])
     assert wide.loc[1, "x_low"] == 2.5
+
+
+def test_lengthen_sets_quantities_below_each_other_and_leaves_out_those_nobody_has() -> None:
+    frame = pd.DataFrame({"dimension": ["x", "y"], "a": [1.0, 2.0], "a_low": [0.5, 1.5], "b": np.nan, "b_low": np.nan})
+    long = lengthen(frame, ["dimension"], {"a": "Alpha", "b": "Beta"}, "coefficient", ["low"])
+    assert list(long.columns) == ["dimension", "coefficient", "value", "low"]
+    assert long["coefficient"].tolist() == ["Alpha", "Alpha"]
+    assert long["low"].tolist() == [0.5, 1.5]
+
+
+def test_what_is_made_of_an_absent_table_is_absent() -> None:
+    absent = Absent("no run was given")
+    assert spread(absent, ["judge"], columns="dimension", value="accuracy") is absent
+    assert lengthen(absent, ["judge"], {}, "coefficient", []) is absent
+
+
+def test_gold_labels_of_another_rule_are_named() -> None:
+    frame = pd.DataFrame({"a": [1]})
+    table = publisher("").table(
+        frame, table_text(frame), "t", title="T", caption="C.", policy="strict", gold="unanimous"
+    )
+    assert table.caption == "C. Benchmark: bench; policy: strict; gold labels: unanimous."

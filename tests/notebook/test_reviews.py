@@ -29,7 +29,7 @@ def adjudicate(workspace: Workspace, path: Path, reviewer: str = "Dr A") -> None
 
 
 def test_without_a_store_simulated_reviewers_stand_in_and_say_so(workspace: Workspace) -> None:
-    found = reviewed(workspace)
+    found = reviewed(workspace.benchmark, workspace.judges)
     assert "SIMULATED" in found.note
     assert found.reason == ""
     assert found.adjudications["reviewer"].str.contains("SIMULATED").all()
@@ -39,7 +39,7 @@ def test_without_a_store_simulated_reviewers_stand_in_and_say_so(workspace: Work
 def test_nobody_stands_in_where_there_is_no_truth(workspace: Workspace) -> None:
     assert workspace.benchmark.path is not None
     (workspace.benchmark.path / TRUTH).unlink()
-    found = reviewed(workspace)
+    found = reviewed(workspace.benchmark, workspace.judges)
     assert found.adjudications.empty
     assert "nobody has reviewed" in found.reason
     assert found.note == ""
@@ -49,11 +49,11 @@ def test_what_people_said_is_read_and_nobody_stands_in(workspace: Workspace) -> 
     assert workspace.benchmark.path is not None
     own = workspace.benchmark.path / REVIEWS
     open_store(own).close()
-    assert reviewed(workspace).adjudications.empty
-    assert "holds nothing" in reviewed(workspace).reason
+    assert reviewed(workspace.benchmark, workspace.judges).adjudications.empty
+    assert "holds nothing" in reviewed(workspace.benchmark, workspace.judges).reason
     empty = stamp(workspace.benchmark)
     adjudicate(workspace, own)
-    found = reviewed(workspace)
+    found = reviewed(workspace.benchmark, workspace.judges)
     assert found.adjudications["reviewer"].tolist() == ["Dr A"]
     assert (found.note, found.reason) == ("", "")
     one = stamp(workspace.benchmark)
@@ -67,7 +67,7 @@ def test_a_store_that_is_named_goes_before(
 ) -> None:
     adjudicate(workspace, tmp_path / "team.sqlite", "Dr T")
     monkeypatch.setenv("MRB_STORE", str(tmp_path / "team.sqlite"))
-    assert reviewed(workspace).adjudications["reviewer"].tolist() == ["Dr T"]
+    assert reviewed(workspace.benchmark, workspace.judges).adjudications["reviewer"].tolist() == ["Dr T"]
     monkeypatch.setenv("MRB_STORE", str(tmp_path / "absent.sqlite"))
     with pytest.raises(InputError, match="absent"):
-        reviewed(workspace)
+        reviewed(workspace.benchmark, workspace.judges)

@@ -14,8 +14,9 @@ import pytest
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
 from mrb_lib.data.demo.judges import JUDGES, REPEATS
 from mrb_lib.errors import InputError
-from mrb_lib.notebook import workspace
-from mrb_lib.notebook.workspace import DEMO_JUDGES, home, make_demo, open_workspace
+from mrb_lib.notebook import places
+from mrb_lib.notebook.places import DEMO_JUDGES, home, make_demo
+from mrb_lib.notebook.workspace import open_workspace
 from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS
 
 WRITE_DEMO = """
@@ -23,7 +24,8 @@ import os, sys, time
 from pathlib import Path
 import pandas as pd
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
-from mrb_lib.notebook import workspace
+from mrb_lib.notebook import places
+from mrb_lib.notebook.workspace import open_workspace
 
 def write(folder, cases, seed):
     with open(os.environ["MADE"], "a") as stream:
@@ -35,8 +37,8 @@ def write(folder, cases, seed):
     truth = pd.DataFrame({"case_id": ["c"], "dimension": "overall", "quality_a": 0.4, "quality_b": 0.1})
     truth.to_parquet(Path(folder, "truth.parquet"))
 
-workspace._write_benchmark = write
-opened = workspace.open_workspace("demo")
+places._write_benchmark = write
+opened = open_workspace("demo")
 print(len(opened.verdicts), len(opened.manifests))
 """
 
@@ -61,7 +63,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
         _stand_in(folder, cases, seed)
 
     monkeypatch.setenv("MRB_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(workspace, "_write_benchmark", write)
+    monkeypatch.setattr(places, "_write_benchmark", write)
     return calls
 
 
@@ -88,10 +90,24 @@ def test_only_simulated_data_carry_the_note(lab: Any) -> None:
     assert opened.note.startswith("SIMULATED")
 
 
-def test_a_dimension_the_benchmark_lacks_becomes_its_last(lab: Any) -> None:
-    opened = open_workspace(str(lab.bench))
-    assert opened.dimension("clarity") == "clarity"
-    assert opened.dimension("creativity") == "overall"
+def test_the_default_dimension_becomes_the_last_where_it_is_lacking(lab: Any) -> None:
+    assert open_workspace(str(lab.bench), dimension="clarity").dimension == "clarity"
+    assert open_workspace(str(lab.bench)).dimension == "overall"
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("dimension", "creativity"), ("policy", "best"), ("by", "orgn"), ("judges", "first,nobody")],
+)
+def test_an_option_that_names_what_is_not_there_is_refused_with_what_there_is(
+    lab: Any, option: str, value: str
+) -> None:
+    with pytest.raises(InputError, match="use "):
+        open_workspace(str(lab.bench), **{option: value})
+
+
+def test_only_the_judges_that_are_named_are_shown(lab: Any) -> None:
+    assert open_workspace(str(lab.bench), judges="first").judges == ["first"]
 
 
 @pytest.mark.parametrize(("benchmark", "runs"), [("", ""), ("nowhere", ""), ("bench", "nowhere")])
@@ -131,8 +147,8 @@ def test_the_demo_is_made_again_when_its_code_or_a_parameter_changes(
     make_demo(cases=3, progress=lambda line: None)
     make_demo(cases=4, progress=lambda line: None)
     assert len(made) == 2
-    real = workspace._code_hash
-    monkeypatch.setattr(workspace, "_code_hash", lambda patterns: "changed" + real(patterns))
+    real = places._code_hash
+    monkeypatch.setattr(places, "_code_hash", lambda patterns: "changed" + real(patterns))
     make_demo(cases=4, progress=lambda line: None)
     assert len(made) == 3
 
@@ -155,7 +171,7 @@ def test_a_demo_that_was_interrupted_is_made_again(made: list[int], monkeypatch:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(workspace, "_write_benchmark", interrupted)
+        patch.setattr(places, "_write_benchmark", interrupted)
         with pytest.raises(KeyboardInterrupt):
             make_demo(cases=3, progress=lambda line: None)
     assert not (home() / "demo" / "benchmark").exists()

@@ -34,7 +34,10 @@ def run(path: Path, folder: Path, kernel: str = "python3", **parameters: object)
     return papermill.execute_notebook(
         str(path),
         str(folder / path.name),
-        parameters={name: str(value) if isinstance(value, Path) else value for name, value in parameters.items()},
+        parameters={
+            "resamples": 100,
+            **{name: str(value) if isinstance(value, Path) else value for name, value in parameters.items()},
+        },
         kernel_name=kernel,
         language="python",
         progress_bar=False,
@@ -111,7 +114,7 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_runs_on_a_full_simulated_benchmark_and_says_so(path: Path, full: Path, tmp_path: Path) -> None:
     notebook = run(path, tmp_path, benchmark=full, out=tmp_path)
     found = sidecars(tmp_path)
-    assert found
+    assert found or path.stem == "template"  # which publishes a table only
     for name, sidecar in found.items():
         assert "absent" not in sidecar, sidecar
         assert sidecar["simulated"] is True
@@ -137,7 +140,7 @@ def test_runs_on_the_official_policy_another_dimension_and_no_folder(
 
 @pytest.fixture(scope="session", params=["pandalm", "kqa", "llmfao"])
 def public(request: pytest.FixtureRequest, reference_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Real data: one dimension, no images, no organs; kqa has labels that are no preferences, and no verdicts."""
+    """Real data: one dimension, no images, no organs; kqa has labels that are not preferences, and no verdicts."""
     folder = tmp_path_factory.mktemp(request.param)
     imported = READERS[request.param].read(reference_data / request.param)
     save(imported.benchmark, folder)
@@ -151,7 +154,7 @@ def public(request: pytest.FixtureRequest, reference_data: Path, tmp_path_factor
 def test_runs_on_public_data_and_says_what_is_missing(path: Path, public: Path, forked: str, tmp_path: Path) -> None:
     run(path, tmp_path, forked, benchmark=public, out=tmp_path)
     found = sidecars(tmp_path)
-    assert found
+    assert found or path.stem == "template"
     for sidecar in found.values():
         assert sidecar["simulated"] is False
         assert "SIMULATED" not in json.dumps(sidecar)

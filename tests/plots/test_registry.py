@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 from mrb_lib.errors import InputError
-from mrb_lib.notebook.about import Need
+from mrb_lib.notebook.absent import Need
 from mrb_lib.plots.registry import FIGURES, WORDS, figure
 from mrb_lib.plots.style import canvas
 

@@ -13,13 +13,24 @@ import pytest
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
 from mrb_lib.files import staged_folder
 from mrb_lib.report import pipeline, provenance
-from mrb_lib.report.execute import EXECUTED, NotebookFailure
+from mrb_lib.report.execute import EXECUTED, NotebookFailure, Value
 from mrb_lib.report.pipeline import ReportResult, report
 from mrb_lib.report.workers import Finished
 from mrb_lib.schema import Kind
 from mrb_lib.verdicts.store import save_imported
 
-PARAMETERS = 'benchmark = "demo"\nruns = ""\ndimension = "overall"\npolicy = "balanced"\nseed = 0\nout = ""'
+PARAMETERS = """benchmark = "demo"
+runs = ""
+judges = ""
+dimension = "overall"
+by = ""
+policy = "balanced"
+gold = "majority"
+cluster = ""
+resamples = 2000
+seed = 0
+out = ""
+"""
 
 # What publish leaves, without the cost of drawing: one grey pixel stated to be at 300 dpi.
 PUBLISH = """
@@ -65,6 +76,8 @@ class Options(TypedDict, total=False):
     dimension: str
     policy: str
     seed: int
+    only: Sequence[str]
+    parameters: Mapping[str, str]
     jobs: int
     cases: int
     pdf: bool
@@ -152,28 +165,32 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run_in_this_process(
-    notebooks: Sequence[Path], folder: Path, parameters: Mapping[str, str | int], jobs: int
+    notebooks: Sequence[Path], folder: Path, parameters: Mapping[str, Mapping[str, Value]], jobs: int
 ) -> Iterator[Finished]:
     """In place of `mrb_lib.report.workers.run_notebooks`: no kernel, no outputs, all else alike."""
     for path in notebooks:
         (folder / path.stem).mkdir(parents=True)
-        yield Finished(path, folder / path.stem, _run_here(path, folder / path.stem, parameters), 0.1)
+        yield Finished(path, folder / path.stem, _run_here(path, folder / path.stem, parameters[path.stem]), 0.1)
 
 
-def _run_here(path: Path, folder: Path, parameters: Mapping[str, str | int]) -> NotebookFailure | None:
+def _run_here(path: Path, folder: Path, parameters: Mapping[str, Value]) -> NotebookFailure | None:
     content = json.loads(path.read_text(encoding="utf-8"))
-    names: dict[str, object] = {**parameters, "out": str(folder)}
+    names: dict[str, object] = {}
+    tagged = [cell for cell in content["cells"] if "parameters" in cell["metadata"].get("tags", [])]
+    exec("".join(cell["source"] for cell in tagged), names)  # noqa: S102  # the tests' own cells
+    names.update({**parameters, "out": str(folder)})
     failure = None
     seen: set[str] = set()
     for number, cell in enumerate(content["cells"], start=1):
-        if cell["cell_type"] == "code" and not cell["metadata"]["tags"] and failure is None:
+        tags = cell["metadata"].get("tags", [])
+        if cell["cell_type"] == "code" and "parameters" not in tags and failure is None:
             try:
                 exec(cell["source"], names)  # noqa: S102  # the tests' own cells
             except Exception as error:  # noqa: BLE001  # whatever the cell raises
                 failure = NotebookFailure(path.stem, number, cell["source"], type(error).__name__, str(error))
-            found = {f"{file.parent.name}/{file.stem}" for file in folder.glob("*/*.json")}
-            cell["metadata"]["mrb"] = {"published": sorted(found - seen)}
-            seen |= found
+            published = {f"{file.parent.name}/{file.stem}" for file in folder.glob("*/*.json")}
+            cell["metadata"]["mrb"] = {"published": sorted(published - seen)}
+            seen |= published
     (folder / EXECUTED).write_text(json.dumps(content), encoding="utf-8")
     return failure
 

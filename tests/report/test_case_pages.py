@@ -11,9 +11,9 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, gold, load, save
 from mrb_lib.files import staged_folder
-from mrb_lib.notebook.workspace import home
-from mrb_lib.report.html.case_pages import LISTED, Chosen, Source, case_pages, choose, listed_cases
-from mrb_lib.report.records import Record
+from mrb_lib.notebook.places import home
+from mrb_lib.report.html.case_pages import LISTED, CaseSource, Chosen, case_pages, choose, listed_cases
+from mrb_lib.report.records import PageRecord
 from mrb_lib.stats.failures.case_index import build_index, open_index
 from mrb_lib.stats.failures.failure_kinds import failure_kinds
 from mrb_lib.verdicts.store import save_imported
@@ -80,15 +80,15 @@ def test_cases_that_the_report_lists_take_half_of_the_places() -> None:
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
+def source(tmp_path_factory: pytest.TempPathFactory) -> CaseSource:
     folder = tmp_path_factory.mktemp("cases")
     with staged_folder(folder / "bench") as stage:
         save(benchmark(), stage)
     save_imported(verdicts(), folder / "bench" / "runs", benchmark="small", kind="general", source="table")
-    return Source(folder / "bench", folder / "bench" / "runs", "overall", "balanced", 2)
+    return CaseSource(folder / "bench", folder / "bench" / "runs", "overall", "balanced", 2)
 
 
-def test_a_page_holds_its_case_and_nobody_elses(source: Source, tmp_path: Path) -> None:
+def test_a_page_holds_its_case_and_nobody_elses(source: CaseSource, tmp_path: Path) -> None:
     pages = case_pages(source, tmp_path)
     assert [(page.case_id, page.name) for page in pages] == [("all", "all.html"), ("sure", "sure.html")]
     assert 'data-case="all"' in pages[0].html
@@ -98,20 +98,20 @@ def test_a_page_holds_its_case_and_nobody_elses(source: Source, tmp_path: Path) 
 
 @pytest.mark.parametrize("change", [{"most": 0}, {"runs": None}])
 def test_there_is_no_page_without_a_verdict_or_where_none_is_wanted(
-    source: Source, tmp_path: Path, change: dict[str, Any]
+    source: CaseSource, tmp_path: Path, change: dict[str, Any]
 ) -> None:
-    assert case_pages(Source(**{**source.__dict__, **change}), tmp_path) == []
+    assert case_pages(CaseSource(**{**source.__dict__, **change}), tmp_path) == []
 
 
-def test_the_dimension_is_the_last_one_where_there_is_no_such(source: Source, tmp_path: Path) -> None:
-    assert len(case_pages(Source(**{**source.__dict__, "dimension": "nothing"}), tmp_path)) == 2
+def test_the_dimension_is_the_last_one_where_there_is_no_such(source: CaseSource, tmp_path: Path) -> None:
+    assert len(case_pages(CaseSource(**{**source.__dict__, "dimension": "nothing"}), tmp_path)) == 2
 
 
 def test_a_report_leaves_alone_what_a_reviewer_or_another_report_reads(
-    source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: CaseSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MRB_HOME", str(tmp_path))
-    other = Source(**{**source.__dict__, "runs": tmp_path / "runs"})
+    other = CaseSource(**{**source.__dict__, "runs": tmp_path / "runs"})
     save_imported(verdicts(), tmp_path / "runs", benchmark="small", kind="general", source="table")
     made = load(source.benchmark)
     reviewed = build_index(source.runs, made, home() / "review" / made.case_fingerprint()[:16])
@@ -126,5 +126,5 @@ def test_a_report_leaves_alone_what_a_reviewer_or_another_report_reads(
 def test_the_listed_cases_are_those_of_the_table_of_failures(tmp_path: Path) -> None:
     (tmp_path / "tables").mkdir()
     (tmp_path / "tables" / "failures.csv").write_text("data_kind,case_id\ngeneral,c 1\ngeneral,\ngeneral,c2\n")
-    assert listed_cases(tmp_path, [Record("07", "key", tables=[{"id": "failures"}])]) == ["c 1", "c2"]
-    assert listed_cases(tmp_path, [Record("07", "key", tables=[{"id": "others"}])]) == []
+    assert listed_cases(tmp_path, [PageRecord("07", "key", tables=[{"id": "failures"}])]) == ["c 1", "c2"]
+    assert listed_cases(tmp_path, [PageRecord("07", "key", tables=[{"id": "others"}])]) == []

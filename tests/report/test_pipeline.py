@@ -49,7 +49,7 @@ def test_a_failure_names_its_cell_and_does_not_stop_the_others(lab: Any, publish
     assert bad.source == FAILING
     assert bad.value.endswith("no gold in bench for out")
     assert (plain.notebook, plain.cell, plain.error) == ("c_plain", None, "InputError")
-    assert "runs, dimension, policy, out" in plain.value
+    assert "runs, judges, dimension, by, policy, gold, cluster, resamples, out" in plain.value
     assert ids_of(lab.out / "figures") == ["kept"], "what a failed notebook published is not shown"
     assert (lab.out / "executed" / "a_bad.ipynb").is_file()
     index = (lab.out / "index.html").read_text()

@@ -54,12 +54,12 @@ def test_only_what_is_affected_by_a_change_runs_again(two: Any, publish: str, mo
 
 
 def test_everything_that_shapes_a_figure_is_part_of_the_key(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def key(**options: Any) -> str:
+    def key(own: dict[str, Any] | None = None, **options: Any) -> str:
         chosen = {"policy": "balanced", "dimension": "overall", "seed": 0, **options}
         made_from = provenance.provenance(two.bench, two.bench / "runs", **chosen)
-        return pipeline._key(two.notebooks / "one.ipynb", made_from, two.bench)
+        return pipeline._key(two.notebooks / "one.ipynb", made_from, chosen | (own or {}), two.bench)
 
-    keys = [key(), key(policy="strict"), key(dimension="clarity"), key(seed=1)]
+    keys = [key(), key(policy="strict"), key(dimension="clarity"), key(seed=1), key({"resamples": 100})]
     two.benchmark(judge="longer")
     keys.append(key())
     two.benchmark(name="renamed")

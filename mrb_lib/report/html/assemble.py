@@ -8,15 +8,21 @@ from pathlib import Path
 
 from mrb_lib.errors import RunError
 from mrb_lib.report.html import figures, pdf, site
-from mrb_lib.report.html.case_pages import CasePage, Source, case_pages, listed_cases
+from mrb_lib.report.html.case_pages import CasePage, CaseSource, case_pages, listed_cases
 from mrb_lib.report.provenance import Provenance
-from mrb_lib.report.records import CACHE, Record, file_name
+from mrb_lib.report.records import CACHE, PageRecord, file_name
 
 _FOLDERS = ("figures", "tables", "executed", "pages", "cases")
 
 
 def assemble(
-    out: Path, records: Sequence[Record], made_from: Provenance, source: Source, *, mirror: Path | None, program: str
+    out: Path,
+    records: Sequence[PageRecord],
+    made_from: Provenance,
+    source: CaseSource,
+    *,
+    mirror: Path | None,
+    program: str,
 ) -> None:
     """Bring the index, the PDF, the site and the mirror in line with the records; what no record lists goes away.
 
@@ -60,7 +66,7 @@ def assemble(
         raise problem
 
 
-def _clear(out: Path, records: Sequence[Record], pages: set[str]) -> None:
+def _clear(out: Path, records: Sequence[PageRecord], pages: set[str]) -> None:
     listed = {name for record in records for name in record.files} | {f"figures/{figures.INDEX}"} | pages
     for folder in _FOLDERS:
         for path in (out / folder).glob("*"):

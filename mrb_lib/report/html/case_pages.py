@@ -12,9 +12,9 @@ import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.files import slug
-from mrb_lib.notebook.workspace import home
+from mrb_lib.notebook.places import home
 from mrb_lib.report.html.pages import rows_of
-from mrb_lib.report.records import Record
+from mrb_lib.report.records import PageRecord
 from mrb_lib.stats.failures.case_index import build_index, open_index
 from mrb_lib.stats.failures.failure_kinds import (
     ALL_WRONG,
@@ -48,7 +48,7 @@ _REASONS: Final[Mapping[str, tuple[str, str, str, str]]] = {
 
 
 @dataclass(frozen=True)
-class Source:
+class CaseSource:
     """Where the cases of a report come from, and how many of them it shows.
 
     Attributes
@@ -144,7 +144,7 @@ def _with_remarks(kinds: Kinds, chosen: Chosen, dimension: str) -> Chosen:
     return chosen if not more else Chosen(chosen.position, chosen.reason, f"{chosen.why} Also: {'; '.join(more)}.")
 
 
-def listed_cases(out: Path, records: Sequence[Record]) -> list[str]:
+def listed_cases(out: Path, records: Sequence[PageRecord]) -> list[str]:
     """The cases in the table of failures that a notebook of the report published."""
     if not any(item["id"] == FAILURES for record in records for item in record.tables):
         return []
@@ -152,12 +152,12 @@ def listed_cases(out: Path, records: Sequence[Record]) -> list[str]:
     return [row["case_id"] for row in (dict(zip(head, row, strict=False)) for row in rows) if row.get("case_id")]
 
 
-def case_pages(source: Source, out: Path, listed: Sequence[str] = ()) -> list[CasePage]:
+def case_pages(source: CaseSource, out: Path, listed: Sequence[str] = ()) -> list[CasePage]:
     """Choose the cases of a report and draw them.
 
     Parameters
     ----------
-    source : see `Source`
+    source : see `CaseSource`
     out : the report's folder, which nobody else is writing; the index of its verdicts is kept in the cache by this name
     listed : see `choose`
 

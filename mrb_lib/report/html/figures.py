@@ -14,7 +14,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.files import is_safe_name, write_atomic
 from mrb_lib.report.clean import Json
 from mrb_lib.report.provenance import Provenance
-from mrb_lib.report.records import Record
+from mrb_lib.report.records import PageRecord
 
 INDEX = "index.json"
 EVERY = ("png", "svg", "pdf", "csv", "tex")
@@ -24,7 +24,7 @@ _TABLE_KEYS = ("id", "title", "caption", "notebook", "n", "policy", "simulated",
 _ABSENT_KEYS = ("id", "title", "reason", "notebook")
 
 
-def index(records: Sequence[Record], made_from: Provenance, *, tables: str, kept: Sequence[str] = EVERY) -> Json:
+def index(records: Sequence[PageRecord], made_from: Provenance, *, tables: str, kept: Sequence[str] = EVERY) -> Json:
     """What `figures/index.json` says.
 
     Parameters
@@ -58,7 +58,7 @@ def index(records: Sequence[Record], made_from: Provenance, *, tables: str, kept
     }
 
 
-def _entry(keys: Sequence[str], sidecar: Json, record: Record, folder: str, kept: Sequence[str]) -> Json:
+def _entry(keys: Sequence[str], sidecar: Json, record: PageRecord, folder: str, kept: Sequence[str]) -> Json:
     entry = {key: sidecar.get(key) for key in keys}
     entry["notebook"] = record.notebook
     if "files" in keys:
@@ -78,12 +78,12 @@ def write_if_changed(path: Path, content: bytes | str) -> None:
         write_atomic(path, data)
 
 
-def write_index(out: Path, records: Sequence[Record], made_from: Provenance) -> None:
+def write_index(out: Path, records: Sequence[PageRecord], made_from: Provenance) -> None:
     """Write the report's own index, `out/figures/index.json`."""
     write_if_changed(out / "figures" / INDEX, _text(index(records, made_from, tables="../tables/")))
 
 
-def mirror(out: Path, folder: Path, records: Sequence[Record], made_from: Provenance) -> None:
+def mirror(out: Path, folder: Path, records: Sequence[PageRecord], made_from: Provenance) -> None:
     """Make `folder` hold the report's figures (but not their PDF), its tables (under `tables/`) and an index.
 
     Raises

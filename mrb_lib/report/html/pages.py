@@ -17,8 +17,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
 
-from mrb_lib.report.clean import Json, plain
-from mrb_lib.report.records import Record
+from mrb_lib.report.clean import Json, without_colours
+from mrb_lib.report.records import PageRecord
 from mrb_lib.widgets.text import visible
 
 MAX_ROWS = 200
@@ -27,7 +27,7 @@ _SILENT = re.compile(r"^<.*>$", re.DOTALL)
 
 
 def blocks(
-    notebook: Json, record: Record, out: Path, pages: Mapping[str, str], cases: Mapping[str, str] | None = None
+    notebook: Json, record: PageRecord, out: Path, pages: Mapping[str, str], cases: Mapping[str, str] | None = None
 ) -> Iterator[Json]:
     """The blocks of a page, in order, each with its `kind`.
 
@@ -37,8 +37,8 @@ def blocks(
     pages : the page of each notebook file, for links between notebooks
     cases : the page of each case that has one, for links from tables
     """
-    found = {f"figures/{item['id']}": {**item, "kind": "figure"} for item in record.figures}
-    found |= {f"tables/{item['id']}": table_block(item, out, cases or {}) for item in record.tables}
+    published = {f"figures/{item['id']}": {**item, "kind": "figure"} for item in record.figures}
+    published |= {f"tables/{item['id']}": table_block(item, out, cases or {}) for item in record.tables}
     absent = {str(item["id"]): {**item, "kind": "absent"} for item in record.not_applicable}
     first = True
     for cell in cast(list[Json], notebook.get("cells", [])):
@@ -49,39 +49,57 @@ def blocks(
             if text.strip():
                 yield {"kind": "prose", "html": prose(text, pages)}
         elif cell["cell_type"] == "code":
-            yield from _code(cell, source, found, absent)
+            yield from _code(cell, source, published, absent)
 
 
-def _code(cell: Json, source: str, found: Mapping[str, Json], absent: Mapping[str, Json]) -> Iterator[Json]:
+def _code(cell: Json, source: str, published: Mapping[str, Json], absent: Mapping[str, Json]) -> Iterator[Json]:
     outputs = cast(list[Json], cell.get("outputs", []))
     failed = any(output["output_type"] == "error" for output in outputs)
     metadata = cast(Json, cell["metadata"])
     tags = cast(list[str], metadata.get("tags", []))
+    if answer := _answer(cell):
+        yield {"kind": "conclusion", "text": answer}
+        return
     # The defaults are left out: the cell papermill adds after them says what was used.
     if source.strip() and "parameters" not in tags:
         yield {"kind": "code", "source": source, "failed": failed, "parameters": "injected-parameters" in tags}
     note = cast(Json, metadata.get("mrb", {}))
     names = cast(list[str], note.get("published", []))
     for name in names:
-        if name in found:
-            yield found[name]
+        if name in published:
+            yield published[name]
         elif name.partition("/")[2] in absent:
             yield absent[name.partition("/")[2]]
     for output in outputs:
         if output["output_type"] == "error":
-            yield {"kind": "error", "text": plain("\n".join(cast(list[str], output["traceback"])))}
+            yield {"kind": "error", "text": without_colours("\n".join(cast(list[str], output["traceback"])))}
         elif text := _printed(output, published=bool(names)):
             yield {"kind": "text", "text": text, "wrap": output["output_type"] == "stream"}
         elif not names and "text/html" in cast(Json, output.get("data", {})):
             yield {"kind": "elsewhere"}
 
 
+def conclusion(notebook: Json) -> str:
+    """What the notebook concludes: the text of its cell that is tagged so; empty where there is none."""
+    cells = cast(list[Json], notebook.get("cells", []))
+    return next(filter(None, map(_answer, cells)), "")
+
+
+def _answer(cell: Json) -> str:
+    """The text of a cell that is tagged as the conclusion and ran to its end; empty for all others."""
+    outputs = cast(list[Json], cell.get("outputs", []))
+    tagged = "conclusion" in cast(list[str], cast(Json, cell["metadata"]).get("tags", []))
+    if not tagged or any(output["output_type"] == "error" for output in outputs):
+        return ""
+    return " ".join(filter(None, (_printed(output, published=False) for output in outputs)))
+
+
 def _printed(output: Json, *, published: bool) -> str:
     """What an output says as plain text; empty for a bare object, and for what is shown as a figure or table."""
     if output["output_type"] == "stream":
-        return plain("".join(cast(list[str], output["text"]))).rstrip() if output["name"] == "stdout" else ""
+        return without_colours("".join(cast(list[str], output["text"]))).rstrip() if output["name"] == "stdout" else ""
     text = "".join(cast(list[str], cast(Json, output.get("data", {})).get("text/plain", [])))
-    return "" if published or _SILENT.match(text.strip()) else plain(text)
+    return "" if published or _SILENT.match(text.strip()) else without_colours(text)
 
 
 def table_block(sidecar: Json, out: Path, cases: Mapping[str, str]) -> Json:
@@ -119,9 +137,9 @@ def rows_of(path: Path) -> list[list[str]]:
 
 
 def _cell(text: str, column: str, value: str, cases: Mapping[str, str], *, best: bool) -> Json:
-    said, bracket, rest = text.partition(" [") if value else (text, "", "")
+    estimate, bracket, rest = text.partition(" [") if value else (text, "", "")
     page = cases.get(text, "") if column == "case id" else ""
-    return {"text": said, "interval": bracket.strip() + rest, "best": best, "value": value, "case": page}
+    return {"text": estimate, "interval": bracket.strip() + rest, "best": best, "value": value, "case": page}
 
 
 def _value(rows: list[list[str]], row: int, column: int | None) -> str:
@@ -160,7 +178,7 @@ def prose(source: str, pages: Mapping[str, str]) -> Markup:
 
 def lowered(html: Markup) -> Markup:
     """Prose or a case with its headings a level lower, for a page on which what it belongs to has an h2."""
-    turned = re.sub(r"<(/?)h([2-5])(?=[ >])", lambda found: f"<{found[1]}h{int(found[2]) + 1}", html)
+    turned = re.sub(r"<(/?)h([2-5])(?=[ >])", lambda tag: f"<{tag[1]}h{int(tag[2]) + 1}", html)
     return Markup(turned)  # noqa: S704  # all text in it is escaped, so that only its own tags are met
 
 

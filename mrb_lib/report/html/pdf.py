@@ -17,7 +17,7 @@ from mrb_lib.report.html.case_pages import CasePage
 from mrb_lib.report.html.pages import blocks
 from mrb_lib.report.html.site import TEMPLATES, Content, shown_everywhere, templates
 from mrb_lib.report.provenance import Provenance, template_hash
-from mrb_lib.report.records import CACHE, Record
+from mrb_lib.report.records import CACHE, PageRecord
 from mrb_lib.widgets.bundle import style as style_of
 
 NAME = "report.pdf"
@@ -55,7 +55,7 @@ def browser() -> str:
 
 def write_pdf(
     out: Path,
-    records: Sequence[Record],
+    records: Sequence[PageRecord],
     made_from: Provenance,
     program: str,
     *,
@@ -116,7 +116,7 @@ def remove_pdf(out: Path) -> None:
     (out / CACHE / STATE).unlink(missing_ok=True)
 
 
-def print_html(out: Path, records: Sequence[Record], made_from: Provenance, cases: Sequence[CasePage] = ()) -> str:
+def print_html(out: Path, records: Sequence[PageRecord], made_from: Provenance, cases: Sequence[CasePage] = ()) -> str:
     """The whole report as one page to print, without a script.
 
     Prose, figures with captions, and the first rows of tables, in the order of the notebooks, then the cases whole;

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from mrb_lib.files import sha256_of, write_atomic
-from mrb_lib.notebook.workspace import simulated_note
+from mrb_lib.notebook.places import simulated_note
 from mrb_lib.report.clean import Json
 from mrb_lib.report.html.case_pages import FAILURES, CasePage
 from mrb_lib.report.html.figures import write_if_changed
 from mrb_lib.report.provenance import Provenance, template_hash
-from mrb_lib.report.records import CACHE, Record
+from mrb_lib.report.records import CACHE, PageRecord
 from mrb_lib.widgets.bundle import csp_hash
 from mrb_lib.widgets.bundle import script as script_of
 from mrb_lib.widgets.bundle import style as style_of
@@ -70,7 +70,7 @@ class Content:
     """
 
     out: Path
-    records: Sequence[Record]
+    records: Sequence[PageRecord]
     made_from: Provenance
     cases: Sequence[CasePage] = ()
     pdf: str = ""
@@ -84,7 +84,7 @@ class Content:
         """The page of each case that has one."""
         return {case.case_id: case.name for case in self.cases}
 
-    def executed(self, record: Record) -> Json:
+    def executed(self, record: PageRecord) -> Json:
         """The executed notebook of a record, read once."""
         if record.notebook not in self.notebooks:
             name = executed_name(record)
@@ -96,7 +96,7 @@ class Content:
 
 def write(
     out: Path,
-    records: Sequence[Record],
+    records: Sequence[PageRecord],
     made_from: Provenance,
     *,
     most: int,
@@ -137,7 +137,7 @@ def write(
     return set(pages)
 
 
-def _key(records: Sequence[Record], made_from: Provenance, most: int, pdf: str) -> str:
+def _key(records: Sequence[PageRecord], made_from: Provenance, most: int, pdf: str) -> str:
     everything = [[asdict(record) for record in records], made_from.key(), template_hash(), most, pdf]
     return hashlib.sha256(json.dumps(everything, sort_keys=True).encode()).hexdigest()
 
@@ -152,7 +152,7 @@ def _read_state(out: Path) -> Json:
 
 
 def _render(content: Content) -> Iterator[tuple[str, str]]:
-    from mrb_lib.report.html.pages import blocks, lead, table_block
+    from mrb_lib.report.html.pages import blocks, conclusion, lead, table_block
     from mrb_lib.report.html.search import prose_words
 
     environment = templates(content)
@@ -183,6 +183,7 @@ def _render(content: Content) -> Iterator[tuple[str, str]]:
             **shared,
             up="",
             leads={record.notebook: lead(content.executed(record), from_index) for record in records},
+            answers={record.notebook: conclusion(content.executed(record)) for record in records},
             said={record.notebook: prose_words(content.executed(record)) for record in records},
             leaderboard=leaderboard and (leaderboard[0], table_block(leaderboard[1], content.out, {})),
         ),
@@ -226,20 +227,20 @@ def shown_everywhere(content: Content) -> dict[str, object]:
     }
 
 
-def _neighbours(items: Sequence[Record] | Sequence[CasePage], place: int) -> dict[str, object]:
+def _neighbours(items: Sequence[PageRecord] | Sequence[CasePage], place: int) -> dict[str, object]:
     return {
         "previous": items[place - 1] if place else None,
         "following": items[place + 1] if place + 1 < len(items) else None,
     }
 
 
-def _is_of_failures(record: Record) -> bool:
+def _is_of_failures(record: PageRecord) -> bool:
     """Whether a notebook is the one about failures, whose page leads to the cases."""
     items = [*record.figures, *record.tables, *record.not_applicable]
     return any(str(item["id"]).startswith(FAILURES) for item in items)
 
 
-def executed_name(record: Record) -> str:
+def executed_name(record: PageRecord) -> str:
     """The executed notebook of a record, relative to the report's folder; empty where there is none."""
     return next((name for name in record.files if name.startswith("executed/")), "")
 

@@ -145,7 +145,7 @@ def make_board(
 
     Parameters
     ----------
-    groups : `judge`, `group`: the kind of each judge, as of `mrb_lib.notebook.about.judge_groups`
+    groups : `judge`, `group`: the kind of each judge, as of `mrb_lib.notebook.grouping.judge_groups`
 
     Raises
     ------

@@ -1,0 +1,211 @@
+"""Where a benchmark and its runs are, and the embedded benchmark, made when it is first opened."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import mrb_lib
+from mrb_lib.data.benchmark import load, read_table
+from mrb_lib.errors import InputError
+from mrb_lib.files import keep_reviews, write_atomic
+from mrb_lib.verdicts.store import save_imported
+
+DEMO = "demo"
+DEMO_JUDGES = ("random", "first", "longer", "shorter", "lexical", "consensus-of")
+DEMO_CASES = 1026
+DEMO_SEED = 0
+
+_STAMP = "stamp.json"
+_BENCHMARK_CODE = ("data/demo/**/*.py", "data/benchmark.py", "schema.py")
+_RUNS_CODE = ("judges/**/*.py", "judges/**/*.toml", "replies/*.py", "runs/*.py", "verdicts/*.py",
+               "data/demo/judges.py")  # fmt: skip
+
+
+class DataFolders(NamedTuple):
+    """Where a benchmark and its runs are; `runs` is None where there are none."""
+
+    benchmark: Path
+    runs: Path | None
+
+
+def locate(benchmark: str, runs: str = "", *, progress: Callable[[str], None] | None = None) -> DataFolders:
+    """The folders that the parameters name, the embedded benchmark made if need be; see `open_workspace`."""
+    if not benchmark:
+        raise InputError(f'benchmark: no folder is named; give a benchmark folder, or "{DEMO}".')
+    if benchmark == DEMO:
+        folder, default = make_demo(progress=progress)
+    else:
+        folder = Path(benchmark)
+        default = folder / "runs"
+    if runs:
+        return DataFolders(folder, Path(runs))
+    return DataFolders(folder, default if default.is_dir() else None)
+
+
+def home() -> Path:
+    """The folder for what can be made again: `$MRB_HOME`, or `mrb` in the user's cache folder (XDG)."""
+    chosen = os.environ.get("MRB_HOME")
+    if chosen:
+        return Path(chosen).absolute()
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    # The XDG standard has relative paths ignored.
+    return (Path(cache) if Path(cache).is_absolute() else Path.home() / ".cache") / "mrb"
+
+
+def make_demo(
+    *,
+    cases: int = DEMO_CASES,
+    seed: int = DEMO_SEED,
+    judges: tuple[str, ...] = DEMO_JUDGES,
+    progress: Callable[[str], None] | None = None,
+) -> tuple[Path, Path]:
+    """The embedded benchmark and the weightless judges' runs, made where they are missing or out of date.
+
+    Out of date means that the code that makes them, or a parameter, is not the one
+    recorded beside them. Any number of processes may call this at once: one makes
+    them, the others wait.
+
+    Parameters
+    ----------
+    cases, seed : as for `mrb demo`
+    judges : the judges to run, in that order
+    progress : see `open_workspace`
+
+    Returns
+    -------
+    benchmark, runs : the folders `demo/benchmark` and `demo/runs` under `home()`
+
+    Raises
+    ------
+    InputError
+        The folder cannot be written.
+    """
+    say = progress or _to_stderr
+    benchmark_stamp = {"code": _code_hash(_BENCHMARK_CODE), "cases": cases, "seed": seed}
+    runs_stamp = {"code": _code_hash(_RUNS_CODE), "judges": list(judges), "seed": seed, "benchmark": benchmark_stamp}
+    target = home() / DEMO
+    made = target / "benchmark", target / "runs"
+    if [_stamp(folder) for folder in made] == [benchmark_stamp, runs_stamp]:
+        return made
+    with _only_one(target):
+        if _stamp(target / "benchmark") != benchmark_stamp:
+            say(f"Making the embedded benchmark ({cases} SIMULATED cases), once ...")
+            with _replacing(target / "benchmark") as stage:
+                _write_benchmark(stage, cases, seed)
+                _write_stamp(stage, benchmark_stamp)
+        if _stamp(target / "runs") != runs_stamp:
+            say(f"Judging it with {', '.join(judges)} ...")
+            with _replacing(target / "runs") as stage:
+                _judge(target / "benchmark", stage, judges, seed)
+                _write_stamp(stage, runs_stamp)
+    return made
+
+
+def _write_benchmark(folder: Path, cases: int, seed: int) -> None:
+    from mrb_lib.data.demo import write_demo  # drawing images is slow to import, and seldom needed
+
+    write_demo(folder, cases=cases, seed=seed)
+
+
+def _judge(benchmark: Path, runs: Path, judges: tuple[str, ...], seed: int) -> None:
+    from mrb_lib.judges.settings import Settings  # only needed when the runs are made
+    from mrb_lib.runs.execute import judge
+
+    judge(load(benchmark), runs, judges, settings=Settings(seed=seed))
+    write_simulated_runs(benchmark, runs, seed=seed)
+
+
+def write_simulated_runs(benchmark: Path, runs: Path, *, seed: int) -> list[Path]:
+    """Write the verdicts of the embedded benchmark's SIMULATED judges, a run each.
+
+    Parameters
+    ----------
+    benchmark : a folder that `mrb_lib.data.demo.write_demo` wrote
+    runs : the folder of runs, which may hold others
+
+    Returns
+    -------
+    list of Path
+        The folders written.
+    """
+    from mrb_lib.data.demo.judges import MARK, simulated_verdicts  # only needed when the runs are made
+
+    loaded = load(benchmark)
+    verdicts = simulated_verdicts(read_table(benchmark / "truth.parquet"), loaded.cases, seed=seed)
+    return save_imported(verdicts, runs, benchmark=loaded.meta.name, kind=loaded.meta.kind, source=MARK)
+
+
+def _to_stderr(line: str) -> None:
+    sys.stderr.write(line + "\n")
+
+
+def _code_hash(patterns: Iterable[str]) -> str:
+    package = Path(mrb_lib.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted({path for pattern in patterns for path in package.glob(pattern)}):
+        digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _stamp(folder: Path) -> object:
+    """What a folder was made from; None where it is missing, unfinished or damaged, so that it is made again."""
+    try:
+        return json.loads((folder / _STAMP).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _write_stamp(folder: Path, stamp: dict[str, object]) -> None:
+    write_atomic(folder / _STAMP, json.dumps(stamp, indent=2) + "\n")
+
+
+@contextmanager
+def _only_one(folder: Path) -> Iterator[None]:
+    """Wait until no other process makes this folder, and keep the others waiting."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        stream = (folder / ".lock").open("a")
+    except OSError as error:
+        raise InputError(
+            f"{folder}: cannot be written ({error.strerror}); set MRB_HOME to a folder you may write to."
+        ) from error
+    with stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def _replacing(folder: Path) -> Iterator[Path]:
+    """Yield an empty folder that takes the place of `folder` when the block succeeds."""
+    for leftover in folder.parent.glob(f".{folder.name}.*"):
+        shutil.rmtree(leftover)
+    stage = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        yield stage
+        stage.chmod(0o755)
+        if folder.exists():
+            keep_reviews(folder, stage)
+            folder.rename(folder.parent / f".{folder.name}.old")
+        stage.rename(folder)
+    finally:
+        for leftover in (stage, folder.parent / f".{folder.name}.old"):
+            if leftover.exists():
+                shutil.rmtree(leftover)
+
+
+def simulated_note(name: str) -> str:
+    """The sentence to show with simulated data of a benchmark."""
+    return (
+        f"SIMULATED data: the cases, responses and annotations of {name} were drawn from a seed; "
+        "they say nothing about clinicians or models."
+    )

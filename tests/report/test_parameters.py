@@ -1,0 +1,109 @@
+"""Notebooks are given the parameters that they take, in their type; others are refused, and some may run alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from mrb_lib.cli.main import app
+from mrb_lib.errors import InputError
+from mrb_lib.report.execute import parameters_of
+from tests.report.conftest import PARAMETERS, ids_of, index_of
+
+
+@pytest.fixture
+def lab_of_two(two: Any, publish: str) -> Any:
+    """Notebook `one` takes a number of its own, `two` does not; each publishes what it was given."""
+    data = 'data=f"judges,resamples,margin\\n{judges!r},{resamples!r},{margin!r}\\n"'
+    two.notebook("one", publish + f"publish_figure('first', {data})", parameters=PARAMETERS + "margin = 0.05\n")
+    return two
+
+
+def given(lab: Any) -> str:
+    return str((lab.out / "figures" / "first.csv").read_text().splitlines()[1])
+
+
+def test_a_parameter_reaches_the_notebooks_that_take_it_in_their_type(lab_of_two: Any) -> None:
+    lab_of_two.report()
+    assert given(lab_of_two) == "'',2000,0.05"
+    result = lab_of_two.report(parameters={"judges": "first", "resamples": "60", "margin": "1"})
+    assert result.executed == ("one", "two")
+    assert given(lab_of_two) == "'first',60,1.0"
+    assert index_of(lab_of_two.out / "figures")["provenance"]["parameters"] == {
+        "judges": "first", "resamples": "60", "margin": "1"
+    }  # fmt: skip
+
+
+def test_only_the_notebooks_that_take_it_run_again(lab_of_two: Any) -> None:
+    lab_of_two.report(parameters={"margin": "0.1"})
+    assert lab_of_two.report(parameters={"margin": "0.1"}).executed == ()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"marjin": "0.1"}, "they take judges, by, gold, cluster, resamples, margin"),
+        ({"resamples": "many"}, "not a whole number"),
+        ({"margin": "wide"}, "not a number"),
+        ({"seed": "1"}, "use --seed"),
+    ],
+)
+def test_what_no_notebook_takes_is_refused_with_what_they_take(
+    lab_of_two: Any, parameters: dict[str, str], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        lab_of_two.report(parameters=parameters)
+    assert not lab_of_two.out.exists()
+
+
+def test_one_notebook_alone_leaves_the_pages_of_others_as_they_are(lab_of_two: Any) -> None:
+    lab_of_two.report()
+    page = lab_of_two.out / "pages" / "two.html"
+    before = page.read_bytes()
+    result = lab_of_two.report(only=["one"], parameters={"resamples": "60"})
+    assert (result.executed, result.skipped) == (("one",), ("two",))
+    assert given(lab_of_two).startswith("'',60")
+    assert page.is_file()
+    assert len(before) > 0
+    assert ids_of(lab_of_two.out / "figures") == ["first", "second"]
+
+
+def test_one_notebook_alone_in_a_new_folder_is_the_whole_report(lab_of_two: Any) -> None:
+    assert lab_of_two.report(only=["two"]).executed == ("two",)
+    assert ids_of(lab_of_two.out / "figures") == ["second"]
+
+
+def test_an_unknown_notebook_and_a_copy_of_some_figures_are_refused(lab_of_two: Any) -> None:
+    with pytest.raises(InputError, match="use some of one, two"):
+        lab_of_two.report(only=["three"])
+    with pytest.raises(InputError, match="figures"):
+        lab_of_two.report(only=["one"], figures=lab_of_two.folder / "mirror")
+
+
+def test_parameters_are_read_from_the_notebook(lab_of_two: Any) -> None:
+    own = parameters_of(lab_of_two.notebooks / "one.ipynb")
+    assert list(own)[-2:] == ["out", "margin"]
+    assert own["resamples"] == 2000
+
+
+def test_the_command_takes_parameters_notebooks_and_judges(lab_of_two: Any) -> None:
+    arguments = ["report", str(lab_of_two.bench), "--out", str(lab_of_two.out)]
+    arguments += ["--notebooks", str(lab_of_two.notebooks), "--only", "one"]
+    made = CliRunner().invoke(app, [*arguments, "--judges", "first", "-p", "margin=0.2", "-p", "resamples=50"])
+    assert made.exit_code == 0, made.output
+    assert given(lab_of_two) == "'first',50,0.2"
+    for wrong in ("marjin=1", "margin"):
+        refused = CliRunner().invoke(app, [*arguments, "-p", wrong])
+        assert isinstance(refused.exception, InputError), refused.output  # which the console script makes exit 2
+
+
+def test_a_conclusion_is_on_the_page_and_on_the_index_as_text(lab: Any) -> None:
+    lab.notebook("one", "x = 1")
+    content = (lab.notebooks / "one.ipynb").read_text().replace('"tags": []', '"tags": ["conclusion"]')
+    (lab.notebooks / "one.ipynb").write_text(content.replace('"x = 1"', "\"print('Three of <b> judges.')\""))
+    lab.report()
+    for page in (lab.out / "pages" / "one.html", lab.out / "index.html"):
+        text = page.read_text()
+        assert "Conclusion.</strong> Three of &lt;b&gt; judges." in text, page.name
