@@ -47,6 +47,7 @@ class Absent:
         return self
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _with
+    __floordiv__ = __rfloordiv__ = __mod__ = __pow__ = _with
     __and__ = __rand__ = __or__ = __ror__ = __lt__ = __le__ = __gt__ = __ge__ = _with
     __eq__ = __ne__ = _with  # type: ignore[assignment]  # a comparison with a column is a column, as in pandas
 

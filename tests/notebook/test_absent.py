@@ -89,7 +89,7 @@ def test_whatever_is_made_of_what_is_absent_is_absent_for_the_same_reason() -> N
     absent = Absent("no run was given")
     made = [
         absent["accuracy"], absent[absent["part"] == "pair"], absent.sort_values("n").head(3), absent.loc[0, "n"],
-        absent["high"] - absent["low"], 1 - absent, absent * 2.0, ~absent["subfield"].isna(),
+        absent["high"] - absent["low"], 1 - absent, absent * 2.0, absent.sum() // 2, ~absent["subfield"].isna(),
         (absent["n"] > 0) & (absent["n"] < 9), absent.assign(rank=1)["rank"].map(str).tolist(),
     ]  # fmt: skip
     assert {reason_of(one) for one in made} == {"no run was given"}
