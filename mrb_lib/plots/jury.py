@@ -163,7 +163,7 @@ def _legend_at_the_side(figure: Paper, axes: Axes) -> None:
 
 
 def _name_the_best(axes: Axes, rows: pd.DataFrame, measure: str) -> None:
-    """The names of the single judges that nothing beats, the three most accurate of them."""
+    """The names of the single judges that nothing beats, the three most accurate of them, off the line that rises."""
     axes.autoscale_view()
     for _, row in rows.nlargest(3, "accuracy").iterrows():
         point = (float(row[measure]), float(row["accuracy"]))
@@ -171,8 +171,9 @@ def _name_the_best(axes: Axes, rows: pd.DataFrame, measure: str) -> None:
         axes.annotate(
             label(row["judge"], 24),
             point,
-            xytext=(3, 4) if across < 0.5 else (-3, 4),
+            xytext=(4, -3) if across < 0.5 else (-3, 4),
             ha="left" if across < 0.5 else "right",
+            va="top" if across < 0.5 else "bottom",
             textcoords="offset points",
             fontsize=6,
             color="#555555",
