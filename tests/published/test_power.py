@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mrb_lib.stats.power.power_formulas import mcnemar_cases, mcnemar_detectable, mcnemar_power
+from mrb_lib.stats.power.formulas import mcnemar_cases, mcnemar_detectable, mcnemar_power
 
 
 @pytest.mark.parametrize(

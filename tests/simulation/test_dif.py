@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.core.panel import Panel
-from mrb_lib.stats.difficulty.dif import UNCLEAR, dif
+from mrb_lib.stats.difficulty.dif_table import UNCLEAR, dif
 
 ABILITY = np.linspace(-0.8, 0.8, 8)
 

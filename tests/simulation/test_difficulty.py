@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import spearmanr
 
 from mrb_lib.stats.core.panel import Panel
-from mrb_lib.stats.difficulty.difficulty import difficulty
 from mrb_lib.stats.difficulty.irt import OneParameter, agreement, one_parameter, two_parameter
+from mrb_lib.stats.difficulty.table import difficulty
 from mrb_lib.stats.difficulty.trials import Shown, plain, trials, worth
 
 

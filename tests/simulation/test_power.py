@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mrb_lib.stats.power.power_formulas import cases_needed, detectable, differences, mcnemar_detectable
+from mrb_lib.stats.power.formulas import cases_needed, detectable, differences, mcnemar_detectable
 
 STUDIES = 4000
 

@@ -21,14 +21,14 @@ class Trials(NamedTuple):
 
     Attributes
     ----------
-    right, asked : shape (N, C)
+    n_correct, n_trials : shape (N, C)
     design : shape (C, P), a cell's log odds at a difficulty of 0 from P parameters: an ability for each judge, then,
         for those with trials of both kinds, by how much the gold response being shown first raises it
     position : shape (J,), the column of that parameter for each judge; -1 where it has none
     """
 
-    right: FloatArray
-    asked: FloatArray
+    n_correct: FloatArray
+    n_trials: FloatArray
     design: FloatArray
     position: IntArray
 
@@ -40,15 +40,15 @@ class Trials(NamedTuple):
 
 def plain(score: FloatArray) -> Trials:
     """One trial a judge and case, shape (J, N); NaN where there is none, and a fraction is a share of a success."""
-    known = np.isfinite(score)
+    finite = np.isfinite(score)
     none = np.full(len(score), -1, dtype=np.int64)
-    return Trials(np.where(known, score, 0.0).T, known.T.astype(np.float64), np.eye(len(score)), none)
+    return Trials(np.where(finite, score, 0.0).T, finite.T.astype(np.float64), np.eye(len(score)), none)
 
 
 class Shown(NamedTuple):
     """Verdicts by order: mean scores and numbers, shape (J, 2, N), and the kind of each trial, shape (2, N).
 
-    Policies that make one score of both orders have it in place of the first, with trials of the last kind.
+    Policies that make one score of both orders have it instead of the first, with trials of the last kind.
     """
 
     score: FloatArray
@@ -88,7 +88,7 @@ def shown(panel: Panel, labels: IntArray, policy: str) -> list[Shown]:
     ]
 
 
-def worth(found: Shown, expected: FloatArray | None = None) -> FloatArray:
+def worth(shown_verdicts: Shown, expected: FloatArray | None = None) -> FloatArray:
     """What a verdict of each judge counts as, in independent trials, shape (J,), at most 1.
 
     Verdicts of a judge on a case that go together more than chance would have it - in both orders, in all
@@ -101,16 +101,16 @@ def worth(found: Shown, expected: FloatArray | None = None) -> FloatArray:
     expected : shape (J,), the correlation of a judge's verdicts on a case that the cases' difficulty
         explains, which is no dependence; None for none
     """
-    right = np.nan_to_num(found.score) * found.n
-    surprise, chance = np.zeros(right.shape), np.zeros(len(right))
+    n_correct = np.nan_to_num(shown_verdicts.score) * shown_verdicts.n
+    surprise, chance = np.zeros(n_correct.shape), np.zeros(len(n_correct))
     for kind in range(len(_SHIFT)):
-        member = found.kind == kind
-        n = np.where(member, found.n, 0.0).sum(axis=(1, 2))
-        mean = np.nan_to_num(divide(np.where(member, right, 0.0).sum(axis=(1, 2)), n))
-        surprise += np.where(member, right - found.n * mean[:, None, None], 0.0)
+        member = shown_verdicts.kind == kind
+        n = np.where(member, shown_verdicts.n, 0.0).sum(axis=(1, 2))
+        mean = np.nan_to_num(divide(np.where(member, n_correct, 0.0).sum(axis=(1, 2)), n))
+        surprise += np.where(member, n_correct - shown_verdicts.n * mean[:, None, None], 0.0)
         chance += n * mean * (1 - mean)
     spread = (surprise.sum(axis=1) ** 2).sum(axis=1)
-    n = found.n.sum(axis=1)
+    n = shown_verdicts.n.sum(axis=1)
     further = np.maximum(np.nan_to_num(divide((n**2).sum(axis=1), n.sum(axis=1)), nan=1.0) - 1, 0.0)
     alike = np.nan_to_num(divide(np.nan_to_num(divide(spread, chance), nan=1.0) - 1, further))
     if expected is not None:
@@ -119,32 +119,32 @@ def worth(found: Shown, expected: FloatArray | None = None) -> FloatArray:
     return out
 
 
-def trials(found: Shown, usable: BoolArray, each: FloatArray, position: IntArray | None = None) -> Trials:
+def trials(shown_verdicts: Shown, usable: BoolArray, each: FloatArray, position: IntArray | None = None) -> Trials:
     """Lay out the verdicts by judge and kind of trial.
 
     Parameters
     ----------
     usable : shape (J, N), the cases to count
     each : shape (J,), what a verdict counts as, see `worth`
-    position : the judges' effects of position are those of other trials, whose `position` this is; None finds them
+    position : the judges' effects of position are those of other trials, whose `position` this is; None derives them
     """
-    n = np.where(usable[:, None], found.n, 0.0) * each[:, None, None]
-    right = np.nan_to_num(found.score) * n
+    n = np.where(usable[:, None], shown_verdicts.n, 0.0) * each[:, None, None]
+    n_correct = np.nan_to_num(shown_verdicts.score) * n
     judges = len(each)
-    cells, rights, askeds, shift = [], [], [], []
+    cells, corrects, trials_of_kind, shift = [], [], [], []
     for kind in range(len(_SHIFT)):
-        member = found.kind == kind
-        asked = np.where(member, n, 0.0).sum(axis=1)
+        member = shown_verdicts.kind == kind
+        n_trials = np.where(member, n, 0.0).sum(axis=1)
         if member.any():
             cells.append(np.eye(judges))
-            rights.append(np.where(member, right, 0.0).sum(axis=1))
-            askeds.append(asked)
+            corrects.append(np.where(member, n_correct, 0.0).sum(axis=1))
+            trials_of_kind.append(n_trials)
             shift.append(np.full(judges, _SHIFT[kind]))
-    asked, moved = np.concatenate(askeds), np.concatenate(shift)[:, None] * np.vstack(cells)
+    n_trials, moved = np.concatenate(trials_of_kind), np.concatenate(shift)[:, None] * np.vstack(cells)
     if position is None:
-        # Whoever was asked in one way only has no effect of position that could be told from its ability.
-        seen = moved * (asked.sum(axis=1) > 0)[:, None]
+        # A judge with trials of one kind only has no effect of position that could be told from its ability.
+        seen = moved * (n_trials.sum(axis=1) > 0)[:, None]
         both = (seen.max(axis=0) > 0) & (seen.min(axis=0) < 0)
         position = np.where(both, judges + np.cumsum(both) - 1, -1).astype(np.int64)
     design = np.hstack([np.vstack(cells), moved[:, position >= 0]])
-    return Trials(np.concatenate(rights).T, asked.T, design, position)
+    return Trials(np.concatenate(corrects).T, n_trials.T, design, position)

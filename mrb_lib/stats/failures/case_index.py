@@ -25,7 +25,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.core.options import FloatArray
 from mrb_lib.stats.core.panel import COST_COLUMNS, Panel, as_panel
-from mrb_lib.stats.difficulty.difficulty import difficulty
+from mrb_lib.stats.difficulty.table import difficulty
 from mrb_lib.stats.failures.failure_kinds import Kinds, difficulty_of, failure_kinds
 from mrb_lib.stats.tables import read_panels
 from mrb_lib.verdicts.manifest import FILE_NAME as MANIFEST

@@ -98,8 +98,8 @@ def models(
     (2001). Coefficients of "mixed" hold within a case and are larger than those of "gee", which average over cases;
     their marginal effects can be compared.
     A "subfield" row of one judge mixes how hard the subfield is with how the judge does there: see
-    `mrb_lib.stats.difficulty.dif`. Published fits: `tests/published/test_gee.py`; coverage, size and planted effects:
-    `tests/simulation/test_models.py`.
+    `mrb_lib.stats.difficulty.dif_table`. Published fits: `tests/published/test_gee.py`; coverage, size and planted
+    effects: `tests/simulation/test_models.py`.
     """
     panel = as_panel(verdicts, cases["case_id"], dimensions)
     labels = encode_gold(gold, cases["case_id"], panel.dimensions)

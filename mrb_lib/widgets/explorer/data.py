@@ -12,7 +12,7 @@ import pandas as pd
 from mrb_lib.data.benchmark import Benchmark, gold
 from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.core.panel import as_panel
-from mrb_lib.stats.difficulty.difficulty import difficulty
+from mrb_lib.stats.difficulty.table import difficulty
 from mrb_lib.stats.failures.case_index import POLICY, CaseIndex
 from mrb_lib.stats.failures.failure_kinds import Kinds, difficulty_of, failure_kinds
 

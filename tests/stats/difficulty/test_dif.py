@@ -11,8 +11,8 @@ from statsmodels.stats.contingency_tables import StratifiedTable
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.core.multiplicity import adjust
-from mrb_lib.stats.difficulty.dif import FEW_CLUSTERS, NO_OTHERS, NO_SUBFIELDS, NOTHING_TO_COMPARE, dif
 from mrb_lib.stats.difficulty.dif_matching import tables
+from mrb_lib.stats.difficulty.dif_table import FEW_CLUSTERS, NO_OTHERS, NO_SUBFIELDS, NOTHING_TO_COMPARE, dif
 
 N, JUDGES = 300, 5
 

@@ -12,7 +12,7 @@ from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, gold
 from mrb_lib.errors import InputError
 from mrb_lib.schema import POLICIES
 from mrb_lib.stats.core.panel import as_panel
-from mrb_lib.stats.difficulty.difficulty import difficulty
+from mrb_lib.stats.difficulty.table import difficulty
 from mrb_lib.stats.failures.case_index import build_index, open_index
 from mrb_lib.stats.failures.failure_kinds import Kinds, difficulty_of, failure_kinds
 from mrb_lib.stats.failures.selection import Query, facets, select

@@ -8,7 +8,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.schema import POLICIES
 from mrb_lib.stats.accuracy import correctness
 from mrb_lib.stats.core.panel import ABSENT, NULL
-from mrb_lib.stats.difficulty.difficulty import difficulty
+from mrb_lib.stats.difficulty.table import difficulty
 from mrb_lib.stats.failures.failure_kinds import KINDS, MIXED, OUTCOMES, Kinds, difficulty_of, failure_kinds
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 

@@ -8,9 +8,9 @@ import pytest
 from scipy import stats
 from statsmodels.stats.power import TTestPower
 
-from mrb_lib.stats.power.power import power
-from mrb_lib.stats.power.power_coverage import coverage
-from mrb_lib.stats.power.power_formulas import cases_needed, detectable, differences, power_at
+from mrb_lib.stats.power.coverage import coverage
+from mrb_lib.stats.power.formulas import cases_needed, detectable, differences, power_at
+from mrb_lib.stats.power.table import power
 from mrb_lib.stats.resampling.resample import ratios
 from mrb_lib.stats.significance.paired import significance
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of

@@ -37,10 +37,17 @@ COLUMNS = [
 ]  # fmt: skip
 
 
+MORE = (
+    "mh_chi2", "ets_low", "ets_high", "logistic_effect", "logistic_low", "logistic_high", "logistic_chi2", "logistic_p",
+    "logistic_p_adjusted",
+)  # fmt: skip
+
+
 @register_table(
     "dif",
     question="is a judge weak in a subfield, beyond the subfield being hard",
-    columns=COLUMNS,
+    columns=[name for name in COLUMNS if name not in MORE],
+    more=MORE,
 )
 def dif(
     verdicts: pd.DataFrame | Panel,

@@ -40,10 +40,14 @@ _TEXT = ("part", "case_id", "gold", "alternative")
 _WHOLE = ("rank", "n_annotators", "gold_votes", "n_alternative", "n_verdicts")
 
 
+MORE = ("se", "difficulty_2pl", "difficulty_2pl_low", "difficulty_2pl_high", "ability_2pl")
+
+
 @register_table(
     "difficulty",
     question="which cases are hard, and whose gold label is probably wrong",
-    columns=COLUMNS,
+    columns=[name for name in COLUMNS if name not in MORE],
+    more=MORE,
 )
 def difficulty(
     verdicts: pd.DataFrame | Panel,
@@ -85,7 +89,7 @@ def difficulty(
     Raises
     ------
     InputError
-        An option is unknown, or `prior` is no probability.
+        An option is unknown, or `prior` is not a probability.
 
     Notes
     -----
@@ -112,11 +116,11 @@ def difficulty(
     scores = score(panel, labels, policy)
     by_order, otherwise = shown(panel, labels, policy), shown(panel, alternative, policy)
     case_frames, judge_frames = [], []
-    for place, name in enumerate(panel.dimensions):
-        judged: BoolArray = np.asarray(scores.judged[:, place].any(axis=1))
-        both = [Shown(one.score[judged], one.n[judged], one.kind) for one in (by_order[place], otherwise[place])]
-        value = scores.score[judged, place]
-        by_case, by_judge = _dimension(value, both, labels[place], alternative[place], votes[place], prior)
+    for index, name in enumerate(panel.dimensions):
+        judged: BoolArray = np.asarray(scores.judged[:, index].any(axis=1))
+        both = [Shown(one.score[judged], one.n[judged], one.kind) for one in (by_order[index], otherwise[index])]
+        value = scores.score[judged, index]
+        by_case, by_judge = _dimension(value, both, labels[index], alternative[index], votes[index], prior)
         case_frames.append(by_case.assign(dimension=name, case_id=cases["case_id"].to_numpy()[by_case["case"]]))
         judges = [judge for judge, kept in zip(panel.judges, judged, strict=True) if kept]
         judge_frames.append(by_judge.assign(dimension=name, judge=judges))
@@ -144,8 +148,8 @@ def other_label(votes: IntArray, labels: IntArray) -> IntArray:
     """The label other than the gold one that most verdicts gave, shape (D, N); -1 without gold, or if none did."""
     left = votes.copy()
     np.put_along_axis(left, np.maximum(labels, 0)[:, :, None], -1, axis=2)
-    found = np.where((labels >= 0) & (left.max(axis=2) > 0), left.argmax(axis=2), -1)
-    return found.astype(np.int64)
+    values = np.where((labels >= 0) & (left.max(axis=2) > 0), left.argmax(axis=2), -1)
+    return values.astype(np.int64)
 
 
 def _dimension(
@@ -164,23 +168,23 @@ def _dimension(
     both : the verdicts against the gold label, and against the other one
     """
     case = np.flatnonzero(label >= 0)
-    known = np.isfinite(value)
-    n, total = known.sum(axis=0), np.where(known, value, 0.0)
-    many = int(known.any(axis=1).sum()) >= 2
+    is_scored = np.isfinite(value)
+    n, total = is_scored.sum(axis=0), np.where(is_scored, value, 0.0)
+    many = int(is_scored.any(axis=1).sum()) >= 2
     rows: dict[str, object] = {"case": case, "n": n[case], "n_excluded": len(value) - n[case]}
     rows |= {"accuracy": divide(total.sum(axis=0), n)[case], "gold": _names(label[case])}
-    given = votes[case]
-    chosen = np.where(alternative[case] >= 0, given[np.arange(len(case)), alternative[case]], 0)
-    rows |= {"alternative": _names(alternative[case]), "n_alternative": chosen, "n_verdicts": given.sum(axis=1)}
-    rows["alternative_share"] = divide(chosen.astype(np.float64), given.sum(axis=1))
-    judges: dict[str, object] = {"n": known.sum(axis=1), "n_excluded": value.shape[1] - known.sum(axis=1)}
-    judges["accuracy"] = divide(total.sum(axis=1), known.sum(axis=1))
+    votes_of_case = votes[case]
+    chosen = np.where(alternative[case] >= 0, votes_of_case[np.arange(len(case)), alternative[case]], 0)
+    rows |= {"alternative": _names(alternative[case]), "n_alternative": chosen, "n_verdicts": votes_of_case.sum(axis=1)}
+    rows["alternative_share"] = divide(chosen.astype(np.float64), votes_of_case.sum(axis=1))
+    judges: dict[str, object] = {"n": is_scored.sum(axis=1), "n_excluded": value.shape[1] - is_scored.sum(axis=1)}
+    judges["accuracy"] = divide(total.sum(axis=1), is_scored.sum(axis=1))
     suspicion = np.full(len(case), np.nan)
     flaw = "" if many else FEW_JUDGES
     judges["reason"] = flaw or None
     if many:
-        scored, counted = np.asarray(known.any(axis=0)), np.asarray(known.any(axis=1))
-        fitted = _fitted(both, counted, scored, known, prior)
+        scored, counted = np.asarray(is_scored.any(axis=0)), np.asarray(is_scored.any(axis=1))
+        fitted = _fitted(both, counted, scored, is_scored, prior)
         flaw = fitted.flaw
         rows |= {name: _spread(column, scored)[case] for name, column in fitted.cases.items()}
         judges |= {name: _spread(column, counted) for name, column in fitted.judges.items()}
@@ -191,8 +195,8 @@ def _dimension(
     rows["alike"] = np.round(special.logit(suspicion), _DIGITS)  # equal but for rounding is equal
     frame = pd.DataFrame(rows)
     frame = frame.sort_values(order, ascending=[False, False, True], na_position="last").drop(columns="alike")
-    place = pd.Series(np.arange(1, len(frame) + 1), index=frame.index, dtype="Int64")
-    return frame.assign(rank=place.where(frame["suspicion"].notna())), pd.DataFrame(judges)
+    index = pd.Series(np.arange(1, len(frame) + 1), index=frame.index, dtype="Int64")
+    return frame.assign(rank=index.where(frame["suspicion"].notna())), pd.DataFrame(judges)
 
 
 class _Fitted(NamedTuple):
@@ -204,12 +208,12 @@ class _Fitted(NamedTuple):
     flaw: str
 
 
-def _fitted(both: Sequence[Shown], counted: BoolArray, scored: BoolArray, known: BoolArray, prior: float) -> _Fitted:
-    """Fit both models to the judges that are `counted`, on the cases that are `scored`; `known` of shape (J, N)."""
+def _fitted(both: Sequence[Shown], counted: BoolArray, scored: BoolArray, seen: BoolArray, prior: float) -> _Fitted:
+    """Fit both models to the judges that are `counted`, on the cases that are `scored`; `seen` of shape (J, N)."""
     mine, other = (
         Shown(one.score[counted][:, :, scored], one.n[counted][:, :, scored], one.kind[:, scored]) for one in both
     )
-    usable, each = known[np.ix_(counted, scored)], worth(mine)
+    usable, each = seen[np.ix_(counted, scored)], worth(mine)
     data = trials(mine, usable, each)
     first = one_parameter(data)
     if (each < 1).any() and first.converged:
@@ -243,8 +247,8 @@ def _fitted(both: Sequence[Shown], counted: BoolArray, scored: BoolArray, known:
     return _Fitted(columns, judges, suspicion, flaw)
 
 
-def _ends(name: str, found: Posterior) -> dict[str, FloatArray]:
-    return {f"{name}_low": found.low, f"{name}_high": found.high}
+def _ends(name: str, values: Posterior) -> dict[str, FloatArray]:
+    return {f"{name}_low": values.low, f"{name}_high": values.high}
 
 
 def _spread(values: FloatArray, where: BoolArray) -> FloatArray:
@@ -272,7 +276,7 @@ def _with_annotators(frame: pd.DataFrame, gold: pd.DataFrame) -> pd.DataFrame:
     if not {"n_annotators", *votes} <= set(gold.columns):
         return frame
     keys = ["case_id", "dimension"]
-    found = frame[keys].merge(gold[[*keys, "n_annotators", *votes]], on=keys, how="left")
-    place = frame["gold"].map({name: i for i, name in enumerate(CHOICES)}).to_numpy(dtype=np.int64)
-    given = found[votes].to_numpy()[np.arange(len(found)), place]
-    return frame.assign(n_annotators=found["n_annotators"].to_numpy(), gold_votes=given)
+    values = frame[keys].merge(gold[[*keys, "n_annotators", *votes]], on=keys, how="left")
+    index = frame["gold"].map({name: i for i, name in enumerate(CHOICES)}).to_numpy(dtype=np.int64)
+    votes_of_case = values[votes].to_numpy()[np.arange(len(values)), index]
+    return frame.assign(n_annotators=values["n_annotators"].to_numpy(), gold_votes=votes_of_case)

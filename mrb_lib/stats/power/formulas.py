@@ -15,7 +15,7 @@ _CELLS_AT_ONCE = 2**21
 _NO_SPREAD = 1e-20
 
 
-class Differences(NamedTuple):
+class MeanDifferences(NamedTuple):
     """Mean differences of paired scores; every array has shape (pairs,).
 
     Attributes
@@ -32,13 +32,13 @@ class Differences(NamedTuple):
     error: FloatArray
     discordance: FloatArray
 
-    def rows(self, kept: IntArray) -> Differences:
-        return Differences(
+    def rows(self, kept: IntArray) -> MeanDifferences:
+        return MeanDifferences(
             self.n[kept], self.clusters[kept], self.value[kept], self.error[kept], self.discordance[kept]
         )
 
 
-def differences(first: FloatArray, second: FloatArray, codes: IntArray) -> Differences:
+def differences(first: FloatArray, second: FloatArray, codes: IntArray) -> MeanDifferences:
     """Compare scores case by case.
 
     Parameters
@@ -58,10 +58,10 @@ def differences(first: FloatArray, second: FloatArray, codes: IntArray) -> Diffe
         _differences((first[i : i + step] - second[i : i + step])[:, order], starts)
         for i in range(0, max(len(first), 1), step)
     ]
-    return Differences(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    return MeanDifferences(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-def _differences(difference: FloatArray, starts: IntArray) -> Differences:
+def _differences(difference: FloatArray, starts: IntArray) -> MeanDifferences:
     counted = np.isfinite(difference)
     difference = np.where(counted, difference, 0.0)
     n = counted.sum(axis=1)
@@ -75,14 +75,14 @@ def _differences(difference: FloatArray, starts: IntArray) -> Differences:
         clusters = np.logical_or.reduceat(counted, starts, axis=1).sum(axis=1)
     squares = np.where(squares <= _NO_SPREAD * n, 0.0, squares)  # thirds that are all alike leave what rounding leaves
     error = np.sqrt(divide(squares * clusters, clusters - 1.0)) / np.fmax(n, 1)
-    return Differences(n.astype(np.int64), clusters.astype(np.int64), value, error, discordance)
+    return MeanDifferences(n.astype(np.int64), clusters.astype(np.int64), value, error, discordance)
 
 
 def multiplier(df: FloatArray | IntArray) -> FloatArray:
     """How many standard errors a difference must measure to be found with the power wanted (Bloom 1995)."""
-    known = np.fmax(df, 1.0)
-    found = np.asarray(special.stdtrit(known, 1 - ALPHA / 2) + special.stdtrit(known, POWER))
-    return np.where(df > 0, found, np.nan)
+    least_one = np.fmax(df, 1.0)
+    sum_of_quantiles = special.stdtrit(least_one, 1 - ALPHA / 2) + special.stdtrit(least_one, POWER)
+    return np.where(df > 0, sum_of_quantiles, np.nan)
 
 
 def detectable(error: FloatArray, clusters: IntArray) -> FloatArray:
@@ -95,8 +95,8 @@ def power_at(difference: FloatArray, error: FloatArray, clusters: IntArray) -> F
     df = np.fmax(clusters - 1.0, 1.0)
     critical = special.stdtrit(df, 1 - ALPHA / 2)
     size = divide(np.abs(difference), error)
-    found = np.asarray(special.stdtr(df, size - critical) + special.stdtr(df, -size - critical))
-    return np.where(clusters > 1, found, np.nan)
+    power = np.asarray(special.stdtr(df, size - critical) + special.stdtr(df, -size - critical))
+    return np.where(clusters > 1, power, np.nan)
 
 
 def cases_needed(
@@ -115,8 +115,8 @@ def cases_needed(
     few = np.floor(2.0 * size) - 1.0 + np.zeros_like(difference)
 
     def enough(cases: FloatArray) -> BoolArray:
-        found = multiplier(np.fmax(divide(cases, size) - 1.0, 1.0)) * error * np.sqrt(n / cases)
-        return np.asarray((found <= difference * (1 + 1e-9)) & (cases >= 2.0 * size))
+        shown = multiplier(np.fmax(divide(cases, size) - 1.0, 1.0)) * error * np.sqrt(n / cases)
+        return np.asarray((shown <= difference * (1 + 1e-9)) & (cases >= 2.0 * size))
 
     most = np.ceil(np.fmax(n * (multiplier(np.ones(1)) * np.nan_to_num(error) / difference) ** 2, 2.0 * size))
     while (most - few > 1).any():
@@ -137,8 +137,8 @@ def mcnemar_cases(discordance: FloatArray, difference: FloatArray) -> FloatArray
     `tests/published/test_power.py`.
     """
     rest = discordance - difference**2
-    known = np.sqrt(np.where((rest > 0) & (difference <= discordance), rest, np.nan))
-    root: FloatArray = divide(_Z_ALPHA * np.sqrt(discordance) + _Z_POWER * known, difference)
+    spread = np.sqrt(np.where((rest > 0) & (difference <= discordance), rest, np.nan))
+    root: FloatArray = divide(_Z_ALPHA * np.sqrt(discordance) + _Z_POWER * spread, difference)
     return np.asarray(root**2)
 
 
@@ -155,5 +155,5 @@ def mcnemar_detectable(n: FloatArray | IntArray, discordance: FloatArray) -> Flo
     scale, offset = np.sqrt(n).astype(np.float64), _Z_ALPHA * np.sqrt(discordance)
     square: FloatArray = scale**2 + _Z_POWER**2
     root = (offset * scale) ** 2 - square * (offset**2 - _Z_POWER**2 * discordance)
-    found = divide(offset * scale + np.sqrt(np.fmax(root, 0.0)), square)
-    return np.where((found > 0) & (found <= discordance), found, np.nan)
+    difference = divide(offset * scale + np.sqrt(np.fmax(root, 0.0)), square)
+    return np.where((difference > 0) & (difference <= discordance), difference, np.nan)

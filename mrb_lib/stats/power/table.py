@@ -11,8 +11,8 @@ from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.subfields import By, groups
 from mrb_lib.stats.core.table import register_table
-from mrb_lib.stats.power.power_formulas import Differences
-from mrb_lib.stats.power.power_rows import (
+from mrb_lib.stats.power.formulas import MeanDifferences
+from mrb_lib.stats.power.rows import (
     Rows,
     Slice,
     alone,
@@ -42,10 +42,17 @@ _TEXT = (
 )  # fmt: skip
 
 
+MORE = (
+    "worst_standard_error", "mcnemar_minimum_detectable_difference", "mcnemar_power", "mcnemar_n_needed", "too_low",
+    "too_high",
+)  # fmt: skip
+
+
 @register_table(
     "power",
     question="what difference can these cases show, and how many would another take",
-    columns=COLUMNS,
+    columns=[name for name in COLUMNS if name not in MORE],
+    more=MORE,
 )
 def power(
     verdicts: pd.DataFrame | Panel,
@@ -120,35 +127,35 @@ def power(
     scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy)
     codes, judged = cluster_codes(cases, cluster), np.asarray(scores.judged.any(axis=2))
     made: dict[str, list[Rows]] = {name: [] for name in PARTS}
-    parts = groups(cases, by)
-    pieces: list[list[tuple[Slice, Differences]]] = [[] for _ in parts]
+    subsets = groups(cases, by)
+    pieces: list[list[tuple[Slice, MeanDifferences]]] = [[] for _ in subsets]
     for i, dimension in enumerate(panel.dimensions):
         who = np.flatnonzero(judged[:, i])
         names, (first, second) = [panel.judges[j] for j in who], np.triu_indices(len(who), k=1)
-        for part, those in zip(parts, pieces, strict=True):
+        for subset, those in zip(subsets, pieces, strict=True):
             if names:
-                value = scores.score[:, i][np.ix_(who, part.cases)]
-                piece = Slice(dimension, part, names, value, codes[part.cases], policy, first, second)
+                value = scores.score[:, i][np.ix_(who, subset.cases)]
+                piece = Slice(dimension, subset, names, value, codes[subset.cases], policy, first, second)
                 those.append((piece, compared(piece)))
                 _add(made, *those[-1])
     if resamples and pieces[0]:
-        found = [coverage_rows(those, n_clusters(codes), seed) for those in pieces]
-        made["coverage"] = [rows for of_dimension in zip(*found, strict=True) for rows in of_dimension]
+        result = [coverage_rows(those, n_clusters(codes), seed) for those in pieces]
+        made["coverage"] = [rows for of_dimension in zip(*result, strict=True) for rows in of_dimension]
     frames = [_frame(name, several) for name, several in made.items() if several]
     empty = pd.DataFrame(columns=COLUMNS)
     return (pd.concat(frames, ignore_index=True) if frames else empty).astype(_types())
 
 
-def _add(made: dict[str, list[Rows]], piece: Slice, found: Differences) -> None:
-    made["summary"].append(summary_row(piece, found))
-    if piece.part.subfield is not None:
+def _add(made: dict[str, list[Rows]], piece: Slice, result: MeanDifferences) -> None:
+    made["summary"].append(summary_row(piece, result))
+    if piece.subset.subfield is not None:
         return
     first, second = ([piece.judges[i] for i in side] for side in (piece.first, piece.second))
-    made["pair"].append(pair_rows(piece, found, first, second))
+    made["pair"].append(pair_rows(piece, result, first, second))
     made["judge"].append(detectable_rows(piece, alone(piece), piece.judges, [None] * len(piece.judges)))
-    if len(ranked(found)):
-        made["cases_needed"].append(needed_rows(piece, found))
-        made["curve"].append(curve_rows(piece, found))
+    if len(ranked(result)):
+        made["cases_needed"].append(needed_rows(piece, result))
+        made["curve"].append(curve_rows(piece, result))
 
 
 def _frame(name: str, several: list[Rows]) -> pd.DataFrame:

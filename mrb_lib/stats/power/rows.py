@@ -10,11 +10,11 @@ import numpy as np
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_reasons
 from mrb_lib.stats.core.scoring import BINARY_POLICIES
 from mrb_lib.stats.core.subfields import Group
-from mrb_lib.stats.power.power_coverage import RESAMPLES, STUDIES, STUDIES_OF_PART, Coverage, coverage
-from mrb_lib.stats.power.power_formulas import (
+from mrb_lib.stats.power.coverage import RESAMPLES, STUDIES, STUDIES_OF_PART, Coverage, coverage
+from mrb_lib.stats.power.formulas import (
     ALPHA,
     POWER,
-    Differences,
+    MeanDifferences,
     cases_needed,
     detectable,
     differences,
@@ -57,7 +57,7 @@ class Slice(NamedTuple):
     """
 
     dimension: str
-    part: Group
+    subset: Group
     judges: list[str]
     value: FloatArray
     codes: IntArray
@@ -66,26 +66,26 @@ class Slice(NamedTuple):
     second: IntArray
 
     def label(self) -> dict[str, object]:
-        return {"dimension": self.dimension, **self.part.label(), "policy": self.policy}
+        return {"dimension": self.dimension, **self.subset.label(), "policy": self.policy}
 
     def pair(self, position: int) -> tuple[str, str]:
         return self.judges[self.first[position]], self.judges[self.second[position]]
 
 
-def compared(piece: Slice) -> Differences:
+def compared(piece: Slice) -> MeanDifferences:
     """Every two judges."""
     return differences(piece.value[piece.first], piece.value[piece.second], piece.codes)
 
 
-def alone(piece: Slice) -> Differences:
+def alone(piece: Slice) -> MeanDifferences:
     """Every judge, against a fixed value."""
     return differences(piece.value, np.zeros_like(piece.value), piece.codes)
 
 
-def ranked(found: Differences) -> IntArray:
+def ranked(pairs: MeanDifferences) -> IntArray:
     """The pairs that have a standard error above 0, from the smallest to the largest."""
-    usable = np.flatnonzero((found.clusters > 1) & (found.error > 0))
-    return usable[np.argsort(found.error[usable], kind="stable")]
+    usable = np.flatnonzero((pairs.clusters > 1) & (pairs.error > 0))
+    return usable[np.argsort(pairs.error[usable], kind="stable")]
 
 
 def middle(order: IntArray) -> int:
@@ -93,88 +93,89 @@ def middle(order: IntArray) -> int:
     return int(order[(len(order) - 1) // 2])
 
 
-def detectable_rows(piece: Slice, found: Differences, first: Sequence[str], second: Sequence[str | None]) -> Rows:
+def detectable_rows(piece: Slice, pairs: MeanDifferences, first: Sequence[str], second: Sequence[str | None]) -> Rows:
     """What can be told of each judge alone, or of each pair by a t test."""
-    known = detectable(found.error, found.clusters)
+    detectable_difference = detectable(pairs.error, pairs.clusters)
     return {
         **piece.label(),
         "judge_1": list(first),
         "judge_2": list(second),
-        "n": found.n,
-        "n_excluded": len(piece.codes) - found.n,
-        "n_clusters": found.clusters,
-        "difference": found.value,
-        "standard_error": np.where(np.isnan(known), np.nan, found.error),
-        "minimum_detectable_difference": known,
+        "n": pairs.n,
+        "n_excluded": len(piece.codes) - pairs.n,
+        "n_clusters": pairs.clusters,
+        "difference": pairs.value,
+        "standard_error": np.where(np.isnan(detectable_difference), np.nan, pairs.error),
+        "minimum_detectable_difference": detectable_difference,
         "alpha": ALPHA,
         "power": POWER,
-        "reason": [text or None for text in _unknown(found)],
+        "reason": [text or None for text in _unknown(pairs)],
     }
 
 
-def _unknown(found: Differences) -> list[str]:
+def _unknown(pairs: MeanDifferences) -> list[str]:
     """Why no difference is detectable; empty if there is one."""
-    reasons = np.where(found.clusters < 2, FEW_CLUSTERS, np.where(found.error > 0, "", NEVER_DIFFER))
+    reasons = np.where(pairs.clusters < 2, FEW_CLUSTERS, np.where(pairs.error > 0, "", NEVER_DIFFER))
     return [str(text) for text in reasons]
 
 
-def pair_rows(piece: Slice, found: Differences, first: Sequence[str], second: Sequence[str]) -> Rows:
+def pair_rows(piece: Slice, pairs: MeanDifferences, first: Sequence[str], second: Sequence[str]) -> Rows:
     """What can be told of each pair."""
-    known, refused, unknown = detectable(found.error, found.clusters), _no_mcnemar(piece, found), _unknown(found)
-    psi = np.full(len(found.n), np.nan) if refused else found.discordance
-    smallest = mcnemar_detectable(found.n, psi)
-    too_large, never = known > found.discordance + _ROUNDING, np.isnan(smallest)
+    detectable_difference = detectable(pairs.error, pairs.clusters)
+    refused, unknown = _no_mcnemar(piece, pairs), _unknown(pairs)
+    psi = np.full(len(pairs.n), np.nan) if refused else pairs.discordance
+    smallest = mcnemar_detectable(pairs.n, psi)
+    too_large, never = detectable_difference > pairs.discordance + _ROUNDING, np.isnan(smallest)
     reasons = [
         said or join_reasons(TOO_LARGE if large else "", refused or (NEVER_FOUND if lost else ""))
         for said, large, lost in zip(unknown, too_large, never, strict=True)
     ]
     return {
-        **detectable_rows(piece, found, first, second),
-        "discordance": found.discordance,
+        **detectable_rows(piece, pairs, first, second),
+        "discordance": pairs.discordance,
         "mcnemar_minimum_detectable_difference": smallest,
-        "mcnemar_power": mcnemar_power(found.n, psi, known),
+        "mcnemar_power": mcnemar_power(pairs.n, psi, detectable_difference),
         "reason": reasons,
     }
 
 
-def _no_mcnemar(piece: Slice, found: Differences) -> str:
+def _no_mcnemar(piece: Slice, pairs: MeanDifferences) -> str:
     """Why McNemar's test does not apply to some pairs; empty if it does."""
     if piece.policy not in BINARY_POLICIES:
         return NOT_RIGHT_OR_WRONG
-    return "" if (found.clusters == found.n).all() else IN_CLUSTERS
+    return "" if (pairs.clusters == pairs.n).all() else IN_CLUSTERS
 
 
-def summary_row(piece: Slice, found: Differences) -> Rows:
+def summary_row(piece: Slice, pairs: MeanDifferences) -> Rows:
     """The pairs of median and of largest standard error."""
-    order = ranked(found)
+    order = ranked(pairs)
     if not len(order):
-        n = int(found.n.max()) if len(found.n) else int(np.isfinite(piece.value).any(axis=0).sum())
-        few = len(found.n) and (found.clusters < 2).all()
+        n = int(pairs.n.max()) if len(pairs.n) else int(np.isfinite(piece.value).any(axis=0).sum())
+        few = len(pairs.n) and (pairs.clusters < 2).all()
         return {
             **piece.label(),
             "n": [n],
             "n_excluded": len(piece.codes) - n,
-            "n_pairs": len(found.n),
+            "n_pairs": len(pairs.n),
             "alpha": ALPHA,
             "power": POWER,
-            "reason": ONE_JUDGE if not len(found.n) else FEW_CLUSTERS if few else NEVER_DIFFER,
+            "reason": ONE_JUDGE if not len(pairs.n) else FEW_CLUSTERS if few else NEVER_DIFFER,
         }
     median, worst = middle(order), int(order[-1])
     first, second = piece.pair(median)
     other = dict(zip(("worst_judge_1", "worst_judge_2"), piece.pair(worst), strict=True))
-    one = pair_rows(piece, found.rows(np.array([median])), [first], [second])
+    one = pair_rows(piece, pairs.rows(np.array([median])), [first], [second])
     return {
         **one,
         **other,
-        "n_pairs": len(found.n),
-        "worst_standard_error": found.error[worst],
-        "worst_minimum_detectable_difference": detectable(found.error[[worst]], found.clusters[[worst]]),
+        "n_pairs": len(pairs.n),
+        "worst_standard_error": pairs.error[worst],
+        "worst_minimum_detectable_difference": detectable(pairs.error[[worst]], pairs.clusters[[worst]]),
     }
 
 
-def needed_rows(piece: Slice, found: Differences) -> Rows:
+def needed_rows(piece: Slice, pairs: MeanDifferences) -> Rows:
     """The cases that stated differences take; there is a pair at least."""
-    stated, two = np.array(STATED), found.rows(_median_and_worst(found))
+    stated, two = np.array(STATED), pairs.rows(_median_and_worst(pairs))
     needed = cases_needed(
         stated[None], two.error[:, None], two.n[:, None], two.clusters[:, None], two.discordance[:, None]
     )
@@ -182,7 +183,7 @@ def needed_rows(piece: Slice, found: Differences) -> Rows:
     connor = mcnemar_cases(np.full(1, np.nan) if refused else two.discordance[:1], stated)
     reasons = _impossible(stated, two)
     return {
-        **_whose(piece, found),
+        **_whose(piece, pairs),
         "difference": stated,
         "power": POWER,
         "n_needed": needed[0],
@@ -192,21 +193,27 @@ def needed_rows(piece: Slice, found: Differences) -> Rows:
     }
 
 
-def curve_rows(piece: Slice, found: Differences) -> Rows:
+def curve_rows(piece: Slice, pairs: MeanDifferences) -> Rows:
     """The power with the cases at hand, by the difference to be found."""
-    grid, two = np.array(CURVE), found.rows(_median_and_worst(found))
+    grid, two = np.array(CURVE), pairs.rows(_median_and_worst(pairs))
     power = power_at(grid[None], two.error[:, None], two.clusters[:, None])
     power[grid > two.discordance[:, None] + _ROUNDING] = np.nan
     reasons = [reason or None for reason in _impossible(grid, two)]
-    return {**_whose(piece, found), "difference": grid, "power": power[0], "worst_power": power[1], "reason": reasons}
+    return {
+        **_whose(piece, pairs),
+        "difference": grid,
+        "power": power[0],
+        "worst_power": power[1],
+        "reason": reasons,
+    }
 
 
-def _median_and_worst(found: Differences) -> IntArray:
-    order = ranked(found)
+def _median_and_worst(pairs: MeanDifferences) -> IntArray:
+    order = ranked(pairs)
     return np.array([middle(order), int(order[-1])])
 
 
-def _impossible(difference: FloatArray, two: Differences) -> list[str]:
+def _impossible(difference: FloatArray, two: MeanDifferences) -> list[str]:
     """Why the median or the worst pair cannot have each difference; empty if both can."""
     beyond = difference > two.discordance[:, None] + _ROUNDING
     return [
@@ -215,34 +222,34 @@ def _impossible(difference: FloatArray, two: Differences) -> list[str]:
     ]
 
 
-def _whose(piece: Slice, found: Differences) -> dict[str, object]:
+def _whose(piece: Slice, pairs: MeanDifferences) -> dict[str, object]:
     """The columns that say whose variance it is."""
-    median, worst = (int(i) for i in _median_and_worst(found))
+    median, worst = (int(i) for i in _median_and_worst(pairs))
     names = ("judge_1", "judge_2", "worst_judge_1", "worst_judge_2")
     return {
         **piece.label(),
         **dict(zip(names, (*piece.pair(median), *piece.pair(worst)), strict=True)),
-        "n": found.n[median],
-        "n_excluded": len(piece.codes) - found.n[median],
-        "n_clusters": found.clusters[median],
-        "standard_error": found.error[median],
-        "worst_standard_error": found.error[worst],
+        "n": pairs.n[median],
+        "n_excluded": len(piece.codes) - pairs.n[median],
+        "n_clusters": pairs.clusters[median],
+        "standard_error": pairs.error[median],
+        "worst_standard_error": pairs.error[worst],
         "alpha": ALPHA,
     }
 
 
-def coverage_rows(pieces: Sequence[tuple[Slice, Differences]], total: int, seed: int) -> list[Rows]:
+def coverage_rows(pieces: Sequence[tuple[Slice, MeanDifferences]], total: int, seed: int) -> list[Rows]:
     """The coverage of the intervals of representative judges, for all dimensions of one group of cases."""
     chosen = [representatives(*piece) for piece in pieces]
-    value = np.column_stack([column for found in chosen for _, _, column in found])
+    value = np.column_stack([column for several in chosen for _, _, column in several])
     there, (first, _) = np.isfinite(value), pieces[0]
-    studies = STUDIES if first.part.subfield is None else STUDIES_OF_PART
+    studies = STUDIES if first.subset.subfield is None else STUDIES_OF_PART
     counted = there.astype(np.float64)
     result = coverage(np.where(there, value, 0.0), counted, first.codes, total, studies=studies, seed=seed)
-    bounds = np.cumsum([0, *(len(found) for found in chosen)])
+    bounds = np.cumsum([0, *(len(several) for several in chosen)])
     return [
-        _covered(piece, found, there[:, i:j], Coverage(*(values[i:j] for values in result)), studies)
-        for (piece, _), found, i, j in zip(pieces, chosen, bounds, bounds[1:], strict=False)
+        _covered(piece, several, there[:, i:j], Coverage(*(values[i:j] for values in result)), studies)
+        for (piece, _), several, i, j in zip(pieces, chosen, bounds, bounds[1:], strict=False)
     ]
 
 
@@ -269,15 +276,15 @@ def _covered(piece: Slice, chosen: Sequence[Representative], there: BoolArray, r
     }
 
 
-def representatives(piece: Slice, found: Differences) -> list[Representative]:
+def representatives(piece: Slice, pairs: MeanDifferences) -> list[Representative]:
     """The judges of median and, overall, of best accuracy, and the median pair: names, and what each case adds."""
     accuracy = alone(piece).value
     order = np.argsort(accuracy, kind="stable")[: max(1, int(np.isfinite(accuracy).sum()))]
     singles = [middle(order)]
-    if piece.part.subfield is None and len(order) > 1:
+    if piece.subset.subfield is None and len(order) > 1:
         singles.append(int(order[-1]))
     out: list[Representative] = [(piece.judges[i], None, piece.value[i]) for i in singles]
-    if len(ranked(found)):
-        pair = middle(ranked(found))
+    if len(ranked(pairs)):
+        pair = middle(ranked(pairs))
         out.append((*piece.pair(pair), piece.value[piece.first[pair]] - piece.value[piece.second[pair]]))
     return out
