@@ -8,7 +8,7 @@ import pytest
 from statsmodels.stats.inter_rater import fleiss_kappa
 
 from mrb_lib.schema import LEVELS
-from mrb_lib.stats.agreement.coefficients import Kernel, category_values, scaled
+from mrb_lib.stats.agreement.coefficients import Kernel, category_values, estimated_alpha, scaled
 
 
 def votes(n: int, k: int, annotators: tuple[int, int]) -> np.ndarray:
@@ -34,6 +34,15 @@ def test_alpha_equals_krippendorff(level: str, annotators: tuple[int, int]) -> N
     found = coefficients(table, kernel(level, ["0", "1", "2.5", "7"]))[2]
     expected = krippendorff.alpha(value_counts=table, value_domain=values, level_of_measurement=level)
     assert found == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_estimate_of_alpha_is_the_kernels_and_nan_where_nothing_varies(level: str) -> None:
+    table, values = votes(40, 4, (0, 5)), scaled(["0", "1", "2.5", "7"], level)
+    given = kernel(level, ["0", "1", "2.5", "7"])
+    assert estimated_alpha(table, level, values) == pytest.approx(coefficients(table, given)[2], abs=1e-12)
+    assert np.isnan(estimated_alpha(np.array([[3.0, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0]]), level, values))
+    assert np.isnan(estimated_alpha(np.zeros((0, 4)), level, values))
 
 
 def test_fleiss_equals_statsmodels_where_nobody_is_missing() -> None:
