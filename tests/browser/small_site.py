@@ -18,13 +18,12 @@ SCORES = {"ash": 0.9, "birch": 10.25, "cedar": -1.5, "dogwood": None, "elm": 2.0
 OPEN = """
 import pandas as pd
 from mrb_lib.plots.accuracy import leaderboard
-from mrb_lib.notebook import publish
-from mrb_lib.notebook.workspace import open_workspace
-w = open_workspace(benchmark, runs)
+from mrb_lib.notebook import open_workspace
+w = open_workspace(benchmark, runs, policy=policy, out=out)
 def draw(id, title, caption, names):
     frame = pd.DataFrame({"judge": names, "dimension": "overall", "accuracy": 0.5, "low": 0.4, "high": 0.6})
-    publish.figure(leaderboard(frame), id, title=title, caption=caption, reading="Right is more.", data=frame,
-                   workspace=w, out=out, policy=policy, n=26)
+    w._publisher.figure(leaderboard(frame), id, title=title, caption=caption, reading="Right is more.", data=frame,
+                        policy=policy, n=26)
 """
 COMPOSITION = 'draw("composition-organs", "Cases by organ", "How many cases show which organ.", ["one", "two"])'
 LEADERBOARD = f"""
@@ -33,12 +32,12 @@ scores = {SCORES!r}
 frame = pd.DataFrame({{"judge": list(scores), "group": ["tree"] * 4 + ["shrub"] * 3}})
 frame["accuracy"] = list(scores.values())
 frame["accuracy_low"], frame["accuracy_high"] = frame["accuracy"] - 0.1, frame["accuracy"] + 0.1
-publish.table(frame, "leaderboard", title="Leaderboard", caption="Best in bold.", best={{"accuracy": "max"}},
-              workspace=w, out=out, policy=policy)
+frame.attrs["policy"] = policy
+w.table("leaderboard", frame, title="Leaderboard", caption="Best in bold.", best={{"accuracy": "max"}})
 """
 FAILURES = """
 rows = w.benchmark.cases[["case_id"]].iloc[[3, 8]]
-publish.table(rows, "failures", title="Cases with the lowest scores", caption="Two.", workspace=w, out=out)
+w.table("failures", rows, title="Cases with the lowest scores", caption="Two.")
 """
 
 

@@ -10,7 +10,10 @@ import pytest
 from mrb_lib.report.workers import run_notebooks
 from mrb_lib.widgets import plain
 
-PARAMETERS = 'benchmark = "demo"\nruns = ""\ndimension = "overall"\npolicy = "balanced"\nseed = 0\nout = ""'
+PARAMETERS = (
+    'benchmark = "demo"\nruns = ""\njudges = ""\ndimension = "overall"\nby = ""\npolicy = "balanced"\n'
+    'gold = "majority"\ncluster = ""\nresamples = 2000\nseed = 0\nout = ""'
+)
 
 
 @pytest.mark.parametrize(("value", "runs"), [("1", False), ("yes", False), ("0", True), ("", True)])
