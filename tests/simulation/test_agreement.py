@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.agreement import agreement, annotator_pairs, icc
-from mrb_lib.stats.resampling.multi_resample import Measure, resampled
+from mrb_lib.stats.resampling.resample import Measure, resampled
 
 RESAMPLES = 400
 SHARE = np.array([0.45, 0.3, 0.25])

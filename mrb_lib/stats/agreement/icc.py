@@ -18,7 +18,7 @@ from scipy.special import fdtri
 
 from mrb_lib.stats.agreement.intervals import Interval, intervals
 from mrb_lib.stats.core.options import TINY, BoolArray, FloatArray, IntArray, divide
-from mrb_lib.stats.resampling.multi_resample import Resampled, Sums, table
+from mrb_lib.stats.resampling.resample import Resampled, Summands, cell_sums
 
 COEFFICIENTS = ("icc_2_1", "icc_2_k")
 GENERALIZED = tuple(f"{name}_generalized_{end}" for name in COEFFICIENTS for end in ("low", "high"))
@@ -32,7 +32,7 @@ _PIVOTS = 10_001
 _TAILS = (0.025, 0.975)
 
 
-def case_sums(position: IntArray, annotator: IntArray, score: FloatArray, n_cases: int) -> Sums:
+def case_sums(position: IntArray, annotator: IntArray, score: FloatArray, n_cases: int) -> Summands:
     """What each case adds to the sums.
 
     Parameters
@@ -56,7 +56,7 @@ def case_sums(position: IntArray, annotator: IntArray, score: FloatArray, n_case
     case, each = np.flatnonzero(counts), position[kept]
     columns = [*(np.full(len(case), i) for i in range(_SCALARS)), _SCALARS + column[kept]]
     columns.append(columns[-1] + len(names))
-    return table(
+    return cell_sums(
         np.concatenate([np.tile(case, _SCALARS), each, each]),
         np.concatenate(columns),
         np.concatenate([scalars[case].T.ravel(), np.ones(len(each)), score[kept]]),

@@ -17,8 +17,8 @@ from scipy import sparse
 from scipy.special import ndtr, stdtrit
 
 from mrb_lib.stats.core.options import FloatArray, IntArray, divide
-from mrb_lib.stats.resampling.multi_resample import Resampled, Sums
 from mrb_lib.stats.resampling.quantiles import CONFIDENCE, quantiles
+from mrb_lib.stats.resampling.resample import Resampled, Summands
 
 _STEP = 1e-5
 _UPPER = (1 + CONFIDENCE) / 2
@@ -83,7 +83,7 @@ def gradient(statistic: Callable[[FloatArray], FloatArray], sums: FloatArray) ->
     return slope
 
 
-def squared_influence(sums: Sums, slope: FloatArray) -> FloatArray:
+def squared_influence(sums: Summands, slope: FloatArray) -> FloatArray:
     """The sum over clusters of their squared influence on each of m estimates, shape (m,).
 
     Parameters
@@ -94,7 +94,7 @@ def squared_influence(sums: Sums, slope: FloatArray) -> FloatArray:
     return np.asarray(np.square(sums @ slope).sum(axis=0), dtype=np.float64).ravel()
 
 
-def squared_influence_of_pairs(sums: Sums, slopes: FloatArray) -> FloatArray:
+def squared_influence_of_pairs(sums: Summands, slopes: FloatArray) -> FloatArray:
     """As `squared_influence`, of m estimates of p pairs, shape (m, p).
 
     Parameters

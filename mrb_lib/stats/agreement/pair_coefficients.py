@@ -19,7 +19,7 @@ from mrb_lib.stats.agreement import icc
 from mrb_lib.stats.agreement.coefficients import Kernel, alpha, scaled
 from mrb_lib.stats.agreement.icc import Squares
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_choice, divide, mean_of_defined
-from mrb_lib.stats.resampling.multi_resample import Sums
+from mrb_lib.stats.resampling.resample import Summands
 
 ENOUGH_SHARED = 20
 """How many cases two annotators must share for their kappa to have an interval."""
@@ -37,7 +37,7 @@ def distances(values: FloatArray, level: Level) -> FloatArray:
 
 
 class Split(NamedTuple):
-    """Sums of `pairwise.Pairs` by what they count.
+    """Summands of `pairwise.Pairs` by what they count.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class PairKernel(NamedTuple):
         return ("krippendorff_alpha", "gwet_ac2", *(icc.COEFFICIENTS if self.level == "interval" else ()))
 
     def split(self, sums: FloatArray) -> Split:
-        """Sums of shape (b, P * (D + 2K)) by what they count."""
+        """Summands of shape (b, P * (D + 2K)) by what they count."""
         k, d = len(self.values), self.n_distances
         table = sums.T.reshape(sums.shape[1] // (d + 2 * k), d + 2 * k, len(sums))
         first = table[:, d : d + k]
@@ -225,7 +225,7 @@ class SharedClusters(NamedTuple):
     independent: BoolArray
 
     @classmethod
-    def of(cls, sums: Sums, kernel: PairKernel, n_pairs: int) -> SharedClusters:
+    def of(cls, sums: Summands, kernel: PairKernel, n_pairs: int) -> SharedClusters:
         """From sums by cluster, shape (c, P * (D + 2K))."""
         if not n_pairs:
             return cls(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool))

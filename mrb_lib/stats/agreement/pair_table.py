@@ -34,8 +34,7 @@ from mrb_lib.stats.agreement.pairwise import Pairs
 from mrb_lib.stats.core.options import FloatArray, IntArray, join_reasons, typed
 from mrb_lib.stats.core.subfields import By, groups
 from mrb_lib.stats.core.table import register_table
-from mrb_lib.stats.resampling.multi_resample import Measure, Resampled, resampled
-from mrb_lib.stats.resampling.resample import cluster_codes, interval_reason
+from mrb_lib.stats.resampling.resample import Measure, Resampled, cluster_codes, interval_reason, resampled
 
 NOBODY_PAIRED = "no case has two annotators"
 FEW_SHARED = "the two annotators share fewer than two cases"

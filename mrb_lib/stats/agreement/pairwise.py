@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.core.options import FloatArray, IntArray
-from mrb_lib.stats.resampling.multi_resample import Sums, table
+from mrb_lib.stats.resampling.resample import Summands, cell_sums
 
 
 class PairRows(NamedTuple):
@@ -65,7 +65,7 @@ class Pairs(NamedTuple):
     first: IntArray
     second: IntArray
     n: IntArray
-    sums: Sums
+    sums: Summands
 
     def only(self, kept: IntArray) -> Pairs:
         """The pairs at some positions."""
@@ -105,5 +105,5 @@ def collect(rows: PairRows, position: IntArray, n_cases: int, distances: FloatAr
     column, row = np.concatenate(columns), np.tile(position, n_distances + 2)
     kept = values != 0
     shape = (n_cases, len(pairs) * (n_distances + 2 * n_categories))
-    sums = table(row[kept], column[kept], values[kept], shape)
+    sums = cell_sums(row[kept], column[kept], values[kept], shape)
     return Pairs(pairs["first"].to_numpy(), pairs["second"].to_numpy(), n, sums)

@@ -36,8 +36,7 @@ from mrb_lib.stats.agreement.pairwise import Pairs
 from mrb_lib.stats.core.options import join_reasons, mean_of_defined, typed
 from mrb_lib.stats.core.subfields import By, groups
 from mrb_lib.stats.core.table import register_table
-from mrb_lib.stats.resampling.multi_resample import Measure, Resampled, resampled
-from mrb_lib.stats.resampling.resample import cluster_codes, interval_reason
+from mrb_lib.stats.resampling.resample import Measure, Resampled, cluster_codes, interval_reason, resampled
 from mrb_lib.stats.resampling.threads import threaded_map
 
 NOBODY_PAIRED = "no case has two annotators"

@@ -29,6 +29,7 @@ NO_VARIATION = "the interval has no width because the cases do not differ, which
 
 _ESTIMATED_AT_ONCE = 2**20
 _NO_WIDTH = 1e-12
+_DENSE = 128
 
 Statistic = Callable[[FloatArray], FloatArray]
 Summands = FloatArray | sparse.csr_array
@@ -176,6 +177,63 @@ def _estimates(item: Block, sums: FloatArray) -> FloatArray:
     for start in range(0, len(out), step):
         out[start : start + step] = item.statistic(sums[:, start : start + step].T)
     return out
+
+
+def cell_sums(row: IntArray, column: IntArray, values: FloatArray, shape: tuple[int, int]) -> Summands:
+    """Sum values into the cells of a table: dense where it has few columns, which is faster, else sparse."""
+    if shape[1] > _DENSE:
+        return sparse.csr_array((values, (row, column)), shape=shape)
+    sums = np.bincount(row * shape[1] + column, weights=values, minlength=shape[0] * shape[1])
+    return np.asarray(sums, dtype=np.float64).reshape(shape)
+
+
+class Measure(NamedTuple):
+    """Something to estimate on some cases.
+
+    Attributes
+    ----------
+    cases : shape (n,), positions in the cases table, each once
+    values : shape (n, k), dense or sparse, what each case adds to the sums
+    statistic : maps weighted sums, shape (b, k), to estimates, shape (b, m); NaN where undefined
+    """
+
+    cases: IntArray
+    values: Summands
+    statistic: Statistic
+
+    def total(self) -> FloatArray:
+        """The sums over all cases, shape (1, k)."""
+        return np.asarray(self.values.sum(axis=0), dtype=np.float64).reshape(1, -1)
+
+
+class Resampled(NamedTuple):
+    """A measure, its sums by cluster and its replicates.
+
+    Attributes
+    ----------
+    sums : shape (c, k)
+    replicates : shape (resamples, m)
+    """
+
+    measure: Measure
+    sums: Summands
+    replicates: FloatArray
+
+
+def resampled(
+    groups: Sequence[Sequence[Measure]], codes: IntArray, *, resamples: int, seed: int
+) -> list[list[Resampled]]:
+    """Bootstrap the measures of several groups of cases with draws shared by all.
+
+    Parameters
+    ----------
+    groups : measures on about the same cases
+    codes : shape (n_cases,), the cluster of every case of the benchmark
+    """
+    blocks = [block(codes[item.cases], item.values, item.statistic) for measures in groups for item in measures]
+    each = each_replicates(blocks, n_clusters(codes), resamples=resamples, seed=seed)
+    drawn = zip((item.sums for item in blocks), each, strict=True)
+    return [[Resampled(item, *next(drawn)) for item in measures] for measures in groups]
 
 
 def ratio(sums: FloatArray) -> FloatArray:
