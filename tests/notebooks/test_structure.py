@@ -67,6 +67,12 @@ class TestNotebook:
         values = [(s.targets[0].id, ast.literal_eval(s.value)) for s in ast.parse(tagged[0].source).body]
         assert values == [*COMMON.items(), *MORE.get(path.stem, {}).items()]
 
+    def test_hands_every_parameter_on(self, path: Path) -> None:
+        calls = [node for node in ast.walk(code(path)) if isinstance(node, ast.Call)]
+        handed = [each for call in calls if ast.unparse(call.func) != "print" for each in [*call.args, *call.keywords]]
+        names = {node.id for each in handed for node in ast.walk(each) if isinstance(node, ast.Name)}
+        assert {*COMMON, *MORE.get(path.stem, {})} <= names
+
     def test_defines_nothing_but_the_template_its_question(self, path: Path) -> None:
         made = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
         defined = [node for node in ast.walk(code(path)) if isinstance(node, made)]
