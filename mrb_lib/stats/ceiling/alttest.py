@@ -27,10 +27,10 @@ from mrb_lib.stats.core.options import (
     mean_of_defined,
 )
 from mrb_lib.stats.core.panel import ABSENT
-from mrb_lib.stats.resampling.distinct import clusters_counted
 from mrb_lib.stats.resampling.resample import (
     block,
     cluster_codes,
+    clusters_counted,
     interval,
     interval_reason,
     n_clusters,

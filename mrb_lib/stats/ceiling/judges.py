@@ -13,8 +13,16 @@ from mrb_lib.stats.core.options import TINY, BoolArray, FloatArray, IntArray, di
 from mrb_lib.stats.core.panel import ABSENT, NULL, TIE, Panel
 from mrb_lib.stats.core.scoring import columns_used, score
 from mrb_lib.stats.core.subfields import Group
-from mrb_lib.stats.resampling.distinct import clusters_counted, distinct_rows
-from mrb_lib.stats.resampling.resample import Block, block, each_replicates, interval, interval_reason, n_clusters
+from mrb_lib.stats.resampling.distinct import distinct_rows
+from mrb_lib.stats.resampling.resample import (
+    Block,
+    block,
+    clusters_counted,
+    each_replicates,
+    interval,
+    interval_reason,
+    n_clusters,
+)
 
 JUDGE = "judge"
 NOT_SCORED = "the judge is scored on no case on which an annotator's others have a majority"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray
-from mrb_lib.stats.resampling.resample import cluster_sums
+from mrb_lib.stats.core.options import FloatArray, IntArray
 
 
 def distinct_rows(rows: FloatArray | IntArray) -> tuple[IntArray, IntArray]:
@@ -23,15 +22,3 @@ def distinct_rows(rows: FloatArray | IntArray) -> tuple[IntArray, IntArray]:
     which, _ = pd.factorize(np.array([row.tobytes() for row in np.ascontiguousarray(rows)], dtype=object))
     first = np.unique(which, return_index=True)[1]
     return first.astype(np.int64), which.astype(np.int64)
-
-
-def clusters_counted(codes: IntArray, counted: BoolArray) -> IntArray:
-    """The number of clusters with a case that counts, shape (m,).
-
-    Parameters
-    ----------
-    codes : shape (n,), the cluster of each case
-    counted : shape (n, m), which cases count for each estimate
-    """
-    by_cluster = cluster_sums(codes, counted.astype(np.float64)).values
-    return np.asarray((by_cluster > 0).sum(axis=0), dtype=np.int64)

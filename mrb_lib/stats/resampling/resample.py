@@ -8,6 +8,7 @@ each cluster's sums by how often it was drawn, which makes the whole bootstrap a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -15,7 +16,8 @@ import pandas as pd
 from scipy import sparse
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats.core.options import FloatArray, IntArray, SingleArray, divide
+from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, SingleArray, divide
+from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.draws import are_kept, draws
 from mrb_lib.stats.resampling.quantiles import CONFIDENCE as CONFIDENCE
 from mrb_lib.stats.resampling.quantiles import interval as interval
@@ -93,6 +95,18 @@ def cluster_sums(codes: IntArray, values: S) -> Sums[S]:
     cases = np.arange(len(codes))
     indicator = sparse.csr_array((np.ones(len(codes)), (position, cases)), shape=(len(clusters), len(codes)))
     return Sums(clusters, cast("S", indicator @ values))
+
+
+def clusters_counted(codes: IntArray, counted: BoolArray) -> IntArray:
+    """The number of clusters with a case that counts, shape (m,).
+
+    Parameters
+    ----------
+    codes : shape (n,), the cluster of each case
+    counted : shape (n, m), which cases count for each estimate
+    """
+    by_cluster = cluster_sums(codes, counted.astype(np.float64)).values
+    return np.asarray((by_cluster > 0).sum(axis=0), dtype=np.int64)
 
 
 def resampled_sums(groups: Sequence[Sums[Summands]], total: int, *, resamples: int, seed: int) -> Iterator[FloatArray]:
@@ -280,19 +294,28 @@ def ratios(
     Coverage of the intervals, with and without clusters, is checked in
     `tests/simulation/test_coverage.py`.
     """
-    blocks = [block(codes[cases], np.hstack([num, den]), ratio) for cases, num, den in parts]
+    blocks = []
+    for cases, num, den in parts:
+        columns, which = distinct_rows(den.T)  # most measures count the same cases
+        values = np.hstack([num, den[:, columns]])
+        blocks.append(block(codes[cases], values, partial(_ratio_of, which=which)))
     each = each_replicates(blocks, n_clusters(codes), resamples=resamples, seed=seed)
     out = []
-    for (_, num, den), item, estimates in zip(parts, blocks, each, strict=True):
+    for (cases, num, den), estimates in zip(parts, each, strict=True):
         n = (den > 0).sum(axis=0).astype(np.int64)
         value = divide(num.sum(axis=0), den.sum(axis=0))
-        clusters = (item.sums[:, num.shape[1] :] > 0).sum(axis=0)
+        clusters = clusters_counted(codes[cases], den > 0)
         low, high = interval(estimates)
         unknown = (n < 2) | (clusters < 2)
         low[unknown], high[unknown] = np.nan, np.nan
         reason = [interval_reason(int(n[i]), int(clusters[i]), resamples, low[i], high[i]) for i in range(len(n))]
         out.append(Ratios(n, value, low, high, reason))
     return out
+
+
+def _ratio_of(sums: FloatArray, which: IntArray) -> FloatArray:
+    """The first columns over the denominators that they share."""
+    return divide(sums[:, : len(which)], sums[:, len(which) + which])
 
 
 def n_clusters(codes: IntArray) -> int:

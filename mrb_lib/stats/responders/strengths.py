@@ -9,8 +9,14 @@ import numpy as np
 from scipy.special import softmax
 
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_reasons
-from mrb_lib.stats.resampling.distinct import clusters_counted
-from mrb_lib.stats.resampling.resample import cluster_sums, interval, interval_reason, n_clusters, resampled_sums
+from mrb_lib.stats.resampling.resample import (
+    cluster_sums,
+    clusters_counted,
+    interval,
+    interval_reason,
+    n_clusters,
+    resampled_sums,
+)
 from mrb_lib.stats.responders import bradley_terry as models
 from mrb_lib.stats.responders.bradley_terry import absence
 from mrb_lib.stats.responders.comparisons import Responders, tally
