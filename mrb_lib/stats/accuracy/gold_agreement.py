@@ -40,7 +40,7 @@ def gold_agreement(
     side holds: kappa is uninformative and is NaN. Its interval is a t interval with clusters - 1 degrees of freedom:
     verdicts on a case, in both orders and all repeats, are taken together, as are the cases of a cluster; NaN where
     kappa is undefined or is 1, or fewer than two clusters count. With one verdict a case the standard error is that of
-    Fleiss, Cohen and Everitt. Compared with statsmodels in `tests/stats/accuracy/test_kappa_interval.py`; coverage in
+    Fleiss, Cohen and Everitt. Compared with statsmodels in `tests/stats/accuracy/test_gold_agreement.py`; coverage in
     `tests/simulation/test_coverage.py`.
     """
     tables = _counts(panel, labels, parts, policy, applies)
