@@ -10,10 +10,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import nbformat
+import pandas as pd
 import pytest
 
-TEXT = (Path(__file__).parent.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
-MODULES = {"A table": "ties", "A format": "lines", "An engine": "alphabetical"}
+ROOT = Path(__file__).parent.parent
+TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+MODULES = {"A table": "ties", "A format": "lines", "An engine": "alphabetical", "A figure": "tie_rates"}
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -91,3 +94,17 @@ def test_a_wrong_option_of_the_table_is_refused(mrb: Command, bench: Path) -> No
     with pytest.raises(subprocess.CalledProcessError) as refused:
         mrb("analyze", bench, "--table", "ties", "--least", "0")
     assert (refused.value.returncode, "least 0: must be at least 1." in refused.value.stderr) == (2, True)
+
+
+def test_the_figure_is_drawn_by_a_notebook_of_a_report(mrb: Command, bench: Path, tmp_path: Path) -> None:
+    template = nbformat.read(ROOT / "notebooks" / "template.ipynb", as_version=4)
+    parameters, opened = [cell for cell in template.cells if cell.cell_type == "code"][:2]
+    cells = [parameters, opened, nbformat.v4.new_code_cell('w.figure("tie-rates", w.analyze("ties"))')]
+    (tmp_path / "notebooks").mkdir()
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "notebooks" / "ties.ipynb")
+    mrb("report", bench, "--out", tmp_path / "report", "--notebooks", tmp_path / "notebooks")
+    [entry] = json.loads((tmp_path / "report" / "figures" / "index.json").read_text())["figures"]
+    assert (entry["id"], entry["title"]) == ("tie-rates", "How often judges call a tie")
+    assert entry["caption"].startswith("Share of ties among the verdicts with a choice, on overall.")
+    drawn = pd.read_csv(tmp_path / "report" / "figures" / "tie-rates.csv")
+    assert drawn["tie_rate"].tolist() == [pytest.approx(1 / 3)]

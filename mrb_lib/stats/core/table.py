@@ -80,7 +80,11 @@ class TableSpec:
         for name, value in chosen.items():
             least, below = self.options[name].least, self.options[name].below
             if (least is not None and value < least) or (below is not None and value >= below):
-                bounds = [f"at least {least:g}"] * (least is not None) + [f"below {below:g}"] * (below is not None)
+                bounds = [
+                    f"{words} {bound:g}"
+                    for words, bound in (("at least", least), ("below", below))
+                    if bound is not None
+                ]
                 raise InputError(f"{name} {value:g}: must be {' and '.join(bounds)}.")
         return chosen
 
