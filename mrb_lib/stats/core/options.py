@@ -12,7 +12,6 @@ from mrb_lib.errors import InputError
 from mrb_lib.schema import DIMENSIONS, POLICIES
 
 FloatArray = NDArray[np.float64]
-SingleArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 TINY = 1e-12

@@ -8,10 +8,10 @@ from functools import lru_cache
 import numpy as np
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats.core.options import SingleArray
+from mrb_lib.stats.core.options import FloatArray
 
 _KEPT = 2**25
-_DRAWN_AT_ONCE = 2**24
+_DRAWN_AT_ONCE = 2**23
 _COUNTED_AT_ONCE = 2**16
 
 
@@ -20,12 +20,11 @@ def are_kept(total: int, resamples: int) -> bool:
     return resamples > 0 and total * resamples <= _KEPT
 
 
-def draws(total: int, resamples: int, seed: int) -> Iterator[SingleArray]:
+def draws(total: int, resamples: int, seed: int) -> Iterator[FloatArray]:
     """How often each cluster is drawn, in chunks of shape (total, resamples in the chunk).
 
     The draws depend on the `total` number of clusters, `resamples` and `seed` only, not on the size of the chunks.
-    Those of a benchmark of ordinary size are kept, since every table of an analysis asks for the same. They are whole
-    numbers, which single precision holds exactly.
+    Those of a benchmark of ordinary size are kept, since every table of an analysis asks for the same.
 
     Raises
     ------
@@ -43,9 +42,9 @@ def draws(total: int, resamples: int, seed: int) -> Iterator[SingleArray]:
         yield _draw(generator, total, min(chunk, resamples - start)).T
 
 
-def _draw(generator: np.random.Generator, total: int, resamples: int) -> SingleArray:
+def _draw(generator: np.random.Generator, total: int, resamples: int) -> FloatArray:
     """How often each cluster is drawn, shape (resamples, total); one stream, however many are asked for at once."""
-    counts = np.empty((resamples, total), dtype=np.float32)
+    counts = np.empty((resamples, total), dtype=np.float64)
     step = max(1, _COUNTED_AT_ONCE // max(1, total))
     for start in range(0, resamples, step):
         here = counts[start : start + step]
@@ -56,7 +55,7 @@ def _draw(generator: np.random.Generator, total: int, resamples: int) -> SingleA
 
 
 @lru_cache(maxsize=2)
-def _kept(total: int, resamples: int, seed: int) -> SingleArray:
+def _kept(total: int, resamples: int, seed: int) -> FloatArray:
     """All draws at once, shape (total, resamples), not to be written to."""
     counts = np.ascontiguousarray(_draw(np.random.default_rng(seed), total, resamples).T)
     counts.flags.writeable = False

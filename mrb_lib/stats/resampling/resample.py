@@ -16,7 +16,7 @@ import pandas as pd
 from scipy import sparse
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, SingleArray, divide
+from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.draws import are_kept, draws
 from mrb_lib.stats.resampling.quantiles import CONFIDENCE as CONFIDENCE
@@ -130,14 +130,14 @@ def resampled_sums(groups: Sequence[Sums[Summands]], total: int, *, resamples: i
     yield from out
 
 
-def _weighted(groups: Sequence[Sums[Summands]], counts: SingleArray) -> Iterator[FloatArray]:
+def _weighted(groups: Sequence[Sums[Summands]], counts: FloatArray) -> Iterator[FloatArray]:
     """The sums of each group under weights of shape (clusters of the benchmark, b), shape (k, b)."""
     everywhere = np.arange(len(counts))
-    weights, clusters = counts.astype(np.float64), everywhere
+    weights, clusters = counts, everywhere
     for group in groups:
         if not np.array_equal(group.clusters, clusters):  # many groups in a row are of the same cases
             clusters = group.clusters
-            weights = counts[clusters].astype(np.float64)
+            weights = counts[clusters]
         yield group.values.T @ weights
 
 
