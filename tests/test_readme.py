@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -51,13 +53,27 @@ def mrb(
     return run
 
 
-def test_the_first_screen_holds_the_two_commands() -> None:
-    first_screen = "\n".join(README.splitlines()[:20])
-    assert "make report" in first_screen
-    assert "make test" in first_screen
+def _commands() -> list[list[str]]:
+    """Every `mrb` command of the README, in its order, without what is a comment."""
+    lines = [line for block in _blocks("sh") for line in block.splitlines() if line.startswith("mrb ")]
+    return [shlex.split(line, comments=True) for line in lines]
+
+
+def test_it_is_short_and_the_first_screen_holds_the_picture_and_the_two_commands() -> None:
+    lines = README.splitlines()
+    assert len(lines) < 200
+    first_screen = "\n".join(lines[:20])
+    assert "![" in first_screen
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert "\nreport: setup\n" in makefile
-    assert "\ntest: setup\n" in makefile
+    for target in ("report", "test"):
+        assert f"make {target}" in first_screen
+        assert f"\n{target}: setup\n" in makefile
+
+
+def test_the_pictures_are_there() -> None:
+    pictures = re.findall(r"!\[[^\]]*\]\(([^)]*)\)", README)
+    assert len(pictures) == 3
+    assert all((ROOT / name).is_file() for name in pictures)
 
 
 @pytest.mark.slow
@@ -68,6 +84,8 @@ def test_the_commands_for_own_data_and_the_python_snippet_run(tables: Path, mrb:
     for line in lines:
         mrb(line)
     assert (tables / "my-report" / "index.html").is_file()
+    [batch] = [line for line in _commands() if "dimension=overall" in line]
+    mrb(batch)
     [snippet] = _blocks("python")
     subprocess.run([sys.executable, "-c", snippet], cwd=tables, check=True)
 
@@ -77,8 +95,64 @@ def test_the_commands_that_try_models_run(mrb: Callable[[list[str]], str]) -> No
     [commands] = [block for block in _blocks("sh") if "random-llava" in block]
     lines = [shlex.split(line, comments=True) for line in commands.splitlines()]
     assert {line[1] for line in lines} == {"demo", "judge", "analyze"}
-    said = [mrb(line) for line in lines]
-    assert {line.split()[0] for line in said[-1].splitlines() if line} >= {"random-llava", "random-llava+rating"}
+    printed = [mrb(line) for line in lines]
+    assert {line.split()[0] for line in printed[-1].splitlines() if line} >= {"random-llava", "random-llava+rating"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("named", "lacks"),
+    [
+        ("qwen2.5-vl-7b", "Qwen2.5-VL-7B"),
+        ("path:my-model", "holds no config.json"),
+        ("endpoint:my-model", "127.0.0.1:8000"),
+        ("--fits", ""),
+        ("doctor", ""),
+    ],
+)
+def test_the_commands_that_need_a_model_say_what_is_not_here(
+    named: str, lacks: str, tables: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tables)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(sys, "argv", ["mrb", "import", "table", "my-tables", "my-bench"])
+    with pytest.raises(SystemExit):
+        main()
+    [line] = [line for line in _commands() if named in line]
+    capsys.readouterr()
+    monkeypatch.setattr(sys, "argv", line)
+    with pytest.raises(SystemExit) as stop:
+        main()
+    printed = capsys.readouterr()
+    assert "Usage" not in printed.err
+    assert bool(stop.value.code) == bool(lacks)
+    assert lacks in printed.err + printed.out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["lab", "review", "annotate"])
+def test_the_commands_that_serve_print_their_address(
+    command: str, tables: Path, mrb: Callable[[list[str]], str]
+) -> None:
+    mrb(["mrb", "import", "table", "my-tables", "my-bench"])
+    mrb(["mrb", "judge", "my-bench", "my-bench/runs", "--judge", "longer"])
+    [line] = [line for line in _commands() if line[1] == command]
+    code = "from mrb_lib.cli.main import main; main()"
+    server = subprocess.Popen(
+        [sys.executable, "-c", code, *line[1:], "--no-browser"],
+        cwd=tables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+    )  # fmt: skip
+    try:
+        assert server.stdout is not None
+        assert any("http://127.0.0.1" in shown for shown in server.stdout)
+    finally:
+        os.killpg(server.pid, signal.SIGINT)
+        server.wait(timeout=60)
+
+
+def test_every_command_is_run_by_a_test_above() -> None:
+    run = {"import", "check", "judge", "analyze", "report", "demo", "doctor", "judges", "lab", "review", "annotate"}
+    assert {line[1] for line in _commands()} == run
 
 
 def test_the_licence_of_krippendorff_is_stated() -> None:
@@ -86,11 +160,10 @@ def test_the_licence_of_krippendorff_is_stated() -> None:
     assert paragraph.startswith("MIT")
 
 
-def test_every_command_and_table_is_named() -> None:
+def test_the_tables_are_listed_with_their_questions_and_the_commands_are_named() -> None:
     from mrb_lib.stats.tables import TABLES
 
-    for table in TABLES:
-        assert f"`{table}`" in README
+    assert "\n".join(f"| `{name}` | {spec.question} |" for name, spec in TABLES.items()) in README
     for command in (
         "import",
         "pull",
