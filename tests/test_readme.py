@@ -147,7 +147,7 @@ def test_the_commands_that_serve_print_their_address(
         assert any("http://127.0.0.1" in shown for shown in server.stdout)
     finally:
         os.killpg(server.pid, signal.SIGINT)
-        server.wait(timeout=60)
+        server.communicate(timeout=60)
 
 
 def test_every_command_is_run_by_a_test_above() -> None:
