@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import io
-import itertools
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import nbformat
-import numpy as np
-import pandas as pd
 import papermill
 import pytest
-from PIL import Image
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
+from mrb_lib.data.benchmark import save
 from mrb_lib.data.formats import READERS
-from mrb_lib.reviews.marks import Adjudication
-from mrb_lib.reviews.store import open_store
-from mrb_lib.schema import CHOICES, DIMENSIONS, ORDERS, ORGAN_DEPARTMENT, ORGANS
 from mrb_lib.verdicts.store import save_imported
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
@@ -46,68 +37,6 @@ def run(path: Path, folder: Path, kernel: str = "python3", **parameters: object)
 
 def sidecars(out: Path) -> dict[str, dict[str, object]]:
     return {path.stem: json.loads(path.read_text()) for path in sorted((out / "figures").glob("*.json"))}
-
-
-@pytest.fixture(scope="session")
-def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Sixty simulated cases with all columns: twenty questions about an image each, three responders pair by pair.
-
-    Three annotators; seven judges with probabilities, twice in both orders, and once more on a probe.
-    """
-    rng = np.random.default_rng(0)
-    folder = tmp_path_factory.mktemp("full")
-    ids = [f"case-{i:02d}" for i in range(60)]
-    organs = rng.choice(ORGANS, 60)
-    responders = ["alpha-7b", "beta-7b", "gamma_7b"]
-    responses = [
-        ["word " * int(k) for k in lengths] for lengths in rng.permuted(np.tile(range(1, 40), (20, 1)), axis=1)
-    ]
-    pairs = [(one, two) for _ in range(20) for one, two in itertools.combinations(range(3), 2)]
-    stream = io.BytesIO()
-    Image.fromarray(rng.integers(0, 255, (32, 32)).astype("uint8")).save(stream, format="PNG")
-    cases = pd.DataFrame(
-        {
-            "case_id": ids,
-            "question": "How many nodules, and is $x_1$ <b>bold</b>?",
-            "response_a": [responses[i // 3][one] for i, (one, _) in enumerate(pairs)],
-            "response_b": [responses[i // 3][two] for i, (_, two) in enumerate(pairs)],
-            "images": [[f"{ids[i - i % 3]}.png"] for i in range(60)],
-            "model_a": [responders[one] for one, _ in pairs],
-            "model_b": [responders[two] for _, two in pairs],
-            "organ": organs,
-            "department": [ORGAN_DEPARTMENT[organ] for organ in organs],
-            "modality": rng.choice(["CT", "MRI"], 60),
-            "dataset": "made-up",
-        }
-    )
-    votes = pd.DataFrame(
-        itertools.product(ids, ["r1", "r2", "r3"], DIMENSIONS), columns=["case_id", "annotator", "dimension"]
-    )
-    judges = [f"judge_{i}" for i in range(7)]
-    said = pd.DataFrame(
-        itertools.product(judges, ids, DIMENSIONS, ORDERS, range(2)),
-        columns=["judge", "case_id", "dimension", "order", "repeat"],
-    ).assign(probe="none")
-    said = pd.concat([said, said[said["repeat"] == 0].assign(probe="blank")], ignore_index=True)
-    better = pd.MultiIndex.from_product([ids, DIMENSIONS])
-    truth = pd.Series(rng.choice(CHOICES, len(better), p=(0.5, 0.35, 0.15)), better)
-    ease = dict(zip(ids, rng.uniform(0, 1, 60), strict=True))
-    skills = said["judge"].map({name: 0.2 + 0.1 * i for i, name in enumerate(judges)}) + said["case_id"].map(ease)
-    for frame, skill in ((votes, 0.7), (said, skills / 2)):
-        known = truth.loc[pd.MultiIndex.from_frame(frame[["case_id", "dimension"]])].to_numpy()
-        guess = rng.choice(CHOICES, len(frame), p=(0.5, 0.35, 0.15))
-        frame["choice"] = np.where(rng.random(len(frame)) < skill, known, guess)
-    sure = rng.uniform(0.5, 1, len(said))
-    said["p_a"] = np.where(said["choice"] == "A", sure, np.where(said["choice"] == "B", 1 - sure, 0.5))
-    images = {f"{name}.png": stream.getvalue() for name in ids[::3]}
-    save(Benchmark(BenchmarkMeta("full", "simulated"), cases, votes, images), folder)
-    save_imported(said, folder / "runs", benchmark="full", kind="simulated", source="test")
-    with open_store(folder / "reviews.sqlite") as store:
-        for case, judge, (number, reviewer) in itertools.product(ids[:8], judges[:2], enumerate(("Dr A", "Dr B"))):
-            wrong = int(case[-1]) + number in (3, 4)
-            mark = Adjudication("full", case, reviewer, "gold_wrong" if wrong else "gold_right", "B" if wrong else None)
-            store.adjudicate(replace(mark, dimension="overall", judge=judge, reasons=("missed finding",)))
-    return folder
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -1,0 +1,138 @@
+"""Every parameter of a notebook matters: another value of it changes a number or the conclusion."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark, load, save
+from mrb_lib.notebook import publish, trial, workspace
+from mrb_lib.verdicts.store import load_verdicts, save_imported
+
+from .test_structure import COMMON, MORE, NOTEBOOKS
+
+pytestmark = pytest.mark.slow
+
+OTHER: dict[str, object] = {
+    "judges": "judge_0, judge_2, judge_4",
+    "dimension": "creativity",
+    "by": "model_a",
+    "policy": "official",
+    "gold": "unanimous",
+    "cluster": "organ",
+    "resamples": 60,
+    "seed": 1,
+    "judge": "judge_0",
+    "target": 0.6,
+    "margin": 0.2,
+    "epsilon": 0.4,
+    "delta": 0.2,
+    "limit": 2,
+}
+# Where the first value has to be another one than the notebook's own, for a second to matter.
+FIRST: dict[str, dict[str, object]] = {
+    "01_composition": {"by": "dataset", "cluster": "case_id"},  # parts large enough for resampled intervals
+    "08_judging": {"limit": 4},  # on two questions
+    "15_transfer": {"by": "organ"},  # domains, of which the benchmark's own one is too few
+}
+SECOND: dict[str, dict[str, object]] = {
+    "08_judging": {"judge": "random"},
+    "17_power": {"resamples": 0},  # any other number has its simulated studies take 1,001
+}
+# What a notebook cannot depend on, and why.
+WITHOUT_EFFECT: dict[str, dict[str, str]] = {}
+
+
+class Undrawn:
+    """What stands in for a figure: drawing takes most of the time, and every number drawn is in a CSV."""
+
+    def png(self) -> bytes:
+        return b""
+
+    svg = pdf = png
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No figure is drawn, no widget is made, and a judge is tried only once."""
+
+    def undrawn(draw: Callable[..., object]) -> Callable[..., Undrawn]:
+        return functools.wraps(draw)(lambda *_args, **_options: Undrawn())
+
+    specs = {name: replace(spec, draw=undrawn(spec.draw)) for name, spec in workspace.FIGURES.items()}
+    monkeypatch.setattr(workspace, "FIGURES", specs)
+    monkeypatch.setattr(publish, "mark_simulated", lambda _drawn: None)
+    tried: list[trial.Tried] = []
+    run_trial = trial.run_trial
+
+    def once(benchmark: Benchmark, judge: str, folder: Path, *, limit: int, seed: int, **_options: object) -> object:
+        """The first trial, of the stand-in; others take of it what they would, and say how they were called."""
+        if not tried:
+            tried.append(run_trial(benchmark, judge, folder, limit=limit, seed=seed))
+        verdicts = tried[0].verdicts
+        part = verdicts[verdicts["case_id"].isin(benchmark.cases["case_id"].head(limit))]
+        return replace(tried[0], verdicts=part, note=f"Judge {judge}, limit {limit}, seed {seed}.")
+
+    monkeypatch.setattr(trial, "run_trial", once)
+    monkeypatch.setenv("MRB_STATIC", "1")
+
+
+@pytest.fixture(scope="session")
+def other_benchmark(full: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same cases, annotations and verdicts under another name."""
+    folder = tmp_path_factory.mktemp("other")
+    same = load(full)
+    save(replace(same, meta=replace(same.meta, name="other")), folder)
+    shutil.copytree(full / "runs", folder / "runs")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def other_runs(full: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs of four of the judges, without the best one."""
+    folder = tmp_path_factory.mktemp("other-runs")
+    verdicts = load_verdicts(full / "runs", load(full).cases)
+    few = verdicts[verdicts["judge"].isin(["judge_1", "judge_2", "judge_3", "judge_4"])]
+    save_imported(few, folder, benchmark="full", kind="simulated", source="test")
+    return folder
+
+
+def published(path: Path, parameters: dict[str, object]) -> dict[str, str]:
+    """The CSV files that a notebook publishes, by name, and its conclusion: captions may name what was not used."""
+    space: dict[str, Any] = {}
+    said: object = None
+    for cell in nbformat.read(path, as_version=4).cells:
+        if cell.cell_type == "code":
+            statements = ast.parse(cell.source).body
+            last = statements.pop() if statements and isinstance(statements[-1], ast.Expr) else None
+            exec(compile(ast.Module(statements, []), path.name, "exec"), space)  # noqa: S102  # the notebook, as a kernel would
+            said = eval(compile(ast.Expression(last.value), path.name, "eval"), space) if last else None  # noqa: S307  # likewise
+        if "parameters" in cell.metadata.get("tags", []):
+            assert parameters.keys() <= space.keys()
+            space.update(parameters)
+    files = {file.name: file.read_text() for file in Path(space["out"]).rglob("*.csv")}
+    return {**files, "conclusion": str(said)}
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_every_parameter_matters(
+    path: Path, full: Path, other_benchmark: Path, other_runs: Path, tmp_path: Path
+) -> None:
+    first = {"benchmark": str(full), "resamples": 40, **FIRST.get(path.stem, {})}
+    second = {**OTHER, "benchmark": str(other_benchmark), "runs": str(other_runs), **SECOND.get(path.stem, {})}
+    before = published(path, {**first, "out": str(tmp_path / "first")})
+    assert len(before) > 1, "it publishes into the folder that is named"
+    ignored = [
+        name for name in {**COMMON, **MORE.get(path.stem, {})}
+        if name != "out"
+        and published(path, {**first, name: second[name], "out": str(tmp_path / name)}) == before
+    ]  # fmt: skip
+    assert sorted(ignored) == sorted(WITHOUT_EFFECT.get(path.stem, {}))
