@@ -102,9 +102,9 @@ def significance(pairs: pd.DataFrame, order: list[str], *, margin: float, dimens
     same = pairs["equivalence_p_adjusted"] <= 0.05
     top = pairs[pairs["judge_1"].isin(order[:2]) & pairs["judge_2"].isin(order[:2])]
     said = (
-        f"Of {len(pairs):,} pairs of judges on {dimension}, {int(differ.sum()):,} are shown to differ, "
-        f"{int(same.sum()):,} to be equivalent within {100 * margin:g} points, and {int((~differ & ~same).sum()):,} "
-        "neither."
+        f"Of {len(pairs):,} pairs of judges on {dimension}, {int(differ.sum()):,} "
+        f"{'is' if differ.sum() == 1 else 'are'} shown to differ, {int(same.sum()):,} to be equivalent "
+        f"within {100 * margin:g} points, and {int((~differ & ~same).sum()):,} neither."
     )
     if top.empty:
         return said
@@ -119,8 +119,9 @@ def subfields(*tables: pd.DataFrame, dimension: str) -> str:
     below = parts[parts["high"] < parts["judge"].map(overall)]
     best = str(overall.sort_values(ascending=False, kind="stable").index[0])
     said = (
-        f"Of {len(parts):,} cells of judge and subfield on {dimension}, {len(below):,} lie wholly below the judge's "
-        "accuracy over all cases; one in forty would by chance."
+        f"Of {len(parts):,} cells of judge and subfield on {dimension}, {len(below):,} "
+        f"{'lies' if len(below) == 1 else 'lie'} wholly below the judge's accuracy over all cases; one in "
+        "forty would by chance."
     )
     weak = below.loc[below["judge"] == best, "subfield"].astype("str").drop_duplicates().tolist()
     where = f"is weaker than that in {', '.join(weak)}" if weak else "is not shown to be weaker anywhere"
@@ -157,11 +158,12 @@ def failures(shares: pd.DataFrame, ranked: pd.DataFrame, *, dimension: str) -> s
 
 def judging(compared: pd.DataFrame, *, dimension: str, note: str) -> str:
     """Which way of asking could be read, and survives the other order."""
-    ways = [
-        f"{row['judge']} could be read on {100 * row['coverage']:.0f}% of the cases and was consistent on "
-        f"{percent(row, 'consistency')}"
-        for _, row in compared.iterrows()
-    ]
+    ways = []
+    for _, row in compared.iterrows():
+        same = f"was consistent on {percent(row, 'consistency')}"
+        if pd.isna(row["consistency"]):
+            same = "gave no two verdicts to compare"
+        ways.append(f"{row['judge']} could be read on {100 * row['coverage']:.0f}% of the cases and {same}")
     return f"{note} On {dimension}: {'; '.join(ways)}.".strip()
 
 
@@ -215,9 +217,12 @@ def models(effects: pd.DataFrame, matched: pd.DataFrame, cases: pd.DataFrame, *,
         if len(row):
             said.append(f"{name} changes the probability of being right by {_signed(row.iloc[0], 'marginal_effect')}.")
     flagged = int((matched["ets_class"] == "C").sum()) if "ets_class" in matched else 0
-    said.append(f"{flagged} cells of judge and subfield are large beyond difficulty on {dimension}.")
+    large = _some(flagged, "cell", "cells", "of judge and subfield ")
+    said.append(f"{large} weak or strong beyond difficulty on {dimension}.")
     suspect = int((cases["suspicion"] >= 0.5).sum())
-    said.append(f"{suspect} gold labels are more probably wrong than right by the judges' verdicts.")
+    said.append(
+        f"{_some(suspect, 'gold label', 'gold labels')} more probably wrong than right by the judges' verdicts."
+    )
     return " ".join(said)
 
 
@@ -229,12 +234,12 @@ def bias(verbose: pd.DataFrame, by_length: pd.DataFrame, *, dimension: str) -> s
         longer, len(known), f"shown to err towards longer responses on {dimension}, {shorter} towards shorter"
     )
     wide = by_length[by_length["subfield"].notna()].pivot(index="judge", columns="subfield", values="estimate")
-    if {"is longer", "is not longer"} <= set(wide.columns):
-        gap = (wide["is longer"] - wide["is not longer"]).abs()
+    if {"is longer", "is shorter"} <= set(wide.columns):
+        gap = (wide["is longer"] - wide["is shorter"]).abs()
         widest = wide[gap == gap.max()].head(1)
         said += (
             f". The largest gap is that of {widest.index[0]}: right on {_points(widest, 'is longer')}% where the "
-            f"better response is longer, on {_points(widest, 'is not longer')}% where it is not"
+            f"better response is longer, on {_points(widest, 'is shorter')}% where it is shorter"
         )
     return said + "."
 
@@ -314,8 +319,8 @@ def adjudication(moves: pd.DataFrame, *, dimension: str, note: str) -> str:
     ranks = int((moves["rank"] != moves["adjudicated_rank"]).sum())
     return (
         f"{note} Of {int(first['n_adjudicated']):,} labels reviewed on {dimension}, {int(first['n_changed']):,} became "
-        f"another label and {int(first['n_removed']):,} none. {of_judges(moved, len(moves), what)}; {ranks} change "
-        "their rank."
+        f"another label and {int(first['n_removed']):,} none. {of_judges(moved, len(moves), what)}; {ranks} "
+        f"{'changes its' if ranks == 1 else 'change their'} rank."
     ).strip()
 
 
@@ -382,6 +387,11 @@ def _promise(answers: pd.DataFrame, target: float, delta: float) -> str:
         return f"At no threshold of confidence {wanted}, so that none may answer alone."
     best = promised.sort_values(["coverage", "judge"], ascending=[False, True]).iloc[0]
     return f"{wanted} where {best['judge']} is sure, which is on {percent(best, 'coverage')} of the cases."
+
+
+def _some(count: int, one: str, more: str, what: str = "") -> str:
+    """The beginning of a sentence about so many of something: "1 cell is", "12 cells are", "No cell is"."""
+    return f"{count:,} {more} {what}are" if count > 1 else f"{count or 'No'} {one} {what}is"
 
 
 def _points(rows: pd.DataFrame, column: str) -> str:
