@@ -30,7 +30,7 @@ def lab(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
     no_open: Annotated[bool, typer.Option("--prepare", help="Write the notebooks; start nothing.")] = False,
 ) -> None:
-    """Open JupyterLab on a notebook with benchmark, runs and reviews set, and on the numbered notebooks."""
+    """Open JupyterLab on a notebook with benchmark, runs and reviews set, and on the library's notebooks."""
     from mrb_lib.cli.findings import echo_stale_runs
     from mrb_lib.cli.servers import check_lab, serve_lab
     from mrb_lib.data.benchmark import load
@@ -44,8 +44,8 @@ def lab(
     benchmark = DEMO if bench == DEMO else str(folders.benchmark.absolute())
     judged = "" if folders.runs is None or (bench == DEMO and runs is None) else str(folders.runs.absolute())
     name = bench if bench == DEMO else folders.benchmark.absolute().name
-    start, numbered = prepare(folder or Path("mrb-lab") / name, benchmark, judged)
-    written = [*numbered, start]
+    start, others = prepare(folder or Path("mrb-lab") / name, benchmark, judged)
+    written = [*others, start]
     kept = sum(made.kept for made in written)
     made = len(written) - kept
     typer.echo(

@@ -1,4 +1,4 @@
-"""The notebooks that `mrb lab` opens: a first one with everything set, and the numbered ones with their parameters."""
+"""The notebooks that `mrb lab` opens: a first one with everything set, and the library's own with their parameters."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Written(NamedTuple):
 
 
 def own_notebooks() -> Path:
-    """The folder of the numbered notebooks: of the checkout, or those that were installed with the library."""
+    """The folder of the library's notebooks: of the checkout, or those that were installed with the library."""
     beside = Path(mrb_lib.__file__).parent.parent / "notebooks"
     return beside if beside.is_dir() else Path(sysconfig.get_path("data")) / "share" / "mrb-workbench" / "notebooks"
 
@@ -88,11 +88,11 @@ def prepare(folder: Path, benchmark: str, runs: str, *, notebooks: Path | None =
     ----------
     folder : made if need be
     benchmark, runs : as `mrb_lib.notebook.open_workspace` takes them; folders have to be absolute
-    notebooks : the folder of the numbered ones; None for the library's own
+    notebooks : the folder of the others; None for the library's own
 
     Returns
     -------
-    start, numbered
+    start, others
         A notebook that is there and works on the same benchmark and runs is kept; beside one that does not, the new
         one has a number in its name.
 
@@ -105,23 +105,23 @@ def prepare(folder: Path, benchmark: str, runs: str, *, notebooks: Path | None =
     -----
     Validated by tests/notebook/test_lab.py.
     """
-    sources = sorted((notebooks or own_notebooks()).glob("[0-9]*.ipynb"))
+    sources = sorted((notebooks or own_notebooks()).glob("*.ipynb"))
     if not sources:
         raise InputError(f"{notebooks or own_notebooks()}: holds no notebook; install the package again.")
     values = {"benchmark": benchmark, "runs": runs}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        numbered = []
+        others = []
         titles = []
         for source in sources:
             read: Notebook = json.loads(source.read_text(encoding="utf-8"))
             titles.append(_title(read, source.stem))
-            numbered.append(_written(folder, source.name, with_parameters(read, values), values))
-        links = [(title, made.path.name) for title, made in zip(titles, numbered, strict=True)]
+            others.append(_written(folder, source.name, with_parameters(read, values), values))
+        links = [(title, made.path.name) for title, made in zip(titles, others, strict=True)]
         start = _written(folder, START, start_notebook(benchmark, runs, links), values)
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror}); name another with --folder.") from error
-    return start, numbered
+    return start, others
 
 
 def start_notebook(benchmark: str, runs: str, links: Sequence[tuple[str, str]] = ()) -> Notebook:

@@ -33,7 +33,7 @@ def subfields(workspace: Workspace) -> Draw:
         if by is None:
             return w.figure("leaderboard", w.analyze("accuracy", dimension=dimension))
         accuracy = w.analyze("accuracy", by=by, dimension=dimension)
-        return w.figure("organs-heatmap", accuracy, words={"by": by}, title=f"Accuracy by {by}")
+        return w.figure("subfields-heatmap", accuracy, words={"by": by}, title=f"Accuracy by {by}")
 
     return draw
 

@@ -142,11 +142,20 @@ class Workspace:
         return frame
 
     def bootstrap(
-        self, frame: Frame, statistic: Callable[[pd.DataFrame], Estimates], *, by: str | None = None
+        self,
+        frame: Frame,
+        statistic: Callable[[pd.DataFrame], Estimates],
+        *,
+        by: str | None = None,
+        scored: bool = False,
     ) -> Frame:
         """`mrb_lib.bootstrap` with the workspace's clusters, resamples and seed; `Absent` where the frame is.
 
-        `by` may be a column of the cases, too, where the frame has `case_id`.
+        Parameters
+        ----------
+        by : may be a column of the cases, too, where the frame has `case_id`
+        scored : whether the frame was made of `scores`, so that captions name the policy and the gold rule. pandas
+            forgets them where a frame is grouped, merged or turned.
         """
         if isinstance(frame, Absent):
             return frame
@@ -155,7 +164,7 @@ class Workspace:
         clusters: str | pd.DataFrame = self.cluster or self.benchmark.cases
         resampled = {"cluster": clusters, "resamples": self.resamples, "seed": self.seed}
         made = bootstrap(frame.assign(**added), statistic, by=by, **resampled)  # type: ignore[arg-type]  # as declared
-        made.attrs = frame.attrs
+        made.attrs = {"policy": self.policy, "gold": self.gold} if scored else frame.attrs
         return made
 
     def apply(

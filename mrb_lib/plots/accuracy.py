@@ -34,7 +34,8 @@ from mrb_lib.plots.style import (
 HUMAN_LEVEL = "human\u2013human level"
 FEWEST_SPOKES = 3
 _HEATMAP = (
-    "Accuracy (%) of every judge on {dimension} by {by}, with the 95% cluster-bootstrap interval below it. "
+    "Accuracy (%) of every judge on {dimension} by {by}, with the 95% interval below it (percentiles of the "
+    "cluster bootstrap, or Wilson's with the design effect where few cases or clusters decide). "
     "Hatched: no case scored. An interval without width is not certainty: the cases scored are all alike."
 )
 _READ_HEATMAP = (
@@ -55,9 +56,10 @@ _READ_RADAR = (
     "leaderboard",
     title="Leaderboard",
     caption=(
-        "Accuracy of every judge against the annotators' majority, by dimension, with 95% cluster-bootstrap intervals; "
-        "grouped by kind of judge and ordered by {dimension}. Green: the human\u2013human level, the mean annotator "
-        "against the majority of the others, with its interval."
+        "Accuracy of every judge against the annotators' majority, by dimension, with 95% intervals (percentiles of "
+        "the cluster bootstrap, or Wilson's with the design effect where few cases or clusters decide); grouped by "
+        "kind of judge and ordered by {dimension}. Green: the human\u2013human level, the mean annotator against the "
+        "majority of the others, with its interval."
     ),
     reading=(
         "A judge whose interval lies left of the green band chooses as the majority does less often than the mean "
@@ -131,6 +133,13 @@ def _subfields(accuracy: pd.DataFrame, subfields: Sequence[str] | None) -> Seque
     caption=_HEATMAP,
     reading=_READ_HEATMAP,
     needs=("preferences", "annotations", "verdicts", "department"),
+)
+@figure(
+    "subfields-heatmap",
+    title="Accuracy by subfield",
+    caption=_HEATMAP,
+    reading=_READ_HEATMAP,
+    needs=("preferences", "annotations", "verdicts", "modality"),
 )
 @styled
 def heatmap(
@@ -306,7 +315,8 @@ def _panel(
     title="Accuracy over cases and over organs",
     caption=(
         "Accuracy on {dimension} over all cases, and the unweighted mean of the accuracies of the organs "
-        "({n_subfields} at most), each with its 95% cluster-bootstrap interval."
+        "({n_subfields} at most), each with its 95% interval: percentiles of the cluster bootstrap, or over all cases "
+        "Wilson's with the design effect where few cases or clusters decide."
     ),
     reading=(
         "A diamond left of its dot: the judge is better on the common organs than on the rare ones. Both are made of "

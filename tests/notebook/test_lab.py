@@ -49,7 +49,7 @@ def test_the_first_notebook_holds_no_outputs_and_links_to_every_other(tmp_path: 
     for made in numbered:
         assert f"](<{made.path.name}>)" in links
     asked = "\n".join(cell.source for cell in code)
-    for name in ("open_workspace(", "composition", "leaderboard(", "heatmap(", "explore("):
+    for name in ("open_workspace(", "composition", "browse_leaderboard,", "browse_heatmap,", "explore("):
         assert name in asked
 
 

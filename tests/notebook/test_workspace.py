@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -18,6 +17,7 @@ from mrb_lib.notebook import places
 from mrb_lib.notebook.places import DEMO_JUDGES, home, make_demo
 from mrb_lib.notebook.workspace import open_workspace
 from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS
+from tests.report.conftest import Lab
 
 WRITE_DEMO = """
 import os, sys, time
@@ -54,6 +54,13 @@ def _stand_in(folder: Path, cases: int, seed: int) -> None:
 
 
 @pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    lab = Lab(tmp_path)
+    lab.benchmark()
+    return lab
+
+
+@pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """A home of one's own, and a generator that notes each time it is called."""
     calls: list[int] = []
@@ -76,13 +83,13 @@ def test_a_benchmark_without_runs_has_no_verdicts_but_their_columns(tmp_path: Pa
     assert opened.manifests == []
 
 
-def test_the_runs_inside_the_benchmark_are_the_default(lab: Any) -> None:
+def test_the_runs_inside_the_benchmark_are_the_default(lab: Lab) -> None:
     opened = open_workspace(str(lab.bench))
     assert len(opened.verdicts) == 4
     assert [manifest.judge for manifest in opened.manifests] == ["first"]
 
 
-def test_only_simulated_data_carry_the_note(lab: Any) -> None:
+def test_only_simulated_data_carry_the_note(lab: Lab) -> None:
     assert not open_workspace(str(lab.bench)).simulated
     assert open_workspace(str(lab.bench)).note == ""
     opened = open_workspace(str(lab.benchmark(kind="simulated")))
@@ -90,7 +97,7 @@ def test_only_simulated_data_carry_the_note(lab: Any) -> None:
     assert opened.note.startswith("SIMULATED")
 
 
-def test_the_default_dimension_becomes_the_last_where_it_is_lacking(lab: Any) -> None:
+def test_the_default_dimension_becomes_the_last_where_it_is_lacking(lab: Lab) -> None:
     assert open_workspace(str(lab.bench), dimension="clarity").dimension == "clarity"
     assert open_workspace(str(lab.bench)).dimension == "overall"
 
@@ -100,18 +107,18 @@ def test_the_default_dimension_becomes_the_last_where_it_is_lacking(lab: Any) ->
     [("dimension", "creativity"), ("policy", "best"), ("by", "orgn"), ("judges", "first,nobody")],
 )
 def test_an_option_that_names_what_is_not_there_is_refused_with_what_there_is(
-    lab: Any, option: str, value: str
+    lab: Lab, option: str, value: str
 ) -> None:
     with pytest.raises(InputError, match="use "):
         open_workspace(str(lab.bench), **{option: value})
 
 
-def test_only_the_judges_that_are_named_are_shown(lab: Any) -> None:
+def test_only_the_judges_that_are_named_are_shown(lab: Lab) -> None:
     assert open_workspace(str(lab.bench), judges="first").judges == ["first"]
 
 
 @pytest.mark.parametrize(("benchmark", "runs"), [("", ""), ("nowhere", ""), ("bench", "nowhere")])
-def test_what_is_not_there_is_bad_input(benchmark: str, runs: str, lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_there_is_bad_input(benchmark: str, runs: str, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(lab.folder)
     with pytest.raises(InputError):
         open_workspace(benchmark, runs)
