@@ -57,6 +57,18 @@ def _room(module: str) -> str:
     return module if has_rooms else package
 
 
+def test_only_the_upper_floors_import_the_face_of_the_library() -> None:
+    upper = FLOORS[FLOORS.index("notebook") :]
+    users = {name for name, path in MODULES.items() if "mrb_lib" in _imports(path) or _from_face(path)}
+    assert {name.split(".")[1] for name in users} <= set(upper)
+
+
+def _from_face(path: Path) -> bool:
+    """Whether a file imports a name of `mrb_lib` itself."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return any(isinstance(node, ast.ImportFrom) and node.module == "mrb_lib" for node in nodes)
+
+
 def test_every_package_has_a_floor() -> None:
     assert {name.split(".")[1] for name in GRAPH} <= set(FLOORS)
 

@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +20,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-import mrb_lib
 from mrb_lib.data.benchmark import Benchmark, gold
 from mrb_lib.errors import InputError
 from mrb_lib.schema import NO_PROBE
@@ -147,7 +147,7 @@ def cached_index(
 
 def _key(runs: Path | None, benchmark: Benchmark, labels: pd.DataFrame) -> str:
     """A name that follows from the state of the runs, the cases' ids and the gold labels."""
-    digest = hashlib.sha256(f"{_FORMAT} {mrb_lib.__version__} {benchmark.meta.dimensions}".encode())
+    digest = hashlib.sha256(f"{_FORMAT} {version('mrb-workbench')} {benchmark.meta.dimensions}".encode())
     for frame in (benchmark.cases[["case_id"]], labels):
         digest.update(pd.util.hash_pandas_object(frame, index=False).to_numpy().tobytes())
         digest.update(repr([*frame.columns, len(frame)]).encode())
