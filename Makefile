@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2
 export MRB_HOME := $(CURDIR)/.mrb
 
-.PHONY: setup packages report screenshots test coverage lint clean
+.PHONY: setup packages report screenshots quick test coverage lint clean
 
 setup: $(STAMP) $(AXE) packages
 
@@ -41,6 +41,13 @@ report: setup
 # The pictures of the README, from the report and from servers on the embedded benchmark.
 screenshots: report
 	$(BIN)/python -m tests.browser.screenshots
+
+# What a change is likely to break: no browser, simulation, notebook, server, model or kernel (tests/conftest.py).
+quick: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(PYTEST) --quiet --dist worksteal -m 'not slow' tests
 
 # Two test processes with one arithmetic thread each: more threads than cores slow each other down.
 # A file of browser tests shares its servers, so it stays in one process.

@@ -25,6 +25,24 @@ settings.load_profile("workbench")
 _LOUD = 3.0
 
 
+# What needs a browser, a kernel, a server, a model, many draws or seconds; `make quick` leaves it out.
+SLOW = (
+    "browser", "simulation", "notebooks", "notebook", "report", "cli", "runs", "judges/local", "judges/endpoint",
+    "judges/test_jury.py", "judges/test_prompts.py", "reviews/test_concurrent.py", "reviews/test_store.py", "data/hub",
+    "data/demo", "data/audit", "data/formats/test_table.py", "plots/test_figures.py", "plots/test_engines.py",
+    "replies/test_parse.py", "published", "test_contributing.py",
+)  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is slow by where it stands."""
+    root = Path(__file__).parent
+    for item in items:
+        place = item.path.relative_to(root).as_posix()
+        if any(place == name or place.startswith(f"{name}/") for name in SLOW):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def reference_data() -> Path:
     """The folder of real public data that tests read; see CONTRIBUTING.md."""

@@ -14,7 +14,7 @@ from mrb_lib.cli import servers
 from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.data.demo.build import write_demo
 from mrb_lib.files import REVIEWS
-from mrb_lib.notebook import workspace
+from mrb_lib.notebook import places
 from mrb_lib.reviews.marks import AnnotatorAnswer
 from mrb_lib.reviews.store import open_store
 
@@ -130,7 +130,7 @@ def test_what_was_skipped_is_listed_and_cases_that_are_gone_do_not_count(mrb: Co
 def test_the_embedded_benchmark_is_called_demo(
     mrb: Command, bench: Path, served: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workspace, "make_demo", lambda progress: (bench, bench / "runs"))
+    monkeypatch.setattr(places, "make_demo", lambda progress: (bench, bench / "runs"))
     done = mrb("annotate", "demo", "--annotators", "Dr A")
     assert done.code == 0, done.err
     assert f"answers are kept in {bench / REVIEWS}" in done.err

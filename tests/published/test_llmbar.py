@@ -72,7 +72,9 @@ def test_accuracy_of_the_swapped_order(imported: Imported, published: dict[str, 
 
 
 def test_consistency(imported: Imported, published: dict[str, dict[str, float]]) -> None:
-    rows = analyze(imported.benchmark, imported.verdicts, "consistency", resamples=0).set_index("judge")
+    rows = analyze(imported.benchmark, imported.verdicts, "consistency", intervals="all", resamples=0).set_index(
+        "judge"
+    )
     total = len(imported.benchmark.cases)
     null = imported.verdicts[imported.verdicts["choice"].isna()]
     both_null = null.groupby(["judge", "case_id"]).size().eq(2).groupby("judge").sum()
