@@ -17,6 +17,7 @@ from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations
 from mrb_lib.errors import InputError
 from mrb_lib.notebook import live
 from mrb_lib.notebook.absent import Absent, reason_of
+from mrb_lib.notebook.publish import PublishedTable
 from mrb_lib.notebook.workspace import Workspace
 
 CASES = [f"c{i:02d}" for i in range(40)]
@@ -125,6 +126,16 @@ def test_scores_have_the_mean_that_accuracy_has_and_bootstrap_its_interval(works
     assert whole["estimate"].to_dict() == pytest.approx(accuracy["accuracy"].to_dict())
     assert whole["low"].to_dict() == pytest.approx(accuracy["low"].to_dict())
     assert set(made["subfield"].dropna()) == {"lung", "eye"}
+
+
+def test_what_is_made_of_scores_names_the_policy_where_it_is_said_to_be(workspace: Workspace) -> None:
+    each = workspace.scores().groupby("case_id", as_index=False)["score"].agg(best="max")
+    mean = methodcaller("mean", numeric_only=True)
+    said = {flag: workspace.bootstrap(each, mean, scored=flag) for flag in (True, False)}
+    shown = workspace.table("mine", said[True], title="Mine", caption="Scores.")
+    assert isinstance(shown, PublishedTable)
+    assert "policy: balanced" in shown.caption
+    assert said[False].attrs == {}
 
 
 def test_clusters_that_are_named_are_those_that_bootstrap_draws(workspace: Workspace) -> None:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 import papermill
 import pytest
 
@@ -55,6 +56,8 @@ def test_runs_on_a_full_simulated_benchmark_and_says_so(path: Path, full: Path, 
     if path.stem.startswith("04"):
         assert "exact sign tests" in found["significance-p"]["caption"]  # what the balanced policy is tested with
         assert "McNemar" not in found["significance-p"]["caption"]
+    if path.stem.startswith("12"):
+        assert {"is longer", "is shorter"} < set(pd.read_csv(tmp_path / "tables" / "bias-longer.csv").iloc[:, 2])
     shown = [o for cell in notebook.cells if cell.cell_type == "code" for o in cell.outputs if "data" in o]
     assert sum("image/png" in output.data for output in shown) == len(found)
 
