@@ -90,7 +90,9 @@ def test_the_mean_over_subfields_is_that_of_the_first_column(given: Given) -> No
 def test_the_family_of_all_holds_the_tests_of_all_columns(
     given: Given, table: str, p_value: str, correction: str
 ) -> None:
-    rows = analyze(*given, table, by=("organ", "model_pair"), family="all", correction=correction, resamples=40)
+    rows = analyze(
+        *given, table, by=("organ", "model_pair"), family="all", correction=correction, intervals="all", resamples=40
+    )
     tested = rows if table == "dif" else rows[rows["part"] == "pair"]
     assert set(tested["by"].dropna()) == {"organ", "model_pair"}
     known = tested[tested[p_value].notna()]
