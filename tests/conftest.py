@@ -30,7 +30,8 @@ SLOW = (
     "browser", "simulation", "notebooks", "notebook", "report", "cli", "runs", "judges/local", "judges/endpoint",
     "judges/test_jury.py", "judges/test_prompts.py", "reviews/test_concurrent.py", "reviews/test_store.py", "data/hub",
     "data/demo", "data/audit", "data/formats/test_table.py", "plots/test_figures.py", "plots/test_engines.py",
-    "replies/test_parse.py", "published", "test_contributing.py",
+    "plots/test_annotators.py", "plots/test_ceiling.py", "replies/test_parse.py", "published", "test_contributing.py",
+    "test_packaging.py", "stats/resampling/test_bootstrap.py", "stats/selective",
 )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
+from collections.abc import Callable
 from importlib import resources
 from typing import TypeAlias
 
@@ -68,8 +69,26 @@ def _judges() -> list[dict[str, Fact]]:
 
 JUDGES = _judges()
 MODELS = [judge for judge in JUDGES if judge["access"] != "built in"]
-every_judge = pytest.mark.parametrize("judge", JUDGES, ids=lambda judge: str(judge["name"]))
-every_model = pytest.mark.parametrize("judge", MODELS, ids=lambda judge: str(judge["name"]))
+
+
+def _loop(judges: list[dict[str, Fact]]) -> Callable[[Callable[[dict[str, Fact]], None]], Callable[[], None]]:
+    """Turn a check of one judge into one test of them all, which names the judge that fails."""
+
+    def decorate(check: Callable[[dict[str, Fact]], None]) -> Callable[[], None]:
+        def test() -> None:
+            for judge in judges:
+                try:
+                    check(judge)
+                except AssertionError as error:
+                    raise AssertionError(f"{judge['name']}: {error}") from error
+
+        test.__name__, test.__doc__ = check.__name__, check.__doc__
+        return test
+
+    return decorate
+
+
+every_judge, every_model = _loop(JUDGES), _loop(MODELS)
 
 
 def test_names_are_unique() -> None:
