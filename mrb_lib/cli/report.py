@@ -50,6 +50,8 @@ def report(
     given = dict(_name_and_value(text) for text in parameters or ())
     if judges:
         given["judges"] = judges
+    policy, dimension = given.pop("policy", policy), given.pop("dimension", dimension)
+    seed = _whole_number("seed", given.pop("seed", str(seed)))
     where = locate(bench, "" if runs is None else str(runs))
     echo_stale_runs(where.runs, load(where.benchmark))
     result = run(
@@ -74,3 +76,11 @@ def _name_and_value(text: str) -> tuple[str, str]:
     if not equals or not name.isidentifier():
         raise InputError(f"-p {text}: is not a name and a value; write it as name=value.")
     return name, value
+
+
+def _whole_number(name: str, text: str) -> int:
+    from mrb_lib.errors import InputError
+
+    if not text.isdecimal():
+        raise InputError(f"-p {name}={text}: is not a whole number from 0 on.")
+    return int(text)

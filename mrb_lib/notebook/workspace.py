@@ -245,7 +245,7 @@ class Workspace:
             An option is wrong.
         """
         by = options.get("by") or ()
-        reason = self.missing(*_needs_of(table), *([by] if isinstance(by, str) else by), *needs) or unless
+        reason = unless or self.missing(*_needs_of(table), *([by] if isinstance(by, str) else by), *needs)
         if reason or self._is_unjudged(table, options.get("dimension")):
             return Absent(reason or f"no verdict is on the dimension {options['dimension']}")
         chosen: dict[str, Any] = {

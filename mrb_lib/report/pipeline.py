@@ -38,9 +38,9 @@ _ELSEWHERE = {
     "benchmark": "name it as the first argument",
     "runs": "name it as the second argument",
     "out": "name the folder of the site (--out)",
-    "dimension": "use --dimension",
-    "policy": "use --policy",
-    "seed": "use --seed",
+    "dimension": "it has an argument of its own",
+    "policy": "it has an argument of its own",
+    "seed": "it has an argument of its own",
 }
 
 Say = Callable[[str], None]

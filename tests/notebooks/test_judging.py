@@ -66,6 +66,11 @@ def pages(notebook: nbformat.NotebookNode) -> list[str]:
     return ["".join(output.data["text/html"]) for output in outputs if "text/html" in output.get("data", {})]
 
 
+def printed(notebook: nbformat.NotebookNode) -> str:
+    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+    return "".join(output.text for output in outputs if output.get("name") == "stdout")
+
+
 def test_a_stand_in_and_simulated_cases_are_named_on_everything_shown(bench: Path, forked: str, tmp_path: Path) -> None:
     before = sorted(bench.rglob("*"))
     notebook = run(bench, tmp_path, forked, limit=2)
@@ -78,11 +83,14 @@ def test_a_stand_in_and_simulated_cases_are_named_on_everything_shown(bench: Pat
         assert "RANDOM-WEIGHTS" in data, name
         assert str(tmp_path) not in data + str(sidecar)
     shown = pages(notebook)
-    assert len(shown) == 5  # progress, three tables, the cases
-    assert all("RANDOM-WEIGHTS" in page for page in shown)
-    assert all("SIMULATED" in page for page in shown[1:])
-    assert "2 of 2" not in shown[0]
-    assert shown[0].count("8 of 8") == 3  # verdicts: cases x dimensions x orders, by each engine
+    assert len(shown) == 6  # the verdicts, the cases, two more tables, what has no annotations, the conclusion
+    is_absent = ["Not applicable" in page for page in shown]
+    assert is_absent == [False, False, False, False, True, False]
+    for page, absent in zip(shown, is_absent, strict=True):
+        assert absent or ("RANDOM-WEIGHTS" in page and "SIMULATED" in page), page[:200]
+    said = printed(notebook)
+    assert "2 of 2" not in said
+    assert said.count(": 8 of 8;") == 3  # verdicts: cases x dimensions x orders, by each engine
     cards = next(page for page in shown if "mrb-case" in page)
     assert cards.count("<section") == 2
     assert cards.count('<details data-mrb="reply">') == 4  # one reply of the generative engine for each order
@@ -131,4 +139,5 @@ def test_without_torch_the_notebook_says_what_to_install(
             "simulated": True,
         }
     }
-    assert all("needs mrb-workbench[judges]" in page for page in pages(notebook))
+    shown = pages(notebook)
+    assert all("needs mrb-workbench[judges]" in page for page in shown)

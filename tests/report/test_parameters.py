@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -47,7 +48,7 @@ def test_only_the_notebooks_that_take_it_run_again(lab_of_two: Any) -> None:
         ({"marjin": "0.1"}, "they take judges, by, gold, cluster, resamples, margin"),
         ({"resamples": "many"}, "not a whole number"),
         ({"margin": "wide"}, "not a number"),
-        ({"seed": "1"}, "use --seed"),
+        ({"seed": "1"}, "an argument of its own"),
     ],
 )
 def test_what_no_notebook_takes_is_refused_with_what_they_take(
@@ -94,7 +95,10 @@ def test_the_command_takes_parameters_notebooks_and_judges(lab_of_two: Any) -> N
     made = CliRunner().invoke(app, [*arguments, "--judges", "first", "-p", "margin=0.2", "-p", "resamples=50"])
     assert made.exit_code == 0, made.output
     assert given(lab_of_two) == "'first',50,0.2"
-    for wrong in ("marjin=1", "margin"):
+    assert CliRunner().invoke(app, [*arguments, "-p", "seed=3", "-p", "dimension=clarity"]).exit_code == 0
+    papermill = json.loads((lab_of_two.out / "executed" / "one.ipynb").read_text())["metadata"]["papermill"]
+    assert (papermill["parameters"]["seed"], papermill["parameters"]["dimension"]) == (3, "clarity")
+    for wrong in ("marjin=1", "margin", "seed=-1"):
         refused = CliRunner().invoke(app, [*arguments, "-p", wrong])
         assert isinstance(refused.exception, InputError), refused.output  # which the console script makes exit 2
 
