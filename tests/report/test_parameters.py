@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -96,8 +95,8 @@ def test_the_command_takes_parameters_notebooks_and_judges(lab_of_two: Any) -> N
     assert made.exit_code == 0, made.output
     assert given(lab_of_two) == "'first',50,0.2"
     assert CliRunner().invoke(app, [*arguments, "-p", "seed=3", "-p", "dimension=clarity"]).exit_code == 0
-    papermill = json.loads((lab_of_two.out / "executed" / "one.ipynb").read_text())["metadata"]["papermill"]
-    assert (papermill["parameters"]["seed"], papermill["parameters"]["dimension"]) == (3, "clarity")
+    made_by = index_of(lab_of_two.out / "figures")["provenance"]
+    assert (made_by["seed"], made_by["dimension"]) == (3, "clarity")
     for wrong in ("marjin=1", "margin", "seed=-1"):
         refused = CliRunner().invoke(app, [*arguments, "-p", wrong])
         assert isinstance(refused.exception, InputError), refused.output  # which the console script makes exit 2
