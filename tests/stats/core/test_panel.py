@@ -91,7 +91,6 @@ def test_probes_are_kept_apart() -> None:
     found = panels([mixed], cases_of(2)["case_id"])
     assert set(found) == {"none", "blur"}
     assert found["blur"].choice[0, 0, :, 0, 0].tolist() == [0, 0]
-    assert set(panels([mixed], cases_of(2)["case_id"], probes=["blur"])) == {"blur"}
     with pytest.raises(InputError, match="several probes"):
         as_panel(mixed, cases_of(2)["case_id"])
 
