@@ -9,7 +9,7 @@ import pandas as pd
 
 from mrb_lib.stats.accuracy.gold_agreement import gold_agreement, kappa_reason
 from mrb_lib.stats.accuracy.mean_scores import Macro, Means, means
-from mrb_lib.stats.core.options import BoolArray, FloatArray, join_reasons, mean_of_defined, typed
+from mrb_lib.stats.core.options import BoolArray, FloatArray, join_reasons, mean_of_defined, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import Scores, encode_gold, excluded_reason, score
 from mrb_lib.stats.core.subfields import By, Group, groups
@@ -17,7 +17,7 @@ from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import cluster_codes
 
 NO_CASES = "no case can be scored"
-_MACRO = ("n_subfields", "macro_accuracy", "macro_accuracy_low", "macro_accuracy_high")
+_MACRO = ("n_subfields", *with_ends("macro_accuracy"))
 COLUMNS = (
     "judge",
     "dimension",
@@ -34,9 +34,7 @@ COLUMNS = (
     "high",
     "interval",
     *_MACRO,
-    "cohen_kappa",
-    "cohen_kappa_low",
-    "cohen_kappa_high",
+    *with_ends("cohen_kappa"),
     "reason",
 )
 MORE = (
@@ -189,9 +187,7 @@ def accuracy(
     ]
     frames[0] = _with_macro(frames[0], macro)
     full = pd.concat(frames, ignore_index=True).assign(policy=policy)
-    special = full[["n_subfields", "interval"]].astype({"n_subfields": "Int64", "interval": "str"})
-    columns = [*COLUMNS, *MORE]
-    return typed(full, [name for name in columns if name not in special]).join(special)[columns]
+    return typed(full, [*COLUMNS, *MORE], n_subfields="Int64")
 
 
 def _with_macro(whole: pd.DataFrame, macro: Macro | None) -> pd.DataFrame:

@@ -33,7 +33,7 @@ from mrb_lib.stats.agreement.pair_coefficients import (
     prevalence_index,
 )
 from mrb_lib.stats.agreement.pairwise import Pairs
-from mrb_lib.stats.core.options import join_reasons, mean_of_defined, typed
+from mrb_lib.stats.core.options import join_reasons, mean_of_defined, typed, with_ends
 from mrb_lib.stats.core.subfields import By, groups
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import Measure, Resampled, cluster_codes, interval_reason, resampled
@@ -64,11 +64,11 @@ COLUMNS = (
     "n_pairs",
     "n_pairs_undefined",
     "level",
-    *(name + end for name in _RECOMMENDED for end in ("", "_low", "_high")),
+    *with_ends(*_RECOMMENDED),
     "reason",
 )
 MORE = (
-    *(name + end for name in _FURTHER for end in ("", "_low", "_high")),
+    *with_ends(*_FURTHER),
     *(f"{name}_{end}" for name in SHOWN for end in BOUNDS[2:]),
     *icc.GENERALIZED,
     "prevalence_index",

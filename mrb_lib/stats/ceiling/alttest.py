@@ -25,6 +25,7 @@ from mrb_lib.stats.core.options import (
     encode,
     join_reasons,
     mean_of_defined,
+    typed,
 )
 from mrb_lib.stats.core.panel import ABSENT
 from mrb_lib.stats.resampling.resample import (
@@ -71,7 +72,6 @@ COLUMNS = [
     "n_items",
     "reason",
 ]
-_TEXT = ("dimension", "part", "judge", "annotator", "correction", "reason")
 
 
 class Options(NamedTuple):
@@ -209,7 +209,7 @@ def alt_test_rows(
             summary["reason"] = join_reasons(absence) or summary["reason"]
             rows.append(shared | {"part": ALT_TEST, "judge": name} | summary)
             beside.extend(shared | {"judge": name} | row for row in _beside(coded.annotators, test, judge))
-    return _typed([*rows, *beside])
+    return typed(pd.DataFrame([*rows, *beside]), COLUMNS, counts="Int64", passes="boolean")
 
 
 def _check(options: Options) -> None:
@@ -269,12 +269,6 @@ def _beside(annotators: Sequence[str], test: Outcome, judge: int) -> list[dict[s
         for who, name in enumerate(annotators)
         if test.items[judge, who]
     ]
-
-
-def _typed(rows: list[dict[str, object]]) -> pd.DataFrame:
-    types = dict.fromkeys(COLUMNS, "float64") | dict.fromkeys(_TEXT, "str") | {"passes": "boolean"}
-    types |= dict.fromkeys(("n", "n_excluded", "n_annotators", "n_items"), "Int64")
-    return pd.DataFrame(rows, columns=COLUMNS).astype(types)
 
 
 def alignment(votes: FloatArray, values: FloatArray | None) -> FloatArray:

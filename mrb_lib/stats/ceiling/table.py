@@ -11,6 +11,7 @@ from mrb_lib.stats.agreement.labels import encode_annotations
 from mrb_lib.stats.ceiling import alttest
 from mrb_lib.stats.ceiling.annotators import absence, annotator_ceiling, leave_one_out
 from mrb_lib.stats.ceiling.judges import judge_rows, labels_by_policy
+from mrb_lib.stats.core.options import typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.subfields import By, groups
 from mrb_lib.stats.core.table import Option, register_table
@@ -32,13 +33,9 @@ COLUMNS = [
     "low",
     "high",
     "ceiling",
-    "difference",
-    "difference_low",
-    "difference_high",
+    *with_ends("difference"),
     "winning_rate",
-    "advantage_probability",
-    "advantage_probability_low",
-    "advantage_probability_high",
+    *with_ends("advantage_probability"),
     "annotator_probability",
     "epsilon",
     "passes",
@@ -134,13 +131,5 @@ def ceiling(
         labels, present = labels_by_policy(panel, categories, policy)
         tests = alttest.alt_test_rows(panel.judges, labels, present, coded, codes, categories, options)
         frames += [pd.DataFrame(judges), tests.assign(policy=policy)]
-    return _typed(frames)
-
-
-def _typed(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    text = ("dimension", "part", "judge", "annotator", "subfield", "by", "policy", "correction", "reason")
-    counts = ("n", "n_excluded", "n_unassigned", "n_annotators", "n_items")
-    types = dict.fromkeys(COLUMNS, "float64") | dict.fromkeys(text, "str") | dict.fromkeys(counts, "Int64")
-    types["passes"] = "boolean"
-    whole = [frame.reindex(columns=COLUMNS).astype(types) for frame in frames if len(frame)]
-    return pd.concat(whole, ignore_index=True) if whole else pd.DataFrame(columns=COLUMNS).astype(types)
+    shown = [frame.reindex(columns=COLUMNS) for frame in frames]
+    return typed(pd.concat(shown, ignore_index=True), COLUMNS, counts="Int64", passes="boolean")

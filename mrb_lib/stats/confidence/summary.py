@@ -21,7 +21,7 @@ from mrb_lib.stats.confidence.scores import (
     rank,
     squared_error,
 )
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray
+from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, with_ends
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.resample import ONE_CLUSTER
@@ -50,11 +50,6 @@ HIGH_CONFIDENCE = 0.9
 _ROUNDING = 1e-12
 _RANGES = {"mean_confidence": (0.5, 1.0), "overconfidence": (-0.5, 1.0)}
 BRIER_PARTS = ("reliability", "resolution", "uncertainty", "within_bin_variance", "within_bin_covariance")
-
-
-def with_ends(*names: str) -> list[str]:
-    """The columns of some estimates and of their intervals."""
-    return [name + end for name in names for end in ("", "_low", "_high")]
 
 
 _AFTER = [f"{name}_{kind}" for kind in ("temperature", "isotonic") for name in ("ece", "brier", "log_loss")]

@@ -16,8 +16,8 @@ from mrb_lib.stats.confidence.risk_coverage import curve
 from mrb_lib.stats.confidence.rows import names, reasons
 from mrb_lib.stats.confidence.scores import rank
 from mrb_lib.stats.confidence.shift import SHIFTS, shift_frame
-from mrb_lib.stats.confidence.summary import Recalibrated, summarize, summary_frame, with_ends
-from mrb_lib.stats.core.options import divide, join_reasons
+from mrb_lib.stats.confidence.summary import Recalibrated, summarize, summary_frame
+from mrb_lib.stats.core.options import divide, join_reasons, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.core.subfields import By, groups, one_kind_each
@@ -26,7 +26,6 @@ from mrb_lib.stats.resampling.resample import NO_RESAMPLES, cluster_codes
 from mrb_lib.stats.resampling.robust import FEW_CLUSTERS, Layout, layout, ratio_of_sums, share_interval
 
 _KEYS = ("judge", "dimension", "subfield", "by", "part")
-_TEXT = (*_KEYS, "binning", "probe", "reason")
 COLUMNS = [
     *_KEYS,
     *summary.COLUMNS,
@@ -205,8 +204,7 @@ def _assemble(frames: Sequence[pd.DataFrame], *, intervals: bool) -> pd.DataFram
     if not intervals:
         out[INTERVALS] = np.nan
         out["reason"] = [join_reasons(text if isinstance(text, str) else "", NO_RESAMPLES) for text in out["reason"]]
-    counted = {name for name in COLUMNS if name in ("n", "bin") or name.startswith("n_")}
-    return out.astype({name: "str" if name in _TEXT else "Int64" if name in counted else "float64" for name in COLUMNS})
+    return typed(out, COLUMNS, counts="Int64")
 
 
 def _others(verdicts: pd.DataFrame | Panel, probes: Mapping[str, Panel], probe: str | None) -> list[str]:

@@ -20,7 +20,7 @@ from mrb_lib.stats.consistency.instability import (
 )
 from mrb_lib.stats.consistency.intervals import GroupEstimate, half, order_kappa, reasons, share, signed, unit_sums
 from mrb_lib.stats.consistency.order_effects import SHARES, SIGNED, case_values, over_repeats
-from mrb_lib.stats.core.options import FloatArray, IntArray, divide, join_reasons, typed
+from mrb_lib.stats.core.options import FloatArray, IntArray, divide, join_reasons, typed, with_ends
 from mrb_lib.stats.core.panel import ABSENT, Panel, as_panel
 from mrb_lib.stats.core.subfields import By, Group, groups, one_kind_each
 from mrb_lib.stats.core.table import register_table
@@ -41,10 +41,6 @@ NO_TOURNAMENT = (
 _AT_ONCE = 2**24
 
 
-def _with_ends(*names: str) -> list[str]:
-    return [name + end for name in names for end in ("", "_low", "_high")]
-
-
 COLUMNS = [
     "judge",
     "dimension",
@@ -54,19 +50,19 @@ COLUMNS = [
     "n_presented",
     "n_unassigned",
     "coverage",
-    *_with_ends("consistency", "order_kappa", "consistency_decisive", "consistency_half"),
+    *with_ends("consistency", "order_kappa", "consistency_decisive", "consistency_half"),
     "n_first",
-    *_with_ends("first_rate", "tie_rate", "tie_rate_ab", "tie_rate_ba", "position_bias", "repeat_agreement"),
+    *with_ends("first_rate", "tie_rate", "tie_rate_ab", "tie_rate_ba", "position_bias", "repeat_agreement"),
     "n_repeated",
-    *_with_ends("position_preference", "position_noise"),
+    *with_ends("position_preference", "position_noise"),
     "n_questions",
-    *_with_ends("ipi"),
+    *with_ends("ipi"),
     "n_tournaments",
-    *_with_ends("tov", "tov_intransitive"),
+    *with_ends("tov", "tov_intransitive"),
     "reason",
 ]
 MORE = [
-    *_with_ends("order_kappa", "consistency_half", "tie_rate_ab", "tie_rate_ba"),
+    *with_ends("order_kappa", "consistency_half", "tie_rate_ab", "tie_rate_ba"),
     *(name + end for name in ("consistency_decisive", "first_rate", "tie_rate") for end in ("_low", "_high")),
 ]
 _Columns = dict[str, NDArray[np.generic]]

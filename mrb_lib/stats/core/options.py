@@ -20,30 +20,54 @@ _TEXT = {
     "annotator",
     "annotator_1",
     "annotator_2",
+    "binning",
     "by",
     "correction",
+    "data_kind",
     "department",
     "dimension",
+    "gold",
+    "interval",
     "judge",
     "judge_1",
     "judge_2",
+    "label",
     "level",
+    "method",
     "modality",
+    "model",
     "organ",
+    "part",
     "policy",
+    "probe",
+    "quantity",
     "reason",
+    "reason_given",
+    "rule",
+    "share_interval",
     "subfield",
     "test",
+    "versus",
+    "worst_judge_1",
+    "worst_judge_2",
 }
-_COUNTS = {"family", "judges", "n", "only_1", "only_2"}
+_COUNTS = {"bin", "family", "iterations", "judges", "n", "only_1", "only_2"}
 
 
-def typed(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """The columns of a result, in order and with their types, even where a column is empty or all missing."""
+def typed(frame: pd.DataFrame, columns: Sequence[str], *, counts: str = "int64", **others: str) -> pd.DataFrame:
+    """The columns of a result in order and with their types, even where a column is empty, all missing or absent.
+
+    `counts` is the type of counts, "Int64" where some rows have none; `others` are the types of columns by name.
+    """
     types: dict[str, str] = {}
     for name in columns:
-        types[name] = "str" if name in _TEXT else "int64" if name in _COUNTS or name.startswith("n_") else "float64"
-    return frame[list(columns)].astype(types)
+        types[name] = "str" if name in _TEXT else counts if name in _COUNTS or name.startswith("n_") else "float64"
+    return frame.reindex(columns=list(columns)).astype(types | others)
+
+
+def with_ends(*names: str) -> list[str]:
+    """The columns of some estimates and of their intervals."""
+    return [name + end for name in names for end in ("", "_low", "_high")]
 
 
 def check_policy(policy: str) -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from mrb_lib.reviews.marks import ADJUDICATION_VERDICTS, WITHDRAWN
 from mrb_lib.stats.agreement import agreement
-from mrb_lib.stats.core.options import FloatArray, IntArray, check_policy, divide, join_reasons
+from mrb_lib.stats.core.options import FloatArray, IntArray, check_policy, divide, join_reasons, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.table import register_table
@@ -36,31 +36,17 @@ COLUMNS = [
     "accuracy",
     "adjudicated_accuracy",
     "adjudicated_n",
-    "difference",
-    "difference_low",
-    "difference_high",
+    *with_ends("difference"),
     "rank",
     "adjudicated_rank",
     "n_reviewers",
     "n_cases",
-    "percent_agreement",
-    "percent_agreement_low",
-    "percent_agreement_high",
-    "krippendorff_alpha",
-    "krippendorff_alpha_low",
-    "krippendorff_alpha_high",
-    "gwet_ac1",
-    "gwet_ac1_low",
-    "gwet_ac1_high",
+    *with_ends("percent_agreement", "krippendorff_alpha", "gwet_ac1"),
     "n_failures",
-    "share",
-    "share_low",
-    "share_high",
+    *with_ends("share"),
     "share_interval",
     "reason",
 ]
-_TEXT = ("part", "dimension", "judge", "reason_given", "policy", "share_interval", "reason")
-
 _REASONS = {
     "reason": "reason_given",
     "n_reviewed": "n_cases",
@@ -176,12 +162,8 @@ def adjudication(
     why = why.rename(columns=_REASONS).assign(part="reasons", policy=policy)
     parts = (moved, agreed, why)
     rows = [row for part in parts for row in part.reindex(columns=COLUMNS).astype(object).to_dict("records")]
-    types = {name: "str" if name in _TEXT else "Int64" if _counts(name) else "float64" for name in COLUMNS}
-    return pd.DataFrame(rows, columns=COLUMNS).astype(types)
-
-
-def _counts(name: str) -> bool:
-    return name == "n" or name.startswith("n_") or name.endswith(("rank", "_n"))
+    ranked = dict.fromkeys(("rank", "adjudicated_rank", "adjudicated_n"), "Int64")
+    return typed(pd.DataFrame(rows), COLUMNS, counts="Int64", **ranked)
 
 
 def _moves(

@@ -12,7 +12,7 @@ import pandas as pd
 from mrb_lib.data.benchmark import vote_columns, voting
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement.labels import encode_annotations
-from mrb_lib.stats.core.options import TINY, FloatArray, IntArray, divide, encode, join_reasons, pick_dimensions
+from mrb_lib.stats.core.options import TINY, FloatArray, IntArray, divide, encode, join_reasons, pick_dimensions, typed
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.gold.dawid_skene import (
     FEW_ANNOTATORS,
@@ -48,7 +48,6 @@ COLUMNS = [
     "iterations",
     "reason",
 ]
-_TEXT = ("dimension", "part", "model", "annotator", "gold", "label", "reason")
 _SAME = 1e-9
 TOO_MANY = "no interval: too many different rows of labels to fit again in every resample"
 _TOLERANCE = 1e-4
@@ -130,9 +129,7 @@ def annotators(
             rows.extend(label | row for row in _rows(item, next(drawn), names, categories, model))
     order = {name: i for i, name in enumerate(coded.dimensions)}
     rows.sort(key=lambda row: order[str(row["dimension"])])
-    types = dict.fromkeys(COLUMNS, "float64") | dict.fromkeys(_TEXT, "str")
-    types |= dict.fromkeys(("n", "n_parameters", "iterations"), "Int64")
-    return pd.DataFrame(rows, columns=COLUMNS).astype(types)
+    return typed(pd.DataFrame(rows), COLUMNS, counts="Int64", n_expected="float64")
 
 
 def _rows(

@@ -13,7 +13,7 @@ from mrb_lib.stats.agreement.coefficients import votes_by_case
 from mrb_lib.stats.agreement.labels import Annotations, encode_annotations
 from mrb_lib.stats.ceiling.annotators import leave_one_out
 from mrb_lib.stats.ceiling.judges import worth_by_label
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_policy, divide, join_reasons
+from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_policy, divide, join_reasons, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.gold.correction import corrected_rows
@@ -46,7 +46,6 @@ COLUMNS = [
     "n_judges",
     "reason",
 ]
-_TEXT = ("dimension", "part", "judge", "annotator", "rule", "policy", "reason")
 _SAME = 1e-9
 _MOST_EXACT = 60
 
@@ -136,9 +135,7 @@ def gold_rules(
         votes = _votes(coded, dimension, worth.shape)
         others = left_out(coded, dimension, votes, worth[:, :, dimension], by_rule[:, 0])
         rows.extend(label | {"part": "left_out", "rule": MAJORITY} | row for row in others)
-    types = dict.fromkeys(COLUMNS, "float64") | dict.fromkeys(_TEXT, "str")
-    types |= dict.fromkeys(("n", "n_excluded", "n_judges", "rank"), "Int64")
-    return pd.DataFrame(rows, columns=COLUMNS).astype(types)
+    return typed(pd.DataFrame(rows), COLUMNS, counts="Int64", rank="Int64")
 
 
 def _votes(coded: Annotations, dimension: int, shape: tuple[int, ...]) -> FloatArray:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from mrb_lib.stats.core.options import typed
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.subfields import By, groups
@@ -36,12 +37,6 @@ COLUMNS = [
     "mcnemar_n_needed", "quantity", "estimate", "nominal", "coverage", "monte_carlo_error", "too_low", "too_high",
     "n_studies", "n_resamples", "data_kind", "reason",
 ]  # fmt: skip
-_TEXT = (
-    "part", "dimension", "subfield", "by", "policy", "judge_1", "judge_2", "worst_judge_1", "worst_judge_2",
-    "quantity", "data_kind", "reason",
-)  # fmt: skip
-
-
 MORE = (
     "worst_standard_error", "mcnemar_minimum_detectable_difference", "mcnemar_power", "mcnemar_n_needed", "too_low",
     "too_high",
@@ -141,9 +136,8 @@ def power(
     if resamples and pieces[0]:
         result = [coverage_rows(those, n_clusters(codes), seed) for those in pieces]
         made["coverage"] = [rows for of_dimension in zip(*result, strict=True) for rows in of_dimension]
-    frames = [_frame(name, several) for name, several in made.items() if several]
-    empty = pd.DataFrame(columns=COLUMNS)
-    return (pd.concat(frames, ignore_index=True) if frames else empty).astype(_types())
+    frames = [pd.DataFrame(columns=COLUMNS), *(_frame(name, several) for name, several in made.items() if several)]
+    return typed(pd.concat(frames, ignore_index=True), COLUMNS, counts="Int64", n_needed="float64")
 
 
 def _add(made: dict[str, list[Rows]], piece: Slice, result: MeanDifferences) -> None:
@@ -167,8 +161,3 @@ def _frame(name: str, several: list[Rows]) -> pd.DataFrame:
             values = name if column == "part" else rows.get(column)
             said.extend(values if isinstance(values, list | np.ndarray) else [values] * size)
     return pd.DataFrame({column: pd.Series(said, dtype=object) for column, said in columns.items()})
-
-
-def _types() -> dict[str, str]:
-    counts = ("n", "n_excluded", "n_unassigned", "n_clusters", "n_pairs", "n_studies", "n_resamples")
-    return {name: "str" if name in _TEXT else "Int64" if name in counts else "float64" for name in COLUMNS}

@@ -22,7 +22,7 @@ from mrb_lib.stats.confidence.recalibration import FOLDS, folds
 from mrb_lib.stats.confidence.risk_coverage import aurc, curve
 from mrb_lib.stats.confidence.rows import NO_ERROR, names, reasons, spread
 from mrb_lib.stats.confidence.scores import rank
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.core.subfields import By, Group, groups, one_kind_each
@@ -64,9 +64,7 @@ COLUMNS = [
     "target",
     "delta",
     "threshold",
-    "coverage",
-    "coverage_low",
-    "coverage_high",
+    *with_ends("coverage"),
     "agreement",
     "low",
     "high",
@@ -78,19 +76,10 @@ COLUMNS = [
     "n_unassigned",
     "n_calibration",
     "n_answered",
-    "aurc",
-    "aurc_low",
-    "aurc_high",
-    "excess_aurc",
-    "excess_aurc_low",
-    "excess_aurc_high",
-    "risk",
-    "risk_low",
-    "risk_high",
+    *with_ends("aurc", "excess_aurc", "risk"),
     "reason",
 ]
-MORE = ["excess_aurc", "excess_aurc_low", "excess_aurc_high"]
-_TEXT = {"judge", "dimension", "subfield", "by", "part", "method", "reason"}
+MORE = with_ends("excess_aurc")
 _Values = dict[str, FloatArray | IntArray | BoolArray]
 _INTERVALS = [name for name in COLUMNS if name in ("low", "high") or name.endswith(("_low", "_high"))]
 
@@ -386,9 +375,7 @@ def _assemble(frames: Sequence[pd.DataFrame], silent: Collection[str], *, interv
     promised = out["guaranteed"].eq(True)
     out["guaranteed"] = promised.astype("boolean").where(promised)
     out["reason"] = _reasons(out, silent, intervals=intervals)
-    counts = {name: "Int64" for name in COLUMNS if name == "n" or name.startswith("n_")}
-    types = counts | dict.fromkeys(_TEXT, "str") | {"guaranteed": "boolean"}
-    return out.astype({name: types.get(name, "float64") for name in COLUMNS})
+    return typed(out, COLUMNS, counts="Int64", guaranteed="boolean")
 
 
 def _reasons(rows: pd.DataFrame, silent: Collection[str], *, intervals: bool) -> Sequence[str | None]:

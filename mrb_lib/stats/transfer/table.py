@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from mrb_lib.stats.core.options import FloatArray, IntArray, divide, join_reasons
+from mrb_lib.stats.core.options import FloatArray, IntArray, divide, join_reasons, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import Scores, encode_gold, score
 from mrb_lib.stats.core.subfields import By, columns_of, subfield_values
@@ -37,7 +37,6 @@ COLUMNS = [
     "expected_tau", "expected_low", "expected_high", "reason",
 ]  # fmt: skip
 MORE = ["tau2_low", "tau2_high", "tau2_dl"]
-_TEXT = ("part", "judge", "dimension", "by", "subfield", "versus", "policy", "reason")
 _Z = float(special.ndtri(0.975))
 
 
@@ -124,7 +123,7 @@ def transfer(
         for column in columns_of(by) or [default_domain(cases)]
     ]
     out = pd.concat(frames, ignore_index=True).assign(policy=policy)
-    return out.reindex(columns=COLUMNS).astype(_types())
+    return typed(out, COLUMNS, counts="Int64")
 
 
 def _of_column(
@@ -147,13 +146,6 @@ def _of_column(
         ranking_rows(scores.score, member, names, codes, panel.dimensions, resamples=resamples, seed=seed),
     ]
     return pd.concat(frames, ignore_index=True).assign(by=by, n_unassigned=int((member < 0).sum()))
-
-
-def _types() -> dict[str, str]:
-    return {
-        name: "str" if name in _TEXT else "Int64" if name == "n" or name.startswith("n_") else "float64"
-        for name in COLUMNS
-    }
 
 
 def _domain_rows(
