@@ -23,7 +23,7 @@ def export(
     from mrb_lib.files import staged_folder
     from mrb_lib.verdicts.store import empty_verdicts, load_verdicts
 
-    write = WRITERS[format_].write
+    write = WRITERS[format_].convert
     options = chosen_options("export", format_, write, ctx.obj)
     benchmark = load(bench)
     verdicts = empty_verdicts() if str(runs) == "-" else load_verdicts(runs, benchmark.cases, replies=True)

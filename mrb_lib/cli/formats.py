@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any
@@ -17,18 +18,19 @@ if TYPE_CHECKING:
     from typer._click.core import Context
     from typer._click.formatting import HelpFormatter
 
-    from mrb_lib.data.formats.base import Read, Write
+    from mrb_lib.data.formats.base import Format, Read, Write
 
 
-class _FormatCommand(TyperCommand):
+class _FormatCommand(TyperCommand, ABC):
     """A command with the options of its formats; loads them when it runs or shows its own help, not for `mrb --help`.
 
     Typer knows nothing of these options: their values are handed to the command in `ctx.obj`.
     """
 
-    def functions(self) -> dict[str, tuple[Read | Write, str]]:
-        """The function of each format, and what the format is."""
-        raise NotImplementedError
+    @property
+    @abstractmethod
+    def formats(self) -> Mapping[str, Format[Any]]:
+        """The formats that the command offers, by name."""
 
     def get_params(self, ctx: Context) -> list[CommandParameter]:
         *params, help_option = super().get_params(ctx)
@@ -40,17 +42,18 @@ class _FormatCommand(TyperCommand):
 
     def format_epilog(self, ctx: Context, formatter: HelpFormatter) -> None:
         with formatter.section("Formats"):
-            formatter.write_dl([(name, about) for name, (_, about) in self.functions().items()])
+            formatter.write_dl([(name, entry.about) for name, entry in self.formats.items()])
 
     def _format_params(self) -> list[CommandParameter]:
         from mrb_lib.data.formats.base import declared_options
 
         parameters: dict[str, Parameter] = {}
         helps: dict[str, list[str]] = {}
-        for format_, (function, _) in self.functions().items():
-            for name, option in declared_options(function).items():
+        for format_, entry in self.formats.items():
+            for name, option in declared_options(entry.convert).items():
                 parameters.setdefault(name, option)
-                helps.setdefault(name, []).append(f"{format_}: {_help(option)}.")
+                about = next(iter(getattr(option.annotation, "__metadata__", ())), name.replace("_", " "))
+                helps.setdefault(name, []).append(f"{format_}: {about}.")
         options = Signature([_as_option(one, " ".join(helps[name])) for name, one in parameters.items()])
         app = typer.Typer(add_completion=False)
         app.command()(_with_signature(options))
@@ -60,19 +63,21 @@ class _FormatCommand(TyperCommand):
 class ImportCommand(_FormatCommand):
     """`mrb import`, with the options of all readers."""
 
-    def functions(self) -> dict[str, tuple[Read | Write, str]]:
+    @property
+    def formats(self) -> Mapping[str, Format[Any]]:
         from mrb_lib.data.formats.base import READERS
 
-        return {name: (reader.read, reader.about) for name, reader in READERS.items()}
+        return READERS
 
 
 class ExportCommand(_FormatCommand):
     """`mrb export`, with the options of all writers."""
 
-    def functions(self) -> dict[str, tuple[Read | Write, str]]:
+    @property
+    def formats(self) -> Mapping[str, Format[Any]]:
         from mrb_lib.data.formats.base import WRITERS
 
-        return {name: (writer.write, writer.about) for name, writer in WRITERS.items()}
+        return WRITERS
 
 
 def chosen_options(command: str, format_: str, function: Read | Write, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,10 +103,6 @@ def chosen_options(command: str, format_: str, function: Read | Write, values: M
 
 def _flag(name: str) -> str:
     return f"--{name.rstrip('_').replace('_', '-')}"
-
-
-def _help(option: Parameter) -> str:
-    return str(next(iter(getattr(option.annotation, "__metadata__", ())), option.name.replace("_", " ")))
 
 
 def _as_option(option: Parameter, text: str) -> Parameter:

@@ -22,7 +22,7 @@ def import_(
     from mrb_lib.data.formats import READERS
     from mrb_lib.files import staged_folder
 
-    read = READERS[format_].read
+    read = READERS[format_].convert
     imported = read(src, **chosen_options("import", format_, read, ctx.obj))
     with staged_folder(out, overwrite=overwrite, source=src) as folder:
         write_imported(imported, folder, str(src))

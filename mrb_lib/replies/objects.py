@@ -86,7 +86,7 @@ def read_objects(text: str, names: DimensionNames) -> list[Span]:
     A stretch that opens like an object but states nothing and pairs nothing is not
     returned: it is prose.
     """
-    reader = _Reader(text, names)
+    reader = _ObjectReader(text, names)
     spans: list[Span] = []
     position = 0
     while (begin := _BEGINS.search(text, position)) is not None:
@@ -96,7 +96,7 @@ def read_objects(text: str, names: DimensionNames) -> list[Span]:
     return spans
 
 
-class _Reader:
+class _ObjectReader:
     """Reads one container of the outermost level at a time."""
 
     def __init__(self, text: str, names: DimensionNames) -> None:

@@ -246,7 +246,7 @@ def _execute(
         again = redo(held) & planned
         kept = planned & ~again
         pending = np.setdiff1d(wanted, numbers[kept])
-        tracker = Tracker(judge.name, plan, wanted, held[kept], numbers[kept], call.progress)
+        tracker = Tracker(judge.name, len(wanted), held[kept], call.progress)
         tracker.start()
         try:
             if len(pending):

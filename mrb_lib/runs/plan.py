@@ -55,10 +55,6 @@ class Plan:
         number = ((case * len(self.orders) + order) * self.repeats + repeat) * len(self.dimensions) + dimension
         return np.where(planned, number, -1)
 
-    def pending(self, made: pd.DataFrame) -> np.ndarray:
-        """The numbers of the verdicts that `made` (a verdicts table) does not hold, ascending."""
-        return np.setdiff1d(np.arange(len(self)), self.numbers(made))
-
     def longest_first(self, numbers: np.ndarray) -> np.ndarray:
         """The same numbers, case by case, those of the cases with the longest texts first."""
         case = numbers // self.per_case

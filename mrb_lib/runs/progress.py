@@ -14,7 +14,6 @@ import pandas as pd
 from rich.console import Console
 from rich.progress import Progress
 
-from mrb_lib.runs.plan import Plan
 from mrb_lib.schema import STATUSES
 
 _COUNTED: Final = ("verdicts", "cases", "tokens")
@@ -29,7 +28,6 @@ class RunProgress:
     ----------
     judge : the judge's name
     held, planned : verdicts kept, and verdicts asked for
-    cases_done, cases_planned : cases with all their verdicts, and cases asked for
     cases_per_s, tokens_per_s : over the last 1,000 batches of this session, time to load weights
         excluded; None before the first batch, and tokens where the judge counts none
     eta_s : seconds until everything asked for is held, at that pace; None where unknown
@@ -40,8 +38,6 @@ class RunProgress:
     judge: str
     held: int
     planned: int
-    cases_done: int
-    cases_planned: int
     cases_per_s: float | None = None
     tokens_per_s: float | None = None
     eta_s: float | None = None
@@ -58,8 +54,8 @@ class Tracker:
     Parameters
     ----------
     judge : the judge's name
-    wanted : array of the numbers of the verdicts asked for
-    held : those of them that the run has already, as a table with a status, and `numbers` theirs
+    planned : how many verdicts are asked for
+    held : those of them that the run has already, as a table with a status
     report : called with each status; None reports nothing
     clock : seconds since any moment
     """
@@ -67,18 +63,13 @@ class Tracker:
     def __init__(
         self,
         judge: str,
-        plan: Plan,
-        wanted: np.ndarray,
+        planned: int,
         held: pd.DataFrame,
-        numbers: np.ndarray,
         report: ReportProgress | None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._judge = judge
-        self._plan = plan
-        self.planned = len(wanted)
-        self._missing = np.bincount(np.setdiff1d(wanted, numbers) // plan.per_case, minlength=len(plan.cases))
-        self._cases = len(np.unique(wanted // plan.per_case))
+        self.planned = planned
         self._counts = dict.fromkeys(STATUSES, 0)
         self._report = report
         # rich keeps the samples that speeds are estimated from; nothing is drawn here.
@@ -105,8 +96,6 @@ class Tracker:
     def add(self, verdicts: pd.DataFrame) -> None:
         """Count a batch and report."""
         self._count(verdicts)
-        done = np.bincount(self._plan.numbers(verdicts) // self._plan.per_case, minlength=len(self._missing))
-        self._missing = self._missing - done
         tokens = verdicts.reindex(columns=list(_TOKENS)).to_numpy(dtype=float)
         for name, amount in zip(
             _COUNTED, (len(verdicts), verdicts["case_id"].nunique(), np.nansum(tokens)), strict=True
@@ -134,8 +123,6 @@ class Tracker:
             judge=self._judge,
             held=self.held,
             planned=self.planned,
-            cases_done=self._cases - int((self._missing > 0).sum()),
-            cases_planned=self._cases,
             cases_per_s=self._speed("cases"),
             tokens_per_s=self._speed("tokens"),
             eta_s=left / rate if rate else None,

@@ -99,7 +99,7 @@ def _offered(benchmark: Benchmark, verdicts: pd.DataFrame | None) -> dict[str, l
 
 
 def _with_controls(draw: Callable[..., object], offered: Mapping[str, list[Any]], first: Mapping[str, Any]) -> object:
-    import ipywidgets  # type: ignore[import-untyped]  # it has no types; only needed where a page answers
+    import ipywidgets  # only needed where a page answers
     from IPython.display import display
 
     def redraw(**values: Any) -> None:

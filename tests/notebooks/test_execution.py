@@ -72,7 +72,7 @@ def test_runs_on_a_full_simulated_benchmark_and_says_so(path: Path, full: Path, 
 def public(request: pytest.FixtureRequest, reference_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Real data: one dimension, no images, no organs; kqa has labels that are not preferences, and no verdicts."""
     folder = tmp_path_factory.mktemp(request.param)
-    imported = READERS[request.param].read(reference_data / request.param)
+    imported = READERS[request.param].convert(reference_data / request.param)
     save(imported.benchmark, folder)
     if len(imported.verdicts):
         meta = imported.benchmark.meta

@@ -12,7 +12,7 @@ import pytest
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, gold, load, save
 from mrb_lib.files import staged_folder
 from mrb_lib.notebook.places import home
-from mrb_lib.report.html.case_pages import LISTED, CaseSource, Chosen, case_pages, choose, listed_cases
+from mrb_lib.report.html.case_pages import LISTED, CaseSource, Chosen, case_pages, choose_failures, listed_cases
 from mrb_lib.report.records import PageRecord
 from mrb_lib.stats.failures.case_index import build_index, open_index
 from mrb_lib.stats.failures.failure_kinds import failure_kinds
@@ -50,7 +50,7 @@ def verdicts() -> pd.DataFrame:
 def chosen(most: int, listed: Sequence[str] = ()) -> list[Chosen]:
     made = benchmark()
     kinds = failure_kinds(verdicts(), gold(made), made.cases)
-    return choose(kinds, made.cases, dimension="overall", most=most, listed=listed)
+    return choose_failures(kinds, made.cases, dimension="overall", most=most, listed=listed)
 
 
 def test_one_case_of_each_kind_comes_before_a_second_of_any() -> None:

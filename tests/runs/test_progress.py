@@ -27,22 +27,22 @@ def _made(numbers: list[int], **more: object) -> pd.DataFrame:
 def test_the_pace_is_that_of_the_session_without_the_time_to_load() -> None:
     now = 100.0
     reports: list[RunProgress] = []
-    tracker = Tracker("j", PLAN, np.arange(8), _made([0, 1]), np.array([0, 1]), reports.append, clock=lambda: now)
+    tracker = Tracker("j", 8, _made([0, 1]), reports.append, clock=lambda: now)
     tracker.start()
     now += 500
     tracker.start_clock()
     now += 2
     tracker.add(_made([2, 3, 4], prompt_tokens=10.0, completion_tokens=[1.0, np.nan, 3.0]))
-    assert (reports[0].held, reports[0].cases_done, reports[0].cases_per_s, reports[0].eta_s) == (2, 1, None, None)
+    assert (reports[0].held, reports[0].cases_per_s, reports[0].eta_s) == (2, None, None)
     last = reports[1]
-    assert (last.held, last.planned, last.cases_done, last.cases_planned) == (5, 8, 2, 4)
+    assert (last.held, last.planned) == (5, 8)
     assert (last.cases_per_s, last.tokens_per_s, last.eta_s) == (1.0, 17.0, 2.0)
 
 
 def test_the_pace_is_that_of_all_batches_however_long_they_take_and_needs_no_tokens() -> None:
     now = 0.0
     reports: list[RunProgress] = []
-    tracker = Tracker("j", PLAN, np.arange(8), _made([]), np.array([], dtype=int), reports.append, clock=lambda: now)
+    tracker = Tracker("j", 8, _made([]), reports.append, clock=lambda: now)
     tracker.start_clock()
     for batch, seconds in enumerate((7200.0, 50.0, 1.0)):
         now += seconds
@@ -60,7 +60,6 @@ def test_every_batch_is_reported_and_the_statuses_are_those_of_all_rows_held(
     reports: list[RunProgress] = []
     [done] = judge(little, tmp_path, ["scripted"], settings=Settings(batch_size=10), progress=reports.append)
     assert [report.held for report in reports] == [40, 80, 120, 160, 160]
-    assert [report.cases_done for report in reports] == [10, 20, 30, 40, 40]
     assert [report.finished for report in reports] == [False] * 4 + [True]
     held = read_run(done.folder)["status"].value_counts().to_dict()
     assert dict(reports[-1].counts) == held
@@ -72,18 +71,18 @@ def test_where_nobody_watches_there_is_a_line_at_the_start_one_a_minute_and_the_
     now, lines = 0.0, []
     report = Lines(lines.append, lambda: now)
     for held in range(301):
-        report(RunProgress("j", held, 300, 0, 1, 2.0, None, 300.0 - held, {"ok": held}))
+        report(RunProgress("j", held, 300, 2.0, None, 300.0 - held, {"ok": held}))
         now += 1
-    report(RunProgress("j", 300, 300, 1, 1, 2.0, None, 0.0, {"ok": 300}, finished=True))
+    report(RunProgress("j", 300, 300, 2.0, None, 0.0, {"ok": 300}, finished=True))
     assert [line.split()[1] for line in lines] == ["0", "60", "120", "180", "240", "300", "300"]
     assert lines[1] == "j: 60 of 300 verdicts; 2 cases/s, 0:04:00 left, ok 60"
-    report(RunProgress("k", 0, 5, 0, 1))
+    report(RunProgress("k", 0, 5))
     assert lines[-1] == "k: 0 of 5 verdicts"
 
 
 def test_without_a_terminal_lines_go_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     with verdict_bars() as report:
-        report(RunProgress("[red]j", 1, 2, 0, 1))
+        report(RunProgress("[red]j", 1, 2))
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "[red]j: 1 of 2 verdicts\n")
 
@@ -94,20 +93,20 @@ def test_on_a_terminal_a_bar_shows_the_pace_as_plain_text(
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "200")
     with verdict_bars() as report:
-        report(RunProgress("[red]j", 1, 2, 0, 1, 3.25, 1000.0, 61.0, {"ok": 1}))
-        report(RunProgress("[red]j", 2, 2, 1, 1, 3.25, 1000.0, 0.0, {"ok": 2}, finished=True))
+        report(RunProgress("[red]j", 1, 2, 3.25, 1000.0, 61.0, {"ok": 1}))
+        report(RunProgress("[red]j", 2, 2, 3.25, 1000.0, 0.0, {"ok": 2}, finished=True))
     shown = capsys.readouterr().err
     for text in ("[red]j", "2/2", "3.25 cases/s", "1,000 tokens/s", "ok 2"):
         assert text in shown
 
 
 def test_what_is_unknown_is_left_out() -> None:
-    assert pace_text(RunProgress("j", 0, 1, 0, 1)) == ""
+    assert pace_text(RunProgress("j", 0, 1)) == ""
 
 
 def test_a_judge_with_nothing_left_to_do_says_so_once() -> None:
     lines: list[str] = []
     report = Lines(lines.append, lambda: 0.0)
     for finished in (False, True):
-        report(RunProgress("j", 36, 36, 3, 3, counts={"ok": 36}, finished=finished))
+        report(RunProgress("j", 36, 36, counts={"ok": 36}, finished=finished))
     assert lines == ["j: 36 of 36 verdicts; ok 36"]

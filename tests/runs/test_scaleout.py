@@ -24,7 +24,7 @@ from mrb_lib.runs.execute import InterruptedRunError
 from mrb_lib.runs.plan import Plan
 from mrb_lib.runs.progress import RunProgress
 from mrb_lib.runs.ray import scaleout
-from mrb_lib.runs.ray.cluster import Cluster, WorkerPool, capacity, one_line, size_pool
+from mrb_lib.runs.ray.cluster import Cluster, WorkerPool, capacity, reason_of, size_pool
 from mrb_lib.runs.ray.image_server import RESTARTS, ImageServer, ServedImages
 from mrb_lib.runs.ray.remote import GREETING, Assignment, Worker, assignment, batch_table, decode_frame, quick_digests
 from mrb_lib.verdicts.manifest import read_manifest
@@ -437,9 +437,9 @@ def test_a_cluster_that_cannot_be_used_is_said_in_one_line(
 
 def test_what_ray_says_in_pages_becomes_its_last_line() -> None:
     pages = "\x1b[36mray::Worker()\x1b[39m (pid=1)\n  File x\nTraceback (most recent call last):\nOSError: gone\n\n"
-    assert one_line(RuntimeError(pages)) == "OSError: gone"
-    assert one_line(RuntimeError("plain.\nMore.")) == "plain."
-    assert one_line(RuntimeError()) == "RuntimeError"
+    assert reason_of(RuntimeError(pages)) == "OSError: gone"
+    assert reason_of(RuntimeError("plain.\nMore.")) == "plain."
+    assert reason_of(RuntimeError()) == "RuntimeError"
 
 
 def workers() -> list[int]:

@@ -73,7 +73,7 @@ class Phrasing:
 
 def write_response(plan: ResponsePlan, scene: Scene, question: SimulatedQuestion, rng: np.random.Generator) -> str:
     """The text of a response: exactly what its plan says, in the responder's manner."""
-    writer = _Writer(plan, scene, question, rng)
+    writer = _ResponseWriter(plan, scene, question, rng)
     findings, conclusions = writer.body()
     answer = writer.answer()
     extra = writer.extras()
@@ -100,7 +100,7 @@ def write_response(plan: ResponsePlan, scene: Scene, question: SimulatedQuestion
     return " ".join(sentences)
 
 
-class _Writer:
+class _ResponseWriter:
     """Chooses and fills the sentences of one response."""
 
     def __init__(self, plan: ResponsePlan, scene: Scene, question: SimulatedQuestion, rng: np.random.Generator) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 import pandas as pd
 
@@ -37,64 +38,44 @@ class Imported(NamedTuple):
 
 Read = Callable[..., Imported]
 Write = Callable[..., list[Finding]]
-R = TypeVar("R", bound=Read)
-W = TypeVar("W", bound=Write)
+F = TypeVar("F", Read, Write)
 
 
 @dataclass(frozen=True)
-class Reader:
-    """A format that `mrb import` reads.
+class Format(Generic[F]):
+    """A format that `mrb import` reads or `mrb export` writes.
 
     Attributes
     ----------
-    read : called with the path of the source, and with the options of the format as keywords
+    convert : a reader is called with the path of the source; a writer with the benchmark, the verdicts table and an
+        empty folder, and returns what the format could not hold; both take the options of the format as keywords
     about : what the format is, for a list of formats
     """
 
-    read: Read
+    convert: F
     about: str
 
 
-@dataclass(frozen=True)
-class Writer:
-    """A format that `mrb export` writes.
-
-    Attributes
-    ----------
-    write : called with the benchmark, the verdicts table and an empty folder, and with the options of the format as
-        keywords; returns what the format could not hold
-    about : what the format is, for a list of formats
-    """
-
-    write: Write
-    about: str
+READERS: Final[Registry[Format[Read]]] = Registry("format", "mrb_lib.data.formats")
+WRITERS: Final[Registry[Format[Write]]] = Registry("format", "mrb_lib.data.formats")
 
 
-READERS: Final[Registry[Reader]] = Registry("format", "mrb_lib.data.formats")
-WRITERS: Final[Registry[Writer]] = Registry("format", "mrb_lib.data.formats")
-
-
-def reads(name: str, *, about: str) -> Callable[[R], R]:
+def reads(name: str, *, about: str) -> Callable[[Read], Read]:
     """Register the decorated function as the reader of a format.
 
     Its keyword-only parameters become options of `mrb import`; each is annotated `Annotated[type, "what it does"]`.
     """
-
-    def register(read: R) -> R:
-        READERS.add(name, Reader(read, about))
-        return read
-
-    return register
+    return partial(_register, READERS, name, about)
 
 
-def writes(name: str, *, about: str) -> Callable[[W], W]:
+def writes(name: str, *, about: str) -> Callable[[Write], Write]:
     """Register the decorated function as the writer of a format; its options are declared as those of `reads`."""
+    return partial(_register, WRITERS, name, about)
 
-    def register(write: W) -> W:
-        WRITERS.add(name, Writer(write, about))
-        return write
 
-    return register
+def _register(formats: Registry[Format[F]], name: str, about: str, convert: F) -> F:
+    formats.add(name, Format(convert, about))
+    return convert
 
 
 def declared_options(function: Read | Write) -> dict[str, inspect.Parameter]:

@@ -19,7 +19,7 @@ import pandas as pd
 import torch
 from PIL import Image
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from mrb_lib.errors import InputError
 from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, LocalJudge, group_rows, image_names, responses_of
@@ -193,13 +193,6 @@ def load_head(folder: Path, weights: Weights) -> RewardHead:
         f"{folder}: holds no scalar head ({', '.join(_FILES)} or {_OWN[0]} in its weights), so it is not a reward "
         "model; judge with it as NAME+packed or NAME+rating."
     )
-
-
-def save_head(folder: Path, weight: torch.Tensor, bias: torch.Tensor) -> Path:
-    """Write a scalar head beside a model; `weight` (1, H), `bias` (1,)."""
-    path = folder / HEAD_FILE
-    save_file({"weight": weight.contiguous(), "bias": bias.contiguous()}, path)
-    return path
 
 
 def _head(path: Path, keys: tuple[str, str], weights: Weights) -> RewardHead:

@@ -87,7 +87,9 @@ class CasePage:
     html: str
 
 
-def choose(kinds: Kinds, cases: pd.DataFrame, *, dimension: str, most: int, listed: Sequence[str] = ()) -> list[Chosen]:
+def choose_failures(
+    kinds: Kinds, cases: pd.DataFrame, *, dimension: str, most: int, listed: Sequence[str] = ()
+) -> list[Chosen]:
     """Choose failures to read: those that the report lists, then the worst of each kind in turn.
 
     Parameters
@@ -110,20 +112,20 @@ def choose(kinds: Kinds, cases: pd.DataFrame, *, dimension: str, most: int, list
     """
     places = {str(case): position for position, case in enumerate(cases["case_id"])}
     first = [places[case] for case in dict.fromkeys(listed) if case in places][: (most + 1) // 2]
-    found = {position: Chosen(position, LISTED, f"{_LISTED_WHY} on {dimension}.") for position in first}
+    chosen_at = {position: Chosen(position, LISTED, f"{_LISTED_WHY} on {dimension}.") for position in first}
     queues = [iter(list(_ranked(kinds, cases, kind, dimension))) for kind in _REASONS if kind != WRONG]
     last = [iter(list(_ranked(kinds, cases, WRONG, dimension)))]  # nearly every case is one of some judge
-    while len(found) < most:
+    while len(chosen_at) < most:
         queues, last = (queues, last) if queues else (last, [])
         if not queues:
             break
         for queue in list(queues):
-            fresh = next((chosen for chosen in queue if chosen.position not in found), None)
+            fresh = next((chosen for chosen in queue if chosen.position not in chosen_at), None)
             if fresh is None:
                 queues.remove(queue)
-            elif len(found) < most:
-                found[fresh.position] = fresh
-    return [_with_remarks(kinds, chosen, dimension) for chosen in found.values()]
+            elif len(chosen_at) < most:
+                chosen_at[fresh.position] = fresh
+    return [_with_remarks(kinds, chosen, dimension) for chosen in chosen_at.values()]
 
 
 def _ranked(kinds: Kinds, cases: pd.DataFrame, kind: str, dimension: str) -> Iterator[Chosen]:
@@ -184,7 +186,7 @@ def case_pages(source: CaseSource, out: Path, listed: Sequence[str] = ()) -> lis
     kinds = index.kinds(source.policy)
     if dimension not in kinds.dimensions:
         return []
-    chosen = choose(kinds, benchmark.cases, dimension=dimension, most=source.most, listed=listed)
+    chosen = choose_failures(kinds, benchmark.cases, dimension=dimension, most=source.most, listed=listed)
     names = [slug(str(benchmark.cases["case_id"].iloc[one.position])) for one in chosen]
     if len({name.casefold() for name in names}) < len(names):  # some file systems cannot tell them apart
         names = [f"{number:03d}-{name}" for number, name in enumerate(names, start=1)]
@@ -206,6 +208,6 @@ def _page(benchmark: Benchmark, labels: pd.DataFrame, verdicts: pd.DataFrame, ch
         style=False,
         side=SIDE,
     )
-    known = [str(case[column]) for column in ("organ", "modality") if pd.notna(case.get(column))]
-    place = " · ".join(text.replace("_", " ") for text in known)
+    origin = [str(case[column]) for column in ("organ", "modality") if pd.notna(case.get(column))]
+    place = " · ".join(text.replace("_", " ") for text in origin)
     return CasePage(str(case["case_id"]), name, chosen.reason, chosen.why, str(case["question"]), place, shown)

@@ -206,7 +206,7 @@ class Cluster:
             except Exception as error:
                 if attempt == _ATTEMPTS:
                     raise RunError(
-                        f"Ray does not start on this machine ({one_line(error)}); use --engine local."
+                        f"Ray does not start on this machine ({reason_of(error)}); use --engine local."
                     ) from error
 
 
@@ -227,12 +227,12 @@ def _join(address: str) -> None:
             ray.init(address=address, logging_level=logging.CRITICAL, log_to_driver=False)
     except Exception as error:
         raise RunError(
-            f"{ADDRESS}={address}: no Ray cluster can be used there ({one_line(error)}); start one with `ray start`, "
+            f"{ADDRESS}={address}: no Ray cluster can be used there ({reason_of(error)}); start one with `ray start`, "
             f"or unset {ADDRESS} to use this machine alone."
         ) from error
 
 
-def one_line(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
     """An error's own words without the traceback that Ray puts before them."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if not lines:

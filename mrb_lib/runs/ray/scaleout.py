@@ -25,7 +25,7 @@ from mrb_lib.runs import execute
 from mrb_lib.runs.execute import RunSummary
 from mrb_lib.runs.local import Job, run_locally
 from mrb_lib.runs.progress import ReportProgress
-from mrb_lib.runs.ray.cluster import INSTALL, Cluster, WorkerPool, one_line, size_pool
+from mrb_lib.runs.ray.cluster import INSTALL, Cluster, WorkerPool, reason_of, size_pool
 from mrb_lib.runs.ray.image_server import ImageService, RemoteImageServer
 from mrb_lib.runs.ray.remote import (
     GREETING,
@@ -272,6 +272,6 @@ def _plain_errors(name: str) -> Iterator[None]:
         raise
     except Exception as error:
         raise RunError(
-            f"judge {name}: the workers cannot go on ({one_line(error)}); every machine needs mrb-workbench with "
+            f"judge {name}: the workers cannot go on ({reason_of(error)}); every machine needs mrb-workbench with "
             "[judges,scaleout], in the same versions. Run the same command again to go on."
         ) from error

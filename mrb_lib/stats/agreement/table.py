@@ -169,7 +169,7 @@ def agreement(
     many, two = kernels(annotations, categories, level)
     coded = encode_annotations(annotations, cases, categories, dimensions)
     codes = cluster_codes(cases, cluster)
-    plans = [_Plan.of(part, many, two) for part in parts(coded, groups(cases, by), len(cases), two.distances)]
+    plans = [_ResamplingPlan.of(part, many, two) for part in parts(coded, groups(cases, by), len(cases), two.distances)]
     d = max(1, len(coded.dimensions))
     by_group = [plans[i : i + d] for i in range(0, len(plans), d)]
     measures = [[item for plan in group for item in plan.measures.values()] for group in by_group]
@@ -183,7 +183,7 @@ def agreement(
     return typed(pd.DataFrame(rows, columns=columns), columns)
 
 
-class _Plan(NamedTuple):
+class _ResamplingPlan(NamedTuple):
     """A part and what is estimated of it: of votes, of pairs, and of scores where labels are scores."""
 
     part: Part
@@ -193,7 +193,7 @@ class _Plan(NamedTuple):
     measures: dict[str, Measure]
 
     @classmethod
-    def of(cls, part: Part, many: Kernel, two: PairKernel) -> _Plan:
+    def of(cls, part: Part, many: Kernel, two: PairKernel) -> _ResamplingPlan:
         pairs = part.pairs.shared_by(2)
         measures = {"votes": Measure(part.cases, many.case_statistics(part.votes), many.coefficients)}
         if len(pairs.n) and np.median(pairs.n) >= ENOUGH_SHARED:
@@ -246,13 +246,13 @@ class _Estimates(NamedTuple):
     scores: icc.Scores | None
 
     @classmethod
-    def of(cls, plans: Sequence[_Plan], drawn: Sequence[Resampled], seed: int) -> list[_Estimates]:
+    def of(cls, plans: Sequence[_ResamplingPlan], drawn: Sequence[Resampled], seed: int) -> list[_Estimates]:
         """Of all parts of a group, from their measures in order."""
         remaining = iter(drawn)
         return [cls._of_part(plan, {name: next(remaining) for name in plan.measures}, seed) for plan in plans]
 
     @classmethod
-    def _of_part(cls, plan: _Plan, drawn: dict[str, Resampled], seed: int) -> _Estimates:
+    def _of_part(cls, plan: _ResamplingPlan, drawn: dict[str, Resampled], seed: int) -> _Estimates:
         votes = np.asarray(drawn["votes"].sums)
         shares = votes[:, 3 : 3 + len(plan.many.values)]
         paired, annotated = int((votes[:, 0] > 0).sum()), int((shares.sum(axis=1) > 0).sum())
@@ -265,7 +265,7 @@ class _Estimates(NamedTuple):
             scores = icc.icc_intervals(drawn["scores"], annotated == len(plan.part.cases), seed)
         return cls(paired, coefficients, scores)
 
-    def columns(self, plan: _Plan, absence: str, resamples: int) -> dict[str, object]:
+    def columns(self, plan: _ResamplingPlan, absence: str, resamples: int) -> dict[str, object]:
         """The coefficients with their intervals, and why some of them are null."""
         n_cases = int(plan.part.paired.sum())
         if n_cases < 2:

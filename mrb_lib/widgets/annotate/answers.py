@@ -32,7 +32,7 @@ _LONGEST_REASON = 2000
 
 
 @dataclass(frozen=True)
-class _Seat:
+class _AssignedCase:
     """Where an annotator is: the case, its number among theirs from 1 on, of how many, and what is shown first."""
 
     annotator: str
@@ -104,42 +104,42 @@ class Annotation:
             if not left:
                 return {"finished": True, **far}
             number = next((one for one in left if one > after), left[0])
-        seat = self._seat(annotator, number, mine)
+        assigned = self._assigned_case(annotator, number, mine)
         return {
             "number": number,
             "total": len(mine),
-            "html": self._html(seat.case_id, seat.order, number, len(mine)),
-            "answers": self._answers(seat),
+            "html": self._html(assigned.case_id, assigned.order, number, len(mine)),
+            "answers": self._answers(assigned),
             **far,
         }
 
     def choose(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Keep what was picked for a dimension; the same pick again adds nothing to the history."""
-        seat = self._seat(_text(question, "annotator"), _number(question, "number"))
+        assigned = self._assigned_case(_text(question, "annotator"), _number(question, "number"))
         dimension, pick = _text(question, "dimension"), _text(question, "pick")
         if dimension not in self._benchmark.meta.dimensions:
             raise InputError(f"dimension {dimension!r}: is not a dimension of this benchmark; load the page again.")
-        choice = in_case_frame(seat.order, pick) if pick in NAMES else ""
+        choice = in_case_frame(assigned.order, pick) if pick in NAMES else ""
         if choice not in self._benchmark.meta.categories:
             raise InputError(f"{pick!r}: is not a choice of this benchmark; load the page again.")
-        if self._answers_of(seat).get(dimension, {}).get("pick") != pick:
-            self._store.answer(self._answer(seat, dimension, choice, ""))
-        return {"answers": self._answers(seat)}
+        if self._answers_of(assigned).get(dimension, {}).get("pick") != pick:
+            self._store.answer(self._answer(assigned, dimension, choice, ""))
+        return {"answers": self._answers(assigned)}
 
     def skip(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Keep why the dimensions that have no choice yet stay without one."""
-        seat = self._seat(_text(question, "annotator"), _number(question, "number"))
+        assigned = self._assigned_case(_text(question, "annotator"), _number(question, "number"))
         reason = _text(question, "reason").strip()[:_LONGEST_REASON]
         if not reason:
             raise InputError("Say why you skip the case: choose a reason, or write one.")
-        answers = self._answers_of(seat)
+        answers = self._answers_of(assigned)
         left = [name for name in self._benchmark.meta.dimensions if "pick" not in answers.get(name, {})]
         if not left:
             raise InputError("Every dimension of this case has an answer; there is nothing to skip.")
         for dimension in left:
             if answers.get(dimension, {}).get("skipped") != reason:
-                self._store.answer(self._answer(seat, dimension, None, reason))
-        return {"answers": self._answers(seat)}
+                self._store.answer(self._answer(assigned, dimension, None, reason))
+        return {"answers": self._answers(assigned)}
 
     def _assigned(self, annotator: str | None) -> pd.DataFrame:
         frame = self._store.assignments(self._benchmark.meta.name, annotator)
@@ -157,7 +157,7 @@ class Annotation:
         progress = {"total": len(mine), **counts, "dimensions": each["answered"].tolist()}
         return mine, {"progress": progress, "cases": [str(state) for state in mine["state"]]}
 
-    def _seat(self, annotator: str, number: int, mine: pd.DataFrame | None = None) -> _Seat:
+    def _assigned_case(self, annotator: str, number: int, mine: pd.DataFrame | None = None) -> _AssignedCase:
         if mine is None:
             mine = self._seen.get(annotator)
         if mine is None or number > len(mine):
@@ -165,29 +165,31 @@ class Annotation:
         if not 1 <= number <= len(mine):
             raise InputError(f"case {number}: is not among those of {annotator}; load the page again.")
         row = mine.iloc[number - 1]
-        return _Seat(annotator, str(row["case_id"]), number, len(mine), str(row["order"]))
+        return _AssignedCase(annotator, str(row["case_id"]), number, len(mine), str(row["order"]))
 
     def _drawn(self, case_id: str, order: str, number: int, total: int) -> str:
         case, images = self._benchmark.cases.iloc[self._rows[case_id]], self._benchmark.images
         return blinded_html(case, order, images=images, number=number, total=total, side=self._side)
 
-    def _answers(self, seat: _Seat) -> list[dict[str, str]]:
+    def _answers(self, assigned: _AssignedCase) -> list[dict[str, str]]:
         """Of each dimension in its sequence; see `_answers_of`."""
-        answers = self._answers_of(seat)
+        answers = self._answers_of(assigned)
         return [answers.get(dimension, {}) for dimension in self._benchmark.meta.dimensions]
 
-    def _answers_of(self, seat: _Seat) -> dict[str, dict[str, str]]:
+    def _answers_of(self, assigned: _AssignedCase) -> dict[str, dict[str, str]]:
         """By dimension, what the annotator picked as it was shown, or why they skipped it."""
         name = self._benchmark.meta.name
-        rows = self._store.answers(name, annotator=seat.annotator, case_id=seat.case_id)
+        rows = self._store.answers(name, annotator=assigned.annotator, case_id=assigned.case_id)
         out: dict[str, dict[str, str]] = {}
         for dimension, choice, why in rows[["dimension", "choice", "skipped_reason"]].itertuples(index=False):
-            out[dimension] = {"skipped": visible(why)} if pd.isna(choice) else {"pick": as_shown(seat.order, choice)}
+            out[dimension] = (
+                {"skipped": visible(why)} if pd.isna(choice) else {"pick": as_shown(assigned.order, choice)}
+            )
         return out
 
-    def _answer(self, seat: _Seat, dimension: str, choice: str | None, reason: str) -> AnnotatorAnswer:
+    def _answer(self, assigned: _AssignedCase, dimension: str, choice: str | None, reason: str) -> AnnotatorAnswer:
         name = self._benchmark.meta.name
-        return AnnotatorAnswer(name, seat.case_id, seat.annotator, dimension, choice, seat.order, reason)
+        return AnnotatorAnswer(name, assigned.case_id, assigned.annotator, dimension, choice, assigned.order, reason)
 
     def _why_nothing(self, annotator: str) -> str:
         meta = self._benchmark.meta

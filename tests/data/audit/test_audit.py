@@ -164,7 +164,7 @@ def test_errors_come_before_warnings_before_infos(tmp_path: Path) -> None:
 def test_published_data_gives_no_error_and_only_warnings_that_are_so(
     reference_data: Path, tmp_path: Path, name: str, folder: str
 ) -> None:
-    imported = READERS[name].read(reference_data / folder)
+    imported = READERS[name].convert(reference_data / folder)
     save(imported.benchmark, tmp_path)
     cases = imported.benchmark.cases
     warned = [finding for finding in audit(tmp_path) if finding.severity != "info"]

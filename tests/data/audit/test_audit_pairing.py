@@ -103,7 +103,7 @@ def test_texts_without_words_give_nothing() -> None:
 
 
 def imported(reference_data: Path, name: str, folder: str) -> Benchmark:
-    return READERS[name].read(reference_data / folder).benchmark
+    return READERS[name].convert(reference_data / folder).benchmark
 
 
 SOURCES = [

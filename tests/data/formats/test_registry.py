@@ -24,7 +24,7 @@ FOLDERS = {
 
 @pytest.mark.parametrize("name", sorted(FOLDERS))
 def test_what_is_imported_can_be_stored_and_loaded(name: str, reference_data: Path, tmp_path: Path) -> None:
-    imported = READERS[name].read(reference_data / FOLDERS[name])
+    imported = READERS[name].convert(reference_data / FOLDERS[name])
     save(imported.benchmark, tmp_path)
     loaded = load(tmp_path)
     assert len(loaded.cases) == len(imported.benchmark.cases)
@@ -37,7 +37,7 @@ def test_what_is_imported_can_be_stored_and_loaded(name: str, reference_data: Pa
 @pytest.mark.parametrize("name", sorted(READERS))
 def test_a_folder_that_does_not_exist_is_one_message(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="absent"):
-        READERS[name].read(tmp_path / "absent")
+        READERS[name].convert(tmp_path / "absent")
 
 
 def test_unknown_names_list_the_registered_ones() -> None:
@@ -50,7 +50,7 @@ def test_unknown_names_list_the_registered_ones() -> None:
 def test_every_format_says_what_it_is_and_what_its_options_do() -> None:
     assert set(FOLDERS) | {"table"} == set(READERS)
     assert all(feature.about for feature in (*READERS.values(), *WRITERS.values()))
-    functions = [*(reader.read for reader in READERS.values()), *(writer.write for writer in WRITERS.values())]
+    functions = [entry.convert for entry in (*READERS.values(), *WRITERS.values())]
     options = [option for function in functions for option in declared_options(function).values()]
     assert {option.name for option in options} == {"kind", "name", "map_", "unparsed_as_tie", "file_format"}
     assert all(option.annotation.__metadata__[0] for option in options)

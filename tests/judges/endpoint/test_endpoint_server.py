@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -47,7 +48,7 @@ def _shown(
 ) -> pd.DataFrame:
     lengths = benchmark.cases["response_a"].str.len() + benchmark.cases["response_b"].str.len()
     plan = Plan(benchmark.cases.loc[lengths.nsmallest(cases).index], dimensions, orders)
-    return to_shown_frame(plan.rows(plan.pending(pd.DataFrame(columns=list(KEYS)))))
+    return to_shown_frame(plan.rows(np.arange(len(plan))))
 
 
 def _judge(url: str, benchmark: Benchmark, prompt: str, **settings: int) -> EndpointJudge:

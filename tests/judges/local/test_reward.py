@@ -21,7 +21,7 @@ from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.data.images import open_image
 from mrb_lib.errors import InputError
 from mrb_lib.judges.local.checkpoint import special_tokens, still_processor
-from mrb_lib.judges.local.reward import RewardJudge, save_head
+from mrb_lib.judges.local.reward import HEAD_FILE, RewardJudge
 from mrb_lib.judges.prompts import defuse, marks_pattern
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
@@ -42,6 +42,10 @@ WEIGHT = torch.randn(1, 96, generator=torch.Generator().manual_seed(9))
 BIAS = torch.tensor([0.3])
 
 
+def _save_head(folder: Path, weight: torch.Tensor, bias: torch.Tensor) -> None:
+    save_file({"weight": weight.contiguous(), "bias": bias.contiguous()}, folder / HEAD_FILE)
+
+
 def _judge(folder: Path, images: object = None, **wishes: object) -> RewardJudge:
     settings = Settings(**{"device": "cpu", **wishes})
     return RewardJudge(
@@ -54,7 +58,7 @@ def headed(tiny: Tiny, tmp_path: Path) -> Callable[[str], Path]:
     def make(architecture: str) -> Path:
         folder = tmp_path / f"reward-{architecture}"
         shutil.copytree(tiny(architecture), folder)
-        save_head(folder, WEIGHT, BIAS)
+        _save_head(folder, WEIGHT, BIAS)
         return folder
 
     return make
@@ -122,7 +126,7 @@ class TestScores:
 
     def test_far_apart_stay_probabilities(self, headed: Callable[[str], Path], ask_for: AskFor) -> None:
         folder = headed("llama")
-        save_head(folder, WEIGHT * 1e4, BIAS)
+        _save_head(folder, WEIGHT * 1e4, BIAS)
         rows = _judge(folder).judge(ask_for(CASES, ("overall",)))
         assert rows["p_first"].between(0, 1).all()
 
@@ -130,7 +134,7 @@ class TestScores:
         self, headed: Callable[[str], Path], ask_for: AskFor
     ) -> None:
         folder = headed("llama")
-        save_head(folder, WEIGHT * math.nan, BIAS)
+        _save_head(folder, WEIGHT * math.nan, BIAS)
         rows = _judge(folder).judge(ask_for(CASES, ("overall",)))
         assert rows["status"].eq("error").all()
         assert rows["pick"].isna().all()
@@ -190,7 +194,7 @@ class TestWhereTheHeadIs:
         self, weight: torch.Tensor, bias: torch.Tensor, headed: Callable[[str], Path]
     ) -> None:
         folder = headed("llama")
-        save_head(folder, weight, bias)
+        _save_head(folder, weight, bias)
         with pytest.raises(InputError, match="scalar head has shape"):
             _judge(folder).load()
 

@@ -44,7 +44,7 @@ class ResultFile:
 
 
 @dataclass
-class _Judge:
+class _JudgeResults:
     """What was read of one judge; replies and choices by case, with the record they came from."""
 
     replies: dict[str, tuple[str | None, SourceRow]] = field(default_factory=dict)
@@ -129,12 +129,12 @@ def read_results(
 
 def _gather(
     files: Iterable[ResultFile], case_ids: Mapping[tuple[str, str], str], findings: list[Finding]
-) -> dict[str, _Judge]:
+) -> dict[str, _JudgeResults]:
     """What the files say, by judge."""
     owners: dict[str, list[str]] = defaultdict(list)
     for organ, question in case_ids:
         owners[question].append(organ)
-    judges: dict[str, _Judge] = defaultdict(_Judge)
+    judges: dict[str, _JudgeResults] = defaultdict(_JudgeResults)
     for file in files:
         judge = judges[file.judge]
         records = read_jsonl(file.path, findings)
@@ -151,7 +151,7 @@ def _gather(
 def _take(
     record: SourceRow,
     file: ResultFile,
-    judge: _Judge,
+    judge: _JudgeResults,
     owners: Mapping[str, Sequence[str]],
     case_ids: Mapping[tuple[str, str], str],
 ) -> None:
@@ -196,7 +196,7 @@ def _keep(verdicts: dict[str, tuple[V, SourceRow]], case_id: str, value: V, reco
     return True
 
 
-def _rows_of(name: str, judge: _Judge, organ_of: Mapping[str, str]) -> list[tuple[str | None, ...]]:
+def _rows_of(name: str, judge: _JudgeResults, organ_of: Mapping[str, str]) -> list[tuple[str | None, ...]]:
     rows: list[tuple[str | None, ...]] = []
     for case_id in organ_of:
         if case_id not in judge.replies and case_id not in judge.choices:
@@ -220,7 +220,7 @@ def _rows_of(name: str, judge: _Judge, organ_of: Mapping[str, str]) -> list[tupl
     return rows
 
 
-def _published(judge: _Judge, case_id: str, organ: str) -> Mapping[str, str] | None:
+def _published(judge: _JudgeResults, case_id: str, organ: str) -> Mapping[str, str] | None:
     """The choices in the judge's normalized file, none where it dropped the case; None where there is no such file."""
     if case_id in judge.choices:
         return choices_in_object(judge.choices[case_id][0], DIMENSIONS)
@@ -236,7 +236,7 @@ def _changes(published: Mapping[str, str], read: Mapping[str, str | None]) -> It
 
 
 def _count(
-    name: str, judge: _Judge, rows: Sequence[tuple[str | None, ...]], n_cases: int, source: Path
+    name: str, judge: _JudgeResults, rows: Sequence[tuple[str | None, ...]], n_cases: int, source: Path
 ) -> list[Finding]:
     statuses = Counter(row[5] for row in rows)
     null = sum(reply is None and case not in judge.choices for case, (reply, _) in judge.replies.items())
