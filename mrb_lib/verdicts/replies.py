@@ -1,8 +1,7 @@
-"""All verdicts about one case, replies included, found without reading any other.
+"""All verdicts about one case, replies included, without reading any other.
 
-A run is read once and laid out by case: `00000.rows.npy`, the verdicts as numbers; `00000.first.npy`, where
-each case's begin; `00000.texts.bin` and `00000.ends.npy`, its different texts, each once. `runs.json` says which judges
-and words the numbers stand for. Files are mapped into memory, so that opening costs nothing.
+A run is read once and laid out by case: `00000.arrow`, its verdicts in the order of the cases, each text in it once;
+`00000.first.npy`, where each case's begin. Files are mapped into memory, so that opening costs nothing.
 """
 
 from __future__ import annotations
@@ -11,31 +10,41 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from mrb_lib.errors import InputError
-from mrb_lib.schema import CHOICES, ORDERS, STATUSES
 from mrb_lib.validation import check_references
-from mrb_lib.verdicts.store import named_runs, read_run
+from mrb_lib.verdicts.store import SCHEMA, named_runs, read_run
 
 FILE_NAME: Final = "runs.json"
-WORDS: Final = ("judge", "dimension", "probe", "prompt_id")
-FIXED: Final = {"order": ORDERS, "choice": CHOICES, "status": STATUSES}
-NUMBERS: Final = ("p_a", "score_a", "score_b", "latency_s", "prompt_tokens", "completion_tokens")
 TEXTS: Final = ("reply", "error")
-COLUMNS: Final = (
-    "judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "p_a", "score_a", "score_b", "status",
-    "reply", "error", "prompt_id", "latency_s", "prompt_tokens", "completion_tokens",
-)  # fmt: skip
-_ROW = np.dtype(
-    [(name, "<i4") for name in (*WORDS, "repeat", *TEXTS)]
-    + [(name, "i1") for name in FIXED]
-    + [(name, "<f8") for name in NUMBERS]
+_LAYOUT: Final = SCHEMA.insert(SCHEMA.get_field_index("reply") + 1, pa.field("error", pa.string()))
+_CODED: Final = pa.schema(
+    [
+        field.with_type(pa.dictionary(pa.int32(), pa.large_string())) if field.type == pa.string() else field
+        for field in _LAYOUT
+    ]
 )
+_PLAIN: Final = pa.schema(
+    [field.with_type(pa.large_string()) if field.type == pa.string() else field for field in _LAYOUT]
+)
+
+
+class _Run(NamedTuple):
+    """The verdicts of a run, sorted by case, and where each case's begin."""
+
+    table: pa.Table
+    first: NDArray[np.int64]
+
+    def of_case(self, position: int, columns: Sequence[str]) -> pa.Table:
+        start, stop = (int(row) for row in self.first[position : position + 2])
+        rows = self.table.select(list(columns)).slice(start, stop - start)
+        return rows.cast(pa.schema([_PLAIN.field(name) for name in columns]))
 
 
 def lay_out(
@@ -62,82 +71,20 @@ def lay_out(
     """
     named = named_runs(runs)
     ids = pd.Index(cases["case_id"]).astype(object)
-    words: dict[str, dict[str, int]] = {name: {} for name in WORDS}
     for number, (source, name) in enumerate(named):
         frame = read_run(source)
         check_references(frame, cases, str(source))
         frame = frame if name is None else frame.assign(judge=name)
         case = ids.get_indexer(pd.Index(frame["case_id"]).astype(object))
         order = np.argsort(case, kind="stable")
-        rows, texts = _rows(frame.iloc[order], words)
-        np.save(folder / f"{number:05d}.rows.npy", rows)
+        rows = frame.iloc[order].reindex(columns=_LAYOUT.names)
+        with pa.ipc.new_file(folder / f"{number:05d}.arrow", _CODED) as stream:
+            stream.write_table(pa.Table.from_pandas(rows, _PLAIN, preserve_index=False).cast(_CODED))
         np.save(folder / f"{number:05d}.first.npy", np.searchsorted(case[order], np.arange(len(ids) + 1)))
-        _write_texts(folder / f"{number:05d}", texts)
         yield frame
         if progress is not None:
             progress(number + 1, len(named))
-    stated = {"n_runs": len(named), "words": {name: list(codes_of) for name, codes_of in words.items()}}
-    (folder / FILE_NAME).write_text(json.dumps(stated), encoding="utf-8")
-
-
-def _rows(frame: pd.DataFrame, words: dict[str, dict[str, int]]) -> tuple[NDArray[np.void], list[str]]:
-    """The rows as numbers, and the texts they point to; -1 stands for no value."""
-    out = np.zeros(len(frame), dtype=_ROW)
-    texts: list[str] = []
-    for name in WORDS:
-        codes, values = _codes(frame, name)
-        codes_of = words[name]
-        codes_of_values = [codes_of.setdefault(str(value), len(codes_of)) for value in values]
-        out[name] = np.append(np.array(codes_of_values, dtype=np.int64), -1)[codes]
-    for name, vocabulary in FIXED.items():
-        codes, values = _codes(frame, name)
-        codes_of_values = [vocabulary.index(str(value)) for value in values]
-        out[name] = np.append(np.array(codes_of_values, dtype=np.int64), -1)[codes]
-    for name in TEXTS:
-        codes, values = _codes(frame, name)
-        out[name] = np.where(codes < 0, -1, codes + len(texts))
-        texts += [str(value) for value in values]
-    for name in NUMBERS:
-        out[name] = frame[name].to_numpy(dtype=np.float64, na_value=np.nan) if name in frame.columns else np.nan
-    out["repeat"] = frame["repeat"].to_numpy(dtype=np.int64)
-    return out, texts
-
-
-def _codes(frame: pd.DataFrame, name: str) -> tuple[NDArray[np.int64], Sequence[object]]:
-    if name not in frame.columns:
-        return np.full(len(frame), -1, dtype=np.int64), []
-    codes, values = pd.factorize(frame[name])
-    return codes.astype(np.int64), list(values)
-
-
-def _write_texts(stem: Path, texts: Sequence[str]) -> None:
-    ends = np.zeros(len(texts) + 1, dtype=np.int64)
-    with stem.with_name(f"{stem.name}.texts.bin").open("wb") as stream:
-        for number, text in enumerate(texts):
-            ends[number + 1] = ends[number] + stream.write(text.encode("utf-8", "replace"))
-    np.save(stem.with_name(f"{stem.name}.ends.npy"), ends)
-
-
-@dataclass(frozen=True)
-class _Run:
-    rows: NDArray[np.void]
-    first: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    texts: Path
-
-    def of_case(self, position: int) -> NDArray[np.void]:
-        return self.rows[self.first[position] : self.first[position + 1]]
-
-    def read(self, numbers: set[int]) -> dict[int, str]:
-        """Texts by number."""
-        out: dict[int, str] = {}
-        if numbers:
-            with self.texts.open("rb") as stream:
-                for number in sorted(numbers):
-                    start, stop = int(self.ends[number]), int(self.ends[number + 1])
-                    stream.seek(start)
-                    out[number] = stream.read(stop - start).decode("utf-8")
-        return out
+    (folder / FILE_NAME).write_text(json.dumps({"n_runs": len(named)}), encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -151,7 +98,6 @@ class Replies:
 
     case_ids: Sequence[str]
     _runs: list[_Run] = field(repr=False)
-    _words: dict[str, list[str]] = field(repr=False)
 
     def of_case(self, position: int, *, texts: bool = True) -> pd.DataFrame:
         """The verdicts table of one case, of all probes, runs by name and rows as they were written.
@@ -168,24 +114,11 @@ class Replies:
         """
         if not 0 <= position < len(self.case_ids):
             raise InputError(f"case {position}: there are {len(self.case_ids)} cases; use 0 to {len(self.case_ids)}-1.")
-        parts = [run.of_case(position) for run in self._runs]
-        rows = np.concatenate(parts) if parts else np.zeros(0, dtype=_ROW)
-        columns: dict[str, object] = {"case_id": pd.Series([self.case_ids[position]] * len(rows), dtype="str")}
-        for name in (*WORDS, *FIXED):
-            vocabulary = np.array([*(FIXED[name] if name in FIXED else self._words.get(name, ())), None], dtype=object)
-            columns[name] = pd.Series(vocabulary[rows[name]], dtype="str")
-        columns |= {name: rows[name] for name in (*NUMBERS, "repeat")}
-        for name in TEXTS if texts else ():
-            columns[name] = pd.Series(self._read(parts, name), dtype="str")
-        return pd.DataFrame(columns)[[name for name in COLUMNS if texts or name not in TEXTS]]
-
-    def _read(self, parts: Sequence[NDArray[np.void]], name: str) -> list[str | None]:
-        out: list[str | None] = []
-        for run, part in zip(self._runs, parts, strict=True):
-            numbers = part[name].tolist()
-            texts_of = run.read(set(numbers) - {-1})
-            out += [texts_of.get(number) for number in numbers]
-        return out
+        columns = [name for name in _LAYOUT.names if texts or name not in TEXTS]
+        of_runs = [run.of_case(position, columns) for run in self._runs]
+        empty = _PLAIN.empty_table().select(columns)
+        frame: pd.DataFrame = pa.concat_tables([empty, *of_runs]).to_pandas()
+        return frame
 
 
 def open_replies(folder: Path, case_ids: Sequence[str]) -> Replies:
@@ -201,9 +134,8 @@ def open_replies(folder: Path, case_ids: Sequence[str]) -> Replies:
         The folder is not whole.
     """
     try:
-        stated = json.loads((folder / FILE_NAME).read_text(encoding="utf-8"))
-        runs = [_open(folder, number) for number in range(stated["n_runs"])]
-        return Replies(case_ids, runs, stated["words"])
+        n_runs = json.loads((folder / FILE_NAME).read_text(encoding="utf-8"))["n_runs"]
+        return Replies(case_ids, [_open(folder, number) for number in range(n_runs)])
     except (OSError, ValueError, KeyError) as error:
         raise InputError(
             f"{folder}: the replies cannot be opened ({error}); remove the folder and try again."
@@ -211,8 +143,5 @@ def open_replies(folder: Path, case_ids: Sequence[str]) -> Replies:
 
 
 def _open(folder: Path, number: int) -> _Run:
-    rows, first, ends = (
-        np.load(folder / f"{number:05d}.{name}.npy", mmap_mode="r", allow_pickle=False)
-        for name in ("rows", "first", "ends")
-    )
-    return _Run(rows, first, ends, folder / f"{number:05d}.texts.bin")
+    table = pa.ipc.open_file(pa.memory_map(str(folder / f"{number:05d}.arrow"))).read_all()
+    return _Run(table, np.load(folder / f"{number:05d}.first.npy", mmap_mode="r", allow_pickle=False))

@@ -33,7 +33,7 @@ from mrb_lib.verdicts.replies import Replies, lay_out, open_replies
 from mrb_lib.verdicts.store import part_paths, run_folders
 
 POLICY: Final = "balanced"
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 _STATED: Final = "index.json"
 _ARRAYS: Final = tuple(each.name for each in fields(Kinds) if each.name not in ("judges", "dimensions", "policy"))
 StepProgress = Callable[[str, int, int], None]
@@ -229,7 +229,7 @@ def open_index(folder: Path) -> CaseIndex:
         hard = _mapped(folder / "kinds.difficulty.npy")
         labels = pd.read_parquet(folder / "gold.parquet")
         case_ids = stated["case_ids"]
-        replies = open_replies(folder, case_ids) if stated["replies"] else Replies(case_ids, [], {})
+        replies = open_replies(folder, case_ids) if stated["replies"] else Replies(case_ids, [])
         costs = pd.DataFrame(columns=["judge", "dimension", "order", "repeat", "n_verdicts", *COST_COLUMNS])
         panel = Panel(stated["judges"], stated["dimensions"], stated["repeats"], choice, p_a, costs)
         return CaseIndex(folder, case_ids, panel, hard, labels, replies, stated["n_probed"])
