@@ -17,8 +17,16 @@ TIE: Final = "tie"
 KEYS: Final = ("case_id", "dimension", "order", "repeat", "probe")
 SHOWN: Final = (*KEYS, "question", "images", "reference", "organ", "department", "modality", "question_type")
 
+# What a reply names: A is the response shown first, whatever it is in the case.
+PICKS: Final = {"A": FIRST, "B": SECOND, TIE: TIE}
+
 _TO_CASE = {("AB", FIRST): "A", ("AB", SECOND): "B", ("BA", FIRST): "B", ("BA", SECOND): "A"}
 _TO_SHOWN = {(order, choice): pick for (order, pick), choice in _TO_CASE.items()}
+
+
+def pick_of(first: float, second: float) -> str:
+    """The pick of the higher of two scores; a tie where they are equal."""
+    return FIRST if first > second else SECOND if first < second else TIE
 
 
 def to_shown_frame(rows: pd.DataFrame) -> pd.DataFrame:

@@ -23,10 +23,9 @@ from mrb_lib.judges.prompts import Prompt, load_prompt
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.reading import parse
-from mrb_lib.verdicts.orders import FIRST, SECOND, TIE
+from mrb_lib.verdicts.orders import PICKS
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
-_PICKS: Final = {"A": FIRST, "B": SECOND, TIE: TIE}
 _TOKENS_OF_A_LETTER: Final = 8
 _TOKENS_OF_JSON: Final = 512
 _TOKENS_OF_REASONS: Final = 2048
@@ -186,7 +185,7 @@ class EndpointJudge:
                 rows.put(position, "refused", None, reply=reply.whole, **took)
             else:
                 choice = reading.choices[dimension]
-                pick = None if choice is None else _PICKS[choice]
+                pick = None if choice is None else PICKS[choice]
                 p_first = self._p_first(reply, dimension, choice)
                 rows.put(position, reading.status_of(dimension), pick, reply=reply.whole, p_first=p_first, **took)
             took = {}

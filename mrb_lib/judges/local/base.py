@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, TypeVar
+from typing import ClassVar, Final, TypeVar
 
 import pandas as pd
 import torch
@@ -19,7 +19,7 @@ from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource, names_code
 from mrb_lib.judges.settings import Settings
 from mrb_lib.verdicts.orders import FIRST, SECOND
-from mrb_lib.verdicts.protocol import BatchAnswer
+from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 # About what the published vision-language judges were trained on: 1280 tokens of 28 x 28 pixels.
 MAX_PIXELS: Final = 1280 * 28 * 28
@@ -35,6 +35,8 @@ _ASKS: Final[Mapping[Asks, str]] = {
 
 T = TypeVar("T")
 R = TypeVar("R")
+Positions = Sequence[int]
+Records = Sequence[Mapping[str, object]]
 
 
 class LocalJudge(ABC):
@@ -47,8 +49,13 @@ class LocalJudge(ABC):
     source : where its weights lie
     settings : the user's
     images : the bytes of the benchmark's images by name
-    prompt : id of the prompt used where the user names none; None for a judge that takes no prompt
+
+    Attributes
+    ----------
+    engine : its name
+    usual_prompt : id of the prompt used where the user names none; None for a judge that takes no prompt
     asks : what a prompt may ask for here
+    speaks : whether probabilities of words are read
 
     Raises
     ------
@@ -56,28 +63,22 @@ class LocalJudge(ABC):
         The prompt asks for something else, or the device does not exist.
     """
 
-    engine = ""
+    engine: ClassVar[str]
+    usual_prompt: ClassVar[str | None] = None
+    asks: ClassVar[tuple[Asks, ...]] = ()
+    speaks: ClassVar[bool] = True
     dimensions: tuple[str, ...] | None = None
     sorts_by_length = True
-    speaks = True  # whether probabilities of words are read
 
     def __init__(
-        self,
-        name: str,
-        entry: Entry,
-        source: WeightsSource,
-        settings: Settings,
-        images: Mapping[str, bytes],
-        *,
-        prompt: str | None,
-        asks: Sequence[Asks],
+        self, name: str, entry: Entry, source: WeightsSource, settings: Settings, images: Mapping[str, bytes]
     ) -> None:
         self.name = name
         self._notices: list[str] = []
         self._n_read = self._n_low = 0
         self.cases_per_batch = settings.batch_size or 8
         self._entry, self._source, self._settings, self._images = entry, source, settings, images
-        self._own_prompt = _fitting_prompt(name, settings.prompt, prompt, asks)
+        self._own_prompt = _fitting_prompt(name, settings.prompt, self.usual_prompt, self.asks)
         self._device = choose_device(settings.device)
         self._dtype = choose_dtype(settings.dtype, self._device)
         self._template = dict(_mapping(entry.chat.get("template")))
@@ -213,6 +214,18 @@ class LocalJudge(ABC):
 
     def _chat(self, rendered: Rendered, n_images: int) -> str:
         return self._weights.chat(rendered.text, n_images, self._template)
+
+    def _requests(
+        self, rows: VerdictRows, shown: pd.DataFrame, keys: Sequence[str], request: Callable[[Positions, Records], T]
+    ) -> list[T]:
+        """One request for each group of rows that share the keys; where a case cannot be asked, its rows fail."""
+        requests = []
+        for positions, records in group_rows(shown, keys):
+            try:
+                requests.append(request(positions, records))
+            except InputError as error:
+                rows.fail(positions, str(error))
+        return requests
 
     def _in_batches(self, items: Sequence[T], function: Callable[[Sequence[T]], Sequence[R]]) -> list[R | None]:
         """Apply a function to as many items at a time as the memory holds; None for one that alone is too much."""

@@ -16,16 +16,15 @@ from PIL import Image
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 
 from mrb_lib.errors import InputError
-from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge, group_rows, image_names, responses_of
+from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge, Positions, Records, image_names, responses_of
 from mrb_lib.judges.local.weights import Tensors
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.reading import parse
-from mrb_lib.verdicts.orders import FIRST, KEYS, SECOND, TIE
+from mrb_lib.verdicts.orders import KEYS, PICKS
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
-PICKS: Final = {"A": FIRST, "B": SECOND, "tie": TIE}
 _REPLY: Final = ("case_id", "order", "repeat", "probe")
 # Tokens after which a reply is cut off, unless the user says otherwise.
 _LENGTH_OF_JSON, _LENGTH_OF_LETTER, _LENGTH_OF_REASONS, _LENGTH_OF_THINKING = 256, 16, 1024, 4096
@@ -62,11 +61,13 @@ class GenerativeJudge(LocalJudge):
     """
 
     engine = "generative"
+    usual_prompt = "plain"
+    asks = ("all", "one")
 
     def __init__(
         self, name: str, entry: Entry, source: WeightsSource, settings: Settings, images: Mapping[str, bytes]
     ) -> None:
-        super().__init__(name, entry, source, settings, images, prompt="plain", asks=("all", "one"))
+        super().__init__(name, entry, source, settings, images)
         self._temperature = settings.temperature or 0.0
         self._length = settings.max_new_tokens or self._usual_length(entry)
 
@@ -87,19 +88,14 @@ class GenerativeJudge(LocalJudge):
         """See `Judge.prepare`."""
         self.load()
         rows = VerdictRows(shown)
-        requests: list[_ReplyRequest] = []
-        for positions, records in group_rows(shown, KEYS if self._prompt.asks == "one" else _REPLY):
-            try:
-                requests.append(self._ask(positions, records))
-            except InputError as error:
-                rows.fail(positions, str(error))
+        requests = self._requests(rows, shown, KEYS if self._prompt.asks == "one" else _REPLY, self._ask)
         inputs: Tensors = {}
         if requests:
             with suppress(InputError):  # which case it was is found when the replies are written
                 inputs = self._encode(requests)
         return partial(self._answer, rows, requests, inputs)
 
-    def _ask(self, positions: Sequence[int], records: Sequence[Mapping[str, object]]) -> _ReplyRequest:
+    def _ask(self, positions: Positions, records: Records) -> _ReplyRequest:
         row = records[0]
         wanted = tuple(str(record["dimension"]) for record in records)
         pictures = self._pictures(image_names(row))

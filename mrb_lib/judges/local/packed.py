@@ -10,20 +10,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from math import isfinite
+from typing import NamedTuple
 
 import pandas as pd
 
-from mrb_lib.errors import InputError
-from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, LocalJudge, group_rows, image_names, responses_of
-from mrb_lib.judges.local.reader import CasePrompts, TreeReader
+from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, Positions, Records, image_names, responses_of
+from mrb_lib.judges.local.reader import CasePrompts, TreeJudge
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
-from mrb_lib.verdicts.orders import FIRST, SECOND, TIE
+from mrb_lib.verdicts.orders import pick_of
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 
-class PackedJudge(LocalJudge):
+class _Questions(NamedTuple):
+    """The prompts of one case, by order and dimension, and the rows that wait for each."""
+
+    prompts: CasePrompts
+    positions_of: dict[tuple[int, int], list[int]]
+
+
+class PackedJudge(TreeJudge):
     """One pass a case; every row has `p_first`, and `answer_mass`, the probability of A and B together.
 
     The tokens that were read for a case stand in the first of its rows, so that sums are right.
@@ -33,42 +40,25 @@ class PackedJudge(LocalJudge):
     """
 
     engine = "packed"
+    usual_prompt = "single"
+    asks = ("one",)
 
     def __init__(
         self, name: str, entry: Entry, source: WeightsSource, settings: Settings, images: Mapping[str, bytes]
     ) -> None:
-        super().__init__(name, entry, source, settings, images, prompt="single", asks=("one",))
+        super().__init__(name, entry, source, settings, images)
         if entry.thinking == "always":
             self.notice("reasons before it replies, so its first token is not its verdict: use NAME+generative")
-        self._reader: TreeReader | None = None
 
-    def load(self) -> None:
-        """Read the weights, and try whether prompts can share their beginnings."""
-        if self.reader.why_alone:
-            self.notice(f"cannot share work between questions ({self.reader.why_alone}): each is read alone")
+    def _groups(self) -> Sequence[Sequence[str]]:
+        return [["A", " A"], ["B", " B"]]
 
     def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         """See `Judge.prepare`."""
-        self.load()
         rows = VerdictRows(shown)
-        questions: list[CasePrompts] = []
-        wanted: list[dict[tuple[int, int], list[int]]] = []
-        for positions, records in group_rows(shown, ("case_id", "probe")):
-            try:
-                question, positions_of = self._question(positions, records)
-            except InputError as error:
-                rows.fail(positions, str(error))
-                continue
-            questions.append(question)
-            wanted.append(positions_of)
-        if self.reader.why_apart:
-            self.notice(f"some cases are read one question at a time ({self.reader.why_apart})")
-        return partial(self._answer, rows, questions, wanted)
+        return partial(self._answer, rows, self._case_requests(rows, shown, self._question))
 
-    def _question(
-        self, positions: Sequence[int], records: Sequence[Mapping[str, object]]
-    ) -> tuple[CasePrompts, dict[tuple[int, int], list[int]]]:
-        """The prompts of one case, by order and dimension, and the rows that wait for each."""
+    def _question(self, positions: Positions, records: Records) -> _Questions:
         orders = list(dict.fromkeys(str(record["order"]) for record in records))
         dimensions = list(dict.fromkeys(str(record["dimension"]) for record in records))
         first_of = {str(record["order"]): record for record in reversed(records)}
@@ -84,22 +74,12 @@ class PackedJudge(LocalJudge):
         for position, record in zip(positions, records, strict=True):
             prompt = (orders.index(str(record["order"])), dimensions.index(str(record["dimension"])))
             positions_of.setdefault(prompt, []).append(position)
-        return self.reader.question(texts, pictures), positions_of
+        return _Questions(self.reader.question(texts, pictures), positions_of)
 
-    @property
-    def reader(self) -> TreeReader:
-        """What reads the probabilities; loads the weights."""
-        if self._reader is None:
-            super().load()
-            self._reader = TreeReader(self._weights, [["A", " A"], ["B", " B"]])
-        return self._reader
-
-    def _answer(
-        self, rows: VerdictRows, questions: Sequence[CasePrompts], wanted: Sequence[Mapping[tuple[int, int], list[int]]]
-    ) -> pd.DataFrame:
-        readings = self._in_batches(questions, self.reader.read)
-        for question, positions_of, reading in zip(questions, wanted, readings, strict=True):
-            at_first: int | None = question.n_tokens
+    def _answer(self, rows: VerdictRows, questions: Sequence[_Questions]) -> pd.DataFrame:
+        readings = self._in_batches([one.prompts for one in questions], self.reader.read)
+        for (prompts, positions_of), reading in zip(questions, readings, strict=True):
+            at_first: int | None = prompts.n_tokens
             for (branch, leaf), positions in positions_of.items():
                 if reading is None:
                     rows.fail(positions, TOO_LARGE)
@@ -109,7 +89,7 @@ class PackedJudge(LocalJudge):
                     rows.fail(positions, NO_NUMBER)
                     continue
                 p_first, mass = first / (first + second), first + second
-                pick = FIRST if p_first > 0.5 else SECOND if p_first < 0.5 else TIE
+                pick = pick_of(p_first, 0.5)
                 for position in positions:
                     self._note_mass(mass)
                     rows.put(position, "ok", pick, p_first=p_first, answer_mass=mass, prompt_tokens=at_first)

@@ -14,13 +14,9 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from mrb_lib.errors import InputError
-from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, LocalJudge, group_rows, image_names, responses_of
-from mrb_lib.judges.local.reader import CasePrompts, TreeReader
-from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import WeightsSource
-from mrb_lib.judges.settings import Settings
-from mrb_lib.verdicts.orders import FIRST, SECOND, TIE
+from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, Positions, Records, image_names, responses_of
+from mrb_lib.judges.local.reader import CasePrompts, TreeJudge
+from mrb_lib.verdicts.orders import pick_of
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 
@@ -34,7 +30,7 @@ class _Rated:
     swapped: tuple[bool, ...]
 
 
-class RatingJudge(LocalJudge):
+class RatingJudge(TreeJudge):
     """Ratings from 1 to 5 or 10 of each response for each dimension.
 
     `score_first` and `score_second` are the expected ratings, the higher of which is
@@ -47,52 +43,29 @@ class RatingJudge(LocalJudge):
     """
 
     engine = "rating"
-
-    def __init__(
-        self, name: str, entry: Entry, source: WeightsSource, settings: Settings, images: Mapping[str, bytes]
-    ) -> None:
-        super().__init__(name, entry, source, settings, images, prompt="rating", asks=("rating",))
-        self._reader: TreeReader | None = None
-        self._splits, self._lead = False, ""
+    usual_prompt = "rating"
+    asks = ("rating",)
+    _splits, _lead = False, ""
 
     @property
     def spec(self) -> Mapping[str, object]:
         """What shapes the verdicts besides the prompt."""
         return {**super().spec, "scale": self._settings.scale}
 
-    @property
-    def reader(self) -> TreeReader:
-        """What reads the probabilities; loads the weights."""
-        if self._reader is None:
-            super().load()
-            scale = self._settings.scale
-            self._splits = scale == 10 and not self._weights.single_tokens("10", " 10")
-            # Where a reply's first number is a space and then its digits, as in Llama 2, it is read after the space.
-            self._lead = " " if len(self._weights.tokens_of("1")) > 1 else ""
-            words = [str(rating) for rating in range(1, scale + (not self._splits))] + ["0"] * self._splits
-            self._reader = TreeReader(self._weights, [[word, f" {word}"] if word != "0" else ["0"] for word in words])
-        return self._reader
-
-    def load(self) -> None:
-        """Read the weights, and try whether prompts can share their beginnings."""
-        if self.reader.why_alone:
-            self.notice(f"cannot share work between questions ({self.reader.why_alone}): each is read alone")
+    def _groups(self) -> Sequence[Sequence[str]]:
+        scale = self._settings.scale
+        self._splits = scale == 10 and not self._weights.single_tokens("10", " 10")
+        # Where a reply's first number is a space and then its digits, as in Llama 2, it is read after the space.
+        self._lead = " " if len(self._weights.tokens_of("1")) > 1 else ""
+        ratings = [str(rating) for rating in range(1, scale + (not self._splits))]
+        return [*([rating, f" {rating}"] for rating in ratings), *([["0"]] if self._splits else [])]
 
     def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         """See `Judge.prepare`."""
-        self.load()
         rows = VerdictRows(shown)
-        rated: list[_Rated] = []
-        for positions, records in group_rows(shown, ("case_id", "probe")):
-            try:
-                rated.append(self._rate(positions, records))
-            except InputError as error:
-                rows.fail(positions, str(error))
-        if self.reader.why_apart:
-            self.notice(f"some cases are read one question at a time ({self.reader.why_apart})")
-        return partial(self._answer, rows, rated)
+        return partial(self._answer, rows, self._case_requests(rows, shown, self._rate))
 
-    def _rate(self, positions: Sequence[int], records: Sequence[Mapping[str, object]]) -> _Rated:
+    def _rate(self, positions: Positions, records: Records) -> _Rated:
         row = records[0]
         dimensions = list(dict.fromkeys(str(record["dimension"]) for record in records))
         pictures = self._pictures(image_names(row))
@@ -139,7 +112,7 @@ class RatingJudge(LocalJudge):
         rows.put(
             position,
             "ok",
-            FIRST if one > two else SECOND if one < two else TIE,
+            pick_of(one, two),
             p_first=probability_higher(first, second),
             score_first=one,
             score_second=two,

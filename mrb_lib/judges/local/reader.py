@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from typing import Final
 
 import numpy as np
+import pandas as pd
 import torch
 from PIL import Image
 
 from mrb_lib.errors import InputError, RunError
+from mrb_lib.judges.local.base import LocalJudge, Positions, Records, T
 from mrb_lib.judges.local.tree import ATTENTION, Grower, Tree, pack, reading
 from mrb_lib.judges.local.weights import Tensors, Weights
+from mrb_lib.verdicts.protocol import VerdictRows
 
 # By how much a share of the probability, and the logarithm of the probability of all groups
 # together, may differ between reading together and reading alone before the two are not the
@@ -22,6 +26,10 @@ _TOLERANCE: Final = {torch.float32: (1e-4, 1e-3), torch.bfloat16: (0.05, 0.7)}
 _LOWEST: Final = 1e-45  # the smallest single-precision number: a ratio of probabilities stays defined
 
 Probabilities = list[list[list[float]]]
+
+
+CASE: Final = ("case_id", "probe")
+"""The rows that one pass answers: all questions about a case."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +176,39 @@ class TreeReader:
             name = weights.model.name_or_path
             raise RunError(f"{name}: its weights leave no memory on {weights.device} to judge with.") from error
         return _difference(together, alone, *_TOLERANCE[weights.model.dtype])
+
+
+class TreeJudge(LocalJudge):
+    """A judge that reads probabilities of single tokens, with all questions about a case in one pass."""
+
+    _reader: TreeReader | None = None
+
+    @abstractmethod
+    def _groups(self) -> Sequence[Sequence[str]]:
+        """The spellings of each answer whose probability is read; called once the weights are loaded."""
+
+    @property
+    def reader(self) -> TreeReader:
+        """What reads the probabilities; loads the weights."""
+        if self._reader is None:
+            super().load()
+            self._reader = TreeReader(self._weights, self._groups())
+        return self._reader
+
+    def load(self) -> None:
+        """Read the weights, and try whether prompts can share their beginnings."""
+        if self.reader.why_alone:
+            self.notice(f"cannot share work between questions ({self.reader.why_alone}): each is read alone")
+
+    def _case_requests(
+        self, rows: VerdictRows, shown: pd.DataFrame, request: Callable[[Positions, Records], T]
+    ) -> list[T]:
+        """One request a case; says where the questions about a case must be read apart."""
+        self.load()
+        requests = self._requests(rows, shown, CASE, request)
+        if self.reader.why_apart:
+            self.notice(f"some cases are read one question at a time ({self.reader.why_apart})")
+        return requests
 
 
 def _difference(together: torch.Tensor, alone: torch.Tensor, shares: float, masses: float) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import isfinite
@@ -22,13 +22,18 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file
 
 from mrb_lib.errors import InputError
-from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, LocalJudge, group_rows, image_names, responses_of
+from mrb_lib.judges.local.base import (
+    NO_NUMBER,
+    TOO_LARGE,
+    LocalJudge,
+    Positions,
+    Records,
+    image_names,
+    responses_of,
+)
 from mrb_lib.judges.local.weights import Tensors, Weights
 from mrb_lib.judges.prompts import defuse
-from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import WeightsSource
-from mrb_lib.judges.settings import Settings
-from mrb_lib.verdicts.orders import FIRST, SECOND, TIE
+from mrb_lib.verdicts.orders import pick_of
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 DIMENSION: Final = "overall"
@@ -57,12 +62,7 @@ class RewardJudge(LocalJudge):
     engine = "reward"
     dimensions = (DIMENSION,)
     speaks = False
-
-    def __init__(
-        self, name: str, entry: Entry, source: WeightsSource, settings: Settings, images: Mapping[str, bytes]
-    ) -> None:
-        super().__init__(name, entry, source, settings, images, prompt=None, asks=())
-        self._head: RewardHead | None = None
+    _head: RewardHead | None = None
 
     @property
     def head(self) -> RewardHead:
@@ -80,15 +80,9 @@ class RewardJudge(LocalJudge):
         """See `Judge.prepare`."""
         self.load()
         rows = VerdictRows(shown)
-        scored: list[_Scored] = []
-        for positions, records in group_rows(shown, ("case_id", "probe")):
-            try:
-                scored.append(self._conversations(positions, records))
-            except InputError as error:
-                rows.fail(positions, str(error))
-        return partial(self._answer, rows, scored)
+        return partial(self._answer, rows, self._requests(rows, shown, ("case_id", "probe"), self._conversations))
 
-    def _conversations(self, positions: Sequence[int], records: Sequence[Mapping[str, object]]) -> _Scored:
+    def _conversations(self, positions: Positions, records: Records) -> _Scored:
         row = records[0]
         pictures = self._pictures(image_names(row))
         marks = self._weights.marks
@@ -114,7 +108,7 @@ class RewardJudge(LocalJudge):
                 rows.put(
                     position,
                     "ok",
-                    FIRST if a > b else SECOND if a < b else TIE,
+                    pick_of(a, b),
                     score_first=a,
                     score_second=b,
                     p_first=float(0.5 * (1.0 + np.tanh(0.5 * (a - b)))),
