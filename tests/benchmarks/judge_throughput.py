@@ -247,11 +247,13 @@ def _unique_tokens(judge: PackedJudge, cases: pd.DataFrame, benchmark: Benchmark
     """Mean tokens of a case's tree, and of one prompt."""
     plan = Plan(cases, benchmark.meta.dimensions, ("AB", "BA"))
     trees = [
-        judge._question(positions, records)[0].tree
+        judge._question(positions, records).prompts.tree
         for positions, records in group_rows(to_shown_frame(plan.rows(np.arange(len(plan)))), ("case_id", "probe"))
     ]
     found = [tree for tree in trees if tree is not None]
-    return float(np.mean([t.n_tokens for t in found])), float(np.mean([t.prompt_tokens(0, 0) for t in found]))
+    return float(np.mean([t.n_tokens for t in found])), float(
+        np.mean([len(t.trunk) + len(t.branches[0]) + len(t.leaves[0][0]) for t in found])
+    )
 
 
 def whole() -> None:

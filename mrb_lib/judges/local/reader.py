@@ -15,7 +15,7 @@ from PIL import Image
 
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.local.base import LocalJudge, Positions, Records, T
-from mrb_lib.judges.local.tree import ATTENTION, Grower, Tree, pack, reading
+from mrb_lib.judges.local.tree import Tree, grow, pack
 from mrb_lib.judges.local.weights import Tensors, Weights
 from mrb_lib.verdicts.protocol import VerdictRows
 
@@ -61,18 +61,15 @@ class TreeReader:
     def __init__(self, weights: Weights, groups: Sequence[Sequence[str]]) -> None:
         self._weights = weights
         self._groups = [_single_tokens(weights, group) for group in groups]
-        self._grower = Grower(weights)
         self._keeps = "logits_to_keep" in signature(weights.model.forward).parameters
         self.why_apart = ""
-        if weights.model._can_set_attn_implementation():
-            weights.model.set_attn_implementation(ATTENTION)
         self.why_alone = _why_alone(weights) or self._differs()
 
     def question(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> CasePrompts:
-        """The prompts of one case made ready; see `Grower.grow` for the parameters and what is raised."""
+        """The prompts of one case made ready; see `grow` for the parameters and what is raised."""
         if not self.why_alone:
             try:
-                tree = self._grower.grow(texts, pictures)
+                tree = grow(self._weights, texts, pictures)
             except ValueError as error:
                 self.why_apart = str(error)
             else:
@@ -115,10 +112,8 @@ class TreeReader:
                 attention_mask=packed.real[:, :n_trunk].long(),
                 **{name: value for name, value in packed.pictures.items() if name.endswith("_thw")},
             )
-        mask = packed.mask()
-        inputs = {"input_ids": packed.ids, "attention_mask": mask, "position_ids": packed.positions(trunk)}
-        with reading(packed.ids.shape[1], packed.blocks(mask)):
-            return self._of_groups(self._logits({**inputs, **extra}, packed.ends))
+        inputs = {"input_ids": packed.ids, "attention_mask": packed.mask(), "position_ids": packed.positions(trunk)}
+        return self._of_groups(self._logits({**inputs, **extra}, packed.ends))
 
     def read_alone(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> Probabilities:
         """Each prompt in a pass of its own, as the model's processor and code see to it."""
@@ -165,7 +160,7 @@ class TreeReader:
             cases.append((texts, pictures))
         try:
             try:
-                trees = [self._grower.grow(texts, pictures) for texts, pictures in cases]
+                trees = [grow(weights, texts, pictures) for texts, pictures in cases]
                 together = self.read_trees(trees)
             except torch.OutOfMemoryError:
                 raise

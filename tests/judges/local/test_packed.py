@@ -19,9 +19,10 @@ from PIL import Image
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import RunError
+from mrb_lib.judges.local import reader
 from mrb_lib.judges.local.checkpoint import special_tokens, still_processor
 from mrb_lib.judges.local.packed import PackedJudge
-from mrb_lib.judges.local.tree import Grower, Packed, Texts, Tree
+from mrb_lib.judges.local.tree import Packed, Texts, Tree, grow
 from mrb_lib.judges.prompts import load_prompt, marks_pattern
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
@@ -306,14 +307,13 @@ class TestAModelThatCannotShare:
         some = asked[asked["case_id"].isin(["two", "long"]) & (asked["dimension"] == "overall")]
         judge = _judge(tiny("llava"))
         judge.load()
-        grow = Grower.grow
 
-        def reluctant(self: Grower, texts: Texts, pictures: Sequence[Image.Image]) -> Tree:
+        def reluctant(held: Weights, texts: Texts, pictures: Sequence[Image.Image]) -> Tree:
             if len(pictures) == 2:
                 raise ValueError("the processor changes the text after the images")
-            return grow(self, texts, pictures)
+            return grow(held, texts, pictures)
 
-        monkeypatch.setattr(Grower, "grow", reluctant)
+        monkeypatch.setattr(reader, "grow", reluctant)
         rows = judge.judge(some)
         assert any("read one question at a time (the processor changes" in notice for notice in judge.notices)
         assert _gap(rows, some[list(KEYS)].assign(p=Alone(tiny("llava")).of(some))) < 1e-4

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from mrb_lib.judges.local.checkpoint import load_checkpoint, special_tokens
-from mrb_lib.judges.local.tree import Grower, Tree, common, join, pack
+from mrb_lib.judges.local.tree import Tree, common, grow, join, pack
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.prompts import Prompt, load_prompt, marks_pattern
 
@@ -90,10 +90,9 @@ def test_paths_are_the_tokens_of_each_whole_prompt(
     held = weights(architecture)
     prompt = ABRUPT if abrupt else load_prompt("single")
     pictures = [PICTURE] if pictured and held.sees_images else []
-    grower = Grower(held)
-    for pair in ((first, second), (second + "x", first), (first, second)):  # what was remembered must not mislead
+    for pair in ((first, second), (second + "x", first)):
         chats = _chats(held, prompt, question, pair, names, len(pictures))
-        tree = grower.grow(chats, pictures)
+        tree = grow(held, chats, pictures)
         for row, paths in zip(chats, _paths(tree), strict=True):
             for text, path in zip(row, paths, strict=True):
                 assert path == held.encode([text], [pictures])["input_ids"][0].tolist()
@@ -114,19 +113,18 @@ def smollm(smollm_gguf: Path, tiny: Tiny) -> Weights:
 def test_paths_are_the_tokens_of_each_whole_prompt_with_a_real_tokenizer(
     smollm: Weights, question: str, first: str, second: str, names: list[str], abrupt: bool
 ) -> None:
-    grower = Grower(smollm)
     prompt = ABRUPT if abrupt else load_prompt("single")
     for pair in ((first, second), (second, first + " ")):
         chats = _chats(smollm, prompt, question, pair, names, 0)
-        for row, paths in zip(chats, _paths(grower.grow(chats, [])), strict=True):
+        for row, paths in zip(chats, _paths(grow(smollm, chats, [])), strict=True):
             assert paths == [smollm.tokens(text) for text in row]
 
 
-def test_questions_are_read_once_and_the_two_orders_share_case_and_images(weights: Callable[[str], Weights]) -> None:
+def test_questions_are_short_leaves_and_the_two_orders_share_case_and_images(weights: Callable[[str], Weights]) -> None:
     held = weights("llava")
     names = ["accuracy", "relevance", "overall"]
     chats = _chats(held, load_prompt("single"), "Which side? " * 20, ("left " * 30, "right " * 20), names, 1)
-    tree = Grower(held).grow(chats, [PICTURE])
+    tree = grow(held, chats, [PICTURE])
     image = held.tokenizer.convert_tokens_to_ids("<image>")
     assert tree.trunk.count(image) == 16
     assert all(image not in branch for branch in tree.branches)
