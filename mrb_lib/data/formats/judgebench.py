@@ -13,7 +13,7 @@ import pandas as pd
 
 from mrb_lib.data.benchmark import BenchmarkMeta
 from mrb_lib.data.formats.base import Imported, annotation_table, counted, import_tables, reads
-from mrb_lib.data.formats.sources import SourceRow, read_jsonl, text_id
+from mrb_lib.data.formats.sources import SourceRow, by_id, read_jsonl, text_id
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CONSENSUS
 from mrb_lib.validation import Finding
@@ -74,8 +74,7 @@ def read(src: Path) -> Imported:
     labels = [(r.text("pair_id"), CONSENSUS, "overall", r.label("label", _LABELS)) for r in records]
     unknown = sum(_category(record.text("source")) is None for record in records)
     findings += counted(unknown, "warning", src, "pairs have an unknown category", "correct the source", "source")
-    if not cases.empty:
-        _refuse_repeated_pairs(records)
+    by_id(records, "pair_id")
     annotations = annotation_table(labels, src, META)
     return import_tables(META, cases, annotations, findings=findings, source=src)
 
@@ -99,13 +98,3 @@ def _case(record: SourceRow) -> dict[str, str | None]:
 
 def _category(source: str) -> str | None:
     return next((category for prefix, category in CATEGORY.items() if source.startswith(prefix)), None)
-
-
-def _refuse_repeated_pairs(records: list[SourceRow]) -> None:
-    seen: dict[str, SourceRow] = {}
-    for record in records:
-        first = seen.setdefault(record.text("pair_id"), record)
-        if first is not record:
-            raise record.error(
-                "pair_id", f"occurs again (first in {first.file}, {first.location})", "keep one of the two"
-            )

@@ -22,7 +22,7 @@ from mrb_lib.data.formats.base import (
     reads,
     verdict_table,
 )
-from mrb_lib.data.formats.sources import SourceRow, csv_records, only_folder, read_jsonl
+from mrb_lib.data.formats.sources import SourceRow, by_id, csv_records, only_folder, read_jsonl
 from mrb_lib.validation import Finding
 
 PAIRS, CROWD = "pairs-crowd.jsonl", "crowd-comparisons.csv"
@@ -68,11 +68,7 @@ def read(src: Path) -> Imported:
     """
     folder = only_folder(Path(src))
     findings: list[Finding] = []
-    pairs: dict[str, SourceRow] = {}
-    for record in read_jsonl(folder / PAIRS, findings):
-        first = pairs.setdefault(record.id("id"), record)
-        if first is not record:
-            raise record.error("id", f"occurs again (first in {first.location})", "keep one of the two")
+    pairs = by_id(read_jsonl(folder / PAIRS, findings), "id")
     names: dict[str, SourceRow] = {}
     crowd = csv_records(folder / CROWD, (*_COLUMNS, "worker"))
     labels = [(_pair(r, pairs, names), r.id("worker"), "overall", r.label("winner", _LABELS)) for r in crowd]

@@ -6,7 +6,7 @@ import csv
 import hashlib
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,6 +79,24 @@ class SourceRow:
         """Refuse a field that differs from the same field of another record."""
         if self.get(column) != other.get(column):
             raise self.error(column, f"differs from {other.file}, {other.location}", hint)
+
+
+def by_id(records: Iterable[SourceRow], column: str) -> dict[str, SourceRow]:
+    """Records by their id in a column.
+
+    Raises
+    ------
+    InputError
+        Two have the same id.
+    """
+    records_of: dict[str, SourceRow] = {}
+    for record in records:
+        name = record.id(column)
+        first = records_of.setdefault(name, record)
+        if first is not record:
+            where = first.location if first.file == record.file else f"{first.file}, {first.location}"
+            raise record.error(column, f"{name!r} occurs again (first in {where})", "keep one of the two")
+    return records_of
 
 
 def id_text(value: object) -> str | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import warnings
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -41,14 +43,23 @@ def open_image(content: bytes, name: str = "image", *, draft: int | None = None)
     """
     if is_dicom(content):
         return Image.fromarray(windowed(read_dicom(content, name)))
+    with raster(content, name) as opened:
+        if draft is not None:
+            opened.draft("RGB" if opened.mode == "RGB" else None, (draft, draft))
+        return _plain(ImageOps.exif_transpose(opened))
+
+
+@contextmanager
+def raster(content: bytes, name: str = "image") -> Iterator[Image.Image]:
+    """An image that Pillow opens, undecoded; what is wrong with it is said as `open_image` says it."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(io.BytesIO(content), formats=IMAGE_FORMATS) as opened:
-                if draft is not None:
-                    opened.draft("RGB" if opened.mode == "RGB" else None, (draft, draft))
-                return _plain(ImageOps.exif_transpose(opened))
+                yield opened
+    except InputError:
+        raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise InputError(f"{name}: is too large to show safely ({error}); shrink it.") from error
     except Exception as error:  # Pillow's decoders raise nearly anything on damaged files
@@ -155,14 +166,7 @@ def _plain(image: Image.Image) -> Image.Image:
 
 def _deep(content: bytes, name: str) -> NDArray[np.float64] | None:
     """The values of a picture of more than 8 bits a pixel; None where it has fewer."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(io.BytesIO(content), formats=IMAGE_FORMATS) as opened:
-                if not opened.mode.startswith(("I", "F")):
-                    return None
-                return np.asarray(ImageOps.exif_transpose(opened), dtype=np.float64)
-    except Exception as error:  # Pillow's decoders raise nearly anything on damaged files
-        open_image(content, name)  # which says in words what is wrong with it
-        raise InputError(f"{name}: is not a readable image ({type(error).__name__}); replace the file.") from error
+    with raster(content, name) as opened:
+        if not opened.mode.startswith(("I", "F")):
+            return None
+        return np.asarray(ImageOps.exif_transpose(opened), dtype=np.float64)

@@ -9,11 +9,12 @@ server lists, its probability is unknown, and so is the ratio.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, cast
+
+from scipy.special import expit, logsumexp
 
 _LONGEST_MESSAGE: Final = 300
 _LARGEST_COUNT: Final = 2**53
@@ -237,16 +238,7 @@ def _ratio(token: Token) -> float | None:
         letters.get(_bare(text), []).append(logprob)
     if not letters["A"] or not letters["B"]:
         return None
-    difference = _log_sum(letters["B"]) - _log_sum(letters["A"])
-    # The logistic function, with the argument that cannot overflow.
-    if difference <= 0:
-        return 1.0 / (1.0 + math.exp(difference))
-    return math.exp(-difference) / (1.0 + math.exp(-difference))
-
-
-def _log_sum(logarithms: Sequence[float]) -> float:
-    top = max(logarithms)
-    return top + math.log(math.fsum(math.exp(value - top) for value in logarithms))
+    return float(expit(logsumexp(letters["A"]) - logsumexp(letters["B"])))
 
 
 def _bare(text: str) -> str:

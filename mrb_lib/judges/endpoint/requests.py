@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import io
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import pandas as pd
-from PIL import Image
 
-from mrb_lib.data.images import IMAGE_FORMATS, is_dicom, open_image, png, within
+from mrb_lib.data.images import is_dicom, open_image, png, raster, within
 from mrb_lib.errors import InputError
 from mrb_lib.judges.endpoint.capabilities import Notices
 from mrb_lib.judges.endpoint.client import ChatRequest
@@ -199,18 +196,11 @@ def _stored_kind(content: bytes, name: str, max_pixels: int) -> str | None:
     """The media type under which a file can be sent as it is, by its header; None where it must be made anew."""
     if is_dicom(content):
         return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with Image.open(io.BytesIO(content), formats=IMAGE_FORMATS) as image:
-                harmless = image.mode in ("L", "RGB") and image.info.keys() <= _HARMLESS
-                if not harmless or image.width * image.height > max_pixels or len(content) > _MAX_BYTES:
-                    return None
-                return _SENT_AS_STORED.get(str(image.format))
-    except Exception as error:  # Pillow's decoders raise nearly anything on damaged files
-        raise InputError(
-            f"image {name}: is not a readable image ({type(error).__name__}); replace the file."
-        ) from error
+    with raster(content, f"image {name}") as image:
+        harmless = image.mode in ("L", "RGB") and image.info.keys() <= _HARMLESS
+        if not harmless or image.width * image.height > max_pixels or len(content) > _MAX_BYTES:
+            return None
+        return _SENT_AS_STORED.get(str(image.format))
 
 
 def _url(kind: str, content: bytes) -> str:

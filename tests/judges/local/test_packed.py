@@ -23,6 +23,7 @@ from mrb_lib.judges.local import reader
 from mrb_lib.judges.local.checkpoint import special_tokens, still_processor
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.tree import Packed, Texts, Tree, grow
+from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.prompts import load_prompt, marks_pattern
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource

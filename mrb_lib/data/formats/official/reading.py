@@ -13,7 +13,7 @@ from mrb_lib.data.benchmark import BenchmarkMeta, meta_from
 from mrb_lib.data.formats.base import Imported, annotation_table, counted, import_tables, reads
 from mrb_lib.data.formats.official.cases import OrganFile, combine, read_organ
 from mrb_lib.data.formats.official.results import read_results, result_files
-from mrb_lib.data.formats.sources import SourceRow, read_jsonl
+from mrb_lib.data.formats.sources import SourceRow, by_id, read_jsonl
 from mrb_lib.errors import InputError
 from mrb_lib.replies.reading import plain_choice
 from mrb_lib.schema import CONSENSUS, DIMENSIONS
@@ -122,14 +122,8 @@ def read_ground_truth(path: Path, findings: list[Finding]) -> dict[str, dict[str
         takes the last and shrinks its denominators), or a label is unknown.
     """
     truth: dict[str, dict[str, str]] = {}
-    locations: dict[str, str] = {}
     absent = 0
-    for record in read_jsonl(path, findings):
-        question = record.id("question_id")
-        if question in locations:
-            problem = f"{question!r} occurs again (first in {locations[question]})"
-            raise record.error("question_id", problem, "keep one of the two")
-        locations[question] = record.location
+    for question, record in by_id(read_jsonl(path, findings), "question_id").items():
         truth[question] = _labels(record)
         absent += len(DIMENSIONS) - len(truth[question])
     if not truth:
