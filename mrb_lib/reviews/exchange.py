@@ -40,7 +40,7 @@ def write_adjudications(frame: pd.DataFrame, path: Path) -> None:
     kind = _kind(path)
     if kind == ".csv":
         shown = frame.assign(reasons=[json.dumps(list(names), ensure_ascii=False) for names in frame["reasons"]])
-        shown = shown.apply(lambda column: column.map(_guarded, na_action="ignore"))
+        shown = shown.apply(lambda column: column.map(guarded, na_action="ignore"))
         write_atomic(path, shown.to_csv(index=False, lineterminator="\n"))
     elif kind == ".jsonl":
         plain = frame.astype(object).where(frame.notna(), None).to_dict("records")
@@ -167,7 +167,8 @@ def _kind(path: Path) -> str:
     return path.suffix
 
 
-def _guarded(value: object) -> object:
+def guarded(value: object) -> object:
+    """A cell of a CSV file that no spreadsheet runs as a formula."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 

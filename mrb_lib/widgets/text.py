@@ -18,6 +18,13 @@ _ISOLATES = re.compile(f"[{_OPENS}{_CLOSES}]")
 _STEPS = re.compile(f"[{_OPENS}{_CLOSES}{_ENDS}]")
 
 
+def kind_note(kind: str) -> str:
+    """What stands above simulated data; empty for other kinds of benchmark."""
+    return (
+        "SIMULATED data: drawn from a seed; it says nothing about clinicians or models." if kind == "simulated" else ""
+    )
+
+
 def visible(value: object) -> str:
     """Text as a page may show it, not yet escaped: for scripts, which set it as the text of an element.
 

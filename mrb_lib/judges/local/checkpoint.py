@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final, Protocol, cast
+from typing import Any, Final, cast
 
 import torch
 import transformers
@@ -40,12 +40,6 @@ _WORDS: Final = "lm_head."  # the parameters that turn hidden states into words
 # Code that lies elsewhere is named as owner/name--module.Class.
 _CODE_ELSEWHERE: Final = re.compile(rb'"auto_map"\s*:\s*\{[^{}]*"[^"]*--')
 _BRACKETED: Final = re.compile(r"[<\[◁]\S+[>\]▷]")
-
-
-class _Loads(Protocol):
-    """An automatic class of models, asked to say what it found."""
-
-    def from_pretrained(self, folder: Path, **options: object) -> tuple[PreTrainedModel, dict[str, Iterable[str]]]: ...
 
 
 def load_checkpoint(
@@ -84,7 +78,7 @@ def load_checkpoint(
             else AutoTokenizer.from_pretrained(folder, trust_remote_code=trust_remote_code, local_files_only=True)
         )
         _complete(tokenizer, processor)
-        kind = cast("_Loads", AutoModelForImageTextToText if sees else AutoModelForCausalLM)
+        kind = cast("Any", AutoModelForImageTextToText if sees else AutoModelForCausalLM)
         model, loading_info = kind.from_pretrained(
             folder,
             output_loading_info=True,

@@ -6,7 +6,7 @@ import platform
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, cast
+from typing import Any, Final, cast
 
 import torch
 from jinja2 import TemplateError
@@ -27,24 +27,6 @@ Tensors = dict[str, torch.Tensor]
 # Inputs that go with the tokens, one value a token; every other input belongs to the images.
 TOKENWISE: Final = ("input_ids", "attention_mask", "mm_token_type_ids", "token_type_ids")
 _SPACES: Final = ("\u2581", "\u0120")  # how vocabularies write a space: SentencePiece, and byte-level ones
-
-
-class _Encodes(Protocol):
-    """What this module asks of a processor or a tokenizer."""
-
-    def __call__(self, **arguments: object) -> Mapping[str, torch.Tensor]: ...
-
-
-class _Talks(Protocol):
-    """The chat template of a processor or a tokenizer."""
-
-    def apply_chat_template(self, conversation: list[dict[str, object]], **options: object) -> str: ...
-
-
-class _Writes(Protocol):
-    """A model's text generation."""
-
-    def generate(self, **arguments: object) -> torch.Tensor: ...
 
 
 @dataclass(frozen=True)
@@ -86,8 +68,8 @@ class Weights:
 
     def generate(self, inputs: Tensors, config: GenerationConfig, processors: LogitsProcessorList) -> torch.Tensor:
         """Prompt and reply as token ids, (B, prompt + reply), filled up with `pad_id`."""
-        writes = cast("_Writes", self.model)
-        return writes.generate(**inputs, generation_config=config, logits_processor=processors)
+        written = cast("Any", self.model).generate(**inputs, generation_config=config, logits_processor=processors)
+        return cast("torch.Tensor", written)
 
     def tokens_of(self, word: str) -> list[int]:
         """The token ids of a word alone, without any marks."""
@@ -124,13 +106,13 @@ class Weights:
         content: object = text
         if self.processor is not None:
             content = [*({"type": "image"} for _ in range(n_images)), {"type": "text", "text": text}]
-        talks = cast("_Talks", self.processor if self.processor is not None else self.tokenizer)
+        template = cast("Any", self.processor if self.processor is not None else self.tokenizer).apply_chat_template
         turns: list[dict[str, object]] = [{"role": "user", "content": content}]
         if reply is not None:
             reply_content: object = reply if self.processor is None else [{"type": "text", "text": reply}]
             turns.append({"role": "assistant", "content": reply_content})
         try:
-            return talks.apply_chat_template(turns, tokenize=False, add_generation_prompt=reply is None, **options)
+            return str(template(turns, tokenize=False, add_generation_prompt=reply is None, **options))
         except (ValueError, TypeError, KeyError, TemplateError) as error:
             raise InputError(f"the model's chat template cannot be used ({error})") from error
 
@@ -167,11 +149,11 @@ class Weights:
         }
         if self.processor is None:
             arguments["return_token_type_ids"] = False
-            return dict(cast("_Encodes", self.tokenizer)(**arguments))
+            return dict(cast("Any", self.tokenizer)(**arguments))
         if any(images):
             arguments["images"] = [list(some) for some in images]
         try:
-            made = cast("_Encodes", self.processor)(**arguments)
+            made = cast("Any", self.processor)(**arguments)
         except (ValueError, TypeError, LookupError, ArithmeticError) as error:
             reason = " ".join(str(error).split())[:200]
             raise InputError(f"the model's processor refuses the case ({reason})") from error

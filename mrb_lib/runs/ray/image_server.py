@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Final, Protocol, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from mrb_lib.errors import InputError
 
@@ -14,26 +14,6 @@ if TYPE_CHECKING:
 
 RESTARTS: Final = 4
 """Workers that die are replaced, but not for ever: so many times before one is ready, or over one batch."""
-
-
-class ImageService(Protocol):
-    """Where workers ask."""
-
-    def image(self, name: str) -> bytes | str | None:
-        """The bytes of an image; None where it is missing, and a text that says why it cannot be read."""
-        ...
-
-    def start_worker(self) -> int:
-        """How many workers have started since one was last ready, with this one."""
-        ...
-
-    def worker_is_ready(self) -> None:
-        """A worker has loaded its judge."""
-        ...
-
-    def start_batch(self, batch: int) -> int:
-        """How often this batch was begun, with this time."""
-        ...
 
 
 class ImageServer:
@@ -50,7 +30,7 @@ class ImageServer:
         self._batch_starts: Counter[int] = Counter()
 
     def image(self, name: str) -> bytes | str | None:
-        """See `ImageService.image`."""
+        """The bytes of an image; None where it is missing, and a text that says why it cannot be read."""
         try:
             return self._images[name]
         except KeyError:
@@ -59,22 +39,22 @@ class ImageServer:
             return str(error)
 
     def start_worker(self) -> int:
-        """See `ImageService.start_worker`."""
+        """How many workers have started since one was last ready, with this one."""
         self._starts += 1
         return self._starts
 
     def worker_is_ready(self) -> None:
-        """See `ImageService.worker_is_ready`."""
+        """A worker has loaded its judge."""
         self._starts = 0
 
     def start_batch(self, batch: int) -> int:
-        """See `ImageService.start_batch`."""
+        """How often this batch was begun, with this time."""
         self._batch_starts[batch] += 1
         return self._batch_starts[batch]
 
 
 class RemoteImageServer:
-    """The server of this process's machine, for a worker on any other; see `ImageService`."""
+    """The server of this process's machine, for a worker on any other."""
 
     def __init__(self, images: Mapping[str, bytes]) -> None:
         import ray
@@ -87,19 +67,19 @@ class RemoteImageServer:
         self._server = cast("ActorHandle[ImageServer]", made.remote(images))
 
     def image(self, name: str) -> bytes | str | None:
-        """See `ImageService.image`."""
+        """See `ImageServer.image`."""
         return cast("bytes | str | None", _got(self._server.image.remote(name)))
 
     def start_worker(self) -> int:
-        """See `ImageService.start_worker`."""
+        """See `ImageServer.start_worker`."""
         return cast(int, _got(self._server.start_worker.remote()))
 
     def worker_is_ready(self) -> None:
-        """See `ImageService.worker_is_ready`."""
+        """See `ImageServer.worker_is_ready`."""
         _got(self._server.worker_is_ready.remote())
 
     def start_batch(self, batch: int) -> int:
-        """See `ImageService.start_batch`."""
+        """See `ImageServer.start_batch`."""
         return cast(int, _got(self._server.start_batch.remote(batch)))
 
 
@@ -112,7 +92,7 @@ def _got(reference: object) -> object:
 class ServedImages(Mapping[str, bytes]):
     """A benchmark's images, fetched one by one when a judge asks for them; it does not list them."""
 
-    def __init__(self, server: ImageService) -> None:
+    def __init__(self, server: ImageServer | RemoteImageServer) -> None:
         self._server = server
 
     def __getitem__(self, name: str) -> bytes:

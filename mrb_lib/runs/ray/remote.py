@@ -28,7 +28,7 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.local import answer_rows, prepare_rows
 from mrb_lib.runs.plan import Plan
 from mrb_lib.runs.ray.cluster import WorkerPool
-from mrb_lib.runs.ray.image_server import RESTARTS, ImageService, ServedImages
+from mrb_lib.runs.ray.image_server import RESTARTS, ImageServer, RemoteImageServer, ServedImages
 from mrb_lib.verdicts.manifest import library_versions
 from mrb_lib.verdicts.orders import SHOWN
 from mrb_lib.verdicts.protocol import Judge
@@ -209,7 +209,7 @@ class Worker:
     the server counts, so that there is one.
     """
 
-    def __init__(self, assigned: Assignment, server: ImageService) -> None:
+    def __init__(self, assigned: Assignment, server: ImageServer | RemoteImageServer) -> None:
         self._assigned, self._server = assigned, server
         self._preparing, self._answering = threading.Lock(), threading.Lock()
         self._remarks = _other_versions(assigned)

@@ -26,7 +26,7 @@ from mrb_lib.runs.execute import RunSummary
 from mrb_lib.runs.local import Job, run_locally
 from mrb_lib.runs.progress import ReportProgress
 from mrb_lib.runs.ray.cluster import INSTALL, Cluster, WorkerPool, reason_of, size_pool
-from mrb_lib.runs.ray.image_server import ImageService, RemoteImageServer
+from mrb_lib.runs.ray.image_server import RemoteImageServer
 from mrb_lib.runs.ray.remote import (
     GREETING,
     Assignment,
@@ -197,7 +197,7 @@ class _RayBackend:
         return _collect(job, answers, first, notices_of)
 
 
-def _start(job: Job, assigned: Assignment, server: ImageService, pool: WorkerPool) -> AnswerTables:
+def _start(job: Job, assigned: Assignment, server: RemoteImageServer, pool: WorkerPool) -> AnswerTables:
     """The answers to the greeting and to all batches, one row each, as they come."""
     import ray.data
 

@@ -20,7 +20,6 @@ from mrb_lib.stats.inputs import labels
 from mrb_lib.stats.tables import analyze
 from mrb_lib.widgets.boards.leaderboard_table import (
     FEW,
-    SIMULATED,
     Board,
     as_words,
     finite_or_none,
@@ -30,7 +29,7 @@ from mrb_lib.widgets.boards.leaderboard_table import (
 )
 from mrb_lib.widgets.bundle import style
 from mrb_lib.widgets.case.view import choice_html
-from mrb_lib.widgets.text import SCROLLS, escaped, isolated
+from mrb_lib.widgets.text import SCROLLS, escaped, isolated, kind_note
 
 STYLES: Final = ("boards/heatmap",)
 DIMENSIONS: Final = "dimension"
@@ -203,13 +202,8 @@ def static_heatmap(heatmap: HeatmapData, axes: HeatmapAxes) -> str:
     """A heatmap that needs nothing else."""
     return (
         f'<section class="mrb mrb-heatmap" aria-label="heatmap"><style>{style(*STYLES)}</style>'
-        f"{heatmap_html(heatmap.grid(axes), live=False, note=note_of(heatmap))}</section>"
+        f"{heatmap_html(heatmap.grid(axes), live=False, note=kind_note(heatmap.board.benchmark.meta.kind))}</section>"
     )
-
-
-def note_of(heatmap: HeatmapData) -> str:
-    """The sentence that a heatmap of simulated data carries; empty for others."""
-    return SIMULATED if heatmap.board.benchmark.meta.kind == "simulated" else ""
 
 
 def heatmap_html(grid: HeatmapGrid, *, live: bool, note: str = "") -> str:

@@ -21,10 +21,9 @@ from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.subfields import subfield_values
 from mrb_lib.stats.tables import analyze, read_panels
 from mrb_lib.widgets.bundle import style
-from mrb_lib.widgets.text import SCROLLS, escaped, isolated
+from mrb_lib.widgets.text import SCROLLS, escaped, isolated, kind_note
 
 STYLES: Final = ("boards/leaderboard",)
-SIMULATED: Final = "SIMULATED data: drawn from a seed; it says nothing about clinicians or models."
 COLUMNS: Final = (
     "rank", "judge", "kind", "accuracy", "low", "high", "few", "n", "n_excluded", "coverage", "kappa", "reason",
 )  # fmt: skip
@@ -204,8 +203,7 @@ def static_leaderboard(board: Board, scope: LeaderboardScope) -> str:
 
 def view(board: Board, scope: LeaderboardScope) -> str:
     """The table of a choice."""
-    note = SIMULATED if board.benchmark.meta.kind == "simulated" else ""
-    return leaderboard_html(board.rows(scope), scope, board.human(scope), note)
+    return leaderboard_html(board.rows(scope), scope, board.human(scope), kind_note(board.benchmark.meta.kind))
 
 
 def as_words(name: str) -> str:

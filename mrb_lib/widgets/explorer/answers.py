@@ -22,7 +22,7 @@ from mrb_lib.stats.core.options import IntArray
 from mrb_lib.stats.failures.failure_kinds import Kinds
 from mrb_lib.stats.failures.query import PLACES, SORTS, Query, from_fragment, to_fragment
 from mrb_lib.stats.failures.selection import facets, searchable, select
-from mrb_lib.widgets.case.view import case_html, verdicts_html
+from mrb_lib.widgets.case.view import verdicts_html
 from mrb_lib.widgets.explorer.adjudicate import LABELS, Reviews, adjudication_from, history_of, reviewed_by
 from mrb_lib.widgets.explorer.data import KIND_WORDS, ExplorerData, message_text
 from mrb_lib.widgets.explorer.export import csv_pieces, page_pieces
@@ -228,17 +228,7 @@ class ExplorerAnswers:
 
     def _case_html(self, position: int) -> str:
         if position not in self._cases:
-            data = self.data
-            made = case_html(
-                data.benchmark.cases.iloc[position],
-                images=data.benchmark.images,
-                annotations=data.votes.of(position),
-                gold=data.labels.of(position),
-                verdicts=data.verdicts(position),
-                level=2,
-                style=False,
-            )
-            _keep(self._cases, position, made, _KEPT_CASES)
+            _keep(self._cases, position, self.data.case_html(position, level=2), _KEPT_CASES)
         return self._cases[position]
 
     def _rows(self, query: Query, positions: IntArray) -> list[dict[str, Any]]:

@@ -16,7 +16,6 @@ from mrb_lib.stats.failures.case_index import POLICY, CaseIndex, open_index
 from mrb_lib.stats.failures.query import Query, to_fragment
 from mrb_lib.widgets.bundle import script, style
 from mrb_lib.widgets.case.view import STYLES as CASE_STYLES
-from mrb_lib.widgets.case.view import case_html
 from mrb_lib.widgets.explorer.adjudicate import NO_PREFERENCE, NO_STORE, Reviews
 from mrb_lib.widgets.explorer.answers import ExplorerAnswers
 from mrb_lib.widgets.explorer.data import ExplorerData, explorer_data
@@ -147,18 +146,7 @@ def static_explorer(data: ExplorerData, answers: ExplorerAnswers) -> str:
         f"<p>{len(selected):,} cases. {in_words(query)}</p>",
         f'<details class="mrb-plain"><summary>The list</summary><ol>{rows}</ol>{more}</details>' if selected else "",
     ]
-    parts += [
-        case_html(
-            data.benchmark.cases.iloc[position],
-            images=data.benchmark.images,
-            annotations=data.votes.of(position),
-            gold=data.labels.of(position),
-            verdicts=data.verdicts(position),
-            style=False,
-            side=_STATIC_SIDE,
-        )
-        for position in first
-    ]
+    parts += [data.case_html(position, side=_STATIC_SIDE) for position in first]
     return f'<div class="mrb mrb-static">{"".join(parts)}</div>'
 
 

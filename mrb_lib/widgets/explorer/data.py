@@ -15,6 +15,9 @@ from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.difficulty.table import difficulty
 from mrb_lib.stats.failures.case_index import POLICY, CaseIndex
 from mrb_lib.stats.failures.failure_kinds import Kinds, difficulty_of, failure_kinds
+from mrb_lib.widgets.case.images import SIDE
+from mrb_lib.widgets.case.view import case_html
+from mrb_lib.widgets.text import kind_note
 
 _COLUMNS = ("judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "p_a", "status")
 _TEXTS = ("reply", "error")
@@ -75,9 +78,21 @@ class ExplorerData:
     @property
     def note(self) -> str:
         """The sentence that simulated data carry; empty for others."""
-        if self.benchmark.meta.kind != "simulated":
-            return ""
-        return "SIMULATED data: drawn from a seed; they say nothing about clinicians or models."
+        return kind_note(self.benchmark.meta.kind)
+
+    def case_html(self, position: int, *, judges: Sequence[str] = (), level: int = 3, side: int = SIDE) -> str:
+        """The page of a case without its style, with the verdicts of some judges, or of all where none is named."""
+        verdicts = self.verdicts(position)
+        return case_html(
+            self.benchmark.cases.iloc[position],
+            images=self.benchmark.images,
+            annotations=self.votes.of(position),
+            gold=self.labels.of(position),
+            verdicts=verdicts[verdicts["judge"].isin(list(judges))] if judges else verdicts,
+            level=level,
+            style=False,
+            side=side,
+        )
 
 
 def explorer_data(

@@ -9,12 +9,13 @@ from io import StringIO
 import numpy as np
 import pandas as pd
 
+from mrb_lib.reviews.exchange import guarded
 from mrb_lib.reviews.marks import current
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.core.options import IntArray
 from mrb_lib.stats.failures.failure_kinds import KINDS, OF_A_CASE
 from mrb_lib.stats.failures.query import Query
-from mrb_lib.widgets.case.view import STYLES, case_html
+from mrb_lib.widgets.case.view import STYLES
 from mrb_lib.widgets.explorer.data import KIND_WORDS, ExplorerData, message_text
 from mrb_lib.widgets.page import closing, opening
 from mrb_lib.widgets.text import escaped, isolated
@@ -22,14 +23,6 @@ from mrb_lib.widgets.text import escaped, isolated
 MOST_PRINTED = 100
 _SIDE = 640
 _TEXTS = ("case_id", "organ", "department", "modality", "question", "response_a", "response_b", "reference")
-# A spreadsheet runs a cell that starts with one of these; the apostrophe tells it not to.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
-
-
-def guarded(value: object) -> str:
-    """A cell of a table for a spreadsheet, which must not run it as a formula."""
-    text = "" if value is None or (isinstance(value, float) and value != value) else message_text(value)
-    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def csv_pieces(data: ExplorerData, query: Query, positions: IntArray, history: pd.DataFrame | None) -> Iterator[str]:
@@ -68,7 +61,7 @@ def csv_pieces(data: ExplorerData, query: Query, positions: IntArray, history: p
 
 def page_pieces(data: ExplorerData, query: Query, positions: IntArray) -> Iterator[str]:
     """The selection as a page of its own for the printer, at most `MOST_PRINTED` cases, piece by piece."""
-    meta, cases = data.benchmark.meta, data.benchmark.cases
+    meta = data.benchmark.meta
     judges = [name for name in (query.judge, query.other) if name]
     title = f"{meta.name}: {len(positions)} cases"
     yield opening(title, *STYLES)
@@ -79,17 +72,7 @@ def page_pieces(data: ExplorerData, query: Query, positions: IntArray) -> Iterat
     if len(positions) > MOST_PRINTED:
         yield f'<p class="mrb-lead">These are the first {MOST_PRINTED} of {len(positions):,} cases.</p>'
     for position in positions[:MOST_PRINTED].tolist():
-        verdicts = data.verdicts(position)
-        yield case_html(
-            cases.iloc[position],
-            images=data.benchmark.images,
-            annotations=data.votes.of(position),
-            gold=data.labels.of(position),
-            verdicts=verdicts[verdicts["judge"].isin(judges)] if judges else verdicts,
-            level=2,
-            style=False,
-            side=_SIDE,
-        )
+        yield data.case_html(position, judges=judges, level=2, side=_SIDE)
     yield closing()
 
 
@@ -109,7 +92,8 @@ def in_words(query: Query) -> str:
 
 def _line(cells: list[object]) -> str:
     out = StringIO()
-    csv.writer(out, lineterminator="\n").writerow([guarded(cell) for cell in cells])
+    texts = ["" if cell is None or cell != cell else message_text(cell) for cell in cells]
+    csv.writer(out, lineterminator="\n").writerow([guarded(text) for text in texts])
     return out.getvalue()
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.errors import InputError
+from mrb_lib.reviews.exchange import guarded
 from mrb_lib.stats.failures.case_index import build_index, open_index
 from mrb_lib.stats.failures.query import Query, to_fragment
 from mrb_lib.verdicts.store import save_imported
@@ -24,7 +25,7 @@ from mrb_lib.widgets.explorer.adjudicate import Reviews
 from mrb_lib.widgets.explorer.answers import PIECE, ROWS, ExplorerAnswers, query_from
 from mrb_lib.widgets.explorer.app import first_view
 from mrb_lib.widgets.explorer.data import ByCase, explorer_data
-from mrb_lib.widgets.explorer.export import MOST_PRINTED, guarded
+from mrb_lib.widgets.explorer.export import MOST_PRINTED
 
 JUDGES = ("hasty", "mute", "steady")
 EXTERNAL = ('src="http', "<script", "javascript:")
