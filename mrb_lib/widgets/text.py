@@ -20,9 +20,8 @@ _STEPS = re.compile(f"[{_OPENS}{_CLOSES}{_ENDS}]")
 
 def kind_note(kind: str) -> str:
     """What stands above simulated data; empty for other kinds of benchmark."""
-    return (
-        "SIMULATED data: drawn from a seed; it says nothing about clinicians or models." if kind == "simulated" else ""
-    )
+    note = "SIMULATED data: drawn from a seed; it says nothing about clinicians or models."
+    return note if kind == "simulated" else ""
 
 
 def visible(value: object) -> str:

@@ -118,6 +118,11 @@ class HeatmapData:
             self._gold = self.verdicts.gold if isinstance(self.verdicts, CaseIndex) else labels(self.board.benchmark)
         return self._gold
 
+    @property
+    def note(self) -> str:
+        """What stands above simulated data; empty for other benchmarks."""
+        return kind_note(self.board.benchmark.meta.kind)
+
     def check(self, axes: HeatmapAxes) -> None:
         """Raise `InputError` for axes that this heatmap does not have."""
         check_choice("policy", axes.policy, POLICIES)
@@ -202,7 +207,7 @@ def static_heatmap(heatmap: HeatmapData, axes: HeatmapAxes) -> str:
     """A heatmap that needs nothing else."""
     return (
         f'<section class="mrb mrb-heatmap" aria-label="heatmap"><style>{style(*STYLES)}</style>'
-        f"{heatmap_html(heatmap.grid(axes), live=False, note=kind_note(heatmap.board.benchmark.meta.kind))}</section>"
+        f"{heatmap_html(heatmap.grid(axes), live=False, note=heatmap.note)}</section>"
     )
 
 

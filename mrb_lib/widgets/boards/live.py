@@ -30,7 +30,6 @@ from mrb_lib.widgets.boards.leaderboard_table import Board, LeaderboardScope, as
 from mrb_lib.widgets.case import STYLES as CASE_STYLES
 from mrb_lib.widgets.case import case_html
 from mrb_lib.widgets.shell import Shell
-from mrb_lib.widgets.text import kind_note
 
 
 class ShowsQuery(Protocol):
@@ -142,11 +141,7 @@ def cell_asked(heatmap: HeatmapData, question: Mapping[str, Any]) -> HeatmapCell
 
 def answer_table(heatmap: HeatmapData, question: Mapping[str, Any]) -> dict[str, Any]:
     """The heatmap of the axes that a page asks for."""
-    return {
-        "html": heatmap_html(
-            heatmap.grid(axes_asked(question)), live=True, note=kind_note(heatmap.board.benchmark.meta.kind)
-        )
-    }
+    return {"html": heatmap_html(heatmap.grid(axes_asked(question)), live=True, note=heatmap.note)}
 
 
 def answer_behind(heatmap: HeatmapData, question: Mapping[str, Any]) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def in_words(query: Query) -> str:
 
 def _line(cells: list[object]) -> str:
     out = StringIO()
-    texts = ["" if cell is None or cell != cell else message_text(cell) for cell in cells]
+    texts = ["" if cell is None or (isinstance(cell, float) and cell != cell) else message_text(cell) for cell in cells]
     csv.writer(out, lineterminator="\n").writerow([guarded(text) for text in texts])
     return out.getvalue()
 
