@@ -97,8 +97,8 @@ def summary(
         typer.echo(render.as_csv(frame, simulated=simulated), nl=False)
     else:
         typer.echo(_head(benchmark, adjudications) + (f" ({render.MARK} data)" if simulated else ""))
-        for _, part in frame.groupby("part", sort=False):
-            typer.echo(f"\n{render.as_text(part)}")
+        for _, section in frame.groupby("part", sort=False):
+            typer.echo(f"\n{render.as_text(section)}")
 
 
 def where(bench: Path, store: str | None) -> str | Path:

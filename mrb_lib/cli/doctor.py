@@ -35,10 +35,10 @@ def doctor(
     from mrb_lib.judges.roster.machine import inspect_machine, survey
     from mrb_lib.judges.roster.roster import entries
 
-    known = entries(rosters or ())
+    judges = entries(rosters or ())
     machine = inspect_machine()
-    table = survey(known, machine)
-    variables = [*(entry.key_env for entry in known if entry.key_env), KEY_ENV]
+    table = survey(judges, machine)
+    variables = [*(entry.key_env for entry in judges if entry.key_env), KEY_ENV]
     keys = {name: bool(os.environ.get(name)) for name in variables}
     if as_json:
         typer.echo(_as_json(machine, table, keys))

@@ -47,16 +47,16 @@ def report(
     from mrb_lib.notebook.places import locate
     from mrb_lib.report.pipeline import report as run
 
-    given = dict(_name_and_value(text) for text in parameters or ())
+    parameter_values = dict(_name_and_value(text) for text in parameters or ())
     if judges:
-        given["judges"] = judges
-    policy, dimension = given.pop("policy", policy), given.pop("dimension", dimension)
-    seed = _whole_number("seed", given.pop("seed", str(seed)))
+        parameter_values["judges"] = judges
+    policy, dimension = parameter_values.pop("policy", policy), parameter_values.pop("dimension", dimension)
+    seed = _whole_number("seed", parameter_values.pop("seed", str(seed)))
     where = locate(bench, "" if runs is None else str(runs))
     echo_stale_runs(where.runs, load(where.benchmark))
     result = run(
         where.benchmark, where.runs, out, figures=figures, policy=policy, dimension=dimension, seed=seed,
-        parameters=given, only=only or (), notebooks=notebooks,
+        parameters=parameter_values, only=only or (), notebooks=notebooks,
         jobs=jobs, cases=cases, pdf=pdf, force=force, progress=lambda line: typer.echo(line, err=True),
     )  # fmt: skip
     typer.echo(f"{len(result.executed)} notebooks run, {len(result.skipped)} unchanged, {len(result.failed)} failed")

@@ -84,10 +84,10 @@ class DimensionNames:
             return "subject", None
         return ("wrapper" if words and _WRAPPERS.issuperset(words) else "none"), None
 
-    def marker(self, found: str) -> str:
+    def marker(self, name: str) -> str:
         """`#` and the position of the dimension asked, or `#x` for one that was not."""
-        name = self.by_loose.get(loose(found))
-        return "#x" if name is None else f"#{self.asked.index(name)}"
+        dimension = self.by_loose.get(loose(name))
+        return "#x" if dimension is None else f"#{self.asked.index(dimension)}"
 
     def adjective(self, word: str) -> str:
         """The marker of the dimension an adjective belongs to: `accurate` to accuracy."""

@@ -155,7 +155,7 @@ _STRIP = " .,;\"'()[]<>-?"
 class Phrase:
     """A verdict found in a clause: where, for which choice, in brackets as `[[A]]`, on one quality only."""
 
-    at: int
+    start: int
     choice: str
     bracketed: bool
     partial: bool
@@ -234,4 +234,4 @@ def find_phrases(clause: str) -> list[Phrase]:
         )
         if not denied:
             phrase_at.setdefault(match.start(), Phrase(match.start(), "tie", False, False))
-    return sorted(phrase_at.values(), key=lambda phrase: phrase.at)
+    return sorted(phrase_at.values(), key=lambda phrase: phrase.start)

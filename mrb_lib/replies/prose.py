@@ -235,8 +235,8 @@ class Prose:
         last = None if listed else exact_choice(clauses[-1])
         for clause in clauses if last is None else clauses[:-1]:
             parts = clause.split(",", 1) if _CONCEDES.match(clause) else [clause]
-            for part in parts:
-                yield from self._clause(part)
+            for piece in parts:
+                yield from self._clause(piece)
         if last is not None:
             asked = _MARK.findall(clauses[-2]) if clauses[-2].endswith("?") else []
             yield from self._answer(last, asked[0] if len(asked) == 1 else self._section, firm=True)

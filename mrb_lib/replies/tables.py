@@ -82,11 +82,11 @@ def _columns(read: Sequence[Sequence[str]]) -> list[tuple[int, str | None]]:
 def _rows(rows: Sequence[Sequence[str]], read: Sequence[Sequence[str]]) -> list[tuple[int, str | None]]:
     """A dimension a row: the choice in the verdict's column, or the one choice of the row."""
     head = read[0] if _dimension(read[0][0]) is None else []
-    verdict = next((at for at, cell in enumerate(head) if at and _VERDICT.search(cell)), None)
-    sides = {exact_choice(cell): at for at, cell in enumerate(head) if at}
+    verdict = next((column for column, cell in enumerate(head) if column and _VERDICT.search(cell)), None)
+    sides = {exact_choice(cell): column for column, cell in enumerate(head) if column}
     pairs: list[tuple[int, str | None]] = []
     for raw, row in zip(rows, read, strict=True):
-        first = next((at for at, cell in enumerate(row[:2]) if _dimension(cell) is not None), None)
+        first = next((column for column, cell in enumerate(row[:2]) if _dimension(cell) is not None), None)
         if first is None or (index := _dimension(row[first])) is None:
             continue
         if verdict is not None:
@@ -96,7 +96,7 @@ def _rows(rows: Sequence[Sequence[str]], read: Sequence[Sequence[str]]) -> list[
             marked = [
                 side
                 for side in ("A", "B")
-                if (at := sides.get(side)) is not None and at < len(raw) and _MARKS.search(raw[at])
+                if (column := sides.get(side)) is not None and column < len(raw) and _MARKS.search(raw[column])
             ]
             choices = choices or marked
             choice = choices[0] if len(choices) == 1 else None

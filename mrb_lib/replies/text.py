@@ -53,18 +53,18 @@ def without_thinking(reply: str) -> str:
     (chat templates open it in the prompt).
     """
     kept: list[str] = []
-    at, inside = 0, False
+    start, inside = 0, False
     for tag in _TAGS.finditer(reply):
         if tag.lastgroup == "open":
             if not inside:
-                kept.append(reply[at : tag.start()])
+                kept.append(reply[start : tag.start()])
             inside = True
         else:
             if not inside:
                 kept.clear()
-            inside, at = False, tag.end()
+            inside, start = False, tag.end()
     if not inside:
-        kept.append(reply[at:])
+        kept.append(reply[start:])
     return "\n".join(kept)
 
 

@@ -121,39 +121,39 @@ def report(
     Validated by tests/report/test_pipeline.py and tests/report/test_rebuild.py.
     """
     say = progress or (lambda line: None)
-    place = locate(str(benchmark), "" if runs is None else str(runs), progress=say)
+    folders = locate(str(benchmark), "" if runs is None else str(runs), progress=say)
     sources = _sources(notebooks or own_notebooks())
     chosen = _chosen(sources, only)
     if only and figures is not None:
         raise InputError("only and figures: the copy of the figures would lose those of all other notebooks; use one.")
     made_from = _checked(
-        place.benchmark, place.runs, policy=policy, dimension=dimension, seed=seed, jobs=jobs, cases=cases,
+        folders.benchmark, folders.runs, policy=policy, dimension=dimension, seed=seed, jobs=jobs, cases=cases,
         parameters=parameters or {},
     )  # fmt: skip
     shared: dict[str, Value] = {
-        "benchmark": str(place.benchmark.absolute()),
-        "runs": "" if place.runs is None else str(place.runs.absolute()),
+        "benchmark": str(folders.benchmark.absolute()),
+        "runs": "" if folders.runs is None else str(folders.runs.absolute()),
         "dimension": dimension,
         "policy": policy,
         "seed": seed,
     }
-    given = {
+    parameters_of_notebook = {
         source.stem: {**shared, **own} for source, own in zip(chosen, _typed(chosen, parameters or {}), strict=True)
     }
-    source = CaseSource(place.benchmark, place.runs, dimension, policy, cases)
+    source = CaseSource(folders.benchmark, folders.runs, dimension, policy, cases)
     program = printed.browser() if pdf else ""
     out, mirror = Path(out).absolute(), None if figures is None else Path(figures).absolute()
     _refuse_foreign(out)
-    keys = {path.stem: _key(path, made_from, given[path.stem], place.benchmark) for path in chosen}
+    keys = {path.stem: _key(path, made_from, parameters_of_notebook[path.stem], folders.benchmark) for path in chosen}
     records = {} if force else _current(out, keys)
     others = [path.stem for path in sources if path not in chosen]
     records |= {name: record for name in others if (record := read_record(out, name)) and record.is_whole(out)}
     todo = [path for path in chosen if path.stem not in records]
     if todo:
-        _validate(place.benchmark, place.runs)
+        _validate(folders.benchmark, folders.runs)
     with _held(out):
-        names = FolderNames(_folder_names(place.benchmark, place.runs, out, sources))
-        for record in _run(todo, out, given, keys, dict(records), names, jobs, say):
+        names = FolderNames(_folder_names(folders.benchmark, folders.runs, out, sources))
+        for record in _run(todo, out, parameters_of_notebook, keys, dict(records), names, jobs, say):
             records[record.notebook] = record
         ordered = [records[path.stem] for path in sources if path.stem in records]
         assemble(out, ordered, made_from, source, mirror=mirror, program=program)

@@ -64,9 +64,9 @@ def totals(folder: Path) -> RunTotals:
     frames = []
     for path in part_paths(folder):
         try:
-            part = pq.ParquetFile(path)
-            names = [name for name in _READ if name in part.schema_arrow.names]
-            frames.append(part.read(columns=names, use_threads=False).to_pandas())
+            file = pq.ParquetFile(path)
+            names = [name for name in _READ if name in file.schema_arrow.names]
+            frames.append(file.read(columns=names, use_threads=False).to_pandas())
         except (pa.ArrowException, OSError) as error:
             raise InputError(
                 f"{path}: is truncated or not a parquet file ({error}); remove it and judge again."

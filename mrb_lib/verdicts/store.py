@@ -43,8 +43,8 @@ def part_paths(folder: Path) -> list[Path]:
     return sorted((path for path in folder.glob("part-*.parquet") if path.stem[5:].isdecimal()), key=_number)
 
 
-def _number(part: Path) -> int:
-    return int(part.stem.rpartition("-")[2])
+def _number(path: Path) -> int:
+    return int(path.stem.rpartition("-")[2])
 
 
 def clear_leftovers(folder: Path) -> None:

@@ -82,8 +82,8 @@ def _outlines() -> dict[str, dict[str, str]]:
 @lru_cache(maxsize=128)
 def outline(name: str) -> tuple[Point, ...]:
     """The points of an outline of `outlines.toml`, named "group.part"."""
-    group, part = name.split(".")
-    pairs = (point.split(",") for point in _outlines()[group][part].split())
+    group, shape = name.split(".")
+    pairs = (point.split(",") for point in _outlines()[group][shape].split())
     return tuple((float(x), float(y)) for x, y in pairs)
 
 

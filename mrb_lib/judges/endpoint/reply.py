@@ -144,7 +144,7 @@ def _mapping(value: object) -> Mapping[str, object]:
 def _text(value: object) -> str:
     """A message's text: plain, or in parts as some servers send it."""
     if isinstance(value, list):
-        return "".join(_text(_mapping(part).get("text")) for part in value)
+        return "".join(_text(_mapping(piece).get("text")) for piece in value)
     return _whole_characters(value) if isinstance(value, str) else ""
 
 

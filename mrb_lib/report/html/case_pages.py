@@ -166,7 +166,7 @@ def case_pages(source: CaseSource, out: Path, listed: Sequence[str] = ()) -> lis
     Returns
     -------
     list of CasePage
-        None where nobody judged the cases, or the labels are no preferences.
+        None where nobody judged the cases, or the labels are not preferences.
 
     Raises
     ------
@@ -209,5 +209,5 @@ def _page(benchmark: Benchmark, labels: pd.DataFrame, verdicts: pd.DataFrame, ch
         side=SIDE,
     )
     origin = [str(case[column]) for column in ("organ", "modality") if pd.notna(case.get(column))]
-    place = " · ".join(text.replace("_", " ") for text in origin)
-    return CasePage(str(case["case_id"]), name, chosen.reason, chosen.why, str(case["question"]), place, shown)
+    origin_line = " · ".join(text.replace("_", " ") for text in origin)
+    return CasePage(str(case["case_id"]), name, chosen.reason, chosen.why, str(case["question"]), origin_line, shown)

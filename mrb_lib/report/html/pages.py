@@ -110,11 +110,11 @@ def table_block(sidecar: Json, out: Path, cases: Mapping[str, str]) -> Json:
     head, *rows = rows_of(out / "tables" / Path(cast(dict[str, str], sidecar["files"])["csv"]).name)
     shown = cast(dict[str, list[list[str]]], sidecar["shown"])
     best: set[tuple[object, ...]] = {tuple(cell) for cell in shown["best"]}
-    places = {name.replace("_", " "): place for place, name in enumerate(head)}
+    column_of = {name.replace("_", " "): column for column, name in enumerate(head)}
     columns = list(zip(cast(list[str], shown["columns"]), cast(list[bool], shown["numeric"]), strict=True))
     cells = [
         [
-            _cell(text, name, _value(rows, i, places.get(name)) if numeric else "", cases, best=(i, j) in best)
+            _cell(text, name, _value(rows, i, column_of.get(name)) if numeric else "", cases, best=(i, j) in best)
             for j, (text, (name, numeric)) in enumerate(zip(row, columns, strict=True))
         ]
         for i, row in enumerate(shown["rows"][:MAX_ROWS])

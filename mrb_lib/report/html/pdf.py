@@ -42,11 +42,11 @@ def browser() -> str:
         There is none.
     """
     named = os.environ.get("MRB_CHROMIUM", "")
-    found = shutil.which(named) if named else next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found:
-        return found
+    program = shutil.which(named) if named else next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program:
+        return program
     if named:
-        raise InputError(f"MRB_CHROMIUM: {named} is no program that can be run; name a Chromium or Chrome.")
+        raise InputError(f"MRB_CHROMIUM: {named} cannot be run; name a Chromium or Chrome.")
     raise InputError(
         "report --pdf: no Chromium was found to print with; install the Debian package chromium, "
         "or name a Chromium or Chrome in MRB_CHROMIUM."
@@ -110,8 +110,8 @@ def write_pdf(
 
 def remove_pdf(out: Path) -> None:
     """Remove the PDF that an earlier report wrote; another file of that name stays."""
-    target, known = out / NAME, _state(out)
-    if target.is_file() and known.get("sha256") == sha256_of(target):
+    target, state = out / NAME, _state(out)
+    if target.is_file() and state.get("sha256") == sha256_of(target):
         target.unlink()
     (out / CACHE / STATE).unlink(missing_ok=True)
 

@@ -159,7 +159,7 @@ def _render(content: Content) -> Iterator[tuple[str, str]]:
     records, links, up = content.records, content.links(), "../"
     shared = {**shown_everywhere(content), "look": look()}
     page = environment.get_template("page.html.jinja")
-    for place, record in enumerate(records):
+    for index, record in enumerate(records):
         text = page.render(
             **shared,
             up=up,
@@ -167,13 +167,13 @@ def _render(content: Content) -> Iterator[tuple[str, str]]:
             blocks=list(blocks(content.executed(record), record, content.out, links, content.case_links())),
             failures=_is_of_failures(record),
             executed=executed_name(record),
-            **_neighbours(records, place),
+            **_neighbours(records, index),
         )
         yield f"pages/{record.page}", text
     case_page = environment.get_template("case.html.jinja")
     of_cases = {**shared, "look": look("case/case")}
-    for place, case in enumerate(content.cases):
-        text = case_page.render(**of_cases, up=up, case=case, place=place + 1, **_neighbours(content.cases, place))
+    for index, case in enumerate(content.cases):
+        text = case_page.render(**of_cases, up=up, case=case, place=index + 1, **_neighbours(content.cases, index))
         yield f"cases/{case.name}", text
     from_index = {name: f"pages/{page_name}" for name, page_name in links.items()}
     leaderboard = next(((r, item) for r in records for item in r.tables if item["id"] == LEADERBOARD), None)
@@ -227,10 +227,10 @@ def shown_everywhere(content: Content) -> dict[str, object]:
     }
 
 
-def _neighbours(items: Sequence[PageRecord] | Sequence[CasePage], place: int) -> dict[str, object]:
+def _neighbours(items: Sequence[PageRecord] | Sequence[CasePage], index: int) -> dict[str, object]:
     return {
-        "previous": items[place - 1] if place else None,
-        "following": items[place + 1] if place + 1 < len(items) else None,
+        "previous": items[index - 1] if index else None,
+        "following": items[index + 1] if index + 1 < len(items) else None,
     }
 
 
@@ -249,9 +249,9 @@ def _display_size(png: Path) -> tuple[int, int]:
     """Width and height in CSS pixels at which a figure has its printed size; the raw size where it states none."""
     data = png.read_bytes()
     width, height = struct.unpack(">II", data[16:24])
-    at = data.find(b"pHYs", 0, 4096)
-    if at < 0:
+    start = data.find(b"pHYs", 0, 4096)
+    if start < 0:
         return width, height
-    per_metre = struct.unpack(">I", data[at + 4 : at + 8])[0]
+    per_metre = struct.unpack(">I", data[start + 4 : start + 8])[0]
     scale = 96 / (per_metre * 0.0254)
     return round(width * scale), round(height * scale)

@@ -137,14 +137,14 @@ class Cluster:
         """
         if self._connected:
             return
-        given = self.is_given
-        with environment({} if given or "ray" in sys.modules else _LOOPBACK):
+        joins = self.is_given
+        with environment({} if joins or "ray" in sys.modules else _LOOPBACK):
             import ray
         self._ends.enter_context(environment(_ENVIRONMENT))
         self._ends.enter_context(quiet())
         if not ray.is_initialized():
             with own_signals():
-                if given:
+                if joins:
                     self._ends.callback(ray.shutdown)
                     _join(os.environ[ADDRESS])
                 else:

@@ -187,7 +187,7 @@ def _is_plain(name: str) -> bool:
     return (
         is_safe_name(name)
         and name.isprintable()
-        and all(part and not part.startswith(".") and len(part.encode("utf-8")) <= 150 for part in parts)
+        and all(folder and not folder.startswith(".") and len(folder.encode("utf-8")) <= 150 for folder in parts)
     )
 
 

@@ -62,7 +62,7 @@ def result_files(folder: Path, organs: Collection[str], findings: list[Finding])
     files = []
     for path in sorted(folder.rglob("*.jsonl")):
         parts = path.relative_to(folder).parts
-        start = next((i for i, part in enumerate(parts) if i and part.startswith(PREFIX)), None)
+        start = next((i for i, folder in enumerate(parts) if i and folder.startswith(PREFIX)), None)
         if start is None or "pair_gt_all" in parts:
             continue
         if parts[start - 1] not in organs and parts[start - 1] != ALL:

@@ -296,7 +296,7 @@ def _nulled(values: pd.Series) -> list[object]:
 
 def _file_name(judge: str, findings: list[Finding]) -> str:
     """The judge's name where it can name a file (a slash makes a subfolder), else a name made from it."""
-    if is_safe_name(judge) and judge.isprintable() and all(0 < len(part) <= 100 for part in judge.split("/")):
+    if is_safe_name(judge) and judge.isprintable() and all(0 < len(name) <= 100 for name in judge.split("/")):
         return judge
     name = slug(judge)
     problem = f"the judge's name {judge!r} cannot name a file"
