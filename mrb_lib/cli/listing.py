@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import unicodedata
+from collections.abc import Sequence
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Final
 
@@ -28,15 +29,19 @@ def listing(frame: pd.DataFrame, *, width: int | None) -> str:
     values = frame.astype(object).where(frame.notna(), None)
     cells += [[_cell(value) for value in row] for row in values.itertuples(index=False)]
     numeric = [is_numeric_dtype(frame[name]) for name in frame.columns]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = (
+    return "\n".join(_cut(text, width) for text in aligned(cells, numeric))
+
+
+def aligned(rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> list[str]:
+    """Rows of cells as lines whose columns are aligned, those of numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    columns = list(zip(widths, numeric, strict=True))
+    return [
         "  ".join(
-            cell.rjust(width) if number else cell.ljust(width)
-            for cell, width, number in zip(row, widths, numeric, strict=True)
-        )
-        for row in cells
-    )
-    return "\n".join(_cut(text.rstrip(), width) for text in lines)
+            f"{cell:{'>' if number else '<'}{width}}" for cell, (width, number) in zip(row, columns, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def line(text: str) -> str:

@@ -7,9 +7,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rich.progress import ProgressColumn, TaskID
+
     from mrb_lib.runs.progress import ReportProgress, RunProgress
 
 Step = Callable[[str, int, int], None]
@@ -23,19 +25,10 @@ def bars() -> Iterator[Step]:
     if not sys.stderr.isatty():
         yield lambda what, done, total: None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    tasks: dict[str, TaskID] = {}
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-
-        def step(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = progress.add_task(what, total=total)
-            progress.update(tasks[what], completed=done, total=total)
-
-        yield step
+    with _bar_a_name(BarColumn(), TimeRemainingColumn()) as update:
+        yield lambda what, done, total: update(what, completed=done, total=total)
 
 
 @contextmanager
@@ -71,29 +64,36 @@ def verdict_bars() -> Iterator[ReportProgress]:
     if not sys.stderr.isatty():
         yield Lines(lambda line: print(line, file=sys.stderr, flush=True))
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+    from rich.progress import BarColumn, TextColumn
 
     from mrb_lib.runs.progress import pace_text
 
-    text = (TextColumn(f"{{task.{field}}}", markup=False) for field in ("description", "fields[pace]"))
+    with _bar_a_name(BarColumn(bar_width=20), TextColumn("{task.fields[pace]}", markup=False)) as update:
+        yield lambda status: update(
+            status.judge,
+            completed=status.held,
+            total=status.planned,
+            pace=pace_text(status),
+            refresh=status.finished,
+        )
+
+
+@contextmanager
+def _bar_a_name(bar: ProgressColumn, end: ProgressColumn) -> Iterator[Callable[..., None]]:
+    """Show bars on stderr; the function yielded takes a bar's name and what `rich.progress.Progress.update` takes."""
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, TextColumn
+
     tasks: dict[str, TaskID] = {}
-    with Progress(
-        next(text), BarColumn(bar_width=20), MofNCompleteColumn(), next(text), console=Console(stderr=True)
-    ) as shown:
+    name = TextColumn("{task.description}", markup=False)
+    with Progress(name, bar, MofNCompleteColumn(), end, console=Console(stderr=True)) as progress:
 
-        def step(status: RunProgress) -> None:
-            if status.judge not in tasks:
-                tasks[status.judge] = shown.add_task(status.judge, pace="")
-            shown.update(
-                tasks[status.judge],
-                completed=status.held,
-                total=status.planned,
-                pace=pace_text(status),
-                refresh=status.finished,
-            )
+        def update(what: str, **fields: Any) -> None:
+            if what not in tasks:
+                tasks[what] = progress.add_task(what, pace="")
+            progress.update(tasks[what], **fields)
 
-        yield step
+        yield update
 
 
 class Lines:

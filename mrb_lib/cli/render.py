@@ -6,6 +6,7 @@ import json
 
 import pandas as pd
 
+from mrb_lib.cli.listing import aligned
 from mrb_lib.notebook.tabular import table_text, to_latex
 
 MARK = "SIMULATED"
@@ -15,15 +16,7 @@ def as_text(frame: pd.DataFrame) -> str:
     """An aligned table: intervals beside their estimates, and no column without any value."""
     shown = table_text(frame.dropna(axis="columns", how="all") if len(frame) else frame)
     table = [[name.replace(" ", "_") for name in shown.columns], *shown.rows]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = (
-        "  ".join(
-            cell.rjust(width) if number else cell.ljust(width)
-            for cell, width, number in zip(row, widths, shown.numeric, strict=True)
-        )
-        for row in table
-    )
-    return "\n".join(line.rstrip() for line in lines)
+    return "\n".join(aligned(table, shown.numeric))
 
 
 def as_json(frame: pd.DataFrame, *, table: str, policy: str | None, simulated: bool) -> str:

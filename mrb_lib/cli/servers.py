@@ -82,8 +82,7 @@ def serve_app(
     visitor has a kernel, one more waits for the next; one without a visitor ends after an hour. Validated by
     tests/cli/test_servers.py and tests/browser/test_review.py.
     """
-    _require("voila", "anywidget")
-    chosen = _address(host, port, allow_remote)
+    chosen = check_app(host, port, allow_remote)
     with _private_folder() as folder:
         notebook = folder / "app" / "app.ipynb"
         notebook.parent.mkdir()
@@ -110,8 +109,7 @@ def serve_lab(
     Anyone with the token can run code as the user of the server, whose settings of JupyterLab apply. Parameters and
     errors are those of `serve_app`.
     """
-    _require("jupyterlab")
-    chosen = _address(host, port, allow_remote)
+    chosen = check_lab(host, port, allow_remote)
     root = where if where.is_dir() else where.parent
     options = [
         "--ServerApp.open_browser=False", f"--ServerApp.ip={host}", f"--ServerApp.port={chosen}",
@@ -127,16 +125,16 @@ def serve_lab(
         _serve(command, root, variables, f"http://{_shown(host)}:{chosen}/{path}", browse=browse, ready=None)
 
 
-def check_app(host: str, port: int | None, allow_remote: bool) -> None:
-    """Raise what `serve_app` would before it starts anything: for a command that has work to do, or to keep, first."""
+def check_app(host: str, port: int | None, allow_remote: bool) -> int:
+    """The port that `serve_app` would use; raises what it would, for a command that has work to do first."""
     _require("voila", "anywidget")
-    _address(host, port, allow_remote)
+    return _address(host, port, allow_remote)
 
 
-def check_lab(host: str, port: int | None, allow_remote: bool) -> None:
-    """Raise what `serve_lab` would raise before it starts anything."""
+def check_lab(host: str, port: int | None, allow_remote: bool) -> int:
+    """The port that `serve_lab` would use; raises what it would raise before it starts anything."""
     _require("jupyterlab")
-    _address(host, port, allow_remote)
+    return _address(host, port, allow_remote)
 
 
 def _require(*modules: str) -> None:
