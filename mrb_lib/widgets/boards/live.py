@@ -12,15 +12,14 @@ from typing import Any, Protocol
 from mrb_lib.errors import InputError
 from mrb_lib.schema import POLICIES
 from mrb_lib.stats.failures.query import PLACES, Query
+from mrb_lib.widgets.boards.cell_cases import SCORED, behind_html
 from mrb_lib.widgets.boards.heatmap_table import (
     ALL,
     DIMENSIONS,
     OUTCOMES,
-    SCORED,
     HeatmapAxes,
     HeatmapCell,
     HeatmapData,
-    behind_html,
     heatmap_html,
     static_heatmap,
 )

@@ -16,15 +16,14 @@ from mrb_lib.stats.failures.case_index import build_index, open_index
 from mrb_lib.stats.failures.query import Query
 from mrb_lib.verdicts.store import save_imported
 from mrb_lib.widgets.boards import browse_heatmap
+from mrb_lib.widgets.boards.cell_cases import N_SCORED, behind_html
 from mrb_lib.widgets.boards.heatmap_table import (
     DIMENSIONS,
-    N_SCORED,
     OUTCOMES,
     STEPS,
     HeatmapAxes,
     HeatmapCell,
     HeatmapData,
-    behind_html,
 )
 from mrb_lib.widgets.boards.leaderboard_table import make_board
 from mrb_lib.widgets.boards.live import HeatmapWidget, query_of
