@@ -20,7 +20,7 @@ def test_three_drugs() -> None:
     """
     counts = {"111": 6, "110": 16, "101": 2, "100": 4, "011": 2, "010": 4, "001": 6, "000": 6}
     test = next(omnibus_tests(of_patterns(counts).astype(float), None, binary=True))
-    assert (test.name, test.df) == ("cochran_q", 2)
+    assert (test.test, test.df) == ("cochran_q", 2)
     assert test.statistic == pytest.approx(8.4706, abs=5e-5)
     assert test.p_value == pytest.approx(0.0145, abs=5e-5)
 

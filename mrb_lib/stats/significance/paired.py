@@ -17,8 +17,7 @@ from mrb_lib.stats.core.subfields import By, Group, groups
 from mrb_lib.stats.core.table import Option, register_table
 from mrb_lib.stats.resampling.resample import NO_RESAMPLES, cluster_codes, interval_reason
 from mrb_lib.stats.significance.differences import PairedDifferences, PairPlan, paired_differences, plan_pairs
-from mrb_lib.stats.significance.omnibus import COLUMNS as OMNIBUS_COLUMNS
-from mrb_lib.stats.significance.omnibus import of_scores
+from mrb_lib.stats.significance.omnibus import omnibus_rows
 
 MARGIN = 0.05
 
@@ -170,7 +169,7 @@ def significance(
           round); each with its `_adjusted` and with the verdict at level 0.05, adjusted: `equivalent`,
           `noninferior`, `noninferior_2`, null where undefined
 
-        Then, `part` "omnibus" and judges null, the rows of `mrb_lib.stats.significance.omnibus.omnibus`
+        Then, `part` "omnibus" and judges null, the rows of `mrb_lib.stats.significance.omnibus.omnibus_rows`
         with `statistic`, `df`, `df_error`, `epsilon`, `p_value`, `p_gg`, `judges`; they are in no family.
         `reason` says why a value is null.
 
@@ -206,8 +205,8 @@ def significance(
         _pairs(panel, plan, subset, result, policy, resamples) for subset, result in zip(subsets, each, strict=True)
     ]
     pairs = _tested(pd.concat(frames, ignore_index=True), correction, family, margin)
-    together = of_scores(panel, scores.score, subsets, policy, codes).assign(part=OMNIBUS)
-    return _typed(pd.concat([pairs, together.reindex(columns=[*OMNIBUS_COLUMNS, "part"])], ignore_index=True))
+    together = pd.DataFrame(omnibus_rows(panel, scores.score, subsets, policy, codes)).assign(part=OMNIBUS)
+    return _typed(pd.concat([pairs, together], ignore_index=True))
 
 
 def _pairs(

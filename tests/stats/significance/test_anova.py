@@ -8,8 +8,8 @@ import pingouin
 import pytest
 from statsmodels.stats.anova import AnovaRM
 
-from mrb_lib.stats.significance.anova import FEW_CLUSTERS, NO_ERROR, _small_sample, hotelling, repeated_measures
-from mrb_lib.stats.significance.omnibus import omnibus
+from mrb_lib.stats.significance import significance
+from mrb_lib.stats.significance.omnibus import FEW_CLUSTERS, NO_ERROR, _small_sample, hotelling, repeated_measures
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts
 
 
@@ -32,13 +32,12 @@ def long(table: np.ndarray) -> pd.DataFrame:
 def test_as_statsmodels_and_pingouin(n: int, judges: int) -> None:
     table = scores(n, judges)
     found = repeated_measures(table)
-    assert found is not None
     row = AnovaRM(long(table), "score", "case", within=["judge"]).fit().anova_table.iloc[0]
-    assert (found.f, found.df, found.df_error) == pytest.approx((row["F Value"], row["Num DF"], row["Den DF"]))
+    assert (found.statistic, found.df, found.df_error) == pytest.approx((row["F Value"], row["Num DF"], row["Den DF"]))
     assert found.p_value == pytest.approx(row["Pr > F"], abs=1e-10)
     other = pingouin.rm_anova(long(table), dv="score", within="judge", subject="case", correction=True, detailed=True)
     row = other.iloc[0]
-    assert found.f == pytest.approx(row["F"])
+    assert found.statistic == pytest.approx(row["F"])
     assert found.epsilon == pytest.approx(pingouin.epsilon(pd.DataFrame(table), correction="gg"), abs=1e-9)
     assert 1 / (judges - 1) <= found.epsilon <= 1 + 1e-12
     if judges > 2:
@@ -47,13 +46,16 @@ def test_as_statsmodels_and_pingouin(n: int, judges: int) -> None:
 
 def test_no_error_is_no_test() -> None:
     table = np.arange(4.0)[:, None] + np.array([0.0, 1.0, 0.0])
-    assert repeated_measures(table) is None
+    assert repeated_measures(table).reason == NO_ERROR
 
 
 def test_the_table_has_it_beside_the_rank_test() -> None:
     generator = np.random.default_rng(4)
     verdicts, gold = random_verdicts(generator, 60, judges=4), gold_of("".join(generator.choice(list("ABT"), 60)))
-    graded, right = (omnibus(verdicts, gold, cases_of(60), policy=name) for name in ("balanced", "official"))
+    graded, right = (
+        significance(verdicts, gold, cases_of(60), policy=name, resamples=0).query("part == 'omnibus'")
+        for name in ("balanced", "official")
+    )
     assert graded["test"].tolist() == ["friedman", "rm_anova"]
     assert right["test"].tolist() == ["cochran_q", "rm_anova"]
     anova = right.iloc[1]
@@ -65,10 +67,9 @@ def test_of_equal_clusters_it_is_the_analysis_of_their_means() -> None:
     table, clusters = scores(60, 4), np.repeat(np.arange(20), 3)
     found = repeated_measures(table, clusters)
     means = table.reshape(20, 3, 4).mean(axis=1)
-    assert found is not None
-    assert found == pytest.approx(repeated_measures(means))
+    assert found[1:-1] == pytest.approx(repeated_measures(means)[1:-1])
     row = AnovaRM(long(means), "score", "case", within=["judge"]).fit().anova_table.iloc[0]
-    assert (found.f, found.df_error) == pytest.approx((row["F Value"], row["Den DF"]))
+    assert (found.statistic, found.df_error) == pytest.approx((row["F Value"], row["Den DF"]))
 
 
 def test_hotelling_is_pingouins_of_the_differences() -> None:
@@ -76,7 +77,8 @@ def test_hotelling_is_pingouins_of_the_differences() -> None:
     means = table.reshape(20, 3, 4).mean(axis=1)
     expected = pingouin.multivariate_ttest(means[:, 1:] - means[:, :1]).iloc[0]
     found = hotelling(table, clusters)
-    assert found == pytest.approx((expected["F"], expected["df1"], expected["df2"], expected["pval"]))
+    numbers = (found.statistic, found.df, found.df_error, found.p_value)
+    assert numbers == pytest.approx((expected["F"], expected["df1"], expected["df2"], expected["pval"]))
 
 
 def test_clusters_of_unequal_size_leave_fewer_degrees_of_freedom() -> None:
@@ -96,6 +98,7 @@ def test_clusters_of_unequal_size_leave_fewer_degrees_of_freedom() -> None:
 
 def test_hotelling_leaves_out_judges_that_always_agree_and_says_where_it_has_no_answer() -> None:
     table, clusters = scores(60, 3), np.repeat(np.arange(20), 3)
-    assert hotelling(np.hstack([table, table[:, :1]]), clusters)[1:3] == pytest.approx((2.0, 18.0))
-    assert hotelling(scores(8, 4), np.arange(8) // 2) == FEW_CLUSTERS
-    assert hotelling(np.tile([1.0, 0.0], (8, 1)), np.arange(8) // 2) == NO_ERROR
+    again = hotelling(np.hstack([table, table[:, :1]]), clusters)
+    assert (again.df, again.df_error) == pytest.approx((2.0, 18.0))
+    assert hotelling(scores(8, 4), np.arange(8) // 2).reason == FEW_CLUSTERS
+    assert hotelling(np.tile([1.0, 0.0], (8, 1)), np.arange(8) // 2).reason == NO_ERROR

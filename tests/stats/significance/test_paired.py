@@ -11,7 +11,6 @@ from scipy.stats import friedmanchisquare
 from mrb_lib.errors import InputError
 from mrb_lib.stats.accuracy import correctness
 from mrb_lib.stats.core.multiplicity import adjust
-from mrb_lib.stats.significance.omnibus import omnibus
 from mrb_lib.stats.significance.paired import significance
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 
@@ -20,6 +19,12 @@ def pairs_of(*tables: object, **options: object) -> pd.DataFrame:
     """The rows of `significance` that are about two judges."""
     rows = significance(*tables, **options)
     return rows[rows["part"] == "pair"].reset_index(drop=True)
+
+
+def omnibus_of(*tables: object, **options: object) -> pd.DataFrame:
+    """The rows of `significance` that are about all judges."""
+    rows = significance(*tables, resamples=0, **options)
+    return rows[rows["part"] == "omnibus"].reset_index(drop=True)
 
 
 FAST = {"resamples": 200, "seed": 0}
@@ -52,7 +57,7 @@ def test_agresti_approval_ratings() -> None:
 def test_cochran_q_of_three_drugs() -> None:
     """The SAS documentation of PROC FREQ, Cochran's Q test: Q = 8.4706, 2 df, p = 0.0145."""
     counts = {"111": 6, "110": 16, "101": 2, "100": 4, "011": 2, "010": 4, "001": 6, "000": 6}
-    row = omnibus(*of_counts(counts), policy="official").iloc[0]
+    row = omnibus_of(*of_counts(counts), policy="official").iloc[0]
     assert (row["test"], row["n"], row["judges"], row["df"]) == ("cochran_q", 46, 3, 2)
     assert row["statistic"] == pytest.approx(8.4706, abs=5e-5)
     assert row["p_value"] == pytest.approx(0.0145, abs=5e-5)
@@ -126,7 +131,7 @@ def test_friedman_is_scipys_on_complete_cases() -> None:
     generator = np.random.default_rng(4)
     verdicts = random_verdicts(generator, 40, judges=4)
     gold = gold_of("".join(generator.choice(list("ABT"), 40)))
-    row = omnibus(verdicts, gold, cases_of(40)).iloc[0]
+    row = omnibus_of(verdicts, gold, cases_of(40)).iloc[0]
     wide = correctness(verdicts, gold).pivot_table(index="case_id", columns="judge", values="score").dropna()
     statistic, p_value = friedmanchisquare(*wide.to_numpy().T)
     assert (row["test"], row["n"], row["n_excluded"]) == ("friedman", len(wide), 40 - len(wide))
@@ -143,7 +148,7 @@ def test_friedman_is_scipys_on_complete_cases() -> None:
     ],
 )
 def test_an_undefined_omnibus_test_says_why(counts: dict[str, int], policy: str, reason: str) -> None:
-    row = omnibus(*of_counts(counts), policy=policy).iloc[0]
+    row = omnibus_of(*of_counts(counts), policy=policy).iloc[0]
     assert row[["statistic", "df", "p_value"]].isna().all()
     assert reason in row["reason"]
 
@@ -212,7 +217,7 @@ def test_degrees_of_freedom_are_clusters_less_one_or_none() -> None:
 
 
 def test_tests_of_all_judges_in_clusters() -> None:
-    rows = omnibus(*clustered(judges=4), policy="official").set_index("test")
+    rows = omnibus_of(*clustered(judges=4), policy="official").set_index("test")
     assert rows.index.tolist() == ["cochran_q", "hotelling_cluster", "rm_anova"]
     assert np.isnan(rows.loc["cochran_q", "p_value"])
     assert "takes cases as independent" in rows.loc["cochran_q", "reason"]
@@ -220,8 +225,8 @@ def test_tests_of_all_judges_in_clusters() -> None:
     assert rows.loc["hotelling_cluster", "df"] == 3
     assert 3 < rows.loc["hotelling_cluster", "df_error"] < 21
     assert rows["p_gg"].notna().tolist() == [False, False, True]
-    even = omnibus(*clustered(judges=4), policy="official", by="organ").query("subfield == 'lung'").set_index("test")
+    even = omnibus_of(*clustered(judges=4), policy="official", by="organ").query("subfield == 'lung'").set_index("test")
     assert even.loc["hotelling_cluster", ["df", "df_error"]].tolist() == pytest.approx([3, 9])
     assert even.loc["rm_anova", ["df", "df_error"]].tolist() == pytest.approx([3, 33])
-    alone = omnibus(*clustered(judges=4), policy="official", cluster="case_id")
+    alone = omnibus_of(*clustered(judges=4), policy="official", cluster="case_id")
     assert alone["test"].tolist() == ["cochran_q", "rm_anova"]
