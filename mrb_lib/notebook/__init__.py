@@ -10,14 +10,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mrb_lib.notebook.opening import open_workspace as open_workspace
     from mrb_lib.notebook.workspace import Workspace as Workspace
-    from mrb_lib.notebook.workspace import open_workspace as open_workspace
 
 __all__ = ["Workspace", "open_workspace"]
 
 
 def __getattr__(name: str) -> object:
     # Loaded when first used: commands ask this package for folders only, and it brings all that draws.
-    if name not in __all__:
+    module = {"Workspace": "workspace", "open_workspace": "opening"}.get(name)
+    if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("mrb_lib.notebook.workspace"), name)
+    return getattr(import_module(f"mrb_lib.notebook.{module}"), name)

@@ -36,12 +36,12 @@ def percent(row: pd.Series, value: str, low: str = "", high: str = "") -> str:
     return f"{100 * row[value]:.0f}% [{100 * ends[0]:.0f}, {100 * ends[1]:.0f}]"
 
 
-def number(row: pd.Series, value: str, low: str = "", high: str = "") -> str:
+def number(row: pd.Series, value: str) -> str:
     """A number with its interval, as ".52 [.49, .55]"; "not known" where it is null."""
-    ends = [row[low or f"{value}_low"], row[high or f"{value}_high"]]
     if pd.isna(row[value]):
         return "not known"
-    return f"{row[value]:.2f}" + ("" if any(pd.isna(end) for end in ends) else f" [{ends[0]:.2f}, {ends[1]:.2f}]")
+    low, high = row[f"{value}_low"], row[f"{value}_high"]
+    return f"{row[value]:.2f}" + ("" if pd.isna(low) or pd.isna(high) else f" [{low:.2f}, {high:.2f}]")
 
 
 def of_judges(count: int, total: int, what: str, verbs: tuple[str, str] = ("is", "are")) -> str:

@@ -79,7 +79,7 @@ def make_demo(
     ----------
     cases, seed : as for `mrb demo`
     judges : the judges to run, in that order
-    progress : see `open_workspace`
+    progress : told, in a sentence, what has to be made first; None writes it to stderr
 
     Returns
     -------

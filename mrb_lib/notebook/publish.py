@@ -22,6 +22,8 @@ from mrb_lib.plots.style import Paper, mark_simulated
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 SIMULATED = "SIMULATED"
+Counts = int | Iterable[int] | None
+"""How many cases: a number, or several."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Publisher:
         data: pd.DataFrame,
         policy: str | None = None,
         gold: str | None = None,
-        n: int | Iterable[int] | None = None,
+        n: Counts = None,
     ) -> Paper:
         """Write a figure.
 
@@ -127,7 +129,7 @@ class Publisher:
         caption: str,
         policy: str | None = None,
         gold: str | None = None,
-        n: int | Iterable[int] | None = None,
+        n: Counts = None,
     ) -> PublishedTable:
         """Write a table: full precision in the CSV, `text` in LaTeX, in the notebook, and in the sidecar as `shown`."""
         check_id(id)
@@ -162,7 +164,7 @@ class Publisher:
             self._sidecar(folder, id, title=title, absent=True, reason=reason, simulated=self.simulated)
         return Absent(reason, title)
 
-    def _caption(self, caption: str, policy: str | None, gold: str | None, n: int | Iterable[int] | None) -> str:
+    def _caption(self, caption: str, policy: str | None, gold: str | None, n: Counts) -> str:
         facts = [f"Benchmark: {self.name}"]
         if policy is not None:
             facts.append(f"policy: {policy}")
@@ -193,12 +195,12 @@ def check_id(name: str) -> None:
         raise InputError(f"the id {name!r} is not plain; use lower-case words joined by hyphens.")
 
 
-def _largest(n: int | Iterable[int] | None) -> int | None:
+def _largest(n: Counts) -> int | None:
     counts = _counts(n)
     return max(counts) if counts else None
 
 
-def _counts(n: int | Iterable[int] | None) -> list[int]:
+def _counts(n: Counts) -> list[int]:
     if n is None:
         return []
     return [int(count) for count in n] if isinstance(n, Iterable) else [int(n)]

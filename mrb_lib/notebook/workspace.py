@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
-from mrb_lib.data.benchmark import Benchmark, load, vote_columns
+from mrb_lib.data.benchmark import Benchmark, vote_columns
 from mrb_lib.errors import InputError
 from mrb_lib.notebook.absent import Absent, Frame, missing, reason_of
 from mrb_lib.notebook.conclusions import Conclusion
 from mrb_lib.notebook.grouping import judge_groups, untimed
-from mrb_lib.notebook.places import locate, simulated_note
-from mrb_lib.notebook.publish import PublishedTable, Publisher, check_id
+from mrb_lib.notebook.places import simulated_note
+from mrb_lib.notebook.publish import Counts, PublishedTable, Publisher, check_id
 from mrb_lib.notebook.reviews import Reviewed, reviewed
 from mrb_lib.notebook.tabular import Best, table_text
 from mrb_lib.plots.registry import FIGURES
 from mrb_lib.plots.style import Paper
-from mrb_lib.schema import NO_PROBE, POLICIES
+from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats import tables
 from mrb_lib.stats.accuracy import correctness
 from mrb_lib.stats.composition import lengths
@@ -30,15 +29,11 @@ from mrb_lib.stats.core.table import TABLES
 from mrb_lib.stats.gold.adjudicated import adjudicated_gold
 from mrb_lib.stats.inputs import ADJUDICATED, labels
 from mrb_lib.stats.resampling.bootstrap import Estimates, bootstrap
-from mrb_lib.verdicts.manifest import Manifest, read_manifest
-from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS, SCHEMA, load_verdicts, run_folders
+from mrb_lib.verdicts.manifest import Manifest
 
-DEFAULT_DIMENSION: Final = "overall"
-_COLUMNS: Final = ("organ", "department", "modality", "dataset", "model_pair")
+COLUMNS: Final = ("organ", "department", "modality", "dataset", "model_pair")
 _COMPARES: Final = ("significance", "letters", "power", "jury", "dif", "difficulty")
 _OF_ANNOTATORS: Final = ("agreement", "annotator_pairs", "annotators", "gold_rules")
-
-Counts = int | Iterable[int] | None
 
 
 @dataclass(frozen=True)
@@ -203,15 +198,19 @@ class Workspace:
         """The same workspace with other verdicts; those of `Absent` verdicts has none."""
         return replace(self, verdicts=self.verdicts.head(0) if isinstance(verdicts, Absent) else verdicts)
 
-    def only(self, judge: str) -> Workspace:
-        """The same workspace with one judge.
+    def only(self, judges: str) -> Workspace:
+        """The same workspace with some of its judges, separated by commas; with all where none is named.
 
         Raises
         ------
         InputError
-            It has no verdicts.
+            One of them has no verdicts.
         """
-        return self.on(_of_judges(self.verdicts, judge))
+        names = [name.strip() for name in judges.split(",") if name.strip()]
+        unknown = [name for name in names if name not in self.judges]
+        if unknown:
+            raise InputError(f"judge {unknown[0]!r}: no run holds its verdicts; use some of {', '.join(self.judges)}.")
+        return self.on(self.verdicts[self.verdicts["judge"].isin(names)].reset_index(drop=True)) if names else self
 
     def best_judge(self) -> str:
         """The judge with the highest accuracy on the dimension, the first by name; empty without verdicts."""
@@ -246,8 +245,11 @@ class Workspace:
         """
         by = options.get("by") or ()
         reason = unless or self.missing(*_needs_of(table), *([by] if isinstance(by, str) else by), *needs)
-        if reason or self._is_unjudged(table, options.get("dimension")):
-            return Absent(reason or f"no verdict is on the dimension {options['dimension']}")
+        dimension = options.get("dimension")
+        if not reason and TABLES[table].needs_verdicts and dimension not in {None, *self.verdicts["dimension"]}:
+            reason = f"no verdict is on the dimension {dimension}"
+        if reason:
+            return Absent(reason)
         chosen: dict[str, Any] = {
             "policy": self.policy, "gold": self.gold, "cluster": self.cluster or None, "resamples": self.resamples,
             "seed": self.seed, **options,
@@ -303,7 +305,7 @@ class Workspace:
             There is no such figure, or an id is not plain.
         """
         spec, words = FIGURES[name], {"dimension": self.dimension, **(words or {})}
-        taken = [words["by"] if need in _COLUMNS and "by" in words else need for need in spec.needs]
+        taken = [words["by"] if need in COLUMNS and "by" in words else need for need in spec.needs]
         reason = self.missing(*map(str, taken), *needs) or _first_reason(
             data, *options.values(), *words.values(), csv, n
         )
@@ -375,89 +377,10 @@ class Workspace:
         said = sentence.format(**values) if isinstance(sentence, str) else sentence(*frames, **values)
         return Conclusion(f"{self.note} {said}".strip())
 
-    def _is_unjudged(self, table: str, dimension: str | None) -> bool:
-        """Whether a table of verdicts is asked for a dimension that none of them is on."""
-        return bool(dimension and TABLES[table].needs_verdicts and dimension not in set(self.verdicts["dimension"]))
-
     @property
     def _publisher(self) -> Publisher:
         meta = self.benchmark.meta
         return Publisher(self.out, meta.name, meta.kind, self.note)
-
-
-def open_workspace(
-    benchmark: str,
-    runs: str = "",
-    *,
-    judges: str = "",
-    dimension: str = "overall",
-    by: str = "",
-    policy: str = "balanced",
-    gold: str = "majority",
-    cluster: str = "",
-    resamples: int = 2000,
-    seed: int = 0,
-    out: str = "",
-    progress: Callable[[str], None] | None = None,
-) -> Workspace:
-    """Open what a notebook's parameters name.
-
-    Parameters
-    ----------
-    benchmark : a benchmark folder, or "demo" for the embedded benchmark (a folder of
-        that name is reached as "./demo")
-    runs : a folder of runs; empty for `runs` inside the benchmark folder, or no
-        verdicts where that is missing. For "demo", empty means the weightless judges.
-    judges : the judges to show, separated by commas; empty for all
-    dimension : the one that single-dimension figures show; "overall" is the last one where there is none of that name
-    by : a column of the cases to break down by; empty leaves it to the notebook
-    policy, gold, resamples, seed : as for `mrb_lib.analyze`
-    cluster : likewise; empty for the default clusters
-    out : the folder to publish in; empty publishes nothing
-    progress : told, in a sentence, when the embedded benchmark has to be made first;
-        None writes it to stderr
-
-    Raises
-    ------
-    InputError
-        A folder is missing, a table breaks its contract, or an option names what is not there.
-
-    Notes
-    -----
-    Validated by tests/notebook/test_workspace.py.
-    """
-    folder, runs_folder = locate(benchmark, runs, progress=progress)
-    loaded = load(folder)
-    verdicts, manifests = _no_verdicts(), []
-    if runs_folder is not None:
-        manifests = [read_manifest(path) for path in run_folders(runs_folder)]
-        verdicts = load_verdicts(runs_folder, loaded.cases, costs=True)
-    if policy not in POLICIES:
-        raise InputError(f"policy {policy!r} is unknown; use one of {', '.join(POLICIES)}.")
-    columns = [*loaded.cases.columns, *_COLUMNS]
-    if by and by not in columns:
-        raise InputError(f"by {by!r}: the cases have no such column; use one of {', '.join(dict.fromkeys(columns))}.")
-    return Workspace(
-        loaded, _of_judges(verdicts, judges), manifests, _dimension(loaded, dimension), by=by, policy=policy,
-        gold=gold, cluster=cluster, resamples=resamples, seed=seed, out=out,
-    )  # fmt: skip
-
-
-def _dimension(benchmark: Benchmark, name: str) -> str:
-    dimensions = benchmark.meta.dimensions
-    # The default has to work on a benchmark that has no such dimension; a name that was typed has to be right.
-    if name not in dimensions and name != DEFAULT_DIMENSION:
-        raise InputError(f"dimension {name!r} is not in the benchmark; use one of {', '.join(dimensions)}.")
-    return name if name in dimensions else dimensions[-1]
-
-
-def _of_judges(verdicts: pd.DataFrame, names: str) -> pd.DataFrame:
-    wanted = [name.strip() for name in names.split(",") if name.strip()]
-    judged = sorted(verdicts["judge"].unique())
-    unknown = [name for name in wanted if name not in judged]
-    if unknown:
-        raise InputError(f"judge {unknown[0]!r}: no run holds its verdicts; use some of {', '.join(judged)}.")
-    return verdicts[verdicts["judge"].isin(wanted)].reset_index(drop=True) if wanted else verdicts
 
 
 def _needs_of(table: str) -> tuple[str, ...]:
@@ -478,9 +401,3 @@ def _needs_of(table: str) -> tuple[str, ...]:
 
 def _first_reason(*values: object) -> str:
     return next(filter(None, map(reason_of, values)), "")
-
-
-def _no_verdicts() -> pd.DataFrame:
-    columns = {name: pa.array([], SCHEMA.field(name).type) for name in [*ANALYSIS_COLUMNS, *COSTS]}
-    frame: pd.DataFrame = pa.table(columns).to_pandas()
-    return frame

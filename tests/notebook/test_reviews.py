@@ -9,8 +9,8 @@ import pytest
 from mrb_lib.data.demo.build import write_demo
 from mrb_lib.errors import InputError
 from mrb_lib.files import REVIEWS
+from mrb_lib.notebook import Workspace, open_workspace
 from mrb_lib.notebook.reviews import TRUTH, reviewed, stamp
-from mrb_lib.notebook.workspace import Workspace, open_workspace
 from mrb_lib.reviews.marks import Adjudication
 from mrb_lib.reviews.store import open_store
 

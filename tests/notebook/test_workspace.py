@@ -13,9 +13,8 @@ import pytest
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
 from mrb_lib.data.demo.judges import JUDGES, REPEATS
 from mrb_lib.errors import InputError
-from mrb_lib.notebook import places
+from mrb_lib.notebook import open_workspace, places
 from mrb_lib.notebook.places import DEMO_JUDGES, home, make_demo
-from mrb_lib.notebook.workspace import open_workspace
 from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS
 from tests.report.conftest import Lab
 
@@ -25,7 +24,7 @@ from pathlib import Path
 import pandas as pd
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
 from mrb_lib.notebook import places
-from mrb_lib.notebook.workspace import open_workspace
+from mrb_lib.notebook import open_workspace
 
 def write(folder, cases, seed):
     with open(os.environ["MADE"], "a") as stream:
@@ -135,17 +134,18 @@ def test_home_follows_the_users_choice_then_xdg(monkeypatch: pytest.MonkeyPatch,
     assert home() == tmp_path / ".cache" / "mrb"
 
 
-def test_the_demo_is_made_once_and_judged_by_every_weightless_judge(made: list[int]) -> None:
-    lines: list[str] = []
-    first = open_workspace("demo", progress=lines.append)
+def test_the_demo_is_made_once_and_judged_by_every_weightless_judge(
+    made: list[int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = open_workspace("demo")
     assert first.simulated
     simulated = {judge.name for judge in JUDGES}
     assert {manifest.judge for manifest in first.manifests} == {*DEMO_JUDGES, *simulated}
     assert {manifest.judge for manifest in first.manifests if manifest.source == "SIMULATED"} == simulated
     assert set(first.verdicts["order"]) == {"AB", "BA"}
-    open_workspace("demo", progress=lines.append)
+    open_workspace("demo")
     assert made == [0]
-    assert len(lines) == 2, "what takes long is said, and only when it is done"
+    assert len(capsys.readouterr().err.splitlines()) == 2, "what takes long is said, and only when it is done"
 
 
 def test_the_demo_is_made_again_when_its_code_or_a_parameter_changes(

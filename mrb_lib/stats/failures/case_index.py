@@ -30,7 +30,7 @@ from mrb_lib.stats.failures.failure_kinds import Kinds, difficulty_of, failure_k
 from mrb_lib.stats.tables import read_panels
 from mrb_lib.verdicts.manifest import FILE_NAME as MANIFEST
 from mrb_lib.verdicts.replies import Replies, lay_out, open_replies
-from mrb_lib.verdicts.store import part_paths, run_folders
+from mrb_lib.verdicts.store import empty_verdicts, part_paths, run_folders
 
 POLICY: Final = "balanced"
 _FORMAT: Final = 2
@@ -177,7 +177,7 @@ def _write(
         if progress is not None:
             progress("verdicts", done, total)
 
-    panel = as_panel(_no_verdicts(), cases["case_id"], dimensions)
+    panel = as_panel(empty_verdicts(), cases["case_id"], dimensions)
     if runs is not None:
         read = read_panels(benchmark, counted(lay_out(runs, cases, folder, report)))
         panel = read.get(NO_PROBE, panel)
@@ -196,11 +196,6 @@ def _write(
     (folder / _STATED).write_text(json.dumps(stated), encoding="utf-8")
     if progress is not None:
         progress("difficulty", 1, 1)
-
-
-def _no_verdicts() -> pd.DataFrame:
-    columns = ("judge", "case_id", "dimension", "order", "repeat", "probe", "choice")
-    return pd.DataFrame({name: pd.Series(dtype="int64" if name == "repeat" else "str") for name in columns})
 
 
 def _stored(index: CaseIndex) -> Kinds:
