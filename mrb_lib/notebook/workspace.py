@@ -277,7 +277,7 @@ class Workspace:
         scored: bool = True,
         **options: Any,
     ) -> Paper | Absent:
-        """Draw a figure and publish it, or say why it does not apply to these data.
+        """Draw a figure and publish it, or say why it does not apply to these data: what the notebook shows.
 
         Parameters
         ----------
@@ -293,11 +293,6 @@ class Workspace:
         publish_as : another id to publish it under
         csv : every number drawn, for the CSV beside the figure; None is `data`
         scored : whether the caption names the policy and the gold rule that `data` were made by
-
-        Returns
-        -------
-        Paper or Absent
-            For the notebook to show.
 
         Raises
         ------
