@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from math import ceil
 from typing import cast
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mrb_lib.plots.intervals import draw_estimates, overall, panels, rows_of
 from mrb_lib.plots.lettering import label, labels, paragraph, percent, title_case
-from mrb_lib.plots.matrix import draw_matrix, scale_bar
+from mrb_lib.plots.matrix import cell_texts, draw_matrix, scale_bar
 from mrb_lib.plots.registry import figure
 from mrb_lib.plots.style import (
     COLOURS,
@@ -36,7 +36,8 @@ FEWEST_SPOKES = 3
 _HEATMAP = (
     "Accuracy (%) of every judge on {dimension} by {by}, with the 95% interval below it (percentiles of the "
     "cluster bootstrap, or Wilson's with the design effect where few cases or clusters decide). "
-    "Hatched: no case scored. An interval without width is not certainty: the cases scored are all alike."
+    "Hatched: no case scored. An interval of zero width means that the judge scored the same on every case, not that "
+    "its accuracy is certain."
 )
 _READ_HEATMAP = (
     "Compare along a row, and read the intervals: of many subfields some are low by chance alone. Worth a closer "
@@ -103,21 +104,12 @@ def leaderboard(
     )
 
 
-def _table(frame: pd.DataFrame, value: str, judges: Sequence[str], subfields: Sequence[str]) -> NDArray[np.float64]:
-    """The values of a column, a row a judge and a column a subfield; NaN where there are none."""
-    wide = frame.pivot_table(index="judge", columns="subfield", values=value, aggfunc="first", dropna=False)
-    return wide.reindex(index=list(judges), columns=list(subfields)).to_numpy(dtype=float)
-
-
-def _judges(accuracy: pd.DataFrame, judges: Sequence[str] | None) -> Sequence[str]:
-    """The judges that are asked for, or all from the best to the worst over all cases."""
-    if judges is not None:
-        return judges
-    return overall(accuracy).sort_values(["accuracy", "judge"], ascending=[False, True])["judge"].tolist()
-
-
-def _subfields(accuracy: pd.DataFrame, subfields: Sequence[str] | None) -> Sequence[str]:
-    return sorted(accuracy["subfield"].dropna().unique()) if subfields is None else subfields
+def _by_subfield(accuracy: pd.DataFrame) -> pd.DataFrame:
+    """A row a judge, from the best to the worst over all cases; the columns of the frame, each by subfield."""
+    judges = overall(accuracy).sort_values(["accuracy", "judge"], ascending=[False, True])["judge"]
+    parts = accuracy[accuracy["subfield"].notna()]
+    wide = parts.pivot(index="judge", columns="subfield", values=["n", "accuracy", "low", "high"])
+    return wide.reindex(judges).astype("float64")
 
 
 @figure(
@@ -142,37 +134,28 @@ def _subfields(accuracy: pd.DataFrame, subfields: Sequence[str] | None) -> Seque
     needs=("preferences", "annotations", "verdicts", "modality"),
 )
 @styled
-def heatmap(
-    accuracy: pd.DataFrame, *, judges: Sequence[str] | None = None, subfields: Sequence[str] | None = None
-) -> Paper:
+def heatmap(accuracy: pd.DataFrame) -> Paper:
     """Draw the accuracy of every judge in every subfield, with its interval written below it.
 
     Parameters
     ----------
-    accuracy : judge, subfield, n, accuracy, low, high for one dimension; rows of other judges or subfields
-        are not drawn
-    judges, subfields : the rows and columns, in this order; None for all: judges from the best to the worst over all
-        cases, subfields by name. A pair without a row is drawn as missing.
+    accuracy : judge, subfield, n, accuracy, low, high for one dimension; judges are drawn from the best to the worst
+        over all cases, subfields by name; a judge without a row over all cases is not drawn, a pair without a row is
+        drawn as missing
     """
-    judges, subfields = _judges(accuracy, judges), _subfields(accuracy, subfields)
-    values, low, high = (_table(accuracy, name, judges, subfields) for name in ("accuracy", "low", "high"))
-    texts = [
-        [_text(value, start, end) for value, start, end in zip(*rows, strict=True)]
-        for rows in zip(values, low, high, strict=True)
-    ]
-    counts = _table(accuracy, "n", judges, subfields)
-    names = labels(map(title_case, subfields), 22)
-    across = [f"{name}\n{_range(counts[:, i])}" for i, name in enumerate(names)]
-    figure = canvas(PAGE, rows_height(len(judges), 0.24, 1.6))
+    wide = _by_subfield(accuracy)
+    values, low, high = (wide[name].to_numpy() for name in ("accuracy", "low", "high"))
+    figure = canvas(PAGE, rows_height(len(wide), 0.24, 1.6))
     axes = figure.subplots()
+    names = labels(map(title_case, wide["n"].columns), 22)
     mesh = draw_matrix(
         axes,
         values,
-        across=across,
-        down=labels(judges, 28),
+        across=[f"{name}\n{_range(counts)}" for name, counts in zip(names, wide["n"].to_numpy().T, strict=True)],
+        down=labels(wide.index, 28),
         colours=SEQUENTIAL,
         norm=_norm(values),
-        texts=texts,
+        texts=cell_texts(values, low, high, between="\u2013"),
     )
     scale_bar(figure, mesh, axes, "accuracy (%)", percent)
     return figure
@@ -185,13 +168,6 @@ def _range(counts: NDArray[np.float64]) -> str:
         return "n = 0"
     few, many = scored.min(), scored.max()
     return f"n = {few:,}" if few == many else f"n = {few:,}\u2013{many:,}"
-
-
-def _text(value: float, low: float, high: float) -> str:
-    if np.isnan(value):
-        return ""
-    bounds = "" if np.isnan(low) or np.isnan(high) else f"\n{percent(low)}\u2013{percent(high)}"
-    return percent(value) + bounds
 
 
 def _norm(values: NDArray[np.float64]) -> Normalize:
@@ -217,32 +193,24 @@ def _norm(values: NDArray[np.float64]) -> Normalize:
     needs=("preferences", "annotations", "verdicts", "department"),
 )
 @styled
-def radar(
-    accuracy: pd.DataFrame,
-    *,
-    judges: Sequence[str] | None = None,
-    subfields: Sequence[str] | None = None,
-) -> Paper:
-    """Draw a few judges over the subfields, a panel each, the others behind it in grey.
+def radar(accuracy: pd.DataFrame) -> Paper:
+    """Draw the best judges over the subfields, a panel each, the others behind it in grey.
 
     Parameters
     ----------
-    accuracy : judge, subfield, accuracy, low, high for one dimension
-    judges : at most six; None for the best over all cases
-    subfields : the spokes, at least three; None for all by name
+    accuracy : judge, subfield, n, accuracy, low, high for one dimension; at most six judges are drawn, from the best to
+        the worst over all cases. The spokes are the subfields, by name
 
     Raises
     ------
     ValueError
-        Fewer than three spokes, or more judges than there are styles.
+        Fewer than three spokes.
     """
-    subfields = _subfields(accuracy, subfields)
-    judges = _judges(accuracy, judges)[: len(SERIES)] if judges is None else judges
+    wide = _by_subfield(accuracy).head(len(SERIES))
+    judges, subfields = wide.index, wide["n"].columns
     if len(subfields) < FEWEST_SPOKES:
         raise ValueError(f"a radar needs {FEWEST_SPOKES} subfields, not {len(subfields)}")
-    if len(judges) > len(SERIES):
-        raise ValueError(f"a radar shows at most {len(SERIES)} judges, not {len(judges)}; choose some")
-    values, low, high = (_table(accuracy, name, judges, subfields) for name in ("accuracy", "low", "high"))
+    values, low, high = (wide[name].to_numpy() for name in ("accuracy", "low", "high"))
     columns = min(_columns(subfields), len(judges))
     figure = canvas(*_size(columns, ceil(len(judges) / columns)))
     spokes = np.linspace(0, 2 * np.pi, len(subfields), endpoint=False)
@@ -258,7 +226,7 @@ def radar(
     return figure
 
 
-def _columns(subfields: Sequence[str]) -> int:
+def _columns(subfields: Iterable[str]) -> int:
     """Three panels side by side where the names to the left and right of a radar are short, otherwise two."""
     sides = np.abs(np.sin(np.linspace(0, 2 * np.pi, len(subfields), endpoint=False))) > 0.5
     widest = max(len(word) for name, side in zip(subfields, sides, strict=True) if side for word in _words(name))

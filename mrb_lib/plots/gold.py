@@ -11,7 +11,7 @@ from matplotlib.colors import Normalize
 
 from mrb_lib.plots.intervals import panels, rows_of
 from mrb_lib.plots.lettering import label, labels, percent, title_case
-from mrb_lib.plots.matrix import draw_matrix, scale_bar
+from mrb_lib.plots.matrix import cell_texts, draw_matrix, scale_bar
 from mrb_lib.plots.registry import figure
 from mrb_lib.plots.style import COLUMN, DIVERGING, PAGE, SEQUENTIAL, Paper, canvas, panel_grid, rows_height, styled
 
@@ -61,18 +61,18 @@ def confusions(
     panels = panel_grid(figure, len(annotators), columns, shared=False)
     for axes, annotator in zip(panels, annotators, strict=True):
         confusion = table[table["annotator"] == annotator].set_index(["gold", "label"]).reindex(cells)
-        texts = [
-            _text(*numbers, brief=len(categories) > _WIDEST_WITH_INTERVALS)
-            for numbers in confusion[["probability", "low", "high"]].to_numpy(dtype=float)
-        ]
+        numbers = confusion[["probability", "low", "high"]].to_numpy(dtype=float)
+        values, low, high = numbers.T.reshape(3, *shape)
+        if len(categories) > _WIDEST_WITH_INTERVALS:
+            low = np.full(shape, np.nan)
         mesh = draw_matrix(
             axes,
-            confusion["probability"].to_numpy(dtype=float).reshape(shape),
+            values,
             across=names,
             down=names,
             colours=SEQUENTIAL,
             norm=Normalize(0, 1),
-            texts=np.reshape(texts, shape).tolist(),
+            texts=cell_texts(values, low, high),
         )
         axes.set_title(label(annotator, 20))
         axes.set_xlabel("given")
@@ -80,13 +80,6 @@ def confusions(
         axes.set_ylabel("true")
     scale_bar(figure, mesh, panels, "probability (%)", percent)
     return figure
-
-
-def _text(value: float, low: float, high: float, *, brief: bool) -> str:
-    if np.isnan(value):
-        return ""
-    bounds = "" if brief or np.isnan(low) or np.isnan(high) else f"\n{percent(low)} to {percent(high)}"
-    return percent(value) + bounds
 
 
 @figure(

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
+from mrb_lib.plots.lettering import percent
 from mrb_lib.plots.style import NOT_AVAILABLE, SMALLEST_TYPE, ink_on, not_available
 
 
@@ -73,6 +74,31 @@ def draw_matrix(
     axes.set_yticks(np.arange(values.shape[0]) + 0.5, list(down))
     axes.tick_params(length=0)
     return mesh
+
+
+def cell_texts(
+    values: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    write: Callable[[float], str] = percent,
+    *,
+    bound: Callable[[float], str] | None = None,
+    between: str = " to ",
+) -> list[list[str]]:
+    """The texts of cells: a value with its interval below it, without one where that is null; empty for a null value.
+
+    Parameters
+    ----------
+    values, low, high : shape (D, W)
+    write, bound : how values are written, and how the ends of intervals are; None is as values
+    """
+    bound = bound or write
+
+    def text(value: float, start: float, end: float) -> str:
+        ends = "" if np.isnan(start) or np.isnan(end) else f"\n{bound(start)}{between}{bound(end)}"
+        return "" if np.isnan(value) else write(value) + ends
+
+    return [[text(*cell) for cell in zip(*row, strict=True)] for row in zip(values, low, high, strict=True)]
 
 
 def scale_bar(

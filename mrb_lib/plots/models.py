@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import ceil
 
 import numpy as np
@@ -139,37 +138,29 @@ def _ordered(frame: pd.DataFrame, keys: pd.DataFrame, term: str) -> list[tuple[s
     needs=("preferences", "annotations", "verdicts", "judges", "department"),
 )
 @styled
-def dif_matrix(
-    frame: pd.DataFrame, *, judges: Sequence[str] | None = None, subfields: Sequence[str] | None = None
-) -> Paper:
+def dif_matrix(frame: pd.DataFrame) -> Paper:
     """Draw how much weaker or stronger each judge is in each subfield than its cases' difficulty explains.
 
     Parameters
     ----------
-    frame : rows of `dif` of one dimension: judge, subfield, ets_delta, ets_class, p_adjusted
-    judges, subfields : the rows and columns, in this order; None for all by name. A pair without a row is drawn as
-        missing.
+    frame : rows of `dif` of one dimension: judge, subfield, ets_delta, ets_class, p_adjusted; judges and subfields are
+        drawn by name, a pair without a row as missing
     """
-    judges = sorted(frame["judge"].unique()) if judges is None else judges
-    subfields = sorted(frame["subfield"].dropna().unique()) if subfields is None else subfields
-    wide = frame.drop_duplicates(["judge", "subfield"]).set_index(["judge", "subfield"])
-    wide = wide.reindex(pd.MultiIndex.from_product([list(judges), list(subfields)]))
-    shape = (len(judges), len(subfields))
-    values = wide["ets_delta"].to_numpy(dtype=float).reshape(shape)
-    classes = wide["ets_class"].to_numpy(dtype=object).reshape(shape)
-    certain = wide["p_adjusted"].to_numpy(dtype=float).reshape(shape) < 0.05
+    cells = frame[frame["subfield"].notna()].drop_duplicates(["judge", "subfield"])
+    wide = cells.pivot(index="judge", columns="subfield", values=["ets_delta", "ets_class", "p_adjusted"])
+    values, p_adjusted = (wide[name].to_numpy(dtype=float) for name in ("ets_delta", "p_adjusted"))
     texts = [
         [_cell(value, kind, sure) for value, kind, sure in zip(*row, strict=True)]
-        for row in zip(values, classes, certain, strict=True)
+        for row in zip(values, wide["ets_class"].to_numpy(), p_adjusted < 0.05, strict=True)
     ]
     reach = float(np.abs(np.nan_to_num(values)).max(initial=2.0))
-    figure = canvas(PAGE, rows_height(len(judges), 0.24, 1.5))
+    figure = canvas(PAGE, rows_height(len(wide), 0.24, 1.5))
     axes = figure.subplots()
     mesh = draw_matrix(
         axes,
         values,
-        across=labels(map(title_case, subfields), 22),
-        down=labels(judges, 28),
+        across=labels(map(title_case, wide["ets_delta"].columns), 22),
+        down=labels(wide.index, 28),
         colours=DIVERGING,
         norm=TwoSlopeNorm(0, -reach, reach),
         texts=texts,

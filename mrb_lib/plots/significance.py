@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mrb_lib.plots.intervals import rows_of
 from mrb_lib.plots.lettering import labels, percent, signed_percent
-from mrb_lib.plots.matrix import draw_matrix, scale_bar
+from mrb_lib.plots.matrix import cell_texts, draw_matrix, scale_bar
 from mrb_lib.plots.registry import figure
 from mrb_lib.plots.style import (
     COLOURS,
@@ -144,10 +144,9 @@ def differences(pairs: pd.DataFrame, *, judges: Sequence[str] | None = None) -> 
     ends = np.stack([_square(pairs, end, judges, sign=-1.0) for end in ("low", "high")])
     low, high = ends.min(axis=0), ends.max(axis=0)
     wordy = len(judges) <= _MOST_WITH_TEXT
-    texts = [
-        [_text(d, a, b) if wordy else "\u25cf" if a > 0 or b < 0 else "" for d, a, b in zip(*rows, strict=True)]
-        for rows in zip(values, low, high, strict=True)
-    ]
+    texts = np.where((low > 0) | (high < 0), "\u25cf", "").tolist()
+    if wordy:
+        texts = cell_texts(values, low, high, signed_percent, bound=percent)
     widest = float(np.nanmax(np.abs(values))) if np.isfinite(values).any() else 1.0
     names = labels(judges, 28)
     figure = _canvas(len(judges))
@@ -165,13 +164,6 @@ def differences(pairs: pd.DataFrame, *, judges: Sequence[str] | None = None) -> 
     )
     scale_bar(figure, mesh, axes, "row minus column (percentage points)", signed_percent)
     return figure
-
-
-def _text(difference: float, low: float, high: float) -> str:
-    if np.isnan(difference):
-        return ""
-    bounds = "" if np.isnan(low) or np.isnan(high) else f"\n{percent(low)} to {percent(high)}"
-    return signed_percent(difference) + bounds
 
 
 @figure(

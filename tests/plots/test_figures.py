@@ -62,9 +62,9 @@ def make(frames, figure: str, count: int, dimensions: tuple[str, ...]) -> Paper:
         case "position-bias":
             return consistency.position_bias(frames.consistency(judges, dimensions))
         case "organs-heatmap" | "departments-heatmap":
-            return accuracies.heatmap(frames.accuracy(judges, ["overall"], by), judges=judges, subfields=by)
+            return accuracies.heatmap(frames.accuracy(judges, ["overall"], by))
         case "organs-radar" | "departments-radar":
-            return accuracies.radar(frames.accuracy(judges, ["overall"], by), judges=judges[:6], subfields=by)
+            return accuracies.radar(frames.accuracy(judges, ["overall"], by))
         case "significance-p":
             return significance.p_values(frames.significance(judges), judges=judges)
         case "significance-differences":
@@ -196,8 +196,8 @@ def test_hostile_names_are_drawn_as_text(frames, flaws: Callable[[Figure], list[
     few = HOSTILE[:6]
     parts = [
         leaderboard(frames.accuracy(HOSTILE, ["overall", "$d$"])),
-        accuracies.heatmap(frames.accuracy(HOSTILE, ["overall"], HOSTILE), judges=HOSTILE, subfields=HOSTILE),
-        accuracies.radar(frames.accuracy(few, ["overall"], HOSTILE), judges=few, subfields=HOSTILE),
+        accuracies.heatmap(frames.accuracy(HOSTILE, ["overall"], HOSTILE)),
+        accuracies.radar(frames.accuracy(few, ["overall"], HOSTILE)),
         significance.p_values(frames.significance(few), judges=few),
         significance.differences(frames.significance(few), judges=few),
         agreement.pairs(frames.pairs(few, ["$"]), annotators=few),

@@ -49,7 +49,7 @@ def test_a_cell_holds_delta_class_and_significance() -> None:
     frame = cells(["a", "b"], ["eye", "lung"])
     frame["ets_delta"], frame["ets_class"] = [-2.3, 0.04, np.nan, 1.2], ["C", "A", None, "B"]
     frame["p_adjusted"] = [0.01, 0.9, np.nan, 0.2]
-    axes = dif_matrix(frame, judges=["a", "b"], subfields=["eye", "lung"]).axes[0]
+    axes = dif_matrix(frame).axes[0]
     drawn = [text for text in axes.texts if text.get_gid() == "cell"]
     texts = [text.get_text() for text in sorted(drawn, key=lambda text: text.get_position()[::-1])]
     assert texts == ["\u22122.3\nC*", "0.0", "n/a", "+1.2\nB"]
@@ -62,7 +62,7 @@ def test_a_cell_holds_delta_class_and_significance() -> None:
 def test_any_size_can_be_read(frames, organs, flaws, count: int) -> None:
     judges = frames.judges(count)
     assert not flaws(marginal_effects(effects(judges)))
-    assert not flaws(dif_matrix(cells(judges, list(organs)), judges=judges, subfields=list(organs)))
+    assert not flaws(dif_matrix(cells(judges, list(organs))))
 
 
 def test_hostile_names_are_drawn_as_text(flaws) -> None:
@@ -71,9 +71,9 @@ def test_hostile_names_are_drawn_as_text(flaws) -> None:
     figure.png()
     assert set(labels(names, 30)) <= {text.get_text() for text in figure.axes[0].get_yticklabels()}
     assert not flaws(figure)
-    other = dif_matrix(cells(names, ["$x$", "y\n" * 9]), judges=names, subfields=["$x$", "y\n" * 9])
+    other = dif_matrix(cells(names, ["$x$", "y\n" * 9]))
     other.png()
-    assert [text.get_text() for text in other.axes[0].get_yticklabels()] == labels(names, 28)
+    assert [text.get_text() for text in other.axes[0].get_yticklabels()] == labels(sorted(names), 28)
     assert not flaws(other)
 
 

@@ -104,41 +104,46 @@ def test_position_bias_has_a_line_at_zero_and_signs_survive() -> None:
     assert any(list(line.get_xdata()) == [0.0, 0.0] for line in axes.lines)
 
 
+def best_first(accuracy: pd.DataFrame) -> list[str]:
+    return accuracy[accuracy["subfield"].isna()].sort_values("accuracy", ascending=False)["judge"].tolist()
+
+
 def test_heatmap_cells_hold_the_values(frames) -> None:
     organs = ["brain", "lung", "oral_cavity"]
     accuracy = frames.accuracy(JUDGES, ["overall"], organs)
     gone = (accuracy["judge"] == "beta") & (accuracy["subfield"] == "lung")
     accuracy.loc[gone, ["accuracy", "low", "high"]] = np.nan
-    axes = accuracies.heatmap(accuracy, judges=JUDGES, subfields=organs).axes[0]
+    axes = accuracies.heatmap(accuracy).axes[0]
     mesh = next(c for c in axes.collections if c.get_gid() == "cells")
     drawn = np.ma.filled(mesh.get_array().astype(float), np.nan).reshape(3, 3)
-    expected = accuracy.pivot(index="judge", columns="subfield", values="accuracy").loc[JUDGES, organs]
+    expected = accuracy.pivot(index="judge", columns="subfield", values="accuracy").loc[best_first(accuracy), organs]
     np.testing.assert_array_equal(drawn, expected)
     assert len([patch for patch in axes.patches if patch.get_gid() == "not-available"]) == 1
     cells = texts(axes, "cell")
     assert cells.count("n/a") == 1
-    first = accuracy[accuracy["subfield"].notna()].iloc[0]
+    best = accuracy["judge"] == best_first(accuracy)[0]
+    first = accuracy[best & accuracy["subfield"].notna()].iloc[0]
     assert cells[0] == f"{100 * first.accuracy:.0f}\n{100 * first.low:.0f}\u2013{100 * first.high:.0f}"
     assert [label.get_text().split("\n")[0] for label in axes.get_xticklabels()] == ["Brain", "Lung", "Oral cavity"]
 
 
 def test_heatmap_says_where_judges_were_scored_on_different_numbers_of_cases(frames) -> None:
-    accuracy = frames.accuracy(JUDGES, ["overall"], ["brain", "lung"])
-    accuracy["n"] = [9, 5, 7, 9, 5, 8, 9, 5, 6]
-    axes = accuracies.heatmap(accuracy, judges=JUDGES, subfields=["brain", "lung", "eye"]).axes[0]
+    accuracy = frames.accuracy(JUDGES, ["overall"], ["brain", "eye", "lung"])
+    accuracy["n"] = [9, 5, np.nan, 7, 9, 5, np.nan, 8, 9, 5, np.nan, 6]
+    axes = accuracies.heatmap(accuracy).axes[0]
     heads = [label.get_text().split("\n")[1] for label in axes.get_xticklabels()]
-    assert heads == ["n = 5", "n = 6\u20138", "n = 0"]
+    assert heads == ["n = 5", "n = 0", "n = 6\u20138"]
 
 
 def test_radar_breaks_where_a_value_is_missing(frames) -> None:
-    organs = ["brain", "lung", "eye", "foot"]
+    organs = ["brain", "eye", "foot", "lung"]
     accuracy = frames.accuracy(JUDGES, ["overall"], organs)
     accuracy.loc[(accuracy["judge"] == "alpha") & (accuracy["subfield"] == "eye"), "accuracy"] = np.nan
-    figure = accuracies.radar(accuracy, judges=JUDGES, subfields=organs)
+    figure = accuracies.radar(accuracy)
     radius = points(panel(figure, "alpha"))[:, 1]
     expected = accuracy[(accuracy["judge"] == "alpha") & accuracy["subfield"].notna()]["accuracy"].to_numpy()
     np.testing.assert_array_equal(radius, [*expected, expected[0]])
-    assert np.isnan(radius[2])
+    assert np.isnan(radius[1])
     assert len(points(panel(figure, "alpha"), "not-available")) == 1
     assert len(points(panel(figure, "beta"), "not-available")) == 0
 
@@ -146,10 +151,14 @@ def test_radar_breaks_where_a_value_is_missing(frames) -> None:
 def test_radar_refuses_what_it_cannot_show(frames) -> None:
     accuracy = frames.accuracy(JUDGES, ["overall"], ["brain", "lung"])
     with pytest.raises(ValueError, match="needs 3 subfields"):
-        accuracies.radar(accuracy, judges=JUDGES, subfields=["brain", "lung"])
+        accuracies.radar(accuracy)
+
+
+def test_radar_shows_the_best_judges(frames) -> None:
     many = frames.judges(len(SERIES) + 1)
-    with pytest.raises(ValueError, match="at most 6 judges"):
-        accuracies.radar(frames.accuracy(many, ["overall"], JUDGES), judges=many, subfields=JUDGES)
+    accuracy = frames.accuracy(many, ["overall"], JUDGES)
+    shown = [axes.get_title() for axes in accuracies.radar(accuracy).axes]
+    assert shown == best_first(accuracy)[: len(SERIES)]
 
 
 def test_differences_change_sign_across_the_diagonal() -> None:
