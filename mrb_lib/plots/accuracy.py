@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from math import ceil
 from typing import cast
 
@@ -207,7 +207,7 @@ def radar(accuracy: pd.DataFrame) -> Paper:
         Fewer than three spokes.
     """
     wide = _by_subfield(accuracy).head(len(SERIES))
-    judges, subfields = wide.index, wide["n"].columns
+    judges, subfields = wide.index, wide["n"].columns.tolist()
     if len(subfields) < FEWEST_SPOKES:
         raise ValueError(f"a radar needs {FEWEST_SPOKES} subfields, not {len(subfields)}")
     values, low, high = (wide[name].to_numpy() for name in ("accuracy", "low", "high"))
@@ -226,7 +226,7 @@ def radar(accuracy: pd.DataFrame) -> Paper:
     return figure
 
 
-def _columns(subfields: Iterable[str]) -> int:
+def _columns(subfields: Sequence[str]) -> int:
     """Three panels side by side where the names to the left and right of a radar are short, otherwise two."""
     sides = np.abs(np.sin(np.linspace(0, 2 * np.pi, len(subfields), endpoint=False))) > 0.5
     widest = max(len(word) for name, side in zip(subfields, sides, strict=True) if side for word in _words(name))
