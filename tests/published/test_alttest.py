@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.ceiling.alttest import alternative_annotator
+from tests.stats.small_tables import alternative_annotator
 
 RATERS = ("author_0", "author_4", "expert_24", "gemini_flash", "gemini_pro")
 LABELS = """

@@ -29,7 +29,7 @@ from mrb_lib.replies.reading import parse
 from mrb_lib.runs.execute import judge
 from mrb_lib.schema import DIMENSIONS
 from mrb_lib.stats.accuracy import accuracy
-from mrb_lib.stats.ceiling import annotator_ceiling
+from mrb_lib.stats.ceiling import ceiling
 from mrb_lib.stats.consistency import consistency
 from mrb_lib.verdicts.store import load_verdicts
 
@@ -208,7 +208,7 @@ def test_defect_15_both_orders_repeats_seeds_intervals_kappa_ceiling_and_a_poole
     assert table[["low", "high", "cohen_kappa"]].notna().all(axis=None)
     more = [little.annotations.assign(annotator=name) for name in ("r2", "r3")]
     raters = pd.concat([little.annotations, *more], ignore_index=True)
-    assert (annotator_ceiling(raters, little.cases, resamples=50)["accuracy"] == 1).all()
+    assert (ceiling(None, raters, little.cases, resamples=50)["accuracy"] == 1).all()
 
 
 def test_defect_16_a_crash_or_a_smaller_run_loses_nothing(

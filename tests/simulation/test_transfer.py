@@ -33,8 +33,8 @@ def accuracies(score: np.ndarray, domain: np.ndarray, cluster: np.ndarray | None
     return domain_accuracies(score.astype(np.float64), domain, int(domain.max()) + 1, codes)
 
 
-def pooled(found: Domains, *, profile: bool = False) -> Pooled:
-    return pool(found.effect, found.variance, profile=profile)
+def pooled(found: Domains) -> Pooled:
+    return pool(found.effect, found.variance)
 
 
 @pytest.mark.parametrize("accuracy", [0.5, 0.7, 0.9])
@@ -118,7 +118,7 @@ def test_planted_heterogeneity_is_recovered_and_covered() -> None:
     generator = np.random.default_rng(9)
     truth = true_accuracies(generator, 20, 0.12)[:, :-1]
     domain = np.repeat(np.arange(20), 80)
-    found = pooled(accuracies(right(generator, (BENCHMARKS, len(domain)), truth[:, domain]), domain), profile=True)
+    found = pooled(accuracies(right(generator, (BENCHMARKS, len(domain)), truth[:, domain]), domain))
     for tau2 in (found.tau2, found.tau2_dl):
         assert tau2.mean() == pytest.approx(0.12**2, rel=0.05)
     assert covers((found.tau2_low <= 0.12**2) & (found.tau2_high >= 0.12**2))

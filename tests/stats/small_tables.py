@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+
+from mrb_lib.schema import CHOICES
+from mrb_lib.stats.agreement.labels import encode_annotations
+from mrb_lib.stats.ceiling.alttest import alt_test_rows
+from mrb_lib.stats.ceiling.table import COLUMNS
+from mrb_lib.stats.core.options import typed
+from mrb_lib.stats.core.panel import ABSENT
 
 CHOICE = {"A": "A", "B": "B", "T": "tie", "?": None}
 
@@ -57,3 +64,25 @@ def random_verdicts(generator: np.random.Generator, n: int, judges: int, repeats
         for repeat in range(repeats)
     }
     return verdicts_of(shown)
+
+
+def alternative_annotator(
+    labels: pd.DataFrame,
+    annotations: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    resamples: int,
+    categories: Sequence[str] = CHOICES,
+    level: str = "nominal",
+    epsilon: float = 0.15,
+    correction: str = "by",
+) -> pd.DataFrame:
+    """The alternative annotator test of judges that give one label a case, of any categories."""
+    coded = encode_annotations(annotations, cases, categories, ["overall"])
+    judged = encode_annotations(labels.rename(columns={"judge": "annotator"}), cases, categories, ["overall"])
+    choices = np.full((len(judged.annotators), 1, len(cases), 1), ABSENT)
+    choices[judged.annotator, judged.dimension, judged.case, 0] = judged.choice
+    options = {"level": level, "epsilon": epsilon, "correction": correction, "resamples": resamples, "seed": 0}
+    codes = np.arange(len(cases))
+    rows = alt_test_rows(judged.annotators, choices, choices != ABSENT, coded, codes, categories, **options)
+    return typed(pd.DataFrame(rows), COLUMNS, counts="Int64", passes="boolean")

@@ -3,8 +3,6 @@
 The annotators' ceiling, the judges against the same labels, and the alternative annotator test.
 """
 
-from mrb_lib.stats.ceiling.alttest import alternative_annotator
-from mrb_lib.stats.ceiling.annotators import annotator_ceiling
 from mrb_lib.stats.ceiling.table import ceiling
 
-__all__ = ["alternative_annotator", "annotator_ceiling", "ceiling"]
+__all__ = ["ceiling"]

@@ -7,14 +7,13 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from mrb_lib.errors import InputError
-from mrb_lib.schema import CHOICES, LEVELS
+from mrb_lib.schema import LEVELS
 from mrb_lib.stats.agreement.coefficients import category_values, votes_by_case
-from mrb_lib.stats.agreement.labels import Annotations, encode_annotations
+from mrb_lib.stats.agreement.labels import Annotations
 from mrb_lib.stats.core.multiplicity import CORRECTIONS, adjust
 from mrb_lib.stats.core.options import (
     BoolArray,
@@ -22,15 +21,11 @@ from mrb_lib.stats.core.options import (
     IntArray,
     check_choice,
     divide,
-    encode,
     join_reasons,
     mean_of_defined,
-    typed,
 )
-from mrb_lib.stats.core.panel import ABSENT
 from mrb_lib.stats.resampling.resample import (
     block,
-    cluster_codes,
     clusters_counted,
     interval,
     interval_reason,
@@ -51,73 +46,38 @@ NOT_JUDGED = "no case has a verdict and two annotators"
 FEW_SHARED = f"fewer than {LEAST_ITEMS} independent cases shared with the judge and other annotators"
 FEW_ITEMS = f"no annotator shares {LEAST_ITEMS} independent cases with the judge and other annotators"
 FEW_UNITS = f"fewer than {ENOUGH_UNITS} independent cases: the t-test may beat annotators too readily"
-COLUMNS = [
-    "dimension",
-    "part",
-    "judge",
-    "annotator",
-    "n",
-    "n_excluded",
-    "winning_rate",
-    "advantage_probability",
-    "advantage_probability_low",
-    "advantage_probability_high",
-    "annotator_probability",
-    "epsilon",
-    "passes",
-    "p_value",
-    "p_adjusted",
-    "correction",
-    "n_annotators",
-    "n_items",
-    "reason",
-]
 
 
-class Options(NamedTuple):
-    """How the test is done; see `alternative_annotator`."""
-
-    level: str = "nominal"
-    epsilon: float = 0.15
-    correction: str = "by"
-    resamples: int = 2000
-    seed: int = 0
-
-
-def alternative_annotator(
-    labels: pd.DataFrame,
-    annotations: pd.DataFrame,
-    cases: pd.DataFrame,
+def alt_test_rows(
+    judges: Sequence[str],
+    labels: NDArray[np.int64],
+    present: BoolArray,
+    coded: Annotations,
+    codes: IntArray,
+    categories: Sequence[str],
     *,
-    categories: Sequence[str] = CHOICES,
-    dimensions: Sequence[str] | None = None,
-    cluster: str | None = None,
-    level: str = "nominal",
-    epsilon: float = 0.15,
-    correction: str = "by",
-    resamples: int = 2000,
-    seed: int = 0,
-) -> pd.DataFrame:
-    """Test whether judges' labels of any kind agree with people as well as a person's do.
-
-    Preferences in both orders go through `mrb_lib.stats.ceiling.ceiling`, which makes these rows too.
+    level: str,
+    epsilon: float,
+    correction: str,
+    resamples: int,
+    seed: int,
+) -> list[dict[str, object]]:
+    """The rows "alt_test" and "alt_test_annotator" of `mrb_lib.stats.ceiling.ceiling`.
 
     Parameters
     ----------
-    labels : `judge, case_id, dimension, choice`, one label a judge, case and dimension; a null choice agrees
-        with nobody, a missing row leaves the case out
-    annotations, cases, categories : as in `mrb_lib.stats.agreement.agreement`
+    labels, present : shape (judges, dimensions, cases, verdicts), see `mrb_lib.stats.ceiling.judges.labels_by_policy`
+    codes : shape (cases,), see `mrb_lib.stats.resampling.resample.cluster_codes`
     level : `nominal`: a label is aligned with the others by the share of them who gave the same; `ordinal`,
         `interval`: by minus the root mean squared distance to theirs, in ranks or in the numbers
         that the categories are
     epsilon : what a person's cost and effort is worth, as a difference of two probabilities;
         the paper advises .2 for experts, .15 for skilled annotators, .1 for crowds
     correction : of the tests of one judge on one dimension; the paper's is `by` (Benjamini-Yekutieli)
-    dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy`
 
     Returns
     -------
-    DataFrame
+    list
         Rows of `part` "alt_test", one a dimension and judge: `winning_rate` (omega, the share of the
         tested annotators whom the judge beats), `advantage_probability` (rho, the probability that the judge is aligned
         with the others at least as well as an annotator; the mean over annotators) with the 95% interval
@@ -150,51 +110,22 @@ def alternative_annotator(
     Validated in `tests/published/test_alttest.py`, `tests/stats/ceiling/test_alttest.py` and
     `tests/simulation/test_alttest.py`.
     """
-    coded = encode_annotations(annotations, cases, categories, dimensions)
-    judges = sorted(map(str, labels["judge"].unique()))
-    kept = labels[labels["dimension"].isin(coded.dimensions)]
-    choices = np.full((len(judges), len(coded.dimensions), len(cases), 1), ABSENT, dtype=np.int64)
-    choices[
-        encode(kept["judge"], judges, "judge"),
-        encode(kept["dimension"], coded.dimensions, "dimension"),
-        encode(kept["case_id"], list(cases["case_id"]), "case_id"),
-        0,
-    ] = encode(kept["choice"], categories, "choice")
-    codes = cluster_codes(cases, cluster)
-    options = Options(level, epsilon, correction, resamples, seed)
-    return alt_test_rows(judges, choices, choices != ABSENT, coded, codes, categories, options)
-
-
-def alt_test_rows(
-    judges: Sequence[str],
-    labels: NDArray[np.int64],
-    present: BoolArray,
-    coded: Annotations,
-    codes: IntArray,
-    categories: Sequence[str],
-    options: Options,
-) -> pd.DataFrame:
-    """The rows of `alternative_annotator` from arrays.
-
-    Parameters
-    ----------
-    labels, present : shape (judges, dimensions, cases, verdicts), see `mrb_lib.stats.ceiling.judges.labels_by_policy`
-    codes : shape (cases,), see `mrb_lib.stats.resampling.resample.cluster_codes`
-    """
-    _check(options)
+    check_choice("level", level, LEVELS)
+    check_choice("correction", correction, CORRECTIONS)
+    if not 0 <= epsilon < 1:
+        raise InputError(f"epsilon {epsilon}: must be 0 or more and less than 1; 0.15 is the default.")
     ranks = np.arange(len(categories), dtype=np.float64)
-    values = {"nominal": None, "ordinal": ranks, "interval": category_values(categories)}[options.level]
+    values = {"nominal": None, "ordinal": ranks, "interval": category_values(categories)}[level]
     rows: list[dict[str, object]] = []
     beside: list[dict[str, object]] = []
     every = [
         compare(coded, dimension, labels[:, dimension], present[:, dimension], values)
         for dimension in range(len(coded.dimensions))
     ]
-    tests = [compare_all(item, len(judges), codes, options.epsilon, options.correction, LEAST_ITEMS) for item in every]
-    low, high = advantage_bounds(every, tests, codes, resamples=options.resamples, seed=options.seed)
+    tests = [compare_all(item, len(judges), codes, epsilon, correction, LEAST_ITEMS) for item in every]
+    low, high = advantage_bounds(every, tests, codes, resamples=resamples, seed=seed)
     for dimension, (item, test) in enumerate(zip(every, tests, strict=True)):
-        shared = {"dimension": coded.dimensions[dimension], "epsilon": options.epsilon}
-        shared |= {"correction": options.correction}
+        shared = {"dimension": coded.dimensions[dimension], "epsilon": epsilon, "correction": correction}
         annotated = len(np.unique(coded.of(dimension)[0]))
         scored = np.zeros((len(codes), len(judges)), dtype=bool)
         for compared in item:
@@ -202,21 +133,14 @@ def alt_test_rows(
         n, clusters = scored.sum(axis=0), clusters_counted(codes, scored)
         for judge, name in enumerate(judges):
             bounds = (float(low[dimension, judge]), float(high[dimension, judge]))
-            counts = (int(n[judge]), int(clusters[judge]), options.resamples)
+            counts = (int(n[judge]), int(clusters[judge]), resamples)
             summary = _summary(test, judge, any(len(compared.cases) for compared in item), counts, bounds)
             absence = coded.absence(dimension) if not annotated else ""
             summary["n_excluded"] = annotated - int(str(summary["n"]))
             summary["reason"] = join_reasons(absence) or summary["reason"]
             rows.append(shared | {"part": ALT_TEST, "judge": name} | summary)
             beside.extend(shared | {"judge": name} | row for row in _beside(coded.annotators, test, judge))
-    return typed(pd.DataFrame([*rows, *beside]), COLUMNS, counts="Int64", passes="boolean")
-
-
-def _check(options: Options) -> None:
-    check_choice("level", options.level, LEVELS)
-    check_choice("correction", options.correction, CORRECTIONS)
-    if not 0 <= options.epsilon < 1:
-        raise InputError(f"epsilon {options.epsilon}: must be 0 or more and less than 1; 0.15 is the default.")
+    return [*rows, *beside]
 
 
 def _summary(

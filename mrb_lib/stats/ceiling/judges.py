@@ -133,7 +133,7 @@ def judge_rows(
     for group, replicated in zip(groups, drawn, strict=True):
         ends = np.stack(interval(replicated)).reshape(2, len(sums), 2, len(panel.judges))
         for i, dimension in enumerate(panel.dimensions):
-            label = {"dimension": dimension, "part": JUDGE, **group.label(), "policy": policy}
+            label = {"dimension": dimension, "part": JUDGE, **group.label()}
             of_dimension = _judges(sums[i], group, codes, ends[:, i], absences[i], resamples)
             rows += [label | {"judge": name} | row for name, row in zip(panel.judges, of_dimension, strict=True)]
     return rows

@@ -8,16 +8,15 @@ import pandas as pd
 
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement.labels import encode_annotations
-from mrb_lib.stats.ceiling import alttest
-from mrb_lib.stats.ceiling.annotators import absence, annotator_ceiling, leave_one_out
+from mrb_lib.stats.ceiling.alttest import alt_test_rows
+from mrb_lib.stats.ceiling.annotators import absence, annotator_rows, leave_one_out
 from mrb_lib.stats.ceiling.judges import judge_rows, labels_by_policy
-from mrb_lib.stats.core.options import typed, with_ends
+from mrb_lib.stats.core.options import check_policy, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.subfields import By, groups
 from mrb_lib.stats.core.table import Option, register_table
 from mrb_lib.stats.resampling.resample import cluster_codes
 
-ANNOTATOR = "annotator"
 COLUMNS = [
     "dimension",
     "part",
@@ -76,29 +75,34 @@ def ceiling(
     Parameters
     ----------
     verdicts : the verdicts table or its panel; None or without judges gives the annotators' rows alone
-    annotations, cases, categories, policy, by, dimensions, cluster, resamples, seed : as in `annotator_ceiling`
-    level, epsilon, correction : of the alternative annotator test, see
-        `mrb_lib.stats.ceiling.alternative_annotator`
+    annotations, cases, categories : as in `mrb_lib.stats.agreement.agreement`
+    policy, by, dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy`
+    level, epsilon, correction : of the alternative annotator test, see `mrb_lib.stats.ceiling.alttest.alt_test_rows`
 
     Returns
     -------
     DataFrame
         Columns that a row's kind does not have are null; `part` says the kind.
 
-        "annotator": see `annotator_ceiling`.
+        "annotator", one a dimension, group of cases and annotator, and one for the annotator "mean", the unweighted
+        mean of the rows above it: `accuracy` against the majority of the other annotators with the 95% interval
+        `low`, `high` of the cluster bootstrap, `n` annotations scored, `n_excluded` annotations by the annotator on
+        cases without two other annotators, or whose most frequent label among the others is shared by two labels,
+        `n_unassigned`, `reason`. Where a dimension has fewer than three annotators there is one row "mean" with nulls
+        and the reason.
         "judge", one a dimension, group of cases and judge: `accuracy` of the judge against the very labels that
         the annotators are held to (for each annotator the majority of the others), by the same policy, on
         the cases it is scored on, the mean over annotators, with `low`, `high`; `ceiling`, the mean accuracy of the
         annotators on those same cases; `difference`, the one minus the other, with the paired interval
         `difference_low`, `difference_high` of the same draws; `n` cases, `n_excluded` cases with a verdict that
         cannot be scored, `n_unassigned`, `reason`.
-        "alt_test" and "alt_test_annotator", over all cases: see `mrb_lib.stats.ceiling.alternative_annotator`;
+        "alt_test" and "alt_test_annotator", over all cases: see `mrb_lib.stats.ceiling.alttest.alt_test_rows`;
         which of a judge's verdicts count is `mrb_lib.stats.ceiling.judges.labels_by_policy`.
 
     Raises
     ------
     InputError
-        As in `annotator_ceiling`, or an option of the test is out of range.
+        As in `mrb_lib.stats.agreement.agreement`, the policy is unknown, or an option of the test is out of range.
 
     Notes
     -----
@@ -106,30 +110,26 @@ def ceiling(
     less reliable than the gold label, for people and judges alike, and only so can the two be compared.
     Validated in `tests/stats/ceiling/test_ceiling.py`; the test's own validation is named with it.
     """
-    people = annotator_ceiling(
-        annotations,
-        cases,
-        categories=categories,
-        policy=policy,
-        by=by,
-        dimensions=dimensions,
-        cluster=cluster,
-        resamples=resamples,
-        seed=seed,
-    ).assign(part=ANNOTATOR)
-    frames = [people]
+    check_policy(policy)
     coded = encode_annotations(annotations, cases, categories, dimensions)
+    codes, subsets = cluster_codes(cases, cluster), groups(cases, by)
+    held = [leave_one_out(coded, i, len(cases), categories, policy) for i in range(len(coded.dimensions))]
+    absences = [absence(coded, i, item) for i, item in enumerate(held)]
+    rows = annotator_rows(coded, held, absences, subsets, codes, resamples=resamples, seed=seed)
     panel = None if verdicts is None else as_panel(verdicts, cases["case_id"], coded.dimensions)
     if panel is not None and panel.judges:
-        codes = cluster_codes(cases, cluster)
-        held = [leave_one_out(coded, i, len(cases), categories, policy) for i in range(len(coded.dimensions))]
-        absences = [absence(coded, i, item) for i, item in enumerate(held)]
-        judges = judge_rows(
-            panel, held, absences, groups(cases, by), codes, categories, policy, resamples=resamples, seed=seed
+        rows += judge_rows(panel, held, absences, subsets, codes, categories, policy, resamples=resamples, seed=seed)
+        labels = labels_by_policy(panel, categories, policy)
+        rows += alt_test_rows(
+            panel.judges,
+            *labels,
+            coded,
+            codes,
+            categories,
+            level=level,
+            epsilon=epsilon,
+            correction=correction,
+            resamples=resamples,
+            seed=seed,
         )
-        options = alttest.Options(level, epsilon, correction, resamples, seed)
-        labels, present = labels_by_policy(panel, categories, policy)
-        tests = alttest.alt_test_rows(panel.judges, labels, present, coded, codes, categories, options)
-        frames += [pd.DataFrame(judges), tests.assign(policy=policy)]
-    shown = [frame.reindex(columns=COLUMNS) for frame in frames]
-    return typed(pd.concat(shown, ignore_index=True), COLUMNS, counts="Int64", passes="boolean")
+    return typed(pd.DataFrame(rows).assign(policy=policy), COLUMNS, counts="Int64", passes="boolean")

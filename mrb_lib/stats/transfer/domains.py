@@ -103,11 +103,11 @@ def proportion(effect: FloatArray) -> FloatArray:
     return out
 
 
-def variance_reasons(found: Domains) -> list[str]:
+def variance_reasons(domains: Domains) -> list[str]:
     """Why the sampling variances of a judge and dimension are undefined, or what they rest on; empty if neither."""
     out = []
     for total, effect, clusters, accuracy in zip(
-        found.n.sum(axis=1), found.design_effect, found.clusters, found.accuracy, strict=True
+        domains.n.sum(axis=1), domains.design_effect, domains.clusters, domains.accuracy, strict=True
     ):
         if total == 0:
             out.append(NO_CASES)
@@ -116,6 +116,6 @@ def variance_reasons(found: Domains) -> list[str]:
         elif not effect > 0:
             out.append(CONSTANT)
         else:
-            known = accuracy[np.isfinite(accuracy)]
-            out.append(BINOMIAL if ((known == 0) | (known == 1)).all() else "")
+            defined = accuracy[np.isfinite(accuracy)]
+            out.append(BINOMIAL if ((defined == 0) | (defined == 1)).all() else "")
     return out

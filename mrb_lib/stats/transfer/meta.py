@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import special
@@ -10,8 +10,6 @@ from scipy import special
 from mrb_lib.errors import InputError
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 
-Tau2 = Literal["reml", "pm", "dl"]
-ESTIMATORS: tuple[Tau2, ...] = ("reml", "pm", "dl")
 _TAIL = 0.975
 _ITERATIONS = 200
 _CLOSE = 1e-13
@@ -29,11 +27,10 @@ class Pooled(NamedTuple):
     k : estimates in the set
     q, p_value : Cochran's Q and its chi-squared tail with k - 1 degrees of freedom
     i2, i2_low, i2_high : share of the variation that is between, by Q, and its Q-profile interval
-    tau2, tau2_low, tau2_high : variance between by the estimator asked for, and its Q-profile interval
+    tau2, tau2_low, tau2_high : variance between by restricted maximum likelihood, and its Q-profile interval
     tau2_dl : variance between by DerSimonian and Laird, beside it
     estimate : the mean of the random-effects distribution
-    standard_error, low, high : of Hartung and Knapp, t with k - 1 degrees of freedom
-    wald_error : the standard error without their correction
+    low, high : its interval by Hartung and Knapp, t with k - 1 degrees of freedom
     weight : the share of each estimate in `estimate`
     """
 
@@ -48,10 +45,8 @@ class Pooled(NamedTuple):
     tau2_high: FloatArray
     tau2_dl: FloatArray
     estimate: FloatArray
-    standard_error: FloatArray
     low: FloatArray
     high: FloatArray
-    wald_error: FloatArray
     weight: FloatArray
 
 
@@ -63,9 +58,6 @@ class _Sets(NamedTuple):
     used: BoolArray
     k: IntArray
 
-    def rows(self, kept: BoolArray) -> _Sets:
-        return _Sets(self.effect[kept], self.variance[kept], self.used[kept], self.k[kept])
-
     def weights(self, tau2: FloatArray) -> FloatArray:
         return np.where(self.used, 1.0 / (self.variance + tau2[:, None]), 0.0)
 
@@ -76,16 +68,13 @@ class _Sets(NamedTuple):
         return np.where(self.used, self.effect - self.mean(weight)[:, None], 0.0)
 
 
-def pool(effect: FloatArray, variance: FloatArray, *, tau2: Tau2 = "reml", profile: bool = True) -> Pooled:
+def pool(effect: FloatArray, variance: FloatArray) -> Pooled:
     """Summarise sets of estimates that vary between the members of a population of domains.
 
     Parameters
     ----------
     effect : shape (m, k), the estimates of each set; NaN where a set has none
     variance : shape (m, k), their sampling variances, above 0
-    tau2 : the estimator of the variance between: restricted maximum likelihood, Paule and Mandel (1982), or
-        DerSimonian and Laird (1986)
-    profile : whether to make the intervals of tau2 and I2, which take the most time
 
     Returns
     -------
@@ -95,7 +84,7 @@ def pool(effect: FloatArray, variance: FloatArray, *, tau2: Tau2 = "reml", profi
     Raises
     ------
     InputError
-        The estimator is unknown, or a variance is not above 0.
+        A variance is not above 0.
 
     Notes
     -----
@@ -104,8 +93,6 @@ def pool(effect: FloatArray, variance: FloatArray, *, tau2: Tau2 = "reml", profi
     the Q-profile of Viechtbauer (2007), doi:10.1002/sim.2514. REML is found by Fisher scoring. Published
     values: `tests/published/test_meta.py`; coverage and size: `tests/simulation/test_transfer.py`.
     """
-    if tau2 not in ESTIMATORS:
-        raise InputError(f"tau2 {tau2!r} is unknown; use one of {', '.join(ESTIMATORS)}.")
     sets = _sets(effect, variance)
     df = np.maximum(sets.k - 1, 0)
     enough = df > 0
@@ -113,18 +100,13 @@ def pool(effect: FloatArray, variance: FloatArray, *, tau2: Tau2 = "reml", profi
     q = _q(sets, none)[0]
     typical = _typical(sets, df)
     by_moments = np.where(enough, np.maximum(divide(q - df, df / typical), 0.0), np.nan)
-    chosen = by_moments
-    if tau2 != "dl":
-        chosen = np.where(enough, _profile(sets, df) if tau2 == "pm" else _reml(sets, by_moments), np.nan)
-    low = high = np.full(len(sets.k), np.nan)
-    if profile:
-        low, high = (np.where(enough, _profile(sets, _chi2(df, tail)), np.nan) for tail in (1 - _TAIL, _TAIL))
-    weight = sets.weights(np.where(enough, chosen, 0.0))
+    tau2 = np.where(enough, _reml(sets, by_moments), np.nan)
+    low, high = (np.where(enough, _profile(sets, _chi2(df, tail)), np.nan) for tail in (1 - _TAIL, _TAIL))
+    weight = sets.weights(np.where(enough, tau2, 0.0))
     total = weight.sum(axis=1)
     estimate = np.where(enough, sets.mean(weight), np.nan)
     spread = divide((weight * sets.residuals(weight) ** 2).sum(axis=1), df)
-    error = np.sqrt(divide(spread, total))
-    reach = _t(df) * error
+    reach = _t(df) * np.sqrt(divide(spread, total))
     return Pooled(
         k=sets.k,
         q=np.where(enough, q, np.nan),
@@ -132,15 +114,13 @@ def pool(effect: FloatArray, variance: FloatArray, *, tau2: Tau2 = "reml", profi
         i2=divide(by_moments, by_moments + typical),
         i2_low=divide(low, low + typical),
         i2_high=divide(high, high + typical),
-        tau2=chosen,
+        tau2=tau2,
         tau2_low=low,
         tau2_high=high,
         tau2_dl=by_moments,
         estimate=estimate,
-        standard_error=error,
         low=estimate - reach,
         high=estimate + reach,
-        wald_error=np.where(enough, np.sqrt(divide(np.ones_like(total), total)), np.nan),
         weight=np.where(sets.used & enough[:, None], divide(weight, total[:, None]), np.nan),
     )
 
@@ -170,18 +150,18 @@ class Predictive(NamedTuple):
         spread = np.sqrt(self.variance)
         ends = self.mean + special.ndtri(tail) * spread
         low, high = ends.min(axis=1, initial=np.inf), ends.max(axis=1, initial=-np.inf)
-        found: FloatArray = (low + high) / 2
+        quantile: FloatArray = (low + high) / 2
         width = high - low
         for _ in range(_STEPS):
-            z = (found[:, None] - self.mean) / spread
+            z = (quantile[:, None] - self.mean) / spread
             excess = np.asarray(special.ndtr(z)) @ self.share - tail
-            moved = found - divide(excess, (np.exp(-(z**2) / 2) / spread) @ self.share / np.sqrt(2 * np.pi))
-            low, high = np.where(excess < 0, found, low), np.where(excess < 0, high, found)
+            moved = quantile - divide(excess, (np.exp(-(z**2) / 2) / spread) @ self.share / np.sqrt(2 * np.pi))
+            low, high = np.where(excess < 0, quantile, low), np.where(excess < 0, high, quantile)
             inside = (moved >= low) & (moved <= high)
-            before, found = found, np.where(inside, moved, (low + high) / 2)
-            if not (np.abs(found - before) > _LAST_STEP * width).any():
+            before, quantile = quantile, np.where(inside, moved, (low + high) / 2)
+            if not (np.abs(quantile - before) > _LAST_STEP * width).any():
                 break
-        return found
+        return quantile
 
 
 def predict(effect: FloatArray, variance: FloatArray) -> Predictive:
@@ -204,13 +184,13 @@ def predict(effect: FloatArray, variance: FloatArray) -> Predictive:
     sets = _sets(effect, variance)
     df = sets.k - 1
     node, share = np.polynomial.legendre.leggauss(_NODES)
-    found = np.zeros(len(df))
+    tau2 = np.zeros(len(df))
     mean, spread = np.full((2, len(df), _NODES), np.nan)
     for i, upper in enumerate((node + 1) / 2):
-        found = _profile(sets, _chi2(df, upper), found)
-        weight = sets.weights(found)
+        tau2 = _profile(sets, _chi2(df, upper), tau2)
+        weight = sets.weights(tau2)
         mean[:, i] = sets.mean(weight)
-        spread[:, i] = found + divide(np.ones_like(found), weight.sum(axis=1))
+        spread[:, i] = tau2 + divide(np.ones_like(tau2), weight.sum(axis=1))
     mean[df < 2] = np.nan
     return Predictive(mean, spread, share / 2)
 
@@ -253,40 +233,35 @@ def _profile(sets: _Sets, target: FloatArray | IntArray, start: FloatArray | Non
 
     The generalised Q falls and is convex, so that Newton's steps from 0, or a start below the root, never pass it.
     """
-    out = np.zeros(len(sets.k)) if start is None else start.copy()
-    found, active = out, np.arange(len(out))
+    tau2 = np.zeros(len(sets.k)) if start is None else start
     for _ in range(_ITERATIONS):
-        q, slope = _q(sets, found)
-        moved = found + np.nan_to_num(np.maximum(divide(q - target, slope), 0.0))
-        still = moved - found > _LAST_STEP * found
-        out[active] = moved
-        if not still.any():
+        q, slope = _q(sets, tau2)
+        step = np.nan_to_num(np.maximum(divide(q - target, slope), 0.0))
+        tau2 = tau2 + step
+        if not (step > _LAST_STEP * (tau2 - step)).any():
             break
-        found, active, target, sets = moved[still], active[still], target[still], sets.rows(still)
-    return out
+    return tau2
 
 
 def _reml(sets: _Sets, start: FloatArray) -> FloatArray:
     """Fisher scoring of the restricted likelihood, kept between the points where it is known to rise and to fall."""
-    out = np.nan_to_num(start)
-    found, active = out, np.arange(len(out))
-    rising, falling = np.zeros(len(out)), np.full(len(out), np.inf)
+    tau2 = np.nan_to_num(start)
+    rising, falling = np.zeros(len(tau2)), np.full(len(tau2), np.inf)
     falls_from_zero = _score(sets, rising)[0] <= 0
+    active = np.ones(len(tau2), dtype=bool)
     for _ in range(_ITERATIONS):
-        slope, information = _score(sets, found)
-        rising, falling = np.where(slope > 0, found, rising), np.where(slope > 0, falling, found)
-        moved = found + np.nan_to_num(divide(slope, information))
+        slope, information = _score(sets, tau2)
+        rising, falling = np.where(slope > 0, tau2, rising), np.where(slope > 0, falling, tau2)
+        moved = tau2 + np.nan_to_num(divide(slope, information))
         below = moved <= 0
-        halfway = (rising + np.where(np.isinf(falling), 2 * found, falling)) / 2
-        moved = np.where((moved <= rising) & (found > 0) | (moved >= falling), halfway, moved)
+        halfway = (rising + np.where(np.isinf(falling), 2 * tau2, falling)) / 2
+        moved = np.where((moved <= rising) & (tau2 > 0) | (moved >= falling), halfway, moved)
         moved = np.where(falls_from_zero & below, 0.0, np.maximum(moved, 0.0))
-        still = np.abs(moved - found) > _CLOSE + 1e-10 * moved
-        out[active] = moved
-        if not still.any():
+        before, tau2 = tau2, np.where(active, moved, tau2)
+        active &= np.abs(tau2 - before) > _CLOSE + 1e-10 * tau2
+        if not active.any():
             break
-        found, active, falls_from_zero = moved[still], active[still], falls_from_zero[still]
-        rising, falling, sets = rising[still], falling[still], sets.rows(still)
-    return out
+    return tau2
 
 
 def _score(sets: _Sets, tau2: FloatArray) -> tuple[FloatArray, FloatArray]:

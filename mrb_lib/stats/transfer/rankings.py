@@ -62,11 +62,11 @@ def ranking_rows(
     kept = np.flatnonzero((np.isfinite(score).any(axis=0) & inside).any(axis=1))
     flat = score[:, kept][:, :, inside].reshape(len(score) * len(kept), assigned.shape[1])
     here, rest = (
-        found.reshape(len(score), len(kept), *found.shape[1:]) for found in by_domain(flat, assigned, len(names))
+        shares.reshape(len(score), len(kept), *shares.shape[1:]) for shares in by_domain(flat, assigned, len(names))
     )
     frames = [
-        _dimension_rows(here[:, place], rest[:, place], names, straddling).assign(dimension=dimensions[i])
-        for place, i in enumerate(kept)
+        _dimension_rows(here[:, position], rest[:, position], names, straddling).assign(dimension=dimensions[i])
+        for position, i in enumerate(kept)
     ]
     return pd.concat(frames, ignore_index=True).assign(part="ranking") if frames else pd.DataFrame({"part": []})
 
@@ -98,18 +98,18 @@ def _dimension_rows(here: FloatArray, rest: FloatArray, names: pd.Index, straddl
     tau = taus(here[complete], rest[complete])
     i, j = np.triu_indices(k, k=1)
     between = kendall(here[complete, 0][:, i], here[complete, 0][:, j])
-    found = expected(tau)
-    unknown = np.isnan(found["p_value"])
+    expectation = expected(tau)
+    lacks = np.isnan(expectation["p_value"])
     reasons = [
         join_reasons(_no_tau(value) or _no_expectation(value, here.shape[1] - 1, lacking), straddling)
-        for value, lacking in zip(tau[0], unknown, strict=True)
+        for value, lacking in zip(tau[0], lacks, strict=True)
     ]
     return pd.DataFrame(
         {
             "subfield": [None, *names, *names[i]],
             "versus": [*[None] * (1 + k), *names[j]],
             "kendall_tau": np.concatenate([tau[0], between]),
-            **{name: np.append(values, np.full(len(between), np.nan)) for name, values in found.items()},
+            **{name: np.append(values, np.full(len(between), np.nan)) for name, values in expectation.items()},
             "reason": [*reasons, *(_no_tau(value) or None for value in between)],
             **counts,
         }

@@ -133,42 +133,42 @@ def _of_column(
     member, names = pd.factorize(domain, sort=True)
     judge, dimension = np.nonzero(scores.judged.any(axis=2))
     value = scores.score[judge, dimension]
-    found = domain_accuracies(value, member, len(names), codes)
+    domains = domain_accuracies(value, member, len(names), codes)
     labels = {
         "judge": np.array(panel.judges, dtype=object)[judge],
         "dimension": np.array(panel.dimensions, dtype=object)[dimension],
     }
-    pooled = pool(found.effect, found.variance)
+    pooled = pool(domains.effect, domains.variance)
     frames = [
-        _domain_rows(found, pooled, labels, names, member),
-        _summary_rows(found, pooled, labels, value, member, codes),
-        _leave_one_out_rows(found, labels, names),
+        _domain_rows(domains, pooled, labels, names, member),
+        _summary_rows(domains, pooled, labels, value, member, codes),
+        _leave_one_out_rows(domains, labels, names),
         ranking_rows(scores.score, member, names, codes, panel.dimensions, resamples=resamples, seed=seed),
     ]
     return pd.concat(frames, ignore_index=True).assign(by=by, n_unassigned=int((member < 0).sum()))
 
 
 def _domain_rows(
-    found: Domains, pooled: Pooled, labels: dict[str, np.ndarray], names: pd.Index, member: IntArray
+    domains: Domains, pooled: Pooled, labels: dict[str, np.ndarray], names: pd.Index, member: IntArray
 ) -> pd.DataFrame:
     k = len(names)
     size = np.bincount(member[member >= 0], minlength=k)
-    reach = _Z * np.sqrt(found.variance)
-    low, high = proportion(found.effect - reach), proportion(found.effect + reach)
-    slope = np.sin(2 * found.effect)
-    reasons = np.repeat(np.array(variance_reasons(found), dtype=object), k)
-    reasons = np.where(found.n.ravel() == 0, NO_CASES, reasons)
+    reach = _Z * np.sqrt(domains.variance)
+    low, high = proportion(domains.effect - reach), proportion(domains.effect + reach)
+    slope = np.sin(2 * domains.effect)
+    reasons = np.repeat(np.array(variance_reasons(domains), dtype=object), k)
+    reasons = np.where(domains.n.ravel() == 0, NO_CASES, reasons)
     return pd.DataFrame(
         {
             "part": "domain",
             **{name: np.repeat(values, k) for name, values in labels.items()},
-            "subfield": np.tile(np.asarray(names, dtype=object), len(found.n)),
-            "n": found.n.ravel(),
-            "n_excluded": (size - found.n).ravel(),
-            "accuracy": found.accuracy.ravel(),
-            "low": np.fmin(low, found.accuracy).ravel(),
-            "high": np.fmax(high, found.accuracy).ravel(),
-            "standard_error": (slope * np.sqrt(found.variance)).ravel(),
+            "subfield": np.tile(np.asarray(names, dtype=object), len(domains.n)),
+            "n": domains.n.ravel(),
+            "n_excluded": (size - domains.n).ravel(),
+            "accuracy": domains.accuracy.ravel(),
+            "low": np.fmin(low, domains.accuracy).ravel(),
+            "high": np.fmax(high, domains.accuracy).ravel(),
+            "standard_error": (slope * np.sqrt(domains.variance)).ravel(),
             "weight": pooled.weight.ravel(),
             "reason": [join_reasons(text) for text in reasons],
         }
@@ -199,7 +199,7 @@ def _too_few(k: int) -> str:
 
 
 def _summary_rows(
-    found: Domains,
+    domains: Domains,
     pooled: Pooled,
     labels: dict[str, np.ndarray],
     value: FloatArray,
@@ -215,10 +215,10 @@ def _summary_rows(
         {
             "part": "summary",
             **labels,
-            "n": found.n.sum(axis=1),
-            "n_excluded": inside.sum() - found.n.sum(axis=1),
-            "design_effect": found.design_effect,
-            **_pooled_columns(pooled, predict(found.effect, found.variance)),
+            "n": domains.n.sum(axis=1),
+            "n_excluded": inside.sum() - domains.n.sum(axis=1),
+            "design_effect": domains.design_effect,
+            **_pooled_columns(pooled, predict(domains.effect, domains.variance)),
             "i2_low": pooled.i2_low,
             "i2_high": pooled.i2_high,
             "tau2_low": pooled.tau2_low,
@@ -226,31 +226,31 @@ def _summary_rows(
             "all_cases_accuracy": divide(np.where(scored, value, 0.0).sum(axis=1), scored.sum(axis=1)),
             "reason": [
                 join_reasons(reason, _too_few(int(k)), straddling)
-                for reason, k in zip(variance_reasons(found), pooled.k, strict=True)
+                for reason, k in zip(variance_reasons(domains), pooled.k, strict=True)
             ],
         }
     )
 
 
-def _leave_one_out_rows(found: Domains, labels: dict[str, np.ndarray], names: pd.Index) -> pd.DataFrame:
-    rows, k = found.n.shape
-    effect = np.repeat(found.effect, k, axis=0).reshape(rows, k, k)
+def _leave_one_out_rows(domains: Domains, labels: dict[str, np.ndarray], names: pd.Index) -> pd.DataFrame:
+    rows, k = domains.n.shape
+    effect = np.repeat(domains.effect, k, axis=0).reshape(rows, k, k)
     effect[:, np.arange(k), np.arange(k)] = np.nan
-    others = effect.reshape(-1, k), np.repeat(found.variance, k, axis=0)
-    pooled, new = pool(*others, profile=False), predict(*others)
-    below = new.below(found.effect.ravel(), found.variance.ravel())
+    others = effect.reshape(-1, k), np.repeat(domains.variance, k, axis=0)
+    pooled, new = pool(*others), predict(*others)
+    below = new.below(domains.effect.ravel(), domains.variance.ravel())
     inside = ((below >= 0.025) & (below <= 0.975)).astype(np.float64)
-    total = found.n.sum(axis=1, keepdims=True) - found.n
-    reasons = np.repeat(np.array(variance_reasons(found), dtype=object), k)
+    total = domains.n.sum(axis=1, keepdims=True) - domains.n
+    reasons = np.repeat(np.array(variance_reasons(domains), dtype=object), k)
     return pd.DataFrame(
         {
             "part": "leave_one_out",
             **{name: np.repeat(values, k) for name, values in labels.items()},
             "subfield": np.tile(np.asarray(names, dtype=object), rows),
             "n": total.ravel(),
-            "n_excluded": found.n.ravel(),
+            "n_excluded": domains.n.ravel(),
             **_pooled_columns(pooled, new),
-            "domain_accuracy": found.accuracy.ravel(),
+            "domain_accuracy": domains.accuracy.ravel(),
             "domain_inside": np.where(np.isfinite(below), inside, np.nan),
             "reason": [
                 join_reasons(
@@ -259,7 +259,7 @@ def _leave_one_out_rows(found: Domains, labels: dict[str, np.ndarray], names: pd
                     TWO_DOMAINS if count == 2 else "",
                     NONE_LEFT_OUT if size == 0 and reason != NO_CASES else "",
                 )
-                for reason, count, size in zip(reasons, pooled.k, found.n.ravel(), strict=True)
+                for reason, count, size in zip(reasons, pooled.k, domains.n.ravel(), strict=True)
             ],
         }
     )

@@ -9,11 +9,10 @@ from scipy.stats import ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats.ceiling import alternative_annotator
 from mrb_lib.stats.ceiling.alttest import lower_tail_p
 from mrb_lib.stats.ceiling.judges import labels_by_policy
 from mrb_lib.stats.core.panel import as_panel
-from tests.stats.small_tables import annotations_of, cases_of, verdicts_of
+from tests.stats.small_tables import alternative_annotator, annotations_of, cases_of, verdicts_of
 
 
 def by_hand(judge: dict, people: dict[str, dict], epsilon: float, score) -> tuple[float, float]:
@@ -178,4 +177,4 @@ def test_which_verdict_stands_beside_a_label(policy: str, labels: list[str], cou
 def test_bad_options_are_refused(options: dict) -> None:
     labels = annotations_of({"j": "AB"}).rename(columns={"annotator": "judge"})
     with pytest.raises(InputError):
-        alternative_annotator(labels, annotations_of({"a": "AB"}), cases_of(2), **options)
+        alternative_annotator(labels, annotations_of({"a": "AB"}), cases_of(2), resamples=50, **options)

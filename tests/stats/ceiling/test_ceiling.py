@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats.ceiling import annotator_ceiling, ceiling
+from mrb_lib.stats.ceiling import ceiling
 from tests.stats.small_tables import annotations_of, cases_of, random_verdicts, verdicts_of
 
 FAST = {"resamples": 200, "seed": 0}
@@ -13,19 +13,19 @@ FAST = {"resamples": 200, "seed": 0}
 
 def test_each_is_held_to_the_majority_of_the_others() -> None:
     annotations = annotations_of({"a": "AABT", "b": "AAAA", "c": "ABAA"})
-    exact = annotator_ceiling(annotations, cases_of(4), policy="official", **FAST).set_index("annotator")
+    exact = ceiling(None, annotations, cases_of(4), policy="official", **FAST).set_index("annotator")
     assert exact.loc["a", ["n", "n_excluded"]].tolist() == [3, 1]
     assert exact.loc["a", "accuracy"] == pytest.approx(1 / 3)
     assert exact.loc["b", ["n", "n_excluded"]].tolist() == [1, 3]
     assert exact.loc["c", "accuracy"] == pytest.approx(1 / 2)
     assert exact.loc["mean", "accuracy"] == pytest.approx((1 / 3 + 1 + 1 / 2) / 3)
-    graded = annotator_ceiling(annotations, cases_of(4), **FAST).set_index("annotator")
+    graded = ceiling(None, annotations, cases_of(4), **FAST).set_index("annotator")
     assert graded.loc["a", "accuracy"] == pytest.approx((1 + 0 + 0.5) / 3)
 
 
 def test_one_other_is_no_majority() -> None:
     annotations = annotations_of({"a": "AAB-", "b": "AAB-", "c": "A--B"})
-    rows = annotator_ceiling(annotations, cases_of(4), **FAST).set_index("annotator")
+    rows = ceiling(None, annotations, cases_of(4), **FAST).set_index("annotator")
     assert rows.loc["a", ["n", "n_excluded"]].tolist() == [1, 2]
     assert rows.loc["c", ["n", "n_excluded"]].tolist() == [1, 1]
 
@@ -40,7 +40,7 @@ def test_one_other_is_no_majority() -> None:
 def test_without_three_annotators_there_is_no_ceiling(
     by_annotator: dict[str, str], n_excluded: int, reason: str
 ) -> None:
-    rows = annotator_ceiling(annotations_of(by_annotator), cases_of(2), **FAST)
+    rows = ceiling(None, annotations_of(by_annotator), cases_of(2), **FAST)
     assert rows[["n", "n_excluded"]].iloc[0].tolist() == [0, n_excluded]  # annotations, as in every other row
     assert rows["annotator"].tolist() == ["mean"]
     assert rows[["accuracy", "low", "high"]].isna().all(axis=None)
@@ -53,7 +53,7 @@ def test_the_interval_of_the_mean_uses_the_same_draws() -> None:
     letters = ["".join(np.where(generator.random(200) < 0.8, truth, "T")) for _ in range(4)]
     annotations = annotations_of(dict(zip("abcd", letters, strict=True)))
     cases = cases_of(200, organ=list(generator.choice(["eye", "lung"], 200)))
-    rows = annotator_ceiling(annotations, cases, by="organ", **FAST)
+    rows = ceiling(None, annotations, cases, by="organ", **FAST)
     assert (rows["low"] < rows["accuracy"]).all()
     assert (rows["accuracy"] < rows["high"]).all()
     whole = rows[rows["subfield"].isna()].set_index("annotator")
@@ -65,7 +65,7 @@ def test_the_interval_of_the_mean_uses_the_same_draws() -> None:
 
 def test_an_unknown_policy_is_refused() -> None:
     with pytest.raises(InputError, match="policy 'kind' is unknown"):
-        annotator_ceiling(annotations_of({"a": "A"}), cases_of(1), policy="kind")
+        ceiling(None, annotations_of({"a": "A"}), cases_of(1), policy="kind")
 
 
 def test_judges_are_held_to_the_labels_of_the_annotators_on_the_same_cases() -> None:
@@ -78,7 +78,7 @@ def test_judges_are_held_to_the_labels_of_the_annotators_on_the_same_cases() -> 
     assert judges.loc["j", "ceiling"] == pytest.approx((np.mean([1, 0]) + 1 + np.mean([1, 0])) / 3)
     assert judges.loc["j", "difference"] == pytest.approx(judges.loc["j", "accuracy"] - judges.loc["j", "ceiling"])
     assert judges.loc["j", ["n", "n_excluded"]].tolist() == [3, 1]
-    people = annotator_ceiling(annotations, cases_of(5), **FAST).set_index("annotator")
+    people = ceiling(None, annotations, cases_of(5), **FAST).set_index("annotator")
     assert judges.loc["copy", "ceiling"] == pytest.approx(people.loc["mean", "accuracy"])
 
 
