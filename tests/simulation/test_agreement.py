@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.agreement import agreement, annotator_pairs, icc
-from mrb_lib.stats.resampling.resample import Measure, resampled
+from mrb_lib.stats.resampling.resample import Block, block, resampled
 
 RESAMPLES = 400
 SHARE = np.array([0.45, 0.3, 0.25])
@@ -178,11 +178,11 @@ def test_coverage_of_the_kappas_of_two_who_nearly_always_agree() -> None:
     assert (np.abs(kappa - known**2) <= 1.96 * error).mean() < 0.93
 
 
-def of_scores(score: np.ndarray) -> Measure:
+def of_scores(score: np.ndarray) -> Block:
     """The ICCs of a table of cases by annotators."""
     case, annotator = np.indices(score.shape).reshape(2, -1)
     sums = icc.case_sums(case, annotator, score.ravel(), len(score))
-    return Measure(np.arange(len(score)), sums, icc.coefficients)
+    return block(np.arange(len(score)), sums, icc.coefficients)
 
 
 @pytest.mark.slow
@@ -192,8 +192,8 @@ def test_coverage_of_the_icc_for_the_annotators_at_hand(n: int) -> None:
     generator = np.random.default_rng(n + 3)
     reps = 2000 if n == 100 else 800
     noise = np.sqrt(0.5) * generator.normal(size=(reps, n, 3)) + np.array([-0.4, 0.0, 0.4])
-    measures = [of_scores(score) for score in generator.normal(size=(reps, n, 1)) + noise]
-    drawn = resampled([measures], np.arange(n), resamples=RESAMPLES, seed=0)[0]
+    blocks = [of_scores(score) for score in generator.normal(size=(reps, n, 1)) + noise]
+    drawn = resampled(blocks, n, resamples=RESAMPLES, seed=0)
     found = np.array([icc.icc_intervals(item, False, 0).intervals for item in drawn])
     for i, truth in enumerate((1 / 1.66, 1 / 1.22)):
         inside = (found[:, i, 1] <= truth) & (truth <= found[:, i, 2])

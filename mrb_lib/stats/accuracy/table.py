@@ -208,14 +208,12 @@ def _frame(
     answers: Mapping[str, FloatArray],
 ) -> pd.DataFrame:
     """The rows of one group of cases, from what `means` and `gold_agreement` say of it."""
-    judge, dimension = np.nonzero(judged)
     answered = scores.answered[:, :, part.cases][judged]
     kappa, low = answers["cohen_kappa"], answers["cohen_kappa_low"]
     each = zip(estimates.n, estimates.reason, answers["n_answered"], kappa, low, strict=True)
     return pd.DataFrame(
         {
-            "judge": pd.Index(panel.judges, dtype="str").take(judge),
-            "dimension": pd.Index(panel.dimensions, dtype="str").take(dimension),
+            **panel.names(np.flatnonzero(judged)),
             **part.label(),
             "n": estimates.n,
             "n_excluded": len(part.cases) - estimates.n,

@@ -225,7 +225,7 @@ class Scores(NamedTuple):
 
 def icc_intervals(drawn: Resampled, independent: bool, seed: int) -> Scores:
     """ICC(2,1) and ICC(2,k) of a measure with their intervals; `independent`: no cluster has several cases."""
-    squares = Squares.of(drawn.measure.total())
+    squares = Squares.of(drawn.total)
     value = np.stack(squares.coefficients(), axis=1)
     by_f = np.stack(f_intervals(squares)) if independent else np.full((2, 1), np.nan)
     low, high = np.stack([by_f, stepped_up(by_f, squares.per_case)], axis=2)

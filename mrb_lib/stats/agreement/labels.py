@@ -112,41 +112,23 @@ def parts(coded: Annotations, groups: Sequence[Group], n_cases: int, distances: 
     distances : shape (W, K, K), between the labels, for the sums of the pairs
     """
     tables = []
-    every = np.arange(n_cases + 1)
     for dimension in range(len(coded.dimensions)):
         case, annotator, choice = coded.of(dimension)
-        order = np.argsort(case, kind="stable")
-        case, annotator, choice = case[order], annotator[order], choice[order]
         votes = votes_by_case(case, choice, n_cases, distances.shape[1])
-        rows = pair_rows(case, annotator, choice)
-        starts = np.searchsorted(case, every), np.searchsorted(rows.case, every)
-        tables.append((votes, annotator, choice, rows, starts))
+        tables.append((votes, case, annotator, choice, pair_rows(case, annotator, choice)))
     for group in groups:
-        for dimension, (votes, annotator, choice, rows, (first, first_pair)) in enumerate(tables):
+        for dimension, (votes, case, annotator, choice, rows) in enumerate(tables):
             cases = group.cases[votes[group.cases].any(axis=1)]
-            position, kept = _entries(first, cases)
-            pair_position, kept_pairs = _entries(first_pair, cases)
+            position = np.full(n_cases, -1, dtype=np.int64)
+            position[cases] = np.arange(len(cases))
+            kept = position[case] >= 0
             yield Part(
                 dimension=dimension,
                 group=group,
                 cases=cases,
                 votes=votes[cases],
-                position=position,
+                position=position[case[kept]],
                 annotator=annotator[kept],
                 choice=choice[kept],
-                pairs=collect(rows.take(kept_pairs), pair_position, len(cases), distances),
+                pairs=collect(rows, position[rows["case"]], len(cases), distances),
             )
-
-
-def _entries(first: IntArray, cases: IntArray) -> tuple[IntArray, IntArray]:
-    """The entries of some cases, where those of each case lie together from `first` on.
-
-    Returns
-    -------
-    position : which of `cases` each entry is of
-    kept : the entries
-    """
-    length = first[cases + 1] - first[cases]
-    position = np.repeat(np.arange(len(cases)), length)
-    offset = np.arange(len(position)) - np.repeat(np.cumsum(length) - length, length)
-    return position, first[cases][position] + offset

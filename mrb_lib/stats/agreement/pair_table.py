@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +33,7 @@ from mrb_lib.stats.agreement.pairwise import Pairs
 from mrb_lib.stats.core.options import FloatArray, IntArray, join_reasons, typed, with_ends
 from mrb_lib.stats.core.subfields import By, groups
 from mrb_lib.stats.core.table import register_table
-from mrb_lib.stats.resampling.resample import Measure, Resampled, cluster_codes, interval_reason, resampled
+from mrb_lib.stats.resampling.resample import Resampled, block, cluster_codes, interval_reason, n_clusters, resampled
 
 NOBODY_PAIRED = "no case has two annotators"
 FEW_SHARED = "the two annotators share fewer than two cases"
@@ -127,35 +126,29 @@ def annotator_pairs(
     codes = cluster_codes(cases, cluster)
     every = list(parts(coded, groups(cases, by), len(cases), kernel.distances))
     often = [part.pairs.shared_by(ENOUGH_SHARED) for part in every]
-    measures = [Measure(part.cases, pairs.sums, kernel.coefficients) for part, pairs in zip(every, often, strict=True)]
-    d = max(1, len(coded.dimensions))
-    starts = range(0, len(every), d)
-    drawn = resampled([measures[i : i + d] for i in starts], codes, resamples=resamples, seed=seed)
+    blocks = [
+        block(codes[part.cases], pairs.sums, kernel.coefficients) for part, pairs in zip(every, often, strict=True)
+    ]
     names = np.array(coded.annotators, dtype=object)
     tables = []
-    for start, items in zip(starts, drawn, strict=True):
-        group = every[start : start + d]
-        estimates = iter(_Table.of([part.pairs for part in group], items, kernel).columns(resamples))
-        for part in group:
-            columns = next(estimates) | {
-                "annotator_1": names[part.pairs.first],
-                "annotator_2": names[part.pairs.second],
-            }
-            if not len(part.pairs.n):
-                absence = NOBODY_PAIRED if len(part.cases) else coded.absence(part.dimension)
-                columns = {"n": np.zeros(1), "reason": [absence]}
-            named = part.group.label() | {"dimension": coded.dimensions[part.dimension], "level": level}
-            tables.append(pd.DataFrame({**columns, **named}))
+    for part, drawn in zip(every, resampled(blocks, n_clusters(codes), resamples=resamples, seed=seed), strict=True):
+        if len(part.pairs.n):
+            columns = _Table.of(part.pairs, drawn, kernel).columns(resamples)
+            columns |= {"annotator_1": names[part.pairs.first], "annotator_2": names[part.pairs.second]}
+        else:
+            absence = NOBODY_PAIRED if len(part.cases) else coded.absence(part.dimension)
+            columns = {"n": np.zeros(1), "reason": [absence]}
+        named = part.group.label() | {"dimension": coded.dimensions[part.dimension], "level": level}
+        tables.append(pd.DataFrame({**columns, **named}))
     shown = [*COLUMNS, *MORE]
     return typed(pd.concat([pd.DataFrame(columns=shown), *tables], ignore_index=True), shown)
 
 
 class _Table(NamedTuple):
-    """All P pairs of all parts of a group, those of a part side by side.
+    """The P pairs of annotators of a part.
 
     Attributes
     ----------
-    parts : how many pairs each part has
     n : shape (P,), the cases they share
     total : shape (1, P * width), their sums
     values : shape (M, P), the estimates
@@ -165,7 +158,6 @@ class _Table(NamedTuple):
     """
 
     kernel: PairKernel
-    parts: list[int]
     n: IntArray
     total: FloatArray
     values: FloatArray
@@ -174,35 +166,26 @@ class _Table(NamedTuple):
     bounds: FloatArray
 
     @classmethod
-    def of(cls, pairs: Sequence[Pairs], drawn: Sequence[Resampled], kernel: PairKernel) -> _Table:
-        """From the pairs of each part, and what is drawn of those that share enough cases."""
-        n = np.concatenate([part.n for part in pairs])
-        total = np.concatenate([part.total() for part in pairs], axis=1)
-        values = kernel.coefficients(total).reshape(len(kernel.names), len(n))
-        values[:, n < 2] = np.nan
-        often = np.flatnonzero(n >= ENOUGH_SHARED)
-        sizes = [int((part.n >= ENOUGH_SHARED).sum()) for part in pairs]
-        each = [SharedClusters.of(item.sums, kernel, size) for item, size in zip(drawn, sizes, strict=True)]
-        shared = SharedClusters(*(np.concatenate(field) for field in zip(*each, strict=True)))
-        bounds = _bounds(drawn, sizes, values[:, often], shared, kernel)
+    def of(cls, pairs: Pairs, drawn: Resampled, kernel: PairKernel) -> _Table:
+        """From all pairs, and what is drawn of those that share enough cases."""
+        total, often = pairs.total(), np.flatnonzero(pairs.n >= ENOUGH_SHARED)
+        values = kernel.coefficients(total).reshape(len(kernel.names), len(pairs.n))
+        values[:, pairs.n < 2] = np.nan
+        shared = SharedClusters.of(drawn.sums, kernel, len(often))
+        bounds = _bounds(drawn, values[:, often], shared, kernel)
         bounds[:, :, shared.number < 2] = np.nan
         bounds[:, np.isnan(values[:, often])] = np.nan
-        return cls(kernel, [len(part.n) for part in pairs], n, total, values, often, shared, bounds)
+        return cls(kernel, pairs.n, total, values, often, shared, bounds)
 
-    def columns(self, resamples: int) -> list[dict[str, FloatArray | IntArray | list[str | None]]]:
-        """What is estimated of the pairs of each part."""
+    def columns(self, resamples: int) -> dict[str, object]:
+        """What is estimated of the pairs."""
         bounds = np.full((len(BOUNDS), *self.values.shape), np.nan)
         bounds[:, :, self.often] = self.bounds
-        columns: dict[str, FloatArray | IntArray] = {"n": self.n}
+        columns: dict[str, object] = {"n": self.n, "reason": self._reasons(resamples)}
         for i, name in enumerate(self.kernel.names):
             columns |= _named(name, self.values[i], bounds[:, i])
         q = int(self.kernel.used.sum())
-        columns |= _named("pabak", adjusted(self.values[0], q), adjusted(bounds[:, 0], q)) | self._indices(q)
-        reasons, ends = self._reasons(resamples), np.cumsum([0, *self.parts]).tolist()
-        return [
-            {name: column[i:j] for name, column in columns.items()} | {"reason": reasons[i:j]}
-            for i, j in pairwise(ends)
-        ]
+        return columns | _named("pabak", adjusted(self.values[0], q), adjusted(bounds[:, 0], q)) | self._indices(q)
 
     def _indices(self, q: int) -> dict[str, FloatArray]:
         split = self.kernel.split(self.total)
@@ -237,17 +220,12 @@ class _Table(NamedTuple):
         return [join_reasons(*dict.fromkeys(row)) for row in reasons]
 
 
-def _bounds(
-    drawn: Sequence[Resampled], sizes: Sequence[int], values: FloatArray, shared: SharedClusters, kernel: PairKernel
-) -> FloatArray:
-    """Of each coefficient and pair, shape (4, M, F), from the estimates, shape (M, F); `sizes` are pairs of parts."""
+def _bounds(drawn: Resampled, values: FloatArray, shared: SharedClusters, kernel: PairKernel) -> FloatArray:
+    """Of each coefficient and pair, shape (4, M, F), from the estimates, shape (M, F)."""
     if not values.size:
         return np.full((len(BOUNDS), *values.shape), np.nan)
-    total = np.concatenate([item.measure.total() for item in drawn], axis=1)
-    slopes = np.split(kernel.gradients(total), np.cumsum(sizes)[:-1], axis=1)
-    variance = np.concatenate(
-        [squared_influence_of_pairs(item.sums, slope) for item, slope in zip(drawn, slopes, strict=True)], axis=1
-    )
+    total = drawn.total
+    variance = squared_influence_of_pairs(drawn.sums, kernel.gradients(total))
     kappas = slice(1, 1 + len(kernel.kappas))
     least = np.array([0.0, *[-1.0] * (len(values) - 1)])[:, None]
     analytic = np.stack(t_interval(values, variance, shared.number, least))
@@ -256,12 +234,8 @@ def _bounds(
         for end, bound in enumerate(f_intervals(kernel.squares(kernel.split(total)))):
             single = np.where(shared.independent, bound[:, 0], np.nan)
             analytic[end, -2:] = single, stepped_up(single, np.full(len(single), 2.0))
-    m, resamples = len(values), len(drawn[0].replicates)
-    replicates = np.concatenate(
-        [item.replicates.T.reshape(m, size, resamples) for item, size in zip(drawn, sizes, strict=True)], axis=1
-    )
     clusters = np.broadcast_to(shared.number.astype(np.float64), values.shape).ravel()
-    ends = bootstrap_bounds(replicates.reshape(values.size, resamples).T, clusters)
+    ends = bootstrap_bounds(drawn.replicates, clusters)
     return np.concatenate([ends.reshape(-1, *values.shape), analytic])
 
 

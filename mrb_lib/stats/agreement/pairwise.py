@@ -11,44 +11,17 @@ from mrb_lib.stats.core.options import FloatArray, IntArray
 from mrb_lib.stats.resampling.resample import Summands, cell_sums
 
 
-class PairRows(NamedTuple):
-    """One entry each time two annotators labelled the same case.
+def pair_rows(case: IntArray, annotator: IntArray, choice: IntArray) -> pd.DataFrame:
+    """List every two annotations of the same case, from one entry an annotation.
 
-    Attributes
-    ----------
-    case : the case
-    first, second : the two annotators, first < second
-    choice_first, choice_second : their labels
+    Returns
+    -------
+    DataFrame
+        `case`, the annotators `first` < `second`, and their labels `choice_first`, `choice_second`, as codes.
     """
-
-    case: IntArray
-    first: IntArray
-    second: IntArray
-    choice_first: IntArray
-    choice_second: IntArray
-
-    def take(self, kept: IntArray) -> PairRows:
-        """The entries at some positions."""
-        return PairRows(*(values[kept] for values in self))
-
-
-def pair_rows(case: IntArray, annotator: IntArray, choice: IntArray) -> PairRows:
-    """List every two annotations of the same case, from one entry an annotation; by case."""
-    order = np.lexsort((annotator, case))
-    case, annotator, choice = case[order], annotator[order], choice[order]
-    by_lag = []
-    lag = 1
-    while True:
-        left = np.flatnonzero(case[lag:] == case[:-lag]) if lag < len(case) else np.array([], dtype=np.int64)
-        if not len(left):
-            break
-        right = left + lag
-        by_lag.append((case[left], annotator[left], annotator[right], choice[left], choice[right]))
-        lag += 1
-    if not by_lag:
-        return PairRows(*(np.array([], dtype=np.int64) for _ in range(5)))
-    joined = PairRows(*(np.concatenate(column) for column in zip(*by_lag, strict=True)))
-    return joined.take(np.argsort(joined.case, kind="stable"))
+    one = pd.DataFrame({"case": case, "first": annotator, "choice_first": choice})
+    other = one.rename(columns={"first": "second", "choice_first": "choice_second"})
+    return one.merge(other, on="case").query("first < second")
 
 
 class Pairs(NamedTuple):
@@ -84,26 +57,28 @@ class Pairs(NamedTuple):
         return np.asarray(self.sums.sum(axis=0), dtype=np.float64).reshape(1, -1)
 
 
-def collect(rows: PairRows, position: IntArray, n_cases: int, distances: FloatArray) -> Pairs:
-    """Group `rows` by pair of annotators.
+def collect(rows: pd.DataFrame, position: IntArray, n_cases: int, distances: FloatArray) -> Pairs:
+    """Group rows of `pair_rows` by pair of annotators.
 
     Parameters
     ----------
-    position : the row of each entry's case in the sums, 0 to n_cases - 1
-    distances : shape (W, K, K), between the labels
+    position : of each row the row of its case in the sums; below 0 leaves it out
+    distances : shape (W, K, K)
     """
-    annotators = pd.DataFrame({"first": rows.first, "second": rows.second})
-    pair = annotators.groupby(["first", "second"]).ngroup().to_numpy()
-    pairs = annotators.drop_duplicates().sort_values(["first", "second"])
-    n = np.bincount(pair, minlength=len(pairs)).astype(np.int64)
+    rows, position = rows[position >= 0], position[position >= 0]
+    by_pair = rows.groupby(["first", "second"])
+    pair = by_pair.ngroup().to_numpy()
+    n = by_pair.size()
+    pairs = n.index.to_frame(index=False)
     n_distances, n_categories, _ = distances.shape
+    first, second = rows["choice_first"].to_numpy(), rows["choice_second"].to_numpy()
     start = pair * (n_distances + 2 * n_categories)
-    apart = distances[:, rows.choice_first, rows.choice_second]
-    columns = [*(start + i for i in range(n_distances)), start + n_distances + rows.choice_first]
-    columns.append(start + n_distances + n_categories + rows.choice_second)
+    apart = distances[:, first, second]
+    columns = [*(start + i for i in range(n_distances)), start + n_distances + first]
+    columns.append(start + n_distances + n_categories + second)
     values = np.concatenate([*apart, np.ones(2 * len(start))])
     column, row = np.concatenate(columns), np.tile(position, n_distances + 2)
     kept = values != 0
     shape = (n_cases, len(pairs) * (n_distances + 2 * n_categories))
     sums = cell_sums(row[kept], column[kept], values[kept], shape)
-    return Pairs(pairs["first"].to_numpy(), pairs["second"].to_numpy(), n, sums)
+    return Pairs(pairs["first"].to_numpy(), pairs["second"].to_numpy(), np.asarray(n, dtype=np.int64), sums)

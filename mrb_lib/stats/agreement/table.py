@@ -33,10 +33,18 @@ from mrb_lib.stats.agreement.pair_coefficients import (
     prevalence_index,
 )
 from mrb_lib.stats.agreement.pairwise import Pairs
-from mrb_lib.stats.core.options import join_reasons, mean_of_defined, typed, with_ends
+from mrb_lib.stats.core.options import IntArray, join_reasons, mean_of_defined, typed, with_ends
 from mrb_lib.stats.core.subfields import By, groups
 from mrb_lib.stats.core.table import register_table
-from mrb_lib.stats.resampling.resample import Measure, Resampled, cluster_codes, interval_reason, resampled
+from mrb_lib.stats.resampling.resample import (
+    Block,
+    Resampled,
+    block,
+    cluster_codes,
+    interval_reason,
+    n_clusters,
+    resampled,
+)
 from mrb_lib.stats.resampling.threads import threaded_map
 
 NOBODY_PAIRED = "no case has two annotators"
@@ -169,16 +177,15 @@ def agreement(
     many, two = kernels(annotations, categories, level)
     coded = encode_annotations(annotations, cases, categories, dimensions)
     codes = cluster_codes(cases, cluster)
-    plans = [_ResamplingPlan.of(part, many, two) for part in parts(coded, groups(cases, by), len(cases), two.distances)]
-    d = max(1, len(coded.dimensions))
-    by_group = [plans[i : i + d] for i in range(0, len(plans), d)]
-    measures = [[item for plan in group for item in plan.measures.values()] for group in by_group]
-    drawn = zip(by_group, resampled(measures, codes, resamples=resamples, seed=seed), strict=True)
+    subsets = parts(coded, groups(cases, by), len(cases), two.distances)
+    plans = [_ResamplingPlan.of(part, many, two, codes) for part in subsets]
+    blocks = [item for plan in plans for item in plan.blocks.values()]
+    drawn = resampled(blocks, n_clusters(codes), resamples=resamples, seed=seed)
+    jobs = ((plan, {name: next(drawn) for name in plan.blocks}) for plan in plans)
     rows = []
-    for group, estimates in zip(by_group, threaded_map(lambda job: _Estimates.of(*job, seed), drawn), strict=True):
-        for plan, item in zip(group, estimates, strict=True):
-            name, absence = coded.dimensions[plan.part.dimension], coded.absence(plan.part.dimension)
-            rows.append(plan.counts() | {"dimension": name} | item.columns(plan, absence, resamples))
+    for plan, item in zip(plans, threaded_map(lambda job: _Estimates.of(*job, seed), jobs), strict=True):
+        name, absence = coded.dimensions[plan.part.dimension], coded.absence(plan.part.dimension)
+        rows.append(plan.counts() | {"dimension": name} | item.columns(plan, absence, resamples))
     columns = [*COLUMNS, *MORE]
     return typed(pd.DataFrame(rows, columns=columns), columns)
 
@@ -190,18 +197,19 @@ class _ResamplingPlan(NamedTuple):
     many: Kernel
     two: PairKernel
     pairs: Pairs
-    measures: dict[str, Measure]
+    blocks: dict[str, Block]
 
     @classmethod
-    def of(cls, part: Part, many: Kernel, two: PairKernel) -> _ResamplingPlan:
+    def of(cls, part: Part, many: Kernel, two: PairKernel, codes: IntArray) -> _ResamplingPlan:
         pairs = part.pairs.shared_by(2)
-        measures = {"votes": Measure(part.cases, many.case_statistics(part.votes), many.coefficients)}
+        codes = codes[part.cases]
+        blocks = {"votes": block(codes, many.case_statistics(part.votes), many.coefficients)}
         if len(pairs.n) and np.median(pairs.n) >= ENOUGH_SHARED:
-            measures["pairs"] = Measure(part.cases, pairs.sums, two.mean_kappas)
+            blocks["pairs"] = block(codes, pairs.sums, two.mean_kappas)
         if many.level == "interval":
             sums = icc.case_sums(part.position, part.annotator, many.values[part.choice], len(part.cases))
-            measures["scores"] = Measure(part.cases, sums, icc.coefficients)
-        return cls(part, many, two, pairs, measures)
+            blocks["scores"] = block(codes, sums, icc.coefficients)
+        return cls(part, many, two, pairs, blocks)
 
     def counts(self) -> dict[str, object]:
         """Counts and indices."""
@@ -246,13 +254,7 @@ class _Estimates(NamedTuple):
     scores: icc.Scores | None
 
     @classmethod
-    def of(cls, plans: Sequence[_ResamplingPlan], drawn: Sequence[Resampled], seed: int) -> list[_Estimates]:
-        """Of all parts of a group, from their measures in order."""
-        remaining = iter(drawn)
-        return [cls._of_part(plan, {name: next(remaining) for name in plan.measures}, seed) for plan in plans]
-
-    @classmethod
-    def _of_part(cls, plan: _ResamplingPlan, drawn: dict[str, Resampled], seed: int) -> _Estimates:
+    def of(cls, plan: _ResamplingPlan, drawn: dict[str, Resampled], seed: int) -> _Estimates:
         votes = np.asarray(drawn["votes"].sums)
         shares = votes[:, 3 : 3 + len(plan.many.values)]
         paired, annotated = int((votes[:, 0] > 0).sum()), int((shares.sum(axis=1) > 0).sum())
@@ -306,7 +308,7 @@ def _of_votes(drawn: Resampled, kernel: Kernel, alpha: float, paired: int, annot
     alpha : its estimate
     paired, annotated : how many clusters hold cases with two annotators, and with one or more
     """
-    total = drawn.measure.total()
+    total = drawn.total
     value = kernel.coefficients(total)
     value[0, COEFFICIENTS.index("krippendorff_alpha")] = alpha
     slope = gradient(kernel._replace(finite=False).coefficients, total)[0]
@@ -318,15 +320,15 @@ def _of_votes(drawn: Resampled, kernel: Kernel, alpha: float, paired: int, annot
     return dict(zip(_VOTES, row, strict=True))
 
 
-def _of_pairs(drawn: Resampled, n_pairs: int, n_clusters: int, kernel: PairKernel) -> dict[str, Interval]:
+def _of_pairs(drawn: Resampled, n_pairs: int, clusters_paired: int, kernel: PairKernel) -> dict[str, Interval]:
     """Of the means over pairs of annotators of Cohen's kappa and its weighted forms, by name."""
-    total = drawn.measure.total()
+    total = drawn.total
     kappas = kernel.each_kappa(total)
     defined = np.isfinite(kappas)
     value = mean_of_defined(kappas).T
     share = defined / np.maximum(defined.sum(axis=1, keepdims=True), 1)
     slopes = np.where(defined[:, :, None], kernel.gradients(total)[1 : 1 + len(kappas)], 0.0) * share[:, :, None]
-    shared = np.median(SharedClusters.of(drawn.sums, kernel, n_pairs).number) if n_clusters >= 2 else 0.0
+    shared = np.median(SharedClusters.of(drawn.sums, kernel, n_pairs).number) if clusters_paired >= 2 else 0.0
     clusters = np.full(value.shape, shared)
     variance = squared_influence(drawn.sums, slopes.reshape(len(kappas), -1).T)[None]
     (row,) = intervals([drawn], value, kappa_interval(value, variance, clusters), clusters)

@@ -31,7 +31,7 @@ from mrb_lib.stats.resampling.resample import (
     interval_reason,
     n_clusters,
     ratio,
-    replicates,
+    resampled,
 )
 
 ALPHA = 0.05
@@ -371,8 +371,8 @@ def advantage_bounds(
 
     blocks = [block(codes, np.hstack([np.zeros((len(codes), 0)), *tables]), statistic)] if tests else []
     low, high = np.full((2, len(tests), n_judges), np.nan)
-    for drawn in replicates(blocks, n_clusters(codes), resamples=resamples, seed=seed):
-        low, high = (end.reshape(len(tests), n_judges) for end in interval(drawn))
+    for drawn in resampled(blocks, n_clusters(codes), resamples=resamples, seed=seed):
+        low, high = (end.reshape(len(tests), n_judges) for end in interval(drawn.replicates))
     return low, high
 
 

@@ -17,11 +17,11 @@ from mrb_lib.stats.resampling.resample import (
     Summands,
     block,
     cell_sums,
-    each_replicates,
     interval,
     interval_reason,
     n_clusters,
     ratio,
+    resampled,
 )
 
 FEW_ANNOTATORS = "fewer than three annotators: the others have no majority"
@@ -51,10 +51,10 @@ def annotator_rows(
     n_annotators = len(coded.annotators)
     table, rates = _sums(held, len(codes), n_annotators), partial(_rates, dimensions=len(held))
     blocks = [block(codes[group.cases], table[group.cases], rates) for group in groups]
-    drawn = each_replicates(blocks, n_clusters(codes), resamples=resamples, seed=seed)
+    drawn = resampled(blocks, n_clusters(codes), resamples=resamples, seed=seed)
     rows: list[dict[str, object]] = []
-    for group, own, replicated in zip(groups, blocks, drawn, strict=True):
-        ends = np.stack(interval(replicated)).reshape(2, len(held), n_annotators + 1)
+    for group, own in zip(groups, drawn, strict=True):
+        ends = np.stack(interval(own.replicates)).reshape(2, len(held), n_annotators + 1)
         for i, item in enumerate(held):
             label = {"dimension": coded.dimensions[i], "part": ANNOTATOR, **group.label()}
             if absences[i]:

@@ -18,10 +18,10 @@ from mrb_lib.stats.resampling.resample import (
     Block,
     block,
     clusters_counted,
-    each_replicates,
     interval,
     interval_reason,
     n_clusters,
+    resampled,
 )
 
 JUDGE = "judge"
@@ -128,10 +128,10 @@ def judge_rows(
     judged = panel.judged()
     sums = [_case_sums(item, worth[:, :, d], judged[:, d]) for d, item in enumerate(held)]
     blocks = [_block(sums, group, codes) for group in groups]
-    drawn = each_replicates(blocks, n_clusters(codes), resamples=resamples, seed=seed)
+    drawn = resampled(blocks, n_clusters(codes), resamples=resamples, seed=seed)
     rows = []
-    for group, replicated in zip(groups, drawn, strict=True):
-        ends = np.stack(interval(replicated)).reshape(2, len(sums), 2, len(panel.judges))
+    for group, item in zip(groups, drawn, strict=True):
+        ends = np.stack(interval(item.replicates)).reshape(2, len(sums), 2, len(panel.judges))
         for i, dimension in enumerate(panel.dimensions):
             label = {"dimension": dimension, "part": JUDGE, **group.label()}
             of_dimension = _judges(sums[i], group, codes, ends[:, i], absences[i], resamples)

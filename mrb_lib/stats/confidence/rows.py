@@ -1,26 +1,15 @@
-"""What the rows of the tables `calibration` and `selective` share: names, columns of an estimate, reasons."""
+"""What the rows of the tables `calibration` and `selective` share: columns of an estimate, and reasons."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 import numpy as np
-import pandas as pd
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_reasons
-from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.core.options import BoolArray, FloatArray, join_reasons
 from mrb_lib.stats.resampling.robust import Estimate
 
 NO_ERROR = "no interval of {}: the cases do not differ, or it is at an end of its range"
-
-
-def names(panel: Panel, column: IntArray) -> dict[str, object]:
-    """The judge and the dimension of each column, judge * n_dimensions + dimension."""
-    judge, dimension = np.divmod(column, len(panel.dimensions))
-    return {
-        "judge": pd.Index(panel.judges, dtype="str").take(judge),
-        "dimension": pd.Index(panel.dimensions, dtype="str").take(dimension),
-    }
 
 
 def spread(name: str, estimate: Estimate, ends: tuple[FloatArray, FloatArray]) -> dict[str, FloatArray]:

@@ -11,7 +11,7 @@ from scipy import special
 
 from mrb_lib.stats.confidence.ece import BINS, Ece, equal_width, folded_mean
 from mrb_lib.stats.confidence.forecasts import Forecasts, Grid, forecasts, grid
-from mrb_lib.stats.confidence.rows import NO_ERROR, names, reasons, spread
+from mrb_lib.stats.confidence.rows import NO_ERROR, reasons, spread
 from mrb_lib.stats.confidence.summary import ece_of
 from mrb_lib.stats.core.options import FloatArray, IntArray, divide
 from mrb_lib.stats.core.panel import Panel
@@ -58,7 +58,7 @@ def shift_frame(panel: Panel, other: Panel, labels: IntArray, probe: str, groupi
         measures |= spread(f"{name}_difference", change, t_interval(change, -SHIFTS[name], SHIFTS[name]))
     judged = np.flatnonzero(_of_judges(panel, judges).judged().any(axis=2).ravel())
     n = counts.sum(axis=1).astype(np.int64)[judged]
-    out = pd.DataFrame({**names(first, judged), "part": "shift", "probe": probe, "n": n})
+    out = pd.DataFrame({**first.names(judged), "part": "shift", "probe": probe, "n": n})
     for name, values in measures.items():
         out[name] = values[judged, 0]
     some, alone = n > 0, (n > 0) & (estimates["brier"].clusters[judged, 0] < 2)

@@ -11,7 +11,7 @@ import pandas as pd
 from mrb_lib.stats.confidence.ece import BINS, Ece, calibration_error, equal_mass, equal_width
 from mrb_lib.stats.confidence.forecasts import Excluded, Forecasts, Grid, gives_probabilities, grid
 from mrb_lib.stats.confidence.recalibration import Temperature
-from mrb_lib.stats.confidence.rows import NO_ERROR, names, reasons, spread
+from mrb_lib.stats.confidence.rows import NO_ERROR, reasons, spread
 from mrb_lib.stats.confidence.scores import (
     BrierParts,
     auroc,
@@ -260,7 +260,7 @@ def summary_frame(
     labels = [part.label() for part in parts]
     return pd.DataFrame(
         {
-            **names(panel, np.tile(column, len(parts))),
+            **panel.names(np.tile(column, len(parts))),
             **{key: np.repeat(np.array([label[key] for label in labels]), len(column)) for key in labels[0]},
             "part": "summary",
             **{name: values[column].T.ravel() for name, values in (measures | {"reason": reason}).items()},

@@ -13,7 +13,7 @@ from mrb_lib.stats.confidence.ece import BINS, equal_mass, equal_width
 from mrb_lib.stats.confidence.forecasts import Forecasts, contradictions, excluded, forecasts, grid, weighted_count
 from mrb_lib.stats.confidence.recalibration import folds, isotonic, scale_temperature
 from mrb_lib.stats.confidence.risk_coverage import curve
-from mrb_lib.stats.confidence.rows import names, reasons
+from mrb_lib.stats.confidence.rows import reasons
 from mrb_lib.stats.confidence.scores import rank
 from mrb_lib.stats.confidence.shift import SHIFTS, shift_frame
 from mrb_lib.stats.confidence.summary import Recalibrated, summarize, summary_frame
@@ -63,7 +63,7 @@ def _bins_frame(panel: Panel, verdicts: Forecasts, grouping: Layout) -> pd.DataF
         frames.append(
             pd.DataFrame(
                 {
-                    **names(panel, column),
+                    **panel.names(column),
                     "part": "bin",
                     "binning": binning,
                     "bin": number,
@@ -84,7 +84,7 @@ def _risk_frame(panel: Panel, verdicts: Forecasts, grouping: Layout) -> pd.DataF
     points = curve(verdicts, panel.shape[0] * panel.shape[1], grouping)
     return pd.DataFrame(
         {
-            **names(panel, points.column),
+            **panel.names(points.column),
             "part": "risk_coverage",
             **{name: getattr(points, name) for name in ("n", "threshold", "coverage", "risk", "low", "high")},
             "reason": reasons({FEW_CLUSTERS: np.isnan(points.low)}, {}),

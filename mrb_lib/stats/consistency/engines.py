@@ -15,9 +15,7 @@ from mrb_lib.stats.core.options import (
     FloatArray,
     IntArray,
     divide,
-    encode,
     join_reasons,
-    pick_dimensions,
     typed,
 )
 from mrb_lib.stats.core.panel import ABSENT, Panel, as_panel
@@ -91,26 +89,18 @@ def order_shift(
     Unlike position bias of choices it sees a preference that is too weak to turn a
     choice. Validated in `tests/stats/consistency/test_engines.py`.
     """
-    names = pick_dimensions(verdicts["dimension"].unique(), dimensions)
-    judged = verdicts[verdicts["dimension"].isin(names)]
-    judges = sorted(map(str, judged["judge"].unique()))
-    shape = (len(judges), len(names), len(cases))
-    presented = np.bincount(_cell(judged, judges, names, cases), minlength=int(np.prod(shape))) > 0
-    differences, counted = _differences(both_orders(judged), judges, names, cases)
-    rows = np.flatnonzero(presented.reshape(shape).any(axis=2))
-    numerator = np.vstack([each.reshape(-1, shape[2])[rows] for each in differences]).T
-    denominator = np.tile(counted.reshape(-1, shape[2])[rows], (2, 1)).T
-    everyone = np.arange(shape[2])
+    panel = as_panel(verdicts, cases["case_id"], dimensions)
+    p_a = np.full(panel.choice.shape, np.nan) if panel.p_a is None else panel.p_a
+    difference = (p_a[:, :, :, 0] - p_a[:, :, :, 1]).reshape(-1, len(cases), len(panel.repeats))
+    presented = panel.judged().reshape(-1, len(cases))
+    rows = np.flatnonzero(presented.any(axis=1))
+    repeats = np.isfinite(difference[rows]).sum(axis=2)
+    sums = [np.nan_to_num(each[rows]).sum(axis=2) for each in (difference, np.abs(difference))]
+    numerator = np.vstack([each / np.maximum(repeats, 1) for each in sums]).T
+    denominator = np.tile(repeats > 0, (2, 1)).T.astype(np.float64)
     codes = cluster_codes(cases, cluster)
-    means = ratios([(everyone, numerator, denominator)], codes, resamples=resamples, seed=seed)[0]
-    out = pd.DataFrame(
-        {
-            "judge": pd.Index(judges, dtype="str").take(rows // max(1, shape[1])),
-            "dimension": pd.Index(names, dtype="str").take(rows % max(1, shape[1])),
-            "n": means.n[: len(rows)],
-            "n_presented": presented.reshape(-1, shape[2])[rows].sum(axis=1),
-        }
-    )
+    [means] = ratios([(np.arange(len(cases)), numerator, denominator)], codes, resamples=resamples, seed=seed)
+    out = pd.DataFrame(panel.names(rows)).assign(n=means.n[: len(rows)], n_presented=presented[rows].sum(axis=1))
     for name, those in (("shift", slice(0, len(rows))), ("gap", slice(len(rows), 2 * len(rows)))):
         out[name] = means.value[those]
         out[f"{name}_low"], out[f"{name}_high"] = means.low[those], means.high[those]
@@ -119,25 +109,6 @@ def order_shift(
         for i, n in enumerate(out["n"])
     ]
     return typed(out, SHIFT_COLUMNS)
-
-
-def _cell(table: pd.DataFrame, judges: Sequence[str], dimensions: Sequence[str], cases: pd.DataFrame) -> IntArray:
-    """Position of each row in an array of shape (judges, dimensions, cases), flattened."""
-    judge = encode(table["judge"], judges, "judge")
-    case = encode(table["case_id"], list(cases["case_id"]), "case_id")
-    return (judge * len(dimensions) + encode(table["dimension"], dimensions, "dimension")) * len(cases) + case
-
-
-def _differences(
-    pairs: pd.DataFrame, judges: Sequence[str], dimensions: Sequence[str], cases: pd.DataFrame
-) -> tuple[list[FloatArray], FloatArray]:
-    """By judge, dimension and case, flattened: the mean difference and its mean size, and whether there is one."""
-    size = len(judges) * len(dimensions) * len(cases)
-    cell = _cell(pairs, judges, dimensions, cases)
-    repeats = np.bincount(cell, minlength=size).astype(np.float64)
-    difference = (pairs["p_ab"] - pairs["p_ba"]).to_numpy(dtype=float)
-    sums = [np.bincount(cell, weights=each, minlength=size) for each in (difference, np.abs(difference))]
-    return [each / np.maximum(repeats, 1) for each in sums], (repeats > 0).astype(np.float64)
 
 
 def agreement_between(

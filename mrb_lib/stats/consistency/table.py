@@ -176,7 +176,7 @@ def consistency(
 
 
 def _of_judges(panel: Panel, judges: range, parts: Sequence[_Part], all_questions: Questions) -> list[_Columns]:
-    """The columns of some judges and each part, and before them the judge and the dimension of each row."""
+    """The columns of some judges and each part, and before them the judge and dimension of each row as a cell."""
     whole = panel.choice[judges.start : judges.stop]
     judge, dimension = np.nonzero((whole != ABSENT).any(axis=(2, 3, 4)))
     choice = whole[judge, dimension]
@@ -195,25 +195,20 @@ def _of_judges(panel: Panel, judges: range, parts: Sequence[_Part], all_question
         estimates["order_kappa"] = order_kappa(choice, part.grouping)
         consistency = estimates["consistency"]
         estimates |= _contradictions(*values["consistency"], consistency, violations, part, all_questions)
-        keys = {"judge": judge + judges.start, "dimension": dimension}
-        each = {name: np.broadcast_to(codes[:, None], (rows, len(part.groups))) for name, codes in keys.items()}
-        out.append(
-            each | _columns(estimates, by_group(unit_sums(presented, part.grouping), part.grouping).astype(np.int64))
-        )
+        cell = (judge + judges.start) * len(panel.dimensions) + dimension
+        n_presented = by_group(unit_sums(presented, part.grouping), part.grouping).astype(np.int64)
+        columns = _columns(estimates, n_presented)
+        out.append({"cell": np.broadcast_to(cell[:, None], n_presented.shape), **columns})
     return out
 
 
 def _frame(panel: Panel, part: _Part, chunks: Sequence[_Columns]) -> pd.DataFrame:
     """The rows of all judges, group by group."""
     columns = {name: np.concatenate([chunk[name] for chunk in chunks]).ravel(order="F") for name in chunks[0]}
-    judge, dimension = (columns.pop(name).astype(np.int64) for name in ("judge", "dimension"))
+    cell = columns.pop("cell").astype(np.int64)
     labels = pd.DataFrame([group.label() for group in part.groups])
-    names = {
-        "judge": pd.Index(panel.judges, dtype="str").take(judge),
-        "dimension": pd.Index(panel.dimensions, dtype="str").take(dimension),
-    }
-    group = np.repeat(np.arange(len(labels)), len(judge) // len(labels))
-    return pd.DataFrame({**names, **columns}).join(labels.take(group).reset_index(drop=True))
+    group = np.repeat(np.arange(len(labels)), len(cell) // len(labels))
+    return pd.DataFrame({**panel.names(cell), **columns}).join(labels.take(group).reset_index(drop=True))
 
 
 def _contradictions(
@@ -273,6 +268,6 @@ def _columns(estimates: Mapping[str, GroupEstimate], n_presented: IntArray) -> d
     }
     told = reasons(estimates)
     why = np.full(n.shape, None, dtype=object)
-    for place in np.ndindex(n.shape):
-        why[place] = join_reasons(*(text for text, holds in absent.items() if holds[place]), str(told[place]))
+    for cell in np.ndindex(n.shape):
+        why[cell] = join_reasons(*(text for text, holds in absent.items() if holds[cell]), str(told[cell]))
     return {**out, "reason": why}

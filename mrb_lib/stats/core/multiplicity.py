@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
+import pandas as pd
 
 from mrb_lib.stats.core.options import FloatArray, IntArray, check_choice
 
@@ -73,11 +72,6 @@ def adjust_families(p_values: FloatArray, families: IntArray, correction: str) -
     adjusted : shape (m,)
     size : shape (m,), the number of tests made in the test's family
     """
-    size = np.bincount(families[np.isfinite(p_values)], minlength=int(families.max(initial=-1)) + 1)
-    adjusted = np.full(len(p_values), np.nan)
-    order = np.argsort(families, kind="stable")
-    bounds = np.searchsorted(families[order], np.arange(len(size) + 1))
-    for start, end in pairwise(bounds):
-        rows = order[start:end]
-        adjusted[rows] = adjust(p_values[rows], correction)
-    return adjusted, size[families].astype(np.int64)
+    by_family = pd.Series(p_values).groupby(families)
+    adjusted = by_family.transform(lambda values: adjust(values.to_numpy(), correction))
+    return np.array(adjusted, dtype=np.float64), np.array(by_family.transform("count"), dtype=np.int64)

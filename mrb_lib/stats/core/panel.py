@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CHOICES, NO_PROBE, ORDERS
-from mrb_lib.stats.core.options import BoolArray, FloatArray, encode, pick_dimensions
+from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, encode, pick_dimensions
 
 ABSENT, NULL = -2, -1
 TIE = CHOICES.index("tie")
@@ -63,6 +63,14 @@ class Panel:
     def judged(self) -> BoolArray:
         """Whether each judge has a verdict on each dimension and case, shape (judges, dimensions, cases)."""
         return np.asarray(self.present.any(axis=(3, 4)), dtype=bool)
+
+    def names(self, cells: IntArray) -> dict[str, pd.Index]:
+        """The columns `judge` and `dimension` of some cells, judge * n_dimensions + dimension."""
+        judge, dimension = np.divmod(cells, max(1, len(self.dimensions)))
+        return {
+            "judge": pd.Index(self.judges, dtype="str").take(judge),
+            "dimension": pd.Index(self.dimensions, dtype="str").take(dimension),
+        }
 
     def of_dimensions(self, names: Sequence[str]) -> Panel:
         """The panel of some dimensions, in that order; one that nobody judged is absent throughout."""

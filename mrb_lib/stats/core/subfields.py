@@ -67,12 +67,12 @@ def _model_pair(cases: pd.DataFrame) -> pd.Series:
     if not {"model_a", "model_b"} <= set(cases.columns):
         raise InputError(f"by {MODEL_PAIR!r}: the cases need the columns model_a and model_b; choose another column.")
     pair = cases[["model_a", "model_b"]].reset_index(drop=True)
-    known = pair.notna().all(axis=1)
-    if not known.any():
+    is_complete = pair.notna().all(axis=1)
+    if not is_complete.any():
         raise InputError(f"by {MODEL_PAIR!r}: model_a or model_b is empty in every case; choose another column.")
     first, second = pair["model_a"].astype("str"), pair["model_b"].astype("str")
     low, high = first.where(first <= second, second), second.where(first <= second, first)
-    return (low + " vs " + high).where(known)
+    return (low + " vs " + high).where(is_complete)
 
 
 def columns_of(by: By) -> list[str]:
@@ -84,8 +84,8 @@ def columns_of(by: By) -> list[str]:
         A column is named twice.
     """
     columns = [] if by is None else [by] if isinstance(by, str) else list(by)
-    for place, column in enumerate(columns):
-        if column in columns[:place]:
+    for i, column in enumerate(columns):
+        if column in columns[:i]:
             raise InputError(f"by {column!r}: the column is named twice; name each column once.")
     return columns
 
@@ -106,8 +106,7 @@ def one_kind_each(parts: Sequence[Group]) -> list[list[Group]]:
 
 
 def _parts(cases: pd.DataFrame, by: str) -> list[Group]:
-    codes, names = pd.factorize(subfield_values(cases, by), sort=True)
-    order = np.argsort(codes, kind="stable").astype(np.int64)
-    bounds = np.searchsorted(codes[order], np.arange(len(names) + 1))
-    n_unassigned = int(bounds[0])
-    return [Group(by, str(name), order[bounds[i] : bounds[i + 1]], n_unassigned) for i, name in enumerate(names)]
+    values = subfield_values(cases, by)
+    n_unassigned = int(values.isna().sum())
+    positions = values.groupby(values).indices
+    return [Group(by, str(name), np.asarray(cases, dtype=np.int64), n_unassigned) for name, cases in positions.items()]

@@ -9,7 +9,7 @@ import pandas as pd
 
 from mrb_lib.reviews.marks import ADJUDICATION_VERDICTS, WITHDRAWN
 from mrb_lib.stats.agreement import agreement
-from mrb_lib.stats.core.options import FloatArray, IntArray, check_policy, divide, join_reasons, typed, with_ends
+from mrb_lib.stats.core.options import FloatArray, IntArray, check_policy, join_reasons, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.table import register_table
@@ -18,7 +18,7 @@ from mrb_lib.stats.gold.adjudicated import adjudicated_gold as adjudicated_gold
 from mrb_lib.stats.gold.failure_reasons import reasons_by_judge as reasons_by_judge
 from mrb_lib.stats.gold.rankings import ranks
 from mrb_lib.stats.resampling.quantiles import interval
-from mrb_lib.stats.resampling.resample import block, cluster_codes, interval_reason, n_clusters, replicates
+from mrb_lib.stats.resampling.resample import block, cluster_codes, interval_reason, n_clusters, ratio, resampled
 
 ALL_DIMENSIONS = "all"
 NOT_REVIEWED = "no label of the dimension was reviewed"
@@ -217,10 +217,10 @@ def _compared(scores: FloatArray, codes: IntArray, resamples: int, seed: int) ->
     judges = scores.shape[1] // 2
     counted = np.isfinite(scores)
     sums = np.hstack([np.nan_to_num(scores), counted])
-    value = _means(sums.sum(axis=0, keepdims=True))[0]
-    summed = block(codes, sums, _differences)
-    low, high = interval(replicates([summed], n_clusters(codes), resamples=resamples, seed=seed)[0])
-    clusters = (np.asarray(summed.sums)[:, 2 * judges :] > 0).sum(axis=0)
+    value = ratio(sums.sum(axis=0, keepdims=True))[0]
+    [drawn] = resampled([block(codes, sums, _differences)], n_clusters(codes), resamples=resamples, seed=seed)
+    low, high = interval(drawn.replicates)
+    clusters = (np.asarray(drawn.sums)[:, 2 * judges :] > 0).sum(axis=0)
     first, second = value[:judges], value[judges:]
     rank_pairs, n = (ranks(first), ranks(second)), counted.sum(axis=0)
     rows: list[dict[str, object]] = []
@@ -238,13 +238,8 @@ def _compared(scores: FloatArray, codes: IntArray, resamples: int, seed: int) ->
     return rows
 
 
-def _means(sums: FloatArray) -> FloatArray:
-    half = sums.shape[1] // 2
-    return divide(sums[:, :half], sums[:, half:])
-
-
 def _differences(sums: FloatArray) -> FloatArray:
-    means = _means(sums)
+    means = ratio(sums)
     half = means.shape[1] // 2
     difference: FloatArray = means[:, half:] - means[:, :half]
     return difference

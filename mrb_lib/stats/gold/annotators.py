@@ -25,7 +25,7 @@ from mrb_lib.stats.gold.dawid_skene import (
     right_rate,
 )
 from mrb_lib.stats.resampling.intervals import wilson
-from mrb_lib.stats.resampling.resample import NO_RESAMPLES, ONE_CLUSTER, block, cluster_codes, n_clusters, replicates
+from mrb_lib.stats.resampling.resample import NO_RESAMPLES, ONE_CLUSTER, block, cluster_codes, n_clusters, resampled
 
 NO_MASS = "no case is estimated to have this label among the annotator's cases"
 NOT_GIVEN = "no annotator gives this label"
@@ -299,8 +299,8 @@ def weights_of_kinds(
     if not bounds[-1]:
         return [np.empty((0, 0)) for _ in fitted]
     blocks = [block(codes, indicator, lambda sums: sums)]
-    (drawn,) = replicates(blocks, n_clusters(codes), resamples=resamples, seed=seed)
-    return [drawn[:, start:stop] for start, stop in pairwise(bounds)]
+    [drawn] = resampled(blocks, n_clusters(codes), resamples=resamples, seed=seed)
+    return [drawn.replicates[:, start:stop] for start, stop in pairwise(bounds)]
 
 
 def effective_size(probability: FloatArray) -> FloatArray:

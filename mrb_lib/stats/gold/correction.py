@@ -10,7 +10,7 @@ from mrb_lib.stats.core.options import FloatArray, IntArray, divide, join_reason
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.gold.annotators import MOST_REFITS, refit, weights_of_kinds, why_not
 from mrb_lib.stats.gold.dawid_skene import Fitted
-from mrb_lib.stats.resampling.resample import block, interval, interval_reason, n_clusters, replicates
+from mrb_lib.stats.resampling.resample import block, interval, interval_reason, n_clusters, resampled
 
 NO_CASES = "the judge is scored on no case with a majority label"
 UNRELIABLE = "the majority label says too little about the true one to correct for it"
@@ -111,8 +111,8 @@ def _estimates(
         return np.stack([estimate, *np.full((4, n_judges), np.nan)])
     again = _joint(refit(fit.counts, weights, fit.fit, "dawid_skene").posterior, weights, by_kind)
     blocks = [block(codes, sums, lambda sums: sums)]
-    (drawn,) = replicates(blocks, n_clusters(codes), resamples=refits, seed=seed)
-    scores = _scores(drawn, n_judges)
+    [drawn] = resampled(blocks, n_clusters(codes), resamples=refits, seed=seed)
+    scores = _scores(drawn.replicates, n_judges)
     low, high = interval(np.clip(_corrected(scores, again), 0.0, 1.0))
     observed = np.trace(scores, axis1=2, axis2=3)
     mistaken = error + (_wrong(again) - _wrong(once))[:, None]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,7 +24,7 @@ MAJORITY = "majority"
 RULES = (MAJORITY, "unanimous", "posterior", "leave_one_out", "soft_votes", "soft_posterior")
 NEED_MODEL = ("posterior", "soft_posterior")
 NO_CASES = "no case that the judge is scored on has a label by this rule"
-SINGLE_VOTES = "cases with one annotator's label are left out: one vote is no unanimity"
+SINGLE_VOTES = "cases with one annotator's label are left out: one vote is not unanimous"
 COLUMNS = [
     "dimension",
     "part",
@@ -112,7 +111,9 @@ def gold_rules(
     worth = worth_by_label(panel, categories, policy)
     fits = [fit_dimension(coded, i, len(categories), "dawid_skene") for i in range(len(coded.dimensions))]
     weights = [_weights(coded, i, fit, len(cases), categories) for i, fit in enumerate(fits)]
-    by_dimension = _ratios(worth, weights, codes, resamples=resamples, seed=seed)
+    every = np.arange(len(cases))
+    sums = [(every, *_sums(worth[:, :, dimension], table)) for dimension, table in enumerate(weights)]
+    by_dimension = ratios(sums, codes, resamples=resamples, seed=seed)
     judged = panel.judged().sum(axis=2)
     rows: list[dict[str, object]] = []
     for dimension, (result, fit) in enumerate(zip(by_dimension, fits, strict=True)):
@@ -142,37 +143,6 @@ def _votes(coded: Annotations, dimension: int, shape: tuple[int, ...]) -> FloatA
     """The votes for each label of each case, shape (cases, K), for what verdicts are worth, (K, ..., cases)."""
     case, _, choice = coded.of(dimension)
     return votes_by_case(case, choice, shape[-1], shape[0])
-
-
-def _ratios(
-    worth: FloatArray, weights: Sequence[FloatArray], codes: IntArray, *, resamples: int, seed: int
-) -> list[Ratios]:
-    """The accuracies by the rules, (judges x rules) a dimension.
-
-    Rules of whole votes are apart, since their sums are exact; the model's probabilities are together.
-    """
-    n_judges, last = worth.shape[1], len(RULES) - 1
-    cases = np.arange(worth.shape[3])
-    votes = [_sums(worth[:, :, dimension], table[:last]) for dimension, table in enumerate(weights)]
-    model = [_sums(worth[:, :, dimension], table[last:]) for dimension, table in enumerate(weights)]
-    together = (np.hstack(sums) for sums in zip(*model, strict=True)) if model else ()
-    parts = [*((cases, *part) for part in votes), *([(cases, *together)] if model else [])]
-    every = ratios(parts, codes, resamples=resamples, seed=seed)
-    return [
-        _beside(of_votes, every[-1], slice(i * n_judges, (i + 1) * n_judges))
-        for i, of_votes in enumerate(every[: len(weights)])
-    ]
-
-
-def _beside(some: Ratios, rest: Ratios, own: slice) -> Ratios:
-    """The ratios of several rules with those of one more, of which `own` are the judges'; (judges x rules)."""
-    n_judges = own.stop - own.start
-
-    def both(first: Any, second: Any) -> Any:
-        return np.hstack([np.reshape(first, (n_judges, -1)), np.reshape(second[own], (n_judges, 1))]).reshape(-1)
-
-    n, value, low, high = (both(*pair) for pair in zip(some[:-1], rest[:-1], strict=True))
-    return Ratios(n, value, low, high, both(some.reason, rest.reason).tolist())
 
 
 def _weights(

@@ -40,12 +40,7 @@ def quantiles(estimates: FloatArray, levels: Sequence[float] | FloatArray) -> Fl
     if not resamples:
         return np.full((len(levels), m), np.nan)
     if levels.ndim == 1 and not np.isnan(rows).any():
-        position = levels * (resamples - 1)
-        below = np.floor(position).astype(np.int64)
-        above = np.minimum(below + 1, resamples - 1)
-        rows.partition(np.unique([below, above]), axis=1)  # half the time of sorting 10,000 replicates
-        low, high = rows[:, below].T, rows[:, above].T
-        return np.asarray(low + (high - low) * (position - below)[:, None], dtype=np.float64)
+        return np.asarray(np.quantile(rows, levels, axis=1, overwrite_input=True), dtype=np.float64)
     rows.sort(axis=1)  # puts NaN last
     n_defined = resamples - np.isnan(rows).sum(axis=1)
     levels = np.broadcast_to(levels if levels.ndim > 1 else levels[:, None], (len(levels), m))

@@ -148,11 +148,13 @@ class Block(NamedTuple):
     ----------
     clusters : shape (c,), the clusters that contribute, each once
     sums : shape (c, k), dense or sparse
+    total : shape (1, k), the sums over all cases
     statistic : maps weighted sums, shape (b, k), to estimates, shape (b, m); NaN where undefined
     """
 
     clusters: IntArray
     sums: Summands
+    total: FloatArray
     statistic: Statistic
 
 
@@ -164,24 +166,28 @@ def block(codes: IntArray, values: Summands, statistic: Statistic) -> Block:
     codes : shape (n,), the cluster of each case
     values : shape (n, k), what each case adds to the sums
     """
-    return Block(*cluster_sums(codes, values), statistic)
+    total = np.asarray(values.sum(axis=0), dtype=np.float64).reshape(1, -1)
+    return Block(*cluster_sums(codes, values), total, statistic)
 
 
-def replicates(blocks: Sequence[Block], total: int, *, resamples: int, seed: int) -> list[FloatArray]:
-    """The estimates of each block in each resample, shape (resamples, m); the draws are shared by all blocks.
+class Resampled(NamedTuple):
+    """The sums of a block over all cases, shape (1, k), and by cluster, (c, k), and its estimates, (resamples, m)."""
+
+    total: FloatArray
+    sums: Summands
+    replicates: FloatArray
+
+
+def resampled(blocks: Sequence[Block], total: int, *, resamples: int, seed: int) -> Iterator[Resampled]:
+    """Bootstrap each block, with draws shared by all; one at a time, so that not all need be in memory.
 
     Parameters
     ----------
     total : the number of clusters in the whole benchmark
     """
-    return list(each_replicates(blocks, total, resamples=resamples, seed=seed))
-
-
-def each_replicates(blocks: Sequence[Block], total: int, *, resamples: int, seed: int) -> Iterator[FloatArray]:
-    """As `replicates`, one block at a time, so that the estimates of all need not be in memory."""
     groups = [Sums(item.clusters, item.sums) for item in blocks]
     for item, sums in zip(blocks, resampled_sums(groups, total, resamples=resamples, seed=seed), strict=True):
-        yield _estimates(item, sums)
+        yield Resampled(item.total, item.sums, _estimates(item, sums))
 
 
 def _estimates(item: Block, sums: FloatArray) -> FloatArray:
@@ -199,55 +205,6 @@ def cell_sums(row: IntArray, column: IntArray, values: FloatArray, shape: tuple[
         return sparse.csr_array((values, (row, column)), shape=shape)
     sums = np.bincount(row * shape[1] + column, weights=values, minlength=shape[0] * shape[1])
     return np.asarray(sums, dtype=np.float64).reshape(shape)
-
-
-class Measure(NamedTuple):
-    """Something to estimate on some cases.
-
-    Attributes
-    ----------
-    cases : shape (n,), positions in the cases table, each once
-    values : shape (n, k), dense or sparse, what each case adds to the sums
-    statistic : maps weighted sums, shape (b, k), to estimates, shape (b, m); NaN where undefined
-    """
-
-    cases: IntArray
-    values: Summands
-    statistic: Statistic
-
-    def total(self) -> FloatArray:
-        """The sums over all cases, shape (1, k)."""
-        return np.asarray(self.values.sum(axis=0), dtype=np.float64).reshape(1, -1)
-
-
-class Resampled(NamedTuple):
-    """A measure, its sums by cluster and its replicates.
-
-    Attributes
-    ----------
-    sums : shape (c, k)
-    replicates : shape (resamples, m)
-    """
-
-    measure: Measure
-    sums: Summands
-    replicates: FloatArray
-
-
-def resampled(
-    groups: Sequence[Sequence[Measure]], codes: IntArray, *, resamples: int, seed: int
-) -> list[list[Resampled]]:
-    """Bootstrap the measures of several groups of cases with draws shared by all.
-
-    Parameters
-    ----------
-    groups : measures on about the same cases
-    codes : shape (n_cases,), the cluster of every case of the benchmark
-    """
-    blocks = [block(codes[item.cases], item.values, item.statistic) for measures in groups for item in measures]
-    each = each_replicates(blocks, n_clusters(codes), resamples=resamples, seed=seed)
-    drawn = zip((item.sums for item in blocks), each, strict=True)
-    return [[Resampled(item, *next(drawn)) for item in measures] for measures in groups]
 
 
 def ratio(sums: FloatArray) -> FloatArray:
@@ -299,13 +256,13 @@ def ratios(
         columns, which = distinct_rows(den.T)  # most measures count the same cases
         values = np.hstack([num, den[:, columns]])
         blocks.append(block(codes[cases], values, partial(_ratio_of, which=which)))
-    each = each_replicates(blocks, n_clusters(codes), resamples=resamples, seed=seed)
+    each = resampled(blocks, n_clusters(codes), resamples=resamples, seed=seed)
     out = []
-    for (cases, num, den), estimates in zip(parts, each, strict=True):
+    for (cases, num, den), drawn in zip(parts, each, strict=True):
         n = (den > 0).sum(axis=0).astype(np.int64)
         value = divide(num.sum(axis=0), den.sum(axis=0))
         clusters = clusters_counted(codes[cases], den > 0)
-        low, high = interval(estimates)
+        low, high = interval(drawn.replicates)
         unknown = (n < 2) | (clusters < 2)
         low[unknown], high[unknown] = np.nan, np.nan
         reason = [interval_reason(int(n[i]), int(clusters[i]), resamples, low[i], high[i]) for i in range(len(n))]

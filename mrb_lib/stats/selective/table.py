@@ -20,7 +20,7 @@ from mrb_lib.stats.confidence.forecasts import (
 )
 from mrb_lib.stats.confidence.recalibration import FOLDS, folds
 from mrb_lib.stats.confidence.risk_coverage import aurc, curve
-from mrb_lib.stats.confidence.rows import NO_ERROR, names, reasons, spread
+from mrb_lib.stats.confidence.rows import NO_ERROR, reasons, spread
 from mrb_lib.stats.confidence.scores import rank
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
@@ -208,7 +208,7 @@ class _Places(NamedTuple):
         values = {"n": n, "n_excluded": self.n_excluded} | values
         return pd.DataFrame(
             {
-                **names(self.panel, np.tile(column, len(labels))),
+                **self.panel.names(np.tile(column, len(labels))),
                 **{key: np.repeat(np.array([label[key] for label in labels]), len(column)) for key in labels[0]},
                 "part": part,
                 **{name: each[column].T.ravel() for name, each in values.items()},
@@ -352,7 +352,7 @@ def _curves(panel: Panel, answers: Forecasts, grouping: Layout) -> pd.DataFrame:
     points = curve(answers, columns, grouping)
     return pd.DataFrame(
         {
-            **names(panel, points.column),
+            **panel.names(points.column),
             "part": "curve",
             "n": np.bincount(answers.column, minlength=columns)[points.column],
             "n_answered": points.n,

@@ -134,10 +134,7 @@ def _of_column(
     judge, dimension = np.nonzero(scores.judged.any(axis=2))
     value = scores.score[judge, dimension]
     domains = domain_accuracies(value, member, len(names), codes)
-    labels = {
-        "judge": np.array(panel.judges, dtype=object)[judge],
-        "dimension": np.array(panel.dimensions, dtype=object)[dimension],
-    }
+    labels = panel.names(judge * len(panel.dimensions) + dimension)
     pooled = pool(domains.effect, domains.variance)
     frames = [
         _domain_rows(domains, pooled, labels, names, member),
@@ -149,7 +146,7 @@ def _of_column(
 
 
 def _domain_rows(
-    domains: Domains, pooled: Pooled, labels: dict[str, np.ndarray], names: pd.Index, member: IntArray
+    domains: Domains, pooled: Pooled, labels: dict[str, pd.Index], names: pd.Index, member: IntArray
 ) -> pd.DataFrame:
     k = len(names)
     size = np.bincount(member[member >= 0], minlength=k)
@@ -201,7 +198,7 @@ def _too_few(k: int) -> str:
 def _summary_rows(
     domains: Domains,
     pooled: Pooled,
-    labels: dict[str, np.ndarray],
+    labels: dict[str, pd.Index],
     value: FloatArray,
     member: IntArray,
     codes: IntArray,
@@ -232,7 +229,7 @@ def _summary_rows(
     )
 
 
-def _leave_one_out_rows(domains: Domains, labels: dict[str, np.ndarray], names: pd.Index) -> pd.DataFrame:
+def _leave_one_out_rows(domains: Domains, labels: dict[str, pd.Index], names: pd.Index) -> pd.DataFrame:
     rows, k = domains.n.shape
     effect = np.repeat(domains.effect, k, axis=0).reshape(rows, k, k)
     effect[:, np.arange(k), np.arange(k)] = np.nan

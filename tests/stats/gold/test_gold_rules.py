@@ -114,7 +114,7 @@ def test_one_vote_is_not_unanimous_and_is_told() -> None:
     table = gold_rules(verdicts_of({("j", "AB"): "AAAA"}), annotations_of(people), cases_of(4), **FAST)
     rows = table[table["part"] == "rule"].set_index("rule")
     assert rows.loc["unanimous", ["n", "n_excluded"]].tolist() == [2, 2]
-    assert "one vote is no unanimity" in rows.loc["unanimous", "reason"]
+    assert "one vote is not unanimous" in rows.loc["unanimous", "reason"]
     assert rows.loc["majority", "n"] == 3
 
 

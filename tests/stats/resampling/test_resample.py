@@ -16,7 +16,7 @@ from mrb_lib.stats.resampling.resample import (
     quantiles,
     ratio,
     ratios,
-    replicates,
+    resampled,
 )
 from tests.stats.small_tables import cases_of
 
@@ -43,9 +43,9 @@ def test_estimates_do_not_depend_on_chunks_or_on_sparse_sums(monkeypatch: pytest
     codes, values = generator.integers(0, 9, 40), generator.random((40, 6))
     dense = block(codes, values, ratio)
     loose = block(codes, sparse.csr_array(values), ratio)
-    first = replicates([dense, loose], 9, resamples=25, seed=0)
+    first = [item.replicates for item in resampled([dense, loose], 9, resamples=25, seed=0)]
     monkeypatch.setattr(resample, "_ESTIMATED_AT_ONCE", 12)
-    second = replicates([dense, loose], 9, resamples=25, seed=0)
+    second = [item.replicates for item in resampled([dense, loose], 9, resamples=25, seed=0)]
     for other in (first[1], *second):
         assert other == pytest.approx(first[0], rel=1e-12)
 
@@ -53,7 +53,8 @@ def test_estimates_do_not_depend_on_chunks_or_on_sparse_sums(monkeypatch: pytest
 def test_replicates_equal_a_plain_bootstrap_of_the_rows_of_drawn_clusters() -> None:
     generator = np.random.default_rng(4)
     codes, values = generator.integers(0, 5, 30), generator.random(30)
-    found = replicates([block(codes, np.stack([values, np.ones(30)], axis=1), ratio)], 5, resamples=10, seed=8)[0]
+    blocks = [block(codes, np.stack([values, np.ones(30)], axis=1), ratio)]
+    found = next(resampled(blocks, 5, resamples=10, seed=8)).replicates
     plain = np.random.default_rng(8)
     for i in range(10):
         drawn = plain.integers(0, 5, 5)
