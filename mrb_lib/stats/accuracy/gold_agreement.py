@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.accuracy import confusion
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
-from mrb_lib.stats.core.panel import TIE, Panel
+from mrb_lib.stats.core.panel import NULL, TIE, Panel
 from mrb_lib.stats.core.scoring import columns_used
-from mrb_lib.stats.core.subfields import Group, one_kind_each
+from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.quantiles import CONFIDENCE
 from mrb_lib.stats.resampling.resample import cluster_sums
 
@@ -43,13 +44,9 @@ def gold_agreement(
     Fleiss, Cohen and Everitt. Compared with statsmodels in `tests/stats/accuracy/test_gold_agreement.py`; coverage in
     `tests/simulation/test_coverage.py`.
     """
-    tables = _counts(panel, labels, parts, policy, applies)
-    half_widths: list[FloatArray] = []
-    for kind in one_kind_each(parts):
-        own = tables[len(half_widths) : len(half_widths) + len(kind)]
-        each = _influence_by_case(panel, labels, policy, applies, kind, [confusion.influence(table) for table in own])
-        half_widths += [_half_width(*each, part, table, codes) for part, table in zip(kind, own, strict=True)]
-    return [_columns(table, half) for table, half in zip(tables, half_widths, strict=True)]
+    counts = (applies & (labels >= 0))[..., None, None]
+    choice = np.where(counts, panel.choice[..., *columns_used(panel, policy)], np.int8(NULL))
+    return [_columns(*_tables(choice[:, :, part.cases], labels[:, part.cases], codes[part.cases])) for part in parts]
 
 
 def kappa_reason(answers: float, kappa: float, low: float) -> str:
@@ -79,76 +76,28 @@ def _columns(chosen: FloatArray, half: FloatArray) -> dict[str, FloatArray]:
     }
 
 
-def _counts(
-    panel: Panel, labels: IntArray, parts: Sequence[Group], policy: str, applies: BoolArray
-) -> list[FloatArray]:
-    """Counts of gold label (rows) by verdict (columns), shape (judges, dimensions, 3, 3), for each group of cases."""
-    whole, *columns = one_kind_each(parts)
-    each = [_counts_of_kind(panel, labels, kind, policy, applies) for kind in columns or [whole]]
-    groups = [table[:, :, i] for table, kind in zip(each, columns, strict=False) for i in range(len(kind))]
-    return [each[0].sum(axis=2), *groups]
+def _tables(choice: NDArray[np.int8], labels: IntArray, codes: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Counts of gold label by verdict, and half the widths of kappa's intervals, of the cases of one group.
 
-
-def _counts_of_kind(
-    panel: Panel, labels: IntArray, kind: Sequence[Group], policy: str, applies: BoolArray
-) -> FloatArray:
-    """Those in groups that share no case and, last, in none of them, shape (judges, dimensions, groups + 1, 3, 3)."""
-    n_judges, n_dimensions, _ = panel.shape
-    k, n_groups = len(CHOICES), len(kind) + 1
-    cell = np.arange(n_dimensions)[:, None] * n_groups + _member(panel, kind)
-    out = np.zeros((n_judges, n_dimensions * n_groups, k, k))
-    for judge, choices in enumerate(panel.choice[..., *columns_used(panel, policy)]):
-        counted = applies[judge] & (labels >= 0)
-        for order, repeat in np.ndindex(choices.shape[2:]):
-            choice = choices[:, :, order, repeat]
-            kept = counted & (choice >= 0)
-            out[judge] += confusion.counts(cell[kept], labels[kept], choice[kept].astype(np.int64), out.shape[1], k)
-    return out.reshape(n_judges, n_dimensions, n_groups, k, k)
-
-
-def _member(panel: Panel, kind: Sequence[Group]) -> IntArray:
-    """Which of some groups that share no case each case is in; one past the last where in none."""
-    member = np.full(panel.shape[2], len(kind), dtype=np.int64)
-    for i, part in enumerate(kind):
-        member[part.cases] = i
-    return member
-
-
-def _influence_by_case(
-    panel: Panel,
-    labels: IntArray,
-    policy: str,
-    applies: BoolArray,
-    kind: Sequence[Group],
-    influence: Sequence[FloatArray],
-) -> tuple[FloatArray, BoolArray]:
-    """The sum of the influences of the verdicts on each case, and whether it has any, in the panel's shape."""
-    nowhere = np.zeros_like(influence[0])
-    table = np.nan_to_num(np.stack([*influence, nowhere], axis=2))
-    dimension, member = np.arange(panel.shape[1])[:, None], _member(panel, kind)
-    total, has_any = np.zeros(panel.shape), np.zeros(panel.shape, dtype=bool)
-    for judge, choices in enumerate(panel.choice[..., *columns_used(panel, policy)]):
-        counted = applies[judge] & (labels >= 0)
-        for order, repeat in np.ndindex(choices.shape[2:]):
-            choice = choices[:, :, order, repeat]
-            kept = counted & (choice >= 0)
-            total[judge] += np.where(kept, table[judge, dimension, member, labels, choice], 0.0)
-            has_any[judge] |= kept
-    return total, has_any
-
-
-def _half_width(
-    influence: FloatArray, has_any: BoolArray, part: Group, table: FloatArray, codes: IntArray
-) -> FloatArray:
-    """Half the widths of the intervals of kappa in one group, shape (judges, dimensions), from what each case adds."""
-    total, counted = influence[:, :, part.cases], has_any[:, :, part.cases].astype(np.float64)
-    m, n = total.shape[0] * total.shape[1], len(part.cases)
-    both = np.hstack([total.reshape(m, n).T, counted.reshape(m, n).T])
-    sums = cluster_sums(codes[part.cases], both).values
-    clusters = (sums[:, m:] > 0).sum(axis=0)
-    answered = table.sum(axis=(-2, -1)).ravel()
-    spread = (sums[:, :m] ** 2).sum(axis=0)
-    spread[spread < _NO_SPREAD] = np.nan
-    error = np.sqrt(divide(spread, answered**2) * divide(clusters.astype(np.float64), clusters - 1))
-    half = student.ppf((1 + CONFIDENCE) / 2, np.maximum(clusters - 1, 1)) * error
-    return np.asarray(half, dtype=np.float64).reshape(total.shape[:2])
+    Parameters
+    ----------
+    choice : shape (judges, dimensions, cases, orders, repeats), below 0 where a verdict does not count
+    """
+    n_judges, n_dimensions, n_cases = choice.shape[:3]
+    tables = np.zeros((n_judges, n_dimensions, len(CHOICES), len(CHOICES)))
+    half = np.full((n_judges, n_dimensions), np.nan)
+    for judge, own in enumerate(choice):
+        dimension, case, *_ = np.nonzero(own >= 0)
+        label, verdict = labels[dimension, case], own[own >= 0].astype(np.int64)
+        tables[judge] = confusion.counts(dimension, label, verdict, n_dimensions, len(CHOICES))
+        influence = np.nan_to_num(confusion.influence(tables[judge]))[dimension, label, verdict]
+        cell, shape = case * n_dimensions + dimension, (n_cases, n_dimensions)
+        moved, counted = (np.bincount(cell, each, n_cases * n_dimensions).reshape(shape) for each in (influence, None))
+        sums, answers = np.hsplit(cluster_sums(codes, np.hstack([moved, counted]).astype(np.float64)).values, 2)
+        clusters = (answers > 0).sum(axis=0)
+        spread = (sums**2).sum(axis=0)
+        spread[spread < _NO_SPREAD] = np.nan
+        inflated = spread * divide(clusters.astype(np.float64), clusters - 1)
+        error = np.sqrt(divide(inflated, answers.sum(axis=0) ** 2))
+        half[judge] = student.ppf((1 + CONFIDENCE) / 2, np.maximum(clusters - 1, 1)) * error
+    return tables, half

@@ -163,7 +163,7 @@ def accuracy(
     Raises
     ------
     InputError
-        An option is unknown, `by` or `cluster` cannot be used, a verdict speaks of an
+        An option is unknown, `by` or `cluster` cannot be used, a verdict is about an
         unknown case, or verdicts of several probes are mixed.
 
     Notes

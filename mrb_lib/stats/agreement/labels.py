@@ -54,7 +54,7 @@ def encode_annotations(
     Raises
     ------
     InputError
-        A choice is not among the categories, or an annotation speaks of an unknown case.
+        A choice is not among the categories, or an annotation is about an unknown case.
     """
     names = pick_dimensions(annotations["dimension"].unique(), dimensions)
     kept = annotations[annotations["dimension"].isin(names)]

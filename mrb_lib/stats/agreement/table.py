@@ -140,7 +140,7 @@ def agreement(
     ------
     InputError
         `level` is unknown, a choice is not among the categories, `by` or `cluster` cannot
-        be used, or an annotation speaks of an unknown case.
+        be used, or an annotation is about an unknown case.
 
     Notes
     -----

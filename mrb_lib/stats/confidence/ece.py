@@ -4,7 +4,7 @@ The plain estimate adds up absolute gaps, so that chance alone makes it positive
 judge that is perfectly calibrated it is not 0, and no resampling of it has an interval that
 covers the truth. Here the gap of each bin is taken as normal about its true value, with its
 cluster-robust error; the absolute value of a normal variable has a known mean and variance, and
-the interval holds the true errors from which the observed sum of gaps is no surprise.
+the interval holds the true errors for which the observed sum of gaps is unsurprising.
 """
 
 from __future__ import annotations

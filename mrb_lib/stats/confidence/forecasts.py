@@ -103,7 +103,7 @@ class Excluded(NamedTuple):
     Attributes
     ----------
     no_gold : the case has no gold label
-    gold_tie : the gold label is a tie, which a probability of A against B does not speak of
+    gold_tie : the gold label is a tie, which a probability of A against B leaves open
     no_probability : the verdict has no probability
     """
 

@@ -163,7 +163,7 @@ def calibration(
     Raises
     ------
     InputError
-        An option is unknown, `by` or `cluster` cannot be used, or a verdict speaks of an unknown case.
+        An option is unknown, `by` or `cluster` cannot be used, or a verdict is about an unknown case.
 
     Notes
     -----

@@ -132,7 +132,7 @@ def consistency(
     Raises
     ------
     InputError
-        `by` or `cluster` cannot be used, a verdict speaks of an unknown case, or
+        `by` or `cluster` cannot be used, a verdict is about an unknown case, or
         verdicts of several probes are mixed.
 
     Notes

@@ -75,18 +75,18 @@ def check_policy(policy: str) -> None:
     check_choice("policy", policy, POLICIES)
 
 
-def check_choice(what: str, value: str, known: Sequence[str]) -> None:
-    """Raise `InputError` if the option `what` has a value that is not known."""
-    if value not in known:
-        raise InputError(f"{what} {value!r} is unknown; use one of {', '.join(known)}.")
+def check_choice(what: str, value: str, allowed: Sequence[str]) -> None:
+    """Raise `InputError` if the option `what` has a value that is not allowed."""
+    if value not in allowed:
+        raise InputError(f"{what} {value!r} is unknown; use one of {', '.join(allowed)}.")
 
 
-def pick_dimensions(found: Iterable[str], wanted: Sequence[str] | None) -> list[str]:
-    """The dimensions to report: those wanted, in that order, or all found in the plan's order, then by name."""
+def pick_dimensions(names: Iterable[str], wanted: Sequence[str] | None) -> list[str]:
+    """The dimensions to report: those wanted, in that order, or all names in the plan's order, then by name."""
     if wanted is not None:
         return list(dict.fromkeys(wanted))
     order = {name: i for i, name in enumerate(DIMENSIONS)}
-    return sorted(set(found), key=lambda name: (order.get(name, len(order)), name))
+    return sorted(set(names), key=lambda name: (order.get(name, len(order)), name))
 
 
 def encode(values: pd.Series, vocabulary: Sequence[str] | pd.Index, what: str) -> IntArray:
@@ -107,25 +107,25 @@ def encode(values: pd.Series, vocabulary: Sequence[str] | pd.Index, what: str) -
     InputError
         A value is not in the vocabulary.
     """
-    found, labels = pd.factorize(values)
-    known = vocabulary if isinstance(vocabulary, pd.Index) else pd.Index(list(vocabulary))
-    position = known.astype(object).get_indexer(pd.Index(labels).astype(object))
+    codes, labels = pd.factorize(values)
+    allowed = vocabulary if isinstance(vocabulary, pd.Index) else pd.Index(list(vocabulary))
+    position = allowed.astype(object).get_indexer(pd.Index(labels).astype(object))
     if (position < 0).any():
         wrong = labels[int(np.flatnonzero(position < 0)[0])]
         shown = ", ".join(map(str, list(vocabulary[:8]))) + (", ..." if len(vocabulary) > 8 else "")
         raise InputError(f"column {what}: {wrong!r} is not one of {shown}; correct it or remove its rows.")
-    return np.append(position, -1)[found].astype(np.int64)
+    return np.append(position, -1)[codes].astype(np.int64)
 
 
 def divide(numerator: FloatArray, denominator: FloatArray | IntArray) -> FloatArray:
     """The ratio, NaN where the denominator is 0 (or so close to it that only rounding keeps it away)."""
-    known = denominator > TINY
-    if known.all():  # which is common, and twice as fast
+    defined = denominator > TINY
+    if defined.all():  # which is common, and twice as fast
         return np.divide(numerator, denominator, dtype=np.float64)
     columns = numerator.flags.f_contiguous and not numerator.flags.c_contiguous
     shape = np.broadcast_shapes(numerator.shape, denominator.shape)
     out: FloatArray = np.full(shape, np.nan, order="F" if columns else "C")
-    np.divide(numerator, denominator, out=out, where=known)
+    np.divide(numerator, denominator, out=out, where=defined)
     return out
 
 

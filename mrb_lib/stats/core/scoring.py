@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_policy, divide, encode
-from mrb_lib.stats.core.panel import ABSENT, TIE, Panel
+from mrb_lib.stats.core.panel import ABSENT, NULL, TIE, Panel
 
 BINARY_POLICIES = ("official", "strict", "net")
 NO_GOLD = "no gold label"
@@ -107,18 +107,16 @@ def columns_used(panel: Panel, policy: str) -> tuple[slice, slice]:
 
 def _score_judge(choices: NDArray[np.int8], labels: IntArray, policy: str) -> tuple[FloatArray, FloatArray]:
     """The scores and the shares answered of one judge, each of shape (dimensions, cases)."""
-    worth = _worth(policy)
-    total, rows, answers = (np.zeros(labels.shape) for _ in range(3))
-    for order, repeat in np.ndindex(choices.shape[2:]):
-        choice = choices[:, :, order, repeat]
-        total += worth[labels, choice]
-        rows += choice != ABSENT
-        answers += choice >= 0
+    total = _worth(policy)[labels[:, :, None, None], choices].sum(axis=(2, 3))
+    rows, answers = ((choices > code).sum(axis=(2, 3)) for code in (ABSENT, NULL))
     applies = (rows > 0) & (labels >= 0)
     if policy in ("strict", "net"):
         applies &= (choices != ABSENT).any(axis=3).all(axis=2)
-    value = _combine(total, rows, answers, policy)
-    return np.where(applies, value, np.nan), np.where(applies, divide(answers, rows), np.nan)
+    if policy in BINARY_POLICIES:
+        value = (total > 0 if policy == "net" else total == rows).astype(np.float64)
+    else:
+        value = divide(total, answers if policy == "answered" else rows)
+    return np.where(applies, value, np.nan), np.where(applies, divide(answers.astype(np.float64), rows), np.nan)
 
 
 def _worth(policy: str) -> FloatArray:
@@ -135,13 +133,6 @@ def _worth(policy: str) -> FloatArray:
         elif policy in ("balanced", "answered") and TIE in (choice, label):
             table[label, choice] = 0.5
     return table
-
-
-def _combine(total: FloatArray, rows: FloatArray, answers: FloatArray, policy: str) -> FloatArray:
-    right: FloatArray = (total > 0 if policy == "net" else total == rows).astype(np.float64)
-    if policy in BINARY_POLICIES:
-        return right
-    return divide(total, answers if policy == "answered" else rows)
 
 
 def excluded_reason(policy: str, has_gold: bool, has_rows: bool) -> str:

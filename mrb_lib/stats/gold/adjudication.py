@@ -47,14 +47,6 @@ COLUMNS = [
     "share_interval",
     "reason",
 ]
-_REASONS = {
-    "reason": "reason_given",
-    "n_reviewed": "n_cases",
-    "low": "share_low",
-    "high": "share_high",
-    "interval": "share_interval",
-    "remark": "reason",
-}
 
 
 def reviewer_agreement(
@@ -159,7 +151,7 @@ def adjudication(
     why = reasons_by_judge(
         adjudications, panel, annotated_gold, cases, policy=policy, cluster=cluster, resamples=resamples, seed=seed
     )
-    why = why.rename(columns=_REASONS).assign(part="reasons", policy=policy)
+    why = why.assign(part="reasons", policy=policy)
     parts = (moved, agreed, why)
     rows = [row for part in parts for row in part.reindex(columns=COLUMNS).astype(object).to_dict("records")]
     ranked = dict.fromkeys(("rank", "adjudicated_rank", "adjudicated_n"), "Int64")

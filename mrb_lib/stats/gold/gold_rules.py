@@ -71,7 +71,7 @@ def gold_rules(
     Parameters
     ----------
     verdicts : the verdicts table of one probe, or its panel
-    annotations, categories : as in `mrb_lib.stats.agreement.agreement`; `consensus` labels are no votes
+    annotations, categories : as in `mrb_lib.stats.agreement.agreement`; `consensus` labels are not votes
     cases, policy, dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy`
 
     Returns

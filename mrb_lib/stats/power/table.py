@@ -106,7 +106,7 @@ def power(
     Raises
     ------
     InputError
-        An option is unknown, `by` or `cluster` cannot be used, a verdict speaks of an unknown case, or verdicts of
+        An option is unknown, `by` or `cluster` cannot be used, a verdict is about an unknown case, or verdicts of
         several probes are mixed.
 
     Notes
@@ -154,10 +154,5 @@ def _add(made: dict[str, list[Rows]], piece: Slice, result: MeanDifferences) -> 
 
 def _frame(name: str, several: list[Rows]) -> pd.DataFrame:
     """Rows of one kind, every value as an object, so that kinds with other columns can be put below each other."""
-    columns: dict[str, list[object]] = {column: [] for column in COLUMNS}
-    for rows in several:
-        size = max(len(values) for values in rows.values() if isinstance(values, list | np.ndarray))
-        for column, said in columns.items():
-            values = name if column == "part" else rows.get(column)
-            said.extend(values if isinstance(values, list | np.ndarray) else [values] * size)
-    return pd.DataFrame({column: pd.Series(said, dtype=object) for column, said in columns.items()})
+    frames = [pd.DataFrame(dict(rows)).astype(object) for rows in several]
+    return pd.concat(frames, ignore_index=True).assign(part=name)

@@ -9,16 +9,20 @@ from mrb_lib.stats.core.options import FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.quantiles import CONFIDENCE
 
 _UPPER = (1 + CONFIDENCE) / 2
+_Z = float(ndtri(_UPPER))
 _NO_SPREAD = 1e-12
 
 
-def wilson(value: FloatArray, n: FloatArray | IntArray) -> tuple[FloatArray, FloatArray]:
+def wilson(
+    value: FloatArray, n: FloatArray | IntArray, z2: FloatArray | float = _Z**2
+) -> tuple[FloatArray, FloatArray]:
     """Wilson's 95% score interval of a proportion.
 
     Parameters
     ----------
     value : the proportions, any shape
     n : what they rest on, the same shape; need not be whole (an effective number of cases)
+    z2 : the squared quantile of the standardised proportion, the normal one if not another's
 
     Returns
     -------
@@ -29,8 +33,7 @@ def wilson(value: FloatArray, n: FloatArray | IntArray) -> tuple[FloatArray, Flo
     Wilson (1927), doi:10.1080/01621459.1927.10502953; it has width where the proportion
     is 0 or 1. Published examples: `tests/published/test_wilson.py`.
     """
-    z = float(ndtri(_UPPER))
-    share = divide(np.full(np.shape(n), z**2), np.asarray(n, dtype=np.float64))
+    share = divide(np.broadcast_to(np.float64(z2), np.shape(n)), np.asarray(n, dtype=np.float64))
     centre = (value + share / 2) / (1 + share)
     half = np.sqrt(value * (1 - value) * share + share**2 / 4) / (1 + share)
     return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
@@ -47,10 +50,10 @@ def equivalent_size(value: FloatArray, variance: FloatArray, n: IntArray) -> Flo
     -------
     float array: n for scores of 0 and 1; more where halves make the mean surer; n where the scores do not vary
     """
-    wanted = value * (1 - value)
+    binomial = value * (1 - value)
     varies = variance > _NO_SPREAD
-    found: FloatArray = np.where(varies, n * wanted / np.where(varies, variance, 1.0), n)
-    return found
+    size: FloatArray = np.where(varies, n * binomial / np.where(varies, variance, 1.0), n)
+    return size
 
 
 def design_effect(residuals: FloatArray, counted: FloatArray, variance: FloatArray) -> tuple[FloatArray, IntArray]:
@@ -75,8 +78,7 @@ def design_effect(residuals: FloatArray, counted: FloatArray, variance: FloatArr
     n, clusters = counted.sum(axis=0), (counted > 0).sum(axis=0).astype(np.int64)
     over_clusters = (residuals**2).sum(axis=0) * divide(clusters.astype(np.float64), clusters - 1)
     over_cases = variance * n * divide(n, n - 1)
-    known = variance > _NO_SPREAD
-    return divide(over_clusters, np.where(known, over_cases, 0.0)), clusters
+    return divide(over_clusters, np.where(variance > _NO_SPREAD, over_cases, 0.0)), clusters
 
 
 def effective_size(size: FloatArray, deff: FloatArray, counted: FloatArray, clusters: IntArray) -> FloatArray:

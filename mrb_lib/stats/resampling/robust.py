@@ -17,7 +17,8 @@ from scipy import special
 
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.core.subfields import Group
-from mrb_lib.stats.resampling.resample import CONFIDENCE
+from mrb_lib.stats.resampling.intervals import wilson
+from mrb_lib.stats.resampling.quantiles import CONFIDENCE
 
 FEW_CLUSTERS = "no interval: fewer than two clusters count"
 _NO_SPREAD = 1e-9
@@ -81,15 +82,15 @@ class Estimate(NamedTuple):
     influence: FloatArray | None = None
 
 
-def by_group(values: FloatArray | BoolArray, at: Layout) -> FloatArray:
+def by_group(values: FloatArray | BoolArray, grouping: Layout) -> FloatArray:
     """Sum over the units of each group, shape (..., P) to (..., G)."""
-    if at.shape[0] == 1:
+    if grouping.shape[0] == 1:
         return np.asarray(values.sum(axis=-1, keepdims=True), dtype=np.float64)
-    out: FloatArray = np.add.reduceat(values, at.starts, axis=-1, dtype=np.float64)
+    out: FloatArray = np.add.reduceat(values, grouping.starts, axis=-1, dtype=np.float64)
     return out
 
 
-def ratio_of_sums(numerator: FloatArray, denominator: FloatArray, at: Layout) -> Estimate:
+def ratio_of_sums(numerator: FloatArray, denominator: FloatArray, grouping: Layout) -> Estimate:
     """The ratio of two sums in each group, from the sums of each unit.
 
     Parameters
@@ -104,42 +105,42 @@ def ratio_of_sums(numerator: FloatArray, denominator: FloatArray, at: Layout) ->
     Binder 1983, doi:10.2307/1402588). Compared with the cluster bootstrap in
     `tests/stats/confidence/test_calibration.py`; coverage in `tests/simulation/test_calibration.py`.
     """
-    total = by_group(denominator, at)
-    value = divide(by_group(numerator, at), total)
+    total = by_group(denominator, grouping)
+    value = divide(by_group(numerator, grouping), total)
     counted = total > 0
-    influence = numerator - of_units(np.where(counted, value, 0.0), at) * denominator
-    clusters = by_group(denominator > 0, at)
-    error = standard_error(influence, clusters, at)
+    influence = numerator - of_units(np.where(counted, value, 0.0), grouping) * denominator
+    clusters = by_group(denominator > 0, grouping)
+    error = standard_error(influence, clusters, grouping)
     return Estimate(value, np.divide(error, total, out=np.full_like(error, np.nan), where=counted), clusters)
 
 
-def of_units(values: FloatArray, at: Layout) -> FloatArray:
+def of_units(values: FloatArray, grouping: Layout) -> FloatArray:
     """To each unit the value of its group, shape (..., G) to (..., P), or to (..., 1) where there is one group."""
-    return values if at.shape[0] == 1 else values[..., at.of_unit]
+    return values if grouping.shape[0] == 1 else values[..., grouping.of_unit]
 
 
-def standard_error(influence: FloatArray, clusters: FloatArray, at: Layout) -> FloatArray:
+def standard_error(influence: FloatArray, clusters: FloatArray, grouping: Layout) -> FloatArray:
     """The standard error of what has these influences; NaN with fewer than two clusters."""
     correction = np.where(clusters >= 2, divide(clusters, clusters - 1), np.nan)
-    out: FloatArray = np.sqrt(correction * by_group(influence**2, at))
+    out: FloatArray = np.sqrt(correction * by_group(influence**2, grouping))
     return out
 
 
 def t_quantile(clusters: FloatArray) -> FloatArray:
     """The quantile of Student's t that bounds a 95% interval over that many clusters; NaN below two."""
-    known, position = np.unique(clusters, return_inverse=True)
-    found = special.stdtrit(np.maximum(known - 1, 1.0), (1 + CONFIDENCE) / 2)
-    out: FloatArray = np.where(known >= 2, found, np.nan)[position].reshape(clusters.shape)
+    number, position = np.unique(clusters, return_inverse=True)
+    quantile = special.stdtrit(np.maximum(number - 1, 1.0), (1 + CONFIDENCE) / 2)
+    out: FloatArray = np.where(number >= 2, quantile, np.nan)[position].reshape(clusters.shape)
     return out
 
 
-def t_interval(found: Estimate, least: float = -np.inf, most: float = np.inf) -> tuple[FloatArray, FloatArray]:
+def t_interval(estimate: Estimate, least: float = -np.inf, most: float = np.inf) -> tuple[FloatArray, FloatArray]:
     """The 95% interval of a mean or a difference that lies between `least` and `most`; NaN where there is no error."""
-    half = t_quantile(found.clusters) * _some_error(found)
-    return np.maximum(found.value - half, least), np.minimum(found.value + half, most)
+    half = t_quantile(estimate.clusters) * _some_error(estimate)
+    return np.maximum(estimate.value - half, least), np.minimum(estimate.value + half, most)
 
 
-def share_interval(found: Estimate) -> tuple[FloatArray, FloatArray]:
+def share_interval(estimate: Estimate) -> tuple[FloatArray, FloatArray]:
     """The 95% interval of a share, within 0 and 1 and never without width.
 
     Wilson's interval for the number of independent observations that would have the
@@ -147,34 +148,31 @@ def share_interval(found: Estimate) -> tuple[FloatArray, FloatArray]:
     with Student's t. Where there is no error to go by, as at 0 and 1, that number is the number of
     clusters, and the quantile the normal one.
     """
-    value = found.value
+    value = estimate.value
     spread = value * (1 - value)
-    certain = (spread < _NO_SPREAD) | (found.error < _NO_SPREAD)
-    z2 = np.where(certain, special.ndtri((1 + CONFIDENCE) / 2), t_quantile(found.clusters)) ** 2
-    size = np.where(certain, found.clusters, divide(spread, np.where(certain, 1.0, found.error**2)))
-    size = np.where(np.isnan(found.error), np.nan, size)
-    inverse = divide(np.ones_like(size), size)
-    centre = (value + z2 * inverse / 2) / (1 + z2 * inverse)
-    half = np.sqrt(z2) / (1 + z2 * inverse) * np.sqrt(spread * inverse + z2 * inverse**2 / 4)
-    return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
+    certain = (spread < _NO_SPREAD) | (estimate.error < _NO_SPREAD)
+    z2 = np.where(certain, special.ndtri((1 + CONFIDENCE) / 2), t_quantile(estimate.clusters)) ** 2
+    size = np.where(certain, estimate.clusters, divide(spread, np.where(certain, 1.0, estimate.error**2)))
+    size = np.where(np.isnan(estimate.error), np.nan, size)
+    return wilson(value, size, z2)
 
 
-def log_interval(found: Estimate) -> tuple[FloatArray, FloatArray]:
+def log_interval(estimate: Estimate) -> tuple[FloatArray, FloatArray]:
     """The 95% interval of something above 0, on the scale of its logarithm; NaN where it is 0 or has no error."""
-    positive = found.value > _NO_SPREAD
-    half = t_quantile(found.clusters) * divide(_some_error(found), np.where(positive, found.value, 0.0))
+    positive = estimate.value > _NO_SPREAD
+    half = t_quantile(estimate.clusters) * divide(_some_error(estimate), np.where(positive, estimate.value, 0.0))
     half = np.minimum(half, _WIDEST)
-    return found.value * np.exp(-half), found.value * np.exp(half)
+    return estimate.value * np.exp(-half), estimate.value * np.exp(half)
 
 
-def logit_interval(found: Estimate) -> tuple[FloatArray, FloatArray]:
+def logit_interval(estimate: Estimate) -> tuple[FloatArray, FloatArray]:
     """The 95% interval of something from 0 to 1, on the scale of log-odds; NaN where it is 0 or 1 or has no error."""
-    spread = found.value * (1 - found.value)
-    half = t_quantile(found.clusters) * divide(_some_error(found), spread)
-    centre = special.logit(np.where(spread > _NO_SPREAD, found.value, np.nan))
+    spread = estimate.value * (1 - estimate.value)
+    half = t_quantile(estimate.clusters) * divide(_some_error(estimate), spread)
+    centre = special.logit(np.where(spread > _NO_SPREAD, estimate.value, np.nan))
     return special.expit(centre - half), special.expit(centre + half)
 
 
-def _some_error(found: Estimate) -> FloatArray:
+def _some_error(estimate: Estimate) -> FloatArray:
     """The error; NaN where it is none, which is not certainty."""
-    return np.where(found.error > _NO_SPREAD, found.error, np.nan)
+    return np.where(estimate.error > _NO_SPREAD, estimate.error, np.nan)

@@ -6,7 +6,7 @@ Two promises, both from calibration cases that are independent draws of the case
     of the cases it answers. Thresholds are tested from the strictest down, each by the exact binomial tail, until one
     fails (Jung, Brahman and Choi, ICLR 2025, arXiv 2407.18370; fixed-sequence testing spends delta once).
 `conformal_risk_control` : on average over calibration cases, at most a share alpha of all cases is answered
-    wrongly (Angelopoulos et al., arXiv 2208.02814). Weaker: it speaks of all cases, not of those answered.
+    wrongly (Angelopoulos et al., arXiv 2208.02814). Weaker: it holds over all cases, not over those answered.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def transfer(
     Raises
     ------
     InputError
-        An option is unknown, `by` or `cluster` cannot be used, the cases state no domain, or a verdict speaks of
+        An option is unknown, `by` or `cluster` cannot be used, the cases state no domain, or a verdict is about
         an unknown case.
 
     Notes

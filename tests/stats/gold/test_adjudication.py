@@ -114,7 +114,7 @@ VERDICTS_30 = verdicts_of({("j1", "AB"): "AB" * 15})
 VERDICTS = verdicts_of({("j1", "AB"): "AABBBA", ("j2", "AB"): "BBBBTA"})
 
 
-def test_reasons_go_to_the_judges_they_speak_of() -> None:
+def test_reasons_go_to_the_judges_they_are_about() -> None:
     said = _said(
         ("c0", "r1", "gold_right", None, None, "j2", ["order effect", "missed finding"]),
         ("c0", "r2", "gold_right", None, None, "j2", ["order effect"]),
@@ -124,7 +124,7 @@ def test_reasons_go_to_the_judges_they_speak_of() -> None:
         ("c3", "r2", "ambiguous", None, None, "j1"),
     )
     found = reasons_by_judge(said, VERDICTS, GOLD, cases_of(6), policy="official", resamples=200)
-    rows = list(found[["judge", "reason", "n", "n_reviewed", "n_failures"]].itertuples(index=False, name=None))
+    rows = list(found[["judge", "reason_given", "n", "n_cases", "n_failures"]].itertuples(index=False, name=None))
     assert rows == [
         ("j1", "case ambiguous", 1, 1, 1),
         ("j1", NO_REASON, 1, 1, 1),
@@ -135,8 +135,8 @@ def test_reasons_go_to_the_judges_they_speak_of() -> None:
     z = 1.959963984540054
     half = z * np.sqrt(1 / 8 + z**2 / 16) / (1 + z**2 / 2)
     assert found["share"].tolist() == [1, 1, 1, 0.5]
-    assert found.iloc[3][["low", "high"]].tolist() == pytest.approx([0.5 - half, 0.5 + half])
-    assert found["low"].isna().tolist() == found["remark"].notna().tolist() == [True, True, False, False]
+    assert found.iloc[3][["share_low", "share_high"]].tolist() == pytest.approx([0.5 - half, 0.5 + half])
+    assert found["share_low"].isna().tolist() == found["reason"].notna().tolist() == [True, True, False, False]
 
 
 def test_the_interval_of_a_share_resamples_clusters() -> None:
@@ -149,11 +149,11 @@ def test_the_interval_of_a_share_resamples_clusters() -> None:
         *((f"c{i}", "r1", "gold_right", None, None, "j", ["x"] if has[i // size] else ["y"]) for i in range(n))
     )
     verdicts, cases = verdicts_of({("j", "AB"): "B" * n}), cases_of(n, cluster=[f"k{i // size}" for i in range(n)])
-    found = reasons_by_judge(said, verdicts, gold_of("A" * n), cases, resamples=2000).set_index("reason").loc["x"]
+    found = reasons_by_judge(said, verdicts, gold_of("A" * n), cases, resamples=2000).set_index("reason_given").loc["x"]
     low, high = wilson(np.array([has.mean()]), np.array([groups]))
-    assert found["interval"] == "percentile"
-    assert found["n_reviewed"] == n
-    assert [found["low"], found["high"]] == pytest.approx([low[0], high[0]], abs=0.03)
+    assert found["share_interval"] == "percentile"
+    assert found["n_cases"] == n
+    assert [found["share_low"], found["share_high"]] == pytest.approx([low[0], high[0]], abs=0.03)
 
 
 def test_the_leaderboard_moves_as_the_labels_do() -> None:
