@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mrb_lib.stats.difficulty.mantel_haenszel import MantelHaenszel, Stack, ets_class, mantel_haenszel
+from mrb_lib.stats.difficulty.mantel_haenszel import MantelHaenszel, TwoGroups, ets_class, mantel_haenszel
 
 # Agresti, An Introduction to Categorical Data Analysis (1996), table 3.3: smokers with and without lung cancer, then
 # non-smokers, in eight Chinese cities; statsmodels has them as `china_smoking`, with 280.138, 2.174, 1.984 and 2.383.
@@ -24,7 +24,7 @@ INFECTION = [
 
 def stacked(tables: list[tuple[int, int, int, int]]) -> MantelHaenszel:
     a, b, c, d = np.array(tables, dtype=float).T[:, None, :]
-    return mantel_haenszel(Stack(a + b, c + d, a, c, a + c))
+    return mantel_haenszel(TwoGroups(np.stack([a + b, c + d], axis=1), *[np.stack([a, c], axis=1)] * 2))
 
 
 def test_smoking_and_lung_cancer_in_chinese_cities() -> None:
@@ -52,16 +52,10 @@ def test_scores_of_one_half_are_as_exact_as_counting_every_permutation() -> None
         sums.append(scores[inside].sum())
         means.append(np.mean(dealt))
         variances.append(np.var(dealt))
+    sides = [scores[inside] for scores, inside in strata], [np.delete(scores, inside) for scores, inside in strata]
+    measures = (len, np.sum, lambda scores: (scores**2).sum())
     found = mantel_haenszel(
-        Stack(
-            *(
-                np.array([values], dtype=float)
-                for values in zip(
-                    *[(len(i), len(s) - len(i), s[i].sum(), s.sum() - s[i].sum(), (s**2).sum()) for s, i in strata],
-                    strict=True,
-                )
-            )
-        )
+        TwoGroups(*(np.array([[list(map(measure, side)) for side in sides]], dtype=float) for measure in measures))
     )
     assert found.expected[0] == pytest.approx(sum(means), abs=1e-12)
     assert found.chi2[0] == pytest.approx((sum(sums) - sum(means)) ** 2 / sum(variances), abs=1e-12)

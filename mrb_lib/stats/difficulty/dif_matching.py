@@ -11,13 +11,12 @@ from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.difficulty.mantel_haenszel import (
     Clusters,
     MantelHaenszel,
-    Sides,
-    Stack,
+    TwoGroups,
     ets_class,
     mantel_haenszel,
     robust,
 )
-from mrb_lib.stats.difficulty.matched_logistic import Matched, matched_logistic
+from mrb_lib.stats.difficulty.matched_logistic import matched_logistic
 
 _STEP, _ROUNDS = 0.5, 10
 
@@ -46,18 +45,18 @@ def tables(value: FloatArray, codes: IntArray, subfields: IntArray, anchors: Boo
     subfields : shape (S,), those to lay out
     anchors : shape (S, J), the judges that cases are matched by; a judge always takes part in its own matching
     """
-    judges, known = len(value), np.isfinite(value)
-    scores = np.where(known, value, 0.0)
+    judges, is_scored = len(value), np.isfinite(value)
+    scores = np.where(is_scored, value, 0.0)
     shape = judges, int(codes.max(initial=-1)) + 1, 2 * judges + 2
     start = (np.arange(judges)[:, None] * shape[1] + np.maximum(codes, 0)) * shape[2]
-    unused = ~known | (codes < 0)
+    unused = ~is_scored | (codes < 0)
     weights = None, scores.ravel(), (scores**2).ravel()
     out = np.zeros((3, judges, 2, len(subfields), shape[2] - 1))
     level: dict[bytes, IntArray] = {}
     for key, mask in {mask.tobytes(): mask for mask in anchors}.items():
         here = np.flatnonzero((anchors == mask).all(axis=1))
-        found = level[key] = _levels(scores, known, mask)
-        cell = (start + np.where(unused, shape[2] - 1, found)).ravel()  # the last level is that of unused cases
+        levels = level[key] = _levels(scores, is_scored, mask)
+        cell = (start + np.where(unused, shape[2] - 1, levels)).ravel()  # the last level is that of unused cases
         for target, weight in zip(out, weights, strict=True):
             counts = np.bincount(cell, weights=weight, minlength=int(np.prod(shape)))
             every = counts.reshape(shape)[:, :, :-1]
@@ -68,11 +67,13 @@ def tables(value: FloatArray, codes: IntArray, subfields: IntArray, anchors: Boo
     return Tables(out[0], out[1], out[2], [level[mask.tobytes()] for mask in anchors], n_matching)
 
 
-def _levels(scores: FloatArray, known: BoolArray, anchors: BoolArray) -> IntArray:
+def _levels(scores: FloatArray, is_scored: BoolArray, anchors: BoolArray) -> IntArray:
     """The level of each case for each judge, -1 without a score: by the judges of a mask, and the judge itself."""
-    right, seen, most = anchors @ scores, anchors.astype(np.float64) @ known, int(anchors.sum())
-    out = np.where(known, _nearest(right, seen, most), -1)
-    out[~anchors] = np.where(known[~anchors], _nearest(right + scores[~anchors], seen + known[~anchors], most + 1), -1)
+    right, seen, most = anchors @ scores, anchors.astype(np.float64) @ is_scored, int(anchors.sum())
+    out = np.where(is_scored, _nearest(right, seen, most), -1)
+    out[~anchors] = np.where(
+        is_scored[~anchors], _nearest(right + scores[~anchors], seen + is_scored[~anchors], most + 1), -1
+    )
     return out
 
 
@@ -189,8 +190,8 @@ def _match(
     laid.n_matching[:, subfields] = new.n_matching
     for subfield, level in zip(subfields.tolist(), new.level, strict=True):
         laid.level[subfield] = level
-    for found, values in zip(test, _tested(new, value, codes, subfields, clusters), strict=True):
-        found[:, subfields] = values
+    for target, values in zip(test, _tested(new, value, codes, subfields, clusters), strict=True):
+        target[:, subfields] = values
 
 
 def _kept(judged: BoolArray, log_ratio: FloatArray, test: MantelHaenszel) -> tuple[BoolArray, BoolArray]:
@@ -229,12 +230,11 @@ def _tested(
     laid: Tables, value: FloatArray, codes: IntArray, subfields: IntArray, clusters: Clusters
 ) -> MantelHaenszel:
     """The tests of the subfields that were laid out, each array of shape (J, S)."""
-    n, sums, squares = (a.swapaxes(1, 2).reshape(-1, 2, a.shape[3]) for a in laid[:3])
-    test = mantel_haenszel(Stack(n[:, 0], n[:, 1], sums[:, 0], sums[:, 1], squares.sum(axis=1)))
-    for place, subfield in enumerate(subfields.tolist() if clusters.several else ()):
-        sides = Sides(laid.n[:, :, place], laid.sums[:, :, place], laid.squares[:, :, place])
-        rows = np.arange(len(value)) * len(subfields) + place
-        test = robust(test, rows, sides, value, laid.level[place], _side(codes, subfield), clusters)
+    test = mantel_haenszel(TwoGroups(*(a.swapaxes(1, 2).reshape(-1, 2, a.shape[3]) for a in laid[:3])))
+    for position, subfield in enumerate(subfields.tolist() if clusters.several else ()):
+        sides = TwoGroups(*(a[:, :, position] for a in laid[:3]))
+        rows = np.arange(len(value)) * len(subfields) + position
+        test = robust(test, rows, sides, value, laid.level[position], _side(codes, subfield), clusters)
     return MantelHaenszel(*(a.reshape(len(value), -1) for a in test))
 
 
@@ -250,12 +250,12 @@ def _logistic(laid: Tables, value: FloatArray, codes: IntArray, clusters: Cluste
     out: dict[str, FloatArray] = {}
     for most in np.unique(laid.n_matching):
         judge, subfield = np.nonzero(laid.n_matching == most)
-        data = Matched(*(a[judge, :, subfield] for a in laid[:3]))
-        places = None
+        data = TwoGroups(*(a[judge, :, subfield] for a in laid[:3]))
+        matched_cases = None
         if clusters.several:
             levels = np.stack([laid.level[s][j] for j, s in zip(judge, subfield, strict=True)])
             sides = np.stack([_side(codes, s) for s in subfield.tolist()])
-            places = clusters.places(value[judge], levels, sides)
-        for name, values in matched_logistic(data, level, int(most), binary=binary, places=places).items():
+            matched_cases = clusters.matched_cases(value[judge], levels, sides)
+        for name, values in matched_logistic(data, level, int(most), binary=binary, cases=matched_cases).items():
             out.setdefault(name, np.full(laid.n_matching.shape, np.nan))[judge, subfield] = values
     return out

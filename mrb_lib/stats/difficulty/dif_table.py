@@ -148,20 +148,20 @@ def _of_column(
 ) -> Iterator[pd.DataFrame]:
     """The rows of each dimension, from the subfield of each case; `counts` says which are tests of their own."""
     codes, names = pd.factorize(subfield, sort=True)
-    for place in range(len(panel.dimensions)):
-        those = np.flatnonzero(judged[:, place])
-        if not len(those):
+    for dimension in range(len(panel.dimensions)):
+        judges = np.flatnonzero(judged[:, dimension])
+        if not len(judges):
             continue
-        found = _frame(
-            [panel.judges[j] for j in those],
-            score[those, place],
+        rows = _frame(
+            [panel.judges[j] for j in judges],
+            score[judges, dimension],
             codes.astype(np.int64),
             [str(name) for name in names],
             clusters,
         )
         # Two subfields are one comparison, seen from either side: it counts once.
-        counts = found["subfield"] != str(names[1]) if len(names) == 2 else True
-        yield found.assign(dimension=panel.dimensions[place], counts=counts)
+        counts = rows["subfield"] != str(names[1]) if len(names) == 2 else True
+        yield rows.assign(dimension=panel.dimensions[dimension], counts=counts)
 
 
 def _without_subfields(panel: Panel, judged: BoolArray, policy: str, correction: str) -> pd.DataFrame:
@@ -184,24 +184,24 @@ def _frame(
 ) -> pd.DataFrame:
     """The rows of one dimension: judges x subfields."""
     judged = np.isfinite(value).any(axis=1)
-    found = compare(value, codes, len(names), clusters)
-    n_inside, n_outside = found.n[:, 0].ravel(), found.n[:, 1].ravel()
+    compared = compare(value, codes, len(names), clusters)
+    n_inside, n_outside = compared.n[:, 0].ravel(), compared.n[:, 1].ravel()
     few = int(judged.sum()) < 2
-    test = found.test
+    test = compared.test
     matched = {
-        "expected": found.expected,
-        "excess": found.excess,
+        "expected": compared.expected,
+        "excess": compared.excess,
         "mh_odds_ratio": test.odds_ratio,
         "low": test.low,
         "high": test.high,
         "mh_chi2": test.chi2,
         "p_value": test.p_value,
-        "ets_delta": found.delta,
-        "ets_low": found.delta - found.delta_reach,
-        "ets_high": found.delta + found.delta_reach,
-        **found.logistic,
+        "ets_delta": compared.delta,
+        "ets_low": compared.delta - compared.delta_reach,
+        "ets_high": compared.delta + compared.delta_reach,
+        **compared.logistic,
     }
-    judge, subfield = (axis.ravel() for axis in np.indices(found.delta.shape))
+    judge, subfield = (axis.ravel() for axis in np.indices(compared.delta.shape))
     frame = pd.DataFrame(
         {
             "judge": pd.Index(list(judges), dtype="str").take(judge),
@@ -210,19 +210,19 @@ def _frame(
             "n_inside": n_inside,
             "n_excluded": len(codes) - n_inside - n_outside,
             "n_unassigned": int((codes < 0).sum()),
-            "n_strata": found.n_strata.ravel(),
-            "n_matching": found.n_matching.ravel(),
+            "n_strata": compared.n_strata.ravel(),
+            "n_matching": compared.n_matching.ravel(),
             "n_clusters": _clusters_seen(value, codes, clusters)[judge],
-            "accuracy_inside": found.accuracy[:, 0].ravel(),
-            "accuracy_outside": found.accuracy[:, 1].ravel(),
-            "ets_class": None if few else found.ets.ravel(),
+            "accuracy_inside": compared.accuracy[:, 0].ravel(),
+            "accuracy_outside": compared.accuracy[:, 1].ravel(),
+            "ets_class": None if few else compared.ets.ravel(),
             **{name: np.nan if few else values.ravel() for name, values in matched.items()},
         }
     ).reindex(columns=COLUMNS)
     by_row = zip(n_inside, test.chi2.ravel(), test.odds_ratio.ravel(), test.df.ravel(), strict=True)
-    logistic = np.isnan(found.logistic["logistic_p"].ravel())
+    logistic = np.isnan(compared.logistic["logistic_p"].ravel())
     frame["reason"] = [
-        _reason(*row, no_logistic=bool(none), few=few, unclear=bool(found.unclear[s]))
+        _reason(*row, no_logistic=bool(none), few=few, unclear=bool(compared.unclear[s]))
         for row, none, s in zip(by_row, logistic, subfield, strict=True)
     ]
     return frame

@@ -36,24 +36,20 @@ class MantelHaenszel(NamedTuple):
     df: FloatArray
 
 
-class Stack(NamedTuple):
-    """What is known of two groups in K strata, each array of shape (T, K).
+class TwoGroups(NamedTuple):
+    """Two groups of cases in K strata, the one of interest first, each array of shape (T, 2, K).
 
     Attributes
     ----------
-    n_1, n_2 : members of the first and of the second group
-    sum_1, sum_2 : sums of their scores, which are from 0 to 1; the number of ones where they are only 0 and 1
-    squares : sum of the squared scores of both groups
+    n, sums, squares : cases, sums of their scores (from 0 to 1), and sums of the squared scores
     """
 
-    n_1: FloatArray
-    n_2: FloatArray
-    sum_1: FloatArray
-    sum_2: FloatArray
+    n: FloatArray
+    sums: FloatArray
     squares: FloatArray
 
 
-def mantel_haenszel(stack: Stack) -> MantelHaenszel:
+def mantel_haenszel(groups: TwoGroups) -> MantelHaenszel:
     """Compare two groups within strata.
 
     Notes
@@ -64,16 +60,16 @@ def mantel_haenszel(stack: Stack) -> MantelHaenszel:
     that for 0 and 1 is a case; the interval's variance is then scaled by how much less such scores vary, the
     ratio of the variances of both tests. Published tables: `tests/published/test_mantel_haenszel.py`.
     """
-    n = stack.n_1 + stack.n_2
-    total = stack.sum_1 + stack.sum_2
+    n, total, squares = (values.sum(axis=1) for values in groups)
+    (n_1, n_2), sum_1 = np.moveaxis(groups.n, 1, 0), groups.sums[:, 0]
     share = _in_stratum(total, n)
-    expected = (stack.n_1 * share).sum(axis=1)
-    spread = np.maximum(stack.squares - total * share, 0.0)
-    weight = _in_stratum(stack.n_1 * stack.n_2, n * (n - 1))
+    expected = (n_1 * share).sum(axis=1)
+    spread = np.maximum(squares - total * share, 0.0)
+    weight = _in_stratum(n_1 * n_2, n * (n - 1))
     variance = (weight * spread).sum(axis=1)
     if_binary = (weight * total * (1 - share)).sum(axis=1)
-    chi2 = divide((stack.sum_1.sum(axis=1) - expected) ** 2, variance)
-    ratio, log_se = _odds_ratio(stack, n)
+    chi2 = divide((sum_1.sum(axis=1) - expected) ** 2, variance)
+    ratio, log_se = _odds_ratio(groups, n)
     log_se = log_se * np.sqrt(divide(variance, if_binary))
     reach = np.exp(special.ndtri((1 + CONFIDENCE) / 2) * log_se)
     return MantelHaenszel(
@@ -94,21 +90,21 @@ def _in_stratum(values: FloatArray, n: FloatArray) -> FloatArray:
     return out
 
 
-def _odds_ratio(stack: Stack, n: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _odds_ratio(groups: TwoGroups, n: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The common odds ratio and the standard error of its logarithm, NaN where either margin of it is 0."""
-    right_1, wrong_1 = stack.sum_1, stack.n_1 - stack.sum_1
-    right_2, wrong_2 = stack.sum_2, stack.n_2 - stack.sum_2
-    with_us, against = (_in_stratum(a, n) for a in (right_1 * wrong_2, wrong_1 * right_2))
+    right_1, right_2 = np.moveaxis(groups.sums, 1, 0)
+    wrong_1, wrong_2 = np.moveaxis(groups.n - groups.sums, 1, 0)
+    concordant, discordant = (_in_stratum(a, n) for a in (right_1 * wrong_2, wrong_1 * right_2))
     p, q = (_in_stratum(a, n) for a in (right_1 + wrong_2, wrong_1 + right_2))
-    r, s = with_us.sum(axis=1), against.sum(axis=1)
+    r, s = concordant.sum(axis=1), discordant.sum(axis=1)
     variance = (
-        divide((p * with_us).sum(axis=1), 2 * r**2)
-        + divide((p * against + q * with_us).sum(axis=1), 2 * r * s)
-        + divide((q * against).sum(axis=1), 2 * s**2)
+        divide((p * concordant).sum(axis=1), 2 * r**2)
+        + divide((p * discordant + q * concordant).sum(axis=1), 2 * r * s)
+        + divide((q * discordant).sum(axis=1), 2 * s**2)
     )
-    found = divide(r, s)
-    found[r <= 0] = np.nan
-    return found, np.sqrt(variance)
+    ratio = divide(r, s)
+    ratio[r <= 0] = np.nan
+    return ratio, np.sqrt(variance)
 
 
 def ets_class(
@@ -134,15 +130,15 @@ def ets_class(
     Holland and Thayer (1988) define delta as -2.35 ln(odds of the reference group over the focal group), which
     is this; the classes are Zieky's (in Holland and Wainer, Differential Item Functioning, 1993).
     """
-    known = np.isfinite(odds_ratio) & (odds_ratio > 0) & np.isfinite(log_se)
+    defined = np.isfinite(odds_ratio) & (odds_ratio > 0) & np.isfinite(log_se)
     delta = np.full(odds_ratio.shape, np.nan)
-    delta[known] = -ETS_PER_LOG_ODDS * np.log(odds_ratio[known])
+    delta[defined] = -ETS_PER_LOG_ODDS * np.log(odds_ratio[defined])
     size, se = np.abs(delta), np.abs(ETS_PER_LOG_ODDS) * log_se
     two_sided, one_sided = (_quantile(level, df) for level in ((1 + CONFIDENCE) / 2, CONFIDENCE))
     small = (size < 1) | (size < two_sided * se)
     large = (size >= 1.5) & (size - 1 > one_sided * se)
     names = np.where(small, "A", np.where(large, "C", "B"))
-    return delta, [str(name) if fine else None for name, fine in zip(names, known, strict=True)], two_sided * se
+    return delta, [str(name) if fine else None for name, fine in zip(names, defined, strict=True)], two_sided * se
 
 
 def _quantile(level: float, df: FloatArray | None) -> FloatArray:
@@ -153,7 +149,7 @@ def _quantile(level: float, df: FloatArray | None) -> FloatArray:
     return out
 
 
-class Places(NamedTuple):
+class MatchedCases(NamedTuple):
     """Where the cases of T comparisons stand: scores, side, level of difficulty and cluster, each of shape (T, N).
 
     Side and level are -1 for a case that is not compared.
@@ -185,31 +181,23 @@ class Clusters(NamedTuple):
     codes: IntArray
     several: bool
 
-    def places(self, value: FloatArray, level: IntArray, side: IntArray) -> Places:
+    def matched_cases(self, value: FloatArray, level: IntArray, side: IntArray) -> MatchedCases:
         """Lay out the cases of T comparisons, each array of shape (T, N); `side` may be that of all, shape (N,)."""
-        known = (level >= 0) & (side >= 0)
-        found, codes = np.unique(self.codes, return_inverse=True)
-        return Places(
-            np.where(known, value, 0.0),
-            np.where(known, side, -1),
-            np.where(known, level, -1),
-            np.broadcast_to(codes.astype(np.int64), known.shape),
-            len(found),
+        compared = (level >= 0) & (side >= 0)
+        clusters, codes = np.unique(self.codes, return_inverse=True)
+        return MatchedCases(
+            np.where(compared, value, 0.0),
+            np.where(compared, side, -1),
+            np.where(compared, level, -1),
+            np.broadcast_to(codes.astype(np.int64), compared.shape),
+            len(clusters),
         )
-
-
-class Sides(NamedTuple):
-    """Cases, sums and sums of squares of the scores of J judges on two sides, each array of shape (J, 2, K)."""
-
-    n: FloatArray
-    sums: FloatArray
-    squares: FloatArray
 
 
 def robust(
     test: MantelHaenszel,
     rows: IntArray,
-    sides: Sides,
+    sides: TwoGroups,
     value: FloatArray,
     level: IntArray,
     side: IntArray,
@@ -225,23 +213,23 @@ def robust(
     of the logarithm. Student's t has one degree of freedom less than there are clusters on the side that has fewer.
     Size and coverage: `tests/simulation/test_dif.py`.
     """
-    at = clusters.places(value, level, side)
-    n, y = sides.n.sum(axis=1), at.value
+    cases = clusters.matched_cases(value, level, side)
+    n, y = sides.n.sum(axis=1), cases.value
     ratio = test.odds_ratio[rows]
     judge = np.arange(len(value))[:, None]
-    place = np.maximum(at.level, 0)
-    n_1, n_2, s_1, s_2 = (a[:, i][judge, place] for a in (sides.n, sides.sums) for i in (0, 1))
-    size = n[judge, place]
+    stratum = np.maximum(cases.level, 0)
+    n_1, n_2, s_1, s_2 = (a[:, i][judge, stratum] for a in (sides.n, sides.sums) for i in (0, 1))
+    size = n[judge, stratum]
     odds = np.nan_to_num(ratio)[:, None]
     each = np.where(
-        at.side == 0,
+        cases.side == 0,
         divide(y * (n_2 - s_2) - odds * (1 - y) * s_2, size),
         divide((1 - y) * s_1 - odds * y * (n_1 - s_1), size),
     )
-    ends = at.sums(np.where(at.side >= 0, np.nan_to_num(each), 0.0))
-    scale = at.n_clusters / max(at.n_clusters - 1, 1)
+    ends = cases.sums(np.where(cases.side >= 0, np.nan_to_num(each), 0.0))
+    scale = cases.n_clusters / max(cases.n_clusters - 1, 1)
     left = scale * (ends**2).sum(axis=1) - _pairs(sides, n, odds)
-    df = at.df()
+    df = cases.df()
     right = np.nan_to_num(divide(sides.sums[:, 0] * (sides.n[:, 1] - sides.sums[:, 1]), n)).sum(axis=1)
     log_se = np.sqrt(divide(np.maximum(left, 0.0), right**2))
     log_se[~np.isfinite(df) | ~np.isfinite(ratio) | ~(ratio > 0)] = np.nan
@@ -255,7 +243,7 @@ def robust(
     return out
 
 
-def _pairs(sides: Sides, n: FloatArray, odds: FloatArray) -> FloatArray:
+def _pairs(sides: TwoGroups, n: FloatArray, odds: FloatArray) -> FloatArray:
     """The sum over pairs of the squares of what each adds to the equation of the odds ratio, shape (J,)."""
     (n_1, n_2), (s_1, s_2), (q_1, q_2) = (a.swapaxes(0, 1) for a in sides)
     squares = q_1 * (n_2 - 2 * s_2 + q_2) - 2 * odds * (s_1 - q_1) * (s_2 - q_2) + odds**2 * (n_1 - 2 * s_1 + q_1) * q_2

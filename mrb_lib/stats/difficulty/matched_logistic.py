@@ -8,24 +8,11 @@ import numpy as np
 from scipy import special
 
 from mrb_lib.stats.core.options import BoolArray, FloatArray, divide
-from mrb_lib.stats.difficulty.mantel_haenszel import Places
+from mrb_lib.stats.difficulty.mantel_haenszel import MatchedCases, TwoGroups
 from mrb_lib.stats.resampling.resample import CONFIDENCE
 
 _STEPS, _CLOSE, _FAR = 30, 1e-8, 30.0
 _MOST_LOG_ODDS = 12.0
-
-
-class Matched(NamedTuple):
-    """Scores of T comparisons, two groups (the one of interest first) and K levels of difficulty, shape (T, 2, K).
-
-    Attributes
-    ----------
-    n, sums, squares : cases, sums of their scores (from 0 to 1), and sums of the squared scores
-    """
-
-    n: FloatArray
-    sums: FloatArray
-    squares: FloatArray
 
 
 class _Fit(NamedTuple):
@@ -38,16 +25,17 @@ class _Fit(NamedTuple):
 
 
 def matched_logistic(
-    data: Matched, level: FloatArray, most: int, *, binary: bool, places: Places | None = None
+    data: TwoGroups, level: FloatArray, most: int, *, binary: bool, cases: MatchedCases | None = None
 ) -> dict[str, FloatArray]:
     """The effect of the first group on the log odds of being right, given difficulty, and its likelihood ratio test.
 
     Parameters
     ----------
+    data : T comparisons; the group of interest is the first
     level : shape (K,), the number of judges that are right
     most : the number of judges
     binary : scores are 0 or 1; otherwise the test and the interval are divided by the dispersion
-    places : the cases, where they come in clusters: the test is then Wald's with a covariance that sums over clusters
+    cases : the cases, where they come in clusters: the test is then Wald's with a covariance that sums over clusters
 
     Returns
     -------
@@ -62,7 +50,7 @@ def matched_logistic(
     Compared with statsmodels in `tests/stats/difficulty/test_dif.py`.
     """
     inner = (level > 0) & (level < most)
-    data = Matched(*(values[:, :, inner] for values in data))
+    data = TwoGroups(*(values[:, :, inner] for values in data))
     share = (level[inner] + 0.5) / (most + 1)
     columns = [np.ones(len(share)), np.log(share / (1 - share)), 2 * share - 1]
     if len(share) < 4:
@@ -72,29 +60,29 @@ def matched_logistic(
     n = data.n.sum(axis=(1, 2))
     df = np.maximum(n - covariates.shape[2], 1)
     effect = full.beta[:, -1]
-    if places is None:
+    if cases is None:
         dispersion = np.ones(len(n)) if binary else full.dispersion / df
         statistic = divide(np.maximum(null.deviance - full.deviance, 0.0), dispersion)
         se = np.sqrt(np.maximum(full.covariance[:, -1, -1] * dispersion, 0.0))
     else:
-        df = places.df()
-        se = np.sqrt(_robust(full, covariates, inner, places))
+        df = cases.df()
+        se = np.sqrt(_robust(full, covariates, inner, cases))
         statistic = divide(effect**2, se**2)
     p_value = special.fdtrc(1.0, df, statistic)
     reach = special.stdtrit(df, (1 + CONFIDENCE) / 2) * se
     sound = (full.converged > 0) & (null.converged > 0) & (np.abs(effect) < _MOST_LOG_ODDS)
     sound &= (data.n.sum(axis=2) > 0).all(axis=1) & np.isfinite(df)
-    found = {
+    estimates = {
         "logistic_effect": effect,
         "logistic_low": effect - reach,
         "logistic_high": effect + reach,
         "logistic_chi2": statistic,
         "logistic_p": p_value,
     }
-    return {name: np.where(sound, values, np.nan) for name, values in found.items()}
+    return {name: np.where(sound, values, np.nan) for name, values in estimates.items()}
 
 
-def _fit(data: Matched, covariates: FloatArray) -> _Fit:
+def _fit(data: TwoGroups, covariates: FloatArray) -> _Fit:
     """Newton's method on T regressions whose observations share their covariates, shape (2, K, p)."""
     flat = covariates.reshape(-1, covariates.shape[2])
     n, sums, squares = (values.reshape(len(values), -1) for values in data)
@@ -118,15 +106,15 @@ def _fit(data: Matched, covariates: FloatArray) -> _Fit:
     return _Fit(beta, mean, inverse, deviance, pearson, (step < 1e-4).astype(np.float64))
 
 
-def _robust(fit: _Fit, covariates: FloatArray, inner: BoolArray, places: Places) -> FloatArray:
+def _robust(fit: _Fit, covariates: FloatArray, inner: BoolArray, cases: MatchedCases) -> FloatArray:
     """The variance of the last coefficient that sums over clusters, shape (T,)."""
-    among = np.where(inner, np.cumsum(inner) - 1, -1)[np.maximum(places.level, 0)]
-    used = (places.level >= 0) & (among >= 0)
-    flat = np.where(used, places.side * covariates.shape[1] + among, 0)
-    pull = fit.covariance[:, -1] @ covariates.reshape(-1, covariates.shape[2]).T
-    row = np.arange(len(pull))[:, None]
-    sums = places.sums(np.where(used, pull[row, flat] * (places.value - fit.mean[row, flat]), 0.0))
-    n_clusters = ((places.sums(used) > 0).sum(axis=1)).astype(np.float64)
+    among = np.where(inner, np.cumsum(inner) - 1, -1)[np.maximum(cases.level, 0)]
+    used = (cases.level >= 0) & (among >= 0)
+    flat = np.where(used, cases.side * covariates.shape[1] + among, 0)
+    leverage = fit.covariance[:, -1] @ covariates.reshape(-1, covariates.shape[2]).T
+    row = np.arange(len(leverage))[:, None]
+    sums = cases.sums(np.where(used, leverage[row, flat] * (cases.value - fit.mean[row, flat]), 0.0))
+    n_clusters = ((cases.sums(used) > 0).sum(axis=1)).astype(np.float64)
     out: FloatArray = (sums**2).sum(axis=1) * divide(n_clusters, n_clusters - 1)
     return out
 

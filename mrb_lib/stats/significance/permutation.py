@@ -61,14 +61,14 @@ def p_values(gains: UnitArray) -> FloatArray:
     `tests/stats/significance/test_permutation.py` compares with all flips of small benchmarks, with scipy, and with
     McNemar's mid-p; the size is simulated in `tests/simulation/test_size.py`.
     """
-    found = np.ones(len(gains))
+    p = np.ones(len(gains))
     step = max(1, 2 * _AT_ONCE // max(1, gains.shape[1]))
     for start in range(0, len(gains), step):
-        part = gains[start : start + step]
-        rows = np.flatnonzero(part.sum(axis=1, dtype=np.int64))
+        several = gains[start : start + step]
+        rows = np.flatnonzero(several.sum(axis=1, dtype=np.int64))
         if len(rows):
-            found[start + rows] = _of_sums(part[rows])
-    return found
+            p[start + rows] = _of_sums(several[rows])
+    return p
 
 
 def _of_sums(gains: UnitArray) -> FloatArray:
@@ -98,14 +98,14 @@ def _histograms(sizes: UnitArray) -> tuple[IntArray, FloatArray]:
     present = np.zeros(int(sizes.max(initial=0)) + 1, dtype=np.bool_)
     present[sizes] = True
     present[0] = False
-    found = np.flatnonzero(present)
-    if len(found) <= _FEW_SIZES:
-        counts = np.stack([np.count_nonzero(sizes == size, axis=1) for size in found], axis=1)
-        return found, counts.astype(np.float64)
-    width = len(found) + 1
-    place = (np.cumsum(present) * present)[sizes] + np.arange(len(sizes))[:, None] * width
-    counts = np.bincount(place.ravel(), minlength=len(sizes) * width).reshape(len(sizes), width)[:, 1:]
-    return found, counts.astype(np.float64)
+    present_sizes = np.flatnonzero(present)
+    if len(present_sizes) <= _FEW_SIZES:
+        counts = np.stack([np.count_nonzero(sizes == size, axis=1) for size in present_sizes], axis=1)
+        return present_sizes, counts.astype(np.float64)
+    width = len(present_sizes) + 1
+    cell = (np.cumsum(present) * present)[sizes] + np.arange(len(sizes))[:, None] * width
+    counts = np.bincount(cell.ravel(), minlength=len(sizes) * width).reshape(len(sizes), width)[:, 1:]
+    return present_sizes, counts.astype(np.float64)
 
 
 def _tails(counts: FloatArray, sizes: IntArray, total: IntArray, period: int) -> FloatArray:
@@ -120,13 +120,12 @@ def _tails(counts: FloatArray, sizes: IntArray, total: IntArray, period: int) ->
     total : shape (p,)
     period : an odd number; twice as much is larger than any sum that matters by `total`
     """
-    at = np.arange(1, min((period - 1) // 2, _MOST_POINTS) + 1)
+    points = np.arange(1, min((period - 1) // 2, _MOST_POINTS) + 1)
     angle = np.pi / period
-    wave = np.cos(angle * (np.outer(sizes, at) % (2 * period)))
+    wave = np.cos(angle * (np.outer(sizes, points) % (2 * period)))
     shape = counts @ np.log(np.maximum(np.abs(wave), 1e-300))
     np.exp(np.maximum(shape, -700.0, out=shape), out=shape)
-    shape *= np.sin(angle * (np.outer(total, at) % (2 * period)))
+    shape *= np.sin(angle * (np.outer(total, points) % (2 * period)))
     shape *= 1 - 2 * ((counts @ (wave < 0)) % 2)
-    inside = (total + 2 * (shape @ (1 / np.tan(angle * at)))) / period
-    found: FloatArray = np.clip(1 - inside, SMALLEST, 1.0)
-    return found
+    inside = (total + 2 * (shape @ (1 / np.tan(angle * points)))) / period
+    return np.asarray(np.clip(1 - inside, SMALLEST, 1.0))
