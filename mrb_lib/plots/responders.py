@@ -51,39 +51,31 @@ _RATE_OFFSET = 0.17
     needs=("preferences", "annotations", "verdicts"),
 )
 @styled
-def strengths(
-    ranking: pd.DataFrame,
-    *,
-    dimension: str | None = None,
-    judges: Sequence[str] | None = None,
-    clinicians: str = "gold",
-) -> Paper:
-    """Draw every responder's strength by each judge, a panel a judge, beside that by the clinicians.
+def strengths(ranking: pd.DataFrame, *, dimension: str | None = None) -> Paper:
+    """Draw every responder's strength by each judge, a panel a judge, beside that by the gold labels.
 
     Parameters
     ----------
     ranking : rows of the table `ranking`. Part "strength": source, judge, responder, strength, low, high; null where
-        undefined. Part "agreement": source, judge, kendall, which orders the judges.
+        undefined; those by the gold labels order the responders. Part "agreement": source, judge, kendall, which
+        orders the judges.
     dimension : the one to draw; None where the table has one only
-    judges : the panels, in this order; None for all from the best agreement to the worst
-    clinicians : the source drawn in every panel, "gold" or "annotations"; its strengths order the responders
 
     Returns
     -------
     Figure
         The axis is logarithmic: equal distances are equal odds.
     """
-    agreement = rows_of(ranking, part="agreement", source=clinicians, dimension=dimension)
+    agreement = rows_of(ranking, part="agreement", source="gold", dimension=dimension)
     ranking = rows_of(ranking, part="strength", dimension=dimension)
-    if judges is None:
-        judges = agreement.sort_values(["kendall", "judge"], ascending=[False, True])["judge"].tolist()
-    base = ranking[ranking["source"] == clinicians]
+    judges = agreement.sort_values(["kendall", "judge"], ascending=[False, True])["judge"].tolist()
+    base = ranking[ranking["source"] == "gold"]
     order = base.sort_values(["strength", "responder"], ascending=[False, True], na_position="last")["responder"]
     heights = {responder: i for i, responder in enumerate(order)}
     columns = min(max(len(judges), 1), _MOST_COLUMNS if len(judges) > 4 else 2)
     bands = ceil(max(len(judges), 1) / columns)
     figure = canvas(PAGE if columns > 1 else 4.5, bands * rows_height(len(heights), _ROW, 0.32) + 0.55)
-    span = _span(ranking[ranking["source"].eq(clinicians) | ranking["judge"].isin(list(judges))])
+    span = _span(ranking[ranking["source"].eq("gold") | ranking["judge"].isin(judges)])
     for axes, judge in zip(panel_grid(figure, max(len(judges), 1), columns), judges or [None], strict=True):
         y = base["responder"].map(heights).to_numpy(dtype=float) - _OFFSET
         draw_estimates(axes, base, y, value="strength", colour=COLOURS["human"], size=2.2, label="clinicians",
@@ -116,17 +108,16 @@ def strengths(
     ),
     needs=("preferences", "annotations", "verdicts"),
 )
-def rank_agreement(ranking: pd.DataFrame, *, order_by: str = "overall", clinicians: str = "gold") -> Paper:
+def rank_agreement(ranking: pd.DataFrame, *, order_by: str = "overall") -> Paper:
     """Draw Kendall's tau between the clinicians' ranking of the responders and each judge's, a panel a dimension.
 
     Parameters
     ----------
     ranking : source, judge, dimension, kendall, kendall_low, kendall_high: the rows of part "agreement" of the table
-        `ranking`
-    clinicians : the source to compare with, "gold" or "annotations"
+        `ranking`; those with the gold labels are drawn
     """
     return panels(
-        rows_of(ranking, part="agreement", source=clinicians),
+        rows_of(ranking, part="agreement", source="gold"),
         value="kendall",
         axis_label="Kendall\u2019s tau with the clinicians\u2019 ranking, times 100",
         order_by=order_by,

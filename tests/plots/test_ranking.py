@@ -14,6 +14,7 @@ HOSTILE = ["$\\frac{a}{b}$", "<script>", "名前", "x" * 90]
 
 
 def frame(judges: list[str], responders: list[str]) -> pd.DataFrame:
+    """Strengths, and agreements that order the judges as they are given."""
     generator = np.random.default_rng(1)
     rows = []
     for source, judge in [("gold", None), *(("judge", name) for name in judges)]:
@@ -22,7 +23,10 @@ def frame(judges: list[str], responders: list[str]) -> pd.DataFrame:
             {"source": source, "judge": judge, "responder": name, "strength": x, "low": x * 0.8, "high": x * 1.3}
             for name, x in zip(responders, strength, strict=True)
         ]
-    return pd.DataFrame(rows)
+    strengths = pd.DataFrame(rows).assign(part="strength")
+    kendall = np.linspace(1, -1, len(judges))
+    agreed = pd.DataFrame({"part": "agreement", "source": "gold", "judge": judges, "kendall": kendall})
+    return pd.concat([strengths, agreed], ignore_index=True)
 
 
 def drawn(axes: Axes, gid: str) -> np.ndarray:
@@ -31,8 +35,9 @@ def drawn(axes: Axes, gid: str) -> np.ndarray:
 
 
 def test_every_strength_and_interval_is_drawn_beside_the_clinicians() -> None:
-    rows = frame(["j", "k"], ["p", "q", "r"])
-    figure = plots.strengths(rows, judges=["k", "j"])
+    rows = frame(["k", "j"], ["p", "q", "r"])
+    figure = plots.strengths(rows)
+    rows = rows[rows["part"] == "strength"]
     gold = rows[rows["source"] == "gold"].sort_values("strength", ascending=False)
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == gold["responder"].tolist()
     for axes, judge in zip(figure.axes, ["k", "j"], strict=True):
@@ -50,7 +55,7 @@ def test_every_strength_and_interval_is_drawn_beside_the_clinicians() -> None:
 def test_what_is_undefined_is_said_to_be() -> None:
     rows = frame(["j"], ["p", "q"])
     rows.loc[rows["judge"] == "j", ["strength", "low", "high"]] = np.nan
-    axes = plots.strengths(rows, judges=["j"]).axes[0]
+    axes = plots.strengths(rows).axes[0]
     assert len([text for text in axes.texts if text.get_gid() == "not-available"]) == 2
     assert len(drawn(axes, "judge")) == 0
     assert len(drawn(axes, "clinicians")) == 2
@@ -59,7 +64,7 @@ def test_what_is_undefined_is_said_to_be() -> None:
 @pytest.mark.parametrize(("n_judges", "n_responders"), [(0, 2), (1, 2), (2, 59), (32, 12)])
 def test_any_number_of_judges_and_responders(n_judges: int, n_responders: int) -> None:
     judges = [f"judge-{i}" for i in range(n_judges)]
-    figure = plots.strengths(frame(judges, [f"r{i}" for i in range(n_responders)]), judges=judges)
+    figure = plots.strengths(frame(judges, [f"r{i}" for i in range(n_responders)]))
     titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
     assert titles == judges
     for axes in figure.axes[:n_judges]:
@@ -69,9 +74,11 @@ def test_any_number_of_judges_and_responders(n_judges: int, n_responders: int) -
 
 def test_hostile_names() -> None:
     rows = frame(HOSTILE, HOSTILE)
-    figure = plots.strengths(rows, judges=HOSTILE)
+    figure = plots.strengths(rows)
     figure.draw_without_rendering()
-    best_first = rows[rows["source"] == "gold"].sort_values("strength", ascending=False)["responder"]
+    best_first = rows[(rows["source"] == "gold") & (rows["part"] == "strength")].sort_values(
+        "strength", ascending=False
+    )["responder"]
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == labels(best_first, 24)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, log_expit
 
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray
@@ -27,14 +28,9 @@ def compared_at_all(wins: FloatArray, ties: FloatArray) -> BoolArray:
 
 def connected(wins: FloatArray, ties: FloatArray) -> BoolArray:
     """Whether all responders of each set that are compared are in one strong component, and there are two or more."""
-    r = wins.shape[1]
-    reached = (wins + ties + np.eye(r)).astype(np.float32)
-    for _ in range(max(r - 1, 1).bit_length()):
-        reached = (reached > 0).astype(np.float32)
-        reached = reached @ reached
     compared = compared_at_all(wins, ties)
-    needed = compared[:, :, None] & compared[:, None, :]
-    return np.asarray(compared.any(axis=1) & ((reached > 0) | ~needed).all(axis=(1, 2)))
+    strong = [components(*tables)[1] for tables in zip(wins, ties, strict=True)]
+    return np.array([len(np.unique(parts[met])) == 1 for parts, met in zip(strong, compared, strict=True)], dtype=bool)
 
 
 def components(wins: FloatArray, ties: FloatArray) -> tuple[IntArray, IntArray]:
@@ -47,8 +43,6 @@ def components(wins: FloatArray, ties: FloatArray) -> tuple[IntArray, IntArray]:
     -------
     tuple of int arrays, shape (r,): the weak and the strong component of each responder
     """
-    from scipy.sparse.csgraph import connected_components  # only sets without strengths need it
-
     edge = (wins + ties) > 0
     _, weak = connected_components(edge, directed=True, connection="weak")
     _, strong = connected_components(edge, directed=True, connection="strong")
@@ -63,26 +57,22 @@ def absence(wins: FloatArray, ties: FloatArray, names: Sequence[str]) -> str:
     met = np.flatnonzero((wins + wins.T + ties).sum(axis=1) > 0)
     if not len(met):
         return NO_COMPARISON
-    weak, strong = (part[met] for part in components(wins, ties))
-    if len(np.unique(weak)) > 1:
-        return APART.format(_list(met[weak == _smallest(weak)], names))
+    weak, strong = (component[met] for component in components(wins, ties))
+    groups, sizes = np.unique(weak, return_counts=True)
+    if len(groups) > 1:
+        return APART.format(_list(met[weak == groups[sizes.argmin()]], names))
     reasons = []
-    for part in np.unique(strong):
-        inside, outside = met[strong == part], met[strong != part]
+    for component in np.unique(strong):
+        inside, outside = met[strong == component], met[strong != component]
         won, lost = (wins + ties)[np.ix_(inside, outside)].sum(), (wins + ties)[np.ix_(outside, inside)].sum()
         if len(outside) and (won == 0 or lost == 0):
             reasons.append((len(inside), ONE_SIDED.format(_list(inside, names), "lost" if won == 0 else "won")))
     return min(reasons)[1] if reasons else ""
 
 
-def _smallest(part: IntArray) -> int:
-    values, counts = np.unique(part, return_counts=True)
-    return int(values[counts.argmin()])
-
-
-def _list(places: IntArray, names: Sequence[str]) -> str:
-    shown = ", ".join(names[i] for i in places[:_NAMED])
-    return shown + (f" and {len(places) - _NAMED} more" if len(places) > _NAMED else "")
+def _list(positions: IntArray, names: Sequence[str]) -> str:
+    shown = ", ".join(names[i] for i in positions[:_NAMED])
+    return shown + (f" and {len(positions) - _NAMED} more" if len(positions) > _NAMED else "")
 
 
 _STEPS, _HALVINGS = 60, 30
@@ -126,11 +116,11 @@ Fitter = Callable[[FloatArray, FloatArray], Fit]
 
 def to_strength(log_strength: FloatArray) -> FloatArray:
     """Log strengths on the scale on which they sum to 1 over the last axis, NaN left out."""
-    known = np.isfinite(log_strength)
-    top = np.where(known, log_strength, -np.inf).max(axis=-1, keepdims=True, initial=-_HUGE)
-    raw = np.exp(np.where(known, log_strength - top, 0.0))
-    total = np.where(known, raw, 0.0).sum(axis=-1, keepdims=True)
-    return np.where(known, raw / np.where(total > 0, total, 1.0), np.nan)
+    finite = np.isfinite(log_strength)
+    top = np.where(finite, log_strength, -np.inf).max(axis=-1, keepdims=True, initial=-_HUGE)
+    raw = np.exp(np.where(finite, log_strength - top, 0.0))
+    total = np.where(finite, raw, 0.0).sum(axis=-1, keepdims=True)
+    return np.where(finite, raw / np.where(total > 0, total, 1.0), np.nan)
 
 
 def bradley_terry(wins: FloatArray, ties: FloatArray) -> Fit:
@@ -152,8 +142,8 @@ def bradley_terry(wins: FloatArray, ties: FloatArray) -> Fit:
     """
     compared = compared_at_all(wins, ties)
     start = np.zeros(compared.shape)
-    found, exists = _maximum(_bradley_terry(wins, ties), start, compared, connected(wins, ties))
-    return Fit(_centred(found, compared & exists[:, None]), np.full(len(wins), np.nan))
+    log_strength, exists = _maximum(_bradley_terry(wins, ties), start, compared, connected(wins, ties))
+    return Fit(_centred(log_strength, compared & exists[:, None]), np.full(len(wins), np.nan))
 
 
 def _bradley_terry(wins: FloatArray, ties: FloatArray) -> Likelihood:
@@ -277,10 +267,10 @@ def _with_ties(likelihood: Likelihood, wins: FloatArray, ties: FloatArray, *, st
     compared = compared_at_all(wins, ties)
     plain = bradley_terry(wins, ties).log_strength
     x = np.hstack([np.nan_to_num(plain), np.full((m, 1), start)])
-    found, exists = _maximum(likelihood, x, compared, tied & decided & connected(wins, ties))
-    strengths = np.where(tied[:, None], _centred(found[:, :-1], compared & exists[:, None]), plain)
-    fitted = np.where(exists, np.exp(found[:, -1]), np.nan)
-    return Fit(strengths, np.where(~tied & np.isfinite(plain).any(axis=1), without, fitted))
+    fitted, exists = _maximum(likelihood, x, compared, tied & decided & connected(wins, ties))
+    strengths = np.where(tied[:, None], _centred(fitted[:, :-1], compared & exists[:, None]), plain)
+    tie = np.where(exists, np.exp(fitted[:, -1]), np.nan)
+    return Fit(strengths, np.where(~tied & np.isfinite(plain).any(axis=1), without, tie))
 
 
 def _maximum(
@@ -295,7 +285,7 @@ def _maximum(
     x : shape (m, p), where to start; the first columns are log strengths
     compared : shape (m, r), the responders to fit
     """
-    going, found, slope = wanted.copy(), np.zeros(len(x), dtype=bool), likelihood(x)
+    going, converged, slope = wanted.copy(), np.zeros(len(x), dtype=bool), likelihood(x)
     for _ in range(_STEPS):
         if not going.any():
             break
@@ -305,15 +295,15 @@ def _maximum(
         scale = np.minimum(1.0, _LARGE_STEP / np.maximum(size, _SMALL_STEP))
         for _ in range(_HALVINGS):
             reached = x + scale[:, None] * step
-            ahead = likelihood(reached)
-            worse = ~(ahead.value >= slope.value - _SMALL_STEP * (1 + np.abs(slope.value)))
+            new = likelihood(reached)
+            worse = ~(new.value >= slope.value - _SMALL_STEP * (1 + np.abs(slope.value)))
             if not worse.any():
                 break
             scale[worse] /= 2
-        x, slope = reached, ahead
-        found |= going & (size < _SMALL_STEP)
+        x, slope = reached, new
+        converged |= going & (size < _SMALL_STEP)
         going &= (size >= _SMALL_STEP) & (np.abs(x).max(axis=1, initial=0.0) < _NO_MAXIMUM)
-    return x, found
+    return x, converged
 
 
 def _newton_step(slope: _Slope, compared: BoolArray) -> FloatArray:
@@ -350,8 +340,8 @@ def _bordered(strengths: FloatArray, across: FloatArray, last: FloatArray) -> Fl
     return out
 
 
-def _centred(x: FloatArray, known: BoolArray) -> FloatArray:
-    """The log strengths that are known with mean 0 in every set; NaN for the others."""
-    n = known.sum(axis=1, keepdims=True)
-    mean = np.where(known, x, 0.0).sum(axis=1, keepdims=True) / np.where(n > 0, n, 1)
-    return np.where(known, x - mean, np.nan)
+def _centred(x: FloatArray, fitted: BoolArray) -> FloatArray:
+    """The log strengths of those fitted, with mean 0 in every set; NaN for the others."""
+    n = fitted.sum(axis=1, keepdims=True)
+    mean = np.where(fitted, x, 0.0).sum(axis=1, keepdims=True) / np.where(n > 0, n, 1)
+    return np.where(fitted, x - mean, np.nan)

@@ -121,16 +121,13 @@ def _beaten_by(log_strength: FloatArray) -> tuple[IntArray, IntArray]:
     return (other > own).sum(axis=-1), (other == own).sum(axis=-1)
 
 
-def rank_interval(strengths: Strengths, comparisons: int | None = None) -> tuple[IntArray, IntArray]:
+def rank_interval(strengths: Strengths) -> tuple[IntArray, IntArray]:
     """The best and the worst rank that each responder may have, 1 the strongest, shape (r,).
 
-    Parameters
-    ----------
-    comparisons : how many comparisons are to be right together. None takes those that one responder is in, so
-        that each interval alone holds its responder's rank with at least 95%; r (r - 1) / 2 makes all hold together.
+    The comparisons that one responder is in are right together, so that each interval alone holds its responder's rank
+    with at least 95%.
     """
-    r = len(strengths.value)
-    return _rank_interval(told_apart(strengths, comparisons or max(r - 1, 1)))
+    return _rank_interval(told_apart(strengths, max(len(strengths.value) - 1, 1)))
 
 
 def _rank_interval(apart: IntArray) -> tuple[IntArray, IntArray]:
