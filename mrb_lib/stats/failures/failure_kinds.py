@@ -5,7 +5,7 @@ Everything is laid out by judge, dimension and case once, so that a filter is a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -99,8 +99,8 @@ class Kinds:
         """
         if kind not in KINDS:
             raise InputError(f"kind {kind!r} is unknown; use some of {', '.join(KINDS)}.")
-        found: BoolArray = {field.name: getattr(self, field.name) for field in fields(self)}[kind]
-        return found
+        verdicts: BoolArray = getattr(self, kind)
+        return verdicts
 
 
 def failure_kinds(

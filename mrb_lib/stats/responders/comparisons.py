@@ -68,8 +68,8 @@ def from_annotations(annotations: pd.DataFrame, cases: pd.DataFrame, dimensions:
     """Every annotation by a person as a comparison, shape (dimensions, cases, 3)."""
     coded = encode_annotations(annotations, cases, CHOICES, list(dimensions))
     shape = (len(dimensions), len(cases), len(CHOICES))
-    place = np.ravel_multi_index((coded.dimension, coded.case, coded.choice), shape)
-    return np.bincount(place, minlength=int(np.prod(shape))).astype(np.float64).reshape(shape)
+    cell = np.ravel_multi_index((coded.dimension, coded.case, coded.choice), shape)
+    return np.bincount(cell, minlength=int(np.prod(shape))).astype(np.float64).reshape(shape)
 
 
 def from_verdicts(panel: Panel, policy: str) -> FloatArray:
@@ -111,10 +111,10 @@ def tally(outcomes: FloatArray, who: Responders) -> tuple[FloatArray, FloatArray
     """
     r = len(who.names)
     cases = np.flatnonzero(who.paired)
-    a, b, at = who.a[cases], who.b[cases], np.arange(len(cases))
+    a, b, column = who.a[cases], who.b[cases], np.arange(len(cases))
     shape = (r * r, len(cases))
-    forward = sparse.csr_array((np.ones(len(cases)), (a * r + b, at)), shape=shape)
-    back = sparse.csr_array((np.ones(len(cases)), (b * r + a, at)), shape=shape)
+    forward = sparse.csr_array((np.ones(len(cases)), (a * r + b, column)), shape=shape)
+    back = sparse.csr_array((np.ones(len(cases)), (b * r + a, column)), shape=shape)
     chosen = outcomes[:, cases]
     wins = np.asarray(forward @ chosen[:, :, A].T + back @ chosen[:, :, B].T, dtype=np.float64)
     ties = np.asarray((forward + back) @ chosen[:, :, TIE].T, dtype=np.float64)

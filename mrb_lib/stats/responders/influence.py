@@ -95,9 +95,9 @@ def _rao_kupper(chosen: FloatArray, gap: FloatArray, log_tie: FloatArray) -> tup
 
 def _inverse(information: FloatArray, log_strength: FloatArray) -> FloatArray:
     """The inverse where the mean of the log strengths is held, and responders that are not compared stay put."""
-    known = np.isfinite(log_strength)
+    compared = np.isfinite(log_strength)
     matrix = information.copy()
-    r = known.shape[1]
-    matrix[:, :r, :r] += known[:, :, None] & known[:, None, :]
-    matrix[:, np.arange(r), np.arange(r)] += ~known
+    r = compared.shape[1]
+    matrix[:, :r, :r] += compared[:, :, None] & compared[:, None, :]
+    matrix[:, np.arange(r), np.arange(r)] += ~compared
     return np.asarray(np.linalg.inv(matrix), dtype=np.float64)

@@ -133,8 +133,8 @@ def ppi(
     for i, name in enumerate(names):
         kept = np.flatnonzero(judged[:, i])
         data = _Data(score[i], predicted[kept, i].T, undecided[i], codes)
-        found = _rows(data, who, [panel.judges[j] for j in kept], (None, *shares), order)
-        every.append([frame.assign(dimension=name) for frame in found])
+        frames = _rows(data, who, [panel.judges[j] for j in kept], (None, *shares), order)
+        every.append([frame.assign(dimension=name) for frame in frames])
     frames = [frame for of_share in zip(*every, strict=True) for frame in of_share]
     frame = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=COLUMNS)
     types = dict.fromkeys(COLUMNS, "float64") | dict.fromkeys(_TEXT, "str") | dict.fromkeys(_COUNTS, "int64")
@@ -170,13 +170,13 @@ class _Side(NamedTuple):
 
 def _sides(data: _Data, who: Responders) -> list[_Side]:
     out = []
-    for place in range(len(who.names)):
-        sign = np.where(who.paired, (who.a == place) * 1.0 - (who.b == place), 0.0)
-        at = np.flatnonzero(sign)
-        score = 0.5 + sign[at] * (np.nan_to_num(data.score[at]) - 0.5)
-        predicted = data.predicted[at]
-        turned = 0.5 + sign[at, None] * (np.nan_to_num(predicted) - 0.5)
-        out.append(_Side(at, score, turned, np.isfinite(predicted)))
+    for responder in range(len(who.names)):
+        sign = np.where(who.paired, (who.a == responder) * 1.0 - (who.b == responder), 0.0)
+        cases = np.flatnonzero(sign)
+        score = 0.5 + sign[cases] * (np.nan_to_num(data.score[cases]) - 0.5)
+        predicted = data.predicted[cases]
+        turned = 0.5 + sign[cases, None] * (np.nan_to_num(predicted) - 0.5)
+        out.append(_Side(cases, score, turned, np.isfinite(predicted)))
     return out
 
 
@@ -215,37 +215,37 @@ def _rows(
         else:
             keep = seen & np.isin(data.codes, own[: max(1, round(share * len(own)))])
             hidden = seen & ~keep
-        found = _means(data, sides, keep, hidden)
-        left_out = (size - found.n_labelled - found.n_undecided - found.n_unlabelled).astype(np.int64)
-        single = _columns(found, full, left_out, who.names, judges, share is None)
-        frame = pd.concat([single, _together(found, full, left_out, judges)], ignore_index=True).take(by_judge)
+        estimates = _means(data, sides, keep, hidden)
+        left_out = (size - estimates.n_labelled - estimates.n_undecided - estimates.n_unlabelled).astype(np.int64)
+        single = _columns(estimates, full, left_out, who.names, judges, share is None)
+        frame = pd.concat([single, _together(estimates, full, left_out, judges)], ignore_index=True).take(by_judge)
         part = ESTIMATE if share is None else WHAT_IF
         out.append(frame.assign(part=part, label_share=np.nan if share is None else share))
     return out
 
 
 def _columns(
-    found: Estimates, full: Estimates, excluded: IntArray, names: Sequence[str], judges: Sequence[str], real: bool
+    estimates: Estimates, full: Estimates, excluded: IntArray, names: Sequence[str], judges: Sequence[str], real: bool
 ) -> pd.DataFrame:
     """One row a responder and judge, responders in the outer order."""
-    defined = (found.n_labelled >= 2) & (found.clusters >= 2)
-    ends = dict(zip(("low", "high"), bounds(found), strict=True))
-    ends |= dict(zip(("classical_low", "classical_high"), bounds(found, classical=True), strict=True))
+    defined = (estimates.n_labelled >= 2) & (estimates.clusters >= 2)
+    ends = dict(zip(("low", "high"), bounds(estimates), strict=True))
+    ends |= dict(zip(("classical_low", "classical_high"), bounds(estimates, classical=True), strict=True))
     correlation = _correlation(full)
     values = {
-        "n_labelled": found.n_labelled,
-        "n_undecided": found.n_undecided,
-        "n_unlabelled": found.n_unlabelled,
+        "n_labelled": estimates.n_labelled,
+        "n_undecided": estimates.n_undecided,
+        "n_unlabelled": estimates.n_unlabelled,
         "n_excluded": excluded,
-        "estimate": found.estimate,
-        "classical_estimate": found.classical,
+        "estimate": estimates.estimate,
+        "classical_estimate": estimates.classical,
         "full_estimate": np.full_like(full.classical, np.nan) if real else full.classical,
         **ends,
-        "lambda": found.power,
-        **_gain(found, correlation, np.where(defined, found.variance, np.nan), found.classical_variance),
+        "lambda": estimates.power,
+        **_gain(estimates, correlation, np.where(defined, estimates.variance, np.nan), estimates.classical_variance),
         "correlation": correlation,
     }
-    flat = (found.n_labelled, found.n_unlabelled, found.clusters, found.classical_variance)
+    flat = (estimates.n_labelled, estimates.n_unlabelled, estimates.clusters, estimates.classical_variance)
     rows = zip(*(column.ravel().tolist() for column in flat), strict=True)
     return pd.DataFrame(
         {
@@ -266,18 +266,18 @@ def _reason(n: float, more: float, clusters: float, variance: float, real: bool)
     return join_reasons(missing, NO_VARIATION if variance < TINY else "")
 
 
-def _correlation(found: Estimates) -> FloatArray:
-    return divide(found.cross, np.sqrt(found.spread * found.predicted_spread))
+def _correlation(estimates: Estimates) -> FloatArray:
+    return divide(estimates.cross, np.sqrt(estimates.spread * estimates.predicted_spread))
 
 
 def _gain(
-    found: Estimates, correlation: FloatArray, variance: FloatArray, classical: FloatArray
+    estimates: Estimates, correlation: FloatArray, variance: FloatArray, classical: FloatArray
 ) -> dict[str, FloatArray]:
     ratio = divide(variance, classical)
-    share = divide(found.n_unlabelled, found.n_labelled + found.n_undecided + found.n_unlabelled)
+    share = divide(estimates.n_unlabelled, estimates.n_labelled + estimates.n_undecided + estimates.n_unlabelled)
     saving = np.maximum(correlation, 0.0) ** 2 * share
     return {
-        "effective_n": divide(found.n_labelled, ratio),
+        "effective_n": divide(estimates.n_labelled, ratio),
         "label_saving": 1 - ratio,
         "width_ratio": np.sqrt(ratio),
         "expected_label_saving": saving,
@@ -285,15 +285,15 @@ def _gain(
     }
 
 
-def _together(found: Estimates, full: Estimates, excluded: IntArray, judges: Sequence[str]) -> pd.DataFrame:
+def _together(estimates: Estimates, full: Estimates, excluded: IntArray, judges: Sequence[str]) -> pd.DataFrame:
     """One row a judge: all responders, whose variances are added."""
-    usable: BoolArray = np.asarray((found.n_labelled >= 2) & (found.clusters >= 2))
+    usable: BoolArray = np.asarray((estimates.n_labelled >= 2) & (estimates.clusters >= 2))
     sums, whole = (
         Estimates(*(np.where(usable, np.nan_to_num(column), 0.0).sum(axis=0) for column in item))
-        for item in (found, full)
+        for item in (estimates, full)
     )
     correlation = _correlation(whole)
-    counts = {name: getattr(found, name).sum(axis=0) / 2 for name in ("n_labelled", "n_undecided", "n_unlabelled")}
+    counts = {name: getattr(estimates, name).sum(axis=0) / 2 for name in ("n_labelled", "n_undecided", "n_unlabelled")}
     gain = _gain(sums._replace(**counts), correlation, sums.variance, sums.classical_variance)
     counts["n_excluded"] = excluded.sum(axis=0) / 2
     reason = [None if column.any() else NO_LABELS for column in usable.T]

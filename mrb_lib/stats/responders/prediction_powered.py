@@ -108,11 +108,13 @@ def mean(
     )
 
 
-def bounds(found: Estimates, *, classical: bool = False) -> tuple[FloatArray, FloatArray]:
+def bounds(estimates: Estimates, *, classical: bool = False) -> tuple[FloatArray, FloatArray]:
     """The 95% interval of a mean between 0 and 1, by Student's quantile; NaN with fewer than two labels or clusters."""
-    centre, variance = (found.classical, found.classical_variance) if classical else (found.estimate, found.variance)
-    defined = (found.n_labelled >= 2) & (found.clusters >= 2)
-    multiple = special.stdtrit(np.maximum(found.clusters - 1, 1), (1 + CONFIDENCE) / 2)
+    centre, variance = (
+        (estimates.classical, estimates.classical_variance) if classical else (estimates.estimate, estimates.variance)
+    )
+    defined = (estimates.n_labelled >= 2) & (estimates.clusters >= 2)
+    multiple = special.stdtrit(np.maximum(estimates.clusters - 1, 1), (1 + CONFIDENCE) / 2)
     half = np.where(defined, multiple * np.sqrt(variance), np.nan)
     return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
 

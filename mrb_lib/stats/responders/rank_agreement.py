@@ -57,8 +57,8 @@ class Strengths:
 
     @cached_property
     def lacks_errors(self) -> bool:
-        known = np.isfinite(self.value) & np.isfinite(self.covariance.diagonal())
-        pairs = known[:, None] & known[None, :] & ~np.eye(len(known), dtype=bool)
+        has_error = np.isfinite(self.value) & np.isfinite(self.covariance.diagonal())
+        pairs = has_error[:, None] & has_error[None, :] & ~np.eye(len(has_error), dtype=bool)
         return bool(np.isnan(self.errors[pairs]).any())
 
     @cached_property
@@ -68,7 +68,7 @@ class Strengths:
         return np.sign(rounded[first] - rounded[second])
 
     @cached_property
-    def place(self) -> FloatArray:
+    def rank(self) -> FloatArray:
         return ranks(self.value)
 
     @cached_property
@@ -175,17 +175,17 @@ def agreement(first: Strengths, second: Strengths, top: int) -> RankAgreement:
     if r < 2:
         nothing = (np.nan, np.nan, np.nan)
         return RankAgreement(r, nothing, nothing, np.nan, nothing, k, n_pairs, 0)
-    known = bool(np.isfinite(x.covariance).all() and np.isfinite(y.covariance).all())
-    in_x, in_y = x.place <= k, y.place <= k
+    has_errors = bool(np.isfinite(x.covariance).all() and np.isfinite(y.covariance).all())
+    in_x, in_y = x.rank <= k, y.rank <= k
     tau = _cosine(x.order, y.order)
     overlap = float((in_x & in_y).sum() / max(in_x.sum(), in_y.sum()))
-    bounds, told = _bounds(x, y, k, n_pairs) if known else (np.full((3, 2), np.nan), 0)
+    bounds, told = _bounds(x, y, k, n_pairs) if has_errors else (np.full((3, 2), np.nan), 0)
     tau_low, tau_high, rho_low, rho_high, overlap_low, overlap_high = map(float, bounds.ravel())
     return RankAgreement(
         n=r,
         kendall=(tau, tau_low, tau_high),
         spearman=(_cosine(x.mid - x.mid.mean(), y.mid - y.mid.mean()), rho_low, rho_high),
-        pearson_of_ranks=_cosine(x.place - x.place.mean(), y.place - y.place.mean()),
+        pearson_of_ranks=_cosine(x.rank - x.rank.mean(), y.rank - y.rank.mean()),
         overlap=(overlap, overlap_low, overlap_high),
         k=k,
         n_pairs=n_pairs,

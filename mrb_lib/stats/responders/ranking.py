@@ -195,7 +195,7 @@ def _strengths(
     variance = np.diagonal(item.covariance, axis1=1, axis2=2)
     error = np.sqrt(np.where(variance > LEAST_ERROR**2, variance, np.nan))
     plain = item.models["bradley_terry"]
-    place = ranks(plain.fit.log_strength)
+    rank = ranks(plain.fit.log_strength)
     columns = {
         "n": n.round(),
         "n_excluded": excluded,
@@ -208,7 +208,7 @@ def _strengths(
         "high": plain.bounds.high,
         "log_strength": plain.fit.log_strength,
         "standard_error": error,
-        "rank": place,
+        "rank": rank,
     }
     tie_columns: dict[str, FloatArray] = {}
     of_ties = {name: item.models[name] for name in TIE_MODELS if name in item.models}
@@ -222,7 +222,7 @@ def _strengths(
         failed = [
             NO_TIE_MODEL.format(TIE_MODELS[name][2])
             for name, model in of_ties.items()
-            if np.isnan(model.fit.tie[i]) and np.isfinite(place[i]).any()
+            if np.isnan(model.fit.tie[i]) and np.isfinite(rank[i]).any()
         ]
         for j, responder in enumerate(who.names):
             lone = NEVER_COMPARED if n[i, j] == 0 and n[i].any() else ""
@@ -246,17 +246,17 @@ def _undecided(outcomes: FloatArray, who: Responders) -> FloatArray:
     """The cases with each responder that each source did not decide, shape (sources, responders)."""
     open_cases = ((outcomes.sum(axis=2) == 0) & who.paired).astype(np.float64)
     takes_part = np.zeros((len(who.a), len(who.names)))
-    at = np.arange(len(who.a))
-    takes_part[at, who.a] = takes_part[at, who.b] = 1.0
+    case = np.arange(len(who.a))
+    takes_part[case, who.a] = takes_part[case, who.b] = 1.0
     return np.asarray(open_cases @ takes_part, dtype=np.float64)
 
 
 def _rank_bounds(item: Fitted, source: int) -> tuple[FloatArray, FloatArray]:
     strengths = item.of(source)
-    known = np.isfinite(strengths.value) & np.isfinite(strengths.covariance.diagonal())
-    out = np.full((2, len(known)), np.nan)
-    if known.any():
-        out[:, known] = rank_interval(strengths.of(known))
+    has_strength = np.isfinite(strengths.value) & np.isfinite(strengths.covariance.diagonal())
+    out = np.full((2, len(has_strength)), np.nan)
+    if has_strength.any():
+        out[:, has_strength] = rank_interval(strengths.of(has_strength))
     return out[0], out[1]
 
 
@@ -265,30 +265,30 @@ def _agreements(item: Fitted, sources: Sequence[Source], top: int) -> Iterator[d
     judges = [i for i, source in enumerate(sources) if source.kind == JUDGE]
     strengths = [item.of(i) for i in range(len(sources))]
     for i, j in product(clinicians, judges):
-        found = agreement(strengths[i], strengths[j], top)
+        agreed = agreement(strengths[i], strengths[j], top)
         row: dict[str, object] = {"part": "agreement", "source": sources[i].kind, "judge": sources[j].judge}
         for name, values in (
-            ("kendall", found.kendall),
-            ("spearman", found.spearman),
-            ("top_k_overlap", found.overlap),
+            ("kendall", agreed.kendall),
+            ("spearman", agreed.spearman),
+            ("top_k_overlap", agreed.overlap),
         ):
             row |= dict(zip((name, f"{name}_low", f"{name}_high"), values, strict=True))
         yield row | {
-            "pearson_of_ranks": found.pearson_of_ranks,
-            "n_responders": found.n,
-            "k": found.k,
-            "n_pairs": found.n_pairs,
-            "n_told_apart": found.n_told_apart,
-            "reason": _no_agreement(found, {sources[i].kind: strengths[i], JUDGE: strengths[j]}),
+            "pearson_of_ranks": agreed.pearson_of_ranks,
+            "n_responders": agreed.n,
+            "k": agreed.k,
+            "n_pairs": agreed.n_pairs,
+            "n_told_apart": agreed.n_told_apart,
+            "reason": _no_agreement(agreed, {sources[i].kind: strengths[i], JUDGE: strengths[j]}),
         }
 
 
-def _no_agreement(found: RankAgreement, sides: dict[str, Strengths]) -> str | None:
-    if found.n < 2:
+def _no_agreement(agreed: RankAgreement, sides: dict[str, Strengths]) -> str | None:
+    if agreed.n < 2:
         missing = [name for name, side in sides.items() if np.isnan(side.value).all()]
         return "; ".join(map(NO_STRENGTHS.format, missing)) or FEW_SHARED
-    if np.isnan(found.kendall[0]):
+    if np.isnan(agreed.kendall[0]):
         return ALL_EQUAL
-    if np.isnan(found.kendall[1]):
+    if np.isnan(agreed.kendall[1]):
         return NO_ERROR
     return NO_SPREAD if any(side.lacks_errors for side in sides.values()) else None

@@ -108,8 +108,8 @@ def fit(
         name: _widened(influence(name, made, outcomes, (wins, ties), who), clusters) for name, made in fits.items()
     }
     plain = fits["bradley_terry"]
-    known = np.isfinite(plain.log_strength)
-    df = clusters - known.sum(axis=1) + 1
+    fitted = np.isfinite(plain.log_strength)
+    df = clusters - fitted.sum(axis=1) + 1
     drawn = _gradients(list(moved.values()), who, codes, resamples=resamples, seed=seed)
     bounds = {
         name: _bounds(made, moved[name], each, df) for (name, made), each in zip(fits.items(), drawn, strict=True)
@@ -118,7 +118,7 @@ def fit(
     for other in bounds.values():
         other.low[without_ties] = bounds["bradley_terry"].low[without_ties]
         other.high[without_ties] = bounds["bradley_terry"].high[without_ties]
-    covariance = _covariance(moved["bradley_terry"], known, who, codes)
+    covariance = _covariance(moved["bradley_terry"], fitted, who, codes)
     covariance[(df < 1) | (clusters < 2)] = np.nan
     n_cases = compares.sum(axis=1)
     reasons: list[str | None] = []
@@ -128,7 +128,7 @@ def fit(
         elif clusters[i] >= 2 and df[i] < 1:
             reasons.append(FEW_CLUSTERS)
         else:
-            low, high = (float(side[i, known[i]].mean()) for side in bounds["bradley_terry"][:2])
+            low, high = (float(side[i, fitted[i]].mean()) for side in bounds["bradley_terry"][:2])
             reasons.append(join_reasons(interval_reason(int(n_cases[i]), int(clusters[i]), resamples, low, high)))
     return Fitted(
         wins=wins,
@@ -180,9 +180,9 @@ def _gradients(
     return [_Drawn(*each) for each in zip(strengths, np.split(by_tie, tie_edges), strict=True)]
 
 
-def _covariance(item: Influence, known: BoolArray, who: Responders, codes: IntArray) -> FloatArray:
+def _covariance(item: Influence, fitted: BoolArray, who: Responders, codes: IntArray) -> FloatArray:
     """The cluster-robust covariance of the log strengths, shape (m, r, r); NaN for a source without a fit."""
-    m, r = known.shape
+    m, r = fitted.shape
     out = np.full((m, r, r), np.nan)
     out[item.sources] = item.inverse @ _spread(item.residual, who, codes) @ item.inverse
     return out
