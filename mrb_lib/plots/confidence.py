@@ -196,8 +196,8 @@ def calibration_shift(shift: pd.DataFrame, *, dimension: str | None = None) -> P
     reading=(
         "A curve that falls to the right: its confidence tells right from wrong. A flat one: it does not. The diamond "
         "stands at the share of such cases, with a decisive gold label, that may be left to the judge; where there is "
-        "none, no threshold can be promised with these many cases. Each judge is promised by itself: of many, one in "
-        "ten may be promised too much."
+        "none, no threshold can be promised with these many cases. Each promise is for one judge: among many "
+        "judges, one promise in ten may fail."
     ),
     needs=("preferences", "annotations", "verdicts"),
 )

@@ -127,8 +127,8 @@ def preference_and_noise(consistency: pd.DataFrame, *, dimension: str) -> Paper:
         "other order, a mean over questions, with 95% intervals, robust to clusters; ordered by {dimension}."
     ),
     reading=(
-        "0 is a judge that never contradicts itself, a half what a coin reaches that knows A and B only. Where every "
-        "question has one pair, as where responses are compared once, it is what consistency lacks to 100."
+        "0 is a judge that never contradicts itself; a coin that only says A or B reaches one half. Where every "
+        "question has a single pair of responses, it is 100 minus the consistency."
     ),
     needs=("verdicts", "orders"),
 )

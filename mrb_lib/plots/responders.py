@@ -155,7 +155,7 @@ def _strength_axis(axes: Axes, span: tuple[float, float], columns: int) -> None:
     caption=(
         "What-if: win rate of each responder on {dimension} from a random 20% of the labelled clusters, alone (green) "
         "and with the verdicts of two judges (grey), with 95% intervals; the bar is the win rate from all labels. The "
-        "two judges are those whose verdicts go best with all labels, which who has only a fifth cannot know. "
+        "two judges are those whose verdicts agree best with all labels; with only a fifth one would not know which. "
         "Undecided: {n_undecided} of the {n_cases} cases kept."
     ),
     reading=(
