@@ -248,7 +248,6 @@ class BenchmarkWriter:
         self.meta = meta
         self._ids: set[str] = set()
         self._writers: dict[str, pq.ParquetWriter] = {}
-        self._schemas: dict[str, pa.Schema] = {}
 
     def __enter__(self) -> BenchmarkWriter:
         (self.folder / "images").mkdir(parents=True, exist_ok=True)
@@ -289,14 +288,13 @@ class BenchmarkWriter:
                 path.write_bytes(images[name])
 
     def _append(self, table: str, frame: pd.DataFrame) -> None:
-        schema = self._schemas.get(table)
+        schema = self._writers[table].schema if table in self._writers else None
         try:
             arrow = pa.Table.from_pandas(frame, schema=schema, preserve_index=False).replace_schema_metadata(None)
             if schema is None:
                 arrow = arrow.cast(_without_null_types(arrow.schema))
                 path = self.folder / f"{table}.parquet"
                 self._writers[table] = pq.ParquetWriter(path, arrow.schema, compression="zstd")
-                self._schemas[table] = arrow.schema
             self._writers[table].write_table(arrow)
         except (pa.ArrowException, OverflowError) as error:
             raise InputError(

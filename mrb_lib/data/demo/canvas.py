@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,16 +75,17 @@ def _lettering(text: str) -> NDArray[np.bool_]:
     return letters[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
 
 
-@lru_cache(maxsize=1)
-def _outlines() -> dict[str, dict[str, str]]:
-    return tomllib.loads(files("mrb_lib.data.demo").joinpath("outlines.toml").read_text(encoding="utf-8"))
+@lru_cache(maxsize=3)
+def toml_data(name: str) -> dict[str, Any]:
+    """What a TOML file beside this one holds: outlines, catalogue or phrases."""
+    return tomllib.loads(files("mrb_lib.data.demo").joinpath(f"{name}.toml").read_text(encoding="utf-8"))
 
 
 @lru_cache(maxsize=128)
 def outline(name: str) -> tuple[Point, ...]:
     """The points of an outline of `outlines.toml`, named "group.part"."""
     group, shape = name.split(".")
-    pairs = (point.split(",") for point in _outlines()[group][shape].split())
+    pairs = (point.split(",") for point in toml_data("outlines")[group][shape].split())
     return tuple((float(x), float(y)) for x, y in pairs)
 
 

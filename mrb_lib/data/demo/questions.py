@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.resources import files
-from typing import cast
 
 import numpy as np
 
+from mrb_lib.data.demo.canvas import toml_data
 from mrb_lib.data.demo.scenes import Facts, Scene, pick
 
 Phrases = dict[str, dict[str, list[str]]]
@@ -42,11 +39,9 @@ class SimulatedQuestion:
     hypothesis: str | None = None
 
 
-@lru_cache(maxsize=1)
 def demo_phrases() -> Phrases:
-    """All sentences by section and name."""
-    text = files("mrb_lib.data.demo").joinpath("phrases.toml").read_text(encoding="utf-8")
-    return cast(Phrases, tomllib.loads(text))
+    """All wordings, by section and name."""
+    return toml_data("phrases")
 
 
 def ask(scene: Scene, rng: np.random.Generator) -> SimulatedQuestion:

@@ -5,15 +5,13 @@ A scene is drawn from the catalogue: what lies where, how large, how many, of wh
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any, TypeVar
 
 import numpy as np
 
-from mrb_lib.data.demo.canvas import Frame
+from mrb_lib.data.demo.canvas import Frame, toml_data
 
 T = TypeVar("T")
 SMALLEST_RADIUS = 4.5
@@ -131,8 +129,7 @@ class View:
 @lru_cache(maxsize=1)
 def views() -> dict[str, View]:
     """All views by name."""
-    raw = tomllib.loads(files("mrb_lib.data.demo").joinpath("catalogue.toml").read_text(encoding="utf-8"))
-    return {name: _view(name, entry) for name, entry in raw["views"].items()}
+    return {name: _view(name, entry) for name, entry in toml_data("catalogue")["views"].items()}
 
 
 def _view(name: str, raw: dict[str, Any]) -> View:
@@ -152,14 +149,10 @@ def _tuples(entry: dict[str, Any], n_sites: int) -> dict[str, tuple[object, ...]
     return {key: tuple(value) for key, value in lists.items()}
 
 
-@lru_cache(maxsize=1)
-def _views_of() -> dict[str, tuple[View, ...]]:
-    return {organ: tuple(v for v in views().values() if v.organ == organ) for organ in ORGAN_SHARES}
-
-
+@lru_cache(maxsize=len(ORGAN_SHARES))
 def views_of(organ: str) -> tuple[View, ...]:
     """The views that show an organ."""
-    return _views_of()[organ]
+    return tuple(view for view in views().values() if view.organ == organ)
 
 
 @lru_cache(maxsize=1)
