@@ -129,7 +129,7 @@ def _check_engine(engine: str, workers: int | None, gpus_per_worker: float | Non
         raise InputError(f"--engine {engine!r}: use {' or '.join(_ENGINES)}.")
     for option, value in (("--workers", workers), ("--gpus-per-worker", gpus_per_worker)):
         if value is not None and engine != "ray":
-            raise InputError(f"{option}: is for --engine ray; add it, or leave {option} out.")
+            raise InputError(f"{option}: needs --engine ray; add it, or leave {option} out.")
         if value is not None and value < 0:
             raise InputError(f"{option} {value}: must not be less than 0.")
     if workers == 0:
@@ -172,7 +172,7 @@ def _fail_if_hopeless(summaries: Sequence[RunSummary]) -> None:
     hopeless = [done.judge for done in summaries if set(totals(done.folder).statuses) == {"error"}]
     if hopeless:
         raise RunError(
-            f"{', '.join(hopeless)}: every verdict is an error; see above, mend that, and use --retry error."
+            f"{', '.join(hopeless)}: every verdict is an error; see above, fix that, then use --retry error."
         )
 
 

@@ -65,7 +65,7 @@ def judges(
         typer.echo(to_json(table, table="judges", policy="", simulated=False))
         return
     if table.empty:
-        typer.echo("no judge is like that; leave a filter out", err=True)
+        typer.echo("no judge matches; leave a filter out", err=True)
         return
     typer.echo(listing(table[list(_TEXT_COLUMNS)], width=terminal_width(None)))
 

@@ -157,7 +157,7 @@ def _address(host: str, port: int | None, allow_remote: bool) -> int:
             trial.bind(socket_address)
             return int(trial.getsockname()[1])
     except (OSError, OverflowError) as error:
-        raise InputError(f"{host}, port {port or 'any'}: cannot be listened on ({error}); choose another.") from error
+        raise InputError(f"{host}, port {port or 'any'}: cannot be used ({error}); choose another.") from error
 
 
 def _is_loopback(host: str) -> bool:

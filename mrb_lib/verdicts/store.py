@@ -73,7 +73,7 @@ def write_part(path: Path, table: pa.Table) -> None:
     except OSError as error:
         raise RunError(
             f"{path}: cannot be written ({error.strerror or error}); the verdicts kept before are safe: make room on "
-            "the disk or mend its permissions, and run the same command again to go on."
+            "the disk or fix its permissions, and run the same command again to go on."
         ) from error
 
 

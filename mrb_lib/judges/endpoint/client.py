@@ -131,8 +131,8 @@ class Transport:
             )
         if status < 400:
             raise InputError(
-                f"{self.address.host}: answers HTTP {status}, which leads elsewhere, and cases are sent to no address "
-                "but the one given; find out the final base URL and pass it as --url."
+                f"{self.address.host}: answers HTTP {status}, a redirect, and cases are sent to no address "
+                "but the one that was named; find out the final base URL and pass it as --url."
             )
         if status >= 500 or status in _PASSING:
             return Fault(f"HTTP {status}: {message}", wait_s=_retry_after(response.headers.get("retry-after")))

@@ -180,7 +180,7 @@ class LocalJudge(ABC):
     @property
     def _weights(self) -> Weights:
         if self._loaded is None:
-            raise RunError(f"judge {self.name}: is asked before its weights are read; call load_checkpoint() first.")
+            raise RunError(f"judge {self.name}: is used before its weights are loaded; call load() first.")
         return self._loaded
 
     def _pictures(self, names: Iterable[str]) -> list[Image.Image]:

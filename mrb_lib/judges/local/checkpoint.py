@@ -127,7 +127,7 @@ def still_processor(kind: type[ProcessorMixin]) -> type[ProcessorMixin]:
 def _complete(tokenizer: PreTrainedTokenizerBase, processor: ProcessorMixin | None) -> None:
     """Give a tokenizer and a processor what publishers leave out."""
     if tokenizer.pad_token_id is None:
-        # Filled up places are never attended to, so any token does.
+        # Padding is never attended to, so any token does.
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
     if processor is not None and processor.chat_template is None:
         processor.chat_template = tokenizer.chat_template

@@ -37,8 +37,6 @@ class _AssignedCase:
 
     annotator: str
     case_id: str
-    number: int
-    total: int
     order: str
 
 
@@ -165,7 +163,7 @@ class Annotation:
         if not 1 <= number <= len(mine):
             raise InputError(f"case {number}: is not among those of {annotator}; load the page again.")
         row = mine.iloc[number - 1]
-        return _AssignedCase(annotator, str(row["case_id"]), number, len(mine), str(row["order"]))
+        return _AssignedCase(annotator, str(row["case_id"]), str(row["order"]))
 
     def _drawn(self, case_id: str, order: str, number: int, total: int) -> str:
         case, images = self._benchmark.cases.iloc[self._rows[case_id]], self._benchmark.images

@@ -278,14 +278,14 @@ def _row(row: BoardRow, scale: tuple[float, float], human: pd.Series | None) -> 
     judge, kind = str(row["judge"]), str(row["kind"])
     return (
         f'<tr data-kind="{escaped(kind)}">'
-        f'<td data-v="{_value(row["rank"])}" class="mrb-rank">{_whole(row["rank"])}</td>'
+        f'<td data-v="{_value(row["rank"])}" class="mrb-rank">{_number(row["rank"])}</td>'
         f'<th scope="row" data-v="{escaped(judge)}">{isolated(judge)}</th>'
         f'<td data-v="{escaped(kind)}" class="mrb-kind">{isolated(kind) if kind else _none()}</td>'
         f"{_accuracy(row, scale, human)}"
-        f'<td data-v="{_value(row["n"])}">{_whole(row["n"])}</td>'
-        f'<td data-v="{_value(row["n_excluded"])}">{_whole(row["n_excluded"])}</td>'
+        f'<td data-v="{_value(row["n"])}">{_number(row["n"])}</td>'
+        f'<td data-v="{_value(row["n_excluded"])}">{_number(row["n_excluded"])}</td>'
         f'<td data-v="{_value(row["coverage"])}">{percent_text(row["coverage"])}</td>'
-        f'<td data-v="{_value(row["kappa"])}">{_decimal(row["kappa"])}</td></tr>'
+        f'<td data-v="{_value(row["kappa"])}">{_number(row["kappa"], ".2f")}</td></tr>'
     )
 
 
@@ -374,14 +374,9 @@ def _value(value: object) -> str:
     return "" if number is None else repr(number)
 
 
-def _whole(value: object) -> str:
+def _number(value: object, form: str = ",.0f") -> str:
     number = finite_or_none(value)
-    return _none() if number is None else f"{number:,.0f}"
-
-
-def _decimal(value: object) -> str:
-    number = finite_or_none(value)
-    return _none() if number is None else f"{number:.2f}".replace("-", "\u2212")
+    return _none() if number is None else f"{number:{form}}".replace("-", "\u2212")
 
 
 def _none() -> str:

@@ -248,7 +248,12 @@ def _write_results(verdicts: pd.DataFrame, cases: pd.DataFrame, out: Path, findi
         name = _file_name(str(judge), findings)
         replaced += _write_judge(str(judge), name, judge_rows, shown, out)
     findings += counted(
-        replaced, "info", _FILE, "cases have no one reply of a judge", "its choices stand there as JSON", "reply"
+        replaced,
+        "info",
+        _FILE,
+        "cases have no single reply of a judge",
+        "its choices are written there as JSON",
+        "reply",
     )
 
 
