@@ -140,7 +140,7 @@ def analyze(
     store = str(where(bench, adjudications))
     wanted = "adjudications" in spec.parameters
     if wanted and gold != ADJUDICATED and adjudications is None and not Path(store).exists():
-        typer.echo(f"warning: nobody reviewed anything: there is no {store}; `mrb review` makes it", err=True)
+        typer.echo(f"warning: there are no reviews: {store} does not exist; `mrb review` creates it", err=True)
     elif wanted or gold == ADJUDICATED:
         from mrb_lib.reviews.exchange import adjudications_from
 

@@ -116,7 +116,7 @@ def test_the_table_of_adjudications_reads_the_store_and_says_where_there_is_none
     assert {row["n_adjudicated"] for row in moved} == {3}
     (bench / REVIEWS).unlink()
     told = mrb("analyze", bench, "--table", "adjudication", "--resamples", "40", "--json")
-    assert "warning: nobody reviewed anything" in told.err
+    assert "warning: there are no reviews" in told.err
     rows = json.loads(told.out)["rows"]
     assert {row["part"] for row in rows} == {"leaderboard"}
     assert all(row["reason"] for row in rows)

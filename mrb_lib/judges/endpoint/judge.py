@@ -108,9 +108,7 @@ class EndpointJudge:
         self._prompt = prompt
         self._notices = Notices()
         if not (server.is_local or server.is_encrypted):
-            self._notices.add(
-                f"the connection to {server.host} is not encrypted: others may read the cases on their way"
-            )
+            self._notices.add(f"the connection to {server.host} is not encrypted: others may read the cases")
         self._writer = RequestWriter(prompt, settings, images, sees, max_pixels, self._notices)
         self._client = ChatClient(
             Transport(server, connections=settings.concurrency, timeout_s=settings.timeout_s),

@@ -33,7 +33,7 @@ _LONGEST_REASON = 2000
 
 @dataclass(frozen=True)
 class _AssignedCase:
-    """Where an annotator is: the case, its number among theirs from 1 on, of how many, and what is shown first."""
+    """A case of an annotator, and the order in which they see its responses."""
 
     annotator: str
     case_id: str

@@ -265,7 +265,7 @@ def test_what_the_layout_cannot_hold_is_counted(tmp_path: Path) -> None:
         "24 verdicts have status repaired; the reply decides it anew when it is read back",
         "24 values cannot be written",
         "the judge's name 'x/../y' cannot name a file",
-        "4 cases have no one reply of a judge",
+        "4 cases have no single reply of a judge",
     ):
         assert expected in text
     again = read(tmp_path)

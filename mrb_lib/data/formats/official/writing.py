@@ -252,7 +252,7 @@ def _write_results(verdicts: pd.DataFrame, cases: pd.DataFrame, out: Path, findi
         "info",
         _FILE,
         "cases have no single reply of a judge",
-        "its choices are written there as JSON",
+        "its choices are written as JSON",
         "reply",
     )
 
