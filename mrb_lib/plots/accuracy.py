@@ -19,6 +19,7 @@ from mrb_lib.plots.matrix import cell_texts, draw_matrix, scale_bar
 from mrb_lib.plots.registry import figure
 from mrb_lib.plots.style import (
     COLOURS,
+    COLUMN,
     PAGE,
     SEQUENTIAL,
     SERIES,
@@ -212,7 +213,7 @@ def radar(accuracy: pd.DataFrame) -> Paper:
         raise ValueError(f"a radar needs {FEWEST_SPOKES} subfields, not {len(subfields)}")
     values, low, high = (wide[name].to_numpy() for name in ("accuracy", "low", "high"))
     columns = min(_columns(subfields), len(judges))
-    figure = canvas(*_size(columns, ceil(len(judges) / columns)))
+    figure = canvas(COLUMN if columns == 1 else PAGE, ceil(len(judges) / columns) * {1: 3.2, 2: 2.35, 3: 2.2}[columns])
     spokes = np.linspace(0, 2 * np.pi, len(subfields), endpoint=False)
     panels = panel_grid(figure, len(judges), columns, shared=False, polar=True)
     for i, (axes, name) in enumerate(zip(panels, labels(judges, 30), strict=True)):
@@ -231,10 +232,6 @@ def _columns(subfields: Sequence[str]) -> int:
     sides = np.abs(np.sin(np.linspace(0, 2 * np.pi, len(subfields), endpoint=False))) > 0.5
     widest = max(len(word) for name, side in zip(subfields, sides, strict=True) if side for word in _words(name))
     return 3 if widest <= 9 else 2
-
-
-def _size(columns: int, bands: int) -> tuple[float, float]:
-    return {1: (3.5, 3.2 * bands), 2: (PAGE, 2.35 * bands), 3: (PAGE, 2.2 * bands)}[columns]
 
 
 def _words(name: str) -> list[str]:

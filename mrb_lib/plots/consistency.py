@@ -224,7 +224,8 @@ def order_probabilities(pairs: pd.DataFrame, *, dimensions: Sequence[str] | None
     columns = min(len(judges), _PANELS_A_ROW)
     width = min(PAGE, 0.6 + 2.2 * max(columns, 2))
     figure = canvas(width, ceil(len(judges) / columns) * (width / max(columns, 2) - 0.15) + 0.7)
-    looks = _looks(list(dict.fromkeys(pairs["dimension"])) if dimensions is None else dimensions)
+    dimensions = list(dict.fromkeys(pairs["dimension"])) if dimensions is None else dimensions
+    looks = dict(zip(dimensions, SERIES, strict=False)) if len(dimensions) <= len(SERIES) else {}
     panels = panel_grid(figure, len(judges), columns, shared=False)
     for axes, judge, name in zip(panels, judges, labels(judges, 34), strict=True):
         _draw_probabilities(axes, pairs[pairs["judge"] == judge], looks)
@@ -240,11 +241,6 @@ def order_probabilities(pairs: pd.DataFrame, *, dimensions: Sequence[str] | None
     if mark:
         figure.suptitle(label(mark), x=0.01, ha="left", fontsize=7.5, weight="bold", color=COLOURS["simulated"])
     return figure
-
-
-def _looks(dimensions: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Colour and marker of each dimension; empty where there are too many to tell apart."""
-    return dict(zip(dimensions, SERIES, strict=False)) if len(dimensions) <= len(SERIES) else {}
 
 
 def _draw_probabilities(axes: Axes, pairs: pd.DataFrame, looks: dict[str, tuple[str, str]]) -> None:

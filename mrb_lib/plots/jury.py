@@ -151,15 +151,10 @@ def cost(table: pd.DataFrame) -> Paper:
     if measure == "seconds":
         axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
     _accuracy_axis(axes)
-    _legend_at_the_side(figure, axes)
-    return figure
-
-
-def _legend_at_the_side(figure: Paper, axes: Axes) -> None:
-    handles, names = axes.get_legend_handles_labels()
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside right center")
     if axes.legend_ is not None:
         axes.legend_.remove()
-    figure.legend(handles, names, loc="outside right center")
+    return figure
 
 
 def _name_the_best(axes: Axes, rows: pd.DataFrame, measure: str) -> None:
