@@ -135,7 +135,7 @@ def coefficients(sums: FloatArray) -> FloatArray:
     return np.stack(Squares.of(sums).coefficients()).T
 
 
-def f_intervals(squares: Squares, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
+def f_intervals(squares: Squares) -> tuple[FloatArray, FloatArray]:
     """Limits of ICC(2,1) from the F distribution, for complete designs of independent cases.
 
     Returns
@@ -157,9 +157,8 @@ def f_intervals(squares: Squares, confidence: float = 0.95) -> tuple[FloatArray,
     freedom = divide((between + rest) ** 2, divide(between**2, k - 1) + divide(rest**2, (n - 1) * (k - 1)))
     usable = squares.complete & np.isfinite(freedom) & (error > TINY)
     freedom = np.where(usable, freedom, 1.0)
-    tail = (1 + confidence) / 2
-    lower = fdtri(np.where(usable, n - 1, 1.0), freedom, tail)
-    upper = fdtri(freedom, np.where(usable, n - 1, 1.0), tail)
+    lower = fdtri(np.where(usable, n - 1, 1.0), freedom, _TAILS[1])
+    upper = fdtri(freedom, np.where(usable, n - 1, 1.0), _TAILS[1])
     spread = k * columns + (k * n - k - n) * error
     low = divide(n * (rows - lower * error), lower * spread + n * rows)
     high = divide(n * (upper * rows - error), spread + n * upper * rows)

@@ -50,12 +50,12 @@ class Ece(NamedTuple):
     used: BoolArray
 
 
-def equal_width(values: FloatArray, bins: int = BINS) -> IntArray:
+def equal_width(values: FloatArray) -> IntArray:
     """The bin of each value from 0 to 1, each bin closed at its upper end, the first at both."""
-    return np.clip(np.ceil(values * bins - _ROUNDING).astype(np.int64) - 1, 0, bins - 1)
+    return np.clip(np.ceil(values * BINS - _ROUNDING).astype(np.int64) - 1, 0, BINS - 1)
 
 
-def equal_mass(ranked: Ranked, n_cells: int, bins: int = BINS) -> IntArray:
+def equal_mass(ranked: Ranked, n_cells: int) -> IntArray:
     """The bin of each value within its cell, about as many in each; equal values share a bin.
 
     Parameters
@@ -70,7 +70,7 @@ def equal_mass(ranked: Ranked, n_cells: int, bins: int = BINS) -> IntArray:
     n = np.bincount(ranked.cell, minlength=n_cells)
     lower = ranked.starts[ranked.block] - (np.cumsum(n) - n)[ranked.cell]
     out = np.empty(len(ranked.order), dtype=np.int64)
-    out[ranked.order] = lower * bins // n[ranked.cell]
+    out[ranked.order] = lower * BINS // n[ranked.cell]
     return out
 
 

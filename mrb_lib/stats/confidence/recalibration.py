@@ -39,10 +39,10 @@ class Temperature(NamedTuple):
     p: FloatArray
 
 
-def folds(codes: IntArray, seed: int, count: int = FOLDS) -> IntArray:
+def folds(codes: IntArray, seed: int) -> IntArray:
     """Deal clusters into folds of equal number, shape (n_cases,): the fold of each case."""
     clusters = int(codes.max()) + 1 if len(codes) else 0
-    dealt = np.random.default_rng(seed).permutation(clusters) % count
+    dealt = np.random.default_rng(seed).permutation(clusters) % FOLDS
     out: IntArray = dealt[codes].astype(np.int64)
     return out
 

@@ -7,25 +7,23 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.accuracy import confusion
 from mrb_lib.stats.accuracy.confusion import influence
 from mrb_lib.stats.consistency.order_effects import over_repeats
 from mrb_lib.stats.core.options import TINY, BoolArray, FloatArray, IntArray, divide
-from mrb_lib.stats.resampling.resample import CONFIDENCE, FEW_CASES, ONE_CLUSTER
+from mrb_lib.stats.resampling.resample import FEW_CASES, ONE_CLUSTER
 from mrb_lib.stats.resampling.robust import (
     Estimate,
     Layout,
     by_group,
+    independent_size,
     ratio_of_sums,
     share_interval,
     standard_error,
-    t_quantile,
 )
 
-_NO_SPREAD = 1e-9
 _HALVINGS = 45
 _WHY = ("", FEW_CASES, ONE_CLUSTER)
 
@@ -68,13 +66,9 @@ def signed_interval(difference: Estimate, forward: FloatArray) -> tuple[FloatArr
     of clusters, and the quantile the normal one. Compared with the score statistic in
     `tests/stats/consistency/test_signed_share.py`; coverage in `tests/simulation/test_position_bias.py`.
     """
-    value, backward = difference.value, forward - difference.value
-    spread = forward + backward - value**2
-    certain = (spread < _NO_SPREAD) | (difference.error < _NO_SPREAD)
-    z2 = np.where(certain, special.ndtri((1 + CONFIDENCE) / 2), t_quantile(difference.clusters)) ** 2
-    size = np.where(certain, difference.clusters, divide(spread, np.where(certain, 1.0, difference.error**2)))
-    allowed = np.where(np.isnan(difference.error), np.nan, divide(z2, size))
-    return score_interval(forward, backward, allowed)
+    backward = forward - difference.value
+    size, z2 = independent_size(difference, forward + backward - difference.value**2)
+    return score_interval(forward, backward, divide(z2, size))
 
 
 def score_interval(forward: FloatArray, backward: FloatArray, allowed: FloatArray) -> tuple[FloatArray, FloatArray]:

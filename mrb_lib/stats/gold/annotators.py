@@ -263,9 +263,9 @@ def bootstrap(
             continue
         again = refit(counts, weights, fit, model)
         yield Bootstrap(
-            confusion=effective_size(again.confusion),
-            right=effective_size(right_rate(again)[:, :, None]),
-            prevalence=effective_size(again.prevalence[:, :, None]),
+            confusion=kish_size(again.confusion),
+            right=kish_size(right_rate(again)[:, :, None]),
+            prevalence=kish_size(again.prevalence[:, :, None]),
             reason="",
         )
 
@@ -303,7 +303,7 @@ def weights_of_kinds(
     return [drawn.replicates[:, start:stop] for start, stop in pairwise(bounds)]
 
 
-def effective_size(probability: FloatArray) -> FloatArray:
+def kish_size(probability: FloatArray) -> FloatArray:
     """How many cases would give probabilities their variance over resamples: Kish's effective sample size.
 
     Parameters

@@ -148,13 +148,18 @@ def share_interval(estimate: Estimate) -> tuple[FloatArray, FloatArray]:
     with Student's t. Where there is no error to go by, as at 0 and 1, that number is the number of
     clusters, and the quantile the normal one.
     """
-    value = estimate.value
-    spread = value * (1 - value)
+    return wilson(estimate.value, *independent_size(estimate, estimate.value * (1 - estimate.value)))
+
+
+def independent_size(estimate: Estimate, spread: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """How many independent observations of this variance have the estimate's error, and the squared quantile to use.
+
+    Where there is no error to go by, that number is the number of clusters, and the quantile the normal one.
+    """
     certain = (spread < _NO_SPREAD) | (estimate.error < _NO_SPREAD)
     z2 = np.where(certain, special.ndtri((1 + CONFIDENCE) / 2), t_quantile(estimate.clusters)) ** 2
     size = np.where(certain, estimate.clusters, divide(spread, np.where(certain, 1.0, estimate.error**2)))
-    size = np.where(np.isnan(estimate.error), np.nan, size)
-    return wilson(value, size, z2)
+    return np.where(np.isnan(estimate.error), np.nan, size), z2
 
 
 def log_interval(estimate: Estimate) -> tuple[FloatArray, FloatArray]:

@@ -22,6 +22,7 @@ from mrb_lib.stats.confidence.recalibration import FOLDS, folds
 from mrb_lib.stats.confidence.risk_coverage import aurc, curve
 from mrb_lib.stats.confidence.rows import NO_ERROR, reasons, spread
 from mrb_lib.stats.confidence.scores import rank
+from mrb_lib.stats.confidence.summary import NO_PROBABILITIES
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
@@ -47,7 +48,6 @@ from mrb_lib.stats.selective.thresholds import (
     upper_bound,
 )
 
-NO_PROBABILITIES = "the judge gives no probabilities"
 NO_FORECAST = "no case with a probability has gold label A or B"
 CANNOT = "cannot guarantee: no threshold passes"
 NOT_HELD_OUT = "no held-out case is answered"

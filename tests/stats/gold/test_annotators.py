@@ -6,7 +6,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from mrb_lib.data.benchmark import Benchmark, gold
-from mrb_lib.stats.gold.annotators import annotators, effective_size, effective_wilson, posterior
+from mrb_lib.stats.gold.annotators import annotators, effective_wilson, kish_size, posterior
 from mrb_lib.stats.gold.dawid_skene import em, label_counts
 from tests.stats.small_tables import annotations_of, cases_of
 
@@ -50,9 +50,9 @@ def test_rows_are_those_of_em() -> None:
 def test_the_interval_is_wilsons_for_the_cases_that_give_the_variance() -> None:
     """A bootstrap of fifty labelled cases gives fifty back; without variance the most there can be are taken."""
     draws = np.random.default_rng(0).multinomial(50, [0.3, 0.5, 0.2], 100_000) / 50
-    assert effective_size(draws[:, None])[0] == pytest.approx(50, rel=0.03)
-    assert np.isinf(effective_size(np.ones((10, 1, 1)))[0])
-    assert np.isnan(effective_size(np.full((10, 1, 1), np.nan))[0])
+    assert kish_size(draws[:, None])[0] == pytest.approx(50, rel=0.03)
+    assert np.isinf(kish_size(np.ones((10, 1, 1)))[0])
+    assert np.isnan(kish_size(np.full((10, 1, 1), np.nan))[0])
     low, high = effective_wilson(
         np.array([0.3, 0.0, 0.5]), np.array([50.0, np.inf, np.nan]), np.array([80.0, 20.0, 9.0])
     )
