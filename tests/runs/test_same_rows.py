@@ -72,7 +72,7 @@ def test_shuffling_the_cases_changes_no_row(
 
 
 @pytest.mark.slow
-def test_being_killed_twenty_times_at_random_changes_no_row(
+def test_being_killed_ten_times_at_random_changes_no_row(
     sixty: Benchmark, tiny: Callable[[str], Path], one_go: pd.DataFrame, tmp_path: Path
 ) -> None:
     rng = random.Random(20)
