@@ -66,7 +66,7 @@ def joining(tally: Tally, counted: BoolArray, seed: int) -> Orderings:
     means = np.zeros((len(orders), members, len(counted)))
     cases, excludes = counted.sum(axis=1), tally.excludes
     for i, order in enumerate(orders):
-        value = tally.scores(np.cumsum(tally.votes[:, order], axis=1, dtype=np.int16))
+        value = tally.scores(np.cumsum(tally.votes[:, order], axis=1))
         defined = np.broadcast_to(cases > 0, formed.shape)
         if excludes:
             value, defined = spread(value, counted)
@@ -115,7 +115,7 @@ def greedy(tally: Tally, fold: IntArray, chosen_on: BoolArray) -> Greedy:
     fold : shape (cases,)
     chosen_on : shape (dimensions, cases), whether any case of the other folds has a label; where not, the score is NaN
     """
-    n_members, n_dimensions, n_cases = tally.votes.shape[1:4]
+    n_members, n_dimensions, n_cases = tally.votes.shape[1:]
     sizes, n_folds = min(n_members, LARGEST_GREEDY), int(fold.max(initial=0)) + 1
     score = np.full((sizes, n_dimensions, n_cases), np.nan)
     members = np.zeros((n_folds, sizes, n_dimensions), dtype=np.int64)
@@ -183,7 +183,7 @@ def scores_of(panel: Panel, labels: IntArray, policy: str, fold: IntArray, seed:
     dimension, case = np.indices(counted.shape)
     whose = best_outside[dimension, fold[case]]
     juries = tally(panel, labels, policy)
-    rest, _ = spread(juries.scores(juries.votes.sum(axis=1, keepdims=True, dtype=np.int16) - juries.votes), counted)
+    rest, _ = spread(juries.scores(juries.votes.sum(axis=1, keepdims=True) - juries.votes), counted)
     return JuryScores(
         singles=singles,
         kinds=kinds,
