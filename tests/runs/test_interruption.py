@@ -30,7 +30,7 @@ from . import scripted
 from .scripted import Said, Scripted, comparable, little_benchmark, mixed, use
 
 KEY = list(KEYS["verdicts"])
-KILLS = 20
+KILLS = 10
 
 
 class Judging:
@@ -93,7 +93,7 @@ def until_parts(judging: Judging, runs: Path, number: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["random", "scripted"])
-def test_a_run_killed_twenty_times_at_random_holds_the_rows_of_one_go(
+def test_a_run_killed_ten_times_at_random_holds_the_rows_of_one_go(
     server: subprocess.Popen[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     rng = random.Random(name)

@@ -140,7 +140,7 @@ def test_coverage(n: int) -> None:
     held: dict[str, list[np.ndarray]] = {}
     for number in range(PIECES):
         made = estimates(n, number)
-        found = means([value for value, _ in made.values()], np.arange(n), resamples=1000, seed=number)
+        found = means([value for value, _ in made.values()], np.arange(n), resamples=500, seed=number)
         for (name, (_, truth)), item in zip(made.items(), found, strict=True):
             held.setdefault(name, []).append((item.low <= truth + 1e-9) & (item.high >= truth - 1e-9))
     share = {name: float(np.concatenate(several).mean()) for name, several in held.items()}
