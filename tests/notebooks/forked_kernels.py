@@ -50,15 +50,16 @@ def forked_kernels(folder: Path) -> Iterator[Path]:
 
 def _import_what_notebooks_import() -> None:
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as a kernel sets it before it imports
+    import mrb_lib.notebook
     import mrb_lib.plots
 
-    plots = [f"mrb_lib.plots.{module.name}" for module in pkgutil.iter_modules(mrb_lib.plots.__path__)]
-    judges = (
-        "mrb_lib.judges.local.checkpoint",
-        "mrb_lib.judges.local.base",
-        "mrb_lib.judges.local.tiny",
-    )  # torch and transformers
-    for name in ("ipykernel.kernelapp", "matplotlib.pyplot", "mrb_lib.stats.tables", *judges, *plots):
+    rooms = (mrb_lib.plots, mrb_lib.notebook)
+    own = [f"{room.__name__}.{module.name}" for room in rooms for module in pkgutil.iter_modules(room.__path__)]
+    judges = ("checkpoint", "base", "tiny")  # torch and transformers
+    own += ["mrb_lib.stats.tables", "mrb_lib.widgets.case", *(f"mrb_lib.judges.local.{name}" for name in judges)]
+    others = ("ipykernel.kernelapp", "nbformat", "scipy.stats", "statsmodels.api", "formulaic")
+    drawing = ("matplotlib.pyplot", "matplotlib.backends.backend_pdf", "fontTools.subset")
+    for name in (*others, *drawing, *own):
         importlib.import_module(name)
 
 

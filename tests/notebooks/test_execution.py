@@ -68,7 +68,7 @@ def test_runs_on_a_full_simulated_benchmark_and_says_so(path: Path, full: Path, 
     assert sum("image/png" in output.data for output in shown) == len(found)
 
 
-@pytest.fixture(scope="session", params=["pandalm", "kqa", "llmfao"])
+@pytest.fixture(scope="session", params=["pandalm", "kqa"])
 def public(request: pytest.FixtureRequest, reference_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Real data: one dimension, no images, no organs; kqa has labels that are not preferences, and no verdicts."""
     folder = tmp_path_factory.mktemp(request.param)
@@ -83,7 +83,7 @@ def public(request: pytest.FixtureRequest, reference_data: Path, tmp_path_factor
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_runs_on_public_data_and_says_what_is_missing(path: Path, public: Path, forked: str, tmp_path: Path) -> None:
     few = {"limit": 2} if path.stem == "08_judging" else {}
-    policy = "official" if "llmfao" in public.name else "balanced"
+    policy = "official" if "pandalm" in public.name else "balanced"
     run(path, tmp_path, forked, benchmark=public, policy=policy, out=tmp_path, **few)
     found = sidecars(tmp_path)
     assert found or path.stem == "template"
