@@ -25,9 +25,9 @@ def counts(cells: IntArray, first: IntArray, second: IntArray, n_cells: int, n_c
     -------
     float array, shape (n_cells, n_categories, n_categories), first labels in rows
     """
-    table = np.zeros((n_cells, n_categories, n_categories))
-    np.add.at(table, (cells, first, second), 1)
-    return table
+    shape = (n_cells, n_categories, n_categories)
+    position = np.ravel_multi_index((cells, first, second), shape)
+    return np.bincount(position, minlength=n_cells * n_categories**2).reshape(shape).astype(np.float64)
 
 
 def cohen_kappa(table: FloatArray) -> FloatArray:
