@@ -34,10 +34,12 @@ _MARK = "CACHEDIR.TAG"
 _MARK_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n# What `mrb report` needs to skip unchanged notebooks.\n"
 DEFAULT_CASES = 12
 # Parameters that the report sets itself.
-_ELSEWHERE = {
+_PLACES = {
     "benchmark": "name it as the first argument",
     "runs": "name it as the second argument",
     "out": "name the folder of the site (--out)",
+}
+_ELSEWHERE = _PLACES | {
     "dimension": "it has an argument of its own",
     "policy": "it has an argument of its own",
     "seed": "it has an argument of its own",
@@ -200,7 +202,7 @@ def _typed(sources: Sequence[Path], parameters: Mapping[str, str]) -> list[dict[
         if name in _ELSEWHERE:
             raise InputError(f"parameter {name}: is not set so; {_ELSEWHERE[name]}.")
         if not any(name in own for own in taken):
-            every = ", ".join(dict.fromkeys(each for own in taken for each in own if each not in _ELSEWHERE))
+            every = ", ".join(dict.fromkeys(each for own in taken for each in own if each not in _PLACES))
             raise InputError(f"parameter {name!r}: no notebook that is run takes it; they take {every}.")
     return [
         {name: _as_type(name, value, own[name]) for name, value in parameters.items() if name in own} for own in taken

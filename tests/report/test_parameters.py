@@ -44,7 +44,7 @@ def test_only_the_notebooks_that_take_it_run_again(lab_of_two: Any) -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"marjin": "0.1"}, "they take judges, by, gold, cluster, resamples, margin"),
+        ({"marjin": "0.1"}, "they take judges, dimension, by, policy, gold, cluster, resamples, seed, margin"),
         ({"resamples": "many"}, "not a whole number"),
         ({"margin": "wide"}, "not a number"),
         ({"seed": "1"}, "an argument of its own"),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.accuracy import confusion
@@ -99,5 +99,5 @@ def _tables(choice: NDArray[np.int8], labels: IntArray, codes: IntArray) -> tupl
         spread[spread < _NO_SPREAD] = np.nan
         inflated = spread * divide(clusters.astype(np.float64), clusters - 1)
         error = np.sqrt(divide(inflated, answers.sum(axis=0) ** 2))
-        half[judge] = student.ppf((1 + CONFIDENCE) / 2, np.maximum(clusters - 1, 1)) * error
+        half[judge] = stdtrit(np.maximum(clusters - 1, 1), (1 + CONFIDENCE) / 2) * error
     return tables, half

@@ -65,20 +65,20 @@ def collect(rows: pd.DataFrame, position: IntArray, n_cases: int, distances: Flo
     position : of each row the row of its case in the sums; below 0 leaves it out
     distances : shape (W, K, K)
     """
-    rows, position = rows[position >= 0], position[position >= 0]
-    by_pair = rows.groupby(["first", "second"])
-    pair = by_pair.ngroup().to_numpy()
-    n = by_pair.size()
-    pairs = n.index.to_frame(index=False)
+    kept = position >= 0
+    position = position[kept]
+    first, second, choice_1, choice_2 = (
+        rows[name].to_numpy()[kept] for name in ("first", "second", "choice_first", "choice_second")
+    )
+    width = int(second.max(initial=0)) + 1
+    pairs, pair, n = np.unique(first * width + second, return_inverse=True, return_counts=True)
     n_distances, n_categories, _ = distances.shape
-    first, second = rows["choice_first"].to_numpy(), rows["choice_second"].to_numpy()
     start = pair * (n_distances + 2 * n_categories)
-    apart = distances[:, first, second]
-    columns = [*(start + i for i in range(n_distances)), start + n_distances + first]
-    columns.append(start + n_distances + n_categories + second)
+    apart = distances[:, choice_1, choice_2]
+    columns = [*(start + i for i in range(n_distances)), start + n_distances + choice_1]
+    columns.append(start + n_distances + n_categories + choice_2)
     values = np.concatenate([*apart, np.ones(2 * len(start))])
     column, row = np.concatenate(columns), np.tile(position, n_distances + 2)
-    kept = values != 0
     shape = (n_cases, len(pairs) * (n_distances + 2 * n_categories))
-    sums = cell_sums(row[kept], column[kept], values[kept], shape)
-    return Pairs(pairs["first"].to_numpy(), pairs["second"].to_numpy(), np.asarray(n, dtype=np.int64), sums)
+    sums = cell_sums(row[values != 0], column[values != 0], values[values != 0], shape)
+    return Pairs(pairs // width, pairs % width, n, sums)

@@ -45,7 +45,6 @@ from mrb_lib.stats.resampling.resample import (
     n_clusters,
     resampled,
 )
-from mrb_lib.stats.resampling.threads import threaded_map
 
 NOBODY_PAIRED = "no case has two annotators"
 FEW_CASES = "fewer than two cases have two annotators"
@@ -181,9 +180,9 @@ def agreement(
     plans = [_ResamplingPlan.of(part, many, two, codes) for part in subsets]
     blocks = [item for plan in plans for item in plan.blocks.values()]
     drawn = resampled(blocks, n_clusters(codes), resamples=resamples, seed=seed)
-    jobs = ((plan, {name: next(drawn) for name in plan.blocks}) for plan in plans)
     rows = []
-    for plan, item in zip(plans, threaded_map(lambda job: _Estimates.of(*job, seed), jobs), strict=True):
+    for plan in plans:
+        item = _Estimates.of(plan, {name: next(drawn) for name in plan.blocks}, seed)
         name, absence = coded.dimensions[plan.part.dimension], coded.absence(plan.part.dimension)
         rows.append(plan.counts() | {"dimension": name} | item.columns(plan, absence, resamples))
     columns = [*COLUMNS, *MORE]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mrb_lib.stats.core.options import FloatArray
 
@@ -40,7 +41,7 @@ def quantiles(estimates: FloatArray, levels: Sequence[float] | FloatArray) -> Fl
     if not resamples:
         return np.full((len(levels), m), np.nan)
     if levels.ndim == 1 and not np.isnan(rows).any():
-        return np.asarray(np.quantile(rows, levels, axis=1, overwrite_input=True), dtype=np.float64)
+        return np.stack([selected(rows, level) for level in levels.tolist()])
     rows.sort(axis=1)  # puts NaN last
     n_defined = resamples - np.isnan(rows).sum(axis=1)
     levels = np.broadcast_to(levels if levels.ndim > 1 else levels[:, None], (len(levels), m))
@@ -52,3 +53,16 @@ def quantiles(estimates: FloatArray, levels: Sequence[float] | FloatArray) -> Fl
     row = np.arange(m)
     low, high = rows[row, below], rows[row, above]
     return np.where(usable, low + (high - low) * (position - below), np.nan)
+
+
+def selected(rows: FloatArray | NDArray[np.int32], level: float) -> FloatArray:
+    """One quantile of each row, shape (m,), by linear interpolation; the rows, shape (m, resamples), are reordered.
+
+    numpy selects a single position five times as fast as several in one call.
+    """
+    last = rows.shape[1] - 1
+    below = min(int(level * last), last)
+    rows.partition(below, axis=1)
+    low = rows[:, below].astype(np.float64)
+    high = rows[:, below + 1 :].min(axis=1) if below < last else low
+    return np.asarray(low + (high - low) * (level * last - below))

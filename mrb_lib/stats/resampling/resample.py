@@ -18,7 +18,7 @@ from scipy import sparse
 from mrb_lib.errors import InputError
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.distinct import distinct_rows
-from mrb_lib.stats.resampling.draws import are_kept, draws
+from mrb_lib.stats.resampling.draws import Counts, are_kept, draws
 from mrb_lib.stats.resampling.quantiles import CONFIDENCE as CONFIDENCE
 from mrb_lib.stats.resampling.quantiles import interval as interval
 from mrb_lib.stats.resampling.quantiles import quantiles as quantiles
@@ -32,6 +32,7 @@ NO_VARIATION = "the interval has no width because the cases do not differ, which
 _ESTIMATED_AT_ONCE = 2**20
 _NO_WIDTH = 1e-12
 _DENSE = 128
+_TWELFTHS, _EXACT = 12, 2**24
 
 Statistic = Callable[[FloatArray], FloatArray]
 Summands = FloatArray | sparse.csr_array
@@ -130,15 +131,44 @@ def resampled_sums(groups: Sequence[Sums[Summands]], total: int, *, resamples: i
     yield from out
 
 
-def _weighted(groups: Sequence[Sums[Summands]], counts: FloatArray) -> Iterator[FloatArray]:
+def _weighted(groups: Sequence[Sums[Summands]], counts: Counts) -> Iterator[FloatArray]:
     """The sums of each group under weights of shape (clusters of the benchmark, b), shape (k, b)."""
-    everywhere = np.arange(len(counts))
-    weights, clusters = counts, everywhere
+    for batch in _of_the_same_clusters(groups):
+        clusters = batch[0].clusters
+        weights = counts if len(clusters) == len(counts) else counts[clusters]
+        values = batch[0].values if len(batch) == 1 else np.hstack([np.asarray(group.values) for group in batch])
+        ends = np.cumsum([group.values.shape[1] for group in batch])
+        yield from np.split(_product(values, weights, len(counts)), ends[:-1])
+
+
+def _of_the_same_clusters(groups: Sequence[Sums[Summands]]) -> Iterator[list[Sums[Summands]]]:
+    """Groups in a row whose sums are one product together, which reads the weights once; wide and sparse ones alone."""
+    batch: list[Sums[Summands]] = []
     for group in groups:
-        if not np.array_equal(group.clusters, clusters):  # many groups in a row are of the same cases
-            clusters = group.clusters
-            weights = counts[clusters]
-        yield group.values.T @ weights
+        columns = sum(each.values.shape[1] for each in [*batch, group])
+        if batch and (
+            columns > _DENSE
+            or not all(isinstance(each.values, np.ndarray) for each in (batch[0], group))
+            or not np.array_equal(group.clusters, batch[0].clusters)
+        ):
+            yield batch
+            batch = []
+        batch.append(group)
+    if batch:
+        yield batch
+
+
+def _product(values: Summands, weights: Counts, total: int) -> FloatArray:
+    """The weighted sums, shape (k, b); weights add up to `total` at most.
+
+    Scores of judges and shares of two, three or four annotators are twelfths, whose sums are exact in single precision
+    as long as they are below 2^24 of them; that takes half the time of double precision.
+    """
+    units = values * _TWELFTHS
+    entries = units if isinstance(units, np.ndarray) else units.data
+    if np.abs(entries).max(initial=0.0) * total < _EXACT and np.array_equal(entries, np.rint(entries)):
+        return np.asarray(np.divide(units.T.astype(np.float32) @ weights, _TWELFTHS, dtype=np.float64))
+    return np.asarray(values.T @ weights, dtype=np.float64)
 
 
 class Block(NamedTuple):

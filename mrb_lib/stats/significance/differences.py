@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.distinct import distinct_rows
-from mrb_lib.stats.resampling.quantiles import TAILS, interval
+from mrb_lib.stats.resampling.quantiles import TAILS, interval, selected
 from mrb_lib.stats.resampling.resample import cluster_sums, n_clusters, resampled_sums
-from mrb_lib.stats.resampling.threads import threaded_map
 from mrb_lib.stats.significance.permutation import p_values, units
 
 Values = TypeVar("Values", FloatArray, NDArray[np.int32])
@@ -195,13 +194,9 @@ def _resampled(plan: PairPlan, value: FloatArray, sums: FloatArray) -> tuple[Flo
         return out[0], out[1], out[2]
     means = divide(sums[:k], sums[k:][plan.which])
     whole = None if np.isnan(means).any() else np.rint(means * _ONE).astype(np.int32)
-
-    def work(pairs: IntArray) -> None:
+    for pairs in plan.chunks(resamples, _REPLICATES_AT_ONCE):
         replicates = plan.difference(means, pairs) if whole is None else plan.difference(whole, pairs)
         out[:, pairs] = of_replicates(replicates, value[pairs])
-
-    for _ in threaded_map(work, plan.chunks(resamples, _REPLICATES_AT_ONCE)):  # selecting leaves the interpreter free
-        pass
     return out[0], out[1], out[2]
 
 
@@ -230,9 +225,5 @@ def of_replicates(replicates: FloatArray | WholeArray, value: FloatArray) -> Flo
         n_defined = np.isfinite(replicates).sum(axis=1)
         p_value = np.where(2 * n_defined < resamples, np.nan, (1.0 + beyond) / (1.0 + n_defined))
         return np.stack([*interval(np.asarray(replicates.T, dtype=np.float64)), p_value])
-    position = TAILS * (resamples - 1)
-    below = np.floor(position).astype(np.int64)
-    above = np.minimum(below + 1, resamples - 1)
-    replicates.partition(np.unique([below, above]), axis=1)
-    ends = replicates[:, below] * (1 - position + below) + replicates[:, above] * (position - below)
-    return np.stack([*(ends / _ONE).T, (1.0 + beyond) / (1.0 + resamples)])
+    low, high = (selected(replicates, level) / _ONE for level in TAILS.tolist())
+    return np.stack([low, high, (1.0 + beyond) / (1.0 + resamples)])

@@ -160,3 +160,21 @@ def test_bad_options_are_refused() -> None:
         cluster_codes(cases_of(2, cluster=[None, None]), "cluster")
     with pytest.raises(InputError, match="must not be negative"):
         list(draws(3, -1, 0))
+
+
+@pytest.mark.parametrize("unit", [1.0, 12.0, np.pi], ids=["whole", "twelfths", "neither"])
+def test_sums_are_those_of_double_precision_and_of_each_group_alone(unit: float) -> None:
+    generator = np.random.default_rng(5)
+    codes = [np.arange(60), np.arange(60), generator.permutation(60)[:30], generator.integers(0, 9, 60)]
+    groups = [resample.cluster_sums(each, generator.integers(0, 13, (len(each), 5)) / unit) for each in codes]
+    (counts,) = (part.astype(np.float64) for part in draws(60, 40, seed=2))
+    together = list(resample.resampled_sums(groups, 60, resamples=40, seed=2))
+    for group, sums in zip(groups, together, strict=True):
+        assert sums.dtype == np.float64
+        assert sums == pytest.approx(group.values.T @ counts[group.clusters], rel=1e-14)
+
+
+def test_sums_too_large_for_single_precision_keep_their_last_digit() -> None:
+    values = np.array([[2.0**24 + 1], [1.0]])
+    (sums,) = resample.resampled_sums([resample.Sums(np.arange(2), values)], 2, resamples=60, seed=0)
+    assert set(sums.ravel()) == {2.0, 2.0**24 + 2, 2 * (2.0**24 + 1)}
