@@ -28,19 +28,28 @@ _LOUD = 3.0
 # What needs a browser, a kernel, a server, a model, many draws or seconds; `make quick` leaves it out.
 SLOW = (
     "browser", "simulation", "notebooks", "notebook", "report", "cli", "runs", "judges/local", "judges/endpoint",
-    "judges/test_jury.py", "judges/test_prompts.py", "reviews/test_concurrent.py", "reviews/test_store.py", "data/hub",
-    "data/demo", "data/audit", "data/formats/test_table.py", "plots/test_figures.py", "plots/test_engines.py",
-    "plots/test_annotators.py", "plots/test_ceiling.py", "replies/test_parse.py", "published", "test_contributing.py",
-    "test_packaging.py", "stats/resampling/test_bootstrap.py", "stats/selective",
+    "judges/test_jury.py", "judges/test_prompts.py", "reviews/test_concurrent.py", "reviews/test_store.py",
+    "data/hub", "data/demo", "data/audit", "data/formats/test_table.py", "plots/test_figures.py",
+    "plots/test_engines.py", "plots/test_annotators.py", "plots/test_ceiling.py", "plots/test_ranking.py",
+    "plots/test_calibration.py", "replies/test_parse.py", "published", "test_contributing.py", "test_packaging.py",
+    "stats/resampling/test_bootstrap.py", "stats/selective", "stats/test_by_columns.py",
 )  # fmt: skip
+
+
+def _is_slow(path: Path) -> bool:
+    place = path.relative_to(Path(__file__).parent).as_posix()
+    return any(place == name or place.startswith(f"{name}/") for name in SLOW)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Where nothing slow is wanted, not even import it."""
+    return True if config.option.markexpr == "not slow" and _is_slow(collection_path) else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is slow by where it stands."""
-    root = Path(__file__).parent
     for item in items:
-        place = item.path.relative_to(root).as_posix()
-        if any(place == name or place.startswith(f"{name}/") for name in SLOW):
+        if _is_slow(item.path):
             item.add_marker(pytest.mark.slow)
 
 
