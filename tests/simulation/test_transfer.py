@@ -53,7 +53,7 @@ def test_size_of_q_with_graded_scores_and_with_clusters() -> None:
     together, alone = (generator.random((trials, 480, k), dtype=np.float32) for k in (1, 2))
     orders = np.where(right(generator, together.shape, 0.5), together, alone) < 0.7
     graded = accuracies(orders.mean(axis=2), domain)
-    assert graded.design_effect.mean() == pytest.approx(0.75, abs=0.01)
+    assert graded.binomial_ratio.mean() == pytest.approx(0.75, abs=0.01)
     cluster = np.repeat(np.arange(96), 5)
     common = generator.random((trials, 96))[:, cluster]
     answered = np.where(right(generator, (trials, 480), 0.5), common, generator.random((trials, 480))) < 0.7

@@ -24,14 +24,14 @@ class Domains(NamedTuple):
     Attributes
     ----------
     n, accuracy : cases scored, and their mean score
-    design_effect : shape (m,), sampling variance over that of as many independent right-or-wrong answers
+    binomial_ratio : shape (m,), sampling variance over that of as many independent right-or-wrong answers
     effect, variance : arcsine of the root of the accuracy, and its sampling variance
     clusters : shape (m,), the most clusters in a domain
     """
 
     n: IntArray
     accuracy: FloatArray
-    design_effect: FloatArray
+    binomial_ratio: FloatArray
     effect: FloatArray
     variance: FloatArray
     clusters: IntArray
@@ -76,15 +76,15 @@ def domain_accuracies(value: FloatArray, member: IntArray, n_domains: int, codes
     robust = np.where(enough, squares * divide(clusters, clusters - 1), 0.0).sum(axis=1)
     spread = n**2 * np.nan_to_num(accuracy * (1 - accuracy))
     binomial = np.where(enough, spread * divide(np.ones_like(n), n - 1), 0.0).sum(axis=1)
-    effect_of_design = divide(robust, binomial)
+    ratio = divide(robust, binomial)
     alike = enough.any(axis=1) & (binomial == 0)
-    effect_of_design[alike] = 1.0
-    effective = divide(n, effect_of_design[:, None])
+    ratio[alike] = 1.0
+    effective = divide(n, ratio[:, None])
     effective[effective == 0] = np.nan
     return Domains(
         n=n.astype(np.int64),
         accuracy=accuracy,
-        design_effect=effect_of_design,
+        binomial_ratio=ratio,
         effect=np.arcsin(np.sqrt((effective * accuracy + 0.375) / (effective + 0.75))),
         variance=1.0 / (4.0 * effective + 2.0),
         clusters=clusters.max(axis=1, initial=0).astype(np.int64),
@@ -107,7 +107,7 @@ def variance_reasons(domains: Domains) -> list[str]:
     """Why the sampling variances of a judge and dimension are undefined, or what they rest on; empty if neither."""
     out = []
     for total, effect, clusters, accuracy in zip(
-        domains.n.sum(axis=1), domains.design_effect, domains.clusters, domains.accuracy, strict=True
+        domains.n.sum(axis=1), domains.binomial_ratio, domains.clusters, domains.accuracy, strict=True
     ):
         if total == 0:
             out.append(NO_CASES)

@@ -31,7 +31,7 @@ NONE_LEFT_OUT = "no case of this domain can be scored"
 LEFT_ONE = "undefined: without this domain there are fewer than two"
 COLUMNS = [
     "part", "judge", "dimension", "by", "subfield", "versus", "policy", "n", "n_excluded", "n_unassigned",
-    "n_domains", "n_judges", "accuracy", "low", "high", "standard_error", "design_effect", "weight",
+    "n_domains", "n_judges", "accuracy", "low", "high", "standard_error", "binomial_ratio", "weight",
     "prediction_low", "prediction_high", "q", "df", "p_value", "i2", "i2_low", "i2_high", "tau2", "tau2_low",
     "tau2_high", "tau2_dl", "all_cases_accuracy", "domain_accuracy", "domain_inside", "kendall_tau",
     "expected_tau", "expected_low", "expected_high", "reason",
@@ -70,7 +70,8 @@ def transfer(
         several values, or else the first that has any; of several columns each has a summary of its own, and its rows
         follow those of the column before
     dimensions : the dimensions to report, in order; None reports all that were judged
-    cluster : the cases column whose values are sampled together, see `mrb_lib.stats.resampling.resample.cluster_codes`
+    cluster : the cases column whose values are sampled together, see
+        `mrb_lib.stats.resampling.clusters.resampling_unit`
     resamples, seed : of the permutations behind `expected_tau` (at most 199 are made); 0 makes none
 
     Returns
@@ -83,8 +84,8 @@ def transfer(
         `summary`, one row a judge and dimension: over `n_domains` domains, `accuracy` is the random-effects mean with
         Hartung and Knapp's interval `low`, `high`, and `prediction_low`, `prediction_high` holds the accuracy in
         a new domain; heterogeneity is `q` with `df` and `p_value`, `i2` and `tau2` (REML; `tau2_dl`: DerSimonian
-        and Laird's) with Q-profile intervals. `tau2` is on the arcsine scale. `design_effect` is the sampling variance
-        over that of independent right-or-wrong answers. `all_cases_accuracy` weights the `n` cases alike.
+        and Laird's) with Q-profile intervals. `tau2` is on the arcsine scale. `binomial_ratio` is the sampling variance
+        over that of as many independent right-or-wrong answers. `all_cases_accuracy` weights the `n` cases alike.
         `leave_one_out`, one row a judge, dimension and domain left out (`subfield`): the summary of the others, and
         `domain_accuracy`, which is `domain_inside` (1) or not (0) the prediction interval with the domain's own
         sampling error added.
@@ -104,9 +105,9 @@ def transfer(
     Notes
     -----
     Accuracies are pooled as Anscombe's arcsine (1948, doi:10.1093/biomet/35.3-4.246), asin sqrt((x + 3/8) / (m + 3/4))
-    with variance 1 / (4 m + 2), of x = m times the accuracy; m is `n` over the design effect. Its variance does not
+    with variance 1 / (4 m + 2), of x = m times the accuracy; m is `n` over `binomial_ratio`. Its variance does not
     depend on the accuracy, so that weight and estimate are not related, and it is defined where a small domain is all
-    right or all wrong. The design effect is cluster-robust, and pooled over domains since small ones cannot
+    right or all wrong. That ratio is cluster-robust, and pooled over domains since small ones cannot
     estimate their own. Intervals are taken back by the squared sine. The summary is that of
     `mrb_lib.stats.transfer.meta.pool`, the prediction that of `predict`; published values in
     `tests/published/test_meta.py`. `tests/simulation/test_transfer.py` has the size of Q and of the permutation tests
@@ -214,7 +215,7 @@ def _summary_rows(
             **labels,
             "n": domains.n.sum(axis=1),
             "n_excluded": inside.sum() - domains.n.sum(axis=1),
-            "design_effect": domains.design_effect,
+            "binomial_ratio": domains.binomial_ratio,
             **_pooled_columns(pooled, predict(domains.effect, domains.variance)),
             "i2_low": pooled.i2_low,
             "i2_high": pooled.i2_high,

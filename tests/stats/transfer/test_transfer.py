@@ -39,7 +39,7 @@ def test_the_parts_by_hand() -> None:
     effect, variance = np.arcsin(np.sqrt((n * p + 3 / 8) / (n + 3 / 4))), 1 / (4 * n + 2)
     found = pool(effect[None], variance[None])
     summary = rows[(rows["part"] == "summary") & (rows["judge"] == "j")].iloc[0]
-    assert summary["design_effect"] == pytest.approx(1.0)
+    assert summary["binomial_ratio"] == pytest.approx(1.0)
     assert summary["accuracy"] == pytest.approx(float(np.sin(found.estimate[0]) ** 2))
     assert (summary["q"], summary["df"], summary["tau2"]) == pytest.approx((found.q[0], 2.0, found.tau2[0]))
     assert summary["all_cases_accuracy"] == pytest.approx(20 / 25)
@@ -128,7 +128,7 @@ def test_constant_scores_and_certain_judges() -> None:
     gold = gold_of("A" * 30)
     first = verdicts_of({("j", "AB"): "A" * 30, ("j", "BA"): "B" * 30})
     summary = transfer(first, gold, cases, resamples=0).query("part == 'summary'").iloc[0]
-    assert summary["design_effect"] == 0
+    assert summary["binomial_ratio"] == 0
     assert np.isnan(summary["q"]) and "same score" in summary["reason"]
     right = verdicts_of({("j", "AB"): "A" * 30})
     summary = transfer(right, gold, cases, resamples=0).query("part == 'summary'").iloc[0]
@@ -143,8 +143,8 @@ def test_a_case_seen_twice_in_one_cluster_is_no_more_evidence() -> None:
     member = np.repeat(np.arange(3), 100)
     once = domain_accuracies(value, member, 3, np.arange(300))
     twice = domain_accuracies(np.repeat(value, 2, axis=1), np.repeat(member, 2), 3, np.repeat(np.arange(300), 2))
-    assert once.design_effect[0] == pytest.approx(1.0)
-    assert twice.design_effect[0] == pytest.approx(2.0, rel=0.01)
+    assert once.binomial_ratio[0] == pytest.approx(1.0)
+    assert twice.binomial_ratio[0] == pytest.approx(2.0, rel=0.01)
     assert twice.variance == pytest.approx(once.variance, rel=0.01)
     one = transfer(verdicts, gold, cases, cluster="institution", resamples=0).query("part == 'summary'")
     assert one["q"].isna().all() and one["reason"].str.contains("one cluster").all()
