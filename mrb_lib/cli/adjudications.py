@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from mrb_lib.data.benchmark import Benchmark
-    from mrb_lib.stats.core.panel import Panel
 
 app = typer.Typer(
     help="Reviewers' adjudications: export, import, summary.", no_args_is_help=True, rich_markup_mode=None
@@ -82,6 +81,7 @@ def summary(
     from mrb_lib.cli import render
     from mrb_lib.errors import InputError
     from mrb_lib.reviews.exchange import adjudications_from
+    from mrb_lib.stats.resampling.clusters import resampling_unit
 
     if as_json and as_csv:
         raise InputError("--json and --csv: choose one.")
@@ -92,11 +92,13 @@ def summary(
     frame = _table(benchmark, runs, adjudications, policy, resamples)
     simulated = benchmark.meta.kind == "simulated"
     if as_json:
-        typer.echo(render.as_json(frame, table="adjudication", policy=policy, simulated=simulated))
+        by_unit = resampling_unit(benchmark.cases).name
+        typer.echo(render.as_json(frame, table="adjudication", policy=policy, cluster=by_unit, simulated=simulated))
     elif as_csv:
         typer.echo(render.as_csv(frame, simulated=simulated), nl=False)
     else:
-        typer.echo(_head(benchmark, adjudications) + (f" ({render.MARK} data)" if simulated else ""))
+        head = _head(benchmark, adjudications) + (f" ({render.MARK} data)" if simulated else "")
+        typer.echo(f"{head}; {resampling_unit(benchmark.cases).statement}")
         for _, section in frame.groupby("part", sort=False):
             typer.echo(f"\n{render.as_text(section)}")
 
@@ -119,19 +121,15 @@ def _load(bench: Path) -> Benchmark:
 def _table(
     benchmark: Benchmark, runs: Path | None, adjudications: pd.DataFrame, policy: str, resamples: int
 ) -> pd.DataFrame:
-    from mrb_lib.data.benchmark import gold
-    from mrb_lib.schema import NO_PROBE
     from mrb_lib.stats import tables
-    from mrb_lib.stats.gold.adjudication import adjudication
-    from mrb_lib.verdicts.store import empty_verdicts, iter_verdicts
+    from mrb_lib.verdicts.store import iter_verdicts
 
-    verdicts: pd.DataFrame | Panel = empty_verdicts()
+    panels = None
     if runs is not None:
-        columns = tables.verdict_columns("accuracy")
+        columns = tables.verdict_columns("adjudication")
         panels = tables.read_panels(benchmark, iter_verdicts(runs, benchmark.cases, columns))
-        verdicts = panels.get(NO_PROBE, verdicts)
-    labels = gold(benchmark)
-    return adjudication(verdicts, labels, adjudications, benchmark.cases, policy=policy, resamples=resamples)
+    made_by = {"policy": policy, "resamples": resamples, "adjudications": adjudications}
+    return tables.analyze(benchmark, panels, "adjudication", **made_by)
 
 
 def _head(benchmark: Benchmark, adjudications: pd.DataFrame) -> str:

@@ -96,7 +96,11 @@ def analyze(
     ] = "dimension",
     level: Annotated[str | None, typer.Option(help="Read the labels as nominal, ordinal or interval.")] = None,
     cluster: Annotated[
-        str | None, typer.Option(help="The column of the cases whose values are resampled together.")
+        str | None,
+        typer.Option(
+            help="The column of the cases whose values are resampled together, case_id for none; default: cluster, "
+            "else the coarsest of item, question, images and dataset that repeats, if it has ten values."
+        ),
     ] = None,
     probe: Annotated[str, typer.Option(help="The probe whose verdicts are analysed.")] = "none",
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples.")] = 2000,
@@ -120,6 +124,7 @@ def analyze(
     from mrb_lib.errors import InputError
     from mrb_lib.stats import tables
     from mrb_lib.stats.inputs import ADJUDICATED
+    from mrb_lib.stats.resampling.clusters import resampling_unit
     from mrb_lib.verdicts.store import iter_verdicts
 
     if as_json + as_csv + as_latex > 1:
@@ -163,14 +168,16 @@ def analyze(
     simulated = benchmark.meta.kind == "simulated"
     what = f"{benchmark.meta.name}: {table}" + (f", policy {policy}" if scored_by else "")
     what += f" ({render.MARK} data)" if simulated else ""
+    unit = None if "cluster" in unread else resampling_unit(benchmark.cases, cluster)
     if as_json:
-        typer.echo(render.as_json(frame, table=table, policy=scored_by, simulated=simulated))
+        by_unit = None if unit is None else unit.name
+        typer.echo(render.as_json(frame, table=table, policy=scored_by, cluster=by_unit, simulated=simulated))
     elif as_csv:
         typer.echo(render.as_csv(frame, simulated=simulated), nl=False)
     elif as_latex:
         typer.echo(render.as_latex(frame, caption=what, label=table), nl=False)
     else:
-        typer.echo(f"{what}\n\n{render.as_text(frame)}")
+        typer.echo(f"{what}{f'; {unit.statement}' if unit else ''}\n\n{render.as_text(frame)}")
 
 
 def explained(spec: TableSpec) -> str:

@@ -29,6 +29,7 @@ from mrb_lib.stats.core.table import TABLES
 from mrb_lib.stats.gold.adjudicated import adjudicated_gold
 from mrb_lib.stats.inputs import ADJUDICATED, labels
 from mrb_lib.stats.resampling.bootstrap import Estimates, bootstrap
+from mrb_lib.stats.resampling.clusters import resampling_unit
 from mrb_lib.verdicts.manifest import Manifest
 
 COLUMNS: Final = ("organ", "department", "modality", "dataset", "model_pair")
@@ -85,8 +86,9 @@ class Workspace:
             self.note or f"{meta.name}: {meta.kind} data.",
             f"{len(self.benchmark.cases):,} cases, {len(self.benchmark.annotations):,} annotations, "
             f"{len(self.verdicts):,} verdicts of {len(self.judges)} judges.",
-            f"Dimension {self.dimension}; policy {self.policy}; gold {self.gold}; resamples {self.resamples} of "
-            f"{self.cluster or 'the default clusters'}; seed {self.seed}.",
+            f"Dimension {self.dimension}; policy {self.policy}; gold {self.gold}; resamples {self.resamples}; seed "
+            f"{self.seed}.",
+            f"Cases are {resampling_unit(self.benchmark.cases, self.cluster or None).statement}.",
         ]
         return "\n".join(lines)
 

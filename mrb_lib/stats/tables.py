@@ -22,8 +22,9 @@ from mrb_lib.stats.core.options import check_choice, check_policy
 from mrb_lib.stats.core.panel import Panel, panels
 from mrb_lib.stats.core.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.core.table import TABLES as TABLES
+from mrb_lib.stats.core.table import UNIT, with_unit
 from mrb_lib.stats.inputs import ADJUDICATED, NAMES, RULES, Inputs
-from mrb_lib.stats.resampling.resample import cluster_codes
+from mrb_lib.stats.resampling.clusters import resampling_unit
 
 INTERVALS: Final = ("recommended", "all")
 FEWEST_RESAMPLES: Final = 40
@@ -95,8 +96,9 @@ def analyze(
     family : the tests that are corrected together: those of one dimension and subfield, or "all" of the table,
         those of all columns of `by` among them
     resamples, seed : of the cluster bootstrap; 0 resamples give no intervals
-    cluster : the cases column to resample by; None takes the column `cluster` where there
-        is one, else resamples cases
+    cluster : the cases column to resample by, "case_id" for the cases themselves; None takes the column `cluster`
+        where there is one, else the coarsest of item, question, images and dataset that repeats and has ten values,
+        else cases; see `mrb_lib.stats.resampling.clusters.resampling_unit`
     level : of measurement of the labels; None takes the benchmark's own. Above the nominal
         level preferences are ordered A, tie, B.
     probe : the verdicts to read
@@ -109,7 +111,8 @@ def analyze(
     Returns
     -------
     DataFrame
-        See the function that makes the table, `TABLES[name].make`; `mrb analyze --table T --explain` prints it.
+        See the function that makes the table, `TABLES[name].make`; `mrb analyze --table T --explain` prints it. Every
+        row of a table that takes `cluster` names in its column `cluster` what cases were resampled by.
 
     Raises
     ------
@@ -145,6 +148,10 @@ def analyze(
     arguments = {name: getattr(inputs, name) for name in asks_for(table) if name not in left_to_table}
     with threadpool_limits(1, user_api="blas"):  # small products wait for each other where cores are busy
         frame = spec.make(**arguments, **own_options)
+    if UNIT in spec.parameters:
+        unit = resampling_unit(benchmark.cases, cluster).name
+        columns = list(with_unit(list(frame.columns)))
+        frame = frame.assign(**{UNIT: pd.Series(unit, index=frame.index, dtype="str")})[columns]
     return frame if intervals == "all" else frame.drop(columns=list(spec.more))
 
 
@@ -170,7 +177,7 @@ def _check_options(given: Inputs) -> None:
         raise InputError(f"seed {given.seed}: must not be negative.")
     for column in columns_of(given.by):
         subfield_values(cases, column)
-    cluster_codes(cases, given.cluster)
+    resampling_unit(cases, given.cluster)
 
 
 def read_panels(benchmark: Benchmark, frames: Iterable[pd.DataFrame]) -> dict[str, Panel]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import load
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
 from mrb_lib.data.demo import write_demo
 from mrb_lib.notebook.places import write_simulated_runs
 from mrb_lib.stats.tables import TABLES, asks_for
@@ -84,6 +84,25 @@ def test_every_table_comes_as_text_json_csv_and_latex_with_the_same_rows(mrb: Ca
     assert set(rows[0]) | {"data_kind"} == set(csv.columns)
     assert shown["policy"] == ("balanced" if "policy" in asks_for(table) else None)
     assert r"\toprule" in results[("--latex",)].out
+    resamples = "cluster" in asks_for(table)
+    assert ("; resampled by " in results[()].out.splitlines()[0]) == resamples
+    assert {row["cluster"] for row in rows} == {shown["cluster"]} if resamples else shown["cluster"] is None
+
+
+def test_the_first_line_says_what_is_resampled_and_how_to_resample_cases(mrb: Callable, tmp_path: Path) -> None:
+    """Twelve questions over 36 cases; over cases where the user says so."""
+    cases = [{"case_id": f"c{i}", "question": f"q{i % 12}", "response_a": "a", "response_b": "b"} for i in range(36)]
+    votes = pd.DataFrame([(f"c{i}", who, "overall", "AB"[i % 3 == 0]) for i in range(36) for who in "xy"])
+    annotations = votes.set_axis(["case_id", "annotator", "dimension", "choice"], axis="columns")
+    bench = tmp_path / "repeated"
+    save(Benchmark(BenchmarkMeta("repeated", "general", ("overall",)), pd.DataFrame(cases), annotations), bench)
+    ask = ("analyze", bench, "--table", "agreement", "--resamples", "40")
+    said = "resampled by question: 12 questions repeat over 36 cases; --cluster case_id resamples cases"
+    assert mrb(*ask).out.splitlines()[0] == f"repeated: agreement; {said}"
+    assert json.loads(mrb(*ask, "--json").out)["cluster"] == "question"
+    apart = (*ask, "--cluster", "case_id")
+    assert mrb(*apart).out.splitlines()[0] == "repeated: agreement; resampled by case_id: 36 cases"
+    assert json.loads(mrb(*apart, "--json").out)["cluster"] == "case_id"
 
 
 def test_a_table_by_two_columns_has_the_overall_rows_once(mrb: Callable, demo: Path) -> None:

@@ -67,6 +67,26 @@ def test_judges(
     assert shown["first_rate_low"] < first_rate < shown["first_rate_high"]
 
 
+def test_thirteen_questions_are_thirteen_observations(imported: Imported) -> None:
+    """2,139 cases ask 13 questions: as cases, GPT-4 beats GPT-3 for certain; by question, nobody knows."""
+    options = {"policy": "official", "intervals": "all"}
+    row = analyze(imported.benchmark, imported.verdicts, "significance", **options).iloc[0]
+    assert (row["cluster"], row["n_clusters"], row["interval"]) == ("question", 13, "t")
+    assert row["p_value"] > 0.05
+    assert row["low"] < 0 < row["high"]
+    assert row["t_p"] == pytest.approx(row["bootstrap_p"])
+    apart = analyze(imported.benchmark, imported.verdicts, "significance", cluster="case_id", **options).iloc[0]
+    assert (apart["cluster"], apart["n_clusters"], apart["interval"]) == ("case_id", 1831, "percentile")
+    assert apart["p_value"] < 1e-5
+    assert not apart["low"] < 0 < apart["high"]
+    effects = {
+        name: analyze(imported.benchmark, imported.verdicts, "accuracy", cluster=name, **options)["design_effect"]
+        for name in (None, "case_id")
+    }
+    assert (effects[None] > 2).all()
+    assert effects["case_id"].to_numpy() == pytest.approx(1)
+
+
 def test_one_order_says_nothing_about_position_bias(imported: Imported) -> None:
     rows = analyze(imported.benchmark, imported.verdicts, "consistency", intervals="all", resamples=0)
     assert rows[["consistency", "coverage", "order_kappa", "position_bias"]].isna().all(axis=None)

@@ -128,7 +128,7 @@ def accuracy(
     policy : a scoring policy, see `mrb_lib.stats.core.scoring.score`
     by : a cases column to break down by, or `model_pair`; or several, see `mrb_lib.stats.core.subfields.groups`
     dimensions : the dimensions to report, in order; None reports all that were judged
-    cluster : the cases column to resample by, see `mrb_lib.stats.resampling.resample.cluster_codes`
+    cluster : the cases column to resample by, see `mrb_lib.stats.resampling.clusters.resampling_unit`
     resamples, seed : of the cluster bootstrap; 0 resamples give no percentile intervals
 
     Returns

@@ -67,7 +67,7 @@ def alt_test_rows(
     Parameters
     ----------
     labels, present : shape (judges, dimensions, cases, verdicts), see `mrb_lib.stats.ceiling.judges.labels_by_policy`
-    codes : shape (cases,), see `mrb_lib.stats.resampling.resample.cluster_codes`
+    codes : shape (cases,), see `mrb_lib.stats.resampling.clusters.cluster_codes`
     level : `nominal`: a label is aligned with the others by the share of them who gave the same; `ordinal`,
         `interval`: by minus the root mean squared distance to theirs, in ranks or in the numbers
         that the categories are

@@ -44,7 +44,7 @@ def annotator_rows(
     Parameters
     ----------
     held, absences : what `leave_one_out` and `absence` give of each dimension
-    codes : shape (cases,), see `mrb_lib.stats.resampling.resample.cluster_codes`
+    codes : shape (cases,), see `mrb_lib.stats.resampling.clusters.cluster_codes`
     """
     if not held:
         return []

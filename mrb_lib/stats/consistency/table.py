@@ -98,7 +98,7 @@ def consistency(
     by : a cases column to break down by, or `model_pair`; or several, see `mrb_lib.stats.core.subfields.groups`
     dimensions : the dimensions to report, in order; None reports all that were judged
     cluster : the cases column whose values are the units of all intervals, see
-        `mrb_lib.stats.resampling.resample.cluster_codes`
+        `mrb_lib.stats.resampling.clusters.resampling_unit`
 
     Returns
     -------

@@ -37,7 +37,8 @@ class TableSpec:
     Attributes
     ----------
     name, question : what it is called, and the question it answers
-    columns : those shown by default: one estimate and one interval a quantity
+    columns : those shown by default: one estimate and one interval a quantity; `UNIT` is among them where the table
+        resamples cases
     more : those that `intervals="all"` adds
     needs_verdicts : whether it cannot be made without verdicts
     reads : columns of the verdicts table that it is made from, besides keys and choice
@@ -89,6 +90,18 @@ class TableSpec:
         return chosen
 
 
+UNIT: Final = "cluster"
+"""The column that names what cases were resampled by, which `mrb_lib.analyze` adds to every table that takes it."""
+
+
+def with_unit(columns: Sequence[str]) -> tuple[str, ...]:
+    """The columns of a table that resamples cases: the name of the unit beside their number, else before the reason."""
+    names = list(columns)
+    last = len(names) - (names[-1:] == ["reason"])
+    names.insert(names.index("n_clusters") if "n_clusters" in names else last, UNIT)
+    return tuple(names)
+
+
 TABLES: Final[Registry[TableSpec]] = Registry("table", "mrb_lib.stats")
 
 
@@ -105,9 +118,9 @@ def register_table(
     """Register the function below as what makes a table of `mrb analyze`; see `TableSpec`."""
 
     def register(make: Make) -> Make:
-        spec = TableSpec(
-            name, question, tuple(columns), tuple(more), needs_verdicts, tuple(reads), dict(options or {}), make
-        )
+        resamples = UNIT in inspect.signature(make).parameters
+        shown = with_unit(columns) if resamples else tuple(columns)
+        spec = TableSpec(name, question, shown, tuple(more), needs_verdicts, tuple(reads), dict(options or {}), make)
         TABLES.add(name, spec)
         return make
 

@@ -73,7 +73,7 @@ def dif(
     by : a cases column to break down by, or `model_pair`; or several, one after another; None takes `department`
     family : the tests that are corrected together: all judges and subfields (of a column) within a "dimension", or
         "all", of all columns; where a column has two subfields they are one comparison, which counts once
-    cluster : the cases column whose cases are not independent, see `mrb_lib.stats.resampling.resample.cluster_codes`
+    cluster : the cases column whose cases are not independent, see `mrb_lib.stats.resampling.clusters.resampling_unit`
 
     Returns
     -------

@@ -54,7 +54,7 @@ def jury(
     cases : the cases table
     policy : a scoring policy, see `mrb_lib.stats.core.scoring.score`; juries are scored by it like any judge
     dimensions : the dimensions to report, in order; None reports all that were judged
-    cluster : the cases column to resample by, see `mrb_lib.stats.resampling.resample.cluster_codes`; folds keep
+    cluster : the cases column to resample by, see `mrb_lib.stats.resampling.clusters.resampling_unit`; folds keep
         clusters whole
     resamples : of the cluster bootstrap; 0 gives no intervals
     seed : of the bootstrap, of the five folds and of the orders of joining

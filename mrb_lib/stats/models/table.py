@@ -60,7 +60,7 @@ def models(
         have it, and otherwise no subfield; of several columns each has models of its own
     dimensions : the dimensions to report, in order; None reports all that were judged
     cluster : the cases column over which the robust covariance sums, see
-        `mrb_lib.stats.resampling.resample.cluster_codes`; verdicts on one case are always together
+        `mrb_lib.stats.resampling.clusters.resampling_unit`; verdicts on one case are always together
 
     Returns
     -------

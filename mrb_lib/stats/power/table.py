@@ -71,7 +71,7 @@ def power(
     policy : a scoring policy, see `mrb_lib.stats.core.scoring.score`
     by : a cases column to break down by, or `model_pair`; or several, see `mrb_lib.stats.core.subfields.groups`
     dimensions : the dimensions to report, in order; None reports all that were judged
-    cluster : the cases column to resample by, see `mrb_lib.stats.resampling.resample.cluster_codes`
+    cluster : the cases column to resample by, see `mrb_lib.stats.resampling.clusters.resampling_unit`
     resamples : 0 leaves out the simulated studies; any other number has them make intervals from 1,001 resamples
     seed : of the simulated studies
 

@@ -12,12 +12,12 @@ from functools import partial
 from typing import Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.resampling.clusters import cluster_codes as cluster_codes
+from mrb_lib.stats.resampling.clusters import n_clusters as n_clusters
 from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.draws import Counts, are_kept, draws
 from mrb_lib.stats.resampling.quantiles import CONFIDENCE as CONFIDENCE
@@ -39,41 +39,6 @@ Statistic = Callable[[FloatArray], FloatArray]
 Summands = FloatArray | sparse.csr_array
 S = TypeVar("S", bound=Summands)
 S_co = TypeVar("S_co", bound=Summands, covariant=True)
-
-
-def cluster_codes(cases: pd.DataFrame, cluster: str | None = None) -> IntArray:
-    """Which cluster each case belongs to; the only place that decides it.
-
-    Parameters
-    ----------
-    cluster : a column of `cases`. None takes the column `cluster` where there is
-        one. A case without a value is a cluster of its own.
-
-    Returns
-    -------
-    int array, shape (n_cases,), values 0 to n_clusters - 1
-
-    Raises
-    ------
-    InputError
-        The column is absent or entirely empty.
-    """
-    n = len(cases)
-    if cluster is None:
-        if "cluster" not in cases.columns:
-            return np.arange(n, dtype=np.int64)
-        values = cases["cluster"]
-    elif cluster not in cases.columns:
-        raise InputError(f"cluster {cluster!r}: the cases have no such column; use one of {', '.join(cases.columns)}.")
-    else:
-        values = cases[cluster]
-        if n and values.isna().all():
-            raise InputError(f"cluster {cluster!r}: the column is empty in every case; fill it in, or choose another.")
-    codes, names = pd.factorize(values)
-    alone = codes < 0
-    codes = codes.astype(np.int64)
-    codes[alone] = len(names) + np.arange(alone.sum())
-    return codes
 
 
 class Sums(NamedTuple, Generic[S_co]):
@@ -318,11 +283,6 @@ def ratios(
 def _ratio_of(sums: FloatArray, which: IntArray) -> FloatArray:
     """The first columns over the denominators that they share."""
     return divide(sums[:, : len(which)], sums[:, len(which) + which])
-
-
-def n_clusters(codes: IntArray) -> int:
-    """The number of clusters in the whole benchmark, from the codes of all its cases."""
-    return int(codes.max()) + 1 if len(codes) else 0
 
 
 def interval_reason(n: int, clusters: int, resamples: int, low: float, high: float) -> str:

@@ -1,0 +1,110 @@
+"""What cases are resampled by, and that every table and output says so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
+from mrb_lib.errors import InputError
+from mrb_lib.stats.resampling.clusters import n_clusters, resampling_unit
+from mrb_lib.stats.tables import TABLES, analyze
+from tests.stats.small_tables import annotations_of, cases_of, verdicts_of
+
+N = 60
+
+
+def cycling(prefix: str, count: int, n: int = N) -> list[str]:
+    return [f"{prefix}{i % count}" for i in range(n)]
+
+
+@pytest.mark.parametrize(
+    ("columns", "name", "units"),
+    [
+        ({}, "case_id", N),
+        ({"question": cycling("q", 12)}, "question", 12),
+        ({"question": cycling("q", 20), "item": cycling("i", 30)}, "question", 20),
+        ({"question": cycling("q", 20), "item": cycling("i", 11)}, "item", 11),
+        ({"question": cycling("q", 20), "images": [[f"{i % 15}.png"] for i in range(N)]}, "images", 15),
+        ({"question": cycling("q", 20), "dataset": cycling("s", 10)}, "dataset", 10),
+        ({"question": cycling("q", 20), "dataset": cycling("s", 9)}, "question", 20),
+        ({"question": cycling("q", N), "dataset": cycling("s", 3)}, "case_id", N),
+        ({"question": cycling("q", 12), "cluster": cycling("p", 4)}, "cluster", 4),
+        ({"question": cycling("q", 12), "cluster": [None] * N}, "question", 12),
+        ({"organ": cycling("o", 12)}, "case_id", N),
+    ],
+)
+def test_the_unit_is_the_coarsest_that_repeats_and_has_ten_members(
+    columns: dict[str, list[object]], name: str, units: int
+) -> None:
+    unit = resampling_unit(cases_of(N, **columns))
+    assert (unit.name, n_clusters(unit.codes)) == (name, units)
+    assert len(unit.codes) == N
+
+
+def test_what_is_missing_is_alone_and_space_around_a_text_is_nothing() -> None:
+    question = [*cycling("q", 12, 40), *[None] * 10, *[" "] * 5, *[" q0\n"] * 5]
+    unit = resampling_unit(cases_of(N, question=question))
+    assert n_clusters(unit.codes) == 12 + 15
+    assert len(set(unit.codes[40:55])) == 15
+    assert set(unit.codes[55:]) == {unit.codes[0]}
+    no_images = resampling_unit(cases_of(N, images=[[] for _ in range(N)]))
+    assert no_images.name == "case_id"
+
+
+def test_cases_can_be_forced_and_an_unknown_column_cannot() -> None:
+    cases = cases_of(N, question=cycling("q", 12), images=[[f"{i % 15}.png"] for i in range(N)])
+    assert resampling_unit(cases, "case_id").codes.tolist() == list(range(N))
+    assert n_clusters(resampling_unit(cases, "images").codes) == 15
+    with pytest.raises(InputError, match="cluster 'patient': the cases have no such column"):
+        resampling_unit(cases, "patient")
+
+
+@pytest.mark.parametrize(
+    ("columns", "cluster", "said"),
+    [
+        ({"question": cycling("q", 12)}, None,
+         "resampled by question: 12 questions repeat over 60 cases; --cluster case_id resamples cases"),
+        ({"question": cycling("q", 12)}, "case_id", "resampled by case_id: 60 cases"),
+        ({"question": cycling("q", 12)}, "question", "resampled by question: 12 values over 60 cases"),
+        ({"question": cycling("q", 60), "dataset": cycling("s", 3)}, None,
+         "resampled by case_id: 60 cases; 3 sources repeat as well, too few to resample"),
+        ({"cluster": cycling("p", 4)}, None,
+         "resampled by cluster: 4 clusters are stated for 60 cases; --cluster case_id resamples cases"),
+    ],
+)  # fmt: skip
+def test_the_unit_says_what_it_is_and_why(columns: dict[str, list[object]], cluster: str | None, said: str) -> None:
+    assert resampling_unit(cases_of(N, **{"question": cycling("q", N), **columns}), cluster).statement == said
+
+
+def asked_often() -> tuple[Benchmark, pd.DataFrame]:
+    """Twelve questions of ten cases each, and two judges that are right or wrong by question."""
+    n, rng = 120, np.random.default_rng(0)
+    cases = cases_of(n, question=cycling("q", 12, n), organ=cycling("o", 2, n))
+    by_question = {name: rng.random(12)[np.arange(n) % 12] for name in ("j1", "j2")}
+    letters = {
+        (j, o): "".join(np.where(rng.random(n) < by_question[j], "A", "B")) for j in by_question for o in ("AB", "BA")
+    }
+    annotations = annotations_of({name: "".join(np.where(rng.random(n) < 0.9, "A", "B")) for name in "abc"})
+    return Benchmark(BenchmarkMeta("often", "general", ("overall",)), cases, annotations), verdicts_of(letters)
+
+
+@pytest.mark.parametrize("table", ["accuracy", "significance", "agreement", "consistency", "letters", "bias", "power"])
+def test_every_row_of_a_table_names_the_unit_and_is_made_by_it(table: str) -> None:
+    made = asked_often()
+    rows = analyze(*made, table, resamples=50, by="organ" if table == "accuracy" else None)
+    assert set(rows["cluster"]) == {"question"}
+    named = analyze(*made, table, resamples=50, by="organ" if table == "accuracy" else None, cluster="question")
+    pd.testing.assert_frame_equal(rows, named)
+    apart = analyze(*made, table, resamples=50, cluster="case_id")
+    assert set(apart["cluster"]) == {"case_id"}
+    if "n_clusters" in rows:
+        assert rows["n_clusters"].max() == 12
+        assert apart["n_clusters"].max() == 120
+
+
+def test_the_tables_that_resample_have_the_column() -> None:
+    for name, spec in TABLES.items():
+        assert ("cluster" in spec.columns) == ("cluster" in spec.parameters), name
+    assert "cluster" not in TABLES["composition"].columns
