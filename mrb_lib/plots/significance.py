@@ -119,8 +119,8 @@ def p_values(pairs: pd.DataFrame, *, judges: Sequence[str] | None = None) -> Pap
     title="Differences of accuracy between judges",
     caption=(
         "Accuracy of the row's judge minus that of the column's on {dimension}, in percentage points, with 95% paired "
-        "cluster-bootstrap intervals (with more than ten judges: a dot where the interval leaves out zero); judges "
-        "from the best to the worst."
+        "intervals of the cluster bootstrap, or of Student's t where clusters are few (with more than ten judges: a "
+        "dot where the interval leaves out zero); judges from the best to the worst."
     ),
     reading=(
         "Green: the row's judge is better. Differences whose interval holds zero are not established. An interval is "

@@ -18,6 +18,7 @@ from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.quantiles import TAILS, interval, selected
 from mrb_lib.stats.resampling.resample import cluster_sums, n_clusters, resampled_sums
+from mrb_lib.stats.resampling.robust import Estimate, few_clusters, t_interval, t_test
 from mrb_lib.stats.significance.permutation import p_values, units
 
 Values = TypeVar("Values", FloatArray, NDArray[np.int32])
@@ -72,9 +73,11 @@ class PairedDifferences(NamedTuple):
     n : cases scored for both
     only_1, only_2 : cases on which the first, the second judge has the higher score
     clusters : clusters with cases scored for both
-    value, low, high : the mean difference and its 95% percentile interval
+    value, low, high : the mean difference and its 95% interval
     error : its cluster-robust standard error; 0 where no cluster departs from the mean
-    bootstrap_p, permutation_p : two-sided
+    few : whether the interval and `bootstrap_p` are by t, see `mrb_lib.stats.resampling.robust.few_clusters`; else they
+        are of the bootstrap
+    bootstrap_p, t_p, permutation_p : two-sided
     alone : whether each cluster of the group holds one case, so that cases are independent
     """
 
@@ -86,7 +89,9 @@ class PairedDifferences(NamedTuple):
     low: FloatArray
     high: FloatArray
     error: FloatArray
+    few: BoolArray
     bootstrap_p: FloatArray
+    t_p: FloatArray
     permutation_p: FloatArray
     alone: bool
 
@@ -144,7 +149,9 @@ def paired_differences(
         values = np.asarray(cluster_values)
         value, error, n_seen = _analytic(values, plan)
         n, only_1, only_2 = _counts(plan, group.cases)
-        low, high, bootstrap_p = _resampled(plan, value, drawn)
+        estimate = Estimate(value, error, n_seen.astype(np.float64))
+        few, t_p = few_clusters(estimate), t_test(estimate)
+        low, high, bootstrap_p = np.where(few, [*t_interval(estimate, -1, 1), t_p], _resampled(plan, value, drawn))
         permutation_p = np.full(len(n), np.nan)
         by_cluster = np.rint(values[:, :k].T * unit).astype(np.int32)
         for pairs in plan.chunks(len(clusters)):
@@ -152,7 +159,9 @@ def paired_differences(
         for estimates in (low, high, error, bootstrap_p, permutation_p):
             estimates[(n < 2) | (n_seen < 2)] = np.nan
         alone = len(clusters) == len(group.cases)
-        yield PairedDifferences(n, only_1, only_2, n_seen, value, low, high, error, bootstrap_p, permutation_p, alone)
+        yield PairedDifferences(
+            n, only_1, only_2, n_seen, value, low, high, error, few, bootstrap_p, t_p, permutation_p, alone
+        )
 
 
 def _counts(plan: PairPlan, cases: IntArray) -> tuple[IntArray, IntArray, IntArray]:
@@ -186,18 +195,19 @@ def _analytic(sums: FloatArray, plan: PairPlan) -> tuple[FloatArray, FloatArray,
     return value, error, clusters.astype(np.int64)
 
 
-def _resampled(plan: PairPlan, value: FloatArray, sums: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The interval and the p of the bootstrap of each pair, from the resampled sums, shape (k + q, resamples)."""
+def _resampled(plan: PairPlan, value: FloatArray, sums: FloatArray) -> FloatArray:
+    """The ends of the interval and the p of the bootstrap of each pair, shape (3, p), from the resampled sums, shape
+    (k + q, resamples)."""
     out = np.full((3, len(value)), np.nan)
     k, resamples = len(plan.which), sums.shape[1]
     if not resamples:
-        return out[0], out[1], out[2]
+        return out
     means = divide(sums[:k], sums[k:][plan.which])
     whole = None if np.isnan(means).any() else np.rint(means * _ONE).astype(np.int32)
     for pairs in plan.chunks(resamples, _REPLICATES_AT_ONCE):
         replicates = plan.difference(means, pairs) if whole is None else plan.difference(whole, pairs)
         out[:, pairs] = of_replicates(replicates, value[pairs])
-    return out[0], out[1], out[2]
+    return out
 
 
 def of_replicates(replicates: FloatArray | WholeArray, value: FloatArray) -> FloatArray:

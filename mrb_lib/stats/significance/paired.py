@@ -102,17 +102,17 @@ ALIKE = "no t tests and none against the margin: the two judges have the same sc
 COUNTS_CASES = "exact_p and mid_p take cases as independent, which come in clusters: read p_value"
 _FLAGS = ("equivalent", "noninferior", "noninferior_2")
 MORE = (
-    "standard_error", "exact_p", "mid_p", "permutation_p", "bootstrap_p", "t_p", "equivalence_p", "noninferiority_p",
+    "exact_p", "mid_p", "permutation_p", "bootstrap_p", "t_p", "equivalence_p", "noninferiority_p",
     "noninferiority_p_adjusted", "noninferior", "noninferiority_2_p", "noninferiority_2_p_adjusted", "noninferior_2",
     "epsilon",
 )  # fmt: skip
 COLUMNS = [
     "part", "judge_1", "judge_2", "dimension", "subfield", "by", "policy", "n", "n_excluded", "n_unassigned",
-    "n_clusters", "difference", "low", "high", "standard_error", "only_1", "only_2", "test", "p_value", "p_adjusted",
-    "correction", "family", "family_scope", "exact_p", "mid_p", "permutation_p", "bootstrap_p", "t_p", "margin",
-    "equivalence_p", "equivalence_p_adjusted", "equivalent", "noninferiority_p", "noninferiority_p_adjusted",
-    "noninferior", "noninferiority_2_p", "noninferiority_2_p_adjusted", "noninferior_2", "statistic", "df", "df_error",
-    "epsilon", "p_gg", "judges", "reason",
+    "n_clusters", "difference", "low", "high", "standard_error", "interval", "only_1", "only_2", "test",
+    "p_value", "p_adjusted", "correction", "family", "family_scope", "exact_p", "mid_p", "permutation_p", "bootstrap_p",
+    "t_p", "margin", "equivalence_p", "equivalence_p_adjusted", "equivalent", "noninferiority_p",
+    "noninferiority_p_adjusted", "noninferior", "noninferiority_2_p", "noninferiority_2_p_adjusted", "noninferior_2",
+    "statistic", "df", "df_error", "epsilon", "p_gg", "judges", "reason",
 ]  # fmt: skip
 
 
@@ -155,15 +155,18 @@ def significance(
         First one row a pair of judges, dimension and subfield (null: overall), `part` "pair":
 
         - `n` cases scored for both, in `n_clusters` clusters; `n_excluded` the others
-        - `difference` mean score of `judge_1` minus that of `judge_2` with the 95% interval
-          `low`, `high` of the paired cluster bootstrap, and its cluster-robust `standard_error`
+        - `difference` mean score of `judge_1` minus that of `judge_2` with the 95% interval `low`, `high`, and its
+          cluster-robust `standard_error`. `interval` says how it was made: "t", by Student's t with the standard error
+          and `df` degrees of freedom, where there are fewer than 40 clusters, else "percentile", of the paired cluster
+          bootstrap; see `mrb_lib.stats.resampling.robust.few_clusters`
         - `only_1`, `only_2` cases on which `judge_1`, `judge_2` has the higher score
         - `test`, `p_value` two-sided, `p_adjusted`, `correction`, `family` (the number of pairs that could be
           tested, and so were corrected for, whatever came out), `family_scope`. `test` is "mcnemar_exact" or
           "sign_exact"; where clusters of the benchmark or subfield hold several cases it is
           "permutation_cluster", and `p_value` is `permutation_p`
         - `exact_p` of the exact test of cases and its `mid_p`; of the mean difference: `permutation_p` (signs of
-          clusters flipped), `bootstrap_p`, `t_p` (cluster-robust t test with `df` degrees of freedom, clusters - 1)
+          clusters flipped), `t_p` (cluster-robust t test with `df` degrees of freedom, clusters - 1), and
+          `bootstrap_p`, made as the interval is: `t_p` where that is by t
         - `equivalence_p` of the two one-sided tests against `margin`, `noninferiority_p` (`judge_1` is
           not worse than `judge_2` by the margin) and `noninferiority_2_p` (the other way
           round); each with its `_adjusted` and with the verdict at level 0.05, adjusted: `equivalent`,
@@ -218,8 +221,6 @@ def _pairs(
     untested = result.n < 2
     exact[untested], mid_p[untested] = np.nan, np.nan
     exact_name = "mcnemar_exact" if policy in BINARY_POLICIES else "sign_exact"
-    df = np.where(result.clusters >= 2, result.clusters - 1.0, np.nan)
-    t = divide(np.abs(result.value), result.error)
     return pd.DataFrame(
         {
             "part": PAIR,
@@ -235,7 +236,8 @@ def _pairs(
             "low": result.low,
             "high": result.high,
             "standard_error": result.error,
-            "df": df,
+            "interval": np.where(result.few, "t", "percentile"),
+            "df": np.where(result.clusters >= 2, result.clusters - 1.0, np.nan),
             "only_1": result.only_1,
             "only_2": result.only_2,
             "test": exact_name if result.alone else CLUSTERED,
@@ -244,7 +246,7 @@ def _pairs(
             "mid_p": mid_p,
             "permutation_p": result.permutation_p,
             "bootstrap_p": result.bootstrap_p,
-            "t_p": np.minimum(1.0, 2 * np.asarray(stdtr(df, -t))),
+            "t_p": result.t_p,
             "reason": _reasons(result, resamples),
         }
     )
@@ -252,9 +254,9 @@ def _pairs(
 
 def _reasons(result: PairedDifferences, resamples: int) -> list[str | None]:
     shared = "" if result.alone else COUNTS_CASES
-    usual = join_reasons(NO_RESAMPLES if resamples == 0 else "", shared)
+    drawn = "" if resamples else NO_RESAMPLES
     plain = (result.clusters >= 2) & (result.error > 0) & ((result.high - result.low > 1e-12) | (resamples == 0))
-    out: list[str | None] = [usual] * len(result.n)
+    out = [join_reasons("" if few else drawn, shared) for few in result.few.tolist()]
     for i in np.flatnonzero(~plain):
         n, clusters = int(result.n[i]), int(result.clusters[i])
         alike = result.only_1[i] == result.only_2[i] == 0

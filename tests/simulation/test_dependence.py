@@ -1,0 +1,92 @@
+"""Cases that share a question are one observation: intervals and tests hold with few clusters. SIMULATED data.
+
+A 95% interval covers 93% to 97% of the time, and a test rejects 4% to 6% of true hypotheses, over 2,000 benchmarks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.stats.accuracy import accuracy
+from mrb_lib.stats.significance.paired import significance
+
+from .panels import panel_of
+from .test_coverage import within
+
+BENCHMARKS, RESAMPLES = 2000, 400
+LEVEL = 0.62
+
+
+def unequal(clusters: int) -> np.ndarray:
+    """The cluster of each case: sizes from 6 to 18, the largest three times the smallest."""
+    return np.repeat(np.arange(clusters), np.resize([6, 18, 9, 12, 15, 7, 11, 16], clusters))
+
+
+def judged(cluster: np.ndarray, generator: np.random.Generator, level: float = LEVEL) -> np.ndarray:
+    """Two judges, equally accurate, each better at some clusters than at others: an intraclass correlation of .25."""
+    shape = (2, BENCHMARKS, len(cluster))
+    together = generator.random((2, BENCHMARKS, cluster.max() + 1))[..., cluster]
+    return np.where(generator.random(shape) < 0.5, together, generator.random(shape)) < level
+
+
+def hits(rows: pd.DataFrame, truth: float, name: str = "") -> float:
+    """In what share of the benchmarks the interval holds the truth; one without ends does not."""
+    return float(((rows[f"{name}low"] <= truth) & (truth <= rows[f"{name}high"])).mean())
+
+
+def by_question(cluster: np.ndarray) -> pd.Series:
+    return pd.Series(cluster, dtype="str").radd("what is seen in picture ")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("clusters", [8, 15, 30, 100])
+def test_accuracy_and_differences_with_few_clusters(clusters: int) -> None:
+    """Percentiles covered .86 with 8 clusters, and their p rejected 13% of equal judges."""
+    generator = np.random.default_rng(clusters)
+    cluster = unequal(clusters)
+    panel, gold, cases = panel_of(judged(cluster, generator))
+    cases = cases.assign(cluster=cluster)
+    rows = accuracy(panel, gold, cases, resamples=RESAMPLES)
+    table = significance(panel, gold, cases, policy="official", resamples=RESAMPLES)
+    pairs = table[table["part"] == "pair"]
+    found = {"accuracy": hits(rows, LEVEL), "difference": hits(pairs, 0.0)}
+    sizes = {name: float((pairs[name] <= 0.05).mean()) for name in ("bootstrap_p", "t_p")}
+    assert set(pairs["interval"]) == {"t" if clusters < 40 else "percentile"}
+    assert all(within(share) for share in found.values()), (found, sizes)
+    assert all(0.04 <= size <= 0.06 for size in sizes.values()), (found, sizes)
+    if clusters == 8:
+        assert hits(rows, LEVEL, "percentile_") < 0.90
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("clusters", [8, 15, 30, 100])
+def test_kappa_with_few_clusters(clusters: int) -> None:
+    """A judge that knows the label with probability .3 to .9, as the cluster is, .6 on average, and guesses else."""
+    generator = np.random.default_rng(clusters + 1)
+    cluster, share = unequal(clusters), [0.5, 0.35, 0.15]
+    shape = (BENCHMARKS, len(cluster))
+    label, guess = (generator.choice(3, shape, p=share) for _ in range(2))
+    knows = generator.random(shape) < generator.uniform(0.3, 0.9, (BENCHMARKS, clusters))[:, cluster]
+    panel, gold, cases = panel_of(np.ones((1, *shape), dtype=bool))
+    panel.choice[0, :, :, 0, 0] = np.where(knows, label, guess)
+    gold["choice"] = np.array(["A", "B", "tie"])[label.ravel()]
+    rows = accuracy(panel, gold, cases.assign(cluster=cluster), resamples=0)
+    assert within(hits(rows, 0.6, "cohen_kappa_")), hits(rows, 0.6, "cohen_kappa_")
+
+
+@pytest.mark.slow
+def test_questions_that_repeat_are_the_default() -> None:
+    """Thirteen questions of sixty cases, as in LLMFAO: over cases most equal judges differ, by question
+    one in twenty."""
+    generator = np.random.default_rng(13)
+    cluster = np.repeat(np.arange(13), 60)
+    panel, gold, cases = panel_of(judged(cluster, generator))
+    cases = cases.assign(question=by_question(cluster))
+    sizes = {}
+    for name in (None, "case_id"):
+        table = significance(panel, gold, cases, policy="official", cluster=name, resamples=0)
+        sizes[name] = float((table.loc[table["part"] == "pair", "t_p"] <= 0.05).mean())
+    assert 0.04 <= sizes[None] <= 0.06, sizes
+    assert sizes["case_id"] > 0.4, sizes
