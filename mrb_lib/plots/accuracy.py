@@ -36,7 +36,7 @@ HUMAN_LEVEL = "human\u2013human level"
 FEWEST_SPOKES = 3
 _HEATMAP = (
     "Accuracy (%) of every judge on {dimension} by {by}, with the 95% interval below it (percentiles of the "
-    "cluster bootstrap, or Wilson's with the design effect where few cases or clusters decide). "
+    "cluster bootstrap; Student's t where clusters are few, Wilson's with the design effect where few cases decide). "
     "Hatched: no case scored. An interval of zero width means that the judge scored the same on every case, not that "
     "its accuracy is certain."
 )
@@ -59,9 +59,9 @@ _READ_RADAR = (
     title="Leaderboard",
     caption=(
         "Accuracy of every judge against the annotators' majority, by dimension, with 95% intervals (percentiles of "
-        "the cluster bootstrap, or Wilson's with the design effect where few cases or clusters decide); grouped by "
-        "kind of judge and ordered by {dimension}. Green: the human\u2013human level, the mean annotator against the "
-        "majority of the others, with its interval."
+        "the cluster bootstrap; Student's t where clusters are few, Wilson's with the design effect where few cases "
+        "decide); grouped by kind of judge and ordered by {dimension}. Green: the human\u2013human level, the mean "
+        "annotator against the majority of the others, with its interval."
     ),
     reading=(
         "A judge whose interval lies left of the green band chooses as the majority does less often than the mean "
@@ -281,7 +281,7 @@ def _panel(
     caption=(
         "Accuracy on {dimension} over all cases, and the unweighted mean of the accuracies of the organs "
         "({n_subfields} at most), each with its 95% interval: percentiles of the cluster bootstrap, or over all cases "
-        "Wilson's with the design effect where few cases or clusters decide."
+        "Student's t where clusters are few and Wilson's with the design effect where few cases decide."
     ),
     reading=(
         "A diamond left of its dot: the judge is better on the common organs than on the rare ones. Both are made of "

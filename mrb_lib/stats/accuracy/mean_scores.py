@@ -8,15 +8,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.core.options import FloatArray, IntArray, divide
 from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling import intervals
 from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.quantiles import interval
 from mrb_lib.stats.resampling.resample import Sums, cluster_sums, interval_reason, n_clusters, resampled_sums
+from mrb_lib.stats.resampling.robust import ENOUGH_CLUSTERS, Estimate, few_clusters, t_interval
 
 ONE_CLUSTER = "no interval of macro_accuracy: {} of {} subfields lie in one cluster each"
-_FEW_CLUSTERS, _FEW_OUTCOMES = 30, 10
+_FEW_OUTCOMES = 10
 _MANY = 200
 
 
@@ -34,28 +35,26 @@ class Means(NamedTuple):
     ----------
     n, clusters : cases scored, and the clusters they are in
     value : the mean; NaN where no case is scored
+    error : its cluster-robust standard error; NaN with fewer than two clusters
     percentile : the interval of the cluster bootstrap
     design_effect : how many times clusters enlarge the variance
     deff : Wilson's interval with the design effect
-    few : whether right or wrong answers, or clusters, are too few for percentiles
-    recommended : `deff` where there are few, else `percentile`
+    method : the name of the recommended interval: "deff" where right or wrong answers are few, else "t" where
+        clusters are, else "percentile"
+    recommended : that interval
     reason : why the recommended interval is NaN or has no width; empty if neither
     """
 
     n: IntArray
     clusters: IntArray
     value: FloatArray
+    error: FloatArray
     percentile: Interval
     design_effect: FloatArray
     deff: Interval
-    few: BoolArray
+    method: NDArray[np.str_]
     recommended: Interval
     reason: list[str]
-
-    @property
-    def method(self) -> NDArray[np.str_]:
-        """The name of the recommended interval."""
-        return np.where(self.few, "deff", "percentile")
 
 
 class Macro(NamedTuple):
@@ -139,22 +138,29 @@ def _means(
     value = divide(num.sum(axis=0), n)
     mean = np.nan_to_num(value)
     variance = np.nan_to_num(np.maximum(divide(square, n) - mean**2, 0.0))
-    effect, clusters = intervals.design_effect(num - mean * den, den, variance)
-    cases = n.astype(np.int64)
+    cases, clusters = n.astype(np.int64), (den > 0).sum(axis=0)
+    inflated = ((num - mean * den) ** 2).sum(axis=0) * divide(clusters.astype(np.float64), clusters - 1)
+    estimate = Estimate(value, np.sqrt(divide(inflated, n**2)), clusters.astype(np.float64))
+    effect = intervals.design_effect(estimate.error, variance, cases)
     size = intervals.equivalent_size(mean, variance, cases)
     effective = intervals.effective_size(size, effect, den, clusters)
     percentile = np.array(interval(replicates.T))
     percentile[:, (cases < 2) | (clusters < 2)] = np.nan
     deff = np.array(intervals.wilson(value, np.nan_to_num(effective)))
-    few = (clusters < _FEW_CLUSTERS) | ~(np.minimum(mean, 1 - mean) * effective >= _FEW_OUTCOMES)
-    low, high = np.where(few, deff, percentile)
+    few = few_clusters(estimate)
+    rare = ~(np.minimum(mean, 1 - mean) * effective >= _FEW_OUTCOMES) | ((clusters < ENOUGH_CLUSTERS) & ~few)
+    low, high = np.where(rare, deff, np.where(few, t_interval(estimate, 0, 1), percentile))
+    method = np.select([rare, few], ["deff", "t"], "percentile")
     reason = [
-        "" if few[i] and np.isfinite(low[i]) else interval_reason(int(cases[i]), int(clusters[i]), resamples, *ends)
+        ""
+        if (rare | few)[i] and np.isfinite(low[i])
+        else interval_reason(int(cases[i]), int(clusters[i]), resamples, *ends)
         for i, ends in enumerate(zip(low.tolist(), high.tolist(), strict=True))
     ]
     return Means(
-        cases, clusters, value, Interval(*percentile), effect, Interval(*deff), few, Interval(low, high), reason
-    )
+        cases, clusters, value, estimate.error, Interval(*percentile), effect, Interval(*deff), method,
+        Interval(low, high), reason,
+    )  # fmt: skip
 
 
 def _macro(parts: Sequence[Means], replicated: FloatArray) -> Macro:

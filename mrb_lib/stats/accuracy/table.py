@@ -32,6 +32,8 @@ COLUMNS = (
     "accuracy",
     "low",
     "high",
+    "standard_error",
+    "df",
     "interval",
     *_MACRO,
     *with_ends("cohen_kappa"),
@@ -141,11 +143,13 @@ def accuracy(
         in no subfield; `coverage` share of the verdicts that the policy reads which have
         a choice, averaged over the cases with gold and such verdicts, so that `answered`
         is seen beside what it leaves out; `accuracy` mean score over cases (micro), with its recommended 95% interval
-        `low`, `high` over `n_clusters` clusters. `interval` names how that is made: "percentile", the percentiles of
-        the cluster bootstrap, or "deff", Wilson's interval with n divided by the `design_effect` (how many times
-        clusters enlarge the variance; 1 without clusters), with few clusters allowed for. The latter covers better
-        where the right or the wrong answers are worth fewer than 10 independent cases, or clusters are fewer than 30.
-        Both are in every row as `percentile_low`, `percentile_high`, `deff_low` and `deff_high`.
+        `low`, `high` over `n_clusters` clusters, and its cluster-robust `standard_error` with `df` degrees of freedom,
+        clusters - 1. `interval` names how the interval is made: "deff", Wilson's with n divided by the `design_effect`
+        (the variance of the mean over clusters, over that of the same mean over independent cases; 1 without clusters)
+        and few clusters allowed for, where the right or the wrong answers are worth fewer than 10 independent cases;
+        else "t", by Student's t with that error, where clusters are fewer than 40 (see
+        `mrb_lib.stats.resampling.robust.few_clusters`); else "percentile", the percentiles of the cluster bootstrap.
+        `percentile_low`, `percentile_high`, `deff_low` and `deff_high` are in every row.
         In overall rows, where `by` is given: `macro_accuracy`, the unweighted mean over the
         `n_subfields` subfields with a scored case (of its first column, if there are several), `macro_accuracy_low`,
         `macro_accuracy_high` its percentile interval, so that a large subfield is not the whole story; the interval is
@@ -222,6 +226,8 @@ def _frame(
             "accuracy": estimates.value,
             "low": estimates.recommended.low,
             "high": estimates.recommended.high,
+            "standard_error": estimates.error,
+            "df": np.where(estimates.clusters >= 2, estimates.clusters - 1.0, np.nan),
             "interval": estimates.method,
             "percentile_low": estimates.percentile.low,
             "percentile_high": estimates.percentile.high,

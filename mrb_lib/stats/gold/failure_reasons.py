@@ -54,8 +54,8 @@ def reasons_by_judge(
           (`SAID_INSTEAD`), or, where it says that the label is right, as "no reason given".
         - `n_failures` cases on which the judge is wrong in all, reviewed or not.
         - `share`, `n` of `n_cases`, with a 95% interval `share_low`, `share_high`, as `share_interval` says:
-          "percentile" of the cluster bootstrap, or "deff", Wilson's with the design effect, where there are few
-          (the rule of the table `accuracy`).
+          "percentile" of the cluster bootstrap, "t" where clusters are few, or "deff", Wilson's with the design
+          effect, where cases are (the rule of the table `accuracy`).
         - `reason` why the interval is null, or has no width.
 
     Notes

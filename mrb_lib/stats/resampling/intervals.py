@@ -56,29 +56,25 @@ def equivalent_size(value: FloatArray, variance: FloatArray, n: IntArray) -> Flo
     return size
 
 
-def design_effect(residuals: FloatArray, counted: FloatArray, variance: FloatArray) -> tuple[FloatArray, IntArray]:
-    """How many times larger clusters make the variance of a mean than independent cases would.
+def design_effect(error: FloatArray, variance: FloatArray, n: IntArray) -> FloatArray:
+    """How many times larger the variance of a mean over clusters is than that of the same mean over independent cases.
 
     Parameters
     ----------
-    residuals : shape (clusters, m), the sum over each cluster's cases of score minus mean
-    counted : shape (clusters, m), the cases of each cluster that count
+    error : shape (m,), the cluster-robust standard error of the mean; NaN with fewer than two clusters
     variance : shape (m,), of the scores, divided by n
+    n : shape (m,), the cases
 
     Returns
     -------
-    deff : shape (m,); exactly 1 where every case is its own cluster, NaN where the scores do not vary or fewer than
-        two clusters count
-    clusters : shape (m,), the clusters that count
+    float array, shape (m,); 1 where every case is its own cluster, NaN where the scores do not vary or there is no
+        error
 
     Notes
     -----
-    Kish (1965), Survey Sampling, section 8.2. The variance over clusters is that of a ratio of sums, by linearisation.
+    Kish (1965), Survey Sampling, section 8.2.
     """
-    n, clusters = counted.sum(axis=0), (counted > 0).sum(axis=0).astype(np.int64)
-    over_clusters = (residuals**2).sum(axis=0) * divide(clusters.astype(np.float64), clusters - 1)
-    over_cases = variance * n * divide(n, n - 1)
-    return divide(over_clusters, np.where(variance > _NO_SPREAD, over_cases, 0.0)), clusters
+    return divide(error**2 * (n - 1), np.where(variance > _NO_SPREAD, variance, 0.0))
 
 
 def effective_size(size: FloatArray, deff: FloatArray, counted: FloatArray, clusters: IntArray) -> FloatArray:
@@ -87,8 +83,9 @@ def effective_size(size: FloatArray, deff: FloatArray, counted: FloatArray, clus
     Parameters
     ----------
     size : shape (m,), see `equivalent_size`
-    deff, clusters : shape (m,), see `design_effect`
+    deff : shape (m,), see `design_effect`
     counted : shape (clusters, m), the cases of each cluster that count
+    clusters : shape (m,), the clusters that count
 
     Returns
     -------

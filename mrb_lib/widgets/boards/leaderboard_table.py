@@ -19,6 +19,7 @@ from mrb_lib.schema import NO_PROBE, POLICIES
 from mrb_lib.stats.core.options import check_choice
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.subfields import subfield_values
+from mrb_lib.stats.resampling.robust import ENOUGH_CLUSTERS
 from mrb_lib.stats.tables import analyze, read_panels
 from mrb_lib.widgets.bundle import style
 from mrb_lib.widgets.text import SCROLLS, escaped, isolated, kind_note
@@ -29,8 +30,8 @@ COLUMNS: Final = (
 )  # fmt: skip
 SUBFIELD_COLUMNS: Final = ("organ", "department", "modality", "dataset", "question_type")
 FEW: Final = (
-    "few: the right or the wrong answers are worth fewer than 10 cases, or clusters are fewer than 30; "
-    "the interval is Wilson's with the design effect, which holds for few"
+    "few: the right or the wrong answers are worth fewer than 10 cases, or clusters are fewer than "
+    f"{ENOUGH_CLUSTERS}; the interval is Wilson's with the design effect, or Student's t, which hold for few"
 )
 HUMAN: Final = "human\u2013human level"
 _HUMAN_NOTE = "the mean annotator against the majority of the others"
@@ -175,7 +176,7 @@ def _rows_in(table: pd.DataFrame, scope: LeaderboardScope) -> pd.DataFrame:
 
 def mark_few(table: pd.DataFrame) -> pd.DataFrame:
     """The table `accuracy` with `few`: whether the recommended interval is the one for few cases or clusters."""
-    return table.assign(few=(table["interval"] == "deff").fillna(False).to_numpy(dtype=bool))
+    return table.assign(few=table["interval"].isin(["deff", "t"]).to_numpy(dtype=bool))
 
 
 def _shown(table: pd.DataFrame) -> pd.DataFrame:
