@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.accuracy import confusion
@@ -14,8 +13,8 @@ from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.core.panel import NULL, TIE, Panel
 from mrb_lib.stats.core.scoring import columns_used
 from mrb_lib.stats.core.subfields import Group
-from mrb_lib.stats.resampling.quantiles import CONFIDENCE
 from mrb_lib.stats.resampling.resample import cluster_sums
+from mrb_lib.stats.resampling.robust import effective_clusters, t_quantile
 
 NO_KAPPA = "cohen_kappa is undefined: gold or verdicts hold one category only"
 NO_KAPPA_INTERVAL = "no interval of cohen_kappa: clusters do not differ, or are fewer than two"
@@ -38,11 +37,12 @@ def gold_agreement(
     Notes
     -----
     Where one side holds one category only, the agreement seen is the agreement expected by chance whatever the other
-    side holds: kappa is uninformative and is NaN. Its interval is a t interval with clusters - 1 degrees of freedom:
-    verdicts on a case, in both orders and all repeats, are taken together, as are the cases of a cluster; NaN where
-    kappa is undefined or is 1, or fewer than two clusters count. With one verdict a case the standard error is that of
-    Fleiss, Cohen and Everitt. Compared with statsmodels in `tests/stats/accuracy/test_gold_agreement.py`; coverage in
-    `tests/simulation/test_coverage.py`.
+    side holds: kappa is uninformative and is NaN. Its interval is a t interval with the degrees of freedom of
+    `mrb_lib.stats.resampling.robust.effective_clusters`: verdicts on a case, in both orders and all repeats, are taken
+    together, as are the cases of a cluster; NaN where kappa is undefined or is 1, or fewer than two clusters count.
+    With one verdict a case the standard error is that of Fleiss, Cohen and Everitt. Compared with statsmodels in
+    `tests/stats/accuracy/test_gold_agreement.py`; coverage in `tests/simulation/test_coverage.py` and
+    `test_dependence.py`.
     """
     counts = (applies & (labels >= 0))[..., None, None]
     choice = np.where(counts, panel.choice[..., *columns_used(panel, policy)], np.int8(NULL))
@@ -99,5 +99,5 @@ def _tables(choice: NDArray[np.int8], labels: IntArray, codes: IntArray) -> tupl
         spread[spread < _NO_SPREAD] = np.nan
         inflated = spread * divide(clusters.astype(np.float64), clusters - 1)
         error = np.sqrt(divide(inflated, answers.sum(axis=0) ** 2))
-        half[judge] = stdtrit(np.maximum(clusters - 1, 1), (1 + CONFIDENCE) / 2) * error
+        half[judge] = t_quantile(effective_clusters(answers)) * error
     return tables, half

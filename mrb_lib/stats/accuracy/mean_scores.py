@@ -14,7 +14,7 @@ from mrb_lib.stats.resampling import intervals
 from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.quantiles import interval
 from mrb_lib.stats.resampling.resample import Sums, cluster_sums, interval_reason, n_clusters, resampled_sums
-from mrb_lib.stats.resampling.robust import ENOUGH_CLUSTERS, Estimate, few_clusters, t_interval
+from mrb_lib.stats.resampling.robust import ENOUGH_CLUSTERS, Estimate, effective_clusters, few_clusters, t_interval
 
 ONE_CLUSTER = "no interval of macro_accuracy: {} of {} subfields lie in one cluster each"
 _FEW_OUTCOMES = 10
@@ -35,7 +35,7 @@ class Means(NamedTuple):
     ----------
     n, clusters : cases scored, and the clusters they are in
     value : the mean; NaN where no case is scored
-    error : its cluster-robust standard error; NaN with fewer than two clusters
+    error, df : its cluster-robust standard error and degrees of freedom; NaN with fewer than two clusters
     percentile : the interval of the cluster bootstrap
     design_effect : how many times clusters enlarge the variance
     deff : Wilson's interval with the design effect
@@ -49,6 +49,7 @@ class Means(NamedTuple):
     clusters: IntArray
     value: FloatArray
     error: FloatArray
+    df: FloatArray
     percentile: Interval
     design_effect: FloatArray
     deff: Interval
@@ -140,15 +141,15 @@ def _means(
     variance = np.nan_to_num(np.maximum(divide(square, n) - mean**2, 0.0))
     cases, clusters = n.astype(np.int64), (den > 0).sum(axis=0)
     inflated = ((num - mean * den) ** 2).sum(axis=0) * divide(clusters.astype(np.float64), clusters - 1)
-    estimate = Estimate(value, np.sqrt(divide(inflated, n**2)), clusters.astype(np.float64))
+    estimate = Estimate(value, np.sqrt(divide(inflated, n**2)), effective_clusters(den))
     effect = intervals.design_effect(estimate.error, variance, cases)
     size = intervals.equivalent_size(mean, variance, cases)
-    effective = intervals.effective_size(size, effect, den, clusters)
+    effective = intervals.effective_size(size, effect, den, estimate.clusters)
     percentile = np.array(interval(replicates.T))
     percentile[:, (cases < 2) | (clusters < 2)] = np.nan
     deff = np.array(intervals.wilson(value, np.nan_to_num(effective)))
     few = few_clusters(estimate)
-    rare = ~(np.minimum(mean, 1 - mean) * effective >= _FEW_OUTCOMES) | ((clusters < ENOUGH_CLUSTERS) & ~few)
+    rare = ~(np.minimum(mean, 1 - mean) * effective >= _FEW_OUTCOMES) | ((estimate.clusters < ENOUGH_CLUSTERS) & ~few)
     low, high = np.where(rare, deff, np.where(few, t_interval(estimate, 0, 1), percentile))
     method = np.select([rare, few], ["deff", "t"], "percentile")
     reason = [
@@ -158,8 +159,8 @@ def _means(
         for i, ends in enumerate(zip(low.tolist(), high.tolist(), strict=True))
     ]
     return Means(
-        cases, clusters, value, estimate.error, Interval(*percentile), effect, Interval(*deff), method,
-        Interval(low, high), reason,
+        cases, clusters, value, estimate.error, estimate.clusters - 1, Interval(*percentile), effect, Interval(*deff),
+        method, Interval(low, high), reason,
     )  # fmt: skip
 
 

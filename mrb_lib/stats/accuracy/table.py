@@ -143,11 +143,11 @@ def accuracy(
         in no subfield; `coverage` share of the verdicts that the policy reads which have
         a choice, averaged over the cases with gold and such verdicts, so that `answered`
         is seen beside what it leaves out; `accuracy` mean score over cases (micro), with its recommended 95% interval
-        `low`, `high` over `n_clusters` clusters, and its cluster-robust `standard_error` with `df` degrees of freedom,
-        clusters - 1. `interval` names how the interval is made: "deff", Wilson's with n divided by the `design_effect`
-        (the variance of the mean over clusters, over that of the same mean over independent cases; 1 without clusters)
-        and few clusters allowed for, where the right or the wrong answers are worth fewer than 10 independent cases;
-        else "t", by Student's t with that error, where clusters are fewer than 40 (see
+        `low`, `high` over `n_clusters` clusters, and its cluster-robust `standard_error` with `df` degrees of freedom:
+        clusters - 1 where they are of equal size, else fewer. `interval` names how the interval is made: "deff",
+        Wilson's with n divided by the `design_effect` (the variance of the mean over clusters, over that of the same
+        mean over independent cases; 1 without clusters) and few clusters allowed for, where the right or the wrong
+        answers are worth fewer than 10 independent cases; else "t", by Student's t, where `df` is below 49 (see
         `mrb_lib.stats.resampling.robust.few_clusters`); else "percentile", the percentiles of the cluster bootstrap.
         `percentile_low`, `percentile_high`, `deff_low` and `deff_high` are in every row.
         In overall rows, where `by` is given: `macro_accuracy`, the unweighted mean over the
@@ -227,7 +227,7 @@ def _frame(
             "low": estimates.recommended.low,
             "high": estimates.recommended.high,
             "standard_error": estimates.error,
-            "df": np.where(estimates.clusters >= 2, estimates.clusters - 1.0, np.nan),
+            "df": estimates.df,
             "interval": estimates.method,
             "percentile_low": estimates.percentile.low,
             "percentile_high": estimates.percentile.high,

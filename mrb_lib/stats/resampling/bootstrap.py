@@ -12,7 +12,7 @@ from mrb_lib.stats.core.options import FloatArray, IntArray
 from mrb_lib.stats.resampling.clusters import ResamplingUnit, cluster_codes, n_clusters, resampling_unit
 from mrb_lib.stats.resampling.draws import draws
 from mrb_lib.stats.resampling.resample import interval, interval_reason
-from mrb_lib.stats.resampling.robust import Estimate, few_clusters, t_interval
+from mrb_lib.stats.resampling.robust import Estimate, effective_clusters, few_clusters, t_interval
 
 Estimates = float | Mapping[str, float] | pd.Series
 UNDEFINED = "undefined on these rows"
@@ -54,9 +54,9 @@ def bootstrap(
         One row a group and quantity: `subfield` (null for the whole frame), `quantity` (null where `statistic` gives a
         number), `n` rows, `cluster` (what was drawn: a column, "case_id" for cases, "row" for rows), `n_clusters`,
         `estimate`, `low`, `high` (null where the statistic is undefined in most resamples), `interval` how they were
-        made: "t", by Student's t with `df` degrees of freedom, `n_clusters` - 1, and the `standard_error` (that of the
-        resamples, times the root of m / (m - 1) for m clusters), where clusters are fewer than 40, else "percentile";
-        `reason` (why a value is null or an interval has no width).
+        made: "t", by Student's t with `df` degrees of freedom (`n_clusters` - 1 where they have equally many rows, else
+        fewer) and the `standard_error` (that of the resamples, times the root of m / (m - 1) for m clusters), where
+        these are fewer than 49, else "percentile"; `reason` (why a value is null or an interval has no width).
 
     Raises
     ------
@@ -84,12 +84,14 @@ def bootstrap(
         estimates = _named(statistic(group))
         times = drawn[codes[positions]].astype(np.int64)
         replicates = [_named(statistic(group.iloc[np.repeat(np.arange(len(group)), column)])) for column in times.T]
-        clusters = len(np.unique(codes[positions]))
+        rows_of_cluster = np.bincount(codes[positions], minlength=1)
+        clusters = int((rows_of_cluster > 0).sum())
+        effective = effective_clusters(rows_of_cluster[:, None].astype(np.float64))
         for quantity, estimate in estimates.items():
             values = np.array([found.get(quantity, np.nan) for found in replicates], dtype=np.float64)
-            error, low, high, few = _interval(estimate, values, clusters)
+            error, low, high, few = _interval(estimate, values, clusters, effective)
             reason = UNDEFINED if np.isnan(estimate) else interval_reason(len(group), clusters, resamples, low, high)
-            df = clusters - 1 if np.isfinite(error) else np.nan
+            df = float(effective[0]) - 1 if np.isfinite(error) else np.nan
             kind = "t" if few else "percentile"
             rows.append(
                 (name, quantity, len(group), unit.name, clusters, estimate, low, high, error, df, kind, reason or None)
@@ -99,16 +101,18 @@ def bootstrap(
     )
 
 
-def _interval(estimate: float, replicates: FloatArray, clusters: int) -> tuple[float, float, float, bool]:
+def _interval(
+    estimate: float, replicates: FloatArray, clusters: int, effective: FloatArray
+) -> tuple[float, float, float, bool]:
     """The standard error of an estimate, both ends of its interval, and whether that is by t."""
     low, high = (float(end[0]) for end in interval(replicates[:, None]))
     if np.isnan(estimate) or np.isnan(low) or clusters < 2:
         return np.nan, np.nan, np.nan, False
     error = float(np.nanstd(replicates, ddof=1)) * np.sqrt(clusters / (clusters - 1))
-    by_t = Estimate(np.array(estimate), np.array(error), np.array(clusters))
-    if not few_clusters(by_t):
+    by_t = Estimate(np.array([estimate]), np.array([error]), effective)
+    if not few_clusters(by_t)[0]:
         return error, low, high, False
-    low, high = (float(end) for end in t_interval(by_t))
+    low, high = (float(end[0]) for end in t_interval(by_t))
     return error, low, high, True
 
 

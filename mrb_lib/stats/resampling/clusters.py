@@ -74,10 +74,10 @@ def resampling_unit(cases: pd.DataFrame, cluster: str | None = None) -> Resampli
         stated = f"{n_clusters(codes):,} clusters are stated for {n:,} cases"
         return ResamplingUnit(CLUSTER, codes, f"resampled by cluster: {stated}; {INSTEAD}")
     shared = {name: _codes(cases, name) for name in SHARED if name in cases.columns}
-    repeated = {name: codes for name, codes in shared.items() if n_clusters(codes) < n}
+    repeated = {name: codes for name, codes in shared.items() if 1 < n_clusters(codes) < n}
     enough = {name: codes for name, codes in repeated.items() if n_clusters(codes) >= FEWEST}
     few = [f"{n_clusters(repeated[name])} {SHARED[name]}" for name in repeated if name not in enough]
-    also = f"; {' and '.join(few)} repeat as well, too few to resample" if few else ""
+    also = f"; {' and '.join(few)} repeat, too few to resample by" if few else ""
     if not enough:
         return ResamplingUnit(CASE, np.arange(n, dtype=np.int64), f"resampled by case_id: {n:,} cases{also}")
     name = min(enough, key=lambda each: n_clusters(enough[each]))

@@ -77,7 +77,7 @@ def design_effect(error: FloatArray, variance: FloatArray, n: IntArray) -> Float
     return divide(error**2 * (n - 1), np.where(variance > _NO_SPREAD, variance, 0.0))
 
 
-def effective_size(size: FloatArray, deff: FloatArray, counted: FloatArray, clusters: IntArray) -> FloatArray:
+def effective_size(size: FloatArray, deff: FloatArray, counted: FloatArray, clusters: FloatArray) -> FloatArray:
     """The number of independent cases that clustered ones are worth, for a Wilson interval with few clusters.
 
     Parameters
@@ -85,7 +85,7 @@ def effective_size(size: FloatArray, deff: FloatArray, counted: FloatArray, clus
     size : shape (m,), see `equivalent_size`
     deff : shape (m,), see `design_effect`
     counted : shape (clusters, m), the cases of each cluster that count
-    clusters : shape (m,), the clusters that count
+    clusters : shape (m,), the clusters that count, as `mrb_lib.stats.resampling.robust.effective_clusters` gives them
 
     Returns
     -------
@@ -100,7 +100,7 @@ def effective_size(size: FloatArray, deff: FloatArray, counted: FloatArray, clus
     n = counted.sum(axis=0)
     some = clusters >= 2
     t_cases = np.asarray(stdtrit(np.maximum(n - 1, 1.0), _UPPER))
-    t_clusters = np.asarray(stdtrit(np.where(some, clusters - 1, 1).astype(np.float64), _UPPER))
+    t_clusters = np.asarray(stdtrit(np.where(some, clusters - 1, 1.0), _UPPER))
     alike = divide((counted**2).sum(axis=0), n)
     found = divide(size, np.where(np.isfinite(deff), deff, alike)) * (t_cases / t_clusters) ** 2
     # A design effect of nearly 0 is chance, as one below 1 is: neither adds cases.

@@ -18,7 +18,7 @@ from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.quantiles import TAILS, interval, selected
 from mrb_lib.stats.resampling.resample import cluster_sums, n_clusters, resampled_sums
-from mrb_lib.stats.resampling.robust import Estimate, few_clusters, t_interval, t_test
+from mrb_lib.stats.resampling.robust import Estimate, effective_clusters, few_clusters, t_interval, t_test
 from mrb_lib.stats.significance.permutation import p_values, units
 
 Values = TypeVar("Values", FloatArray, NDArray[np.int32])
@@ -74,7 +74,8 @@ class PairedDifferences(NamedTuple):
     only_1, only_2 : cases on which the first, the second judge has the higher score
     clusters : clusters with cases scored for both
     value, low, high : the mean difference and its 95% interval
-    error : its cluster-robust standard error; 0 where no cluster departs from the mean
+    error, df : its cluster-robust standard error, 0 where no cluster departs from the mean, and degrees of freedom, see
+        `mrb_lib.stats.resampling.robust.effective_clusters`
     few : whether the interval and `bootstrap_p` are by t, see `mrb_lib.stats.resampling.robust.few_clusters`; else they
         are of the bootstrap
     bootstrap_p, t_p, permutation_p : two-sided
@@ -89,6 +90,7 @@ class PairedDifferences(NamedTuple):
     low: FloatArray
     high: FloatArray
     error: FloatArray
+    df: FloatArray
     few: BoolArray
     bootstrap_p: FloatArray
     t_p: FloatArray
@@ -149,7 +151,8 @@ def paired_differences(
         values = np.asarray(cluster_values)
         value, error, n_seen = _analytic(values, plan)
         n, only_1, only_2 = _counts(plan, group.cases)
-        estimate = Estimate(value, error, n_seen.astype(np.float64))
+        effective = effective_clusters(values[:, k:])[plan.which[plan.plus]]
+        estimate = Estimate(value, error, effective)
         few, t_p = few_clusters(estimate), t_test(estimate)
         low, high, bootstrap_p = np.where(few, [*t_interval(estimate, -1, 1), t_p], _resampled(plan, value, drawn))
         permutation_p = np.full(len(n), np.nan)
@@ -160,7 +163,20 @@ def paired_differences(
             estimates[(n < 2) | (n_seen < 2)] = np.nan
         alone = len(clusters) == len(group.cases)
         yield PairedDifferences(
-            n, only_1, only_2, n_seen, value, low, high, error, few, bootstrap_p, t_p, permutation_p, alone
+            n,
+            only_1,
+            only_2,
+            n_seen,
+            value,
+            low,
+            high,
+            error,
+            effective - 1,
+            few,
+            bootstrap_p,
+            t_p,
+            permutation_p,
+            alone,
         )
 
 

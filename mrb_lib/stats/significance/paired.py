@@ -157,7 +157,7 @@ def significance(
         - `n` cases scored for both, in `n_clusters` clusters; `n_excluded` the others
         - `difference` mean score of `judge_1` minus that of `judge_2` with the 95% interval `low`, `high`, and its
           cluster-robust `standard_error`. `interval` says how it was made: "t", by Student's t with the standard error
-          and `df` degrees of freedom, where there are fewer than 40 clusters, else "percentile", of the paired cluster
+          and `df` degrees of freedom, where these are fewer than 49, else "percentile", of the paired cluster
           bootstrap; see `mrb_lib.stats.resampling.robust.few_clusters`
         - `only_1`, `only_2` cases on which `judge_1`, `judge_2` has the higher score
         - `test`, `p_value` two-sided, `p_adjusted`, `correction`, `family` (the number of pairs that could be
@@ -165,8 +165,9 @@ def significance(
           "sign_exact"; where clusters of the benchmark or subfield hold several cases it is
           "permutation_cluster", and `p_value` is `permutation_p`
         - `exact_p` of the exact test of cases and its `mid_p`; of the mean difference: `permutation_p` (signs of
-          clusters flipped), `t_p` (cluster-robust t test with `df` degrees of freedom, clusters - 1), and
-          `bootstrap_p`, made as the interval is: `t_p` where that is by t
+          clusters flipped), `t_p` (cluster-robust t test with `df` degrees of freedom: clusters - 1
+          where they are of equal size, else fewer), and `bootstrap_p`, made as the interval is: `t_p` where that is
+          by t
         - `equivalence_p` of the two one-sided tests against `margin`, `noninferiority_p` (`judge_1` is
           not worse than `judge_2` by the margin) and `noninferiority_2_p` (the other way
           round); each with its `_adjusted` and with the verdict at level 0.05, adjusted: `equivalent`,
@@ -237,7 +238,7 @@ def _pairs(
             "high": result.high,
             "standard_error": result.error,
             "interval": np.where(result.few, "t", "percentile"),
-            "df": np.where(result.clusters >= 2, result.clusters - 1.0, np.nan),
+            "df": result.df,
             "only_1": result.only_1,
             "only_2": result.only_2,
             "test": exact_name if result.alone else CLUSTERED,

@@ -69,7 +69,7 @@ def test_cases_can_be_forced_and_an_unknown_column_cannot() -> None:
         ({"question": cycling("q", 12)}, "case_id", "resampled by case_id: 60 cases"),
         ({"question": cycling("q", 12)}, "question", "resampled by question: 12 values over 60 cases"),
         ({"question": cycling("q", 60), "dataset": cycling("s", 3)}, None,
-         "resampled by case_id: 60 cases; 3 sources repeat as well, too few to resample"),
+         "resampled by case_id: 60 cases; 3 sources repeat, too few to resample by"),
         ({"cluster": cycling("p", 4)}, None,
          "resampled by cluster: 4 clusters are stated for 60 cases; --cluster case_id resamples cases"),
     ],
