@@ -128,8 +128,9 @@ def _table(
     if runs is not None:
         columns = tables.verdict_columns("adjudication")
         panels = tables.read_panels(benchmark, iter_verdicts(runs, benchmark.cases, columns))
-    made_by = {"policy": policy, "resamples": resamples, "adjudications": adjudications}
-    return tables.analyze(benchmark, panels, "adjudication", **made_by)
+    return tables.analyze(
+        benchmark, panels, "adjudication", policy=policy, resamples=resamples, adjudications=adjudications
+    )
 
 
 def _head(benchmark: Benchmark, adjudications: pd.DataFrame) -> str:
