@@ -99,12 +99,12 @@ def strengths(ranking: pd.DataFrame, *, dimension: str | None = None) -> Paper:
     title="Agreement of the rankings with the clinicians'",
     caption=(
         "Kendall's tau-b between the ranking of the responders by the gold labels and by each judge, by dimension, "
-        "with intervals that hold the truth with at least 95%; judges ordered by {dimension}."
+        "with 95% intervals of the tau of the true strengths; judges ordered by {dimension}."
     ),
     reading=(
         "100: the same ranking; 0: unrelated; below: reversed. An interval that reaches below the dashed line does not "
-        "say that the judge is useless: it says that too few pairs of responders can be told apart for more. The point "
-        "is too low on average, because both rankings hold noise."
+        "say that the judge is useless: it may say that too little is known. The point holds the noise of both "
+        "rankings, which the interval takes off, so that it need not lie in the middle."
     ),
     needs=("preferences", "annotations", "verdicts"),
 )

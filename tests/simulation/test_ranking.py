@@ -1,7 +1,8 @@
 """Strengths, ranks and rank correlations are covered as often as is said. SIMULATED data of known truth.
 
-Each simulated benchmark is a source of one fit. Intervals of strengths cover 93 to 97% of the time; those of ranks and
-rank correlations hold the truth at least 95% of the time, near ties included.
+Each simulated benchmark is a source of one fit. Intervals of strengths cover 93 to 97% of the time; those of ranks hold
+the truth at least 95% of the time, near ties included; those of the correlation of true ranks 93 to 98%, and more of
+100 cases.
 """
 
 from __future__ import annotations
@@ -9,18 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
-from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.responders.comparisons import Responders
-from mrb_lib.stats.responders.rank_agreement import rank_interval
-from mrb_lib.stats.responders.ranking import ranking
+from mrb_lib.stats.responders.rank_agreement import agreement, rank_interval
 from mrb_lib.stats.responders.strengths import Fitted, fit
 
-NOTHING = pd.DataFrame(columns=["case_id", "annotator", "dimension", "choice"])
 RESAMPLES = 400
+BENCHMARKS = 480
 LOW, HIGH = 0.93, 0.97
 TIE = {"davidson": 0.6, "rao_kupper": 1.5}
 
@@ -28,14 +26,6 @@ TIE = {"davidson": 0.6, "rao_kupper": 1.5}
 def pairs(n: int, r: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     a = generator.integers(0, r, n)
     return a, (a + generator.integers(1, r, n)) % r
-
-
-def choose(advantage: np.ndarray, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
-    """Choices 0, 1 or 2 (a tie) with the expected score of Bradley and Terry, a tenth and more of them ties."""
-    score = 1 / (1 + np.exp(-advantage))
-    tie = 0.4 * np.minimum(score, 1 - score)
-    chance = generator.random(shape)
-    return np.where(chance < score - tie / 2, 0, np.where(chance < score + tie / 2, 2, 1))
 
 
 def chances(model: str, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -121,37 +111,78 @@ def test_rank_intervals_hold_the_rank_at_least_as_often_near_ties_too(spread: fl
         assert (ends[:, 1] - ends[:, 0]).mean() < 4.5
 
 
+def correlations(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Kendall's tau, Spearman's rho and the overlap of the three first, of each of m pairs of rows, shape (3, m)."""
+    tops = [np.argsort(-side, axis=1)[:, :3] for side in (first, second)]
+    return np.array(
+        [
+            [stats.kendalltau(x, y)[0] for x, y in zip(first, second, strict=True)],
+            [stats.spearmanr(x, y)[0] for x, y in zip(first, second, strict=True)],
+            [len(set(x) & set(y)) / 3 for x, y in zip(*tops, strict=True)],
+        ]
+    )
+
+
+def ranked(
+    n: int, skills: tuple[np.ndarray, np.ndarray], generator: np.random.Generator, codes: np.ndarray | None = None
+) -> np.ndarray:
+    """Intervals of the rank correlations of labels and a judge that errs as they do, shape (3, 2, m).
+
+    The skills of both sides have shape (m, r). Judge and labels share the cases, and the difficulty of deciding one.
+    """
+    m, r = skills[0].shape
+    a, b = pairs(n, r, generator)
+    codes = np.arange(n) if codes is None else codes
+    if len(np.unique(codes)) < n:
+        a, b = (side[codes] for side in (a, b))
+    luck = generator.standard_normal((2, m, int(codes.max()) + 1))[..., codes]
+    chance = stats.norm.cdf(np.stack([luck[0], 0.6 * luck[0] + 0.8 * luck[1]]))
+    score = 1 / (1 + np.exp(-np.stack([skill[:, a] - skill[:, b] for skill in skills])))
+    tie = 0.4 * np.minimum(score, 1 - score)
+    choice = np.where(chance < score - tie / 2, 0, np.where(chance < score + tie / 2, 2, 1)).reshape(2 * m, n)
+    who = Responders([f"r{i:02d}" for i in range(r)], a, b, np.ones(n, dtype=bool))
+    found = fit(np.eye(3)[choice], who, codes, names=("bradley_terry",), references=m, resamples=0, seed=0)
+    rows = [agreement(found.of(i), found.of(m + i), found.shared[i, m + i], 3, seed=i) for i in range(m)]
+    return np.array([[row.kendall[1:], row.spearman[1:], row.overlap[1:]] for row in rows]).transpose(1, 2, 0)
+
+
 @pytest.mark.slow
-def test_intervals_of_rank_correlations_hold_the_truth() -> None:
-    """Kendall's tau, Spearman's rho and the overlap of two sources with different, partly close, strengths."""
-    generator = np.random.default_rng(3)
-    first, second = np.linspace(1, -1, 7), np.linspace(1, -1, 7)[[1, 0, 2, 4, 3, 6, 5]]
-    truth = (stats.kendalltau(first, second)[0], stats.spearmanr(first, second)[0], 1.0)
-    held, n, judges = [], 500, 40
-    for seed in range(5):
-        a, b = pairs(n, 7, generator)
-        names = np.array([f"r{i}" for i in range(7)])
-        dimensions = [f"d{i}" for i in range(2)]
-        ids = np.array([f"c{i}" for i in range(n)])
-        cases = pd.DataFrame({"case_id": ids, "model_a": names[a], "model_b": names[b]})
-        label = choose(first[a] - first[b], (2, n), generator)
-        gold = pd.DataFrame(
-            {
-                "case_id": np.tile(ids, 2),
-                "dimension": np.repeat(dimensions, n),
-                "choice": np.array(["A", "B", "tie"])[label.ravel()],
-            }
-        )
-        choice = choose(second[a] - second[b], (judges, 2, n), generator)[..., None, None].astype(np.int8)
-        choice = np.concatenate([choice, np.full_like(choice, -2)], axis=3)
-        panel = Panel([f"j{i}" for i in range(judges)], dimensions, [0], choice, None, pd.DataFrame())
-        found = ranking(panel, gold, NOTHING, cases, resamples=0, seed=seed)
-        rows = found[(found["part"] == "agreement") & (found["source"] == "gold")]
-        for name, value in zip(("kendall", "spearman", "top_k_overlap"), truth, strict=True):
-            held.append(((rows[f"{name}_low"] <= value + 1e-9) & (rows[f"{name}_high"] >= value - 1e-9)).mean())
-        assert (rows["n_told_apart"] > 0).all()
-        assert rows["kendall_low"].median() > -0.5
-    assert np.reshape(held, (-1, 3)).mean(axis=0).min() >= 0.95
+@pytest.mark.parametrize("n", [100, 400, 1026])
+def test_intervals_of_rank_correlations_hold_the_truth_and_say_something(n: int) -> None:
+    """Twelve responders and a judge that sees them as the labels do, nearly so, or half.
+
+    Issue 12, point 7: before, the intervals of tau covered 1.000 at mean widths of 2.00, 1.84 and 1.50. Of 900
+    benchmarks of each size these cover .993, .970 and .974 (Spearman's: .994, .959, .963) at 1.46, .54 and .35. With
+    100 cases twelve strengths are hardly known; more than 95% is also what a few values of tau cost.
+    """
+    generator = np.random.default_rng([7, n])
+    held, width = [], []
+    for correlation in np.repeat([0.5, 0.8, 0.95], BENCHMARKS // 60):
+        z = generator.standard_normal((2, 20, 12))
+        skills = 0.6 * z[0], 0.6 * (correlation * z[0] + np.sqrt(1 - correlation**2) * z[1])
+        ends, truth = ranked(n, skills, generator), correlations(*skills)
+        there = np.isfinite(ends[0, 0])
+        held.append(((ends[:, 0] <= truth + 1e-9) & (ends[:, 1] >= truth - 1e-9))[:, there])
+        width.append((ends[:, 1] - ends[:, 0])[:, there])
+    coverage, mean_width = (np.concatenate(values, axis=1).mean(axis=1) for values in (held, width))
+    assert coverage.min() >= LOW
+    if n > 100:
+        assert coverage[:2].max() <= 0.98
+    assert mean_width[0] < {100: 1.5, 400: 0.6, 1026: 0.4}[n]
+
+
+@pytest.mark.slow
+def test_intervals_of_rank_correlations_are_narrow_where_the_order_is_plain() -> None:
+    """Issue 12, point 7: of six responders the judge has two neighbours the other way round, tau .867."""
+    skill = np.linspace(1, -1, 6)
+    other = skill[[0, 1, 3, 2, 4, 5]]
+    widths = []
+    for n in (100, 400, 1026):
+        generator = np.random.default_rng([8, n])
+        low, high = ranked(n, (np.tile(skill, (100, 1)), np.tile(other, (100, 1))), generator)[0]
+        assert holds(low, high, 13 / 15).mean() >= 0.95
+        widths.append(np.nanmean(high - low))
+    assert (np.array(widths) < [1.1, 0.5, 0.25]).all()
 
 
 @pytest.mark.slow

@@ -1,12 +1,13 @@
 """Ranks with honest intervals, and how far two rankings of the same responders agree. Arrays in, arrays out.
 
-Ranks are not smooth: where two strengths are nearly equal, the percentile interval of bootstrapped ranks, and
-still more that of a bootstrapped rank correlation, misses the truth far more often than it says, because every
-resample adds noise that pulls ranks towards the middle. Intervals here are instead read off the comparisons of
-strengths pair by pair (Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies 91, 476,
-doi:10.1093/restud/rdad006): a pair is *told apart* where its difference exceeds a multiple of its standard error
-that allows for the number of comparisons (Bonferroni). They hold the truth with at least 95%, near ties included;
-`tests/simulation/test_ranking.py` checks that.
+Ranks are not smooth: where two strengths are nearly equal, the percentile interval of bootstrapped ranks, and still
+more that of a bootstrapped rank correlation, misses the truth far more often than it says, because every resample adds
+noise that pulls ranks towards the middle. Intervals of ranks are instead read off the comparisons of strengths pair by
+pair (Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies 91, 476, doi:10.1093/restud/rdad006): a pair
+is *told apart* where its difference exceeds a multiple of its standard error that allows for the number of comparisons
+(Bonferroni). They hold the truth with at least 95%, near ties included. Intervals of rank correlations are quantiles
+of their posterior, from which the noise of both rankings is taken off, see `rank_posterior`.
+`tests/simulation/test_ranking.py` checks both.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from scipy import special
 
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.resampling.resample import CONFIDENCE
+from mrb_lib.stats.responders.rank_posterior import posterior_draws
 
 LEAST_ERROR = 1e-9
+FEWEST_RANKED = 3
 _DIGITS = 9
 
 
@@ -86,10 +89,10 @@ class RankAgreement(NamedTuple):
     Attributes
     ----------
     n : responders ranked by both
-    kendall : tau-b, with `low` and `high`
+    kendall : tau-b of the estimated strengths, with `low` and `high` for that of the true ones; the same of
     spearman : Pearson's correlation of mid-ranks
-    pearson_of_ranks : of competition ranks (1, 2, 2, 4), which differs from Spearman's where strengths are equal
     overlap : share of the `k` first of one that are among the `k` first of the other
+    pearson_of_ranks : of competition ranks (1, 2, 2, 4), which differs from Spearman's where strengths are equal
     n_told_apart : pairs of responders told apart by both, of `n_pairs`
     """
 
@@ -151,61 +154,69 @@ def _critical(comparisons: int, df: float) -> float:
     return float(special.stdtrit(df, 1 - (1 - CONFIDENCE) / (2 * comparisons)))
 
 
-def agreement(first: Strengths, second: Strengths, top: int) -> RankAgreement:
+def agreement(first: Strengths, second: Strengths, shared: FloatArray, top: int, *, seed: int = 0) -> RankAgreement:
     """Compare two rankings of the same responders.
 
     Parameters
     ----------
     first, second : strengths of the same r responders; those that either lacks are left out
+    shared : shape (r, r), the covariance of the errors of `first` (rows) with those of `second` (columns)
     top : k of the overlap; at most the number of responders less one
+    seed : of the draws behind the intervals
 
     Returns
     -------
-    RankAgreement; NaN with fewer than two responders, or where a source has all strengths equal
+    RankAgreement; NaN with fewer than two responders, or where a source has all strengths equal; intervals are NaN with
+        fewer than three, or where a standard error is unknown
 
     Notes
     -----
-    An interval leaves open every pair that either source does not tell apart: it reaches from "all of those
-    disagree" to "all of those agree". Kendall (1938), Biometrika 30, 81, tau-b as in scipy.
+    An interval is of the correlation (or overlap) of the *true* strengths: the central 95% of its posterior, extended
+    to the estimate where that lies outside. Kendall (1938), Biometrika 30, 81, tau-b as in scipy.
     """
     both = np.isfinite(first.value) & np.isfinite(second.value)
-    x, y = first.of(both), second.of(both)
+    x, y, shared = first.of(both), second.of(both), shared[np.ix_(both, both)]
     r = int(both.sum())
     n_pairs, k = r * (r - 1) // 2, max(min(top, r - 1), 0)
     if r < 2:
         nothing = (np.nan, np.nan, np.nan)
         return RankAgreement(r, nothing, nothing, np.nan, nothing, k, n_pairs, 0)
-    has_errors = bool(np.isfinite(x.covariance).all() and np.isfinite(y.covariance).all())
     in_x, in_y = x.rank <= k, y.rank <= k
-    tau = _cosine(x.order, y.order)
-    overlap = float((in_x & in_y).sum() / max(in_x.sum(), in_y.sum()))
-    bounds, told = _bounds(x, y, k, n_pairs) if has_errors else (np.full((3, 2), np.nan), 0)
-    tau_low, tau_high, rho_low, rho_high, overlap_low, overlap_high = map(float, bounds.ravel())
+    estimates = (
+        _cosine(x.order, y.order),
+        _cosine(x.mid - x.mid.mean(), y.mid - y.mid.mean()),
+        float((in_x & in_y).sum() / max(in_x.sum(), in_y.sum())),
+    )
+    has_errors = bool(np.isfinite(x.covariance).all() and np.isfinite(y.covariance).all())
+    bounds = np.full((2, 3), np.nan)
+    if has_errors and r >= FEWEST_RANKED and not (x.lacks_errors or y.lacks_errors):
+        covariance = np.block([[x.covariance, shared], [shared.T, y.covariance]])
+        drawn = _correlations(*posterior_draws(x.value, y.value, covariance, seed=seed), k)
+        bounds = np.quantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=1, method="inverted_cdf")
+        bounds[0], bounds[1] = np.fmin(bounds[0], estimates), np.fmax(bounds[1], estimates)
+    kendall, spearman, overlap = (
+        (value, float(low), float(high)) for value, low, high in zip(estimates, *bounds, strict=True)
+    )
     return RankAgreement(
         n=r,
-        kendall=(tau, tau_low, tau_high),
-        spearman=(_cosine(x.mid - x.mid.mean(), y.mid - y.mid.mean()), rho_low, rho_high),
+        kendall=kendall,
+        spearman=spearman,
         pearson_of_ranks=_cosine(x.rank - x.rank.mean(), y.rank - y.rank.mean()),
-        overlap=(overlap, overlap_low, overlap_high),
+        overlap=overlap,
         k=k,
         n_pairs=n_pairs,
-        n_told_apart=told,
+        n_told_apart=int((x.apart * y.apart)[_pairs(r)].astype(bool).sum()) if has_errors else 0,
     )
 
 
-def _bounds(x: Strengths, y: Strengths, k: int, n_pairs: int) -> tuple[FloatArray, int]:
-    """Kendall's, Spearman's and the overlap's bounds, shape (3, 2), and how many pairs both tell apart."""
-    r = len(x.value)
-    product = (x.apart * y.apart)[_pairs(r)]
-    told = int((product != 0).sum())
-    tau = (product.sum() + np.array([-1, 1]) * (n_pairs - told)) / n_pairs
-    (low_x, high_x), (low_y, high_y) = (_rank_interval(item.apart) for item in (x, y))
-    far = np.maximum(high_x - low_y, high_y - low_x)
-    near = np.maximum(np.maximum(low_x - high_y, low_y - high_x), 0)
-    rho = np.maximum(1 - 6 * np.array([(far**2).sum(), (near**2).sum()]) / (r**3 - r), -1.0)
-    certain = max(int(((high_x <= k) & (high_y <= k)).sum()), 2 * k - r)
-    possible = min(int(((low_x <= k) & (low_y <= k)).sum()), k)
-    return np.array([tau, rho, [certain / k, possible / k]]), told
+def _correlations(first: FloatArray, second: FloatArray, k: int) -> FloatArray:
+    """Kendall's, Spearman's and the overlap of the k first of draws without ties, from (n, r) twice to (3, n)."""
+    r = first.shape[1]
+    i, j = _pairs(r)
+    tau = (((first[:, i] > first[:, j]) == (second[:, i] > second[:, j])).mean(axis=1)) * 2 - 1
+    rank = [np.argsort(np.argsort(-drawn, axis=1), axis=1) for drawn in (first, second)]
+    rho = 1 - 6 * ((rank[0] - rank[1]) ** 2).sum(axis=1) / (r**3 - r)
+    return np.stack([tau, rho, ((rank[0] < k) & (rank[1] < k)).sum(axis=1) / k])
 
 
 @lru_cache(maxsize=64)

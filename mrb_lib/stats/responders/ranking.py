@@ -19,6 +19,7 @@ from mrb_lib.stats.responders import bradley_terry as models
 from mrb_lib.stats.responders import comparisons as compared
 from mrb_lib.stats.responders.comparisons import ANNOTATIONS, GOLD, JUDGE, NO_RESPONDERS, Responders, Source
 from mrb_lib.stats.responders.rank_agreement import (
+    FEWEST_RANKED,
     LEAST_ERROR,
     RankAgreement,
     Strengths,
@@ -38,7 +39,10 @@ NO_STRENGTHS = "{} has no strengths"
 FEW_SHARED = "fewer than two responders are ranked by both"
 ALL_EQUAL = "all strengths of one side are equal"
 NO_ERROR = "no interval: a standard error is unknown"
+FEW_RANKED = f"no interval of a correlation: fewer than {FEWEST_RANKED} responders are ranked by both"
 NO_SPREAD = "differences without a standard error, because all clusters say the same, leave ranks open"
+NO_SPREAD_BETWEEN = "no interval of a correlation: all clusters say the same, so that a difference has no error"
+CLINICIANS = 2
 _TEXT = ("part", "dimension", "source", "judge", "responder", "policy", "reason")
 _COUNTS = (
     "n",
@@ -116,9 +120,10 @@ def ranking(
         `rao_kupper_threshold` (theta), models in which a tie has its own probability, each with its interval `_low`,
         `_high` of the same bootstrap.
         Rows `part` "agreement", one a dimension, source of clinicians and judge: `n_responders` ranked by both,
-        `kendall` (tau-b), `spearman`, `pearson_of_ranks` (competition ranks), `top_k_overlap` with `k`; `n_pairs`
-        of responders and `n_told_apart`, those that both sources tell apart, see `rank_agreement`. The intervals
-        `_low`, `_high` hold the truth with at least 95%; Spearman's serves `pearson_of_ranks` too.
+        `kendall` (tau-b), `spearman`, `pearson_of_ranks` (competition ranks), `top_k_overlap` with `k`, all of the
+        estimated strengths, which hold noise; their intervals `_low`, `_high` are of the same of the *true* strengths,
+        which a larger benchmark would show (Spearman's serves `pearson_of_ranks` too); `n_pairs` of responders and
+        `n_told_apart`, those that both sources tell apart, see `rank_agreement`.
         `reason` says why a value is null.
 
     Raises
@@ -130,9 +135,11 @@ def ranking(
     -----
     Strengths exist only where the graph of wins is strongly connected (Ford 1957). How they are bootstrapped:
     `mrb_lib.stats.responders.strengths.fit`. Intervals of ranks and of their correlations are no bootstrap, which would
-    be wrong near ties: `mrb_lib.stats.responders.rank_agreement`; where many responders are close they are wide. A rank
-    correlation of estimates is too low on average, since both rankings hold noise. Coverage:
-    `tests/simulation/test_ranking.py`; published values: `tests/published/test_ranking.py`.
+    be wrong near ties: `mrb_lib.stats.responders.rank_agreement`. A rank correlation of estimates is too low on
+    average, since both rankings hold noise, and too high where a judge errs as the gold does, on the same cases; the
+    interval, from the posterior of strengths that are jointly normal among responders
+    (`mrb_lib.stats.responders.rank_posterior`), allows for both and need not be centred on the
+    estimate. Coverage: `tests/simulation/test_ranking.py`; published values: `tests/published/test_ranking.py`.
     """
     if top < 1:
         raise InputError(f"top {top}: must be at least 1, the number of first responders that are compared.")
@@ -144,7 +151,7 @@ def ranking(
         compared.from_labels(encode_gold(gold, cases["case_id"], names))[None],
         compared.from_annotations(annotations, cases, names)[None],
     ]
-    shown = np.ones((2, len(names)), dtype=bool)
+    shown = np.ones((CLINICIANS, len(names)), dtype=bool)
     if panel is not None:
         sources += [Source(JUDGE, judge) for judge in panel.judges]
         tables.append(compared.from_verdicts(panel, policy))
@@ -153,13 +160,14 @@ def ranking(
     picked = [outcomes[shown[:, i], i] for i in range(len(names))]
     codes = cluster_codes(cases, cluster)
     chosen = tuple(MODELS) if intervals == "all" else tuple(MODELS)[:1]
-    fits = [fit(table, who, codes, names=chosen, resamples=resamples, seed=seed) for table in picked if who.names]
+    options = {"references": CLINICIANS, "resamples": resamples, "seed": seed}
+    fits = [fit(table, who, codes, names=chosen, **options) for table in picked if who.names]
     who_is = [[source for source, kept in zip(sources, shown[:, i], strict=True) if kept] for i in range(len(names))]
     rows: list[dict[str, object]] = []
     for name, table, item, kept in zip(names, picked, fits, who_is, strict=bool(fits)):
         rows += [{"dimension": name, **row} for row in _strengths(item, table, kept, who)]
     for name, item, kept in zip(names, fits, who_is, strict=bool(fits)):
-        rows += [{"dimension": name, **row} for row in _agreements(item, kept, top)]
+        rows += [{"dimension": name, **row} for row in _agreements(item, kept, top, seed)]
     if not fits:
         rows = [
             {"part": "strength", "dimension": name, **_source(source), "n": 0, "reason": NO_RESPONDERS}
@@ -260,12 +268,10 @@ def _rank_bounds(item: Fitted, source: int) -> tuple[FloatArray, FloatArray]:
     return out[0], out[1]
 
 
-def _agreements(item: Fitted, sources: Sequence[Source], top: int) -> Iterator[dict[str, object]]:
-    clinicians = [i for i, source in enumerate(sources) if source.kind != JUDGE]
-    judges = [i for i, source in enumerate(sources) if source.kind == JUDGE]
+def _agreements(item: Fitted, sources: Sequence[Source], top: int, seed: int) -> Iterator[dict[str, object]]:
     strengths = [item.of(i) for i in range(len(sources))]
-    for i, j in product(clinicians, judges):
-        agreed = agreement(strengths[i], strengths[j], top)
+    for i, j in product(range(CLINICIANS), range(CLINICIANS, len(sources))):
+        agreed = agreement(strengths[i], strengths[j], item.shared[i, j], top, seed=seed)
         row: dict[str, object] = {"part": "agreement", "source": sources[i].kind, "judge": sources[j].judge}
         for name, values in (
             ("kendall", agreed.kendall),
@@ -289,6 +295,8 @@ def _no_agreement(agreed: RankAgreement, sides: dict[str, Strengths]) -> str | N
         return "; ".join(map(NO_STRENGTHS.format, missing)) or FEW_SHARED
     if np.isnan(agreed.kendall[0]):
         return ALL_EQUAL
+    if any(side.lacks_errors for side in sides.values()):
+        return NO_SPREAD_BETWEEN
     if np.isnan(agreed.kendall[1]):
-        return NO_ERROR
-    return NO_SPREAD if any(side.lacks_errors for side in sides.values()) else None
+        return FEW_RANKED if agreed.n < FEWEST_RANKED else NO_ERROR
+    return None

@@ -58,6 +58,8 @@ class Fitted(NamedTuple):
     wins, ties : shape (m, r, r), wins of the row over the column; symmetric ties
     models : those asked for, by name; Bradley and Terry's is always there
     covariance : shape (m, r, r), cluster-robust, of Bradley and Terry's log strengths; NaN where unknown
+    shared : shape (references, m, r, r), covariance of the log strengths of each of the first sources (rows) with those
+        of every source (columns): they are errors on the same cases
     df : shape (m,), clusters that compare anything less the strengths fitted
     reasons : shape (m,), why strengths or intervals are missing
     """
@@ -66,6 +68,7 @@ class Fitted(NamedTuple):
     ties: FloatArray
     models: dict[models.Model, Model]
     covariance: FloatArray
+    shared: FloatArray
     df: IntArray
     reasons: list[str | None]
 
@@ -81,6 +84,7 @@ def fit(
     codes: IntArray,
     *,
     names: Sequence[models.Model] = tuple(MODELS),
+    references: int = 0,
     resamples: int,
     seed: int,
 ) -> Fitted:
@@ -91,6 +95,7 @@ def fit(
     outcomes : shape (sources, cases, 3), see `mrb_lib.stats.responders.comparisons`
     codes : shape (cases,), the cluster of each case
     names : the models to fit, the first of them Bradley and Terry's
+    references : how many of the first sources the others are compared with, see `Fitted.shared`
 
     Notes
     -----
@@ -118,7 +123,7 @@ def fit(
     for other in bounds.values():
         other.low[without_ties] = bounds["bradley_terry"].low[without_ties]
         other.high[without_ties] = bounds["bradley_terry"].high[without_ties]
-    covariance = _covariance(moved["bradley_terry"], fitted, who, codes)
+    covariance, shared = _covariance(moved["bradley_terry"], fitted, who, codes, references)
     covariance[(df < 1) | (clusters < 2)] = np.nan
     n_cases = compares.sum(axis=1)
     reasons: list[str | None] = []
@@ -135,6 +140,7 @@ def fit(
         ties=ties,
         models={name: Model(made, bounds[name]) for name, made in fits.items()},
         covariance=covariance,
+        shared=shared,
         df=np.maximum(df, 1).astype(np.int64),
         reasons=reasons,
     )
@@ -180,22 +186,23 @@ def _gradients(
     return [_Drawn(*each) for each in zip(strengths, np.split(by_tie, tie_edges), strict=True)]
 
 
-def _covariance(item: Influence, fitted: BoolArray, who: Responders, codes: IntArray) -> FloatArray:
-    """The cluster-robust covariance of the log strengths, shape (m, r, r); NaN for a source without a fit."""
+def _covariance(
+    item: Influence, fitted: BoolArray, who: Responders, codes: IntArray, references: int
+) -> tuple[FloatArray, FloatArray]:
+    """The cluster-robust covariance of the log strengths, shape (m, r, r), and what the references share with all.
+
+    NaN for a source without a fit.
+    """
     m, r = fitted.shape
-    out = np.full((m, r, r), np.nan)
-    out[item.sources] = item.inverse @ _spread(item.residual, who, codes) @ item.inverse
-    return out
-
-
-def _spread(residual: FloatArray, who: Responders, codes: IntArray) -> FloatArray:
-    """The sum over clusters of the outer product of their gradients, shape (m, r, r)."""
-    m = residual.shape[1]
-    gradient = np.zeros((n_clusters(codes), len(who.names), m))
-    np.add.at(gradient, (codes, who.a), residual)
-    np.subtract.at(gradient, (codes, who.b), residual)
-    by_source = gradient.transpose(2, 1, 0)
-    return np.asarray(by_source @ by_source.swapaxes(1, 2), dtype=np.float64)
+    gradient = np.zeros((n_clusters(codes), r, len(item.sources)))
+    np.add.at(gradient, (codes, who.a), item.residual)
+    np.subtract.at(gradient, (codes, who.b), item.residual)
+    moves = item.inverse @ gradient.transpose(2, 1, 0)
+    out, shared = np.full((m, r, r), np.nan), np.full((references, m, r, r), np.nan)
+    out[item.sources] = moves @ moves.swapaxes(1, 2)
+    for i, source in enumerate(item.sources[item.sources < references]):
+        shared[source, item.sources] = moves[i] @ moves.swapaxes(1, 2)
+    return out, shared
 
 
 def _bounds(made: models.Fit, item: Influence, drawn: _Drawn, df: IntArray) -> Bounds:

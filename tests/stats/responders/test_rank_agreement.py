@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from mrb_lib.stats.responders.rank_agreement import Strengths, agreement, mid_ranks, rank_interval, ranks, told_apart
+from mrb_lib.stats.responders.rank_agreement import (
+    RankAgreement,
+    Strengths,
+    agreement,
+    mid_ranks,
+    rank_interval,
+    ranks,
+    told_apart,
+)
 
 VALUES = st.lists(st.integers(-4, 4), min_size=4, max_size=9)
 
@@ -20,11 +28,16 @@ def sure(values: list[float] | np.ndarray, error: float = 1e-3, df: float = 1e6)
     return Strengths(x, np.eye(len(x)) * error**2, df)
 
 
+def agreed(first: Strengths, second: Strengths, top: int, *, shared: float = 0.0) -> RankAgreement:
+    """With errors of the same responder that have this covariance."""
+    return agreement(first, second, shared * np.eye(len(first.value)), top)
+
+
 @given(VALUES, st.randoms(use_true_random=False))
 def test_correlations_are_those_of_scipy_ties_included(values: list[int], shuffle) -> None:
     other = list(values)
     shuffle.shuffle(other)
-    found = agreement(sure(values), sure(other), 3)
+    found = agreed(sure(values), sure(other), 3)
     if len(set(values)) == 1:
         assert np.isnan(found.kendall[0])
         return
@@ -42,7 +55,7 @@ def test_ranks_are_those_of_scipy(values: list[int]) -> None:
 
 
 def test_what_is_certain_has_no_width() -> None:
-    found = agreement(sure([3, 2, 1, 0]), sure([3, 2, 0, 1]), 2)
+    found = agreed(sure([3, 2, 1, 0]), sure([3, 2, 0, 1]), 2)
     assert found.kendall == pytest.approx((4 / 6,) * 3)
     assert found.spearman == pytest.approx((0.8,) * 3)
     assert found.overlap == (1.0, 1.0, 1.0)
@@ -50,16 +63,38 @@ def test_what_is_certain_has_no_width() -> None:
 
 
 def test_what_is_unknown_is_left_open() -> None:
-    found = agreement(sure([3, 2, 1, 0], error=100), sure([3, 2, 1, 0], error=100), 1)
+    """As if nothing had been compared; by errors as large the estimate says nothing, whatever it is."""
+    found = agreed(sure([3, 2, 1, 0], error=100), sure([3, 2, 1, 0], error=100), 1)
     assert found.kendall == (1.0, -1.0, 1.0)
     assert found.spearman == (1.0, -1.0, 1.0)
     assert found.overlap == (1.0, 0.0, 1.0)
     assert found.n_told_apart == 0
 
 
+def test_errors_on_the_same_cases_are_not_agreement() -> None:
+    """Two true rankings that have nothing to do with each other, estimated with the same errors."""
+    first, second, error = np.random.default_rng(0).normal(size=(3, 40))
+    x, y = sure(first + error, error=1), sure(second + error, error=1)
+    assert agreed(x, y, 3).kendall[1] > 0
+    low, high = agreed(x, y, 3, shared=0.99).kendall[1:]
+    assert low < stats.kendalltau(first, second)[0] < high
+
+
+def test_noise_is_taken_off_and_not_added() -> None:
+    """Of 40 responders whose true strengths are in the same order the estimates have tau .5; the interval has 1."""
+    generator = np.random.default_rng(1)
+    truth = generator.normal(size=40)
+    first, second = (sure(truth + generator.normal(0, 0.7, 40), error=0.7) for _ in range(2))
+    found = agreed(first, second, 3)
+    assert found.kendall[0] < 0.6
+    assert found.kendall[1] > 0.3 and found.kendall[2] > 0.85
+    again = agreement(first, second, np.zeros((40, 40)), 3, seed=7)
+    assert again.kendall[1:] == pytest.approx(found.kendall[1:], abs=0.05)
+
+
 def test_one_open_pair_of_neighbours_costs_two_sixths_of_kendall() -> None:
     first = Strengths(np.array([3.0, 2.0, 1.0, 0.99]), np.eye(4) * 0.05**2, 1e6)
-    found = agreement(first, sure([3, 2, 1, 0]), 3)
+    found = agreed(first, sure([3, 2, 1, 0]), 3)
     assert found.kendall == pytest.approx((1.0, 4 / 6, 1.0))
     assert found.overlap[1:] == pytest.approx((2 / 3, 1.0))
 
@@ -68,7 +103,7 @@ def test_one_open_pair_of_neighbours_costs_two_sixths_of_kendall() -> None:
 def test_the_estimate_lies_in_its_interval(values: list[int], error: float) -> None:
     if len(set(values)) < len(values):
         return
-    found = agreement(sure(values, error), sure(values[::-1], error), 3)
+    found = agreed(sure(values, error), sure(values[::-1], error), 3)
     for value, low, high in (found.kendall, found.spearman, found.overlap):
         assert low - 1e-9 <= value <= high + 1e-9
 
@@ -107,16 +142,22 @@ def test_more_comparisons_never_tell_more_apart() -> None:
 def test_responders_that_one_side_lacks_are_left_out() -> None:
     first = sure([3, 2, 1, 0, np.nan])
     second = sure([np.nan, 2, 1, 0, 5])
-    found = agreement(first, second, 3)
+    found = agreed(first, second, 3)
     assert (found.n, found.k, found.n_pairs) == (3, 2, 3)
     assert found.kendall[0] == 1
-    nobody = agreement(first, sure([np.nan] * 5), 3)
+    nobody = agreed(first, sure([np.nan] * 5), 3)
     assert nobody.n == 0
     assert np.isnan(nobody.kendall).all()
 
 
+def test_two_responders_give_no_interval() -> None:
+    found = agreed(sure([1, 0]), sure([1, 0]), 1)
+    assert found.kendall[0] == 1
+    assert np.isnan(found.kendall[1:]).all()
+
+
 def test_an_unknown_error_gives_no_interval() -> None:
     first = Strengths(np.array([1.0, 0.0]), np.full((2, 2), np.nan), 1.0)
-    found = agreement(first, sure([1, 0]), 1)
+    found = agreed(first, sure([1, 0]), 1)
     assert found.kendall[0] == 1
     assert np.isnan(found.kendall[1:]).all()
