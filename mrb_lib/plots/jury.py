@@ -179,8 +179,9 @@ def _name_the_best(axes: Axes, rows: pd.DataFrame, measure: str) -> None:
     "jury-members",
     title="What each member adds to the jury",
     caption=(
-        "On {dimension}: what a judge adds to the accuracy of the majority on joining, averaged over random orders "
-        "(Shapley), and what the majority of all loses without it; 95% cluster-bootstrap intervals."
+        "On {dimension}: what a judge adds to the accuracy of the majority on joining, averaged over orders of joining "
+        "that begin with a coin (Shapley), and what the majority of all loses without it; 95% cluster-bootstrap "
+        "intervals, which allow for orders that were not tried."
     ),
     reading=(
         "Left of zero: the jury is better off without the judge. A judge may add much on joining early and still be "

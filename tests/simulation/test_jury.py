@@ -57,7 +57,7 @@ def test_independent_judges_reach_condorcets_accuracy() -> None:
     curve = rows[rows["order"] == "random"].set_index("size")["accuracy"]
     assert curve[3] == pytest.approx(stats.binom.sf(1, 3, 0.7), abs=error)
     members = rows[rows["part"] == "member"]
-    assert members["shapley"].to_numpy() == pytest.approx(np.full(5, expected / 5), abs=0.01)
+    assert members["shapley"].to_numpy() == pytest.approx(np.full(5, (expected - 0.5) / 5), abs=0.01)
     assert members["leave_one_out"].between(0.0, 0.06).all()
 
 
@@ -109,15 +109,15 @@ def estimates(n: int, number: int) -> dict[str, tuple[np.ndarray, float | np.nda
     ahead = np.einsum("fjd,sj->fds", weights(panel.choice, labels, fold), votes) > 1e-9
     best = SKILL[scores.crossfit_judge].mean(axis=1)
     joined = [np.eye(3)[scores.chosen.members[:, :size]].sum(axis=1) for size in (1, 2, 3)]
-    tried = scores.joined.tried
+    formed = scores.joined.formed[:, 0]
     return {
         "majority": (scores.kinds[0], whole),
         "to_second": (scores.kinds[0] - scores.singles[1], whole - b),
         "leave_one_out": (scores.without[0], whole - b * b),
         # Of six orders the first judge is in each place twice.
-        "shapley": (scores.joined.added[0] / tried, (2 * a + 2 * (a * b - b) + 2 * (whole - b * b)) / 6),
-        "random_1": (scores.joined.by_size[0] / tried, (a + 2 * b) / 3),
-        "random_2": (scores.joined.by_size[1] / tried, (2 * a * b + b * b) / 3),
+        "shapley": (scores.joined.added[0], (2 * (a - 0.5) + 2 * (a * b - b) + 2 * (whole - b * b)) / 6),
+        "random_1": (scores.joined.by_size[0] / formed[0], (a + 2 * b) / 3),
+        "random_2": (scores.joined.by_size[1] / formed[1], (2 * a * b + b * b) / 3),
         "weighted": (scores.kinds[1], shares @ accuracy_of_rule(ahead)),
         "dawid_skene": (scores.kinds[2], dawid_skene_truth(panel)),
         "best_single": (scores.crossfit, best),

@@ -112,11 +112,39 @@ def _score_judge(choices: NDArray[np.int8], labels: IntArray, policy: str) -> tu
     applies = (rows > 0) & (labels >= 0)
     if policy in ("strict", "net"):
         applies &= (choices != ABSENT).any(axis=3).all(axis=2)
-    if policy in BINARY_POLICIES:
-        value = (total > 0 if policy == "net" else total == rows).astype(np.float64)
-    else:
-        value = divide(total, answers if policy == "answered" else rows)
+    value = _value(policy, total, rows, answers)
     return np.where(applies, value, np.nan), np.where(applies, divide(answers.astype(np.float64), rows), np.nan)
+
+
+def _value(policy: str, total: FloatArray, rows: IntArray, answers: IntArray) -> FloatArray:
+    """The score of verdicts whose worths sum to `total`, by how many they are and how many have a choice."""
+    if policy in BINARY_POLICIES:
+        return (total > 0 if policy == "net" else total == rows).astype(np.float64)
+    return divide(total, answers if policy == "answered" else rows)
+
+
+def score_of_a_coin(labels: IntArray, rows: IntArray, policy: str) -> FloatArray:
+    """The expected score of verdicts that are each drawn at random, shape (dimensions, cases).
+
+    Choices are equally probable: A, B and, in a dimension of which some gold label is a tie, tie.
+
+    Parameters
+    ----------
+    labels : shape (dimensions, cases), see `encode_gold`; NaN where there is none
+    rows : shape (dimensions, cases), how many verdicts the policy reads; NaN where there is none
+    """
+    out = np.full(labels.shape, np.nan)
+    for dimension, (label, count) in enumerate(zip(labels, rows, strict=True)):
+        choices = [code for code in range(len(CHOICES)) if code != TIE or (label == TIE).any()]
+        for one, verdicts in np.unique(np.stack([label, count])[:, (label >= 0) & (count > 0)], axis=1).T:
+            total, chance = np.zeros(1), np.ones(1)
+            for _ in range(verdicts):
+                sums = (total[:, None] + _worth(policy)[one, choices]).round(9)
+                total, which = np.unique(sums, return_inverse=True)
+                chance = np.bincount(which.ravel(), np.repeat(chance, len(choices)) / len(choices))
+            number = np.full(len(total), verdicts)
+            out[dimension, (label == one) & (count == verdicts)] = chance @ _value(policy, total, number, number)
+    return out
 
 
 def _worth(policy: str) -> FloatArray:

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 
 from mrb_lib.schema import ORDERS
 from mrb_lib.stats.core.options import FloatArray, IntArray, divide, join_reasons
 from mrb_lib.stats.core.panel import ABSENT, COST_COLUMNS, Panel
 from mrb_lib.stats.core.scoring import columns_used
 from mrb_lib.stats.juries.scores import KINDS, JuryScores
-from mrb_lib.stats.resampling.resample import ratios
+from mrb_lib.stats.resampling.resample import CONFIDENCE, ratios
 
 ONE_JUDGE = "undefined: a jury takes two judges"
 TWO_JUDGES = "undefined: Dawid and Skene's model takes three judges"
@@ -21,6 +22,7 @@ NO_CASES = "no case can be scored"
 NO_OTHERS = "undefined: no other cluster has a labelled case to choose on"
 NO_SECONDS, NO_TOKENS = "seconds are unknown of a member", "tokens are unknown of a member"
 BEST_SINGLE = "best_single"
+_Z = float(special.ndtri((1 + CONFIDENCE) / 2))
 
 Rows = dict[str, object]
 """Columns by name: arrays or lists of one length, or a value that all rows have."""
@@ -42,6 +44,11 @@ class JuryMeans(NamedTuple):
         """The means of columns that are each to be divided by something; NaN where that is 0."""
         value, low, high = (divide(values, divisor) for values in (self.value, self.low, self.high))
         return JuryMeans(self.n, value, low, high, self.reason)
+
+    def widened(self, error: FloatArray) -> JuryMeans:
+        """With intervals that allow for another, independent, standard error of the values, shape (m,)."""
+        below, above = (np.hypot(end - self.value, _Z * error) for end in (self.low, self.high))
+        return self._replace(low=self.value - below, high=self.value + above)
 
     def named(self, name: str) -> Rows:
         """The columns; those of an accuracy are plainly `low` and `high`."""
@@ -124,11 +131,11 @@ def dimension_rows(
         _part("single", single, shown, cost),
     ]
     if len(judges) > 1:
-        tried = np.full(len(judges), scores.joined.tried)
-        added = summed.rows(slice(0, len(judges))).over(tried)
+        tried, error = np.full(len(judges), scores.joined.tried), scores.joined.error[:, i]
+        added = summed.rows(slice(0, len(judges))).widened(error)
         random = summed.rows(slice(len(judges), None)).over(scores.joined.formed[:, i])
         said: Rows = {"judge": judges, "kind": "majority", "n_orderings": tried}
-        said["monte_carlo_error"] = scores.joined.error[:, i]
+        said["monte_carlo_error"] = error
         parts += [
             _part("member", without, {**without.named("leave_one_out"), **added.named("shapley"), **said}, cost),
             *_curves(random, greedy, scores, cost, i),

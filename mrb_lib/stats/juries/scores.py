@@ -4,32 +4,34 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from math import factorial
+from math import comb, factorial
 from typing import NamedTuple
 
 import numpy as np
 
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.core.panel import ABSENT, Panel
-from mrb_lib.stats.core.scoring import score
+from mrb_lib.stats.core.scoring import score, score_of_a_coin
 from mrb_lib.stats.juries.tally import Tally, tally
 from mrb_lib.stats.juries.votes import dawid_skene, majority, share_right, spread, weighted, weights
 
 KINDS = ("majority", "weighted", "dawid_skene")
-FEWEST = 24
+EXACT_UP_TO = 12
+FEWEST = 64
 LARGEST_GREEDY = 5
+_AT_ONCE = 4
 
 
-class Orderings(NamedTuple):
-    """Random orders of joining a jury.
+class Joining(NamedTuple):
+    """What members add on joining a jury, on average over the orders of joining.
 
     Attributes
     ----------
-    added : shape (members, dimensions, cases), what each adds on joining, by case, summed over the orders
-    error : shape (members, dimensions), the Monte-Carlo standard error of its mean; 0 where all orders were tried
+    added : shape (members, dimensions, cases), what each adds, by case
+    error : shape (members, dimensions), the Monte-Carlo standard error of its mean; 0 where all juries were formed
     by_size : shape (members, dimensions, cases), the score of juries of 1, 2, ... members, summed over those with one
     formed : shape (members, dimensions), how many juries of each size have one
-    tried : how many orders
+    tried : how many orders, all there are where all juries were formed
     """
 
     added: FloatArray
@@ -39,45 +41,83 @@ class Orderings(NamedTuple):
     tried: int
 
 
-def orderings(members: int, seed: int) -> tuple[IntArray, bool]:
-    """Orders of joining, shape (orders, members), and whether these are all there are.
+def joining(tally: Tally, counted: BoolArray, seed: int) -> Joining:
+    """Let the members join one after the other: in all orders of up to 12 members, in random orders of more.
 
-    A random order and its rotations, so that each member comes once in every place, as often as it takes to make
-    `FEWEST`; the place makes the largest difference to what a member adds.
-    """
-    if factorial(members) <= FEWEST:
-        return np.array(list(itertools.permutations(range(members))), dtype=np.int64).reshape(-1, members), True
-    generator = np.random.default_rng([seed, 3])
-    rotation = (np.arange(members)[:, None] + np.arange(members)) % members
-    return np.vstack([generator.permutation(members)[rotation] for _ in range(-(-FEWEST // members))]), False
-
-
-def joining(tally: Tally, counted: BoolArray, seed: int) -> Orderings:
-    """Let the members join in random orders; a jury of nobody, or without any answer, gives no verdict and scores 0.
+    A jury of nobody answers as a coin does. So does one that is scored on no case of a dimension.
 
     Parameters
     ----------
     counted : shape (dimensions, cases), where the whole jury is scored; elsewhere the result is NaN
     """
+    coin = np.where(counted, score_of_a_coin(tally.labels, tally.somebody.sum(axis=0), tally.policy), 0.0)
+    if tally.votes.shape[1] <= EXACT_UP_TO:
+        return _every_jury(tally, counted, coin)
+    return sampled(tally, counted, coin, seed)
+
+
+def _every_jury(tally: Tally, counted: BoolArray, coin: FloatArray) -> Joining:
+    """Shapley's values from all juries there are, and their mean by size; see `joining`."""
     members = tally.votes.shape[1]
-    orders, complete = orderings(members, seed)
+    first = min(members, _AT_ONCE)
+    inside = np.array(list(itertools.product([False, True], repeat=first)))
+    base = np.stack([tally.votes[:, :first][:, some].sum(axis=1) for some in inside], axis=1)
+    joins = np.array([1 / (members * comb(members - 1, max(size - 1, 0))) for size in range(members + 1)])
+    stays = np.array([1 / (members * comb(members - 1, min(size, members - 1))) for size in range(members + 1)])
+    added, by_size = np.zeros((2, members, *counted.shape))
+    formed = np.zeros((members, len(counted)), dtype=np.int64)
+    for others in itertools.product([False, True], repeat=members - first):
+        who = np.hstack([inside, np.tile(np.array(others, dtype=bool), (len(inside), 1))])
+        size = who.sum(axis=1)
+        value, defined = _values(tally, base + tally.votes[:, first:][:, list(others)].sum(axis=1)[:, None], counted)
+        defined[size == 0] = False
+        of_size = (size[:, None] == np.arange(1, members + 1)).T
+        by_size += np.tensordot(of_size * 1.0, np.where(defined[..., None], value, 0.0), 1)
+        formed += of_size @ defined.astype(np.int64)
+        share = np.where(who, joins[size][:, None], -stays[size][:, None])
+        added += np.tensordot(share.T, np.where(defined[..., None], value, coin), 1)
+    outside = np.where(counted, 0.0, np.nan)
+    return Joining(added + outside, np.zeros(formed.shape), by_size + outside, formed, factorial(members))
+
+
+def _values(tally: Tally, sums: IntArray, counted: BoolArray) -> tuple[FloatArray, BoolArray]:
+    """What juries are worth, 0 outside `counted`, and whether they are scored on any case of a dimension."""
+    value = tally.scores(sums)
+    if tally.excludes:
+        return spread(value, counted)
+    return np.where(counted, value, 0.0), np.tile(counted.any(axis=1), (len(value), 1))
+
+
+def orderings(members: int, seed: int) -> IntArray:
+    """Random orders of joining, shape (orders, members).
+
+    A random order and its rotations, so that each member comes once in every place, as often as it takes to make
+    `FEWEST`; the place makes the largest difference to what a member adds.
+    """
+    generator = np.random.default_rng([seed, 3])
+    rotation = (np.arange(members)[:, None] + np.arange(members)) % members
+    return np.vstack([generator.permutation(members)[rotation] for _ in range(-(-FEWEST // members))])
+
+
+def sampled(tally: Tally, counted: BoolArray, coin: FloatArray, seed: int) -> Joining:
+    """As `joining`, in random orders."""
+    members = tally.votes.shape[1]
+    orders = orderings(members, seed)
     added, by_size = np.zeros((2, members, *counted.shape))
     formed = np.zeros((members, len(counted)), dtype=np.int64)
     means = np.zeros((len(orders), members, len(counted)))
-    cases, excludes = counted.sum(axis=1), tally.excludes
+    cases = counted.sum(axis=1)
     for i, order in enumerate(orders):
-        value = tally.scores(np.cumsum(tally.votes[:, order], axis=1))
-        defined = np.broadcast_to(cases > 0, formed.shape)
-        if excludes:
-            value, defined = spread(value, counted)
+        value, defined = _values(tally, np.cumsum(tally.votes[:, order], axis=1), counted)
         by_size += value
         formed += defined
+        value = np.where(defined[..., None], value, coin)
         value[1:] -= value[:-1].copy()
+        value[0] -= coin
         added[order] += value
-        means[i] = divide(np.where(counted, value, 0.0).sum(axis=2), cases)
+        means[i] = divide(value.sum(axis=2), cases)
     outside = np.where(counted, 0.0, np.nan)
-    error = np.zeros(means.shape[1:]) if complete else _error(means, orders)
-    return Orderings(added + outside, error, by_size + outside, formed, len(orders))
+    return Joining(added / len(orders) + outside, _error(means, orders), by_size + outside, formed, len(orders))
 
 
 def _error(means: FloatArray, orders: IntArray) -> FloatArray:
@@ -147,7 +187,7 @@ class JuryScores(NamedTuple):
     crossfit : shape (dimensions, cases), of the judge that is best in the other folds
     crossfit_judge : shape (dimensions, cases), which one that is
     without : shape (judges, dimensions, cases), what the majority loses without each judge
-    joined, chosen : see `Orderings` and `Greedy`
+    joined, chosen : see `Joining` and `Greedy`
     """
 
     singles: FloatArray
@@ -156,7 +196,7 @@ class JuryScores(NamedTuple):
     crossfit: FloatArray
     crossfit_judge: IntArray
     without: FloatArray
-    joined: Orderings
+    joined: Joining
     chosen: Greedy
 
 

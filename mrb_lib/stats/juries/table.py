@@ -72,10 +72,13 @@ def jury(
         scored for both.
         `single`, a row a `judge`, to compare with.
         `member`, a row a `judge`: `leave_one_out`, accuracy of the majority less that of the majority without it;
-        `shapley`, what it adds on joining, averaged over `n_orderings` random orders, with `monte_carlo_error` its
-        standard error from their being so few (0 where they are all). A jury of nobody, or one without any answer,
-        scores 0, so that the values of `shapley` sum to the accuracy of the majority.
-        `curve`, a row a `size` and `order`: the mean of `random` juries, and `greedy` ones to which the judge is added
+        `shapley`, what it adds on joining, averaged over `n_orderings` orders: all there are of up to 12 judges, of
+        more a random choice, whose standard error `monte_carlo_error` is allowed for in the interval. A jury of nobody
+        scores what a coin earns under the policy (A, B and, where gold has ties, tie are equally probable), so that the
+        values of `shapley` sum to the accuracy of the majority less that of a coin: a judge that only guesses is
+        worth nothing, and less where it outvotes others.
+        `curve`, a row a `size` and `order`: the mean of `random` juries, all `n_orderings` of the size where there are
+        up to 12 judges, and `greedy` ones to which the judge is added
         that helps most in the other folds. Juries of even size are tied more often.
         `seconds` and `tokens` a case, summed over the members (a random or greedy jury: the mean over those formed;
         `best_single`: over the cases), of the verdicts of that dimension that are compared; null where one is
@@ -98,13 +101,13 @@ def jury(
     its accuracy is that on the others. Judges that copy each other, or juries among
     the judges, count as often as they stand in the table. Nothing is chosen or weighted on the cluster that is scored:
     where all cases are in one, that is null. Weights: Nitzan and Paroush (1982),
-    doi:10.2307/2526438. Shapley's value by sampled orders: Castro, Gomez and Tejada (2009),
-    doi:10.1016/j.cor.2008.04.004. Validated in `tests/simulation/test_jury.py`: Condorcet's accuracies of independent
-    judges, and coverage. Intervals of the majority, of random juries and of what members add hold the truth in 93 to
-    97 of 100 benchmarks. Those of what is chosen or weighted (`weighted`, `dawid_skene`, `best_single`, `greedy`, and
-    `crossfit_difference`) are about the very judges and weights that were found, not about the choice made anew:
-    with 100 cases they hold it in 91 to 93 of 100, with 1,000 in 93 to 97, but in 91 where two choices are equally
-    good.
+    doi:10.2307/2526438. Shapley (1953), doi:10.1515/9781400881970-018; by sampled orders: Castro, Gomez and
+    Tejada (2009), doi:10.1016/j.cor.2008.04.004. Validated in `tests/simulation/test_jury.py`: Condorcet's
+    accuracies of independent judges, and coverage. Intervals of the majority, of random juries and of what members add
+    hold the truth in 93 to 97 of 100 benchmarks. Those of what is chosen or weighted (`weighted`, `dawid_skene`,
+    `best_single`, `greedy`, and `crossfit_difference`) are about the very judges and weights that were found, not
+    about the choice made anew: with 100 cases they hold it in 91 to 93 of 100, with 1,000 in 93 to 97, but in 91 where
+    two choices are equally good.
     """
     check_policy(policy)
     panel = as_panel(verdicts, cases["case_id"], dimensions)
