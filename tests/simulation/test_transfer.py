@@ -107,7 +107,9 @@ def test_coverage_of_the_summary_and_of_a_new_domain(k: int, spread: float, n: i
     domain = np.repeat(np.arange(k), n)
     found = accuracies(right(generator, (BENCHMARKS, len(domain)), truth[:, :-1][:, domain]), domain)
     summary = pooled(found)
-    assert covers((proportion(summary.low) <= 0.7) & (proportion(summary.high) >= 0.7))
+    covered = (proportion(summary.low) <= 0.7) & (proportion(summary.high) >= 0.7)
+    # A scale that is never below 1 is too careful where domains differ less than chance lets them seem to.
+    assert covers(covered) if spread**2 > 0.5 / (4 * n) else 0.97 < covered.mean() < 0.995
     low, high = (proportion(end) for end in predict(found.effect, found.variance).interval())
     predicted = (low <= truth[:, -1]) & (high >= truth[:, -1])
     # Where domains do not differ, a variance between that may be above 0 but not below makes it too careful.

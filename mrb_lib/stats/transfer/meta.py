@@ -26,11 +26,12 @@ class Pooled(NamedTuple):
     ----------
     k : estimates in the set
     q, p_value : Cochran's Q and its chi-squared tail with k - 1 degrees of freedom
-    i2, i2_low, i2_high : share of the variation that is between, by Q, and its Q-profile interval
+    i2, i2_low, i2_high : share of the variation that is between, by `tau2`, and its Q-profile interval
     tau2, tau2_low, tau2_high : variance between by restricted maximum likelihood, and its Q-profile interval
     tau2_dl : variance between by DerSimonian and Laird, beside it
     estimate : the mean of the random-effects distribution
-    low, high : its interval by Hartung and Knapp, t with k - 1 degrees of freedom
+    low, high : its interval by Hartung and Knapp, t with k - 1 degrees of freedom, where estimates that happen to lie
+        closer together than their sampling errors let them narrow nothing
     weight : the share of each estimate in `estimate`
     """
 
@@ -88,10 +89,12 @@ def pool(effect: FloatArray, variance: FloatArray) -> Pooled:
 
     Notes
     -----
-    DerSimonian and Laird (1986), doi:10.1016/0197-2456(86)90046-2; Hartung and Knapp (2001),
-    doi:10.1002/sim.791; I2 of Higgins and Thompson (2002), doi:10.1002/sim.1186; intervals of tau2 by
-    the Q-profile of Viechtbauer (2007), doi:10.1002/sim.2514. REML is found by Fisher scoring. Published
-    values: `tests/published/test_meta.py`; coverage and size: `tests/simulation/test_transfer.py`.
+    DerSimonian and Laird (1986), doi:10.1016/0197-2456(86)90046-2; Hartung and Knapp (2001), doi:10.1002/sim.791, with
+    the scale kept at 1 or more as Knapp and Hartung (2003), doi:10.1002/sim.1482, do, so that the interval is never
+    narrower than that of a fixed effect; I2 of Higgins and Thompson (2002), doi:10.1002/sim.1186, from the REML
+    estimate of tau2; intervals of tau2 by the Q-profile of Viechtbauer (2007), doi:10.1002/sim.2514. REML is found by
+    Fisher scoring. Published values: `tests/published/test_meta.py`; coverage and size:
+    `tests/simulation/test_transfer.py`.
     """
     sets = _sets(effect, variance)
     df = np.maximum(sets.k - 1, 0)
@@ -106,12 +109,12 @@ def pool(effect: FloatArray, variance: FloatArray) -> Pooled:
     total = weight.sum(axis=1)
     estimate = np.where(enough, sets.mean(weight), np.nan)
     spread = divide((weight * sets.residuals(weight) ** 2).sum(axis=1), df)
-    reach = _t(df) * np.sqrt(divide(spread, total))
+    reach = _t(df) * np.sqrt(divide(np.maximum(spread, 1.0), total))
     return Pooled(
         k=sets.k,
         q=np.where(enough, q, np.nan),
         p_value=np.where(enough, np.asarray(special.chdtrc(np.fmax(df, 1), q)), np.nan),
-        i2=divide(by_moments, by_moments + typical),
+        i2=divide(tau2, tau2 + typical),
         i2_low=divide(low, low + typical),
         i2_high=divide(high, high + typical),
         tau2=tau2,
