@@ -25,9 +25,9 @@ _MARK = "D"
     "reliability",
     title="Reliability diagrams",
     caption=(
-        "Share of verdicts that name the gold label, by confidence in bins a tenth wide; dimension {dimension}, with "
-        "95% intervals robust to clusters. n: verdicts; ECE: expected calibration error less its bias, in percentage "
-        "points. Columns at the foot: share of the verdicts in each bin."
+        "Share of verdicts that name the gold label, by confidence in bins a twentieth wide; dimension {dimension}, "
+        "with 95% intervals robust to clusters. n: verdicts; ECE: expected calibration error less its bias, in "
+        "percentage points. Columns at the foot: share of the verdicts in each bin."
     ),
     reading=(
         "On the dashed line the judge is right as often as it says. Points below it: it is too sure; above it: it is "
@@ -102,7 +102,7 @@ def _numbers(row: pd.Series) -> str:
     "calibration-error",
     title="Calibration error of the judges",
     caption=(
-        "Expected calibration error over bins of confidence a tenth wide, debiased, with 95% intervals robust to "
+        "Expected calibration error over bins of confidence a twentieth wide, debiased, with 95% intervals robust to "
         "clusters; judges ordered by {dimension}. n/a: no probabilities."
     ),
     reading=(

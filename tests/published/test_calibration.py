@@ -53,13 +53,14 @@ def test_scores_are_those_of_scikit_learn(digits: int) -> None:
 def test_the_reliability_diagram_is_that_of_scikit_learn() -> None:
     p, outcome = drawn(500, 3, 12)
     right, confidence = (outcome == (p > 0.5)).astype(float), np.maximum(p, 1 - p)
-    accuracy, mean = calibration_curve(right, confidence, n_bins=10)
+    accuracy, mean = calibration_curve(right, 2 * confidence - 1, n_bins=10)
+    mean = (1 + mean) / 2
     table = calibration(*tables(p, outcome))
     rows = table[(table["part"] == "bin") & (table["binning"] == "equal_width")]
     np.testing.assert_allclose(rows["accuracy"], accuracy, atol=1e-12)
     np.testing.assert_allclose(rows["confidence"], mean, atol=1e-12)
     ece = table.iloc[0]["ece"]
-    counts = np.histogram(confidence, np.linspace(0.5, 1, 6))[0]
+    counts = np.histogram(confidence, np.linspace(0.5, 1, 11))[0]
     assert ece == pytest.approx((counts / 500 * np.abs(accuracy - mean)).sum(), abs=1e-12)
 
 

@@ -67,7 +67,7 @@ def truth(slope: float, orders: int) -> dict[str, float]:
     outcome = np.tile(gold, orders).astype(float)
     confidence, right = np.maximum(p, 1 - p), ((p > 0.5) == outcome).astype(float)
     gap = right - confidence
-    width = np.clip(np.ceil(confidence * 10).astype(int) - 1, 0, 9)
+    width = np.clip(np.ceil(confidence * 20 - 10).astype(int) - 1, 0, 9)
     mass = np.searchsorted(np.quantile(confidence, np.arange(1, 10) / 10), confidence)
 
     def error(bins: np.ndarray) -> float:
@@ -156,15 +156,15 @@ def test_the_interval_of_the_calibration_error_covers_it(n: int, slope: float, o
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "slope"), [(100, 1.0), (100, 2.5), (1000, 2.5)])
 def test_the_intervals_of_bins_cover(n: int, slope: float) -> None:
-    """Of 100 forecasts a bin of equal width holds a dozen, and Wilson's interval with Student's t is cautious."""
+    """Of 100 forecasts a bin of equal width holds a few, and Wilson's interval with Student's t covers 90 to 98.6%."""
     table, z = found_of(n, slope, 1), np.random.default_rng(98).normal(0, SPREAD, 1_000_000)
     confidence, rate = special.expit(slope * np.abs(z)), special.expit(np.abs(z))
-    which = np.clip(np.ceil(confidence * 10).astype(int) - 1, 0, 9)
-    known = np.bincount(which, rate, 10)[5:] / np.bincount(which, minlength=10)[5:]
+    which = np.clip(np.ceil(confidence * 20 - 10).astype(int) - 1, 0, 9)
+    known = np.bincount(which, rate, 10) / np.bincount(which, minlength=10)
     rows = table[(table["part"] == "bin") & (table["binning"] == "equal_width")]
-    right = known[rows["bin"].astype(int) - 5]
+    right = known[rows["bin"].astype(int)]
     covered = ((rows["low"] <= right) & (right <= rows["high"])).groupby(rows["bin"]).mean()
-    assert not within(dict(covered), high=0.97 if n == 1000 else 0.985)
+    assert not within(dict(covered), **({"low": 0.9, "high": 0.99} if n == 100 else {}))
 
 
 @pytest.mark.slow
@@ -194,7 +194,7 @@ def test_clusters_of_cases_that_go_together_are_minded() -> None:
         table[table["part"] == "summary"] for table in (calibration(*found), calibration(*found, cluster="case_id"))
     )
     names = ("brier", "accuracy", "overconfidence", "auroc", "log_loss", "ece")
-    assert not within({name: coverage(rows, name, known[name]) for name in names}, low=0.92)
+    assert not within({name: coverage(rows, name, known[name]) for name in names}, low=0.92, high=0.98)
     assert all(coverage(alone, name, known[name]) < 0.85 for name in names)
 
 
@@ -257,7 +257,8 @@ def test_the_intervals_after_recalibration_cover_what_the_maps_do_to_new_cases(n
 def test_a_planted_shift_is_found(n: int, here: float, there: float) -> None:
     """A probe that adds noise to what the judge sees, and makes it say it more or as loudly.
 
-    The interval of the error's change is cautious where gaps are as small as their errors: up to 99%.
+    The interval of the error's change is cautious where gaps are as small as their errors, up to 99%, and covers 91%
+    of 100 forecasts, a handful in each bin, that become far too sure.
     """
     generator = np.random.default_rng(n)
     z = generator.normal(0, SPREAD, (2000 if n == 100 else 800, n))
@@ -274,7 +275,7 @@ def test_a_planted_shift_is_found(n: int, here: float, there: float) -> None:
     known: dict[str, float] = {}
     for sign, p in ((-1, special.expit(here * (z + noise))), (1, special.expit(there * (z - noise)))):
         confidence, right = np.maximum(p, 1 - p), ((p > 0.5) == gold).astype(float)
-        bins = np.clip(np.ceil(confidence * 10).astype(int) - 1, 0, 9)
+        bins = np.clip(np.ceil(confidence * 20 - 10).astype(int) - 1, 0, 9)
         values = {
             "ece": np.abs(np.bincount(bins, weights=right - confidence)).sum() / len(p),
             "mean_confidence": confidence.mean(),
@@ -286,4 +287,4 @@ def test_a_planted_shift_is_found(n: int, here: float, there: float) -> None:
     found = {name: coverage(rows, f"{name}_difference", value) for name, value in known.items()}
     error = found.pop("ece")
     assert not within(found)
-    assert 0.93 <= error <= 0.99
+    assert (0.91 if n == 100 else 0.93) <= error <= 0.99

@@ -19,6 +19,7 @@ from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.robust import Layout, by_group, t_quantile
 
 BINS = 10
+LEAST_CONFIDENCE = 0.5
 _ROUNDING = 1e-9
 _CLOSE = 1e-10
 _FAR = 40.0
@@ -50,9 +51,10 @@ class Ece(NamedTuple):
     used: BoolArray
 
 
-def equal_width(values: FloatArray) -> IntArray:
-    """The bin of each value from 0 to 1, each bin closed at its upper end, the first at both."""
-    return np.clip(np.ceil(values * BINS - _ROUNDING).astype(np.int64) - 1, 0, BINS - 1)
+def equal_width(values: FloatArray, least: float = 0.0) -> IntArray:
+    """The bin of each value from the least there can be to 1, each bin closed at its upper end, the first at both."""
+    place = (values - least) / (1 - least) * BINS
+    return np.clip(np.ceil(place - _ROUNDING).astype(np.int64) - 1, 0, BINS - 1)
 
 
 def equal_mass(ranked: Ranked, n_cells: int) -> IntArray:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.confidence.ece import BINS, Ece, calibration_error, equal_mass, equal_width
+from mrb_lib.stats.confidence.ece import BINS, LEAST_CONFIDENCE, Ece, calibration_error, equal_mass, equal_width
 from mrb_lib.stats.confidence.forecasts import Excluded, Forecasts, Grid, gives_probabilities, grid
 from mrb_lib.stats.confidence.recalibration import Temperature
 from mrb_lib.stats.confidence.rows import NO_ERROR, reasons, spread
@@ -163,7 +163,7 @@ def summarize(
     estimates["auroc"] = auroc(by_p, forecasts.outcome, places.place, columns, grouping)
     estimates["auroc_confidence"] = auroc(by_confidence, correct, places.place, columns, grouping)
     errors = {
-        "ece": ece_of(places, equal_width(confidence), gap, counts),
+        "ece": ece_of(places, equal_width(confidence, LEAST_CONFIDENCE), gap, counts),
         "ece_equal_mass": ece_of(places, equal_mass(by_confidence, cells), gap, counts),
     }
     for name, each in recalibrated.items():
@@ -195,7 +195,7 @@ def _after(recalibrated: Recalibrated, places: Grid) -> tuple[dict[str, Estimate
         for name, values in scores.items()
     }
     gap = np.where(defined, correct - confidence, 0.0)
-    return estimates, ece_of(places, equal_width(confidence), gap, counts)
+    return estimates, ece_of(places, equal_width(confidence, LEAST_CONFIDENCE), gap, counts)
 
 
 def _distinct(places: Grid, case: IntArray) -> IntArray:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.confidence import summary
-from mrb_lib.stats.confidence.ece import BINS, equal_mass, equal_width
+from mrb_lib.stats.confidence.ece import BINS, LEAST_CONFIDENCE, equal_mass, equal_width
 from mrb_lib.stats.confidence.forecasts import Forecasts, contradictions, excluded, forecasts, grid, weighted_count
 from mrb_lib.stats.confidence.recalibration import folds, isotonic, scale_temperature
 from mrb_lib.stats.confidence.risk_coverage import curve
@@ -51,7 +51,7 @@ def _bins_frame(panel: Panel, verdicts: Forecasts, grouping: Layout) -> pd.DataF
     places = grid(verdicts.column, verdicts.case, columns, grouping)
     frames = []
     for binning, bins in (
-        ("equal_width", equal_width(confidence)),
+        ("equal_width", equal_width(confidence, LEAST_CONFIDENCE)),
         ("equal_mass", equal_mass(rank(verdicts.column, confidence), columns)),
     ):
         counts = places.by_bin(bins, None, BINS)
@@ -137,8 +137,9 @@ def calibration(
         `summary`, one row a judge, dimension and subfield: `n` forecasts on `n_cases`; of the judge's verdicts
         `n_excluded` are not forecasts, being `n_no_gold`, `n_gold_tie` or `n_no_probability`; `n_unassigned` cases in
         no subfield; `n_contradicting` verdicts that chose against their own probability.
-        `ece` of 10 bins of equal width, an estimate biased upwards, `ece_debiased`, and `ece_low`, `ece_high`,
-        an interval of the true error of those bins (it may lie below `ece`); the same for `ece_equal_mass`.
+        `ece` of 10 bins of equal width from 1/2, the least confidence there is, to 1, an estimate biased upwards,
+        `ece_debiased`, and `ece_low`, `ece_high`, an interval of the true error of those bins (it may lie below
+        `ece`); the same for `ece_equal_mass`.
         `brier` of `p_a`, and its exact decomposition, `reliability` - `resolution` + `uncertainty` +
         `within_bin_variance` - `within_bin_covariance`, over 10 bins of `p_a`.
         `log_loss` (natural; null where it is infinite, because `n_zero_probability` forecasts gave the gold label
@@ -149,8 +150,8 @@ def calibration(
         Each with `_low` and `_high`. Recalibrated across folds of clusters, by maps fitted to the whole dimension:
         `temperature` of all folds, and ece, brier and log loss after (`ece_temperature`, `ece_isotonic`...).
 
-        `bin`, the reliability diagram of the whole benchmark, by `binning` (`equal_width`, `equal_mass`): `bin`,
-        `n`, `confidence` mean, `accuracy` with its interval `low`, `high`.
+        `bin`, the reliability diagram of the whole benchmark, by `binning` (`equal_width`, `equal_mass`): `bin`, 0 to
+        9 from the least confident, `n`, `confidence` mean, `accuracy` with its interval `low`, `high`.
 
         `risk_coverage`, of the whole benchmark: `threshold`, `n` answered, `coverage`, `risk`, `low`, `high`.
 
