@@ -11,6 +11,7 @@ import html
 import pandas as pd
 
 _ALPHA = "krippendorff_alpha"
+_LEVEL = 0.05
 
 
 class Conclusion:
@@ -226,13 +227,21 @@ def models(effects: pd.DataFrame, matched: pd.DataFrame, cases: pd.DataFrame, *,
     return " ".join(said)
 
 
-def bias(verbose: pd.DataFrame, by_length: pd.DataFrame, *, dimension: str) -> str:
-    """How many judges err towards longer responses."""
-    known = verbose[verbose["estimate"].notna()]
-    longer, shorter = int((known["low"] > 0).sum()), int((known["high"] < 0).sum())
-    said = of_judges(
-        longer, len(known), f"shown to err towards longer responses on {dimension}, {shorter} towards shorter"
-    )
+def bias(here: pd.DataFrame, by_length: pd.DataFrame, *, dimension: str) -> str:
+    """How many judges are pulled by length beyond quality, or err towards longer responses where that is not known."""
+    length = here[(here["bias"] == "length") & (here["measure"] == "beyond_quality") & here["estimate"].notna()]
+    if len(length):
+        pulled = length["p_adjusted"] <= _LEVEL
+        longer, shorter = (int((pulled & (sign * length["estimate"] > 0)).sum()) for sign in (1, -1))
+        what = f"shown to be pulled towards longer responses on {dimension} beyond their quality, {shorter} to shorter"
+        said = of_judges(longer, len(length), what)
+    else:
+        known = here[(here["bias"] == "verbosity") & here["estimate"].notna()]
+        longer, shorter = int((known["low"] > 0).sum()), int((known["high"] < 0).sum())
+        what = f"seen to err towards longer responses on {dimension}, {shorter} towards shorter"
+        said = (
+            of_judges(longer, len(known), what) + ", which is an association: these labels cannot tell it from quality"
+        )
     wide = by_length[by_length["subfield"].notna()].pivot(index="judge", columns="subfield", values="estimate")
     if {"is longer", "is shorter"} <= set(wide.columns):
         gap = (wide["is longer"] - wide["is shorter"]).abs()
@@ -327,15 +336,23 @@ def adjudication(moves: pd.DataFrame, *, dimension: str, note: str) -> str:
 def sways(orders: pd.DataFrame, biases: pd.DataFrame) -> pd.DataFrame:
     """What sways a judge besides quality, one row each: `what`, `n`, `value`, `low`, `high`."""
     order = orders[orders["subfield"].isna()].iloc[0]
-    whole = biases[biases["subfield"].isna() & (biases["measure"] == "error_asymmetry")]
+    whole = biases[biases["subfield"].isna()]
+    pulls = whole[(whole["measure"] == "beyond_quality") & (whole["bias"] != "style")]
+    whole = whole[whole["measure"] == "error_asymmetry"]
     rows = [
         ("same choice in both orders", order["n"], *(order[f"consistency{end}"] for end in ("", "_low", "_high"))),
         ("first less second shown", order["n"], *(order[f"position_bias{end}"] for end in ("", "_low", "_high"))),
     ]
     names = {"verbosity": "errors towards longer less towards shorter responses"}
+    properties = {"length": "longer responses (one standard deviation)", "self_preference": "its own responses"}
+    properties["family_preference"] = "its family's responses"
     rows += [
         (names.get(row["bias"], f"errors towards {row['bias']}"), row["n"], row["estimate"], row["low"], row["high"])
         for _, row in whole.iterrows()
+    ]
+    rows += [
+        (f"log-odds for {properties[row['bias']]} beyond quality", row["n"], row["estimate"], row["low"], row["high"])
+        for _, row in pulls.iterrows()
     ]
     return pd.DataFrame(rows, columns=["what", "n", "value", "low", "high"])
 
@@ -369,11 +386,9 @@ def verdict(
     order = orders[orders["subfield"].isna()].iloc[0]
     if pd.notna(order["consistency"]):
         said.append(f"It gives the same verdict in both orders on {percent(order, 'consistency')}.")
-    lean = biases[
-        biases["subfield"].isna() & (biases["measure"] == "error_asymmetry") & (biases["bias"] == "verbosity")
-    ]
-    if len(lean) and lean["low"].iloc[0] > 0:
-        said.append("Its errors lean towards longer responses.")
+    length = biases[biases["subfield"].isna() & (biases["measure"] == "beyond_quality") & (biases["bias"] == "length")]
+    if len(length) and length["p_adjusted"].iloc[0] <= _LEVEL and length["estimate"].iloc[0] > 0:
+        said.append("It is pulled towards longer responses beyond their quality.")
     said.append(_promise(answers[answers["dimension"] == dimension], target, 0.1))
     return " ".join(said)
 

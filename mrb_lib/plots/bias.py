@@ -25,8 +25,9 @@ _WIDTH = 5.2
     ),
     reading=(
         "On the dashed line errors fall on both sides alike. Right of it the judge errs towards longer responses (or "
-        "its own); an interval that does not touch the line is evidence of a bias, one that does is not proof of none. "
-        "n/a: it met no such response, or gold never prefers one kind; the data state the reason."
+        "its own). This is an association: where longer responses are better and gold is fallible, a judge without "
+        "any bias stands right of the line. n/a: it met no such response, or gold never prefers one kind; the data "
+        "state the reason."
     ),
     needs=("preferences", "verdicts"),
 )
@@ -55,24 +56,25 @@ def error_asymmetries(bias: pd.DataFrame, *, dimension: str) -> Paper:
     title="The pull of length and style",
     caption=(
         "Log-odds of choosing the response with more of a property, for one standard deviation of the difference, "
-        "given the gold label (and length, for style); dimension {dimension}, with 95% intervals robust to clusters."
+        "{given} (and at equal length, for style); dimension {dimension}, with 95% intervals robust to clusters."
     ),
     reading=(
-        "0 is no pull; 0.7 doubles the odds. Values beyond 4 are written at the edge. Markers that hardly any response "
-        "has are left out."
+        "0 is no pull; 0.7 doubles the odds. Beyond quality, an interval that leaves out 0 is evidence of a bias; "
+        "given a fallible gold label alone it is an association. Values beyond 4 are written at the edge. Markers that "
+        "hardly any response has are left out."
     ),
     needs=("preferences", "verdicts"),
 )
 def log_odds(bias: pd.DataFrame, *, dimension: str) -> Paper:
-    """Draw the pull of length and of each marker of style, in log-odds for one standard deviation, given gold.
+    """Draw the pull of length and of each marker of style, in log-odds for one standard deviation.
 
     Parameters
     ----------
-    bias : as in `error_asymmetries`, with `marker`; the overall rows of measure log_odds for length and style
-        are drawn, markers without any estimate left out. Estimates beyond 4 are written at the edge.
+    bias : as in `error_asymmetries`, with `marker` and one `measure`, beyond_quality or log_odds; the overall rows for
+        length and style are drawn, markers without any estimate left out. Estimates beyond 4 are written at the edge.
     """
     here = _overall(bias, dimension, "bias")
-    here = here[(here["measure"] == "log_odds") & here["bias"].isin(["length", "style"])]
+    here = here[here["bias"].isin(["length", "style"])]
     here = here.assign(marker=here["marker"].where(here["bias"] == "style", "length"))
     here = here[_has_estimates(here, "marker") | (here["marker"] == "length")]
     off = here["estimate"].abs() > _OFF_SCALE

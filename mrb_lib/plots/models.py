@@ -127,8 +127,9 @@ def _ordered(frame: pd.DataFrame, keys: pd.DataFrame, term: str) -> list[tuple[s
     title="Strength and weakness beyond difficulty",
     caption=(
         "ETS delta (2.35 times the Mantel-Haenszel log odds ratio) of each judge in each {by} on {dimension}, among "
-        "cases that equally many judges get right. B: moderate, C: large, no letter: negligible; *: significant at 5% "
-        "after Benjamini-Hochberg over all cells. Hatched: nothing to compare."
+        "cases that are equally hard: that equally many judges get right, weighted by discrimination. B: moderate, "
+        "C: large, no letter: negligible; *: significant at 5%; both after Benjamini-Hochberg over all cells. Hatched: "
+        "nothing to compare."
     ),
     reading=(
         "Green: the judge is better there than the cases' difficulty explains; purple: worse. A subfield that is "

@@ -76,6 +76,7 @@ def test_judging_says_where_there_is_nothing_to_compare() -> None:
 
 def test_bias_names_the_largest_gap_between_longer_and_shorter() -> None:
     verbose = rows({"low": 0.1, "high": 0.3}, {"low": -0.3, "high": -0.1}, {"low": NAN, "high": NAN}, estimate=0.2)
+    verbose = verbose.assign(bias="verbosity", measure="error_asymmetry")
     verbose.loc[2, "estimate"] = np.nan
     by_length = rows(
         {"judge": "one", "subfield": None, "estimate": 0.7},
@@ -85,8 +86,19 @@ def test_bias_names_the_largest_gap_between_longer_and_shorter() -> None:
         {"judge": "two", "subfield": "is shorter", "estimate": 0.6},
     )
     assert conclusions.bias(verbose, by_length, dimension="overall") == (
-        "Of 2 judges, 1 is shown to err towards longer responses on overall, 1 towards shorter. The largest gap is "
+        "Of 2 judges, 1 is seen to err towards longer responses on overall, 1 towards shorter, which is an "
+        "association: these labels cannot tell it from quality. The largest gap is "
         "that of one: right on 90% where the better response is longer, on 40% where it is shorter."
+    )
+    pulls = rows(
+        {"estimate": 0.5, "p_adjusted": 0.01},
+        {"estimate": 0.3, "p_adjusted": 0.2},
+        {"estimate": -0.4, "p_adjusted": 0.04},
+        bias="length",
+        measure="beyond_quality",
+    )
+    assert conclusions.bias(pd.concat([verbose, pulls]), by_length.head(0), dimension="overall") == (
+        "Of 3 judges, 1 is shown to be pulled towards longer responses on overall beyond their quality, 1 to shorter."
     )
 
 

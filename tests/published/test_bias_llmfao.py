@@ -52,8 +52,8 @@ def test_the_pull_of_length_equals_statsmodels(data: tuple[pd.DataFrame, pd.Data
         expected = model.fit(cov_type="cluster", cov_kwds={"groups": np.arange(len(here))}, tol=1e-12)
     assert row["n"] == len(here)
     assert row["estimate"] == pytest.approx(expected.params["longer"], abs=1e-6)
-    error = expected.params["longer"] / expected.bse["longer"]
-    assert row["p_value"] == pytest.approx(2 * student.sf(abs(error), len(here) - 1), abs=1e-9)
+    reach = student.ppf(0.975, len(here) - 1) * expected.bse["longer"]
+    assert (row["low"], row["high"]) == pytest.approx((row["estimate"] - reach, row["estimate"] + reach), abs=1e-6)
 
 
 def test_gpt_4_meets_itself_and_gpt_3_does_not(data: tuple[pd.DataFrame, pd.DataFrame]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mrb_lib.stats.difficulty.mantel_haenszel import MantelHaenszel, TwoGroups, ets_class, mantel_haenszel
+from mrb_lib.stats.difficulty.mantel_haenszel import MantelHaenszel, TwoGroups, ets_class, ets_delta, mantel_haenszel
 
 # Agresti, An Introduction to Categorical Data Analysis (1996), table 3.3: smokers with and without lung cancer, then
 # non-smokers, in eight Chinese cities; statsmodels has them as `china_smoking`, with 280.138, 2.174, 1.984 and 2.383.
@@ -64,7 +64,7 @@ def test_scores_of_one_half_are_as_exact_as_counting_every_permutation() -> None
 def test_bounds_of_the_ets_classes() -> None:
     """A delta of 1 is an odds ratio of 1.53 or 0.65, one of 1.5 an odds ratio of 1.89 or 0.53 (Zieky 1993)."""
     ratios = np.array([1.53, 0.65, 1.89, 0.53])
-    delta, _, _ = ets_class(ratios, np.full(4, 0.01))
+    delta = ets_delta(ratios, np.full(4, 0.01), np.full(4, np.inf)).delta
     np.testing.assert_allclose(np.abs(delta), [1, 1, 1.5, 1.5], atol=0.015)
     assert (np.sign(delta) == [1, -1, 1, -1]).all()
 
@@ -75,4 +75,5 @@ def test_bounds_of_the_ets_classes() -> None:
 )
 def test_ets_classes(delta: float, se: float, expected: str) -> None:
     """Large needs a delta of 1.5 that is above 1 by 1.645 standard errors; negligible is what may be 0."""
-    assert ets_class(np.exp(np.array([delta]) / 2.35), np.array([se]) / 2.35)[1] == [expected]
+    ets = ets_delta(np.exp(np.array([delta]) / 2.35), np.array([se]) / 2.35, np.array([np.inf]))
+    assert ets_class(ets.delta, ets.p_zero, ets.p_small).tolist() == [expected]

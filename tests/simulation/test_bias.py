@@ -188,16 +188,17 @@ NULLS = ("length", "verbosity", "self_preference", "family_preference", "style",
 
 @pytest.mark.parametrize(("n", "rows"), [(100, 4000), (1000, 2500)])
 def test_no_bias_is_found_as_often_as_claimed(n: int, rows: int) -> None:
-    """Gold prefers the longer, and the judge knows gold: length must not be found, nor anything else."""
+    """Gold is the truth and prefers the longer, and the judge knows gold: no interval must leave out zero."""
     found: dict[str, list[np.ndarray]] = {name: [] for name in NULLS}
     for at in judges(rows, n, seed=n):
         for name in NULLS:
-            found[name].append(measure(name, at).p_value)
-    for name, p_values in found.items():
-        p = np.concatenate(p_values)
-        p = p[np.isfinite(p)]
-        assert len(p) > 0.9 * rows, name
-        assert 0.04 <= (p < 0.05).mean() <= 0.06, (name, (p < 0.05).mean())
+            of_rows = measure(name, at)
+            known = np.isfinite(of_rows.low)
+            found[name].append(((of_rows.low > 0) | (of_rows.high < 0))[known])
+    for name, excluded in found.items():
+        share = np.concatenate(excluded)
+        assert len(share) > 0.9 * rows, name
+        assert 0.04 <= share.mean() <= 0.06, (name, share.mean())
 
 
 def truths(of_length: float) -> dict[str, float]:

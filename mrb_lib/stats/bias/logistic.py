@@ -47,10 +47,6 @@ class LogisticFits(NamedTuple):
         reach = self.error[:, which] * quantile(self.clusters)
         return self.coefficient[:, which] - reach, self.coefficient[:, which] + reach
 
-    def p_value(self, which: int) -> FloatArray:
-        """The two-sided p-value of one coefficient being zero."""
-        return two_sided(self.coefficient[:, which], self.error[:, which], self.clusters)
-
 
 def quantile(clusters: IntArray) -> FloatArray:
     """How many standard errors a 95% interval reaches; NaN with fewer than two clusters."""
@@ -101,7 +97,7 @@ def fit(x: FloatArray, y: FloatArray, codes: IntArray) -> LogisticFits:
     estimates, converged = _newton(x[open_rows], y[open_rows], used[open_rows])
     done = open_rows[converged]
     coefficient[done] = estimates[converged]
-    error[done] = _sandwich(x[done], y[done], used[done], coefficient[done], member, clusters[done], n[done])
+    error[done] = _sandwich(x[done], y[done], coefficient[done], member, clusters[done], n[done])
     separated = np.zeros(len(y), dtype=bool)
     separated[open_rows[~converged]] = True
     few = clusters < CLUSTERS_A_PREDICTOR * shape[1]
@@ -163,29 +159,37 @@ def _newton(x: FloatArray, y: FloatArray, used: BoolArray) -> tuple[FloatArray, 
     return coefficient, converged
 
 
+def influence(x: FloatArray, y: FloatArray, coefficient: FloatArray) -> FloatArray:
+    """What each case adds to the error of the coefficients, shape (m, n, k); cases that are not used have x = 0."""
+    mean = expit((x @ coefficient[:, :, None])[:, :, 0])
+    bread = np.linalg.inv(np.swapaxes(x, 1, 2) @ (x * (mean * (1 - mean))[:, :, None]))
+    out: FloatArray = (x * (y - mean)[:, :, None]) @ bread
+    return out
+
+
+def cluster_sums(values: FloatArray, member: sparse.csr_array) -> FloatArray:
+    """Sums over the cases of each cluster, from (m, n, k) to (m, clusters, k)."""
+    m, n, k = values.shape
+    if member.shape[1] == n:
+        return values
+    flat = np.asarray(np.swapaxes(values, 1, 2).reshape(m * k, n) @ member)
+    return np.swapaxes(flat.reshape(m, k, -1), 1, 2)
+
+
 def _sandwich(
     x: FloatArray,
     y: FloatArray,
-    used: BoolArray,
     coefficient: FloatArray,
     member: sparse.csr_array,
     clusters: IntArray,
     n: IntArray,
 ) -> FloatArray:
-    m, cases, k = x.shape
+    m, _, k = x.shape
     if not m:
         return np.empty((0, k))
-    mean = expit((x @ coefficient[:, :, None])[:, :, 0])
-    bread = np.linalg.inv(np.swapaxes(x, 1, 2) @ (x * (mean * (1 - mean))[:, :, None]))
-    residual = (y - mean) * used
-    scores = x * residual[:, :, None]
-    if member.shape[1] < cases:
-        flat = np.swapaxes(scores, 1, 2).reshape(m * k, cases) @ member
-        scores = np.swapaxes(np.asarray(flat).reshape(m, k, -1), 1, 2)
-    meat = np.swapaxes(scores, 1, 2) @ scores
+    variance = (cluster_sums(influence(x, y, coefficient), member) ** 2).sum(axis=1)
     defined = (clusters > 1) & (n > k)
     factor = np.full(m, np.nan)
     factor[defined] = clusters[defined] / (clusters[defined] - 1) * (n[defined] - 1) / (n[defined] - k)
-    variance = np.diagonal(bread @ meat @ bread, axis1=1, axis2=2) * factor[:, None]
-    out: FloatArray = np.sqrt(variance)
+    out: FloatArray = np.sqrt(variance * factor[:, None])
     return out

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from mrb_lib.stats.bias import logistic
-from mrb_lib.stats.bias.logistic import indicator, quantile, two_sided
+from mrb_lib.stats.bias.logistic import indicator, quantile
 from mrb_lib.stats.core.options import TINY, BoolArray, FloatArray, IntArray, divide
 
 NO_CASES = "no case can be used"
@@ -30,7 +30,6 @@ class Difference(NamedTuple):
     ----------
     n : cases that count
     value, low, high : the difference and its 95% interval
-    p_value : of no difference, two-sided
     reason : why something is NaN; empty if nothing is
     """
 
@@ -38,7 +37,6 @@ class Difference(NamedTuple):
     value: FloatArray
     low: FloatArray
     high: FloatArray
-    p_value: FloatArray
     reason: list[str]
 
 
@@ -53,9 +51,8 @@ def difference_of_means(first: FloatArray, second: FloatArray, codes: IntArray) 
     Notes
     -----
     The two means are ratios of sums over clusters. Their difference is linearised (Cochran, Sampling Techniques, 3rd
-    ed., 1977, section 6.3), so that its variance is that of what clusters add; interval and test are Student's with
-    clusters - 1 degrees of freedom; the interval ends at -1 and 1. Size of the test and coverage of the
-    interval: `tests/simulation/test_bias.py`.
+    ed., 1977, section 6.3), so that its variance is that of what clusters add; the interval is Student's with
+    clusters - 1 degrees of freedom and ends at -1 and 1. Its coverage: `tests/simulation/test_bias.py`.
     """
     member = indicator(codes)
     counted = np.isfinite(first), np.isfinite(second)
@@ -77,8 +74,7 @@ def difference_of_means(first: FloatArray, second: FloatArray, codes: IntArray) 
     reach = error * quantile(clusters)
     n = used.sum(axis=1).astype(np.int64)
     reason = [_reason(*row) for row in zip(n, fewest, np.isfinite(value), bounded, strict=True)]
-    p_value = two_sided(value, error, clusters)
-    return Difference(n, value, np.maximum(value - reach, -1), np.minimum(value + reach, 1), p_value, reason)
+    return Difference(n, value, np.maximum(value - reach, -1), np.minimum(value + reach, 1), reason)
 
 
 def _reason(n: int, fewest: float, defined: bool, bounded: bool) -> str:
@@ -132,15 +128,14 @@ def log_odds(
     used = np.isfinite(y) & np.isfinite(last)
     enough = (used & shows).sum(axis=1) >= FEWEST
     n = used.sum(axis=1)
-    value, low, high, p_value = every = np.full((4, len(y)), np.nan)
+    value, low, high, nothing = every = np.full((4, len(y)), np.nan)
     reason = np.where(n > 0, np.where(shows.any(axis=1), FEW_SHOW_IT, none), logistic.NO_CASES).astype(object)
     if enough.any():
         x = np.stack([values[enough] for values in predictors], axis=2)
         fits = logistic.fit(x, np.where(used, y, np.nan)[enough], codes)
-        every[:, enough] = fits.coefficient[:, -1], *fits.interval(-1), fits.p_value(-1)
+        every[:3, enough] = fits.coefficient[:, -1], *fits.interval(-1)
         reason[enough] = [why or None for why in fits.reason]
-    nothing = np.full(len(y), np.nan)
-    return BiasMeasure("bias", name, "log_odds", marker, n, value, low, high, p_value, nothing, nothing, reason)
+    return BiasMeasure("bias", name, "log_odds", marker, n, value, low, high, nothing, nothing, nothing, reason)
 
 
 def error_asymmetry(
@@ -163,9 +158,9 @@ def error_asymmetry(
 
 
 def excess_choice(preferred: FloatArray, gold: FloatArray, side: FloatArray, codes: IntArray) -> BiasMeasure:
-    """The share choosing the longer response minus gold's share, and both shares.
+    """The share choosing the longer response minus gold's share, and both shares; a tie is half a choice.
 
-    A tie is half a choice. It has no p-value: a judge that guesses has an excess wherever gold leans, and no bias.
+    A judge that guesses has an excess wherever gold leans, and no bias.
     """
     judge, clinicians = chosen(preferred, side), chosen((gold + 1) / 2, side)
     met: BoolArray = np.asarray(np.isfinite(judge).any(axis=1))
@@ -175,7 +170,7 @@ def excess_choice(preferred: FloatArray, gold: FloatArray, side: FloatArray, cod
     taken, gold_share = (
         divide(np.where(both, each, 0.0).sum(axis=1), both.sum(axis=1)) for each in (judge, clinicians)
     )
-    return out._replace(uncontrolled=taken, gold_share=gold_share, p_value=np.full(len(preferred), np.nan))
+    return out._replace(uncontrolled=taken, gold_share=gold_share)
 
 
 def _difference(
@@ -183,14 +178,13 @@ def _difference(
 ) -> BiasMeasure:
     """The measure of all rows from the values of those that met the kind; `none` says why the others have none."""
     n, reason = np.zeros(len(met), dtype=np.int64), np.full(len(met), none, dtype=object)
-    value, low, high, p_value = every = np.full((4, len(met)), np.nan)
+    value, low, high, nothing = every = np.full((4, len(met)), np.nan)
     if met.any():
         of_met = difference_of_means(first, second, codes)
         n[met] = of_met.n
-        every[:, met] = of_met.value, of_met.low, of_met.high, of_met.p_value
+        every[:3, met] = of_met.value, of_met.low, of_met.high
         reason[met] = [NOT_LABELLED if n == 0 else why or None for n, why in zip(of_met.n, of_met.reason, strict=True)]
-    nothing = np.full(len(met), np.nan)
-    return BiasMeasure("bias", name, measure, None, n, value, low, high, p_value, nothing, nothing, reason)
+    return BiasMeasure("bias", name, measure, None, n, value, low, high, nothing, nothing, nothing, reason)
 
 
 def equal_length_accuracy(scores: FloatArray, gold: FloatArray, longer: FloatArray, codes: IntArray) -> BiasMeasure:

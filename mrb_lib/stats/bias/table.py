@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from mrb_lib.schema import CHOICES, NO_PROBE
 from mrb_lib.stats.bias import win_rates
 from mrb_lib.stats.bias.measures import (
     SAME_LENGTH,
@@ -17,8 +18,10 @@ from mrb_lib.stats.bias.measures import (
     excess_choice,
     log_odds,
 )
+from mrb_lib.stats.bias.quality import Votes, beyond_quality, votes_of
 from mrb_lib.stats.bias.self_preference import NO_FAMILY, NO_RESPONDERS, NOT_A_RESPONDER, kinship
 from mrb_lib.stats.bias.style_markers import MARKERS, length_difference, marker_differences, standardised
+from mrb_lib.stats.core.multiplicity import adjust_families
 from mrb_lib.stats.core.options import FloatArray, IntArray, check_policy, divide, typed
 from mrb_lib.stats.core.panel import TIE, Panel, as_panel
 from mrb_lib.stats.core.scoring import columns_used, encode_gold, score
@@ -31,8 +34,10 @@ NO_TEXTS = "the cases lack the texts of the responses"
 NO_GOLD = "no case with a verdict has a gold label"
 NO_MARKER = "the responses do not differ in this marker"
 PARTS = ("bias", "accuracy", "win_rate")
-_FROM_TEXT = ("log_odds", "excess_choice", "length_controlled")
-_TEXT = ("part", "bias", "measure", "marker", "model_1", "model_2")
+BIAS, ASSOCIATION = "bias", "association"
+NO_PROBES = "no verdict is of a probe"
+_FROM_TEXT = ("log_odds", "beyond_quality", "excess_choice", "length_controlled")
+_TEXT = ("part", "bias", "measure", "claim", "marker", "model_1", "model_2", "counterfactual")
 COLUMNS = [
     "judge",
     "dimension",
@@ -41,6 +46,7 @@ COLUMNS = [
     "part",
     "bias",
     "measure",
+    "claim",
     "marker",
     "model_1",
     "model_2",
@@ -52,8 +58,12 @@ COLUMNS = [
     "low",
     "high",
     "p_value",
+    "p_adjusted",
+    "correction",
+    "family",
     "uncontrolled",
     "gold_share",
+    "counterfactual",
     "reason",
 ]
 
@@ -71,6 +81,7 @@ class _Data:
     longer : shape (cases,), standardised log length difference, above 0 where A is the longer
     markers : shape (markers, cases)
     own, family : shape (rows, cases), see `mrb_lib.stats.bias.self_preference.Kinship`
+    votes : the annotators' votes on the row's dimension, each array of shape (rows, seats, cases)
     """
 
     judge: pd.Index
@@ -82,13 +93,14 @@ class _Data:
     markers: FloatArray
     own: FloatArray
     family: FloatArray
+    votes: Votes
     responders_are_named: bool
     policy: str
 
 
 @register_table(
     "bias",
-    question="does length, verbosity, style or its own family sway a judge",
+    question="does length, verbosity, style or its own family sway a judge, beyond what quality explains",
     columns=COLUMNS,
 )
 def bias(
@@ -96,17 +108,26 @@ def bias(
     gold: pd.DataFrame,
     cases: pd.DataFrame,
     *,
+    annotations: pd.DataFrame | None = None,
+    categories: Sequence[str] = CHOICES,
+    probes: Mapping[str, Panel] | None = None,
     policy: str = "balanced",
+    correction: str = "holm",
     by: By = None,
     dimensions: Sequence[str] | None = None,
     cluster: str | None = None,
 ) -> pd.DataFrame:
-    """How much length, style and authorship sway each judge, beyond what the gold label explains.
+    """How much length, style and authorship sway each judge: what goes with them, and what quality does not explain.
 
     Parameters
     ----------
     verdicts : the verdicts table of one probe, or its panel
     gold : `case_id, dimension, choice`; a case without a label is excluded, and counted
+    annotations, categories : the annotators' votes, as in `mrb_lib.stats.agreement.agreement`; without two votes on a
+        case there are associations only
+    probes : the verdicts of every probe by name
+    correction : of the p-values, over all tests of the table (those of the subfields of a column apart), see
+        `mrb_lib.stats.core.multiplicity.adjust`
     cases : with the texts `response_a`, `response_b`, and for preferences and win rates `model_a`, `model_b`
     policy : which verdicts are read (`official`: order AB alone, where a liking for the first shown cannot be
         told from one for A; the others: all, which cancels it), and how accuracy is scored
@@ -115,27 +136,36 @@ def bias(
     Returns
     -------
     DataFrame
-        A row a judge, dimension, subfield and measure. `part` "bias" comes first:
+        A row a judge, dimension, subfield and measure. `claim` is "bias" for `measure` beyond_quality alone: the
+        log-odds of choosing a response for its property beyond what quality explains, by the annotators' spread, see
+        `mrb_lib.stats.bias.quality.beyond_quality`. All other rows are an "association": they compare with a fallible
+        label, so that a judge without any bias has them where, say, longer responses are better. `part` "bias" comes
+        first:
 
-        - `bias` length, `measure` log_odds: the log-odds of choosing the longer response for one standard
-          deviation of the difference of log length; excess_choice: share choosing the longer minus gold's share
-          (`uncontrolled` and `gold_share` are the two shares; cases of equal length left out);
+        - `bias` length, `measure` beyond_quality and log_odds: the log-odds of choosing the longer response for one
+          standard deviation of the difference of log length, beyond quality and given the gold label; excess_choice:
+          share choosing the longer minus gold's share (`uncontrolled` and `gold_share` are the two shares; cases of
+          equal length left out);
         - verbosity, error_asymmetry: share choosing the longer where gold prefers the shorter, minus share
           choosing the shorter where gold prefers the longer;
-        - self_preference and family_preference, log_odds and error_asymmetry: the same for responses of
+        - self_preference and family_preference, beyond_quality, log_odds and error_asymmetry: the same for responses of
           the judge itself, and of other models of its family, see `mrb_lib.stats.bias.self_preference.kinship`;
           in the log-odds, given length too; cases with a response of the judge itself say nothing about its family;
-        - style, log_odds: for one standard deviation of the difference of log(1 + count) of `marker`, given length.
+        - style, beyond_quality and log_odds: for one standard deviation of the difference of log(1 + count) of
+          `marker`, given length.
 
         Then part "accuracy" (`bias` length, `measure` length_controlled): accuracy where both responses are equally
         long, over decisive gold labels, beside `uncontrolled`, that of the same cases; and part "win_rate": the share
         of verdicts that responder `model_1` would win against `model_2` at equal length, beside `uncontrolled`
         (all cases together only; gold is not used; one row a pair that met).
 
-        `n` cases used, `n_excluded` the other cases of the subfield; `estimate`, `low`, `high` its 95% interval,
-        `p_value` of no bias, two-sided, not corrected for the number of tests. It is null in the last two parts, and
-        for excess_choice, whose 0 is not "no bias": a coin has an excess wherever gold leans. A tie, or two verdicts
-        that differ between orders, is half a choice of each. `reason` says why an estimate or its interval is null.
+        `n` cases used, `n_excluded` the other cases of the subfield; `estimate`, `low`, `high` its 95% interval.
+        `p_value` of no bias, two-sided, in rows of claim "bias" alone; `p_adjusted` it by `correction` over the
+        `family` of all tests in the table, whatever judge, dimension or property: those about all cases together, and
+        those about the subfields of each column. A tie, or two verdicts that
+        differ between orders, is half a choice of each. `counterfactual` says, beside a claim of bias, whether verdicts
+        on cases with that property changed and all else equal, which would be better evidence, were there: a probe is
+        known by its name alone, so none is used yet. `reason` says why an estimate or its interval is null.
 
     Raises
     ------
@@ -144,9 +174,10 @@ def bias(
 
     Notes
     -----
-    Log-odds come from a logistic regression of the choice on the gold label (A, tie, B as 1, 0, -1) and the
-    difference between the responses (`mrb_lib.stats.bias.logistic.fit`); where gold is fallible and, say, longer
-    responses are better, part of that quality is booked as bias, for gold is then controlled for imperfectly.
+    The log-odds given gold come from a logistic regression of the choice on the gold label (A, tie, B as 1, 0, -1) and
+    the difference between the responses (`mrb_lib.stats.bias.logistic.fit`). Where gold is fallible and longer
+    responses are better, part of that quality is booked as length: with three annotators, 1,000 cases and a correlation
+    of .3 between quality and length their interval leaves out 0 for most judges that look at quality alone.
     Error asymmetry is equal opportunity, which Wataoka, Takahashi and Ri (arXiv 2410.21819) use for self-preference
     and Saito et al. (arXiv 2310.10076) for verbosity: a judge that errs at random has none; excess choice it can have,
     since errors pull its share towards a half. Length-controlled values follow Dubois et al. (arXiv 2404.04475).
@@ -154,15 +185,26 @@ def bias(
     """
     check_policy(policy)
     panel = as_panel(verdicts, cases["case_id"], dimensions)
-    data = _data(panel, gold, cases, policy)
+    votes = votes_of(annotations, cases, categories, panel.dimensions)
+    data = _data(panel, gold, cases, votes, policy)
     codes = cluster_codes(cases, cluster)
     measures = [(part, each) for part in groups(cases, by) for each in _measures(data, part, codes[part.cases])]
     measures.sort(key=lambda pair: PARTS.index(pair[1].part))
     out = pd.concat([_frame(data, measures), _win_rates(data, cases, codes)], ignore_index=True)
+    is_claim = out["measure"] == "beyond_quality"
+    together = (pd.factorize(out["by"])[0] + 1).astype(np.int64)
+    out["p_adjusted"], out["family"] = adjust_families(out["p_value"].to_numpy(), together, correction)
+    out = out.assign(correction=correction, claim=is_claim.map({True: BIAS, False: ASSOCIATION}))
+    out["counterfactual"] = pd.Series(_counterfactual(probes or {}), index=out.index).where(is_claim)
     return typed(out, [name for name in COLUMNS if name not in _TEXT]).join(out[list(_TEXT)].astype("str"))[COLUMNS]
 
 
-def _data(panel: Panel, gold: pd.DataFrame, cases: pd.DataFrame, policy: str) -> _Data:
+def _counterfactual(probes: Mapping[str, Panel]) -> str:
+    names = sorted(set(probes) - {NO_PROBE})
+    return f"not used: whether {', '.join(names)} change this property alone is not known" if names else NO_PROBES
+
+
+def _data(panel: Panel, gold: pd.DataFrame, cases: pd.DataFrame, votes: Votes, policy: str) -> _Data:
     judge, dimension = np.nonzero(panel.judged().any(axis=2))
     labels = encode_gold(gold, cases["case_id"], panel.dimensions)
     sign = np.array([1.0, -1.0, 0.0, np.nan])[labels][dimension]
@@ -177,6 +219,7 @@ def _data(panel: Panel, gold: pd.DataFrame, cases: pd.DataFrame, policy: str) ->
         markers=standardised(marker_differences(cases)),
         own=kin.own[judge],
         family=kin.family[judge],
+        votes=votes._replace(share=votes.share[dimension], others=votes.others[dimension]),
         responders_are_named=kin.are_named,
         policy=policy,
     )
@@ -192,12 +235,21 @@ def _preferred(panel: Panel, policy: str) -> FloatArray:
 def _measures(data: _Data, part: Group, codes: IntArray) -> list[BiasMeasure]:
     """All measures of one group of cases, in the order of the table."""
     preferred, gold = data.preferred[:, part.cases], data.gold[:, part.cases]
-    longer = data.longer[part.cases]
-    y = np.where(np.isfinite(gold) & np.isfinite(longer), preferred, np.nan)
-    base = [np.ones(gold.shape), gold, np.broadcast_to(longer, gold.shape)]
+    votes = data.votes._replace(share=data.votes.share[:, :, part.cases], others=data.votes.others[:, :, part.cases])
+    longer = np.broadcast_to(data.longer[part.cases], gold.shape)
+    y = np.where(np.isfinite(longer), preferred, np.nan)
+    constant = np.ones(gold.shape)
     sign, none = np.sign(longer), SAME_LENGTH if np.isfinite(longer).any() else NO_TEXTS
+
+    def pulls(name: str, marker: str | None, y: FloatArray, more: list[FloatArray], why: str) -> list[BiasMeasure]:
+        labelled = np.where(np.isfinite(gold), y, np.nan)
+        return [
+            beyond_quality(name, marker, y, [constant, longer, *more], votes, codes, why),
+            log_odds(name, marker, labelled, [constant, gold, longer, *more], codes, why),
+        ]
+
     out = [
-        log_odds("length", None, y, base, codes, SAME_LENGTH),
+        *pulls("length", None, y, [], SAME_LENGTH),
         excess_choice(preferred, gold, sign, codes),
         error_asymmetry("verbosity", preferred, gold, sign, codes, none),
     ]
@@ -208,15 +260,18 @@ def _measures(data: _Data, part: Group, codes: IntArray) -> list[BiasMeasure]:
         ("family_preference", family, strangers, NO_FAMILY),
     ):
         why = nobody if data.responders_are_named else NO_RESPONDERS
-        out.append(log_odds(name, None, judged, [*base, side], codes, why))
+        out += pulls(name, None, judged, [side], why)
         out.append(error_asymmetry(name, preferred, gold, side, codes, why))
     for marker, difference in zip(MARKERS, data.markers[:, part.cases], strict=True):
-        out.append(log_odds("style", marker, y, [*base, np.broadcast_to(difference, gold.shape)], codes, NO_MARKER))
+        out += pulls("style", marker, y, [np.broadcast_to(difference, gold.shape)], NO_MARKER)
     out.append(equal_length_accuracy(data.score[:, part.cases], gold, longer, codes))
     if not np.isfinite(longer).any():
         out = [item._replace(reason=[NO_TEXTS] * len(gold)) if item.measure in _FROM_TEXT else item for item in out]
     no_gold = ~np.isfinite(gold).any(axis=1)
-    return [item._replace(reason=np.where(no_gold, NO_GOLD, np.array(item.reason, dtype=object))) for item in out]
+    return [
+        item._replace(reason=np.where(no_gold & np.isnan(item.estimate), NO_GOLD, np.array(item.reason, dtype=object)))
+        for item in out
+    ]
 
 
 def _frame(data: _Data, measures: Sequence[tuple[Group, BiasMeasure]]) -> pd.DataFrame:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.difficulty.discrimination import discriminations
 from mrb_lib.stats.difficulty.mantel_haenszel import (
     Clusters,
+    EtsDelta,
     MantelHaenszel,
     TwoGroups,
     ets_class,
+    ets_delta,
     mantel_haenszel,
     robust,
 )
@@ -24,8 +26,8 @@ _STEP, _ROUNDS = 0.5, 10
 class Tables(NamedTuple):
     """Cases, sums of scores and of squares inside and outside of S subfields, each array of shape (J, 2, S, K).
 
-    Level k of difficulty is k / 2 judges that are right, of `n_matching`, shape (J, S). `level` has for each subfield
-    that of each case, shape (J, N), -1 where the judge has no score.
+    Level k of difficulty is k / 2 judges that are right, of `n_matching`, shape (J, S), each counted by its weight.
+    `level` has for each subfield that of each case, shape (J, N), -1 where the judge has no score.
     """
 
     n: FloatArray
@@ -35,8 +37,8 @@ class Tables(NamedTuple):
     n_matching: IntArray
 
 
-def tables(value: FloatArray, codes: IntArray, subfields: IntArray, anchors: BoolArray) -> Tables:
-    """Lay out the scores of one dimension by subfield and by how many judges are right.
+def tables(value: FloatArray, codes: IntArray, subfields: IntArray, anchors: BoolArray, weights: FloatArray) -> Tables:
+    """Lay out the scores of one dimension by subfield and by how many judges are right, weighted by discrimination.
 
     Parameters
     ----------
@@ -44,21 +46,22 @@ def tables(value: FloatArray, codes: IntArray, subfields: IntArray, anchors: Boo
     codes : shape (N,), the subfield of each case, -1 for none
     subfields : shape (S,), those to lay out
     anchors : shape (S, J), the judges that cases are matched by; a judge always takes part in its own matching
+    weights : shape (J,), what each judge counts for
     """
     judges, is_scored = len(value), np.isfinite(value)
     scores = np.where(is_scored, value, 0.0)
     shape = judges, int(codes.max(initial=-1)) + 1, 2 * judges + 2
     start = (np.arange(judges)[:, None] * shape[1] + np.maximum(codes, 0)) * shape[2]
     unused = ~is_scored | (codes < 0)
-    weights = None, scores.ravel(), (scores**2).ravel()
+    summed = None, scores.ravel(), (scores**2).ravel()
     out = np.zeros((3, judges, 2, len(subfields), shape[2] - 1))
     level: dict[bytes, IntArray] = {}
     for key, mask in {mask.tobytes(): mask for mask in anchors}.items():
         here = np.flatnonzero((anchors == mask).all(axis=1))
-        levels = level[key] = _levels(scores, is_scored, mask)
+        levels = level[key] = _levels(scores, is_scored, mask, weights)
         cell = (start + np.where(unused, shape[2] - 1, levels)).ravel()  # the last level is that of unused cases
-        for target, weight in zip(out, weights, strict=True):
-            counts = np.bincount(cell, weights=weight, minlength=int(np.prod(shape)))
+        for target, values in zip(out, summed, strict=True):
+            counts = np.bincount(cell, weights=values, minlength=int(np.prod(shape)))
             every = counts.reshape(shape)[:, :, :-1]
             inside = every[:, subfields[here]]
             target[:, 0, here] = inside
@@ -67,12 +70,16 @@ def tables(value: FloatArray, codes: IntArray, subfields: IntArray, anchors: Boo
     return Tables(out[0], out[1], out[2], [level[mask.tobytes()] for mask in anchors], n_matching)
 
 
-def _levels(scores: FloatArray, is_scored: BoolArray, anchors: BoolArray) -> IntArray:
+def _levels(scores: FloatArray, is_scored: BoolArray, anchors: BoolArray, weights: FloatArray) -> IntArray:
     """The level of each case for each judge, -1 without a score: by the judges of a mask, and the judge itself."""
-    right, seen, most = anchors @ scores, anchors.astype(np.float64) @ is_scored, int(anchors.sum())
+    most = int(anchors.sum())
+    counts, each = anchors * weights, weights[~anchors, None]
+    right, seen = counts @ scores, counts @ is_scored
     out = np.where(is_scored, _nearest(right, seen, most), -1)
     out[~anchors] = np.where(
-        is_scored[~anchors], _nearest(right + scores[~anchors], seen + is_scored[~anchors], most + 1), -1
+        is_scored[~anchors],
+        _nearest(right + each * scores[~anchors], seen + each * is_scored[~anchors], most + 1),
+        -1,
     )
     return out
 
@@ -89,7 +96,7 @@ class Compared(NamedTuple):
     Attributes
     ----------
     test : the Mantel-Haenszel test; its arrays as all others
-    delta, delta_reach, ets : the ETS delta, half the length of its interval, and its class
+    ets : the ETS delta
     n, accuracy : shape (J, 2, S), cases inside and outside and their mean scores
     expected, excess : the score to be expected inside, and by how much it is surpassed
     n_strata, n_matching : levels of difficulty with cases of both sides, and judges that cases are matched by
@@ -98,9 +105,7 @@ class Compared(NamedTuple):
     """
 
     test: MantelHaenszel
-    delta: FloatArray
-    delta_reach: FloatArray
-    ets: NDArray[np.object_]
+    ets: EtsDelta
     n: FloatArray
     accuracy: FloatArray
     expected: FloatArray
@@ -113,19 +118,15 @@ class Compared(NamedTuple):
 
 def compare(value: FloatArray, codes: IntArray, n_subfields: int, clusters: Clusters) -> Compared:
     """Compare all judges in all subfields, on cases matched by the judges that do not stand out there."""
-    unclear, laid, test = purified(value, codes, n_subfields, clusters)
+    unclear, laid, test = purified(value, codes, n_subfields, clusters, discriminations(value))
     both = (laid.n > 0).all(axis=1)
     weight = np.where(both, laid.n[:, 0], 0.0)
     rates = np.nan_to_num(divide(laid.sums, laid.n))
     observed, expected = (divide((weight * rates[:, i]).sum(axis=2), weight.sum(axis=2)) for i in (0, 1))
     n = laid.n.sum(axis=3)
-    delta, classes, reach = ets_class(test.odds_ratio.ravel(), test.log_se.ravel(), test.df.ravel())
-    shape = both.shape[:2]
     return Compared(
         test,
-        delta=delta.reshape(shape),
-        delta_reach=reach.reshape(shape),
-        ets=np.array(classes, dtype=object).reshape(shape),
+        ets=ets_delta(test.odds_ratio, test.log_se, test.df),
         n=n,
         accuracy=divide(laid.sums.sum(axis=3), n),
         expected=expected,
@@ -138,7 +139,7 @@ def compare(value: FloatArray, codes: IntArray, n_subfields: int, clusters: Clus
 
 
 def purified(
-    value: FloatArray, codes: IntArray, n_subfields: int, clusters: Clusters
+    value: FloatArray, codes: IntArray, n_subfields: int, clusters: Clusters, weights: FloatArray
 ) -> tuple[BoolArray, Tables, MantelHaenszel]:
     """Match in each subfield by the judges that do not stand out there.
 
@@ -153,13 +154,14 @@ def purified(
     As in the two steps of Holland and Thayer (1988, in Wainer and Braun, Test Validity), repeated until
     nothing changes (Candell and Drasgow, Appl. Psychol. Meas. 12 (1988) 253-260): judges in class B or C leave
     the matching of the others. The first step takes deltas from their median over judges, since judges
-    that are weak together make all others look strong by the same amount. A majority must be left: where it is not,
+    that are weak together make all others look strong by the same amount. `weights` are the judges' discriminations. A
+    majority must be left: where it is not,
     nobody can tell who stands out from whom, and all judges take part.
     """
     judged: BoolArray = np.asarray(np.isfinite(value).any(axis=1))
     everyone = np.broadcast_to(judged, (n_subfields, len(value)))
     anchors, every = everyone, np.arange(n_subfields)
-    laid = tables(value, codes, every, everyone)
+    laid = tables(value, codes, every, everyone, weights)
     test = _tested(laid, value, codes, every, clusters)
     unclear = np.zeros(n_subfields, dtype=bool)
     centre = _median(_logs(test.odds_ratio))
@@ -169,22 +171,22 @@ def purified(
         if not len(changed):
             break
         anchors, centre = new, np.where(np.isin(every, changed), 0.0, centre)
-        _match(laid, test, value, codes, changed, anchors, clusters)
-    _match(laid, test, value, codes, np.flatnonzero(unclear & (anchors != everyone).any(axis=1)), everyone, clusters)
+        _match(laid, test, tables(value, codes, changed, anchors[changed], weights), value, codes, changed, clusters)
+    again = np.flatnonzero(unclear & (anchors != everyone).any(axis=1))
+    _match(laid, test, tables(value, codes, again, everyone[again], weights), value, codes, again, clusters)
     return unclear, laid, test
 
 
 def _match(
     laid: Tables,
     test: MantelHaenszel,
+    new: Tables,
     value: FloatArray,
     codes: IntArray,
     subfields: IntArray,
-    anchors: BoolArray,
     clusters: Clusters,
 ) -> None:
-    """Match some subfields by other judges: their tables and tests take the place of those there were."""
-    new = tables(value, codes, subfields, anchors[subfields])
+    """Match some subfields by other judges: their new tables and tests take the place of those there were."""
     for target, values in zip((laid.n, laid.sums, laid.squares), new[:3], strict=True):
         target[:, :, subfields] = values
     laid.n_matching[:, subfields] = new.n_matching
@@ -221,8 +223,8 @@ def _median(values: FloatArray) -> FloatArray:
 
 
 def _stands_out(ratio: FloatArray, test: MantelHaenszel) -> BoolArray:
-    classes = ets_class(ratio.ravel(), test.log_se.ravel(), test.df.ravel())[1]
-    out: BoolArray = np.array([name in ("B", "C") for name in classes]).reshape(ratio.shape)
+    ets = ets_delta(ratio, test.log_se, test.df)
+    out: BoolArray = np.isin(ets_class(ets.delta, ets.p_zero, ets.p_small), ("B", "C"))
     return out
 
 

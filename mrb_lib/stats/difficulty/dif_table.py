@@ -14,7 +14,7 @@ from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.difficulty.dif_matching import compare
-from mrb_lib.stats.difficulty.mantel_haenszel import FEWEST_CLUSTERS, Clusters
+from mrb_lib.stats.difficulty.mantel_haenszel import FEWEST_CLUSTERS, Clusters, ets_class
 from mrb_lib.stats.resampling.resample import cluster_codes
 
 DEFAULT_BY = "department"
@@ -64,7 +64,8 @@ def dif(
     """Compare each judge inside and outside each subfield, on cases that are equally hard for all judges together.
 
     Here a judge is what educational testing calls an item, and a case what it calls a person: cases are
-    matched by how many judges are right on them.
+    matched by how many judges are right on them, each counted by its discrimination, how well it tells hard cases from
+    easy ones (`mrb_lib.stats.difficulty.discrimination.discriminations`).
 
     Parameters
     ----------
@@ -89,10 +90,11 @@ def dif(
         interval `low`, `high`; `mh_chi2`, `p_value` its test without continuity correction (where
         cases come in clusters, Wald's with a cluster-robust variance and Student's t); `p_adjusted`,
         `correction`, and `family` the number of tests corrected together.
-        `ets_delta` 2.35 times the log odds ratio, with its interval, and `ets_class` A (negligible), B or C
-        (large), see `mrb_lib.stats.difficulty.mantel_haenszel.ets_class`: negative is weaker inside than the cases'
-        difficulty explains. `logistic_effect` the log odds ratio given difficulty in a logistic regression with its
-        interval, `logistic_chi2`, `logistic_p` its likelihood ratio test (1 df), and `logistic_p_adjusted`.
+        `ets_delta` 2.35 times the log odds ratio, with its interval, and `ets_class` A (negligible), B or C (large),
+        see `mrb_lib.stats.difficulty.mantel_haenszel.ets_class`, by p-values adjusted as `p_adjusted`: negative is
+        weaker inside than the cases' difficulty explains. `logistic_effect` the log odds ratio given difficulty in a
+        logistic regression with its interval, `logistic_chi2`, `logistic_p` its likelihood ratio test (1 df), and
+        `logistic_p_adjusted`.
         `reason` says why a value is null.
 
     Raises
@@ -102,20 +104,22 @@ def dif(
 
     Notes
     -----
-    The number of judges that are right includes the judge in question: leaving it out of its own
-    matching finds differences where there are none as soon as subfields differ in difficulty (Holland and
-    Thayer 1988, in Wainer and Braun, Test Validity). Judges in class B or C are left out of the matching of the
-    others (purification), subfield by subfield, see `mrb_lib.stats.difficulty.dif_matching`, as long as fewer than half
-    of the judges stand out: with one of eight weak by 1.2 in log odds in 1,000 cases, 5% of the others have p below
-    .05; with three of eight, 8%, and 3% are classed B or C (without purification 74% and 50%). If half are
-    weak nobody can tell them from half being strong: `reason` says so, all judges take part, and deltas are
-    relative to the mean of all. With fewer than about five judges a difference is only one between them. Where
-    a judge has no verdict on a case, the share of the others that are right stands for the number. Scores between 0
-    and 1 are matched to the nearest half. The logistic regression is that of Swaminathan and Rogers, J. Educ.
-    Meas. 27 (1990) 361-370, with difficulty as the number of judges that are right and its logit; for scores
-    between 0 and 1 it is quasi-binomial, its statistic divided by the dispersion; where cases come in
-    clusters its covariance sums over them. Published values:
-    `tests/published/test_mantel_haenszel.py`; size and planted differences: `tests/simulation/test_dif.py`.
+    The number of judges that are right includes the judge in question: leaving it out of its own matching finds
+    differences where there are none as soon as subfields differ in difficulty (Holland and Thayer 1988, in Wainer and
+    Braun, Test Validity). Counted alike, judges of unequal discrimination make a coin look strong where cases are hard:
+    among eight judges and 1,000 cases, a third of them harder by 1 in log odds, 80% of the tests of a coin rejected;
+    weighted, 5%. With three coins of eight and 2 in log odds 6% do, and 8% of the logistic tests. Judges in class B or
+    C, before any correction, are left out of the matching of the others (purification), subfield by subfield, see
+    `mrb_lib.stats.difficulty.dif_matching`, as long as fewer than half of the judges stand out: with one of eight weak
+    by 1.2 in log odds in 1,000 cases, 5% of the others have p below .05; with three of eight, 8%, and 3% are classed B
+    or C (without purification 74% and 50%). If half are weak nobody can tell them from half being strong: `reason` says
+    so, all judges take part, and deltas are relative to the mean of all. With fewer than about five judges a difference
+    is only one between them. Where a judge has no verdict on a case, the share of the others that are right stands for
+    the number. Scores between 0 and 1 are matched to the nearest half. The logistic regression is that of Swaminathan
+    and Rogers, J. Educ. Meas. 27 (1990) 361-370, with difficulty as the number of judges that are right and its logit;
+    for scores between 0 and 1 it is quasi-binomial, its statistic divided by the dispersion; where cases come in
+    clusters its covariance sums over them. Published values: `tests/published/test_mantel_haenszel.py`; size and
+    planted differences: `tests/simulation/test_dif.py`.
     """
     panel = as_panel(verdicts, cases["case_id"], dimensions)
     labels = encode_gold(gold, cases["case_id"], panel.dimensions)
@@ -137,10 +141,13 @@ def dif(
     within: IntArray = np.asarray(frame.groupby(["by", "dimension"], sort=False).ngroup(), dtype=np.int64)
     families = np.zeros_like(within) if family == "all" else within
     counts = frame["counts"].to_numpy(dtype=bool)
-    p_value, logistic = (frame[name].to_numpy(dtype=np.float64) for name in ("p_value", "logistic_p"))
-    frame["p_adjusted"], frame["family"] = _adjusted(p_value, counts, families, correction)
+    p_value, logistic, p_small, delta = (
+        frame[name].to_numpy(dtype=np.float64) for name in ("p_value", "logistic_p", "p_small", "ets_delta")
+    )
+    p_adjusted, frame["family"] = _adjusted(p_value, counts, families, correction)
     frame["logistic_p_adjusted"] = _adjusted(logistic, counts, families, correction)[0]
-    return _finished(frame)
+    classes = ets_class(delta, p_adjusted, _adjusted(p_small, counts, families, correction)[0])
+    return _finished(frame.assign(p_adjusted=p_adjusted, ets_class=classes))
 
 
 def _of_column(
@@ -196,12 +203,13 @@ def _frame(
         "high": test.high,
         "mh_chi2": test.chi2,
         "p_value": test.p_value,
-        "ets_delta": compared.delta,
-        "ets_low": compared.delta - compared.delta_reach,
-        "ets_high": compared.delta + compared.delta_reach,
+        "ets_delta": compared.ets.delta,
+        "ets_low": compared.ets.delta - compared.ets.reach,
+        "ets_high": compared.ets.delta + compared.ets.reach,
+        "p_small": compared.ets.p_small,
         **compared.logistic,
     }
-    judge, subfield = (axis.ravel() for axis in np.indices(compared.delta.shape))
+    judge, subfield = (axis.ravel() for axis in np.indices(test.chi2.shape))
     frame = pd.DataFrame(
         {
             "judge": pd.Index(list(judges), dtype="str").take(judge),
@@ -215,10 +223,9 @@ def _frame(
             "n_clusters": _clusters_seen(value, codes, clusters)[judge],
             "accuracy_inside": compared.accuracy[:, 0].ravel(),
             "accuracy_outside": compared.accuracy[:, 1].ravel(),
-            "ets_class": None if few else compared.ets.ravel(),
             **{name: np.nan if few else values.ravel() for name, values in matched.items()},
         }
-    ).reindex(columns=COLUMNS)
+    ).reindex(columns=[*COLUMNS, "p_small"])
     by_row = zip(n_inside, test.chi2.ravel(), test.odds_ratio.ravel(), test.df.ravel(), strict=True)
     logistic = np.isnan(compared.logistic["logistic_p"].ravel())
     frame["reason"] = [

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
+from scipy.stats import t as student
 
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.resample import CONFIDENCE
@@ -107,46 +109,56 @@ def _odds_ratio(groups: TwoGroups, n: FloatArray) -> tuple[FloatArray, FloatArra
     return ratio, np.sqrt(variance)
 
 
-def ets_class(
-    odds_ratio: FloatArray, log_se: FloatArray, df: FloatArray | None = None
-) -> tuple[FloatArray, list[str | None], FloatArray]:
-    """The ETS delta of differential item functioning and its class.
+class EtsDelta(NamedTuple):
+    """ETS deltas of differential item functioning, each array of shape (T,); NaN where undefined.
+
+    Attributes
+    ----------
+    delta : 2.35 times the log odds ratio: negative where the first group does worse than it should
+    reach : half the length of its 95% interval
+    p_zero : that it is 0, two-sided
+    p_small : that it is 1 or less in size, one-sided
+    """
+
+    delta: FloatArray
+    reach: FloatArray
+    p_zero: FloatArray
+    p_small: FloatArray
+
+
+def ets_delta(odds_ratio: FloatArray, log_se: FloatArray, df: FloatArray) -> EtsDelta:
+    """The ETS delta of common odds ratios of the first (focal) group over the second (reference) group.
 
     Parameters
     ----------
-    odds_ratio : the common odds ratio of the first (focal) group over the second (reference) group
-    log_se : the standard error of its logarithm
-    df : its degrees of freedom; None for a normal distribution
-
-    Returns
-    -------
-    delta : 2.35 times the log odds ratio: negative where the first group does worse than it should
-    classes : "A" negligible: delta below 1 in size, or not different from 0 at the 5% level; "C" large:
-        1.5 or more, and more than 1 at the (one-sided) 5% level; "B" the others; None where undefined
-    reach : half the length of the 95% interval of delta
+    log_se, df : the standard error of the log odds ratio, and its degrees of freedom, infinite for a normal one
 
     Notes
     -----
-    Holland and Thayer (1988) define delta as -2.35 ln(odds of the reference group over the focal group), which
-    is this; the classes are Zieky's (in Holland and Wainer, Differential Item Functioning, 1993).
+    Holland and Thayer (1988) define delta as -2.35 ln(odds of the reference group over the focal group), which is this.
     """
     defined = np.isfinite(odds_ratio) & (odds_ratio > 0) & np.isfinite(log_se)
     delta = np.full(odds_ratio.shape, np.nan)
     delta[defined] = -ETS_PER_LOG_ODDS * np.log(odds_ratio[defined])
-    size, se = np.abs(delta), np.abs(ETS_PER_LOG_ODDS) * log_se
-    two_sided, one_sided = (_quantile(level, df) for level in ((1 + CONFIDENCE) / 2, CONFIDENCE))
-    small = (size < 1) | (size < two_sided * se)
-    large = (size >= 1.5) & (size - 1 > one_sided * se)
-    names = np.where(small, "A", np.where(large, "C", "B"))
-    return delta, [str(name) if fine else None for name, fine in zip(names, defined, strict=True)], two_sided * se
+    se = np.where(defined, np.abs(ETS_PER_LOG_ODDS) * log_se, np.nan)
+    p_zero, p_small = (
+        student.sf(np.divide(size, se, out=np.full(se.shape, np.nan), where=se > 0), df)
+        for size in (np.abs(delta), np.abs(delta) - 1)
+    )
+    return EtsDelta(delta, student.ppf((1 + CONFIDENCE) / 2, df) * se, 2 * p_zero, p_small)
 
 
-def _quantile(level: float, df: FloatArray | None) -> FloatArray:
-    """Of Student's t; of a normal distribution where the degrees of freedom are infinite or None."""
-    out: FloatArray = np.full(() if df is None else df.shape, special.ndtri(level))
-    if df is not None:
-        out[~np.isinf(df)] = special.stdtrit(df[~np.isinf(df)], level)
-    return out
+def ets_class(delta: FloatArray, p_zero: FloatArray, p_small: FloatArray) -> NDArray[np.object_]:
+    """The class of ETS deltas, of any shape, by p-values that may be adjusted for the number of tests.
+
+    "A" negligible: delta below 1 in size, or not significantly different from 0; "C" large: 1.5 or more, and
+    significantly more than 1; "B" the others; None where undefined. At the 5% level, as Zieky (in Holland and Wainer,
+    Differential Item Functioning, 1993).
+    """
+    small = (np.abs(delta) < 1) | ~(p_zero < 1 - CONFIDENCE)
+    large = (np.abs(delta) >= 1.5) & (p_small < 1 - CONFIDENCE)
+    names = np.where(small, "A", np.where(large, "C", "B")).astype(object)
+    return np.where(np.isfinite(delta), names, None)
 
 
 class MatchedCases(NamedTuple):

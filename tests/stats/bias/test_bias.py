@@ -93,9 +93,7 @@ def test_log_odds_equal_statsmodels(tables, table: pd.DataFrame, name: str, mark
     freedom = data["cluster"].nunique() - 1
     reach = student.ppf(0.975, freedom) * expected.bse.iloc[-1]
     assert (row["high"] - row["low"]) / 2 == pytest.approx(reach, abs=1e-7)
-    assert row["p_value"] == pytest.approx(
-        2 * student.sf(abs(expected.params.iloc[-1] / expected.bse.iloc[-1]), freedom), abs=1e-7
-    )
+    assert (row["claim"], np.isnan(row["p_value"])) == ("association", True)
 
 
 def test_excess_choice_is_a_paired_t_test_where_cases_are_the_clusters(tables) -> None:
@@ -110,7 +108,6 @@ def test_excess_choice_is_a_paired_t_test_where_cases_are_the_clusters(tables) -
     assert (row["uncontrolled"], row["gold_share"]) == pytest.approx((judge.mean(), clinicians.mean()))
     assert row["estimate"] == pytest.approx((judge - clinicians).mean())
     assert (row["low"], row["high"]) == pytest.approx(tuple(expected.confidence_interval(0.95)))
-    assert np.isnan(row["p_value"])
     assert row["reason"] is None or pd.isna(row["reason"])
 
 
@@ -243,8 +240,8 @@ def test_a_coin_has_an_excess_and_no_bias() -> None:
     table = bias(coin, gold, cases)
     excess = pick(table, "length", "excess_choice")
     assert excess["high"] < 0
-    assert np.isnan(excess["p_value"])
-    assert pick(table, "verbosity", "error_asymmetry")["p_value"] > 0.001
+    leaning = pick(table, "verbosity", "error_asymmetry")
+    assert leaning["low"] < 0 < leaning["high"]
 
 
 def test_a_judge_that_wrote_few_of_the_responses_is_not_said_to_have_written_none() -> None:

@@ -13,6 +13,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.stats.core.multiplicity import adjust
 from mrb_lib.stats.difficulty.dif_matching import tables
 from mrb_lib.stats.difficulty.dif_table import FEW_CLUSTERS, NO_OTHERS, NO_SUBFIELDS, NOTHING_TO_COMPARE, dif
+from mrb_lib.stats.difficulty.discrimination import discriminations
 
 N, JUDGES = 300, 5
 
@@ -33,14 +34,22 @@ def world() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, np.ndarray]:
     return verdicts, gold, cases, right
 
 
-def test_mantel_haenszel_is_that_of_statsmodels(world) -> None:
+def levels(right: np.ndarray) -> np.ndarray:
+    """How many judges are right, counted by their discrimination, to the nearest half."""
+    weights = discriminations(right.astype(float))
+    return np.round(2 * JUDGES * (weights @ right) / weights.sum()) / 2
+
+
+@pytest.mark.parametrize("judge", [0, 2, 3])
+def test_mantel_haenszel_is_that_of_statsmodels(world, judge: int) -> None:
     verdicts, gold, cases, right = world
-    found = dif(verdicts, gold, cases, by="organ").set_index(["judge", "subfield"]).loc[("j1", "lung")]
-    inside, total = (cases["organ"] == "lung").to_numpy(), right.sum(axis=0)
+    found = dif(verdicts, gold, cases, by="organ").set_index(["judge", "subfield"]).loc[(f"j{judge}", "eye")]
+    assert found["n_matching"] == JUDGES
+    inside, total = (cases["organ"] == "eye").to_numpy(), levels(right)
     tables = []
     for level in np.unique(total):
         here = total == level
-        cells = [[(right[1] == r)[here & (inside == i)].sum() for r in (True, False)] for i in (True, False)]
+        cells = [[(right[judge] == r)[here & (inside == i)].sum() for r in (True, False)] for i in (True, False)]
         if min(map(sum, cells)) > 0:
             tables.append(np.array(cells, dtype=float))
     other = StratifiedTable(tables)
@@ -57,7 +66,7 @@ def test_mantel_haenszel_is_that_of_statsmodels(world) -> None:
 def test_the_logistic_test_is_the_likelihood_ratio_of_statsmodels(world) -> None:
     verdicts, gold, cases, right = world
     found = dif(verdicts, gold, cases, by="organ").set_index(["judge", "subfield"]).loc[("j2", "eye")]
-    total = right.sum(axis=0)
+    total = levels(right)
     inner = (total > 0) & (total < JUDGES)
     share = (total[inner] + 0.5) / (JUDGES + 1)
     null = np.column_stack([np.ones(inner.sum()), np.log(share / (1 - share)), share])
@@ -176,14 +185,17 @@ def test_tables_count_each_case_at_the_level_of_the_judges_it_is_matched_by() ->
     codes = rng.integers(-1, 3, 60)
     anchors = np.array([[True, True, False, True, True], [True] * JUDGES, [True, True, False, True, True]])
     subfields = np.array([2, 0, 1])
-    found = tables(value, codes, subfields, anchors)
+    weights = np.array([0.0, 0.5, 1.0, 1.5, 2.0])
+    found = tables(value, codes, subfields, anchors, weights)
     expected = np.zeros((3, JUDGES, 2, 3, 2 * JUDGES + 1))
     for judge, case, place in np.ndindex(JUDGES, 60, 3):
         if np.isnan(value[judge, case]):
             assert found.level[place][judge, case] == -1
             continue
         matching = [j for j in range(JUDGES) if anchors[place, j] or j == judge]
-        level = round(2 * len(matching) * np.nanmean(value[matching, case]))
+        here = [j for j in matching if np.isfinite(value[j, case])]
+        share = weights[here] @ value[here, case] / weights[here].sum() if weights[here].sum() else 0.0
+        level = round(2 * len(matching) * share)
         assert (found.level[place][judge, case], found.n_matching[judge, place]) == (level, len(matching))
         if codes[case] >= 0:
             side = int(codes[case] != subfields[place])
