@@ -169,6 +169,13 @@ def test_size_in_other_worlds(kind: dict[str, object]) -> None:
     assert rejected(rows) <= 0.07
 
 
+def test_what_remains_where_annotators_hardly_err() -> None:
+    """Their votes say which response is better and not by how much, which a less exact judge goes by."""
+    for correlation, most in ((0.3, 0.07), (0.6, 0.17)):
+        drawn = world(1000, 300, 11, correlation=correlation, noise=(0.3, 0.3, 0.3), judge_noise=1.5)
+        assert rejected(drawn.rows("length", "beyond_quality")) <= most
+
+
 def test_size_with_few_cases() -> None:
     rows = world(200, 400, 7, correlation=0.3).rows("length", "beyond_quality")
     assert (rows["p_value"] < 0.05).mean() <= 0.07

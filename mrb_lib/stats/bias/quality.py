@@ -104,7 +104,9 @@ def beyond_quality(
     logistic ones its indirect form. Averaged over annotators; those whose others' votes have F < 10 (Staiger and
     Stock, doi:10.2307/2171753) are left out. The standard error is the sandwich of all regressions together, summed
     over clusters. Annotators must err independently of each other given quality; a pull that they share is taken for
-    quality, so that the estimate is what the judge has beyond theirs. Equal to statsmodels in
+    quality, so that the estimate is what the judge has beyond theirs. Annotators that hardly disagree say which
+    response is better and not by how much: where they err by .3 of the spread of quality, which correlates at .6 with
+    the property, 11 to 16% of judges that go by how much are found at 5%, 3 to 8% where they err by .5. Equal to statsmodels in
     `tests/stats/bias/test_quality.py`; size and power: `tests/simulation/test_innocent_judges.py`.
     """
     last = np.broadcast_to(predictors[-1], y.shape)

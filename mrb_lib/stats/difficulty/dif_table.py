@@ -108,18 +108,17 @@ def dif(
     differences where there are none as soon as subfields differ in difficulty (Holland and Thayer 1988, in Wainer and
     Braun, Test Validity). Counted alike, judges of unequal discrimination make a coin look strong where cases are hard:
     among eight judges and 1,000 cases, a third of them harder by 1 in log odds, 80% of the tests of a coin rejected;
-    weighted, 5%. With three coins of eight and 2 in log odds 6% do, and 8% of the logistic tests. Judges in class B or
-    C, before any correction, are left out of the matching of the others (purification), subfield by subfield, see
-    `mrb_lib.stats.difficulty.dif_matching`, as long as fewer than half of the judges stand out: with one of eight weak
-    by 1.2 in log odds in 1,000 cases, 5% of the others have p below .05; with three of eight, 8%, and 3% are classed B
-    or C (without purification 74% and 50%). If half are weak nobody can tell them from half being strong: `reason` says
-    so, all judges take part, and deltas are relative to the mean of all. With fewer than about five judges a difference
-    is only one between them. Where a judge has no verdict on a case, the share of the others that are right stands for
-    the number. Scores between 0 and 1 are matched to the nearest half. The logistic regression is that of Swaminathan
-    and Rogers, J. Educ. Meas. 27 (1990) 361-370, with difficulty as the number of judges that are right and its logit;
-    for scores between 0 and 1 it is quasi-binomial, its statistic divided by the dispersion; where cases come in
-    clusters its covariance sums over them. Published values: `tests/published/test_mantel_haenszel.py`; size and
-    planted differences: `tests/simulation/test_dif.py`.
+    weighted, 5%. Judges in class B or C, before any correction, are left out of the matching of the others
+    (purification), subfield by subfield, see `mrb_lib.stats.difficulty.dif_matching`, as long as fewer than half of the
+    judges stand out: with one of eight weak by 1.2 in log odds in 1,000 cases, 5% of the others have p below .05; with
+    three of eight, 8%, and 3% are classed B or C (without purification 74% and 50%). If half are weak nobody can tell
+    them from half being strong: `reason` says so, all judges take part, and deltas are relative to the mean of all.
+    With fewer than about five judges a difference is only one between them. Where a judge has no verdict on a case, the
+    share of the others that are right stands for the number. Scores between 0 and 1 are matched to the nearest half.
+    The logistic regression is that of Swaminathan and Rogers, J. Educ. Meas. 27 (1990) 361-370, with difficulty as the
+    weighted number of judges that are right and its logit; for scores between 0 and 1 it is quasi-binomial, its
+    statistic divided by the dispersion; where cases come in clusters its covariance sums over them. Published values:
+    `tests/published/test_mantel_haenszel.py`; size and planted differences: `tests/simulation/test_dif.py`.
     """
     panel = as_panel(verdicts, cases["case_id"], dimensions)
     labels = encode_gold(gold, cases["case_id"], panel.dimensions)

@@ -32,7 +32,7 @@ def matched_logistic(
     Parameters
     ----------
     data : T comparisons; the group of interest is the first
-    level : shape (K,), the number of judges that are right
+    level : shape (K,), the number of judges that are right; none is above `most`
     most : the number of judges
     binary : scores are 0 or 1; otherwise the test and the interval are divided by the dispersion
     cases : the cases, where they come in clusters: the test is then Wald's with a covariance that sums over clusters
@@ -45,15 +45,16 @@ def matched_logistic(
     Notes
     -----
     Statistics are referred to F and Student's t with as many degrees of freedom as there are cases less
-    covariates: the chi square rejects 6.4% at 5% with 100 cases. Cases that all judges, or none, get right say
-    nothing about a difference and are left out, as in the Mantel-Haenszel test: their covariate is at its bounds.
+    covariates: the chi square rejects 6.4% at 5% with 100 cases. Levels at which the judge is always right,
+    or always wrong, say nothing about a difference and are left out, as in the Mantel-Haenszel test.
     Compared with statsmodels in `tests/stats/difficulty/test_dif.py`.
     """
-    inner = (level > 0) & (level < most)
-    data = TwoGroups(*(values[:, :, inner] for values in data))
-    share = (level[inner] + 0.5) / (most + 1)
+    n, sums = data.n.sum(axis=1), data.sums.sum(axis=1)
+    varies = (sums > 0) & (sums < n)
+    data = TwoGroups(*(np.where(varies[:, None], values, 0.0) for values in data))
+    share = np.minimum((level + 0.5) / (most + 1), 1 - 0.5 / (most + 1))
     columns = [np.ones(len(share)), np.log(share / (1 - share)), 2 * share - 1]
-    if len(share) < 4:
+    if most < 3:
         columns = columns[:2]
     covariates = np.stack([np.stack([*columns, np.full(len(share), g)], axis=1) for g in (1.0, 0.0)])
     full, null = _fit(data, covariates), _fit(data, covariates[:, :, :-1])
@@ -66,7 +67,7 @@ def matched_logistic(
         se = np.sqrt(np.maximum(full.covariance[:, -1, -1] * dispersion, 0.0))
     else:
         df = cases.df()
-        se = np.sqrt(_robust(full, covariates, inner, cases))
+        se = np.sqrt(_robust(full, covariates, varies, cases))
         statistic = divide(effect**2, se**2)
     p_value = special.fdtrc(1.0, df, statistic)
     reach = special.stdtrit(df, (1 + CONFIDENCE) / 2) * se
@@ -106,13 +107,12 @@ def _fit(data: TwoGroups, covariates: FloatArray) -> _Fit:
     return _Fit(beta, mean, inverse, deviance, pearson, (step < 1e-4).astype(np.float64))
 
 
-def _robust(fit: _Fit, covariates: FloatArray, inner: BoolArray, cases: MatchedCases) -> FloatArray:
-    """The variance of the last coefficient that sums over clusters, shape (T,)."""
-    among = np.where(inner, np.cumsum(inner) - 1, -1)[np.maximum(cases.level, 0)]
-    used = (cases.level >= 0) & (among >= 0)
-    flat = np.where(used, cases.side * covariates.shape[1] + among, 0)
+def _robust(fit: _Fit, covariates: FloatArray, varies: BoolArray, cases: MatchedCases) -> FloatArray:
+    """The variance of the last coefficient that sums over clusters, shape (T,); `varies` are the levels that count."""
+    row = np.arange(len(varies))[:, None]
+    used = (cases.level >= 0) & varies[row, np.maximum(cases.level, 0)]
+    flat = np.where(used, cases.side * covariates.shape[1] + cases.level, 0)
     leverage = fit.covariance[:, -1] @ covariates.reshape(-1, covariates.shape[2]).T
-    row = np.arange(len(leverage))[:, None]
     sums = cases.sums(np.where(used, leverage[row, flat] * (cases.value - fit.mean[row, flat]), 0.0))
     n_clusters = ((cases.sums(used) > 0).sum(axis=1)).astype(np.float64)
     out: FloatArray = (sums**2).sum(axis=1) * divide(n_clusters, n_clusters - 1)

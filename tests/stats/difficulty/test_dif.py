@@ -67,7 +67,7 @@ def test_the_logistic_test_is_the_likelihood_ratio_of_statsmodels(world) -> None
     verdicts, gold, cases, right = world
     found = dif(verdicts, gold, cases, by="organ").set_index(["judge", "subfield"]).loc[("j2", "eye")]
     total = levels(right)
-    inner = (total > 0) & (total < JUDGES)
+    inner = np.isin(total, [level for level in np.unique(total) if 0 < right[2, total == level].mean() < 1])
     share = (total[inner] + 0.5) / (JUDGES + 1)
     null = np.column_stack([np.ones(inner.sum()), np.log(share / (1 - share)), share])
     full = np.column_stack([null, (cases["organ"] == "eye").to_numpy()[inner]])

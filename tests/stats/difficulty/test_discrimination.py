@@ -22,7 +22,7 @@ def test_discriminations_are_those_of_other_packages() -> None:
     """
     value = drawn(1500, 5)
     girth = np.array([0.45035445, 1.01319289, 1.01241073, 1.72337916, 2.20762184])
-    assert discriminations(value[1:]) == pytest.approx(girth / girth.mean(), abs=0.03)
+    assert discriminations(value[1:]) == pytest.approx(girth / girth.mean(), abs=0.05)
     lavaan = np.array([0.0458, 0.4420, 0.9629, 0.9533, 1.5804, 2.0156])
     assert discriminations(value) == pytest.approx(lavaan, abs=0.08)
 
