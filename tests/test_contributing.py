@@ -90,6 +90,12 @@ def test_the_engine_judges_and_the_table_counts_its_ties(mrb: Command, bench: Pa
     assert few["rows"][0]["reason"] == "fewer than 7 verdicts with a choice"
 
 
+def test_the_table_is_read_by_people(mrb: Command, bench: Path) -> None:
+    shown = mrb("analyze", bench, "--table", "ties").stdout
+    assert "\n\nalphabetical calls a tie most often, in 33% of its verdicts on overall.\n" in shown
+    assert "tie_rate   share 0-1    share of these that are ties\n" in mrb("analyze", "--explain", "ties").stdout
+
+
 def test_a_wrong_option_of_the_table_is_refused(mrb: Command, bench: Path) -> None:
     with pytest.raises(subprocess.CalledProcessError) as refused:
         mrb("analyze", bench, "--table", "ties", "--least", "0")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -66,7 +67,9 @@ def _number(flag: str, text: str) -> float:
 
 def analyze(
     ctx: typer.Context,
-    bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
+    bench: Annotated[
+        Path | None, typer.Argument(metavar="BENCH", help="The benchmark folder; with --explain, none or a table.")
+    ] = None,
     runs: Annotated[Path | None, typer.Argument(metavar="[RUNS]", help="The runs; default: BENCH/runs.")] = None,
     table: Annotated[str, typer.Option(help="One of the tables below.")] = "accuracy",
     policy: Annotated[str, typer.Option(help="official, balanced, strict, net or answered.")] = "balanced",
@@ -111,14 +114,19 @@ def analyze(
     as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="CSV on stdout.")] = False,
     as_latex: Annotated[bool, typer.Option("--latex", help="A LaTeX table on stdout.")] = False,
+    wide: Annotated[
+        bool, typer.Option("--wide", help="As text, every column and row; default: what fits 100 columns.")
+    ] = False,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Print what the table's columns mean and where its methods come from.")
+        bool,
+        typer.Option("--explain", help="Print what each column means, its unit and its source: `--explain accuracy`."),
     ] = False,
 ) -> None:
     """Print one table of statistics, as text, JSON, CSV or LaTeX."""
     from mrb_lib.cli import render
     from mrb_lib.cli.adjudications import where
     from mrb_lib.cli.findings import echo_stale_runs
+    from mrb_lib.cli.overview import as_overview
     from mrb_lib.cli.progress import status_of
     from mrb_lib.data.benchmark import load
     from mrb_lib.errors import InputError
@@ -129,10 +137,14 @@ def analyze(
 
     if as_json + as_csv + as_latex > 1:
         raise InputError("--json, --csv and --latex: choose one.")
-    spec = tables.TABLES[table]
     if explain:
-        typer.echo(explained(spec))
+        source = ctx.get_parameter_source("table")
+        is_named = source is not None and source.name == "COMMANDLINE"
+        typer.echo(explained(tables.TABLES[table if is_named or bench is None or bench.exists() else str(bench)]))
         return
+    if bench is None:
+        raise InputError("BENCH: name the folder of a benchmark; `mrb demo DIR` makes one.")
+    spec = tables.TABLES[table]
     benchmark = load(bench)
     if runs is None and (bench / "runs").is_dir():
         runs = bench / "runs"
@@ -177,13 +189,31 @@ def analyze(
     elif as_latex:
         typer.echo(render.as_latex(frame, caption=what, label=table), nl=False)
     else:
-        typer.echo(f"{what}{f'; {unit.statement}' if unit else ''}\n\n{render.as_text(frame)}")
+        title = what + (f"; {unit.statement}" if unit else "")
+        text = f"{title}\n\n{render.as_text(frame)}" if wide else as_overview(frame, spec, title=title)
+        typer.echo(text)
 
 
 def explained(spec: TableSpec) -> str:
-    """What a table answers, its columns, its options and its method."""
-    lines = [f"{spec.name}: {spec.question}", "", f"Columns: {', '.join(spec.columns)}"]
+    """What a table answers, what each of its columns and options means, and the notes on its method."""
+    usual = [name for name in spec.columns if name not in spec.more]
+    lines = [f"{spec.name}: {spec.question}", "", *_meanings(spec, usual)]
     if spec.more:
-        lines.append(f"With --intervals all: {', '.join(spec.more)}")
-    lines += [f"--{name}: {option.help}; default {spec.default(name)}" for name, option in spec.options.items()]
-    return "\n".join([*lines, "", inspect.getdoc(spec.make) or ""])
+        lines += ["", "With --intervals all:", *_meanings(spec, spec.more)]
+    if spec.options:
+        lines += ["", "Options:"]
+    lines += [f"--{name}: {option.help}; default {spec.default(name):g}" for name, option in spec.options.items()]
+    _, _, notes = (inspect.getdoc(spec.make) or "").partition("\nNotes\n-----\n")
+    return "\n".join([*lines, *(["", notes] if notes else [])])
+
+
+def _meanings(spec: TableSpec, columns: Sequence[str]) -> list[str]:
+    """A line a column: its name, its unit, its meaning and the source of the method."""
+    meanings = [(name, spec.meaning(name)) for name in columns]
+    longest = max(len(name) for name in columns)
+    return [
+        f"{name:<{longest}}  {meaning.unit:<11}  {meaning.text}" + (f" ({meaning.source})" if meaning.source else "")
+        if meaning
+        else f"{name:<{longest}}  (the table does not say)"
+        for name, meaning in meanings
+    ]

@@ -10,6 +10,8 @@ import html
 
 import pandas as pd
 
+from mrb_lib.stats.core.phrases import number, of_judges, percent, points, some
+
 _ALPHA = "krippendorff_alpha"
 _LEVEL = 0.05
 
@@ -25,30 +27,6 @@ class Conclusion:
 
     def _repr_html_(self) -> str:
         return f"<p><strong>Conclusion.</strong> {html.escape(self.text)}</p>"
-
-
-def percent(row: pd.Series, value: str, low: str = "", high: str = "") -> str:
-    """A share with its interval, as "75% [71, 79]"; "not known" where it is null."""
-    ends = [row[low or f"{value}_low"], row[high or f"{value}_high"]]
-    if pd.isna(row[value]):
-        return "not known"
-    if any(pd.isna(end) for end in ends):
-        return f"{100 * row[value]:.0f}%"
-    return f"{100 * row[value]:.0f}% [{100 * ends[0]:.0f}, {100 * ends[1]:.0f}]"
-
-
-def number(row: pd.Series, value: str) -> str:
-    """A number with its interval, as ".52 [.49, .55]"; "not known" where it is null."""
-    if pd.isna(row[value]):
-        return "not known"
-    low, high = row[f"{value}_low"], row[f"{value}_high"]
-    return f"{row[value]:.2f}" + ("" if pd.isna(low) or pd.isna(high) else f" [{low:.2f}, {high:.2f}]")
-
-
-def of_judges(count: int, total: int, what: str, verbs: tuple[str, str] = ("is", "are")) -> str:
-    """A count of judges as the beginning of a sentence: "Of 11 judges, 3 are too sure of themselves"."""
-    some = {0: "none", total: "all"}.get(count, f"{count:,}")
-    return f"Of {total:,} judge{'s' if total > 1 else ''}, {some} {verbs[count > 1]} {what}"
 
 
 def composition(cases: pd.DataFrame, exactness: pd.DataFrame, *, by: str, dimension: str) -> str:
@@ -216,14 +194,12 @@ def models(effects: pd.DataFrame, matched: pd.DataFrame, cases: pd.DataFrame, *,
     for term, name in (("gold_first", "Showing the better response first"), ("length_advantage", "Its being longer")):
         row = together[together["term"] == term]
         if len(row):
-            said.append(f"{name} changes the probability of being right by {_signed(row.iloc[0], 'marginal_effect')}.")
+            said.append(f"{name} changes the probability of being right by {points(row.iloc[0], 'marginal_effect')}.")
     flagged = int((matched["ets_class"] == "C").sum()) if "ets_class" in matched else 0
-    large = _some(flagged, "cell", "cells", "of judge and subfield ")
+    large = some(flagged, "cell", "cells", "of judge and subfield ")
     said.append(f"{large} weak or strong beyond difficulty on {dimension}.")
     suspect = int((cases["suspicion"] >= 0.5).sum())
-    said.append(
-        f"{_some(suspect, 'gold label', 'gold labels')} more probably wrong than right by the judges' verdicts."
-    )
+    said.append(f"{some(suspect, 'gold label', 'gold labels')} more probably wrong than right by the judges' verdicts.")
     return " ".join(said)
 
 
@@ -300,7 +276,7 @@ def juries(table: pd.DataFrame, *, dimension: str) -> str:
     return (
         f"The best jury of all {int(best['size'])} judges on {dimension} ({best['kind'].replace('_', ' ')}) is right "
         f"on {percent(best, 'accuracy', 'low', 'high')}. It is {shown} the judge that is best on other cases: "
-        f"{_signed(best, 'crossfit_difference')}."
+        f"{points(best, 'crossfit_difference')}."
     )
 
 
@@ -377,7 +353,7 @@ def verdict(
     if len(distance):
         far = distance.iloc[0]
         near = "within the range of one clinician" if far["difference_high"] >= 0 else "short of one clinician"
-        said.append(f"That is {near} ({_signed(far, 'difference')}).")
+        said.append(f"That is {near} ({points(far, 'difference')}).")
     else:
         said.append("How near that is to one clinician is not known.")
     cells = parts[parts["subfield"].notna()]
@@ -404,18 +380,5 @@ def _promise(answers: pd.DataFrame, target: float, delta: float) -> str:
     return f"{wanted} where {best['judge']} is sure, which is on {percent(best, 'coverage')} of the cases."
 
 
-def _some(count: int, one: str, more: str, what: str = "") -> str:
-    """The beginning of a sentence about so many of something: "1 cell is", "12 cells are", "No cell is"."""
-    return f"{count:,} {more} {what}are" if count > 1 else f"{count or 'No'} {one} {what}is"
-
-
 def _points(rows: pd.DataFrame, column: str) -> str:
     return f"{100 * rows[column].iloc[0]:.0f}"
-
-
-def _signed(row: pd.Series, value: str) -> str:
-    low = row[f"{value}_low"] if f"{value}_low" in row else row["low"]
-    high = row[f"{value}_high"] if f"{value}_high" in row else row["high"]
-    if pd.isna(row[value]):
-        return "not known"
-    return f"{100 * row[value]:+.0f} points" + ("" if pd.isna(low) else f" [{100 * low:+.0f}, {100 * high:+.0f}]")

@@ -14,12 +14,34 @@ _PARTS = ["organ", "department", "modality"]
 
 COLUMNS = [*_PARTS, "subfield", "by", "n_cases", "share", "n_unassigned"]
 
+MEANINGS = {
+    "organ": "organ or region that the case is about | text",
+    "department": "clinical department of the case | text",
+    "modality": "kind of image | text",
+    "n_cases": "cases of this kind | cases",
+    "share": "of the cases of the benchmark or subfield | share 0-1",
+}
+
+
+def sentence(table: pd.DataFrame) -> str:
+    """How many cases there are, and which kind is the commonest."""
+    rows = table[table["subfield"].isna()]
+    first = rows.nlargest(1, "n_cases").iloc[0]
+    said = f"The benchmark has {int(rows['n_cases'].sum()):,} cases"
+    if rows[_PARTS].isna().all(axis=None):
+        return f"{said}, whose organ, department and modality are not stated."
+    kind = ", ".join(str(first[name]) for name in _PARTS if pd.notna(first[name])) or "not stated"
+    kinds = f"{len(rows):,} kinds" if len(rows) > 1 else "one kind"
+    return f"{said} of {kinds}; the commonest, {kind}, has {int(first['n_cases']):,} ({first['share']:.0%})."
+
 
 @register_table(
     "composition",
     question="what is in the benchmark",
     columns=COLUMNS,
     needs_verdicts=False,
+    meanings=MEANINGS,
+    sentence=sentence,
 )
 def composition(cases: pd.DataFrame, *, by: By = None) -> pd.DataFrame:
     """Count the cases of each organ, department and imaging modality.

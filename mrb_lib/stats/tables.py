@@ -105,13 +105,13 @@ def analyze(
     intervals : "recommended" gives one estimate and one interval a quantity, "all" every one that the table has
     adjudications : what reviewers said, as `mrb_lib.reviews.store.Store.adjudications` gives it, for the rule
         "adjudicated" and for the table `adjudication`; there, None is that nobody reviewed anything
-    options : those that the table alone has, such as `margin` of `significance`; `mrb analyze --table T --explain`
+    options : those that the table alone has, such as `margin` of `significance`; `mrb analyze --explain T`
         names them
 
     Returns
     -------
     DataFrame
-        See the function that makes the table, `TABLES[name].make`; `mrb analyze --table T --explain` prints it. Every
+        See the function that makes the table, `TABLES[name].make`; `mrb analyze --explain T` prints its columns. Every
         row of a table that takes `cluster` names in its column `cluster` what cases were resampled by.
 
     Raises

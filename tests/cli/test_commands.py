@@ -73,14 +73,14 @@ def test_every_table_comes_as_text_json_csv_and_latex_with_the_same_rows(mrb: Ca
     one = () if table == "composition" else ("--dimension", "overall")
     results = {
         form: mrb("analyze", demo, "--table", table, *by, *one, "--resamples", "40", *form)
-        for form in ((), ("--json",), ("--csv",), ("--latex",))
+        for form in (("--wide",), ("--json",), ("--csv",), ("--latex",))
     }
     assert {result.code for result in results.values()} == {0}, results
     shown = json.loads(results[("--json",)].out, parse_constant=pytest.fail)
     rows = shown["rows"]
     csv = pd.read_csv(io.StringIO(results[("--csv",)].out))
     assert rows
-    assert len(rows) == len(csv) == len(results[()].out.strip().splitlines()) - 3
+    assert len(rows) == len(csv) == len(results[("--wide",)].out.strip().splitlines()) - 3
     assert set(rows[0]) | {"data_kind"} == set(csv.columns)
     assert shown["policy"] == ("balanced" if "policy" in asks_for(table) else None)
     assert r"\toprule" in results[("--latex",)].out
@@ -219,11 +219,40 @@ def test_the_help_lists_every_table_with_its_question_and_options(mrb: Callable)
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_explain_says_what_a_table_holds_without_reading_a_benchmark(mrb: Callable, table: str) -> None:
-    shown = mrb("analyze", "nowhere", "--table", table, "--explain")
+def test_a_text_table_fits_a_hundred_columns_and_says_what_it_leaves_out(mrb: Callable, demo: Path, table: str) -> None:
+    """Issue 12, point 15: lines had up to 943 characters, and `difficulty` 5,878 of them."""
+    shown = mrb("analyze", demo, "--table", table, "--resamples", "40")
+    assert shown.code == 0, shown
+    lines = shown.out.splitlines()
+    assert [line for line in lines if len(line) > 100] == []
+    assert lines[2][0].isupper(), "a sentence"
+    rows = pd.read_csv(io.StringIO(mrb("analyze", demo, "--table", table, "--resamples", "40", "--csv").out))
+    if len(rows) > 60:
+        assert f"40 of {len(rows):,} rows; --wide shows all" in " ".join(shown.out.split())
+        assert len(lines) < 140
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_explain_says_what_each_column_means_without_reading_a_benchmark(mrb: Callable, table: str) -> None:
+    """Issue 12, point 15: a line a column with its meaning, its unit and, of a method, its source."""
+    shown = mrb("analyze", "--explain", table)
     assert shown.code == 0
-    assert all(column in shown.out for column in (*TABLES[table].columns, *TABLES[table].more))
-    assert "Returns" in shown.out
+    explained = [line.split("  ")[0] for line in shown.out.splitlines()[2:]]
+    spec = TABLES[table]
+    usual = [name for name in spec.columns if name not in spec.more]
+    assert explained[: len(usual)] == usual
+    assert all(explained.count(name) == 1 for name in (*usual, *spec.more))
+    assert "the table does not say" not in shown.out
+    assert all(f"--{name}: {option.help}" in shown.out for name, option in spec.options.items())
+    for other in (("--explain", "--table", table), ("nowhere", "--table", table, "--explain")):
+        assert mrb("analyze", *other).out == shown.out
+
+
+def test_explain_and_analyze_say_what_they_lack(mrb: Callable) -> None:
+    unknown = mrb("analyze", "--explain", "acuracy")
+    assert (unknown.code, "table 'acuracy' is unknown" in unknown.err) == (2, True)
+    nothing = mrb("analyze", "--table", "accuracy")
+    assert (nothing.code, "BENCH: name the folder" in nothing.err) == (2, True)
 
 
 def test_an_option_of_one_table_takes_a_number(mrb: Callable, tables: Path, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def test_a_share_has_its_interval_where_there_is_one(value: float, low: float, h
         (1, 3, "Of 3 judges, 1 is better"),
         (2, 3, "Of 3 judges, 2 are better"),
         (3, 3, "Of 3 judges, all are better"),
-        (1, 1, "Of 1 judge, all is better"),
+        (1, 1, "The only judge is better"),
     ],
 )
 def test_a_count_of_judges_agrees_with_its_verb(count: int, total: int, said: str) -> None:

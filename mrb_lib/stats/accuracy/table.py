@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from mrb_lib.stats.accuracy import reading
 from mrb_lib.stats.accuracy.gold_agreement import gold_agreement, kappa_reason
 from mrb_lib.stats.accuracy.mean_scores import Macro, Means, means
 from mrb_lib.stats.core.options import BoolArray, FloatArray, join_reasons, mean_of_defined, typed, with_ends
@@ -107,6 +108,8 @@ def correctness(verdicts: pd.DataFrame, gold: pd.DataFrame, policy: str = "balan
     question="does a judge choose as the annotators do",
     columns=COLUMNS,
     more=MORE,
+    meanings=reading.MEANINGS,
+    sentence=reading.sentence,
 )
 def accuracy(
     verdicts: pd.DataFrame | Panel,

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.schema import CHOICES
+from mrb_lib.stats.agreement import reading
 from mrb_lib.stats.agreement.icc import COARSE, f_intervals, is_coarse, no_f_interval, stepped_up
 from mrb_lib.stats.agreement.intervals import (
     BOUNDS,
@@ -71,6 +72,8 @@ MORE = (
     columns=COLUMNS,
     more=MORE,
     needs_verdicts=False,
+    meanings=reading.MEANINGS_OF_PAIRS,
+    sentence=reading.sentence_of_pairs,
 )
 def annotator_pairs(
     annotations: pd.DataFrame,

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.schema import CHOICES
-from mrb_lib.stats.agreement import icc
+from mrb_lib.stats.agreement import icc, reading
 from mrb_lib.stats.agreement.coefficients import COEFFICIENTS, Kernel, estimated_alpha
 from mrb_lib.stats.agreement.intervals import (
     BOUNDS,
@@ -90,6 +90,8 @@ MORE = (
     columns=COLUMNS,
     more=MORE,
     needs_verdicts=False,
+    meanings=reading.MEANINGS,
+    sentence=reading.sentence,
 )
 def agreement(
     annotations: pd.DataFrame,

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.schema import CHOICES, NO_PROBE
-from mrb_lib.stats.bias import win_rates
+from mrb_lib.stats.bias import reading, win_rates
 from mrb_lib.stats.bias.measures import (
     SAME_LENGTH,
     BiasMeasure,
@@ -102,6 +102,9 @@ class _Data:
     "bias",
     question="does length, verbosity, style or its own family sway a judge, beyond what quality explains",
     columns=COLUMNS,
+    meanings=reading.MEANINGS,
+    headline=("estimate",),
+    sentence=reading.sentence,
 )
 def bias(
     verdicts: pd.DataFrame | Panel,

@@ -8,6 +8,7 @@ import pandas as pd
 
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement.labels import encode_annotations
+from mrb_lib.stats.ceiling import reading
 from mrb_lib.stats.ceiling.alttest import alt_test_rows
 from mrb_lib.stats.ceiling.annotators import absence, annotator_rows, leave_one_out
 from mrb_lib.stats.ceiling.judges import judge_rows, labels_by_policy
@@ -53,6 +54,9 @@ COLUMNS = [
     columns=COLUMNS,
     needs_verdicts=False,
     options={"epsilon": Option("the cost-benefit penalty of the alternative annotator test", least=0, below=1)},
+    meanings=reading.MEANINGS,
+    headline=("accuracy", "difference", "passes"),
+    sentence=reading.sentence,
 )
 def ceiling(
     verdicts: pd.DataFrame | Panel | None,

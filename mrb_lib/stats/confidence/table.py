@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.schema import NO_PROBE
-from mrb_lib.stats.confidence import summary
+from mrb_lib.stats.confidence import reading, summary
 from mrb_lib.stats.confidence.ece import BINS, LEAST_CONFIDENCE, equal_mass, equal_width
 from mrb_lib.stats.confidence.forecasts import Forecasts, contradictions, excluded, forecasts, grid, weighted_count
 from mrb_lib.stats.confidence.recalibration import folds, isotonic, scale_temperature
@@ -98,6 +98,9 @@ def _risk_frame(panel: Panel, verdicts: Forecasts, grouping: Layout) -> pd.DataF
     columns=[name for name in COLUMNS if name not in MORE],
     more=MORE,
     reads=("p_a",),
+    meanings=reading.MEANINGS,
+    headline=("overconfidence",),
+    sentence=reading.sentence,
 )
 def calibration(
     verdicts: pd.DataFrame | Panel,

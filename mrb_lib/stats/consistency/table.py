@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mrb_lib.stats.consistency import reading
 from mrb_lib.stats.consistency.instability import (
     MOST_RESPONSES,
     Questions,
@@ -80,6 +81,8 @@ class _Part(NamedTuple):
     question="does a judge choose the same when the responses change places, or when asked again",
     columns=[name for name in COLUMNS if name not in MORE],
     more=MORE,
+    meanings=reading.MEANINGS,
+    sentence=reading.sentence,
 )
 def consistency(
     verdicts: pd.DataFrame | Panel,

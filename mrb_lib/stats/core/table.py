@@ -11,8 +11,10 @@ import pandas as pd
 
 from mrb_lib.errors import InputError
 from mrb_lib.registry import Registry
+from mrb_lib.stats.core.columns import Meaning, meaning
 
 Make = TypeVar("Make", bound=Callable[..., pd.DataFrame])
+Sentence = Callable[[pd.DataFrame], str]
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,9 @@ class TableSpec:
     needs_verdicts : whether it cannot be made without verdicts
     reads : columns of the verdicts table that it is made from, besides keys and choice
     options : those that only this table has, by name
+    meanings : what its columns mean, by name, besides the shared ones; see `mrb_lib.stats.core.columns`
+    headline : columns that answer the question, which a narrow text table shows before others
+    sentence : what its rows, one or more, say, in one sentence for a clinician
     make : makes it. What its parameters name is given to it, see `mrb_lib.stats.inputs.Inputs`
     """
 
@@ -53,12 +58,25 @@ class TableSpec:
     needs_verdicts: bool
     reads: tuple[str, ...]
     options: Mapping[str, Option] = field(default_factory=dict)
+    meanings: Mapping[str, str] = field(default_factory=dict, repr=False)
+    headline: tuple[str, ...] = ()
+    sentence: Sentence | None = field(default=None, repr=False)
     make: Callable[..., pd.DataFrame] = field(default=pd.DataFrame, repr=False)
 
     @property
     def parameters(self) -> tuple[str, ...]:
         """The names of the parameters of `make`."""
         return tuple(inspect.signature(self.make).parameters)
+
+    def meaning(self, column: str) -> Meaning | None:
+        """What one of the columns holds, see `mrb_lib.stats.core.columns.meaning`."""
+        return meaning(column, self.meanings, self.columns)
+
+    def says(self, frame: pd.DataFrame) -> str:
+        """The sentence that the table begins with; empty where it has none."""
+        if not len(frame):
+            return "There is nothing to show: no row can be made from these data."
+        return self.sentence(frame) if self.sentence else ""
 
     def default(self, option: str) -> float:
         """The value of one of `options` where the user gives none."""
@@ -114,13 +132,19 @@ def register_table(
     needs_verdicts: bool = True,
     reads: Sequence[str] = (),
     options: Mapping[str, Option] | None = None,
+    meanings: Mapping[str, str] | None = None,
+    headline: Sequence[str] = (),
+    sentence: Sentence | None = None,
 ) -> Callable[[Make], Make]:
     """Register the function below as what makes a table of `mrb analyze`; see `TableSpec`."""
 
     def register(make: Make) -> Make:
         resamples = UNIT in inspect.signature(make).parameters
         shown = with_unit(columns) if resamples else tuple(columns)
-        spec = TableSpec(name, question, shown, tuple(more), needs_verdicts, tuple(reads), dict(options or {}), make)
+        spec = TableSpec(
+            name, question, shown, tuple(more), needs_verdicts, tuple(reads), dict(options or {}),
+            dict(meanings or {}), tuple(headline), sentence, make,
+        )  # fmt: skip
         TABLES.add(name, spec)
         return make
 

@@ -13,6 +13,7 @@ from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.core.table import register_table
+from mrb_lib.stats.difficulty import reading
 from mrb_lib.stats.difficulty.dif_matching import compare
 from mrb_lib.stats.difficulty.mantel_haenszel import FEWEST_CLUSTERS, Clusters, ets_class
 from mrb_lib.stats.resampling.resample import cluster_codes
@@ -48,6 +49,9 @@ MORE = (
     question="is a judge weak in a subfield, beyond the subfield being hard",
     columns=[name for name in COLUMNS if name not in MORE],
     more=MORE,
+    meanings=reading.MEANINGS_OF_DIF,
+    headline=("accuracy_inside", "expected", "excess", "ets_class"),
+    sentence=reading.sentence_of_dif,
 )
 def dif(
     verdicts: pd.DataFrame | Panel,

@@ -15,6 +15,7 @@ from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, 
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.table import register_table
+from mrb_lib.stats.difficulty import reading
 from mrb_lib.stats.difficulty.irt import LEAST_SPREAD, Posterior, agreement, one_parameter, two_parameter, wrong_gold
 from mrb_lib.stats.difficulty.trials import Shown, shown, trials, worth
 from mrb_lib.stats.resampling.resample import CONFIDENCE
@@ -48,6 +49,9 @@ MORE = ("se", "difficulty_2pl", "difficulty_2pl_low", "difficulty_2pl_high", "ab
     question="which cases are hard, and whose gold label is probably wrong",
     columns=[name for name in COLUMNS if name not in MORE],
     more=MORE,
+    meanings=reading.MEANINGS,
+    headline=("gold", "alternative", "suspicion", "ability"),
+    sentence=reading.sentence,
 )
 def difficulty(
     verdicts: pd.DataFrame | Panel,

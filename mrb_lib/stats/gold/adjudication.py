@@ -13,6 +13,7 @@ from mrb_lib.stats.core.options import FloatArray, IntArray, check_policy, join_
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.table import register_table
+from mrb_lib.stats.gold import reading
 from mrb_lib.stats.gold.adjudicated import REVIEWERS, last_words
 from mrb_lib.stats.gold.adjudicated import adjudicated_gold as adjudicated_gold
 from mrb_lib.stats.gold.failure_reasons import reasons_by_judge as reasons_by_judge
@@ -94,6 +95,8 @@ def reviewer_agreement(
     "adjudication",
     question="how do corrected labels move the leaderboard, do reviewers agree, why do judges fail",
     columns=COLUMNS,
+    meanings=reading.MEANINGS_OF_ADJUDICATION,
+    sentence=reading.sentence_of_adjudication,
 )
 def adjudication(
     verdicts: pd.DataFrame | Panel,

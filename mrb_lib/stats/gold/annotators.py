@@ -14,6 +14,7 @@ from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement.labels import encode_annotations
 from mrb_lib.stats.core.options import TINY, FloatArray, IntArray, divide, encode, join_reasons, pick_dimensions, typed
 from mrb_lib.stats.core.table import register_table
+from mrb_lib.stats.gold import reading
 from mrb_lib.stats.gold.dawid_skene import (
     FEW_ANNOTATORS,
     MODELS,
@@ -61,6 +62,8 @@ MOST_REFITS = 1000
     question="how often does each annotator err, by the models of Dawid and Skene",
     columns=COLUMNS,
     needs_verdicts=False,
+    meanings=reading.MEANINGS_OF_ANNOTATORS,
+    sentence=reading.sentence_of_annotators,
 )
 def annotators(
     annotations: pd.DataFrame,

@@ -15,6 +15,7 @@ from mrb_lib.stats.ceiling.judges import worth_by_label
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_policy, divide, join_reasons, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.table import register_table
+from mrb_lib.stats.gold import reading
 from mrb_lib.stats.gold.correction import corrected_rows
 from mrb_lib.stats.gold.dawid_skene import FEW_ANNOTATORS, Fitted, fit_dimension
 from mrb_lib.stats.gold.rankings import left_out, rankings, ranks
@@ -53,6 +54,9 @@ _MOST_EXACT = 60
     "gold_rules",
     question="would the leaderboard change with another gold rule, and what does a fallible majority do to it",
     columns=COLUMNS,
+    meanings=reading.MEANINGS_OF_RULES,
+    headline=("accuracy", "rank", "label_error", "bound_low", "bound_high"),
+    sentence=reading.sentence_of_rules,
 )
 def gold_rules(
     verdicts: pd.DataFrame | Panel,

@@ -12,6 +12,7 @@ from mrb_lib.stats.core.options import check_policy
 from mrb_lib.stats.core.panel import ABSENT, COST_COLUMNS, Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.core.table import register_table
+from mrb_lib.stats.juries import reading
 from mrb_lib.stats.juries.rows import Rows, costs, dimension_rows
 from mrb_lib.stats.juries.scores import scores_of
 from mrb_lib.stats.juries.votes import folds
@@ -33,6 +34,9 @@ _COUNTS = ("size", "n", "n_excluded", "n_difference", "n_crossfit_difference", "
     question="is a panel of judges better than its best member, and what is each member worth",
     columns=COLUMNS,
     reads=COST_COLUMNS,
+    meanings=reading.MEANINGS,
+    headline=("accuracy", "crossfit_difference", "shapley"),
+    sentence=reading.sentence,
 )
 def jury(
     verdicts: pd.DataFrame | Panel,

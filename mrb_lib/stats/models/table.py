@@ -13,6 +13,7 @@ from mrb_lib.stats.core.panel import TIE, Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.core.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.core.table import register_table
+from mrb_lib.stats.models import reading
 from mrb_lib.stats.models.model_rows import ALL, all_judges, each_judge
 from mrb_lib.stats.models.observations import Observations, counts, log_length_ratio
 from mrb_lib.stats.models.terms import Covariates
@@ -35,6 +36,9 @@ _TEXT = dict.fromkeys(("part", "model", "term", "level"), "str")
     question="what does correctness depend on: judge, subfield, order, length",
     columns=[name for name in COLUMNS if name not in MORE],
     more=MORE,
+    meanings=reading.MEANINGS,
+    headline=("marginal_effect",),
+    sentence=reading.sentence,
 )
 def models(
     verdicts: pd.DataFrame | Panel,

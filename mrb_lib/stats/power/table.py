@@ -12,6 +12,7 @@ from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.subfields import By, groups
 from mrb_lib.stats.core.table import register_table
+from mrb_lib.stats.power import reading
 from mrb_lib.stats.power.formulas import MeanDifferences
 from mrb_lib.stats.power.rows import (
     Rows,
@@ -48,6 +49,9 @@ MORE = (
     question="what difference can these cases show, and how many would another take",
     columns=[name for name in COLUMNS if name not in MORE],
     more=MORE,
+    meanings=reading.MEANINGS,
+    headline=("minimum_detectable_difference", "power", "n_needed"),
+    sentence=reading.sentence,
 )
 def power(
     verdicts: pd.DataFrame | Panel,

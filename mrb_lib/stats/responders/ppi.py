@@ -23,6 +23,7 @@ from mrb_lib.stats.core.panel import TIE, Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import NO_VARIATION, ONE_CLUSTER, cluster_codes
+from mrb_lib.stats.responders import reading
 from mrb_lib.stats.responders.comparisons import NO_RESPONDERS, A, Responders, from_verdicts, responders
 from mrb_lib.stats.responders.prediction_powered import Estimates, bounds, mean
 
@@ -55,6 +56,9 @@ COLUMNS = ["part", "dimension", "judge", "responder", "label_share", "policy", *
     "ppi",
     question="how many clinician labels do the verdicts save",
     columns=COLUMNS,
+    meanings=reading.MEANINGS_OF_PPI,
+    headline=("estimate", "expected_label_saving"),
+    sentence=reading.sentence_of_ppi,
 )
 def ppi(
     verdicts: pd.DataFrame | Panel,

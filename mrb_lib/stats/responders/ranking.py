@@ -17,6 +17,7 @@ from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import cluster_codes
 from mrb_lib.stats.responders import bradley_terry as models
 from mrb_lib.stats.responders import comparisons as compared
+from mrb_lib.stats.responders import reading
 from mrb_lib.stats.responders.comparisons import ANNOTATIONS, GOLD, JUDGE, NO_RESPONDERS, Responders, Source
 from mrb_lib.stats.responders.rank_agreement import (
     FEWEST_RANKED,
@@ -76,6 +77,9 @@ OF_TIES = [
     columns=COLUMNS,
     more=OF_TIES,
     needs_verdicts=False,
+    meanings=reading.MEANINGS,
+    headline=("win_rate", "strength", "rank", "kendall"),
+    sentence=reading.sentence,
 )
 def ranking(
     verdicts: pd.DataFrame | Panel | None,

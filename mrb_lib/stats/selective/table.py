@@ -38,6 +38,7 @@ from mrb_lib.stats.resampling.robust import (
     ratio_of_sums,
     share_interval,
 )
+from mrb_lib.stats.selective import reading
 from mrb_lib.stats.selective.thresholds import (
     GRID,
     NONE,
@@ -91,6 +92,9 @@ _INTERVALS = [name for name in COLUMNS if name in ("low", "high") or name.endswi
     more=MORE,
     reads=("p_a",),
     options={"target": Option("the agreement with clinicians wanted where the judge answers", least=0, below=1)},
+    meanings=reading.MEANINGS,
+    headline=("threshold", "coverage", "agreement"),
+    sentence=reading.sentence,
 )
 def selective(
     verdicts: pd.DataFrame | Panel,

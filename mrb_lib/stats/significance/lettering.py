@@ -14,6 +14,7 @@ from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import Scores, encode_gold, score
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import Ratios, cluster_codes, n_clusters, ratios
+from mrb_lib.stats.significance import reading
 from mrb_lib.stats.significance.paired import ALPHA, PAIR, significance
 
 _ALPHABET = ascii_lowercase + ascii_uppercase + "".join(chr(code) for code in range(0x3B1, 0x3CA) if code != 0x3C2)
@@ -91,6 +92,9 @@ COLUMNS = [
     "letters",
     question="which judges belong together: mean ranks, critical difference, compact letters",
     columns=COLUMNS,
+    meanings=reading.MEANINGS_OF_LETTERS,
+    headline=("accuracy", "letters"),
+    sentence=reading.sentence_of_letters,
 )
 def letters(
     verdicts: pd.DataFrame | Panel,

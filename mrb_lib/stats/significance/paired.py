@@ -16,6 +16,7 @@ from mrb_lib.stats.core.scoring import BINARY_POLICIES, encode_gold, score
 from mrb_lib.stats.core.subfields import By, Group, groups
 from mrb_lib.stats.core.table import Option, register_table
 from mrb_lib.stats.resampling.resample import NO_RESAMPLES, cluster_codes, interval_reason
+from mrb_lib.stats.significance import reading
 from mrb_lib.stats.significance.differences import PairedDifferences, PairPlan, paired_differences, plan_pairs
 from mrb_lib.stats.significance.omnibus import omnibus_rows
 
@@ -122,6 +123,8 @@ COLUMNS = [
     columns=[name for name in COLUMNS if name not in MORE],
     more=MORE,
     options={"margin": Option("differences of accuracy below it count as none", least=0, below=1)},
+    meanings=reading.MEANINGS,
+    sentence=reading.sentence,
 )
 def significance(
     verdicts: pd.DataFrame | Panel,

@@ -14,6 +14,7 @@ from mrb_lib.stats.core.scoring import Scores, encode_gold, score
 from mrb_lib.stats.core.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import cluster_codes
+from mrb_lib.stats.transfer import reading
 from mrb_lib.stats.transfer.domains import (
     NO_CASES,
     Domains,
@@ -45,6 +46,9 @@ _Z = float(special.ndtri(0.975))
     question="does accuracy hold across institutions, datasets or subfields",
     columns=[name for name in COLUMNS if name not in MORE],
     more=MORE,
+    meanings=reading.MEANINGS,
+    headline=("accuracy", "prediction_low", "prediction_high", "kendall_tau"),
+    sentence=reading.sentence,
 )
 def transfer(
     verdicts: pd.DataFrame | Panel,
@@ -86,7 +90,8 @@ def transfer(
         `prediction_low`, `prediction_high` holds the accuracy in a new domain; heterogeneity is `q` with `df` and
         `p_value`, `tau2` and its share of the variation `i2` (both REML; `tau2_dl`: DerSimonian and Laird's) with
         Q-profile intervals. `tau2` is on the arcsine scale. `binomial_ratio` is the sampling
-        variance over that of as many independent right-or-wrong answers. `all_cases_accuracy` weights the `n` cases alike.
+        variance over that of as many independent right-or-wrong answers. `all_cases_accuracy` weights the `n` cases
+        alike.
         `leave_one_out`, one row a judge, dimension and domain left out (`subfield`): the summary of the others, and
         `domain_accuracy`, which is `domain_inside` (1) or not (0) the prediction interval with the domain's own
         sampling error added.

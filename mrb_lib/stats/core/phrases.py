@@ -1,0 +1,87 @@
+"""Numbers of tables in words, and the rows that a sentence about a table is made from."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+UNKNOWN = "not known"
+WHOLE = "overall"
+
+
+def main_dimension(frame: pd.DataFrame) -> str:
+    """The dimension to speak of first: "overall", or else the first."""
+    names = frame["dimension"].dropna().unique() if "dimension" in frame else ()
+    return WHOLE if WHOLE in names or not len(names) else str(names[0])
+
+
+def main_rows(frame: pd.DataFrame, **values: str) -> pd.DataFrame:
+    """The rows of the main dimension over all cases; those with some values, such as `part="judge"`."""
+    return frame[_is_main(frame) & _are(frame, values)]
+
+
+def main_rows_first(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows in order, but those of the main dimension before the others, and of these those over all cases."""
+    main = _is_main(frame)
+    later = ~main & _are(frame, {"dimension": main_dimension(frame)} if "dimension" in frame else {})
+    return pd.concat([frame[main], frame[later], frame[~main & ~later]])
+
+
+def percent(row: pd.Series, value: str, low: str = "", high: str = "") -> str:
+    """A share with its interval, as "75% [71, 79]"; "not known" where it is null."""
+    ends = [row[low or f"{value}_low"], row[high or f"{value}_high"]]
+    if pd.isna(row[value]):
+        return UNKNOWN
+    if any(pd.isna(end) for end in ends):
+        return f"{100 * row[value]:.0f}%"
+    return f"{100 * row[value]:.0f}% [{100 * ends[0]:.0f}, {100 * ends[1]:.0f}]"
+
+
+def number(row: pd.Series, value: str) -> str:
+    """A number with its interval, as ".52 [.49, .55]"; "not known" where it is null."""
+    if pd.isna(row[value]):
+        return UNKNOWN
+    low, high = row[f"{value}_low"], row[f"{value}_high"]
+    return f"{row[value]:.2f}" + ("" if pd.isna(low) or pd.isna(high) else f" [{low:.2f}, {high:.2f}]")
+
+
+def points(row: pd.Series, value: str) -> str:
+    """A difference with its interval, as "+3 points [-1, +6]"; "not known" where it is null."""
+    if pd.isna(row[value]):
+        return UNKNOWN
+    of = f"{value}_" if f"{value}_low" in row else ""
+    low, high = row[f"{of}low"], row[f"{of}high"]
+    return f"{100 * row[value]:+.0f} points" + ("" if pd.isna(low) else f" [{100 * low:+.0f}, {100 * high:+.0f}]")
+
+
+def interval(low: float, high: float, *, scale: float = 100, digits: int = 0) -> str:
+    """An interval in brackets, as " (95% interval 79 to 83)"; nothing where an end is null."""
+    if pd.isna(low) or pd.isna(high):
+        return ""
+    return f" (95% interval {scale * low:.{digits}f} to {scale * high:.{digits}f})"
+
+
+def of_judges(count: int, total: int, what: str, verbs: tuple[str, str] = ("is", "are")) -> str:
+    """A count of judges as the beginning of a sentence: "Of 11 judges, 3 are too sure of themselves"."""
+    if count == total == 1:
+        return f"The only judge {verbs[0]} {what}"
+    some = {0: "none", total: "all"}.get(count, f"{count:,}")
+    return f"Of {total:,} judge{'s' if total > 1 else ''}, {some} {verbs[count > 1]} {what}"
+
+
+def some(count: int, one: str, more: str, what: str = "") -> str:
+    """The beginning of a sentence about so many of something: "1 cell is", "12 cells are", "No cell is"."""
+    return f"{count:,} {more} {what}are" if count > 1 else f"{count or 'No'} {one} {what}is"
+
+
+def _is_main(frame: pd.DataFrame) -> pd.Series:
+    main = pd.Series(True, frame.index)
+    if "dimension" in frame:
+        main &= frame["dimension"].eq(main_dimension(frame))
+    return main & frame["subfield"].isna() if "subfield" in frame else main
+
+
+def _are(frame: pd.DataFrame, values: dict[str, str]) -> pd.Series:
+    kept = pd.Series(True, frame.index)
+    for name, value in values.items():
+        kept &= frame[name].eq(value)
+    return kept

@@ -1,0 +1,102 @@
+"""The tables `ranking` and `ppi` in words."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows
+
+_BRADLEY = "Bradley & Terry 1952"
+_DAVIDSON = "Davidson 1970, doi:10.1080/01621459.1970.10481082"
+_RAO = "Rao & Kupper 1967, doi:10.1080/01621459.1967.10482901"
+_PPI = "Angelopoulos et al. 2023, arXiv 2311.01453"
+MEANINGS = {
+    "part": "strength (of a responder) or agreement (of two rankings) | text",
+    "source": "whose choices: gold, annotations or judge | text",
+    "n": "comparisons of the responder | count",
+    "n_excluded": "cases with the responder that the source did not decide | cases",
+    "wins": "comparisons won | number",
+    "losses": "comparisons lost | number",
+    "ties": "comparisons tied | number",
+    "win_rate": "share of comparisons won, a tie being half a win | share 0-1",
+    "strength": f"by which responders win; those of a source sum to 1 | share 0-1 | {_BRADLEY}",
+    "log_strength": f"its logarithm, of mean 0 in a source | log odds | {_BRADLEY}",
+    "standard_error": "standard error of log_strength, robust to clusters | log odds",
+    "rank": "place by strength, 1 the strongest; equals share the better place | rank",
+    "rank_low": "best place that it may have, at 95% confidence | rank | Mogstad et al. 2024",
+    "rank_high": "worst place that it may have, at 95% confidence | rank | Mogstad et al. 2024",
+    "n_responders": "responders ranked by both | count",
+    "kendall": "agreement of the two rankings, tau-b | coefficient | Kendall 1945",
+    "spearman": "agreement of the two rankings, correlation of ranks | coefficient | Spearman 1904",
+    "pearson_of_ranks": "the same of competition ranks | coefficient",
+    "top_k_overlap": "share of the k best of one that are among the k best of the other | share 0-1",
+    "k": "of top_k_overlap | count",
+    "n_pairs": "pairs of responders | count",
+    "n_told_apart": "of them, that both sources tell apart | count",
+    "davidson_strength": f"strength where ties have their own probability | share 0-1 | {_DAVIDSON}",
+    "davidson_tie": f"how common ties are, nu | number | {_DAVIDSON}",
+    "rao_kupper_strength": f"strength where near responders tie | share 0-1 | {_RAO}",
+    "rao_kupper_threshold": f"how near they must be, theta; 1: no ties | number | {_RAO}",
+}
+MEANINGS_OF_PPI = {
+    "part": "estimate, or what_if: had only some labels been made | text",
+    "responder": "model that wrote the responses; null: all together | text",
+    "label_share": "share of the annotated clusters whose labels are kept | share 0-1",
+    "n_labelled": "cases with a verdict that annotators decided | cases",
+    "n_undecided": "cases with a verdict that they saw and did not decide | cases",
+    "n_unlabelled": "cases with a verdict that they did not see | cases",
+    "n_excluded": "other cases of the responder | cases",
+    "estimate": f"win rate by labels and verdicts together, a tie being half a win | share 0-1 | {_PPI}",
+    "classical_estimate": "win rate by the labels alone | share 0-1",
+    "classical_low": "lower end of the 95% interval of classical_estimate | share 0-1",
+    "classical_high": "upper end of the 95% interval of classical_estimate | share 0-1",
+    "full_estimate": "win rate by all labels, those hidden too | share 0-1",
+    "lambda": f"weight given to the judge | share 0-1 | {_PPI}",
+    "effective_n": "labels that the classical interval would need to be as narrow | number",
+    "label_saving": "share of these labels that the verdicts save | number",
+    "width_ratio": "standard error over the classical one | number",
+    "expected_label_saving": "saving to expect of the correlation and the numbers of cases | share 0-1",
+    "expected_width_ratio": "ratio of standard errors to expect of them | share 0-1",
+    "correlation": "of verdicts and labels | coefficient | Pearson 1895",
+}
+
+
+def sentence(table: pd.DataFrame) -> str:
+    """Which responder clinicians prefer, and which judge ranks responders as they do."""
+    dimension = main_dimension(table)
+    strong = main_rows(table, part="strength", source="gold").dropna(subset="rank")
+    if strong.empty:
+        return f"On {dimension}, the models that wrote the responses cannot be ranked."
+    first = strong.nsmallest(1, "rank").iloc[0]
+    said = (
+        f"On {dimension}, by the clinicians' labels {first['responder']} writes the best responses of {len(strong)} "
+        f"models, winning {first['win_rate']:.0%} of its comparisons"
+    )
+    known = main_rows(table, part="agreement", source="gold").dropna(subset="kendall")
+    if known.empty:
+        return f"{said}."
+    most = known.nlargest(1, "kendall").iloc[0]
+    return (
+        f"{said}; {most['judge']} ranks the models most like them: Kendall's tau {most['kendall']:.2f}"
+        f"{interval(most['kendall_low'], most['kendall_high'], scale=1, digits=2)}, where 1 is the same order."
+    )
+
+
+def sentence_of_ppi(table: pd.DataFrame) -> str:
+    """How many labels the verdicts save."""
+    rows, dimension = main_rows(table), main_dimension(table)
+    known = rows[rows["responder"].isna()].dropna(subset="expected_label_saving")
+    if known.empty:
+        return f"On {dimension}, how many of the clinicians' labels verdicts would save is not known."
+    best = known.nlargest(1, "expected_label_saving").iloc[0]
+    most = ", the most of all judges" if known["judge"].nunique() > 1 else ""
+    if best["part"] == "estimate":
+        return (
+            f"On {dimension}, the verdicts of {best['judge']} save {best['expected_label_saving']:.0%} of the "
+            f"clinicians' labels that win rates as exact would take{most}."
+        )
+    return (
+        f"On {dimension}, had clinicians labelled {best['label_share']:.0%} of the cases, the verdicts of "
+        f"{best['judge']} would save {best['expected_label_saving']:.0%} of the labels that win rates as exact take "
+        f"otherwise{most}."
+    )
