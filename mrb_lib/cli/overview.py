@@ -146,7 +146,7 @@ def _block(
 ) -> tuple[list[str], set[str]]:
     """The lines of the rows of one part, and the names of the columns in them; `notes` gets letters for new reasons."""
     empty = {NOT_AVAILABLE, "\u2013"}
-    filled = [column for column in columns if not set(column.cells) <= empty]
+    filled = [column for column in columns if not set(column.cells[:limit]) <= empty]
     constant = [column for column in filled if _is_said_once(column, len(column.cells))]
     varying = [column for column in filled if column not in constant]
     for reason in filter(None, reasons):
@@ -171,9 +171,8 @@ def _fitting(columns: Sequence[_Column], limit: int, room: int) -> tuple[list[_C
     leading = [i for i, column in enumerate(columns) if column.importance == _LEADING]
     leading = leading or [i for i, column in enumerate(columns) if column.importance == _ESTIMATE][:1]
     needed = {*(i for i, column in enumerate(columns) if column.names), *leading[:1]}
-    ranked = sorted(
-        enumerate(columns), key=lambda item: (_LEADING if item[0] in leading else item[1].importance, item[0])
-    )
+    ranks = {i: _LEADING for i in leading} | {i: 0 for i in leading[:1]}
+    ranked = sorted(enumerate(columns), key=lambda item: (ranks.get(item[0], item[1].importance), item[0]))
     for longest in _NAME_WIDTHS:
         chosen: list[int] = []
         left = room + 2

@@ -106,8 +106,8 @@ def beyond_quality(
     over clusters. Annotators must err independently of each other given quality; a pull that they share is taken for
     quality, so that the estimate is what the judge has beyond theirs. Annotators that hardly disagree say which
     response is better and not by how much: where they err by .3 of the spread of quality, which correlates at .6 with
-    the property, 11 to 16% of judges that go by how much are found at 5%, 3 to 8% where they err by .5. Equal to statsmodels
-    in `tests/stats/bias/test_quality.py`; size and power: `tests/simulation/test_innocent_judges.py`.
+    the property, 11 to 16% of judges that go by how much are found at 5%, 3 to 8% where they err by .5. Equal to
+    statsmodels in `tests/stats/bias/test_quality.py`; size and power: `tests/simulation/test_innocent_judges.py`.
     """
     last = np.broadcast_to(predictors[-1], y.shape)
     shows: BoolArray = np.isfinite(last) & (last != 0)

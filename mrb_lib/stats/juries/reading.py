@@ -20,7 +20,8 @@ MEANINGS = {
     "crossfit_difference": "accuracy less that of best_single, which was chosen on other cases | difference",
     "n_crossfit_difference": "cases scored for both | cases",
     "leave_one_out": "accuracy of the majority less that of the majority without the judge | difference",
-    "shapley": f"what the judge adds on joining, a mean over orders; without members a coin decides | difference | {_SHAPLEY}",
+    "shapley": "what the judge adds on joining, averaged over orders; a jury of nobody scores as a coin | difference"
+    f" | {_SHAPLEY}",
     "monte_carlo_error": "standard error of shapley from the orders being a sample; 0: all were taken | number",
     "n_orderings": "orders of joining | count",
     "seconds": "a case, summed over members | seconds",
