@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from mrb_lib.data.benchmark import Benchmark
+    from mrb_lib.stats.core.panel import Panel
 
 app = typer.Typer(
     help="Reviewers' adjudications: export, import, summary.", no_args_is_help=True, rich_markup_mode=None
@@ -89,16 +90,17 @@ def summary(
     adjudications = adjudications_from(str(where(bench, store)), benchmark.meta.name)
     if runs is None and (bench / "runs").is_dir():
         runs = bench / "runs"
-    frame = _table(benchmark, runs, adjudications, policy, resamples)
+    unit = resampling_unit(benchmark.cases)
+    frame = _table(benchmark, runs, adjudications, policy, resamples).assign(cluster=unit.name)
     simulated = benchmark.meta.kind == "simulated"
     if as_json:
-        by_unit = resampling_unit(benchmark.cases).name
-        typer.echo(render.as_json(frame, table="adjudication", policy=policy, cluster=by_unit, simulated=simulated))
+        text = render.as_json(frame, table="adjudication", policy=policy, cluster=unit.name, simulated=simulated)
+        typer.echo(text)
     elif as_csv:
         typer.echo(render.as_csv(frame, simulated=simulated), nl=False)
     else:
         head = _head(benchmark, adjudications) + (f" ({render.MARK} data)" if simulated else "")
-        typer.echo(f"{head}; {resampling_unit(benchmark.cases).statement}")
+        typer.echo(f"{head}; {unit.statement}")
         for _, section in frame.groupby("part", sort=False):
             typer.echo(f"\n{render.as_text(section)}")
 
@@ -121,16 +123,19 @@ def _load(bench: Path) -> Benchmark:
 def _table(
     benchmark: Benchmark, runs: Path | None, adjudications: pd.DataFrame, policy: str, resamples: int
 ) -> pd.DataFrame:
+    from mrb_lib.data.benchmark import gold
+    from mrb_lib.schema import NO_PROBE
     from mrb_lib.stats import tables
-    from mrb_lib.verdicts.store import iter_verdicts
+    from mrb_lib.stats.gold.adjudication import adjudication
+    from mrb_lib.verdicts.store import empty_verdicts, iter_verdicts
 
-    panels = None
+    verdicts: pd.DataFrame | Panel = empty_verdicts()
     if runs is not None:
-        columns = tables.verdict_columns("adjudication")
+        columns = tables.verdict_columns("accuracy")
         panels = tables.read_panels(benchmark, iter_verdicts(runs, benchmark.cases, columns))
-    return tables.analyze(
-        benchmark, panels, "adjudication", policy=policy, resamples=resamples, adjudications=adjudications
-    )
+        verdicts = panels.get(NO_PROBE, verdicts)
+    labels = gold(benchmark)
+    return adjudication(verdicts, labels, adjudications, benchmark.cases, policy=policy, resamples=resamples)
 
 
 def _head(benchmark: Benchmark, adjudications: pd.DataFrame) -> str:
