@@ -99,8 +99,8 @@ def summary(
     elif as_csv:
         typer.echo(render.as_csv(frame, simulated=simulated), nl=False)
     else:
-        head = _head(benchmark, adjudications) + (f" ({render.MARK} data)" if simulated else "")
-        typer.echo(f"{head}; {unit.statement}")
+        head = f"{_head(benchmark, adjudications)}; {unit.statement}"
+        typer.echo(head + (f" ({render.MARK} data)" if simulated else ""))
         for _, section in frame.groupby("part", sort=False):
             typer.echo(f"\n{render.as_text(section)}")
 
