@@ -138,3 +138,31 @@ def test_a_mixed_model_is_the_maximum_of_a_likelihood_integrated_by_brute_force(
         assert abs(up - down) / 2e-3 < 1e-4
         curvature = -(up + down - 2 * likelihood(best)) / 1e-6
         assert np.linalg.inv(found.model)[i, i] == pytest.approx(curvature, rel=1e-3)
+
+
+def test_the_mixed_model_is_that_of_lme4_but_for_the_likeness_of_a_judges_two_verdicts() -> None:
+    """Four judges, 200 cases, both orders, and an effect of each judge on each case. SIMULATED data.
+
+    lme4 1.1-31 in R 4.2.2: glmer(y ~ 0 + judge + order + gold_first + (1 | case), binomial, nAGQ = 15), whose errors
+    are the inverse information; those of judges with (1 | case:judge), by Laplace's approximation, are .1412, .1410,
+    .1498 and .1592, of coefficients 8% larger.
+    """
+    generator, n, judges = np.random.default_rng(14), 200, 4
+    case, own = generator.normal(0, 1.0, n), generator.normal(0, 1.2, (judges, n))
+    eta = np.repeat(np.array([0.2, 0.6, 1.0, 1.4])[:, None, None] + case + own[:, None], 2, axis=1)
+    sign = np.where(generator.integers(0, 2, n) == 1, 1.0, -1.0)
+    is_ba = np.tile([-0.5, 0.5], judges)
+    eta -= 0.5 * is_ba.reshape(judges, 2, 1) * sign
+    correct = (generator.random(eta.shape) < 1 / (1 + np.exp(-eta))).astype(float).reshape(1, -1, n)
+    cells = np.column_stack([np.repeat(np.eye(judges), 2, axis=0), is_ba, -is_ba])
+    design = Design(cells, np.column_stack([np.ones((n, judges + 1)), sign]))
+    found = mixed.fit(design, Observations(correct, np.ones_like(correct), np.arange(n)), nodes=15)
+    lme4 = [0.40645105, 0.39432448, 0.84775259, 1.16698715, -0.06267467, 0.31244016]
+    np.testing.assert_allclose(found.beta, lme4, atol=2e-5)
+    assert found.sigma == pytest.approx(0.91123, abs=2e-5)
+    errors = np.sqrt(np.diag(found.model))[:-1]
+    np.testing.assert_allclose(errors, [0.1282778, 0.1281812, 0.1337334, 0.1400749, 0.1139868, 0.1142026], atol=2e-5)
+    robust = np.sqrt(np.diag(found.robust))[:4]
+    assert (robust > errors[:4]).all()
+    with_own = np.array([0.1411969, 0.1409652, 0.1497711, 0.1592276]) / [0.43750365, 0.42372886, 0.91601224, 1.25973297]
+    np.testing.assert_allclose(robust / found.beta[:4], with_own, rtol=0.09)

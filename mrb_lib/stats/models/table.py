@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.options import BoolArray, IntArray, typed
+from mrb_lib.stats.core.multiplicity import CORRECTIONS, FAMILIES, adjust_families
+from mrb_lib.stats.core.options import BoolArray, IntArray, check_choice, typed
 from mrb_lib.stats.core.panel import TIE, Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.core.subfields import By, columns_of, subfield_values
@@ -23,12 +24,12 @@ DEFAULT_BY = "department"
 NO_VERDICTS = "no verdict on a case with a decisive gold label"
 COLUMNS = [
     "dimension", "part", "model", "judge", "term", "level", "by", "n", "n_clusters", "n_excluded", "n_gold_tie",
-    "estimate", "se", "low", "high", "p_value", "marginal_effect", "marginal_effect_low", "marginal_effect_high",
-    "statistic", "df", "reason",
+    "estimate", "se", "low", "high", "p_value", "p_adjusted", "correction", "family", "family_scope", "marginal_effect",
+    "marginal_effect_low", "marginal_effect_high", "statistic", "df", "reason",
 ]  # fmt: skip
 MORE = ("se",)
 _LOG = logging.getLogger(__name__)
-_TEXT = dict.fromkeys(("part", "model", "term", "level"), "str")
+_TEXT = dict.fromkeys(("part", "model", "term", "level", "correction", "family_scope"), "str")
 
 
 @register_table(
@@ -48,6 +49,8 @@ def models(
     by: By = None,
     dimensions: Sequence[str] | None = None,
     cluster: str | None = None,
+    correction: str = "holm",
+    family: str = "dimension",
 ) -> pd.DataFrame:
     """Regress the correctness of every verdict on judge, subfield, order and length difference.
 
@@ -65,6 +68,9 @@ def models(
     dimensions : the dimensions to report, in order; None reports all that were judged
     cluster : the cases column over which the robust covariance sums, see
         `mrb_lib.stats.resampling.clusters.resampling_unit`; verdicts on one case are always together
+    correction : for the number of tests, see `mrb_lib.stats.core.multiplicity.adjust`
+    family : which tests are corrected together: those of one part and model on one dimension (and column `by`), or on
+        all
 
     Returns
     -------
@@ -84,7 +90,8 @@ def models(
         "working_correlation" and "case_sd", the dependence of verdicts on the same case.
         `n` verdicts and `n_clusters` clusters that the row rests on; `n_excluded` cases that are in no model
         (no gold label, a gold tie, no verdict, no subfield, a response missing), `n_gold_tie` of them ties.
-        `estimate` log odds ratio with `se`, 95% interval `low`, `high` and two-sided `p_value`;
+        `estimate` log odds ratio with `se`, 95% interval `low`, `high` and two-sided `p_value`; `p_adjusted` by
+        `correction` for the `family` tests made in `family_scope` (null where no test was made);
         `marginal_effect` the same contrast in probability, averaged over the verdicts as they are (and over the
         random intercepts), with its interval by the delta method. All are cluster-robust.
         `reason` says why a value is null.
@@ -100,11 +107,15 @@ def models(
     of this module says at level INFO what is being fitted. Intervals use Student's t with as many degrees of freedom
     as there are clusters less the covariates that belong to cases; the sandwich of gee is that of Mancl and DeRouen
     (2001). Coefficients of "mixed" hold within a case and are larger than those of "gee", which average over cases;
-    their marginal effects can be compared.
+    their marginal effects can be compared. "mixed" has no effect of its own for the two verdicts of a judge on a case,
+    which are more alike than those of two judges: its coefficients are those of a model that takes them as independent
+    given the case (lme4's `(1 | case)`), and its `se`, which allows for it, is rightly larger than lme4's.
     A "subfield" row of one judge mixes how hard the subfield is with how the judge does there: see
     `mrb_lib.stats.difficulty.dif_table`. Published fits: `tests/published/test_gee.py`; coverage, size and planted
     effects: `tests/simulation/test_models.py`.
     """
+    check_choice("correction", correction, CORRECTIONS)
+    check_choice("family", family, FAMILIES)
     panel = as_panel(verdicts, cases["case_id"], dimensions)
     labels = encode_gold(gold, cases["case_id"], panel.dimensions)
     by_default = DEFAULT_BY if DEFAULT_BY in cases.columns and cases[DEFAULT_BY].notna().any() else None
@@ -119,7 +130,11 @@ def models(
                 {"dimension": name, "by": column, **row}
                 for row in _dimension(panel.of_dimensions([name]), label, shared)
             )
-    frame = pd.DataFrame(rows, columns=COLUMNS)
+    frame = pd.DataFrame(rows, columns=COLUMNS).assign(correction=correction, family_scope=family)
+    together = ["part", "model", *(["by", "dimension"] if family == "dimension" else [])]
+    families = frame.groupby(together, dropna=False).ngroup().to_numpy(np.int64)
+    p_values = frame["p_value"].to_numpy(np.float64)
+    frame["p_adjusted"], frame["family"] = adjust_families(p_values, families, correction)
     plain = typed(frame, [name for name in COLUMNS if name not in _TEXT])
     return plain.join(frame[list(_TEXT)].astype(_TEXT))[COLUMNS]
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from statsmodels.api import Logit
+from statsmodels.stats.multitest import multipletests
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.models import mixed
@@ -292,3 +293,20 @@ def test_what_is_fitted_is_logged_and_nothing_is_printed(
         models(verdicts(choices), gold, cases, by="organ")
     assert [record.getMessage() for record in caplog.records] == ["models: overall by organ, 2 judges"]
     assert capsys.readouterr() == ("", "")
+
+
+def test_p_values_are_adjusted_among_the_tests_of_a_model(world) -> None:
+    """Issue 12, point 14: the table had the p values of dozens of tests as if each were the only one."""
+    choices, gold, cases = world
+    frame = models(verdicts(choices), gold, cases, by="organ")
+    for _, rows in frame.groupby(["part", "model"]):
+        tested = rows[rows["p_value"].notna()]
+        assert (rows["family"] == len(tested)).all()
+        expected = multipletests(tested["p_value"].astype(float), method="holm")[1]
+        np.testing.assert_allclose(tested["p_adjusted"].astype(float), expected, atol=1e-12)
+        assert rows.loc[rows["p_value"].isna(), "p_adjusted"].isna().all()
+    assert frame["correction"].eq("holm").all() and frame["family_scope"].eq("dimension").all()
+    plain = models(verdicts(choices), gold, cases, by="organ", correction="none")
+    pd.testing.assert_series_equal(plain["p_adjusted"], plain["p_value"], check_names=False)
+    with pytest.raises(InputError, match="correction"):
+        models(verdicts(choices), gold, cases, correction="best")
