@@ -137,11 +137,12 @@ def score_of_a_coin(labels: IntArray, rows: IntArray, policy: str) -> FloatArray
     for dimension, (label, count) in enumerate(zip(labels, rows, strict=True)):
         choices = [code for code in range(len(CHOICES)) if code != TIE or (label == TIE).any()]
         for one, verdicts in np.unique(np.stack([label, count])[:, (label >= 0) & (count > 0)], axis=1).T:
-            total, chance = np.zeros(1), np.ones(1)
+            total: FloatArray = np.zeros(1)
+            chance: FloatArray = np.ones(1)
             for _ in range(verdicts):
                 sums = (total[:, None] + _worth(policy)[one, choices]).round(9)
                 total, which = np.unique(sums, return_inverse=True)
-                chance = np.bincount(which.ravel(), np.repeat(chance, len(choices)) / len(choices))
+                chance = np.bincount(which.ravel(), np.repeat(chance, len(choices)) / len(choices)).astype(np.float64)
             number = np.full(len(total), verdicts)
             out[dimension, (label == one) & (count == verdicts)] = chance @ _value(policy, total, number, number)
     return out

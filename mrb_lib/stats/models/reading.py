@@ -18,6 +18,7 @@ MEANINGS = {
     "n_gold_tie": "of them, with a tie as label | cases",
     "estimate": "log odds ratio of being right | log odds",
     "se": "standard error of the estimate, robust to clusters | log odds | Mancl & DeRouen 2001",
+    "family": "tests of that part and model corrected together | count",
     "marginal_effect": "the same contrast as a difference of probabilities of being right | difference",
     "statistic": "of the interaction: 1 on average by chance | number",
     "df": "contrasts tested | count",
