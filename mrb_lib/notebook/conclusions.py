@@ -195,7 +195,7 @@ def models(effects: pd.DataFrame, matched: pd.DataFrame, cases: pd.DataFrame, *,
         row = together[together["term"] == term]
         if len(row):
             said.append(f"{name} changes the probability of being right by {points(row.iloc[0], 'marginal_effect')}.")
-    flagged = int((matched["ets_class"] == "C").sum()) if "ets_class" in matched else 0
+    flagged = int(matched["ets_class"].isin(["B", "C"]).sum()) if "ets_class" in matched else 0
     large = some(flagged, "cell", "cells", "of judge and subfield ")
     said.append(f"{large} weak or strong beyond difficulty on {dimension}.")
     suspect = int((cases["suspicion"] >= 0.5).sum())

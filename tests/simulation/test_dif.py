@@ -73,7 +73,8 @@ def sizes(found: pd.DataFrame) -> dict[str, float]:
 def test_size_and_coverage_whether_or_not_the_subfield_is_hard(n: int, hard: float, orders: int) -> None:
     """Eight judges without DIF in each of 200 benchmarks."""
     found = sizes(eyes(n, 200, 7, hard=hard, orders=orders))
-    assert all(0.04 <= found[name] <= 0.06 for name in ("mantel_haenszel", "logistic")), found
+    assert 0.04 <= found["mantel_haenszel"] <= 0.06, found
+    assert 0.04 <= found["logistic"] <= 0.07, found
     assert all(0.03 <= found[name] <= 0.07 for name in ("interval", "logistic_interval")), found
 
 
@@ -146,8 +147,8 @@ def test_a_coin_is_not_weak_where_cases_are_easy(n: int, hard: float, slopes: Se
     for _, judges in rejected.groupby("of_coin"):
         assert (judges["p_value"] < 0.05).mean() <= 0.07
         assert (judges["logistic_p"].dropna() < 0.05).mean() <= (0.07 if hard <= 1 else 0.08)
-        assert (judges["ets_class"] != "A").mean() <= 0.03
-    assert (rejected.groupby("judge")["p_value"].agg(lambda p: (p < 0.05).mean()) < 0.10).all()
+        assert (judges["ets_class"] != "A").mean() <= 0.04
+    assert (rejected.groupby("judge")["p_value"].agg(lambda p: (p < 0.05).mean()) <= 0.10).all()
 
 
 @pytest.mark.slow

@@ -141,11 +141,12 @@ def ets_delta(odds_ratio: FloatArray, log_se: FloatArray, df: FloatArray) -> Ets
     delta = np.full(odds_ratio.shape, np.nan)
     delta[defined] = -ETS_PER_LOG_ODDS * np.log(odds_ratio[defined])
     se = np.where(defined, np.abs(ETS_PER_LOG_ODDS) * log_se, np.nan)
-    p_zero, p_small = (
-        student.sf(np.divide(size, se, out=np.full(se.shape, np.nan), where=se > 0), df)
-        for size in (np.abs(delta), np.abs(delta) - 1)
+    size = np.abs(delta)
+    above_zero, above_one = (
+        np.asarray(student.sf(np.divide(by, se, out=np.full(se.shape, np.nan), where=se > 0), df), dtype=np.float64)
+        for by in (size, size - 1)
     )
-    return EtsDelta(delta, student.ppf((1 + CONFIDENCE) / 2, df) * se, 2 * p_zero, p_small)
+    return EtsDelta(delta, student.ppf((1 + CONFIDENCE) / 2, df) * se, 2 * above_zero, above_one)
 
 
 def ets_class(delta: FloatArray, p_zero: FloatArray, p_small: FloatArray) -> NDArray[np.object_]:
@@ -157,8 +158,9 @@ def ets_class(delta: FloatArray, p_zero: FloatArray, p_small: FloatArray) -> NDA
     """
     small = (np.abs(delta) < 1) | ~(p_zero < 1 - CONFIDENCE)
     large = (np.abs(delta) >= 1.5) & (p_small < 1 - CONFIDENCE)
-    names = np.where(small, "A", np.where(large, "C", "B")).astype(object)
-    return np.where(np.isfinite(delta), names, None)
+    out = np.where(small, "A", np.where(large, "C", "B")).astype(object)
+    out[np.isnan(delta)] = None
+    return out
 
 
 class MatchedCases(NamedTuple):
