@@ -132,14 +132,14 @@ def _pull(y: FloatArray, predictors: Sequence[FloatArray], votes: Votes, table: 
     """The estimate from the annotators of one table, their cases one after the other."""
     seats, (rows, cases) = len(table), y.shape
     vote, others = (values[:, table].reshape(rows, -1) for values in (votes.share, votes.others))
-    used = np.isfinite(vote) & np.isfinite(others) & np.isfinite(np.tile(y, seats))
+    used: BoolArray = np.isfinite(vote) & np.isfinite(others) & np.isfinite(np.tile(y, seats))
     x = np.stack([np.nan_to_num(others), *(np.tile(values, seats) for values in predictors)], axis=2)
     x = np.where(used[:, :, None], x, 0.0)
     both = [np.where(used, each, np.nan) for each in (np.tile(y, seats), vote)]
     judge, human = (logistic.fit(x, each, np.tile(codes, seats)) for each in both)
     (a, b), (a_human, b_human) = (fits.coefficient[:, [0, -1]].T for fits in (judge, human))
     weak = ~((a_human > 0) & (a_human**2 >= _LEAST_F * human.error[:, 0] ** 2))
-    reason = [_reason(*row) for row in zip(used.any(axis=1), judge.reason, human.reason, weak, strict=True)]
+    reason = [_reason(*row) for row in zip(np.asarray(used.any(axis=1)), judge.reason, human.reason, weak, strict=True)]
     sound = np.array([not why for why in reason])
     ratio, slope = divide(a, a_human)[:, None], divide(b_human, a_human)[:, None]
     influence = np.zeros(used.shape)
@@ -152,7 +152,7 @@ def _pull(y: FloatArray, predictors: Sequence[FloatArray], votes: Votes, table: 
     return _Pull(
         b - ratio[:, 0] * b_human,
         influence.reshape(shape).sum(axis=1),
-        used.reshape(shape).any(axis=1),
+        np.asarray(used.reshape(shape).any(axis=1)),
         np.array(reason, dtype=object),
     )
 
@@ -188,4 +188,6 @@ def _mean(pulls: Sequence[_Pull], codes: IntArray) -> tuple[IntArray, FloatArray
     error = np.sqrt(((influence @ member) ** 2).sum(axis=1) * divide(clusters, clusters - 1.0))
     reach = error * logistic.quantile(clusters)
     numbers = np.array([value, value - reach, value + reach, logistic.two_sided(value, error, clusters)])
-    return used.sum(axis=1), numbers, np.where(sound.any(axis=0), None, pulls[0].reason)
+    reason = pulls[0].reason.copy()
+    reason[sound.any(axis=0)] = None
+    return used.sum(axis=1), numbers, reason
