@@ -10,22 +10,13 @@ from numpy.typing import NDArray
 
 from mrb_lib.stats.core.options import FloatArray, IntArray, divide
 from mrb_lib.stats.core.subfields import Group
-from mrb_lib.stats.resampling import intervals
 from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.quantiles import interval
-from mrb_lib.stats.resampling.resample import Sums, cluster_sums, interval_reason, n_clusters, resampled_sums
-from mrb_lib.stats.resampling.robust import ENOUGH_CLUSTERS, Estimate, effective_clusters, few_clusters, t_interval
+from mrb_lib.stats.resampling.resample import Sums, cluster_sums, n_clusters, resampled_sums, share_reasons
+from mrb_lib.stats.resampling.shares import Interval, ShareIntervals, share_intervals
 
 ONE_CLUSTER = "no interval of macro_accuracy: {} of {} subfields lie in one cluster each"
-_FEW_OUTCOMES = 10
 _MANY = 200
-
-
-class Interval(NamedTuple):
-    """Both ends of an interval, each of shape (m,); NaN where undefined."""
-
-    low: FloatArray
-    high: FloatArray
 
 
 class Means(NamedTuple):
@@ -33,29 +24,31 @@ class Means(NamedTuple):
 
     Attributes
     ----------
-    n, clusters : cases scored, and the clusters they are in
+    n : cases scored
     value : the mean; NaN where no case is scored
-    error, df : its cluster-robust standard error and degrees of freedom; NaN with fewer than two clusters
-    percentile : the interval of the cluster bootstrap
-    design_effect : how many times clusters enlarge the variance
-    deff : Wilson's interval with the design effect
-    method : the name of the recommended interval: "deff" where right or wrong answers are few, else "t" where
-        clusters are, else "percentile"
-    recommended : that interval
+    ends : its intervals, of which one is recommended
     reason : why the recommended interval is NaN or has no width; empty if neither
     """
 
     n: IntArray
-    clusters: IntArray
     value: FloatArray
-    error: FloatArray
-    df: FloatArray
-    percentile: Interval
-    design_effect: FloatArray
-    deff: Interval
-    method: NDArray[np.str_]
-    recommended: Interval
+    ends: ShareIntervals
     reason: list[str]
+
+    @property
+    def clusters(self) -> IntArray:
+        """The clusters that the cases are in."""
+        return self.ends.clusters
+
+    @property
+    def recommended(self) -> Interval:
+        """The interval to show."""
+        return self.ends.recommended
+
+    @property
+    def method(self) -> NDArray[np.str_]:
+        """The name of the recommended interval."""
+        return self.ends.method
 
 
 class Macro(NamedTuple):
@@ -136,32 +129,9 @@ def _means(
     m = len(which)
     num, den = item.values[:, :m], item.values[:, m:][:, which]
     n = den.sum(axis=0)
-    value = divide(num.sum(axis=0), n)
-    mean = np.nan_to_num(value)
-    variance = np.nan_to_num(np.maximum(divide(square, n) - mean**2, 0.0))
-    cases, clusters = n.astype(np.int64), (den > 0).sum(axis=0)
-    inflated = ((num - mean * den) ** 2).sum(axis=0) * divide(clusters.astype(np.float64), clusters - 1)
-    estimate = Estimate(value, np.sqrt(divide(inflated, n**2)), effective_clusters(den))
-    effect = intervals.design_effect(estimate.error, variance, cases)
-    size = intervals.equivalent_size(mean, variance, cases)
-    effective = intervals.effective_size(size, effect, den, estimate.clusters)
-    percentile = np.array(interval(replicates.T))
-    percentile[:, (cases < 2) | (clusters < 2)] = np.nan
-    deff = np.array(intervals.wilson(value, np.nan_to_num(effective)))
-    few = few_clusters(estimate)
-    rare = ~(np.minimum(mean, 1 - mean) * effective >= _FEW_OUTCOMES) | ((estimate.clusters < ENOUGH_CLUSTERS) & ~few)
-    low, high = np.where(rare, deff, np.where(few, t_interval(estimate, 0, 1), percentile))
-    method = np.select([rare, few], ["deff", "t"], "percentile")
-    reason = [
-        ""
-        if (rare | few)[i] and np.isfinite(low[i])
-        else interval_reason(int(cases[i]), int(clusters[i]), resamples, *ends)
-        for i, ends in enumerate(zip(low.tolist(), high.tolist(), strict=True))
-    ]
-    return Means(
-        cases, clusters, value, estimate.error, estimate.clusters - 1, Interval(*percentile), effect, Interval(*deff),
-        method, Interval(low, high), reason,
-    )  # fmt: skip
+    ends = share_intervals(num, den, square, replicates.T)
+    cases, value = n.astype(np.int64), divide(num.sum(axis=0), n)
+    return Means(cases, value, ends, share_reasons(cases, ends, resamples))
 
 
 def _macro(parts: Sequence[Means], replicated: FloatArray) -> Macro:

@@ -132,8 +132,8 @@ def agreement_between(
         One row a pair of judges and dimension: `judge_1`, `judge_2`, `dimension`; `n` cases
         with a choice of both in the same order and repeat; `n_presented` cases shown so to
         both; `coverage` their ratio; `agreement` the share of equal choices, ties
-        included, a mean over the `n` cases (over orders and repeats first), with its 95%
-        percentile interval of the cluster bootstrap in `_low` and `_high`; `cohen_kappa`
+        included, a mean over the `n` cases (over orders and repeats first), with its recommended
+        95% interval, as of the table `accuracy`, in `_low` and `_high`; `cohen_kappa`
         over the same presentations; `reason`.
 
     Notes
@@ -147,7 +147,8 @@ def agreement_between(
     same = np.nan_to_num(divide((both & (first == second)).sum(axis=2).astype(np.float64), both.sum(axis=2)))
     counted = np.where(both.any(axis=2), 1.0, 0.0)
     shares = np.arange(len(cases)), same.T, counted.T
-    agreement = ratios([shares], cluster_codes(cases, cluster), resamples=resamples, seed=seed)[0]
+    codes = cluster_codes(cases, cluster)
+    agreement = ratios([shares], codes, shares=True, resamples=resamples, seed=seed)[0]
     n_presented = ((first != ABSENT) & (second != ABSENT)).any(axis=2).sum(axis=1)
     kappa = _kappa(first, second, both)
     pairs = [(*pair, dimension) for pair in combinations(panel.judges, 2) for dimension in panel.dimensions]

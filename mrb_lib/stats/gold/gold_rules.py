@@ -82,7 +82,7 @@ def gold_rules(
     -------
     DataFrame
         Rows of `part` "rule", one a dimension, judge and rule: `n` cases with a label, `n_excluded` judged cases
-        without, `accuracy` with the 95% interval `low`, `high` of the cluster bootstrap, `rank` (1 is best; equals
+        without, `accuracy` with its recommended 95% interval `low`, `high`, as in the table `accuracy`, `rank` (1 is best; equals
         share the smaller), `reason`. A rule gives each case a label, or a probability for each label, in which
         case the accuracy is the expected score:
         "majority", "unanimous": by the annotators' votes, of which the second takes two; "posterior": the most
@@ -117,7 +117,7 @@ def gold_rules(
     weights = [_weights(coded, i, fit, len(cases), categories) for i, fit in enumerate(fits)]
     every = np.arange(len(cases))
     sums = [(every, *_sums(worth[:, :, dimension], table)) for dimension, table in enumerate(weights)]
-    by_dimension = ratios(sums, codes, resamples=resamples, seed=seed)
+    by_dimension = ratios(sums, codes, shares=True, resamples=resamples, seed=seed)
     judged = panel.judged().sum(axis=2)
     rows: list[dict[str, object]] = []
     for dimension, (result, fit) in enumerate(zip(by_dimension, fits, strict=True)):

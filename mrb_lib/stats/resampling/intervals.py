@@ -1,4 +1,4 @@
-"""Intervals for a mean score beside the percentile bootstrap: Wilson's, with a design effect."""
+"""Wilson's interval of a mean score, with a design effect."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def wilson(
     return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
 
 
-def equivalent_size(value: FloatArray, variance: FloatArray, n: IntArray) -> FloatArray:
+def equivalent_size(value: FloatArray, variance: FloatArray, n: FloatArray) -> FloatArray:
     """How many right-or-wrong cases tell as much about a mean score as the n cases do.
 
     Parameters
@@ -56,7 +56,7 @@ def equivalent_size(value: FloatArray, variance: FloatArray, n: IntArray) -> Flo
     return size
 
 
-def design_effect(error: FloatArray, variance: FloatArray, n: IntArray) -> FloatArray:
+def design_effect(error: FloatArray, variance: FloatArray, n: FloatArray) -> FloatArray:
     """How many times larger the variance of a mean over clusters is than that of the same mean over independent cases.
 
     Parameters

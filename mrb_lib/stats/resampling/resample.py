@@ -23,6 +23,7 @@ from mrb_lib.stats.resampling.draws import Counts, are_kept, draws
 from mrb_lib.stats.resampling.quantiles import CONFIDENCE as CONFIDENCE
 from mrb_lib.stats.resampling.quantiles import interval as interval
 from mrb_lib.stats.resampling.quantiles import quantiles as quantiles
+from mrb_lib.stats.resampling.shares import ShareIntervals, share_intervals
 
 ONE_CLUSTER = "no interval: all cases are in one cluster"
 FEW_CASES = "no interval: fewer than two cases"
@@ -244,6 +245,7 @@ def ratios(
     parts: Sequence[tuple[IntArray, FloatArray, FloatArray]],
     codes: IntArray,
     *,
+    shares: bool | Sequence[BoolArray] = False,
     resamples: int,
     seed: int,
 ) -> list[Ratios]:
@@ -255,6 +257,9 @@ def ratios(
         and what each case adds, of shape (n, m). A denominator of 0 means that the case
         does not count; a mean has a denominator of 1.
     codes : shape (n_cases,), the cluster of every case of the benchmark, see `cluster_codes`
+    shares : which columns are shares or mean scores, of which each case adds from 0 to its denominator; an array of
+        shape (m,) a part. Their interval is the recommended one of `mrb_lib.stats.resampling.shares`, which has
+        width where all cases are right; other columns have percentiles.
 
     Notes
     -----
@@ -268,7 +273,7 @@ def ratios(
         blocks.append(block(codes[cases], values, partial(_ratio_of, which=which)))
     each = resampled(blocks, n_clusters(codes), resamples=resamples, seed=seed)
     out = []
-    for (cases, num, den), drawn in zip(parts, each, strict=True):
+    for number, ((cases, num, den), drawn) in enumerate(zip(parts, each, strict=True)):
         n = (den > 0).sum(axis=0).astype(np.int64)
         value = divide(num.sum(axis=0), den.sum(axis=0))
         clusters = clusters_counted(codes[cases], den > 0)
@@ -276,13 +281,36 @@ def ratios(
         unknown = (n < 2) | (clusters < 2)
         low[unknown], high[unknown] = np.nan, np.nan
         reason = [interval_reason(int(n[i]), int(clusters[i]), resamples, low[i], high[i]) for i in range(len(n))]
+        is_share = np.flatnonzero(np.broadcast_to(shares if isinstance(shares, bool) else shares[number], n.shape))
+        if len(is_share):
+            own = _share_intervals(codes[cases], num[:, is_share], den[:, is_share], drawn.replicates[:, is_share])
+            low[is_share], high[is_share] = own.recommended
+            for i, why in zip(is_share.tolist(), share_reasons(n[is_share], own, resamples), strict=True):
+                reason[i] = why
         out.append(Ratios(n, value, low, high, reason))
     return out
+
+
+def _share_intervals(codes: IntArray, num: FloatArray, den: FloatArray, replicates: FloatArray) -> ShareIntervals:
+    """The intervals of shares, from what each case adds: shape (n, m)."""
+    top, bottom = np.hsplit(cluster_sums(codes, np.hstack([num, den])).values, 2)
+    return share_intervals(top, bottom, np.nan_to_num(divide(num**2, den)).sum(axis=0), replicates)
 
 
 def _ratio_of(sums: FloatArray, which: IntArray) -> FloatArray:
     """The first columns over the denominators that they share."""
     return divide(sums[:, : len(which)], sums[:, len(which) + which])
+
+
+def share_reasons(n: IntArray, ends: ShareIntervals, resamples: int) -> list[str]:
+    """Why the recommended intervals of shares over `n` cases are null or have no width; empty where neither."""
+    low, high = ends.recommended
+    return [
+        ""
+        if ends.method[i] != "percentile" and np.isfinite(low[i])
+        else interval_reason(int(n[i]), clusters, resamples, low[i], high[i])
+        for i, clusters in enumerate(ends.clusters.tolist())
+    ]
 
 
 def interval_reason(n: int, clusters: int, resamples: int, low: float, high: float) -> str:
