@@ -62,17 +62,40 @@ def agreement(table: pd.DataFrame, unanimous: pd.DataFrame, *, dimension: str) -
 
 
 def leaderboard(accuracy: pd.DataFrame, ceiling: pd.DataFrame, *, dimension: str) -> str:
-    """How many judges reach the level of one annotator against the others, and which is the best."""
-    here = accuracy[accuracy["dimension"] == dimension].sort_values(["accuracy", "judge"], ascending=[False, True])
+    """How many judges reach the level of one annotator against the others, which is the best, and what constants do."""
+    table = accuracy[accuracy["dimension"] == dimension]
+    here = table[table["kind"] == "judge"].sort_values(["rank", "judge"])
     human = ceiling[(ceiling["dimension"] == dimension) & ceiling["accuracy"].notna()]
     best = here.iloc[0]
-    said = f"The best judge on {dimension} is {best['judge']} with {percent(best, 'accuracy', 'low', 'high')}."
+    said = (
+        f"The best judge on {dimension} is {best['judge']}: of the cases where gold names a winner, it names that "
+        f"response on {percent(best, 'decisive_accuracy')} (a tie counts half; a constant has 50%); its accuracy is "
+        f"{percent(best, 'accuracy', 'low', 'high')}. {_beside_constants(table, here)}"
+    ).strip()
     if human.empty:
         return f"{said} Whether that is near to people is not known: it takes three annotators."
     level = human.iloc[0]
     near = int((here["high"] >= level["low"]).sum())
     what = f"an interval that reaches the human level on {dimension}, {percent(level, 'accuracy', 'low', 'high')}"
     return f"{of_judges(near, len(here), what, ('has', 'have'))}. {said}"
+
+
+def _beside_constants(table: pd.DataFrame, judges: pd.DataFrame) -> str:
+    """How many judges are shown to be above the best constant, and which tie more often than the annotators do."""
+    said = []
+    constant = table[table["judge"].eq("best constant") & table["kind"].eq("reference")]
+    if len(constant):
+        above = int((judges["above_constant_low"] > 0).sum())
+        row = constant.iloc[0]
+        what = f"shown to be above the best constant, always {row['label']} ({percent(row, 'accuracy', 'low', 'high')})"
+        said.append(f"{of_judges(above, len(judges), what)}.")
+    shy = judges[judges["reason"].str.contains("of its choices a tie", na=False)]
+    said += [
+        f"{row['judge']} calls {row['tie_share']:.0%} of its choices a tie, the annotators "
+        f"{row['annotator_tie_share']:.0%} of their labels."
+        for _, row in shy.iterrows()
+    ]
+    return " ".join(said)
 
 
 def significance(pairs: pd.DataFrame, order: list[str], *, margin: float, dimension: str) -> str:
@@ -92,11 +115,11 @@ def significance(pairs: pd.DataFrame, order: list[str], *, margin: float, dimens
 
 
 def subfields(*tables: pd.DataFrame, dimension: str) -> str:
-    """How many cells lie wholly below the judge's accuracy over all cases, and the best judge's weakest parts."""
+    """How many cells lie wholly below the judge's accuracy over all cases, and the first judge's weakest parts."""
     overall = tables[0][tables[0]["subfield"].isna()].set_index("judge")["accuracy"]
     parts = pd.concat([table[table["subfield"].notna()] for table in tables], ignore_index=True)
     below = parts[parts["high"] < parts["judge"].map(overall)]
-    best = str(overall.sort_values(ascending=False, kind="stable").index[0])
+    best = str(overall.index[0])
     said = (
         f"Of {len(parts):,} cells of judge and subfield on {dimension}, {len(below):,} "
         f"{'lies' if len(below) == 1 else 'lie'} wholly below the judge's accuracy over all cases; one in "

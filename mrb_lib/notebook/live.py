@@ -32,7 +32,7 @@ def subfields(workspace: Workspace) -> Draw:
         w = replace(_of(workspace, judges), dimension=dimension, policy=policy)
         if by is None:
             return w.figure("leaderboard", w.analyze("accuracy", dimension=dimension))
-        accuracy = w.analyze("accuracy", by=by, dimension=dimension)
+        accuracy = w.analyze("accuracy", by=by, dimension=dimension, references=0)
         return w.figure("subfields-heatmap", accuracy, words={"by": by}, title=f"Accuracy by {by}")
 
     return draw

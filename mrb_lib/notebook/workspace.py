@@ -215,10 +215,9 @@ class Workspace:
         return self.on(self.verdicts[self.verdicts["judge"].isin(names)].reset_index(drop=True)) if names else self
 
     def best_judge(self) -> str:
-        """The judge with the highest accuracy on the dimension, the first by name; empty without verdicts."""
-        accuracy = self.analyze("accuracy", dimension=self.dimension, resamples=0)
-        ranked = accuracy.sort_values(["accuracy", "judge"], ascending=[False, True])["judge"].tolist()
-        return next(iter(ranked), "")
+        """The judge of rank 1 on the dimension, see the table `accuracy`; empty without verdicts."""
+        accuracy = self.analyze("accuracy", dimension=self.dimension, resamples=0, references=0)
+        return next(iter(accuracy["judge"].tolist()), "")
 
     def reviews(self) -> Reviewed:
         """What reviewers said of the benchmark; see `mrb_lib.notebook.reviews.reviewed`."""

@@ -13,7 +13,7 @@ from matplotlib.projections.polar import PolarAxes
 from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
-from mrb_lib.plots.intervals import draw_estimates, overall, panels, rows_of
+from mrb_lib.plots.intervals import draw_estimates, judges_of, overall, panels, rows_of
 from mrb_lib.plots.lettering import label, labels, paragraph, percent, title_case
 from mrb_lib.plots.matrix import cell_texts, draw_matrix, scale_bar
 from mrb_lib.plots.registry import figure
@@ -32,21 +32,21 @@ from mrb_lib.plots.style import (
     styled,
 )
 
+DECISIVE = "decisive accuracy"
 HUMAN_LEVEL = "human\u2013human level"
 FEWEST_SPOKES = 3
 _HEATMAP = (
     "Accuracy (%) of every judge on {dimension} by {by}, with the 95% interval below it (percentiles of the "
     "cluster bootstrap; Student's t where clusters are few, Wilson's with the design effect where few cases decide). "
-    "Hatched: no case scored. An interval of zero width means that the judge scored the same on every case, not that "
-    "its accuracy is certain."
+    "Hatched: no case scored."
 )
 _READ_HEATMAP = (
     "Compare along a row, and read the intervals: of many subfields some are low by chance alone. Worth a closer "
     "look is a subfield whose whole interval lies below the judge's accuracy over all cases."
 )
 _RADAR = (
-    "Accuracy (%) on {dimension} by {by}: the judges with the highest accuracy over all cases, at most six, a panel "
-    "each with the band of the 95% intervals, the others in grey; a cross at the centre where it is undefined."
+    "Accuracy (%) on {dimension} by {by}: the judges with the highest decisive accuracy over all cases, at most six, a "
+    "panel each with the band of the 95% intervals, the others in grey; a cross at the centre where it is undefined."
 )
 _READ_RADAR = (
     "A dent with a wide band may be chance. Whether two judges differ is not seen from their bands: they answer "
@@ -60,10 +60,13 @@ _READ_RADAR = (
     caption=(
         "Accuracy of every judge against the annotators' majority, by dimension, with 95% intervals (percentiles of "
         "the cluster bootstrap; Student's t where clusters are few, Wilson's with the design effect where few cases "
-        "decide); grouped by kind of judge and ordered by {dimension}. Green: the human\u2013human level, the mean "
-        "annotator against the majority of the others, with its interval."
+        "decide); grouped by kind of judge and ordered by the decisive accuracy on {dimension}. Diamonds: decisive "
+        "accuracy, on the cases where gold names a winner, a tie worth one half, both sides weighing alike: every "
+        "constant has 50%. Grey, under the line: what constants and the longer response reach; they do not compete. "
+        "Green: the human\u2013human level, the mean annotator against the majority of the others, with its interval."
     ),
     reading=(
+        "A judge left of the grey rows is beaten by a rule that reads nothing, however it ranks. "
         "A judge whose interval lies left of the green band chooses as the majority does less often than the mean "
         "annotator. One whose interval reaches the band is not shown to be worse, which is not the same as shown to be "
         "as good: a wide interval reaches it easily. The band is a high bar: it leaves out the cases on which the "
@@ -83,7 +86,8 @@ def leaderboard(
     Parameters
     ----------
     accuracy : judge, dimension, accuracy, low, high, as the table `accuracy` has them, and a `group` column if named;
-        the rows of subfields are not drawn
+        the rows of subfields are not drawn. With `kind`, references are drawn below the judges; with `rank` and
+        `decisive_accuracy`, the judges are in that order, and that accuracy is drawn beside
     ceiling : dimension, accuracy, low, high, as the table `ceiling` has them: the rows of the annotator "mean", scored
         against the others' label, are drawn; None draws none
     order_by : the dimension that orders the judges within their group
@@ -94,9 +98,13 @@ def leaderboard(
         Validated by tests/plots/test_values.py (what is drawn equals the frame).
     """
     human = None if ceiling is None else overall(rows_of(ceiling, part="annotator", annotator="mean"))
+    whole = overall(accuracy)
     return panels(
-        overall(accuracy),
+        rows_of(whole, kind="judge"),
         value="accuracy",
+        below=rows_of(whole, kind="reference") if "kind" in whole.columns else None,
+        beside="decisive_accuracy" if "decisive_accuracy" in whole.columns else None,
+        beside_label=DECISIVE,
         axis_label="accuracy (%)",
         order_by=order_by,
         group=group,
@@ -107,8 +115,8 @@ def leaderboard(
 
 def _by_subfield(accuracy: pd.DataFrame) -> pd.DataFrame:
     """A row a judge, from the best to the worst over all cases; the columns of the frame, each by subfield."""
-    judges = overall(accuracy).sort_values(["accuracy", "judge"], ascending=[False, True])["judge"]
-    parts = accuracy[accuracy["subfield"].notna()]
+    ordered = judges_of(accuracy)
+    judges, parts = overall(ordered)["judge"], ordered[ordered["subfield"].notna()]
     wide = parts.pivot(index="judge", columns="subfield", values=["n", "accuracy", "low", "high"])
     return wide.reindex(judges).astype("float64")
 
@@ -298,7 +306,7 @@ def macro_micro(accuracy: pd.DataFrame) -> Paper:
     accuracy : judge, accuracy, low, high, macro_accuracy, macro_accuracy_low, macro_accuracy_high of one dimension;
         judges are drawn from the best to the worst over all cases, the rows of subfields are not
     """
-    rows = overall(accuracy).sort_values(["accuracy", "judge"], ascending=[False, True], ignore_index=True)
+    rows = overall(judges_of(accuracy)).reset_index(drop=True)
     figure = canvas(0.75 * PAGE, rows_height(len(rows), 0.19, 0.8))
     axes = figure.subplots()
     y = np.arange(len(rows))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,6 +29,10 @@ from mrb_lib.plots.style import (
 
 _PANELS_A_ROW = 6
 _ROW = 0.165
+_BELOW = "#777777"
+_OPEN: Mapping[str, Any] = {
+    "color": COLOURS["cases"], "markersize": 2.6, "markerfacecolor": "none", "markeredgewidth": 0.6,
+}  # fmt: skip
 
 
 def rows_of(table: pd.DataFrame, **wanted: object) -> pd.DataFrame:
@@ -48,6 +53,15 @@ def overall(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["subfield"].isna()] if "subfield" in table.columns else table
 
 
+def judges_of(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the table `accuracy` that are of judges, in the order of their ranks over all cases."""
+    judges = rows_of(table, kind="judge")
+    keys = ["rank", "judge"] if "rank" in judges.columns else ["accuracy", "judge"]
+    place = overall(judges).sort_values(keys, ascending=[keys[0] == "rank", True])["judge"].drop_duplicates()
+    number = {name: i for i, name in enumerate(place)}
+    return judges.sort_values("judge", key=lambda names: names.map(number), kind="stable")
+
+
 def bounds_of(table: pd.DataFrame, value: str) -> tuple[str, str]:
     """The columns of a value's interval: `value`_low and `value`_high, or low and high in a table without those."""
     own = (f"{value}_low", f"{value}_high")
@@ -55,7 +69,9 @@ def bounds_of(table: pd.DataFrame, value: str) -> tuple[str, str]:
 
 
 def ordered_rows(frame: pd.DataFrame, *, rows: str, value: str, panel: str, by: str, group: str | None) -> pd.DataFrame:
-    """The rows of a figure from top to bottom: by group, then from the highest value in one panel to the lowest.
+    """The rows of a figure from top to bottom: by group, then from the best in one panel to the last.
+
+    The best has the lowest `rank` where the frame has ranks, else the highest value.
 
     Returns
     -------
@@ -64,8 +80,8 @@ def ordered_rows(frame: pd.DataFrame, *, rows: str, value: str, panel: str, by: 
     """
     keep = [rows] if group is None else [rows, group]
     names = frame[keep].drop_duplicates(rows)
-    values = frame.loc[frame[panel] == by].drop_duplicates(rows).set_index(rows)[value]
-    names = names.assign(_value=names[rows].map(values))
+    here = frame.loc[frame[panel] == by].drop_duplicates(rows).set_index(rows)
+    names = names.assign(_value=names[rows].map(-here["rank"] if "rank" in here.columns else here[value]))
     keys = ["_value", rows] if group is None else [group, "_value", rows]
     ascending = [False, True] if group is None else [True, False, True]
     return names.sort_values(keys, ascending=ascending, na_position="last")[keep].reset_index(drop=True)
@@ -99,6 +115,9 @@ def panels(
     group: str | None = None,
     reference: pd.DataFrame | None = None,
     reference_label: str = "reference",
+    below: pd.DataFrame | None = None,
+    beside: str | None = None,
+    beside_label: str = "",
     line_at: float | None = None,
     limits: tuple[float, float] | None = None,
 ) -> Paper:
@@ -112,6 +131,8 @@ def panels(
     order_by : the panel whose values order the rows; default the last one
     group : a column that groups the rows, drawn as headings
     reference : `panel`, `value`, `low`, `high`: a level to compare with, drawn as a line and a band in its panel
+    below : rows as those of `frame`, drawn in grey under a line, in their own order; None or empty draws none
+    beside : a second column of the frames, drawn as open diamonds, with its name in the legend; None draws none
     line_at : a vertical line in all panels, for a meaningful zero
 
     Returns
@@ -124,26 +145,41 @@ def panels(
     by = order_by if order_by is not None and order_by in names else names[-1]
     order = ordered_rows(frame, rows=rows, value=value, panel=panel, by=by, group=group)
     positions, headings = _positions(order, group)
+    others = frame.head(0) if below is None else below
+    apart = others[[rows]].drop_duplicates()
+    line = max(positions, default=0) + 0.8
+    lower = [line + 0.8 + i for i in range(len(apart))]
     columns = min(len(names), _PANELS_A_ROW)
-    height = ceil(len(names) / columns) * rows_height(ceil(max(positions, default=0)) + 1, _ROW, 0.5) + 0.35
+    height = ceil(len(names) / columns) * rows_height(ceil(max([*positions, *lower], default=0)) + 1, _ROW, 0.5) + 0.35
     figure = canvas(PAGE if columns > 2 else min(PAGE, 2.2 + 2.2 * columns), height)
-    span = limits or _limits(frame, reference, value, low, high, line_at)
+    span = limits or _limits(pd.concat([frame, others]), reference, value, low, high, line_at)
     for axes, name in zip(panel_grid(figure, len(names), columns), names, strict=True):
         here = order[[rows]].merge(frame[frame[panel] == name], on=rows, how="left")
         draw_estimates(axes, here, positions, value=value, low=low, high=high, size=2.3)
+        if lower:
+            under = apart.merge(others[others[panel] == name], on=rows, how="left")
+            draw_estimates(axes, under, lower, value=value, low=low, high=high, size=2.3, colour=_BELOW, gid="below")
+            axes.axhline(line, color=_BELOW, linewidth=0.6, gid="line-above-references")
+        if beside is not None:
+            second = pd.concat([here[beside], under[beside]]) if lower else here[beside]
+            axes.plot(second, [*positions, *lower], "D", **_OPEN, gid="beside")
         if reference is not None:
             _draw_reference(axes, reference[reference[panel] == name])
         if line_at is not None:
             draw_zero(axes, line_at)
         axes.set_title(label(title_case(name), 18 if columns > 3 else 40), fontsize=6.5 if columns > 3 else 7.5)
-        _name_rows_and_headings(axes, positions, order[rows], headings)
+        _name_rows_and_headings(axes, [*positions, *lower], [*order[rows], *apart[rows]], headings)
         axes.set_xlim(*span)
         percent_axis(axes.xaxis, 4 if columns > 2 else 8)
         axes.grid(axis="both")
     figure.supxlabel(axis_label, fontsize=7)
+    handles = []
+    if beside is not None:
+        handles.append(Line2D([], [], linestyle="", marker="D", label=beside_label, **_OPEN))
     if reference is not None and reference["value"].notna().any():
-        handle = Line2D([], [], color=COLOURS["human"], linewidth=1.2, label=reference_label)
-        figure.legend(handles=[handle], loc="outside lower right")
+        handles.append(Line2D([], [], color=COLOURS["human"], linewidth=1.2, label=reference_label))
+    if handles:
+        figure.legend(handles=handles, loc="outside lower right", ncols=2)
     return figure
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from mrb_lib.data.benchmark import GOLD_RULES, Benchmark, GoldRule
 from mrb_lib.data.benchmark import gold as gold_labels
+from mrb_lib.schema import CHOICES
 from mrb_lib.stats.core.options import check_choice
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.subfields import By
@@ -71,6 +72,11 @@ class Inputs:
         if self.level == "nominal" or not self.benchmark.meta.is_preference:
             return declared
         return tuple(name for name in _ORDERED_PREFERENCE if name in declared)
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """The labels of a preference that a judge may give."""
+        return tuple(name for name in CHOICES if name in self.benchmark.meta.categories)
 
     @property
     def annotated_gold(self) -> pd.DataFrame:

@@ -11,7 +11,7 @@ import pandas as pd
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
 from mrb_lib.schema import POLICIES
-from mrb_lib.widgets.boards.leaderboard_table import SUBFIELD_COLUMNS, default_dimension
+from mrb_lib.widgets.boards.leaderboard_rows import SUBFIELD_COLUMNS, default_dimension
 from mrb_lib.widgets.plain import can_run
 from mrb_lib.widgets.text import visible
 

@@ -103,16 +103,30 @@ def test_bias_names_the_largest_gap_between_longer_and_shorter() -> None:
 
 
 def test_leaderboard_counts_the_judges_that_reach_the_human_level() -> None:
+    shy = "calls 60% of its choices a tie, the annotators 20% of their labels on these cases"
     accuracy = rows(
-        {"judge": "one", "accuracy": 0.8, "low": 0.7, "high": 0.9},
-        {"judge": "two", "accuracy": 0.5, "low": 0.4, "high": 0.6},
-        dimension="overall",
-    )
+        {"judge": "one", "rank": 1, "accuracy": 0.8, "low": 0.7, "high": 0.9, "above_constant_low": 0.1, "reason": ""},
+        {"judge": "two", "rank": 2, "accuracy": 0.9, "low": 0.4, "high": 0.6, "above_constant_low": NAN, "reason": shy},
+        dimension="overall", kind="judge", tie_share=0.6, annotator_tie_share=0.2, label=None,
+        decisive_accuracy=0.7, decisive_accuracy_low=0.6, decisive_accuracy_high=0.75,
+    )  # fmt: skip
+    constant = {
+        "judge": "best constant",
+        "kind": "reference",
+        "label": "tie",
+        "accuracy": 0.95,
+        "low": 0.9,
+        "high": 0.99,
+    }
+    accuracy = pd.concat([accuracy, rows({**constant, "dimension": "overall"})], ignore_index=True)
     human = rows({"dimension": "overall", "accuracy": 0.85, "low": 0.75, "high": 0.95})
     text = conclusions.leaderboard(accuracy, human, dimension="overall")
     assert text == (
         "Of 2 judges, 1 has an interval that reaches the human level on overall, 85% [75, 95]. "
-        "The best judge on overall is one with 80% [70, 90]."
+        "The best judge on overall is one: of the cases where gold names a winner, it names that response on "
+        "70% [60, 75] (a tie counts half; a constant has 50%); its accuracy is 80% [70, 90]. "
+        "Of 2 judges, 1 is shown to be above the best constant, always tie (95% [90, 99]). "
+        "two calls 60% of its choices a tie, the annotators 20% of their labels."
     )
     assert "not known" in conclusions.leaderboard(accuracy, human.head(0), dimension="overall")
 

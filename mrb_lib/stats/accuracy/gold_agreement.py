@@ -58,7 +58,7 @@ def kappa_reason(answers: float, kappa: float, low: float) -> str:
 
 def _columns(chosen: FloatArray, half: FloatArray) -> dict[str, FloatArray]:
     """From counts of gold label by verdict, (judges, dimensions, 3, 3), and half the widths of kappa's intervals."""
-    decisive = chosen[..., :TIE, :TIE]
+    decided = chosen[..., :TIE, :TIE]
     occur = np.minimum((chosen.sum(axis=-2) > 0).sum(axis=-1), (chosen.sum(axis=-1) > 0).sum(axis=-1))
     kappa = np.where(occur < 2, np.nan, confusion.cohen_kappa(chosen))
     precision, recall, f1 = confusion.macro(chosen)
@@ -71,8 +71,8 @@ def _columns(chosen: FloatArray, half: FloatArray) -> dict[str, FloatArray]:
         "precision_macro": precision,
         "recall_macro": recall,
         "f1_macro": f1,
-        "n_decisive": decisive.sum(axis=(-2, -1)),
-        "decisive_accuracy": confusion.accuracy(decisive),
+        "n_decided": decided.sum(axis=(-2, -1)),
+        "decided_accuracy": confusion.accuracy(decided),
     }
 
 

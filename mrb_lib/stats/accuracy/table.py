@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.accuracy import reading
+from mrb_lib.stats.accuracy.decisive import NO_DECISIVE, ONE_SIDE, SAME, decisive, paired, tie_shares
 from mrb_lib.stats.accuracy.gold_agreement import gold_agreement, kappa_reason
 from mrb_lib.stats.accuracy.mean_scores import Macro, Means, means
-from mrb_lib.stats.core.options import BoolArray, FloatArray, join_reasons, mean_of_defined, typed, with_ends
+from mrb_lib.stats.accuracy.references import BEST_CONSTANT, with_references
+from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_reasons, mean_of_defined, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import Scores, encode_gold, excluded_reason, score
 from mrb_lib.stats.core.subfields import By, Group, groups
-from mrb_lib.stats.core.table import register_table
+from mrb_lib.stats.core.table import Option, register_table
 from mrb_lib.stats.resampling.resample import cluster_codes
 
 NO_CASES = "no case can be scored"
+TIES_MORE = "calls {} of its choices a tie, the annotators {} of their labels on these cases"
+JUDGE, REFERENCE = "judge", "reference"
 _MACRO = ("n_subfields", *with_ends("macro_accuracy"))
 COLUMNS = (
     "judge",
+    "kind",
+    "label",
     "dimension",
     "subfield",
     "by",
     "policy",
+    "rank",
     "n",
     "n_excluded",
     "n_unassigned",
@@ -36,6 +44,11 @@ COLUMNS = (
     "standard_error",
     "df",
     "interval",
+    *with_ends("decisive_accuracy"),
+    "decisive_coverage",
+    *with_ends("above_constant"),
+    "tie_share",
+    "annotator_tie_share",
     *_MACRO,
     *with_ends("cohen_kappa"),
     "reason",
@@ -52,7 +65,8 @@ MORE = (
     "recall_macro",
     "f1_macro",
     "n_decisive",
-    "decisive_accuracy",
+    "n_decided",
+    "decided_accuracy",
 )
 
 
@@ -110,12 +124,16 @@ def correctness(verdicts: pd.DataFrame, gold: pd.DataFrame, policy: str = "balan
     more=MORE,
     meanings=reading.MEANINGS,
     sentence=reading.sentence,
+    options={"references": Option("1 sets the references below the judges, 0 leaves them out", least=0, below=2)},
 )
 def accuracy(
     verdicts: pd.DataFrame | Panel,
     gold: pd.DataFrame,
     cases: pd.DataFrame,
     *,
+    annotations: pd.DataFrame | None = None,
+    offered: Sequence[str] = (),
+    references: float = 1,
     policy: str = "balanced",
     by: By = None,
     dimensions: Sequence[str] | None = None,
@@ -123,13 +141,17 @@ def accuracy(
     resamples: int = 2000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Accuracy of each judge on each dimension, overall and by subfield, with intervals.
+    """Accuracy of each judge on each dimension, overall and by subfield, with intervals, above the references.
 
     Parameters
     ----------
     verdicts : the verdicts table, of one probe, or the panel of it
     gold : `case_id, dimension, choice`; a case without a row, or with a null, has no label
     cases : the cases table; every case that is not scored is counted as excluded
+    annotations : the annotations table, whose share of ties is compared with the judges'; None leaves it null
+    offered : the labels that a judge may give, of which the references are made; without any there are none, and
+        `above_constant` is null
+    references : 0 leaves the rows of the references out
     policy : a scoring policy, see `mrb_lib.stats.core.scoring.score`
     by : a cases column to break down by, or `model_pair`; or several, see `mrb_lib.stats.core.subfields.groups`
     dimensions : the dimensions to report, in order; None reports all that were judged
@@ -140,7 +162,10 @@ def accuracy(
     -------
     DataFrame
         One row a judge and dimension it has a verdict on, overall (`subfield` null)
-        and for every subfield:
+        and for every subfield, and below the judges of each dimension the references (`kind` "judge" or "reference",
+        see `mrb_lib.stats.accuracy.references.with_references`), of which constants name the `label` they give.
+        Rows are ordered by `rank`, from 1: by `decisive_accuracy`, where that is equal or null by `accuracy`; equal
+        judges share the better rank, references have none.
         `n` cases scored; `n_excluded` cases of the benchmark or subfield that are not
         (no gold label, or no verdict of the kind the policy needs); `n_unassigned` cases
         in no subfield; `coverage` share of the verdicts that the policy reads which have
@@ -153,6 +178,15 @@ def accuracy(
         answers are worth fewer than 10 independent cases; else "t", by Student's t, where `df` is below 49 (see
         `mrb_lib.stats.resampling.robust.few_clusters`); else "percentile", the percentiles of the cluster bootstrap.
         `percentile_low`, `percentile_high`, `deff_low` and `deff_high` are in every row.
+        `decisive_accuracy`, under every policy: on the `n_decisive` cases whose gold is A or B, 1 for the gold choice,
+        1/2 for a tie, 0 else, a mean over the verdicts read (under `answered`, over those with a choice); then the mean
+        of its means where gold is A and where gold is B, so that every constant and a coin earn exactly 1/2, whatever
+        the gold labels. Wilson's interval with the design effect: `decisive_accuracy_low`, `decisive_accuracy_high`.
+        `decisive_coverage` is the share of these verdicts that name a winner. `above_constant`: `accuracy` minus
+        that of the constant with the highest accuracy under the policy on the dimension (reference "best constant"),
+        paired by case, with its t interval over clusters. `tie_share` and `annotator_tie_share`: the shares of ties
+        among the judge's choices and among the annotators' labels, means over the cases that have both; `reason` names
+        a judge that is shown to tie more (95%, t over clusters).
         In overall rows, where `by` is given: `macro_accuracy`, the unweighted mean over the
         `n_subfields` subfields with a scored case (of its first column, if there are several), `macro_accuracy_low`,
         `macro_accuracy_high` its percentile interval, so that a large subfield is not the whole story; the interval is
@@ -163,8 +197,8 @@ def accuracy(
         verdicts hold one category only, since it would be 0 whatever the verdicts) and its interval
         `cohen_kappa_low`, `cohen_kappa_high` by linearisation over clusters, `n_answered` verdicts,
         `exact_accuracy` the share with the gold label, `precision_macro`, `recall_macro`,
-        `f1_macro` (see `mrb_lib.stats.accuracy.confusion.macro`); of these, `n_decisive` where
-        neither verdict nor gold is a tie, and `decisive_accuracy` among them.
+        `f1_macro` (see `mrb_lib.stats.accuracy.confusion.macro`); of these, `n_decided` where
+        neither verdict nor gold is a tie, and `decided_accuracy` among them.
         `reason` says why a value is null, or why an interval has no width.
 
     Raises
@@ -182,19 +216,85 @@ def accuracy(
     """
     panel = as_panel(verdicts, cases["case_id"], dimensions)
     labels = encode_gold(gold, cases["case_id"], panel.dimensions)
+    n_judges = len(panel.judges)
+    panel, constants = with_references(panel, labels, cases, offered, policy)
     scores = score(panel, labels, policy)
     parts = groups(cases, by)
     judged: BoolArray = np.asarray(scores.judged.any(axis=2))
     codes = cluster_codes(cases, cluster)
     estimates, macro = means(scores.score[judged].T, parts, codes, resamples=resamples, seed=seed)
-    answers = gold_agreement(panel, labels, parts, policy, np.isfinite(scores.answered), codes)
-    frames = [
-        _frame(panel, scores, judged, part, each, {name: values[judged] for name, values in columns.items()})
-        for part, each, columns in zip(parts, estimates, answers, strict=True)
-    ]
+    applies = np.isfinite(scores.answered)
+    answers = gold_agreement(panel, labels, parts, policy, applies, codes)
+    sides = decisive(panel, labels, parts, policy, applies, codes)
+    above = _above_constant(panel, scores, parts, codes)
+    ties = _ties(panel, annotations if "tie" in offered else None, cases["case_id"], policy, parts, codes)
+    frames = []
+    for part, each, *columns in zip(parts, estimates, answers, sides, above, ties, strict=True):
+        merged = {name: values[judged] for group in columns for name, values in group.items()}
+        frames.append(_frame(panel, scores, judged, part, each, merged, bool(offered)))
     frames[0] = _with_macro(frames[0], macro)
-    full = pd.concat(frames, ignore_index=True).assign(policy=policy)
-    return typed(full, [*COLUMNS, *MORE], n_subfields="Int64")
+    is_judge = np.flatnonzero(judged) < n_judges * len(panel.dimensions)
+    more = {"kind": np.where(is_judge, JUDGE, REFERENCE), "label": constants[judged]}
+    full = pd.concat([_ranked(frame.assign(**more), panel.dimensions) for frame in frames], ignore_index=True)
+    if not references:
+        full = full[full["kind"] == JUDGE].reset_index(drop=True)
+    return typed(full.assign(policy=policy), [*COLUMNS, *MORE], kind="str", rank="Int64", n_subfields="Int64")
+
+
+def _ranked(frame: pd.DataFrame, dimensions: Sequence[str]) -> pd.DataFrame:
+    """The rows of one group in order: by dimension, judges by rank and name, then references as they come."""
+    is_judge = frame["kind"] == JUDGE
+    judges = frame[is_judge].groupby("dimension")
+    first, second = (
+        judges[name].rank(ascending=False, method="min", na_option="bottom")
+        for name in ("decisive_accuracy", "accuracy")
+    )
+    key = (first * (len(frame) + 1) + second).where(frame["accuracy"].notna())
+    rank = key.groupby(frame["dimension"]).rank(method="min").reindex(frame.index)
+    place = frame["dimension"].map({name: i for i, name in enumerate(dimensions)})
+    name = frame["judge"].where(is_judge, "")
+    order = pd.DataFrame({"place": place, "last": ~is_judge, "rank": rank, "name": name})
+    rows = order.sort_values(list(order), na_position="last", kind="stable").index
+    return frame.assign(rank=rank).loc[rows]
+
+
+def _above_constant(
+    panel: Panel, scores: Scores, parts: Sequence[Group], codes: IntArray
+) -> list[dict[str, FloatArray]]:
+    """The accuracies above that of the best constant, shape (judges, dimensions), a dict a group."""
+    names = with_ends("above_constant")
+    if BEST_CONSTANT not in panel.judges:
+        return [dict.fromkeys(names, np.full(panel.shape[:2], np.nan))] * len(parts)
+    constant = scores.score[len(panel.judges) - 1 - panel.judges[::-1].index(BEST_CONSTANT)]
+    return [dict(zip(names, each, strict=True)) for each in paired(scores.score, constant, parts, codes)]
+
+
+def _ties(
+    panel: Panel,
+    annotations: pd.DataFrame | None,
+    case_ids: pd.Series,
+    policy: str,
+    parts: Sequence[Group],
+    codes: IntArray,
+) -> list[dict[str, FloatArray]]:
+    """The shares of ties of judges and annotators, and the least by which the judge's is larger, a dict a group."""
+    names = ("tie_share", "annotator_tie_share", "more_ties")
+    if annotations is None:
+        return [dict.fromkeys(names, np.full(panel.shape[:2], np.nan))] * len(parts)
+    own, theirs = tie_shares(panel, annotations, case_ids, policy)
+    both = np.isfinite(own) & np.isfinite(theirs)
+    kept = [np.where(both, values, np.nan).reshape(-1, len(codes)) for values in (own, theirs)]
+    shape = own.shape[:2]
+    return [
+        {
+            **{
+                name: mean_of_defined(values[:, part.cases]).reshape(shape)
+                for name, values in zip(names, kept, strict=False)
+            },
+            "more_ties": low,
+        }
+        for part, (_, low, _) in zip(parts, paired(own, theirs, parts, codes), strict=True)
+    ]
 
 
 def _with_macro(whole: pd.DataFrame, macro: Macro | None) -> pd.DataFrame:
@@ -212,13 +312,12 @@ def _frame(
     judged: BoolArray,
     part: Group,
     estimates: Means,
-    answers: Mapping[str, FloatArray],
+    columns: Mapping[str, FloatArray],
+    has_constants: bool,
 ) -> pd.DataFrame:
-    """The rows of one group of cases, from what `means` and `gold_agreement` say of it."""
+    """The rows of one group of cases, from its mean scores and its other columns."""
     answered = scores.answered[:, :, part.cases][judged]
-    kappa, low = answers["cohen_kappa"], answers["cohen_kappa_low"]
-    each = zip(estimates.n, estimates.reason, answers["n_answered"], kappa, low, strict=True)
-    return pd.DataFrame(
+    frame = pd.DataFrame(
         {
             **panel.names(np.flatnonzero(judged)),
             **part.label(),
@@ -237,10 +336,25 @@ def _frame(
             "design_effect": estimates.ends.design_effect,
             "deff_low": estimates.ends.deff.low,
             "deff_high": estimates.ends.deff.high,
-            **answers,
-            "reason": [
-                join_reasons("" if n else NO_CASES, reason, kappa_reason(n_answered, value, end))
-                for n, reason, n_answered, value, end in each
-            ],
+            **columns,
+            "reason": estimates.reason,
         }
+    )
+    reasons = [_reason(row, has_constants) for row in frame.to_dict("records")]
+    return frame.assign(reason=pd.Series(reasons, index=frame.index, dtype="str"))
+
+
+def _reason(row: Mapping[Hashable, Any], has_constants: bool) -> str | None:
+    """Why a value of a row is null, and whether the judge ties more than the annotators do."""
+    scored = row["n"] > 0
+    no_side = NO_DECISIVE if row["n_decisive"] == 0 else ONE_SIDE
+    return join_reasons(
+        "" if scored else NO_CASES,
+        row["reason"],
+        kappa_reason(row["n_answered"], row["cohen_kappa"], row["cohen_kappa_low"]),
+        no_side if scored and np.isnan(row["decisive_accuracy"]) else "",
+        SAME if scored and has_constants and np.isnan(row["above_constant_low"]) else "",
+        TIES_MORE.format(f"{row['tie_share']:.0%}", f"{row['annotator_tie_share']:.0%}")
+        if row["more_ties"] > 0
+        else "",
     )

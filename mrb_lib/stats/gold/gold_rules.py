@@ -82,9 +82,9 @@ def gold_rules(
     -------
     DataFrame
         Rows of `part` "rule", one a dimension, judge and rule: `n` cases with a label, `n_excluded` judged cases
-        without, `accuracy` with its recommended 95% interval `low`, `high`, as in the table `accuracy`, `rank` (1 is best; equals
-        share the smaller), `reason`. A rule gives each case a label, or a probability for each label, in which
-        case the accuracy is the expected score:
+        without, `accuracy` with its recommended 95% interval `low`, `high`, as in the table `accuracy`, `rank` (1 is
+        best; equals share the smaller), `reason`. A rule gives each case a label, or a probability for each label, in
+        which case the accuracy is the expected score:
         "majority", "unanimous": by the annotators' votes, of which the second takes two; "posterior": the most
         probable label by the model of Dawid and Skene; "leave_one_out": each annotator's others' majority in turn,
         which counts a case once for every annotator whose others have one; "soft_votes": labels in proportion to the

@@ -12,7 +12,8 @@ from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.failures.case_index import CaseIndex
 from mrb_lib.widgets.boards.heatmap_table import DIMENSIONS, HeatmapAxes, HeatmapData, static_heatmap
-from mrb_lib.widgets.boards.leaderboard_table import LeaderboardScope, default_dimension, make_board, static_leaderboard
+from mrb_lib.widgets.boards.leaderboard_rows import LeaderboardScope, default_dimension, make_board
+from mrb_lib.widgets.boards.leaderboard_table import static_leaderboard
 from mrb_lib.widgets.plain import PlainView, can_run
 
 if TYPE_CHECKING:

@@ -17,15 +17,8 @@ from mrb_lib.stats.failures.case_index import CaseIndex
 from mrb_lib.stats.failures.failure_kinds import HALF, MISSED, NO_LABEL, RIGHT, UNSCORED, Kinds, failure_kinds
 from mrb_lib.stats.inputs import labels
 from mrb_lib.stats.tables import analyze
-from mrb_lib.widgets.boards.leaderboard_table import (
-    FEW,
-    Board,
-    as_words,
-    finite_or_none,
-    interval_text,
-    mark_few,
-    percent_text,
-)
+from mrb_lib.widgets.boards.leaderboard_rows import Board, mark_few
+from mrb_lib.widgets.boards.leaderboard_table import FEW, as_words, finite_or_none, interval_text, percent_text
 from mrb_lib.widgets.bundle import style
 from mrb_lib.widgets.text import SCROLLS, escaped, isolated, kind_note
 
@@ -123,7 +116,7 @@ class HeatmapData:
         check_choice("columns", axes.by, (DIMENSIONS, *self.board.columns))
 
     def grid(self, axes: HeatmapAxes) -> HeatmapGrid:
-        """The heatmap of these axes, judges from the best to the worst."""
+        """The heatmap of these axes, judges by their rank over all cases, see the table `accuracy`."""
         self.check(axes)
         if axes not in self._grids:
             self._grids[axes] = self._made(axes)
@@ -141,10 +134,11 @@ class HeatmapData:
                 dimension=None if by_dimension else axes.dimension,
                 resamples=self.board.resamples,
                 seed=self.board.seed,
+                references=0,
             )
         )
         overall = table[table["subfield"].isna() & (table["dimension"] == axes.dimension)]
-        best = overall.sort_values(["accuracy", "judge"], ascending=[False, True], na_position="last")["judge"].tolist()
+        best = overall["judge"].tolist()
         judges = [*best, *sorted(set(table["judge"]) - set(best))]
         names = table["dimension"] if by_dimension else table["subfield"].fillna(ALL)
         columns = self.board.dimensions if by_dimension else [ALL, *self.board.columns[axes.by]]

@@ -58,7 +58,7 @@ function render({ model, el }) {
     if (turn === state.asked) root.removeAttribute("aria-busy");
   }
 
-  const rows = () => [...view.querySelectorAll("tbody:not(.mrb-human) > tr")];
+  const rows = () => [...view.querySelectorAll("tbody.mrb-judges > tr")];
   const cell = (row, at) => row.children[at].dataset.v ?? "";
 
   function show(html) {

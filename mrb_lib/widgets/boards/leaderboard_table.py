@@ -1,4 +1,4 @@
-"""The leaderboard: its rows, computed by `mrb_lib.stats` for what is chosen, and their HTML table.
+"""The leaderboard as an HTML table.
 
 The table is whole without a script; `leaderboard.js` sorts and filters it.
 """
@@ -6,40 +6,41 @@ The table is whole without a script; `leaderboard.js` sorts and filters it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from math import ceil, floor, isnan
 from numbers import Real
-from typing import Final, NamedTuple
+from typing import Final
 
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import InputError
-from mrb_lib.schema import NO_PROBE, POLICIES
-from mrb_lib.stats.core.options import check_choice
-from mrb_lib.stats.core.panel import Panel
-from mrb_lib.stats.core.subfields import subfield_values
 from mrb_lib.stats.resampling.robust import ENOUGH_CLUSTERS
-from mrb_lib.stats.tables import analyze, read_panels
+from mrb_lib.widgets.boards.leaderboard_rows import Board, LeaderboardScope
 from mrb_lib.widgets.bundle import style
 from mrb_lib.widgets.text import SCROLLS, escaped, isolated, kind_note
 
 STYLES: Final = ("boards/leaderboard",)
-COLUMNS: Final = (
-    "rank", "judge", "kind", "accuracy", "low", "high", "few", "n", "n_excluded", "coverage", "kappa", "reason",
-)  # fmt: skip
-SUBFIELD_COLUMNS: Final = ("organ", "department", "modality", "dataset", "question_type")
 FEW: Final = (
     "few: the right or the wrong answers are worth fewer than 10 cases, or clusters are fewer than "
     f"{ENOUGH_CLUSTERS}; the interval is Wilson's with the design effect, or Student's t, which hold for few"
 )
 HUMAN: Final = "human\u2013human level"
 _HUMAN_NOTE = "the mean annotator against the majority of the others"
+_READ_BY: Final = (
+    "Dot: accuracy; line: its 95% interval. Ranks go by the decisive accuracy, then by accuracy; equal judges share a "
+    "rank; ranks apart by less than the intervals may be chance. Decisive accuracy: on the cases where gold names a "
+    "winner, a tie worth one half, both sides weighing alike, so that every constant has 50%; below it, the share of "
+    "these verdicts that name a winner."
+)
+_READ_REFERENCES: Final = (
+    "Under the line: what constants and the longer response reach. They do not compete; above constant is the accuracy "
+    "in points above that of the best constant, paired by case."
+)
 _HEADS: Final = (
     ("rank", "Rank", "number"),
     ("judge", "Judge", "text"),
     ("kind", "Kind", "text"),
+    ("decisive_accuracy", "Decisive accuracy", "number"),
     ("accuracy", "Accuracy, 95% interval", "number"),
+    ("above_constant", "Above constant", "number"),
     ("n", "Cases", "number"),
     ("n_excluded", "Left out", "number"),
     ("coverage", "Answered", "number"),
@@ -47,151 +48,6 @@ _HEADS: Final = (
 )
 
 BoardRow = Mapping[str, object]
-
-
-class LeaderboardScope(NamedTuple):
-    """What a leaderboard is of: a policy, a dimension, and all cases (None, None) or a subfield of a column."""
-
-    policy: str
-    dimension: str
-    by: str | None = None
-    subfield: str | None = None
-
-
-@dataclass
-class Board:
-    """A benchmark and its verdicts, from which leaderboards are made on demand.
-
-    Attributes
-    ----------
-    panels : the verdicts by probe
-    kinds : the kind of each judge, by name; empty where nobody says
-    columns : the columns of the cases that can be chosen, with their subfields
-    resamples, seed : of the intervals
-    """
-
-    benchmark: Benchmark
-    panels: Mapping[str, Panel]
-    kinds: Mapping[str, str]
-    columns: Mapping[str, list[str]]
-    resamples: int = 2000
-    seed: int = 0
-    _kept: dict[tuple[str, str, str, str | None], pd.DataFrame] = field(default_factory=dict, repr=False)
-
-    def rows(self, scope: LeaderboardScope) -> pd.DataFrame:
-        """One row a judge, best first.
-
-        Returns
-        -------
-        DataFrame
-            `COLUMNS`: `rank` by accuracy, equal ones share the better rank, null without accuracy; `low`, `high` the
-            interval that the table `accuracy` recommends; `few`, whether that is not the bootstrap's.
-        """
-        self.check(scope)
-        table = _rows_in(self._table("accuracy", scope), scope)
-        return _shown(table).assign(kind=[self.kinds.get(name, "") for name in table["judge"]]).pipe(_ranked)
-
-    def human(self, scope: LeaderboardScope) -> pd.Series | None:
-        """The mean annotator against the majority of the others: `accuracy, low, high, n`; None where there is none."""
-        try:
-            table = self._table("ceiling", scope)
-        except InputError:
-            return None
-        rows = _rows_in(table[table["annotator"] == "mean"], scope)
-        return None if rows.empty or rows["accuracy"].isna().all() else rows.iloc[0]
-
-    def check(self, scope: LeaderboardScope) -> None:
-        """Raise `InputError` for a choice that this board does not have."""
-        check_choice("policy", scope.policy, POLICIES)
-        check_choice("dimension", scope.dimension, self.dimensions)
-        if scope.by is not None:
-            check_choice("column", scope.by, tuple(self.columns))
-            check_choice(scope.by, str(scope.subfield), self.columns[scope.by])
-
-    @property
-    def dimensions(self) -> list[str]:
-        """The dimensions with a verdict; all of the benchmark's where nobody judged."""
-        panel = self.panels.get(NO_PROBE)
-        if panel is None:
-            return list(self.benchmark.meta.dimensions)
-        judged = panel.judged()
-        return [name for i, name in enumerate(panel.dimensions) if judged[:, i].any()]
-
-    def _table(self, name: str, scope: LeaderboardScope) -> pd.DataFrame:
-        key = (name, scope.policy, scope.dimension, scope.by)
-        if key not in self._kept:
-            self._kept[key] = analyze(
-                self.benchmark,
-                None if name == "ceiling" else self.panels,
-                name,
-                policy=scope.policy,
-                dimension=scope.dimension,
-                by=scope.by,
-                resamples=self.resamples,
-                seed=self.seed,
-            )
-        return self._kept[key]
-
-
-def make_board(
-    benchmark: Benchmark,
-    verdicts: pd.DataFrame | Mapping[str, Panel],
-    *,
-    groups: pd.DataFrame | None = None,
-    resamples: int = 2000,
-    seed: int = 0,
-) -> Board:
-    """Lay a benchmark and its verdicts out for leaderboards.
-
-    Parameters
-    ----------
-    groups : `judge`, `group`: the kind of each judge, as of `mrb_lib.notebook.grouping.judge_groups`
-
-    Raises
-    ------
-    InputError
-        There are no verdicts, or the benchmark's labels are not preferences.
-    """
-    meta = benchmark.meta
-    if not meta.is_preference:
-        raise InputError(
-            f"leaderboard: the labels of {meta.name} are not preferences, so that no verdict can be scored."
-        )
-    panels = read_panels(benchmark, [verdicts]) if isinstance(verdicts, pd.DataFrame) else verdicts
-    if NO_PROBE not in panels or not panels[NO_PROBE].judges:
-        raise InputError("leaderboard: there are no verdicts; make some with `mrb judge BENCH RUNS --judge NAME`.")
-    kinds = {} if groups is None else dict(zip(groups["judge"].astype(str), groups["group"].astype(str), strict=True))
-    cases = benchmark.cases
-    filled = [name for name in SUBFIELD_COLUMNS if name in cases.columns and cases[name].notna().any()]
-    columns = {name: sorted(subfield_values(cases, name).dropna().unique().tolist()) for name in filled}
-    return Board(benchmark, panels, kinds, columns, resamples, seed)
-
-
-def _rows_in(table: pd.DataFrame, scope: LeaderboardScope) -> pd.DataFrame:
-    """The rows of all cases, or of the subfield."""
-    if scope.by is None:
-        return table[table["subfield"].isna()]
-    return table[(table["by"] == scope.by) & (table["subfield"] == scope.subfield)]
-
-
-def mark_few(table: pd.DataFrame) -> pd.DataFrame:
-    """The table `accuracy` with `few`: whether the recommended interval is the one for few cases or clusters."""
-    return table.assign(few=table["interval"].isin(["deff", "t"]).to_numpy(dtype=bool))
-
-
-def _shown(table: pd.DataFrame) -> pd.DataFrame:
-    return mark_few(table).rename(columns={"cohen_kappa": "kappa"})
-
-
-def _ranked(table: pd.DataFrame) -> pd.DataFrame:
-    ranks = table["accuracy"].rank(ascending=False, method="min")
-    ordered = table.assign(rank=ranks).sort_values(["rank", "judge"], na_position="last", ignore_index=True)
-    return ordered[list(COLUMNS)]
-
-
-def default_dimension(dimensions: list[str]) -> str:
-    """Where there is an overall judgement, that; otherwise the last dimension."""
-    return "overall" if "overall" in dimensions else dimensions[-1]
 
 
 def static_leaderboard(board: Board, scope: LeaderboardScope) -> str:
@@ -204,7 +60,8 @@ def static_leaderboard(board: Board, scope: LeaderboardScope) -> str:
 
 def view(board: Board, scope: LeaderboardScope) -> str:
     """The table of a choice."""
-    return leaderboard_html(board.rows(scope), scope, board.human(scope), kind_note(board.benchmark.meta.kind))
+    note = kind_note(board.benchmark.meta.kind)
+    return leaderboard_html(board.rows(scope), scope, board.human(scope), note, board.references(scope))
 
 
 def as_words(name: str) -> str:
@@ -221,7 +78,11 @@ def scope_html(scope: LeaderboardScope) -> str:
 
 
 def leaderboard_html(
-    rows: pd.DataFrame, scope: LeaderboardScope, human: pd.Series | None = None, note: str = ""
+    rows: pd.DataFrame,
+    scope: LeaderboardScope,
+    human: pd.Series | None = None,
+    note: str = "",
+    references: pd.DataFrame | None = None,
 ) -> str:
     """A leaderboard.
 
@@ -231,6 +92,7 @@ def leaderboard_html(
     scope : what they are of
     human : `accuracy, low, high, n` of the mean annotator; None leaves it out
     note : shown above, as for simulated data
+    references : as of `Board.references`, set under a line; None leaves them out
 
     Returns
     -------
@@ -238,14 +100,18 @@ def leaderboard_html(
         A table with what it is of above and how it is read below. Each cell that can be sorted by has `data-v`.
         Validated by tests/widgets/boards/test_leaderboard.py.
     """
-    scale = _scale(rows, human)
+    others = rows.head(0) if references is None else references
+    scale = _scale(pd.concat([rows, others]), human)
     body = "".join(_row(row, scale, human) for row in _records(rows))
+    below = "".join(_reference_row(row, scale) for row in _records(others))
+    below = f'<tbody class="mrb-references">{below}</tbody>' if below else ""
     simulated = f'<p class="mrb-simulated">{escaped(note)}</p>' if note else ""
     return (
         f'{simulated}<p class="mrb-about">{scope_html(scope)}</p><div class="mrb-scroll" {SCROLLS}>'
-        f'<table class="mrb-ranks"><caption class="mrb-out-of-sight">Judges by accuracy: {scope_html(scope)}</caption>'
-        f"<thead><tr>{_head(scale)}</tr></thead>{_human_row(human, scale)}<tbody>{body}</tbody></table></div>"
-        f'<div class="mrb-legend">{_legend(rows, human)}</div>'
+        '<table class="mrb-ranks"><caption class="mrb-out-of-sight">'
+        f"Judges by decisive accuracy: {scope_html(scope)}</caption><thead><tr>{_head(scale)}</tr></thead>"
+        f'{_human_row(human, scale)}<tbody class="mrb-judges">{body}</tbody>{below}</table>'
+        f'</div><div class="mrb-legend">{_legend(rows, human, bool(below))}</div>'
     )
 
 
@@ -282,12 +148,42 @@ def _row(row: BoardRow, scale: tuple[float, float], human: pd.Series | None) -> 
         f'<td data-v="{_value(row["rank"])}" class="mrb-rank">{_number(row["rank"])}</td>'
         f'<th scope="row" data-v="{escaped(judge)}">{isolated(judge)}</th>'
         f'<td data-v="{escaped(kind)}" class="mrb-kind">{isolated(kind) if kind else _none()}</td>'
+        f'<td data-v="{_value(row["decisive_accuracy"])}">{_decisive(row)}</td>'
         f"{_accuracy(row, scale, human)}"
+        f'<td data-v="{_value(row["above_constant"])}">{_points(row)}</td>'
         f'<td data-v="{_value(row["n"])}">{_number(row["n"])}</td>'
         f'<td data-v="{_value(row["n_excluded"])}">{_number(row["n_excluded"])}</td>'
         f'<td data-v="{_value(row["coverage"])}">{percent_text(row["coverage"])}</td>'
         f'<td data-v="{_value(row["kappa"])}">{_number(row["kappa"], ".2f")}</td></tr>'
     )
+
+
+def _reference_row(row: BoardRow, scale: tuple[float, float]) -> str:
+    """A reference under the line: not ranked, not sorted, not filtered."""
+    label = f" ({escaped(row['kind'])})" if row["kind"] and str(row["kind"]) not in str(row["judge"]) else ""
+    return (
+        f'<tr><td></td><th scope="row" colspan="2">{isolated(str(row["judge"]))}{label}</th>'
+        f"<td>{_decisive(row)}</td>{_accuracy(row, scale, None).replace(' data-v=', ' data-of=', 1)}"
+        f"<td>{_points(row)}</td>"
+        f"<td>{_number(row['n'])}</td><td>{_number(row['n_excluded'])}</td><td>{percent_text(row['coverage'])}</td>"
+        f"<td>{_number(row['kappa'], '.2f')}</td></tr>"
+    )
+
+
+def _decisive(row: BoardRow) -> str:
+    """The decisive accuracy with its interval, and the share of verdicts that decide."""
+    value = percent_text(row["decisive_accuracy"])
+    low, high = (finite_or_none(row[f"decisive_accuracy_{end}"]) for end in ("low", "high"))
+    ends = "" if low is None or high is None else f" <span>{100 * low:.1f}\u2013{100 * high:.1f}</span>"
+    share = finite_or_none(row["decisive_coverage"])
+    return f"{value}{ends}" + ("" if share is None else f"<br><span>decides {100 * share:.0f}%</span>")
+
+
+def _points(row: BoardRow) -> str:
+    """How far the accuracy is above that of the best constant, in points, with its interval."""
+    values = [finite_or_none(row[f"above_constant{end}"]) for end in ("", "_low", "_high")]
+    text = [f"{100 * value:+.1f}".replace("-", "\u2212") for value in values if value is not None]
+    return _none() if not text else text[0] + (f" <span>{text[1]} to {text[2]}</span>" if len(text) == 3 else "")
 
 
 def _accuracy(row: BoardRow, scale: tuple[float, float], human: pd.Series | None) -> str:
@@ -325,16 +221,18 @@ def _human_row(human: pd.Series | None, scale: tuple[float, float]) -> str:
         return ""
     row = {str(name): human[name] for name in ("accuracy", "low", "high")}
     return (
-        f'<tbody class="mrb-human"><tr><td></td><th scope="row" colspan="2">{HUMAN}</th><td class="mrb-accuracy">'
+        f'<tbody class="mrb-human"><tr><td></td><th scope="row" colspan="2">{HUMAN}</th><td></td>'
+        '<td class="mrb-accuracy">'
         f'<div class="mrb-drawn">{_bar(row, scale, human, "human-dot")}<span class="mrb-figures">'
         f"<b>{percent_text(human['accuracy'])}</b> <span>{interval_text(row)}</span></span></div></td>"
-        f'<td colspan="4" class="mrb-kind">each annotator, against the others</td></tr></tbody>'
+        f'<td colspan="5" class="mrb-kind">each annotator, against the others</td></tr></tbody>'
     )
 
 
-def _legend(rows: pd.DataFrame, human: pd.Series | None) -> str:
-    lines = ["Dot: accuracy; line: its 95% interval. Equal accuracies share a rank; ranks apart by less than the "
-            "intervals may be chance."]  # fmt: skip
+def _legend(rows: pd.DataFrame, human: pd.Series | None, references: bool) -> str:
+    lines = [_READ_BY]
+    if references:
+        lines.append(_READ_REFERENCES)
     if human is not None:
         lines.append(f"Green band: the {HUMAN}, {_HUMAN_NOTE}, which is scored where the others agree.")
     if bool(rows["few"].any()):

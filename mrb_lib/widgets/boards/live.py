@@ -24,8 +24,9 @@ from mrb_lib.widgets.boards.heatmap_table import (
     static_heatmap,
 )
 from mrb_lib.widgets.boards.heatmap_table import STYLES as HEATMAP_STYLES
+from mrb_lib.widgets.boards.leaderboard_rows import Board, LeaderboardScope
 from mrb_lib.widgets.boards.leaderboard_table import STYLES as LEADERBOARD_STYLES
-from mrb_lib.widgets.boards.leaderboard_table import Board, LeaderboardScope, as_words, static_leaderboard, view
+from mrb_lib.widgets.boards.leaderboard_table import as_words, static_leaderboard, view
 from mrb_lib.widgets.case import STYLES as CASE_STYLES
 from mrb_lib.widgets.case import case_html
 from mrb_lib.widgets.shell import Shell

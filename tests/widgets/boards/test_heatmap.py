@@ -25,7 +25,7 @@ from mrb_lib.widgets.boards.heatmap_table import (
     HeatmapCell,
     HeatmapData,
 )
-from mrb_lib.widgets.boards.leaderboard_table import make_board
+from mrb_lib.widgets.boards.leaderboard_rows import make_board
 from mrb_lib.widgets.boards.live import HeatmapWidget, query_of
 from mrb_lib.widgets.bundle import style
 from mrb_lib.widgets.plain import PlainView

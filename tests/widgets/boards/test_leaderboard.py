@@ -8,8 +8,9 @@ import pytest
 
 from mrb_lib import analyze
 from mrb_lib.errors import InputError
-from mrb_lib.widgets.boards import browse_leaderboard, leaderboard_table
-from mrb_lib.widgets.boards.leaderboard_table import LeaderboardScope, leaderboard_html, make_board, static_leaderboard
+from mrb_lib.widgets.boards import browse_leaderboard, leaderboard_rows
+from mrb_lib.widgets.boards.leaderboard_rows import LeaderboardScope, make_board
+from mrb_lib.widgets.boards.leaderboard_table import leaderboard_html, static_leaderboard
 from mrb_lib.widgets.boards.live import LeaderboardWidget
 from mrb_lib.widgets.plain import PlainView
 
@@ -61,6 +62,7 @@ def test_the_numbers_are_those_of_analyze(policy: str, place: tuple[str, str | N
     dimension, organ = place
     by = None if organ is None else "organ"
     options = {"policy": policy, "dimension": dimension, "by": by, "resamples": RESAMPLES, "intervals": "all"}
+    options["references"] = 0
     table = analyze(benchmark, verdicts, "accuracy", **options)
     table = table[table["subfield"].isna() if organ is None else table["subfield"] == organ].set_index("judge")
     rows = make_board(benchmark, verdicts, resamples=RESAMPLES).rows(LeaderboardScope(policy, dimension, by, organ))
@@ -70,9 +72,12 @@ def test_the_numbers_are_those_of_analyze(policy: str, place: tuple[str, str | N
         few = expected["interval"] in ("deff", "t")
         assert (row.accuracy, row.n, row.n_excluded) == (expected["accuracy"], expected["n"], expected["n_excluded"])
         assert row.few == few
-        assert (row.low, row.high) == (expected["low"], expected["high"])
-    assert rows["accuracy"].is_monotonic_decreasing
-    assert rows["rank"].tolist() == [1 + (rows["accuracy"] > value).sum() for value in rows["accuracy"]]
+        assert row.low == expected["low"] == expected["deff_low" if few else "percentile_low"]
+        assert row.high == expected["high"] == expected["deff_high" if few else "percentile_high"]
+    assert rows["decisive_accuracy"].is_monotonic_decreasing
+    assert rows["rank"].tolist() == [
+        1 + (rows["decisive_accuracy"] > value).sum() for value in rows["decisive_accuracy"]
+    ]
 
 
 def test_what_is_chosen_is_computed_when_it_is_chosen_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +87,7 @@ def test_what_is_chosen_is_computed_when_it_is_chosen_and_once(monkeypatch: pyte
         asked_for.append((table, str(options["policy"]), options["by"]))
         return analyze(benchmark, verdicts, table, **options)
 
-    monkeypatch.setattr(leaderboard_table, "analyze", counting)
+    monkeypatch.setattr(leaderboard_rows, "analyze", counting)
     shown = widget()
     assert asked_for == []
     for policy, place in (("balanced", 0), ("balanced", 0), ("strict", 0), ("strict", 1), ("strict", 2)):
@@ -105,11 +110,11 @@ def test_a_page_is_told_what_can_be_chosen() -> None:
 
 def test_cases_left_out_are_counted_and_the_undefined_has_its_reason() -> None:
     page = asked(widget(), place=2)
-    assert all(row[3] == "" for row in page.rows), "no foot has a gold label"
-    assert page.text.count("undefined: no case can be scored") == len(page.rows)
+    assert all(row[3] == row[4] == "" for row in page.rows), "no foot has a gold label"
+    assert page.text.count("undefined: no case can be scored") > len(page.rows), "judges and references"
     assert "nan" not in page.text.lower()
     whole = asked(widget())
-    assert {row[1]: (row[4], row[5]) for row in whole.rows}["j0"] == ("32.0", "16.0")
+    assert {row[1]: (row[6], row[7]) for row in whole.rows}["j0"] == ("32.0", "16.0")
 
 
 def test_few_cases_are_marked_and_the_mark_explained() -> None:
@@ -122,7 +127,7 @@ def test_sorting_values_are_whole_numbers_of_the_table_not_rounded() -> None:
     benchmark, verdicts = judged()
     rows = make_board(benchmark, verdicts, resamples=RESAMPLES).rows(LeaderboardScope("balanced", "overall"))
     page = asked(widget())
-    assert [float(row[3]) for row in page.rows] == rows["accuracy"].tolist()
+    assert [float(row[4]) for row in page.rows] == rows["accuracy"].tolist()
 
 
 def test_names_cannot_become_markup() -> None:

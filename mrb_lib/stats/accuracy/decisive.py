@@ -1,0 +1,132 @@
+"""Accuracy that no constant earns: where gold names a winner, both sides weighing alike; and ties beside gold's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.schema import CHOICES
+from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, encode
+from mrb_lib.stats.core.panel import ABSENT, NULL, TIE, Panel
+from mrb_lib.stats.core.scoring import columns_used, score
+from mrb_lib.stats.core.subfields import Group
+from mrb_lib.stats.resampling.resample import cluster_sums
+from mrb_lib.stats.resampling.robust import layout, ratio_of_sums, t_interval
+from mrb_lib.stats.resampling.shares import share_intervals
+
+NO_DECISIVE = "decisive_accuracy is undefined: gold names a winner in no case that can be scored"
+ONE_SIDE = "decisive_accuracy is undefined: gold names one side only, which a constant would get right"
+SAME = "no interval of above_constant: the cases do not differ, or lie in one cluster"
+_SIDES = (CHOICES.index("A"), CHOICES.index("B"))
+
+
+def decisive(
+    panel: Panel, labels: IntArray, parts: Sequence[Group], policy: str, applies: BoolArray, codes: IntArray
+) -> list[dict[str, FloatArray]]:
+    """The columns of the accuracy table about cases whose gold is A or B, shape (judges, dimensions), a dict a group.
+
+    Parameters
+    ----------
+    labels : shape (dimensions, cases), the gold labels
+    parts : see `mrb_lib.stats.core.subfields.groups`
+    policy : only the verdicts that it reads are counted
+    applies : shape (judges, dimensions, cases), where the policy can be applied
+    codes : the cluster of every case of the benchmark
+
+    Notes
+    -----
+    The mean of the mean scores where gold is A and where it is B, known elsewhere as balanced accuracy (Brodersen et
+    al. 2010, doi:10.1109/ICPR.2010.764): every constant earns exactly one half. The interval is Wilson's, with the
+    design effect of the residuals from each side's own mean.
+    """
+    read = replace(panel, choice=panel.choice[..., *columns_used(panel, policy)])
+    graded = "answered" if policy == "answered" else "balanced"
+    worth = score(read, np.where(labels == TIE, NULL, labels), graded).score
+    counted = applies & np.isfinite(worth)
+    worth = np.where(counted, worth, 0.0)
+    present, decided = ((read.choice > code).sum(axis=(3, 4)) for code in (ABSENT, NULL))
+    decided = decided - (read.choice == TIE).sum(axis=(3, 4))
+    decides = np.where(counted, divide(decided.astype(np.float64), present), 0.0)
+    sides = np.stack([counted & (labels == side) for side in _SIDES]).astype(np.float64)
+    return [
+        _balanced(worth[..., part.cases], decides[..., part.cases], sides[..., part.cases], codes[part.cases])
+        for part in parts
+    ]
+
+
+def _balanced(worth: FloatArray, decides: FloatArray, sides: FloatArray, codes: IntArray) -> dict[str, FloatArray]:
+    """The columns of one group, from what each case adds, (judges, dimensions, cases), and its side, (2, ...)."""
+    n_of_side = sides.sum(axis=-1)
+    n = n_of_side.sum(axis=0)
+    mean = divide((worth * sides).sum(axis=-1), n_of_side)
+    value = mean.mean(axis=0)
+    weight = np.nan_to_num(divide(n, 2 * n_of_side))[..., None]
+    residual = np.nan_to_num(worth - mean[..., None])
+    den = (weight * sides).sum(axis=0)
+    centred = (weight * sides * residual).sum(axis=0)
+    known = np.nan_to_num(value)
+    square = (weight * sides * residual**2).sum(axis=(0, -1)) + n * known**2
+    both = np.hstack([each.reshape(-1, len(codes)).T for each in (centred + known[..., None] * den, den)])
+    top, bottom = np.hsplit(cluster_sums(codes, both).values, 2)
+    low, high = share_intervals(top, bottom, square.ravel(), np.empty((0, square.size))).deff
+    defined = np.isfinite(value)
+    return {
+        "n_decisive": n,
+        "decisive_accuracy": value,
+        "decisive_accuracy_low": np.where(defined, low.reshape(n.shape), np.nan),
+        "decisive_accuracy_high": np.where(defined, high.reshape(n.shape), np.nan),
+        "decisive_coverage": divide(decides.sum(axis=-1), n),
+    }
+
+
+def paired(
+    first: FloatArray, second: FloatArray, parts: Sequence[Group], codes: IntArray
+) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
+    """The mean of first minus second over the cases that have both, with its 95% interval, one triple a group.
+
+    Parameters
+    ----------
+    first, second : shape (judges, dimensions, cases), from 0 to 1, NaN where there is none; they broadcast
+
+    Returns
+    -------
+    value, low, high : shape (judges, dimensions); the t interval over clusters, null where there is no variation
+    """
+    difference = first - second
+    shape = difference.shape[:-1]
+    counted = np.isfinite(difference).reshape(-1, difference.shape[-1]).T
+    flat = np.where(counted, difference.reshape(-1, difference.shape[-1]).T, 0.0)
+    out = []
+    for part in parts:
+        both = np.hstack([flat[part.cases], counted[part.cases].astype(np.float64)])
+        top, bottom = np.hsplit(cluster_sums(codes[part.cases], both).values.T, 2)
+        units = np.arange(top.shape[1])
+        estimate = ratio_of_sums(top, bottom, layout([Group(None, None, units, 0)], units))
+        low, high = t_interval(estimate, -1.0, 1.0)
+        out.append((estimate.value.reshape(shape), low.reshape(shape), high.reshape(shape)))
+    return out
+
+
+def tie_shares(
+    panel: Panel, annotations: pd.DataFrame, case_ids: pd.Series, policy: str
+) -> tuple[FloatArray, FloatArray]:
+    """The share of ties among each judge's choices and among the annotators' labels, by case; NaN where there is none.
+
+    Returns
+    -------
+    shape (judges, dimensions, cases), and (dimensions, cases)
+    """
+    read = panel.choice[..., *columns_used(panel, policy)]
+    own = divide((read == TIE).sum(axis=(3, 4)).astype(np.float64), (read >= 0).sum(axis=(3, 4)))
+    kept = annotations[annotations["dimension"].isin(panel.dimensions) & annotations["choice"].notna()]
+    shape = (len(panel.dimensions), len(case_ids))
+    cell = encode(kept["dimension"], panel.dimensions, "dimension") * shape[1]
+    cell += encode(kept["case_id"], list(case_ids), "case_id")
+    ties, labels = (
+        np.bincount(cell, weights, shape[0] * shape[1]).reshape(shape).astype(np.float64)
+        for weights in ((kept["choice"] == CHOICES[TIE]).to_numpy(np.float64), None)
+    )
+    return own, divide(ties, labels)

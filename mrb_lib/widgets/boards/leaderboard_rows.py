@@ -1,0 +1,170 @@
+"""The rows of leaderboards, computed by `mrb_lib.stats` for what is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+import pandas as pd
+
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.errors import InputError
+from mrb_lib.schema import NO_PROBE, POLICIES
+from mrb_lib.stats.core.options import check_choice
+from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.core.subfields import subfield_values
+from mrb_lib.stats.tables import analyze, read_panels
+
+COLUMNS: Final = (
+    "rank", "judge", "kind", "decisive_accuracy", "decisive_accuracy_low", "decisive_accuracy_high",
+    "decisive_coverage", "accuracy", "low", "high", "few", "above_constant", "above_constant_low",
+    "above_constant_high", "n", "n_excluded", "coverage", "kappa", "reason",
+)  # fmt: skip
+SUBFIELD_COLUMNS: Final = ("organ", "department", "modality", "dataset", "question_type")
+
+
+class LeaderboardScope(NamedTuple):
+    """What a leaderboard is of: a policy, a dimension, and all cases (None, None) or a subfield of a column."""
+
+    policy: str
+    dimension: str
+    by: str | None = None
+    subfield: str | None = None
+
+
+@dataclass
+class Board:
+    """A benchmark and its verdicts, from which leaderboards are made on demand.
+
+    Attributes
+    ----------
+    panels : the verdicts by probe
+    kinds : the kind of each judge, by name; empty where nobody says
+    columns : the columns of the cases that can be chosen, with their subfields
+    resamples, seed : of the intervals
+    """
+
+    benchmark: Benchmark
+    panels: Mapping[str, Panel]
+    kinds: Mapping[str, str]
+    columns: Mapping[str, list[str]]
+    resamples: int = 2000
+    seed: int = 0
+    _kept: dict[tuple[str, str, str, str | None], pd.DataFrame] = field(default_factory=dict, repr=False)
+
+    def rows(self, scope: LeaderboardScope) -> pd.DataFrame:
+        """One row a judge, best first.
+
+        Returns
+        -------
+        DataFrame
+            `COLUMNS`: `rank` and all others are those of the table `accuracy`; `kind` is the kind of judge; `few`,
+            whether the interval is not the bootstrap's.
+        """
+        return self._of_kind(scope, "judge")
+
+    def references(self, scope: LeaderboardScope) -> pd.DataFrame:
+        """What constants and the longer response reach, which do not compete: as `rows`, without ranks."""
+        return self._of_kind(scope, "reference")
+
+    def _of_kind(self, scope: LeaderboardScope, kind: str) -> pd.DataFrame:
+        self.check(scope)
+        table = _rows_in(self._table("accuracy", scope), scope)
+        table = mark_few(table[table["kind"] == kind]).rename(columns={"cohen_kappa": "kappa"})
+        shown = (
+            table["label"].fillna("") if kind == "reference" else [self.kinds.get(name, "") for name in table["judge"]]
+        )
+        return table.assign(kind=shown)[list(COLUMNS)].reset_index(drop=True)
+
+    def human(self, scope: LeaderboardScope) -> pd.Series | None:
+        """The mean annotator against the majority of the others: `accuracy, low, high, n`; None where there is none."""
+        try:
+            table = self._table("ceiling", scope)
+        except InputError:
+            return None
+        rows = _rows_in(table[table["annotator"] == "mean"], scope)
+        return None if rows.empty or rows["accuracy"].isna().all() else rows.iloc[0]
+
+    def check(self, scope: LeaderboardScope) -> None:
+        """Raise `InputError` for a choice that this board does not have."""
+        check_choice("policy", scope.policy, POLICIES)
+        check_choice("dimension", scope.dimension, self.dimensions)
+        if scope.by is not None:
+            check_choice("column", scope.by, tuple(self.columns))
+            check_choice(scope.by, str(scope.subfield), self.columns[scope.by])
+
+    @property
+    def dimensions(self) -> list[str]:
+        """The dimensions with a verdict; all of the benchmark's where nobody judged."""
+        panel = self.panels.get(NO_PROBE)
+        if panel is None:
+            return list(self.benchmark.meta.dimensions)
+        judged = panel.judged()
+        return [name for i, name in enumerate(panel.dimensions) if judged[:, i].any()]
+
+    def _table(self, name: str, scope: LeaderboardScope) -> pd.DataFrame:
+        key = (name, scope.policy, scope.dimension, scope.by)
+        if key not in self._kept:
+            self._kept[key] = analyze(
+                self.benchmark,
+                None if name == "ceiling" else self.panels,
+                name,
+                policy=scope.policy,
+                dimension=scope.dimension,
+                by=scope.by,
+                resamples=self.resamples,
+                seed=self.seed,
+            )
+        return self._kept[key]
+
+
+def make_board(
+    benchmark: Benchmark,
+    verdicts: pd.DataFrame | Mapping[str, Panel],
+    *,
+    groups: pd.DataFrame | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Board:
+    """Lay a benchmark and its verdicts out for leaderboards.
+
+    Parameters
+    ----------
+    groups : `judge`, `group`: the kind of each judge, as of `mrb_lib.notebook.grouping.judge_groups`
+
+    Raises
+    ------
+    InputError
+        There are no verdicts, or the benchmark's labels are not preferences.
+    """
+    meta = benchmark.meta
+    if not meta.is_preference:
+        raise InputError(
+            f"leaderboard: the labels of {meta.name} are not preferences, so that no verdict can be scored."
+        )
+    panels = read_panels(benchmark, [verdicts]) if isinstance(verdicts, pd.DataFrame) else verdicts
+    if NO_PROBE not in panels or not panels[NO_PROBE].judges:
+        raise InputError("leaderboard: there are no verdicts; make some with `mrb judge BENCH RUNS --judge NAME`.")
+    kinds = {} if groups is None else dict(zip(groups["judge"].astype(str), groups["group"].astype(str), strict=True))
+    cases = benchmark.cases
+    filled = [name for name in SUBFIELD_COLUMNS if name in cases.columns and cases[name].notna().any()]
+    columns = {name: sorted(subfield_values(cases, name).dropna().unique().tolist()) for name in filled}
+    return Board(benchmark, panels, kinds, columns, resamples, seed)
+
+
+def _rows_in(table: pd.DataFrame, scope: LeaderboardScope) -> pd.DataFrame:
+    """The rows of all cases, or of the subfield."""
+    if scope.by is None:
+        return table[table["subfield"].isna()]
+    return table[(table["by"] == scope.by) & (table["subfield"] == scope.subfield)]
+
+
+def mark_few(table: pd.DataFrame) -> pd.DataFrame:
+    """The table `accuracy` with `few`: whether the recommended interval is the one for few cases or clusters."""
+    return table.assign(few=table["interval"].isin(["deff", "t"]).to_numpy(dtype=bool))
+
+
+def default_dimension(dimensions: list[str]) -> str:
+    """Where there is an overall judgement, that; otherwise the last dimension."""
+    return "overall" if "overall" in dimensions else dimensions[-1]
