@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from mrb_lib.data.benchmark import gold
@@ -58,10 +59,10 @@ def test_judges(
 ) -> None:
     rows = analyze(imported.benchmark, imported.verdicts, "accuracy", policy="official", intervals="all")
     row = rows.set_index("judge").loc[judge]
-    assert (row["n"], row["n_excluded"], row["n_decisive"]) == (1831, 308, n_decisive)
+    assert (row["n"], row["n_excluded"], row["n_decided"]) == (1831, 308, n_decisive)
     assert row["accuracy"] == pytest.approx(accuracy, abs=EXACT)
     assert row["cohen_kappa"] == pytest.approx(kappa, abs=EXACT)
-    assert row["decisive_accuracy"] == pytest.approx(decisive, abs=EXACT)
+    assert row["decided_accuracy"] == pytest.approx(decisive, abs=EXACT)
     shown = analyze(imported.benchmark, imported.verdicts, "consistency", intervals="all").set_index("judge").loc[judge]
     assert shown["first_rate"] == pytest.approx(first_rate, abs=EXACT)
     assert shown["first_rate_low"] < first_rate < shown["first_rate_high"]
@@ -85,6 +86,26 @@ def test_thirteen_questions_are_thirteen_observations(imported: Imported) -> Non
     }
     assert (effects[None] > 2).all()
     assert effects["case_id"].to_numpy() == pytest.approx(1)
+
+
+def test_an_always_tie_judge_does_not_stand_above_gpt4(imported: Imported) -> None:
+    """42% of the gold labels are ties: as one of the judges, always-tie has .711 under `balanced`, and GPT-4 .651.
+
+    Ordered by accuracy, as the table was, it led. By decisive accuracy it has one half and is last; the references
+    show the .711 to everyone, and no judge is shown to be above it.
+    """
+    verdicts = imported.verdicts
+    shy = verdicts[verdicts["judge"] == "gpt4"].assign(judge="shy", choice="tie")
+    rows = analyze(imported.benchmark, pd.concat([verdicts, shy]), "accuracy", resamples=0, cluster="case_id")
+    judges, below = rows[rows["kind"] == "judge"], rows[rows["kind"] == "reference"].set_index("judge")
+    assert judges.set_index("judge")["accuracy"].round(3).to_dict() == {"gpt3": 0.591, "gpt4": 0.651, "shy": 0.711}
+    assert judges["judge"].tolist() == ["gpt4", "gpt3", "shy"]
+    assert judges["rank"].tolist() == [1, 2, 3]
+    assert judges["decisive_accuracy"].round(3).tolist() == [0.744, 0.609, 0.5]
+    assert below.loc[["always tie", "best constant"], "accuracy"].round(3).tolist() == [0.711, 0.711]
+    assert below.loc["best constant", "label"] == "tie"
+    assert (judges["above_constant_high"].iloc[:2] < 0).all()
+    assert "calls 100% of its choices a tie" in judges["reason"].iloc[2]
 
 
 def test_one_order_says_nothing_about_position_bias(imported: Imported) -> None:

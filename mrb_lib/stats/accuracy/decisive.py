@@ -102,7 +102,7 @@ def paired(
     out = []
     for part in parts:
         both = np.hstack([flat[part.cases], counted[part.cases].astype(np.float64)])
-        top, bottom = np.hsplit(cluster_sums(codes[part.cases], both).values.T, 2)
+        top, bottom = np.split(cluster_sums(codes[part.cases], both).values.T, 2)
         units = np.arange(top.shape[1])
         estimate = ratio_of_sums(top, bottom, layout([Group(None, None, units, 0)], units))
         low, high = t_interval(estimate, -1.0, 1.0)
