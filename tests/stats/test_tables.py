@@ -174,7 +174,7 @@ def test_other_tables_need_none(table: str) -> None:
         ({"resamples": 39}, "resamples 39: must be at least 40, since fewer have no 2.5% point, or 0"),
         ({"family": "cousins"}, "family 'cousins' is unknown; use one of dimension, all"),
         ({"table": "significance", "margin": -0.1}, "margin -0.1: must be at least 0 and below 1"),
-        ({"margin": 0.1}, "table accuracy: has no option 'margin'; its options are none of its own"),
+        ({"margin": 0.1}, "table accuracy: has no option 'margin'; its options are references"),
         ({"intervals": "some"}, "intervals 'some' is unknown; use one of recommended, all"),
         ({"table": "selective", "target": 1.5}, "target 1.5: must be at least 0 and below 1"),
         ({"seed": -1}, "seed -1: must not be negative"),
@@ -221,7 +221,8 @@ def test_only_the_probe_asked_for_is_read() -> None:
 
 
 def test_unanimous_gold_excludes_what_was_disputed() -> None:
-    rows = [analyze(benchmark(), verdicts_of(VERDICTS), "accuracy", gold=gold) for gold in ("majority", "unanimous")]
+    given = benchmark(), verdicts_of(VERDICTS), "accuracy"
+    rows = [analyze(*given, gold=gold, references=0) for gold in ("majority", "unanimous")]
     assert rows[0]["n"].tolist() == [6, 6, 6]
     assert rows[1]["n"].tolist() == [4, 4, 4]
     assert rows[1]["n_excluded"].tolist() == [2, 2, 2]

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 
 from mrb_lib.schema import ORDERS
-from mrb_lib.stats.core.options import FloatArray, IntArray, divide, join_reasons
+from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, join_reasons
 from mrb_lib.stats.core.panel import ABSENT, COST_COLUMNS, Panel
 from mrb_lib.stats.core.scoring import columns_used
 from mrb_lib.stats.juries.scores import KINDS, JuryScores
@@ -56,8 +56,13 @@ class JuryMeans(NamedTuple):
         return {name: self.value, f"{prefix}low": self.low, f"{prefix}high": self.high}
 
 
-def means(groups: Sequence[FloatArray], codes: IntArray, *, resamples: int, seed: int) -> list[JuryMeans]:
-    """JuryMeans over the cases where columns are not NaN; each group has shape (m, cases)."""
+def means(
+    groups: Sequence[FloatArray], codes: IntArray, *, shares: Sequence[BoolArray], resamples: int, seed: int
+) -> list[JuryMeans]:
+    """JuryMeans over the cases where columns are not NaN; each group has shape (m, cases).
+
+    `shares` says which columns are scores from 0 to 1, see `mrb_lib.stats.resampling.resample.ratios`.
+    """
     every = np.arange(len(codes))
     parts = []
     for value in groups:
@@ -65,7 +70,7 @@ def means(groups: Sequence[FloatArray], codes: IntArray, *, resamples: int, seed
         parts.append((every, np.where(counted, value.T, 0.0), counted.astype(np.float64)))
     return [
         JuryMeans(each.n, each.value, each.low, each.high, each.reason)
-        for each in ratios(parts, codes, resamples=resamples, seed=seed)
+        for each in ratios(parts, codes, shares=shares, resamples=resamples, seed=seed)
     ]
 
 
@@ -119,7 +124,9 @@ def dimension_rows(
         scores.chosen.score[:, i],
     ]
     joined = np.vstack([scores.joined.added[:, i], scores.joined.by_size[:, i]])
-    estimates, summed = means([np.vstack(groups), joined], codes, resamples=resamples, seed=seed)
+    is_share = np.repeat([True, True, False, False, True, True], [len(group) for group in groups])
+    shares = [is_share, np.zeros(len(joined), dtype=bool)]
+    estimates, summed = means([np.vstack(groups), joined], codes, shares=shares, resamples=resamples, seed=seed)
     ends = np.cumsum([0, *(len(group) for group in groups)])
     single, kinds, to_best, to_crossfit, without, greedy = (
         estimates.rows(slice(int(first), int(last))) for first, last in itertools.pairwise(ends)

@@ -1,0 +1,49 @@
+"""30 of 30 right is not certainty: every table gives the share an interval with width, that of Wilson."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from statsmodels.stats.proportion import proportion_confint
+
+from mrb_lib.stats.accuracy import accuracy
+from mrb_lib.stats.consistency.engines import agreement_between
+from mrb_lib.stats.gold.gold_rules import gold_rules
+from mrb_lib.stats.juries import jury
+from tests.stats.small_tables import annotations_of, cases_of, gold_of, verdicts_of
+
+GOLD = "AB" * 15
+RIGHT = verdicts_of({(judge, order): GOLD for judge in "jk" for order in ("AB", "BA")})
+WILSON = proportion_confint(30, 30, method="wilson")
+FAST = {"resamples": 100}
+
+
+def ends(table: pd.DataFrame, low: str = "low", high: str = "high") -> list[list[float]]:
+    assert len(table)
+    return table[[low, high]].drop_duplicates().to_numpy(dtype=float).tolist()
+
+
+def test_accuracy() -> None:
+    """It printed 1.000 [1.000, 1.000] wherever percentiles were shown, beside an unused [.886, 1]."""
+    table = accuracy(RIGHT, gold_of(GOLD), cases_of(30), **FAST)
+    assert ends(table) == [pytest.approx(WILSON)]
+    assert round(WILSON[0], 3) == 0.886
+    assert ends(table, "percentile_low", "percentile_high") == [[1, 1]]
+
+
+def test_gold_rules() -> None:
+    table = gold_rules(RIGHT, annotations_of(dict.fromkeys("abc", GOLD)), cases_of(30), **FAST)
+    for rule in ("majority", "unanimous", "leave_one_out", "soft_votes"):
+        assert ends(table[(table["part"] == "rule") & (table["rule"] == rule)]) == [pytest.approx(WILSON)], rule
+
+
+def test_agreement_of_two_judges() -> None:
+    table = agreement_between(RIGHT, cases_of(30), **FAST)
+    assert ends(table, "agreement_low", "agreement_high") == [pytest.approx(WILSON)]
+
+
+def test_jury() -> None:
+    table = jury(RIGHT, gold_of(GOLD), cases_of(30), **FAST)
+    for part in ("jury", "single"):
+        rows = table[(table["part"] == part) & table["accuracy"].notna()]
+        assert ends(rows) == [pytest.approx(WILSON)], part
