@@ -40,14 +40,17 @@ def with_references(
         dimension, and so the same in its subfields.
     labels : shape (judges and references, dimensions), text; None for what is not a constant
     """
-    asked = panel.judged().any(axis=0)
+    asked: BoolArray = np.asarray(panel.judged().any(axis=0))
     picks: dict[str, IntArray] = {}
     constant: dict[str, list[str | None]] = {}
     for name in (name for name in ALWAYS if name in offered):
         picks[f"always {name}"] = np.full(labels.shape, CHOICES.index(name))
         constant[f"always {name}"] = [name] * len(labels)
     if offered and {"response_a", "response_b"} <= set(cases.columns):
-        words = [cases[side].fillna("").str.split().str.len().to_numpy() for side in ("response_a", "response_b")]
+        words = [
+            np.array([len(text.split()) for text in cases[side].fillna("").astype(str)])
+            for side in ("response_a", "response_b")
+        ]
         equal = TIE if "tie" in offered else NULL
         longer = np.select([words[0] > words[1], words[0] < words[1]], [0, 1], equal)
         picks[LONGER], constant[LONGER] = np.broadcast_to(longer, labels.shape), [None] * len(labels)

@@ -254,8 +254,8 @@ def _ranked(frame: pd.DataFrame, dimensions: Sequence[str]) -> pd.DataFrame:
     place = frame["dimension"].map({name: i for i, name in enumerate(dimensions)})
     name = frame["judge"].where(is_judge, "")
     order = pd.DataFrame({"place": place, "last": ~is_judge, "rank": rank, "name": name})
-    rows = order.sort_values(list(order), na_position="last", kind="stable").index
-    return frame.assign(rank=rank).loc[rows]
+    rows = order.sort_values(["place", "last", "rank", "name"], na_position="last", kind="stable").index
+    return pd.DataFrame(frame.assign(rank=rank).loc[rows])
 
 
 def _above_constant(
