@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import pandas as pd
 
+from mrb_lib.stats.accuracy.references import BEST_CONSTANT
 from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows
 
 MEANINGS = {
+    "kind": "judge, or reference: a rule that reads nothing and does not compete | text",
+    "label": "what a constant among the references always says | text",
+    "rank": "place by decisive_accuracy, then by accuracy; references have none | rank",
+    "decisive_accuracy": "where gold is A or B: 1 for it, 1/2 for a tie, mean of both sides; every constant has 1/2"
+    " | share 0-1 | Brodersen 2010, doi:10.1109/ICPR.2010.764",
+    "decisive_coverage": "share of the verdicts on those cases that name A or B | share 0-1",
+    "above_constant": "accuracy less that of the best constant under the policy, paired by case | difference",
+    "tie_share": "share of ties among the judge's choices, on cases that people labelled | share 0-1",
+    "annotator_tie_share": "share of ties among the annotators' labels, on the same cases | share 0-1",
     "n": "cases scored | cases",
     "coverage": "share of the verdicts read that have a choice, a mean over the cases with a label | share 0-1",
-    "interval": "how low and high are made: percentile (of the cluster bootstrap) or deff (Wilson's) | text",
+    "interval": "how low and high are made: percentile (of the bootstrap), t, or deff (Wilson's) | text",
     "n_subfields": "subfields with a scored case, of the first column of by | count",
     "macro_accuracy": "unweighted mean of the accuracies of the subfields | share 0-1",
     "percentile_low": "lower end of the 95% percentile interval of accuracy | share 0-1 | Efron 1979",
@@ -21,20 +31,27 @@ MEANINGS = {
     "precision_macro": "mean over labels: how often the label is right when given | share 0-1",
     "recall_macro": "mean over labels: how often it is given when right | share 0-1",
     "f1_macro": "mean over labels of the harmonic mean of precision and recall | share 0-1",
-    "n_decisive": "those verdicts where neither verdict nor gold is a tie | count",
-    "decisive_accuracy": "share of these with the gold label | share 0-1",
+    "n_decisive": "cases whose gold is A or B | cases",
+    "n_decided": "verdicts with a choice where neither verdict nor gold is a tie | count",
+    "decided_accuracy": "share of these with the gold label | share 0-1",
 }
 
 
 def sentence(table: pd.DataFrame) -> str:
-    """Which judge agrees with the clinicians' label most often."""
+    """Which judge is first, how often it agrees with the clinicians' label, and what the best constant has."""
     dimension = main_dimension(table)
-    known = main_rows(table).dropna(subset="accuracy")
+    rows = main_rows(table)
+    known = rows[rows["kind"] == "judge"].dropna(subset="accuracy")
     if known.empty:
         return f"On {dimension}, no judge's agreement with the clinicians' label is known."
-    best = known.nlargest(1, "accuracy").iloc[0]
-    return (
+    best = known.sort_values(["rank", "judge"]).iloc[0]
+    said = (
         f"On {dimension}, {best['judge']} agrees with the clinicians' label in {best['accuracy']:.0%} of "
         f"{int(best['n']):,} cases{interval(best['low'], best['high'])}, "
-        + (f"the most of {len(known)} judges." if len(known) > 1 else "the only judge.")
+        + (f"and is the first of {len(known)} judges by decisive accuracy" if len(known) > 1 else "the only judge")
     )
+    constant = rows[(rows["kind"] == "reference") & (rows["judge"] == BEST_CONSTANT)]
+    if constant.empty:
+        return f"{said}."
+    row = constant.iloc[0]
+    return f"{said}; always saying {row['label']} has {row['accuracy']:.0%}."
