@@ -85,7 +85,7 @@ def _body(frame: pd.DataFrame, spec: TableSpec) -> list[str]:
     limits = _limits([len(rows) for rows in parts.values()])
     notes: dict[str, str] = {}
     for (part, rows), limit in zip(parts.items(), limits, strict=True):
-        block = [_of_rows(column, rows) for column in columns if column.name != "part"]
+        block = [_of_rows(column, np.asarray(rows)) for column in columns if column.name != "part"]
         block_reasons = [reasons[row] for row in rows[:limit]]
         text, used = _block(block, block_reasons, limit, notes)
         title = f"part {part}" + (f", {limit:,} of {len(rows):,} rows" if limit < len(rows) else "")
@@ -171,7 +171,7 @@ def _fitting(columns: Sequence[_Column], limit: int, room: int) -> tuple[list[_C
     leading = [i for i, column in enumerate(columns) if column.importance == _LEADING]
     leading = leading or [i for i, column in enumerate(columns) if column.importance == _ESTIMATE][:1]
     needed = {*(i for i, column in enumerate(columns) if column.names), *leading[:1]}
-    ranks = {i: _LEADING for i in leading} | {i: 0 for i in leading[:1]}
+    ranks = dict.fromkeys(leading, _LEADING) | dict.fromkeys(leading[:1], 0)
     ranked = sorted(enumerate(columns), key=lambda item: (ranks.get(item[0], item[1].importance), item[0]))
     for longest in _NAME_WIDTHS:
         chosen: list[int] = []
@@ -213,7 +213,7 @@ def _limits(counts: Sequence[int]) -> list[int]:
 
 def _left_out(frame: pd.DataFrame, names: Sequence[str], seen: set[str], rows: int) -> list[str]:
     """What is not shown, and how to see it; nothing where all is."""
-    said = ["[ ]: 95% interval."] if any(name.endswith(("low", "high")) for name in frame) else []
+    said = ["[ ]: 95% interval."] if any(str(name).endswith(("low", "high")) for name in frame) else []
     hidden = [name for name in names if name not in seen]
     if hidden or rows < len(frame):
         columns = f"{len(seen & {*names, 'reason'})} of {len(names) + ('reason' in frame)} columns with values"

@@ -6,7 +6,7 @@ import pandas as pd
 
 from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows
 
-_SHAPLEY = "Shapley 1953; Castro et al. 2009, doi:10.1016/j.cor.2008.04.004"
+_SHAPLEY = "Shapley 1953; Castro et al. 2009"
 MEANINGS = {
     "part": "jury (of all judges), single, member or curve (accuracy by size) | text",
     "kind": "majority, weighted, dawid_skene, or best_single: the judge best on the other folds | text"
@@ -20,8 +20,7 @@ MEANINGS = {
     "crossfit_difference": "accuracy less that of best_single, which was chosen on other cases | difference",
     "n_crossfit_difference": "cases scored for both | cases",
     "leave_one_out": "accuracy of the majority less that of the majority without the judge | difference",
-    "shapley": "what the judge adds on joining, averaged over orders; a jury of nobody scores as a coin | difference"
-    f" | {_SHAPLEY}",
+    "shapley": f"what the judge adds on joining, averaged over orders; before it a coin | difference | {_SHAPLEY}",
     "monte_carlo_error": "standard error of shapley from the orders being a sample; 0: all were taken | number",
     "n_orderings": "orders of joining | count",
     "seconds": "a case, summed over members | seconds",
