@@ -37,5 +37,5 @@ def sentence(table: pd.DataFrame) -> str:
     said = of_judges(
         longer, len(known), f"shown to favour longer responses beyond what quality explains on {dimension}"
     )
-    most = known.loc[known["estimate"].abs().idxmax(), "judge"]
+    most = known["judge"].iloc[int(known["estimate"].abs().to_numpy().argmax())]
     return f"{said}, {shorter or 'none'} shorter ones" + (f"; {most} leans furthest." if len(known) > 1 else ".")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 UNKNOWN = "not known"
@@ -10,8 +11,8 @@ WHOLE = "overall"
 
 def main_dimension(frame: pd.DataFrame) -> str:
     """The dimension to speak of first: "overall", or else the first."""
-    names = frame["dimension"].dropna().unique() if "dimension" in frame else ()
-    return WHOLE if WHOLE in names or not len(names) else str(names[0])
+    names = [str(name) for name in frame["dimension"].dropna().unique()] if "dimension" in frame else []
+    return WHOLE if WHOLE in names or not names else names[0]
 
 
 def main_rows(frame: pd.DataFrame, **values: str) -> pd.DataFrame:
@@ -55,7 +56,7 @@ def points(row: pd.Series, value: str) -> str:
 
 def interval(low: float, high: float, *, scale: float = 100, digits: int = 0) -> str:
     """An interval in brackets, as " (95% interval 79 to 83)"; nothing where an end is null."""
-    if pd.isna(low) or pd.isna(high):
+    if np.isnan([low, high]).any():
         return ""
     return f" (95% interval {scale * low:.{digits}f} to {scale * high:.{digits}f})"
 

@@ -56,7 +56,7 @@ def sentence(table: pd.DataFrame) -> str:
         return f"{said}: the differences could be chance."
     if len(differ) == len(pairs):
         return f"{said}."
-    near = differ.loc[differ["difference"].abs().idxmin()]
+    near = differ.iloc[int(differ["difference"].abs().to_numpy().argmin())]
     first, second = ("judge_1", "judge_2") if near["difference"] > 0 else ("judge_2", "judge_1")
     return (
         f"{said}, down to {near[first]} over {near[second]} by {100 * abs(near['difference']):.1f} points; the other "
