@@ -237,9 +237,11 @@ def test_explain_says_what_each_column_means_without_reading_a_benchmark(mrb: Ca
     """Issue 12, point 15: a line a column with its meaning, its unit and, of a method, its source."""
     shown = mrb("analyze", "--explain", table)
     assert shown.code == 0
-    explained = [line.split("  ")[0] for line in shown.out.splitlines()[2:]]
     spec = TABLES[table]
     usual = [name for name in spec.columns if name not in spec.more]
+    lines = shown.out.splitlines()[2:]
+    assert [line for line in lines[: len(usual) + 2 + len(spec.more)] if len(line) > 160] == []
+    explained = [line.split("  ")[0] for line in lines]
     assert explained[: len(usual)] == usual
     assert all(explained.count(name) == 1 for name in (*usual, *spec.more))
     assert "the table does not say" not in shown.out

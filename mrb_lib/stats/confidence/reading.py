@@ -16,7 +16,7 @@ MEANINGS = {
     "n_gold_tie": "of them, on cases whose label is a tie | count",
     "n_no_probability": "of them, without a probability | count",
     "n_contradicting": "verdicts that chose against their own probability | count",
-    "ece": "mean distance of confidence and accuracy in 10 equal bins from .5 to 1; biased upwards | share 0-1"
+    "ece": "mean gap of confidence and accuracy in 10 equal bins; biased upwards | share 0-1"
     " | Guo et al. 2017, arXiv 1706.04599",
     "ece_debiased": "ece less what chance adds to it | number | Kumar et al. 2019, arXiv 1909.10155",
     "ece_equal_mass": "ece in 10 bins of as many forecasts each | share 0-1 | Guo et al. 2017, arXiv 1706.04599",
