@@ -11,8 +11,8 @@ MEANINGS = {
     "kind": "judge, or reference: a rule that reads nothing and does not compete | text",
     "label": "what a constant among the references always says | text",
     "rank": "place by decisive_accuracy, then by accuracy; references have none | rank",
-    "decisive_accuracy": "where gold is A or B: 1 for it, 1/2 for a tie, mean of both sides; every constant has 1/2"
-    " | share 0-1 | Brodersen 2010, doi:10.1109/ICPR.2010.764",
+    "decisive_accuracy": "where gold is A or B: 1 for it, 1/2 for a tie, mean of both sides; a constant has 1/2"
+    " | share 0-1 | Brodersen et al. 2010",
     "decisive_coverage": "share of the verdicts on those cases that name A or B | share 0-1",
     "above_constant": "accuracy less that of the best constant under the policy, paired by case | difference",
     "tie_share": "share of ties among the judge's choices, on cases that people labelled | share 0-1",

@@ -132,7 +132,7 @@ def models(
             )
     frame = pd.DataFrame(rows, columns=COLUMNS).assign(correction=correction, family_scope=family)
     together = ["part", "model", *(["by", "dimension"] if family == "dimension" else [])]
-    families = frame.groupby(together, dropna=False).ngroup().to_numpy(np.int64)
+    families = np.asarray(frame.groupby(together, dropna=False).ngroup(), dtype=np.int64)
     p_values = frame["p_value"].to_numpy(np.float64)
     frame["p_adjusted"], frame["family"] = adjust_families(p_values, families, correction)
     plain = typed(frame, [name for name in COLUMNS if name not in _TEXT])
