@@ -49,7 +49,7 @@ class AnalyzeCommand(TyperCommand):
         with formatter.section("Options of one table"):
             formatter.write_dl(
                 [
-                    (f"--{name} <float>", f"{spec.name}: {option.help}.  [default: {spec.default(name)}]")
+                    (f"--{name} <float>", f"{spec.name}: {option.help}.  [default: {spec.default_text(name)}]")
                     for spec in specs
                     for name, option in spec.options.items()
                 ]
@@ -202,7 +202,7 @@ def explained(spec: TableSpec) -> str:
         lines += ["", "With --intervals all:", *_meanings(spec, spec.more)]
     if spec.options:
         lines += ["", "Options:"]
-    lines += [f"--{name}: {option.help}; default {spec.default(name):g}" for name, option in spec.options.items()]
+    lines += [f"--{name}: {option.help}; default {spec.default_text(name)}" for name, option in spec.options.items()]
     _, _, notes = (inspect.getdoc(spec.make) or "").partition("\nNotes\n-----\n")
     return "\n".join([*lines, *(["", notes] if notes else [])])
 

@@ -78,12 +78,17 @@ class TableSpec:
             return "There is nothing to show: no row can be made from these data."
         return self.sentence(frame) if self.sentence else ""
 
-    def default(self, option: str) -> float:
-        """The value of one of `options` where the user gives none."""
+    def default(self, option: str) -> float | None:
+        """The value of one of `options` where the user gives none; None where only the user can say."""
         value = inspect.signature(self.make).parameters[option].default
-        return float(value)
+        return None if value is None else float(value)
 
-    def checked(self, values: Mapping[str, float]) -> dict[str, float]:
+    def default_text(self, option: str) -> str:
+        """As `default`, in help."""
+        value = self.default(option)
+        return "none" if value is None else f"{value:g}"
+
+    def checked(self, values: Mapping[str, float]) -> dict[str, float | None]:
         """The values of `options`, the defaults where none are given.
 
         Raises
@@ -98,6 +103,8 @@ class TableSpec:
         chosen = {name: values.get(name, self.default(name)) for name in self.options}
         for name, value in chosen.items():
             least, below = self.options[name].least, self.options[name].below
+            if value is None:
+                continue
             if (least is not None and value < least) or (below is not None and value >= below):
                 bounds = [
                     f"{words} {bound:g}"

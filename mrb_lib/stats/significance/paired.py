@@ -101,6 +101,7 @@ ONE_CLUSTER_ONLY = "a test that minds clusters needs two of them"
 NO_SPREAD = "no t tests and none against the margin: the difference is the same in every cluster"
 ALIKE = "no t tests and none against the margin: the two judges have the same score on every case"
 COUNTS_CASES = "exact_p and mid_p take cases as independent, which come in clusters: read p_value"
+NO_MARGIN = "no test of equivalence: give the largest difference that does not matter (margin)"
 _FLAGS = ("equivalent", "noninferior", "noninferior_2")
 MORE = (
     "exact_p", "mid_p", "permutation_p", "bootstrap_p", "t_p", "equivalence_p", "noninferiority_p",
@@ -134,7 +135,7 @@ def significance(
     policy: str = "balanced",
     correction: str = "holm",
     family: str = "dimension",
-    margin: float = 0.05,
+    margin: float | None = None,
     by: By = None,
     dimensions: Sequence[str] | None = None,
     cluster: str | None = None,
@@ -150,7 +151,8 @@ def significance(
     correction : for the number of tests, see `mrb_lib.stats.core.multiplicity.adjust`
     family : which tests are corrected together: all pairs within one dimension and subfield
         ("dimension"), or all pairs of the table ("all"), of all columns of `by`; tests of one kind only
-    margin : the largest difference of accuracy that does not matter, as a fraction, stated beforehand
+    margin : the largest difference of accuracy that does not matter, as a fraction, stated beforehand; without one,
+        what is tested against it is null
 
     Returns
     -------
@@ -201,7 +203,8 @@ def significance(
     """
     check_choice("correction", correction, CORRECTIONS)
     check_choice("family", family, FAMILIES)
-    check_margin(margin)
+    if margin is not None:
+        check_margin(margin)
     panel = as_panel(verdicts, cases["case_id"], dimensions)
     scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy)
     subsets = groups(cases, by)
@@ -273,8 +276,9 @@ def _reasons(result: PairedDifferences, resamples: int) -> list[str | None]:
     return out
 
 
-def _tested(pairs: pd.DataFrame, correction: str, family: str, margin: float) -> pd.DataFrame:
-    """The pairs with their corrected p values and the tests against the margin."""
+def _tested(pairs: pd.DataFrame, correction: str, family: str, stated: float | None) -> pd.DataFrame:
+    """The pairs with their corrected p values and the tests against the margin, if one is stated."""
+    margin = np.nan if stated is None else stated
     families: IntArray = np.zeros(len(pairs), dtype=np.int64)
     if family == "dimension":
         grouped = pairs.groupby(["by", "subfield", "dimension"], dropna=False, sort=False)
@@ -298,6 +302,8 @@ def _tested(pairs: pd.DataFrame, correction: str, family: str, margin: float) ->
         corrected, _ = adjusted(p_values)
         out[f"{name}_p"], out[f"{name}_p_adjusted"] = p_values, corrected
         out[flag] = pd.Series(corrected <= ALPHA, dtype="boolean").mask(np.isnan(corrected))
+    if stated is None:
+        out["reason"] = [join_reasons(text, NO_MARGIN) for text in out["reason"].fillna("")]
     return out
 
 

@@ -68,11 +68,23 @@ def test_the_table_tests_the_paired_scores() -> None:
 
 def test_verdicts_are_null_where_there_is_no_test() -> None:
     verdicts = verdicts_of({("a", "AB"): "AAB", ("b", "AB"): "AAB"})
-    row = significance(verdicts, gold_of("AAA"), cases_of(3), resamples=50).iloc[0]
+    row = significance(verdicts, gold_of("AAA"), cases_of(3), margin=0.05, resamples=50).iloc[0]
     assert row[["equivalence_p", "noninferiority_p", "t_p"]].isna().all()
     assert row[["equivalent", "noninferior", "noninferior_2"]].isna().all()
     assert "the two judges have the same score on every case" in row["reason"]
     assert (row["p_value"], row["mid_p"], row["permutation_p"], row["bootstrap_p"]) == (1, 1, 1, 1)
+
+
+def test_without_a_margin_nobody_is_called_equivalent() -> None:
+    """Issue 12, point 14: five points that nobody had stated made judges equivalent."""
+    verdicts = verdicts_of({("a", "AB"): "AAB" * 30, ("b", "AB"): "ABB" * 30})
+    tables = verdicts, gold_of("A" * 90), cases_of(90)
+    row = significance(*tables, resamples=0).iloc[0]
+    tests = [name for name in row.index if "equivalen" in name or "noninferior" in name]
+    assert len(tests) == 9 and row[[*tests, "margin"]].isna().all()
+    assert "no test of equivalence" in row["reason"]
+    stated = significance(*tables, margin=0.5, resamples=0).iloc[0]
+    assert stated["equivalent"] and "equivalence" not in str(stated["reason"])
 
 
 def test_a_pair_whose_difference_never_varies_counts_in_the_family() -> None:
@@ -80,7 +92,8 @@ def test_a_pair_whose_difference_never_varies_counts_in_the_family() -> None:
     generator = np.random.default_rng(0)
     a, b = ("".join(generator.choice(list("AB"), 80, p=[share, 1 - share])) for share in (0.8, 0.5))
     verdicts = verdicts_of({("a", "AB"): a, ("b", "AB"): b, ("c", "AB"): b})
-    rows = significance(verdicts, gold_of("A" * 80), cases_of(80), correction="bonferroni", resamples=0)
+    options = {"correction": "bonferroni", "margin": 0.05, "resamples": 0}
+    rows = significance(verdicts, gold_of("A" * 80), cases_of(80), **options)
     rows = rows[rows["part"] == "pair"]
     assert (rows["family"] == 3).all()
     defined = rows[rows["noninferiority_2_p"].notna()]
