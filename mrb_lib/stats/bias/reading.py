@@ -11,7 +11,7 @@ _LENGTH = "Dubois et al. 2024, arXiv 2404.04475"
 MEANINGS = {
     "part": "bias, accuracy (at equal length) or win_rate (of responders at equal length) | text",
     "bias": "length, verbosity, self_preference, family_preference or style | text",
-    "measure": f"what the estimate is, such as log_odds or error_asymmetry | text | {_ASYMMETRY}",
+    "measure": f"beyond_quality, or log_odds, error_asymmetry and others, given a fallible label | text | {_ASYMMETRY}",
     "claim": "bias: beyond what quality explains; association: longer responses may just be better | text",
     "counterfactual": "whether verdicts on cases with that property alone changed are used as evidence | text",
     "marker": "of style, such as headings or bold | text",
@@ -19,7 +19,7 @@ MEANINGS = {
     "model_2": "responder it is compared with | text",
     "n": "cases used | cases",
     "n_excluded": "the other cases of the subfield | cases",
-    "estimate": f"the measure: log odds or a difference of shares (0: no bias), or a share | number | {_LENGTH}",
+    "estimate": f"the measure: log odds or a difference of shares (0: no pull), or a share | number | {_LENGTH}",
     "p_value": "p of no bias, in rows whose claim is bias | p 0-1",
     "uncontrolled": "the same share without regard to length | share 0-1",
     "gold_share": "share of gold labels for the longer response | share 0-1",
