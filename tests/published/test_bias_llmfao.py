@@ -22,7 +22,7 @@ def data(reference_data: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The table, and one row a judge and case made with pandas alone."""
     imported = llmfao.read(reference_data / "llmfao")
     cases, verdicts, labels = imported.benchmark.cases, imported.verdicts, gold(imported.benchmark)
-    table = bias(verdicts, labels, cases.drop(columns="cluster", errors="ignore"), policy="official")
+    table = bias(verdicts, labels, cases, policy="official", cluster="case_id")
     rows = verdicts.merge(labels[["case_id", "choice"]].rename(columns={"choice": "gold"}), on="case_id", how="left")
     rows = rows.merge(cases[["case_id", "response_a", "response_b", "model_a", "model_b"]], on="case_id")
     length = [np.log1p(cases[f"response_{side}"].str.strip().str.len()) for side in "ab"]

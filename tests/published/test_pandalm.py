@@ -95,7 +95,7 @@ def test_the_unanimous_cases(as_tie: Imported) -> None:
 
 @pytest.mark.parametrize("correction", ["none", "holm", "bonferroni", "bh"])
 def test_mcnemar(as_tie: Imported, correction: str) -> None:
-    row = table(as_tie, "significance", policy="official", correction=correction).iloc[0]
+    row = table(as_tie, "significance", policy="official", correction=correction, cluster="case_id").iloc[0]
     assert (row["judge_1"], row["judge_2"]) == ("gpt-3.5-turbo", "pandalm-7b")
     assert (row["only_1"], row["only_2"], row["test"]) == (154, 111, "mcnemar_exact")
     assert row["p_value"] == pytest.approx(0.00974726, abs=1e-8)

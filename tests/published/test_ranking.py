@@ -52,7 +52,8 @@ LLMFAO = {
 
 def table(imported: Imported, resamples: int = 200) -> pd.DataFrame:
     benchmark = imported.benchmark
-    return ranking(imported.verdicts, gold(benchmark), benchmark.annotations, benchmark.cases, resamples=resamples)
+    labels, options = (gold(benchmark), benchmark.annotations), {"cluster": "case_id", "resamples": resamples}
+    return ranking(imported.verdicts, *labels, benchmark.cases, **options)
 
 
 def of(frame: pd.DataFrame, source: str, judge: str) -> pd.DataFrame:

@@ -93,11 +93,14 @@ def _tables(choice: NDArray[np.int8], labels: IntArray, codes: IntArray) -> tupl
         influence = np.nan_to_num(confusion.influence(tables[judge]))[dimension, label, verdict]
         cell, shape = case * n_dimensions + dimension, (n_cases, n_dimensions)
         moved, counted = (np.bincount(cell, each, n_cases * n_dimensions).reshape(shape) for each in (influence, None))
-        sums, answers = np.hsplit(cluster_sums(codes, np.hstack([moved, counted]).astype(np.float64)).values, 2)
+        each = np.hstack([moved, counted, counted > 0]).astype(np.float64)
+        sums, answers, cases = np.hsplit(cluster_sums(codes, each).values, 3)
         clusters = (answers > 0).sum(axis=0)
         spread = (sums**2).sum(axis=0)
         spread[spread < _NO_SPREAD] = np.nan
         inflated = spread * divide(clusters.astype(np.float64), clusters - 1)
         error = np.sqrt(divide(inflated, answers.sum(axis=0) ** 2))
-        half[judge] = t_quantile(effective_clusters(answers)) * error
+        n = cases.sum(axis=0)
+        deff = divide(inflated * (n - 1), n * (moved**2).sum(axis=0))
+        half[judge] = t_quantile(effective_clusters(cases, deff)) * error
     return tables, half

@@ -161,12 +161,17 @@ def few_clusters(estimate: Estimate) -> BoolArray:
     return np.asarray((estimate.clusters < ENOUGH_CLUSTERS) & (estimate.error > _NO_SPREAD))
 
 
-def effective_clusters(counted: FloatArray) -> FloatArray:
+def effective_clusters(
+    counted: FloatArray, deff: FloatArray | float = 1.0, which: IntArray | slice = slice(None)
+) -> FloatArray:
     """How many clusters of equal size tell as much about the error of a mean; degrees of freedom are one less.
 
     Parameters
     ----------
-    counted : shape (clusters, m), the cases of each cluster that count
+    counted : shape (clusters, q), the cases of each cluster that count
+    deff : shape (m,), the design effect, which tells how alike the cases of a cluster are; NaN where it is unknown, as
+        where the scores do not vary, is read as 1
+    which : shape (m,), the column of `counted` of each estimate; each its own if not given
 
     Returns
     -------
@@ -176,15 +181,34 @@ def effective_clusters(counted: FloatArray) -> FloatArray:
     Notes
     -----
     Satterthwaite's degrees of freedom of the cluster-robust variance (Bell and McCaffrey 2002, Survey Methodology
-    28:169; Carter, Schnepel and Steigerwald 2017, doi:10.1162/REST_a_00639), for cases that are wholly alike within
-    their cluster: the residual of cluster g is S_g - n_g / n sum(S), with S_g of variance n_g^2. It errs on the safe
-    side where they are less alike.
+    28:169), at the intraclass correlation rho of the data (Imbens and Kolesar 2016, doi:10.1162/REST_a_00552), by
+    moments from deff = 1 + rho (sum n_g^2 / n - 1): the residual of cluster g is S_g - n_g / n sum(S), with S_g of
+    variance n_g + rho n_g (n_g - 1). Plain clusters - 1 cover 88% to 90% with 8 clusters of 2 to 30 cases, these 93% to
+    95%: `tests/simulation/test_dependence.py`.
     """
-    share = divide(counted, counted.sum(axis=0))
-    square, cube, fourth, fifth = ((share**power).sum(axis=0) for power in range(2, 6))
-    trace = square - 2 * cube + square**2
-    of_square = fourth * (1 + 4 * square) + 2 * cube**2 + square**4 - 4 * fifth - 4 * square**2 * cube
-    several = (counted > 0).sum(axis=0) >= 2
+    n = counted.sum(axis=0)
+    share = divide(counted, n)
+    alike = share * (counted - 1)
+    squares = (share**2).sum(axis=0)
+    by_size = 1 + 2 * squares - 4 * share
+    moments = (
+        n * squares - 1,
+        squares,
+        alike.sum(axis=0),
+        (share * alike).sum(axis=0),
+        (share**3).sum(axis=0),
+        (share**2 * alike).sum(axis=0),
+        (share**2 * by_size).sum(axis=0),
+        (share * alike * by_size).sum(axis=0),
+        (alike**2 * by_size).sum(axis=0),
+        (counted > 0).sum(axis=0) >= 2,
+    )
+    excess, squares, a, sa, sss, ssa, ss, sab, aa, several = (each[which] for each in moments)
+    rho = np.nan_to_num(np.clip(divide(np.nan_to_num(np.asarray(deff), nan=1.0) - 1, excess), 0.0, 1.0))
+    total, cross = 1 + rho * a, squares + rho * sa
+    trace = total - 2 * cross + squares * total
+    of_square = ss + 2 * rho * sab + rho**2 * aa + 2 * cross**2 + (total * squares) ** 2
+    of_square += 2 * total * (sss + rho * ssa) - 4 * total * squares * cross
     freedom = np.divide(trace**2, of_square, out=np.full(len(several), np.nan), where=several)
     return np.asarray(np.round(np.maximum(freedom, 1.0) + 1.0, 6))
 

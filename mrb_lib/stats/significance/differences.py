@@ -151,7 +151,9 @@ def paired_differences(
         values = np.asarray(cluster_values)
         value, error, n_seen = _analytic(values, plan)
         n, only_1, only_2 = _counts(plan, group.cases)
-        effective = effective_clusters(values[:, k:])[plan.which[plan.plus]]
+        alone = len(clusters) == len(group.cases)
+        over_cases = error if alone else _analytic(both[group.cases], plan)[1]
+        effective = effective_clusters(values[:, k:], divide(error, over_cases) ** 2, plan.which[plan.plus])
         estimate = Estimate(value, error, effective)
         few, t_p = few_clusters(estimate), t_test(estimate)
         low, high, bootstrap_p = np.where(few, [*t_interval(estimate, -1, 1), t_p], _resampled(plan, value, drawn))
@@ -161,7 +163,6 @@ def paired_differences(
             permutation_p[pairs] = p_values(plan.difference(by_cluster, pairs))
         for estimates in (low, high, error, bootstrap_p, permutation_p):
             estimates[(n < 2) | (n_seen < 2)] = np.nan
-        alone = len(clusters) == len(group.cases)
         yield PairedDifferences(
             n,
             only_1,

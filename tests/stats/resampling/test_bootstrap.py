@@ -11,7 +11,7 @@ from mrb_lib.stats.accuracy import correctness
 from tests.stats.small_tables import annotations_of, cases_of, verdicts_of
 
 
-def judged(n: int = 120) -> tuple[Benchmark, pd.DataFrame]:
+def judged(n: int = 165) -> tuple[Benchmark, pd.DataFrame]:
     """Two judges on cases of patients with two or three cases each."""
     rng = np.random.default_rng(3)
     letters = rng.choice(list("ABT"), n)
