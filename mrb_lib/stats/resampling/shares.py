@@ -68,8 +68,9 @@ def share_intervals(num: FloatArray, den: FloatArray, square: FloatArray, replic
     mean = np.nan_to_num(value)
     variance = np.nan_to_num(np.maximum(divide(square, n) - mean**2, 0.0))
     inflated = ((num - mean * den) ** 2).sum(axis=0) * divide(clusters.astype(np.float64), clusters - 1)
-    estimate = Estimate(value, np.sqrt(divide(inflated, n**2)), effective_clusters(den))
-    effect = design_effect(estimate.error, variance, n)
+    error = np.sqrt(divide(inflated, n**2))
+    effect = design_effect(error, variance, n)
+    estimate = Estimate(value, error, effective_clusters(den, effect))
     effective = effective_size(equivalent_size(mean, variance, n), effect, den, estimate.clusters)
     percentile = np.array(interval(replicates))
     percentile[:, (n < 2) | (clusters < 2)] = np.nan
