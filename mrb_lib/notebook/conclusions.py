@@ -310,8 +310,9 @@ def power(table: pd.DataFrame, *, dimension: str) -> str:
     if whole.empty:
         return f"No difference can be computed on {dimension}."
     said = (
-        f"With {int(whole['n'].max()):,} cases, a difference between two judges on {dimension} is found with power 80% "
-        f"from {_points(whole, 'minimum_detectable_difference')} points on, for the median pair"
+        f"With {int(whole['n'].max()):,} cases, a difference between two judges on {dimension} is found with power "
+        f"80%, corrected for the number of pairs, from {_points(whole, 'minimum_detectable_difference')} points on, "
+        "for the median pair"
     )
     if parts.empty:
         return f"{said}."

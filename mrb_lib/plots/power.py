@@ -40,7 +40,8 @@ _QUANTITIES = {"accuracy": SERIES[0], "difference": SERIES[1]}
     "power-curves",
     title="Power to find a difference between judges",
     caption=(
-        "Power of a two-sided paired test at level 5% by the true difference, for the pair of judges whose difference "
+        "Power of the test that compares two judges, at the level that its correction for the number of pairs leaves "
+        "to one of them, by the true difference of accuracy, for the pair of judges whose difference "
         "has the median standard error and for the pair with the largest. Gold: the difference that the median pair "
         "would show with power 80%."
     ),
@@ -101,8 +102,8 @@ def _curve(axes: Axes, curve: pd.DataFrame, summary: pd.DataFrame) -> None:
     "power-detectable",
     title="Smallest differences that subfields can show",
     caption=(
-        "Difference on {dimension} detected with power 80%, over all cases and by {by} where the cases state it: "
-        "median and worst pair of judges."
+        "Difference on {dimension} detected with power 80% at the level that the correction for the number of pairs "
+        "leaves to one of them, over all cases and by {by} where the cases state it: median and worst pair of judges."
     ),
     reading=(
         "A subfield can only show differences right of its dots. Compare them with the differences that you would act "

@@ -7,10 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap, Normalize
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from mrb_lib.plots.intervals import rows_of
@@ -24,6 +22,7 @@ from mrb_lib.plots.style import (
     PAGE,
     Paper,
     canvas,
+    percent_axis,
     rows_height,
     styled,
     write_missing,
@@ -31,8 +30,8 @@ from mrb_lib.plots.style import (
 
 TESTS: dict[str, str] = {
     "mcnemar_exact": "exact McNemar tests",
-    "sign_exact": "exact sign tests, on the cases whose scores differ,",
-    "permutation_cluster": "permutation tests, which flip the signs of whole clusters,",
+    "permutation": "permutation tests of the mean difference, which flip the signs of the cases' differences,",
+    "permutation_cluster": "permutation tests of the mean difference, which flip the signs of whole clusters,",
 }
 P_BOUNDS = (0.0, 0.001, 0.01, 0.05, 1.0)
 _P_COLOURS = ("#08306B", "#2171B5", "#9ECAE1", "#F4F4F4")
@@ -44,7 +43,6 @@ OUTCOMES: dict[str, str] = {
     "open": "neither shown",
 }
 _OUTCOME_COLOURS = ("#1B7837", "#762A83", "#9ECAE1", "#F4F4F4")
-_BAR = "#7A7A7A"
 
 
 def _pairs(table: pd.DataFrame, judges: Sequence[str] | None) -> tuple[pd.DataFrame, list[str]]:
@@ -170,8 +168,8 @@ def differences(pairs: pd.DataFrame, *, judges: Sequence[str] | None = None) -> 
     "significance-outcomes",
     title="What is shown of every two judges",
     caption=(
-        "Every two judges on {dimension}: a difference (Holm-adjusted p of the {tests} at most .05, and the mean "
-        "pointing the same way), or equivalence within {margin} of accuracy (two one-sided tests, Holm-adjusted), or "
+        "Every two judges on {dimension}: a difference of mean accuracy (Holm-adjusted p of the {tests} at most .05), "
+        "or equivalence of the same mean within {margin} (two one-sided tests, Holm-adjusted), or "
         "neither; = marks equivalence, also where there is a difference as well; judges from the best to the worst. "
         "Hatched: undefined."
     ),
@@ -190,16 +188,12 @@ def outcomes(pairs: pd.DataFrame, *, judges: Sequence[str] | None = None) -> Pap
 
     Parameters
     ----------
-    pairs : judge_1, judge_2, difference, only_1, only_2, test, p_adjusted, equivalent (nullable) of one dimension.
-        Where the test counts cases, the judge that wins more of them must be the one with the higher mean.
+    pairs : judge_1, judge_2, difference, p_adjusted, equivalent (nullable) of one dimension
     judges : rows and columns, in this order; None for the one that is farthest ahead of the others first
     """
     pairs, judges = _pairs(pairs, judges)
-    means = np.sign(pairs["difference"].to_numpy(dtype=float))
-    wins = np.sign((pairs["only_1"] - pairs["only_2"]).to_numpy(dtype=float))
-    wins = np.where(pairs["test"] == "permutation_cluster", means, wins)
     tested = pairs.assign(
-        sign=np.where((pairs["p_adjusted"] <= 0.05) & (wins == means), wins, 0.0),
+        sign=np.where(pairs["p_adjusted"] <= 0.05, np.sign(pairs["difference"].to_numpy(dtype=float)), 0.0),
         alike=pairs["equivalent"].astype("boolean").astype("Float64").to_numpy(dtype=float, na_value=np.nan),
     ).dropna(subset="p_adjusted")
     sign = _square(tested, "sign", judges, sign=-1.0)
@@ -229,90 +223,53 @@ def outcomes(pairs: pd.DataFrame, *, judges: Sequence[str] | None = None) -> Pap
 
 
 @figure(
-    "critical-difference",
-    title="Mean ranks, critical difference and letters",
+    "judge-order",
+    title="Judges in order of accuracy, with letters",
     caption=(
-        "Mean rank of every judge on {dimension} over the cases scored for all of them, with half the critical "
-        "difference (CD, Nemenyi, level .05) to either side; bars join judges within one CD; judges that share a "
-        "letter do not differ by the Holm-adjusted pairwise tests."
+        "Accuracy of every judge on {dimension} with the 95% interval that the table recommends, the most accurate "
+        "first; judges that share a letter do not differ in accuracy by the Holm-adjusted {tests}."
     ),
     reading=(
-        "Judges joined by a bar, or with a letter in common, are not shown to differ, which is not proof that they are "
-        "alike. Bars and letters need not agree: a bar compares ranks among all judges and is wide where many ranks "
-        "are tied; a letter rests on the two judges alone."
+        "Judges with a letter in common are not shown to differ, which is not proof that they are alike. Read the "
+        "letters, not overlapping intervals: judges answer the same cases, and a pair may differ clearly where their "
+        "intervals overlap."
     ),
     needs=("preferences", "annotations", "verdicts", "judges"),
 )
 @styled
-def critical_difference(letters: pd.DataFrame) -> Paper:
-    """Draw judges by mean rank, the groups within one critical difference, and the letters.
+def judge_order(letters: pd.DataFrame) -> Paper:
+    """Draw judges by accuracy, with interval and letters.
 
     Parameters
     ----------
-    letters : judge, mean_rank, critical_difference (the same in all rows), letters; of one dimension, the most
-        accurate judge first. Null ranks are drawn as n/a; a null critical difference draws none, and no groups.
+    letters : judge, accuracy, low, high, letters; of one dimension, the most accurate judge first. A null accuracy is
+        drawn as n/a, null letters as well; a null interval draws the point alone
     """
-    rows = letters.sort_values(["mean_rank", "judge"], na_position="last").reset_index(drop=True)
-    ranks = rows["mean_rank"].to_numpy(dtype=float)
-    width = float(rows["critical_difference"].max()) if len(rows) else np.nan
-    bars = groups_within(ranks, width)
-    names = list(dict.fromkeys(letter for text in letters["letters"].dropna() for letter in split_letters(text)))
+    rows = letters.reset_index(drop=True).reset_index()
+    names = list(dict.fromkeys(letter for text in rows["letters"].dropna() for letter in split_letters(text)))
     figure = canvas(PAGE, rows_height(len(rows), 0.165, 0.75))
-    shares = [9.0, 0.6 + 0.14 * len(bars), 0.6 + 0.22 * len(names)]
-    axes, side, written = figure.subplots(1, 3, sharey=True, width_ratios=shares)
-    _draw_ranks(axes, ranks, width)
-    axes.set_yticks(np.arange(len(rows)), labels(rows["judge"], 30))
-    axes.set_ylim(len(rows) - 0.3, -1.6)
-    for number, (first, last) in enumerate(bars):
-        side.plot([number, number], [first - 0.2, last + 0.2], color=_BAR, linewidth=2.2, gid="bar")
-    side.set_xlim(-0.8, max(len(bars), 1) - 0.2)
-    _head(side, "within CD" if not np.isnan(width) else "CD n/a")
+    axes, written = figure.subplots(1, 2, sharey=True, width_ratios=[9.0, 0.6 + 0.22 * len(names)])
+    y, value, low, high = (rows[name].to_numpy(dtype=float) for name in ("index", "accuracy", "low", "high"))
+    axes.hlines(y, low, high, color=COLOURS["judge"], linewidth=0.9, gid="intervals")
+    axes.plot(value, y, "o", color=COLOURS["judge"], markersize=3, gid="values")
+    write_missing(axes, np.flatnonzero(np.isnan(value)))
+    axes.set_yticks(y, labels(rows["judge"], 30))
+    axes.set_ylim(len(rows) - 0.3, -0.7)
+    axes.tick_params(axis="y", length=0)
+    percent_axis(axes.xaxis, 8)
+    axes.set_xlabel("accuracy (%)")
+    axes.grid(axis="both")
     for height, text in rows["letters"].dropna().items():
         for letter in split_letters(text):
             written.text(names.index(letter), height, letter, ha="center", va="center", gid="letter")
     write_missing(written, np.flatnonzero(rows["letters"].isna()))
     written.set_xlim(-0.8, max(len(names), 1) - 0.2)
-    _head(written, "letters")
+    written.set_title("letters", fontsize=6.5)
+    written.tick_params(left=False, labelleft=False, bottom=False, labelbottom=False)
+    written.spines[:].set_visible(False)
     return figure
-
-
-def groups_within(ranks: NDArray[np.float64], width: float) -> list[tuple[int, int]]:
-    """The longest runs of ascending ranks that span less than `width`, as positions of first and last; NaN in none."""
-    ascending = ranks[~np.isnan(ranks)]
-    if np.isnan(width):
-        return []
-    out: list[tuple[int, int]] = []
-    for first, rank in enumerate(ascending):
-        last = int(np.searchsorted(ascending, rank + width, side="left")) - 1
-        if last > first and (not out or last > out[-1][1]):
-            out.append((first, last))
-    return out
 
 
 def split_letters(text: str) -> list[str]:
     """The letters of a display, one by one; a number in parentheses is one letter."""
     return re.findall(r"\(\d+\)|.", text)
-
-
-def _draw_ranks(axes: Axes, ranks: NDArray[np.float64], width: float) -> None:
-    ranked = np.flatnonzero(~np.isnan(ranks))
-    if not np.isnan(width) and len(ranked):
-        half = width / 2
-        axes.hlines(ranked, ranks[ranked] - half, ranks[ranked] + half, color="#BDBDBD", linewidth=1.6, gid="halves")
-        start = float(ranks[ranked].min()) - half
-        axes.plot([start, start + width], [-1, -1], "|-", color=COLOURS["judge"], linewidth=1.0, gid="ruler")
-        axes.text(start + width, -1, f"  CD = {width:.2f}", va="center", gid="ruler-text")
-    axes.plot(ranks[ranked], ranked, "o", color=COLOURS["judge"], markersize=3, gid="values")
-    write_missing(axes, np.flatnonzero(np.isnan(ranks)))
-    axes.margins(x=0.08)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=8, steps=[1, 2, 5, 10]))
-    axes.set_xlabel("mean rank (1 is the best)")
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="both")
-
-
-def _head(axes: Axes, text: str) -> None:
-    """A column beside the ranks: a title, and nothing else of an axis."""
-    axes.set_title(text, fontsize=6.5)
-    axes.tick_params(left=False, labelleft=False, bottom=False, labelbottom=False)
-    axes.spines[:].set_visible(False)

@@ -10,17 +10,18 @@ import pytest
 from matplotlib.colors import to_hex
 
 from mrb_lib.plots.accuracy import macro_micro
-from mrb_lib.plots.significance import OUTCOMES, critical_difference, groups_within, outcomes, split_letters
+from mrb_lib.plots.significance import OUTCOMES, judge_order, outcomes, split_letters
 from mrb_lib.plots.style import PAGE, Paper, mark_simulated
 
 HOSTILE = ["$x_1^2$", "<script>alert(1)</script>", "nul\0l", "\u202eevil", "x" * 300, ""]
 
 
-def letters_of(count: int, width: float = 0.9) -> pd.DataFrame:
-    ranks = np.linspace(1.2, count - 0.2, count) if count > 1 else np.array([1.0])
+def letters_of(count: int) -> pd.DataFrame:
+    value = np.linspace(0.83, 0.41, count)
     signs = ["abcdefghijklmnopqrstuvwxyzABCDEFGHIJ"[i : i + 2] for i in range(count)]
     names = [f"judge-{i}-of-a-longer-name" for i in range(count)]
-    return pd.DataFrame({"judge": names, "mean_rank": ranks, "letters": signs, "critical_difference": width})
+    ends = {"low": value - 0.03, "high": value + 0.02}
+    return pd.DataFrame({"judge": names, "accuracy": value, **ends, "letters": signs})
 
 
 def pairs_of(judges: list[str]) -> pd.DataFrame:
@@ -30,9 +31,7 @@ def pairs_of(judges: list[str]) -> pd.DataFrame:
         difference, p = (0.1, 0.001) if kind == 0 else (-0.1, 0.02) if kind == 1 else (0.01, 0.6)
         rows.append((first, second, difference, p, kind == 2))
     frame = pd.DataFrame(rows, columns=["judge_1", "judge_2", "difference", "p_adjusted", "equivalent"])
-    return frame.astype({"equivalent": "boolean"}).assign(
-        only_1=10 * (frame["difference"] > 0), only_2=5, test="sign_exact"
-    )
+    return frame.astype({"equivalent": "boolean"})
 
 
 def accuracy_of(judges: list[str]) -> pd.DataFrame:
@@ -43,13 +42,13 @@ def accuracy_of(judges: list[str]) -> pd.DataFrame:
 
 def make(figure: str, count: int) -> Paper:
     judges = letters_of(count)["judge"].tolist()
-    if figure == "critical-difference":
-        return critical_difference(letters_of(count))
+    if figure == "judge-order":
+        return judge_order(letters_of(count))
     return outcomes(pairs_of(judges), judges=judges) if figure == "outcomes" else macro_micro(accuracy_of(judges))
 
 
 @pytest.mark.parametrize("count", [2, 6, 32])
-@pytest.mark.parametrize("figure", ["critical-difference", "outcomes", "macro-micro"])
+@pytest.mark.parametrize("figure", ["judge-order", "outcomes", "macro-micro"])
 def test_text_is_inside_readable_and_apart(flaws, figure: str, count: int) -> None:
     drawn = make(figure, count)
     mark_simulated(drawn)
@@ -61,37 +60,26 @@ def texts(drawn: Paper, gid: str) -> list[str]:
     return [text.get_text() for text in drawn.findobj(lambda artist: artist.get_gid() == gid)]
 
 
-def test_ranks_groups_and_letters_are_the_frames() -> None:
+def test_accuracies_intervals_and_letters_are_the_frames() -> None:
     frame = pd.DataFrame(
         {
             "judge": ["a", "b", "c", "d"],
-            "mean_rank": [1.5, 2.0, 3.4, np.nan],
+            "accuracy": [0.8, 0.75, 0.6, np.nan],
+            "low": [0.7, np.nan, 0.5, np.nan],
+            "high": [0.9, np.nan, 0.65, np.nan],
             "letters": ["a", "ab", "b", None],
-            "critical_difference": 1.0,
         }
     )
-    drawn = critical_difference(frame)
+    drawn = judge_order(frame)
     (line,) = drawn.findobj(lambda artist: artist.get_gid() == "values")
-    assert line.get_xydata().tolist() == [[1.5, 0], [2.0, 1], [3.4, 2]]
-    (ruler,) = drawn.findobj(lambda artist: artist.get_gid() == "ruler")
-    assert np.ptp(ruler.get_xdata()) == pytest.approx(1.0)
-    (bar,) = drawn.findobj(lambda artist: artist.get_gid() == "bar")
-    assert np.round(bar.get_ydata()).tolist() == [0, 1]
+    shown = line.get_xydata()
+    assert shown[np.isfinite(shown).all(axis=1)].tolist() == [[0.8, 0], [0.75, 1], [0.6, 2]]
+    (bars,) = drawn.findobj(lambda artist: artist.get_gid() == "intervals")
+    ends = [segment.tolist() for segment in bars.get_segments() if np.isfinite(segment).all() and len(segment)]
+    assert ends == [[[0.7, 0], [0.9, 0]], [[0.5, 2], [0.65, 2]]]
     assert texts(drawn, "letter") == ["a", "a", "b", "b"]
     assert texts(drawn, "not-available") == ["n/a", "n/a"]
-
-
-def test_without_a_critical_difference_there_are_no_groups() -> None:
-    drawn = critical_difference(letters_of(4).assign(critical_difference=np.nan))
-    assert not drawn.findobj(lambda artist: artist.get_gid() in ("bar", "ruler", "halves"))
-    assert any(axes.get_title() == "CD n/a" for axes in drawn.axes)
-
-
-def test_groups_are_the_longest_runs_within_the_difference() -> None:
-    ranks = np.array([1.0, 1.5, 2.4, 4.0, np.nan])
-    assert groups_within(ranks, 1.0) == [(0, 1), (1, 2)]
-    assert groups_within(ranks, 0.4) == []
-    assert groups_within(ranks, np.nan) == []
+    assert [label.get_text() for label in drawn.axes[0].get_yticklabels()] == ["a", "b", "c", "d"]
 
 
 def test_a_number_in_parentheses_is_one_letter() -> None:
@@ -102,7 +90,6 @@ def test_an_outcome_is_what_the_tests_show() -> None:
     judges = ["a", "b", "c", "d"]
     frame = pairs_of(judges)
     frame.loc[5, ["p_adjusted", "equivalent"]] = [np.nan, pd.NA]
-    frame.loc[4, ["only_1", "only_2"]] = [4, 9]
     drawn = outcomes(frame, judges=judges)
     (mesh,) = drawn.findobj(lambda artist: artist.get_gid() == "cells")
     code = np.ma.filled(mesh.get_array().reshape(4, 4).astype(float), np.nan)
@@ -113,11 +100,8 @@ def test_an_outcome_is_what_the_tests_show() -> None:
     assert shown[("a", "c")] == "worse"
     assert shown[("a", "d")] == shown[("d", "a")] == "equivalent"
     assert shown[("b", "c")] == "open"
-    assert shown[("b", "d")] == "open"  # wins fewer cases, by more: the test and the mean disagree
+    assert shown[("b", "d")] == "better"  # the sign is the mean's, which is what is tested
     assert ("c", "d") not in shown
-    of_means = outcomes(frame.assign(test="permutation_cluster"), judges=judges)
-    (mesh,) = of_means.findobj(lambda artist: artist.get_gid() == "cells")
-    assert kinds[int(mesh.get_array().reshape(4, 4)[1, 3])] == "better"  # of a test of the means, the mean decides
     assert len({to_hex(patch.get_facecolor()) for patch in drawn.legends[0].get_patches()}) == 4
 
 
@@ -134,7 +118,7 @@ def test_macro_stands_beside_micro() -> None:
 @pytest.mark.filterwarnings("error")
 def test_hostile_names_are_drawn_as_text(flaws) -> None:
     parts = [
-        critical_difference(letters_of(6).assign(judge=HOSTILE)),
+        judge_order(letters_of(6).assign(judge=HOSTILE)),
         outcomes(pairs_of(HOSTILE), judges=HOSTILE),
         macro_micro(accuracy_of(HOSTILE)),
     ]

@@ -194,7 +194,7 @@ def test_the_name_of_the_test_is_that_of_the_test_that_was_made(policy: str) -> 
     verdicts = pd.DataFrame(said, columns=["judge", "case_id", "dimension", "order", "choice"])
     gold = pd.DataFrame({"case_id": ids, "dimension": "overall", "choice": "A"})
     made = paired.significance(verdicts, gold, pd.DataFrame({"case_id": ids}), policy=policy, resamples=0)["test"]
-    kind = "sign tests" if policy in ("balanced", "answered") else "McNemar tests"
+    kind = "permutation tests of the mean difference" if policy in ("balanced", "answered") else "McNemar tests"
     assert kind in significance.TESTS[made.iloc[0]]
 
 

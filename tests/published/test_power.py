@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mrb_lib.stats.power.formulas import mcnemar_cases, mcnemar_detectable, mcnemar_power
+from mrb_lib.stats.power.mcnemar import connors_cases, exact_cases, exact_power
 
 
 @pytest.mark.parametrize(
@@ -20,12 +20,12 @@ from mrb_lib.stats.power.formulas import mcnemar_cases, mcnemar_detectable, mcne
 )
 def test_connors_sample_size(first: float, second: float, expected: int) -> None:
     discordance, difference = np.array([first + second]), np.array([abs(first - second)])
-    needed = mcnemar_cases(discordance, difference)
-    assert np.ceil(needed[0]) == expected
-    assert mcnemar_power(needed, discordance, difference)[0] == pytest.approx(0.8, abs=1e-6)
-    assert mcnemar_detectable(needed, discordance)[0] == pytest.approx(difference[0])
+    assert np.ceil(connors_cases(discordance, difference, 0.05, 0.8)[0]) == expected
+    exact = exact_cases(discordance, difference, 0.05, 0.8)
+    assert expected <= exact[0] <= expected + 8
+    assert exact_power(exact.astype(np.int64), discordance, difference, 0.05)[0] >= 0.8
 
 
 def test_a_difference_larger_than_the_discordance_cannot_be() -> None:
-    assert np.isnan(mcnemar_cases(np.array([0.1]), np.array([0.2]))).all()
-    assert np.isnan(mcnemar_power(np.array([50]), np.array([0.1]), np.array([0.2]))).all()
+    assert np.isnan(connors_cases(np.array([0.1]), np.array([0.2]), 0.05, 0.8)).all()
+    assert np.isnan(exact_power(np.array([50]), np.array([0.1]), np.array([0.2]), 0.05)).all()

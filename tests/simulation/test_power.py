@@ -1,69 +1,150 @@
-"""The power at the smallest detectable difference is .8. SIMULATED data of known truth."""
+"""Where the table says .80, the test of the row finds the difference in .77 to .83 of studies. SIMULATED data."""
 
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
-from mrb_lib.stats.power.formulas import cases_needed, detectable, differences, mcnemar_detectable
+from mrb_lib.stats.power import power
+from mrb_lib.stats.power.formulas import MeanDifferences, cases_needed, detectable, differences
+from mrb_lib.stats.significance import significance
+from mrb_lib.stats.significance.paired import CLUSTERED, MCNEMAR, PERMUTATION, sign_test
+from mrb_lib.stats.significance.permutation import p_values
+
+from .panels import panel_of
 
 STUDIES = 4000
+OF_28 = 0.05 / 28
+LEAST, MOST = 0.77, 0.83
 
 
-def studies(n: int, only_1: float, only_2: float, seed: int) -> np.ndarray:
+def known(n: int, variance: float, discordance: float = 1.0) -> MeanDifferences:
+    """What `differences` would say of n independent cases whose difference has this variance."""
+    one = np.ones(1)
+    count = np.array([n])
+    return MeanDifferences(count, count, one, np.sqrt(variance / n) * one, discordance * one)
+
+
+def trinomial(n: int, only_1: float, only_2: float, seed: int) -> np.ndarray:
     """Differences of two right-or-wrong judges, shape (studies, n)."""
     drawn = np.random.default_rng(seed).random((STUDIES, n), dtype=np.float32)
-    return (drawn < only_1).astype(float) - (drawn > 1 - only_2)
+    return (drawn < only_1).astype(np.int32) - (drawn > 1 - only_2)
 
 
-def found_by_t(gaps: np.ndarray, n: int) -> float:
-    found = differences(gaps, np.zeros_like(gaps), np.arange(n))
-    return float((np.abs(found.value / found.error) > stats.t.ppf(0.975, n - 1)).mean())
-
-
+@pytest.mark.parametrize("level", [0.05, OF_28])
 @pytest.mark.parametrize("n", [100, 1000])
-def test_power_at_the_detectable_difference(n: int) -> None:
-    """At a discordance of .3 the variance of a difference d is .3 - d^2, which sets d."""
-    discordance, smallest = 0.3, 0.0
+def test_permutation_test_of_graded_scores(n: int, level: float) -> None:
+    """Differences of 1, 1/2, 0, -1/2, -1, on a third of the cases not 0; the variance falls as the mean rises."""
+    smallest, halves = 0.0, np.array([-2, -1, 0, 1, 2])
     for _ in range(50):
-        error = np.sqrt((discordance - smallest**2) / n)
-        smallest = float(detectable(np.array([error]), np.array([n]))[0])
-    gaps = studies(n, (discordance + smallest) / 2, (discordance - smallest) / 2, n)
-    assert found_by_t(gaps, n) == pytest.approx(0.8, abs=0.02)
-    found = differences(gaps, np.zeros_like(gaps), np.arange(n))
-    assert np.median(detectable(found.error, found.clusters)) == pytest.approx(smallest, rel=0.02)
+        up, down = (0.34 + smallest / 0.75) / 4, (0.34 - smallest / 0.75) / 4
+        share = np.array([down, down, 1 - 2 * (up + down), up, up])
+        variance = float(share @ (halves / 2) ** 2 - (share @ halves / 2) ** 2)
+        smallest = float(detectable(known(n, variance), PERMUTATION, level)[0])
+    assert share @ halves / 2 == pytest.approx(smallest, rel=1e-3)
+    generator = np.random.default_rng(n)
+    gains = generator.choice(halves.astype(np.int32), (STUDIES, n), p=share)
+    assert LEAST <= (p_values(gains) <= level).mean() <= MOST
 
 
-@pytest.mark.parametrize("n", [100, 1000])
-def test_size_of_the_test_whose_power_is_told(n: int) -> None:
-    assert 0.04 <= found_by_t(studies(n, 0.15, 0.15, n + 1), n) <= 0.06
+@pytest.mark.parametrize("level", [0.05, OF_28])
+@pytest.mark.parametrize(("n", "discordance"), [(100, 0.3), (500, 0.25), (1000, 0.05)])
+def test_mcnemars_exact_test(n: int, discordance: float, level: float) -> None:
+    smallest = float(detectable(known(n, 1.0, discordance), MCNEMAR, level)[0])
+    gains = trinomial(n, (discordance + smallest) / 2, (discordance - smallest) / 2, 3)
+    exact, _ = sign_test((gains > 0).sum(axis=1), (gains < 0).sum(axis=1))
+    assert LEAST <= (exact <= level).mean() <= MOST
 
 
-def test_power_of_mcnemars_test_at_connors_difference() -> None:
-    n, discordance = 500, 0.25
-    smallest = float(mcnemar_detectable(np.array([n]), np.array([discordance]))[0])
-    gaps = studies(n, (discordance + smallest) / 2, (discordance - smallest) / 2, 3)
-    first, second = (gaps > 0).sum(axis=1), (gaps < 0).sum(axis=1)
-    assert (np.abs(first - second) / np.sqrt(first + second) > 1.959964).mean() == pytest.approx(0.8, abs=0.02)
+def clustered(size: np.ndarray, difference: float, seed: int) -> np.ndarray:
+    """Sums by cluster of scores that vary by .4 among cases and by .15 among clusters, shape (studies, clusters)."""
+    generator = np.random.default_rng(seed)
+    common = generator.normal(difference, 0.15, (STUDIES, len(size)))
+    return common * size + generator.normal(0, 0.4, (STUDIES, len(size))) * np.sqrt(size)
 
 
-def test_power_with_the_cases_needed_in_clusters() -> None:
-    """From a pilot of 200 clusters of 4 like cases: the clusters that the answer takes have a power of .8."""
-    difference = 0.06
+def known_clusters(size: np.ndarray) -> MeanDifferences:
+    """What `differences` says of such clusters on average."""
+    n, one, count = int(size.sum()), np.ones(1), len(size)
+    error = np.sqrt((0.15**2 * size**2 + 0.4**2 * size).sum()) / n
+    return MeanDifferences(np.array([n]), np.array([count]), one, error * one, one)
 
-    def clusters(count: int, shift: float, seed: int, repeats: int) -> np.ndarray:
-        generator = np.random.default_rng(seed)
-        common = generator.normal(0, 0.4, (repeats, count, 1))
-        return (shift + common + generator.normal(0, 0.5, (repeats, count, 4))).reshape(repeats, -1)
 
-    pilot = clusters(200, 0.0, 4, 1)
-    found = differences(pilot, np.zeros_like(pilot), np.repeat(np.arange(200), 4))
-    needed = int(cases_needed(np.array([difference]), found.error, found.n, found.clusters, np.ones(1))[0]) // 4
-    truth = np.sqrt(0.4**2 + 0.5**2 / 4)
-    expected = stats.norm.sf(1.96 - difference * np.sqrt(needed) / truth)
-    assert expected == pytest.approx(0.8, abs=0.08)
-    gaps = clusters(needed, difference, 5, 1000)
-    again = differences(gaps, np.zeros_like(gaps), np.repeat(np.arange(needed), 4))
-    reached = (np.abs(again.value / again.error) > 1.96).mean()
-    assert reached == pytest.approx(expected, abs=0.04)
+@pytest.mark.parametrize(("clusters", "level"), [(8, 0.05), (15, 0.05), (17, OF_28), (50, OF_28), (500, OF_28)])
+def test_permutation_test_of_clusters_of_unequal_size(clusters: int, level: float) -> None:
+    size = np.random.default_rng(clusters).integers(2, 31, clusters).astype(float)
+    smallest = float(detectable(known_clusters(size), CLUSTERED, level)[0])
+    gains = np.rint(240 * clustered(size, smallest, clusters + 1)).astype(np.int32)
+    assert LEAST <= (p_values(gains) <= level).mean() <= MOST
+
+
+def test_with_too_few_clusters_no_difference_is_found() -> None:
+    """Flips of 8 clusters have 256 outcomes: no p is below 1/256, and none is rejected at .05 / 28."""
+    size = np.full(8, 10.0)
+    assert np.isnan(detectable(known_clusters(size), CLUSTERED, OF_28)).all()
+    gains = np.rint(240 * clustered(size, 5.0, 1)).astype(np.int32)
+    assert not (p_values(gains) <= OF_28).any()
+
+
+@pytest.mark.parametrize("clusters", [False, True])
+def test_power_with_the_cases_needed(clusters: bool) -> None:
+    """From a pilot of 200 clusters of 4 like cases, or of 800 cases: what the answer takes has a power of .8."""
+    difference, test = 0.06, CLUSTERED if clusters else PERMUTATION
+    size, spread = (4, np.hypot(0.15, 0.4 / 2)) if clusters else (1, np.hypot(0.15, 0.4))
+    one, count = np.ones(1), 800 // size
+    pilot = MeanDifferences(np.array([800]), np.array([count]), one, spread / np.sqrt(count) * one, one)
+    needed = int(cases_needed(np.array([difference]), pilot, test, OF_28)[0, 0])
+    assert needed % size == 0
+    gains = np.rint(240 * clustered(np.full(needed // size, float(size)), difference, 5)).astype(np.int32)
+    assert LEAST <= (p_values(gains) <= OF_28).mean() <= MOST
+
+
+@pytest.mark.slow
+def test_power_of_the_rows_of_the_tables_of_eight_judges() -> None:
+    """Issue 12, point 9: at the difference of the table `power`, that of `significance` is asked 800 times.
+
+    Seven judges are right on .62, the best on as much more as the table, made from one large benchmark, finds
+    detectable with 300 cases. Before, the difference was that of a t test at level .05, uncorrected for 28 pairs.
+    """
+    generator = np.random.default_rng(12)
+    n, studies, base = 300, 800, 0.62
+
+    def judges(best: float, count: int, cases: int) -> np.ndarray:
+        together = generator.random((1, count, cases), dtype=np.float32)
+        alone = generator.random((8, count, cases), dtype=np.float32)
+        drawn = np.where(generator.random((1, count, cases), dtype=np.float32) < 0.5, together, alone)
+        return drawn < np.array([best, *[base] * 7], dtype=np.float32)[:, None, None]
+
+    smallest = 0.1
+    for _ in range(3):
+        rows = power(*panel_of(judges(base + smallest, 1, 40 * n)), policy="official", resamples=0)
+        pair = rows[(rows["part"] == "pair") & (rows["judge_1"] == "j0")]
+        assert (pair["alpha_adjusted"] == 0.05 / 28).all()
+        count, none = np.full(7, n), np.zeros(7)
+        shown = MeanDifferences(count, count, none, error_of(pair, n), pair["discordance"].to_numpy())
+        smallest = float(np.median(detectable(shown, MCNEMAR, OF_28)))
+    made = significance(*panel_of(judges(base + smallest, studies, n)), policy="official", resamples=0)
+    made = made[(made["part"] == "pair") & (made["judge_1"] == "j0")]
+    assert LEAST <= (made["p_value"] <= OF_28).mean() <= MOST
+    assert (made["p_adjusted"] <= 0.05).mean() >= (made["p_value"] <= OF_28).mean()
+    uncorrected = (stats.t.ppf(0.975, n - 1) + stats.t.ppf(0.8, n - 1)) * error_of(pair, n).mean()
+    before = significance(*panel_of(judges(base + uncorrected, studies, n)), policy="official", resamples=0)
+    before = before[(before["part"] == "pair") & (before["judge_1"] == "j0")]
+    assert (before["p_adjusted"] <= 0.05).mean() < 0.6
+
+
+def error_of(pair: pd.DataFrame, n: int) -> np.ndarray:
+    """The standard errors that n cases would have."""
+    return (pair["standard_error"] * np.sqrt(pair["n"] / n)).to_numpy()
+
+
+def test_an_error_is_what_differences_finds() -> None:
+    """The error of `known_clusters` is the linearised one of cases in a large benchmark."""
+    generator = np.random.default_rng(3)
+    size = np.tile(np.arange(2, 31), 100)
+    codes = np.repeat(np.arange(len(size)), size)
+    value = generator.normal(0.1, 0.15, len(size))[codes] + generator.normal(0, 0.4, len(codes))
+    found, expected = differences(value[None], np.zeros((1, len(codes))), codes), known_clusters(size.astype(float))
+    assert found.error == pytest.approx(expected.error, rel=0.05)

@@ -9,7 +9,9 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.core.multiplicity import adjust_families
+from mrb_lib.stats.significance.omnibus import flip_p
 from mrb_lib.stats.significance.paired import sign_test, significance
+from mrb_lib.stats.significance.permutation import p_values
 
 from .panels import panel_of
 
@@ -42,7 +44,7 @@ def test_size_of_the_tests_of_two_right_or_wrong_judges(n: int) -> None:
     assert rejected(pairs, "p_value") <= HIGH
     sizes = {name: rejected(pairs, name) for name in ("mid_p", "permutation_p", "bootstrap_p", "t_p")}
     sizes["cochran_q"] = rejected(together, "p_value")
-    sizes["rm_anova"] = rejected(rows[rows["test"] == "rm_anova"], "p_gg")
+    sizes["permutation_f"] = rejected(rows[rows["test"] == "permutation_f"], "p_value")
     assert all(LOW <= size <= HIGH for size in sizes.values()), sizes
 
 
@@ -52,30 +54,84 @@ def test_size_of_the_tests_of_graded_scores_and_of_several_judges(n: int) -> Non
     right = equal_judges(np.random.default_rng(n + 5), 4 if n == 100 else 3, n, orders=2)
     rows = significance(*panel_of(right), policy="balanced", resamples=400, seed=2)
     pairs = rows[rows["part"] == "pair"]
-    sizes = {name: rejected(pairs, name) for name in ("mid_p", "permutation_p", "bootstrap_p", "t_p")}
-    sizes["friedman"] = rejected(rows[rows["test"] == "friedman"], "p_value")
-    anova = rows[rows["test"] == "rm_anova"]
-    sizes["rm_anova"], sizes["greenhouse_geisser"] = rejected(anova, "p_value"), rejected(anova, "p_gg")
+    sizes = {name: rejected(pairs, name) for name in ("p_value", "bootstrap_p", "t_p")}
+    sizes["permutation_f"] = rejected(rows[rows["test"] == "permutation_f"], "p_value")
     assert all(LOW <= size <= HIGH for size in sizes.values()), sizes
 
 
 @pytest.mark.slow
-def test_size_of_the_analysis_of_variance_where_judges_vary_unequally() -> None:
-    """Two judges err together always but for a little, two by themselves: only the corrected p keeps its size."""
+def test_size_of_the_tests_of_all_judges_where_they_vary_unequally() -> None:
+    """Four judges err together always but for a little, two by themselves: Cochran's Q takes them for alike."""
     generator = np.random.default_rng(6)
     twins = np.repeat(generator.random((1, BENCHMARKS, 100)), 4, axis=0)
     twins = np.where(generator.random(twins.shape) < 0.02, generator.random(twins.shape), twins)
     alone = generator.random((2, BENCHMARKS, 100))
-    rows = significance(*panel_of(np.concatenate([twins, alone]) < 0.6), policy="official", resamples=0)
-    anova = rows[rows["test"] == "rm_anova"]
-    assert anova["epsilon"].mean() < 0.6
-    assert LOW <= rejected(anova, "p_gg") <= HIGH
-    assert rejected(anova, "p_value") > 0.08
+    rows = significance(*panel_of(np.concatenate([twins, alone]) < 0.6), policy="official", resamples=400)
+    assert LOW <= rejected(rows[rows["test"] == "permutation_f"], "p_value") <= HIGH
+    assert rejected(rows[rows["test"] == "cochran_q"], "p_value") > 0.08
+
+
+def steady_leaning_tying(generator: np.random.Generator, lean: np.ndarray) -> np.ndarray:
+    """Twice the scores of three judges of the accuracy .75 and alike in nothing else, (3, benchmarks, cases).
+
+    The first is right or wrong. The second prefers a place, and is half right where it is not right. The third ties in
+    three cases of ten, which is worth half.
+
+    Parameters
+    ----------
+    lean : shape (3, benchmarks, cases), by how much the cluster of a case shifts a judge's accuracy, 0 on average
+    """
+    shape = lean.shape[1:]
+    drawn = generator.random((3, *shape), dtype=np.float32)
+    tied = generator.random(shape, dtype=np.float32) < 0.3
+    steady = 2 * (drawn[0] < 0.75 + lean[0])
+    leaning = 1 + (drawn[1] < 0.5 + 2 * lean[1])
+    tying = np.where(tied, 1, 2 * (drawn[2] < 0.6 / 0.7 + lean[2] / 0.7))
+    return np.stack([steady, leaning, tying]).astype(np.int32)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "before"), [(200, 0.56), (400, 0.89), (1000, 1.0)])
+def test_position_bias_is_no_difference_of_accuracy(n: int, before: float) -> None:
+    """Issue 12, point 1: two judges right on .75, one of them with position bias. `before` is what p_value rejected.
+
+    That was the sign test, which stays as `exact_p`: the judge with position bias wins .25 of the cases and loses .375.
+    """
+    scores = steady_leaning_tying(np.random.default_rng(n), np.zeros((3, BENCHMARKS, n), dtype=np.float32))
+    gains = scores[0] - scores[1]
+    assert LOW <= (p_values(gains) <= 0.05).mean() <= HIGH
+    exact, _ = sign_test((gains > 0).sum(axis=1), (gains < 0).sum(axis=1))
+    assert (exact <= 0.05).mean() == pytest.approx(before, abs=0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("clusters", [8, 15, 50, 500])
+def test_size_with_ties_order_bias_and_clusters_of_unequal_size(clusters: int) -> None:
+    """Judges of one accuracy that are unequal in all else, in clusters of 2 to 30 cases that suit some judges more.
+
+    The Monte-Carlo error of a share of .05 over 10,000 benchmarks is .0022.
+    """
+    generator = np.random.default_rng(clusters)
+    benchmarks = 4000 if clusters == 500 else 10_000
+    size = generator.integers(2, 31 if clusters < 100 else 9, clusters)
+    cluster, start = np.repeat(np.arange(clusters), size), np.cumsum(size) - size
+    spread = np.array([0.1, 0.05, 0.02], dtype=np.float32)[:, None, None]
+    sums = np.zeros((3, benchmarks, clusters), dtype=np.int32)
+    for some in np.array_split(np.arange(benchmarks), 20):
+        lean = spread * generator.uniform(-1, 1, (3, len(some), clusters)).astype(np.float32)
+        sums[:, some] = np.add.reduceat(steady_leaning_tying(generator, lean[..., cluster]), start, axis=2)
+    sizes = {
+        f"{one} and {other}": (p_values(sums[one] - sums[other]) <= 0.05).mean()
+        for one, other in ((0, 1), (0, 2), (1, 2))
+    }
+    within = (sums - sums.mean(axis=0)).transpose(1, 2, 0)
+    sizes["all"] = np.mean([flip_p(each, 400, seed) <= 0.05 for seed, each in enumerate(within[:4000])])
+    assert all(LOW <= share <= HIGH for share in sizes.values()), sizes
 
 
 @pytest.mark.slow
 def test_clusters_are_known_to_the_tests_that_say_so() -> None:
-    """40 clusters of 5 cases, one of two judges better in each: cases are not independent, and the exact test errs."""
+    """40 clusters of 5 cases, one of two judges better in each: cases are not independent, and the sign test errs."""
     generator = np.random.default_rng(7)
     cluster = np.repeat(np.arange(40), 5)
     lean = generator.normal(0, 0.25, (1, BENCHMARKS, 40))[..., cluster]
@@ -84,8 +140,7 @@ def test_clusters_are_known_to_the_tests_that_say_so() -> None:
     rows = significance(panel, gold, cases.assign(cluster=cluster), policy="official", resamples=400)
     pairs = rows[rows["part"] == "pair"]
     sizes = {name: rejected(pairs, name) for name in ("p_value", "t_p")}
-    for test, name in (("hotelling_cluster", "p_value"), ("rm_anova", "p_gg")):
-        sizes[test] = rejected(rows[rows["test"] == test], name)
+    sizes["permutation_f"] = rejected(rows[rows["test"] == "permutation_f"], "p_value")
     assert all(LOW <= size <= HIGH for size in sizes.values()), sizes
     assert rejected(pairs, "exact_p") > 0.08
     assert rejected(pairs, "bootstrap_p") <= 0.065
@@ -123,23 +178,20 @@ def test_the_family_wise_error() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("judges", "clusters", "largest"), [(2, 30, 14), (4, 20, 5), (8, 20, 8), (16, 60, 5)])
+@pytest.mark.parametrize(("judges", "clusters", "largest"), [(2, 30, 14), (4, 20, 5), (8, 20, 8)])
 def test_size_in_clusters_of_unequal_size(judges: int, clusters: int, largest: int) -> None:
-    """Each cluster has judges that it suits. With many judges p_gg errs on the safe side."""
+    """Each cluster has judges that it suits."""
     generator = np.random.default_rng(judges)
     cluster = np.repeat(np.arange(clusters), generator.integers(max(1, largest - 4), largest + 1, clusters))
     lean = generator.normal(0, 0.2, (judges, BENCHMARKS, clusters))[..., cluster]
     panel, gold, cases = panel_of(generator.random(lean.shape) < 0.6 + lean)
     tables = panel, gold, cases.assign(cluster=cluster)
-    table = significance(*tables, policy="official", resamples=0)
-    rows = table[table["part"] == "omnibus"]
-    sizes = {"hotelling": rejected(rows[rows["test"] == "hotelling_cluster"], "p_value")}
+    table = significance(*tables, policy="official", resamples=400)
+    sizes = {"permutation_f": rejected(table[table["test"] == "permutation_f"], "p_value")}
     if judges <= 4:
         pairs = table[table["part"] == "pair"]
         sizes |= {name: rejected(pairs, name) for name in ("p_value", "t_p")}
     assert all(LOW <= size <= HIGH for size in sizes.values()), sizes
-    corrected = rejected(rows[rows["test"] == "rm_anova"], "p_gg")
-    assert (LOW if judges <= 4 else 0.01) <= corrected <= HIGH
 
 
 def test_the_exact_test_keeps_its_size_for_every_number_of_differing_cases() -> None:

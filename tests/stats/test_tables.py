@@ -33,7 +33,7 @@ PROMISED = {
     "bias": "judge dimension bias estimate low high p_value",
     "jury": "dimension accuracy low high",
     "ppi": "dimension judge responder estimate low high",
-    "letters": "judge dimension accuracy mean_rank letters critical_difference",
+    "letters": "judge dimension accuracy low high interval letters test",
     "gold_rules": "judge dimension rule n accuracy low high rank",
     "annotators": "dimension annotator",
     "adjudication": "part dimension judge reason_given n n_adjudicated n_changed n_removed accuracy "

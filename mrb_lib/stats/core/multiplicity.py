@@ -59,6 +59,18 @@ def adjust(p_values: FloatArray, correction: str) -> FloatArray:
     return out
 
 
+def single_level(size: int, correction: str, alpha: float) -> float:
+    """The level at which one test alone, of a family of so many, is rejected by a correction; NaN of none.
+
+    That is the worst case: step-wise corrections are kinder to a test where others are rejected as well. The p that
+    `adjust` takes to `alpha` where all the others are 1.
+    """
+    if size < 1:
+        return np.nan
+    of_by = float((1 / np.arange(1, size + 1)).sum()) if correction == "by" else 1.0
+    return alpha if correction == "none" else alpha / (size * of_by)
+
+
 def adjust_families(p_values: FloatArray, families: IntArray, correction: str) -> tuple[FloatArray, IntArray]:
     """Correct p values family by family.
 

@@ -8,10 +8,15 @@ import numpy as np
 from scipy import special
 
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.power.mcnemar import exact_cases, exact_detectable, exact_power
+from mrb_lib.stats.significance.paired import MCNEMAR
 
 ALPHA, POWER = 0.05, 0.8
-_Z_ALPHA, _Z_POWER = float(special.ndtri(1 - ALPHA / 2)), float(special.ndtri(POWER))
+T_TEST = "t"
 _CELLS_AT_ONCE = 2**21
+_FEW, _MANY = 40, 64
+_BITS = 1.8
+_FARTHEST, _HALVINGS = 64.0, 40
 _NO_SPREAD = 1e-20
 
 
@@ -33,9 +38,7 @@ class MeanDifferences(NamedTuple):
     discordance: FloatArray
 
     def rows(self, kept: IntArray) -> MeanDifferences:
-        return MeanDifferences(
-            self.n[kept], self.clusters[kept], self.value[kept], self.error[kept], self.discordance[kept]
-        )
+        return MeanDifferences(*(column[kept] for column in self))
 
 
 def differences(first: FloatArray, second: FloatArray, codes: IntArray) -> MeanDifferences:
@@ -78,82 +81,110 @@ def _differences(difference: FloatArray, starts: IntArray) -> MeanDifferences:
     return MeanDifferences(n.astype(np.int64), clusters.astype(np.int64), value, error, discordance)
 
 
-def multiplier(df: FloatArray | IntArray) -> FloatArray:
-    """How many standard errors a difference must measure to be found with the power wanted (Bloom 1995)."""
-    least_one = np.fmax(df, 1.0)
-    sum_of_quantiles = special.stdtrit(least_one, 1 - ALPHA / 2) + special.stdtrit(least_one, POWER)
-    return np.where(df > 0, sum_of_quantiles, np.nan)
+def attainable(level: float, clusters: FloatArray | IntArray, test: str) -> FloatArray:
+    """How often a test of so many clusters rejects at most, where nothing differs: the level, but for few clusters.
+
+    Flips of G clusters have 2^G outcomes, so that p takes whole steps. 0 where the smallest p is above the level; NaN
+    where G < 1.8 log2(1 / level), so few that the power is not that of a t test: .80 would be .61 to .77.
+    """
+    number = np.asarray(clusters, dtype=np.float64)
+    if test == T_TEST:
+        return np.full(number.shape, level)
+    flips = 2.0 ** np.minimum(number, _FEW)
+    steps = np.floor((level * flips + 1) / 2 + 1e-9)
+    known = np.where(number < -_BITS * np.log2(level), np.nan, 2 * steps / flips)
+    return np.where(number >= _FEW, level, np.where(steps > 0, known, 0.0))
 
 
-def detectable(error: FloatArray, clusters: IntArray) -> FloatArray:
-    """The smallest true difference that a two-sided t test finds with the power wanted; NaN without variance."""
-    return multiplier(clusters - 1) * np.where(error > 0, error, np.nan)
+def found(size: FloatArray, clusters: FloatArray | IntArray, level: FloatArray) -> FloatArray:
+    """The power of a test of means at a true difference of `size` standard errors, both tails counted.
 
+    Parameters
+    ----------
+    level : what `attainable` gives
 
-def power_at(difference: FloatArray, error: FloatArray, clusters: IntArray) -> FloatArray:
-    """The power of the two-sided t test at a true difference."""
+    Notes
+    -----
+    The sign flips of a sum over clusters reject where the t test of these sums does (Hoeffding 1952,
+    doi:10.1214/aoms/1177729436), so that their power is that of the noncentral t. Compared with statsmodels in
+    `tests/stats/power/test_power.py`, and with the tests themselves in `tests/simulation/test_power.py`.
+    """
     df = np.fmax(clusters - 1.0, 1.0)
-    critical = special.stdtrit(df, 1 - ALPHA / 2)
-    size = divide(np.abs(difference), error)
-    power = np.asarray(special.stdtr(df, size - critical) + special.stdtr(df, -size - critical))
-    return np.where(clusters > 1, power, np.nan)
+    bar = special.stdtrit(df, 1 - np.where(level > 0, level, 0.5) / 2)
+    missed = np.nan_to_num(special.nctdtr(df, size, bar))  # scipy has NaN for tails below 1e-9
+    wrong_way = np.nan_to_num(1 - special.nctdtr(df, -size, bar))
+    power = np.where(np.isfinite(size + level), 1 - missed + wrong_way, np.nan)
+    return np.where(np.asarray(clusters) > 1, np.where(level == 0, 0.0, power), np.nan)
 
 
-def cases_needed(
-    difference: FloatArray, error: FloatArray, n: IntArray, clusters: IntArray, discordance: FloatArray
-) -> FloatArray:
-    """The fewest cases, in clusters as large and alike as those seen, that find a difference with the power wanted.
+def multiplier(clusters: FloatArray | IntArray, level: FloatArray) -> FloatArray:
+    """How many standard errors a difference must measure to be found with the power wanted; NaN where none is."""
+    each = np.broadcast_arrays(clusters, level)
+    kinds, position = np.unique(np.stack([column.ravel() for column in each]), axis=1, return_inverse=True)
+    count, levels = kinds
+    low, high = np.zeros(len(count)), np.full(len(count), _FARTHEST)
+    reached = found(high, count, levels) >= POWER
+    for _ in range(_HALVINGS):
+        half = (low + high) / 2
+        enough = found(half, count, levels) >= POWER
+        low, high = np.where(enough, low, half), np.where(enough, half, high)
+    return np.asarray(np.where(reached, high, np.nan)[position.reshape(each[0].shape)])
 
-    NaN where the difference is larger than the discordance: two scores that differ on so few cases cannot have it.
+
+def detectable(pairs: MeanDifferences, test: str, level: float) -> FloatArray:
+    """The smallest true difference that the test finds with the power wanted, at this variance; NaN where none is."""
+    if test == MCNEMAR:
+        return np.where(pairs.error > 0, exact_detectable(pairs.n, pairs.discordance, level, POWER), np.nan)
+    size = multiplier(pairs.clusters, attainable(level, pairs.clusters, test))
+    return size * np.where(pairs.error > 0, pairs.error, np.nan)
+
+
+def power_at(difference: FloatArray, pairs: MeanDifferences, test: str, level: float) -> FloatArray:
+    """The power of the test at some true differences, shape (d,), of each pair: shape (pairs, d)."""
+    if test == MCNEMAR:
+        n, shares, wanted = np.broadcast_arrays(pairs.n[:, None], pairs.discordance[:, None], np.abs(difference))
+        return exact_power(n.ravel(), shares.ravel(), wanted.ravel(), level).reshape(n.shape)
+    size = divide(np.abs(difference)[None] + np.zeros((len(pairs.n), 1)), pairs.error[:, None])
+    clusters = pairs.clusters[:, None]
+    return found(size, clusters, attainable(level, clusters, test))
+
+
+def cases_needed(difference: FloatArray, pairs: MeanDifferences, test: str, level: float) -> FloatArray:
+    """The fewest cases, in clusters as large and alike as those seen, with which the test finds some differences.
+
+    Returns
+    -------
+    shape (pairs, d); NaN where the difference is larger than the discordance: two scores that differ on so few cases
+    cannot have it
 
     Notes
     -----
-    What n cases show falls as n grows, so that halving finds the fewest. There are two clusters at least.
+    There are two clusters at least. Up to 64 are tried one by one, since few clusters attain only some levels; beyond,
+    what clusters show falls as their number grows, so that halving finds the fewest.
     """
-    error = np.where((error > 0) & (difference <= discordance + 1e-12) & (clusters > 1), error, np.nan)
-    size = divide(n.astype(np.float64), clusters)
-    few = np.floor(2.0 * size) - 1.0 + np.zeros_like(difference)
+    shape = len(pairs.n), len(difference)
+    which, wanted = np.repeat(np.arange(len(pairs.n)), len(difference)), np.tile(difference, len(pairs.n))
+    each = pairs.rows(which)
+    possible = (each.error > 0) & (wanted <= each.discordance + 1e-12) & (each.clusters > 1)
+    if test == MCNEMAR:
+        needed = exact_cases(each.discordance, wanted, level, POWER)
+        return np.where(possible, needed, np.nan).reshape(shape)
+    error = np.where(possible, each.error, np.nan) * np.sqrt(each.clusters)
 
-    def enough(cases: FloatArray) -> BoolArray:
-        shown = multiplier(np.fmax(divide(cases, size) - 1.0, 1.0)) * error * np.sqrt(n / cases)
-        return np.asarray((shown <= difference * (1 + 1e-9)) & (cases >= 2.0 * size))
+    def enough(clusters: FloatArray) -> BoolArray:
+        size = multiplier(clusters, attainable(level, clusters, test))
+        return np.asarray(size * error / np.sqrt(clusters) <= wanted * (1 + 1e-9))
 
-    most = np.ceil(np.fmax(n * (multiplier(np.ones(1)) * np.nan_to_num(error) / difference) ** 2, 2.0 * size))
-    while (most - few > 1).any():
-        half = np.where(most - few > 1, np.floor((few + most) / 2), most)
+    few = np.arange(2.0, _MANY + 1)[:, None]
+    tried = enough(few)
+    few_do = tried.any(axis=0)
+    most = np.where(few_do, few[np.argmax(tried, axis=0), 0], 2.0 * _MANY)
+    low = np.where(few_do, most - 1, float(_MANY))
+    while (short := possible & ~few_do & ~enough(most)).any():
+        low, most = np.where(short, most, low), np.where(short, 2 * most, most)
+    while (most - low > 1).any():
+        half: FloatArray = np.where(most - low > 1, np.floor((low + most) / 2), most)
         reached = enough(half)
-        few, most = np.where(reached, few, half), np.where(reached, half, most)
-    return np.where(np.isfinite(error), most, np.nan)
-
-
-def mcnemar_cases(discordance: FloatArray, difference: FloatArray) -> FloatArray:
-    """The cases that McNemar's test takes for a difference, given the share of discordant cases.
-
-    NaN where the difference is larger than the discordance, which cannot be.
-
-    Notes
-    -----
-    Connor (1987), Biometrics 43(1), 207-211, doi:10.2307/2531961, after Miettinen (1968). Published examples:
-    `tests/published/test_power.py`.
-    """
-    rest = discordance - difference**2
-    spread = np.sqrt(np.where((rest > 0) & (difference <= discordance), rest, np.nan))
-    root: FloatArray = divide(_Z_ALPHA * np.sqrt(discordance) + _Z_POWER * spread, difference)
-    return np.asarray(root**2)
-
-
-def mcnemar_power(n: FloatArray | IntArray, discordance: FloatArray, difference: FloatArray) -> FloatArray:
-    """The power of McNemar's test, both tails counted; see `mcnemar_cases`."""
-    rest = discordance - difference**2
-    spread = np.sqrt(np.where((rest > 0) & (difference <= discordance), rest, np.nan))
-    shift, bar = difference * np.sqrt(n), _Z_ALPHA * np.sqrt(discordance)
-    return np.asarray(special.ndtr(divide(shift - bar, spread)) + special.ndtr(divide(-shift - bar, spread)))
-
-
-def mcnemar_detectable(n: FloatArray | IntArray, discordance: FloatArray) -> FloatArray:
-    """The difference for which `mcnemar_cases` is n; NaN where there is none."""
-    scale, offset = np.sqrt(n).astype(np.float64), _Z_ALPHA * np.sqrt(discordance)
-    square: FloatArray = scale**2 + _Z_POWER**2
-    root = (offset * scale) ** 2 - square * (offset**2 - _Z_POWER**2 * discordance)
-    difference = divide(offset * scale + np.sqrt(np.fmax(root, 0.0)), square)
-    return np.where((difference > 0) & (difference <= discordance), difference, np.nan)
+        low, most = np.where(reached, low, half), np.where(reached, half, most)
+    cases = np.ceil(most * each.n / np.fmax(each.clusters, 1) - 1e-9)
+    return np.where(possible, cases, np.nan).reshape(shape)

@@ -6,28 +6,28 @@ import pandas as pd
 
 from mrb_lib.stats.core.phrases import main_dimension, main_rows
 
-_BLOOM = "Bloom 1995, doi:10.1177/0193841X9501900504"
-_CONNOR = "Connor 1987, doi:10.2307/2531961"
+_HOEFFDING = "Hoeffding 1952, doi:10.1214/aoms/1177729436"
 MEANINGS = {
     "part": "summary, pair, judge, cases_needed, curve or coverage (of intervals in simulated studies) | text",
     "judge_1": "first judge of the pair; in summaries, of the pair with the median standard error | text",
     "judge_2": "second judge of the pair | text",
     "n": "cases scored for both | cases",
+    "quantity": "what the row is about: difference of two judges' accuracies, or accuracy of one | text",
+    "test": "the test that the table significance makes of such a pair; t for one judge | text",
+    "alpha": "level that the correction keeps over the family of tests | p 0-1",
+    "alpha_adjusted": "what the p of one of them must not exceed, if no other is rejected | p 0-1 | Holm 1979",
     "n_pairs": "pairs of judges that the summary is of | count",
     "difference": "difference of accuracy, as found or as stated | difference",
-    "minimum_detectable_difference": f"true difference that the test finds with the power | difference | {_BLOOM}",
+    "minimum_detectable_difference": f"true difference that the test finds with the power | difference | {_HOEFFDING}",
     "discordance": "share of the cases that are scored differently | share 0-1",
-    "power": f"probability that the test finds the difference | share 0-1 | {_BLOOM}",
+    "power": f"probability that the test finds the difference | share 0-1 | {_HOEFFDING}",
     "worst_judge_1": "first judge of the pair with the largest standard error | text",
     "worst_judge_2": "second judge of that pair | text",
     "worst_standard_error": "standard error of that pair | number",
-    "worst_minimum_detectable_difference": f"detectable difference of that pair | difference | {_BLOOM}",
-    "worst_power": f"power for that pair | share 0-1 | {_BLOOM}",
-    "n_needed": f"cases that find the difference with the power | cases | {_BLOOM}",
-    "worst_n_needed": f"the same for the pair with the largest standard error | cases | {_BLOOM}",
-    "mcnemar_minimum_detectable_difference": f"detectable difference by McNemar's test | difference | {_CONNOR}",
-    "mcnemar_power": f"power of McNemar's test | share 0-1 | {_CONNOR}",
-    "mcnemar_n_needed": f"cases that McNemar's test needs | cases | {_CONNOR}",
+    "worst_minimum_detectable_difference": f"detectable difference of that pair | difference | {_HOEFFDING}",
+    "worst_power": f"power for that pair | share 0-1 | {_HOEFFDING}",
+    "n_needed": f"cases that find the difference with the power | cases | {_HOEFFDING}",
+    "worst_n_needed": f"the same for the pair with the largest standard error | cases | {_HOEFFDING}",
     "estimate": "truth in the simulated studies | number",
     "nominal": "share of intervals that should hold the truth | share 0-1",
     "coverage": "share of intervals that hold the truth in simulated studies | share 0-1",
@@ -49,6 +49,6 @@ def sentence(table: pd.DataFrame) -> str:
     row = known.iloc[0]
     return (
         f"On {dimension}, {int(row['n']):,} cases find a true difference of "
-        f"{100 * row['minimum_detectable_difference']:.1f} points between two typical judges four times in five; "
-        "smaller ones are missed more often."
+        f"{100 * row['minimum_detectable_difference']:.1f} points between two typical judges four times in five, "
+        "corrected for the number of pairs; smaller ones are missed more often."
     )

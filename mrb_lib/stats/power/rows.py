@@ -7,22 +7,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mrb_lib.stats.core.multiplicity import single_level
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_reasons
-from mrb_lib.stats.core.scoring import BINARY_POLICIES
 from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.power.coverage import RESAMPLES, STUDIES, STUDIES_OF_PART, Coverage, coverage
 from mrb_lib.stats.power.formulas import (
     ALPHA,
     POWER,
+    T_TEST,
     MeanDifferences,
     cases_needed,
     detectable,
     differences,
-    mcnemar_cases,
-    mcnemar_detectable,
-    mcnemar_power,
     power_at,
 )
+from mrb_lib.stats.significance.paired import row_test
 
 STATED = (0.01, 0.02, 0.03, 0.05, 0.10)
 CURVE = tuple(round(0.005 * i, 3) for i in range(31))
@@ -37,9 +36,9 @@ NEVER_DIFFER = (
 TOO_LARGE = "the smallest difference exceeds the share of cases scored differently: at this variance none is as large"
 IMPOSSIBLE = "undefined: the judges of the median pair differ on too few cases for this difference"
 IMPOSSIBLE_OF_WORST = "undefined: those of the worst pair differ on too few cases for this difference"
-NOT_RIGHT_OR_WRONG = "McNemar: undefined, scores are not right or wrong"
-IN_CLUSTERS = "McNemar: undefined, cases are in clusters"
-NEVER_FOUND = "McNemar: undefined, no difference is found with this power where so few cases are scored differently"
+NEVER_FOUND = (
+    "none is known to be found with this power: clusters, or cases scored differently, are too few for the level"
+)
 NO_VARIATION = "undefined: fewer than two clusters, or scores that do not vary"
 
 Rows = Mapping[str, object]
@@ -53,7 +52,8 @@ Representative = tuple[str, str | None, FloatArray]
 class Slice(NamedTuple):
     """One dimension of one group of cases, for the judges that have verdicts on it.
 
-    `value` has shape (judges, cases of the group); `first`, `second` are the positions of the judges of each pair.
+    `value` has shape (judges, cases of the group); `first`, `second` are the positions of the judges of each pair. The
+    test of a pair is one of `family` that are corrected by `correction` over the `scope`; see `single_level`.
     """
 
     dimension: str
@@ -64,9 +64,35 @@ class Slice(NamedTuple):
     policy: str
     first: IntArray
     second: IntArray
+    correction: str
+    scope: str
+    family: int = 0
+
+    @property
+    def test(self) -> str:
+        """The test that the table `significance` makes of a pair."""
+        return row_test(self.policy, len(np.unique(self.codes)) == len(self.codes))
+
+    @property
+    def level(self) -> float:
+        """What the p of a pair must not exceed, if no other of its family is rejected."""
+        return single_level(self.family, self.correction, ALPHA)
 
     def label(self) -> dict[str, object]:
         return {"dimension": self.dimension, **self.subset.label(), "policy": self.policy}
+
+    def tested(self) -> dict[str, object]:
+        """The columns of a row about a pair: what is tested, by which test, at which level."""
+        return {
+            **self.label(),
+            "quantity": "difference",
+            "test": self.test,
+            "alpha": ALPHA,
+            "correction": self.correction,
+            "family": self.family,
+            "family_scope": self.scope,
+            "alpha_adjusted": self.level,
+        }
 
     def pair(self, position: int) -> tuple[str, str]:
         return self.judges[self.first[position]], self.judges[self.second[position]]
@@ -93,56 +119,47 @@ def middle(order: IntArray) -> int:
     return int(order[(len(order) - 1) // 2])
 
 
-def detectable_rows(piece: Slice, pairs: MeanDifferences, first: Sequence[str], second: Sequence[str | None]) -> Rows:
-    """What can be told of each judge alone, or of each pair by a t test."""
-    detectable_difference = detectable(pairs.error, pairs.clusters)
+def judge_rows(piece: Slice) -> Rows:
+    """What can be told of each judge alone, against a fixed accuracy, by a t test at the level of a single test."""
+    judges = alone(piece)
+    label = {**piece.label(), "quantity": "accuracy", "test": T_TEST, "alpha": ALPHA, "alpha_adjusted": ALPHA}
+    nobody = [None] * len(piece.judges)
+    return {**label, **_detectable(piece, judges, piece.judges, nobody, detectable(judges, T_TEST, ALPHA))}
+
+
+def _detectable(
+    piece: Slice, pairs: MeanDifferences, first: Sequence[str], second: Sequence[str | None], smallest: FloatArray
+) -> Rows:
     return {
-        **piece.label(),
         "judge_1": list(first),
         "judge_2": list(second),
         "n": pairs.n,
         "n_excluded": len(piece.codes) - pairs.n,
         "n_clusters": pairs.clusters,
         "difference": pairs.value,
-        "standard_error": np.where(np.isnan(detectable_difference), np.nan, pairs.error),
-        "minimum_detectable_difference": detectable_difference,
-        "alpha": ALPHA,
+        "standard_error": np.where(pairs.error > 0, pairs.error, np.nan),
+        "minimum_detectable_difference": smallest,
         "power": POWER,
-        "reason": [text or None for text in _unknown(pairs)],
+        "reason": [text or None for text in _unknown(pairs, smallest)],
     }
 
 
-def _unknown(pairs: MeanDifferences) -> list[str]:
+def _unknown(pairs: MeanDifferences, smallest: FloatArray) -> list[str]:
     """Why no difference is detectable; empty if there is one."""
-    reasons = np.where(pairs.clusters < 2, FEW_CLUSTERS, np.where(pairs.error > 0, "", NEVER_DIFFER))
+    lost = np.where(np.isnan(smallest), NEVER_FOUND, "")
+    reasons = np.where(pairs.clusters < 2, FEW_CLUSTERS, np.where(pairs.error > 0, lost, NEVER_DIFFER))
     return [str(text) for text in reasons]
 
 
 def pair_rows(piece: Slice, pairs: MeanDifferences, first: Sequence[str], second: Sequence[str]) -> Rows:
     """What can be told of each pair."""
-    detectable_difference = detectable(pairs.error, pairs.clusters)
-    refused, unknown = _no_mcnemar(piece, pairs), _unknown(pairs)
-    psi = np.full(len(pairs.n), np.nan) if refused else pairs.discordance
-    smallest = mcnemar_detectable(pairs.n, psi)
-    too_large, never = detectable_difference > pairs.discordance + _ROUNDING, np.isnan(smallest)
+    smallest = detectable(pairs, piece.test, piece.level)
+    too_large = smallest > pairs.discordance + _ROUNDING
     reasons = [
-        said or join_reasons(TOO_LARGE if large else "", refused or (NEVER_FOUND if lost else ""))
-        for said, large, lost in zip(unknown, too_large, never, strict=True)
+        said or (TOO_LARGE if large else None) for said, large in zip(_unknown(pairs, smallest), too_large, strict=True)
     ]
-    return {
-        **detectable_rows(piece, pairs, first, second),
-        "discordance": pairs.discordance,
-        "mcnemar_minimum_detectable_difference": smallest,
-        "mcnemar_power": mcnemar_power(pairs.n, psi, detectable_difference),
-        "reason": reasons,
-    }
-
-
-def _no_mcnemar(piece: Slice, pairs: MeanDifferences) -> str:
-    """Why McNemar's test does not apply to some pairs; empty if it does."""
-    if piece.policy not in BINARY_POLICIES:
-        return NOT_RIGHT_OR_WRONG
-    return "" if (pairs.clusters == pairs.n).all() else IN_CLUSTERS
+    rows = _detectable(piece, pairs, first, second, smallest)
+    return {**piece.tested(), **rows, "discordance": pairs.discordance, "reason": reasons}
 
 
 def summary_row(piece: Slice, pairs: MeanDifferences) -> Rows:
@@ -152,11 +169,10 @@ def summary_row(piece: Slice, pairs: MeanDifferences) -> Rows:
         n = int(pairs.n.max()) if len(pairs.n) else int(np.isfinite(piece.value).any(axis=0).sum())
         few = len(pairs.n) and (pairs.clusters < 2).all()
         return {
-            **piece.label(),
+            **piece.tested(),
             "n": [n],
             "n_excluded": len(piece.codes) - n,
             "n_pairs": len(pairs.n),
-            "alpha": ALPHA,
             "power": POWER,
             "reason": ONE_JUDGE if not len(pairs.n) else FEW_CLUSTERS if few else NEVER_DIFFER,
         }
@@ -169,34 +185,28 @@ def summary_row(piece: Slice, pairs: MeanDifferences) -> Rows:
         **other,
         "n_pairs": len(pairs.n),
         "worst_standard_error": pairs.error[worst],
-        "worst_minimum_detectable_difference": detectable(pairs.error[[worst]], pairs.clusters[[worst]]),
+        "worst_minimum_detectable_difference": detectable(pairs.rows(np.array([worst])), piece.test, piece.level),
     }
 
 
 def needed_rows(piece: Slice, pairs: MeanDifferences) -> Rows:
     """The cases that stated differences take; there is a pair at least."""
     stated, two = np.array(STATED), pairs.rows(_median_and_worst(pairs))
-    needed = cases_needed(
-        stated[None], two.error[:, None], two.n[:, None], two.clusters[:, None], two.discordance[:, None]
-    )
-    refused = _no_mcnemar(piece, two.rows(np.zeros(1, dtype=np.int64)))
-    connor = mcnemar_cases(np.full(1, np.nan) if refused else two.discordance[:1], stated)
-    reasons = _impossible(stated, two)
+    needed = cases_needed(stated, two, piece.test, piece.level)
     return {
         **_whose(piece, pairs),
         "difference": stated,
         "power": POWER,
         "n_needed": needed[0],
         "worst_n_needed": needed[1],
-        "mcnemar_n_needed": np.ceil(connor - 1e-9),
-        "reason": [join_reasons(reason, refused) for reason in reasons],
+        "reason": [reason or None for reason in _impossible(stated, two)],
     }
 
 
 def curve_rows(piece: Slice, pairs: MeanDifferences) -> Rows:
     """The power with the cases at hand, by the difference to be found."""
     grid, two = np.array(CURVE), pairs.rows(_median_and_worst(pairs))
-    power = power_at(grid[None], two.error[:, None], two.clusters[:, None])
+    power = power_at(grid, two, piece.test, piece.level)
     power[grid > two.discordance[:, None] + _ROUNDING] = np.nan
     reasons = [reason or None for reason in _impossible(grid, two)]
     return {
@@ -227,14 +237,13 @@ def _whose(piece: Slice, pairs: MeanDifferences) -> dict[str, object]:
     median, worst = (int(i) for i in _median_and_worst(pairs))
     names = ("judge_1", "judge_2", "worst_judge_1", "worst_judge_2")
     return {
-        **piece.label(),
+        **piece.tested(),
         **dict(zip(names, (*piece.pair(median), *piece.pair(worst)), strict=True)),
         "n": pairs.n[median],
         "n_excluded": len(piece.codes) - pairs.n[median],
         "n_clusters": pairs.clusters[median],
         "standard_error": pairs.error[median],
         "worst_standard_error": pairs.error[worst],
-        "alpha": ALPHA,
     }
 
 

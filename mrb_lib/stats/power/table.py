@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.options import typed
+from mrb_lib.stats.core.multiplicity import CORRECTIONS, FAMILIES
+from mrb_lib.stats.core.options import check_choice, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.subfields import By, groups
@@ -17,11 +18,10 @@ from mrb_lib.stats.power.formulas import MeanDifferences
 from mrb_lib.stats.power.rows import (
     Rows,
     Slice,
-    alone,
     compared,
     coverage_rows,
     curve_rows,
-    detectable_rows,
+    judge_rows,
     needed_rows,
     pair_rows,
     ranked,
@@ -32,16 +32,13 @@ from mrb_lib.stats.resampling.resample import cluster_codes, n_clusters
 PARTS = ("summary", "pair", "judge", "cases_needed", "curve", "coverage")
 COLUMNS = [
     "part", "dimension", "subfield", "by", "policy", "judge_1", "judge_2", "n", "n_excluded", "n_unassigned",
-    "n_clusters", "n_pairs", "difference", "standard_error", "minimum_detectable_difference", "discordance", "alpha",
-    "power", "worst_judge_1", "worst_judge_2", "worst_standard_error", "worst_minimum_detectable_difference",
-    "worst_power", "n_needed", "worst_n_needed", "mcnemar_minimum_detectable_difference", "mcnemar_power",
-    "mcnemar_n_needed", "quantity", "estimate", "nominal", "coverage", "monte_carlo_error", "too_low", "too_high",
-    "n_studies", "n_resamples", "data_kind", "reason",
+    "n_clusters", "n_pairs", "quantity", "difference", "standard_error", "minimum_detectable_difference", "discordance",
+    "test", "alpha", "correction", "family", "family_scope", "alpha_adjusted", "power", "worst_judge_1",
+    "worst_judge_2", "worst_standard_error", "worst_minimum_detectable_difference", "worst_power", "n_needed",
+    "worst_n_needed", "estimate", "nominal", "coverage", "monte_carlo_error", "too_low", "too_high", "n_studies",
+    "n_resamples", "data_kind", "reason",
 ]  # fmt: skip
-MORE = (
-    "worst_standard_error", "mcnemar_minimum_detectable_difference", "mcnemar_power", "mcnemar_n_needed", "too_low",
-    "too_high",
-)  # fmt: skip
+MORE = ("worst_standard_error", "too_low", "too_high")
 
 
 @register_table(
@@ -59,6 +56,8 @@ def power(
     cases: pd.DataFrame,
     *,
     policy: str = "balanced",
+    correction: str = "holm",
+    family: str = "dimension",
     by: By = None,
     dimensions: Sequence[str] | None = None,
     cluster: str | None = None,
@@ -73,6 +72,7 @@ def power(
     gold : `case_id, dimension, choice`; a case without a row, or with a null, has no label
     cases : the cases table
     policy : a scoring policy, see `mrb_lib.stats.core.scoring.score`
+    correction, family : of the tests of pairs, as in `mrb_lib.stats.significance.significance`
     by : a cases column to break down by, or `model_pair`; or several, see `mrb_lib.stats.core.subfields.groups`
     dimensions : the dimensions to report, in order; None reports all that were judged
     cluster : the cases column to resample by, see `mrb_lib.stats.resampling.clusters.resampling_unit`
@@ -83,20 +83,24 @@ def power(
     -------
     DataFrame
         `part` says of what kind a row is; columns that do not belong to it are null.
+        `quantity` is what a row is about, `difference` of two judges' mean scores or `accuracy` of one. `test` is the
+        one that the table `significance` makes of such a pair, "permutation", "permutation_cluster" or
+        "mcnemar_exact"; `alpha` (.05) the level of the `family` of so many tests (`family_scope`) that `correction`
+        keeps, and `alpha_adjusted` what the p of one of them must not exceed in the worst case, that no other is
+        rejected: alpha over the number of tests for Holm's, Hochberg's, Bonferroni's and Benjamini and Hochberg's.
         `summary`, one row a dimension, overall (`subfield` null) and by subfield: of the `n_pairs` pairs of judges,
         `judge_1` and `judge_2` are the one with the median standard error (the lower of two middle ones), and
         `worst_judge_1`, `worst_judge_2` the one with the largest. For the median pair: `n` cases scored for both,
         `n_excluded` that are not, in `n_clusters`; `difference` of accuracy as it was found, its cluster-robust
-        `standard_error`, `minimum_detectable_difference`: the true difference that a two-sided test at `alpha` .05
-        finds with `power` .8 at this very variance; `discordance`: share of the cases scored differently. Of the
-        worst pair `worst_standard_error` and `worst_minimum_detectable_difference`. Under a policy of right or wrong,
-        where clusters are cases, `mcnemar_minimum_detectable_difference` is the same by McNemar's
-        test at this discordance and `mcnemar_power` the power of that test at the former difference; else null.
+        `standard_error`, `minimum_detectable_difference`: the true difference that `test` finds at `alpha_adjusted`
+        with `power` .8 at this very variance; `discordance`: share of the cases scored differently. Of the
+        worst pair `worst_standard_error` and `worst_minimum_detectable_difference`.
         A difference cannot exceed the discordance: where the detectable one does, the true one is larger still.
         `pair`, one row a dimension and pair of judges, overall: the same of each.
-        `judge`, one row a dimension and judge (`judge_2` null), overall: the same of an accuracy against a fixed value.
+        `judge`, one row a dimension and judge (`judge_2` null), overall: the same of an accuracy against a fixed value,
+        by a t test at alpha, since it is in no family.
         `cases_needed`, one row a dimension and stated `difference`: `n_needed` cases for it by the median pair's
-        variance, `worst_n_needed` by the worst pair's, `mcnemar_n_needed` by Connor's formula; null where the
+        variance, `worst_n_needed` by the worst pair's, with the same test and level; null where the
         difference exceeds the discordance of the pair.
         `curve`, one row a dimension and `difference` from 0 to .15: `power` and `worst_power` with the cases at hand,
         null likewise.
@@ -115,17 +119,20 @@ def power(
 
     Notes
     -----
-    The detectable difference is a multiple of the standard error, the sum of two quantiles of t with a degree of
-    freedom less than clusters (Bloom 1995, doi:10.1177/0193841X9501900504). A study is simulated by drawing as many
+    The power of flips of signs is that of a t test of the clusters' sums at the level that so many clusters attain
+    (`mrb_lib.stats.power.formulas.found`); that of McNemar's exact test is exact
+    (`mrb_lib.stats.power.mcnemar.exact_power`). Both take the variance, or the share of cases that one judge has right,
+    as it was found, which is itself uncertain where clusters are few. `tests/simulation/test_power.py` makes the tests
+    themselves at the detectable difference, and finds it in .77 to .83 of simulated studies; published examples:
+    `tests/published/test_power.py`. A study of `coverage` is simulated by drawing as many
     clusters as there are, with replacement, from those at hand, whose values are then the truth: it shows what the
-    interval is worth for data like these, not that these data are representative. McNemar: Connor (1987),
-    doi:10.2307/2531961; published examples in `tests/published/test_power.py`. Power at the detectable
-    difference: `tests/simulation/test_power.py`.
+    interval is worth for data like these, not that these data are representative.
     """
+    check_choice("correction", correction, CORRECTIONS)
+    check_choice("family", family, FAMILIES)
     panel = as_panel(verdicts, cases["case_id"], dimensions)
     scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy)
     codes, judged = cluster_codes(cases, cluster), np.asarray(scores.judged.any(axis=2))
-    made: dict[str, list[Rows]] = {name: [] for name in PARTS}
     subsets = groups(cases, by)
     pieces: list[list[tuple[Slice, MeanDifferences]]] = [[] for _ in subsets]
     for i, dimension in enumerate(panel.dimensions):
@@ -134,14 +141,35 @@ def power(
         for subset, those in zip(subsets, pieces, strict=True):
             if names:
                 value = scores.score[:, i][np.ix_(who, subset.cases)]
-                piece = Slice(dimension, subset, names, value, codes[subset.cases], policy, first, second)
+                own = codes[subset.cases]
+                piece = Slice(dimension, subset, names, value, own, policy, first, second, correction, family)
                 those.append((piece, compared(piece)))
-                _add(made, *those[-1])
+    pieces = _with_families(pieces, family)
+    made: dict[str, list[Rows]] = {name: [] for name in PARTS}
+    for of_dimension in zip(*pieces, strict=True):
+        for piece, result in of_dimension:
+            _add(made, piece, result)
     if resamples and pieces[0]:
-        result = [coverage_rows(those, n_clusters(codes), seed) for those in pieces]
-        made["coverage"] = [rows for of_dimension in zip(*result, strict=True) for rows in of_dimension]
+        covered = [coverage_rows(those, n_clusters(codes), seed) for those in pieces]
+        made["coverage"] = [rows for of_dimension in zip(*covered, strict=True) for rows in of_dimension]
     frames = [pd.DataFrame(columns=COLUMNS), *(_frame(name, several) for name, several in made.items() if several)]
-    return typed(pd.concat(frames, ignore_index=True), COLUMNS, counts="Int64", n_needed="float64")
+    whole = pd.concat(frames, ignore_index=True)
+    return typed(whole, COLUMNS, counts="Int64", n_needed="float64", family_scope="str")
+
+
+def _with_families(
+    pieces: list[list[tuple[Slice, MeanDifferences]]], family: str
+) -> list[list[tuple[Slice, MeanDifferences]]]:
+    """The slices with the number of tests that their pairs are corrected over, as in the table `significance`."""
+    sizes = [[int((result.clusters >= 2).sum()) for _, result in those] for those in pieces]
+    whole = sum(map(sum, sizes))
+    return [
+        [
+            (piece._replace(family=whole if family == "all" else size), result)
+            for (piece, result), size in zip(those, own, strict=True)
+        ]
+        for those, own in zip(pieces, sizes, strict=True)
+    ]
 
 
 def _add(made: dict[str, list[Rows]], piece: Slice, result: MeanDifferences) -> None:
@@ -150,7 +178,7 @@ def _add(made: dict[str, list[Rows]], piece: Slice, result: MeanDifferences) -> 
         return
     first, second = ([piece.judges[i] for i in side] for side in (piece.first, piece.second))
     made["pair"].append(pair_rows(piece, result, first, second))
-    made["judge"].append(detectable_rows(piece, alone(piece), piece.judges, [None] * len(piece.judges)))
+    made["judge"].append(judge_rows(piece))
     if len(ranked(result)):
         made["cases_needed"].append(needed_rows(piece, result))
         made["curve"].append(curve_rows(piece, result))

@@ -1,4 +1,4 @@
-"""The judges in order, with letters for those that are not shown to differ, and Nemenyi's critical difference."""
+"""The judges in order of accuracy, with letters for those that are not shown to differ."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from string import ascii_lowercase, ascii_uppercase
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_reasons, typed
+from mrb_lib.stats.accuracy.mean_scores import Means, means
+from mrb_lib.stats.core.options import BoolArray, FloatArray, join_reasons, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import Scores, encode_gold, score
+from mrb_lib.stats.core.subfields import groups
 from mrb_lib.stats.core.table import register_table
-from mrb_lib.stats.resampling.resample import Ratios, cluster_codes, n_clusters, ratios
+from mrb_lib.stats.resampling.resample import cluster_codes, n_clusters
 from mrb_lib.stats.significance import reading
 from mrb_lib.stats.significance.paired import ALPHA, PAIR, significance
 
@@ -64,34 +66,21 @@ def _name(number: int) -> str:
 
 ONE_JUDGE = "there is one judge only"
 NO_CASES = "no case can be scored"
-NO_COMMON = "no mean rank: no case is scored for every judge"
+NO_COMMON = "no mean_rank: no case is scored for every judge"
 UNTESTED = "could not be tested against all judges: letters shared for want of a test show nothing"
-CLUSTERED = "no critical difference: it takes cases as independent, and they come in clusters"
+CLUSTERED = "no critical_difference: it takes cases as independent, and they come in clusters"
 COLUMNS = [
-    "judge",
-    "dimension",
-    "policy",
-    "n",
-    "n_excluded",
-    "n_common",
-    "accuracy",
-    "low",
-    "high",
-    "mean_rank",
-    "letters",
-    "test",
-    "correction",
-    "family",
-    "family_scope",
-    "critical_difference",
-    "reason",
-]
+    "judge", "dimension", "policy", "n", "n_excluded", "quantity", "accuracy", "low", "high", "interval", "letters",
+    "test", "correction", "family", "family_scope", "n_common", "mean_rank", "critical_difference", "reason",
+]  # fmt: skip
+MORE = ("n_common", "mean_rank", "critical_difference")
 
 
 @register_table(
     "letters",
-    question="which judges belong together: mean ranks, critical difference, compact letters",
-    columns=COLUMNS,
+    question="which judges belong together: accuracies in order, with letters for those not shown to differ",
+    columns=[name for name in COLUMNS if name not in MORE],
+    more=MORE,
     meanings=reading.MEANINGS_OF_LETTERS,
     headline=("accuracy", "letters"),
     sentence=reading.sentence_of_letters,
@@ -120,22 +109,22 @@ def letters(
     -------
     DataFrame
         One row a judge and dimension it has a verdict on, the most accurate first:
-        `n` cases scored, `n_excluded` the others, `accuracy` with its 95% interval `low`, `high`;
-        `mean_rank` (1 the best, ties sharing their mean rank) over the `n_common` cases scored
-        for every judge; `letters`: two judges that share one are not shown to differ at level
-        0.05 by `test`, adjusted by `correction` for the `family` tests in `family_scope`;
-        `critical_difference` of mean ranks (Nemenyi), the same in all rows of a dimension; `reason`
-        why something is null.
+        `n` cases scored, `n_excluded` the others; `quantity` "accuracy", which the order, the interval and the letters
+        are about: `accuracy`, the mean score, with the 95% interval `low`, `high` that the table `accuracy` recommends
+        and calls `interval`; `letters`: two judges that share one are not shown to differ in accuracy at level
+        0.05 by `test`, adjusted by `correction` for the `family` tests in `family_scope`. Of another
+        quantity, ranks: `mean_rank` (1 the best, ties sharing their mean rank) over the `n_common` cases scored
+        for every judge, and `critical_difference` of mean ranks (Nemenyi), the same in all rows of a dimension.
+        `reason` says why something is null.
 
     Notes
     -----
-    Letters come from `p_adjusted` of the table `significance`: from the exact test of each pair, or, where
-    cases come in clusters, from the permutation test that flips the signs of clusters. Two judges that cannot
-    be tested, for want of two common cases in two clusters, are not shown to differ, and `reason` says so.
-    Letters and critical difference are two answers to one question: the letters test each pair on its own
-    cases, the critical difference compares ranks among all judges, so that which other judges take part
-    decides. It is q sqrt(k (k + 1) / (6 N)) with q the studentized range's quantile over sqrt(2): Nemenyi
-    (1963); Demsar (2006), Journal of Machine Learning Research 7:1,
+    Letters come from `p_adjusted` of the table `significance`, of the difference of the two judges on the cases scored
+    for both. Two judges that cannot be tested, for want of two common cases in two clusters, are not shown to
+    differ, and `reason` says so.
+    The critical difference compares how often judges win cases, not by how much, so that it may contradict letters and
+    intervals; which other judges take part decides. It is q sqrt(k (k + 1) / (6 N)) with q the studentized
+    range's quantile over sqrt(2): Nemenyi (1963); Demsar (2006), Journal of Machine Learning Research 7:1,
     whose table is in `tests/stats/significance/test_letters.py`. Many tied ranks, as two-valued scores give, make it
     too wide, never too narrow.
     """
@@ -147,29 +136,22 @@ def letters(
     )
     pairs = pairs.loc[pairs["part"] == PAIR, ["judge_1", "judge_2", "dimension", "test", "p_adjusted", "family"]]
     independent = n_clusters(codes) == len(cases)
-    accuracies = _accuracy(scores, codes, resamples, seed)
+    value = scores.score.reshape(-1, len(cases)).T
+    (accuracies,), _ = means(value, groups(cases, None), codes, resamples=resamples, seed=seed)
     rows = [
         row
         for dimension in range(len(panel.dimensions))
         for row in _rows(panel, scores, dimension, pairs, accuracies, independent)
     ]
-    frame = pd.DataFrame(rows, columns=COLUMNS).assign(policy=policy, correction=correction, family_scope=family)
+    frame = pd.DataFrame(rows, columns=COLUMNS).assign(
+        policy=policy, quantity="accuracy", correction=correction, family_scope=family
+    )
     texts = {"letters": "str", "family_scope": "str"}
-    out = typed(frame, [name for name in COLUMNS if name not in texts]).join(frame[list(texts)].astype(texts))
-    return out[COLUMNS]
-
-
-def _accuracy(scores: Scores, codes: IntArray, resamples: int, seed: int) -> Ratios:
-    """The mean score of each judge and dimension, in the order of the first two axes."""
-    value = scores.score.reshape(-1, scores.score.shape[2]).T
-    counted = np.isfinite(value)
-    everyone = np.arange(len(codes), dtype=np.int64)
-    part = (everyone, np.where(counted, value, 0.0), counted.astype(np.float64))
-    return ratios([part], codes, resamples=resamples, seed=seed)[0]
+    return typed(frame, COLUMNS, **texts)
 
 
 def _rows(
-    panel: Panel, scores: Scores, dimension: int, pairs: pd.DataFrame, accuracies: Ratios, independent: bool
+    panel: Panel, scores: Scores, dimension: int, pairs: pd.DataFrame, accuracies: Means, independent: bool
 ) -> list[dict[str, object]]:
     """The rows of one dimension, the most accurate judge first."""
     judges = np.flatnonzero(scores.judged[:, dimension].any(axis=1))
@@ -195,14 +177,15 @@ def _rows(
             "dimension": panel.dimensions[dimension],
             "n": accuracies.n[i],
             "n_excluded": panel.shape[2] - accuracies.n[i],
-            "n_common": common,
             "accuracy": accuracies.value[i],
-            "low": accuracies.low[i],
-            "high": accuracies.high[i],
-            "mean_rank": ranks[position],
+            "low": accuracies.recommended.low[i],
+            "high": accuracies.recommended.high[i],
+            "interval": accuracies.method[i],
             "letters": marks[position],
             "test": test,
             "family": family,
+            "n_common": common,
+            "mean_rank": ranks[position],
             "critical_difference": critical,
             "reason": join_reasons(
                 "" if accuracies.n[i] else NO_CASES, accuracies.reason[i], UNTESTED if name in untested else "", *shared

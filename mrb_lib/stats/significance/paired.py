@@ -68,7 +68,9 @@ def equivalence(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def sign_test(first: IntArray, second: IntArray) -> tuple[FloatArray, FloatArray]:
-    """The two-sided exact p and the mid-p of each pair of counts, which are McNemar's where a case is right or wrong.
+    """The exact sign test of each pair of counts and its mid-p, which are McNemar's where a case is right or wrong.
+
+    It asks which judge wins more cases, whatever by: on graded scores another question than whether the means differ.
 
     Parameters
     ----------
@@ -94,27 +96,25 @@ def sign_test(first: IntArray, second: IntArray) -> tuple[FloatArray, FloatArray
 
 ALPHA = 0.05
 PAIR, OMNIBUS = "pair", "omnibus"
-CLUSTERED = "permutation_cluster"
+MCNEMAR, PERMUTATION, CLUSTERED = "mcnemar_exact", "permutation", "permutation_cluster"
 NO_CASES = "no case is scored for both judges"
 ONE_CASE = "a test needs two cases that are scored for both judges"
 ONE_CLUSTER_ONLY = "a test that minds clusters needs two of them"
 NO_SPREAD = "no t tests and none against the margin: the difference is the same in every cluster"
 ALIKE = "no t tests and none against the margin: the two judges have the same score on every case"
-COUNTS_CASES = "exact_p and mid_p take cases as independent, which come in clusters: read p_value"
 NO_MARGIN = "no test of equivalence: give the largest difference that does not matter (margin)"
 _FLAGS = ("equivalent", "noninferior", "noninferior_2")
 MORE = (
     "exact_p", "mid_p", "permutation_p", "bootstrap_p", "t_p", "equivalence_p", "noninferiority_p",
     "noninferiority_p_adjusted", "noninferior", "noninferiority_2_p", "noninferiority_2_p_adjusted", "noninferior_2",
-    "epsilon",
 )  # fmt: skip
 COLUMNS = [
     "part", "judge_1", "judge_2", "dimension", "subfield", "by", "policy", "n", "n_excluded", "n_unassigned",
-    "n_clusters", "difference", "low", "high", "standard_error", "interval", "only_1", "only_2", "test",
+    "n_clusters", "quantity", "difference", "low", "high", "standard_error", "interval", "only_1", "only_2", "test",
     "p_value", "p_adjusted", "correction", "family", "family_scope", "exact_p", "mid_p", "permutation_p", "bootstrap_p",
     "t_p", "margin", "equivalence_p", "equivalence_p_adjusted", "equivalent", "noninferiority_p",
     "noninferiority_p_adjusted", "noninferior", "noninferiority_2_p", "noninferiority_2_p_adjusted", "noninferior_2",
-    "statistic", "df", "df_error", "epsilon", "p_gg", "judges", "reason",
+    "statistic", "df", "df_error", "judges", "reason",
 ]  # fmt: skip
 
 
@@ -160,27 +160,31 @@ def significance(
         First one row a pair of judges, dimension and subfield (null: overall), `part` "pair":
 
         - `n` cases scored for both, in `n_clusters` clusters; `n_excluded` the others
-        - `difference` mean score of `judge_1` minus that of `judge_2` with the 95% interval `low`, `high`, and its
-          cluster-robust `standard_error`. `interval` says how it was made: "t", by Student's t with the standard error
-          and `df` degrees of freedom, where these are fewer than 49, else "percentile", of the paired cluster
-          bootstrap; see `mrb_lib.stats.resampling.robust.few_clusters`
+        - `quantity` "difference": what interval, tests and verdicts of the row are all about, the mean score of
+          `judge_1` minus that of `judge_2` over these cases. `difference` estimates it, with the 95% interval `low`,
+          `high` and its cluster-robust `standard_error`. `interval` says how it was made: "t", by Student's t with the
+          standard error and `df` degrees of freedom, where these are fewer than 49, else "percentile", of the paired
+          cluster bootstrap; see `mrb_lib.stats.resampling.robust.few_clusters`
         - `only_1`, `only_2` cases on which `judge_1`, `judge_2` has the higher score
         - `test`, `p_value` two-sided, `p_adjusted`, `correction`, `family` (the number of pairs that could be
-          tested, and so were corrected for, whatever came out), `family_scope`. `test` is "mcnemar_exact" or
-          "sign_exact"; where clusters of the benchmark or subfield hold several cases it is
-          "permutation_cluster", and `p_value` is `permutation_p`
-        - `exact_p` of the exact test of cases and its `mid_p`; of the mean difference: `permutation_p` (signs of
-          clusters flipped), `t_p` (cluster-robust t test with `df` degrees of freedom: clusters - 1
-          where they are of equal size, else fewer), and `bootstrap_p`, made as the interval is: `t_p` where that is
-          by t
-        - `equivalence_p` of the two one-sided tests against `margin`, `noninferiority_p` (`judge_1` is
-          not worse than `judge_2` by the margin) and `noninferiority_2_p` (the other way
+          tested, and so were corrected for, whatever came out), `family_scope`. `test` is "permutation", which flips
+          the signs of the cases' differences (`mrb_lib.stats.significance.permutation.p_values`); "permutation_cluster"
+          where clusters of the benchmark or subfield hold several cases, whose signs are flipped as one; and
+          "mcnemar_exact" where scores are 0 or 1 and each case is its own cluster
+        - more tests of the same difference: `permutation_p` (as above, whatever `test` is), `t_p` (cluster-robust t
+          test with `df` degrees of freedom: clusters - 1 where they are of equal size, else fewer), and `bootstrap_p`,
+          made as the interval is: `t_p` where that is by t
+        - the sign test, `exact_p` and its `mid_p`: which judge wins more cases, whatever by. On graded scores that is
+          another question, with an answer of its own; and it takes cases as independent, also where they are not
+        - `equivalence_p` of the two one-sided tests of the difference against `margin`, `noninferiority_p` (`judge_1`
+          is not worse than `judge_2` by the margin) and `noninferiority_2_p` (the other way
           round); each with its `_adjusted` and with the verdict at level 0.05, adjusted: `equivalent`,
-          `noninferior`, `noninferior_2`, null where undefined
+          `noninferior`, `noninferior_2`, null where undefined. Both `equivalent` and a `p_adjusted` below .05 say that
+          there is a difference, and that it is smaller than the margin
 
-        Then, `part` "omnibus" and judges null, the rows of `mrb_lib.stats.significance.omnibus.omnibus_rows`
-        with `statistic`, `df`, `df_error`, `epsilon`, `p_value`, `p_gg`, `judges`; they are in no family.
-        `reason` says why a value is null.
+        Then, `part` "omnibus", `quantity` "accuracy" and judges null, the rows of
+        `mrb_lib.stats.significance.omnibus.omnibus_rows` with `statistic`, `df`, `df_error`, `p_value`, `judges`; they
+        are in no family. `reason` says why a value is null.
 
     Raises
     ------
@@ -190,12 +194,10 @@ def significance(
 
     Notes
     -----
-    Under `official`, `strict` and `net` a score is 0 or 1 and the test is McNemar's
-    exact test. Under `balanced` and `answered` it is the exact sign test on the cases
-    where the scores differ; on 0/1 scores both are the same binomial test. On graded scores
-    it asks which judge wins more cases, whatever by, so that it and the interval of the mean
-    difference may disagree. Where no case differs the exact p is 1. The exact tests take
-    cases as independent, and reject far too often where they are not; the others keep cases of a cluster together. A
+    Clusters change the test, never the quantity that is tested. On scores of 0 and 1 McNemar's exact test is of the
+    mean difference as well, and `permutation_p` is its mid-p; it never rejects too often, and the less the fewer cases
+    differ. A judge that always prefers one place is half right on every case, and so loses most cases against a judge
+    that is as accurate: the sign test calls that a difference, the tests of the mean do not. A
     pair whose test against the margin is undefined because its difference never varied counts in the family as one
     that is not rejected.
     Validated in `tests/published/test_pandalm.py`, `test_mcnemar.py`, `tests/stats/significance/test_paired.py` and,
@@ -215,8 +217,14 @@ def significance(
         _pairs(panel, plan, subset, result, policy, resamples) for subset, result in zip(subsets, each, strict=True)
     ]
     pairs = _tested(pd.concat(frames, ignore_index=True), correction, family, margin)
-    together = pd.DataFrame(omnibus_rows(panel, scores.score, subsets, policy, codes)).assign(part=OMNIBUS)
+    rows = omnibus_rows(panel, scores.score, subsets, policy, codes, resamples=resamples, seed=seed)
+    together = pd.DataFrame(rows).assign(part=OMNIBUS, quantity="accuracy")
     return _typed(pd.concat([pairs, together], ignore_index=True))
+
+
+def row_test(policy: str, alone: bool) -> str:
+    """The test of the rows of a policy, where each case is a cluster (`alone`) or clusters hold several."""
+    return CLUSTERED if not alone else MCNEMAR if policy in BINARY_POLICIES else PERMUTATION
 
 
 def _pairs(
@@ -227,7 +235,7 @@ def _pairs(
     exact, mid_p = sign_test(result.only_1, result.only_2)
     untested = result.n < 2
     exact[untested], mid_p[untested] = np.nan, np.nan
-    exact_name = "mcnemar_exact" if policy in BINARY_POLICIES else "sign_exact"
+    test = row_test(policy, result.alone)
     return pd.DataFrame(
         {
             "part": PAIR,
@@ -239,6 +247,7 @@ def _pairs(
             "n": result.n,
             "n_excluded": len(subset.cases) - result.n,
             "n_clusters": result.clusters,
+            "quantity": "difference",
             "difference": result.value,
             "low": result.low,
             "high": result.high,
@@ -247,8 +256,8 @@ def _pairs(
             "df": result.df,
             "only_1": result.only_1,
             "only_2": result.only_2,
-            "test": exact_name if result.alone else CLUSTERED,
-            "p_value": exact if result.alone else result.permutation_p,
+            "test": test,
+            "p_value": exact if test == MCNEMAR else result.permutation_p,
             "exact_p": exact,
             "mid_p": mid_p,
             "permutation_p": result.permutation_p,
@@ -260,10 +269,9 @@ def _pairs(
 
 
 def _reasons(result: PairedDifferences, resamples: int) -> list[str | None]:
-    shared = "" if result.alone else COUNTS_CASES
     drawn = "" if resamples else NO_RESAMPLES
     plain = (result.clusters >= 2) & (result.error > 0) & ((result.high - result.low > 1e-12) | (resamples == 0))
-    out = [join_reasons("" if few else drawn, shared) for few in result.few.tolist()]
+    out = [None if few else drawn or None for few in result.few.tolist()]
     for i in np.flatnonzero(~plain):
         n, clusters = int(result.n[i]), int(result.clusters[i])
         alike = result.only_1[i] == result.only_2[i] == 0
@@ -271,7 +279,6 @@ def _reasons(result: PairedDifferences, resamples: int) -> list[str | None]:
             NO_CASES if n == 0 else ONE_CASE if n == 1 else ONE_CLUSTER_ONLY if clusters < 2 else "",
             interval_reason(n, clusters, resamples, result.low[i], result.high[i]),
             "" if result.error[i] != 0 else ALIKE if alike else NO_SPREAD,
-            shared if n else "",
         )
     return out
 

@@ -10,7 +10,7 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats.core.multiplicity import CORRECTIONS, adjust, adjust_families
+from mrb_lib.stats.core.multiplicity import CORRECTIONS, adjust, adjust_families, single_level
 
 # Benjamini and Hochberg (1995), section 4.
 INFARCTION = np.array(
@@ -83,3 +83,12 @@ def test_families_are_corrected_apart() -> None:
 def test_an_unknown_correction_is_refused() -> None:
     with pytest.raises(InputError, match="correction 'sidak' is unknown; use one of holm"):
         adjust(INFARCTION, "sidak")
+
+
+@pytest.mark.parametrize("correction", CORRECTIONS)
+@pytest.mark.parametrize("size", [1, 2, 28, 496])
+def test_the_level_of_one_test_is_where_its_adjusted_p_is_alpha(correction: str, size: int) -> None:
+    p_values = np.ones(size)
+    p_values[-1] = single_level(size, correction, 0.05)
+    assert adjust(p_values, correction)[-1] == pytest.approx(0.05)
+    assert np.isnan(single_level(0, correction, 0.05))

@@ -6,13 +6,23 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from scipy.special import comb
 from statsmodels.stats.power import TTestPower
 
 from mrb_lib.stats.power.coverage import coverage
-from mrb_lib.stats.power.formulas import cases_needed, detectable, differences, power_at
+from mrb_lib.stats.power.formulas import (
+    T_TEST,
+    MeanDifferences,
+    attainable,
+    cases_needed,
+    detectable,
+    differences,
+    power_at,
+)
+from mrb_lib.stats.power.mcnemar import exact_detectable, exact_power
 from mrb_lib.stats.power.table import power
 from mrb_lib.stats.resampling.resample import ratios
-from mrb_lib.stats.significance.paired import significance
+from mrb_lib.stats.significance.paired import CLUSTERED, MCNEMAR, PERMUTATION, sign_test, significance
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 
 
@@ -52,17 +62,57 @@ def test_clusters_count_as_one() -> None:
     assert (thrice.n[0], thrice.clusters[0]) == (60, 20)
 
 
-def test_power_is_near_the_noncentral_ts() -> None:
-    """statsmodels has the exact power of the t test; sums of quantiles come within a hundredth of it."""
-    for n in (20, 100, 1026):
-        error, clusters = np.array([0.3 / np.sqrt(n)]), np.array([n])
-        smallest = detectable(error, clusters)
-        assert power_at(smallest, error, clusters)[0] == pytest.approx(0.8, abs=1e-4)
-        exact = TTestPower().power(smallest[0] / 0.3, n, 0.05)
-        assert exact == pytest.approx(0.8, abs=0.01)
-        assert power_at(np.zeros(1), error, clusters)[0] == pytest.approx(0.05)
-        needed = cases_needed(smallest, error, clusters, clusters, np.ones(1))
-        assert needed[0] == pytest.approx(n, abs=1)
+def of_cases(n: int, deviation: float) -> MeanDifferences:
+    """One pair that differs with this standard deviation on n independent cases."""
+    one, count = np.ones(1), np.array([n])
+    return MeanDifferences(count, count, one, deviation / np.sqrt(n) * one, one)
+
+
+@pytest.mark.parametrize("level", [0.05, 0.05 / 28])
+@pytest.mark.parametrize("n", [20, 100, 1026])
+def test_power_is_the_noncentral_ts(n: int, level: float) -> None:
+    """As statsmodels 0.15 has it, TTestPower().power(size, n, level)."""
+    pair = of_cases(n, 0.3)
+    smallest = detectable(pair, T_TEST, level)
+    assert TTestPower().power(smallest[0] / 0.3, n, level) == pytest.approx(0.8, abs=1e-6)
+    for size in (0.0, 0.5, 0.9):
+        found = power_at(size * smallest, pair, T_TEST, level)[0, 0]
+        assert found == pytest.approx(TTestPower().power(size * smallest[0] / 0.3, n, level), abs=1e-6)
+    assert cases_needed(smallest, pair, T_TEST, level)[0, 0] == pytest.approx(n, abs=1)
+    if n > 40:
+        assert detectable(pair, PERMUTATION, level) == smallest
+
+
+def test_few_clusters_attain_few_levels() -> None:
+    """Of G flips the k-th largest sum has the p (2 k - 1) / 2^G, and 2 k / 2^G of flips are as large."""
+    shares = attainable(0.05, np.array([4, 7, 8, 9, 100]), CLUSTERED)
+    assert shares == pytest.approx([0, np.nan, 12 / 256, 26 / 512, 0.05], nan_ok=True)
+    assert attainable(0.05, np.array([4]), T_TEST) == [0.05]
+    for clusters, found in ((4, 0.0), (7, np.nan)):
+        few = of_cases(clusters, 0.3)
+        assert np.isnan(detectable(few, PERMUTATION, 0.05)).all()
+        assert power_at(np.array([0.1]), few, PERMUTATION, 0.05)[0] == pytest.approx([found], nan_ok=True)
+
+
+@pytest.mark.parametrize(("n", "up", "down"), [(12, 0.4, 0.1), (20, 0.3, 0.3), (25, 0.5, 0.0), (18, 0.1, 0.0)])
+def test_power_of_mcnemars_exact_test_is_the_sum_over_all_tables(n: int, up: float, down: float) -> None:
+    first, second = np.triu_indices(n + 1)
+    second = n - second
+    exact, _ = sign_test(first, second)
+    ways = comb(n, first) * comb(n - first, second)
+    chance = ways * up**first * down**second * (1 - up - down) ** (n - first - second)
+    assert chance.sum() == pytest.approx(1)
+    for level in (0.05, 0.004):
+        found = exact_power(np.array([n]), np.array([up + down]), np.array([up - down]), level)
+        assert found[0] == pytest.approx(chance[exact <= level].sum(), abs=1e-6)
+
+
+def test_the_detectable_difference_of_mcnemars_exact_test_has_its_power() -> None:
+    n, shares = np.array([100, 1026, 1026, 20]), np.array([0.3, 0.2, 0.04, 0.1])
+    for level in (0.05, 0.0001):
+        smallest = exact_detectable(n, shares, level, 0.8)
+        assert np.isnan(smallest[-1])
+        assert exact_power(n[:2], shares[:2], smallest[:2], level) == pytest.approx([0.8, 0.8], abs=1e-3)
 
 
 def test_the_summary_is_the_median_pair_and_the_worst() -> None:
@@ -80,55 +130,72 @@ def test_the_summary_is_the_median_pair_and_the_worst() -> None:
     assert pairs.set_index(["judge_1", "judge_2"])["difference"].to_dict() == pytest.approx(compared.to_dict())
 
 
-def test_cases_needed_fall_with_the_square_and_agree_with_mcnemar() -> None:
+def test_the_test_and_the_level_are_those_of_the_table_of_significance() -> None:
+    generator = np.random.default_rng(4)
+    letters = ["".join(np.where(generator.random(600) < 0.7, "A", "B")) for _ in range(4)]
+    tables = verdicts_of({(f"j{i}", "AB"): text for i, text in enumerate(letters)}), gold_of("A" * 600), cases_of(600)
+    grouped = (*tables[:2], tables[2].assign(cluster=np.arange(600) // 4, organ=["eye", "lung"] * 300))
+    for policy, made, test in (
+        ("official", tables, MCNEMAR), ("balanced", tables, PERMUTATION), ("official", grouped, CLUSTERED),
+    ):  # fmt: skip
+        for correction, level in (("holm", 0.05 / 6), ("none", 0.05)):
+            options = {"policy": policy, "correction": correction, "resamples": 0}
+            rows, tests = power(*made, **options), pairs_of(*made, **options)
+            rows = rows[rows["part"].isin(["summary", "pair", "cases_needed", "curve"])]
+            assert set(rows["test"]) == set(tests["test"]) == {test}
+            assert set(rows["family"]) == set(tests["family"]) == {6}
+            assert (rows["quantity"] == tests["quantity"].iloc[0]).all()
+            assert rows["alpha_adjusted"].to_numpy() == pytest.approx(level)
+    everything = power(*grouped, by="organ", family="all", resamples=0)
+    whole = pairs_of(*grouped, by="organ", family="all", resamples=0)
+    assert set(everything["family"].dropna()) == set(whole["family"]) == {18}
+    judge = part(everything, "judge")
+    assert set(judge["quantity"]) == {"accuracy"} and set(judge["alpha_adjusted"]) == {0.05}
+
+
+def test_cases_needed_fall_with_the_square() -> None:
     generator = np.random.default_rng(4)
     letters = ["".join(np.where(generator.random(600) < 0.7, "A", "B")) for _ in range(3)]
     verdicts = verdicts_of({(f"j{i}", "AB"): text for i, text in enumerate(letters)})
-    rows = power(verdicts, gold_of("A" * 600), cases_of(600), policy="official", resamples=0)
-    needed = part(rows, "cases_needed")
-    assert needed["difference"].tolist() == [0.01, 0.02, 0.03, 0.05, 0.10]
-    assert needed["n_needed"].to_numpy() == pytest.approx(needed["mcnemar_n_needed"].to_numpy(), rel=0.03)
-    assert needed["n_needed"].iloc[0] / needed["n_needed"].iloc[1] == pytest.approx(4, rel=0.01)
-    assert (needed["worst_n_needed"] >= needed["n_needed"]).all()
-    summary = part(rows, "summary").iloc[0]
-    smallest = summary["minimum_detectable_difference"]
-    assert summary["mcnemar_minimum_detectable_difference"] == pytest.approx(smallest, rel=0.03)
-    assert summary["mcnemar_power"] == pytest.approx(0.8, abs=0.03)
-    graded = part(power(verdicts, gold_of("A" * 600), cases_of(600), resamples=0), "summary").iloc[0]
-    assert np.isnan(graded["mcnemar_power"])
+    exact, graded = (
+        part(power(verdicts, gold_of("A" * 600), cases_of(600), policy=policy, resamples=0), "cases_needed")
+        for policy in ("official", "balanced")
+    )
+    for needed in (exact, graded):
+        assert needed["difference"].tolist() == [0.01, 0.02, 0.03, 0.05, 0.10]
+        assert needed["n_needed"].iloc[0] / needed["n_needed"].iloc[1] == pytest.approx(4, rel=0.02)
+        assert (needed["worst_n_needed"] >= needed["n_needed"]).all()
+    assert exact["n_needed"].to_numpy() == pytest.approx(graded["n_needed"].to_numpy(), rel=0.12)
+    assert (exact["n_needed"] > graded["n_needed"]).all()
 
 
-def upper_tail(difference: float, deviation: float, n: float) -> float:
-    """The chance that the test finds the difference on its own side, clusters being cases."""
-    size = difference * np.sqrt(n) / deviation
-    return float(stats.t.cdf(size - stats.t.ppf(0.975, n - 1), n - 1))
-
-
-@pytest.mark.parametrize("deviation", [0.001, 0.01, 0.03, 0.05, 0.1, 0.25, 0.6])
+@pytest.mark.parametrize("deviation", [0.01, 0.03, 0.05, 0.1, 0.25, 0.6])
 def test_a_larger_difference_takes_fewer_cases_and_no_fewer_would_do(deviation: float) -> None:
-    stated, n = np.array([0.01, 0.02, 0.03, 0.05, 0.10]), np.array([1026])
-    needed = cases_needed(stated, np.array([deviation / np.sqrt(1026)]), n, n, np.ones(1))
-    assert (np.diff(needed) <= 0).all() and (needed >= 2).all()
+    stated, level = np.array([0.01, 0.02, 0.03, 0.05, 0.10]), 0.05 / 28
+    needed = cases_needed(stated, of_cases(1026, deviation), PERMUTATION, level)[0]
+    assert (np.diff(needed) <= 0).all() and (needed >= 17).all()
     for difference, cases in zip(stated, needed, strict=True):
-        assert upper_tail(difference, deviation, cases) >= 0.8 - 1e-6
-        assert cases == 2 or upper_tail(difference, deviation, cases - 1) < 0.8
+        found = [
+            power_at(np.array([difference]), of_cases(int(cases) - i, deviation), PERMUTATION, level) for i in (0, 1)
+        ]
+        assert found[0][0, 0] >= 0.8 - 1e-6
+        assert not found[1][0, 0] >= 0.8
 
 
-def test_two_clusters_are_the_fewest() -> None:
-    """A tiny variance seen in 10 clusters of 4: still two clusters, which are eight cases."""
-    found = cases_needed(np.array([0.1]), np.array([1e-6]), np.array([40]), np.array([10]), np.ones(1))
-    assert found.tolist() == [8]
+def test_no_fewer_clusters_than_have_a_known_power() -> None:
+    """A tiny variance seen in 10 clusters of 4: 1.8 log2(1 / .05) = 7.8, so that eight clusters are the fewest."""
+    pair = MeanDifferences(*(np.array([value]) for value in (40, 10, 0.1, 1e-6, 1.0)))
+    assert cases_needed(np.array([0.1]), pair, CLUSTERED, 0.05).tolist() == [[32]]
 
 
 def nulls_without_reason(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows that lack a value of the columns of their part, and do not say why."""
     pair = ["difference", "standard_error", "minimum_detectable_difference", "discordance"]
-    mcnemar = ["mcnemar_minimum_detectable_difference", "mcnemar_power"]
     own = {
-        "summary": [*pair, *mcnemar, "judge_1", "judge_2", "worst_standard_error"],
-        "pair": [*pair, *mcnemar],
+        "summary": [*pair, "judge_1", "judge_2", "worst_standard_error"],
+        "pair": pair,
         "judge": pair[:3],
-        "cases_needed": ["n_needed", "worst_n_needed", "mcnemar_n_needed"],
+        "cases_needed": ["n_needed", "worst_n_needed"],
         "curve": ["power", "worst_power"],
         "coverage": ["coverage", "too_low", "too_high", "estimate"],
     }
@@ -171,12 +238,15 @@ def test_a_difference_that_cannot_be_takes_no_number_of_cases() -> None:
     """Judges who differ on one case in a hundred cannot be two points apart."""
     rows = power(*rarely_differ(), policy="official", resamples=0)
     needed = part(rows, "cases_needed").set_index("difference")
-    for column in ("n_needed", "worst_n_needed", "mcnemar_n_needed"):
+    for column in ("n_needed", "worst_n_needed"):
         assert needed[column].notna().tolist() == [True, False, False, False, False]
     assert needed["reason"].iloc[1:].str.contains("too few cases").all()
     curve = part(rows, "curve")
     assert (curve["power"].notna() == (curve["difference"] <= 0.01)).all()
-    assert "exceeds the share" in part(rows, "pair")["reason"].iloc[0]
+    assert "none is known to be found with this power" in part(rows, "pair")["reason"].iloc[0]
+    graded = part(power(*rarely_differ(), resamples=0), "pair").iloc[0]
+    assert graded["minimum_detectable_difference"] > graded["discordance"]
+    assert "exceeds the share" in graded["reason"]
 
 
 def test_thirds_that_never_vary_have_no_variance() -> None:

@@ -1,6 +1,8 @@
-"""Repeated-measures analysis of variance, as statsmodels and pingouin make it."""
+"""The F of judges, as statsmodels and pingouin make it, and its p over flips of signs."""
 
 from __future__ import annotations
+
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -9,8 +11,9 @@ import pytest
 from statsmodels.stats.anova import AnovaRM
 
 from mrb_lib.stats.significance import significance
-from mrb_lib.stats.significance.omnibus import FEW_CLUSTERS, NO_ERROR, _small_sample, hotelling, repeated_measures
-from tests.stats.small_tables import cases_of, gold_of, random_verdicts
+from mrb_lib.stats.significance.omnibus import NO_ERROR, NO_FLIPS, ONE_CLUSTER, flip_p, permutation_f
+from mrb_lib.stats.significance.permutation import p_values
+from tests.stats.small_tables import cases_of, gold_of, verdicts_of
 
 
 def scores(n: int = 40, judges: int = 5) -> np.ndarray:
@@ -31,74 +34,82 @@ def long(table: np.ndarray) -> pd.DataFrame:
 @pytest.mark.parametrize(("n", "judges"), [(40, 5), (12, 3), (30, 2)])
 def test_as_statsmodels_and_pingouin(n: int, judges: int) -> None:
     table = scores(n, judges)
-    found = repeated_measures(table)
+    found = permutation_f(table, np.arange(n), resamples=0, seed=0)
     row = AnovaRM(long(table), "score", "case", within=["judge"]).fit().anova_table.iloc[0]
     assert (found.statistic, found.df, found.df_error) == pytest.approx((row["F Value"], row["Num DF"], row["Den DF"]))
-    assert found.p_value == pytest.approx(row["Pr > F"], abs=1e-10)
     other = pingouin.rm_anova(long(table), dv="score", within="judge", subject="case", correction=True, detailed=True)
-    row = other.iloc[0]
-    assert found.statistic == pytest.approx(row["F"])
-    assert found.epsilon == pytest.approx(pingouin.epsilon(pd.DataFrame(table), correction="gg"), abs=1e-9)
-    assert 1 / (judges - 1) <= found.epsilon <= 1 + 1e-12
-    if judges > 2:
-        assert found.p_gg == pytest.approx(row[next(name for name in other.columns if "GG" in name)], abs=1e-9)
-
-
-def test_no_error_is_no_test() -> None:
-    table = np.arange(4.0)[:, None] + np.array([0.0, 1.0, 0.0])
-    assert repeated_measures(table).reason == NO_ERROR
-
-
-def test_the_table_has_it_beside_the_rank_test() -> None:
-    generator = np.random.default_rng(4)
-    verdicts, gold = random_verdicts(generator, 60, judges=4), gold_of("".join(generator.choice(list("ABT"), 60)))
-    graded, right = (
-        significance(verdicts, gold, cases_of(60), policy=name, resamples=0).query("part == 'omnibus'")
-        for name in ("balanced", "official")
-    )
-    assert graded["test"].tolist() == ["friedman", "rm_anova"]
-    assert right["test"].tolist() == ["cochran_q", "rm_anova"]
-    anova = right.iloc[1]
-    assert (anova["df"], anova["df_error"]) == (3, 3 * (anova["n"] - 1))
-    assert anova["p_gg"] >= anova["p_value"] - 1e-12 or anova["statistic"] < 1
+    assert found.statistic == pytest.approx(other.iloc[0]["F"])
+    assert np.isnan(found.p_value) and found.reason == NO_FLIPS
 
 
 def test_of_equal_clusters_it_is_the_analysis_of_their_means() -> None:
     table, clusters = scores(60, 4), np.repeat(np.arange(20), 3)
-    found = repeated_measures(table, clusters)
+    found = permutation_f(table, clusters, resamples=500, seed=1)
     means = table.reshape(20, 3, 4).mean(axis=1)
-    assert found[1:-1] == pytest.approx(repeated_measures(means)[1:-1])
     row = AnovaRM(long(means), "score", "case", within=["judge"]).fit().anova_table.iloc[0]
     assert (found.statistic, found.df_error) == pytest.approx((row["F Value"], row["Den DF"]))
+    assert found.p_value == permutation_f(means, np.arange(20), resamples=500, seed=1).p_value
 
 
-def test_hotelling_is_pingouins_of_the_differences() -> None:
-    table, clusters = scores(60, 4), np.repeat(np.arange(20), 3)
-    means = table.reshape(20, 3, 4).mean(axis=1)
-    expected = pingouin.multivariate_ttest(means[:, 1:] - means[:, :1]).iloc[0]
-    found = hotelling(table, clusters)
-    numbers = (found.statistic, found.df, found.df_error, found.p_value)
-    assert numbers == pytest.approx((expected["F"], expected["df1"], expected["df2"], expected["pval"]))
+def test_p_is_the_share_of_all_flips_whose_f_is_larger() -> None:
+    """Ten clusters have 1,024 flips; each F is computed anew, and those that tie count half."""
+    table = scores(10, 4)
+    within = table - table.mean(axis=1, keepdims=True)
+    signs = np.array(list(product([-1.0, 1.0], repeat=10)))[:, :, None]
+    statistic = np.array([_f(sign * within) for sign in signs])
+    observed = _f(within)
+    expected = ((statistic > observed + 1e-9).mean() + (statistic > observed - 1e-9).mean()) / 2
+    found = permutation_f(table, np.arange(10), resamples=20_000, seed=3).p_value
+    assert found == pytest.approx(expected, abs=4 * np.sqrt(expected * (1 - expected) / 20_000))
 
 
-def test_clusters_of_unequal_size_leave_fewer_degrees_of_freedom() -> None:
-    """The variance and its degrees of freedom by their definitions, as matrices over clusters."""
-    size = np.array([1.0, 2, 3, 8, 8, 12, 1])
-    variance = size * (1 + 0.3 * (size - 1))
-    scale, freedom = _small_sample(size, variance)
-    residual = np.eye(7) - np.outer(size / size.sum(), np.ones(7))
-    covariance = residual @ np.diag(variance) @ residual.T
-    root = np.sqrt(scale)
-    weighted = root[:, None] * covariance * root
-    assert np.trace(weighted) == pytest.approx(variance.sum())
-    assert freedom == pytest.approx(np.trace(weighted) ** 2 / (weighted**2).sum())
-    assert freedom < 6
-    assert _small_sample(np.full(9, 4.0), np.full(9, 4.0))[1] == pytest.approx(8)
+def _f(within: np.ndarray) -> float:
+    """F but for its degrees of freedom, of scores less each case's mean."""
+    means = within.mean(axis=0)
+    return float(len(within) * (means**2).sum() / ((within - means) ** 2).sum())
 
 
-def test_hotelling_leaves_out_judges_that_always_agree_and_says_where_it_has_no_answer() -> None:
-    table, clusters = scores(60, 3), np.repeat(np.arange(20), 3)
-    again = hotelling(np.hstack([table, table[:, :1]]), clusters)
-    assert (again.df, again.df_error) == pytest.approx((2.0, 18.0))
-    assert hotelling(scores(8, 4), np.arange(8) // 2).reason == FEW_CLUSTERS
-    assert hotelling(np.tile([1.0, 0.0], (8, 1)), np.arange(8) // 2).reason == NO_ERROR
+def test_of_two_judges_it_is_the_pairs_own_test() -> None:
+    table = scores(80, 2)
+    pair = p_values(np.rint(2 * (table[:, 0] - table[:, 1])).astype(np.int32)[None])[0]
+    found = permutation_f(table, np.arange(80), resamples=20_000, seed=2)
+    assert 0.02 < pair < 0.9
+    assert found.p_value == pytest.approx(pair, abs=4 * np.sqrt(pair * (1 - pair) / 20_000))
+
+
+def test_flips_are_drawn_a_chunk_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    sums = scores(50, 3) - 0.52
+    whole = flip_p(sums, 20_000, 4)
+    monkeypatch.setattr("mrb_lib.stats.significance.omnibus._CELLS_AT_ONCE", 50 * 64)
+    assert 0.01 < whole < 0.9
+    assert flip_p(sums, 20_000, 5) == pytest.approx(whole, abs=6 * np.sqrt(whole * (1 - whole) / 20_000))
+    assert flip_p(np.ones((40, 2)), 300, 4) == pytest.approx(1 / 301)
+
+
+def test_no_error_is_no_test() -> None:
+    table = np.arange(4.0)[:, None] + np.array([0.0, 1.0, 0.0])
+    assert permutation_f(table, np.arange(4), resamples=9, seed=0).reason == NO_ERROR
+    assert permutation_f(scores(8, 3), np.zeros(8, dtype=int), resamples=9, seed=0).reason == ONE_CLUSTER
+
+
+def test_the_table_has_it_for_every_policy_and_beside_it_cochrans_q_where_that_holds() -> None:
+    generator = np.random.default_rng(4)
+    letters = ["".join(generator.choice(list("ABT"), 60)) for _ in range(5)]
+    verdicts = verdicts_of({(f"j{i}", order): text for i, text in enumerate(letters[:4]) for order in ("AB", "BA")})
+    gold, cases = gold_of(letters[4]), cases_of(60)
+    graded, right, clustered = (
+        significance(verdicts, gold, table, policy=name, resamples=200).query("part == 'omnibus'")
+        for name, table in (
+            ("balanced", cases), ("official", cases), ("official", cases.assign(cluster=np.arange(60) // 3)),
+        )
+    )  # fmt: skip
+    assert graded["test"].tolist() == clustered["test"].tolist() == ["permutation_f"]
+    assert right["test"].tolist() == ["cochran_q", "permutation_f"]
+    f = right.iloc[1]
+    assert (f["df"], f["df_error"]) == (3, 3 * (f["n"] - 1))
+    assert f["p_value"] == pytest.approx(right.iloc[0]["p_value"], abs=0.1)
+    assert clustered["df_error"].tolist() == [3 * 19]
+    assert (graded["quantity"] == "accuracy").all()
+    without = significance(verdicts, gold, cases, resamples=0).query("part == 'omnibus'")
+    assert without["p_value"].isna().all() and without["reason"].tolist() == [NO_FLIPS]
+    assert without["statistic"].tolist() == graded["statistic"].tolist()
