@@ -38,7 +38,9 @@ class MeanDifferences(NamedTuple):
     discordance: FloatArray
 
     def rows(self, kept: IntArray) -> MeanDifferences:
-        return MeanDifferences(*(column[kept] for column in self))
+        return MeanDifferences(
+            self.n[kept], self.clusters[kept], self.value[kept], self.error[kept], self.discordance[kept]
+        )
 
 
 def differences(first: FloatArray, second: FloatArray, codes: IntArray) -> MeanDifferences:
