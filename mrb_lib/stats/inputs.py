@@ -104,7 +104,7 @@ def labels(benchmark: Benchmark, rule: str = "majority") -> pd.DataFrame:
     check_choice("gold rule", rule, RULES)
     if rule != POSTERIOR:
         return gold_labels(benchmark, cast(GoldRule, rule))
-    from mrb_lib.stats.gold.annotators import posterior  # only this rule fits a model
+    from mrb_lib.stats.gold.posterior import posterior  # only this rule fits a model
 
     return posterior(
         benchmark.annotations,

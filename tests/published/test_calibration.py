@@ -16,7 +16,7 @@ from mrb_lib.stats.confidence.ece import equal_width
 from mrb_lib.stats.confidence.scores import auroc, decompose_brier, rank
 from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.robust import layout
-from mrb_lib.stats.selective.thresholds import most_wrong
+from mrb_lib.stats.selective.thresholds import risk_p
 
 
 def tables(p: np.ndarray, outcome: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
@@ -98,16 +98,13 @@ def test_the_area_under_the_curve_of_hanley_and_mcneil_1982() -> None:
 @pytest.mark.parametrize(("wrong", "size"), [(0, 59), (1, 93), (2, 124), (3, 153)])
 def test_smallest_calibration_sets_are_the_tables_of_wilks(wrong: int, size: int) -> None:
     """Sample sizes of a 95% tolerance limit at 95% confidence: first, second ... order statistic (Wilks 1941, 1942)."""
-    allowed = most_wrong(size, 0.05, 0.05)
-    assert allowed[size] == wrong
-    assert allowed[size - 1] == wrong - 1
+    at, before = risk_p(np.full(2, float(wrong)), np.array([size, size - 1]), 0.05, binary=True)
+    assert at <= 0.05 < before
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.1, 0.2])
-@pytest.mark.parametrize("delta", [0.05, 0.1])
-def test_a_threshold_passes_where_the_bound_of_clopper_and_pearson_does(alpha: float, delta: float) -> None:
-    for n, k in enumerate(most_wrong(200, alpha, delta)):
-        for wrong in (k, k + 1):
-            if 0 <= wrong < n:
-                bound = stats.binomtest(int(wrong), n, alternative="less").proportion_ci(1 - delta, "exact").high
-                assert (bound <= alpha) == (wrong == k)
+def test_the_test_of_a_threshold_is_the_exact_binomial_one(alpha: float) -> None:
+    for n in range(1, 200, 7):
+        wrong = np.arange(n + 1.0)
+        exact = [stats.binomtest(int(k), n, alpha, alternative="less").pvalue for k in wrong]
+        np.testing.assert_allclose(risk_p(wrong, np.full(n + 1, n), alpha, binary=True), exact, atol=1e-12)

@@ -29,6 +29,12 @@ def simulated(
 ) -> tuple[pd.DataFrame, pd.DataFrame, Panel, list[str]]:
     truth = generator.choice(3, (benchmarks, n), p=SHARE)
     labels = np.stack([drawn(table, truth, generator) for table in confusion])
+    return benchmark_of(labels, drawn(JUDGE, truth, generator))
+
+
+def benchmark_of(labels: np.ndarray, verdict: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame, Panel, list[str]]:
+    """The labels of annotators, (annotators, benchmarks, cases), and a judge's, (benchmarks, cases), as tables."""
+    benchmarks, n = verdict.shape
     ids, names = np.array([f"c{i}" for i in range(n)]), [f"d{i:03d}" for i in range(benchmarks)]
     who, dimension, case = (axis.ravel() for axis in np.indices(labels.shape))
     annotations = pd.DataFrame(
@@ -40,6 +46,6 @@ def simulated(
         }
     )
     choice = np.full((1, benchmarks, n, 2, 1), -2, dtype=np.int8)
-    choice[0, :, :, 0, 0] = drawn(JUDGE, truth, generator)
+    choice[0, :, :, 0, 0] = verdict
     panel = Panel(["j"], names, [0], choice, None, pd.DataFrame({"judge": ["j"], "n_cases": [n]}))
     return annotations, pd.DataFrame({"case_id": ids}), panel, names

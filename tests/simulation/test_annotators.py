@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.gold.annotators import annotators
 from mrb_lib.stats.gold.gold_rules import gold_rules
 
-from .people import CONFUSION, JUDGE, LABELS, SHARE, simulated
+from .people import CONFUSION, JUDGE, LABELS, SHARE, benchmark_of, simulated
 
 RIGHT = (SHARE * np.diagonal(CONFUSION, axis1=1, axis2=2)).sum(axis=1)
 COINS = np.array([0.85, 0.7, 0.8])
@@ -95,13 +96,75 @@ def test_accuracy_corrected_for_wrong_labels(n: int, benchmarks: int) -> None:
     error = 3 * corrected["accuracy"].std() / np.sqrt(len(corrected)) + 0.004
     assert corrected["accuracy"].mean() == pytest.approx(decided, abs=error)
     assert decided - majority["accuracy"].mean() > 0.015
-    check_coverage(corrected.rename(columns={"accuracy": "probability"}), benchmarks, np.array([decided]))
-    within = (corrected["bound_low"] <= decided) & (decided <= corrected["bound_high"])
+    names_of = {"accuracy": "probability", "independent_low": "low", "independent_high": "high"}
+    independent = corrected.drop(columns=["low", "high"]).rename(columns=names_of)
+    check_coverage(independent, benchmarks, np.array([decided]))
+    within = (corrected["low"] <= decided) & (decided <= corrected["high"])
     assert within.mean() > 0.95, within.mean()
+    warned = corrected["reason"].str.contains("hard", na=False).mean()
+    assert warned <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / benchmarks), warned
     for rule in ("soft_votes", "leave_one_out"):
         rows = rules[rules["rule"] == rule].rename(columns={"accuracy": "probability"})
         rows = rows[rows["part"] == "rule"]
         check_coverage(rows, benchmarks, np.array([expected_score(rule)]))
+
+
+ALIKE = {
+    "both err on hard cases": (2, (0.97, 0.62), (0.95, 0.45)),
+    "annotators alone": (2, (0.97, 0.62), (0.8, 0.8)),
+    "three labels": (3, (0.92, 0.5), (0.75, 0.75)),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(ALIKE))
+def test_accuracy_where_the_same_cases_are_hard_for_all(name: str) -> None:
+    """Issue 12, point 12: the corrected interval, which was the independent one, covered .74 and less.
+
+    Four cases in ten are hard: each annotator, and the judge, is right with the second probability there. The interval
+    that allows for it covers, and the rows warn, the more so the more cases there are.
+    """
+    n_labels, people, judge = ALIKE[name]
+    warned = []
+    for n, benchmarks in ((250, 200), (1000, 100)):
+        annotations, cases, panel, names, decided = hard_alike(n, benchmarks, n_labels, people, judge)
+        options = {"policy": "official", "categories": list(LABELS[:n_labels]), "resamples": 200, "seed": 1}
+        rows = gold_rules(panel, annotations, cases, dimensions=names, **options)
+        rows = rows[rows["part"] == "corrected"]
+        before = ((rows["independent_low"] <= decided) & (decided <= rows["independent_high"])).mean()
+        after = ((rows["low"] <= decided) & (decided <= rows["high"])).mean()
+        assert before < 0.8, before
+        assert after >= 0.93, after
+        assert (rows["high"] - rows["low"]).mean() < 0.7
+        warned.append(rows["reason"].str.contains("hard", na=False).mean())
+    assert warned[1] > max(0.7, warned[0])
+
+
+def hard_alike(
+    n: int, benchmarks: int, n_labels: int, people: tuple[float, float], judge: tuple[float, float]
+) -> tuple[pd.DataFrame, pd.DataFrame, Panel, list[str], float]:
+    """Three annotators and a judge, right at the one rate on easy cases and at the other on hard ones.
+
+    Returns
+    -------
+    annotations, cases, panel, the dimensions, and the judge's true accuracy on cases with a majority
+    """
+    generator, share = np.random.default_rng(n), 0.4
+
+    def given(truth: np.ndarray, hard: np.ndarray, rates: tuple[float, float]) -> np.ndarray:
+        other = (truth + generator.integers(1, n_labels, truth.shape)) % n_labels
+        return np.where(generator.random(truth.shape) < np.where(hard, rates[1], rates[0]), truth, other)
+
+    def decided(truth: np.ndarray, hard: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        votes = np.stack([given(truth, hard, people) for _ in range(3)])
+        return votes, given(truth, hard, judge), (votes[..., None] == np.arange(n_labels)).sum(axis=0).max(axis=-1) > 1
+
+    truth, hard = generator.integers(0, n_labels, (2_000_000,)), generator.random(2_000_000) < share
+    _, verdict, has_majority = decided(truth, hard)
+    known = float((verdict == truth)[has_majority].mean())
+    truth = generator.integers(0, n_labels, (benchmarks, n))
+    votes, verdict, _ = decided(truth, generator.random(truth.shape) < share)
+    return *benchmark_of(votes, verdict), known
 
 
 def expected_score(rule: str) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from mrb_lib.stats.agreement.coefficients import votes_by_case
 from mrb_lib.stats.agreement.labels import Annotations
-from mrb_lib.stats.ceiling.judges import LeaveOneOut
+from mrb_lib.stats.ceiling.judges import LeaveOneOut, too_few
 from mrb_lib.stats.core.options import FloatArray, IntArray, join_reasons, mean_of_defined
 from mrb_lib.stats.core.scoring import BINARY_POLICIES, credit
 from mrb_lib.stats.core.subfields import Group
@@ -117,7 +117,9 @@ def _rows(
 ) -> list[dict[str, object]]:
     """The rows of one dimension and group, from its sums by cluster."""
     n_annotators = len(coded.annotators)
-    annotated = np.bincount(item.annotator[np.isin(item.case, group.cases)], minlength=n_annotators)
+    inside = np.isin(item.case, group.cases)
+    annotated = np.bincount(item.annotator[inside], minlength=n_annotators)
+    scored = [len(np.unique(item.case[inside & kept])) for kept in (np.isfinite(item.score), inside)]
     whole = np.asarray(sums.sum(axis=0), dtype=np.float64).reshape(-1)
     present = sums[:, n_annotators:] > 0
     rate, count = _rates(whole[None, :], 1)[0], whole[n_annotators:].astype(np.int64)
@@ -127,6 +129,7 @@ def _rows(
     low, high = np.where((n >= 2) & (n_clusters >= 2), ends, np.nan).tolist()
     rows: list[dict[str, object]] = []
     for who in [*np.flatnonzero(annotated), n_annotators]:
+        few = too_few(int(n[who]), int(total[who])) if who < n_annotators else too_few(*scored)
         reason = interval_reason(int(n[who]), int(n_clusters[who]), resamples, low[who], high[who])
         rows.append(
             {
@@ -136,7 +139,8 @@ def _rows(
                 "accuracy": float(rate[who]),
                 "low": low[who],
                 "high": high[who],
-                "reason": join_reasons(reason if n[who] else NO_CASES),
+                "representative": not few,
+                "reason": join_reasons(few, reason) if n[who] else NO_CASES,
             }
         )
     return rows

@@ -25,7 +25,16 @@ from mrb_lib.stats.resampling.resample import (
 )
 
 JUDGE = "judge"
+LEAST_CASES = 30
+BELOW, WITHIN, ABOVE = "below", "within", "above"
 NOT_SCORED = "the judge is scored on no case on which an annotator's others have a majority"
+
+
+def too_few(n: int, total: int) -> str:
+    """Why what is measured on `n` of `total` annotated or judged cases gives no verdict; empty where it does."""
+    if 0 < n < LEAST_CASES:
+        return f"no verdict: fewer than {LEAST_CASES} cases"
+    return f"no verdict: {n:,} of {total:,} cases, under half" if 2 * n < total else ""
 
 
 class LeaveOneOut(NamedTuple):
@@ -150,14 +159,19 @@ def worth_by_label(panel: Panel, categories: Sequence[str], policy: str) -> Floa
     return out
 
 
-def labels_by_policy(panel: Panel, categories: Sequence[str], policy: str) -> tuple[NDArray[np.int64], BoolArray]:
+def labels_by_policy(
+    panel: Panel, categories: Sequence[str], policy: str, *, null_disagrees: bool
+) -> tuple[NDArray[np.int64], BoolArray]:
     """The verdicts of each judge on each case that stand beside an annotator's label.
 
-    `official`: the one in order AB, repeat 0. `balanced`: all of them, each compared on its own and
-    then averaged, which is the probability for a verdict drawn at random (an order with more repeats has more weight);
-    null agrees with nobody. `answered`:
-    those with a choice. `strict`: one, the choice of them all, null where they differ. `net`: one, the response with
-    more verdicts, a tie where there are more ties than other choices, else null. The last two need both orders.
+    A verdict without a choice is left out, as the authors of the alternative annotator test do, unless
+    `null_disagrees`: then it agrees with nobody.
+
+    `official`: the one in order AB, repeat 0. `balanced`: all of them, each compared on its own and then averaged,
+    which is the probability for a verdict drawn at random (an order with more repeats has more weight). `answered`:
+    those with a choice, always. `strict`: one, the choice of them all, null where they differ. `net`: one, the
+    response with more verdicts, a tie where there are more ties than other choices, else null. The last two need both
+    orders; verdicts that differ agree with nobody.
 
     Returns
     -------
@@ -167,11 +181,9 @@ def labels_by_policy(panel: Panel, categories: Sequence[str], policy: str) -> tu
     into = np.array([*(codes.get(name, NULL) for name in CHOICES), NULL, NULL], dtype=np.int64)
     used = panel.choice[..., *columns_used(panel, policy)]
     flat = used.reshape(*panel.shape, -1)
-    present = flat != ABSENT
-    if policy == "answered":
-        present = flat >= 0
+    present = flat != ABSENT if null_disagrees and policy != "answered" else flat >= 0
     if policy in ("strict", "net"):
-        both = (used != ABSENT).any(axis=4).all(axis=3)
+        both = (used != ABSENT).any(axis=4).all(axis=3) & present.any(axis=3)
         whole = _unanimous(flat) if policy == "strict" else _net(flat)
         return into[whole[..., None]], both[..., None]
     return into[flat.astype(np.int64)], present
@@ -243,6 +255,7 @@ def _judges(
             rows.append(row | {"reason": join_reasons(absence or NOT_SCORED)})
             continue
         counts = (int(n[judge]), int(clusters[judge]), resamples)
+        few = too_few(counts[0], int(judged[judge]))
         own = interval_reason(*counts, low[judge], high[judge])
         apart = interval_reason(*counts, difference_low[judge], difference_high[judge])
         rows.append(
@@ -255,7 +268,16 @@ def _judges(
                 "difference": difference[judge],
                 "difference_low": difference_low[judge],
                 "difference_high": difference_high[judge],
-                "reason": join_reasons(own or (f"difference: {apart}" if apart else "")),
+                "verdict": None if few else _verdict(difference_low[judge], difference_high[judge]),
+                "representative": not few,
+                "reason": join_reasons(few, own or (f"difference: {apart}" if apart else "")),
             }
         )
     return rows
+
+
+def _verdict(low: float, high: float) -> str | None:
+    """Where the interval of the difference lies; None where there is none."""
+    if np.isnan(low):
+        return None
+    return BELOW if high < 0 else ABOVE if low > 0 else WITHIN

@@ -9,7 +9,7 @@ import pandas as pd
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement.labels import encode_annotations
 from mrb_lib.stats.ceiling import reading
-from mrb_lib.stats.ceiling.alttest import alt_test_rows
+from mrb_lib.stats.ceiling.alttest import EPSILON, alt_test_rows
 from mrb_lib.stats.ceiling.annotators import absence, annotator_rows, leave_one_out
 from mrb_lib.stats.ceiling.judges import judge_rows, labels_by_policy
 from mrb_lib.stats.core.options import check_policy, typed, with_ends
@@ -34,11 +34,14 @@ COLUMNS = [
     "high",
     "ceiling",
     *with_ends("difference"),
+    "verdict",
+    "representative",
     "winning_rate",
     *with_ends("advantage_probability"),
     "annotator_probability",
     "epsilon",
     "passes",
+    "least_epsilon",
     "p_value",
     "p_adjusted",
     "correction",
@@ -46,6 +49,7 @@ COLUMNS = [
     "n_items",
     "reason",
 ]
+_OTHERS = {"passes": "boolean", "representative": "boolean", "verdict": "str"}
 
 
 @register_table(
@@ -53,7 +57,12 @@ COLUMNS = [
     question="how well does one annotator predict the others, and could a judge stand in for one",
     columns=COLUMNS,
     needs_verdicts=False,
-    options={"epsilon": Option("the cost-benefit penalty of the alternative annotator test", least=0, below=1)},
+    options={
+        "epsilon": Option("the cost-benefit penalty of the alternative annotator test", least=0, below=1),
+        "null_disagrees": Option(
+            "in that test, 1 counts a verdict without a choice against the judge; 0 leaves it out", least=0, below=2
+        ),
+    },
     meanings=reading.MEANINGS,
     headline=("accuracy", "difference", "passes"),
     sentence=reading.sentence,
@@ -69,7 +78,8 @@ def ceiling(
     dimensions: Sequence[str] | None = None,
     cluster: str | None = None,
     level: str = "nominal",
-    epsilon: float = 0.15,
+    epsilon: float = EPSILON,
+    null_disagrees: float = 0,
     correction: str = "by",
     resamples: int = 2000,
     seed: int = 0,
@@ -82,6 +92,8 @@ def ceiling(
     annotations, cases, categories : as in `mrb_lib.stats.agreement.agreement`
     policy, by, dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy`
     level, epsilon, correction : of the alternative annotator test, see `mrb_lib.stats.ceiling.alttest.alt_test_rows`
+    null_disagrees : whether, in that test, a verdict without a choice agrees with nobody (1), or is left out (0) as by
+        its authors, which a judge gains by that is silent on hard cases: compare `n_excluded`
 
     Returns
     -------
@@ -92,16 +104,20 @@ def ceiling(
         mean of the rows above it: `accuracy` against the majority of the other annotators with the 95% interval
         `low`, `high` of the cluster bootstrap, `n` annotations scored, `n_excluded` annotations by the annotator on
         cases without two other annotators, or whose most frequent label among the others is shared by two labels,
-        `n_unassigned`, `reason`. Where a dimension has fewer than three annotators there is one row "mean" with nulls
-        and the reason.
+        `n_unassigned`, `representative` (false on fewer than 30 cases or under half of the annotated ones: such a level
+        is no standard for judges), `reason`. Where a dimension has fewer than three annotators there is one row "mean"
+        with nulls and the reason.
         "judge", one a dimension, group of cases and judge: `accuracy` of the judge against the very labels that
         the annotators are held to (for each annotator the majority of the others), by the same policy, on
         the cases it is scored on, the mean over annotators, with `low`, `high`; `ceiling`, the mean accuracy of the
         annotators on those same cases; `difference`, the one minus the other, with the paired interval
-        `difference_low`, `difference_high` of the same draws; `n` cases, `n_excluded` cases with a verdict that
-        cannot be scored, `n_unassigned`, `reason`.
-        "alt_test" and "alt_test_annotator", over all cases: see `mrb_lib.stats.ceiling.alttest.alt_test_rows`;
-        which of a judge's verdicts count is `mrb_lib.stats.ceiling.judges.labels_by_policy`.
+        `difference_low`, `difference_high` of the same draws; `verdict`, where that interval lies: "below" or "above"
+        the annotators, or "within" their range where it holds zero (which does not show judge and annotator equal);
+        null, and `representative` false, on fewer than 30 cases or under half of those judged; `n` cases, `n_excluded`
+        cases with a verdict that cannot be scored, `n_unassigned`, `reason`.
+        "alt_test", "alt_test_sweep" and "alt_test_annotator", over all cases: see
+        `mrb_lib.stats.ceiling.alttest.alt_test_rows`; which of a judge's verdicts count is
+        `mrb_lib.stats.ceiling.judges.labels_by_policy`.
 
     Raises
     ------
@@ -110,6 +126,8 @@ def ceiling(
 
     Notes
     -----
+    The rows "judge" say how far a judge is from the mean annotator; the test, whether it is worse than most of them by
+    less than epsilon. A judge can pass and yet lie wholly below the annotators: the test allows for what they cost.
     A judge's accuracy here differs from the table `accuracy`: a label that one annotator had no part in is
     less reliable than the gold label, for people and judges alike, and only so can the two be compared.
     Validated in `tests/stats/ceiling/test_ceiling.py`; the test's own validation is named with it.
@@ -123,7 +141,7 @@ def ceiling(
     panel = None if verdicts is None else as_panel(verdicts, cases["case_id"], coded.dimensions)
     if panel is not None and panel.judges:
         rows += judge_rows(panel, held, absences, subsets, codes, categories, policy, resamples=resamples, seed=seed)
-        labels = labels_by_policy(panel, categories, policy)
+        labels = labels_by_policy(panel, categories, policy, null_disagrees=bool(null_disagrees))
         rows += alt_test_rows(
             panel.judges,
             *labels,
@@ -136,4 +154,4 @@ def ceiling(
             resamples=resamples,
             seed=seed,
         )
-    return typed(pd.DataFrame(rows).assign(policy=policy), COLUMNS, counts="Int64", passes="boolean")
+    return typed(pd.DataFrame(rows).assign(policy=policy), COLUMNS, counts="Int64", **_OTHERS)

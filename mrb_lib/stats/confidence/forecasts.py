@@ -124,15 +124,18 @@ def forecasts(panel: Panel, labels: IntArray) -> Forecasts:
     ----------
     labels : the gold labels, shape (dimensions, cases), see `mrb_lib.stats.core.scoring.encode_gold`
     """
-    return _forecasts(_probabilities(panel).reshape(*panel.shape, -1), labels)
+    p = _probabilities(panel).reshape(*panel.shape, -1)
+    decisive = (labels == A) | (labels == B)
+    judge, dimension, case, verdict = np.nonzero(np.isfinite(p) & decisive[None, :, :, None])
+    outcome = (labels[dimension, case] == A).astype(np.float64)
+    return Forecasts(judge * p.shape[1] + dimension, case, p[judge, dimension, case, verdict], outcome)
 
 
-def case_forecasts(panel: Panel, labels: IntArray) -> Forecasts:
-    """One forecast a judge, dimension and case: the mean of its probabilities over orders and repeats."""
+def case_probabilities(panel: Panel) -> FloatArray:
+    """The mean of each judge's probabilities over orders and repeats, (judges, dimensions, cases); NaN without any."""
     p = _probabilities(panel)
     stated = np.isfinite(p)
-    mean = divide(np.where(stated, p, 0.0).sum(axis=(3, 4)), stated.sum(axis=(3, 4)))
-    return _forecasts(mean[..., None], labels)
+    return divide(np.where(stated, p, 0.0).sum(axis=(3, 4)), stated.sum(axis=(3, 4)))
 
 
 def gives_probabilities(panel: Panel) -> BoolArray:
@@ -146,19 +149,9 @@ def _probabilities(panel: Panel) -> FloatArray:
     return np.where(panel.present, panel.p_a, np.nan)
 
 
-def _forecasts(p: FloatArray, labels: IntArray) -> Forecasts:
-    """From probabilities of shape (judges, dimensions, cases, verdicts of a case)."""
-    decisive = (labels == A) | (labels == B)
-    judge, dimension, case, verdict = np.nonzero(np.isfinite(p) & decisive[None, :, :, None])
-    outcome = (labels[dimension, case] == A).astype(np.float64)
-    return Forecasts(judge * p.shape[1] + dimension, case, p[judge, dimension, case, verdict], outcome)
-
-
-def excluded(panel: Panel, labels: IntArray, *, each_case: bool = False) -> Excluded:
-    """Count the verdicts that are not forecasts, or, if `each_case`, the judged cases without one."""
+def excluded(panel: Panel, labels: IntArray) -> Excluded:
+    """Count the verdicts that are not forecasts."""
     present, stated = (each.sum(axis=(3, 4)) for each in (panel.present, np.isfinite(_probabilities(panel))))
-    if each_case:
-        present, stated = (present > 0).astype(np.int64), (stated > 0).astype(np.int64)
     reasons = (
         np.where(labels < 0, present, 0),
         np.where(labels == TIE, present, 0),

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrb_lib.stats.confidence.forecasts import Forecasts, Grid, grid, weighted_count
+from mrb_lib.stats.confidence.forecasts import Grid, grid, weighted_count
 from mrb_lib.stats.confidence.scores import Ranked, rank
 from mrb_lib.stats.core.options import FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.robust import Estimate, Layout, by_group, ratio_of_sums, share_interval, standard_error
@@ -25,7 +25,7 @@ class RiskCurve(NamedTuple):
     ----------
     column : the judge and dimension
     threshold : the confidence from which on the judge answers
-    n : forecasts answered
+    n : how many are answered
     coverage : their share
     risk : the share of them that is wrong
     low, high : 95% cluster-robust interval of the risk at that threshold
@@ -47,15 +47,17 @@ class Aurc(NamedTuple):
     excess: Estimate
 
 
-def curve(forecasts: Forecasts, columns: int, grouping: Layout) -> RiskCurve:
+def curve(
+    column: IntArray, case: IntArray, confidence: FloatArray, wrong: FloatArray, columns: int, grouping: Layout
+) -> RiskCurve:
     """The risk of each column where a share 1 / `POINTS`, 2 / `POINTS` ... of it is answered, or more if tied.
 
     Parameters
     ----------
+    column, case, confidence, wrong : shape (n,), of each answer; wrong is 0 to 1
     grouping : the clusters, all in one group
     """
-    confidence, column = forecasts.confidence, forecasts.column
-    places = grid(column, forecasts.case, columns, grouping)
+    places = grid(column, case, columns, grouping)
     ranked = confidence[rank(column, confidence).order]
     size = np.bincount(column, minlength=columns)
     some, end = np.flatnonzero(size), np.cumsum(size)
@@ -66,7 +68,7 @@ def curve(forecasts: Forecasts, columns: int, grouping: Layout) -> RiskCurve:
         threshold[some] = ranked[end[some] - np.maximum(wanted, 1)]
         answered = (confidence >= threshold[column]).astype(np.float64)
         answers = places.by_unit(answered)
-        mistakes = ratio_of_sums(places.by_unit(answered * (1 - forecasts.correct)), answers, grouping)
+        mistakes = ratio_of_sums(places.by_unit(answered * wrong), answers, grouping)
         ends = share_interval(mistakes)
         points.append((threshold, answers.sum(axis=1), *(each[:, 0] for each in (mistakes.value, *ends))))
     threshold, n, risk, low, high = (np.array(values).T for values in zip(*points, strict=True))

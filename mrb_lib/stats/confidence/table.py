@@ -81,7 +81,8 @@ def _bins_frame(panel: Panel, verdicts: Forecasts, grouping: Layout) -> pd.DataF
 
 def _risk_frame(panel: Panel, verdicts: Forecasts, grouping: Layout) -> pd.DataFrame:
     """Points of the risk-coverage curves, of the whole benchmark."""
-    points = curve(verdicts, panel.shape[0] * panel.shape[1], grouping)
+    columns = panel.shape[0] * panel.shape[1]
+    points = curve(verdicts.column, verdicts.case, verdicts.confidence, 1 - verdicts.correct, columns, grouping)
     return pd.DataFrame(
         {
             **panel.names(points.column),

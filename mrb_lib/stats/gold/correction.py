@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from mrb_lib.stats.core.options import FloatArray, IntArray, divide, join_reasons
+from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, join_reasons
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.gold.annotators import MOST_REFITS, refit, weights_of_kinds, why_not
 from mrb_lib.stats.gold.dawid_skene import Fitted
@@ -15,14 +16,22 @@ from mrb_lib.stats.resampling.resample import block, interval, interval_reason, 
 NO_CASES = "the judge is scored on no case with a majority label"
 UNRELIABLE = "the majority label says too little about the true one to correct for it"
 CUT_OFF = "the correction overshoots what an accuracy can be, and is cut off there"
+HARD_ALIKE = (
+    "judge and annotators find the same cases hard: it agrees {} often where they are split than independent errors "
+    "would, so that accuracy is not corrected; read low and high"
+)
 _WORST_CONDITION = 1e3
 _SLACK = 1e-9
+_UNANIMOUS = 1 / 3
+_OF_SPLITS = 4
+ENDS = ("low", "high", "independent_low", "independent_high", "dependence_low", "dependence_high")
 
 
 def corrected_rows(
     panel: Panel,
     worth: FloatArray,
     majority: Sequence[FloatArray],
+    votes: Sequence[FloatArray],
     fits: Sequence[Fitted | None],
     codes: IntArray,
     judged: IntArray,
@@ -36,24 +45,35 @@ def corrected_rows(
     ----------
     worth : shape (K, judges, dimensions, cases), what the verdicts are worth if a label is the true one
     majority : shape (cases, K) each, the majority label as 0 and 1, NaN where there is none
+    votes : shape (cases, K) each, how many annotators gave each label
     fits : the model of Dawid and Skene of each dimension; None where it cannot be fitted
     judged : shape (judges, dimensions), cases with a verdict
 
     Notes
     -----
-    Assumed: given the true label, a judge's verdict is independent of the annotators' votes, and they of each other
-    (the model of Dawid and Skene). Let M[k, m] be the probability that the majority is m where the truth is k, and
-    b_l[m] the mean over cases of the judge's score if l were the label, counted where the majority is m. Then
+    `accuracy` assumes that given the true label a judge's verdict is independent of the annotators' votes, and they of
+    each other (the model of Dawid and Skene). Let M[k, m] be the probability that the majority is m where the truth is
+    k, and b_l[m] the mean over cases of the judge's score if l were the label, counted where the majority is m. Then
     b_l = M' x_l, where x_l[k] is the mean of that score counted where the truth is k, so that the sum of x_l[l] is the
     accuracy against the truth: the matrix method of Barron (1977), doi:10.2307/2529795. With two labels that are
     mistaken for each other equally often it is (observed - e) / (1 - 2 e), as in Lam and Stork (2003), "Evaluating
     classifiers by means of test data with noisy labels", IJCAI, and in Rogan and Gladen (1978),
-    doi:10.1093/oxfordjournals.aje.a112510. An estimate may leave [0, 1]; it is cut off there, its interval too, and
-    `reason` says so. Without the first assumption a wrong label moves the score of a case by 1 at most: the accuracy is
-    within e, the share of wrong majority labels, of the observed one. `bound_low` is the 2.5% quantile of observed - e
-    over the resamples, `bound_high` the 97.5% quantile of observed + e. That e is the model's, which takes annotators
-    as independent of each other: errors that they share make it too small and the bounds too narrow.
-    The interval fits the model again in every resample, in 1,000 at most. Bias and coverage are simulated in
+    doi:10.1093/oxfordjournals.aje.a112510. An estimate may leave [0, 1]; it is cut off there, its interval
+    `independent_low`, `independent_high` too, and `reason` says so.
+
+    Where some cases are hard for all, that model is wrong: annotators who err together look reliable, and a judge that
+    errs with them looks better or worse than it is. `dependence` shows it: by how much the judge's score on cases with
+    a split panel differs from what the model expects there. `low` and `high` need no such assumption: cases may
+    differ in difficulty as they please, if given the case annotators and judge err independently and the true label is
+    the one an annotator gives most probably. A wrong majority moves the score of a case by 1 at most, so that the
+    accuracy is within `label_error_most` of the observed one. That share is bounded thus: given such a case, a judge
+    agrees with a split majority at most as often as that majority is right, so that at most 1 less its agreement
+    there (and at most (K - 1) / K) of split majorities are wrong; and for each of them, with three votes or more, at
+    most a third of an unanimous one is (all labels then have a probability of 1/2 at most: p^3 against 3 p^2 (1 - p)).
+    Majorities of fewer votes count as wrong with probability (K - 1) / K. `low` is the 2.5% quantile over
+    the resamples of observed less this share, `high` the 97.5% quantile of their sum, or the ends of the independent
+    interval where those lie further out.
+    The intervals fit the model again in every resample, in 1,000 at most. Bias and coverage are simulated in
     `tests/simulation/test_annotators.py`.
     """
     refits = min(resamples, MOST_REFITS)
@@ -69,94 +89,147 @@ def corrected_rows(
             )
             continue
         label = np.nan_to_num(majority[dimension])
-        sums = _sums(worth[:, :, dimension], label)
+        sums = _sums(worth[:, :, dimension], label, votes[dimension])
         scored = np.isfinite(worth[:, :, dimension].sum(axis=0)) & label.any(axis=1)
         wrong = np.zeros(len(label))
         wrong[fit.cases] = 1 - (fit.posterior() * label[fit.cases]).sum(axis=1)
         error = divide((scored * wrong).sum(axis=1), scored.sum(axis=1))
-        estimates = _estimates(fit, label, sums, error, next(kinds), codes, refits, seed)
+        split = votes[dimension].max(axis=1) < votes[dimension].sum(axis=1)
+        estimates = _estimates(fit, label, split, sums, len(panel.judges), next(kinds), codes, refits, seed)
         absent = why_not(fit.counts, codes, refits)
         clusters = (np.asarray(block(codes, scored.T, lambda sums: sums).sums) > 0).sum(axis=0)
         out.append([])
         for judge, (name, mine) in enumerate(zip(panel.judges, scored, strict=True)):
             counts = (int(mine.sum()), int(clusters[judge]), refits)
-            row = _row(counts, float(error[judge]), estimates[:, judge].tolist(), absent)
-            out[-1].append({"judge": name, "n_excluded": int(counted[judge]) - counts[0]} | row)
+            own = {key: float(values[judge]) for key, values in estimates.items()} | {"label_error": error[judge]}
+            out[-1].append({"judge": name, "n_excluded": int(counted[judge]) - counts[0]} | _row(counts, own, absent))
     return out
+
+
+class _Model(NamedTuple):
+    """The corrected accuracies, and the scores where the panel is split that the model expects; shape (b, judges)."""
+
+    accuracy: FloatArray
+    on_splits: FloatArray
 
 
 def _estimates(
     fit: Fitted,
     label: FloatArray,
+    split: BoolArray,
     sums: FloatArray,
-    error: FloatArray,
+    n_judges: int,
     weights: FloatArray,
     codes: IntArray,
     refits: int,
     seed: int,
-) -> FloatArray:
-    """The corrected accuracies, the ends of their intervals and the bounds without assumption, shape (5, judges).
+) -> dict[str, FloatArray]:
+    """The columns of `corrected_rows` that are estimates or ends of intervals, each of shape (judges,).
 
     Parameters
     ----------
-    error : shape (judges,), the share of wrong labels among the cases of each
+    split : shape (cases,), whether the annotators are not unanimous
+    sums : see `_sums`
     """
-    n_judges = len(error)
-    by_kind = np.zeros((len(fit.counts), label.shape[1]))
-    by_kind[fit.kind] = label[fit.cases]
+    by_kind, split_kind = np.zeros((len(fit.counts), label.shape[1])), np.zeros(len(fit.counts))
+    by_kind[fit.kind], split_kind[fit.kind] = label[fit.cases], split[fit.cases]
     whole = np.bincount(fit.kind, minlength=len(by_kind)).astype(np.float64)[None]
-    once = _joint(fit.fit.posterior, whole, by_kind)
-    estimate = _corrected(_scores(sums.sum(axis=0)[None], n_judges), once)[0]
+    cap = 1 - 1 / max(int(fit.given.sum()), 1)
+
+    def model(posterior: FloatArray, weights: FloatArray, totals: FloatArray) -> _Model:
+        joint, on_splits = (_joint(posterior, weights, each) for each in (by_kind, by_kind * split_kind[:, None]))
+        return _corrected(_scores(totals, n_judges), joint, on_splits)
+
+    total = sums.sum(axis=0)[None]
+    once = model(fit.fit.posterior, whole, total)
+    observed = _observed(total, n_judges, cap)
+    out = {
+        "accuracy": once.accuracy[0],
+        "label_error_most": observed.most_wrong[0],
+        "dependence": (observed.on_splits - once.on_splits)[0],
+    }
     if why_not(fit.counts, codes, refits):
-        return np.stack([estimate, *np.full((4, n_judges), np.nan)])
-    again = _joint(refit(fit.counts, weights, fit.fit, "dawid_skene").posterior, weights, by_kind)
-    blocks = [block(codes, sums, lambda sums: sums)]
-    [drawn] = resampled(blocks, n_clusters(codes), resamples=refits, seed=seed)
-    scores = _scores(drawn.replicates, n_judges)
-    low, high = interval(np.clip(_corrected(scores, again), 0.0, 1.0))
-    observed = np.trace(scores, axis1=2, axis2=3)
-    mistaken = error + (_wrong(again) - _wrong(once))[:, None]
-    bound_low, _ = interval(np.clip(observed - mistaken, 0.0, 1.0))
-    _, bound_high = interval(np.clip(observed + mistaken, 0.0, 1.0))
-    return np.stack([estimate, low, high, bound_low, bound_high])
+        return out | dict.fromkeys(ENDS, np.full(n_judges, np.nan))
+    again = refit(fit.counts, weights, fit.fit, "dawid_skene").posterior
+    [drawn] = resampled([block(codes, sums, lambda each: each)], n_clusters(codes), resamples=refits, seed=seed)
+    models, seen = model(again, weights, drawn.replicates), _observed(drawn.replicates, n_judges, cap)
+    independent = interval(np.clip(models.accuracy, 0.0, 1.0))
+    low, _ = interval(np.clip(seen.accuracy - seen.most_wrong, 0.0, 1.0))
+    _, high = interval(np.clip(seen.accuracy + seen.most_wrong, 0.0, 1.0))
+    ends = (
+        np.fmin(low, independent[0]),
+        np.fmax(high, independent[1]),
+        *independent,
+        *interval(seen.on_splits - models.on_splits),
+    )
+    return out | dict(zip(ENDS, ends, strict=True))
 
 
-def _row(counts: tuple[int, int, int], error: float, estimates: list[float], absent: str) -> dict[str, object]:
+def _row(counts: tuple[int, int, int], own: dict[str, float], absent: str) -> dict[str, object]:
     """The columns of one judge.
 
     Parameters
     ----------
     counts : its cases, their clusters, and the resamples
-    estimates : see `_estimates`
+    own : its estimates
     absent : why there are no intervals; empty if there are
     """
     n, clusters, _ = counts
     out: dict[str, object] = {"part": "corrected", "rule": "majority", "n": n}
     if not n:
         return out | {"reason": NO_CASES}
-    estimate, *ends = estimates if n >= 2 and clusters >= 2 else [estimates[0], *[np.nan] * 4]
-    reason = absent or interval_reason(*counts, ends[0], ends[1])
+    if n < 2 or clusters < 2:
+        own = own | dict.fromkeys(ENDS, np.nan)
+    reason = absent or interval_reason(*counts, own["low"], own["high"])
+    estimate = own["accuracy"]
     if np.isnan(estimate):
-        ends[:2], reason = [np.nan, np.nan], UNRELIABLE
+        own, reason = own | dict.fromkeys(ENDS[2:], np.nan), UNRELIABLE
     cut = CUT_OFF if estimate < -_SLACK or estimate > 1 + _SLACK else ""
-    return out | {
-        "accuracy": float(np.clip(estimate, 0.0, 1.0)),
-        "low": ends[0],
-        "high": ends[1],
-        "label_error": error,
-        "bound_low": ends[2],
-        "bound_high": ends[3],
-        "reason": join_reasons(cut, reason),
-    }
+    alike = ""
+    if own["dependence_high"] < 0 or own["dependence_low"] > 0:
+        alike = HARD_ALIKE.format("less" if own["dependence_high"] < 0 else "more")
+    return out | own | {"accuracy": float(np.clip(estimate, 0.0, 1.0)), "reason": join_reasons(alike, cut, reason)}
 
 
-def _sums(worth: FloatArray, label: FloatArray) -> FloatArray:
-    """The score if l were the label, by majority m, and whether the case counts, (cases, judges x (K K + 1))."""
+def _sums(worth: FloatArray, label: FloatArray, votes: FloatArray) -> FloatArray:
+    """What each case adds to the sums of each judge, (cases, judges x (K K + 1 + 4)).
+
+    The score if l were the label, by majority m; whether the case counts; and where the majority is of three votes or
+    more and not unanimous, whether it counts, the score, and whether every verdict is the majority's label; and
+    whether the majority is of fewer votes.
+    """
     _, n_judges, n_cases = worth.shape
     scored = np.isfinite(worth.sum(axis=0)).T & (label.sum(axis=1) > 0)[:, None]
     filled = np.where(scored[:, :, None], np.nan_to_num(worth).transpose(2, 1, 0), 0.0)
     table = filled[:, :, :, None] * label[:, None, None, :]
-    return np.concatenate([table.reshape(n_cases, n_judges, -1), scored[:, :, None]], axis=2).reshape(n_cases, -1)
+    score, total = (filled * label[:, None, :]).sum(axis=2), votes.sum(axis=1)
+    split = scored & ((total >= 3) & (votes.max(axis=1) < total))[:, None]
+    others = (split, split * score, split & (score > 1 - _SLACK), scored & (total < 3)[:, None])
+    parts = [table.reshape(n_cases, n_judges, -1), *(each[:, :, None] for each in (scored, *others))]
+    return np.concatenate(parts, axis=2).reshape(n_cases, -1)
+
+
+class _Observed(NamedTuple):
+    """What needs no model, each of shape (b, judges).
+
+    Attributes
+    ----------
+    accuracy : against the majority
+    on_splits : the same where the panel is split
+    most_wrong : the largest share of wrong majorities that goes with the judge's agreement, see `corrected_rows`
+    """
+
+    accuracy: FloatArray
+    on_splits: FloatArray
+    most_wrong: FloatArray
+
+
+def _observed(sums: FloatArray, n_judges: int, cap: float) -> _Observed:
+    """From the sums of `_sums`, weighted; `cap` is the largest probability that a majority is wrong."""
+    n, split, score, agreed, few = np.moveaxis(sums.reshape(len(sums), n_judges, -1)[:, :, -1 - _OF_SPLITS :], 2, 0)
+    wrong = np.minimum(1 - np.nan_to_num(divide(agreed, split)), cap)
+    most = divide((1 + _UNANIMOUS) * split * wrong + few * cap, n)
+    return _Observed(np.trace(_scores(sums, n_judges), axis1=2, axis2=3), divide(score, split), most)
 
 
 def _joint(posterior: FloatArray, weights: FloatArray, label: FloatArray) -> FloatArray:
@@ -170,25 +243,31 @@ def _joint(posterior: FloatArray, weights: FloatArray, label: FloatArray) -> Flo
     return joint
 
 
-def _wrong(joint: FloatArray) -> FloatArray:
-    """The share of wrong majority labels, shape (b,)."""
-    return 1 - divide(np.trace(joint, axis1=1, axis2=2), joint.sum(axis=(1, 2)))
-
-
 def _scores(sums: FloatArray, n_judges: int) -> FloatArray:
     """The mean scores if l were the label, where the majority is m, from the sums of `_sums`: (b, judges, l, m)."""
     parts = sums.reshape(len(sums), n_judges, -1)
-    n_labels = round((parts.shape[2] - 1) ** 0.5)
-    return divide(parts[:, :, :-1], parts[:, :, -1:]).reshape(len(sums), n_judges, n_labels, n_labels)
+    n_labels = round((parts.shape[2] - 1 - _OF_SPLITS) ** 0.5)
+    counted = parts[:, :, n_labels**2, None]
+    return divide(parts[:, :, : n_labels**2], counted).reshape(len(sums), n_judges, n_labels, n_labels)
 
 
-def _corrected(scores: FloatArray, joint: FloatArray) -> FloatArray:
-    """The corrected accuracies, shape (b, judges), not cut off; NaN where the majority cannot be inverted."""
+def _corrected(scores: FloatArray, joint: FloatArray, on_splits: FloatArray) -> _Model:
+    """What the model makes of scores, not cut off; NaN where the majority cannot be inverted.
+
+    Parameters
+    ----------
+    joint, on_splits : see `_joint`, of all cases and of those with a split panel
+    """
     table = divide(joint, joint.sum(axis=2, keepdims=True))
     identity = np.eye(table.shape[1])
     absent = np.isnan(table.sum(axis=2))
     filled = np.where(absent[:, :, None], identity, table)
     bad = np.linalg.cond(filled) > _WORST_CONDITION
     inverse = np.linalg.inv(np.where(bad[:, None, None], identity, filled))
-    out: FloatArray = np.einsum("bjlm,bml->bj", scores, inverse, optimize=True)
-    return np.where(bad[:, None], np.nan, out)
+    by_truth = np.einsum("bjlm,bmk->bjlk", scores, inverse, optimize=True)
+    accuracy = np.where(bad[:, None], np.nan, np.trace(by_truth, axis1=2, axis2=3))
+    truth = divide(joint.sum(axis=2), joint.sum(axis=(1, 2))[:, None])
+    mean_score = np.nan_to_num(divide(by_truth, truth[:, None, None, :]))
+    expected = np.einsum("bjmk,bkm->bj", mean_score, on_splits, optimize=True)
+    expected = divide(expected, on_splits.sum(axis=(1, 2))[:, None])
+    return _Model(accuracy, np.where(bad[:, None], np.nan, expected))

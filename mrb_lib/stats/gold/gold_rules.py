@@ -16,7 +16,7 @@ from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_po
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.gold import reading
-from mrb_lib.stats.gold.correction import corrected_rows
+from mrb_lib.stats.gold.correction import ENDS, corrected_rows
 from mrb_lib.stats.gold.dawid_skene import FEW_ANNOTATORS, Fitted, fit_dimension
 from mrb_lib.stats.gold.rankings import left_out, rankings, ranks
 from mrb_lib.stats.resampling.resample import Ratios, cluster_codes, ratios
@@ -39,9 +39,11 @@ COLUMNS = [
     "low",
     "high",
     "rank",
+    *ENDS[2:4],
     "label_error",
-    "bound_low",
-    "bound_high",
+    "label_error_most",
+    "dependence",
+    *ENDS[4:],
     "kendall_tau",
     "n_judges",
     "reason",
@@ -90,8 +92,13 @@ def gold_rules(
         which counts a case once for every annotator whose others have one; "soft_votes": labels in proportion to the
         votes; "soft_posterior": the model's probabilities.
         `part` "corrected", one a dimension and judge: the majority's accuracy corrected for the majority's errors,
-        see `mrb_lib.stats.gold.correction.corrected_rows`: `accuracy`, `low`, `high`, `label_error` (estimated
-        share of majority labels that are wrong) and, without the assumption, `bound_low`, `bound_high`.
+        see `mrb_lib.stats.gold.correction.corrected_rows`: `accuracy`, if judge and annotators err independently, with
+        the interval `independent_low`, `independent_high` that holds then only; `low`, `high`, within which the
+        accuracy lies with 95% confidence however the cases differ in difficulty; `label_error`, the model's estimate of
+        the share of majority labels that are wrong, and `label_error_most`, the largest share with cases of
+        different difficulty; `dependence`, by how much the judge's score where the annotators are split differs from
+        what independent errors would give, with `dependence_low`, `dependence_high`: where that interval leaves out
+        zero, judge and annotators find the same cases hard, and `reason` warns.
         `part` "ranking", one a dimension and rule: `kendall_tau` (tau-b) between the judges' accuracies by the
         majority and by the rule, over `n_judges`.
         `part` "left_out", one a dimension and annotator: the same for the majority of all but this `annotator`, on the
@@ -115,6 +122,7 @@ def gold_rules(
     worth = worth_by_label(panel, categories, policy)
     fits = [fit_dimension(coded, i, len(categories), "dawid_skene") for i in range(len(coded.dimensions))]
     weights = [_weights(coded, i, fit, len(cases), categories) for i, fit in enumerate(fits)]
+    votes = [_votes(coded, i, worth.shape) for i in range(len(coded.dimensions))]
     every = np.arange(len(cases))
     sums = [(every, *_sums(worth[:, :, dimension], table)) for dimension, table in enumerate(weights)]
     by_dimension = ratios(sums, codes, shares=True, resamples=resamples, seed=seed)
@@ -123,10 +131,10 @@ def gold_rules(
     for dimension, (result, fit) in enumerate(zip(by_dimension, fits, strict=True)):
         label = {"dimension": coded.dimensions[dimension], "policy": policy}
         missing = _missing(coded, dimension, fit)
-        remark = SINGLE_VOTES if (_votes(coded, dimension, worth.shape).sum(axis=1) == 1).any() else ""
+        remark = SINGLE_VOTES if (votes[dimension].sum(axis=1) == 1).any() else ""
         rows.extend(label | row for row in _rule_rows(panel.judges, result, judged[:, dimension], missing, remark))
     majority = [table[0] for table in weights]
-    corrected = corrected_rows(panel, worth, majority, fits, codes, judged, resamples=resamples, seed=seed)
+    corrected = corrected_rows(panel, worth, majority, votes, fits, codes, judged, resamples=resamples, seed=seed)
     for dimension, more in enumerate(corrected):
         label = {"dimension": coded.dimensions[dimension], "policy": policy}
         absent = _missing(coded, dimension, fits[dimension])["posterior"]
@@ -137,8 +145,7 @@ def gold_rules(
         label = {"dimension": coded.dimensions[dimension], "policy": policy}
         by_rule = result.value.reshape(len(panel.judges), len(RULES))
         rows.extend(label | row for row in rankings(by_rule, RULES))
-        votes = _votes(coded, dimension, worth.shape)
-        others = left_out(coded, dimension, votes, worth[:, :, dimension], by_rule[:, 0])
+        others = left_out(coded, dimension, votes[dimension], worth[:, :, dimension], by_rule[:, 0])
         rows.extend(label | {"part": "left_out", "rule": MAJORITY} | row for row in others)
     return typed(pd.DataFrame(rows), COLUMNS, counts="Int64", rank="Int64")
 

@@ -1,12 +1,13 @@
 """Thresholds of confidence above which a judge may answer, chosen so that a promise holds.
 
-Two promises, both from calibration cases that are independent draws of the cases to come:
+Two promises, both from calibration cases that are independent draws of the cases to come. What an answer loses lies
+between 0 and 1: whether it is wrong, or the share of annotators who disagree with it.
 
-`fixed_sequence` : with probability 1 - delta over the calibration cases, the judge is wrong on at most a share alpha
-    of the cases it answers. Thresholds are tested from the strictest down, each by the exact binomial tail, until one
-    fails (Jung, Brahman and Choi, ICLR 2025, arXiv 2407.18370; fixed-sequence testing spends delta once).
-`conformal_risk_control` : on average over calibration cases, at most a share alpha of all cases is answered
-    wrongly (Angelopoulos et al., arXiv 2208.02814). Weaker: it holds over all cases, not over those answered.
+`fixed_sequence` : with probability 1 - delta over the calibration cases, the judge loses at most alpha a case, on
+    average over the cases it answers. Thresholds are tested from the strictest down until one fails (Jung, Brahman
+    and Choi, ICLR 2025, arXiv 2407.18370; fixed-sequence testing spends delta once).
+`conformal_risk_control` : on average over calibration cases, at most alpha a case is lost, over all cases, answered
+    or not (Angelopoulos et al., arXiv 2208.02814). Weaker: it holds over all cases, not over those answered.
 """
 
 from __future__ import annotations
@@ -14,75 +15,88 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from mrb_lib.stats.core.options import FloatArray, IntArray
+from mrb_lib.stats.core.options import FloatArray, IntArray, divide
 
 GRID: FloatArray = special.expit(np.linspace(0.0, 14.0, 141))
 NONE = -1
 LEAST_COVERAGE = 0.15
-_ROUNDING = 1e-12
+_ROUNDING = 1e-9
+_HALVINGS = 40
 
 
 def grid_place(confidence: FloatArray) -> IntArray:
     """The strictest threshold of `GRID` that each confidence reaches."""
-    return np.searchsorted(GRID, confidence + _ROUNDING, side="right").astype(np.int64) - 1
+    return np.searchsorted(GRID, confidence + 1e-12, side="right").astype(np.int64) - 1
 
 
-def at_or_above(counts: FloatArray) -> IntArray:
-    """How many are answered at each threshold, from how many have each place, along the last axis."""
-    return np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1].astype(np.int64)
+def at_or_above(counts: FloatArray) -> FloatArray:
+    """The sum over what is answered at each threshold, from the sums at each place, along the last axis."""
+    out: FloatArray = np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1]
+    return out
 
 
-def most_wrong(largest: int, alpha: float, delta: float) -> IntArray:
-    """The most wrong answers among n = 0 .. `largest` that reject "the risk exceeds alpha" at level delta.
+def risk_p(lost: FloatArray, answered: IntArray, alpha: FloatArray | float, *, binary: bool) -> FloatArray:
+    """The p-value of "the mean loss exceeds alpha"; 1 where nothing was answered.
 
-    The largest k with P(Binomial(n, alpha) <= k) <= delta, which is where the upper bound of Clopper
-    and Pearson at confidence 1 - delta is at most alpha; -1 where even none wrong is not enough.
+    Parameters
+    ----------
+    lost : the sum of the losses of `answered` independent cases
+    binary : every loss is 0 or 1: the exact binomial tail. Otherwise it is between them, and the p-value is that of
+        Hoeffding and Bentkus (Bates et al. 2021, doi:10.1145/3478535, section 3.1; Angelopoulos et al., "Learn then
+        test", arXiv 2110.01052, proposition 2): valid for any distribution of such losses
     """
-    from scipy.stats import binom  # slow to load
+    whole = np.ceil(lost - _ROUNDING)
+    tail = special.bdtr(whole, answered, alpha)
+    if binary:
+        return np.where(answered > 0, tail, 1.0)
+    mean = np.minimum(np.nan_to_num(divide(lost, answered)), alpha)
+    entropy = special.rel_entr(mean, alpha) + special.rel_entr(1 - mean, 1 - np.asarray(alpha, dtype=np.float64))
+    return np.where(answered > 0, np.minimum(np.exp(-answered * entropy), np.e * tail), 1.0)
 
-    n = np.arange(largest + 1)
-    k = binom.ppf(delta, n, alpha)
-    return np.where(binom.cdf(k, n, alpha) <= delta, k, k - 1).astype(np.int64)
 
-
-def fixed_sequence(answered: IntArray, wrong: IntArray, alpha: float, delta: float) -> IntArray:
+def fixed_sequence(answered: IntArray, lost: FloatArray, alpha: float, delta: float, *, binary: bool) -> IntArray:
     """The lowest threshold of an unbroken descent of rejected tests, as a place in `GRID`; `NONE` if there is none.
 
     Parameters
     ----------
-    answered, wrong : shape (..., thresholds), at each threshold, see `at_or_above`; one case a cluster
+    answered, lost : shape (..., thresholds), at each threshold, see `at_or_above`; one case a cluster
+    binary : see `risk_p`
 
     Notes
     -----
-    Passed over is a threshold with too few answers to be rejected even if none were wrong, and one that answers fewer
-    than `LEAST_COVERAGE` of the cases: among so few, one wrong answer would end the search. That depends on
+    Passed over is a threshold with too few answers to be rejected even if nothing were lost, and one that answers
+    fewer than `LEAST_COVERAGE` of the cases: among so few, one wrong answer would end the search. That depends on
     confidences alone. The promise is exact where a lower confidence means no lower risk; in simulation it
     holds where it does not, too (`tests/simulation/test_selective.py`).
     """
-    allowed = most_wrong(int(answered.max(initial=0)), alpha, delta)[answered]
-    fewest = np.ceil(LEAST_COVERAGE * answered[..., :1] - _ROUNDING).astype(np.int64)
-    tested = (allowed >= 0) & (answered >= fewest)
-    failed = tested & (wrong > allowed)
+    fewest = np.ceil(LEAST_COVERAGE * answered[..., :1] - _ROUNDING)
+    tested = ((1 - alpha) ** answered <= delta) & (answered >= fewest)
+    failed = tested & (risk_p(lost, answered, alpha, binary=binary) > delta)
     broken = np.logical_or.accumulate(failed[..., ::-1], axis=-1)[..., ::-1]
     passed = tested & ~broken
     return np.where(passed.any(axis=-1), np.argmax(passed, axis=-1), NONE).astype(np.int64)
 
 
-def conformal_risk_control(answered: IntArray, wrong: IntArray, n: IntArray, alpha: float) -> IntArray:
-    """The lowest threshold whose share of wrong answers among all cases, with one more wrong, is at most alpha.
+def conformal_risk_control(answered: IntArray, lost: FloatArray, n: IntArray, alpha: float) -> IntArray:
+    """The lowest threshold whose loss as a share of all cases, with one more case lost, is at most alpha.
 
     Parameters
     ----------
-    answered, wrong : shape (..., thresholds)
+    answered, lost : shape (..., thresholds)
     n : shape (...), all calibration cases
     """
-    fits = (wrong + 1 <= alpha * (n[..., None] + 1) + _ROUNDING) & (answered > 0)
+    fits = (lost + 1 <= alpha * (n[..., None] + 1) + _ROUNDING) & (answered > 0)
     return np.where(fits.any(axis=-1), np.argmax(fits, axis=-1), NONE).astype(np.int64)
 
 
-def upper_bound(wrong: IntArray, answered: IntArray, delta: float) -> FloatArray:
-    """The one-sided upper bound of Clopper and Pearson on a share; 1 where nothing was answered."""
-    more = answered - wrong
-    bound = special.betaincinv(wrong + 1.0, np.maximum(more, 1), 1 - delta)
-    out: FloatArray = np.where(more > 0, bound, 1.0)
-    return out
+def upper_bound(lost: FloatArray, answered: IntArray, delta: float, *, binary: bool) -> FloatArray:
+    """The largest mean loss that `risk_p` does not reject at level delta; 1 where nothing was answered.
+
+    For losses of 0 and 1 the one-sided upper bound of Clopper and Pearson.
+    """
+    low, high = np.nan_to_num(divide(lost, answered)), np.ones(np.shape(lost))
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        rejected = risk_p(lost, answered, middle, binary=binary) <= delta
+        low, high = np.where(rejected, low, middle), np.where(rejected, middle, high)
+    return high

@@ -9,7 +9,8 @@ from scipy.stats import ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats.ceiling.alttest import lower_tail_p
+from mrb_lib.stats.ceiling import ceiling
+from mrb_lib.stats.ceiling.advantage import lower_tail_p, moments
 from mrb_lib.stats.ceiling.judges import labels_by_policy
 from mrb_lib.stats.core.panel import as_panel
 from tests.stats.small_tables import alternative_annotator, annotations_of, cases_of, verdicts_of
@@ -79,18 +80,18 @@ def test_clusters_make_it_the_cluster_robust_t_test() -> None:
     generator = np.random.default_rng(0)
     codes = np.repeat(np.arange(40), 3)
     d = generator.choice([-1.0, 0.0, 1.0], (1, 120))
-    alone = lower_tail_p(d, np.arange(120), 0.15)[0]
+    alone = lower_tail_p(moments(d, np.arange(120)), 0.15)[0]
     assert alone == pytest.approx(ttest_1samp(d[0], 0.15, alternative="less").pvalue, abs=1e-12)
     fit = sm.OLS(d[0] - 0.15, np.ones(120)).fit(
         cov_type="cluster", cov_kwds={"groups": codes, "use_correction": True, "df_correction": True}, use_t=True
     )
     t = float(fit.tvalues[0])
 
-    assert lower_tail_p(d, codes, 0.15)[0] == pytest.approx(student.cdf(t, 39), abs=1e-9)
+    assert lower_tail_p(moments(d, codes), 0.15)[0] == pytest.approx(student.cdf(t, 39), abs=1e-9)
 
 
 def test_differences_without_variation_have_the_largest_p_that_the_null_allows() -> None:
-    p = lower_tail_p(np.array([[0.0] * 30, [-1.0] * 30, [1.0] * 30]), np.arange(30), 0.15)
+    p = lower_tail_p(moments(np.array([[0.0] * 30, [-1.0] * 30, [1.0] * 30]), np.arange(30)), 0.15)
     assert p.tolist() == pytest.approx([0.85**30, (0.85 / 2) ** 30, 1.0])
 
 
@@ -167,10 +168,84 @@ def test_fewer_than_a_hundred_cases_have_a_remark() -> None:
 )
 def test_which_verdict_stands_beside_a_label(policy: str, labels: list[str], counted: list[int]) -> None:
     panel = as_panel(verdicts_of({("j", "AB"): "ABA?A", ("j", "BA"): "AATA-"}), cases_of(5)["case_id"])
-    codes, present = labels_by_policy(panel, ("tie", "A", "B"), policy)
+    codes, present = labels_by_policy(panel, ("tie", "A", "B"), policy, null_disagrees=True)
     letters = np.array(list("TAB?"))[codes[0, 0]]
     assert ["".join(row[there]) for row, there in zip(letters, present[0, 0], strict=True)] == labels
     assert present[0, 0].sum(axis=1).tolist() == counted
+
+
+def noisy(rates: dict[str, float], n: int, seed: int) -> dict[str, str]:
+    generator = np.random.default_rng(seed)
+    truth = generator.choice(list("AB"), n)
+    return {
+        name: "".join(np.where(generator.random(n) < rate, truth, generator.choice(list("ABT"), n)))
+        for name, rate in rates.items()
+    }
+
+
+def test_the_sweep_and_the_epsilon_from_which_on_a_judge_passes() -> None:
+    """Issue 12, point 10: the whole test again at each hundredth, the smallest at which it passes."""
+    letters = noisy({"a": 0.8, "b": 0.7, "c": 0.75, "j": 0.62}, 150, 3)
+    labels = annotations_of({"j": letters.pop("j")}).rename(columns={"annotator": "judge"})
+
+    def at(epsilon: float) -> pd.DataFrame:
+        return alternative_annotator(labels, annotations_of(letters), cases_of(150), epsilon=epsilon, resamples=0)
+
+    table = at(0.2)
+    row = table[table["part"] == "alt_test"].iloc[0]
+    passes = [bool(at(step / 100)["passes"].iloc[0]) for step in range(40)]
+    first = passes.index(True)
+    assert 5 < first < 35
+    assert all(passes[first:])
+    assert row["least_epsilon"] == pytest.approx(first / 100)
+    sweep = table[table["part"] == "alt_test_sweep"]
+    assert sweep["epsilon"].tolist() == [0.05, 0.1, 0.15, 0.2]
+    assert sweep["passes"].tolist() == [passes[step] for step in (5, 10, 15, 20)]
+    assert sweep["winning_rate"].is_monotonic_increasing
+    assert sweep["winning_rate"].iloc[-1] == row["winning_rate"]
+
+
+def test_a_judge_that_never_passes_has_no_epsilon() -> None:
+    letters = noisy({"a": 1.0, "b": 1.0, "c": 1.0}, 60, 4)
+    labels = annotations_of({"j": letters["a"].translate(str.maketrans("AB", "BA"))})
+    table = alternative_annotator(
+        labels.rename(columns={"annotator": "judge"}), annotations_of(letters), cases_of(60), resamples=0
+    )
+    assert pd.isna(table["least_epsilon"].iloc[0])
+    assert not table["passes"].iloc[0]
+
+
+def test_a_pass_may_lie_wholly_below_the_annotators() -> None:
+    """Issue 12, point 10: 21 of 22 passes did. The test allows a judge to be worse by less than epsilon."""
+    letters = noisy({"a": 0.9, "b": 0.9, "c": 0.9, "j": 0.8}, 1000, 5)
+    shown = verdicts_of({("j", "AB"): letters.pop("j")})
+    table = ceiling(shown, annotations_of(letters), cases_of(1000), resamples=200)
+    judge, test = (table[table["part"] == part].iloc[0] for part in ("judge", "alt_test"))
+    assert test["epsilon"] == 0.2  # the authors' value for experts
+    assert test["passes"]
+    assert judge["verdict"] == "below"
+
+
+def test_verdicts_without_a_choice_are_left_out_as_by_the_authors() -> None:
+    """Issue 12, point 14: their code drops instances that the model did not annotate; ours can count them against it.
+
+    Dropped, the numbers are those of the judged cases alone.
+    """
+    letters = noisy({"a": 0.8, "b": 0.8, "c": 0.8, "j": 0.8}, 200, 6)
+    j = letters.pop("j")
+    silent = "?" * 80 + j[80:]
+    people, cases = annotations_of(letters), cases_of(200)
+
+    def row(text: str, **options: float) -> pd.Series:
+        table = ceiling(verdicts_of({("j", "AB"): text}), people, cases, resamples=0, **options)
+        return table[table["part"] == "alt_test"].iloc[0]
+
+    kept, without, against = row(silent), row("-" * 80 + j[80:]), row(silent, null_disagrees=1)
+    columns = ["n", "n_excluded", "winning_rate", "advantage_probability", "least_epsilon"]
+    assert kept[columns].tolist() == without[columns].tolist()
+    assert (kept["n"], kept["n_excluded"], against["n"]) == (120, 80, 200)
+    assert against["advantage_probability"] < kept["advantage_probability"] - 0.1
+    assert kept["passes"] and not against["passes"]
 
 
 @pytest.mark.parametrize("options", [{"epsilon": 1.0}, {"correction": "x"}, {"level": "x"}])

@@ -89,7 +89,7 @@ def test_a_judge_that_copies_an_annotator_everywhere_has_no_distance_from_their_
     shown = {(name, order): letters[name] for name in "abc" for order in ("AB", "BA")}
     table = ceiling(verdicts_of(shown), annotations_of(letters), cases, by="organ", **FAST)
     parts = table["part"].drop_duplicates().tolist()
-    assert parts == ["annotator", "judge", "alt_test", "alt_test_annotator"]
+    assert parts == ["annotator", "judge", "alt_test", "alt_test_sweep", "alt_test_annotator"]
     judges = table[table["part"] == "judge"]
     means = judges.groupby("subfield", dropna=False)["difference"].mean()
     assert len(judges) == 9
@@ -150,3 +150,38 @@ def test_every_policy_has_its_rows(policy: str) -> None:
     judges = table[table["part"] == "judge"]
     assert judges["accuracy"].between(0, 1).all()
     assert set(table["policy"]) == {policy}
+
+
+def people_of(n: int, decided: int, *, judge_right: float, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Three annotators who agree, but for one case in ten, on the first cases and split on the others, and a judge."""
+    generator = np.random.default_rng(seed)
+    truth = generator.choice(list("AB"), n)
+    letters = [np.where(generator.random(n) < 0.9, truth, np.where(truth == "A", "B", "A")) for _ in range(3)]
+    split = np.array([list("ABT")] * n).T
+    shown = {w: "".join(np.where(np.arange(n) < decided, letters[i], split[i])) for i, w in enumerate("abc")}
+    judged = np.where(generator.random(n) < judge_right, truth, np.where(truth == "A", "B", "A"))
+    return verdicts_of({("j", "AB"): "".join(judged)}), annotations_of(shown)
+
+
+@pytest.mark.parametrize(
+    ("n", "decided", "reason"),
+    [(25, 25, "fewer than 30 cases"), (120, 5, "fewer than 30 cases"), (200, 60, "of 200 cases, under half")],
+)
+def test_a_level_of_few_cases_is_no_standard(n: int, decided: int, reason: str) -> None:
+    """Issue 12, point 11. Before, a ceiling on 5 of 120 cases had no reason, and judges were set against it."""
+    table = ceiling(*people_of(n, decided, judge_right=0.3), cases_of(n), **FAST)
+    for rows in (table[table["part"] == "judge"], table[table["annotator"] == "mean"]):
+        row = rows.iloc[0]
+        assert reason in row["reason"]
+        assert not row["representative"]
+        assert pd.isna(row["verdict"])
+        assert pd.notna(row["accuracy"])
+
+
+@pytest.mark.parametrize(("right", "verdict"), [(0.3, "below"), (0.92, "within"), (1.0, "above")])
+def test_the_verdict_is_where_the_interval_of_the_difference_lies(right: float, verdict: str) -> None:
+    table = ceiling(*people_of(400, 400, judge_right=right), cases_of(400), **FAST)
+    row = table[table["part"] == "judge"].iloc[0]
+    assert (row["verdict"], row["representative"]) == (verdict, True)
+    signs = {"below": row["difference_high"] < 0, "above": row["difference_low"] > 0}
+    assert signs.get(verdict, row["difference_low"] <= 0 <= row["difference_high"])

@@ -6,8 +6,9 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from mrb_lib.data.benchmark import Benchmark, gold
-from mrb_lib.stats.gold.annotators import annotators, effective_wilson, kish_size, posterior
+from mrb_lib.stats.gold.annotators import annotators, effective_wilson, kish_size
 from mrb_lib.stats.gold.dawid_skene import em, label_counts
+from mrb_lib.stats.gold.posterior import posterior
 from tests.stats.small_tables import annotations_of, cases_of
 
 FAST = {"resamples": 100, "seed": 0}

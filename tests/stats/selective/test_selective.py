@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.confidence.recalibration import FOLDS, folds
@@ -23,19 +24,24 @@ from mrb_lib.stats.selective.thresholds import (
     conformal_risk_control,
     fixed_sequence,
     grid_place,
-    most_wrong,
+    risk_p,
     upper_bound,
 )
 
 
-def tables(p: np.ndarray, right: np.ndarray, **columns: object) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def tables(p: np.ndarray, right: np.ndarray, **columns: object) -> tuple[pd.DataFrame, ...]:
     """One judge of probabilities p for A, which gold is where the judge is right."""
     ids = [f"c{i}" for i in range(len(p))]
     verdicts = pd.DataFrame(
         {"judge": "j", "case_id": ids, "dimension": "overall", "order": "AB", "choice": np.where(p > 0.5, "A", "B")}
     ).assign(p_a=p)
     gold = pd.DataFrame({"case_id": ids, "dimension": "overall", "choice": np.where((p > 0.5) == right, "A", "B")})
-    return verdicts, gold, pd.DataFrame({"case_id": ids, **columns})
+    return verdicts, gold, unanimous(gold), pd.DataFrame({"case_id": ids, **columns})
+
+
+def unanimous(gold: pd.DataFrame) -> pd.DataFrame:
+    """Three annotators who all give the gold label."""
+    return pd.concat([gold.assign(annotator=name) for name in "abc"], ignore_index=True)
 
 
 def drawn(n: int, seed: int, best: float = 0.98, **columns: object):
@@ -46,8 +52,8 @@ def drawn(n: int, seed: int, best: float = 0.98, **columns: object):
     return tables(np.where(generator.random(n) < 0.5, confidence, 1 - confidence), right, **columns)
 
 
-def part(table: pd.DataFrame, name: str) -> pd.DataFrame:
-    return table[table["part"] == name].reset_index(drop=True)
+def part(table: pd.DataFrame, name: str, reference: str = "majority") -> pd.DataFrame:
+    return table[(table["part"] == name) & (table["reference"] == reference)].reset_index(drop=True)
 
 
 def plain_fixed_sequence(confidence: np.ndarray, wrong: np.ndarray, alpha: float, delta: float) -> float | None:
@@ -67,10 +73,10 @@ def plain_fixed_sequence(confidence: np.ndarray, wrong: np.ndarray, alpha: float
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize(("alpha", "delta"), [(0.1, 0.05), (0.2, 0.1)])
 def test_the_threshold_is_that_of_the_procedure_written_plainly(seed: int, alpha: float, delta: float) -> None:
-    verdicts, gold, cases = drawn(160, seed)
+    verdicts, gold, annotations, cases = drawn(160, seed)
     confidence = np.maximum(verdicts["p_a"], 1 - verdicts["p_a"]).to_numpy()
     wrong = (verdicts["choice"] != gold["choice"]).to_numpy()
-    rows = part(selective(verdicts, gold, cases, target=1 - alpha), "guarantee")
+    rows = part(selective(verdicts, gold, annotations, cases, target=1 - alpha), "guarantee")
     row = rows[rows["delta"] == delta].iloc[0]
     expected = plain_fixed_sequence(confidence, wrong, alpha, delta)
     if expected is None:
@@ -83,10 +89,10 @@ def test_the_threshold_is_that_of_the_procedure_written_plainly(seed: int, alpha
 
 
 def test_the_conformal_threshold_is_the_lowest_whose_share_of_wrong_answers_fits() -> None:
-    verdicts, gold, cases = drawn(200, 3)
+    verdicts, gold, annotations, cases = drawn(200, 3)
     confidence = np.maximum(verdicts["p_a"], 1 - verdicts["p_a"]).to_numpy()
     wrong = (verdicts["choice"] != gold["choice"]).to_numpy()
-    rows = part(selective(verdicts, gold, cases, target=0.9), "guarantee")
+    rows = part(selective(verdicts, gold, annotations, cases, target=0.9), "guarantee")
     row = rows[rows["method"] == "conformal_risk_control"].iloc[0]
     share = [200 / 201 * (wrong & (confidence >= t)).mean() + 1 / 201 for t in GRID]
     assert row["threshold"] == GRID[int(np.flatnonzero(np.array(share) <= 0.1)[0])]
@@ -115,7 +121,7 @@ def test_too_few_cases_cannot_promise_anything_even_to_a_judge_that_is_always_ri
 @pytest.mark.parametrize("delta", [0.05, 0.1])
 def test_each_fold_is_answered_by_the_threshold_of_the_others(seed: int, delta: float) -> None:
     """A loop over folds, by the procedure written plainly."""
-    verdicts, gold, cases = drawn(250, seed, best=0.94)
+    verdicts, gold, annotations, cases = drawn(250, seed, best=0.94)
     confidence = np.maximum(verdicts["p_a"], 1 - verdicts["p_a"]).to_numpy()
     wrong = (verdicts["choice"] != gold["choice"]).to_numpy()
     fold = folds(np.arange(250), seed)
@@ -125,7 +131,7 @@ def test_each_fold_is_answered_by_the_threshold_of_the_others(seed: int, delta: 
         threshold = plain_fixed_sequence(confidence[rest], wrong[rest], 0.2, delta)
         if threshold is not None:
             answered |= ~rest & (confidence >= threshold)
-    rows = part(selective(verdicts, gold, cases, target=0.8, seed=seed), "guarantee")
+    rows = part(selective(verdicts, gold, annotations, cases, target=0.8, seed=seed), "guarantee")
     row = rows[rows["delta"] == delta].iloc[0]
     assert row["n_answered"] == answered.sum() != (confidence >= row["threshold"]).sum()
     assert row["coverage"] == pytest.approx(answered.mean())
@@ -137,11 +143,14 @@ def test_each_fold_is_answered_by_the_threshold_of_the_others(seed: int, delta: 
 
 def test_clusters_across_subfields_give_each_subfield_a_case() -> None:
     """100 clusters of an eye and a lung: each subfield calibrates on all 100, as it would alone."""
-    verdicts, gold, cases = drawn(200, 6, cluster=np.repeat(np.arange(100), 2), organ=["eye", "lung"] * 100)
-    rows = part(selective(verdicts, gold, cases, by="organ", target=0.7), "guarantee")
+    verdicts, gold, annotations, cases = drawn(
+        200, 6, cluster=np.repeat(np.arange(100), 2), organ=["eye", "lung"] * 100
+    )
+    rows = part(selective(verdicts, gold, annotations, cases, by="organ", target=0.7), "guarantee")
     assert rows["n_calibration"].eq(100).all()
     eye = (cases["organ"] == "eye").to_numpy()
-    alone = selective(verdicts[eye], gold[eye], cases[eye].reset_index(drop=True), target=0.7)
+    own = verdicts[eye], gold[eye], unanimous(gold[eye]), cases[eye].reset_index(drop=True)
+    alone = selective(*own, target=0.7)
     within = rows[rows["subfield"] == "eye"]
     np.testing.assert_allclose(within["threshold"], part(alone, "guarantee")["threshold"])
 
@@ -161,6 +170,7 @@ HARD = {
 @pytest.mark.parametrize("name", list(HARD))
 def test_nothing_is_null_without_its_reason_and_no_interval_is_without_width(name: str) -> None:
     table = selective(*tables(*HARD[name]), target=0.6)
+    table = table[table["reference"] == "majority"]
     expected = {
         "guarantee": ["threshold", "coverage", "agreement", "bound", "n_answered"],
         "summary": ["agreement", "aurc", "excess_aurc"],
@@ -188,18 +198,18 @@ def test_nothing_is_null_without_its_reason_and_no_interval_is_without_width(nam
 
 
 def test_one_case_of_each_cluster_calibrates_and_all_are_answered() -> None:
-    verdicts, gold, cases = drawn(400, 6, cluster=np.repeat(np.arange(100), 4))
-    rows = part(selective(verdicts, gold, cases, target=0.7), "guarantee")
+    verdicts, gold, annotations, cases = drawn(400, 6, cluster=np.repeat(np.arange(100), 4))
+    rows = part(selective(verdicts, gold, annotations, cases, target=0.7), "guarantee")
     assert (rows["n_calibration"] == 100).all()
     assert (rows["n"] == 400).all()
-    alone = selective(verdicts, gold, cases, target=0.7, cluster="case_id")
+    alone = selective(verdicts, gold, annotations, cases, target=0.7, cluster="case_id")
     assert (part(alone, "guarantee")["n_calibration"] == 400).all()
 
 
 def test_both_orders_make_one_answer() -> None:
-    first, gold, cases = tables(np.array([0.9, 0.3, 0.8]), np.array([True, False, True]))
+    first, gold, annotations, cases = tables(np.array([0.9, 0.3, 0.8]), np.array([True, False, True]))
     second = first.assign(order="BA", p_a=[0.6, 0.3, 0.1])
-    table = selective(pd.concat([first, second]), gold, cases)
+    table = selective(pd.concat([first, second]), gold, annotations, cases)
     row = part(table, "summary").iloc[0]
     assert row["n"] == 3
     assert row["agreement"] == pytest.approx(1 / 3)  # .75 for A, .3 for A, .45 for A; gold A, A, A
@@ -228,7 +238,7 @@ def test_equal_confidences_are_in_random_order() -> None:
 def test_the_area_lies_between_the_best_order_and_the_worst(found: list[tuple[int, bool]]) -> None:
     p, right = np.array([c / 100 for c, _ in found]), np.array([r for _, r in found])
     row = part(selective(*tables(p, right)), "summary").iloc[0]
-    wrong = np.sort(np.where(p > 0.5, ~right, 0.5))
+    wrong = np.sort(np.where(p > 0.5, ~right, 1.0))  # one half answers a tie, which gold is not
     ranks = np.arange(1, len(p) + 1)
     best, worst = (np.mean(np.cumsum(order) / ranks) for order in (wrong, wrong[::-1]))
     assert best - 1e-9 <= row["aurc"] <= worst + 1e-9
@@ -243,10 +253,12 @@ def test_a_looser_level_never_answers_less(found: list[tuple[float, bool]], alph
         counts[0, 0, place] += 1
         counts[1, 0, place] += wrong
     answered, wrong = at_or_above(counts)
-    strict, loose = (fixed_sequence(answered, wrong, alpha, delta)[0] for delta in (0.05, 0.2))
+    answered = answered.astype(np.int64)
+    strict, loose = (fixed_sequence(answered, wrong, alpha, delta, binary=True)[0] for delta in (0.05, 0.2))
     if strict != NONE:
         assert loose != NONE
-        if np.argmax(most_wrong(80, alpha, 0.05) >= 0) == np.argmax(most_wrong(80, alpha, 0.2) >= 0):
+        least = [next(n for n in range(1000) if (1 - alpha) ** n <= delta) for delta in (0.05, 0.2)]
+        if ((answered[0] >= least[0]) == (answered[0] >= least[1])).all():
             assert loose <= strict
     conformal = conformal_risk_control(answered, wrong, answered[..., 0], alpha)[0]
     if conformal != NONE:
@@ -254,28 +266,79 @@ def test_a_looser_level_never_answers_less(found: list[tuple[float, bool]], alph
 
 
 def test_the_upper_bound_is_one_where_all_are_wrong_or_none_answered() -> None:
-    np.testing.assert_allclose(upper_bound(np.array([0, 3]), np.array([0, 3]), 0.05), 1.0)
-    np.testing.assert_allclose(upper_bound(np.array([0]), np.array([10]), 0.05), 1 - 0.05**0.1)
+    for binary in (True, False):
+        np.testing.assert_allclose(upper_bound(np.array([0.0, 3]), np.array([0, 3]), 0.05, binary=binary), 1.0)
+        np.testing.assert_allclose(upper_bound(np.array([0.0]), np.array([10]), 0.05, binary=binary), 1 - 0.05**0.1)
+
+
+@pytest.mark.parametrize(("wrong", "n"), [(3, 40), (0, 12), (17, 60)])
+def test_the_bound_of_right_and_wrong_is_that_of_clopper_and_pearson(wrong: int, n: int) -> None:
+    exact = stats.binomtest(wrong, n, alternative="less").proportion_ci(0.9, "exact").high
+    assert upper_bound(np.array([float(wrong)]), np.array([n]), 0.1, binary=True)[0] == pytest.approx(exact, abs=1e-9)
+
+
+def test_hoeffding_and_bentkus_by_hand() -> None:
+    """The smaller of exp(-n KL(mean, alpha)) and e times the binomial tail of the sum, rounded up."""
+    n, lost, alpha = 90, 5 + 1 / 3, 0.15
+    mean = lost / n
+    entropy = mean * np.log(mean / alpha) + (1 - mean) * np.log((1 - mean) / (1 - alpha))
+    expected = min(np.exp(-n * entropy), np.e * stats.binom.cdf(6, n, alpha))
+    assert risk_p(np.array([lost]), np.array([n]), alpha, binary=False)[0] == pytest.approx(expected, abs=1e-12)
+
+
+def test_every_annotated_case_counts_against_a_stated_reference() -> None:
+    """Issue 12, point 6. Before, the splits and the ties were left out, and the judge was right on all of the rest."""
+    ids = [f"c{i}" for i in range(5)]
+    votes = {"c0": "AAA", "c1": "AAB", "c2": "ABT", "c3": "TTA", "c4": "BBB"}
+    annotations = pd.DataFrame(
+        [(c, w, "overall", {"T": "tie"}.get(v, v)) for c in ids for w, v in zip("abc", votes[c], strict=True)],
+        columns=["case_id", "annotator", "dimension", "choice"],
+    )
+    gold = pd.DataFrame({"case_id": ids, "dimension": "overall", "choice": ["A", "A", None, "tie", "B"]})
+    verdicts = pd.DataFrame({"judge": "j", "case_id": ids, "dimension": "overall", "order": "AB", "choice": "A"})
+    table = selective(verdicts.assign(p_a=[0.9, 0.8, 0.9, 0.5, 0.1]), gold, annotations, pd.DataFrame({"case_id": ids}))
+    majority, clinician = (part(table, "summary", name).iloc[0] for name in ("majority", "clinician"))
+    assert majority["n"] == clinician["n"] == 5
+    assert majority["agreement"] == pytest.approx(4 / 5)  # one half answers a tie, which c3 is; c2 has no label
+    assert clinician["agreement"] == pytest.approx((1 + 2 / 3 + 1 / 3 + 2 / 3 + 1) / 5)
+    # one annotator against the majority of the other two: all of c0 and c4, the one B of c1 against A, A is wrong,
+    # the two A's see a split; none of c2; of c3 as of c1
+    assert majority["human_level"] == pytest.approx((1 + 0 + 0 + 0 + 1) / 5)
+    assert majority["judge_level"] == pytest.approx((1 + 1 / 3 + 0 + 1 / 3 + 1) / 5)
+    assert clinician["human_level"] == pytest.approx((1 + 1 / 3 + 0 + 1 / 3 + 1) / 5)
+    assert clinician["judge_level"] == pytest.approx(clinician["agreement"])
+
+
+def test_without_annotators_of_their_own_there_is_no_clinician_to_agree_with() -> None:
+    verdicts, gold, annotations, cases = drawn(60, 3)
+    table = selective(verdicts, gold, annotations.assign(annotator="consensus"), cases)
+    row = part(table, "summary", "clinician").iloc[0]
+    assert (row["n"], row["n_excluded"]) == (0, 60)
+    assert row["reason"] == table_module.NO_CLINICIAN
+    assert table_module.NO_HUMAN in part(table, "summary").iloc[0]["reason"]
+    assert part(table, "summary").iloc[0]["n"] == 60
 
 
 def test_what_is_left_out_is_counted_and_a_silent_judge_is_null() -> None:
-    verdicts, gold, cases = drawn(40, 7)
+    verdicts, gold, annotations, cases = drawn(40, 7)
     gold.loc[0, "choice"] = "tie"
     verdicts.loc[1, "p_a"] = np.nan
     mute = verdicts.assign(judge="mute", p_a=np.nan)
-    table = selective(pd.concat([verdicts, mute]), gold.iloc[:-1], cases)
+    table = selective(pd.concat([verdicts, mute]), gold.iloc[:-1], annotations, cases)
     row = part(table, "summary").set_index("judge")
-    assert (row.loc["j", "n"], row.loc["j", "n_excluded"]) == (37, 3)
+    assert (row.loc["j", "n"], row.loc["j", "n_excluded"]) == (38, 2)
     assert (row.loc["mute", "n"], row.loc["mute", "n_excluded"]) == (0, 40)
     assert row.loc["mute", "reason"] == table_module.NO_PROBABILITIES
     assert np.isnan(row.loc["mute", "aurc"])
 
 
 def test_subfields_are_measured_as_if_alone() -> None:
-    verdicts, gold, cases = drawn(300, 8, organ=["lung", "eye", "brain"] * 100)
-    table = selective(verdicts, gold, cases, by="organ", target=0.6)
+    verdicts, gold, annotations, cases = drawn(300, 8, organ=["lung", "eye", "brain"] * 100)
+    table = selective(verdicts, gold, annotations, cases, by="organ", target=0.6)
     lung = cases["organ"] == "lung"
-    alone = selective(verdicts[lung.to_numpy()], gold[lung.to_numpy()], cases[lung].reset_index(drop=True), target=0.6)
+    kept = lung.to_numpy()
+    own = verdicts[kept], gold[kept], unanimous(gold[kept]), cases[lung].reset_index(drop=True)
+    alone = selective(*own, target=0.6)
     for name, columns in (
         ("guarantee", ["threshold", "bound", "n_calibration"]),
         ("summary", ["aurc", "excess_aurc", "low"]),
