@@ -128,10 +128,10 @@ def analyze(
     from mrb_lib.cli.findings import echo_stale_runs
     from mrb_lib.cli.overview import as_overview
     from mrb_lib.cli.progress import status_of
-    from mrb_lib.data.benchmark import load
+    from mrb_lib.data.benchmark import load, votes_behind
     from mrb_lib.errors import InputError
     from mrb_lib.stats import tables
-    from mrb_lib.stats.inputs import ADJUDICATED
+    from mrb_lib.stats.inputs import ADJUDICATED, labels
     from mrb_lib.stats.resampling.clusters import resampling_unit
     from mrb_lib.verdicts.store import iter_verdicts
 
@@ -179,6 +179,9 @@ def analyze(
     scored_by = None if "policy" in unread else policy
     simulated = benchmark.meta.kind == "simulated"
     what = f"{benchmark.meta.name}: {table}" + (f", policy {policy}" if scored_by else "")
+    if "gold" in spec.parameters and gold == "majority":
+        behind = votes_behind(labels(benchmark))
+        what += f", gold: {behind}" if behind else ""
     what += f" ({render.MARK} data)" if simulated else ""
     unit = None if "cluster" in unread else resampling_unit(benchmark.cases, cluster)
     if as_json:

@@ -387,3 +387,26 @@ def gold(benchmark: Benchmark, rule: GoldRule = "majority") -> pd.DataFrame:
         out[name] = n[:, i]
     out["n_annotators"] = total
     return out
+
+
+def votes_behind(gold: pd.DataFrame) -> str:
+    """What the labels of a gold table are: "majority of 3", "majority or plurality of 3 to 5 (12 of 900 pluralities)".
+
+    Parameters
+    ----------
+    gold : with the votes columns of `gold`, and `n_annotators`
+
+    Returns
+    -------
+    str
+        A label is a plurality where it has the most votes, but not more than half of them; empty where there is none.
+    """
+    labelled = gold[gold["choice"].notna()]
+    if labelled.empty:
+        return ""
+    n, top = labelled["n_annotators"], labelled.filter(regex="^votes_").max(axis=1)
+    people = f"{n.min()}" if n.min() == n.max() else f"{n.min()} to {n.max()}"
+    pluralities = int((2 * top <= n).sum())
+    if not pluralities:
+        return f"majority of {people}"
+    return f"majority or plurality of {people} ({pluralities:,} of {len(labelled):,} pluralities)"

@@ -11,6 +11,7 @@ import html
 import pandas as pd
 
 from mrb_lib.stats.core.phrases import number, of_judges, percent, points, some
+from mrb_lib.stats.selective.answers import CLINICIAN
 
 _ALPHA = "krippendorff_alpha"
 _LEVEL = 0.05
@@ -177,15 +178,17 @@ def ceiling(table: pd.DataFrame, *, dimension: str, epsilon: float) -> str:
     if human.empty:
         return f"What one annotator achieves on {dimension} is not known."
     said = f"The mean annotator names the others' majority on {percent(human.iloc[0], 'accuracy', 'low', 'high')}."
-    known = judges[judges["difference"].notna()]
+    known = judges[judges["verdict"].notna()]
     if known.empty:
         return said
-    within = int((known["difference_high"] >= 0).sum())
+    within = int((known["verdict"] != "below").sum())
     what = f"within the human range on {dimension}"
-    passed = int((tests["passes"] == 1).sum())
+    passing = tests.loc[tests["passes"].fillna(False), "judge"]
+    below = int(passing.isin(known.loc[known["verdict"] == "below", "judge"]).sum())
     return (
         f"{of_judges(within, len(known), what)}: the interval of the distance to the mean annotator reaches zero. "
-        f"{said} {passed} of {len(tests)} pass the alternative annotator test at epsilon {epsilon:g}."
+        f"{said} {len(passing)} of {len(tests)} pass the alternative annotator test at epsilon {epsilon:g}, which lets "
+        f"a judge be worse than an annotator by less than that; {below} of them lie wholly below the mean annotator."
     )
 
 
@@ -196,7 +199,14 @@ def gold(rules: pd.DataFrame, *, dimension: str) -> str:
     out = rules[(rules["part"] == "left_out") & rules["kendall_tau"].notna()]
     said = []
     if len(wrong):
-        said.append(f"By the model, {100 * wrong.median():.0f}% of the majority's labels on {dimension} are wrong.")
+        said.append(
+            f"By the model of independent errors, {100 * wrong.median():.0f}% of the majority's labels on {dimension} "
+            "are wrong."
+        )
+        corrected = rules[rules["part"] == "corrected"]
+        alike = int(((corrected["dependence_high"] < 0) | (corrected["dependence_low"] > 0)).sum())
+        what = "shown to find the same cases hard as the annotators, so that their accuracy is not corrected"
+        said.append(f"{of_judges(alike, len(wrong), what)}.")
     if len(taus):
         low = taus.nsmallest(1, "kendall_tau").iloc[0]
         said.append(
@@ -373,11 +383,11 @@ def verdict(
     """Whether one judge can be trusted, for what, where not, and at which share of cases."""
     here = accuracy[accuracy["dimension"] == dimension].iloc[0]
     said = [f"{judge} names the clinicians' choice on {dimension} in {percent(here, 'accuracy', 'low', 'high')}."]
-    distance = human[(human["part"] == "judge") & (human["dimension"] == dimension) & human["difference"].notna()]
+    distance = human[(human["part"] == "judge") & (human["dimension"] == dimension) & human["verdict"].notna()]
     if len(distance):
         far = distance.iloc[0]
-        near = "within the range of one clinician" if far["difference_high"] >= 0 else "short of one clinician"
-        said.append(f"That is {near} ({points(far, 'difference')}).")
+        near = "short of one clinician" if far["verdict"] == "below" else "within the range of one clinician"
+        said.append(f"By the labels that one clinician is held to, it is {near} ({points(far, 'difference')}).")
     else:
         said.append("How near that is to one clinician is not known.")
     cells = parts[parts["subfield"].notna()]
@@ -395,13 +405,24 @@ def verdict(
 
 def _promise(answers: pd.DataFrame, target: float, delta: float) -> str:
     """At which share of cases a judge may answer alone."""
-    promised = answers[(answers["part"] == "guarantee") & (answers["delta"] == delta) & answers["subfield"].isna()]
+    overall = answers[answers["subfield"].isna() & (answers["reference"] != CLINICIAN)]
+    reference = overall["reference"].iloc[0] if len(overall) else "majority"
+    promised = overall[(overall["part"] == "guarantee") & (overall["delta"] == delta)]
     promised = promised[promised["threshold"].notna() & promised["coverage"].notna() & (promised["coverage"] > 0)]
-    wanted = f"{100 * target:.0f}% agreement with clinicians can be promised at {100 * (1 - delta):.0f}% confidence"
+    wanted = f"{100 * target:.0f}% agreement with the clinicians' {reference} label can be promised at "
+    wanted += f"{100 * (1 - delta):.0f}% confidence, over all cases that a judge answers"
     if promised.empty:
-        return f"At no threshold of confidence {wanted}, so that none may answer alone."
+        everywhere = overall.loc[(overall["part"] == "summary") & overall["human_level"].notna(), "human_level"]
+        human = f" One clinician agrees with the others on {100 * everywhere.iloc[0]:.0f}%." if len(everywhere) else ""
+        return f"At no threshold of confidence {wanted}, so that none may answer alone.{human}"
     best = promised.sort_values(["coverage", "judge"], ascending=[False, True]).iloc[0]
-    return f"{wanted} where {best['judge']} is sure, which is on {percent(best, 'coverage')} of the cases."
+    said = f"{wanted}, where {best['judge']} is sure, which is on {percent(best, 'coverage')} of the cases."
+    if pd.isna(best["human_level"]):
+        return said
+    return (
+        f"{said} There one clinician agrees with the others' majority on {100 * best['human_level']:.0f}%, and the "
+        f"judge with that majority on {100 * best['judge_level']:.0f}%."
+    )
 
 
 def _points(rows: pd.DataFrame, column: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark, vote_columns
+from mrb_lib.data.benchmark import Benchmark, vote_columns, votes_behind
 from mrb_lib.errors import InputError
 from mrb_lib.notebook.absent import Absent, Frame, missing, reason_of
 from mrb_lib.notebook.conclusions import Conclusion
@@ -86,11 +86,16 @@ class Workspace:
             self.note or f"{meta.name}: {meta.kind} data.",
             f"{len(self.benchmark.cases):,} cases, {len(self.benchmark.annotations):,} annotations, "
             f"{len(self.verdicts):,} verdicts of {len(self.judges)} judges.",
-            f"Dimension {self.dimension}; policy {self.policy}; gold {self.gold}; resamples {self.resamples}; seed "
-            f"{self.seed}.",
+            f"Dimension {self.dimension}; policy {self.policy}; gold {self.gold_name}; resamples {self.resamples}; "
+            f"seed {self.seed}.",
             f"Cases are {resampling_unit(self.benchmark.cases, self.cluster or None).statement}.",
         ]
         return "\n".join(lines)
+
+    @property
+    def gold_name(self) -> str:
+        """The gold rule; of the majority also of how many votes, and how often it is a plurality only."""
+        return (votes_behind(self.labels()) if self.gold == "majority" else "") or self.gold
 
     def missing(self, *needs: str) -> str:
         """Why something that takes `needs` cannot be shown; see `mrb_lib.notebook.absent.missing`."""

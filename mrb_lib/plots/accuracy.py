@@ -70,7 +70,8 @@ _READ_RADAR = (
         "A judge whose interval lies left of the green band chooses as the majority does less often than the mean "
         "annotator. One whose interval reaches the band is not shown to be worse, which is not the same as shown to be "
         "as good: a wide interval reaches it easily. The band is a high bar: it leaves out the cases on which the "
-        "other annotators are split."
+        "other annotators are split. It is not drawn where that leaves fewer than 30 cases or under half; the figure "
+        "of distances sets judges and annotators against the same labels."
     ),
     needs=("preferences", "annotations", "verdicts"),
 )
@@ -89,7 +90,7 @@ def leaderboard(
         the rows of subfields are not drawn. With `kind`, references are drawn below the judges; with `rank` and
         `decisive_accuracy`, the judges are in that order, and that accuracy is drawn beside
     ceiling : dimension, accuracy, low, high, as the table `ceiling` has them: the rows of the annotator "mean", scored
-        against the others' label, are drawn; None draws none
+        against the others' label, are drawn where they are `representative`; None draws none
     order_by : the dimension that orders the judges within their group
 
     Returns
@@ -97,7 +98,9 @@ def leaderboard(
     Figure
         Validated by tests/plots/test_values.py (what is drawn equals the frame).
     """
-    human = None if ceiling is None else overall(rows_of(ceiling, part="annotator", annotator="mean"))
+    human = None
+    if ceiling is not None:
+        human = overall(rows_of(ceiling, part="annotator", annotator="mean", representative=True))
     whole = overall(accuracy)
     return panels(
         rows_of(whole, kind="judge"),

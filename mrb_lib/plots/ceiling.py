@@ -59,7 +59,8 @@ def annotators(table: pd.DataFrame, *, order_by: str = "overall") -> Paper:
     ),
     reading=(
         "Left of the dashed line: the judge is further from the annotators than they are from each other. An interval "
-        "that holds zero does not tell the judge from an annotator, which does not show them equal."
+        "that holds zero does not tell the judge from an annotator, which does not show them equal. Where fewer than "
+        "30 cases, or under half of those judged, have such labels, the table gives no verdict."
     ),
     needs=("annotations", "annotators", "preferences", "verdicts"),
 )
@@ -90,8 +91,10 @@ def distances(table: pd.DataFrame, *, order_by: str = "overall") -> Paper:
         "{epsilon}."
     ),
     reading=(
-        "Green judges may stand in for an annotator by this test; the probability, not the pass, is the number to "
-        "compare judges by. A pass says nothing of cases unlike these."
+        "A pass says that the judge is worse than most annotators by less than epsilon, not that it is as good: judges "
+        "that pass may lie wholly below the annotators in the figure of distances, which says by how much. The "
+        "probability, not the pass, is the number to compare judges by, and the table has the smallest epsilon at "
+        "which each passes. A pass says nothing of cases unlike these."
     ),
     needs=("annotations", "annotators", "preferences", "verdicts"),
 )

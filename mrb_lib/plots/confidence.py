@@ -189,21 +189,28 @@ def calibration_shift(shift: pd.DataFrame, *, dimension: str | None = None) -> P
     "risk-coverage",
     title="Agreement against the share of cases answered",
     caption=(
-        "Agreement with gold on the cases a judge is surest of; dimension {dimension}, with 95% intervals robust to "
-        "clusters. Diamond: the threshold that promises {target} agreement at {confidence} confidence (fixed-sequence "
-        "testing), as it does on cases it was not chosen on."
+        "Agreement with the {reference} on the cases a judge is surest of, of all that it answers: where the panel is "
+        "split, no answer agrees; dimension {dimension}, with 95% intervals robust to clusters. Diamond: the threshold "
+        "that promises {target} agreement at {confidence} confidence (fixed-sequence testing), as it does on cases it "
+        "was not chosen on."
     ),
     reading=(
         "A curve that falls to the right: its confidence tells right from wrong. A flat one: it does not. The diamond "
-        "stands at the share of such cases, with a decisive gold label, that may be left to the judge; where there is "
-        "none, no threshold can be promised with these many cases. Each promise is for one judge: among many "
-        "judges, one promise in ten may fail."
+        "stands at the share of all cases that may be left to the judge; where there is none, no threshold can be "
+        "promised with these many cases. Each promise is for one judge: among many judges, one promise in ten may "
+        "fail. One clinician would not agree with the others everywhere either: the table sets both against the same "
+        "labels."
     ),
     needs=("preferences", "annotations", "verdicts"),
 )
 @styled
 def risk_coverage(
-    selective: pd.DataFrame, *, dimension: str | None = None, target: float = 0.9, delta: float = 0.1
+    selective: pd.DataFrame,
+    *,
+    dimension: str | None = None,
+    target: float = 0.9,
+    delta: float = 0.1,
+    reference: str = "majority",
 ) -> Paper:
     """Draw the agreement of each judge on the cases it is surest of, against the share of cases answered.
 
@@ -215,14 +222,16 @@ def risk_coverage(
     dimension : the one to draw; None where the table has one only
     target : the agreement wanted, as a line
     delta : the risk at which the guarantee that is drawn may fail
+    reference : what agreement is with, as in the table
 
     Returns
     -------
     Figure
         Validated by tests/plots/test_selective.py.
     """
-    curve = rows_of(selective, part="curve", dimension=dimension)
-    guarantee = overall(rows_of(selective, part="guarantee", method="fixed_sequence", delta=delta, dimension=dimension))
+    own = rows_of(selective, reference=reference, dimension=dimension)
+    curve = rows_of(own, part="curve")
+    guarantee = overall(rows_of(own, part="guarantee", method="fixed_sequence", delta=delta))
     judges = list(dict.fromkeys(curve["judge"]))
     columns = min(max(len(judges), 1), MOST_COLUMNS)
     side = min((PAGE - 0.5) / columns, 2.2)
@@ -234,7 +243,7 @@ def risk_coverage(
             _promise(axes, promise)
         axes.set_title(name, fontsize=6.5)
     figure.supxlabel("cases answered (%)", fontsize=7)
-    figure.supylabel("agreement with gold (%)", fontsize=7)
+    figure.supylabel(f"agreement with the {reference} (%)", fontsize=7)
     handles = [
         Line2D([], [], color=COLOURS["human"], linewidth=1.0, label=f"wanted: {percent(target)}%"),
         Line2D([], [], color=COLOURS["gold"], marker=_MARK, markersize=3.5, linewidth=0.9, label="promised, held out"),

@@ -87,12 +87,14 @@ def confusions(
     title="Accuracy of the judges by gold rule",
     caption=(
         "Accuracy of each judge on {dimension} against labels made by five rules, and against the majority corrected "
-        "for its estimated errors, with 95% cluster-bootstrap intervals."
+        "for its estimated errors, with 95% cluster-bootstrap intervals; those of the corrected accuracy allow for "
+        "cases that are hard for judge and annotators alike."
     ),
     reading=(
         "Read down a column for the order of the judges, across a row for how much a judge's number owes to the rule. "
-        "The correction assumes that judges and annotators err independently, and annotators of each other; the table "
-        "has bounds that take only the second for granted."
+        "The corrected point holds if judges and annotators err independently of each other. Its interval does not ask "
+        "for that, and is wide: votes of three cannot say how many majorities are wrong where cases differ in "
+        "difficulty. The table says for which judges the data show it."
     ),
     needs=("annotations", "annotators", "preferences", "verdicts"),
 )

@@ -22,6 +22,7 @@ from mrb_lib.data.benchmark import (
     meta_from,
     read_meta,
     save,
+    votes_behind,
     write_meta,
 )
 from mrb_lib.errors import InputError
@@ -67,6 +68,20 @@ def test_a_consensus_is_a_vote_only_where_nobody_elses_is_known() -> None:
     frame = gold(both)
     assert frame["choice"].fillna("none").tolist() == ["none", "none", "A"]
     assert frame["n_annotators"].tolist() == [2, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("votes", "name"),
+    [
+        ({"1": "AAB", "2": "BBB", "3": "ABT"}, "majority of 3"),
+        ({"1": "AAB", "2": "A"}, "majority of 1 to 3"),
+        ({"1": "AABT", "2": "AAAB", "3": "AABB"}, "majority or plurality of 4 (1 of 2 pluralities)"),
+        ({"1": "AB"}, ""),
+    ],
+)
+def test_the_gold_says_whether_it_is_a_majority_and_of_how_many(votes: dict[str, str], name: str) -> None:
+    """Issue 12, point 11: the most frequent of four labels, two of four, was called a majority."""
+    assert votes_behind(gold(_benchmark(votes))) == name
 
 
 def test_gold_keeps_the_order_of_cases_and_leaves_out_the_unannotated() -> None:

@@ -30,7 +30,7 @@ MORE: dict[str, dict[str, object]] = {
     "00_verdict": {"judge": "", "target": 0.9},
     "04_significance": {"margin": 0.05},
     "08_judging": {"judge": "", "limit": 12},
-    "09_ceiling": {"epsilon": 0.15},
+    "09_ceiling": {"epsilon": 0.2},
     "13_calibration": {"target": 0.9, "delta": 0.1},
 }
 

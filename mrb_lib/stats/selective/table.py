@@ -63,7 +63,7 @@ _INTERVALS = [name for name in COLUMNS if name in ("low", "high") or name.endswi
 
 @register_table(
     "selective",
-    question="when may a judge answer alone, so that it agrees with clinicians as often as promised",
+    question="where may a judge answer alone, so that over all it answers clinicians agree as often as promised",
     columns=[name for name in COLUMNS if name not in MORE],
     more=MORE,
     reads=("p_a",),

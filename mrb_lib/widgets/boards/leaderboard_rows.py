@@ -78,13 +78,17 @@ class Board:
         return table.assign(kind=shown)[list(COLUMNS)].reset_index(drop=True)
 
     def human(self, scope: LeaderboardScope) -> pd.Series | None:
-        """The mean annotator against the majority of the others: `accuracy, low, high, n`; None where there is none."""
+        """The mean annotator against the majority of the others: `accuracy, low, high, n`.
+
+        None where there is none, or it is of fewer than 30 cases or under half of them.
+        """
         try:
             table = self._table("ceiling", scope)
         except InputError:
             return None
-        rows = _rows_in(table[table["annotator"] == "mean"], scope)
-        return None if rows.empty or rows["accuracy"].isna().all() else rows.iloc[0]
+        known = (table["annotator"] == "mean") & table["accuracy"].notna() & table["representative"].fillna(False)
+        rows = _rows_in(table[known], scope)
+        return None if rows.empty else rows.iloc[0]
 
     def check(self, scope: LeaderboardScope) -> None:
         """Raise `InputError` for a choice that this board does not have."""
