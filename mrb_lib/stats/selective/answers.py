@@ -122,19 +122,20 @@ class Answers(NamedTuple):
 
     def take(self, kept: BoolArray) -> Answers:
         """Some of them."""
-        return Answers(*(values[kept] for values in self))
+        case, confidence = self.case[kept], self.confidence[kept]
+        return Answers(self.column[kept], case, confidence, self.worth[kept], self.human[kept], self.beside[kept])
 
 
 def answers(panel: Panel, reference: Reference) -> Answers:
     """What each judge answers: the side that its mean probability leans to, a tie where it leans to neither."""
     p = case_probabilities(panel)
     judge, dimension, case = np.nonzero(np.isfinite(p) & np.isfinite(reference.worth[:, :, 0]))
-    mine = np.round(p[judge, dimension, case], 12)
+    mine: FloatArray = np.round(p[judge, dimension, case], 12)
     answer = np.select([mine > 0.5, mine < 0.5], [A, B], TIE)
     return Answers(
         judge * p.shape[1] + dimension,
         case,
-        np.round(np.maximum(mine, 1 - mine), 12),
+        np.asarray(np.round(np.maximum(mine, 1 - mine), 12), dtype=np.float64),
         reference.worth[dimension, case, answer],
         reference.human[dimension, case],
         reference.beside[dimension, case, answer],
