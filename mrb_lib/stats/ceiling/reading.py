@@ -8,18 +8,21 @@ from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows
 
 _ALT = "Calderon et al. 2025, arXiv 2501.10970"
 MEANINGS = {
-    "part": "annotator, judge, alt_test (a judge) or alt_test_annotator (a judge against one annotator) | text",
+    "part": "annotator, judge, alt_test (a judge), _sweep (it at each epsilon) or _annotator (against one) | text",
     "annotator": "name of the annotator; mean: their unweighted mean | text",
     "n": "cases used | cases",
     "n_excluded": "annotations or cases that cannot be scored, for want of two others or of a label | cases",
     "accuracy": "mean score against the majority of the other annotators | share 0-1",
     "ceiling": "mean accuracy of the annotators on the cases of the judge | share 0-1",
     "difference": "accuracy of the judge less that of the mean annotator on the same cases | difference",
+    "verdict": "below, within or above the annotators, by the interval of the difference; null: too few cases | text",
+    "representative": "whether the cases are 30 or more, and at least half of those annotated or judged | yes/no",
     "winning_rate": f"share of the tested annotators that the judge beats, omega | share 0-1 | {_ALT}",
     "advantage_probability": f"probability that it is at least as near to the others, rho | share 0-1 | {_ALT}",
     "annotator_probability": f"the same of the annotator | share 0-1 | {_ALT}",
     "epsilon": f"what a person's cost and effort is worth, as a difference of two probabilities | difference | {_ALT}",
     "passes": f"whether the judge beats half of the annotators, or this one | yes/no | {_ALT}",
+    "least_epsilon": f"smallest hundredth from which on the judge passes; smaller is stricter | difference | {_ALT}",
     "p_value": f"of the judge being worse than the annotator by epsilon, one-sided | p 0-1 | {_ALT}",
     "n_annotators": "annotators tested | count",
     "n_items": "fewest cases of a tested annotator | cases",
@@ -37,10 +40,12 @@ def sentence(table: pd.DataFrame) -> str:
         f"On {dimension}, one annotator names the label of the others in {level['accuracy']:.0%} of the cases"
         f"{interval(level['low'], level['high'])}"
     )
-    known = main_rows(table, part="judge").dropna(subset=["difference", "difference_high"])
+    if not level["representative"]:
+        return f"{said}; that is of too few cases to hold judges to."
+    known = main_rows(table, part="judge").dropna(subset=["difference", "verdict"])
     if known.empty:
         return f"{said}."
-    near, best = int((known["difference_high"] >= 0).sum()), known.nlargest(1, "difference").iloc[0]
+    near, best = int((known["verdict"] != "below").sum()), known.nlargest(1, "difference").iloc[0]
     return (
         f"{said}; {near or 'none'} of {len(known)} {'judges' if len(known) > 1 else 'judge'} "
         f"{'come' if near > 1 else 'comes'} near it, {best['judge']} nearest at "

@@ -28,8 +28,10 @@ MEANINGS_OF_RULES = {
     "n_excluded": "judged cases without one | cases",
     "rank": "place of the judge by the rule, 1 the best; equals share the better place | rank",
     "label_error": f"estimated share of majority labels that are wrong | share 0-1 | {_DAWID}",
-    "bound_low": "least accuracy, were every wrong label one that the judge has right by it | share 0-1",
-    "bound_high": "largest accuracy, were every wrong label one that the judge has wrong by it | share 0-1",
+    "label_error_most": "largest share of them wrong, however the cases differ in difficulty | share 0-1",
+    "independent_low": "lower end of its 95% interval if judge and annotators err independently | share 0-1",
+    "independent_high": "upper end of that interval | share 0-1",
+    "dependence": "score where annotators are split, less that of independent errors; not 0: alike hard | difference",
     "kendall_tau": "agreement of the judges' order with that by the majority, tau-b | coefficient | Kendall 1945",
 }
 MEANINGS_OF_ADJUDICATION = {

@@ -9,33 +9,39 @@ from mrb_lib.stats.core.phrases import main_dimension, main_rows
 _AURC = "El-Yaniv & Wiener 2010; Geifman et al. 2019"
 MEANINGS = {
     "part": "guarantee, summary or curve | text",
+    "reference": "what agreement is with: the gold rule, or clinician, one annotator drawn at random | text",
     "method": "fixed_sequence or conformal_risk_control | text | Bauer 1991; Angelopoulos et al. 2024",
-    "target": "agreement with the label that is wanted on the cases answered | share 0-1",
+    "target": "agreement with the reference that is wanted over all cases answered | share 0-1",
     "delta": "how often the promise may be broken | p 0-1",
     "threshold": "least confidence with which a case is answered | share 0-1",
     "coverage": "share of the cases answered, on folds that the threshold was not chosen on | share 0-1",
-    "agreement": "share of the answered cases on which the judge agrees with the label | share 0-1",
+    "agreement": "of the judge with the reference over all cases answered; a split panel has no label | share 0-1",
+    "human_level": "agreement of one annotator with the others, on the cases answered | share 0-1",
+    "judge_level": "agreement of the judge with the very same others | share 0-1",
     "guaranteed": "whether the target can be promised; null: nothing can | yes/no",
-    "bound": "lower confidence bound of the agreement at the threshold | share 0-1 | Clopper & Pearson 1934",
-    "wrong_of_all": "share of all cases that is answered wrongly | share 0-1",
-    "n": "cases with a probability | cases",
-    "n_excluded": "cases of the judge without one | cases",
+    "bound": "lower confidence bound of the agreement | share 0-1 | Clopper & Pearson 1934; Bates et al. 2021",
+    "wrong_of_all": "disagreement as a share of all cases | share 0-1",
+    "n": "annotated cases with a probability | cases",
+    "n_excluded": "cases of the judge without annotations or a probability | cases",
     "n_calibration": "cases that the threshold was chosen on, one a cluster | cases",
     "n_answered": "cases answered | cases",
     "aurc": f"area under the risk-coverage curve; lower is better | share 0-1 | {_AURC}",
     "excess_aurc": f"the same less that of the best order of the same answers | share 0-1 | {_AURC}",
-    "risk": "share wrong of the cases answered | share 0-1",
+    "risk": "disagreement over the cases answered | share 0-1",
 }
 
 
 def sentence(table: pd.DataFrame) -> str:
     """Which judge may answer most cases at the agreement promised."""
     rows, dimension = main_rows(table, part="guarantee"), main_dimension(table)
-    rows = rows[rows["method"] == "fixed_sequence"]
+    rows = rows[(rows["method"] == "fixed_sequence") & (rows["reference"] != "clinician")]
     if not rows["n"].gt(0).any():
         return f"On {dimension}, no judge gives probabilities by which it could leave cases to clinicians."
     target, delta = rows["target"].iloc[0], rows["delta"].max()
-    wanted = f"agreement with the clinicians' label on {target:.0%} of the cases that a judge answers"
+    wanted = (
+        f"agreement with the clinicians' {rows['reference'].iloc[0]} label on {target:.0%} of all cases that a judge"
+    )
+    wanted += " answers"
     sure = f"at {1 - delta:.0%} confidence"
     held = rows[rows["delta"].eq(delta) & rows["threshold"].notna() & (rows["coverage"] > 0)]
     if held.empty:
