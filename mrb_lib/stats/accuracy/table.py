@@ -26,8 +26,6 @@ JUDGE, REFERENCE = "judge", "reference"
 _MACRO = ("n_subfields", *with_ends("macro_accuracy"))
 COLUMNS = (
     "judge",
-    "kind",
-    "label",
     "dimension",
     "subfield",
     "by",
@@ -49,6 +47,8 @@ COLUMNS = (
     *with_ends("above_constant"),
     "tie_share",
     "annotator_tie_share",
+    "kind",
+    "label",
     *_MACRO,
     *with_ends("cohen_kappa"),
     "reason",
@@ -123,6 +123,7 @@ def correctness(verdicts: pd.DataFrame, gold: pd.DataFrame, policy: str = "balan
     columns=COLUMNS,
     more=MORE,
     meanings=reading.MEANINGS,
+    headline=("decisive_accuracy", "accuracy", "above_constant"),
     sentence=reading.sentence,
     options={"references": Option("1 sets the references below the judges, 0 leaves them out", least=0, below=2)},
 )
