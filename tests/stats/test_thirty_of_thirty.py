@@ -7,6 +7,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from mrb_lib.stats.accuracy import accuracy
+from mrb_lib.stats.ceiling import ceiling
 from mrb_lib.stats.consistency.engines import agreement_between
 from mrb_lib.stats.gold.gold_rules import gold_rules
 from mrb_lib.stats.juries import jury
@@ -52,3 +53,15 @@ def test_jury() -> None:
     for part in ("jury", "single"):
         rows = table[(table["part"] == part) & table["accuracy"].notna()]
         assert ends(rows) == [pytest.approx(WILSON)], part
+
+
+def test_ceiling() -> None:
+    """Of each annotator and of each judge; the mean annotator rests on 90 labels of 30 cases."""
+    people = annotations_of(dict.fromkeys("abc", GOLD))
+    table = ceiling(RIGHT, people, cases_of(30), **FAST).query("part != 'alt_test'")
+    alone = (table["part"] == "annotator") & (table["annotator"] != "mean")
+    assert ends(table[alone]) == [pytest.approx(WILSON)]
+    for rows in (table[(table["part"] == "annotator") & ~alone], table[table["part"] == "judge"]):
+        [[low, high]] = ends(rows)
+        assert 0.87 < low < WILSON[0]
+        assert high == 1

@@ -10,19 +10,19 @@ import numpy as np
 from mrb_lib.stats.agreement.coefficients import votes_by_case
 from mrb_lib.stats.agreement.labels import Annotations
 from mrb_lib.stats.ceiling.judges import LeaveOneOut, too_few
-from mrb_lib.stats.core.options import FloatArray, IntArray, join_reasons, mean_of_defined
+from mrb_lib.stats.core.options import FloatArray, IntArray, divide, join_reasons, mean_of_defined
 from mrb_lib.stats.core.scoring import BINARY_POLICIES, credit
 from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.resample import (
     Summands,
     block,
     cell_sums,
-    interval,
-    interval_reason,
     n_clusters,
     ratio,
     resampled,
+    share_reasons,
 )
+from mrb_lib.stats.resampling.shares import ShareIntervals, share_intervals
 
 FEW_ANNOTATORS = "fewer than three annotators: the others have no majority"
 NO_CASES = "the others have a majority on none of the annotator's cases"
@@ -54,7 +54,7 @@ def annotator_rows(
     drawn = resampled(blocks, n_clusters(codes), resamples=resamples, seed=seed)
     rows: list[dict[str, object]] = []
     for group, own in zip(groups, drawn, strict=True):
-        ends = np.stack(interval(own.replicates)).reshape(2, len(held), n_annotators + 1)
+        replicates = own.replicates.reshape(len(own.replicates), len(held), n_annotators + 1)
         for i, item in enumerate(held):
             label = {"dimension": coded.dimensions[i], "part": ANNOTATOR, **group.label()}
             if absences[i]:
@@ -62,7 +62,7 @@ def annotator_rows(
                 rows.append(label | {"annotator": MEAN, "n": 0, "n_excluded": n_excluded, "reason": absences[i]})
             else:
                 sums = own.sums[:, 2 * n_annotators * i : 2 * n_annotators * (i + 1)]
-                rows.extend(label | row for row in _rows(coded, item, group, sums, ends[:, i], resamples))
+                rows.extend(label | row for row in _rows(coded, item, group, sums, replicates[:, i], resamples))
     return rows
 
 
@@ -113,7 +113,7 @@ def _rates(sums: FloatArray, dimensions: int) -> FloatArray:
 
 
 def _rows(
-    coded: Annotations, item: LeaveOneOut, group: Group, sums: Summands, ends: FloatArray, resamples: int
+    coded: Annotations, item: LeaveOneOut, group: Group, sums: Summands, replicates: FloatArray, resamples: int
 ) -> list[dict[str, object]]:
     """The rows of one dimension and group, from its sums by cluster."""
     n_annotators = len(coded.annotators)
@@ -121,26 +121,35 @@ def _rows(
     annotated = np.bincount(item.annotator[inside], minlength=n_annotators)
     scored = [len(np.unique(item.case[inside & kept])) for kept in (np.isfinite(item.score), inside)]
     whole = np.asarray(sums.sum(axis=0), dtype=np.float64).reshape(-1)
-    present = sums[:, n_annotators:] > 0
     rate, count = _rates(whole[None, :], 1)[0], whole[n_annotators:].astype(np.int64)
     n = np.append(count, count.sum())
-    n_clusters = np.append(present.sum(axis=0), np.count_nonzero(np.asarray(present.sum(axis=1))))
     total = np.append(annotated, annotated.sum())
-    low, high = np.where((n >= 2) & (n_clusters >= 2), ends, np.nan).tolist()
+    ends = _intervals(item, group, sums, replicates)
+    (low, high), reasons = ends.recommended, share_reasons(n, ends, resamples)
     rows: list[dict[str, object]] = []
     for who in [*np.flatnonzero(annotated), n_annotators]:
         few = too_few(int(n[who]), int(total[who])) if who < n_annotators else too_few(*scored)
-        reason = interval_reason(int(n[who]), int(n_clusters[who]), resamples, low[who], high[who])
         rows.append(
             {
                 "annotator": coded.annotators[who] if who < n_annotators else MEAN,
                 "n": int(n[who]),
                 "n_excluded": int(total[who] - n[who]),
                 "accuracy": float(rate[who]),
-                "low": low[who],
-                "high": high[who],
+                "low": float(low[who]),
+                "high": float(high[who]),
                 "representative": not few,
-                "reason": join_reasons(few, reason) if n[who] else NO_CASES,
+                "reason": join_reasons(few, reasons[who]) if n[who] else NO_CASES,
             }
         )
     return rows
+
+
+def _intervals(item: LeaveOneOut, group: Group, sums: Summands, replicates: FloatArray) -> ShareIntervals:
+    """The intervals of each annotator's accuracy, then of their mean, in which every annotator weighs alike."""
+    num, den = np.hsplit(sums if isinstance(sums, np.ndarray) else sums.toarray(), 2)
+    inside = np.isin(item.case, group.cases) & np.isfinite(item.score)
+    square = np.bincount(item.annotator[inside], item.score[inside] ** 2, minlength=den.shape[1])
+    count = den.sum(axis=0)
+    weight = np.nan_to_num(divide(np.full(len(count), count.sum()), count * (count > 0).sum()))
+    top, bottom = (np.column_stack([each, each @ weight]) for each in (num, den))
+    return share_intervals(top, bottom, np.append(square, square @ weight), replicates)

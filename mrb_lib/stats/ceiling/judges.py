@@ -17,12 +17,15 @@ from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.resample import (
     Block,
     block,
+    cluster_sums,
     clusters_counted,
     interval,
     interval_reason,
     n_clusters,
     resampled,
+    share_reasons,
 )
+from mrb_lib.stats.resampling.shares import ShareIntervals, share_intervals
 
 JUDGE = "judge"
 LEAST_CASES = 30
@@ -105,6 +108,18 @@ class _CaseSums(NamedTuple):
             out[0, judges] = np.einsum("pjb,pb->jb", won[:, judges], weights)
             out[1, judges] = out[0, judges] - ceiling
 
+    def intervals(self, group: Group, codes: IntArray, replicates: FloatArray) -> ShareIntervals:
+        """The intervals of the judges' accuracies, in which every annotator's cases weigh alike together."""
+        counted = self.counted[group.cases][:, self.kind]
+        count = counted.sum(axis=0)
+        total, people = count.sum(axis=1, keepdims=True), (count > 0).sum(axis=1, keepdims=True)
+        weight = np.nan_to_num(divide(np.broadcast_to(total, count.shape), count * people))
+        won = self.judge[group.cases]
+        top, bottom = (np.einsum("cjp,jp->cj", each, weight) for each in (won, counted))
+        square = np.einsum("cjp,jp->j", won**2, weight)
+        top, bottom = np.hsplit(cluster_sums(codes[group.cases], np.hstack([top, bottom])).values, 2)
+        return share_intervals(top, bottom, square, replicates)
+
     def counts(self, group: Group, codes: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """How many cases of a group each judge is scored on, of how many clusters, and how many it judged."""
         scored = np.any(self.counted[group.cases] > 0, axis=2)
@@ -140,10 +155,10 @@ def judge_rows(
     drawn = resampled(blocks, n_clusters(codes), resamples=resamples, seed=seed)
     rows = []
     for group, item in zip(groups, drawn, strict=True):
-        ends = np.stack(interval(item.replicates)).reshape(2, len(sums), 2, len(panel.judges))
+        replicates = item.replicates.reshape(len(item.replicates), len(sums), 2, len(panel.judges))
         for i, dimension in enumerate(panel.dimensions):
             label = {"dimension": dimension, "part": JUDGE, **group.label()}
-            of_dimension = _judges(sums[i], group, codes, ends[:, i], absences[i], resamples)
+            of_dimension = _judges(sums[i], group, codes, replicates[:, i], absences[i], resamples)
             rows += [label | {"judge": name} | row for name, row in zip(panel.judges, of_dimension, strict=True)]
     return rows
 
@@ -235,7 +250,7 @@ def _judges(
     item: _CaseSums,
     group: Group,
     codes: IntArray,
-    ends: FloatArray,
+    replicates: FloatArray,
     absence: str,
     resamples: int,
 ) -> list[dict[str, object]]:
@@ -247,7 +262,9 @@ def _judges(
     if absence:
         n = np.zeros_like(n)
     enough = (n >= 2) & (clusters >= 2)
-    (low, difference_low), (high, difference_high) = np.where(enough, ends, np.nan)
+    difference_low, difference_high = np.where(enough, interval(replicates[:, 1]), np.nan)
+    ends = item.intervals(group, codes, replicates[:, 0])
+    (low, high), reasons = ends.recommended, share_reasons(n, ends, resamples)
     rows: list[dict[str, object]] = []
     for judge in range(len(n)):
         row: dict[str, object] = {"n": int(n[judge]), "n_excluded": int(judged[judge] - n[judge])}
@@ -256,7 +273,6 @@ def _judges(
             continue
         counts = (int(n[judge]), int(clusters[judge]), resamples)
         few = too_few(counts[0], int(judged[judge]))
-        own = interval_reason(*counts, low[judge], high[judge])
         apart = interval_reason(*counts, difference_low[judge], difference_high[judge])
         rows.append(
             row
@@ -270,7 +286,7 @@ def _judges(
                 "difference_high": difference_high[judge],
                 "verdict": None if few else _verdict(difference_low[judge], difference_high[judge]),
                 "representative": not few,
-                "reason": join_reasons(few, own or (f"difference: {apart}" if apart else "")),
+                "reason": join_reasons(few, reasons[judge] or (f"difference: {apart}" if apart else "")),
             }
         )
     return rows
