@@ -124,20 +124,21 @@ def correlations(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def ranked(
-    n: int, skills: tuple[np.ndarray, np.ndarray], generator: np.random.Generator, codes: np.ndarray | None = None
+    n: int, skills: tuple[np.ndarray, np.ndarray], generator: np.random.Generator, clusters: int = 0
 ) -> np.ndarray:
     """Intervals of the rank correlations of labels and a judge that errs as they do, shape (3, 2, m).
 
-    The skills of both sides have shape (m, r). Judge and labels share the cases, and the difficulty of deciding one.
+    The skills of both sides have shape (m, r). Judge and labels share the cases, the luck of each and, where there are
+    clusters, what they do to each responder.
     """
     m, r = skills[0].shape
     a, b = pairs(n, r, generator)
-    codes = np.arange(n) if codes is None else codes
-    if len(np.unique(codes)) < n:
-        a, b = (side[codes] for side in (a, b))
-    luck = generator.standard_normal((2, m, int(codes.max()) + 1))[..., codes]
+    codes, case = np.arange(n) % (clusters or n), np.arange(n)
+    shift = (0.7 if clusters else 0.0) * generator.standard_normal((m, clusters or 1, r))[:, codes % (clusters or 1)]
+    advantage = [skill[:, a] - skill[:, b] + shift[:, case, a] - shift[:, case, b] for skill in skills]
+    luck = generator.standard_normal((2, m, n))
     chance = stats.norm.cdf(np.stack([luck[0], 0.6 * luck[0] + 0.8 * luck[1]]))
-    score = 1 / (1 + np.exp(-np.stack([skill[:, a] - skill[:, b] for skill in skills])))
+    score = 1 / (1 + np.exp(-np.stack(advantage)))
     tie = 0.4 * np.minimum(score, 1 - score)
     choice = np.where(chance < score - tie / 2, 0, np.where(chance < score + tie / 2, 2, 1)).reshape(2 * m, n)
     who = Responders([f"r{i:02d}" for i in range(r)], a, b, np.ones(n, dtype=bool))
@@ -169,6 +170,20 @@ def test_intervals_of_rank_correlations_hold_the_truth_and_say_something(n: int)
     if n > 100:
         assert coverage[:2].max() <= 0.98
     assert mean_width[0] < {100: 1.5, 400: 0.6, 1026: 0.4}[n]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("r", "clusters"), [(6, 15), (12, 15), (12, 60)])
+def test_intervals_of_rank_correlations_hold_the_truth_of_few_clusters_too(r: int, clusters: int) -> None:
+    """A thousand cases of few clusters, each of which has favourites of its own."""
+    generator = np.random.default_rng([9, r, clusters])
+    held = []
+    for _ in range(5):
+        z = generator.standard_normal((2, 40, r))
+        skills = 0.6 * z[0], 0.6 * (0.8 * z[0] + 0.6 * z[1])
+        ends, truth = ranked(1000, skills, generator, clusters), correlations(*skills)
+        held.append((ends[:, 0] <= truth + 1e-9) & (ends[:, 1] >= truth - 1e-9) & np.isfinite(ends[:, 0]))
+    assert np.concatenate(held, axis=1).mean(axis=1).min() >= LOW
 
 
 @pytest.mark.slow

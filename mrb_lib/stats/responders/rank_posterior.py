@@ -14,8 +14,8 @@ from scipy.linalg import helmert
 
 from mrb_lib.stats.core.options import FloatArray
 
-DRAWS = 2000
-_SPREADS = 7
+DRAWS = 1000
+_SPREADS = 5
 _GRID = 200
 _LEAST, _MOST = 1e-3, 30.0
 _CORRELATIONS = np.tanh(np.linspace(-4.0, 4.0, 161))
