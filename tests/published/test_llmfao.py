@@ -80,6 +80,8 @@ def test_thirteen_questions_are_thirteen_observations(imported: Imported) -> Non
     assert (apart["cluster"], apart["n_clusters"], apart["interval"]) == ("case_id", 1831, "percentile")
     assert apart["p_value"] < 1e-5
     assert not apart["low"] < 0 < apart["high"]
+    graded = analyze(imported.benchmark, imported.verdicts, "significance").iloc[0]
+    assert graded["p_value"] == pytest.approx(0.118, abs=1e-3), "all 2^13 flips of questions; 3e-6 by cases"
     effects = {
         name: analyze(imported.benchmark, imported.verdicts, "accuracy", cluster=name, **options)["design_effect"]
         for name in (None, "case_id")
