@@ -152,8 +152,8 @@ def ranked(
 def test_intervals_of_rank_correlations_hold_the_truth_and_say_something(n: int) -> None:
     """Twelve responders and a judge that sees them as the labels do, nearly so, or half.
 
-    Issue 12, point 7: before, the intervals of tau covered 1.000 at mean widths of 2.00, 1.84 and 1.50. Of 900
-    benchmarks of each size these cover .993, .970 and .974 (Spearman's: .994, .959, .963) at 1.46, .54 and .35. With
+    Issue 12, point 7: before, the intervals of tau covered 1.000 at mean widths of 2.00, 1.83 and 1.49. Of 900
+    benchmarks of each size these cover .994, .979 and .956 (Spearman's: .993, .966, .952) at 1.43, .52 and .35. With
     100 cases twelve strengths are hardly known; more than 95% is also what a few values of tau cost.
     """
     generator = np.random.default_rng([7, n])
