@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -102,9 +103,7 @@ def _column(shown: TableText, j: int, name: str, frame: pd.DataFrame, spec: Tabl
     if meant and meant.unit == YES_OR_NO:
         words = {"1": "yes", "0": "no", "True": "yes", "False": "no"}
         cells = [words.get(cell, cell) for cell in cells]
-    declared = [*spec.columns, *spec.more]
-    counted = next((i for i, column in enumerate(declared) if column == "n" or column.startswith("n_")), len(declared))
-    names = name in declared[:counted]
+    names = name in _names(spec)
     importance = _importance(
         name,
         names=names,
@@ -113,6 +112,14 @@ def _column(shown: TableText, j: int, name: str, frame: pd.DataFrame, spec: Tabl
         verdict=bool(meant and meant.unit == YES_OR_NO),
     )
     return _Column(shown.columns[j], cells, shown.numeric[j], names and not shown.numeric[j], importance)
+
+
+def _names(spec: TableSpec) -> Sequence[str]:
+    """The columns that say what a row is of: those before the first count or estimate with an interval."""
+    for i, (name, after) in enumerate(pairwise((*spec.columns, ""))):
+        if name == "n" or name.startswith("n_") or after in ("low", f"{name}_low"):
+            return spec.columns[:i]
+    return spec.columns
 
 
 def _before_low(frame: pd.DataFrame, name: str) -> bool:

@@ -57,7 +57,7 @@ _MOST_EXACT = 60
     question="would the leaderboard change with another gold rule, and what does a fallible majority do to it",
     columns=COLUMNS,
     meanings=reading.MEANINGS_OF_RULES,
-    headline=("accuracy", "rank", "label_error", "bound_low", "bound_high"),
+    headline=("accuracy", "rank", "label_error", "low", "high"),
     sentence=reading.sentence_of_rules,
 )
 def gold_rules(
