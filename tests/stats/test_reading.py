@@ -99,11 +99,15 @@ def test_significance_counts_the_pairs_that_are_shown_to_differ() -> None:
 def test_ceiling_says_how_many_judges_come_near_one_annotator() -> None:
     human = {"part": "annotator", "annotator": "mean", "accuracy": 0.9, "low": 0.88, "high": 0.92}
     judges = [
-        {"part": "judge", "judge": "a", "difference": -0.01, "difference_low": -0.03, "difference_high": 0.01},
-        {"part": "judge", "judge": "b", "difference": -0.2, "difference_low": -0.23, "difference_high": -0.17},
+        {"judge": "a", "verdict": "within", "difference": -0.01, "difference_low": -0.03, "difference_high": 0.01},
+        {"judge": "b", "verdict": "below", "difference": -0.2, "difference_low": -0.23, "difference_high": -0.17},
     ]
     said = TABLES["ceiling"].says
-    common = {"dimension": "overall", "subfield": None}
-    assert "in 90% of the cases (95% interval 88 to 92)" in said(rows(human, *judges, **common))
-    assert "1 of 2 judges" in said(rows(human, *judges, **common))
-    assert "it takes three annotators" in said(rows({**human, "accuracy": NAN}, *judges, **common))
+    common = {"dimension": "overall", "subfield": None, "representative": True}
+    table = rows(human, *({"part": "judge", **judge} for judge in judges), **common)
+    assert said(table) == (
+        "On overall, one annotator names the label of the others in 90% of the cases (95% interval 88 to 92); 1 of 2 "
+        "judges comes near it, a nearest at -1 points (95% interval -3 to 1)."
+    )
+    assert "too few cases to hold judges to" in said(table.assign(representative=False))
+    assert "it takes three annotators" in said(table.assign(accuracy=np.nan))
