@@ -14,6 +14,7 @@ import pandas as pd
 from mrb_lib.cli.listing import aligned
 from mrb_lib.notebook.tabular import NOT_AVAILABLE, TableText, table_text
 from mrb_lib.stats.core.columns import YES_OR_NO
+from mrb_lib.stats.core.options import IntArray
 from mrb_lib.stats.core.phrases import main_rows_first
 from mrb_lib.stats.core.table import TableSpec
 
@@ -89,12 +90,24 @@ def _body(frame: pd.DataFrame, spec: TableSpec) -> list[str]:
         block = [_of_rows(column, np.asarray(rows)) for column in columns if column.name != "part"]
         block_reasons = [reasons[row] for row in rows[:limit]]
         text, used = _block(block, block_reasons, limit, notes)
+        text = _with_line(text, frame, np.asarray(rows)[:limit])
         title = f"part {part}" + (f", {limit:,} of {len(rows):,} rows" if limit < len(rows) else "")
         lines += ["", *([title] if len(parts) > 1 else []), *text]
         seen |= used | ({"part"} if len(parts) > 1 else set())
     lines += [""] if notes else []
     lines += [line for reason, letter in notes.items() for line in _wrapped(f"({letter}) {reason}", "    ")]
     return lines + _left_out(frame, [name.replace("_", " ") for name in names], seen, sum(limits))
+
+
+def _with_line(lines: list[str], frame: pd.DataFrame, rows: IntArray) -> list[str]:
+    """The lines of a block, with one drawn above the references of a leaderboard, which do not compete."""
+    if "kind" not in frame:
+        return lines
+    is_reference = frame["kind"].iloc[rows].eq("reference").to_numpy()
+    below = int(is_reference.sum())
+    if not 0 < below < len(rows) or not is_reference[-below:].all() or len(lines) <= len(rows):
+        return lines
+    return [*lines[:-below], "-" * max(map(len, lines)), *lines[-below:]]
 
 
 def _column(shown: TableText, j: int, name: str, frame: pd.DataFrame, spec: TableSpec) -> _Column:
