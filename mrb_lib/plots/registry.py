@@ -15,6 +15,7 @@ WORDS: Final = {
     "dimension": "the dimension that is drawn, or that orders the rows",
     "by": "what the subfields or domains are: organ, department, dataset, ...",
     "note": "what is to be said of the data first or last, as that a judge has random weights; may be empty",
+    "given": "what the pulls of `bias` hold fixed: quality or the gold label",
     "n_shown": "how many annotators, datasets or cases are drawn",
     "n_all": "how many of them there are",
     "n_annotators": "how many annotators there are",

@@ -50,7 +50,7 @@ def number(value: str | float) -> float:
 
 
 def accuracies(imported: Imported, policy: str) -> dict[str, float]:
-    rows = analyze(imported.benchmark, imported.verdicts, "accuracy", policy=policy, resamples=0)
+    rows = analyze(imported.benchmark, imported.verdicts, "accuracy", policy=policy, resamples=0, references=0)
     assert (rows["n_excluded"] == 0).all()
     return dict(zip(rows["judge"], rows["accuracy"], strict=True))
 
@@ -66,7 +66,7 @@ def test_accuracy(imported: Imported, published: dict[str, dict[str, float]], po
 
 def test_accuracy_of_the_swapped_order(imported: Imported, published: dict[str, dict[str, float]]) -> None:
     swapped = imported.verdicts[imported.verdicts["order"] == "BA"]
-    rows = analyze(imported.benchmark, swapped, "accuracy", resamples=0)
+    rows = analyze(imported.benchmark, swapped, "accuracy", resamples=0, references=0)
     found = dict(zip(rows["judge"], rows["accuracy"], strict=True))
     assert found == pytest.approx({judge: values["correct_True"] for judge, values in published.items()}, abs=1e-6)
 
