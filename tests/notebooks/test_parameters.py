@@ -40,6 +40,9 @@ OTHER: dict[str, object] = {
 # Where the first value has to be another one than the notebook's own, for a second to matter.
 FIRST: dict[str, dict[str, object]] = {
     "01_composition": {"by": "dataset", "cluster": "case_id"},  # parts large enough for resampled intervals
+    "04_significance": {"cluster": "case_id"},  # clusters enough for resampled intervals, here and below
+    "06_consistency": {"cluster": "case_id"},
+    "13_calibration": {"cluster": "case_id"},
     "08_judging": {"limit": 4},  # on two questions
     "15_transfer": {"by": "organ"},  # domains, of which the benchmark's own one is too few
 }

@@ -33,7 +33,7 @@ NO_VARIATION = "the interval has no width because the cases do not differ, which
 
 _ESTIMATED_AT_ONCE = 2**20
 _NO_WIDTH = 1e-12
-_DENSE = 128
+_DENSE, _TOGETHER = 128, 128
 _TWELFTHS, _EXACT = 12, 2**24
 
 Statistic = Callable[[FloatArray], FloatArray]
@@ -107,7 +107,7 @@ def _of_the_same_clusters(groups: Sequence[Sums[Summands]]) -> Iterator[list[Sum
     for group in groups:
         columns = sum(each.values.shape[1] for each in [*batch, group])
         if batch and (
-            columns > _DENSE
+            columns > _TOGETHER
             or not all(isinstance(each.values, np.ndarray) for each in (batch[0], group))
             or not np.array_equal(group.clusters, batch[0].clusters)
         ):
