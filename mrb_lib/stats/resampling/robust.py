@@ -187,6 +187,8 @@ def effective_clusters(
     95%: `tests/simulation/test_dependence.py`.
     """
     n = counted.sum(axis=0)
+    if np.array_equal(counted, counted > 0):  # no cluster holds several cases
+        return np.where(n >= 2, n, np.nan)[which]
     share = divide(counted, n)
     alike = share * (counted - 1)
     squares = (share**2).sum(axis=0)
