@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from mrb_lib.stats.accuracy.decisive import decisive
@@ -23,7 +24,8 @@ def covered(n: int, share_of_a: float, right: tuple[float, float], ties: float, 
     tied = generator.random((STUDIES, n)) < ties
     is_right = luck < np.array(right)[labels]
     choice = np.where(tied, TIE, np.where(is_right, labels, 1 - labels)).astype(np.int8)[:, None, :, None, None]
-    panel = Panel([str(i) for i in range(STUDIES)], ["overall"], [0], np.repeat(choice, 2, axis=3), None, None)  # type: ignore[arg-type]
+    names, choice = [str(i) for i in range(STUDIES)], np.repeat(choice, 2, axis=3)
+    panel = Panel(names, ["overall"], [0], choice, None, pd.DataFrame())
     applies = np.ones((STUDIES, 1, n), dtype=bool)
     everyone = Group(None, None, np.arange(n), 0)
     [rows] = decisive(panel, labels[None], [everyone], "balanced", applies, codes)

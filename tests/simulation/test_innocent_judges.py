@@ -7,7 +7,7 @@ self-preference in 97% of those whose own responses are better.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -164,8 +164,8 @@ def test_self_preference_is_not_found_where_its_own_responses_are_better(better:
     ],
     ids=["two annotators", "unequal annotators", "a changing crowd", "quality of two values"],
 )
-def test_size_in_other_worlds(kind: dict[str, object]) -> None:
-    rows = world(1000, 300, 3, correlation=0.6, **kind).rows("length", "beyond_quality")  # type: ignore[arg-type]
+def test_size_in_other_worlds(kind: dict[str, Any]) -> None:
+    rows = world(1000, 300, 3, correlation=0.6, **kind).rows("length", "beyond_quality")
     assert rejected(rows) <= 0.07
 
 
