@@ -38,15 +38,15 @@ MEANINGS = {
 
 
 def sentence(table: pd.DataFrame) -> str:
-    """Which judge is first, how often it agrees with the clinicians' label, and what the best constant has."""
+    """Which judge is first, how often it agrees with the annotators' label, and what the best constant has."""
     dimension = main_dimension(table)
     rows = main_rows(table)
     known = rows[rows["kind"] == "judge"].dropna(subset="accuracy")
     if known.empty:
-        return f"On {dimension}, no judge's agreement with the clinicians' label is known."
+        return f"On {dimension}, no judge's agreement with the annotators' label is known."
     best = known.sort_values(["rank", "judge"]).iloc[0]
     said = (
-        f"On {dimension}, {best['judge']} agrees with the clinicians' label in {best['accuracy']:.0%} of "
+        f"On {dimension}, {best['judge']} agrees with the annotators' label in {best['accuracy']:.0%} of "
         f"{int(best['n']):,} cases{interval(best['low'], best['high'])}, "
         + (f"and is the first of {len(known)} judges by decisive accuracy" if len(known) > 1 else "the only judge")
     )

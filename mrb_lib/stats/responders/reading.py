@@ -69,7 +69,7 @@ def sentence(table: pd.DataFrame) -> str:
         return f"On {dimension}, the models that wrote the responses cannot be ranked."
     first = strong.nsmallest(1, "rank").iloc[0]
     said = (
-        f"On {dimension}, by the clinicians' labels {first['responder']} writes the best responses of {len(strong)} "
+        f"On {dimension}, by the annotators' labels {first['responder']} writes the best responses of {len(strong)} "
         f"models, winning {first['win_rate']:.0%} of its comparisons"
     )
     known = main_rows(table, part="agreement", source="gold").dropna(subset="kendall")
@@ -87,13 +87,13 @@ def sentence_of_ppi(table: pd.DataFrame) -> str:
     rows, dimension = main_rows(table), main_dimension(table)
     known = rows[rows["responder"].isna()].dropna(subset="expected_label_saving")
     if known.empty:
-        return f"On {dimension}, how many of the clinicians' labels verdicts would save is not known."
+        return f"On {dimension}, how many of the annotators' labels verdicts would save is not known."
     best = known.nlargest(1, "expected_label_saving").iloc[0]
     most = ", the most of all judges" if known["judge"].nunique() > 1 else ""
     if best["part"] == "estimate":
         return (
             f"On {dimension}, the verdicts of {best['judge']} save {best['expected_label_saving']:.0%} of the "
-            f"clinicians' labels that win rates as exact would take{most}."
+            f"annotators' labels that win rates as exact would take{most}."
         )
     return (
         f"On {dimension}, had clinicians labelled {best['label_share']:.0%} of the cases, the verdicts of "

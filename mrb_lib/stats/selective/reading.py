@@ -39,7 +39,7 @@ def sentence(table: pd.DataFrame) -> str:
         return f"On {dimension}, no judge gives probabilities by which it could leave cases to clinicians."
     target, delta = rows["target"].iloc[0], rows["delta"].max()
     wanted = (
-        f"agreement with the clinicians' {rows['reference'].iloc[0]} label on {target:.0%} of all cases that a judge"
+        f"agreement with the annotators' {rows['reference'].iloc[0]} label on {target:.0%} of all cases that a judge"
     )
     wanted += " answers"
     sure = f"at {1 - delta:.0%} confidence"
