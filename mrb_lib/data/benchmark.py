@@ -10,11 +10,10 @@ import hashlib
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Literal
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,11 +21,8 @@ import tomli_w
 
 from mrb_lib.errors import InputError
 from mrb_lib.files import inside, write_atomic
-from mrb_lib.schema import CHOICES, CONSENSUS, DIMENSIONS, KINDS, LEVELS, Kind, Level
+from mrb_lib.schema import CHOICES, DIMENSIONS, KINDS, LEVELS, Kind, Level
 from mrb_lib.validation import check_references, conform
-
-GoldRule = Literal["majority", "unanimous"]
-GOLD_RULES: tuple[GoldRule, ...] = ("majority", "unanimous")
 
 
 @dataclass(frozen=True)
@@ -77,9 +73,13 @@ class FolderImages(Mapping[str, bytes]):
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and inside(self.folder, name).is_file()
 
+    def sizes(self) -> dict[str, int]:
+        """The number of bytes of each file."""
+        files = sorted(path for path in self.folder.rglob("*") if path.is_file())
+        return {path.relative_to(self.folder).as_posix(): path.stat().st_size for path in files}
+
     def __iter__(self) -> Iterator[str]:
-        if self.folder.is_dir():
-            yield from sorted(p.relative_to(self.folder).as_posix() for p in self.folder.rglob("*") if p.is_file())
+        yield from self.sizes()
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -102,6 +102,25 @@ class Benchmark:
     annotations: pd.DataFrame
     images: Mapping[str, bytes] = field(default_factory=dict)
     path: Path | None = None
+
+    @cached_property
+    def cases_by_image(self) -> pd.DataFrame:
+        """The cases table in which an image has one name: a copy, byte for byte, bears that of the first one."""
+        if "images" not in self.cases:
+            return self.cases
+        files = self.images
+        sizes = files.sizes() if isinstance(files, FolderImages) else {name: len(files[name]) for name in files}
+        by_size: dict[int, list[str]] = {}
+        for name in dict.fromkeys(name for names in self.cases["images"] for name in names):
+            if name in sizes:
+                by_size.setdefault(sizes[name], []).append(name)
+        first: dict[bytes, str] = {}
+        alike = [name for names in by_size.values() if len(names) > 1 for name in names]
+        bears = {name: first.setdefault(hashlib.blake2b(self.images[name]).digest(), name) for name in alike}
+        if len(first) == len(bears):
+            return self.cases
+        renamed = self.cases["images"].map(lambda names: [bears.get(name, name) for name in names])
+        return self.cases.assign(images=renamed)
 
     def fingerprint(self) -> str:
         """SHA-256 over all files of the benchmark folder, images included.
@@ -319,94 +338,3 @@ def save(benchmark: Benchmark, folder: Path) -> None:
     """Write a benchmark into `folder`; wrap it in `mrb_lib.files.staged_folder` so that no half is ever seen."""
     with BenchmarkWriter(folder, benchmark.meta) as writer:
         writer.add(benchmark.cases, benchmark.annotations, benchmark.images)
-
-
-def vote_columns(categories: tuple[str, ...]) -> dict[str, str]:
-    """The name of the votes column of each category: `votes_a`, `votes_b`, `votes_tie`, or `votes_<category>`."""
-    return {category: f"votes_{category.lower().replace(' ', '_')}" for category in categories}
-
-
-def voting(annotations: pd.DataFrame) -> pd.DataFrame:
-    """The annotations that are votes: consensus labels are where no annotator labelled the case on the dimension."""
-    people = (annotations["annotator"] != CONSENSUS).to_numpy(dtype=bool)
-    if people.all() or not people.any():
-        return annotations
-    cell = pd.MultiIndex.from_frame(annotations[["case_id", "dimension"]])
-    return annotations[people | ~cell.isin(cell[people])]
-
-
-def gold(benchmark: Benchmark, rule: GoldRule = "majority") -> pd.DataFrame:
-    """The label of each case and dimension that the annotators' votes give.
-
-    Parameters
-    ----------
-    rule : "majority" takes the category with the most votes, "unanimous" the one
-        that all annotators gave, of whom there must be two at least: one vote is not unanimous.
-
-    Returns
-    -------
-    DataFrame
-        `case_id, dimension, choice`, one votes column a category (see
-        `vote_columns`), `n_annotators`; sorted by case (in the order of the cases
-        table) and dimension (in the benchmark's order). `choice` is null where two
-        categories share the most votes, or where the rule is not met. A consensus label is a vote where
-        no annotator's label is published with it, and none beside them: it would count them twice.
-
-    Raises
-    ------
-    InputError
-        `rule` is unknown, or "unanimous" where no case has the labels of two annotators.
-    """
-    if rule not in GOLD_RULES:
-        raise InputError(f"gold rule {rule!r} is unknown; use one of {', '.join(GOLD_RULES)}.")
-    meta, votes, case_ids = benchmark.meta, voting(benchmark.annotations), benchmark.cases["case_id"]
-    case = pd.Index(case_ids).get_indexer(pd.Index(votes["case_id"]))
-    dimension = pd.Index(meta.dimensions).get_indexer(pd.Index(votes["dimension"]))
-    category = pd.Index(meta.categories).get_indexer(pd.Index(votes["choice"]))
-    annotated, row = np.unique(case * len(meta.dimensions) + dimension, return_inverse=True)
-    n = np.zeros((len(annotated), len(meta.categories)), dtype=np.int64)
-    np.add.at(n, (row, category), 1)
-    top, total = n.max(axis=1), n.sum(axis=1)
-    decided = (n == top[:, None]).sum(axis=1) == 1
-    if rule == "unanimous":
-        if len(total) and total.max() < 2:
-            raise InputError(
-                "gold rule 'unanimous': no case has the labels of two annotators, and one label is not unanimous; "
-                "use the rule majority."
-            )
-        decided &= (top == total) & (total >= 2)
-    label = pd.Series(np.array(meta.categories, dtype=object)[n.argmax(axis=1)], dtype="str")
-    out = pd.DataFrame(
-        {
-            "case_id": case_ids.to_numpy()[annotated // len(meta.dimensions)],
-            "dimension": np.array(meta.dimensions, dtype=object)[annotated % len(meta.dimensions)],
-            "choice": label.where(pd.Series(decided, dtype=bool)),
-        }
-    ).astype("str")
-    for i, name in enumerate(vote_columns(meta.categories).values()):
-        out[name] = n[:, i]
-    out["n_annotators"] = total
-    return out
-
-
-def votes_behind(gold: pd.DataFrame) -> str:
-    """What the labels of a gold table are: "majority of 3", "majority or plurality of 3 to 5 (12 of 900 pluralities)".
-
-    Parameters
-    ----------
-    gold : with the votes columns of `gold`, and `n_annotators`
-
-    Returns
-    -------
-    str
-        A label is a plurality where it has the most votes, but not more than half of them; empty where there is none.
-    """
-    labelled = gold[gold["choice"].notna()]
-    if labelled.empty:
-        return ""
-    n, top = labelled["n_annotators"], labelled.filter(regex="^votes_").max(axis=1)
-    people = f"{n.min()}" if n.min() == n.max() else f"{n.min()} to {n.max()}"
-    pluralities = int((2 * top <= n).sum())
-    if not pluralities:
-        return f"majority of {people}"
-    return f"majority or plurality of {people} ({pluralities:,} of {len(labelled):,} pluralities)"

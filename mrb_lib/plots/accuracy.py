@@ -66,7 +66,7 @@ _READ_RADAR = (
         "Green: the human\u2013human level, the mean annotator against the majority of the others, with its interval."
     ),
     reading=(
-        "A judge left of the grey rows is beaten by a rule that reads nothing, however it ranks. "
+        "A judge left of the grey rows is beaten by a rule that understands nothing, however it ranks. "
         "A judge whose interval lies left of the green band chooses as the majority does less often than the mean "
         "annotator. One whose interval reaches the band is not shown to be worse, which is not the same as shown to be "
         "as good: a wide interval reaches it easily. The band is a high bar: it leaves out the cases on which the "

@@ -197,9 +197,9 @@ def calibration_shift(shift: pd.DataFrame, *, dimension: str | None = None) -> P
     reading=(
         "A curve that falls to the right: its confidence tells right from wrong. A flat one: it does not. The diamond "
         "stands at the share of all cases that may be left to the judge; where there is none, no threshold can be "
-        "promised with these many cases. Each promise is for one judge: among many judges, one promise in ten may "
-        "fail. One clinician would not agree with the others everywhere either: the table sets both against the same "
-        "labels."
+        "promised with this many cases. Each promise is for one judge chosen beforehand, at {confidence} confidence: "
+        "of several, some may fail. One annotator would not agree with the others everywhere either: the table sets "
+        "both against the same labels."
     ),
     needs=("preferences", "annotations", "verdicts"),
 )

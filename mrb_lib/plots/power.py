@@ -145,9 +145,9 @@ def detectable(table: pd.DataFrame, *, dimension: str | None = None) -> Paper:
     "power-coverage",
     title="Whether the intervals hold what they promise",
     caption=(
-        "Share of simulated studies whose 95% percentile bootstrap interval holds the truth on {dimension}, by the "
-        "number of cases, with Monte-Carlo error: accuracy of representative judges and difference of a median pair, "
-        "over all cases and by {by} where the cases state it."
+        "Share of simulated studies whose 95% interval, the one that the tables recommend, holds the truth on "
+        "{dimension}, by the number of cases, with Monte-Carlo error: accuracy of representative judges and difference "
+        "of a median pair, over all cases and by {by} where the cases state it."
     ),
     reading=(
         "On the line: the intervals are worth what they say. Below it, often with few cases, they are too short, and a "

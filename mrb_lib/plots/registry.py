@@ -31,7 +31,7 @@ WORDS: Final = {
     "tests": "the tests of the pairs, see `mrb_lib.plots.significance.TESTS`",
     "margin": "the difference of accuracy up to which two judges count as equivalent",
     "epsilon": "what an annotator's time is worth in the alternative annotator test",
-    "reference": "what agreement is with: the label by the gold rule, or one clinician",
+    "reference": "what agreement is with: the label by the gold rule, or one annotator",
     "target": "the agreement that is promised, as a percentage",
     "confidence": "how surely it is promised, as a percentage",
     "taus": "each gold rule with Kendall's tau between its ranking and the majority's",

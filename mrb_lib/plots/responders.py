@@ -1,4 +1,4 @@
-"""Responders by clinicians and by judges: strengths, rankings, and what verdicts add to few labels."""
+"""Responders by annotators and by judges: strengths, rankings, and what verdicts add to few labels."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ _RATE_OFFSET = 0.17
 
 @figure(
     "responder-strengths",
-    title="Strength of the responders by clinicians and judges",
+    title="Strength of the responders by annotators and judges",
     caption=(
         "Bradley-Terry strengths on {dimension} from the gold labels (green) and from each judge (grey), with 95% "
         "cluster-bootstrap intervals; responders ordered by the labels, judges by Kendall's tau with them."
     ),
     reading=(
-        "A judge whose points follow the green ones from top to bottom ranks as the clinicians do. Points that are "
-        "squeezed together belong to a judge that tells the responders apart less than clinicians do; a single point "
-        "far off, to a responder it favours or slights. Intervals are for one responder each."
+        "A judge whose points follow the green ones from top to bottom ranks as the annotators do. Points that are "
+        "squeezed together belong to a judge that tells the responders apart less than the annotators do; a single "
+        "point far off, to a responder it favours or slights. Intervals are for one responder each."
     ),
     needs=("preferences", "annotations", "verdicts"),
 )
@@ -78,8 +78,8 @@ def strengths(ranking: pd.DataFrame, *, dimension: str | None = None) -> Paper:
     span = _span(ranking[ranking["source"].eq("gold") | ranking["judge"].isin(judges)])
     for axes, judge in zip(panel_grid(figure, max(len(judges), 1), columns), judges or [None], strict=True):
         y = base["responder"].map(heights).to_numpy(dtype=float) - _OFFSET
-        draw_estimates(axes, base, y, value="strength", colour=COLOURS["human"], size=2.2, label="clinicians",
-                       gid="clinicians")  # fmt: skip
+        draw_estimates(axes, base, y, value="strength", colour=COLOURS["human"], size=2.2, label="annotators",
+                       gid="annotators")  # fmt: skip
         if judge is not None:
             own = ranking[ranking["judge"] == judge]
             y = own["responder"].map(heights).to_numpy(dtype=float) + _OFFSET
@@ -96,7 +96,7 @@ def strengths(ranking: pd.DataFrame, *, dimension: str | None = None) -> Paper:
 
 @figure(
     "rank-agreement",
-    title="Agreement of the rankings with the clinicians'",
+    title="Agreement of the rankings with the annotators'",
     caption=(
         "Kendall's tau-b between the ranking of the responders by the gold labels and by each judge, by dimension, "
         "with 95% intervals of the tau of the true strengths; judges ordered by {dimension}."
@@ -109,7 +109,7 @@ def strengths(ranking: pd.DataFrame, *, dimension: str | None = None) -> Paper:
     needs=("preferences", "annotations", "verdicts"),
 )
 def rank_agreement(ranking: pd.DataFrame, *, order_by: str = "overall") -> Paper:
-    """Draw Kendall's tau between the clinicians' ranking of the responders and each judge's, a panel a dimension.
+    """Draw Kendall's tau between the annotators' ranking of the responders and each judge's, a panel a dimension.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def rank_agreement(ranking: pd.DataFrame, *, order_by: str = "overall") -> Paper
     return panels(
         rows_of(ranking, part="agreement", source="gold"),
         value="kendall",
-        axis_label="Kendall\u2019s tau with the clinicians\u2019 ranking, times 100",
+        axis_label="Kendall\u2019s tau with the annotators\u2019 ranking, times 100",
         order_by=order_by,
         line_at=0.0,
         limits=(-1.05, 1.05),
@@ -201,7 +201,7 @@ def win_rates(ppi: pd.DataFrame, *, responders: Sequence[str] | None = None) -> 
         axes.set_xlim(-0.02, 1.02)
         percent_axis(axes.xaxis, 5)
         axes.grid(axis="x")
-    figure.supxlabel("win rate by the clinicians (%)", fontsize=7)
+    figure.supxlabel("win rate by the annotators (%)", fontsize=7)
     if judges:
         figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return figure
@@ -254,7 +254,7 @@ def label_saving(ppi: pd.DataFrame) -> Paper:
     axes.axhline(0, color="#888888", linewidth=0.6)
     percent_axis(axes.xaxis)
     percent_axis(axes.yaxis)
-    axes.set_xlabel("cases that clinicians label (%)")
+    axes.set_xlabel("cases that annotators label (%)")
     axes.set_ylabel("labels saved (%)")
     axes.grid()
     if judges:

@@ -216,7 +216,8 @@ def outcomes(pairs: pd.DataFrame, *, judges: Sequence[str] | None = None) -> Pap
     )
     handles = [
         Patch(facecolor=colour, edgecolor="#BBBBBB", linewidth=0.4, label=text)
-        for colour, text in zip(_OUTCOME_COLOURS, OUTCOMES.values(), strict=True)
+        for colour, (name, text) in zip(_OUTCOME_COLOURS, OUTCOMES.items(), strict=True)
+        if name != "equivalent" or tested["alike"].notna().any()
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=4 if len(judges) > 7 else 2)
     return figure
@@ -227,7 +228,7 @@ def outcomes(pairs: pd.DataFrame, *, judges: Sequence[str] | None = None) -> Pap
     title="Judges in order of accuracy, with letters",
     caption=(
         "Accuracy of every judge on {dimension} with the 95% interval that the table recommends, the most accurate "
-        "first; judges that share a letter do not differ in accuracy by the Holm-adjusted {tests}."
+        "first; judges that share a letter are not shown to differ in accuracy (Holm-adjusted {tests})."
     ),
     reading=(
         "Judges with a letter in common are not shown to differ, which is not proof that they are alike. Read the "

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, cast
 
 import pandas as pd
 
-from mrb_lib.data.benchmark import GOLD_RULES, Benchmark, GoldRule
-from mrb_lib.data.benchmark import gold as gold_labels
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.data.votes import GOLD_RULES, GoldRule, votes_behind
+from mrb_lib.data.votes import gold as gold_labels
+from mrb_lib.errors import InputError
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.core.options import check_choice
-from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.core.panel import Panel, panels
 from mrb_lib.stats.core.subfields import By
 
 _ORDERED_PREFERENCE = ("A", "tie", "B")
 POSTERIOR: Final = "posterior"
 RULES: Final = (*GOLD_RULES, POSTERIOR)
 ADJUDICATED: Final = "adjudicated"
+
+
+Verdicts = pd.DataFrame | Mapping[str, Panel] | None
 
 
 @dataclass(frozen=True)
@@ -57,8 +62,8 @@ class Inputs:
 
     @property
     def cases(self) -> pd.DataFrame:
-        """The cases table."""
-        return self.benchmark.cases
+        """The cases table, in which copies of an image have one name."""
+        return self.benchmark.cases_by_image
 
     @property
     def annotations(self) -> pd.DataFrame:
@@ -93,8 +98,31 @@ class Inputs:
         return adjudicated_gold(labels(self.benchmark), self.adjudications)
 
 
+def read_panels(benchmark: Benchmark, frames: Iterable[pd.DataFrame]) -> dict[str, Panel]:
+    """Lay out the verdicts about a benchmark, a frame at a time, such as `mrb_lib.verdicts.store.iter_verdicts` yields.
+
+    Raises
+    ------
+    InputError
+        A verdict is on a dimension that the benchmark does not have, or as in `mrb_lib.stats.core.panel.panels`.
+    """
+    meta = benchmark.meta
+
+    def checked() -> Iterable[pd.DataFrame]:
+        for frame in frames:
+            unknown = sorted(set(map(str, frame["dimension"].dropna().unique())) - set(meta.dimensions))
+            if unknown:
+                raise InputError(
+                    f"verdicts are on dimension {unknown[0]!r}, which benchmark {meta.name} does not have; "
+                    "declare it in benchmark.toml or remove the run."
+                )
+            yield frame
+
+    return panels(checked(), benchmark.cases["case_id"], meta.dimensions)
+
+
 def labels(benchmark: Benchmark, rule: str = "majority") -> pd.DataFrame:
-    """The gold labels by any rule: those of `mrb_lib.data.benchmark.gold`, or "posterior" by Dawid and Skene's model.
+    """The gold labels by any rule: those of `mrb_lib.data.votes.gold`, or "posterior" by Dawid and Skene's model.
 
     Raises
     ------
@@ -112,6 +140,21 @@ def labels(benchmark: Benchmark, rule: str = "majority") -> pd.DataFrame:
         categories=benchmark.meta.categories,
         dimensions=benchmark.meta.dimensions,
     )
+
+
+def rule_in_words(benchmark: Benchmark, rule: str, dimension: str | None = None) -> str:
+    """What the gold labels are, for the head of an output; of the majority also how many labels it is of.
+
+    Parameters
+    ----------
+    dimension : the one that is shown; None for all
+    """
+    if rule != "majority":
+        return {POSTERIOR: "posterior (Dawid and Skene)", ADJUDICATED: "majority as reviewers corrected it"}.get(
+            rule, rule
+        )
+    gold = labels(benchmark)
+    return votes_behind(gold if dimension is None else gold[gold["dimension"] == dimension]) or rule
 
 
 NAMES: Final = frozenset(name for name in (*Inputs.__annotations__, *vars(Inputs)) if not name.startswith("_"))

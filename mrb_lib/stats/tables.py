@@ -19,18 +19,19 @@ from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS
 from mrb_lib.schema import KEYS, LEVELS, NO_PROBE
 from mrb_lib.stats.core.multiplicity import CORRECTIONS, FAMILIES
 from mrb_lib.stats.core.options import check_choice, check_policy
-from mrb_lib.stats.core.panel import Panel, panels
+from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.core.table import TABLES as TABLES
 from mrb_lib.stats.core.table import UNIT, with_unit
+from mrb_lib.stats.failures.where import restricted
 from mrb_lib.stats.inputs import ADJUDICATED, NAMES, RULES, Inputs
+from mrb_lib.stats.inputs import Verdicts as Verdicts
+from mrb_lib.stats.inputs import read_panels as read_panels
 from mrb_lib.stats.resampling.clusters import resampling_unit
 
 INTERVALS: Final = ("recommended", "all")
 FEWEST_RESAMPLES: Final = 40
 _READ_AS: Final = {"dimensions": "dimension", "annotated_gold": "gold"}
-
-Verdicts = pd.DataFrame | Mapping[str, Panel] | None
 
 
 def asks_for(table: str) -> tuple[str, ...]:
@@ -49,7 +50,7 @@ def unread(table: str, options: Iterable[str]) -> list[str]:
         reads.add("probe")
     if spec.more:
         reads.add("intervals")
-    return [name for name in options if name not in {*reads, "table"}]
+    return [name for name in options if name not in {*reads, "table", "where"}]
 
 
 def verdict_columns(table: str) -> tuple[str, ...]:
@@ -76,6 +77,7 @@ def analyze(
     probe: str = NO_PROBE,
     intervals: str = "recommended",
     adjudications: pd.DataFrame | None = None,
+    where: str = "",
     **options: float,
 ) -> pd.DataFrame:
     """Make one of the registered tables, `TABLES`.
@@ -96,7 +98,7 @@ def analyze(
     family : the tests that are corrected together: those of one dimension and subfield, or "all" of the table,
         those of all columns of `by` among them
     resamples, seed : of the cluster bootstrap; 0 resamples give no intervals
-    cluster : the cases column to resample by, "case_id" for the cases themselves; None takes the column `cluster`
+    cluster : the cases column to cluster by, "case_id" for the cases themselves; None takes the column `cluster`
         where there is one, else the coarsest of item, question, images and dataset that repeats and has ten values,
         else cases; see `mrb_lib.stats.resampling.clusters.resampling_unit`
     level : of measurement of the labels; None takes the benchmark's own. Above the nominal
@@ -105,6 +107,8 @@ def analyze(
     intervals : "recommended" gives one estimate and one interval a quantity, "all" every one that the table has
     adjudications : what reviewers said, as `mrb_lib.reviews.store.Store.adjudications` gives it, for the rule
         "adjudicated" and for the table `adjudication`; there, None is that nobody reviewed anything
+    where : only the cases that this leaves, such as "organ == 'eye' and length > 1400"; see
+        `mrb_lib.stats.failures.where.cases_where`. What verdicts cost is then null, unless the verdicts are a table
     options : those that the table alone has, such as `margin` of `significance`; `mrb analyze --explain T`
         names them
 
@@ -112,7 +116,7 @@ def analyze(
     -------
     DataFrame
         See the function that makes the table, `TABLES[name].make`; `mrb analyze --explain T` prints its columns. Every
-        row of a table that takes `cluster` names in its column `cluster` what cases were resampled by.
+        row of a table that takes `cluster` names in its column `cluster` what cases are clustered by.
 
     Raises
     ------
@@ -141,6 +145,9 @@ def analyze(
         adjudications=adjudications,
     )
     _check_options(inputs)
+    if where:
+        benchmark, verdicts = restricted(benchmark, verdicts, where, policy=policy, adjudications=adjudications)
+        inputs = replace(inputs, benchmark=benchmark)
     inputs = replace(inputs, probes=_probes(benchmark, verdicts, table, probe, dimensions))
     if adjudications is None:
         inputs = replace(inputs, adjudications=pd.DataFrame(columns=ADJUDICATION_COLUMNS, dtype="str"))
@@ -149,7 +156,7 @@ def analyze(
     with threadpool_limits(1, user_api="blas"):  # small products wait for each other where cores are busy
         frame = spec.make(**arguments, **own_options)
     if UNIT in spec.parameters:
-        unit = resampling_unit(benchmark.cases, cluster).name
+        unit = resampling_unit(benchmark.cases_by_image, cluster).name
         columns = list(with_unit(list(frame.columns)))
         frame = frame.assign(**{UNIT: pd.Series(unit, index=frame.index, dtype="str")})[columns]
     return frame if intervals == "all" else frame.drop(columns=list(spec.more))
@@ -178,29 +185,6 @@ def _check_options(given: Inputs) -> None:
     for column in columns_of(given.by):
         subfield_values(cases, column)
     resampling_unit(cases, given.cluster)
-
-
-def read_panels(benchmark: Benchmark, frames: Iterable[pd.DataFrame]) -> dict[str, Panel]:
-    """Lay out the verdicts about a benchmark, a frame at a time, such as `mrb_lib.verdicts.store.iter_verdicts` yields.
-
-    Raises
-    ------
-    InputError
-        A verdict is on a dimension that the benchmark does not have, or as in `mrb_lib.stats.core.panel.panels`.
-    """
-    meta = benchmark.meta
-
-    def checked() -> Iterable[pd.DataFrame]:
-        for frame in frames:
-            unknown = sorted(set(map(str, frame["dimension"].dropna().unique())) - set(meta.dimensions))
-            if unknown:
-                raise InputError(
-                    f"verdicts are on dimension {unknown[0]!r}, which benchmark {meta.name} does not have; "
-                    "declare it in benchmark.toml or remove the run."
-                )
-            yield frame
-
-    return panels(checked(), benchmark.cases["case_id"], meta.dimensions)
 
 
 def _probes(

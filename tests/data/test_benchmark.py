@@ -17,14 +17,13 @@ from mrb_lib.data.benchmark import (
     BenchmarkMeta,
     BenchmarkWriter,
     empty_annotations,
-    gold,
     load,
     meta_from,
     read_meta,
     save,
-    votes_behind,
     write_meta,
 )
+from mrb_lib.data.votes import gold, votes_behind
 from mrb_lib.errors import InputError
 
 META = BenchmarkMeta("little", "general", dimensions=("overall",))
@@ -73,9 +72,11 @@ def test_a_consensus_is_a_vote_only_where_nobody_elses_is_known() -> None:
 @pytest.mark.parametrize(
     ("votes", "name"),
     [
-        ({"1": "AAB", "2": "BBB", "3": "ABT"}, "majority of 3"),
-        ({"1": "AAB", "2": "A"}, "majority of 1 to 3"),
-        ({"1": "AABT", "2": "AAAB", "3": "AABB"}, "majority or plurality of 4 (1 of 2 pluralities)"),
+        ({"1": "AAB", "2": "BBB", "3": "ABT"}, "majority of 3 annotators' labels"),
+        ({"1": "AAB", "2": "A"}, "majority of 1 to 3 annotators' labels"),
+        ({"1": "AAB", "2": "AA"}, "majority of 2 or 3 annotators' labels"),
+        ({"1": "A", "2": "B"}, "the only label of each case"),
+        ({"1": "AABT", "2": "AAAB", "3": "AABB"}, "majority or plurality of 4 annotators' labels (1 of 2 pluralities)"),
         ({"1": "AB"}, ""),
     ],
 )
@@ -124,6 +125,21 @@ def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
         found.images["absent.png"]
     with pytest.raises(InputError):
         found.images["../cases.parquet"]
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_copies_of_an_image_have_one_name(tmp_path: Path, saved: bool) -> None:
+    bench = _benchmark({"1": "A", "2": "B", "3": "A", "4": "B"})
+    cases = bench.cases.assign(images=[["z.png"], ["a.png", "b.png"], ["c.png", "absent.png"], []])
+    files = {"z.png": b"one", "a.png": b"two", "b.png": b"one", "c.png": b"another"}
+    bench = Benchmark(META, cases, bench.annotations, files)
+    if saved:
+        save(bench, tmp_path / "b")
+        bench = load(tmp_path / "b")
+    assert bench.cases_by_image["images"].map(list).tolist() == [
+        ["z.png"], ["a.png", "z.png"], ["c.png", "absent.png"], [],
+    ]  # fmt: skip
+    assert bench.cases["images"].map(list).tolist()[1] == ["a.png", "b.png"]
 
 
 def test_chunks_give_the_same_benchmark_as_one_piece(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def drawn(axes: Axes, gid: str) -> np.ndarray:
     return np.column_stack([line.get_xdata(), line.get_ydata()]).astype(float)
 
 
-def test_every_strength_and_interval_is_drawn_beside_the_clinicians() -> None:
+def test_every_strength_and_interval_is_drawn_beside_the_annotators() -> None:
     rows = frame(["k", "j"], ["p", "q", "r"])
     figure = plots.strengths(rows)
     rows = rows[rows["part"] == "strength"]
@@ -43,7 +43,7 @@ def test_every_strength_and_interval_is_drawn_beside_the_clinicians() -> None:
     for axes, judge in zip(figure.axes, ["k", "j"], strict=True):
         assert axes.get_title() == judge
         own = rows[rows["judge"] == judge].set_index("responder").loc[gold["responder"]]
-        for gid, expected in (("clinicians", gold), ("judge", own)):
+        for gid, expected in (("annotators", gold), ("judge", own)):
             points = drawn(axes, gid)
             np.testing.assert_allclose(points[np.argsort(points[:, 1]), 0], expected["strength"])
             spans = next(item for item in axes.collections if item.get_gid() == f"{gid}-intervals").get_segments()
@@ -58,7 +58,7 @@ def test_what_is_undefined_is_said_to_be() -> None:
     axes = plots.strengths(rows).axes[0]
     assert len([text for text in axes.texts if text.get_gid() == "not-available"]) == 2
     assert len(drawn(axes, "judge")) == 0
-    assert len(drawn(axes, "clinicians")) == 2
+    assert len(drawn(axes, "annotators")) == 2
 
 
 @pytest.mark.parametrize(("n_judges", "n_responders"), [(0, 2), (1, 2), (2, 59), (32, 12)])
@@ -68,7 +68,7 @@ def test_any_number_of_judges_and_responders(n_judges: int, n_responders: int) -
     titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
     assert titles == judges
     for axes in figure.axes[:n_judges]:
-        assert len(drawn(axes, "clinicians")) == len(drawn(axes, "judge")) == n_responders
+        assert len(drawn(axes, "annotators")) == len(drawn(axes, "judge")) == n_responders
     figure.draw_without_rendering()
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mrb_lib.data.benchmark import gold
 from mrb_lib.data.formats import kqa
 from mrb_lib.data.formats.base import Imported
+from mrb_lib.data.votes import gold
 from mrb_lib.errors import InputError
 from mrb_lib.stats.tables import analyze
 

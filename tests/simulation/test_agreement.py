@@ -119,7 +119,7 @@ def test_coverage_of_every_coefficient(n: int, benchmarks: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "benchmarks", "level"), [(100, 2000, "ordinal"), (1000, 800, "nominal")])
+@pytest.mark.parametrize(("n", "benchmarks", "level"), [(100, 1000, "ordinal"), (1000, 800, "nominal")])
 def test_coverage_where_annotators_are_missing(n: int, benchmarks: int, level: str) -> None:
     """Of four annotators each saw half of the cases, so that a quarter of the annotated cases has one annotator.
 

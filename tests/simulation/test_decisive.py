@@ -15,9 +15,15 @@ STUDIES = 2000
 
 def covered(n: int, share_of_a: float, right: tuple[float, float], ties: float, clusters: int | None) -> float:
     """The share of studies whose interval holds the truth; cases of a cluster share half of what decides them."""
-    generator = np.random.default_rng([n, clusters or 0])
-    labels = (generator.random(n) >= share_of_a).astype(np.int64)
+    labels = (np.random.default_rng(n).random(n) >= share_of_a).astype(np.int64)
     labels[:2] = 0, 1
+    return held(labels, right, ties, clusters)
+
+
+def held(labels: np.ndarray, right: tuple[float, float], ties: float, clusters: int | None) -> float:
+    """The same for the gold labels given, 0 for A and 1 for B."""
+    n = len(labels)
+    generator = np.random.default_rng([n, clusters or 0])
     codes = np.arange(n) if clusters is None else np.arange(n) % clusters
     own, shared = generator.random((STUDIES, n)), generator.random((STUDIES, codes.max() + 1))[:, codes]
     luck = own if clusters is None else np.where(generator.random((STUDIES, n)) < 0.5, own, shared)
@@ -47,6 +53,17 @@ def test_the_interval_of_decisive_accuracy_covers(
     n: int, share_of_a: float, right: tuple[float, float], ties: float, clusters: int | None
 ) -> None:
     assert 0.93 <= covered(n, share_of_a, right, ties, clusters) <= 0.975
+
+
+@pytest.mark.parametrize(("rare", "clusters"), [(5, None), (8, None), (10, 50)])
+def test_a_side_that_gold_seldom_names(rare: int, clusters: int | None) -> None:
+    """One case of a side has no residual: taken as known, the interval never covered; with three, 79% of the time."""
+    assert 0.93 <= held(np.repeat([0, 1], [100 - rare, rare]), (0.8, 0.5), 0.0, clusters) <= 0.975
+
+
+@pytest.mark.parametrize(("labels", "clusters"), [(np.repeat([0, 1], [96, 4]), None), (np.arange(100) % 25 == 0, 25)])
+def test_a_side_in_fewer_than_five_clusters_has_no_interval(labels: np.ndarray, clusters: int | None) -> None:
+    assert held(labels.astype(np.int64), (0.8, 0.5), 0.0, clusters) == 0.0
 
 
 def test_it_covers_near_one_but_clusters_that_fail_as_one_and_seldom_are_not_seen() -> None:

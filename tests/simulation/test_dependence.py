@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.accuracy import accuracy
+from mrb_lib.stats.ceiling import ceiling
 from mrb_lib.stats.significance.paired import significance
 
 from .panels import panel_of
@@ -47,10 +48,11 @@ def test_accuracy_and_differences_with_few_clusters(clusters: int) -> None:
     cluster = unequal(clusters)
     panel, gold, cases = panel_of(judged(cluster, generator))
     cases = cases.assign(cluster=cluster)
-    rows = accuracy(panel, gold, cases, resamples=RESAMPLES)
+    rows = accuracy(panel, gold, cases, offered=("A", "B"), references=0, resamples=RESAMPLES)
     table = significance(panel, gold, cases, policy="official", resamples=RESAMPLES)
     pairs = table[table["part"] == "pair"]
     found = {"accuracy": hits(rows, LEVEL), "difference": hits(pairs, 0.0)}
+    found["above_constant"] = hits(rows, LEVEL - 1, "above_constant_")  # always A is always right
     sizes = {name: float((pairs[name] <= 0.05).mean()) for name in ("bootstrap_p", "t_p")}
     assert set(pairs["interval"]) == {"t" if clusters < 50 else "percentile"}
     assert all(within(share) for share in found.values()), (found, sizes)
@@ -73,6 +75,25 @@ def test_kappa_with_few_clusters(clusters: int) -> None:
     gold["choice"] = np.array(["A", "B", "tie"])[label.ravel()]
     rows = accuracy(panel, gold, cases.assign(cluster=cluster), resamples=0)
     assert within(hits(rows, 0.6, "cohen_kappa_")), hits(rows, 0.6, "cohen_kappa_")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("clusters", [8, 15])
+def test_distance_to_the_annotators_with_few_clusters(clusters: int) -> None:
+    """A judge like the annotators, all four with accuracies that vary by question: by percentiles 15% and 9% of such
+    judges were unlike the annotators."""
+    generator, sets = np.random.default_rng(clusters), 600
+    cluster = np.repeat(np.arange(clusters), 10)
+    right = np.clip(generator.normal(0.8, 0.15, (4, sets, clusters)), 0.05, 0.99)[:, :, cluster]
+    labels = generator.random(right.shape) < right
+    judge, gold, cases = panel_of(labels[:1])
+    people = [
+        gold.assign(annotator=f"r{i}", choice=np.where(own.ravel(), "A", "B")) for i, own in enumerate(labels[1:])
+    ]
+    rows = ceiling(judge, pd.concat(people, ignore_index=True), cases.assign(cluster=cluster), resamples=RESAMPLES)
+    rows = rows[rows["part"] == "judge"]
+    unlike = rows["verdict"].isin(["below", "above"]).mean()
+    assert 0.03 <= unlike <= 0.075, unlike
 
 
 @pytest.mark.slow

@@ -7,7 +7,9 @@ self-preference in 97% of those whose own responses are better.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,7 +25,8 @@ THREE, FIVE = (1.0, 1.0, 1.0), (0.8, 0.9, 1.0, 1.1, 1.2)
 LABELS = np.array(["A", "B", "tie"])
 
 
-class World(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class World:
     """Benchmarks of the same cases, a dimension each: the tables, and what nobody sees."""
 
     verdicts: Panel
@@ -34,10 +37,14 @@ class World(NamedTuple):
     longer: np.ndarray
     own: np.ndarray
 
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """What `bias` says of them all."""
+        return bias(self.verdicts, self.gold, self.cases, annotations=self.annotations)
+
     def rows(self, name: str, measure: str) -> pd.DataFrame:
         """The table's rows of one measure, in every benchmark."""
-        table = bias(self.verdicts, self.gold, self.cases, annotations=self.annotations)
-        return table[(table["bias"] == name) & (table["measure"] == measure)]
+        return self.table[(self.table["bias"] == name) & (self.table["measure"] == measure)]
 
 
 def world(

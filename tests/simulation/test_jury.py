@@ -101,7 +101,7 @@ def estimates(n: int, number: int) -> dict[str, tuple[np.ndarray, float | np.nda
     right = np.random.default_rng((n, number)).random((3, BENCHMARKS // PIECES, n)) < SKILL[:, None, None]
     (panel, labels), fold = panel_of(right), folds(np.arange(n), 0)
     panel = replace(panel, choice=panel.choice[..., :1, :])
-    scores = scores_of(panel, labels, "official", fold, 0)
+    scores = scores_of(panel, labels, "official", fold, np.arange(n), 0)
     a, b = SKILL[:2]
     whole = a * b * b + 2 * a * b * (1 - b) + (1 - a) * b * b
     some = np.array(list(itertools.product([False, True], repeat=3)))

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.core.columns import UNITS, Meaning, meaning
+from mrb_lib.stats.core.phrases import interval, percent, points
 from mrb_lib.stats.tables import TABLES
 
 NAN = float("nan")
@@ -64,6 +65,56 @@ def test_a_table_without_rows_says_so(table: str) -> None:
     )
 
 
+def test_accuracy_calls_a_mean_score_no_share_of_cases() -> None:
+    ends = {"low": 0.64, "high": 0.72, "decisive_accuracy_low": 0.77, "decisive_accuracy_high": 0.85}
+    table = rows(
+        {"judge": "good", "rank": 1, "accuracy": 0.68, "decisive_accuracy": 0.81, **ends},
+        {"judge": "bad", "rank": 2, "accuracy": 0.75, "decisive_accuracy": 0.4, **ends},
+        kind="judge", dimension="overall", subfield=None, policy="balanced", n=300,
+    )  # fmt: skip
+    constant = {"judge": "best constant", "label": "tie", "kind": "reference", "accuracy": 0.7, "dimension": "overall"}
+    said = TABLES["accuracy"].says
+    whole = said(pd.concat([table, rows({**constant, "subfield": None})], ignore_index=True))
+    assert "good is first of 2 judges by decisive accuracy, 81% (95% interval 77 to 85)" in whole
+    assert "any constant has 50%" in whole
+    assert "the mean score under policy balanced over 300 cases, is 68% (95% interval 64 to 72)" in whole
+    assert whole.endswith("where always saying tie scores 70%.")
+    assert "% of 300 cases" not in whole
+    assert "is the only judge and has a decisive accuracy of 81%" in said(table.head(1))
+    assert "decisive" not in said(table.head(1).assign(decisive_accuracy=NAN))
+
+
+def test_bias_names_the_judge_that_leans_furthest_of_those_shown_and_its_direction() -> None:
+    table = rows(
+        {"judge": "a", "estimate": -0.4, "p_adjusted": 0.01},
+        {"judge": "b", "estimate": 0.3, "p_adjusted": 0.01},
+        {"judge": "c", "estimate": 2.0, "p_adjusted": 0.37},
+        part="bias", bias="length", claim="bias", dimension="overall", subfield=None,
+    )  # fmt: skip
+    said = TABLES["bias"].says
+    assert said(table) == (
+        "Of 3 judges, 1 is shown to favour longer responses beyond what quality explains overall, 1 shorter ones; a "
+        "leans furthest, towards shorter ones."
+    )
+    none = said(table.assign(p_adjusted=0.37))
+    assert (
+        none == "Of 3 judges, none is shown to favour longer or shorter responses beyond what quality explains overall."
+    )
+    assert said(table.tail(1)).startswith("The only judge is not shown to favour longer or shorter responses")
+
+
+def test_calibration_points_at_no_judge_where_none_is_too_sure() -> None:
+    table = rows(
+        {"judge": "a", "overconfidence": 0.1, "overconfidence_low": 0.05, "mean_confidence": 0.9, "accuracy": 0.8},
+        {"judge": "b", "overconfidence": 0.2, "overconfidence_low": -0.1, "mean_confidence": 0.9, "accuracy": 0.7},
+        part="summary", dimension="overall", subfield=None, overconfidence_high=0.4,
+    )  # fmt: skip
+    said = TABLES["calibration"].says
+    assert "1 is shown to be overconfident overall; a says" in said(table)
+    assert "; a says 90% and is right in 80%, a gap of +10 points" in said(table)
+    assert said(table.tail(1)) == "The only judge is not shown to be overconfident overall."
+
+
 def test_consistency_names_the_most_and_the_least_consistent() -> None:
     table = rows(
         {"judge": "a", "consistency": 0.92, "consistency_low": 0.9, "consistency_high": 0.94},
@@ -74,10 +125,91 @@ def test_consistency_names_the_most_and_the_least_consistent() -> None:
     spec = TABLES["consistency"]
     assert spec.says(table) == (
         "On quality, a makes the same choice when the two responses change places in 92% of 80 cases (95% interval 90 "
-        "to 94), b in only 41%, the most and the least of 2 judges; 1 favours a place, first or second."
+        "to 94), b in only 41%, the most and the least of 2 judges; 1 favours the response in one position."
     )
     assert spec.says(table.head(1)).endswith(", the only judge asked in both orders.")
     assert spec.says(table.tail(1)) == "On quality, no judge was asked about a case in both orders of its responses."
+    alike = spec.says(table.assign(consistency=1.0))
+    assert "all 3 judges make the same choice" in alike
+    assert "least" not in alike
+    assert "only" not in alike
+
+
+def test_power_claims_a_correction_only_where_one_was_made() -> None:
+    row = {"minimum_detectable_difference": 0.081, "n": 200, "correction": "holm", "family": 10}
+    table = rows(row, part="summary", dimension="overall", subfield=None)
+    said = TABLES["power"].says
+    assert "8.1 points" in said(table)
+    assert "corrected for 10 tests" in said(table)
+    assert "corrected" not in said(table.assign(correction="none"))
+    assert "corrected" not in said(table.assign(family=1))
+
+
+def test_models_calls_the_length_of_a_response_no_cause() -> None:
+    ends = {"marginal_effect_low": -0.01, "marginal_effect_high": 0.08}
+    table = rows(
+        {"term": "gold_first", "marginal_effect": 0.02, **ends},
+        {"term": "length_difference", "marginal_effect": 0.037, **ends},
+        part="all judges", model="gee", dimension="overall",
+    )  # fmt: skip
+    position, length = TABLES["models"].says(table).split(", and ")
+    assert "changes the chance" in position
+    assert "+2.0 points (unadjusted 95% interval -1.0 to 8.0)" in position
+    assert "goes with" in length
+    assert "changes" not in length
+    assert "higher by 3.7 points (unadjusted" in length
+
+
+def test_ranking_gives_the_places_that_the_first_may_have() -> None:
+    strong = {"part": "strength", "source": "gold", "rank": 1, "win_rate": 0.62}
+    agreed = {"part": "agreement", "source": "gold", "judge": "longer", "kendall": -0.24}
+    table = rows({**strong, "responder": "m0", "rank_low": 1, "rank_high": 6}, agreed, dimension="overall",
+                 kendall_low=NAN, kendall_high=NAN)  # fmt: skip
+    said = TABLES["ranking"].says
+    assert "at 95% confidence its place is from 1 to 6" in said(table)
+    assert "The ranking by longer has a Kendall's tau of -0.24 with theirs" in said(table)
+    assert "most like" not in said(table)
+    both = pd.concat([table, table.tail(1).assign(judge="other", kendall=0.5)], ignore_index=True)
+    assert "Of 2 judges, other ranks the models most like the annotators" in said(both)
+
+
+def test_ppi_speaks_of_a_fifth_of_the_labels_and_not_of_the_most_flattering_share() -> None:
+    table = rows(
+        {"part": "estimate", "label_share": NAN, "expected_label_saving": 0.0, "n_unlabelled": 0},
+        {"part": "what_if", "label_share": 0.1, "expected_label_saving": 0.45, "n_unlabelled": 90},
+        {"part": "what_if", "label_share": 0.2, "expected_label_saving": 0.4, "n_unlabelled": 80},
+        judge="j", dimension="overall", responder=None,
+    )  # fmt: skip
+    said = TABLES["ppi"].says
+    assert "had annotators labelled 20% of the cases" in said(table)
+    assert "save 40% of the labels" in said(table)
+    real = said(table.assign(n_unlabelled=50, expected_label_saving=table["expected_label_saving"] + 0.1))
+    assert "save 10% of the labels" in real
+    assert "had annotators" not in real
+
+
+def test_gold_rules_that_cannot_be_applied_do_not_count_as_agreeing() -> None:
+    table = rows(
+        {"rule": "majority", "kendall_tau": 1.0}, {"rule": "soft", "kendall_tau": 1.0},
+        {"rule": "unanimous", "kendall_tau": NAN}, part="ranking", dimension="overall", subfield=None, n_judges=3,
+    )  # fmt: skip
+    said = TABLES["gold_rules"].says(table)
+    assert "the same by the majority and by the other gold rules that can be applied (soft)" in said
+    assert "unanimous" not in said
+
+
+def test_selective_says_that_each_promise_is_for_one_judge() -> None:
+    common = {"part": "guarantee", "method": "fixed_sequence", "reference": "majority", "target": 0.9, "delta": 0.05}
+    table = rows(
+        {"judge": "a", "threshold": 0.8, "coverage": 0.6}, {"judge": "b", "threshold": NAN, "coverage": NAN},
+        **common, dimension="overall", subfield=None, n=300,
+    )  # fmt: skip
+    said = TABLES["selective"].says
+    assert "1 of 2 judges can promise it" in said(table)
+    assert "one judge chosen beforehand: of several, 5% may fail" in said(table)
+    assert "judges" not in said(table.head(1))
+    assert "a judge answers (each question counting once) can" in said(table.assign(cluster="question"))
+    assert "counting once" not in said(table.assign(cluster="case_id"))
 
 
 def test_significance_counts_the_pairs_that_are_shown_to_differ() -> None:
@@ -89,14 +221,14 @@ def test_significance_counts_the_pairs_that_are_shown_to_differ() -> None:
     )  # fmt: skip
     said = TABLES["significance"].says
     assert said(table) == (
-        "On overall, 2 of 3 pairs of judges are shown to differ in accuracy, down to b over a by 4.0 points; the other "
+        "Overall, 2 of 3 pairs of judges are shown to differ in accuracy, down to b over a by 4.0 points; the other "
         "differences could be chance."
     )
-    assert said(table.tail(1)) == "On overall, b and c are not shown to differ in accuracy."
-    assert said(table.assign(p_adjusted=np.nan)) == "On overall, no two judges can be compared on the same cases."
+    assert said(table.tail(1)) == "Overall, b and c are not shown to differ in accuracy."
+    assert said(table.assign(p_adjusted=np.nan)) == "Overall, no two judges can be compared on the same cases."
 
 
-def test_ceiling_says_how_many_judges_come_near_one_annotator() -> None:
+def test_ceiling_says_how_many_judges_are_not_shown_to_fall_short_of_one_annotator() -> None:
     human = {"part": "annotator", "annotator": "mean", "accuracy": 0.9, "low": 0.88, "high": 0.92}
     judges = [
         {"judge": "a", "verdict": "within", "difference": -0.01, "difference_low": -0.03, "difference_high": 0.01},
@@ -106,8 +238,30 @@ def test_ceiling_says_how_many_judges_come_near_one_annotator() -> None:
     common = {"dimension": "overall", "subfield": None, "representative": True}
     table = rows(human, *({"part": "judge", **judge} for judge in judges), **common)
     assert said(table) == (
-        "On overall, one annotator names the label of the others in 90% of the cases (95% interval 88 to 92); 1 of 2 "
-        "judges comes near it, a nearest at -1 points (95% interval -3 to 1)."
+        "Overall, the mean annotator has an accuracy of 90% (95% interval 88 to 92) against the majority of the "
+        "others; 1 of 2 judges is not shown to fall short of it, a highest at -1 points (95% interval -3 to 1)."
     )
+    below = said(table.assign(verdict=["", "below", "below"]))
+    assert "all 2 judges are below it, a highest at" in below
+    only = said(table.drop(index=1))
+    assert "the only judge, b, is below it, at -20 points (95% interval -23 to -17)" in only
+    assert "the only judge, b, is above it" in said(table.drop(index=1).assign(verdict="above"))
     assert "too few cases to hold judges to" in said(table.assign(representative=False))
     assert "it takes three annotators" in said(table.assign(accuracy=np.nan))
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "said"),
+    [
+        (0.754, 0.712, 0.793, "75% [71, 79]"),
+        (1.0, 0.9963, 1.0, "100.0% [99.6, 100.0]"),
+        (0.0003, 0.0001, 0.0009, "0.0% [0.0, 0.1]"),
+        (0.5, 0.5, 0.5, "50% [50, 50]"),
+    ],
+)
+def test_an_interval_that_has_a_width_is_shown_with_one(value: float, low: float, high: float, said: str) -> None:
+    row = pd.Series({"share": value, "share_low": low, "share_high": high})
+    assert percent(row, "share") == said
+    ends = said.split("[")[1].rstrip("]").split(", ")
+    assert points(row, "share").endswith(f"[+{ends[0]}, +{ends[1]}]")
+    assert interval(low, high) == f" (95% interval {ends[0]} to {ends[1]})"

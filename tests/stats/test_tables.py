@@ -118,12 +118,14 @@ def test_a_benchmark_that_lacks_much_gets_rows_with_reasons_or_one_plain_message
             assert list(rows.columns) == [name for name in rows.columns if name in TABLES[table].columns]
 
 
+@pytest.mark.slow
 def test_the_same_call_gives_the_same_table_to_the_last_digit(full: tuple[Benchmark, pd.DataFrame]) -> None:
     for table in TABLES:
         first, second = (analyze(*full, table, resamples=50, seed=4) for _ in range(2))
         pd.testing.assert_frame_equal(first, second, check_exact=True)
 
 
+@pytest.mark.slow
 def test_a_table_from_panels_is_the_table_from_the_verdicts(full: tuple[Benchmark, pd.DataFrame]) -> None:
     made, verdicts = full
     for table in TABLES:

@@ -41,6 +41,10 @@ def test_gold_rules() -> None:
         [[low, high]] = ends(rows.loc[[rule]])
         assert 0.87 < low < WILSON[0], "90 labels of 30 cases are 30 observations, with t for 30 clusters"
         assert high == 1
+    corrected = table[table["part"] == "corrected"]
+    assert ends(corrected) == [pytest.approx(WILSON)]
+    assert corrected[["independent_low", "independent_high"]].isna().all(axis=None)
+    assert corrected["reason"].str.contains("no independent interval: the cases do not differ").all()
 
 
 def test_agreement_of_two_judges() -> None:
@@ -65,3 +69,5 @@ def test_ceiling() -> None:
         [[low, high]] = ends(rows)
         assert 0.87 < low < WILSON[0]
         assert high == 1
+    judges = table[table["part"] == "judge"]
+    assert judges[["difference_low", "difference_high", "verdict"]].isna().all(axis=None)

@@ -61,7 +61,7 @@ def leak_findings(cases: pd.DataFrame, gold: pd.DataFrame | None) -> list[Findin
     Parameters
     ----------
     cases : the cases table with its required columns, a row a case
-    gold : the gold table (see `mrb_lib.data.benchmark.gold`) of a benchmark whose
+    gold : the gold table (see `mrb_lib.data.votes.gold`) of a benchmark whose
         labels are preferences; None where there is none, and then only texts and
         file names are searched.
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.accuracy import confusion
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
-from mrb_lib.stats.core.panel import NULL, TIE, Panel
+from mrb_lib.stats.core.panel import TIE, Panel
 from mrb_lib.stats.core.scoring import columns_used
 from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.resample import cluster_sums
@@ -19,6 +20,7 @@ from mrb_lib.stats.resampling.robust import effective_clusters, t_quantile
 NO_KAPPA = "cohen_kappa is undefined: gold or verdicts hold one category only"
 NO_KAPPA_INTERVAL = "no interval of cohen_kappa: clusters do not differ, or are fewer than two"
 _NO_SPREAD = 1e-12
+_CELLS_AT_ONCE = 2**16
 
 
 def gold_agreement(
@@ -44,16 +46,16 @@ def gold_agreement(
     `tests/stats/accuracy/test_gold_agreement.py`; coverage in `tests/simulation/test_coverage.py` and
     `test_dependence.py`.
     """
-    counts = (applies & (labels >= 0))[..., None, None]
-    choice = np.where(counts, panel.choice[..., *columns_used(panel, policy)], np.int8(NULL))
-    return [_columns(*_tables(choice[:, :, part.cases], labels[:, part.cases], codes[part.cases])) for part in parts]
+    counts = applies & (labels >= 0)
+    read = np.moveaxis(panel.choice[..., *columns_used(panel, policy)].reshape(*panel.shape[:3], -1), -1, 0)
+    given = np.stack([((read == code) & counts).sum(axis=0, dtype=np.int32) for code in range(len(CHOICES))], axis=2)
+    gold = (labels[:, None] == np.arange(len(CHOICES))[:, None]).astype(np.float64)
+    return [_columns(*_tables(given[..., part.cases], gold[..., part.cases], codes[part.cases])) for part in parts]
 
 
-def kappa_reason(answers: float, kappa: float, low: float) -> str:
-    """Why kappa of that many verdicts, or its interval, is null; empty if neither."""
-    if answers == 0:
-        return ""
-    return NO_KAPPA if np.isnan(kappa) else NO_KAPPA_INTERVAL if np.isnan(low) else ""
+def kappa_reasons(answers: pd.Series, kappa: pd.Series, low: pd.Series) -> NDArray[np.str_]:
+    """Why each kappa of that many verdicts, or its interval, is null; empty if neither."""
+    return np.select([answers == 0, kappa.isna(), low.isna()], ["", NO_KAPPA, NO_KAPPA_INTERVAL], "")
 
 
 def _columns(chosen: FloatArray, half: FloatArray) -> dict[str, FloatArray]:
@@ -76,31 +78,29 @@ def _columns(chosen: FloatArray, half: FloatArray) -> dict[str, FloatArray]:
     }
 
 
-def _tables(choice: NDArray[np.int8], labels: IntArray, codes: IntArray) -> tuple[FloatArray, FloatArray]:
+def _tables(given: NDArray[np.int32], gold: FloatArray, codes: IntArray) -> tuple[FloatArray, FloatArray]:
     """Counts of gold label by verdict, and half the widths of kappa's intervals, of the cases of one group.
 
     Parameters
     ----------
-    choice : shape (judges, dimensions, cases, orders, repeats), below 0 where a verdict does not count
+    given : shape (judges, dimensions, choices, cases), how many verdicts that count name each choice
+    gold : shape (dimensions, choices, cases), 1 where a case has that label
     """
-    n_judges, n_dimensions, n_cases = choice.shape[:3]
-    tables = np.zeros((n_judges, n_dimensions, len(CHOICES), len(CHOICES)))
-    half = np.full((n_judges, n_dimensions), np.nan)
-    for judge, own in enumerate(choice):
-        dimension, case, *_ = np.nonzero(own >= 0)
-        label, verdict = labels[dimension, case], own[own >= 0].astype(np.int64)
-        tables[judge] = confusion.counts(dimension, label, verdict, n_dimensions, len(CHOICES))
-        influence = np.nan_to_num(confusion.influence(tables[judge]))[dimension, label, verdict]
-        cell, shape = case * n_dimensions + dimension, (n_cases, n_dimensions)
-        moved, counted = (np.bincount(cell, each, n_cases * n_dimensions).reshape(shape) for each in (influence, None))
-        each = np.hstack([moved, counted, counted > 0]).astype(np.float64)
-        sums, answers, cases = np.hsplit(cluster_sums(codes, each).values, 3)
+    tables = gold @ given.swapaxes(-1, -2)
+    influence = np.nan_to_num(confusion.influence(tables)).swapaxes(-1, -2)
+    half = np.full(given.shape[:2], np.nan)
+    step = max(1, _CELLS_AT_ONCE // max(1, given[0].size))
+    for start in range(0, len(given), step):
+        here = slice(start, start + step)
+        moved, counted = ((influence[here] @ gold) * given[here]).sum(axis=2), given[here].sum(axis=2)
+        by_case = [each.reshape(-1, len(codes)).T for each in (moved, counted, counted > 0)]
+        sums, answers, cases = np.hsplit(cluster_sums(codes, np.hstack(by_case)).values, 3)
         clusters = (answers > 0).sum(axis=0)
         spread = (sums**2).sum(axis=0)
         spread[spread < _NO_SPREAD] = np.nan
         inflated = spread * divide(clusters.astype(np.float64), clusters - 1)
         error = np.sqrt(divide(inflated, answers.sum(axis=0) ** 2))
         n = cases.sum(axis=0)
-        deff = divide(inflated * (n - 1), n * (moved**2).sum(axis=0))
-        half[judge] = t_quantile(effective_clusters(cases, deff)) * error
+        deff = divide(inflated * (n - 1), n * (moved**2).sum(axis=-1).ravel())
+        half[here] = (t_quantile(effective_clusters(cases, deff)) * error).reshape(half[here].shape)
     return tables, half

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mrb_lib.stats.core.options import FloatArray, IntArray, divide
+from mrb_lib.stats.core.options import TINY, FloatArray, IntArray, divide
 from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.quantiles import interval
@@ -95,32 +95,39 @@ def means(
     first = parts[1].by if len(parts) > 1 else None
 
     out: list[Means] = []
-    total_of_means, n_defined = np.zeros((m, resamples)), np.zeros((m, resamples))
+    spread = np.empty((m, resamples))
+    total_of_means, n_defined = np.zeros((m, resamples)), np.zeros((len(first_columns), resamples))
     for part, item, weighted in zip(parts, sums, drawn, strict=True):
-        replicates = divide(weighted[:m], weighted[m:][which])
+        bottom = np.where(weighted[m:] > TINY, weighted[m:], np.nan)
+        # Into the same memory each time: so much of it anew takes longer than the division.
+        replicates = np.divide(weighted[:m], np.take(bottom, which, axis=0, out=spread, mode="clip"), out=weighted[:m])
         square = (value[part.cases] ** 2).sum(axis=0)
         estimates = _means(item, which, square, replicates, resamples)
         out.append(estimates)
         if first is not None and part.by == first:
-            widened = _widened(estimates, replicates)
-            is_defined = np.isfinite(widened)
-            total_of_means += np.where(is_defined, widened, 0.0)
-            n_defined += is_defined
+            defined = np.isfinite(bottom)
+            replicates = _widened(estimates, replicates)
+            if not defined.all():
+                replicates[~defined[which]] = 0.0
+            total_of_means += replicates
+            n_defined += defined
     if first is None:
         return out, None
     subfields = [each for part, each in zip(parts, out, strict=True) if part.by == first]
-    return out, _macro(subfields, divide(total_of_means, n_defined))
+    return out, _macro(subfields, divide(total_of_means, n_defined[which]))
 
 
 def _widened(estimates: Means, replicates: FloatArray) -> FloatArray:
-    """The resampled means of a subfield, shape (m, resamples), with the variance of the mean.
+    """The resampled means of a subfield, shape (m, resamples), with the variance of the mean; changed in place.
 
     Drawing c clusters of c has (c - 1) / c of it; in the mean over many small subfields the rest would be missed. Rao
     and Wu (1988), doi:10.1080/01621459.1988.10478591, scale the departures from the mean so.
     """
     scaled = np.sqrt(estimates.clusters / np.maximum(estimates.clusters - 1, 1))
     factor = np.where((estimates.clusters > 0) & (estimates.clusters < _MANY), scaled, 1.0)[:, None]
-    return factor * replicates + (1.0 - factor) * np.nan_to_num(estimates.value)[:, None]
+    replicates *= factor
+    replicates += (1.0 - factor) * np.nan_to_num(estimates.value)[:, None]
+    return replicates
 
 
 def _means(

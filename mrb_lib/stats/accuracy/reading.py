@@ -5,10 +5,10 @@ from __future__ import annotations
 import pandas as pd
 
 from mrb_lib.stats.accuracy.references import BEST_CONSTANT
-from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows
+from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows, opening
 
 MEANINGS = {
-    "kind": "judge, or reference: a rule that reads nothing and does not compete | text",
+    "kind": "judge, or reference: a rule that understands nothing and does not compete | text",
     "label": "what a constant among the references always says | text",
     "rank": "place by decisive_accuracy, then by accuracy; references have none | rank",
     "decisive_accuracy": "where gold is A or B: 1 for it, 1/2 for a tie, mean of both sides; a constant has 1/2"
@@ -38,20 +38,27 @@ MEANINGS = {
 
 
 def sentence(table: pd.DataFrame) -> str:
-    """Which judge is first, how often it agrees with the annotators' label, and what the best constant has."""
+    """Which judge is first by decisive accuracy, what its mean score is, and what that of the best constant is."""
     dimension = main_dimension(table)
     rows = main_rows(table)
     known = rows[rows["kind"] == "judge"].dropna(subset="accuracy")
     if known.empty:
-        return f"On {dimension}, no judge's agreement with the annotators' label is known."
+        return f"{opening(dimension)}, no judge's agreement with the annotators' label is known."
     best = known.sort_values(["rank", "judge"]).iloc[0]
+    several = len(known) > 1
     said = (
-        f"On {dimension}, {best['judge']} agrees with the annotators' label in {best['accuracy']:.0%} of "
-        f"{int(best['n']):,} cases{interval(best['low'], best['high'])}, "
-        + (f"and is the first of {len(known)} judges by decisive accuracy" if len(known) > 1 else "the only judge")
+        f"{opening(dimension)}, {best['judge']} is {f'first of {len(known)} judges' if several else 'the only judge'}"
+    )
+    if pd.notna(best["decisive_accuracy"]):
+        ends = interval(best["decisive_accuracy_low"], best["decisive_accuracy_high"])
+        by = "by decisive accuracy," if several else "and has a decisive accuracy of"
+        said += f" {by} {best['decisive_accuracy']:.0%}{ends}, where any constant has 50%"
+    said += (
+        f"; its accuracy, the mean score under policy {best['policy']} over {int(best['n']):,} cases, is "
+        f"{best['accuracy']:.0%}{interval(best['low'], best['high'])}"
     )
     constant = rows[(rows["kind"] == "reference") & (rows["judge"] == BEST_CONSTANT)]
     if constant.empty:
         return f"{said}."
     row = constant.iloc[0]
-    return f"{said}; always saying {row['label']} has {row['accuracy']:.0%}."
+    return f"{said}, where always saying {row['label']} scores {row['accuracy']:.0%}."

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from mrb_lib.stats.accuracy import reading
-from mrb_lib.stats.accuracy.decisive import NO_DECISIVE, ONE_SIDE, SAME, decisive, paired, tie_shares
-from mrb_lib.stats.accuracy.gold_agreement import gold_agreement, kappa_reason
+from mrb_lib.stats.accuracy.decisive import (
+    NO_DECISIVE,
+    ONE_SIDE,
+    RARE_SIDE,
+    SAME,
+    above_constant,
+    decisive,
+    paired,
+    tie_shares,
+)
+from mrb_lib.stats.accuracy.gold_agreement import gold_agreement, kappa_reasons
 from mrb_lib.stats.accuracy.mean_scores import Macro, Means, means
-from mrb_lib.stats.accuracy.references import BEST_CONSTANT, with_references
+from mrb_lib.stats.accuracy.references import with_references
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_reasons, mean_of_defined, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import Scores, encode_gold, excluded_reason, score
@@ -125,7 +135,7 @@ def correctness(verdicts: pd.DataFrame, gold: pd.DataFrame, policy: str = "balan
     meanings=reading.MEANINGS,
     headline=("decisive_accuracy", "accuracy", "above_constant"),
     sentence=reading.sentence,
-    options={"references": Option("1 sets the references below the judges, 0 leaves them out", least=0, below=2)},
+    options={"references": Option("1 sets the references below the judges, 0 leaves them out", is_switch=True)},
 )
 def accuracy(
     verdicts: pd.DataFrame | Panel,
@@ -182,7 +192,8 @@ def accuracy(
         `decisive_accuracy`, under every policy: on the `n_decisive` cases whose gold is A or B, 1 for the gold choice,
         1/2 for a tie, 0 else, a mean over the verdicts read (under `answered`, over those with a choice); then the mean
         of its means where gold is A and where gold is B, so that every constant and a coin earn exactly 1/2, whatever
-        the gold labels. Wilson's interval with the design effect: `decisive_accuracy_low`, `decisive_accuracy_high`.
+        the gold labels. Wilson's interval with the design effect: `decisive_accuracy_low`, `decisive_accuracy_high`;
+        null where gold names one of the sides in fewer than five clusters.
         `decisive_coverage` is the share of these verdicts that name a winner. `above_constant`: `accuracy` minus
         that of the constant with the highest accuracy under the policy on the dimension (reference "best constant"),
         paired by case, with its t interval over clusters. `tie_share` and `annotator_tie_share`: the shares of ties
@@ -227,47 +238,48 @@ def accuracy(
     applies = np.isfinite(scores.answered)
     answers = gold_agreement(panel, labels, parts, policy, applies, codes)
     sides = decisive(panel, labels, parts, policy, applies, codes)
-    above = _above_constant(panel, scores, parts, codes)
+    above = [
+        dict(zip(with_ends("above_constant"), each, strict=True))
+        for each in above_constant(panel, scores.score, parts, codes)
+    ]
     ties = _ties(panel, annotations if "tie" in offered else None, cases["case_id"], policy, parts, codes)
-    frames = []
-    for part, each, *columns in zip(parts, estimates, answers, sides, above, ties, strict=True):
-        merged = {name: values[judged] for group in columns for name, values in group.items()}
-        frames.append(_frame(panel, scores, judged, part, each, merged, bool(offered)))
-    frames[0] = _with_macro(frames[0], macro)
-    is_judge = np.flatnonzero(judged) < n_judges * len(panel.dimensions)
-    more = {"kind": np.where(is_judge, JUDGE, REFERENCE), "label": constants[judged]}
-    full = pd.concat([_ranked(frame.assign(**more), panel.dimensions) for frame in frames], ignore_index=True)
+    each = [
+        _columns(scores, judged, part, own) | {name: values[judged] for group in more for name, values in group.items()}
+        for part, own, *more in zip(parts, estimates, answers, sides, above, ties, strict=True)
+    ]
+    labels_of = pd.DataFrame([part.label() for part in parts], columns=["by", "subfield", "n_unassigned"])
+    rows = labels_of.loc[labels_of.index.repeat(int(judged.sum()))].rename_axis("group").reset_index()
+    cells = np.tile(np.flatnonzero(judged), len(parts))
+    is_judge = cells < n_judges * len(panel.dimensions)
+    rows = rows.assign(
+        **panel.names(cells),
+        kind=np.where(is_judge, JUDGE, REFERENCE),
+        label=np.tile(constants[judged], len(parts)),
+        **{name: np.concatenate([own[name] for own in each]) for name in each[0]},
+    )
+    rows = _with_macro(rows.assign(reason=_reasons(rows, bool(offered))), macro)
+    full = _ranked(rows, panel.dimensions).assign(policy=policy)
     if not references:
-        full = full[full["kind"] == JUDGE].reset_index(drop=True)
-    return typed(full.assign(policy=policy), [*COLUMNS, *MORE], kind="str", rank="Int64", n_subfields="Int64")
+        full = full[full["kind"] == JUDGE]
+    return typed(full.reset_index(drop=True), [*COLUMNS, *MORE], kind="str", rank="Int64", n_subfields="Int64")
 
 
-def _ranked(frame: pd.DataFrame, dimensions: Sequence[str]) -> pd.DataFrame:
-    """The rows of one group in order: by dimension, judges by rank and name, then references as they come."""
-    is_judge = frame["kind"] == JUDGE
-    judges = frame[is_judge].groupby("dimension")
+def _ranked(rows: pd.DataFrame, dimensions: Sequence[str]) -> pd.DataFrame:
+    """The rows in order: by group and dimension, judges by rank and name, then references as they come."""
+    is_judge = rows["kind"] == JUDGE
+    within = [rows["group"], rows["dimension"]]
+    judges = rows[is_judge].groupby(["group", "dimension"])
     first, second = (
         judges[name].rank(ascending=False, method="min", na_option="bottom")
         for name in ("decisive_accuracy", "accuracy")
     )
-    key = (first * (len(frame) + 1) + second).where(frame["accuracy"].notna())
-    rank = key.groupby(frame["dimension"]).rank(method="min").reindex(frame.index)
-    place = frame["dimension"].map({name: i for i, name in enumerate(dimensions)})
-    name = frame["judge"].where(is_judge, "")
-    order = pd.DataFrame({"place": place, "last": ~is_judge, "rank": rank, "name": name})
-    rows = order.sort_values(["place", "last", "rank", "name"], na_position="last", kind="stable").index
-    return pd.DataFrame(frame.assign(rank=rank).loc[rows])
-
-
-def _above_constant(
-    panel: Panel, scores: Scores, parts: Sequence[Group], codes: IntArray
-) -> list[dict[str, FloatArray]]:
-    """The accuracies above that of the best constant, shape (judges, dimensions), a dict a group."""
-    names = with_ends("above_constant")
-    if BEST_CONSTANT not in panel.judges:
-        return [dict.fromkeys(names, np.full(panel.shape[:2], np.nan))] * len(parts)
-    constant = scores.score[len(panel.judges) - 1 - panel.judges[::-1].index(BEST_CONSTANT)]
-    return [dict(zip(names, each, strict=True)) for each in paired(scores.score, constant, parts, codes)]
+    key = (first * (len(rows) + 1) + second).where(rows["accuracy"].notna())
+    rank = key.groupby([each[is_judge] for each in within]).rank(method="min").reindex(rows.index)
+    place = rows["dimension"].map({name: i for i, name in enumerate(dimensions)})
+    name = rows["judge"].where(is_judge, "")
+    order = pd.DataFrame({"group": rows["group"], "place": place, "last": ~is_judge, "rank": rank, "name": name})
+    order = order.sort_values(["group", "place", "last", "rank", "name"], na_position="last", kind="stable")
+    return rows.assign(rank=rank).reindex(order.index)
 
 
 def _ties(
@@ -298,64 +310,54 @@ def _ties(
     ]
 
 
-def _with_macro(whole: pd.DataFrame, macro: Macro | None) -> pd.DataFrame:
-    """The overall rows with the means over subfields."""
+def _with_macro(rows: pd.DataFrame, macro: Macro | None) -> pd.DataFrame:
+    """The rows, of which the overall ones come first, with the means over subfields in these."""
     if macro is None:
-        return whole.assign(**dict.fromkeys(_MACRO, np.nan))
-    columns = dict(zip(_MACRO, (macro.number, macro.value, macro.low, macro.high), strict=True))
-    reasons = [join_reasons(own, more) for own, more in zip(whole["reason"].fillna(""), macro.reason, strict=True)]
-    return whole.assign(**columns, reason=pd.Series(reasons, index=whole.index, dtype="str"))
+        return rows.assign(**dict.fromkeys(_MACRO, np.nan))
+    own = pd.DataFrame(dict(zip(_MACRO, (macro.number, macro.value, macro.low, macro.high), strict=True)))
+    whole = zip(rows["reason"].iloc[: len(own)].fillna(""), macro.reason, strict=True)
+    reasons = [*(join_reasons(*both) for both in whole), *rows["reason"].iloc[len(own) :]]
+    return rows.join(own).assign(reason=pd.Series(reasons, index=rows.index, dtype="str"))
 
 
-def _frame(
-    panel: Panel,
-    scores: Scores,
-    judged: BoolArray,
-    part: Group,
-    estimates: Means,
-    columns: Mapping[str, FloatArray],
-    has_constants: bool,
-) -> pd.DataFrame:
-    """The rows of one group of cases, from its mean scores and its other columns."""
-    answered = scores.answered[:, :, part.cases][judged]
-    frame = pd.DataFrame(
-        {
-            **panel.names(np.flatnonzero(judged)),
-            **part.label(),
-            "n": estimates.n,
-            "n_excluded": len(part.cases) - estimates.n,
-            "n_clusters": estimates.clusters,
-            "coverage": mean_of_defined(answered)[:, 0],
-            "accuracy": estimates.value,
-            "low": estimates.recommended.low,
-            "high": estimates.recommended.high,
-            "standard_error": estimates.ends.error,
-            "df": estimates.ends.df,
-            "interval": estimates.method,
-            "percentile_low": estimates.ends.percentile.low,
-            "percentile_high": estimates.ends.percentile.high,
-            "design_effect": estimates.ends.design_effect,
-            "deff_low": estimates.ends.deff.low,
-            "deff_high": estimates.ends.deff.high,
-            **columns,
-            "reason": estimates.reason,
-        }
+def _columns(scores: Scores, judged: BoolArray, part: Group, estimates: Means) -> dict[str, NDArray[Any]]:
+    """The columns of one group of cases that come from its mean scores."""
+    return {
+        "n": estimates.n,
+        "n_excluded": len(part.cases) - estimates.n,
+        "n_clusters": estimates.clusters,
+        "coverage": mean_of_defined(scores.answered[:, :, part.cases][judged])[:, 0],
+        "accuracy": estimates.value,
+        "low": estimates.recommended.low,
+        "high": estimates.recommended.high,
+        "standard_error": estimates.ends.error,
+        "df": estimates.ends.df,
+        "interval": estimates.method,
+        "percentile_low": estimates.ends.percentile.low,
+        "percentile_high": estimates.ends.percentile.high,
+        "design_effect": estimates.ends.design_effect,
+        "deff_low": estimates.ends.deff.low,
+        "deff_high": estimates.ends.deff.high,
+        "reason": np.array(estimates.reason, dtype=object),
+    }
+
+
+def _reasons(frame: pd.DataFrame, has_constants: bool) -> pd.Series:
+    """Why a value of each row is null, and whether the judge ties more than the annotators do."""
+    scored = frame["n"] > 0
+    no_side = np.where(frame["n_decisive"] == 0, NO_DECISIVE, ONE_SIDE)
+    shares = zip(frame["tie_share"], frame["annotator_tie_share"], frame["more_ties"], strict=True)
+    ties = [TIES_MORE.format(f"{own:.0%}", f"{theirs:.0%}") if more > 0 else "" for own, theirs, more in shares]
+    each = (
+        np.where(scored, "", NO_CASES),
+        frame["reason"].to_numpy(),
+        kappa_reasons(frame["n_answered"], frame["cohen_kappa"], frame["cohen_kappa_low"]),
+        np.where(scored & frame["decisive_accuracy"].isna(), no_side, ""),
+        np.where(frame["decisive_accuracy"].notna() & frame["decisive_accuracy_low"].isna(), RARE_SIDE, ""),
+        np.where(scored & has_constants & frame["above_constant_low"].isna(), SAME, ""),
+        ties,
     )
-    reasons = [_reason(row, has_constants) for row in frame.to_dict("records")]
-    return frame.assign(reason=pd.Series(reasons, index=frame.index, dtype="str"))
-
-
-def _reason(row: Mapping[Hashable, Any], has_constants: bool) -> str | None:
-    """Why a value of a row is null, and whether the judge ties more than the annotators do."""
-    scored = row["n"] > 0
-    no_side = NO_DECISIVE if row["n_decisive"] == 0 else ONE_SIDE
-    return join_reasons(
-        "" if scored else NO_CASES,
-        row["reason"],
-        kappa_reason(row["n_answered"], row["cohen_kappa"], row["cohen_kappa_low"]),
-        no_side if scored and np.isnan(row["decisive_accuracy"]) else "",
-        SAME if scored and has_constants and np.isnan(row["above_constant_low"]) else "",
-        TIES_MORE.format(f"{row['tie_share']:.0%}", f"{row['annotator_tie_share']:.0%}")
-        if row["more_ties"] > 0
-        else "",
-    )
+    reasons = np.full(len(frame), None, dtype=object)
+    some = np.flatnonzero(np.any([np.asarray(column) != "" for column in each], axis=0))
+    reasons[some] = [join_reasons(*(column[i] for column in each)) for i in some.tolist()]
+    return pd.Series(reasons, index=frame.index, dtype="str")

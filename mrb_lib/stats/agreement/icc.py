@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import fdtri
 
-from mrb_lib.stats.agreement.intervals import Interval, intervals
+from mrb_lib.stats.agreement.intervals import Interval, bounded
 from mrb_lib.stats.core.options import TINY, BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.resample import Resampled, Summands, cell_sums
 
@@ -229,7 +229,7 @@ def icc_intervals(drawn: Resampled, independent: bool, seed: int) -> Scores:
     by_f = np.stack(f_intervals(squares)) if independent else np.full((2, 1), np.nan)
     low, high = np.stack([by_f, stepped_up(by_f, squares.per_case)], axis=2)
     clusters = np.full(value.shape, np.count_nonzero(drawn.sums @ np.ones(drawn.sums.shape[1])))
-    (row,) = intervals([drawn], value, (low, high), clusters)
+    (row,) = bounded([drawn], value, (low, high), clusters)
     has_f = bool(np.isfinite(by_f).all())
     generalized: dict[str, float] = {}
     if has_f:

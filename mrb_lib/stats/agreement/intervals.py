@@ -42,10 +42,10 @@ class Interval(NamedTuple):
 BOUNDS = Interval._fields[1:]
 
 
-def intervals(
+def bounded(
     drawn: Sequence[Resampled],
     value: FloatArray,
-    analytic: tuple[FloatArray, FloatArray],
+    analytic: Sequence[FloatArray] | FloatArray,
     clusters: FloatArray | IntArray,
 ) -> list[list[Interval]]:
     """The intervals of g measures with m estimates each, from their replicates and the ends of the analytic ones.

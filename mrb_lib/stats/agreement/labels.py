@@ -130,5 +130,5 @@ def parts(coded: Annotations, groups: Sequence[Group], n_cases: int, distances: 
                 position=position[case[kept]],
                 annotator=annotator[kept],
                 choice=choice[kept],
-                pairs=collect(rows, position[rows["case"]], len(cases), distances),
+                pairs=collect(rows, position[rows.case], len(cases), distances),
             )

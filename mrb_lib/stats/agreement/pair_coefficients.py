@@ -230,6 +230,10 @@ class SharedClusters(NamedTuple):
         if not n_pairs:
             return cls(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool))
         k, skipped = len(kernel.values), kernel.n_distances
+        if isinstance(sums, np.ndarray):
+            shared = sums.reshape(len(sums), n_pairs, skipped + 2 * k)[:, :, skipped : skipped + k].sum(axis=2)
+            number = (shared > 0).sum(axis=0).astype(np.int64)
+            return cls(number, number == shared.sum(axis=0))
         first = (np.arange(n_pairs)[:, None] * (skipped + 2 * k) + skipped + np.arange(k)).ravel()
         each = np.ones(len(first)), (first, np.repeat(np.arange(n_pairs), k))
         cases = sparse.csr_array(sums @ sparse.csr_array(each, (sums.shape[1], n_pairs)))

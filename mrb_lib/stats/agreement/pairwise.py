@@ -11,17 +11,23 @@ from mrb_lib.stats.core.options import FloatArray, IntArray
 from mrb_lib.stats.resampling.resample import Summands, cell_sums
 
 
-def pair_rows(case: IntArray, annotator: IntArray, choice: IntArray) -> pd.DataFrame:
-    """List every two annotations of the same case, from one entry an annotation.
+class PairRows(NamedTuple):
+    """Every two annotations of the same case: the annotators `first` < `second` and their labels, as codes."""
 
-    Returns
-    -------
-    DataFrame
-        `case`, the annotators `first` < `second`, and their labels `choice_first`, `choice_second`, as codes.
-    """
+    case: IntArray
+    first: IntArray
+    second: IntArray
+    choice_first: IntArray
+    choice_second: IntArray
+
+
+def pair_rows(case: IntArray, annotator: IntArray, choice: IntArray) -> PairRows:
+    """List every two annotations of the same case, from one entry an annotation."""
     one = pd.DataFrame({"case": case, "first": annotator, "choice_first": choice})
     other = one.rename(columns={"first": "second", "choice_first": "choice_second"})
-    return one.merge(other, on="case").query("first < second")
+    both = one.merge(other, on="case")
+    both = both[both["first"] < both["second"]]
+    return PairRows(*(both[name].to_numpy() for name in PairRows._fields))
 
 
 class Pairs(NamedTuple):
@@ -57,7 +63,7 @@ class Pairs(NamedTuple):
         return np.asarray(self.sums.sum(axis=0), dtype=np.float64).reshape(1, -1)
 
 
-def collect(rows: pd.DataFrame, position: IntArray, n_cases: int, distances: FloatArray) -> Pairs:
+def collect(rows: PairRows, position: IntArray, n_cases: int, distances: FloatArray) -> Pairs:
     """Group rows of `pair_rows` by pair of annotators.
 
     Parameters
@@ -67,9 +73,7 @@ def collect(rows: pd.DataFrame, position: IntArray, n_cases: int, distances: Flo
     """
     kept = position >= 0
     position = position[kept]
-    first, second, choice_1, choice_2 = (
-        rows[name].to_numpy()[kept] for name in ("first", "second", "choice_first", "choice_second")
-    )
+    first, second, choice_1, choice_2 = (values[kept] for values in rows[1:])
     width = int(second.max(initial=0)) + 1
     pairs, pair, n = np.unique(first * width + second, return_inverse=True, return_counts=True)
     n_distances, n_categories, _ = distances.shape

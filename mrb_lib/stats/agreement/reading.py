@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows
+from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows, opening
 
 _GENERAL = {
     "linear_kappa": "kappa in which near labels agree in part | coefficient | Cohen 1968, doi:10.1037/h0026256",
@@ -39,10 +39,10 @@ MEANINGS_OF_PAIRS = {**_GENERAL, "n": "cases that the two annotators share | cas
 
 
 def sentence(table: pd.DataFrame) -> str:
-    """How often two clinicians agree, and how much of that is beyond chance."""
+    """How often two annotators agree, and how much of that is beyond chance."""
     rows, dimension = main_rows(table), main_dimension(table)
     if rows.empty or pd.isna(rows["percent_agreement"].iloc[0]):
-        return f"On {dimension}, how far annotators agree is not known: no case has the labels of two."
+        return f"{opening(dimension)}, how far annotators agree is not known: no case has the labels of two."
     row = rows.iloc[0]
     alpha = row["krippendorff_alpha"]
     beyond = (
@@ -53,8 +53,8 @@ def sentence(table: pd.DataFrame) -> str:
         "where 0 is chance and 1 perfect"
     )
     return (
-        f"On {dimension}, two annotators of the same case give the same label {row['percent_agreement']:.0%} of the "
-        f"time ({int(row['n_cases']):,} cases, {int(row['n_annotators'])} annotators); {beyond}."
+        f"{opening(dimension)}, two annotators of the same case give the same label {row['percent_agreement']:.0%} of "
+        f"the time ({int(row['n_cases']):,} cases, {int(row['n_annotators'])} annotators); {beyond}."
     )
 
 
@@ -63,10 +63,10 @@ def sentence_of_pairs(table: pd.DataFrame) -> str:
     rows, dimension = main_rows(table).dropna(subset="percent_agreement"), main_dimension(table)
     known = rows.dropna(subset="percent_agreement_low") if rows["percent_agreement_low"].notna().any() else rows
     if known.empty:
-        return f"On {dimension}, no two annotators share enough cases to compare."
+        return f"{opening(dimension)}, no two annotators share enough cases to compare."
     most, least = known.nlargest(1, "percent_agreement").iloc[0], known.nsmallest(1, "percent_agreement").iloc[0]
     said = (
-        f"On {dimension}, annotators {most['annotator_1']} and {most['annotator_2']} give the same label on "
+        f"{opening(dimension)}, annotators {most['annotator_1']} and {most['annotator_2']} give the same label on "
         f"{most['percent_agreement']:.0%} of the {int(most['n']):,} cases that they share"
     )
     if len(known) == 1:

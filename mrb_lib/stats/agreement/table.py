@@ -14,8 +14,8 @@ from mrb_lib.stats.agreement.coefficients import COEFFICIENTS, Kernel, estimated
 from mrb_lib.stats.agreement.intervals import (
     BOUNDS,
     Interval,
+    bounded,
     gradient,
-    intervals,
     kappa_interval,
     squared_influence,
     t_interval,
@@ -104,6 +104,7 @@ def agreement(
     cluster: str | None = None,
     resamples: int = 2000,
     seed: int = 0,
+    intervals: str = "all",
 ) -> pd.DataFrame:
     """Agreement between annotators on each dimension, overall and by subfield, with intervals.
 
@@ -117,6 +118,7 @@ def agreement(
     level : of measurement, "nominal", "ordinal" or "interval"; alpha, the weighted kappas and
         AC2 use it, and ICCs are for the interval level
     by, dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy`
+    intervals : "recommended" leaves the analytic intervals null
 
     Returns
     -------
@@ -184,7 +186,7 @@ def agreement(
     drawn = resampled(blocks, n_clusters(codes), resamples=resamples, seed=seed)
     rows = []
     for plan in plans:
-        item = _Estimates.of(plan, {name: next(drawn) for name in plan.blocks}, seed)
+        item = _Estimates.of(plan, {name: next(drawn) for name in plan.blocks}, seed, intervals == "all")
         name, absence = coded.dimensions[plan.part.dimension], coded.absence(plan.part.dimension)
         rows.append(plan.counts() | {"dimension": name} | item.columns(plan, absence, resamples))
     columns = [*COLUMNS, *MORE]
@@ -255,14 +257,14 @@ class _Estimates(NamedTuple):
     scores: icc.Scores | None
 
     @classmethod
-    def of(cls, plan: _ResamplingPlan, drawn: dict[str, Resampled], seed: int) -> _Estimates:
+    def of(cls, plan: _ResamplingPlan, drawn: dict[str, Resampled], seed: int, analytic: bool) -> _Estimates:
         votes = np.asarray(drawn["votes"].sums)
         shares = votes[:, 3 : 3 + len(plan.many.values)]
         paired, annotated = int((votes[:, 0] > 0).sum()), int((shares.sum(axis=1) > 0).sum())
         alpha = estimated_alpha(plan.part.votes, plan.many.level, plan.many.values)
-        coefficients = _of_votes(drawn["votes"], plan.many, alpha, paired, annotated)
+        coefficients = _of_votes(drawn["votes"], plan.many, alpha, paired, annotated, analytic)
         if "pairs" in drawn:
-            coefficients |= _of_pairs(drawn["pairs"], len(plan.pairs.n), paired, plan.two)
+            coefficients |= _of_pairs(drawn["pairs"], len(plan.pairs.n), paired, plan.two, analytic)
         scores = None
         if "scores" in drawn:
             scores = icc.icc_intervals(drawn["scores"], annotated == len(plan.part.cases), seed)
@@ -301,36 +303,46 @@ class _Estimates(NamedTuple):
         return generalized | row | {"reason": join_reasons(*dict.fromkeys(reasons))}
 
 
-def _of_votes(drawn: Resampled, kernel: Kernel, alpha: float, paired: int, annotated: int) -> dict[str, Interval]:
+def _of_votes(
+    drawn: Resampled, kernel: Kernel, alpha: float, paired: int, annotated: int, analytic: bool
+) -> dict[str, Interval]:
     """Of the coefficients that need no pairs of annotators, by name.
 
     Parameters
     ----------
     alpha : its estimate
     paired, annotated : how many clusters hold cases with two annotators, and with one or more
+    analytic : whether to make those intervals
     """
     total = drawn.total
     value = kernel.coefficients(total)
     value[0, COEFFICIENTS.index("krippendorff_alpha")] = alpha
-    slope = gradient(kernel._replace(finite=False).coefficients, total)[0]
     clusters = np.array([[paired, annotated, paired, annotated, annotated]])
-    least = np.array([0.0, -1.0, -1.0, -1.0, -1.0])
-    analytic = t_interval(value, squared_influence(drawn.sums, slope)[None], clusters, least)
-    (row,) = intervals([drawn], value, analytic, clusters)
+    ends = np.full((2, *value.shape), np.nan)
+    if analytic:
+        slope = gradient(kernel._replace(finite=False).coefficients, total)[0]
+        least = np.array([0.0, -1.0, -1.0, -1.0, -1.0])
+        ends = np.array(t_interval(value, squared_influence(drawn.sums, slope)[None], clusters, least))
+    (row,) = bounded([drawn], value, ends, clusters)
     row.append(Interval(*adjusted(np.array(row[0]), kernel.n_categories).tolist()))
     return dict(zip(_VOTES, row, strict=True))
 
 
-def _of_pairs(drawn: Resampled, n_pairs: int, clusters_paired: int, kernel: PairKernel) -> dict[str, Interval]:
+def _of_pairs(
+    drawn: Resampled, n_pairs: int, clusters_paired: int, kernel: PairKernel, analytic: bool
+) -> dict[str, Interval]:
     """Of the means over pairs of annotators of Cohen's kappa and its weighted forms, by name."""
     total = drawn.total
     kappas = kernel.each_kappa(total)
     defined = np.isfinite(kappas)
     value = mean_of_defined(kappas).T
-    share = defined / np.maximum(defined.sum(axis=1, keepdims=True), 1)
-    slopes = np.where(defined[:, :, None], kernel.gradients(total)[1 : 1 + len(kappas)], 0.0) * share[:, :, None]
     shared = np.median(SharedClusters.of(drawn.sums, kernel, n_pairs).number) if clusters_paired >= 2 else 0.0
     clusters = np.full(value.shape, shared)
-    variance = squared_influence(drawn.sums, slopes.reshape(len(kappas), -1).T)[None]
-    (row,) = intervals([drawn], value, kappa_interval(value, variance, clusters), clusters)
+    ends = np.full((2, *value.shape), np.nan)
+    if analytic:
+        share = defined / np.maximum(defined.sum(axis=1, keepdims=True), 1)
+        slopes = np.where(defined[:, :, None], kernel.gradients(total)[1 : 1 + len(kappas)], 0.0) * share[:, :, None]
+        variance = squared_influence(drawn.sums, slopes.reshape(len(kappas), -1).T)[None]
+        ends = np.array(kappa_interval(value, variance, clusters))
+    (row,) = bounded([drawn], value, ends, clusters)
     return dict(zip(kernel.kappas, row, strict=True))

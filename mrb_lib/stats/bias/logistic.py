@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit, stdtr, stdtrit
+from scipy.special import expit
 
 from mrb_lib.stats.core.options import TINY, BoolArray, FloatArray, IntArray
-from mrb_lib.stats.resampling.resample import CONFIDENCE
+from mrb_lib.stats.resampling.resample import indicator
+from mrb_lib.stats.resampling.robust import t_quantile
 
 NO_CASES = "no case can be used"
 ONE_CHOICE = "undefined: the same on every case"
@@ -17,6 +18,7 @@ NO_VARIATION = "no interval: the cases do not differ"
 COLLINEAR = "undefined: a predictor does not vary, or repeats the others"
 SEPARATED = "undefined: a predictor decides the choice without exception, so that its log-odds are infinite"
 FEW_CLUSTERS = "no interval: fewer clusters than ten for each predictor"
+NO_INTERVAL = (NO_VARIATION, FEW_CLUSTERS)
 CLUSTERS_A_PREDICTOR = 10
 
 _ITERATIONS = 30
@@ -44,22 +46,8 @@ class LogisticFits(NamedTuple):
 
     def interval(self, which: int) -> tuple[FloatArray, FloatArray]:
         """The 95% interval of one coefficient by Student's t with clusters - 1 degrees of freedom."""
-        reach = self.error[:, which] * quantile(self.clusters)
+        reach = self.error[:, which] * t_quantile(self.clusters.astype(np.float64))
         return self.coefficient[:, which] - reach, self.coefficient[:, which] + reach
-
-
-def quantile(clusters: IntArray) -> FloatArray:
-    """How many standard errors a 95% interval reaches; NaN with fewer than two clusters."""
-    degrees = np.where(clusters > 1, clusters - 1, np.nan)
-    return np.asarray(stdtrit(degrees, (1 + CONFIDENCE) / 2), dtype=np.float64)
-
-
-def two_sided(estimate: FloatArray, error: FloatArray, clusters: IntArray) -> FloatArray:
-    """The two-sided p-value of an estimate by Student's t; NaN where there is no error to compare with."""
-    testable = np.isfinite(error) & (error > 0) & (clusters > 1)
-    ratio = np.divide(estimate, error, out=np.full(estimate.shape, np.nan), where=testable)
-    degrees = np.where(testable, clusters - 1, np.nan)
-    return np.asarray(2 * stdtr(degrees, -np.abs(ratio)), dtype=np.float64)
 
 
 def fit(x: FloatArray, y: FloatArray, codes: IntArray) -> LogisticFits:
@@ -83,7 +71,7 @@ def fit(x: FloatArray, y: FloatArray, codes: IntArray) -> LogisticFits:
     with the factor G/(G-1) (N-1)/(N-k), as in statsmodels, with which
     `tests/stats/bias/test_logistic.py` compares them.
     """
-    member = indicator(codes)
+    member = members(codes)
     used = np.isfinite(y)
     n = used.sum(axis=1).astype(np.int64)
     clusters = ((used @ member) > 0).sum(axis=1).astype(np.int64)
@@ -122,11 +110,10 @@ def _reason(n: int, varies: bool, identified: bool, separated: bool, few: bool, 
     return NO_VARIATION if still else ""
 
 
-def indicator(codes: IntArray) -> sparse.csr_array:
-    """Which case belongs to which cluster, shape (cases, clusters); sums by cluster are a product with it."""
+def members(codes: IntArray) -> sparse.csr_array:
+    """Which case belongs to which cluster, shape (cases, clusters)."""
     _, position = np.unique(codes, return_inverse=True)
-    width = int(position.max()) + 1 if len(position) else 0
-    return sparse.csr_array((np.ones(len(codes)), (np.arange(len(codes)), position)), shape=(len(codes), width))
+    return indicator(position.astype(np.int64), int(position.max(initial=-1)) + 1)
 
 
 def _identified(x: FloatArray) -> BoolArray:

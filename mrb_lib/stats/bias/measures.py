@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from mrb_lib.stats.bias import logistic
-from mrb_lib.stats.bias.logistic import indicator, quantile
+from mrb_lib.stats.bias.logistic import members
 from mrb_lib.stats.core.options import TINY, BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.resampling.robust import t_quantile
 
 NO_CASES = "no case can be used"
 SAME_LENGTH = "the responses do not differ in length"
@@ -54,7 +55,7 @@ def difference_of_means(first: FloatArray, second: FloatArray, codes: IntArray) 
     ed., 1977, section 6.3), so that its variance is that of what clusters add; the interval is Student's with
     clusters - 1 degrees of freedom and ends at -1 and 1. Its coverage: `tests/simulation/test_bias.py`.
     """
-    member = indicator(codes)
+    member = members(codes)
     counted = np.isfinite(first), np.isfinite(second)
     n_first, n_second = (each.sum(axis=1) for each in counted)
     means, influence = [], np.zeros(first.shape)
@@ -71,7 +72,7 @@ def difference_of_means(first: FloatArray, second: FloatArray, codes: IntArray) 
     fewest = np.minimum(np.minimum(n_first, n_second), clusters)
     bounded = np.isfinite(value) & (fewest >= FEWEST) & (error > TINY)
     error = np.where(bounded, error, np.nan)
-    reach = error * quantile(clusters)
+    reach = error * t_quantile(clusters.astype(np.float64))
     n = used.sum(axis=1).astype(np.int64)
     reason = [_reason(*row) for row in zip(n, fewest, np.isfinite(value), bounded, strict=True)]
     return Difference(n, value, np.maximum(value - reach, -1), np.minimum(value + reach, 1), reason)

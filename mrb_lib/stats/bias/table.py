@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from mrb_lib.schema import CHOICES, NO_PROBE
+from mrb_lib.schema import CHOICES
 from mrb_lib.stats.bias import reading, win_rates
 from mrb_lib.stats.bias.measures import (
     SAME_LENGTH,
@@ -35,9 +35,8 @@ NO_GOLD = "no case with a verdict has a gold label"
 NO_MARKER = "the responses do not differ in this marker"
 PARTS = ("bias", "accuracy", "win_rate")
 BIAS, ASSOCIATION = "bias", "association"
-NO_PROBES = "no verdict is of a probe"
 _FROM_TEXT = ("log_odds", "beyond_quality", "excess_choice", "length_controlled")
-_TEXT = ("part", "bias", "measure", "claim", "marker", "model_1", "model_2", "counterfactual")
+_TEXT = ("part", "bias", "measure", "claim", "marker", "model_1", "model_2")
 COLUMNS = [
     "judge",
     "dimension",
@@ -63,7 +62,6 @@ COLUMNS = [
     "family",
     "uncontrolled",
     "gold_share",
-    "counterfactual",
     "reason",
 ]
 
@@ -103,7 +101,7 @@ class _Data:
     question="does length, verbosity, style or its own family sway a judge, beyond what quality explains",
     columns=COLUMNS,
     meanings=reading.MEANINGS,
-    headline=("estimate",),
+    headline=("estimate", "p_adjusted"),
     sentence=reading.sentence,
 )
 def bias(
@@ -113,7 +111,6 @@ def bias(
     *,
     annotations: pd.DataFrame | None = None,
     categories: Sequence[str] = CHOICES,
-    probes: Mapping[str, Panel] | None = None,
     policy: str = "balanced",
     correction: str = "holm",
     by: By = None,
@@ -126,9 +123,8 @@ def bias(
     ----------
     verdicts : the verdicts table of one probe, or its panel
     gold : `case_id, dimension, choice`; a case without a label is excluded, and counted
-    annotations, categories : the annotators' votes, as in `mrb_lib.stats.agreement.agreement`; without two votes on a
-        case there are associations only
-    probes : the verdicts of every probe by name
+    annotations, categories : the annotators' votes, as in `mrb_lib.stats.agreement.agreement`, and the labels that they
+        use, of A, B and tie; without two votes on a case there are associations only
     correction : of the p-values, over all tests of the table (those of the subfields of a column apart), see
         `mrb_lib.stats.core.multiplicity.adjust`
     cases : with the texts `response_a`, `response_b`, and for preferences and win rates `model_a`, `model_b`
@@ -142,8 +138,8 @@ def bias(
         A row a judge, dimension, subfield and measure. `claim` is "bias" for `measure` beyond_quality alone: the
         log-odds of choosing a response for its property beyond what quality explains, by the annotators' spread, see
         `mrb_lib.stats.bias.quality.beyond_quality`. All other rows are an "association": they compare with a fallible
-        label, so that a judge without any bias has them where, say, longer responses are better. `part` "bias" comes
-        first:
+        label, so that a judge without any bias has them where, say, longer responses are better. A row without an
+        estimate claims nothing. `part` "bias" comes first:
 
         - `bias` length, `measure` beyond_quality and log_odds: the log-odds of choosing the longer response for one
           standard deviation of the difference of log length, beyond quality and given the gold label; excess_choice:
@@ -166,14 +162,14 @@ def bias(
         `p_value` of no bias, two-sided, in rows of claim "bias" alone; `p_adjusted` it by `correction` over the
         `family` of all tests in the table, whatever judge, dimension or property: those about all cases together, and
         those about the subfields of each column. A tie, or two verdicts that
-        differ between orders, is half a choice of each. `counterfactual` says, beside a claim of bias, whether verdicts
-        on cases with that property changed and all else equal, which would be better evidence, were there: a probe is
-        known by its name alone, so none is used yet. `reason` says why an estimate or its interval is null.
+        differ between orders, is half a choice of each. `reason` says why an estimate or its interval is null: below
+        ten clusters for each predictor there is an estimate, without an interval and a test.
 
     Raises
     ------
     InputError
-        An option is unknown, `by` or `cluster` cannot be used, or a verdict speaks of an unknown case.
+        An option is unknown, `by` or `cluster` cannot be used, a category is not a preference, or a verdict speaks of
+        an unknown case.
 
     Notes
     -----
@@ -194,17 +190,11 @@ def bias(
     measures = [(part, each) for part in groups(cases, by) for each in _measures(data, part, codes[part.cases])]
     measures.sort(key=lambda pair: PARTS.index(pair[1].part))
     out = pd.concat([_frame(data, measures), _win_rates(data, cases, codes)], ignore_index=True)
-    is_claim = out["measure"] == "beyond_quality"
+    claim = out["measure"].eq("beyond_quality").map({True: BIAS, False: ASSOCIATION})
     together = (pd.factorize(out["by"])[0] + 1).astype(np.int64)
     out["p_adjusted"], out["family"] = adjust_families(out["p_value"].to_numpy(), together, correction)
-    out = out.assign(correction=correction, claim=is_claim.map({True: BIAS, False: ASSOCIATION}))
-    out["counterfactual"] = pd.Series(_counterfactual(probes or {}), index=out.index).where(is_claim)
+    out = out.assign(correction=correction, claim=claim.where(out["estimate"].notna()))
     return typed(out, [name for name in COLUMNS if name not in _TEXT]).join(out[list(_TEXT)].astype("str"))[COLUMNS]
-
-
-def _counterfactual(probes: Mapping[str, Panel]) -> str:
-    names = sorted(set(probes) - {NO_PROBE})
-    return f"not used: whether {', '.join(names)} change this property alone is not known" if names else NO_PROBES
 
 
 def _data(panel: Panel, gold: pd.DataFrame, cases: pd.DataFrame, votes: Votes, policy: str) -> _Data:

@@ -9,8 +9,9 @@ import pandas as pd
 from scipy import sparse
 from scipy.special import expit
 
-from mrb_lib.stats.bias import logistic
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.resampling.resample import indicator
+from mrb_lib.stats.resampling.robust import t_quantile
 
 FEW_CASES = "no interval: fewer than ten cases or clusters"
 ALWAYS_ONE = "length_controlled is undefined: one responder always won"
@@ -99,7 +100,7 @@ def win_rates(won: FloatArray, longer: FloatArray, pair: IntArray, codes: IntArr
     its instruction difficulty and penalty, which need their own data. Intervals are on the logit scale, by
     the sandwich over clusters. Compared with statsmodels in `tests/stats/bias/test_bias.py`.
     """
-    member = _sums(pair, n_pairs)
+    member = indicator(pair, n_pairs)
     used = np.isfinite(won)
     y = np.where(used, won, 0.0)
     n = np.asarray(used @ member)
@@ -111,7 +112,7 @@ def win_rates(won: FloatArray, longer: FloatArray, pair: IntArray, codes: IntArr
     defined = open_pairs & converged[:, None]
     strength = np.where(defined, strength, np.nan)
     bounded = defined & (n >= _FEWEST) & (clusters >= _FEWEST)
-    reach = np.where(bounded, error, np.nan) * logistic.quantile(np.where(bounded, clusters, 0))
+    reach = np.where(bounded, error, np.nan) * t_quantile(np.where(bounded, clusters, 0.0))
     value, low, high = expit(strength), expit(strength - reach), expit(strength + reach)
     return WinRates(n.astype(np.int64), clusters, raw, value, low, high, ~converged)
 
@@ -172,20 +173,15 @@ def _errors(
     own_part = residual / own[:, pair]
     _, cluster = np.unique(codes, return_inverse=True)
     cells, cell = np.unique(cluster * member.shape[1] + pair, return_inverse=True)
-    by_cell = _sums(cell, len(cells))
-    of_pair = _sums(cells % member.shape[1], member.shape[1])
-    total = np.asarray(slope_part @ _sums(cluster, int(cluster.max(initial=-1)) + 1))
+    by_cell = indicator(cell, len(cells))
+    of_pair = indicator(cells % member.shape[1], member.shape[1])
+    total = np.asarray(slope_part @ indicator(cluster, int(cluster.max(initial=-1)) + 1))
     inside = np.asarray(own_part @ by_cell)
     variance = np.asarray(inside**2 @ of_pair)
     variance -= 2 * cross * np.asarray((inside * total[:, cells // member.shape[1]]) @ of_pair)
     variance += cross**2 * (total**2).sum(axis=1)[:, None]
     clusters = np.asarray(((used @ by_cell) > 0) @ of_pair).astype(np.int64)
-    everyone = ((used @ _sums(cluster, total.shape[1])) > 0).sum(axis=1)
+    everyone = ((used @ indicator(cluster, total.shape[1])) > 0).sum(axis=1)
     n, k = used.sum(axis=1), (np.asarray(used @ member) > 0).sum(axis=1) + 1
     factor = divide(everyone * (n - 1.0), (everyone - 1.0) * (n - k))
     return np.sqrt(np.maximum(variance, 0.0) * factor[:, None]), clusters
-
-
-def _sums(codes: IntArray, width: int) -> sparse.csr_array:
-    """Sums by code are a product with this, shape (entries, width)."""
-    return sparse.csr_array((np.ones(len(codes)), (np.arange(len(codes)), codes)), shape=(len(codes), width))

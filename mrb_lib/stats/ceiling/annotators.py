@@ -58,7 +58,7 @@ def annotator_rows(
         for i, item in enumerate(held):
             label = {"dimension": coded.dimensions[i], "part": ANNOTATOR, **group.label()}
             if absences[i]:
-                n_excluded = int(np.isin(item.case, group.cases).sum())
+                n_excluded = int(np.isin(group.cases, item.case).sum())
                 rows.append(label | {"annotator": MEAN, "n": 0, "n_excluded": n_excluded, "reason": absences[i]})
             else:
                 sums = own.sums[:, 2 * n_annotators * i : 2 * n_annotators * (i + 1)]
@@ -122,8 +122,7 @@ def _rows(
     scored = [len(np.unique(item.case[inside & kept])) for kept in (np.isfinite(item.score), inside)]
     whole = np.asarray(sums.sum(axis=0), dtype=np.float64).reshape(-1)
     rate, count = _rates(whole[None, :], 1)[0], whole[n_annotators:].astype(np.int64)
-    n = np.append(count, count.sum())
-    total = np.append(annotated, annotated.sum())
+    n, total = np.append(count, scored[0]), np.append(annotated, scored[1])
     ends = _intervals(item, group, sums, replicates)
     (low, high), reasons = ends.recommended, share_reasons(n, ends, resamples)
     rows: list[dict[str, object]] = []

@@ -21,15 +21,18 @@ from mrb_lib.stats.resampling.resample import (
     clusters_counted,
     interval,
     interval_reason,
+    mean_over_clusters,
     n_clusters,
     resampled,
     share_reasons,
 )
+from mrb_lib.stats.resampling.robust import few_clusters, t_interval
 from mrb_lib.stats.resampling.shares import ShareIntervals, share_intervals
 
 JUDGE = "judge"
 LEAST_CASES = 30
 BELOW, WITHIN, ABOVE = "below", "within", "above"
+ALIKE = "no interval: the cases do not differ"
 NOT_SCORED = "the judge is scored on no case on which an annotator's others have a majority"
 
 
@@ -108,17 +111,32 @@ class _CaseSums(NamedTuple):
             out[0, judges] = np.einsum("pjb,pb->jb", won[:, judges], weights)
             out[1, judges] = out[0, judges] - ceiling
 
-    def intervals(self, group: Group, codes: IntArray, replicates: FloatArray) -> ShareIntervals:
-        """The intervals of the judges' accuracies, in which every annotator's cases weigh alike together."""
-        counted = self.counted[group.cases][:, self.kind]
+    def intervals(
+        self, group: Group, codes: IntArray, replicates: FloatArray
+    ) -> tuple[ShareIntervals, tuple[FloatArray, FloatArray]]:
+        """The intervals of the judges' accuracies, and of their distances to the ceiling.
+
+        Every annotator's cases weigh alike together. Distances have Student's t where clusters are few, see
+        `mrb_lib.stats.resampling.robust.few_clusters`, else percentiles.
+
+        Parameters
+        ----------
+        replicates : shape (resamples, 2, judges), as of `rates`
+        """
+        counted, codes = self.counted[group.cases][:, self.kind], codes[group.cases]
         count = counted.sum(axis=0)
         total, people = count.sum(axis=1, keepdims=True), (count > 0).sum(axis=1, keepdims=True)
         weight = np.nan_to_num(divide(np.broadcast_to(total, count.shape), count * people))
         won = self.judge[group.cases]
-        top, bottom = (np.einsum("cjp,jp->cj", each, weight) for each in (won, counted))
+        top, apart, bottom = (
+            np.einsum("cjp,jp->cj", each, weight)
+            for each in (won, won - self.people[group.cases][:, self.kind], counted)
+        )
         square = np.einsum("cjp,jp->j", won**2, weight)
-        top, bottom = np.hsplit(cluster_sums(codes[group.cases], np.hstack([top, bottom])).values, 2)
-        return share_intervals(top, bottom, square, replicates)
+        distance = mean_over_clusters(apart, bottom, codes)
+        low, high = np.where(few_clusters(distance), t_interval(distance, -1.0, 1.0), interval(replicates[:, 1]))
+        top, bottom = np.hsplit(cluster_sums(codes, np.hstack([top, bottom])).values, 2)
+        return share_intervals(top, bottom, square, replicates[:, 0]), (low, high)
 
     def counts(self, group: Group, codes: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """How many cases of a group each judge is scored on, of how many clusters, and how many it judged."""
@@ -262,8 +280,8 @@ def _judges(
     if absence:
         n = np.zeros_like(n)
     enough = (n >= 2) & (clusters >= 2)
-    difference_low, difference_high = np.where(enough, interval(replicates[:, 1]), np.nan)
-    ends = item.intervals(group, codes, replicates[:, 0])
+    ends, distance = item.intervals(group, codes, replicates)
+    difference_low, difference_high = np.where(enough, distance, np.nan)
     (low, high), reasons = ends.recommended, share_reasons(n, ends, resamples)
     rows: list[dict[str, object]] = []
     for judge in range(len(n)):
@@ -273,7 +291,10 @@ def _judges(
             continue
         counts = (int(n[judge]), int(clusters[judge]), resamples)
         few = too_few(counts[0], int(judged[judge]))
-        apart = interval_reason(*counts, difference_low[judge], difference_high[judge])
+        apart = ""
+        if not difference_high[judge] - difference_low[judge] > TINY:
+            apart = interval_reason(*counts, difference_low[judge], np.nan) or ALIKE
+            difference_low[judge] = difference_high[judge] = np.nan
         rows.append(
             row
             | {

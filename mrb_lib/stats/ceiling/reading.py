@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows
+from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows, opening
 
 _ALT = "Calderon et al. 2025, arXiv 2501.10970"
 MEANINGS = {
@@ -30,24 +30,28 @@ MEANINGS = {
 
 
 def sentence(table: pd.DataFrame) -> str:
-    """How well one clinician predicts the others, and how near judges come."""
+    """How well one annotator predicts the others, and how many judges are not shown to fall short of that."""
     dimension = main_dimension(table)
     human = main_rows(table, part="annotator", annotator="mean").dropna(subset="accuracy")
     if human.empty:
-        return f"On {dimension}, how well one annotator predicts the others is not known: it takes three annotators."
+        return (
+            f"{opening(dimension)}, how well one annotator predicts the others is not known: it takes three annotators."
+        )
     level = human.iloc[0]
     said = (
-        f"On {dimension}, one annotator names the label of the others in {level['accuracy']:.0%} of the cases"
-        f"{interval(level['low'], level['high'])}"
+        f"{opening(dimension)}, the mean annotator has an accuracy of {level['accuracy']:.0%}"
+        f"{interval(level['low'], level['high'])} against the majority of the others"
     )
     if not level["representative"]:
         return f"{said}; that is of too few cases to hold judges to."
     known = main_rows(table, part="judge").dropna(subset=["difference", "verdict"])
     if known.empty:
         return f"{said}."
-    near, best = int((known["verdict"] != "below").sum()), known.nlargest(1, "difference").iloc[0]
-    return (
-        f"{said}; {near or 'none'} of {len(known)} {'judges' if len(known) > 1 else 'judge'} "
-        f"{'come' if near > 1 else 'comes'} near it, {best['judge']} nearest at "
-        f"{100 * best['difference']:+.0f} points{interval(best['difference_low'], best['difference_high'])}."
-    )
+    best = known.nlargest(1, "difference").iloc[0]
+    at = f"{100 * best['difference']:+.0f} points{interval(best['difference_low'], best['difference_high'])}"
+    if len(known) == 1:
+        shown = {"below": "below it", "above": "above it"}.get(best["verdict"], "not shown to differ from it")
+        return f"{said}; the only judge, {best['judge']}, is {shown}, at {at}."
+    reach = int((known["verdict"] != "below").sum())
+    shown = f"{reach} of {len(known)} judges {'is' if reach == 1 else 'are'} not shown to fall short of it"
+    return f"{said}; {shown if reach else f'all {len(known)} judges are below it'}, {best['judge']} highest at {at}."

@@ -60,7 +60,7 @@ _OTHERS = {"passes": "boolean", "representative": "boolean", "verdict": "str"}
     options={
         "epsilon": Option("the cost-benefit penalty of the alternative annotator test", least=0, below=1),
         "null_disagrees": Option(
-            "in that test, 1 counts a verdict without a choice against the judge; 0 leaves it out", least=0, below=2
+            "in that test, 1 counts a verdict without a choice against the judge; 0 leaves it out", is_switch=True
         ),
     },
     meanings=reading.MEANINGS,
@@ -102,7 +102,7 @@ def ceiling(
 
         "annotator", one a dimension, group of cases and annotator, and one for the annotator "mean", the unweighted
         mean of the rows above it: `accuracy` against the majority of the other annotators with the 95% interval
-        `low`, `high` of the cluster bootstrap, `n` annotations scored, `n_excluded` annotations by the annotator on
+        `low`, `high` of the cluster bootstrap, `n` cases scored (of "mean", for any annotator), `n_excluded` annotated
         cases without two other annotators, or whose most frequent label among the others is shared by two labels,
         `n_unassigned`, `representative` (false on fewer than 30 cases or under half of the annotated ones: such a level
         is no standard for judges), `reason`. Where a dimension has fewer than three annotators there is one row "mean"
@@ -111,8 +111,9 @@ def ceiling(
         the annotators are held to (for each annotator the majority of the others), by the same policy, on
         the cases it is scored on, the mean over annotators, with `low`, `high`; `ceiling`, the mean accuracy of the
         annotators on those same cases; `difference`, the one minus the other, with the paired interval
-        `difference_low`, `difference_high` of the same draws; `verdict`, where that interval lies: "below" or "above"
-        the annotators, or "within" their range where it holds zero (which does not show judge and annotator equal);
+        `difference_low`, `difference_high` of the same draws, or by Student's t where clusters are few; `verdict`,
+        where that interval lies: "below" or "above" the annotators, or "within" their range where it holds zero (which
+        does not show judge and annotator equal);
         null, and `representative` false, on fewer than 30 cases or under half of those judged; `n` cases, `n_excluded`
         cases with a verdict that cannot be scored, `n_unassigned`, `reason`.
         "alt_test", "alt_test_sweep" and "alt_test_annotator", over all cases: see

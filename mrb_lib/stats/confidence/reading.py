@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows, of_judges
+from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows, of_judges, on, opening
 
 _MURPHY = "Murphy 1973; Stephenson et al. 2008"
 MEANINGS = {
@@ -66,12 +66,14 @@ def sentence(table: pd.DataFrame) -> str:
     """How many judges are too sure of themselves, and which is the most."""
     known, dimension = main_rows(table, part="summary").dropna(subset="overconfidence"), main_dimension(table)
     if known.empty:
-        return f"On {dimension}, no judge gives a probability that can be checked."
-    sure = int((known["overconfidence_low"] > 0).sum())
-    most = known.nlargest(1, "overconfidence").iloc[0]
+        return f"{opening(dimension)}, no judge gives a probability that can be checked."
+    sure = known[known["overconfidence_low"] > 0]
+    said = of_judges(len(sure), len(known), f"shown to be overconfident {on(dimension)}")
+    if sure.empty:
+        return f"{said}."
+    most = sure.nlargest(1, "overconfidence").iloc[0]
     return (
-        f"{of_judges(sure, len(known), f'shown to be too sure of their answers on {dimension}')}; {most['judge']} "
-        f"says {most['mean_confidence']:.0%} and is right in {most['accuracy']:.0%}, a gap of "
+        f"{said}; {most['judge']} says {most['mean_confidence']:.0%} and is right in {most['accuracy']:.0%}, a gap of "
         f"{100 * most['overconfidence']:+.0f} points"
         f"{interval(most['overconfidence_low'], most['overconfidence_high'])}."
     )

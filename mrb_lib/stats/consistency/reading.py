@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows
+from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows, opening
 
 _SAGE = "Feng et al. 2025, arXiv 2512.16041"
 MEANINGS = {
@@ -38,17 +38,22 @@ def sentence(table: pd.DataFrame) -> str:
     """How often judges choose the same when the responses change places."""
     known, dimension = main_rows(table).dropna(subset="consistency"), main_dimension(table)
     if known.empty:
-        return f"On {dimension}, no judge was asked about a case in both orders of its responses."
+        return f"{opening(dimension)}, no judge was asked about a case in both orders of its responses."
     most, least = known.nlargest(1, "consistency").iloc[0], known.nsmallest(1, "consistency").iloc[0]
+    leaning = int(((known["position_bias_low"] > 0) | (known["position_bias_high"] < 0)).sum())
+    lean = f"{leaning or 'none'} {'favours' if leaning < 2 else 'favour'} the response in one position."
+    same = "the same choice when the two responses change places in"
+    if len(known) > 1 and most["consistency"] == least["consistency"]:
+        return (
+            f"{opening(dimension)}, all {len(known)} judges make {same} {most['consistency']:.0%} of the cases; {lean}"
+        )
     said = (
-        f"On {dimension}, {most['judge']} makes the same choice when the two responses change places in "
-        f"{most['consistency']:.0%} of {int(most['n']):,} cases"
+        f"{opening(dimension)}, {most['judge']} makes {same} {most['consistency']:.0%} of {int(most['n']):,} cases"
         f"{interval(most['consistency_low'], most['consistency_high'])}"
     )
     if len(known) == 1:
         return f"{said}, the only judge asked in both orders."
-    leaning = int(((known["position_bias_low"] > 0) | (known["position_bias_high"] < 0)).sum())
     return (
         f"{said}, {least['judge']} in only {least['consistency']:.0%}, the most and the least of {len(known)} judges; "
-        f"{leaning or 'none'} {'favours' if leaning < 2 else 'favour'} a place, first or second."
+        f"{lean}"
     )

@@ -31,7 +31,7 @@ SHARED: Final[Mapping[str, str]] = {
     "by": "column of the cases that makes the subfields; null in rows of all cases | text",
     "policy": "scoring policy: how the verdicts on a case become its score | text",
     "level": "level of measurement at which the labels are read | text",
-    "cluster": "column of the cases whose values are resampled together | text",
+    "cluster": "column of the cases whose values are taken as clusters | text",
     "n": "cases that the row rests on | cases",
     "n_cases": "cases that the row rests on | cases",
     "n_excluded": "cases that are left out, for want of a label or of a verdict that the policy can read | cases",

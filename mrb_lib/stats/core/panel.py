@@ -72,6 +72,11 @@ class Panel:
             "dimension": pd.Index(self.dimensions, dtype="str").take(dimension),
         }
 
+    def of_cases(self, kept: BoolArray) -> Panel:
+        """The panel of some cases, shape (cases,); what their verdicts cost is not known apart."""
+        p_a = None if self.p_a is None else self.p_a[:, :, kept]
+        return replace(self, choice=self.choice[:, :, kept], p_a=p_a, costs=self.costs.iloc[:0])
+
     def of_dimensions(self, names: Sequence[str]) -> Panel:
         """The panel of some dimensions, in that order; one that nobody judged is absent throughout."""
         if list(names) == self.dimensions:

@@ -15,6 +15,16 @@ def main_dimension(frame: pd.DataFrame) -> str:
     return WHOLE if WHOLE in names or not names else names[0]
 
 
+def on(dimension: str) -> str:
+    """A dimension within a sentence: "overall", "on relevance"."""
+    return dimension if dimension == WHOLE else f"on {dimension}"
+
+
+def opening(dimension: str) -> str:
+    """The same at its beginning: "Overall", "On relevance"."""
+    return "Overall" if dimension == WHOLE else f"On {dimension}"
+
+
 def main_rows(frame: pd.DataFrame, **values: str) -> pd.DataFrame:
     """The rows of the main dimension over all cases; those with some values, such as `part="judge"`."""
     return frame[_is_main(frame) & _are(frame, values)]
@@ -34,7 +44,14 @@ def percent(row: pd.Series, value: str, low: str = "", high: str = "") -> str:
         return UNKNOWN
     if any(pd.isna(end) for end in ends):
         return f"{100 * row[value]:.0f}%"
-    return f"{100 * row[value]:.0f}% [{100 * ends[0]:.0f}, {100 * ends[1]:.0f}]"
+    least, most = (100 * float(end) for end in ends)
+    digits = _digits(least, most)
+    return f"{100 * row[value]:.{digits}f}% [{least:.{digits}f}, {most:.{digits}f}]"
+
+
+def _digits(low: float, high: float, digits: int = 0) -> int:
+    """How many digits show that an interval has a width, where it has one: 99.6 to 100, not 100 to 100."""
+    return next((d for d in range(digits, digits + 3) if f"{low:.{d}f}" != f"{high:.{d}f}"), digits)
 
 
 def number(row: pd.Series, value: str) -> str:
@@ -50,23 +67,40 @@ def points(row: pd.Series, value: str) -> str:
     if pd.isna(row[value]):
         return UNKNOWN
     of = f"{value}_" if f"{value}_low" in row else ""
-    low, high = row[f"{of}low"], row[f"{of}high"]
-    return f"{100 * row[value]:+.0f} points" + ("" if pd.isna(low) else f" [{100 * low:+.0f}, {100 * high:+.0f}]")
+    low, high = 100 * row[f"{of}low"], 100 * row[f"{of}high"]
+    digits = _digits(low, high)
+    return f"{100 * row[value]:+.{digits}f} points" + (
+        "" if pd.isna(low) else f" [{low:+.{digits}f}, {high:+.{digits}f}]"
+    )
 
 
-def interval(low: float, high: float, *, scale: float = 100, digits: int = 0) -> str:
+def interval(low: float, high: float, *, scale: float = 100, digits: int = 0, name: str = "95% interval") -> str:
     """An interval in brackets, as " (95% interval 79 to 83)"; nothing where an end is null."""
     if np.isnan([low, high]).any():
         return ""
-    return f" (95% interval {scale * low:.{digits}f} to {scale * high:.{digits}f})"
+    digits = _digits(scale * low, scale * high, digits)
+    return f" ({name} {scale * low:.{digits}f} to {scale * high:.{digits}f})"
 
 
 def of_judges(count: int, total: int, what: str, verbs: tuple[str, str] = ("is", "are")) -> str:
     """A count of judges as the beginning of a sentence: "Of 11 judges, 3 are too sure of themselves"."""
-    if count == total == 1:
-        return f"The only judge {verbs[0]} {what}"
+    if total == 1:
+        only = verbs[0] if count else {"is": "is not", "has": "does not have"}[verbs[0]]
+        return f"The only judge {only} {what}"
     some = {0: "none", total: "all"}.get(count, f"{count:,}")
-    return f"Of {total:,} judge{'s' if total > 1 else ''}, {some} {verbs[count > 1]} {what}"
+    return f"Of {total:,} judges, {some} {verbs[count > 1]} {what}"
+
+
+def of_judges_towards(longer: int, shorter: int, total: int, what: str) -> str:
+    """The same of judges that lean: "Of 11 judges, 3 are shown to favour longer responses, 1 shorter ones".
+
+    Parameters
+    ----------
+    what : with {} for where they lean to
+    """
+    counts = {which: count for which, count in (("longer", longer), ("shorter", shorter)) if count}
+    (which, count), *others = counts.items() or [("longer or shorter", 0)]
+    return of_judges(count, total, what.format(which)) + "".join(f", {more} {other} ones" for other, more in others)
 
 
 def some(count: int, one: str, more: str, what: str = "") -> str:

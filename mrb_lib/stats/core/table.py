@@ -25,11 +25,13 @@ class Option:
     ----------
     help : what it means, in a line
     least, below : the values allowed: at least the one, less than the other; None is no bound
+    is_switch : whether only 0 and 1 are allowed
     """
 
     help: str
     least: float | None = None
     below: float | None = None
+    is_switch: bool = False
 
 
 @dataclass(frozen=True)
@@ -40,13 +42,13 @@ class TableSpec:
     ----------
     name, question : what it is called, and the question it answers
     columns : those shown by default: one estimate and one interval a quantity; `UNIT` is among them where the table
-        resamples cases
+        takes clusters of cases
     more : those that `intervals="all"` adds
     needs_verdicts : whether it cannot be made without verdicts
     reads : columns of the verdicts table that it is made from, besides keys and choice
     options : those that only this table has, by name
     meanings : what its columns mean, by name, besides the shared ones; see `mrb_lib.stats.core.columns`
-    headline : columns that answer the question, which a narrow text table shows before others
+    headline : columns that answer the question, which a narrow text table shows before others, in this order
     sentence : what its rows, one or more, say, in one sentence for a clinician
     make : makes it. What its parameters name is given to it, see `mrb_lib.stats.inputs.Inputs`
     """
@@ -105,6 +107,8 @@ class TableSpec:
             least, below = self.options[name].least, self.options[name].below
             if value is None:
                 continue
+            if self.options[name].is_switch and value not in (0, 1):
+                raise InputError(f"{name} {value:g}: must be 0 or 1.")
             if (least is not None and value < least) or (below is not None and value >= below):
                 bounds = [
                     f"{words} {bound:g}"
@@ -116,11 +120,11 @@ class TableSpec:
 
 
 UNIT: Final = "cluster"
-"""The column that names what cases were resampled by, which `mrb_lib.analyze` adds to every table that takes it."""
+"""The column that names what cases are clustered by, which `mrb_lib.analyze` adds to every table that takes it."""
 
 
 def with_unit(columns: Sequence[str]) -> tuple[str, ...]:
-    """The columns of a table that resamples cases: the name of the unit beside their number, else before the reason."""
+    """The columns of a table that takes clusters: the name of the unit beside their number, else before the reason."""
     names = list(columns)
     last = len(names) - (names[-1:] == ["reason"])
     names.insert(names.index("n_clusters") if "n_clusters" in names else last, UNIT)

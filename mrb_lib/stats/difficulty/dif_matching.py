@@ -102,6 +102,7 @@ class Compared(NamedTuple):
     n_strata, n_matching : levels of difficulty with cases of both sides, and judges that cases are matched by
     logistic : columns by name
     unclear : shape (S,), too many judges stand out for any to be the measure of the others
+    unweighted : judges count alike in the matching, since their discriminations cannot be estimated
     """
 
     test: MantelHaenszel
@@ -114,11 +115,14 @@ class Compared(NamedTuple):
     n_matching: IntArray
     logistic: dict[str, FloatArray]
     unclear: BoolArray
+    unweighted: bool
 
 
 def compare(value: FloatArray, codes: IntArray, n_subfields: int, clusters: Clusters) -> Compared:
     """Compare all judges in all subfields, on cases matched by the judges that do not stand out there."""
-    unclear, laid, test = purified(value, codes, n_subfields, clusters, discriminations(value))
+    weights = discriminations(value)
+    alike = np.ones(len(value))
+    unclear, laid, test = purified(value, codes, n_subfields, clusters, alike if weights is None else weights)
     both = (laid.n > 0).all(axis=1)
     weight = np.where(both, laid.n[:, 0], 0.0)
     rates = np.nan_to_num(divide(laid.sums, laid.n))
@@ -135,6 +139,7 @@ def compare(value: FloatArray, codes: IntArray, n_subfields: int, clusters: Clus
         n_matching=laid.n_matching,
         logistic=_logistic(laid, value, codes, clusters),
         unclear=unclear,
+        unweighted=weights is None,
     )
 
 

@@ -25,6 +25,8 @@ NO_OTHERS = "matching by difficulty needs two judges or more"
 NOTHING_TO_COMPARE = (
     "within every level of difficulty the judge is always right, always wrong, or the cases are all on one side"
 )
+NO_VARIANCE = "no interval and no test: so few clusters estimate a variance of the odds ratio that is not positive"
+UNWEIGHTED = "matched by the unweighted number of judges that are right: their discriminations cannot be estimated"
 NO_ODDS = "no finite odds ratio: matched cases are right or wrong on one side only"
 NO_LOGISTIC = "no logistic estimate: subfield or difficulty tells right from wrong without error"
 FEW_CLUSTERS = f"no test: fewer than {FEWEST_CLUSTERS} clusters inside or outside the subfield"
@@ -99,7 +101,7 @@ def dif(
         weaker inside than the cases' difficulty explains. `logistic_effect` the log odds ratio given difficulty in a
         logistic regression with its interval, `logistic_chi2`, `logistic_p` its likelihood ratio test (1 df), and
         `logistic_p_adjusted`.
-        `reason` says why a value is null.
+        `reason` says why a value is null, and where judges count alike in the matching.
 
     Raises
     ------
@@ -232,7 +234,9 @@ def _frame(
     by_row = zip(n_inside, test.chi2.ravel(), test.odds_ratio.ravel(), test.df.ravel(), strict=True)
     logistic = np.isnan(compared.logistic["logistic_p"].ravel())
     frame["reason"] = [
-        _reason(*row, no_logistic=bool(none), few=few, unclear=bool(compared.unclear[s]))
+        _reason(
+            *row, no_logistic=bool(none), few=few, unclear=bool(compared.unclear[s]), unweighted=compared.unweighted
+        )
         for row, none, s in zip(by_row, logistic, subfield, strict=True)
     ]
     return frame
@@ -261,15 +265,21 @@ def _reason(
     no_logistic: bool,
     few: bool,
     unclear: bool,
+    unweighted: bool,
 ) -> str | None:
     if few:
         return NO_OTHERS
     if n_inside == 0:
         return NO_CASES
+    alike = UNWEIGHTED if unweighted else ""
     if np.isnan(df):
-        return FEW_CLUSTERS
-    if np.isnan(chi2):
-        return NOTHING_TO_COMPARE
+        return join_reasons(FEW_CLUSTERS, alike)
+    if np.isnan(chi2) and np.isnan(odds_ratio):
+        return join_reasons(NOTHING_TO_COMPARE, alike)
     return join_reasons(
-        UNCLEAR if unclear else "", NO_ODDS if np.isnan(odds_ratio) else "", NO_LOGISTIC if no_logistic else ""
+        NO_VARIANCE if np.isnan(chi2) else "",
+        UNCLEAR if unclear else "",
+        NO_ODDS if np.isnan(odds_ratio) else "",
+        NO_LOGISTIC if no_logistic else "",
+        alike,
     )

@@ -13,8 +13,8 @@ _NODES, _STEPS, _CLOSE = 21, 200, 1e-3
 _PRIOR_MEAN, _PRIOR_SHARE = np.array([0.0, 1.0]), np.array([1 / 9, 1.0]) / 2000
 
 
-def discriminations(value: FloatArray) -> FloatArray:
-    """The discrimination of each judge, relative to their mean.
+def discriminations(value: FloatArray) -> FloatArray | None:
+    """The discrimination of each judge, relative to their mean; None where it cannot be estimated.
 
     Parameters
     ----------
@@ -23,7 +23,8 @@ def discriminations(value: FloatArray) -> FloatArray:
     Returns
     -------
     float array, shape (J,), with mean 1 over the judges with a score; 0 for one that is right as often on hard cases as
-    on easy ones, or more often on hard ones. All 1 with fewer than three judges, which cannot be told apart.
+    on easy ones, or more often on hard ones. None with fewer than three judges, where none is right more often on easy
+        cases, and where the algorithm has not converged.
 
     Notes
     -----
@@ -38,7 +39,7 @@ def discriminations(value: FloatArray) -> FloatArray:
     seen = np.isfinite(value)
     judged = seen.any(axis=1)
     if judged.sum() < FEWEST_JUDGES:
-        return np.ones(len(value))
+        return None
     ease = np.linspace(-REACH, REACH, _NODES)
     n_correct, n_trials = np.where(seen, value, 0.0).T, TrialCounts.of(seen.T.astype(np.float64))
     precision = _PRIOR_SHARE * float(seen.sum() / judged.sum())
@@ -56,7 +57,8 @@ def discriminations(value: FloatArray) -> FloatArray:
         intercept, slope = intercept + step[:, :1], slope + step[:, 1:]
         if np.abs(step).max() < _CLOSE:
             break
+    else:
+        return None
     slopes = np.where(judged, np.maximum(slope[:, 0], 0.0), 0.0)
     total = float(slopes.sum())
-    out: FloatArray = slopes * judged.sum() / total if total > 0 else np.ones(len(value))
-    return out
+    return slopes * judged.sum() / total if total > 0 else None

@@ -137,7 +137,7 @@ def ets_delta(odds_ratio: FloatArray, log_se: FloatArray, df: FloatArray) -> Ets
     -----
     Holland and Thayer (1988) define delta as -2.35 ln(odds of the reference group over the focal group), which is this.
     """
-    defined = np.isfinite(odds_ratio) & (odds_ratio > 0) & np.isfinite(log_se)
+    defined = np.isfinite(odds_ratio) & (odds_ratio > 0)
     delta = np.full(odds_ratio.shape, np.nan)
     delta[defined] = -ETS_PER_LOG_ODDS * np.log(odds_ratio[defined])
     se = np.where(defined, np.abs(ETS_PER_LOG_ODDS) * log_se, np.nan)
@@ -153,13 +153,13 @@ def ets_class(delta: FloatArray, p_zero: FloatArray, p_small: FloatArray) -> NDA
     """The class of ETS deltas, of any shape, by p-values that may be adjusted for the number of tests.
 
     "A" negligible: delta below 1 in size, or not significantly different from 0; "C" large: 1.5 or more, and
-    significantly more than 1; "B" the others; None where undefined. At the 5% level, as Zieky (in Holland and Wainer,
-    Differential Item Functioning, 1993).
+    significantly more than 1; "B" the others; None where there is no delta or no test of it. At the 5% level, as Zieky
+    (in Holland and Wainer, Differential Item Functioning, 1993).
     """
     small = (np.abs(delta) < 1) | ~(p_zero < 1 - CONFIDENCE)
     large = (np.abs(delta) >= 1.5) & (p_small < 1 - CONFIDENCE)
     out = np.where(small, "A", np.where(large, "C", "B")).astype(object)
-    out[np.isnan(delta)] = None
+    out[np.isnan(delta) | np.isnan(p_zero)] = None
     return out
 
 
@@ -222,10 +222,10 @@ def robust(
     Notes
     -----
     The odds ratio solves an equation that sums over pairs of a case inside and one outside of the same stratum. The
-    variance of such a sum adds the squares of what each cluster takes part in, less the squares of the pairs,
-    which were counted at both their ends: without clusters it is unbiased in strata of any size. The test is Wald's,
-    of the logarithm. Student's t has one degree of freedom less than there are clusters on the side that has fewer.
-    Size and coverage: `tests/simulation/test_dif.py`.
+    variance of such a sum adds the squares of what each cluster takes part in, less the squares of the pairs, which
+    were counted at both their ends: without clusters it is unbiased in strata of any size. Where few clusters make it
+    negative or 0 there is no interval and no test. The test is Wald's, of the logarithm. Student's t has one degree of
+    freedom less than there are clusters on the side that has fewer. Size and coverage: `tests/simulation/test_dif.py`.
     """
     cases = clusters.matched_cases(value, level, side)
     n, y = sides.n.sum(axis=1), cases.value
@@ -245,7 +245,7 @@ def robust(
     left = scale * (ends**2).sum(axis=1) - _pairs(sides, n, odds)
     df = cases.df()
     right = np.nan_to_num(divide(sides.sums[:, 0] * (sides.n[:, 1] - sides.sums[:, 1]), n)).sum(axis=1)
-    log_se = np.sqrt(divide(np.maximum(left, 0.0), right**2))
+    log_se = np.sqrt(divide(np.where(left > 0, left, np.nan), right**2))
     log_se[~np.isfinite(df) | ~np.isfinite(ratio) | ~(ratio > 0)] = np.nan
     chi2 = divide(np.log(np.where(ratio > 0, ratio, 1.0)) ** 2, log_se**2)
     reach = np.exp(special.stdtrit(df, (1 + CONFIDENCE) / 2) * log_se)

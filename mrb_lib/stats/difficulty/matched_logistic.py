@@ -93,14 +93,14 @@ def _fit(data: TwoGroups, covariates: FloatArray) -> _Fit:
     unit = 1e-9 * np.eye(p)
     information = np.broadcast_to(np.eye(p), (len(n), p, p))
     for _ in range(_STEPS):
-        mean = _expit(beta @ flat.T)
+        mean = special.expit(np.clip(beta @ flat.T, -_FAR, _FAR))
         information = ((n * mean * (1 - mean)) @ products).reshape(-1, p, p) + unit
         change = np.linalg.solve(information, ((sums - n * mean) @ flat)[:, :, None])[:, :, 0]
         step = np.abs(change).max(axis=1, initial=0.0)
         beta = beta + change * np.minimum(1.0, 3.0 / np.maximum(step, 1e-300))[:, None]
         if (step < _CLOSE).all():
             break
-    mean = _expit(beta @ flat.T)
+    mean = special.expit(np.clip(beta @ flat.T, -_FAR, _FAR))
     deviance = -2 * (sums * np.log(mean) + (n - sums) * np.log1p(-mean)).sum(axis=1)
     pearson = ((squares - 2 * mean * sums + n * mean**2) / (mean * (1 - mean))).sum(axis=1)
     inverse = np.linalg.inv(information).astype(np.float64, copy=False)
@@ -116,9 +116,4 @@ def _robust(fit: _Fit, covariates: FloatArray, varies: BoolArray, cases: Matched
     sums = cases.sums(np.where(used, leverage[row, flat] * (cases.value - fit.mean[row, flat]), 0.0))
     n_clusters = ((cases.sums(used) > 0).sum(axis=1)).astype(np.float64)
     out: FloatArray = (sums**2).sum(axis=1) * divide(n_clusters, n_clusters - 1)
-    return out
-
-
-def _expit(eta: FloatArray) -> FloatArray:
-    out: FloatArray = 1 / (1 + np.exp(-np.clip(eta, -_FAR, _FAR)))
     return out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import main_dimension, main_rows
+from mrb_lib.stats.core.phrases import main_dimension, main_rows, opening
 
 _RASCH = "Rasch 1960"
 MEANINGS = {
@@ -60,11 +60,11 @@ def sentence(table: pd.DataFrame) -> str:
     """How many gold labels are suspect, and which case first."""
     cases, dimension = main_rows(table, part="case").dropna(subset="suspicion"), main_dimension(table)
     if cases.empty:
-        return f"On {dimension}, which labels are suspect is not known."
+        return f"{opening(dimension)}, which labels are suspect is not known."
     suspect = int((cases["suspicion"] >= 0.5).sum())
     first = cases.nlargest(1, "suspicion").iloc[0]
     return (
-        f"On {dimension}, the judges' verdicts make {suspect:,} of {len(cases):,} labels of the annotators more "
+        f"{opening(dimension)}, the judges' verdicts make {suspect:,} of {len(cases):,} labels of the annotators more "
         f"probably wrong than right; the first to look at is case {first['case_id']}, labelled {first['gold']}, where "
         f"{int(first['n_alternative'])} of {int(first['n_verdicts'])} verdicts say {first['alternative']}."
     )
@@ -75,15 +75,15 @@ def sentence_of_dif(table: pd.DataFrame) -> str:
     rows, dimension = table[table["dimension"].eq(main_dimension(table))], main_dimension(table)
     known = rows.dropna(subset=["excess", "p_adjusted"])
     if known.empty:
-        return f"On {dimension}, no judge can be compared between subfields at equal difficulty."
+        return f"{opening(dimension)}, no judge can be compared between subfields at equal difficulty."
     weak = known[(known["p_adjusted"] <= 0.05) & (known["excess"] < 0)]
-    said = f"On {dimension}, of {len(known):,} combinations of judge and subfield "
+    said = f"{opening(dimension)}, of {len(known):,} combinations of judge and subfield "
     if weak.empty:
         return f"{said}none is shown to be weaker than the difficulty of its cases explains."
     worst = weak.nsmallest(1, "excess").iloc[0]
     verb, which = ("is", "") if len(weak) == 1 else ("are", "most of all ")
     return (
         f"{said}{len(weak):,} {verb} shown to be weaker than the difficulty of the cases explains, {which}"
-        f"{worst['judge']} in {worst['subfield']}: right in {worst['accuracy_inside']:.0%}, where "
-        f"{worst['expected']:.0%} would be expected."
+        f"{worst['judge']} in {worst['subfield']}: an accuracy of {worst['accuracy_inside']:.0%}, "
+        f"where {worst['expected']:.0%} would be expected."
     )

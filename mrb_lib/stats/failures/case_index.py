@@ -20,14 +20,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.data.benchmark import Benchmark, gold
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.data.votes import gold
 from mrb_lib.errors import InputError
 from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.core.options import FloatArray
 from mrb_lib.stats.core.panel import COST_COLUMNS, Panel, as_panel
 from mrb_lib.stats.difficulty.table import difficulty
 from mrb_lib.stats.failures.failure_kinds import Kinds, difficulty_of, failure_kinds
-from mrb_lib.stats.tables import read_panels
+from mrb_lib.stats.inputs import read_panels
 from mrb_lib.verdicts.manifest import FILE_NAME as MANIFEST
 from mrb_lib.verdicts.replies import Replies, lay_out, open_replies
 from mrb_lib.verdicts.store import empty_verdicts, part_paths, run_folders

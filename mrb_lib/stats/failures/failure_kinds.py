@@ -116,7 +116,7 @@ def failure_kinds(
     Parameters
     ----------
     verdicts : the verdicts table of one probe, or its panel
-    gold : as of `mrb_lib.data.benchmark.gold`; without its columns of votes no case is split
+    gold : as of `mrb_lib.data.votes.gold`; without its columns of votes no case is split
     cases : the cases table, or its column `case_id`
     policy : a scoring policy
     estimated : the difficulty of each case, shape (dimensions, cases), see `difficulty_of`; None for unknown

@@ -8,10 +8,11 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.core.options import check_choice
-from mrb_lib.stats.failures.failure_kinds import KINDS
+from mrb_lib.stats.failures.failure_kinds import KINDS, OUTCOMES
 
 PLACES: Final = ("organ", "department", "modality")
 SORTS: Final = ("", "confidence", "disagreement", "difficulty")
+REVIEWS: Final = ("", "queue", "unreviewed", "mine", "disagree")
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,10 @@ class Query:
     dimension : None for any
     organ, department, modality : None for any; empty text for the cases that have none
     kind : kinds of failure (see `KINDS`), any of which will do; empty for all verdicts, failures or not
+    outcome : of a judge's verdict (see `OUTCOMES`), any of which will do; empty for all
+    where : a filter of the cases, see `mrb_lib.stats.failures.where.cases_where`; empty for all
+    review : what a reviewer has done: "queue" (dealt to them), "unreviewed" or "mine" (by them), "disagree" (reviewers
+        do); empty for any. Who they are, the query does not say
     text : words and "phrases in quotes" that all occur in the case's texts; case does not matter
     sort : "confidence", "disagreement" or "difficulty"; empty for the order of the benchmark
     desc : highest first
@@ -37,6 +42,9 @@ class Query:
     department: str | None = None
     modality: str | None = None
     kind: tuple[str, ...] = ()
+    outcome: tuple[str, ...] = ()
+    where: str = ""
+    review: str = ""
     text: str = ""
     sort: str = ""
     desc: bool = True
@@ -47,11 +55,11 @@ def to_fragment(query: Query, case: str = "") -> str:
     pairs = [("case", case)] if case else []
     for name in (field.name for field in fields(Query)):
         value = getattr(query, name)
-        if name == "kind":
+        if name in ("kind", "outcome"):
             value = ",".join(value) or None
         elif name == "desc":
             value = ("1" if value else "0") if query.sort else None
-        elif name in ("text", "sort"):
+        elif name in ("where", "review", "text", "sort"):
             value = value or None
         if value is not None:
             pairs.append((name, value))
@@ -64,24 +72,27 @@ def from_fragment(fragment: str) -> tuple[Query, str]:
     Raises
     ------
     InputError
-        A kind or a sort is unknown.
+        A kind, an outcome, a sort or a state of review is unknown.
     """
     found = dict(parse_qsl(fragment.lstrip("#"), keep_blank_values=True, errors="replace"))
     values: dict[str, str | None] = {name: found.get(name) or None for name in ("judge", "other", "dimension")} | {
         name: found.get(name) for name in PLACES
     }
-    kind = tuple(name for name in found.get("kind", "").split(",") if name)
-    query = Query(
-        **values, kind=kind, text=found.get("text", ""), sort=found.get("sort", ""), desc=found.get("desc") != "0"
-    )
+    kind, outcome = (tuple(filter(None, found.get(name, "").split(","))) for name in ("kind", "outcome"))
+    where, review, text, sort = (found.get(name, "") for name in ("where", "review", "text", "sort"))
+    desc = found.get("desc") != "0"
+    query = Query(**values, kind=kind, outcome=outcome, where=where, review=review, text=text, sort=sort, desc=desc)
     check_words(query)
     return query, found.get("case", "")
 
 
 def check_words(query: Query) -> None:
-    """Raise `InputError` if a kind or the sort is unknown, or there is but the second of two judges."""
+    """Raise `InputError` where a word of the query is unknown, or there is but the second of two judges."""
     check_choice("sort", query.sort, SORTS)
+    check_choice("review", query.review, REVIEWS)
     for kind in query.kind:
         check_choice("kind", kind, KINDS)
+    for outcome in query.outcome:
+        check_choice("outcome", outcome, OUTCOMES)
     if query.other is not None and query.judge is None:
         raise InputError(f"judge {query.other!r}: there is no judge to compare it with; choose two.")

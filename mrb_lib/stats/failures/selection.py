@@ -1,7 +1,7 @@
 """Which cases a reviewer asked for, in which order, and how many each further filter would leave.
 
 A case matches where one of its verdicts does: of the judge asked for, on the dimension asked for, of one of the kinds
-asked for. No judge, or no dimension, means any.
+and with one of the outcomes asked for. No judge, or no dimension, means any.
 """
 
 from __future__ import annotations
@@ -33,7 +33,14 @@ def searchable(cases: pd.DataFrame) -> list[str]:
     return ["\n".join(texts).casefold() for texts in zip(*columns, strict=True)]
 
 
-def select(kinds: Kinds, cases: pd.DataFrame, query: Query, *, texts: Sequence[str] | None = None) -> IntArray:
+def select(
+    kinds: Kinds,
+    cases: pd.DataFrame,
+    query: Query,
+    *,
+    texts: Sequence[str] | None = None,
+    within: BoolArray | None = None,
+) -> IntArray:
     """The cases that match, in the order asked for.
 
     Parameters
@@ -41,6 +48,7 @@ def select(kinds: Kinds, cases: pd.DataFrame, query: Query, *, texts: Sequence[s
     kinds : of the same cases
     cases : the cases table
     texts : as of `searchable`; None makes them anew
+    within : which cases the query's `where` and `review` leave, which may take a store of reviews to tell; None for all
 
     Returns
     -------
@@ -58,7 +66,7 @@ def select(kinds: Kinds, cases: pd.DataFrame, query: Query, *, texts: Sequence[s
     Validated by tests/stats/failures/test_selection.py against a plain loop.
     """
     cells = _cells(kinds, query)
-    kept = np.flatnonzero(_all(_masks(kinds, cases, query, texts)) & _any(cells)).astype(np.int64)
+    kept = np.flatnonzero(_all(_masks(kinds, cases, query, texts, within)) & _any(cells)).astype(np.int64)
     if not query.sort:
         return kept
     value = _sort_value(kinds, query, cells)[kept]
@@ -66,8 +74,15 @@ def select(kinds: Kinds, cases: pd.DataFrame, query: Query, *, texts: Sequence[s
     return kept[np.argsort(key, kind="stable")]
 
 
-def facets(kinds: Kinds, cases: pd.DataFrame, query: Query, *, texts: Sequence[str] | None = None) -> pd.DataFrame:
-    """How many cases would be left if one filter of the query were set to each of its values.
+def facets(
+    kinds: Kinds,
+    cases: pd.DataFrame,
+    query: Query,
+    *,
+    texts: Sequence[str] | None = None,
+    within: BoolArray | None = None,
+) -> pd.DataFrame:
+    """How many cases would be left if one filter of the query were set to each of its values; parameters as `select`.
 
     Returns
     -------
@@ -84,7 +99,7 @@ def facets(kinds: Kinds, cases: pd.DataFrame, query: Query, *, texts: Sequence[s
         As in `select`.
     """
     cells = _cells(kinds, query)
-    masks, hit = _masks(kinds, cases, query, texts), _any(cells)
+    masks, hit = _masks(kinds, cases, query, texts, within), _any(cells)
     rows: list[tuple[str, str | None, int, int, bool]] = []
     for name in PLACES:
         if name in cases.columns:
@@ -138,6 +153,10 @@ def _cells(kinds: Kinds, query: Query) -> BoolArray:
                 one[-1] |= found[dimensions]
         else:
             one[:n_judges] |= found[judges, dimensions]
+    if query.outcome:
+        codes = [OUTCOMES.index(name) for name in query.outcome]
+        one[:n_judges] &= np.isin(kinds.outcome[judges, dimensions], codes)
+        one[n_judges:] = False
     if query.judge is not None and query.other is not None:
         one &= _differ(kinds, query.judge, query.other)[dimensions]
     return one
@@ -151,11 +170,13 @@ def _all(masks: dict[str, BoolArray]) -> BoolArray:
     return np.asarray(np.logical_and.reduce(list(masks.values())), dtype=bool)
 
 
-def _masks(kinds: Kinds, cases: pd.DataFrame, query: Query, texts: Sequence[str] | None) -> dict[str, BoolArray]:
+def _masks(
+    kinds: Kinds, cases: pd.DataFrame, query: Query, texts: Sequence[str] | None, within: BoolArray | None
+) -> dict[str, BoolArray]:
     """The cases that match each filter on the case itself."""
     if len(cases) != kinds.n_cases:
         raise InputError(f"cases: {len(cases)} rows do not fit kinds of {kinds.n_cases}; make both from one benchmark.")
-    out: dict[str, BoolArray] = {"all": np.ones(len(cases), dtype=bool)}
+    out: dict[str, BoolArray] = {"within": np.ones(len(cases), dtype=bool) if within is None else within}
     for name in PLACES:
         wanted = getattr(query, name)
         if wanted is not None:

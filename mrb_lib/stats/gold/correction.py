@@ -7,18 +7,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, join_reasons
+from mrb_lib.stats.core.options import TINY, BoolArray, FloatArray, IntArray, divide, join_reasons
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.gold.annotators import MOST_REFITS, refit, weights_of_kinds, why_not
 from mrb_lib.stats.gold.dawid_skene import Fitted
-from mrb_lib.stats.resampling.resample import block, interval, interval_reason, n_clusters, resampled
+from mrb_lib.stats.resampling.resample import block, cluster_sums, interval, interval_reason, n_clusters, resampled
+from mrb_lib.stats.resampling.robust import Estimate, few_clusters, t_interval
+from mrb_lib.stats.resampling.shares import ShareIntervals, share_intervals
 
 NO_CASES = "the judge is scored on no case with a majority label"
 UNRELIABLE = "the majority label says too little about the true one to correct for it"
+NO_INDEPENDENT = "no independent interval: the cases do not differ"
 CUT_OFF = "the correction overshoots what an accuracy can be, and is cut off there"
-HARD_ALIKE = (
-    "judge and annotators find the same cases hard: it agrees {} often where they are split than independent errors "
-    "would, so that accuracy is not corrected; read low and high"
+DEPENDENT = (
+    "judge and annotators do not err independently: the judge scores {} where the annotators are split than "
+    "independent errors would give; do not use the corrected accuracy, read low and high"
 )
 _WORST_CONDITION = 1e3
 _SLACK = 1e-9
@@ -71,8 +74,10 @@ def corrected_rows(
     there (and at most (K - 1) / K) of split majorities are wrong; and for each of them, with three votes or more, at
     most a third of an unanimous one is (all labels then have a probability of 1/2 at most: p^3 against 3 p^2 (1 - p)).
     Majorities of fewer votes count as wrong with probability (K - 1) / K. `low` is the 2.5% quantile over
-    the resamples of observed less this share, `high` the 97.5% quantile of their sum, or the ends of the independent
-    interval where those lie further out.
+    the resamples of observed less this share, or the lower end of the interval that the table `accuracy` would
+    recommend of the observed accuracy, less this share, where that is further out, as it is where all cases are right;
+    `high` likewise; or the ends of the independent interval where those lie further out. That one is by Student's t
+    where clusters are few (see `mrb_lib.stats.resampling.robust.few_clusters`), and null where the cases do not differ.
     The intervals fit the model again in every resample, in 1,000 at most. Bias and coverage are simulated in
     `tests/simulation/test_annotators.py`.
     """
@@ -153,16 +158,37 @@ def _estimates(
     again = refit(fit.counts, weights, fit.fit, "dawid_skene").posterior
     [drawn] = resampled([block(codes, sums, lambda each: each)], n_clusters(codes), resamples=refits, seed=seed)
     models, seen = model(again, weights, drawn.replicates), _observed(drawn.replicates, n_judges, cap)
-    independent = interval(np.clip(models.accuracy, 0.0, 1.0))
+    ends = _of_observed(sums, n_judges, codes, seen.accuracy)
     low, _ = interval(np.clip(seen.accuracy - seen.most_wrong, 0.0, 1.0))
     _, high = interval(np.clip(seen.accuracy + seen.most_wrong, 0.0, 1.0))
-    ends = (
+    low = np.fmin(low, np.maximum(ends.recommended.low - observed.most_wrong[0], 0.0))
+    high = np.fmax(high, np.minimum(ends.recommended.high + observed.most_wrong[0], 1.0))
+    clusters = ends.clusters
+    corrected = Estimate(
+        np.clip(once.accuracy[0], 0.0, 1.0),
+        np.sqrt(divide(clusters.astype(np.float64), clusters - 1)) * models.accuracy.std(axis=0),
+        ends.df + 1,
+    )
+    independent = np.where(
+        few_clusters(corrected), t_interval(corrected, 0.0, 1.0), interval(np.clip(models.accuracy, 0.0, 1.0))
+    )
+    independent[:, ~(independent[1] - independent[0] > TINY)] = np.nan
+    by_name = (
         np.fmin(low, independent[0]),
         np.fmax(high, independent[1]),
         *independent,
         *interval(seen.on_splits - models.on_splits),
     )
-    return out | dict(zip(ENDS, ends, strict=True))
+    return out | dict(zip(ENDS, by_name, strict=True))
+
+
+def _of_observed(sums: FloatArray, n_judges: int, codes: IntArray, replicates: FloatArray) -> ShareIntervals:
+    """The intervals of the accuracies against the majority, from what each case adds, see `_sums`."""
+    parts = sums.reshape(len(sums), n_judges, -1)
+    n_labels = round((parts.shape[2] - 1 - _OF_SPLITS) ** 0.5)
+    score, counted = parts[:, :, : n_labels**2 : n_labels + 1].sum(axis=2), parts[:, :, n_labels**2]
+    top, bottom = np.hsplit(cluster_sums(codes, np.hstack([score, counted])).values, 2)
+    return share_intervals(top, bottom, (score**2).sum(axis=0), replicates)
 
 
 def _row(counts: tuple[int, int, int], own: dict[str, float], absent: str) -> dict[str, object]:
@@ -181,14 +207,16 @@ def _row(counts: tuple[int, int, int], own: dict[str, float], absent: str) -> di
     if n < 2 or clusters < 2:
         own = own | dict.fromkeys(ENDS, np.nan)
     reason = absent or interval_reason(*counts, own["low"], own["high"])
+    if not reason and np.isnan(own["independent_low"]):
+        reason = NO_INDEPENDENT
     estimate = own["accuracy"]
     if np.isnan(estimate):
         own, reason = own | dict.fromkeys(ENDS[2:], np.nan), UNRELIABLE
     cut = CUT_OFF if estimate < -_SLACK or estimate > 1 + _SLACK else ""
-    alike = ""
+    dependent = ""
     if own["dependence_high"] < 0 or own["dependence_low"] > 0:
-        alike = HARD_ALIKE.format("less" if own["dependence_high"] < 0 else "more")
-    return out | own | {"accuracy": float(np.clip(estimate, 0.0, 1.0)), "reason": join_reasons(alike, cut, reason)}
+        dependent = DEPENDENT.format("lower" if own["dependence_high"] < 0 else "higher")
+    return out | own | {"accuracy": float(np.clip(estimate, 0.0, 1.0)), "reason": join_reasons(dependent, cut, reason)}
 
 
 def _sums(worth: FloatArray, label: FloatArray, votes: FloatArray) -> FloatArray:

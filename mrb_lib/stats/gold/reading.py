@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import main_dimension, main_rows
+from mrb_lib.stats.core.phrases import main_dimension, main_rows, opening
 
 _DAWID = "Dawid & Skene 1979, doi:10.2307/2346806"
 MEANINGS_OF_ANNOTATORS = {
@@ -31,7 +31,8 @@ MEANINGS_OF_RULES = {
     "label_error_most": "largest share of them wrong, however the cases differ in difficulty | share 0-1",
     "independent_low": "lower end of its 95% interval if judge and annotators err independently | share 0-1",
     "independent_high": "upper end of that interval | share 0-1",
-    "dependence": "score where annotators are split, less that of independent errors; not 0: alike hard | difference",
+    "dependence": "score where annotators are split, less that of independent errors; below 0: the same cases are hard "
+    "for both | difference",
     "kendall_tau": "agreement of the judges' order with that by the majority, tau-b | coefficient | Kendall 1945",
 }
 MEANINGS_OF_ADJUDICATION = {
@@ -60,10 +61,10 @@ def sentence_of_annotators(table: pd.DataFrame) -> str:
     known = main_rows(table, part="annotator", model="dawid_skene").dropna(subset="probability")
     dimension = main_dimension(table)
     if known.empty:
-        return f"On {dimension}, how often each annotator errs is not known: the model takes three annotators."
+        return f"{opening(dimension)}, how often each annotator errs is not known: the model takes three annotators."
     best, worst = known.nlargest(1, "probability").iloc[0], known.nsmallest(1, "probability").iloc[0]
     return (
-        f"On {dimension}, if annotators err independently, the median of {len(known)} annotators is right on "
+        f"{opening(dimension)}, if annotators err independently, the median of {len(known)} annotators is right on "
         f"{known['probability'].median():.0%} of the cases, from {worst['probability']:.0%} ({worst['annotator']}) to "
         f"{best['probability']:.0%} ({best['annotator']})."
     )
@@ -71,18 +72,21 @@ def sentence_of_annotators(table: pd.DataFrame) -> str:
 
 def sentence_of_rules(table: pd.DataFrame) -> str:
     """Whether the order of the judges hangs on how labels are made."""
-    taus, dimension = main_rows(table, part="ranking").dropna(subset="kendall_tau"), main_dimension(table)
-    taus = taus[taus["rule"] != "majority"]
+    rules, dimension = main_rows(table, part="ranking"), main_dimension(table)
+    taus = rules[rules["rule"] != "majority"].dropna(subset="kendall_tau")
     if taus.empty:
-        return f"On {dimension}, whether the order of the judges hangs on the gold rule is not known."
+        return f"{opening(dimension)}, whether the order of the judges hangs on the gold rule is not known."
     least = taus.nsmallest(1, "kendall_tau").iloc[0]
     judges = int(least["n_judges"])
     if least["kendall_tau"] > 1 - 1e-9:
-        return f"On {dimension}, the order of the {judges} judges is the same by every gold rule."
+        return (
+            f"{opening(dimension)}, the order of the {judges} judges is the same by the majority and by the other gold "
+            f"rules that can be applied ({', '.join(taus['rule']).replace('_', ' ')})."
+        )
     return (
-        f"On {dimension}, the gold rule that changes the order of the {judges} judges most is {least['rule']}: its "
-        f"order agrees with that by the majority at a Kendall's tau of {least['kendall_tau']:.2f}, where 1 is the same "
-        "order."
+        f"{opening(dimension)}, the gold rule that changes the order of the {judges} judges most is {least['rule']}: "
+        f"its order agrees with that by the majority at a Kendall's tau of {least['kendall_tau']:.2f}, where 1 is the "
+        "same order."
     )
 
 
@@ -90,11 +94,14 @@ def sentence_of_adjudication(table: pd.DataFrame) -> str:
     """How many labels reviewers changed, and what that does to the judges."""
     rows, dimension = main_rows(table, part="leaderboard"), main_dimension(table)
     if rows.empty or not rows["n_adjudicated"].iloc[0]:
-        return f"On {dimension}, no label has been reviewed."
+        return f"{opening(dimension)}, no label has been reviewed."
     first = rows.iloc[0]
     moved = int((rows["rank"] != rows["adjudicated_rank"]).sum())
-    return (
-        f"On {dimension}, reviewers changed {int(first['n_changed']):,} and removed {int(first['n_removed']):,} of the "
-        f"{int(first['n_adjudicated']):,} labels that they looked at; {moved or 'none'} of {len(rows)} judges "
-        f"{'change' if moved > 1 else 'changes'} place by the corrected labels."
+    said = (
+        f"{opening(dimension)}, reviewers changed {int(first['n_changed']):,} and removed "
+        f"{int(first['n_removed']):,} of the {int(first['n_adjudicated']):,} labels that they looked at"
     )
+    if len(rows) == 1:
+        return f"{said}."
+    change = "change" if moved > 1 else "changes"
+    return f"{said}; {moved or 'none'} of {len(rows)} judges {change} place by the corrected labels."

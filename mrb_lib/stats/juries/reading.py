@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows
+from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows, opening
 
 _SHAPLEY = "Shapley 1953; Castro et al. 2009"
 MEANINGS = {
@@ -14,13 +14,16 @@ MEANINGS = {
     "order": "how juries of a size are formed: random, or greedy on the other folds | text",
     "size": "members | count",
     "n": "cases scored | cases",
+    "decisive_accuracy": "where gold is A or B: 1 for it, 1/2 for a tie, mean of both sides; a constant has 1/2"
+    " | share 0-1 | Brodersen et al. 2010",
     "best_judge": "judge that is best over all cases, and so flattered by the choice | text",
     "difference": "accuracy less that of best_judge, same cases | difference",
     "n_difference": "cases scored for both | cases",
     "crossfit_difference": "accuracy less that of best_single, which was chosen on other cases | difference",
     "n_crossfit_difference": "cases scored for both | cases",
     "leave_one_out": "accuracy of the majority less that of the majority without the judge | difference",
-    "shapley": f"what the judge adds on joining, averaged over orders; before it a coin | difference | {_SHAPLEY}",
+    "shapley": "what the judge adds on joining, mean over orders, a coin first; saying tie may add"
+    f" | difference | {_SHAPLEY}",
     "monte_carlo_error": "standard error of shapley from the orders being a sample; 0: all were taken | number",
     "n_orderings": "orders of joining | count",
     "seconds": "a case, summed over members | seconds",
@@ -31,16 +34,21 @@ MEANINGS = {
 
 
 def sentence(table: pd.DataFrame) -> str:
-    """Whether a jury is better than one judge."""
+    """Whether a jury is better than one judge; a jury not shown to be better than a constant is not named."""
     juries, dimension = main_rows(table, part="jury").dropna(subset="accuracy"), main_dimension(table)
     known = juries[juries["kind"] != "best_single"]
     if known.empty:
-        return f"On {dimension}, no jury can be scored."
-    best = known.nlargest(1, "accuracy").iloc[0]
+        return f"{opening(dimension)}, no jury can be scored."
+    if known["decisive_accuracy"].isna().all():
+        return f"{opening(dimension)}, gold does not name both sides: no jury can be compared with a constant."
+    best = known.nlargest(1, "decisive_accuracy").iloc[0]
+    if not best["decisive_accuracy_low"] > 0.5:
+        return f"{opening(dimension)}, no jury of the {int(best['size'])} judges is shown to be better than a constant."
     low, high = best["crossfit_difference_low"], best["crossfit_difference_high"]
     shown = "better than" if low > 0 else "worse than" if high < 0 else "not shown to differ from"
+    kind, ends = str(best["kind"]).replace("_", " "), interval(best["low"], best["high"])
     return (
-        f"On {dimension}, the best jury of the {int(best['size'])} judges ({str(best['kind']).replace('_', ' ')}) is "
-        f"right in {best['accuracy']:.0%} of {int(best['n']):,} cases{interval(best['low'], best['high'])}, and is "
-        f"{shown} the one judge that is best on other cases."
+        f"{opening(dimension)}, the best jury of the {int(best['size'])} judges by decisive accuracy ({kind}) has an "
+        f"accuracy of {best['accuracy']:.0%} over {int(best['n']):,} cases{ends}, and is {shown} the one judge that is "
+        "best on other cases."
     )

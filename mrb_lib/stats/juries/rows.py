@@ -10,19 +10,22 @@ import numpy as np
 from scipy import special
 
 from mrb_lib.schema import ORDERS
+from mrb_lib.stats.accuracy.decisive import NO_DECISIVE, ONE_SIDE, RARE_SIDE
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, join_reasons
 from mrb_lib.stats.core.panel import ABSENT, COST_COLUMNS, Panel
 from mrb_lib.stats.core.scoring import columns_used
-from mrb_lib.stats.juries.scores import KINDS, JuryScores
+from mrb_lib.stats.juries.scores import BEST_SINGLE, KINDS, JuryScores
 from mrb_lib.stats.resampling.resample import CONFIDENCE, ratios
 
 ONE_JUDGE = "undefined: a jury takes two judges"
 TWO_JUDGES = "undefined: Dawid and Skene's model takes three judges"
 NO_CASES = "no case can be scored"
 NO_OTHERS = "undefined: no other cluster has a labelled case to choose on"
-NO_SECONDS, NO_TOKENS = "seconds are unknown of a member", "tokens are unknown of a member"
-BEST_SINGLE = "best_single"
+NO_SECONDS = "seconds are not recorded for at least one member"
+NO_TOKENS = "tokens are not recorded for at least one member"
 _Z = float(special.ndtri((1 + CONFIDENCE) / 2))
+
+DECISIVE = ("decisive_accuracy", "decisive_accuracy_low", "decisive_accuracy_high")
 
 Rows = dict[str, object]
 """Columns by name: arrays or lists of one length, or a value that all rows have."""
@@ -132,10 +135,11 @@ def dimension_rows(
         estimates.rows(slice(int(first), int(last))) for first, last in itertools.pairwise(ends)
     )
     judges = panel.judges
-    shown: Rows = {**single.named("accuracy"), "judge": judges, "kind": "single", "size": 1}
+    shown: Rows = {**single.named("accuracy"), **_decisive(scores, i, slice(0, len(judges)))}
+    shown |= {"judge": judges, "kind": "single", "size": 1}
     parts = [
         _jury_part(panel, i, scores, (kinds, to_best, to_crossfit), cost),
-        _part("single", single, shown, cost),
+        _part("single", single, shown, cost, _undecided(scores, i, slice(0, len(judges)))),
     ]
     if len(judges) > 1:
         tried, error = np.full(len(judges), scores.joined.tried), scores.joined.error[:, i]
@@ -190,6 +194,7 @@ def _jury_part(
     one = cost[:, chosen].mean(axis=1) if len(chosen) else np.full(2, np.nan)
     columns: Rows = {
         **kinds.named("accuracy"),
+        **_decisive(scores, i, slice(few, None)),
         **to_best.named("difference"),
         "n_difference": to_best.n,
         **to_crossfit.named("crossfit_difference"),
@@ -206,8 +211,22 @@ def _jury_part(
     lost = np.isnan(scores.crossfit[i]).all()
     weighted, best = (NO_OTHERS if lost and kinds.n[k] == 0 and kinds.n[0] else "" for k in (1, 3))
     said = [ONE_JUDGE, ONE_JUDGE, ONE_JUDGE, best] if few < 2 else ["", weighted, TWO_JUDGES if few < 3 else "", best]
-    rows = _part("jury", kinds, columns, np.column_stack([total, total, total, one]), said)
+    why = [join_reasons(*both) or "" for both in zip(said, _undecided(scores, i, slice(few, None)), strict=True)]
+    rows = _part("jury", kinds, columns, np.column_stack([total, total, total, one]), why)
     return {**rows, "kind": names, "size": [few, few, few, 1], "best_judge": panel.judges[int(scores.best[i])]}
+
+
+def _decisive(scores: JuryScores, i: int, kept: slice) -> Rows:
+    return {name: scores.decisive[name][kept, i] for name in DECISIVE}
+
+
+def _undecided(scores: JuryScores, i: int, kept: slice) -> list[str]:
+    """Why there is no decisive accuracy, or no interval of it; empty where no case is scored."""
+    scored = np.isfinite(np.vstack([scores.singles[:, i], scores.kinds[:, i], scores.crossfit[None, i]])).any(axis=1)
+    n, value, low = (scores.decisive[name][:, i] for name in ("n_decisive", *DECISIVE[:2]))
+    undefined = np.where(n == 0, NO_DECISIVE, ONE_SIDE)
+    why = np.where(np.isnan(value), undefined, np.where(np.isnan(low), RARE_SIDE, ""))
+    return [str(each) for each in np.where(scored, why, "")[kept]]
 
 
 def _curves(random: JuryMeans, greedy: JuryMeans, scores: JuryScores, cost: FloatArray, i: int) -> list[Rows]:

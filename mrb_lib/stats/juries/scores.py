@@ -9,15 +9,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mrb_lib.stats.accuracy.decisive import decisive
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.core.panel import ABSENT, Panel
 from mrb_lib.stats.core.scoring import score, score_of_a_coin
+from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.juries.tally import Tally, tally
 from mrb_lib.stats.juries.votes import dawid_skene, majority, share_right, spread, weighted, weights
 
 KINDS = ("majority", "weighted", "dawid_skene")
+BEST_SINGLE = "best_single"
 EXACT_UP_TO = 12
-FEWEST = 64
+ORDERINGS = 64
 LARGEST_GREEDY = 5
 _AT_ONCE = 4
 
@@ -89,21 +92,24 @@ def _values(tally: Tally, sums: IntArray, counted: BoolArray) -> tuple[FloatArra
 
 
 def orderings(members: int, seed: int) -> IntArray:
-    """Random orders of joining, shape (orders, members).
+    """Random orders of joining, each followed by its reverse, shape (`ORDERINGS`, members).
 
-    A random order and its rotations, so that each member comes once in every place, as often as it takes to make
-    `FEWEST`; the place makes the largest difference to what a member adds.
+    Who joins early in the one joins late in the other, so that the two differ less in what they say together.
     """
     generator = np.random.default_rng([seed, 3])
-    rotation = (np.arange(members)[:, None] + np.arange(members)) % members
-    return np.vstack([generator.permutation(members)[rotation] for _ in range(-(-FEWEST // members))])
+    orders = generator.permuted(np.tile(np.arange(members), (ORDERINGS // 2, 1)), axis=1)
+    return np.stack([orders, orders[:, ::-1]], axis=1).reshape(-1, members)
 
 
 def sampled(tally: Tally, counted: BoolArray, coin: FloatArray, seed: int) -> Joining:
-    """As `joining`, in random orders."""
+    """As `joining`, in random orders.
+
+    The place makes the largest difference to what a member adds (a jury of even size is tied more often). What all
+    members add in a place, on average, is taken out and given back as if each had been in every place equally often.
+    """
     members = tally.votes.shape[1]
     orders = orderings(members, seed)
-    added, by_size = np.zeros((2, members, *counted.shape))
+    added, by_size, by_place = np.zeros((3, members, *counted.shape))
     formed = np.zeros((members, len(counted)), dtype=np.int64)
     means = np.zeros((len(orders), members, len(counted)))
     cases = counted.sum(axis=1)
@@ -115,23 +121,16 @@ def sampled(tally: Tally, counted: BoolArray, coin: FloatArray, seed: int) -> Jo
         value[1:] -= value[:-1].copy()
         value[0] -= coin
         added[order] += value
+        by_place += value
         means[i] = divide(value.sum(axis=2), cases)
+    place = np.argsort(orders, axis=1)
+    too_often = (place[..., None] == np.arange(members)).mean(axis=0) - 1 / members
+    added = (added - np.tensordot(too_often, by_place, 1)) / len(orders)
+    rest = (means - means.mean(axis=0))[np.arange(len(orders))[:, None], place]
+    pairs = rest.reshape(-1, 2, *rest.shape[1:]).mean(axis=1)  # an order and its reverse are not independent
+    error = pairs.std(axis=0, ddof=1) / np.sqrt(len(pairs))
     outside = np.where(counted, 0.0, np.nan)
-    return Joining(added / len(orders) + outside, _error(means, orders), by_size + outside, formed, len(orders))
-
-
-def _error(means: FloatArray, orders: IntArray) -> FloatArray:
-    """The standard error of each member's mean, from what neither its place nor it itself explains.
-
-    `means`, of shape (orders, places, dimensions), is what the member in that place added.
-    """
-    rest = means - means.mean(axis=0)
-    tried, members = orders.shape
-    of_member = np.zeros((members, tried, means.shape[2]))
-    for i, order in enumerate(orders):
-        of_member[order, i] = rest[i]
-    error: FloatArray = of_member.std(axis=1, ddof=1) / np.sqrt(tried)
-    return error
+    return Joining(added + outside, error, by_size + outside, formed, len(orders))
 
 
 class Greedy(NamedTuple):
@@ -186,6 +185,8 @@ class JuryScores(NamedTuple):
     best : shape (dimensions,), the judge that is best over all cases
     crossfit : shape (dimensions, cases), of the judge that is best in the other folds
     crossfit_judge : shape (dimensions, cases), which one that is
+    decisive : shape (judges + kinds + 1, dimensions), the decisive accuracy of the judges, of the juries of all and of
+        the judge that is best in the other folds, with its interval, see `mrb_lib.stats.accuracy.decisive.decisive`
     without : shape (judges, dimensions, cases), what the majority loses without each judge
     joined, chosen : see `Joining` and `Greedy`
     """
@@ -195,18 +196,19 @@ class JuryScores(NamedTuple):
     best: IntArray
     crossfit: FloatArray
     crossfit_judge: IntArray
+    decisive: dict[str, FloatArray]
     without: FloatArray
     joined: Joining
     chosen: Greedy
 
 
-def scores_of(panel: Panel, labels: IntArray, policy: str, fold: IntArray, seed: int) -> JuryScores:
+def scores_of(panel: Panel, labels: IntArray, policy: str, fold: IntArray, codes: IntArray, seed: int) -> JuryScores:
     """Form the juries of all judges of a panel, and score them.
 
     Parameters
     ----------
     labels : shape (dimensions, cases), -1 for none
-    fold : shape (cases,)
+    fold, codes : shape (cases,), the fold and the cluster of each
     """
     choice = panel.choice
     outside = (fold[:, None] != np.arange(fold.max(initial=0) + 1)).astype(np.float64)
@@ -222,14 +224,22 @@ def scores_of(panel: Panel, labels: IntArray, policy: str, fold: IntArray, seed:
     everyone = share_right(singles, np.ones((len(fold), 1)))[..., 0]
     dimension, case = np.indices(counted.shape)
     whose = best_outside[dimension, fold[case]]
+    crossfit = np.where(chosen_on, singles[whose, dimension, case], np.nan)
+    found = replace(
+        together,
+        judges=[*together.judges, BEST_SINGLE],
+        choice=np.concatenate([together.choice, choice[whose, dimension, case][None]]),
+    )
+    applies = np.isfinite(np.concatenate([scored, crossfit[None]]))
     juries = tally(panel, labels, policy)
     rest, _ = spread(juries.scores(juries.votes.sum(axis=1, keepdims=True) - juries.votes), counted)
     return JuryScores(
         singles=singles,
         kinds=kinds,
         best=np.nan_to_num(everyone, nan=-1.0).argmax(axis=0).astype(np.int64),
-        crossfit=np.where(chosen_on, singles[whose, dimension, case], np.nan),
+        crossfit=crossfit,
         crossfit_judge=whose.astype(np.int64),
+        decisive=decisive(found, labels, [Group(None, None, np.arange(len(fold)), 0)], policy, applies, codes)[0],
         without=kinds[0] - rest,
         joined=joining(juries, counted, seed),
         chosen=greedy(juries, fold, chosen_on),

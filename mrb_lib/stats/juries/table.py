@@ -13,14 +13,14 @@ from mrb_lib.stats.core.panel import ABSENT, COST_COLUMNS, Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.juries import reading
-from mrb_lib.stats.juries.rows import Rows, costs, dimension_rows
+from mrb_lib.stats.juries.rows import DECISIVE, Rows, costs, dimension_rows
 from mrb_lib.stats.juries.scores import scores_of
 from mrb_lib.stats.juries.votes import folds
 from mrb_lib.stats.resampling.resample import cluster_codes
 
 COLUMNS = [
     "part", "dimension", "policy", "kind", "judge", "order", "size", "n", "n_excluded", "accuracy", "low", "high",
-    "best_judge", "difference", "difference_low", "difference_high", "n_difference", "crossfit_difference",
+    *DECISIVE, "best_judge", "difference", "difference_low", "difference_high", "n_difference", "crossfit_difference",
     "crossfit_difference_low", "crossfit_difference_high", "n_crossfit_difference", "leave_one_out",
     "leave_one_out_low", "leave_one_out_high", "shapley", "shapley_low", "shapley_high", "monte_carlo_error",
     "n_orderings", "seconds", "tokens", "pareto_seconds", "pareto_tokens", "reason",
@@ -70,17 +70,20 @@ def jury(
         scored, `n_excluded` of those that are not. Of every dimension:
         `jury`, a row a `kind` of the jury of all judges (`size`): `majority`; `weighted` by log odds that the other
         folds give; `dawid_skene`, which sees no gold label; and `best_single`, the judge that is best in the other
-        folds, fold by fold. `accuracy` with its 95% interval `low`, `high`; `difference` to `best_judge`, the judge
-        that is best over all cases and so flattered by having been chosen on them; `crossfit_difference` to
-        `best_single`, which is not; both paired, over the `n_difference` and `n_crossfit_difference` cases that are
-        scored for both.
+        folds, fold by fold. `accuracy` with its 95% interval `low`, `high`; `decisive_accuracy`, in which every
+        constant has one half, with its interval, see `mrb_lib.stats.accuracy.decisive.decisive`; `difference` to
+        `best_judge`, the judge that is best over all cases and so flattered by having been chosen on them;
+        `crossfit_difference` to `best_single`, which is not; both paired, over the `n_difference` and
+        `n_crossfit_difference` cases that are scored for both.
         `single`, a row a `judge`, to compare with.
         `member`, a row a `judge`: `leave_one_out`, accuracy of the majority less that of the majority without it;
         `shapley`, what it adds on joining, averaged over `n_orderings` orders: all there are of up to 12 judges, of
         more a random choice, whose standard error `monte_carlo_error` is allowed for in the interval. A jury of nobody
         scores what a coin earns under the policy (A, B and, where gold has ties, tie are equally probable), so that the
-        values of `shapley` sum to the accuracy of the majority less that of a coin: a judge that only guesses is
-        worth nothing, and less where it outvotes others.
+        values of `shapley` sum to the accuracy of the majority less that of a coin: a judge that guesses as the coin
+        does is worth nothing, and less where it outvotes others. Values are in the policy's own scores: where gold has
+        ties and the policy pays half for a tie (`balanced`, `answered`), a member that says tie, whatever it is shown,
+        adds to a jury of judges that guess.
         `curve`, a row a `size` and `order`: the mean of `random` juries, all `n_orderings` of the size where there are
         up to 12 judges, and `greedy` ones to which the judge is added
         that helps most in the other folds. Juries of even size are tied more often.
@@ -107,7 +110,8 @@ def jury(
     where all cases are in one, that is null. Weights: Nitzan and Paroush (1982),
     doi:10.2307/2526438. Shapley (1953), doi:10.1515/9781400881970-018; by sampled orders: Castro, Gomez and
     Tejada (2009), doi:10.1016/j.cor.2008.04.004. Validated in `tests/simulation/test_jury.py`: Condorcet's
-    accuracies of independent judges, and coverage. Intervals of the majority, of random juries and of what members add
+    accuracies of independent judges, and coverage. `monte_carlo_error` of each member is the spread over seeds in
+    `tests/stats/juries/test_jury.py`. Intervals of the majority, of random juries and of what members add
     hold the truth in 93 to 97 of 100 benchmarks. Those of what is chosen or weighted (`weighted`, `dawid_skene`,
     `best_single`, `greedy`, and `crossfit_difference`) are about the very judges and weights that were found, not
     about the choice made anew: with 100 cases they hold it in 91 to 93 of 100, with 1,000 in 93 to 97, but in 91 where
@@ -122,7 +126,7 @@ def jury(
     for who in dict.fromkeys(filter(None, together)):
         those = [i for i, others in enumerate(together) if others == who]
         part = _part(panel, list(who), those)
-        scored = scores_of(part, labels[those], policy, folds(codes, seed), seed)
+        scored = scores_of(part, labels[those], policy, folds(codes, seed), codes, seed)
         cost = costs(part, policy)
         for i, whole in enumerate(those):
             made[whole] = dimension_rows(part, i, scored, cost[..., i], codes, resamples=resamples, seed=seed)

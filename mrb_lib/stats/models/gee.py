@@ -24,7 +24,8 @@ class Gee(NamedTuple):
     beta : shape (F, p), log odds; 0 for a covariate that is not `kept`
     kept : shape (F, p), False for a covariate that the observations do not identify
     robust : shape (F, p, p), the sandwich covariance, corrected for each cluster's own leverage (Mancl and DeRouen)
-    alpha : shape (F,), the working correlation of two verdicts on a case
+    alpha : shape (F,), the working correlation of two verdicts on a case; NaN where the fit is not sound, or too few
+        cases have several verdicts for one, in which case it is fitted under independence
     converged : shape (F,)
     """
 
@@ -66,15 +67,15 @@ def fit(design: Design, data: Observations, correlation: Correlation = "exchange
                 continue
             if correlation == "exchangeable" and _has_pairs(data.n_trials[f], int(columns.sum())):
                 fitted = _exchangeable(design, data, f, columns)
-                alpha[f] = fitted.alpha
                 if fitted.robust is not None:
                     of_cases[f] = fitted.robust
             else:
                 fitted = _independent(design, data, f, columns)
+            alpha[f] = fitted.alpha if correlation == "exchangeable" else 0.0
             beta[f, columns], converged[f] = np.nan_to_num(fitted.beta), fitted.converged
     robust = np.zeros((*kept.shape, kept.shape[1]))
     if len(of_cases) < len(kept):
-        robust = _sandwich(design, data, beta, kept, alpha)
+        robust = _sandwich(design, data, beta, kept, np.nan_to_num(alpha))
     for f, covariance in of_cases.items():
         robust[f][np.ix_(kept[f], kept[f])] = covariance
     return Gee(beta, kept, robust, alpha, converged)
@@ -111,11 +112,11 @@ def _exchangeable(design: Design, data: Observations, f: int, columns: BoolArray
     try:
         result = model.fit(maxiter=_STEPS, ctol=_CLOSE, cov_type="bias_reduced" if alone else "naive")
     except np.linalg.LinAlgError:
-        return _Fitted(np.zeros(int(columns.sum())), 0.0, converged=False)
+        return _Fitted(np.zeros(int(columns.sum())), np.nan, converged=False)
     alpha = float(model.cov_struct.dep_params)
     sound = bool(result.converged) and -1 / max(np.bincount(case).max() - 1, 1) < alpha < 1
     robust = np.asarray(result.cov_params()) if alone and sound else None
-    return _Fitted(np.asarray(result.params), alpha if sound else 0.0, sound, robust)
+    return _Fitted(np.asarray(result.params), alpha if sound else np.nan, sound, robust)
 
 
 def _independent(design: Design, data: Observations, f: int, columns: BoolArray) -> _Fitted:
@@ -127,7 +128,7 @@ def _independent(design: Design, data: Observations, f: int, columns: BoolArray)
     covariates = design.cells[cell][:, columns] * design.cases[case][:, columns]
     model = GLM(np.column_stack([n_correct, n_trials - n_correct]), covariates, family=Binomial())
     result = model.fit(maxiter=_STEPS, tol=1e-12)
-    return _Fitted(np.asarray(result.params), 0.0, bool(result.converged))
+    return _Fitted(np.asarray(result.params), np.nan, bool(result.converged))
 
 
 def _sandwich(design: Design, data: Observations, beta: FloatArray, kept: BoolArray, alpha: FloatArray) -> FloatArray:

@@ -37,8 +37,16 @@ FEW_CLUSTERS = f"no interval: fewer than {FEWEST_CLUSTERS} clusters"
 FEW_FOR_MODEL = "no interval: no more clusters than covariates of cases"
 NO_EFFECT = "no marginal effect: the intercept is a level, not a change"
 NUISANCE = "a part of the model, without an interval"
-NO_SPREAD = "at its boundary: cases differ no more than chance makes them; no interval"
-_MOST_LOG_ODDS = 15.0
+NO_SPREAD = "at its boundary: they differ no more than chance makes them; no interval"
+NO_VARIATION = "no interval: clusters do not differ in it"
+FLAT = "no interval: the verdicts say too little of it"
+ALIKE = "no finite estimate: the verdicts on a case never differ"
+NO_PAIRS = "no estimate: too few cases have several verdicts"
+ALONE = "not in the model: one judge's effect on a case is that of the case"
+NO_REPEATS = "not in the model: no judge has two verdicts on a case"
+NOT_IN_MODEL = "not in the model: judges contradict themselves too seldom to fit it"
+SPREADS = ("case_sd", "judge_case_sd")
+_MOST_LOG_ODDS, _NO_SPREAD = 15.0, 1e-9
 
 
 class _Line(NamedTuple):
@@ -72,23 +80,40 @@ def all_judges(judges: Sequence[str], each: Observations, covariates: Covariates
     if not data.n_trials.any():
         return []
     marginal = gee.fit(terms.design, data)
-    within = mixed.fit(terms.design, data, start=_start(marginal))
     df = degrees(terms, marginal.kept, data)
     flaw = _flaws(marginal.beta, marginal.converged)
     fits = Fits(terms, data, marginal.beta, marginal.kept, marginal.robust, flaw, df, logistic)
     rows = [{"part": ALL, "model": "gee", **row} for row in rows_of(fits, pure)[0]]
     n, m = float(data.n_trials.sum()), int(clusters_seen(data.n_trials.sum(axis=1) > 0, cluster)[0])
     rest = {"part": ALL, "level": None, "n": n, "n_clusters": m}
-    rows.append(
-        {**rest, "model": "gee", "term": "working_correlation", "estimate": marginal.alpha[0], "reason": NUISANCE}
-    )
+    alpha = marginal.alpha[0]
+    reason = NUISANCE if np.isfinite(alpha) else flaw[0] or NO_PAIRS
+    rows.append({**rest, "model": "gee", "term": "working_correlation", "estimate": alpha, "reason": reason})
+    within = mixed.fit(terms.design, data, len(judges), start=_start(marginal))
+    n_correct, n_trials = (each[0].sum(axis=0) for each in (data.n_correct, data.n_trials))
     flaw = _flaws(within.beta[None], np.array([within.converged]))
-    curve = logistic_normal(0.0 if flaw[0] else within.sigma)
-    fits = Fits(terms, data, within.beta[None], within.kept[None, :-1], within.robust[None], flaw, df, curve)
+    if not (n_trials > 1).any():
+        flaw = [NO_PAIRS]
+    elif flaw[0] and not ((n_correct > 0) & (n_correct < n_trials)).any():
+        flaw = [ALIKE]
+    curve = logistic_normal(0.0 if flaw[0] else within.spread)
+    cov = within.robust_with_spread[None]
+    fits = Fits(terms, data, within.beta[None], within.kept[None, :-2], cov, flaw, df, curve)
     rows += [{"part": ALL, "model": "mixed", **row} for row in rows_of(fits, pure)[0]]
     few = m < FEWEST_CLUSTERS
-    rows.append({**rest, "model": "mixed", "term": "case_sd", **_spread(within, flaw[0], float(df[0]), few=few)})
+    errors = np.sqrt(np.diag(within.robust)[-2:]).tolist()
+    for term, sd, se in zip(SPREADS, (within.case_sd, within.judge_case_sd), errors, strict=True):
+        reason = flaw[0] or (_not_in_model(data.n_trials, len(judges)) if np.isnan(sd) else "")
+        rows.append({**rest, "model": "mixed", "term": term, **_spread(sd, se, reason, float(df[0]), few=few)})
     return rows
+
+
+def _not_in_model(n_trials: FloatArray, n_judges: int) -> str:
+    """Why the mixed model has no random intercept of judges on a case."""
+    judged = n_trials.reshape(n_judges, -1, n_trials.shape[2]).sum(axis=1)
+    if judged.any(axis=1).sum() < 2:
+        return ALONE
+    return NOT_IN_MODEL if (judged > 1).any() else NO_REPEATS
 
 
 def _flaws(beta: FloatArray, converged: BoolArray) -> list[str]:
@@ -99,22 +124,23 @@ def _flaws(beta: FloatArray, converged: BoolArray) -> list[str]:
 
 def _start(marginal: gee.Gee) -> FloatArray:
     """Where the mixed model may begin: marginal log odds are nearer to 0 by what cases differ in."""
-    correlation = float(np.clip(marginal.alpha[0], 0.01, 0.9))
+    correlation = float(np.clip(np.nan_to_num(marginal.alpha[0]), 0.01, 0.9))
     variance = np.pi**2 / 3 * correlation / (1 - correlation)
     return np.append(marginal.beta[0] * np.sqrt(1 + 0.346 * variance), np.sqrt(variance))
 
 
-def _spread(fit: mixed.Mixed, flaw: str, df: float, *, few: bool) -> Row:
-    """The standard deviation of the random intercept, its interval symmetric on the logarithmic scale."""
-    if flaw:
-        return {"reason": flaw}
-    if not fit.kept[-1]:
+def _spread(sd: float, se: float, reason: str, df: float, *, few: bool) -> Row:
+    """The standard deviation of a random intercept, its interval symmetric on the logarithmic scale."""
+    if reason:
+        return {"reason": reason}
+    if sd == 0:
         return {"estimate": 0.0, "reason": NO_SPREAD}
     if few or not df > 0:
-        return {"estimate": fit.sigma, "reason": FEW_CLUSTERS if few else FEW_FOR_MODEL}
-    se = float(np.sqrt(fit.robust[-1, -1]))
-    ratio = float(np.exp(special.stdtrit(df, (1 + CONFIDENCE) / 2) * se / fit.sigma))
-    return {"estimate": fit.sigma, "se": se, "low": fit.sigma / ratio, "high": fit.sigma * ratio}
+        return {"estimate": sd, "reason": FEW_CLUSTERS if few else FEW_FOR_MODEL}
+    width = float(special.stdtrit(df, (1 + CONFIDENCE) / 2) * se / sd)
+    if width > _MOST_LOG_ODDS:
+        return {"estimate": sd, "reason": FLAT}
+    return {"estimate": sd, "se": se, "low": sd / np.exp(width), "high": sd * np.exp(width)}
 
 
 def each_judge(judges: Sequence[str], each: Observations, covariates: Covariates) -> list[Row]:
@@ -181,9 +207,11 @@ def rows_of(fits: Fits, pure: dict[tuple[str, int, int], str]) -> list[list[Row]
             reason = line.reason[f] or fits.flaw[f]
             if not reason:
                 few = FEW_CLUSTERS if line.few[f] else "" if fits.df[f] > 0 else FEW_FOR_MODEL
+                few = few or (NO_VARIATION if se[f] < _NO_SPREAD else "")
                 row |= {"estimate": estimate[f]} | ({} if effect is None else {"marginal_effect": effect[f]})
                 if not few:
-                    row |= {"se": se[f], "p_value": p_value[f], **_ends("", estimate[f], quantile[f] * se[f])}
+                    row |= {"se": se[f], **_ends("", estimate[f], quantile[f] * se[f])}
+                    row |= {} if effect is None else {"p_value": p_value[f]}  # an intercept is a level, no hypothesis
                     if effect is not None and effect_se is not None:
                         row |= _ends("marginal_effect_", effect[f], quantile[f] * effect_se[f])
                 reason = join_reasons(few, NO_EFFECT if effect is None else "") or ""
@@ -202,7 +230,7 @@ def _width(contrast: FloatArray, cov: FloatArray) -> FloatArray:
 
 
 def _padded(contrast: FloatArray, width: int) -> FloatArray:
-    """A contrast of the coefficients, with a zero for the standard deviation of the random intercept."""
+    """A contrast of the coefficients, with a zero for the standard deviation of the random intercepts."""
     rest = width - contrast.shape[1]
     return np.hstack([contrast, np.zeros((len(contrast), rest))]) if rest else contrast
 

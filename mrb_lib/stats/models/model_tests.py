@@ -25,7 +25,7 @@ Row = dict[str, object]
 
 
 class Fits(NamedTuple):
-    """F fits of one model: p coefficients and, for `mixed`, the standard deviation of the random intercept.
+    """F fits of one model: p coefficients and, for `mixed`, the standard deviation of the random intercepts together.
 
     `flaw` says why a fit has no estimate; `cov` has shape (F, q, q).
     """

@@ -76,18 +76,21 @@ def models(
     -------
     DataFrame
         One row a term and level. `part`: "all judges" (one model of all verdicts; first by `model` "gee",
-        the marginal model with an exchangeable working correlation within a case, then by "mixed", with a
-        normal random intercept for each case); "one judge" (gee, independence: the model of one `judge`,
-        which is the model of all judges with every interaction with judge); "interaction" (whether a term
-        differs between judges, see `mrb_lib.stats.models.model_tests.interactions`: `statistic` the mean square of what
-        the judges' verdicts leave over in units of their cluster-robust standard errors, 1 on average by chance;
-        `df` the contrasts tested; `reason` counts the verdicts that are uninformative).
+        the marginal model with an exchangeable working correlation within a case, then by "mixed", with
+        normal random intercepts for each case and for each judge on a case); "one judge" (gee, independence:
+        the model of one `judge`, which is the model of all judges with every interaction with judge);
+        "interaction" (whether a term differs between judges, see
+        `mrb_lib.stats.models.model_tests.interactions`: `statistic` the mean square of what the judges' verdicts
+        leave over in units of their cluster-robust standard errors, 1 on average by chance; `df` the contrasts
+        tested; `reason` counts the verdicts that are uninformative).
         `term`, `level`: "judge" and "subfield", each level against the mean of all levels with five
         clusters or more, equally weighted (sum-to-zero coding); "order", shown BA rather than AB; "gold_first",
         the gold response shown first rather than second (position bias); "length_difference", per standard
         deviation of the log length ratio by which the gold response is the longer one (length bias; its zero is
         equal length); "intercept", the mean over levels at equal length and averaged orders;
-        "working_correlation" and "case_sd", the dependence of verdicts on the same case.
+        "working_correlation", "case_sd" and "judge_case_sd", the dependence of verdicts on a case and of one
+        judge's verdicts on it; the last is null, with its `reason`, where no judge has two verdicts on a case, or
+        they differ too seldom to fit it.
         `n` verdicts and `n_clusters` clusters that the row rests on; `n_excluded` cases that are in no model
         (no gold label, a gold tie, no verdict, no subfield, a response missing), `n_gold_tie` of them ties.
         `estimate` log odds ratio with `se`, 95% interval `low`, `high` and two-sided `p_value`; `p_adjusted` by
@@ -106,10 +109,9 @@ def models(
     The gee is fitted by statsmodels, about two seconds a dimension at the size of the published benchmark; the logger
     of this module says at level INFO what is being fitted. Intervals use Student's t with as many degrees of freedom
     as there are clusters less the covariates that belong to cases; the sandwich of gee is that of Mancl and DeRouen
-    (2001). Coefficients of "mixed" hold within a case and are larger than those of "gee", which average over cases;
-    their marginal effects can be compared. "mixed" has no effect of its own for the two verdicts of a judge on a case,
-    which are more alike than those of two judges: its coefficients are those of a model that takes them as independent
-    given the case (lme4's `(1 | case)`), and its `se`, which allows for it, is rightly larger than lme4's.
+    (2001). Coefficients of "mixed" hold within a case and judge and are larger than those of "gee", which average over
+    cases; their marginal effects can be compared. Where "mixed" is without "judge_case_sd" it takes a judge's verdicts
+    on a case as independent given the case, which its robust `se` makes up for.
     A "subfield" row of one judge mixes how hard the subfield is with how the judge does there: see
     `mrb_lib.stats.difficulty.dif_table`. Published fits: `tests/published/test_gee.py`; coverage, size and planted
     effects: `tests/simulation/test_models.py`.

@@ -10,6 +10,7 @@ from scipy import special
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.power.mcnemar import exact_cases, exact_detectable, exact_power
 from mrb_lib.stats.significance.paired import MCNEMAR
+from mrb_lib.stats.significance.permutation import FEWEST_MID_P
 
 ALPHA, POWER = 0.05, 0.8
 T_TEST = "t"
@@ -86,14 +87,15 @@ def _differences(difference: FloatArray, starts: IntArray) -> MeanDifferences:
 def attainable(level: float, clusters: FloatArray | IntArray, test: str) -> FloatArray:
     """How often a test of so many clusters rejects at most, where nothing differs: the level, but for few clusters.
 
-    Flips of G clusters have 2^G outcomes, so that p takes whole steps. 0 where the smallest p is above the level; NaN
-    where G < 1.8 log2(1 / level), so few that the power is not that of a t test: .80 would be .61 to .77.
+    Flips of G clusters have 2^G outcomes, so that p takes whole steps, the first of them half where a tie counts half
+    (`mrb_lib.stats.significance.permutation.p_values`). 0 where the smallest p is above the level; NaN where G < 1.8
+    log2(1 / level), so few that the power is not that of a t test: .80 would be .61 to .77.
     """
     number = np.asarray(clusters, dtype=np.float64)
     if test == T_TEST:
         return np.full(number.shape, level)
     flips = 2.0 ** np.minimum(number, _FEW)
-    steps = np.floor((level * flips + 1) / 2 + 1e-9)
+    steps = np.floor((level * flips + (number >= FEWEST_MID_P)) / 2 + 1e-9)
     known = np.where(number < -_BITS * np.log2(level), np.nan, 2 * steps / flips)
     return np.where(number >= _FEW, level, np.where(steps > 0, known, 0.0))
 

@@ -253,8 +253,8 @@ def coverage_rows(pieces: Sequence[tuple[Slice, MeanDifferences]], total: int, s
     value = np.column_stack([column for several in chosen for _, _, column in several])
     there, (first, _) = np.isfinite(value), pieces[0]
     studies = STUDIES if first.subset.subfield is None else STUDIES_OF_PART
-    counted = there.astype(np.float64)
-    result = coverage(np.where(there, value, 0.0), counted, first.codes, total, studies=studies, seed=seed)
+    is_share = np.array([second is None for several in chosen for _, second, _ in several])
+    result = coverage(value, is_share, first.codes, total, studies=studies, seed=seed)
     bounds = np.cumsum([0, *(len(several) for several in chosen)])
     return [
         _covered(piece, several, there[:, i:j], Coverage(*(values[i:j] for values in result)), studies)

@@ -106,9 +106,10 @@ def power(
         null likewise.
         `coverage`, one row a dimension, `quantity` (`accuracy` of the judges of median and of best accuracy,
         `difference` of the median pair) and, with `by`, subfield (without the best judge): in `n_studies` SIMULATED
-        studies (`data_kind`), the `coverage` of the `nominal` 95% percentile interval from `n_resamples` resamples,
-        with `monte_carlo_error` its standard error; `too_low` and `too_high` are the shares of intervals that lie
-        below and above `estimate`, the truth they are to cover.
+        studies (`data_kind`), the `coverage` of the `nominal` 95% interval that the tables `accuracy` and
+        `significance` recommend (percentiles, where they do, from `n_resamples` resamples), with `monte_carlo_error`
+        its standard error; `too_low` and `too_high` are the shares of intervals that lie below and above `estimate`,
+        the truth they are to cover.
         `reason` says why something is null.
 
     Raises

@@ -12,19 +12,21 @@ from mrb_lib.stats.core.options import IntArray
 
 CLUSTER: Final = "cluster"
 CASE: Final = "case_id"
-SHARED: Final = {"item": "items", "question": "questions", "images": "images", "dataset": "sources"}
+SHARED: Final = {
+    "item": "hold {} different items", "question": "ask {} different questions",
+    "images": "show {} different images or sets of them", "dataset": "come from {} different sources",
+}  # fmt: skip
 FEWEST: Final = 10
-INSTEAD: Final = "--cluster case_id resamples cases"
 
 
 class ResamplingUnit(NamedTuple):
-    """What is drawn with replacement.
+    """What is taken as independent: drawn with replacement, and summed over where a formula gives the interval.
 
     Attributes
     ----------
     name : the column of the cases table whose values are the units; "case_id" where cases are
     codes : shape (n_cases,), the unit of each case, 0 to the number of units - 1
-    statement : which unit, why and how many, as the end of a sentence
+    statement : which unit and how many, as "clustered by question: 200 cases ask 197 different questions"
     """
 
     name: str
@@ -39,14 +41,15 @@ def resampling_unit(cases: pd.DataFrame, cluster: str | None = None) -> Resampli
     ----------
     cases : the cases table
     cluster : a column of it, "case_id" for the cases themselves. None takes the column `cluster` where a case has a
-        value in it; else, of the columns `SHARED` (item, question text, file names of the images, source), the coarsest
+        value in it; else, of the columns `SHARED` (item, question text, images, source), the coarsest
         one that repeats: the one with the fewest different values among those with fewer values than there are
         cases and with `FEWEST` at least, since fewer units show nothing of how they vary; else the cases
 
     Returns
     -------
     ResamplingUnit
-        A case without a value is a unit of its own. Texts are compared as they are, without the space around them.
+        A case without a value is a unit of its own. Texts are compared as they are, without the space around them;
+        images by their names, which `mrb_lib.data.benchmark.Benchmark.cases_by_image` makes one for copies of a file.
 
     Raises
     ------
@@ -66,23 +69,28 @@ def resampling_unit(cases: pd.DataFrame, cluster: str | None = None) -> Resampli
             raise InputError(f"cluster {cluster!r}: the cases have no such column; use one of {names}.")
         if n and cases[cluster].isna().all():
             raise InputError(f"cluster {cluster!r}: the column is empty in every case; fill it in, or choose another.")
-        codes = _codes(cases, cluster)
-        over = f"{n_clusters(codes):,} values over {n:,} cases" if cluster != CASE else f"{n:,} cases"
-        return ResamplingUnit(cluster, codes, f"resampled by {cluster}: {over}")
+        return _unit(cases, cluster)
     if CLUSTER in cases.columns and cases[CLUSTER].notna().any():
-        codes = _codes(cases, CLUSTER)
-        stated = f"{n_clusters(codes):,} clusters are stated for {n:,} cases"
-        return ResamplingUnit(CLUSTER, codes, f"resampled by cluster: {stated}; {INSTEAD}")
+        return _unit(cases, CLUSTER)
     shared = {name: _codes(cases, name) for name in SHARED if name in cases.columns}
     repeated = {name: codes for name, codes in shared.items() if 1 < n_clusters(codes) < n}
     enough = {name: codes for name, codes in repeated.items() if n_clusters(codes) >= FEWEST}
-    few = [f"{n_clusters(repeated[name])} {SHARED[name]}" for name in repeated if name not in enough]
-    also = f"; {' and '.join(few)} repeat, too few to resample by" if few else ""
-    if not enough:
-        return ResamplingUnit(CASE, np.arange(n, dtype=np.int64), f"resampled by case_id: {n:,} cases{also}")
-    name = min(enough, key=lambda each: n_clusters(enough[each]))
-    why = f"{n_clusters(enough[name]):,} {SHARED[name]} repeat over {n:,} cases; {INSTEAD}"
-    return ResamplingUnit(name, enough[name], f"resampled by {name}: {why}{also}")
+    unit = _unit(cases, min(enough, key=lambda each: n_clusters(enough[each]), default=CASE))
+    few = [
+        f"the column {name} has only {n_clusters(codes)} values, too few to cluster by"
+        for name, codes in repeated.items()
+        if name not in enough
+    ]
+    return unit._replace(statement="; ".join([unit.statement, *few]))
+
+
+def _unit(cases: pd.DataFrame, name: str) -> ResamplingUnit:
+    """The values of a column as units; of cases without ids, each its own."""
+    codes = _codes(cases, name) if name in cases.columns else np.arange(len(cases), dtype=np.int64)
+    if name == CASE:
+        return ResamplingUnit(name, codes, f"not clustered: {len(cases):,} cases")
+    what = SHARED.get(name, f"have {{}} different values of {name}").format(f"{n_clusters(codes):,}")
+    return ResamplingUnit(name, codes, f"clustered by {name}: {len(cases):,} cases {what}")
 
 
 def cluster_codes(cases: pd.DataFrame, cluster: str | None = None) -> IntArray:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.clusters import cluster_codes as cluster_codes
 from mrb_lib.stats.resampling.clusters import n_clusters as n_clusters
 from mrb_lib.stats.resampling.distinct import distinct_rows
@@ -23,6 +24,7 @@ from mrb_lib.stats.resampling.draws import Counts, are_kept, draws
 from mrb_lib.stats.resampling.quantiles import CONFIDENCE as CONFIDENCE
 from mrb_lib.stats.resampling.quantiles import interval as interval
 from mrb_lib.stats.resampling.quantiles import quantiles as quantiles
+from mrb_lib.stats.resampling.robust import Estimate, effective_clusters, layout, ratio_of_sums
 from mrb_lib.stats.resampling.shares import ShareIntervals, share_intervals
 
 ONE_CLUSTER = "no interval: all cases are in one cluster"
@@ -203,9 +205,11 @@ def resampled(blocks: Sequence[Block], total: int, *, resamples: int, seed: int)
 
 def _estimates(item: Block, sums: FloatArray) -> FloatArray:
     """The estimates of all resamples, a part of them at a time; those of one column lie next to each other."""
-    out = np.empty((item.statistic(np.ones((1, len(sums)))).shape[1], sums.shape[1])).T
     step = max(1, _ESTIMATED_AT_ONCE // max(1, len(sums)))
-    for start in range(0, len(out), step):
+    first = item.statistic(sums[:, :step].T if sums.size else np.ones((1, len(sums))))
+    out = np.empty((first.shape[1], sums.shape[1])).T
+    out[:step] = first[: len(out)]
+    for start in range(step, len(out), step):
         out[start : start + step] = item.statistic(sums[:, start : start + step].T)
     return out
 
@@ -216,6 +220,11 @@ def cell_sums(row: IntArray, column: IntArray, values: FloatArray, shape: tuple[
         return sparse.csr_array((values, (row, column)), shape=shape)
     sums = np.bincount(row * shape[1] + column, weights=values, minlength=shape[0] * shape[1])
     return np.asarray(sums, dtype=np.float64).reshape(shape)
+
+
+def indicator(group: IntArray, count: int) -> sparse.csr_array:
+    """Which of `count` groups each row is in, shape (rows, count); sums by group are a product with it."""
+    return sparse.csr_array((np.ones(len(group)), (np.arange(len(group)), group)), shape=(len(group), count))
 
 
 def ratio(sums: FloatArray) -> FloatArray:
@@ -300,6 +309,31 @@ def _share_intervals(codes: IntArray, num: FloatArray, den: FloatArray, replicat
 def _ratio_of(sums: FloatArray, which: IntArray) -> FloatArray:
     """The first columns over the denominators that they share."""
     return divide(sums[:, : len(which)], sums[:, len(which) + which])
+
+
+def mean_over_clusters(top: FloatArray, bottom: FloatArray, codes: IntArray) -> Estimate:
+    """Ratios of sums over cases, such as mean differences, whose `clusters` are those of `effective_clusters`.
+
+    Parameters
+    ----------
+    top, bottom : shape (cases, m), what each case adds to both sums
+    codes : shape (cases,), the cluster of each case
+
+    Returns
+    -------
+    Estimate
+        Each array of shape (m,).
+    """
+    sums, weights = np.hsplit(cluster_sums(codes, np.hstack([top, bottom])).values, 2)
+    by_cluster, by_case = (_over_rows(*each) for each in ((sums, weights), (top, bottom)))
+    effect = divide(by_cluster.error, by_case.error) ** 2
+    return by_cluster._replace(clusters=effective_clusters(weights, effect))
+
+
+def _over_rows(top: FloatArray, bottom: FloatArray) -> Estimate:
+    rows = np.arange(len(top))
+    found = ratio_of_sums(top.T, bottom.T, layout([Group(None, None, rows, 0)], rows))
+    return Estimate(found.value[:, 0], found.error[:, 0], found.clusters[:, 0])
 
 
 def share_reasons(n: IntArray, ends: ShareIntervals, resamples: int) -> list[str]:

@@ -54,7 +54,7 @@ COLUMNS = ["part", "dimension", "judge", "responder", "label_share", "policy", *
 
 @register_table(
     "ppi",
-    question="how many clinician labels do the verdicts save",
+    question="how many of the annotators' labels do the verdicts save",
     columns=COLUMNS,
     meanings=reading.MEANINGS_OF_PPI,
     headline=("estimate", "expected_label_saving"),

@@ -93,7 +93,7 @@ class RankAgreement(NamedTuple):
     spearman : Pearson's correlation of mid-ranks
     overlap : share of the `k` first of one that are among the `k` first of the other
     pearson_of_ranks : of competition ranks (1, 2, 2, 4), which differs from Spearman's where strengths are equal
-    n_told_apart : pairs of responders told apart by both, of `n_pairs`
+    n_told_apart : pairs of responders told apart by both, of `n_pairs`; None where a standard error is unknown
     """
 
     n: int
@@ -103,7 +103,7 @@ class RankAgreement(NamedTuple):
     overlap: tuple[float, float, float]
     k: int
     n_pairs: int
-    n_told_apart: int
+    n_told_apart: int | None
 
 
 def ranks(log_strength: FloatArray) -> FloatArray:
@@ -167,7 +167,7 @@ def agreement(first: Strengths, second: Strengths, shared: FloatArray, top: int,
     Returns
     -------
     RankAgreement; NaN with fewer than two responders, or where a source has all strengths equal; intervals are NaN with
-        fewer than three, or where a standard error is unknown
+        fewer than three, and where a standard error is unknown, as `n_told_apart` is
 
     Notes
     -----
@@ -187,9 +187,10 @@ def agreement(first: Strengths, second: Strengths, shared: FloatArray, top: int,
         _cosine(x.mid - x.mid.mean(), y.mid - y.mid.mean()),
         float((in_x & in_y).sum() / max(in_x.sum(), in_y.sum())),
     )
-    has_errors = bool(np.isfinite(x.covariance).all() and np.isfinite(y.covariance).all())
+    known = np.isfinite(x.covariance).all() and np.isfinite(y.covariance).all()
+    has_errors = bool(known and not (x.lacks_errors or y.lacks_errors))
     bounds = np.full((2, 3), np.nan)
-    if has_errors and r >= FEWEST_RANKED and not (x.lacks_errors or y.lacks_errors):
+    if has_errors and r >= FEWEST_RANKED:
         covariance = np.block([[x.covariance, shared], [shared.T, y.covariance]])
         drawn = _correlations(*posterior_draws(x.value, y.value, covariance, seed=seed), k)
         bounds = np.quantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=1, method="inverted_cdf")
@@ -205,7 +206,7 @@ def agreement(first: Strengths, second: Strengths, shared: FloatArray, top: int,
         overlap=overlap,
         k=k,
         n_pairs=n_pairs,
-        n_told_apart=int((x.apart * y.apart)[_pairs(r)].astype(bool).sum()) if has_errors else 0,
+        n_told_apart=int((x.apart * y.apart)[_pairs(r)].astype(bool).sum()) if has_errors else None,
     )
 
 

@@ -7,6 +7,7 @@ true log strengths of the two sources are jointly normal, with unknown spreads a
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ DRAWS = 1000
 _SPREADS = 5
 _GRID = 200
 _LEAST, _MOST = 1e-3, 30.0
-_CORRELATIONS = np.tanh(np.linspace(-4.0, 4.0, 161))
+_CORRELATIONS = np.tanh(np.linspace(-4.0, 4.0, 81))
 
 
 class _Spread(NamedTuple):
@@ -53,44 +54,45 @@ def posterior_draws(
     noise = both @ covariance @ both.T
     noise = (noise + noise.T) / 2
     sides = _spread(y[:k], noise[:k, :k]), _spread(y[k:], noise[k:, k:])
-    generator = np.random.default_rng([seed, r])
     value, vectors = np.linalg.eigh(noise)
     root = vectors * np.sqrt(np.maximum(value, 0.0))
-    cells = [(i, j) for i in range(_SPREADS) for j in range(_SPREADS)]
-    made, weight = [], np.empty((len(cells), len(_CORRELATIONS)))
-    swapped = np.kron(np.array([[0.0, 1.0], [1.0, 0.0]]), np.eye(k))
-    for cell, (i, j) in enumerate(cells):
-        spread = np.repeat([sides[0].value[i], sides[1].value[j]], k)
-        triangle = np.linalg.cholesky(noise + np.diag(spread**2))
-        inverse = np.linalg.inv(triangle)
-        across = inverse @ (spread[:, None] * swapped * spread) @ inverse.T
-        shift, vectors = np.linalg.eigh((across + across.T) / 2)
-        turned = vectors.T @ inverse
-        scale = 1 + _CORRELATIONS[:, None] * shift
-        weight[cell] = (
-            -0.5 * (np.log(scale) + (turned @ y) ** 2 / scale).sum(axis=1)
-            - np.log(np.diag(triangle)).sum()
-            - sides[0].log_likelihood[i]
-            - sides[1].log_likelihood[j]
-        )
-        made.append((spread, turned, scale))
+    i, j = np.divmod(np.arange(_SPREADS**2), _SPREADS)
+    spread = np.repeat(np.stack([sides[0].value[i], sides[1].value[j]], axis=1), k, axis=1)
+    triangle = np.linalg.cholesky(noise + spread[:, :, None] ** 2 * np.eye(2 * k))
+    inverse = np.linalg.inv(triangle)
+    swapped = np.roll(np.arange(2 * k), k)
+    across = inverse @ (spread[:, :, None] * spread[:, swapped, None] * inverse.swapaxes(1, 2)[:, swapped])
+    shift, vectors = np.linalg.eigh((across + across.swapaxes(1, 2)) / 2)
+    turned = vectors.swapaxes(1, 2) @ inverse
+    scale = 1 + _CORRELATIONS[:, None] * shift[:, None]
+    weight = -0.5 * (np.log(scale).sum(axis=2) + (1 / scale @ ((turned @ y) ** 2)[:, :, None])[:, :, 0])
+    weight -= np.log(np.diagonal(triangle, axis1=1, axis2=2)).sum(axis=1)[:, None]
+    weight -= (sides[0].log_likelihood[i] + sides[1].log_likelihood[j])[:, None]
     # The arcsine density, where correlations are evenly spaced on Fisher's scale.
     share = np.exp(weight - weight.max()) * np.sqrt(1 - _CORRELATIONS**2)
     position = np.searchsorted(share.cumsum() / share.sum(), (np.arange(DRAWS) + 0.5) / DRAWS)
     cell_of, rho_of = np.divmod(np.minimum(position, share.size - 1), len(_CORRELATIONS))
-    normal = generator.standard_normal((2, DRAWS, 2 * k))
+    normal = _normal(seed, r)
     error = normal[0] @ root.T
-    drawn = np.empty((DRAWS, 2 * k))
+    rho = _CORRELATIONS[rho_of, None]
+    true = normal[1].copy()
+    true[:, k:] = rho * true[:, :k] + np.sqrt(1 - rho**2) * true[:, k:]
+    true *= spread[cell_of]
+    rest, back = y - true - error, np.empty_like(true)
     for cell in np.unique(cell_of):
-        (spread, turned, scale), here = made[cell], np.flatnonzero(cell_of == cell)
-        rho = _CORRELATIONS[rho_of[here], None]
-        true = normal[1, here]
-        true[:, k:] = rho * true[:, :k] + np.sqrt(1 - rho**2) * true[:, k:]
-        true *= spread
-        back = ((y - true - error[here]) @ turned.T / scale[rho_of[here]]) @ turned
-        back *= spread
-        drawn[here] = true + spread * (back + rho * (back @ swapped))
+        here = cell_of == cell
+        back[here] = (rest[here] @ turned[cell].T / scale[cell, rho_of[here]]) @ turned[cell]
+    back *= spread[cell_of]
+    drawn = true + spread[cell_of] * (back + rho * back[:, swapped])
     return drawn[:, :k] @ contrast, drawn[:, k:] @ contrast
+
+
+@lru_cache(maxsize=4)
+def _normal(seed: int, r: int) -> FloatArray:
+    """Standard normal draws for two sources of r strengths, the same for every two of them; not to be written to."""
+    drawn = np.random.default_rng([seed, r]).standard_normal((2, DRAWS, 2 * (r - 1)))
+    drawn.flags.writeable = False
+    return drawn
 
 
 def _spread(y: FloatArray, noise: FloatArray) -> _Spread:

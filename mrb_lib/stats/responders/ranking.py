@@ -73,7 +73,7 @@ OF_TIES = [
 
 @register_table(
     "ranking",
-    question="would the verdicts rank the responders as clinicians do",
+    question="would the verdicts rank the responders as the annotators do",
     columns=COLUMNS,
     more=OF_TIES,
     needs_verdicts=False,
@@ -127,7 +127,8 @@ def ranking(
         `kendall` (tau-b), `spearman`, `pearson_of_ranks` (competition ranks), `top_k_overlap` with `k`, all of the
         estimated strengths, which hold noise; their intervals `_low`, `_high` are of the same of the *true* strengths,
         which a larger benchmark would show (Spearman's serves `pearson_of_ranks` too); `n_pairs` of responders and
-        `n_told_apart`, those that both sources tell apart, see `rank_agreement`.
+        `n_told_apart`, those that both sources tell apart, null where a standard error is unknown, see
+        `rank_agreement`.
         `reason` says why a value is null.
 
     Raises

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows
+from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows, opening
 
 _BRADLEY = "Bradley & Terry 1952"
 _DAVIDSON = "Davidson 1970, doi:10.1080/01621459.1970.10481082"
 _RAO = "Rao & Kupper 1967, doi:10.1080/01621459.1967.10482901"
 _PPI = "Angelopoulos et al. 2023, arXiv 2311.01453"
+KEPT = 0.2  # of the labels, in the what-if that is spoken of
 MEANINGS = {
     "part": "strength (of a responder) or agreement (of two rankings) | text",
     "source": "whose choices: gold, annotations or judge | text",
@@ -32,7 +33,7 @@ MEANINGS = {
     "top_k_overlap": "share of the k best of one that are among the k best of the other | share 0-1",
     "k": "of top_k_overlap | count",
     "n_pairs": "pairs of responders | count",
-    "n_told_apart": "of them, that both sources tell apart | count",
+    "n_told_apart": "of them, that both sources tell apart; null where a standard error is unknown | count",
     "davidson_strength": f"strength where ties have their own probability | share 0-1 | {_DAVIDSON}",
     "davidson_tie": f"how common ties are, nu | number | {_DAVIDSON}",
     "rao_kupper_strength": f"strength where near responders tie | share 0-1 | {_RAO}",
@@ -62,41 +63,48 @@ MEANINGS_OF_PPI = {
 
 
 def sentence(table: pd.DataFrame) -> str:
-    """Which responder clinicians prefer, and which judge ranks responders as they do."""
+    """Which responder annotators prefer, and which judge ranks responders as they do."""
     dimension = main_dimension(table)
     strong = main_rows(table, part="strength", source="gold").dropna(subset="rank")
     if strong.empty:
-        return f"On {dimension}, the models that wrote the responses cannot be ranked."
+        return f"{opening(dimension)}, the models that wrote the responses cannot be ranked."
     first = strong.nsmallest(1, "rank").iloc[0]
     said = (
-        f"On {dimension}, by the annotators' labels {first['responder']} writes the best responses of {len(strong)} "
-        f"models, winning {first['win_rate']:.0%} of its comparisons"
+        f"{opening(dimension)}, by the annotators' labels {first['responder']} is first of {len(strong)} models, "
+        f"winning {first['win_rate']:.0%} of its comparisons"
     )
+    if pd.notna(first["rank_low"]) and pd.notna(first["rank_high"]):
+        low, high = int(first["rank_low"]), int(first["rank_high"])
+        said += f"; at 95% confidence its place is {low if low == high else f'from {low} to {high}'}"
     known = main_rows(table, part="agreement", source="gold").dropna(subset="kendall")
     if known.empty:
         return f"{said}."
     most = known.nlargest(1, "kendall").iloc[0]
+    tau = f"{most['kendall']:.2f}{interval(most['kendall_low'], most['kendall_high'], scale=1, digits=2)}"
+    if len(known) == 1:
+        said += f". The ranking by {most['judge']} has a Kendall's tau of {tau} with theirs"
+        return f"{said}, where 1 is the same order."
     return (
-        f"{said}; {most['judge']} ranks the models most like them: Kendall's tau {most['kendall']:.2f}"
-        f"{interval(most['kendall_low'], most['kendall_high'], scale=1, digits=2)}, where 1 is the same order."
+        f"{said}. Of {len(known)} judges, {most['judge']} ranks the models most like the annotators: Kendall's tau "
+        f"{tau}, where 1 is the same order."
     )
 
 
 def sentence_of_ppi(table: pd.DataFrame) -> str:
     """How many labels the verdicts save."""
     rows, dimension = main_rows(table), main_dimension(table)
-    known = rows[rows["responder"].isna()].dropna(subset="expected_label_saving")
+    whole = rows[rows["responder"].isna()]
+    made = whole[(whole["part"] == "estimate") & (whole["n_unlabelled"] > 0)].dropna(subset="expected_label_saving")
+    kept = whole[whole["label_share"] == KEPT].dropna(subset="expected_label_saving")
+    known = kept if made.empty else made
     if known.empty:
-        return f"On {dimension}, how many of the annotators' labels verdicts would save is not known."
+        return f"{opening(dimension)}, how many of the annotators' labels verdicts would save is not known."
     best = known.nlargest(1, "expected_label_saving").iloc[0]
     most = ", the most of all judges" if known["judge"].nunique() > 1 else ""
-    if best["part"] == "estimate":
+    saved = f"{best['expected_label_saving']:.0%} of the labels that equally exact win rates take without them{most}."
+    if made.empty:
         return (
-            f"On {dimension}, the verdicts of {best['judge']} save {best['expected_label_saving']:.0%} of the "
-            f"annotators' labels that win rates as exact would take{most}."
+            f"{opening(dimension)}, had annotators labelled {KEPT:.0%} of the cases, the verdicts of {best['judge']} "
+            f"would save {saved}"
         )
-    return (
-        f"On {dimension}, had clinicians labelled {best['label_share']:.0%} of the cases, the verdicts of "
-        f"{best['judge']} would save {best['expected_label_saving']:.0%} of the labels that win rates as exact take "
-        f"otherwise{most}."
-    )
+    return f"{opening(dimension)}, the verdicts of {best['judge']} save {saved}"

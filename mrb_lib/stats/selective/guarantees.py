@@ -36,6 +36,7 @@ from mrb_lib.stats.selective.thresholds import (
 
 DELTAS = (0.05, 0.1)
 FIXED, CONFORMAL = "fixed_sequence", "conformal_risk_control"
+AGREEMENT, WRONG = "agreement", "wrong_of_all"
 _Values = dict[str, FloatArray | IntArray | BoolArray]
 
 
@@ -162,7 +163,9 @@ def guarantees(places: Places, counts: Calibration, alpha: float) -> pd.DataFram
         shape = measured["n_answered"].shape
         values = {name: each.reshape(shape) for name, each in promise.items()}
         values |= {name: np.where(values["guaranteed"], each, np.nan) for name, each in measured.items()}
-        frames.append(places.frame("guarantee", values).assign(method=method, target=1 - alpha, delta=delta))
+        promise_of = AGREEMENT if method == FIXED else WRONG
+        rows = places.frame("guarantee", values)
+        frames.append(rows.assign(method=method, promise=promise_of, target=1 - alpha, delta=delta))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -183,13 +186,17 @@ def _promise(counts: Calibration, chosen: IntArray, delta: float, *, binary: boo
 
 
 def _held_out(places: Places, counts: Calibration, chosen: IntArray) -> _Values:
-    """What thresholds do on the folds that they were not chosen on, each of shape (columns, G)."""
+    """What thresholds do on the folds that they were not chosen on, each of shape (columns, G).
+
+    Every cluster counts once, as it does where one case of it calibrates.
+    """
     grouping = places.grid.grouping
     bound = chosen[places.grid.cell, counts.fold]
     answered = ((bound != NONE) & (counts.reached >= bound)).astype(np.float64)
-    answers = places.grid.by_unit(answered)
-    lost = places.grid.by_unit(answered * counts.loss)
-    coverage = ratio_of_sums(answers, places.counts, grouping)
+    weight = answered / places.counts.ravel()[places.grid.place]
+    answers, lost = (places.grid.by_unit(values) for values in (weight, weight * counts.loss))
+    clusters = (places.counts > 0).astype(np.float64)
+    coverage = ratio_of_sums(answers, clusters, grouping)
     agreement = ratio_of_sums(answers - lost, answers, grouping)
     low, high = share_interval(agreement)
     return {
@@ -197,15 +204,15 @@ def _held_out(places: Places, counts: Calibration, chosen: IntArray) -> _Values:
         "agreement": agreement.value,
         "low": low,
         "high": high,
-        **_levels(places, answered),
-        "wrong_of_all": divide(by_group(lost, grouping), by_group(places.counts, grouping)),
-        "n_answered": by_group(answers, grouping).astype(np.int64),
+        **_levels(places, weight),
+        "wrong_of_all": divide(by_group(lost, grouping), by_group(clusters, grouping)),
+        "n_answered": by_group(places.grid.by_unit(answered), grouping).astype(np.int64),
     }
 
 
-def _levels(places: Places, answered: FloatArray) -> _Values:
-    """What one annotator and the judge reach against the other annotators, where the judge answers: (columns, G)."""
-    known = answered * np.isfinite(places.answers.human)
+def _levels(places: Places, weight: FloatArray) -> _Values:
+    """What one annotator and the judge reach against the other annotators, by the weight of answers: (columns, G)."""
+    known = weight * np.isfinite(places.answers.human)
     counted = places.grid.by_unit(known)
     human, judge = (
         ratio_of_sums(places.grid.by_unit(known * np.nan_to_num(values)), counted, places.grid.grouping)

@@ -46,6 +46,7 @@ COLUMNS = [
     "high",
     *with_ends("human_level"),
     "judge_level",
+    "promise",
     "guaranteed",
     "bound",
     "wrong_of_all",
@@ -63,13 +64,20 @@ _INTERVALS = [name for name in COLUMNS if name in ("low", "high") or name.endswi
 
 @register_table(
     "selective",
-    question="where may a judge answer alone, so that over all it answers clinicians agree as often as promised",
+    question="where may a judge answer alone, so that over all it answers the annotators agree as often as promised",
     columns=[name for name in COLUMNS if name not in MORE],
     more=MORE,
     reads=("p_a",),
-    options={"target": Option("the agreement with clinicians wanted where the judge answers", least=0, below=1)},
+    options={
+        "target": Option(
+            "the agreement wanted with `reference` (the gold label, or one annotator), over all cases that the judge "
+            "answers",
+            least=0,
+            below=1,
+        )
+    },
     meanings=reading.MEANINGS,
-    headline=("threshold", "coverage", "agreement"),
+    headline=("coverage", "human_level", "judge_level", "threshold"),
     sentence=reading.sentence,
 )
 def selective(
@@ -116,14 +124,16 @@ def selective(
         `guarantee`, one row a judge, dimension, subfield, reference, `method` and `delta`: the `threshold` of
         confidence found on all `n_calibration` cases (one a cluster of the subfield, so that they are independent), and
         `guaranteed`, true where there is one and null where nothing can be promised; then nothing is measured either.
-        `fixed_sequence` promises, at confidence 1 - `delta`, agreement of `target` at least, over all the cases
-        answered; `bound` is the one-sided lower confidence bound of that agreement at that threshold (Clopper and
-        Pearson's; for "clinician" Hoeffding and Bentkus's), as if it had not been chosen: at least `target`, and by
-        how much more is only a guide. `conformal_risk_control` promises, on average, that disagreement is at most
-        1 - `target` of all cases, answered or not.
+        `promise` names the column that is promised. `fixed_sequence` promises, at confidence 1 - `delta`, `agreement`
+        of `target` at least, over all the cases answered; `bound` is the one-sided lower confidence bound of that
+        agreement at that threshold (Clopper and Pearson's; for "clinician" Hoeffding and Bentkus's), as if it had not
+        been chosen: at least `target`, and by how much more is only a guide. `conformal_risk_control` promises, on
+        average, that `wrong_of_all`, the disagreement, is at most 1 - `target` of all cases, answered or not. Both are
+        of a case of a cluster drawn at random, and so are the values beside them: every cluster counts once, however
+        many cases it has.
         What such thresholds do on new cases, each fold answered by a threshold from the others: `coverage` the share
         of the `n` cases answered, `agreement` on the `n_answered`, with 95% cluster-robust intervals, and
-        `wrong_of_all`, the disagreement as a share of all cases. A fold without a threshold answers none. These
+        `wrong_of_all`. A fold without a threshold answers none. These
         are of five thresholds, each from four fifths of the cases, not of `threshold` itself.
         `human_level`, on the same answered cases: how often one of the case's annotators, drawn at random, agrees with
         the others by the same reference (with their majority, of two at least and none where they are split; with one
@@ -187,7 +197,7 @@ def _assemble(frames: Sequence[pd.DataFrame], silent: Collection[str], *, interv
     promised = out["guaranteed"].eq(True)
     out["guaranteed"] = promised.astype("boolean").where(promised)
     out["reason"] = _reasons(out, silent, intervals=intervals)
-    return typed(out, COLUMNS, counts="Int64", guaranteed="boolean", reference="str")
+    return typed(out, COLUMNS, counts="Int64", guaranteed="boolean", reference="str", promise="str")
 
 
 def _reasons(rows: pd.DataFrame, silent: Collection[str], *, intervals: bool) -> Sequence[str | None]:

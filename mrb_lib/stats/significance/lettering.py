@@ -9,8 +9,10 @@ from string import ascii_lowercase, ascii_uppercase
 import numpy as np
 import pandas as pd
 
+from mrb_lib.stats.accuracy.decisive import above_constant
 from mrb_lib.stats.accuracy.mean_scores import Means, means
-from mrb_lib.stats.core.options import BoolArray, FloatArray, join_reasons, typed
+from mrb_lib.stats.accuracy.references import with_references
+from mrb_lib.stats.core.options import BoolArray, FloatArray, join_reasons, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import Scores, encode_gold, score
 from mrb_lib.stats.core.subfields import groups
@@ -67,11 +69,13 @@ def _name(number: int) -> str:
 ONE_JUDGE = "there is one judge only"
 NO_CASES = "no case can be scored"
 NO_COMMON = "no mean_rank: no case is scored for every judge"
+NO_BETTER = "not shown to be more accurate than saying {} always"
 UNTESTED = "could not be tested against all judges: letters shared for want of a test show nothing"
 CLUSTERED = "no critical_difference: it takes cases as independent, and they come in clusters"
 COLUMNS = [
     "judge", "dimension", "policy", "n", "n_excluded", "quantity", "accuracy", "low", "high", "interval", "letters",
-    "test", "correction", "family", "family_scope", "n_common", "mean_rank", "critical_difference", "reason",
+    *with_ends("above_constant"), "test", "correction", "family", "family_scope", "n_common", "mean_rank",
+    "critical_difference", "reason",
 ]  # fmt: skip
 MORE = ("n_common", "mean_rank", "critical_difference")
 
@@ -82,7 +86,7 @@ MORE = ("n_common", "mean_rank", "critical_difference")
     columns=[name for name in COLUMNS if name not in MORE],
     more=MORE,
     meanings=reading.MEANINGS_OF_LETTERS,
-    headline=("accuracy", "letters"),
+    headline=("accuracy", "letters", "above_constant"),
     sentence=reading.sentence_of_letters,
 )
 def letters(
@@ -90,6 +94,7 @@ def letters(
     gold: pd.DataFrame,
     cases: pd.DataFrame,
     *,
+    offered: Sequence[str] = (),
     policy: str = "balanced",
     correction: str = "holm",
     family: str = "dimension",
@@ -104,6 +109,7 @@ def letters(
     ----------
     verdicts, gold, cases, policy, correction, family, dimensions, cluster, resamples, seed : as in
         `mrb_lib.stats.significance.paired.significance`
+    offered : the labels that a judge may give, of which the constants are made; without any, `above_constant` is null
 
     Returns
     -------
@@ -112,9 +118,11 @@ def letters(
         `n` cases scored, `n_excluded` the others; `quantity` "accuracy", which the order, the interval and the letters
         are about: `accuracy`, the mean score, with the 95% interval `low`, `high` that the table `accuracy` recommends
         and calls `interval`; `letters`: two judges that share one are not shown to differ in accuracy at level
-        0.05 by `test`, adjusted by `correction` for the `family` tests in `family_scope`. Of another
-        quantity, ranks: `mean_rank` (1 the best, ties sharing their mean rank) over the `n_common` cases scored
-        for every judge, and `critical_difference` of mean ranks (Nemenyi), the same in all rows of a dimension.
+        0.05 by `test`, adjusted by `correction` for the `family` tests in `family_scope`. `above_constant`, as in
+        `mrb_lib.stats.accuracy.accuracy`: a policy that credits ties may set a judge first that always gives one
+        label, and `reason` names the judges not shown to be above the best constant. Of another quantity, ranks:
+        `mean_rank` (1 the best, ties sharing their mean rank) over the `n_common` cases scored for every judge, and
+        `critical_difference` of mean ranks (Nemenyi), the same in all rows of a dimension.
         `reason` says why something is null.
 
     Notes
@@ -129,7 +137,8 @@ def letters(
     too wide, never too narrow.
     """
     panel = as_panel(verdicts, cases["case_id"], dimensions)
-    scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy)
+    labels = encode_gold(gold, cases["case_id"], panel.dimensions)
+    scores = score(panel, labels, policy)
     codes = cluster_codes(cases, cluster)
     pairs = significance(
         panel, gold, cases, policy=policy, correction=correction, family=family, cluster=cluster, resamples=0
@@ -138,10 +147,12 @@ def letters(
     independent = n_clusters(codes) == len(cases)
     value = scores.score.reshape(-1, len(cases)).T
     (accuracies,), _ = means(value, groups(cases, None), codes, resamples=resamples, seed=seed)
+    judged, constants = with_references(panel, labels, cases, offered, policy)
+    (above,) = above_constant(judged, score(judged, labels, policy).score, groups(cases, None), codes)
     rows = [
         row
         for dimension in range(len(panel.dimensions))
-        for row in _rows(panel, scores, dimension, pairs, accuracies, independent)
+        for row in _rows(panel, scores, dimension, pairs, accuracies, above, constants[-1, dimension], independent)
     ]
     frame = pd.DataFrame(rows, columns=COLUMNS).assign(
         policy=policy, quantity="accuracy", correction=correction, family_scope=family
@@ -151,7 +162,14 @@ def letters(
 
 
 def _rows(
-    panel: Panel, scores: Scores, dimension: int, pairs: pd.DataFrame, accuracies: Means, independent: bool
+    panel: Panel,
+    scores: Scores,
+    dimension: int,
+    pairs: pd.DataFrame,
+    accuracies: Means,
+    above: Sequence[FloatArray],
+    best_constant: str | None,
+    independent: bool,
 ) -> list[dict[str, object]]:
     """The rows of one dimension, the most accurate judge first."""
     judges = np.flatnonzero(scores.judged[:, dimension].any(axis=1))
@@ -182,16 +200,21 @@ def _rows(
             "high": accuracies.recommended.high[i],
             "interval": accuracies.method[i],
             "letters": marks[position],
+            **{key: each[judge, dimension] for key, each in zip(with_ends("above_constant"), above, strict=True)},
             "test": test,
             "family": family,
             "n_common": common,
             "mean_rank": ranks[position],
             "critical_difference": critical,
             "reason": join_reasons(
-                "" if accuracies.n[i] else NO_CASES, accuracies.reason[i], UNTESTED if name in untested else "", *shared
+                "" if accuracies.n[i] else NO_CASES,
+                accuracies.reason[i],
+                NO_BETTER.format(best_constant) if above[1][judge, dimension] <= 0 else "",
+                UNTESTED if name in untested else "",
+                *shared,
             ),
         }
-        for position, (name, i) in enumerate(zip(names, index, strict=True))
+        for position, (name, judge, i) in enumerate(zip(names, judges, index, strict=True))
     ]
 
 

@@ -11,12 +11,14 @@ from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.scoring import BINARY_POLICIES
 from mrb_lib.stats.core.subfields import Group
+from mrb_lib.stats.significance.permutation import FEWEST_MID_P
 
 ONE_JUDGE = "there is one judge only"
 FEW_CASES = "fewer than two cases are scored for every judge"
 NO_DIFFERENCE = "the judges do not differ on any case"
 ONE_CLUSTER = "all cases that are scored for every judge are in one cluster"
 NO_ERROR = "no test: the differences between judges are the same in every cluster"
+UNEQUAL = "rejects too often where some judges err together and others do not: read permutation_f"
 NO_FLIPS = "no p: the test draws its flips of signs, and no resamples were asked for"
 _CELLS_AT_ONCE = 2**22
 _ROUNDING = 1e-9
@@ -29,7 +31,7 @@ class OmnibusTest(NamedTuple):
     ----------
     test : its name
     statistic, df, df_error, p_value : a chi-squared with `df`, or an F with `df` and `df_error` degrees of freedom
-    reason : why a value is missing
+    reason : why a value is missing, or when the p should not be read
     """
 
     test: str
@@ -63,7 +65,7 @@ def omnibus_rows(
         - "permutation_f": see `permutation_f`
         - "cochran_q" where a score is 0 or 1 (policies `official`, `strict`, `net`) and each case its own cluster: a
           chi-squared. It takes the differences between all judges to be equally variable, and rejects too often where
-          some judges err together and others do not: then read permutation_f
+          some judges err together and others do not: `reason` says so where there are more than two
     """
     judged: BoolArray = np.asarray(panel.judged().any(axis=2))
     rows: list[dict[str, object]] = []
@@ -110,7 +112,8 @@ def omnibus_tests(
         from statsmodels.stats.contingency_tables import cochrans_q  # takes a second to import
 
         result = cochrans_q(scores)
-        yield OmnibusTest("cochran_q", float(result.statistic), k - 1.0, p_value=float(result.pvalue))
+        unequal = UNEQUAL if k > 2 else None
+        yield OmnibusTest("cochran_q", float(result.statistic), k - 1.0, p_value=float(result.pvalue), reason=unequal)
     yield permutation_f(scores, clusters, resamples=resamples, seed=seed)
 
 
@@ -134,9 +137,10 @@ def permutation_f(scores: FloatArray, clusters: IntArray, *, resamples: int, see
     What each cluster adds to the sums of the judges, less the judges' mean, is as likely, under no difference, to have
     come out the other way round for all judges at once. Flipping the signs of clusters keeps how the judges vary and
     err together, so that they need be equal in nothing but their mean. p is (1 + flips with a larger F + half of those
-    with as large a one) / (1 + flips); with two judges it is, up to the draws, the p of the pair's own test. Sign flips
-    of contributions of unequal variance: Hemerik, Goeman and Finos (2020), doi:10.1111/rssb.12369. F agrees with
-    statsmodels and pingouin in `tests/stats/significance/test_anova.py`; size: `tests/simulation/test_size.py`.
+    with as large a one, or, with fewer than 8 clusters, all of them) / (1 + flips); with two judges it is, up to the
+    draws, the p of the pair's own test. Sign flips of contributions of unequal variance: Hemerik, Goeman and Finos
+    (2020), doi:10.1111/rssb.12369. F agrees with statsmodels and pingouin in `tests/stats/significance/test_anova.py`;
+    size: `tests/simulation/test_size.py`.
     """
     within = scores - scores.mean(axis=1, keepdims=True)
     count, k = int(clusters.max()) + 1, scores.shape[1]
@@ -158,6 +162,7 @@ def flip_p(sums: FloatArray, resamples: int, seed: int) -> float:
 
     F grows with this length and with nothing else, since flips change no other part of it.
     """
+    tied = 1.0 if len(sums) < FEWEST_MID_P else 0.5
     sums = sums[(np.abs(sums) > _ROUNDING).any(axis=1)]
     observed = float((sums.sum(axis=0) ** 2).sum())
     slack = _ROUNDING * max(1.0, observed)
@@ -166,5 +171,6 @@ def flip_p(sums: FloatArray, resamples: int, seed: int) -> float:
     for start in range(0, resamples, step):
         signs = 2.0 * generator.integers(0, 2, (min(step, resamples - start), len(sums)), dtype=np.int8) - 1.0
         lengths = ((signs @ sums) ** 2).sum(axis=1)
-        beyond += (np.count_nonzero(lengths > observed + slack) + np.count_nonzero(lengths > observed - slack)) / 2
+        farther, as_far = (np.count_nonzero(lengths > observed + by) for by in (slack, -slack))
+        beyond += farther + tied * (as_far - farther)
     return (1.0 + beyond) / (1.0 + resamples)

@@ -36,7 +36,7 @@ def noninferiority(difference: FloatArray, error: FloatArray, df: FloatArray, ma
     ----------
     difference : the first minus the second, as fractions, any shape
     error : its standard error, the same shape; where it is 0 or NaN the test is undefined
-    df : degrees of freedom of the error, clusters minus one
+    df : degrees of freedom of the error: clusters less one where they are of equal size, else fewer
     margin : the largest difference that does not matter, as a fraction
 
     Returns
@@ -102,7 +102,6 @@ ONE_CASE = "a test needs two cases that are scored for both judges"
 ONE_CLUSTER_ONLY = "a test that minds clusters needs two of them"
 NO_SPREAD = "no t tests and none against the margin: the difference is the same in every cluster"
 ALIKE = "no t tests and none against the margin: the two judges have the same score on every case"
-NO_MARGIN = "no test of equivalence: give the largest difference that does not matter (margin)"
 _FLAGS = ("equivalent", "noninferior", "noninferior_2")
 MORE = (
     "exact_p", "mid_p", "permutation_p", "bootstrap_p", "t_p", "equivalence_p", "noninferiority_p",
@@ -164,7 +163,7 @@ def significance(
           `judge_1` minus that of `judge_2` over these cases. `difference` estimates it, with the 95% interval `low`,
           `high` and its cluster-robust `standard_error`. `interval` says how it was made: "t", by Student's t with the
           standard error and `df` degrees of freedom, where these are fewer than 49, else "percentile", of the paired
-          cluster bootstrap; see `mrb_lib.stats.resampling.robust.few_clusters`
+          cluster bootstrap, null where there is none; see `mrb_lib.stats.resampling.robust.few_clusters`
         - `only_1`, `only_2` cases on which `judge_1`, `judge_2` has the higher score
         - `test`, `p_value` two-sided, `p_adjusted`, `correction`, `family` (the number of pairs that could be
           tested, and so were corrected for, whatever came out), `family_scope`. `test` is "permutation", which flips
@@ -184,7 +183,7 @@ def significance(
 
         Then, `part` "omnibus", `quantity` "accuracy" and judges null, the rows of
         `mrb_lib.stats.significance.omnibus.omnibus_rows` with `statistic`, `df`, `df_error`, `p_value`, `judges`; they
-        are in no family. `reason` says why a value is null.
+        are in no family. `reason` says why a value is null, and when Cochran's p should not be read.
 
     Raises
     ------
@@ -195,10 +194,10 @@ def significance(
     Notes
     -----
     Clusters change the test, never the quantity that is tested. On scores of 0 and 1 McNemar's exact test is of the
-    mean difference as well, and `permutation_p` is its mid-p; it never rejects too often, and the less the fewer cases
-    differ. A judge that always prefers one place is half right on every case, and so loses most cases against a judge
-    that is as accurate: the sign test calls that a difference, the tests of the mean do not. A
-    pair whose test against the margin is undefined because its difference never varied counts in the family as one
+    mean difference as well, and `permutation_p` is its mid-p with 8 clusters and more; it never rejects too often, and
+    the less the fewer cases differ. A judge that always prefers one place is half right on every case, and so loses
+    most cases against a judge that is as accurate: the sign test calls that a difference, the tests of the mean do not.
+    A pair whose test against the margin is undefined because its difference never varied counts in the family as one
     that is not rejected.
     Validated in `tests/published/test_pandalm.py`, `test_mcnemar.py`, `tests/stats/significance/test_paired.py` and,
     for the size of the tests, `tests/simulation/test_size.py`.
@@ -252,7 +251,7 @@ def _pairs(
             "low": result.low,
             "high": result.high,
             "standard_error": result.error,
-            "interval": np.where(result.few, "t", "percentile"),
+            "interval": pd.Series(np.where(result.few, "t", "percentile"), dtype="str").mask(np.isnan(result.low)),
             "df": result.df,
             "only_1": result.only_1,
             "only_2": result.only_2,
@@ -309,8 +308,6 @@ def _tested(pairs: pd.DataFrame, correction: str, family: str, stated: float | N
         corrected, _ = adjusted(p_values)
         out[f"{name}_p"], out[f"{name}_p_adjusted"] = p_values, corrected
         out[flag] = pd.Series(corrected <= ALPHA, dtype="boolean").mask(np.isnan(corrected))
-    if stated is None:
-        out["reason"] = [join_reasons(text, NO_MARGIN) for text in out["reason"].fillna("")]
     return out
 
 

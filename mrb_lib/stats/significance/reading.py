@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import main_dimension, main_rows
+from mrb_lib.stats.core.phrases import main_dimension, main_rows, opening
 
 _SCHUIRMANN = "Schuirmann 1987, doi:10.1007/BF01068419"
 _MCNEMAR = "McNemar 1947"
@@ -21,7 +21,8 @@ MEANINGS = {
     "permutation_p": "test of the mean difference by flipping the signs of clusters | p 0-1 | Fisher 1935",
     "bootstrap_p": "test of the mean difference by the cluster bootstrap | p 0-1 | Efron 1979",
     "t_p": "test of the mean difference by Student's t, robust to clusters | p 0-1",
-    "margin": "largest difference that does not matter, stated beforehand | difference",
+    "margin": "largest difference that does not matter, stated beforehand; null: none stated, and no test against it"
+    " | difference",
     "equivalence_p": f"of the two being further apart than the margin | p 0-1 | {_SCHUIRMANN}",
     "equivalent": "whether they are shown to differ by less than the margin, adjusted, at .05 | yes/no",
     "noninferiority_p": f"of judge_1 being worse than judge_2 by the margin | p 0-1 | {_SCHUIRMANN}",
@@ -35,6 +36,7 @@ MEANINGS = {
 MEANINGS_OF_LETTERS = {
     "n": "cases scored | cases",
     "quantity": "what order, interval and letters are about: accuracy | text",
+    "above_constant": "accuracy less that of the label that does best if always given | difference",
     "n_common": "cases scored for every judge | cases",
     "mean_rank": "mean place over these cases, 1 the best, ties sharing theirs | number | Friedman 1937",
     "letters": "two judges that share a letter are not shown to differ at .05, adjusted | text | Piepho 2004",
@@ -46,12 +48,12 @@ def sentence(table: pd.DataFrame) -> str:
     """How many pairs of judges are shown to differ."""
     pairs, dimension = main_rows(table, part="pair").dropna(subset="p_adjusted"), main_dimension(table)
     if pairs.empty:
-        return f"On {dimension}, no two judges can be compared on the same cases."
+        return f"{opening(dimension)}, no two judges can be compared on the same cases."
     differ = pairs[pairs["p_adjusted"] <= 0.05]
     if len(pairs) == 1:
         shown = "are shown to differ" if len(differ) else "are not shown to differ"
-        return f"On {dimension}, {pairs['judge_1'].iloc[0]} and {pairs['judge_2'].iloc[0]} {shown} in accuracy."
-    said = f"On {dimension}, {len(differ):,} of {len(pairs):,} pairs of judges are shown to differ in accuracy"
+        return f"{opening(dimension)}, {pairs['judge_1'].iloc[0]} and {pairs['judge_2'].iloc[0]} {shown} in accuracy."
+    said = f"{opening(dimension)}, {len(differ):,} of {len(pairs):,} pairs of judges are shown to differ in accuracy"
     if differ.empty:
         return f"{said}: the differences could be chance."
     if len(differ) == len(pairs):
@@ -68,17 +70,17 @@ def sentence_of_letters(table: pd.DataFrame) -> str:
     """Which judges share the first place."""
     known, dimension = main_rows(table).dropna(subset="accuracy"), main_dimension(table)
     if known.empty or known["letters"].isna().all():
-        return f"On {dimension}, judges cannot be grouped."
+        return f"{opening(dimension)}, judges cannot be grouped."
     best = known.nlargest(1, "accuracy").iloc[0]
     if len(known) == 1:
-        return f"On {dimension}, {best['judge']} is the only judge, right in {best['accuracy']:.0%}."
+        return f"{opening(dimension)}, {best['judge']} is the only judge, with an accuracy of {best['accuracy']:.0%}."
     shared = set(str(best["letters"]))
     others = [str(row["judge"]) for _, row in known.iterrows()
               if row["judge"] != best["judge"] and shared & set(str(row["letters"]))]  # fmt: skip
     alone = (
         "is shown to differ from every other judge" if not others else f"is not shown to differ from {_list(others)}"
     )
-    return f"On {dimension}, {best['judge']}, which is right most often ({best['accuracy']:.0%}), {alone}."
+    return f"{opening(dimension)}, {best['judge']}, which has the highest accuracy ({best['accuracy']:.0%}), {alone}."
 
 
 def _list(names: list[str]) -> str:

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.core.options import FloatArray, IntArray, divide
+from mrb_lib.stats.resampling.resample import indicator
 
 DOMAINS = ("institution", "dataset", "department")
 NO_CASES = "no case can be scored"
@@ -65,8 +65,8 @@ def domain_accuracies(value: FloatArray, member: IntArray, n_domains: int, codes
     counted = np.isfinite(value)
     scored = np.where(counted, value, 0.0)
     cells, cell = np.unique(np.column_stack([domain, codes[inside]]), axis=0, return_inverse=True)
-    in_domain, in_cell = _indicator(domain, n_domains), _indicator(cell.reshape(-1), len(cells))
-    cell_in_domain = _indicator(cells[:, 0], n_domains)
+    in_domain, in_cell = indicator(domain, n_domains), indicator(cell.reshape(-1), len(cells))
+    cell_in_domain = indicator(cells[:, 0], n_domains)
     n = counted.astype(np.float64) @ in_domain
     accuracy = divide(scored @ in_domain, n)
     residual = np.where(counted, value - accuracy[:, domain], 0.0)
@@ -89,12 +89,6 @@ def domain_accuracies(value: FloatArray, member: IntArray, n_domains: int, codes
         variance=1.0 / (4.0 * effective + 2.0),
         clusters=clusters.max(axis=1, initial=0).astype(np.int64),
     )
-
-
-def _indicator(group: IntArray, count: int) -> sparse.csr_array:
-    """Which group each of the rows is in, shape (rows, count)."""
-    rows = np.arange(len(group))
-    return sparse.csr_array((np.ones(len(group)), (rows, group)), shape=(len(group), count))
 
 
 def proportion(effect: FloatArray) -> FloatArray:

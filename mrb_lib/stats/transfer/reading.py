@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import interval, main_dimension
+from mrb_lib.stats.core.phrases import interval, main_dimension, opening
 
 _HK = "Hartung & Knapp 2001, doi:10.1002/sim.791"
 MEANINGS = {
@@ -41,11 +41,11 @@ def sentence(table: pd.DataFrame) -> str:
     dimension = main_dimension(table)
     rows = table[table["part"].eq("summary") & table["dimension"].eq(dimension)].dropna(subset="accuracy")
     if rows.empty:
-        return f"On {dimension}, what to expect of a judge in a new domain is not known."
+        return f"{opening(dimension)}, what to expect of a judge in a new domain is not known."
     best = rows.nlargest(1, "accuracy").iloc[0]
     has = "has the highest mean accuracy" if len(rows) > 1 else "has a mean accuracy"
     said = (
-        f"On {dimension}, {best['judge']} {has} over {int(best['n_domains'])} domains "
+        f"{opening(dimension)}, {best['judge']} {has} over {int(best['n_domains'])} domains "
         f"({best['by']}), {best['accuracy']:.0%}{interval(best['low'], best['high'])}"
     )
     if pd.isna(best["prediction_low"]):

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, gold
+from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.data.demo.annotators import ANNOTATORS, vote
+from mrb_lib.data.votes import gold
 from mrb_lib.schema import CHOICES, DIMENSIONS
 
 

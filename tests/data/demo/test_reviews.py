@@ -5,8 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, gold, load
+from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.data.demo.build import write_demo
+from mrb_lib.data.votes import gold
 from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS, Adjudication
 from mrb_lib.reviews.simulated import REVIEWERS, SEES_TIE_BELOW, simulated_adjudications
 from mrb_lib.stats.gold.adjudicated import adjudicated_gold

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mrb_lib.data.benchmark import gold
 from mrb_lib.data.formats.kqa import read
+from mrb_lib.data.votes import gold
 from mrb_lib.errors import InputError
 
 HEADER = ["", "Question", "llm_x", "answer", "claim", "category_x", "majority_label", "label_0", "label_1", "label_2"]

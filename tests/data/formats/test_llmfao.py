@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mrb_lib.data.benchmark import gold
 from mrb_lib.data.formats.llmfao import read
+from mrb_lib.data.votes import gold
 from mrb_lib.errors import InputError
 
 PAIR = {"id": 0, "prompt": 8, "text": "t", "type": "code", "slug": "s", "note": None, "model_x": 1, "result_x": "x",

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mrb_lib.data.benchmark import gold
 from mrb_lib.data.formats.pandalm import read
+from mrb_lib.data.votes import gold
 from mrb_lib.errors import InputError
 
 

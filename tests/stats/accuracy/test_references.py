@@ -14,6 +14,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from mrb_lib.schema import CHOICES, POLICIES
 from mrb_lib.stats.accuracy import accuracy, correctness
+from mrb_lib.stats.significance.paired import significance
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 
 CONSTANTS = {"constant-A": "A", "constant-B": "B", "constant-tie": "T"}
@@ -24,6 +25,7 @@ def both_orders(letters: dict[str, str]) -> pd.DataFrame:
     return verdicts_of({(name, order): text for name, text in letters.items() for order in ("AB", "BA")})
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60, derandomize=True)
 @given(
     share_of_a=st.floats(0.05, 0.95), share_of_ties=st.floats(0, 0.9), right=st.floats(0.6, 0.95),
@@ -115,7 +117,10 @@ def test_references_stand_below_the_judges_and_compete_with_none() -> None:
 
 @pytest.mark.parametrize("policy", ["balanced", "official"])
 def test_above_constant_is_paired_with_an_error_robust_to_clusters(policy: str) -> None:
-    """statsmodels' intercept of the differences with errors robust to clusters, times G / (G - 1), and t on G - 1."""
+    """statsmodels' intercept of the differences with errors robust to clusters, times G / (G - 1).
+
+    Student's t has the degrees of freedom of the comparison, in `significance`, with a judge that is that constant.
+    """
     generator = np.random.default_rng(2)
     cluster = list(generator.integers(0, 12, 100))
     verdicts, gold = random_verdicts(generator, 100, judges=2), gold_of("".join(generator.choice(list("AABT"), 100)))
@@ -124,6 +129,8 @@ def test_above_constant_is_paired_with_an_error_robust_to_clusters(policy: str) 
     label = {"A": "A", "B": "B", "tie": "T"}[rows.loc["best constant", "label"]]
     constant = correctness(both_orders({"c": label * 100}), gold, policy)[["case_id", "score"]]
     own = correctness(verdicts, gold, policy)[["judge", "case_id", "score"]]
+    with_constant = pd.concat([verdicts, both_orders({"c": label * 100})], ignore_index=True)
+    pairs = significance(with_constant, gold, cases, policy=policy, resamples=200).set_index(["judge_1", "judge_2"])
     for name in ("j0", "j1"):
         both = own[own["judge"] == name].merge(constant, on="case_id").dropna().merge(cases, on="case_id")
         difference = both["score_x"] - both["score_y"]
@@ -132,7 +139,7 @@ def test_above_constant_is_paired_with_an_error_robust_to_clusters(policy: str) 
         )
         groups = both["cluster"].nunique()
         half = fitted.bse.iloc[0] * np.sqrt(groups / (groups - 1)) * np.array([-1, 1])
-        ends = difference.mean() + half * t.ppf(0.975, groups - 1)
+        ends = difference.mean() + half * t.ppf(0.975, pairs.loc[("c", name), "df"])
         columns = ["above_constant", "above_constant_low", "above_constant_high"]
         assert rows.loc[name, columns].tolist() == pytest.approx([difference.mean(), *ends], abs=1e-9)
 

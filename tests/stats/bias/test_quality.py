@@ -10,13 +10,13 @@ import pytest
 import statsmodels.api as sm
 from scipy.stats import t as student
 
+from mrb_lib.errors import InputError
 from mrb_lib.schema import ORDERS
 from mrb_lib.stats.bias import bias
+from mrb_lib.stats.bias.logistic import FEW_CLUSTERS
 from mrb_lib.stats.bias.quality import ONE_ANNOTATOR, UNANIMOUS, WEAK, votes_of
 from mrb_lib.stats.bias.style_markers import length_difference, standardised
-from mrb_lib.stats.bias.table import NO_PROBES
 from mrb_lib.stats.core.multiplicity import adjust
-from mrb_lib.stats.core.panel import panels
 from tests.stats.small_tables import annotations_of, cases_of, gold_of, verdicts_of
 
 N = 300
@@ -136,14 +136,38 @@ def test_p_values_are_adjusted_over_the_whole_table() -> None:
         np.testing.assert_allclose(table.loc[of_cases, "p_adjusted"], expected)
 
 
-def test_a_claim_of_bias_says_whether_there_is_a_counterfactual() -> None:
+def test_few_clusters_leave_the_estimate_and_take_the_interval_and_the_test() -> None:
     verdicts, gold, cases, annotations, _ = drawn({"a": 0.7, "b": 0.9})
-    table = bias(verdicts, gold, cases, annotations=annotations)
-    assert (table["counterfactual"].dropna() == NO_PROBES).all()
-    assert table["counterfactual"].notna().eq(table["claim"] == "bias").all()
-    both = panels([pd.concat([verdicts, verdicts.assign(probe="blur")])], cases["case_id"])
-    probed = bias(both["none"], gold, cases, annotations=annotations, probes=both)
-    assert "blur" in row_of(probed, "length")["counterfactual"]
+    thirteen = cases.assign(cluster=np.arange(N) % 13)
+    many, few = (row_of(bias(verdicts, gold, each, annotations=annotations), "length") for each in (cases, thirteen))
+    assert few["reason"] == FEW_CLUSTERS
+    assert few["estimate"] == pytest.approx(many["estimate"])
+    assert few["n"] == many["n"]
+    assert few["claim"] == "bias"
+    assert few[["low", "high", "p_value", "p_adjusted"]].isna().all()
+    assert many[["low", "high", "p_value", "p_adjusted"]].notna().all()
+
+
+def test_few_clusters_do_not_hide_that_annotators_agree_by_chance() -> None:
+    verdicts, gold, cases, annotations, _ = drawn({"a": 0.8, "b": 0.8})
+    coins = annotations.assign(choice=np.random.default_rng(1).choice(["A", "B"], len(annotations)))
+    row = row_of(bias(verdicts, gold, cases.assign(cluster=np.arange(N) % 13), annotations=coins), "length")
+    assert row["reason"] == WEAK
+    assert np.isnan(row["estimate"])
+
+
+def test_a_row_without_an_estimate_claims_nothing() -> None:
+    verdicts, gold, cases, annotations, _ = drawn({"a": 0.7, "b": 0.9})
+    for known in (annotations, None):
+        table = bias(verdicts, gold, cases, annotations=known)
+        assert table["estimate"].isna().any()
+        assert table["claim"].isna().equals(table["estimate"].isna())
+
+
+def test_a_category_that_is_not_a_preference_is_refused() -> None:
+    verdicts, gold, cases, annotations, _ = drawn({"a": 0.7, "b": 0.9})
+    with pytest.raises(InputError, match="neither"):
+        bias(verdicts, gold, cases, annotations=annotations, categories=("A", "B", "tie", "neither"))
 
 
 def test_a_changing_crowd_shares_its_seats() -> None:

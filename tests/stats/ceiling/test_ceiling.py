@@ -19,6 +19,7 @@ def test_each_is_held_to_the_majority_of_the_others() -> None:
     assert exact.loc["b", ["n", "n_excluded"]].tolist() == [1, 3]
     assert exact.loc["c", "accuracy"] == pytest.approx(1 / 2)
     assert exact.loc["mean", "accuracy"] == pytest.approx((1 / 3 + 1 + 1 / 2) / 3)
+    assert exact.loc["mean", ["n", "n_excluded"]].tolist() == [4, 0]  # each case is scored for someone
     graded = ceiling(None, annotations, cases_of(4), **FAST).set_index("annotator")
     assert graded.loc["a", "accuracy"] == pytest.approx((1 + 0 + 0.5) / 3)
 
@@ -33,7 +34,7 @@ def test_one_other_is_no_majority() -> None:
 @pytest.mark.parametrize(
     ("by_annotator", "n_excluded", "reason"),
     [
-        ({"a": "AB", "b": "AA"}, 4, "fewer than three annotators"),
+        ({"a": "AB", "b": "AA"}, 2, "fewer than three annotators"),
         ({"consensus": "AB"}, 0, "only consensus labels"),
     ],
 )
@@ -41,7 +42,7 @@ def test_without_three_annotators_there_is_no_ceiling(
     by_annotator: dict[str, str], n_excluded: int, reason: str
 ) -> None:
     rows = ceiling(None, annotations_of(by_annotator), cases_of(2), **FAST)
-    assert rows[["n", "n_excluded"]].iloc[0].tolist() == [0, n_excluded]  # annotations, as in every other row
+    assert rows[["n", "n_excluded"]].iloc[0].tolist() == [0, n_excluded]
     assert rows["annotator"].tolist() == ["mean"]
     assert rows[["accuracy", "low", "high"]].isna().all(axis=None)
     assert reason in rows["reason"].iloc[0]
@@ -101,7 +102,7 @@ def test_a_judge_that_copies_an_annotator_everywhere_has_no_distance_from_their_
     assert (own["annotator_probability"] == 1).all()
 
 
-def test_a_difference_without_width_says_so() -> None:
+def test_a_difference_that_does_not_vary_has_no_interval_and_no_verdict() -> None:
     """Two always agree and the judge copies the third: its accuracy varies, its distance from them does not."""
     generator = np.random.default_rng(3)
     common = "".join(generator.choice(list("AB"), 80))
@@ -110,8 +111,9 @@ def test_a_difference_without_width_says_so() -> None:
     table = ceiling(verdicts_of({("j", "AB"): third}), annotations_of(people), cases_of(80), **FAST)
     row = table[table["part"] == "judge"].iloc[0]
     assert row["low"] < row["high"]
-    assert row["difference_low"] == row["difference_high"] == 0
-    assert "difference: the interval has no width" in row["reason"]
+    assert row["difference"] == 0
+    assert row[["difference_low", "difference_high", "verdict"]].isna().all()
+    assert "difference: no interval: the cases do not differ" in row["reason"]
 
 
 def test_judges_scored_on_different_cases_are_as_each_alone() -> None:

@@ -12,8 +12,17 @@ from statsmodels.stats.contingency_tables import StratifiedTable
 from mrb_lib.errors import InputError
 from mrb_lib.stats.core.multiplicity import adjust
 from mrb_lib.stats.difficulty.dif_matching import tables
-from mrb_lib.stats.difficulty.dif_table import FEW_CLUSTERS, NO_OTHERS, NO_SUBFIELDS, NOTHING_TO_COMPARE, dif
+from mrb_lib.stats.difficulty.dif_table import (
+    FEW_CLUSTERS,
+    NO_OTHERS,
+    NO_SUBFIELDS,
+    NO_VARIANCE,
+    NOTHING_TO_COMPARE,
+    UNWEIGHTED,
+    dif,
+)
 from mrb_lib.stats.difficulty.discrimination import discriminations
+from tests.stats.small_tables import cases_of, gold_of, verdicts_of
 
 N, JUDGES = 300, 5
 
@@ -176,6 +185,32 @@ def test_a_subfield_in_few_clusters_has_no_test(world) -> None:
     assert eye[["low", "p_value", "ets_class", "logistic_p"]].isna().all(axis=None)
     assert (eye["reason"] == FEW_CLUSTERS).all()
     assert found.loc[found["subfield"] == "lung", "p_value"].notna().all()
+
+
+def test_a_variance_that_few_clusters_make_negative_gives_no_interval_and_no_test() -> None:
+    """Four judges, sixty cases in twelve clusters: the variance is not positive in some rows of some draws."""
+    tables = []
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        easy = 1 / (1 + np.exp(-(0.5 + rng.normal(size=60))))
+        right = rng.random((4, 60)) < easy
+        said = {(f"j{i}", "AB"): "".join("AB"[1 - value] for value in row) for i, row in enumerate(right.astype(int))}
+        cases = cases_of(60, organ=rng.choice(["eye", "lung", "heart"], 60), cluster=rng.integers(0, 12, 60))
+        tables.append(dif(verdicts_of(said), gold_of("A" * 60), cases, by="organ"))
+    found = pd.concat(tables)
+    assert (found["low"] < found["high"])[found["low"].notna()].all()
+    assert found["ets_class"].isna().equals(found["p_value"].isna())
+    unknown = found[found["reason"].fillna("").str.contains(NO_VARIANCE, regex=False)]
+    assert len(unknown)
+    assert unknown[["low", "high", "p_value", "p_adjusted", "ets_low", "ets_high", "ets_class"]].isna().all(axis=None)
+    assert unknown[["mh_odds_ratio", "ets_delta"]].notna().all(axis=None)
+
+
+def test_two_judges_are_matched_by_their_number_and_the_rows_say_so(world) -> None:
+    verdicts, gold, cases, _ = world
+    for judges, alike in ((["j0", "j1"], True), (["j0", "j1", "j2", "j3"], False)):
+        found = dif(verdicts[verdicts["judge"].isin(judges)], gold, cases, by="organ")
+        assert found["reason"].fillna("").str.contains(UNWEIGHTED, regex=False).eq(alike).all()
 
 
 def test_tables_count_each_case_at_the_level_of_the_judges_it_is_matched_by() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mrb_lib.stats.difficulty import discrimination
 from mrb_lib.stats.difficulty.discrimination import discriminations
 
 
@@ -36,9 +37,16 @@ def test_they_do_not_depend_on_how_often_the_cases_are_there_and_skip_missing_sc
     assert discriminations(absent) == pytest.approx(np.append(expected, 0.0), abs=1e-9)
 
 
-def test_two_judges_count_alike_and_a_contrary_one_for_nothing() -> None:
+def test_an_algorithm_that_has_not_converged_gives_no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     value = drawn(500, 7)
-    assert discriminations(value[4:]).tolist() == [1.0, 1.0]
+    assert discriminations(value) is not None
+    monkeypatch.setattr(discrimination, "_STEPS", 1)
+    assert discriminations(value) is None
+
+
+def test_two_judges_have_no_weights_and_a_contrary_judge_counts_for_nothing() -> None:
+    value = drawn(500, 7)
+    assert discriminations(value[4:]) is None
     contrary = np.vstack([value[2:], 1 - value[5]])
     assert discriminations(contrary)[-1] == 0.0
     perfect = np.vstack([value, np.ones(500)])

@@ -9,7 +9,7 @@ import pytest
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.core.panel import as_panel
-from mrb_lib.stats.failures.failure_kinds import KINDS, OF_A_CASE, Kinds, failure_kinds
+from mrb_lib.stats.failures.failure_kinds import KINDS, OF_A_CASE, OUTCOMES, Kinds, failure_kinds
 from mrb_lib.stats.failures.query import from_fragment, to_fragment
 from mrb_lib.stats.failures.selection import NO_KIND, Query, facets, searchable, select
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
@@ -48,10 +48,14 @@ def kinds(cases: pd.DataFrame) -> Kinds:
 def _cell(kinds: Kinds, query: Query, judge: int | None, dimension: int, case: int) -> bool:
     """Whether one verdict, or, without a judge, the case itself matches: as the words of the docstring say."""
     if judge is None:
+        if query.outcome:
+            return False
         if not query.kind:
             return query.dimension is None or bool(kinds.labelled[dimension, case])
         return any(kinds.of(kind)[dimension, case] for kind in query.kind if kind in OF_A_CASE)
     if not kinds.judged[judge, dimension, case]:
+        return False
+    if query.outcome and OUTCOMES[kinds.outcome[judge, dimension, case]] not in query.outcome:
         return False
     if query.other is not None:
         other = kinds.judges.index(query.other)
@@ -86,6 +90,9 @@ QUERIES = [
         (None, "brain", ""),
         ((), *((name,) for name in KINDS), ("inconsistent", "split")),
     )
+]
+QUERIES += [
+    replace(query, outcome=outcome) for query in QUERIES[::3] for outcome in (("right", "half right"), ("not scored",))
 ]
 
 
@@ -232,3 +239,5 @@ def test_an_address_from_elsewhere() -> None:
     assert case == ""
     with pytest.raises(InputError, match="kind 'rude' is unknown"):
         from_fragment("kind=rude")
+    with pytest.raises(InputError, match="outcome 'rude'"):
+        from_fragment("outcome=right,rude")

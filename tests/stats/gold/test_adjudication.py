@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, gold
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
+from mrb_lib.data.votes import gold
 from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS
 from mrb_lib.stats.accuracy import accuracy
 from mrb_lib.stats.gold.adjudication import (
@@ -28,10 +29,9 @@ def _said(*marks: tuple[object, ...]) -> pd.DataFrame:
     rows = []
     for i, mark in enumerate(marks):
         case, reviewer, verdict, choice, dimension, judge, reasons = (*mark, *[None] * (7 - len(mark)))
-        rows.append((f"i{i}", "demo", "", case, dimension, reviewer, verdict, choice, judge, reasons or [], "", None))
-    frame = pd.DataFrame(
-        [(*row, f"2026-01-01T00:00:{i:02}.000Z") for i, row in enumerate(rows)], columns=list(ADJUDICATION_COLUMNS)
-    )
+        row = (f"i{i}", "demo", "", case, dimension, reviewer, verdict, choice, judge, reasons or [])
+        rows.append((*row, None, None, "", None, f"2026-01-01T00:00:{i:02}.000Z"))
+    frame = pd.DataFrame(rows, columns=list(ADJUDICATION_COLUMNS))
     return frame.astype({name: "str" for name in ADJUDICATION_COLUMNS if name != "reasons"})
 
 

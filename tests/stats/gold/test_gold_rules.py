@@ -100,7 +100,7 @@ def test_two_labels_mistaken_alike_are_corrected_as_by_lam_and_stork() -> None:
     assert observed + most < row["high"] <= min(1, observed + most + sampling)
     assert row["low"] <= row["independent_low"] < row["accuracy"] < row["independent_high"] <= row["high"]
     assert row["dependence_low"] < 0 < row["dependence_high"]
-    assert pd.isna(row["reason"]) or "hard" not in row["reason"]
+    assert pd.isna(row["reason"]) or "independently" not in row["reason"]
 
 
 def test_a_correction_that_overshoots_is_cut_off_and_says_so() -> None:
@@ -170,3 +170,21 @@ def test_without_a_model_its_rules_are_null(people: dict[str, str], reason: str,
         assert pd.isna(row["accuracy"])
         assert reason in row["reason"]
     assert rows.loc[[("rule", "majority")], "n"].tolist() == [n]
+
+
+@pytest.mark.parametrize(("verdict", "said"), [("wrong", "lower"), ("right", "higher")])
+def test_a_judge_that_does_not_err_independently_is_told_by_the_direction(
+    people: dict[str, str], verdict: str, said: str
+) -> None:
+    """A judge that has the majority's label where the annotators agree, and where they are split never or always."""
+    other = {"A": "B", "B": "A", "T": "A"}
+    letters = []
+    for votes in map("".join, zip(*people.values(), strict=True)):
+        most = max("ABT", key=votes.count)
+        letters.append(most if len(set(votes)) == 1 or verdict == "right" else other[most])
+    verdicts = verdicts_of({("j", order): "".join(letters) for order in ("AB", "BA")})
+    table = gold_rules(verdicts, annotations_of(people), cases_of(150), resamples=200, seed=0)
+    row = table[table["part"] == "corrected"].iloc[0]
+    assert (row["dependence_high"] < 0) if said == "lower" else (row["dependence_low"] > 0)
+    assert f"the judge scores {said} where the annotators are split" in row["reason"]
+    assert "not corrected" not in row["reason"]

@@ -14,6 +14,7 @@ from mrb_lib.stats.models.effects import logistic, logistic_normal
 from mrb_lib.stats.models.model_rows import ALWAYS_RIGHT, FEW_CLUSTERS, NOT_CONVERGED, SEPARATED
 from mrb_lib.stats.models.observations import Design, Observations, log_length_ratio
 from mrb_lib.stats.models.table import NO_VERDICTS, models
+from tests.stats.small_tables import cases_of, gold_of, verdicts_of
 
 N = 90
 
@@ -156,7 +157,15 @@ def test_without_subfields_lengths_or_a_second_order(world) -> None:
     bare = cases[["case_id"]]
     one_order = verdicts(choices).query("order == 'AB'")
     frame = only(models(one_order, gold, bare), part="all judges")
-    assert set(frame["term"]) == {"intercept", "judge", "order", "gold_first", "working_correlation", "case_sd"}
+    assert set(frame["term"]) == {
+        "intercept",
+        "judge",
+        "order",
+        "gold_first",
+        "working_correlation",
+        "case_sd",
+        "judge_case_sd",
+    }
     assert only(frame, term="order")["estimate"].isna().all()
     assert only(frame, term="order")["reason"].str.startswith("not identified").all()
     assert only(frame, term="gold_first")["estimate"].notna().all()
@@ -281,7 +290,7 @@ def test_judges_that_nearly_always_agree_have_a_mixed_model() -> None:
     data = Observations(right, np.ones_like(right), np.arange(300))
     found, fine = mixed.fit(design, data), mixed.fit(design, data, nodes=201)
     assert found.converged
-    assert found.sigma > 5
+    assert found.case_sd > 5
     assert found.log_likelihood >= fine.log_likelihood - 0.2
 
 
@@ -310,3 +319,67 @@ def test_p_values_are_adjusted_among_the_tests_of_a_model(world) -> None:
     pd.testing.assert_series_equal(plain["p_adjusted"], plain["p_value"], check_names=False)
     with pytest.raises(InputError, match="correction"):
         models(verdicts(choices), gold, cases, correction="best")
+
+
+def steady(judges: dict[str, np.ndarray], orders: tuple[str, ...] = ("AB", "BA")) -> pd.DataFrame:
+    """The table of judges that are right or wrong about a case in either order; gold is A in every other case."""
+    n = len(next(iter(judges.values())))
+    label, wrong = (np.where(np.arange(n) % 2 == k, "A", "B") for k in (0, 1))
+    cases = cases_of(n, response_a=["x" * 9] * n, response_b=["x" * 3] * n)
+    shown = {
+        (name, order): "".join(np.where(right, label, wrong)) for name, right in judges.items() for order in orders
+    }
+    return models(verdicts_of(shown), gold_of("".join(label)), cases)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_separated_data_have_reasons_and_no_estimates(seed: int) -> None:
+    """Always right where gold is A, which is the longer response: numpy's solver said that a matrix is singular."""
+    generator = np.random.default_rng(seed)
+    rows = steady({name: (np.arange(100) % 2 == 0) | (generator.random(100) < 0.8) for name in "ab"})
+    within = only(rows, part="all judges", model="mixed")
+    assert within["estimate"].isna().all()
+    assert within["reason"].str.contains("no finite estimate|nothing to compare|not identified").all()
+
+
+def test_judges_that_never_contradict_themselves_have_no_interval_of_the_order() -> None:
+    generator = np.random.default_rng(0)
+    rows = steady({name: generator.random(120) < 0.7 for name in "abc"})
+    order = rows[(rows["term"] == "order") & rows["estimate"].notna()]
+    assert len(order)
+    assert order[["se", "low", "high", "marginal_effect_low", "marginal_effect_high", "p_value"]].isna().all(axis=None)
+    assert order["reason"].str.contains("clusters do not differ in it").all()
+
+
+def test_one_verdict_a_case_says_nothing_of_how_verdicts_on_a_case_depend() -> None:
+    generator = np.random.default_rng(0)
+    rows = only(steady({"a": generator.random(200) < 0.7}, orders=("AB",)), part="all judges")
+    for term in ("working_correlation", "case_sd", "judge_case_sd"):
+        row = only(rows, term=term).iloc[0]
+        assert np.isnan(row["estimate"])
+        assert "too few cases have several verdicts" in row["reason"]
+    assert only(rows, model="mixed")["estimate"].isna().all()
+    assert np.isfinite(only(rows, model="gee", term="intercept")["estimate"]).all()
+
+
+@pytest.mark.parametrize(
+    ("judges", "orders", "reason"),
+    [
+        ("a", ("AB", "BA"), "the verdicts on a case never differ"),
+        ("ab", ("AB",), "no judge has two verdicts on a case"),
+        ("abc", ("AB", "BA"), "contradict themselves too seldom"),
+    ],
+)
+def test_why_a_judges_effect_on_a_case_is_not_in_the_model(judges: str, orders: tuple[str, ...], reason: str) -> None:
+    generator = np.random.default_rng(1)
+    right = {name: generator.random(150) < 0.7 for name in judges}
+    row = only(steady(right, orders), part="all judges", model="mixed", term="judge_case_sd").iloc[0]
+    assert np.isnan(row["estimate"])
+    assert reason in row["reason"]
+
+
+def test_one_judge_has_one_random_intercept(world) -> None:
+    choices, gold, cases = world
+    row = only(models(verdicts({"fair": choices["fair"]}), gold, cases), model="mixed", term="judge_case_sd").iloc[0]
+    assert np.isnan(row["estimate"])
+    assert "one judge's effect on a case is that of the case" in row["reason"]

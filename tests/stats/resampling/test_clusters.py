@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -64,14 +66,13 @@ def test_cases_can_be_forced_and_an_unknown_column_cannot() -> None:
 @pytest.mark.parametrize(
     ("columns", "cluster", "said"),
     [
-        ({"question": cycling("q", 12)}, None,
-         "resampled by question: 12 questions repeat over 60 cases; --cluster case_id resamples cases"),
-        ({"question": cycling("q", 12)}, "case_id", "resampled by case_id: 60 cases"),
-        ({"question": cycling("q", 12)}, "question", "resampled by question: 12 values over 60 cases"),
+        ({"question": cycling("q", 12)}, None, "clustered by question: 60 cases ask 12 different questions"),
+        ({"question": cycling("q", 12)}, "case_id", "not clustered: 60 cases"),
+        ({"question": cycling("q", 12)}, "question", "clustered by question: 60 cases ask 12 different questions"),
         ({"question": cycling("q", 60), "dataset": cycling("s", 3)}, None,
-         "resampled by case_id: 60 cases; 3 sources repeat, too few to resample by"),
-        ({"cluster": cycling("p", 4)}, None,
-         "resampled by cluster: 4 clusters are stated for 60 cases; --cluster case_id resamples cases"),
+         "not clustered: 60 cases; the column dataset has only 3 values, too few to cluster by"),
+        ({"cluster": cycling("p", 4)}, None, "clustered by cluster: 60 cases have 4 different values of cluster"),
+        ({"organ": cycling("o", 6)}, "organ", "clustered by organ: 60 cases have 6 different values of organ"),
     ],
 )  # fmt: skip
 def test_the_unit_says_what_it_is_and_why(columns: dict[str, list[object]], cluster: str | None, said: str) -> None:
@@ -102,6 +103,17 @@ def test_every_row_of_a_table_names_the_unit_and_is_made_by_it(table: str) -> No
     if "n_clusters" in rows:
         assert rows["n_clusters"].max() == 12
         assert apart["n_clusters"].max() == 120
+
+
+def test_images_are_the_same_where_their_bytes_are() -> None:
+    """Each case has a file of its own name, of which there are only twelve different ones."""
+    bench, verdicts = asked_often()
+    named = [[f"{i}.png"] for i in range(len(bench.cases))]
+    files = {f"{i}.png": f"{i % 12}".encode() for i in range(len(bench.cases))}
+    bench = replace(bench, cases=bench.cases.drop(columns="question").assign(images=named), images=files)
+    rows = analyze(bench, verdicts, "accuracy", resamples=50)
+    assert set(rows["cluster"]) == {"images"}
+    assert rows["n_clusters"].max() == 12
 
 
 def test_the_tables_that_resample_have_the_column() -> None:

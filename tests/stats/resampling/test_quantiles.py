@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mrb_lib.stats.resampling.quantiles import interval, quantiles
+from mrb_lib.stats.resampling.quantiles import interval, quantiles, selected
 
 TAILS = [0.025, 0.975]
 
@@ -39,6 +39,18 @@ def test_intervals_are_numpys_quantiles(resamples: int, kind: type[np.floating])
     assert np.isnan(wanted[:, 5]).all()
     assert np.stack(interval(found)) == pytest.approx(wanted, abs=exact, nan_ok=True)
     assert quantiles(found, TAILS) == pytest.approx(wanted, abs=exact, nan_ok=True)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.int32])
+@pytest.mark.parametrize("level", [0.001, 0.025, 0.05, 0.06, 0.5, 0.975, 0.999, 1.0])
+def test_a_quantile_is_the_same_wherever_the_few_looked_at_first_lie(level: float, kind: type[np.generic]) -> None:
+    """Rows whose every sixteenth replicate, of which a bound is guessed, is large, small, tied, or like the others."""
+    rows = np.round(np.random.default_rng(0).normal(size=(6, 5000)) * 1000)
+    rows[0, ::16], rows[1, ::16], rows[2] = 9000, -9000, 7
+    rows[3] = np.sort(rows[3])
+    rows[4] = rows[4] > 1500
+    wanted = np.quantile(rows, level, axis=1)
+    assert selected(rows.astype(kind), level) == pytest.approx(wanted, abs=1e-9)
 
 
 def test_replicates_are_left_as_they_were() -> None:

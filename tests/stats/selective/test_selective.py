@@ -357,3 +357,22 @@ def test_options() -> None:
     for target in (1.0, -0.1):
         with pytest.raises(InputError, match="target"):
             selective(*found, target=target)
+
+
+def test_every_cluster_counts_once_in_what_is_promised_and_measured() -> None:
+    """400 questions of one case, right in 97%, and 40 of twenty, right in 60%: a promise of .9 stood beside .72."""
+    sizes = np.repeat([1, 20], [400, 40])
+    cluster = np.repeat(np.arange(len(sizes)), sizes)
+    right = np.random.default_rng(1).random(len(cluster)) < np.where(sizes[cluster] == 1, 0.97, 0.6)
+    verdicts, gold, annotations, cases = tables(np.full(len(cluster), 0.95), right, cluster=cluster.astype(str))
+    table = selective(verdicts, gold, annotations, cases)
+    by_cluster = pd.Series(right).groupby(cluster).mean()
+    rows = part(table, "guarantee").set_index(["promise", "delta"])
+    promised = rows[rows["coverage"] == 1]
+    assert len(promised)
+    assert promised["agreement"].tolist() == pytest.approx([by_cluster.mean()] * len(promised))
+    assert promised["wrong_of_all"].tolist() == pytest.approx([1 - by_cluster.mean()] * len(promised))
+    assert (promised["n_answered"] == len(cluster)).all()
+    assert (promised["n_calibration"] == len(sizes)).all()
+    assert set(rows.index.get_level_values("promise")) == {"agreement", "wrong_of_all"}
+    assert part(table, "summary")["agreement"].iloc[0] == pytest.approx(right.mean())

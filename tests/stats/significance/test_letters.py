@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import studentized_range
 
+from mrb_lib.stats.accuracy import accuracy
 from mrb_lib.stats.significance.lettering import critical_difference, letter_display, letters
 from mrb_lib.stats.significance.paired import significance
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
@@ -147,3 +148,22 @@ def test_judges_without_common_cases_are_not_shown_to_differ() -> None:
     assert rows["reason"].str.contains("no mean_rank").all()
     assert rows["reason"].str.contains("could not be tested").all()
     assert rows["critical_difference"].isna().all()
+
+
+def test_a_judge_that_always_gives_one_label_is_named() -> None:
+    """Half of gold is a tie: by mean scores a constant is first, and the row says that no more is shown of it."""
+    generator = np.random.default_rng(3)
+    truth = generator.choice(list("ABTT"), 200)
+    good = np.where(generator.random(200) < 0.9, truth, "A")
+    weak = np.where(generator.random(200) < 0.8, generator.choice(list("AB"), 200), truth)
+    judges = {"constant": "T" * 200, "good": "".join(good), "weak": "".join(weak)}
+    verdicts = verdicts_of({(name, order): text for name, text in judges.items() for order in ("AB", "BA")})
+    asked = {"verdicts": verdicts, "gold": gold_of("".join(truth)), "cases": cases_of(200), "resamples": 50}
+    rows = letters(**asked, offered=("A", "B", "tie")).set_index("judge")
+    assert rows["accuracy"].rank(ascending=False)["constant"] == 2
+    beside = accuracy(**asked, offered=("A", "B", "tie")).set_index("judge").loc[rows.index]
+    ends = ["above_constant", "above_constant_low", "above_constant_high"]
+    pd.testing.assert_frame_equal(rows[ends], beside[ends])
+    named = rows["reason"].fillna("").str.contains("not shown to be more accurate than saying tie always")
+    assert named[["good", "weak", "constant"]].tolist()[:2] == [False, True]
+    assert letters(**asked)["above_constant"].isna().all()

@@ -63,6 +63,30 @@ def test_cochran_q_of_three_drugs() -> None:
     assert row["p_value"] == pytest.approx(0.0145, abs=5e-5)
 
 
+def test_cochrans_q_of_three_judges_says_when_not_to_read_it() -> None:
+    rows = omnibus_of(*of_counts({"111": 6, "110": 16, "100": 4, "001": 6}), policy="official")
+    q, f = (rows[rows["test"] == name].iloc[0] for name in ("cochran_q", "permutation_f"))
+    assert "too often" in q["reason"] and "permutation_f" in q["reason"]
+    assert "too often" not in f["reason"]
+    two = omnibus_of(*of_counts({"11": 6, "10": 16, "01": 4}), policy="official")
+    assert not two["reason"].fillna("").str.contains("too often").any()
+
+
+@pytest.mark.parametrize(
+    ("cluster", "resamples", "method"),
+    [([0] * 24, 99, None), (list(range(8)) * 3, 99, "t"), (None, 0, None), (list(range(8)) * 3, 0, "t")],
+)
+def test_a_row_without_an_interval_names_no_method(
+    cluster: list[int] | None, resamples: int, method: str | None
+) -> None:
+    rng = np.random.default_rng(0)
+    verdicts = verdicts_of({(name, "AB"): "".join(rng.choice(["A", "B"], 24 * 4)) for name in "jk"})
+    cases = cases_of(96, **({} if cluster is None else {"cluster": cluster * 4}))
+    row = pairs_of(verdicts, gold_of("A" * 96), cases, resamples=resamples).iloc[0]
+    assert pd.isna(row["low"]) == (method is None)
+    assert (row["interval"] if method else pd.isna(row["interval"])) == (method or True)
+
+
 def test_on_right_and_wrong_the_sign_test_is_mcnemars() -> None:
     tables = of_counts({"10": 9, "01": 3, "11": 5})
     exact, graded = (pairs_of(*tables, policy=policy, **FAST).iloc[0] for policy in ("official", "balanced"))
@@ -243,6 +267,7 @@ def test_position_bias_is_not_a_difference_of_accuracy() -> None:
     assert row["p_adjusted"] > 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 4])
 def test_p_value_and_interval_speak_of_one_quantity(size: int) -> None:
     """Over 300 random benchmarks with position bias: p is above .05 where the interval holds zero, but at its ends."""

@@ -16,9 +16,13 @@ from tests.stats.small_tables import cases_of, gold_of, verdicts_of
 
 
 def every_flip(gain: np.ndarray) -> float:
-    signs = np.array(list(product([-1, 1], repeat=len(gain))))
-    sums, bound = np.abs(signs @ gain), abs(gain.sum())
-    return float(((sums > bound + 1e-9).mean() + (sums > bound - 1e-9).mean()) / 2)
+    """The share of flips farther from 0, and half of those as far, or, with fewer than 8 clusters, all of them."""
+    sums = np.zeros(1)
+    for each in gain:
+        sums = np.concatenate([sums + each, sums - each])
+    sums, bound = np.abs(sums), abs(gain.sum())
+    farther, as_far = (sums > bound + 1e-9).mean(), (np.abs(sums - bound) <= 1e-9).mean()
+    return float(farther + as_far * (1 if len(gain) < 8 else 0.5))
 
 
 def of_right(first: str, second: str, **columns: list[object]):
@@ -60,13 +64,48 @@ def test_clusters_are_flipped_as_one() -> None:
     assert alone["permutation_p"] < row["permutation_p"] / 3
 
 
+@pytest.mark.parametrize("every", [0, 16])
 @pytest.mark.parametrize("largest", [1, 6, 300])
-def test_as_all_flips_of_many_small_benchmarks(largest: int) -> None:
+def test_as_all_flips_of_many_small_benchmarks(largest: int, every: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(permutation, "_EVERY_FLIP", every)
     generator = np.random.default_rng(largest)
     gains = generator.integers(-largest, largest + 1, (60, 11))
     gains[:, 4:] *= generator.random((60, 7)) < 0.7
     expected = [every_flip(gain) if gain.sum() else 1.0 for gain in gains]
     assert p_values(whole(gains)) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("clusters", [5, 8, 16])
+def test_few_clusters_with_large_sums_are_exact(clusters: int) -> None:
+    gains = np.rint(np.random.default_rng(clusters).normal(0.5, 1, (50, clusters)) * 50_000)
+    assert p_values(whole(gains)) == pytest.approx([every_flip(gain) for gain in gains], rel=1e-12)
+
+
+def test_large_sums_of_more_clusters_are_as_near_as_is_said() -> None:
+    for clusters, near in ((17, 1 / 40), (20, 1 / 100)):
+        gains = np.rint(np.random.default_rng(clusters).normal(0.5, 1, (10, clusters)) * 50_000)
+        assert p_values(whole(gains)) == pytest.approx([every_flip(gain) for gain in gains], rel=near)
+
+
+@pytest.mark.parametrize("clusters", range(2, 8))
+def test_fewer_than_eight_clusters_keep_the_level(clusters: int) -> None:
+    """Over all flips of any sums, which are the null distribution, and by mid-p .0625 at .05 with 5 or 6 clusters."""
+    gains = np.rint(np.random.default_rng(clusters).normal(0, 1, clusters) * 1000)
+    signs = np.array(list(product([-1, 1], repeat=clusters)))
+    p = p_values(whole(signs * gains))
+    for level in (0.05 / 45, 0.01, 0.05, 0.1):
+        assert (p <= level).mean() <= level
+
+
+@pytest.mark.parametrize("clusters", [8, 10, 15])
+def test_a_mid_p_exceeds_the_level_by_no_more_than_is_said(clusters: int) -> None:
+    gains = np.rint(np.random.default_rng(clusters).normal(0, 1, clusters) * 10**7)
+    signs = np.array(list(product([-1, 1], repeat=clusters - 1)))
+    p = p_values(whole(np.column_stack([signs, np.ones(len(signs))]) * gains))
+    sizes = [(p <= level).mean() for level in (0.05 / 45, 0.01, 0.05)]
+    assert all(size <= level + 2.0**-clusters for size, level in zip(sizes, (0.05 / 45, 0.01, 0.05), strict=True))
+    if clusters == 10:
+        assert sizes[0] == 2 / 1024 > 0.05 / 45
 
 
 def test_differences_of_very_many_sizes_are_rounded_with_little_harm() -> None:
@@ -95,8 +134,10 @@ def test_equal_judges_have_a_p_of_1_and_none_is_0() -> None:
 
 
 def test_ties_count_half() -> None:
-    assert p_values(whole([1, 1, 0])) == pytest.approx([0.25])
-    assert p_values(whole([[2, 1], [3, 0]])) == pytest.approx([0.25, 0.5])
+    none = [0] * 6
+    assert p_values(whole([1, 1, *none])) == pytest.approx([0.25])
+    assert p_values(whole([[2, 1, *none], [3, 0, *none]])) == pytest.approx([0.25, 0.5])
+    assert p_values(whole([[2, 1], [3, 0]])) == pytest.approx([0.5, 1.0])
 
 
 @pytest.mark.parametrize(("values", "unit"), [([0, 1], 1), ([0.25, np.nan], 4), ([1 / 3, 0.5], 6), ([0.1234], 240)])

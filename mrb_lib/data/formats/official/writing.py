@@ -17,10 +17,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mrb_lib.data.benchmark import Benchmark, gold
+from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.data.formats.base import counted, writes
 from mrb_lib.data.formats.official.cases import NOTE, ORDER, ORGAN, RENAMED
 from mrb_lib.data.formats.official.images import COLUMN as IMAGE
+from mrb_lib.data.votes import gold
 from mrb_lib.errors import InputError
 from mrb_lib.files import inside, is_safe_name, slug
 from mrb_lib.schema import CONSENSUS, DIMENSIONS, NO_PROBE, ORGAN_DEPARTMENT

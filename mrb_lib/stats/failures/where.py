@@ -1,0 +1,127 @@
+"""What a filter may ask of a case beyond its own columns: the gold labels, what judges say, who reviewed it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.data.where import Lookup, Mask, case_lookup, matching
+from mrb_lib.errors import InputError
+from mrb_lib.schema import CHOICES, NO_PROBE
+from mrb_lib.stats.core.options import check_choice
+from mrb_lib.stats.core.panel import as_panel
+from mrb_lib.stats.failures.failure_kinds import MIXED, OUTCOMES, Kinds, failure_kinds
+from mrb_lib.stats.inputs import Verdicts, labels
+
+OVERALL = "overall"
+
+
+def cases_where(
+    text: str,
+    cases: pd.DataFrame,
+    *,
+    gold: pd.DataFrame,
+    kinds: Callable[[], Kinds],
+    reviewers: Callable[[], Mapping[str, Sequence[str]]],
+    dimensions: Sequence[str],
+) -> Mask:
+    """Which cases a filter leaves, see `mrb_lib.data.where.matching`.
+
+    Beside the columns of the cases and their lengths: `gold` (the label on "overall", or on the last dimension where
+    there is none) and `gold['accuracy']`; `outcome['a judge']` and `outcome['a judge', 'accuracy']`, one of `OUTCOMES`;
+    `says['a judge']`, A, B, tie or mixed; `reviewers`, how many reviewed the case, and `reviewed_by['a name']`.
+
+    Parameters
+    ----------
+    gold : the gold labels
+    kinds : makes the outcomes, where the filter asks for them
+    reviewers : gives, where the filter asks for it, who reviewed each case
+    dimensions : of the benchmark
+    """
+    usual = OVERALL if OVERALL in dimensions else dimensions[-1]
+    ids = cases["case_id"].reset_index(drop=True)
+
+    def of_judge(name: str, keys: tuple[str, ...]) -> pd.Series:
+        found = kinds()
+        check_choice("judge", keys[0], found.judges)
+        judge, dimension = found.judges.index(keys[0]), found.dimensions.index(_dimension(keys[1:]))
+        if name == "outcome":
+            return pd.Series(np.array(OUTCOMES, dtype=object)[found.outcome[judge, dimension]])
+        said = found.said[judge, dimension]
+        return pd.Series(np.where(said < 0, None, np.array([*CHOICES, "mixed"], dtype=object)[np.clip(said, 0, MIXED)]))
+
+    def _dimension(keys: tuple[str, ...]) -> str:
+        if len(keys) > 1:
+            raise InputError("where: name a judge and a dimension at most.")
+        check_choice("dimension", keys[0] if keys else usual, dimensions)
+        return keys[0] if keys else usual
+
+    own = case_lookup(cases)
+
+    def look(name: str, keys: tuple[str, ...]) -> pd.Series:
+        if name == "gold" and "gold" not in cases:
+            labels = gold[gold["dimension"] == _dimension(keys)].set_index("case_id")["choice"]
+            return ids.map(labels)
+        if name in ("outcome", "says") and keys:
+            return of_judge(name, keys)
+        if name == "reviewers" and not keys:
+            return ids.map({case: len(names) for case, names in reviewers().items()}).fillna(0).astype("int64")
+        if name == "reviewed_by" and len(keys) == 1:
+            marked = {case for case, names in reviewers().items() if keys[0] in names}
+            return ids.isin(marked)
+        return own(name, keys)
+
+    lookup: Lookup = look
+    return matching(text, lookup)
+
+
+def restricted(
+    benchmark: Benchmark,
+    verdicts: Verdicts,
+    where: str,
+    *,
+    policy: str = "balanced",
+    adjudications: pd.DataFrame | None = None,
+) -> tuple[Benchmark, Verdicts]:
+    """A benchmark and its verdicts without the cases that a filter does not leave; see `cases_where`.
+
+    Raises
+    ------
+    InputError
+        The filter cannot be read, or leaves no case.
+    """
+    cases, meta = benchmark.cases, benchmark.meta
+    gold = labels(benchmark)
+
+    def kinds() -> Kinds:
+        plain = None
+        if isinstance(verdicts, Mapping):
+            plain = verdicts.get(NO_PROBE)
+        elif verdicts is not None and len(verdicts):
+            plain = as_panel(verdicts[verdicts["probe"] == NO_PROBE], cases["case_id"], meta.dimensions)
+        if plain is None:
+            raise InputError(f"where {where!r}: asks what judges say, and there are no verdicts.")
+        return failure_kinds(plain, gold, cases, policy=policy)
+
+    def reviewers() -> dict[str, list[str]]:
+        if adjudications is None:
+            raise InputError(f"where {where!r}: asks who reviewed, and there are no reviews (--adjudications).")
+        return {str(case): sorted(set(rows["reviewer"])) for case, rows in adjudications.groupby("case_id")}
+
+    kept = cases_where(where, cases, gold=gold, kinds=kinds, reviewers=reviewers, dimensions=meta.dimensions)
+    if not kept.any():
+        raise InputError(f"where {where!r}: leaves none of {len(cases)} cases.")
+    ids = cases.loc[kept, "case_id"]
+    of_cases = benchmark.annotations["case_id"].isin(ids)
+    smaller = replace(
+        benchmark,
+        cases=cases[kept].reset_index(drop=True),
+        annotations=benchmark.annotations[of_cases].reset_index(drop=True),
+    )
+    if isinstance(verdicts, Mapping):
+        return smaller, {name: panel.of_cases(kept) for name, panel in verdicts.items()}
+    return smaller, None if verdicts is None else verdicts[verdicts["case_id"].isin(ids)].reset_index(drop=True)
