@@ -90,7 +90,7 @@ def summary(
     adjudications = adjudications_from(str(where(bench, store)), benchmark.meta.name)
     if runs is None and (bench / "runs").is_dir():
         runs = bench / "runs"
-    unit = resampling_unit(benchmark.cases)
+    unit = resampling_unit(benchmark.cases_by_image)
     frame = _table(benchmark, runs, adjudications, policy, resamples).assign(cluster=unit.name)
     simulated = benchmark.meta.kind == "simulated"
     if as_json:
@@ -123,7 +123,7 @@ def _load(bench: Path) -> Benchmark:
 def _table(
     benchmark: Benchmark, runs: Path | None, adjudications: pd.DataFrame, policy: str, resamples: int
 ) -> pd.DataFrame:
-    from mrb_lib.data.benchmark import gold
+    from mrb_lib.data.votes import gold
     from mrb_lib.schema import NO_PROBE
     from mrb_lib.stats import tables
     from mrb_lib.stats.gold.adjudication import adjudication
@@ -135,7 +135,7 @@ def _table(
         panels = tables.read_panels(benchmark, iter_verdicts(runs, benchmark.cases, columns))
         verdicts = panels.get(NO_PROBE, verdicts)
     labels = gold(benchmark)
-    return adjudication(verdicts, labels, adjudications, benchmark.cases, policy=policy, resamples=resamples)
+    return adjudication(verdicts, labels, adjudications, benchmark.cases_by_image, policy=policy, resamples=resamples)
 
 
 def _head(benchmark: Benchmark, adjudications: pd.DataFrame) -> str:

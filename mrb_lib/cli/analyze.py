@@ -32,8 +32,9 @@ class AnalyzeCommand(TyperCommand):
         arguments = iter(args)
         for argument in arguments:
             flag, equals, value = argument.partition("=")
-            if flag.startswith("--") and flag[2:] in own:
-                values[flag[2:]] = _number(flag, value if equals else next(arguments, ""))
+            name = flag.removeprefix("--").replace("-", "_")
+            if flag.startswith("--") and name in own:
+                values[name] = _number(flag, value if equals else next(arguments, ""))
             else:
                 others.append(argument)
         ctx.meta[OWN_OPTIONS] = values
@@ -49,11 +50,15 @@ class AnalyzeCommand(TyperCommand):
         with formatter.section("Options of one table"):
             formatter.write_dl(
                 [
-                    (f"--{name} <float>", f"{spec.name}: {option.help}.  [default: {spec.default_text(name)}]")
+                    (f"{_flag(name)} <float>", f"{spec.name}: {option.help}.  [default: {spec.default_text(name)}]")
                     for spec in specs
                     for name, option in spec.options.items()
                 ]
             )
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _number(flag: str, text: str) -> float:
@@ -90,6 +95,10 @@ def analyze(
             help="--gold adjudicated, table adjudication: their store or file; default: BENCH/reviews.sqlite.",
         ),
     ] = None,
+    only: Annotated[
+        str,
+        typer.Option("--where", metavar="FILTER", help="Only some cases: \"organ == 'eye' and length > 1400\"."),
+    ] = "",
     correction: Annotated[
         str | None, typer.Option(help="holm, hochberg, bonferroni, bh, by or none; default: the table's own.")
     ] = None,
@@ -101,7 +110,7 @@ def analyze(
     cluster: Annotated[
         str | None,
         typer.Option(
-            help="The column of the cases whose values are resampled together, case_id for none; default: cluster, "
+            help="The column of the cases whose values are taken as clusters, case_id for none; default: cluster, "
             "else the coarsest of item, question, images and dataset that repeats, if it has ten values."
         ),
     ] = None,
@@ -128,11 +137,12 @@ def analyze(
     from mrb_lib.cli.findings import echo_stale_runs
     from mrb_lib.cli.overview import as_overview
     from mrb_lib.cli.progress import status_of
-    from mrb_lib.data.benchmark import load, votes_behind
+    from mrb_lib.data.benchmark import load
     from mrb_lib.errors import InputError
     from mrb_lib.stats import tables
-    from mrb_lib.stats.inputs import ADJUDICATED, labels
-    from mrb_lib.stats.resampling.clusters import resampling_unit
+    from mrb_lib.stats.failures.where import restricted
+    from mrb_lib.stats.inputs import ADJUDICATED, rule_in_words
+    from mrb_lib.stats.resampling.clusters import CASE, resampling_unit
     from mrb_lib.verdicts.store import iter_verdicts
 
     if as_json + as_csv + as_latex > 1:
@@ -155,7 +165,7 @@ def analyze(
     echo_stale_runs(runs, benchmark)
     reviewed = None
     store = str(where(bench, adjudications))
-    wanted = "adjudications" in spec.parameters
+    wanted = "adjudications" in spec.parameters or "review" in only
     if wanted and gold != ADJUDICATED and adjudications is None and not Path(store).exists():
         typer.echo(f"warning: there are no reviews: {store} does not exist; `mrb review` creates it", err=True)
     elif wanted or gold == ADJUDICATED:
@@ -167,7 +177,7 @@ def analyze(
         frame = tables.analyze(
             benchmark, verdicts, table, policy=policy, by=by, dimension=dimension, gold=gold, correction=correction,
             family=family, resamples=resamples, seed=seed, cluster=cluster, level=level, probe=probe,
-            intervals=intervals, adjudications=reviewed,
+            intervals=intervals, adjudications=reviewed, where=only,
             **{name: value for name, value in own.items() if name in spec.options},
         )  # fmt: skip
     common = set(inspect.signature(tables.analyze).parameters) & set(ctx.params)
@@ -175,24 +185,30 @@ def analyze(
     for name in unread:
         source = ctx.get_parameter_source(name)
         if name in own or (source is not None and source.name == "COMMANDLINE"):
-            typer.echo(f"warning: --{name} changes nothing: table {table} does not read it", err=True)
+            typer.echo(f"warning: {_flag(name)} changes nothing: table {table} does not read it", err=True)
     scored_by = None if "policy" in unread else policy
     simulated = benchmark.meta.kind == "simulated"
     what = f"{benchmark.meta.name}: {table}" + (f", policy {policy}" if scored_by else "")
-    if "gold" in spec.parameters and gold == "majority":
-        behind = votes_behind(labels(benchmark))
-        what += f", gold: {behind}" if behind else ""
+    if "gold" in spec.parameters:
+        what += f", gold: {rule_in_words(benchmark, gold, dimension)}"
+    if only:
+        n = len(benchmark.cases)
+        benchmark, _ = restricted(benchmark, verdicts, only, policy=policy, adjudications=reviewed)
+        what += f", where {only} ({len(benchmark.cases):,} of {n:,} cases)"
     what += f" ({render.MARK} data)" if simulated else ""
-    unit = None if "cluster" in unread else resampling_unit(benchmark.cases, cluster)
+    unit = None if "cluster" in unread else resampling_unit(benchmark.cases_by_image, cluster)
     if as_json:
         by_unit = None if unit is None else unit.name
-        typer.echo(render.as_json(frame, table=table, policy=scored_by, cluster=by_unit, simulated=simulated))
+        text = render.as_json(frame, table=table, policy=scored_by, cluster=by_unit, simulated=simulated, where=only)
+        typer.echo(text)
     elif as_csv:
-        typer.echo(render.as_csv(frame, simulated=simulated), nl=False)
+        filtered = frame.assign(where=only) if only else frame
+        typer.echo(render.as_csv(filtered, simulated=simulated), nl=False)
     elif as_latex:
         typer.echo(render.as_latex(frame, caption=what, label=table), nl=False)
     else:
         title = what + (f"; {unit.statement}" if unit else "")
+        title += "; --cluster case_id takes each case alone" if unit and cluster is None and unit.name != CASE else ""
         text = f"{title}\n\n{render.as_text(frame)}" if wide else as_overview(frame, spec, title=title)
         typer.echo(text)
 
@@ -205,7 +221,9 @@ def explained(spec: TableSpec) -> str:
         lines += ["", "With --intervals all:", *_meanings(spec, spec.more)]
     if spec.options:
         lines += ["", "Options:"]
-    lines += [f"--{name}: {option.help}; default {spec.default_text(name)}" for name, option in spec.options.items()]
+    lines += [
+        f"{_flag(name)}: {option.help}; default {spec.default_text(name)}" for name, option in spec.options.items()
+    ]
     _, _, notes = (inspect.getdoc(spec.make) or "").partition("\nNotes\n-----\n")
     return "\n".join([*lines, *(["", notes] if notes else [])])
 

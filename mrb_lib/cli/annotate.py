@@ -30,6 +30,10 @@ def annotate(
         int | None, typer.Option(min=1, help="Annotators a case; default: 2, or 1 for a single annotator.")
     ] = None,
     cases: Annotated[int | None, typer.Option(min=1, help="A random choice of so many cases; default: all.")] = None,
+    shared: Annotated[
+        int,
+        typer.Option(min=0, help="So many cases first, the same for everybody, so that agreement shows on day one."),
+    ] = 0,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the dealing and of the orders shown.")] = 0,
     store: Annotated[
         str | None,
@@ -67,7 +71,7 @@ def annotate(
     opens_page = export is None and not agreement and not assign_only
     if opens_page:
         check_app(host, port, allow_remote)  # before cases are dealt out, which stays
-    names = None if annotators is None else _names(annotators)
+    names = None if annotators is None else names_in(annotators, "--annotators")
     folder = locate(bench).benchmark
     benchmark = load(folder)
     check_preference(benchmark)
@@ -76,7 +80,7 @@ def annotate(
         raise InputError(f"{store_used}: nothing is assigned yet; deal cases out with --annotators NAME,NAME.")
     with open_store(store_used, create=names is not None) as opened:
         if names is not None:
-            _assign(benchmark, opened, names, overlap, cases, seed)
+            _assign(benchmark, opened, names, overlap=overlap, n_cases=cases, shared=shared, seed=seed)
         if export is not None:
             _export(benchmark, opened, export)
         elif agreement:
@@ -98,25 +102,32 @@ def annotate(
     )
 
 
-def _names(text: str) -> list[str]:
-    """The annotators' names: none that is reserved, or that a spreadsheet would run as a formula."""
+def names_in(text: str, option: str) -> list[str]:
+    """Names that are separated by commas: none that is reserved, or that a spreadsheet would run as a formula."""
     from mrb_lib.errors import InputError
     from mrb_lib.schema import CONSENSUS
 
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if not name or not name[0].isalnum() or not name.isprintable() or len(name) > 100:
-            raise InputError(f"--annotators {name!r}: start a name with a letter or digit; use 100 at most.")
+            raise InputError(f"{option} {name!r}: start a name with a letter or digit; use 100 at most.")
         if name.lower() == CONSENSUS:
-            raise InputError(f"--annotators {name!r}: stands for labels that several people agreed on; take another.")
+            raise InputError(f"{option} {name!r}: stands for labels that several people agreed on; take another.")
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"--annotators {name!r}: occurs twice; name each once.")
+            raise InputError(f"{option} {name!r}: occurs twice; name each once.")
     return names
 
 
 def _assign(
-    benchmark: Benchmark, store: Store, names: list[str], overlap: int | None, n_cases: int | None, seed: int
+    benchmark: Benchmark,
+    store: Store,
+    names: list[str],
+    *,
+    overlap: int | None,
+    n_cases: int | None,
+    shared: int,
+    seed: int,
 ) -> None:
     """Assign cases, and report how many each annotator has."""
     from mrb_lib.reviews.assignment import assign, choose_cases
@@ -124,17 +135,22 @@ def _assign(
     meta, ids = benchmark.meta, benchmark.cases["case_id"].tolist()
     before = store.assignments(meta.name)
     people = len(set(names) | set(before["annotator"]))
+    if shared:
+        # By the seed alone: who comes later gets the same ones.
+        common = choose_cases(ids, shared, seed=seed)
+        store.assign(meta.name, assign(common, names, overlap=people, seed=seed, assigned=before))
+        before = store.assignments(meta.name)
     wanted = min(2, people) if overlap is None else overlap
     chosen = choose_cases(ids, n_cases or len(ids), seed=seed, first=before["case_id"].unique().tolist())
     store.assign(meta.name, assign(chosen, names, overlap=wanted, seed=seed, assigned=before))
     after = store.assignments(meta.name)
     of = after.groupby("annotator").size()
     for name in names:
-        typer.echo(f"{name}: {_count(of.get(name, 0), 'case')}", err=True)
+        typer.echo(f"{name}: {count(of.get(name, 0), 'case')}", err=True)
     short = int((after.groupby("case_id").size().reindex(chosen, fill_value=0) < wanted).sum())
     if short:
         have = "has" if short == 1 else "have"
-        typer.echo(f"{_count(short, 'case')} {have} fewer than {wanted} annotators; name more of them.", err=True)
+        typer.echo(f"{count(short, 'case')} {have} fewer than {wanted} annotators; name more of them.", err=True)
     if any(of.get(name, 0) == 0 for name in names):
         typer.echo(f"Every case has its {wanted} annotators already; raise --overlap or --cases.", err=True)
 
@@ -144,8 +160,8 @@ def _export(benchmark: Benchmark, store: Store, out: Path) -> None:
 
     frame, left_out = annotations_of(benchmark, store)
     write_annotations(frame, out)
-    parts = [_count(len(frame), "annotation"), _count(frame["case_id"].nunique(), "case")]
-    people = _count(frame["annotator"].nunique(), "annotator")
+    parts = [count(len(frame), "annotation"), count(frame["case_id"].nunique(), "case")]
+    people = count(frame["annotator"].nunique(), "annotator")
     typer.echo(f"{out}: {' of '.join(parts)} by {people}{_mark(benchmark)}")
     if left_out:
         typer.echo(f"{left_out} annotations of cases or dimensions that are not in the benchmark left out", err=True)
@@ -170,7 +186,8 @@ def _agreement(benchmark: Benchmark, store: Store) -> None:
     typer.echo(f"\nskipped\n{as_text(skipped)}" if len(skipped) else "\nnothing was skipped")
 
 
-def _count(number: int, one: str) -> str:
+def count(number: int, one: str) -> str:
+    """A number of things in words."""
     return f"{number} {one}{'' if number == 1 else 's'}"
 
 

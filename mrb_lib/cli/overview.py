@@ -24,6 +24,7 @@ ROWS_OF_A_LONG_TABLE: Final = 40
 _NAME_WIDTHS: Final = (32, 24, 18, 14, 10)
 _NOTE: Final = "note"
 _LEADING, _ESTIMATE = 2, 6
+_NEEDED: Final = 2
 _SELDOM_READ: Final = ("standard_error", "se", "df")
 
 
@@ -36,6 +37,7 @@ class _Column:
     name, cells, numeric : as in `TableText`; the cells of all rows of a block
     names : whether it says what a row is of, and may be shortened
     importance : the lower, the sooner it is shown
+    lead : its place in the headline of the table; None outside
     """
 
     name: str
@@ -43,6 +45,7 @@ class _Column:
     numeric: bool
     names: bool
     importance: int
+    lead: int | None = None
 
     @property
     def value(self) -> str | None:
@@ -124,7 +127,8 @@ def _column(shown: TableText, j: int, name: str, frame: pd.DataFrame, spec: Tabl
         bounded=f"{name}_low" in frame or _before_low(frame, name),
         verdict=bool(meant and meant.unit == YES_OR_NO),
     )
-    return _Column(shown.columns[j], cells, shown.numeric[j], names and not shown.numeric[j], importance)
+    lead = spec.headline.index(name) if name in spec.headline else None
+    return _Column(shown.columns[j], cells, shown.numeric[j], names and not shown.numeric[j], importance, lead)
 
 
 def _names(spec: TableSpec) -> Sequence[str]:
@@ -189,14 +193,19 @@ def _block(
 def _fitting(columns: Sequence[_Column], limit: int, room: int) -> tuple[list[_Column], int]:
     """The columns that fit, in order, and how long names may be in them."""
     leading = [i for i, column in enumerate(columns) if column.importance == _LEADING]
+    leading.sort(key=lambda i: columns[i].lead or 0)
     leading = leading or [i for i, column in enumerate(columns) if column.importance == _ESTIMATE][:1]
-    needed = {*(i for i, column in enumerate(columns) if column.names), *leading[:1]}
-    ranks = dict.fromkeys(leading, _LEADING) | dict.fromkeys(leading[:1], 0)
-    ranked = sorted(enumerate(columns), key=lambda item: (ranks.get(item[0], item[1].importance), item[0]))
+    needed = {*(i for i, column in enumerate(columns) if column.names), *leading[:_NEEDED]}
+    ranks = dict.fromkeys(leading, _LEADING) | dict.fromkeys(leading[:_NEEDED], 0)
+    order = [(ranks.get(i, column.importance), column.lead or 0, i) for i, column in enumerate(columns)]
+    adjusted = {i for i, column in enumerate(columns) if column.name == "p adjusted"}
     for longest in _NAME_WIDTHS:
         chosen: list[int] = []
         left = room + 2
-        for i, column in ranked:
+        for *_, i in sorted(order):
+            column = columns[i]
+            if column.name == "p value" and not adjusted <= set(chosen):
+                continue
             heading, cells = column.fitted(limit, longest)
             width = max(map(len, [*heading, *cells])) + 2
             if width <= left:

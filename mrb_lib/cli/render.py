@@ -19,13 +19,22 @@ def as_text(frame: pd.DataFrame) -> str:
     return "\n".join(aligned(table, shown.numeric))
 
 
-def as_json(frame: pd.DataFrame, *, table: str, policy: str | None, simulated: bool, cluster: str | None = None) -> str:
+def as_json(
+    frame: pd.DataFrame,
+    *,
+    table: str,
+    policy: str | None,
+    simulated: bool,
+    cluster: str | None = None,
+    where: str = "",
+) -> str:
     """`{"table": ..., "policy": ..., "cluster": ..., "rows": [...]}`; missing values are null, and so are the policy
     and the unit of resampling where none is read.
 
-    Simulated data adds `"data_kind": "SIMULATED"`.
+    Simulated data adds `"data_kind": "SIMULATED"`, a filter `"where"`.
     """
-    head = {"table": table, "policy": policy, "cluster": cluster} | ({"data_kind": MARK} if simulated else {})
+    head = {"table": table, "policy": policy, "cluster": cluster}
+    head |= ({"where": where} if where else {}) | ({"data_kind": MARK} if simulated else {})
     rows = [
         {name: None if pd.isna(value) else value for name, value in row.items()}
         for row in frame.astype(object).to_dict("records")

@@ -19,12 +19,26 @@ def review(
     bench: Annotated[str, typer.Argument(metavar="BENCH", help="The benchmark folder, or demo for the embedded one.")],
     runs: Annotated[Path | None, typer.Argument(metavar="[RUNS]", help="The runs; default: BENCH/runs.")] = None,
     store: Where = None,
+    assign: Annotated[
+        str | None, typer.Option(metavar="NAME,NAME", help="Deal cases out to these reviewers; earlier ones stay.")
+    ] = None,
+    query: Annotated[
+        str, typer.Option(metavar="FILTER", help="The cases to deal: what stands after # in the page's address.")
+    ] = "kind=wrong",
+    overlap: Annotated[int, typer.Option(min=1, help="Reviewers a case.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the dealing.")] = 0,
+    open_opinions: Annotated[
+        bool, typer.Option("--open", help="Show what others say of a case before one's own review is saved.")
+    ] = False,
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="The port; default: a free one.")] = None,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     allow_remote: Annotated[bool, typer.Option("--allow-remote", help="Let other machines reach it.")] = False,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
 ) -> None:
     """Open the failure explorer in a browser; reviewers' marks go into the store.
+
+    With --assign the cases that judges got wrong, or those of --query, are dealt out first: a reviewer finds theirs
+    under Reviews, "Dealt to me". What others say of a case is hidden until one's own review of it is saved.
 
     The address it prints holds a token, and is all that protects the page: a reviewer's name is not a password.
     """
@@ -39,9 +53,12 @@ def review(
     echo_stale_runs(folders.runs, benchmark)
     index = _index(benchmark, folders.benchmark, folders.runs)
     chosen = str(where(folders.benchmark, store))
+    if assign is not None:
+        _deal(benchmark, index, chosen, assign, query, overlap, seed)
     environment = {
         "MRB_REVIEW_BENCHMARK": str(folders.benchmark.absolute()),
         "MRB_REVIEW_INDEX": str(index),
+        "MRB_REVIEW_BLIND": "0" if open_opinions else "1",
         "MRB_REVIEW_STORE": chosen if "://" in chosen else str(Path(chosen).absolute()),
     }
     typer.echo(f"reviews are kept in {_shown(chosen)}", err=True)
@@ -59,6 +76,42 @@ def _index(benchmark: Benchmark, folder: Path, runs: Path | None) -> Path:
 
     with bars() as step:
         return cached_index(benchmark, folder, runs, home() / "review", progress=step).folder.absolute()
+
+
+def _deal(benchmark: Benchmark, index: Path, store: str, text: str, query: str, overlap: int, seed: int) -> None:
+    """Deal the cases of a query out to reviewers, and say how many each has."""
+    from mrb_lib.cli.annotate import count, names_in
+    from mrb_lib.errors import InputError
+    from mrb_lib.reviews.assignment import assign
+    from mrb_lib.reviews.store import REVIEW, open_store
+    from mrb_lib.stats.failures.case_index import POLICY, open_index
+    from mrb_lib.stats.failures.query import from_fragment
+    from mrb_lib.stats.failures.selection import select
+    from mrb_lib.stats.failures.where import cases_where
+
+    names = names_in(text, "--assign")
+    wanted, _ = from_fragment(query)
+    if wanted.review:
+        raise InputError("--query: what reviewers did cannot choose the cases to deal; leave review out.")
+    opened_index = open_index(index)
+    kinds = opened_index.kinds(POLICY)
+    within = None
+    if wanted.where:
+        within = cases_where(
+            wanted.where, benchmark.cases, gold=opened_index.gold, kinds=lambda: kinds, reviewers=dict,
+            dimensions=benchmark.meta.dimensions,
+        )  # fmt: skip
+    places = select(kinds, benchmark.cases, wanted, within=within)
+    ids = benchmark.cases["case_id"].iloc[places].tolist()
+    if not ids:
+        raise InputError(f"--query {query!r}: no case matches; choose another.")
+    with open_store(store) as opened:
+        name = benchmark.meta.name
+        before = opened.assignments(name, task=REVIEW)
+        opened.assign(name, assign(ids, names, overlap=overlap, seed=seed, assigned=before), task=REVIEW)
+        after = opened.assignments(name, task=REVIEW).groupby("annotator").size()
+    for reviewer in names:
+        typer.echo(f"{reviewer}: {count(int(after.get(reviewer, 0)), 'case')} to review", err=True)
 
 
 def _shown(store: str) -> str:

@@ -114,7 +114,7 @@ def serve_lab(
     options = [
         "--ServerApp.open_browser=False", f"--ServerApp.ip={host}", f"--ServerApp.port={chosen}",
         "--ServerApp.port_retries=0", f"--ServerApp.root_dir={root.resolve()}", "--LabApp.news_url=None",
-        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate", "--ServerApp.log_level=ERROR",
+        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate", "--Application.log_level=ERROR",
         "--ZMQChannelsWebsocketConnection.iopub_data_rate_limit=1e8",
         *(["--allow-root"] if os.geteuid() == 0 else []),
     ]  # fmt: skip
@@ -205,6 +205,7 @@ def _voila_settings(host: str, port: int) -> dict[str, object]:
     return {
         "Voila": {
             "open_browser": False, "ip": host, "port": port, "port_retries": 0, "auto_token": True,
+            "identity_provider_class": "mrb_lib.cli.door.TokenProvider",
             "log_level": "ERROR", "logging_config": _QUIET, "tornado_settings": _TORNADO,
         },
         "VoilaConfiguration": {

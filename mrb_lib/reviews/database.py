@@ -26,7 +26,7 @@ except ImportError as error:
 WRITES = "mrb_writes"
 _SECONDS_TO_WAIT = 60
 _PASSWORD = re.compile(r"(://[^:/@\s]*:)[^@\s]*@")
-SCHEMA_VERSION = "1"
+SCHEMA_VERSION = "2"
 LOCK = 7_266_105_230  # any number will do: all stores agree on it while they make their tables
 
 metadata = sa.MetaData()
@@ -83,6 +83,8 @@ adjudications = sa.Table(
     _text("choice", null=True),
     _text("judge", null=True),
     sa.Column("reasons", sa.Text(), nullable=False),
+    _text("severity", null=True),
+    _text("reasoning", null=True),
     sa.Column("note", sa.Text(), nullable=False),
     _text("supersedes", null=True),
     _created(),
@@ -94,6 +96,7 @@ assignments = sa.Table(
     sa.Column("key", sa.String(64), primary_key=True),
     _text("benchmark", index=True),
     sa.Column("case_id", sa.Text(), nullable=False),
+    _text("task"),
     _text("annotator"),
     sa.Column("position", sa.Integer(), nullable=False),
     sa.Column("order", sa.String(2), nullable=False),

@@ -21,7 +21,7 @@ from mrb_lib.validation import conform
 ADJUDICATION_SUFFIXES = (".csv", ".jsonl", ".parquet")
 ANNOTATION_SUFFIXES = (".parquet", ".csv")
 _NEEDED = ("case_id", "reviewer", "verdict")
-_NULLABLE = ("dimension", "choice", "judge", "supersedes", "created")
+_NULLABLE = ("dimension", "choice", "judge", "severity", "reasoning", "supersedes", "created")
 # A spreadsheet runs a cell that starts with one of these; the apostrophe tells it not to, and is taken off again.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,6})?Z?")

@@ -27,6 +27,8 @@ REASONS = (
     "question misread",
     "other",
 )
+SEVERITIES = ("none", "mild", "moderate", "severe")
+REASONING = ("right", "wrong", "not_about_image")
 ADJUDICATION_COLUMNS = (
     "adjudication_id",
     "benchmark",
@@ -38,6 +40,8 @@ ADJUDICATION_COLUMNS = (
     "choice",
     "judge",
     "reasons",
+    "severity",
+    "reasoning",
     "note",
     "supersedes",
     "created",
@@ -58,6 +62,8 @@ class Adjudication:
         "withdrawn", which takes back what the reviewer said before
     judge : the judge in view, whose failure the reasons explain; None where there was none. A withdrawal without one
         takes back the marks of all judges.
+    severity : the harm that acting on the judge's choice could do, of `SEVERITIES`; None where not said
+    reasoning : of the judge's reasons, one of `REASONING`; None where not said
     supersedes : the id of the adjudication of the same reviewer that this one replaces, or None
     case_fingerprint : of the case as it was seen, see `case_fingerprint`; empty where unknown
     adjudication_id : a random one, made by whoever saves: saved again after a broken connection, it counts once
@@ -76,6 +82,8 @@ class Adjudication:
     dimension: str | None = None
     judge: str | None = None
     reasons: tuple[str, ...] = ()
+    severity: str | None = None
+    reasoning: str | None = None
     note: str = ""
     supersedes: str | None = None
     case_fingerprint: str = ""
@@ -90,7 +98,13 @@ class Adjudication:
         _one_of(what, "verdict", self.verdict, ADJUDICATION_VERDICTS)
         if self.verdict == "gold_wrong":
             _one_of(what, "choice", self.choice or "", CHOICES)
-        elif self.choice is not None:
+        for name, vocabulary in (("severity", SEVERITIES), ("reasoning", REASONING)):
+            value = getattr(self, name)
+            if value is not None:
+                _one_of(what, name, value, vocabulary)
+        if self.reasoning is not None and self.judge is None:
+            raise InputError(f"{what}: reasoning is a judge's; name the judge.")
+        if self.verdict != "gold_wrong" and self.choice is not None:
             raise InputError(f"{what}: a choice belongs to gold_wrong only; leave it out with {self.verdict}.")
 
 
@@ -188,7 +202,7 @@ def _clean(item: Adjudication | AnnotatorAnswer, free: tuple[str, ...]) -> None:
             object.__setattr__(item, one.name, cleaned(value).strip())
         elif _UNSTORABLE.search(value):
             raise InputError(f"{one.name} {value[:80]!r}: holds a NUL or half a character; rename it in the data.")
-        elif not value and one.name in ("dimension", "judge", "choice", "supersedes"):
+        elif not value and one.name in ("dimension", "judge", "choice", "severity", "reasoning", "supersedes"):
             object.__setattr__(item, one.name, None)
 
 

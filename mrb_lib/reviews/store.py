@@ -20,6 +20,7 @@ from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS, REASONS, Adjudication, A
 _ANSWER_COLUMNS = ("answer_id", "benchmark", "case_id", "annotator", "dimension", "choice", "order", "skipped_reason",
                    "created")  # fmt: skip
 _ASSIGNMENT_COLUMNS = ("benchmark", "case_id", "annotator", "position", "order", "created")
+ANNOTATE, REVIEW = "annotate", "review"
 
 
 def open_store(where: str | Path, *, create: bool = True) -> Store:
@@ -106,7 +107,8 @@ class Store:
         -------
         DataFrame
             `adjudication_id, benchmark, case_fingerprint, case_id, dimension` (null: all), `reviewer, verdict, choice,
-            judge, reasons` (a list), `note, supersedes, created` (UTC, by the database's clock); as they were stored
+            judge, reasons` (a list), `severity, reasoning, note, supersedes, created` (UTC, by the database's clock);
+            as they were stored
         """
         frame = self._read(database.adjudications, ADJUDICATION_COLUMNS, benchmark)
         frame["reasons"] = pd.Series([json.loads(names) for names in frame["reasons"]], dtype=object)
@@ -133,35 +135,37 @@ class Store:
         with database_errors(self._engine.url), self._writer.begin() as connection:
             connection.execute(database.reason_lists.insert().values(names=json.dumps(plain)))
 
-    def assign(self, benchmark: str, assignments: pd.DataFrame) -> int:
+    def assign(self, benchmark: str, assignments: pd.DataFrame, *, task: str = ANNOTATE) -> int:
         """Add assignments (`case_id, annotator, position, order`), and return how many were new.
 
-        A case that an annotator already has keeps its place and order; new ones come after the last.
+        `task` is `ANNOTATE`, or `REVIEW` for the cases whose failures somebody is to look at. A case that an annotator
+        already has keeps its place and order; new ones come after the last.
         """
         with database_errors(self._engine.url), self._writer.begin() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(database.LOCK)))
-            of_benchmark = database.assignments.c.benchmark == benchmark
+            table = database.assignments
+            of_task = sa.select(table).where(table.c.benchmark == benchmark, table.c.task == task)
             earlier = pd.DataFrame(
-                connection.execute(sa.select(database.assignments).where(of_benchmark)).mappings().all(),
+                connection.execute(of_task).mappings().all(),
                 columns=database.assignments.columns.keys(),
             )
             last = earlier.groupby("annotator")["position"].max()
             rows = []
             for item in assignments.sort_values("position", kind="stable").to_dict("records"):
                 start = int(last.get(item["annotator"], -1)) + 1
-                name = json.dumps([benchmark, item["annotator"], item["case_id"]])
+                name = json.dumps([benchmark, task, item["annotator"], item["case_id"]])
                 row = {column: item[column] for column in ("case_id", "annotator", "order")}
                 row |= {"key": hashlib.sha256(name.encode()).hexdigest(), "position": start + int(item["position"])}
-                rows.append(row | {"benchmark": benchmark})
+                rows.append(row | {"benchmark": benchmark, "task": task})
             new = [row for row in rows if row["key"] not in set(earlier["key"])]
             if new:
                 connection.execute(database.assignments.insert(), new)
         return len(new)
 
-    def assignments(self, benchmark: str, annotator: str | None = None) -> pd.DataFrame:
+    def assignments(self, benchmark: str, annotator: str | None = None, *, task: str = ANNOTATE) -> pd.DataFrame:
         """The assignments, `benchmark, case_id, annotator, position, order, created`, of everybody or of one."""
-        frame = self._read(database.assignments, _ASSIGNMENT_COLUMNS, benchmark, annotator=annotator)
+        frame = self._read(database.assignments, _ASSIGNMENT_COLUMNS, benchmark, annotator=annotator, task=task)
         frame = frame.astype({"position": "int64"})
         return frame.sort_values(["annotator", "position"], kind="stable", ignore_index=True)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 from PIL import Image
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from mrb_lib.widgets.bundle import csp_hash, script, style
 from mrb_lib.widgets.case import STYLES, case_html
@@ -53,6 +53,15 @@ def stored(values: np.ndarray) -> bytes:
     stream = io.BytesIO()
     Image.fromarray(values).save(stream, format="PNG")
     return stream.getvalue()
+
+
+def in_one_view(page: Page, within: str) -> None:
+    """The image and both answers are in sight at once, on a small screen and on a smaller one."""
+    for width, height in ((1280, 800), (1024, 768)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.locator(".mrb-case-pane").evaluate_all("panes => panes.forEach(pane => { pane.scrollTop = 0; })")
+        for at in (".mrb-view", ".mrb-answer:first-child .mrb-answer-text", ".mrb-answer:last-child .mrb-answer-text"):
+            expect(page.locator(f"{within} {at}").first).to_be_in_viewport(ratio=0.95)
 
 
 def show(page: Page, html: str) -> None:

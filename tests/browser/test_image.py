@@ -284,3 +284,15 @@ def test_two_fingers_pinch(new_page: Callable[..., Page]) -> None:
         points = [finger | {"id": number} for number, finger in enumerate(fingers)]
         touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
     assert place(page)[2] == pytest.approx(2 * before, rel=0.02)
+
+
+def test_what_is_shown_smaller_is_told_with_its_own_size_and_has_no_more_pixels_without_an_app(page: Page) -> None:
+    ramp = np.tile(np.arange(2048) % 256, (1500, 1)).astype(np.uint8)
+    show(page, document(plain_case({"ramp.png": stored(ramp)})))
+    assert "shown at most 1024 wide or high" in page.locator("figcaption").inner_text()
+    view = page.locator(".mrb-view")
+    view.focus()
+    view.press("1")
+    expect(page.locator("output")).to_contain_text("100 %")
+    expect(page.locator("output")).to_contain_text("enlarged from 1024 \u00d7 750")
+    assert place(page)[2] == 1

@@ -240,7 +240,7 @@ def test_no_key_pressed_in_the_explorer_edits_the_notebook(opened_on: Callable[[
 
 
 def test_no_key_pressed_in_a_plain_case_edits_the_notebook(opened_on: Callable[[str], Page]) -> None:
-    lines = ("from IPython.display import HTML", "from mrb_lib.data.benchmark import gold",
+    lines = ("from IPython.display import HTML", "from mrb_lib.data.votes import gold",
              "from mrb_lib.widgets.case import case_html",
              "parts = dict(images=b.images, annotations=b.annotations, gold=gold(b), verdicts=v)",
              "HTML(case_html(b.cases.iloc[0], **parts))")  # fmt: skip

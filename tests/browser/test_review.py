@@ -24,6 +24,7 @@ from mrb_lib.stats.failures.query import Query, to_fragment
 
 from .axe import violations
 from .conftest import Watched
+from .pages import in_one_view
 
 N = 27
 PATIENT = 120_000
@@ -288,8 +289,9 @@ def test_a_mark_outlives_page_and_server_and_is_corrected_not_overwritten_once_t
         (tmp_path / "gone").symlink_to(bench)
         other.get_by_role("button", name="Try again").click()
         expect(other.locator(".mrb-trouble")).to_be_hidden()
-        expect(other.locator(".mrb-history li")).to_contain_text("The nodule is on the left.")
+        expect(other.locator(".mrb-history li")).to_contain_text("One other has reviewed this case.")
         _sign_in(other, "Dr. Ada")
+        expect(other.locator(".mrb-history li")).to_contain_text("The nodule is on the left.")
         expect(other.get_by_label("Note")).to_have_value("The nodule is on the left.")
         expect(other.get_by_role("button", name="Save correction")).to_be_visible()
         other.keyboard.press("3")
@@ -414,6 +416,7 @@ def test_all_is_in_sight_without_scrolling_sideways(desk: Page, width: int, heig
     assert violations(page) == []
     page.get_by_role("button", name="Sign out").click()
     assert violations(page, ".mrb-explorer") == []
+    in_one_view(page, ".mrb-shown")
 
 
 def _fits(page: Page, width: int) -> None:

@@ -11,8 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from mrb_lib.cli import adjudications
-from mrb_lib.data.benchmark import Benchmark, gold, load
+from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.data.demo.build import write_demo
+from mrb_lib.data.votes import gold
 from mrb_lib.errors import InputError
 from mrb_lib.files import REVIEWS
 from mrb_lib.notebook.places import write_simulated_runs

@@ -59,6 +59,18 @@ def test_cases_are_dealt_out_once_and_then_more(mrb: Command, bench: Path) -> No
     assert "4 cases have fewer than 3 annotators" in told
 
 
+def test_everybody_begins_with_the_same_cases_whenever_they_come(mrb: Command, bench: Path) -> None:
+    deal = ("annotate", bench, "--assign-only", "--shared", 3, "--annotators")
+    assert mrb(*deal, "Dr A,Dr B", "--overlap", 1).code == 0
+    assert mrb(*deal, "Dr C", "--overlap", 1).code == 0
+    with open_store(bench / REVIEWS) as store:
+        dealt = store.assignments(load(bench).meta.name)
+    firsts = [set(rows.sort_values("position")["case_id"].head(3)) for _, rows in dealt.groupby("annotator")]
+    assert firsts == [firsts[0]] * 3
+    later = dealt[~dealt["case_id"].isin(firsts[0])]
+    assert sorted(later["case_id"]) == sorted(set(load(bench).cases["case_id"]) - firsts[0]), "the others once each"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -84,25 +84,56 @@ def test_every_table_comes_as_text_json_csv_and_latex_with_the_same_rows(mrb: Ca
     assert set(rows[0]) | {"data_kind"} == set(csv.columns)
     assert shown["policy"] == ("balanced" if "policy" in asks_for(table) else None)
     assert r"\toprule" in results[("--latex",)].out
-    resamples = "cluster" in asks_for(table)
-    assert ("; resampled by " in results[("--wide",)].out.splitlines()[0]) == resamples
-    assert {row["cluster"] for row in rows} == {shown["cluster"]} if resamples else shown["cluster"] is None
+    clusters = "cluster" in asks_for(table)
+    assert ("clustered" in results[("--wide",)].out.splitlines()[0]) == clusters
+    assert {row["cluster"] for row in rows} == {shown["cluster"]} if clusters else shown["cluster"] is None
 
 
-def test_the_first_sentence_says_what_is_resampled_and_how_to_resample_cases(mrb: Callable, tmp_path: Path) -> None:
-    """Twelve questions over 36 cases; over cases where the user says so."""
+def test_the_first_sentence_says_what_the_clusters_are_and_how_to_do_without(mrb: Callable, tmp_path: Path) -> None:
+    """Twelve questions over 36 cases; none where the user says so."""
     cases = [{"case_id": f"c{i}", "question": f"q{i % 12}", "response_a": "a", "response_b": "b"} for i in range(36)]
     votes = pd.DataFrame([(f"c{i}", who, "overall", "AB"[i % 3 == 0]) for i in range(36) for who in "xy"])
     annotations = votes.set_axis(["case_id", "annotator", "dimension", "choice"], axis="columns")
     bench = tmp_path / "repeated"
     save(Benchmark(BenchmarkMeta("repeated", "general", ("overall",)), pd.DataFrame(cases), annotations), bench)
     ask = ("analyze", bench, "--table", "agreement", "--resamples", "40")
-    said = "resampled by question: 12 questions repeat over 36 cases; --cluster case_id resamples cases"
+    said = "clustered by question: 36 cases ask 12 different questions; --cluster case_id takes each case alone"
     assert " ".join(mrb(*ask).out.split("\n\n")[0].split()) == f"repeated: agreement; {said}"
     assert json.loads(mrb(*ask, "--json").out)["cluster"] == "question"
     apart = (*ask, "--cluster", "case_id")
-    assert mrb(*apart).out.splitlines()[0] == "repeated: agreement; resampled by case_id: 36 cases"
+    assert mrb(*apart).out.splitlines()[0] == "repeated: agreement; not clustered: 36 cases"
     assert json.loads(mrb(*apart, "--json").out)["cluster"] == "case_id"
+
+
+@pytest.mark.parametrize("table", ["bias", "calibration"])
+def test_a_table_that_resamples_nothing_does_not_claim_it(mrb: Callable, demo: Path, table: str) -> None:
+    head = mrb("analyze", demo, "--table", table, "--dimension", "overall").out.split("\n\n")[0]
+    assert "clustered" in head
+    assert "resampled" not in head
+
+
+def test_the_head_names_every_gold_rule_and_of_a_majority_the_labels_of_the_dimension_that_is_shown(
+    mrb: Callable, tmp_path: Path
+) -> None:
+    """Two annotators of the one dimension, three of the other."""
+    votes = pd.DataFrame(
+        [(f"c{i}", who, dimension, "AB"[i % 2]) for i in range(12) for dimension, people in
+         (("overall", "xyz"), ("relevance", "xy")) for who in people],
+        columns=["case_id", "annotator", "dimension", "choice"],
+    )  # fmt: skip
+    cases = pd.DataFrame({"case_id": [f"c{i}" for i in range(12)]}).assign(question="q", response_a="a", response_b="b")
+    bench = tmp_path / "b"
+    save(Benchmark(BenchmarkMeta("b", "general", ("overall", "relevance")), cases, votes), bench)
+    mrb("judge", bench, bench / "runs", "--judge", "longer")
+
+    def head(*options: str) -> str:
+        return " ".join(mrb("analyze", bench, "--resamples", "40", *options).out.split("\n\n")[0].split())
+
+    assert "gold: majority of 2 or 3 annotators' labels" in head()
+    assert "gold: majority of 3 annotators' labels" in head("--dimension", "overall")
+    assert "gold: majority of 2 annotators' labels" in head("--dimension", "relevance")
+    assert "gold: posterior (Dawid and Skene)" in head("--gold", "posterior")
+    assert "gold: unanimous" in head("--gold", "unanimous")
 
 
 def test_a_table_by_two_columns_has_the_overall_rows_once(mrb: Callable, demo: Path) -> None:
@@ -118,6 +149,30 @@ def test_a_table_by_two_columns_has_the_overall_rows_once(mrb: Callable, demo: P
     assert departments[: len(overall)] == overall
     twice = mrb("analyze", demo, "--table", "composition", "--by", "organ", "--by", "organ")
     assert (twice.code, "by 'organ': the column is named twice" in twice.err) == (2, True)
+
+
+def test_a_filter_is_said_wherever_its_table_is_shown(mrb: Callable, demo: Path) -> None:
+    cases = pd.read_parquet(demo / "cases.parquet")
+    long = cases[["response_a", "response_b"]].map(len).max(axis=1) > 600
+    where = "length > 600"
+    shown = {
+        form: mrb("analyze", demo, "--where", where, "--dimension", "overall", "--resamples", "40", form)
+        for form in ("--wide", "--json", "--csv", "--latex")
+    }
+    assert {result.code for result in shown.values()} == {0}, shown
+    found = json.loads(shown["--json"].out)
+    assert found["where"] == where
+    judges = [row for row in found["rows"] if row["kind"] == "judge"]
+    assert {row["n"] + row["n_excluded"] for row in judges} == {long.sum()}
+    assert 0 < long.sum() < len(cases)
+    head = f"where {where} ({long.sum()} of {len(cases)} cases)"
+    assert head in shown["--wide"].out.splitlines()[0]
+    assert set(pd.read_csv(io.StringIO(shown["--csv"].out))["where"]) == {where}
+    assert "length" in shown["--latex"].out
+    refused = mrb("analyze", demo, "--where", "length >")
+    assert (refused.code, refused.out) == (2, "")
+    assert "cannot be read" in refused.err
+    assert mrb("analyze", demo, "--where", "organ == 'nowhere'").code == 2
 
 
 def test_an_option_that_a_table_does_not_read_is_pointed_out(mrb: Callable, demo: Path) -> None:
@@ -215,7 +270,10 @@ def test_the_help_lists_every_table_with_its_question_and_options(mrb: Callable)
     shown = " ".join(mrb("analyze", "--help").out.split())
     for name, spec in TABLES.items():
         assert f"{name} {spec.question}" in shown
-        assert all(f"--{option} <float> {name}: {spec.options[option].help}" in shown for option in spec.options)
+        assert all(
+            f"--{option.replace('_', '-')} <float> {name}: {spec.options[option].help}" in shown
+            for option in spec.options
+        )
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -245,7 +303,7 @@ def test_explain_says_what_each_column_means_without_reading_a_benchmark(mrb: Ca
     assert explained[: len(usual)] == usual
     assert all(explained.count(name) == 1 for name in (*usual, *spec.more))
     assert "the table does not say" not in shown.out
-    assert all(f"--{name}: {option.help}" in shown.out for name, option in spec.options.items())
+    assert all(f"--{name.replace('_', '-')}: {option.help}" in shown.out for name, option in spec.options.items())
     for other in (("--explain", "--table", table), ("nowhere", "--table", table, "--explain")):
         assert mrb("analyze", *other).out == shown.out
 
@@ -267,5 +325,12 @@ def test_an_option_of_one_table_takes_a_number(mrb: Callable, tables: Path, tmp_
     )
     assert {row["margin"] for row in wide["rows"] if row["part"] == "pair"} == {0.9}
     assert {row["margin"] for row in narrow["rows"] if row["part"] == "pair"} == {0.01}
+    switch = ("analyze", tmp_path / "b", "--dimension", "overall", "--resamples", "40", "--references")
+    assert mrb(*switch, "0", "--csv").out != mrb(*switch, "1", "--csv").out
+    for value in ("0.5", "1.9", "2", "-1"):
+        refused = mrb(*switch, value)
+        assert (refused.code, f"references {value}: must be 0 or 1" in refused.err) == (2, True)
+    refused = mrb("analyze", tmp_path / "b", "--table", "ceiling", "--null-disagrees", "3")
+    assert (refused.code, "null_disagrees 3: must be 0 or 1" in refused.err) == (2, True)
     unread = mrb("analyze", tmp_path / "b", "--margin", "0.1")
     assert "--margin changes nothing: table accuracy does not read it" in unread.err

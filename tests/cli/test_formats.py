@@ -19,7 +19,8 @@ from typing import Annotated
 
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, gold
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
+from mrb_lib.data.votes import gold
 from mrb_lib.data.formats import Imported, annotation_table, import_tables, reads, writes
 
 META = BenchmarkMeta("toy", "general", dimensions=("overall",))

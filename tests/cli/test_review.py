@@ -9,8 +9,13 @@ from typing import Any
 import pytest
 
 from mrb_lib.cli import servers
+from mrb_lib.data.benchmark import load
 from mrb_lib.data.demo.build import write_demo
-from mrb_lib.widgets.explorer.app import BENCHMARK, INDEX, STORE, review_app
+from mrb_lib.data.votes import gold
+from mrb_lib.reviews.store import REVIEW, open_store
+from mrb_lib.stats.accuracy.table import correctness
+from mrb_lib.verdicts.store import load_verdicts
+from mrb_lib.widgets.explorer.app import BENCHMARK, BLIND, INDEX, STORE, review_app
 
 
 @pytest.fixture
@@ -49,7 +54,8 @@ def test_the_app_opens_on_what_was_prepared(
     assert (served["port"], served["browse"], served["host"]) == (8123, False, "127.0.0.1")
     assert not served["allow_remote"]
     assert str(bench) not in "".join(served["cells"])
-    assert set(served["environment"]) == {BENCHMARK, INDEX, STORE}
+    assert set(served["environment"]) == {BENCHMARK, BLIND, INDEX, STORE}
+    assert served["environment"][BLIND] == "1"
     first = _opened(served["environment"], monkeypatch)
     assert (first["n"], first["judges"], first["store"]) == (18, [], "")
 
@@ -65,6 +71,39 @@ def test_the_judges_of_the_runs_are_there_and_the_index_is_made_once(
     assert (bench / "other.sqlite").is_file()
     assert mrb("review", bench, bench / "runs").code == 0
     assert served["environment"][INDEX] == index
+
+
+def test_failures_are_dealt_out_and_earlier_ones_stay(
+    mrb: Callable[..., Any], bench: Path, served: dict[str, Any]
+) -> None:
+    assert mrb("judge", bench, bench / "runs", "--judge", "longer").code == 0
+    wrong = "judge=longer&dimension=overall&kind=wrong"
+    done = mrb("review", bench, "--assign", "Dr A, Dr B", "--query", wrong, "--open")
+    assert done.code == 0, done.err
+    assert served["environment"][BLIND] == "0"
+    with open_store(bench / "reviews.sqlite", create=False) as store:
+        name = load(bench).meta.name
+        dealt = store.assignments(name, task=REVIEW)
+        assert store.assignments(name).empty, "nothing was dealt to annotators"
+    verdicts = load_verdicts(bench / "runs", load(bench).cases)
+    table = correctness(verdicts, gold(load(bench)))
+    missed = table[(table["dimension"] == "overall") & (table["score"] < 0.5)]
+    assert sorted(dealt["case_id"]) == sorted(missed["case_id"])
+    assert dealt.groupby("annotator").size().max() - dealt.groupby("annotator").size().min() <= 1
+    assert f"Dr A: {(dealt['annotator'] == 'Dr A').sum()} cases to review" in done.err
+    assert mrb("review", bench, "--assign", "Dr C", "--query", wrong, "--overlap", 2).code == 0
+    with open_store(bench / "reviews.sqlite", create=False) as store:
+        more = store.assignments(name, task=REVIEW)
+    assert sorted(more.loc[more["annotator"] == "Dr C", "case_id"]) == sorted(dealt["case_id"])
+    assert len(more) == 2 * len(dealt)
+    for query, message in (
+        ("kind=rude", "kind 'rude'"),
+        ("review=mine", "leave review out"),
+        ("text=xyzzy", "no case"),
+    ):
+        refused = mrb("review", bench, "--assign", "Dr A", "--query", query)
+        assert refused.code == 2
+        assert message in refused.err
 
 
 def test_a_password_is_not_printed(mrb: Callable[..., Any], bench: Path, served: dict[str, Any]) -> None:

@@ -26,7 +26,8 @@ def _right(case: str = "c1", reviewer: str = "Dr A", **options: object) -> Adjud
 def test_an_adjudication_comes_back_as_it_was(store: Store) -> None:
     given = Adjudication(
         "demo", HOSTILE, HOSTILE, "gold_wrong", choice="tie", dimension="accuracy", judge=HOSTILE,
-        reasons=("order effect", HOSTILE), note=HOSTILE, supersedes="before", case_fingerprint="f",
+        reasons=("order effect", HOSTILE), severity="mild", reasoning="not_about_image", note=HOSTILE,
+        supersedes="before", case_fingerprint="f",
     )  # fmt: skip
     store.adjudicate(given)
     frame = store.adjudications("demo")
@@ -106,6 +107,9 @@ def test_all_of_a_restore_or_nothing(store: Store) -> None:
     [
         ({"verdict": "wrong"}, "'wrong' is unknown"),
         ({"verdict": "gold_wrong"}, "choice '' is unknown"),
+        ({"severity": "fatal"}, "severity 'fatal' is unknown"),
+        ({"judge": "j", "reasoning": "good"}, "reasoning 'good' is unknown"),
+        ({"reasoning": "wrong"}, "name the judge"),
         ({"verdict": "gold_wrong", "choice": "C"}, "choice 'C' is unknown"),
         ({"choice": "A"}, "belongs to gold_wrong only"),
         ({"reviewer": " \n"}, "reviewer is empty"),

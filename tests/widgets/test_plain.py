@@ -28,6 +28,7 @@ def test_without_anywidget_views_are_plain(monkeypatch: pytest.MonkeyPatch) -> N
     assert not plain.can_run()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # Jupyter's own clients announce their coming changes.
 def test_the_notebooks_of_a_report_show_plain_views(tmp_path: Path) -> None:
     sources = [PARAMETERS, "from mrb_lib.widgets.plain import PlainView, can_run\nPlainView(f'<p>{can_run()}</p>')"]
@@ -71,6 +72,7 @@ def test_a_page_asks_for_widgets_and_a_program_does_not(
     assert plain.can_run() is runs
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # Jupyter's own clients announce their coming changes.
 def test_a_notebook_that_papermill_runs_shows_plain_views(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cell = nbformat.v4.new_code_cell("from mrb_lib.widgets.plain import can_run\nprint(can_run())")

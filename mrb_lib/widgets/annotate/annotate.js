@@ -9,12 +9,15 @@ class MrbAnnotatePage {
     this.answers = []; // as they are shown
     this.saved = []; // as Python has them
     this.at = 0;
+    this.pending = {}; // by annotator, case and dimension, what was chosen and is not stored yet; it outlives the page
     root.addEventListener("keydown", (event) => this.key(event));
   }
 
   async start() {
     this.about = await this.line.ask("initial_state");
     this.memory = `mrb-annotate:${this.about.benchmark}`;
+    this.unsaved = `mrb-unsaved:answers:${this.about.benchmark}`;
+    this.pending = JSON.parse(mrbShell.recall("sessionStorage", this.unsaved) || "{}");
     const linked = new URLSearchParams(window.location.hash.slice(1)).get("annotator");
     const me = linked || mrbAnnotate.kept(this.memory);
     if (me) await this.enter(me, Number(mrbAnnotate.kept(`${this.memory}:${me}`)) || 0);
@@ -48,8 +51,19 @@ class MrbAnnotatePage {
     await this.show(number ? { number } : { after: 0 });
   }
 
+  // Keys and clicks are for the case in sight, and it is about to change.
+  leaving() {
+    this.moving = true;
+    this.gate?.close();
+  }
+
+  arrived(then) {
+    this.moving = false;
+    this.gate?.open(then);
+  }
+
   async show(where) {
-    this.moving = true; // keys are for the case in view, and it is about to change
+    this.leaving();
     try {
       await this.settled();
       const found = await this.line.ask("open", { annotator: this.me, ...where });
@@ -60,7 +74,7 @@ class MrbAnnotatePage {
     } catch (error) {
       return this.fail(error);
     } finally {
-      this.moving = false;
+      this.arrived(() => this.sheet?.querySelector("h2").focus({ preventScroll: true }));
     }
   }
 
@@ -78,7 +92,7 @@ class MrbAnnotatePage {
   }
 
   draw(found) {
-    Object.assign(this, { number: found.number, answers: found.answers, saved: [...found.answers] });
+    Object.assign(this, { number: found.number, shown: found.shown, answers: found.answers, saved: [...found.answers] });
     mrbAnnotate.keep(`${this.memory}:${this.me}`, String(found.number));
     if (!this.desk) {
       const sheet = mrbShell.element("main", { class: "mrb-sheet" });
@@ -86,18 +100,33 @@ class MrbAnnotatePage {
       this.desk = mrbShell.element("div", { class: "mrb-desk" }, sheet, mrbAnnotate.panel(this));
       this.replace(mrbAnnotate.bar(this), this.desk, this.skipBox.dialog);
       this.sheet = sheet;
+      this.gate = mrbShell.gate(this.root, [this.desk]);
+      this.gate.close();
     }
     this.root.querySelector(".mrb-bar details").open = false;
     mrbCase.detach(this.sheet);
     this.sheet.replaceChildren(mrbShell.fragment(found.html));
-    mrbCase.attach(this.sheet);
+    const about = { annotator: this.me, number: this.number, shown: this.shown };
+    mrbCase.attach(this.sheet, (image) => mrbShell.picture((from) => this.line.ask("image", { ...about, image, from })));
     this.at = this.open() ?? 0;
     this.fine("");
     this.paint();
     this.root.scrollTop = 0;
-    const title = this.sheet.querySelector("h2");
-    title.focus({ preventScroll: true });
-    title.scrollIntoView({ block: "nearest" });
+    this.sheet.querySelector("h2").scrollIntoView({ block: "nearest" });
+    this.about.dimensions.forEach(({ name }, index) => {
+      const pick = this.pending[this.placeOf(name)];
+      if (pick) this.choose(index, pick, false);
+    });
+  }
+
+  placeOf(dimension) {
+    return JSON.stringify([this.me, this.shown, dimension]);
+  }
+
+  pend(place, pick) {
+    if (pick) this.pending[place] = pick;
+    else delete this.pending[place];
+    mrbShell.keep("sessionStorage", this.unsaved, JSON.stringify(this.pending));
   }
 
   paint() {
@@ -152,11 +181,17 @@ class MrbAnnotatePage {
     this.at = index;
     this.paint();
     if (onwards) this.advance(index);
-    const { me, number } = this;
+    const { me, number, shown: sight } = this;
+    const place = this.placeOf(name);
+    const settled = () => {
+      if (this.pending[place] === pick) this.pend(place, "");
+    };
+    this.pend(place, pick);
     this.fine("Saving …");
     // One after the other: a question that is asked again must not overtake a later one.
-    this.queue = this.queue.then(() => this.line.ask("choose", { annotator: me, number, dimension: name, pick })).then(
+    this.queue = this.queue.then(() => this.line.ask("choose", { annotator: me, number, shown: sight, dimension: name, pick })).then(
       () => {
+        settled();
         if (this.me !== me || this.number !== number) return;
         this.count(index, this.saved[index]);
         this.saved[index] = chosen;
@@ -165,6 +200,7 @@ class MrbAnnotatePage {
         this.paint();
       },
       (error) => {
+        settled();
         if (this.me !== me || this.number !== number) return;
         if (this.answers[index] === chosen) this.answers[index] = this.saved[index];
         this.paint();
@@ -191,17 +227,18 @@ class MrbAnnotatePage {
   }
 
   async skip(reason, done) {
-    if (this.moving) return; // a second click: the case is about to change
-    this.moving = true;
+    if (this.moving) return; // a second click
+    const { me, number, shown } = this;
+    this.leaving();
     try {
       await this.settled();
-      await this.line.ask("skip", { annotator: this.me, number: this.number, reason });
+      await this.line.ask("skip", { annotator: me, number, shown, reason });
     } catch (error) {
-      this.moving = false;
+      this.arrived();
       throw error;
     }
     done();
-    await this.show({ after: this.number });
+    await this.show({ after: number });
   }
 
   askSkip() {
@@ -210,12 +247,13 @@ class MrbAnnotatePage {
   }
 
   async forwards() {
+    this.leaving();
     await this.settled();
     const left = this.left();
     if (left.length === 0) return this.show({ after: this.number });
+    this.arrived(() => this.focus(left[0]));
     const names = left.map((index) => mrbAnnotate.human(this.about.dimensions[index].shown));
-    this.fine(`Still open: ${names.join(", ")}. Answer, or skip with X.`);
-    return this.focus(left[0]);
+    return this.fine(`Still open: ${names.join(", ")}. Answer, or skip with X.`);
   }
 
   step(by) {
@@ -247,8 +285,12 @@ class MrbAnnotatePage {
   }
 
   key(event) {
-    if (!this.desk || this.moving || this.skipBox.dialog.open || mrbShell.typing(event) || event.repeat) return;
+    if (!this.desk || this.skipBox.dialog.open || mrbShell.typing(event) || event.repeat) return;
     const pressed = event.key.length === 1 ? event.key.toUpperCase() : event.key;
+    if (this.moving || (this.gate.stale(event) && !"NP".includes(pressed))) {
+      this.fine("That key was not taken: the case was about to change. Look, and press it again.");
+      return;
+    }
     const pick = this.about.picks.find((one) => one.key === pressed);
     const digit = Number(pressed) - 1;
     const inButton = event.target instanceof Element && event.target.closest("button, summary, a");

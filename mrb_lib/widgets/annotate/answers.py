@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import sha256
 from typing import Any
 
 import pandas as pd
@@ -12,12 +14,12 @@ import pandas as pd
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
 from mrb_lib.judges.prompts import DEFINITIONS
-from mrb_lib.reviews.marks import AnnotatorAnswer
+from mrb_lib.reviews.marks import AnnotatorAnswer, case_fingerprint
 from mrb_lib.reviews.progress import DONE, OPEN, SKIPPED, by_dimension, case_states
 from mrb_lib.reviews.store import Store
 from mrb_lib.schema import CHOICES
 from mrb_lib.widgets.annotate.blinded import NAMES, as_shown, blinded_html, in_case_frame
-from mrb_lib.widgets.case.images import SIDE
+from mrb_lib.widgets.case.images import SIDE, piece_of, whole
 from mrb_lib.widgets.text import visible
 
 REASONS = (
@@ -64,6 +66,7 @@ class Annotation:
         self._side = side
         self._seen: dict[str, pd.DataFrame] = {}  # by annotator; assignments are added to and never change
         self._html = lru_cache(maxsize=16)(self._drawn)
+        self._picture = lru_cache(maxsize=2)(lambda name: whole(name, benchmark.images))
 
     def initial_state(self, _: Mapping[str, Any]) -> dict[str, Any]:
         """What the page is about, and who may sign in."""
@@ -105,6 +108,7 @@ class Annotation:
         assigned = self._assigned_case(annotator, number, mine)
         return {
             "number": number,
+            "shown": self._seal(assigned),
             "total": len(mine),
             "html": self._html(assigned.case_id, assigned.order, number, len(mine)),
             "answers": self._answers(assigned),
@@ -113,7 +117,7 @@ class Annotation:
 
     def choose(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Keep what was picked for a dimension; the same pick again adds nothing to the history."""
-        assigned = self._assigned_case(_text(question, "annotator"), _number(question, "number"))
+        assigned = self._in_sight(question)
         dimension, pick = _text(question, "dimension"), _text(question, "pick")
         if dimension not in self._benchmark.meta.dimensions:
             raise InputError(f"dimension {dimension!r}: is not a dimension of this benchmark; load the page again.")
@@ -124,9 +128,17 @@ class Annotation:
             self._store.answer(self._answer(assigned, dimension, choice, ""))
         return {"answers": self._answers(assigned)}
 
+    def image(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """A piece of an image of the case in sight with every pixel it has; see `mrb_lib.widgets.case.images.whole`."""
+        assigned, index = self._in_sight(question), _number(question, "image")
+        names = self._benchmark.cases["images"].iloc[self._rows[assigned.case_id]]
+        if not 0 <= index < len(names) or str(names[index]) not in self._benchmark.images:
+            raise InputError("there is no such image; load the page again.")
+        return piece_of(self._picture(str(names[index])), max(0, _number(question, "from")))
+
     def skip(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Keep why the dimensions that have no choice yet stay without one."""
-        assigned = self._assigned_case(_text(question, "annotator"), _number(question, "number"))
+        assigned = self._in_sight(question)
         reason = _text(question, "reason").strip()[:_LONGEST_REASON]
         if not reason:
             raise InputError("Say why you skip the case: choose a reason, or write one.")
@@ -164,6 +176,19 @@ class Annotation:
             raise InputError(f"case {number}: is not among those of {annotator}; load the page again.")
         row = mine.iloc[number - 1]
         return _AssignedCase(annotator, str(row["case_id"]), str(row["order"]))
+
+    def _seal(self, assigned: _AssignedCase) -> str:
+        """Stands for a case as it was shown, by its id, version and order, and tells nothing of them."""
+        case = self._benchmark.cases.iloc[self._rows[assigned.case_id]]
+        version = case_fingerprint({str(name): value for name, value in case.items()})
+        return sha256(json.dumps([assigned.case_id, version, assigned.order]).encode("ascii")).hexdigest()
+
+    def _in_sight(self, question: Mapping[str, Any]) -> _AssignedCase:
+        """The case that a page answers; refused where that in its window is another, or another version of it."""
+        assigned = self._assigned_case(_text(question, "annotator"), _number(question, "number"))
+        if question.get("shown") != self._seal(assigned):
+            raise InputError("the case in your window is not the one that is stored here now; load the page again.")
+        return assigned
 
     def _drawn(self, case_id: str, order: str, number: int, total: int) -> str:
         case, images = self._benchmark.cases.iloc[self._rows[case_id]], self._benchmark.images

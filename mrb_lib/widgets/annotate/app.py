@@ -26,6 +26,7 @@ class Annotator(Shell):
             {
                 "initial_state": annotation.initial_state,
                 "open": annotation.open,
+                "image": annotation.image,
                 "choose": annotation.choose,
                 "skip": annotation.skip,
             },

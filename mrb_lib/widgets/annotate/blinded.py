@@ -38,13 +38,11 @@ def blinded_html(
     shown = to_shown_frame(pd.DataFrame([case]).assign(order=order)).iloc[0]
     pictures = _pictures([str(name) for name in shown["images"]], images, side)
     question = f'<div class="mrb-text mrb-question" dir="auto">{escaped(shown["question"])}</div>'
-    wide = "" if len(shown["images"]) == 1 else " mrb-wide-top"
     return (
         f'<section class="mrb mrb-case" aria-label="case {number} of {total}">'
         f'<header><h2 class="mrb-title" tabindex="-1">Case {number} <span class="mrb-of">of {total}</span></h2>'
         f"{origin_html(shown)}</header>"
-        f'<div class="mrb-stage"><div class="mrb-top{wide}">{pictures}'
-        f'<div class="mrb-asked"><h3>Question</h3>{question}</div></div>'
+        f'<div class="mrb-stage">{pictures}<div class="mrb-asked"><h3>Question</h3>{question}</div>'
         f'<div class="mrb-answers"><div class="mrb-pair">{_answer(shown["first"], "first")}'
         f"{_answer(shown['second'], 'second')}</div></div></div></section>"
     )
@@ -66,7 +64,7 @@ def _pictures(names: Sequence[str], images: Mapping[str, bytes], side: int) -> s
     for number, name in enumerate(names, start=1):
         called = f"Image {number} of {len(names)}" if len(names) > 1 else "Image"
         missing = f'<p class="mrb-missing">[{called} is missing]</p>'
-        made.append(image_html(called, {called: images[name]}, side) if name in images else missing)
+        made.append(image_html(called, {called: images[name]}, side, number - 1) if name in images else missing)
     return f'<div class="mrb-images">{"".join(made)}</div>' if made else ""
 
 

@@ -171,6 +171,11 @@ const mrbAnnotate = (() => {
       element("label", { for: `${page.prefix}-words` }, "In your words (optional with a reason above)"), words, wrong,
       element("div", { class: "mrb-steps" }, button("Do not skip", () => dialog.close()), button("Skip the case", go, { class: "mrb-first" })),
     );
+    dialog.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || !(event.target.matches("input") || event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      go();
+    });
     return { dialog, open() {
       wrong.hidden = true;
       words.value = "";

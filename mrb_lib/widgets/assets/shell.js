@@ -94,6 +94,54 @@ const mrbShell = (() => {
     return field || event.isComposing || event.ctrlKey || event.metaKey || event.altKey;
   }
 
+  // A picture that comes in pieces of base64, as a Blob.
+  async function picture(piece) {
+    const parts = [];
+    for (let from = 0; from !== null;) {
+      const answer = await piece(from);
+      parts.push(Uint8Array.from(atob(answer.piece), (one) => one.charCodeAt(0)));
+      from = answer.next;
+    }
+    return new Blob(parts, { type: "image/png" });
+  }
+
+  // While what is in sight changes, the nodes that act on it are dead, and so is what was pressed before it was painted:
+  // it was meant for what was there until then.
+  function gate(root, nodes) {
+    let turn = 0;
+    let painted = 0;
+    let closed = false;
+    const stale = (event) => closed || event.timeStamp < painted;
+    const stop = (event) => {
+      if (!stale(event)) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    };
+    for (const node of nodes) for (const kind of ["pointerdown", "mousedown", "click", "keydown", "beforeinput"]) node.addEventListener(kind, stop, true);
+    const set = (value) => {
+      closed = value;
+      root.classList.toggle("mrb-changing", value);
+      for (const node of nodes) node.inert = value;
+    };
+    return {
+      stale,
+      close() {
+        turn += 1;
+        if (nodes.some((node) => node.contains(document.activeElement))) root.focus({ preventScroll: true });
+        set(true);
+      },
+      open(then = () => {}) {
+        const mine = (turn += 1);
+        requestAnimationFrame(() => setTimeout(() => {
+          if (mine !== turn) return;
+          painted = performance.now();
+          set(false);
+          then();
+        }));
+      },
+    };
+  }
+
   // What the browser keeps, by the name of its storage; one that keeps nothing answers with an empty text.
   function recall(storage, key) {
     try {
@@ -142,5 +190,5 @@ const mrbShell = (() => {
     } };
   }
 
-  return { fragment, connect, persistent, element, typing, recall, keep };
+  return { fragment, connect, persistent, element, typing, gate, picture, recall, keep };
 })();

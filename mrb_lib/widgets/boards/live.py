@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from mrb_lib.errors import InputError
 from mrb_lib.schema import POLICIES
 from mrb_lib.stats.failures.query import PLACES, Query
-from mrb_lib.widgets.boards.cell_cases import SCORED, behind_html
+from mrb_lib.widgets.boards.cell_cases import N_SCORED, SCORED, behind_html
 from mrb_lib.widgets.boards.heatmap_table import (
     ALL,
     DIMENSIONS,
@@ -34,6 +34,10 @@ from mrb_lib.widgets.shell import Shell
 
 class ShowsQuery(Protocol):
     """What can be led to the cases of a query, such as a failure explorer."""
+
+    @property
+    def policy(self) -> str:
+        """The scoring policy that says what is wrong."""
 
     def show(self, query: Query) -> None:
         """Show these cases."""
@@ -60,6 +64,10 @@ class HeatmapWidget(Shell):
     def __init__(self, heatmap: HeatmapData, start: HeatmapAxes, explorer: ShowsQuery | None = None) -> None:
         def explore(question: Mapping[str, Any]) -> dict[str, Any]:
             if explorer is not None:
+                if explorer.policy != axes_asked(question).policy:
+                    raise InputError(
+                        f"the explorer scores by {explorer.policy}; choose that policy to open these there."
+                    )
                 explorer.show(query_of(cell_asked(heatmap, question), str(question.get("outcome"))))
             return {}
 
@@ -181,5 +189,6 @@ def query_of(cell: HeatmapCell, outcome: str) -> Query:
     """
     if cell.by is not None and cell.by not in PLACES:
         raise InputError(f"the explorer has no filter for {cell.by}; open the cases here.")
-    query = Query(judge=cell.judge, dimension=cell.dimension, kind=("wrong",) if outcome == "wrong" else ())
+    outcomes = {SCORED: tuple(OUTCOMES)[:N_SCORED], ALL: ()}.get(outcome, (outcome,))
+    query = Query(judge=cell.judge, dimension=cell.dimension, outcome=outcomes)
     return query if cell.by is None else replace(query, **{cell.by: cell.subfield})  # type: ignore[arg-type]  # one of PLACES

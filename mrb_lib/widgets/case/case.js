@@ -15,15 +15,16 @@ const mrbCase = (() => {
   const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
   function fitting(state, box = state.view.getBoundingClientRect()) {
-    const scale = Math.min(box.width / state.img.naturalWidth, box.height / state.img.naturalHeight);
+    const scale = Math.min(box.width / state.wide, box.height / state.tall);
     return { scale, box };
   }
 
   function place(state, box = state.view.getBoundingClientRect()) {
-    const { img, view } = state;
-    const [width, height] = [img.naturalWidth * state.scale, img.naturalHeight * state.scale];
+    const { view } = state;
+    const [width, height] = [state.wide * state.scale, state.tall * state.scale];
     state.x = clamp(state.x, Math.min(40, box.width) - width, box.width - Math.min(40, box.width));
     state.y = clamp(state.y, Math.min(40, box.height) - height, box.height - Math.min(40, box.height));
+    if (state.scale >= 1) Object.assign(state, { x: snapped(state.x), y: snapped(state.y) });
     view.style.setProperty("--x", `${state.x}px`);
     view.style.setProperty("--y", `${state.y}px`);
     view.style.setProperty("--zoom", String(state.scale));
@@ -32,18 +33,21 @@ const mrbCase = (() => {
     tell(state);
   }
 
+  // A whole number of the screen's pixels: between them one pixel of the image would be blurred over two.
+  const snapped = (at) => Math.round(at * devicePixelRatio) / devicePixelRatio;
+
   // `known` is the size of the view where it has been measured already: to measure again would lay the page out anew.
   function fit(state, known) {
-    if (!state.img.naturalWidth) return;
+    if (!state.wide) return;
     const { scale, box } = fitting(state, known);
     Object.assign(state, { scale, fitted: true });
-    state.x = (box.width - state.img.naturalWidth * scale) / 2;
-    state.y = (box.height - state.img.naturalHeight * scale) / 2;
+    state.x = (box.width - state.wide * scale) / 2;
+    state.y = (box.height - state.tall * scale) / 2;
     place(state, box);
   }
 
   function zoom(state, scale, at) {
-    if (!state.img.naturalWidth) return;
+    if (!state.wide) return;
     const { scale: whole, box } = fitting(state);
     const [px, py] = at ? [at.clientX - box.left, at.clientY - box.top] : [box.width / 2, box.height / 2];
     const wanted = clamp(scale, Math.min(whole, 1) / 2, LARGEST);
@@ -51,6 +55,35 @@ const mrbCase = (() => {
     state.y = py - ((py - state.y) * wanted) / state.scale;
     Object.assign(state, { scale: wanted, fitted: false });
     place(state, box);
+    if (coarse(state)) enlarge(state);
+  }
+
+  // Whether the screen shows more pixels of the image than are here.
+  const coarse = (state) => !state.source && "index" in state.figure.dataset && state.scale * state.wide > state.img.naturalWidth;
+
+  // The image with every pixel it has, asked for once it is looked at so closely.
+  async function enlarge(state) {
+    if (!state.pixels || state.asked) return;
+    state.asked = true;
+    tell(state);
+    try {
+      const source = URL.createObjectURL(await state.pixels(Number(state.figure.dataset.index)));
+      if (views.get(state.figure) !== state) return URL.revokeObjectURL(source);
+      const packed = Boolean(state.figure.dataset.packed);
+      Object.assign(state, { source, values: null });
+      if (!packed) {
+        state.img.src = source;
+        await state.img.decode();
+      }
+      if (packed || state.img.hidden) {
+        state.canvas?.remove();
+        await decoded(state);
+        paint(state);
+      }
+    } catch (error) {
+      state.trouble = error.message;
+    }
+    return tell(state);
   }
 
   function pan(state, dx, dy) {
@@ -63,14 +96,15 @@ const mrbCase = (() => {
   function tell(state) {
     const size = `${Math.round(state.scale * 100)} %`;
     const number = (value) => Number(value.toPrecision(5)).toString();
-    const said = state.grey ? `${size} · level ${number(state.centre)} · window ${number(state.width)}` : size;
+    const full = state.trouble ? ` · not at full size: ${state.trouble}` : state.asked ? " · loading the full size …" : ` · enlarged from ${state.img.naturalWidth} × ${state.img.naturalHeight}`;
+    const said = `${size}${state.grey ? ` · level ${number(state.centre)} · window ${number(state.width)}` : ""}${coarse(state) ? full : ""}`;
     if (state.output.textContent !== said) state.output.textContent = said;
   }
 
   async function decoded(state) {
     if (state.values) return;
     const source = new Image();
-    source.src = state.figure.dataset.packed || state.img.src;
+    source.src = state.source || state.figure.dataset.packed || state.img.src;
     await source.decode();
     const canvas = element("canvas");
     [canvas.width, canvas.height] = [source.naturalWidth, source.naturalHeight];
@@ -139,7 +173,7 @@ const mrbCase = (() => {
 
   function tools(state) {
     const bar = element("div", { class: "mrb-tools", role: "group", "aria-label": "view of the image" });
-    const buttons = [["out", "−", "zoom out"], ["in", "+", "zoom in"], ["fit", "Fit", "fit the whole image"], ["whole", "1:1", "1:1, one pixel to one"], ["reset", "Reset", "reset the view"]];
+    const buttons = [["out", "−", "zoom out"], ["in", "+", "zoom in"], ["fit", "Fit", "fit the whole image"], ["whole", "1:1", "1:1, one pixel of the image to one of the screen"], ["reset", "Reset", "reset the view"]];
     for (const [what, text, words] of buttons) bar.append(element("button", { type: "button", "data-does": what, "aria-label": words, title: words }, text));
     if (state.grey) {
       const span = state.high - state.low || 1;
@@ -156,15 +190,23 @@ const mrbCase = (() => {
     state.output = element("output", { "aria-live": "polite" });
     bar.append(state.output);
     const hint = state.grey ? `${HINT}, level , . and window [ ]. Drag to pan, Ctrl + wheel to zoom, Shift + drag for level and window.` : `${HINT}. Drag to pan, Ctrl + wheel to zoom.`;
-    state.figure.append(bar, element("p", { class: "mrb-legend" }, hint));
-    state.made = [bar, bar.nextElementSibling];
+    const legend = element("p", { class: "mrb-legend", hidden: true }, hint);
+    const ask = element("button", { type: "button", "aria-expanded": "false", "aria-label": "keys in the image", title: "keys in the image" }, "?");
+    ask.addEventListener("click", () => {
+      legend.hidden = !legend.hidden;
+      ask.setAttribute("aria-expanded", String(!legend.hidden));
+    });
+    state.output.before(ask);
+    state.figure.append(bar, legend);
+    state.made = [bar, legend];
   }
 
-  function open(figure, watch) {
+  function open(figure, watch, pixels) {
     const [view, img] = [figure.querySelector(".mrb-view"), figure.querySelector("img")];
     if (!view || !img || views.has(figure)) return;
+    for (const one of figure.querySelectorAll(".mrb-shrunk")) one.hidden = Boolean(pixels);
     const data = figure.dataset;
-    const state = { figure, view, img, scale: 1, x: 0, y: 0, fitted: true, grey: "low" in data, fingers: new Map() };
+    const state = { figure, view, img, pixels, small: img.src, wide: 0, tall: 0, scale: 1, x: 0, y: 0, fitted: true, grey: "low" in data, fingers: new Map() };
     if (state.grey) {
       for (const name of ["low", "high", "centre", "width", "offset", "step"]) state[name] = Number(data[name]);
       state.inverted = data.inverted === "1";
@@ -174,7 +216,13 @@ const mrbCase = (() => {
     views.set(figure, state);
     view.classList.add("mrb-live");
     view.tabIndex = 0;
-    const ready = () => { if (views.get(figure) === state) watch.observe(view); };
+    const ready = () => {
+      if (views.get(figure) !== state) return;
+      Object.assign(state, { wide: Number(data.wide) || img.naturalWidth, tall: Number(data.tall) || img.naturalHeight });
+      view.style.setProperty("--wide", `${state.wide}px`);
+      view.style.setProperty("--tall", `${state.tall}px`);
+      watch.observe(view);
+    };
     img.decode().then(ready, () => {});
   }
 
@@ -184,6 +232,10 @@ const mrbCase = (() => {
     watch.unobserve(state.view);
     for (const made of state.made) made.remove();
     if (state.canvas) state.canvas.remove();
+    if (state.source) {
+      state.img.src = state.small;
+      URL.revokeObjectURL(state.source);
+    }
     state.img.hidden = false;
     state.view.classList.remove("mrb-live", "mrb-near", "mrb-moved");
     state.view.removeAttribute("tabindex");
@@ -257,7 +309,8 @@ const mrbCase = (() => {
 
   const onUp = (event) => stateOf(event, ".mrb-view")?.fingers.delete(event.pointerId);
 
-  function attach(root) {
+  // `pixels` resolves with the image at an index of the case, a Blob with every pixel; without it there are none but those here.
+  function attach(root, pixels) {
     if (kept.has(root)) detach(root);
     const watch = new ResizeObserver((entries) => {
       for (const entry of entries) {
@@ -268,7 +321,7 @@ const mrbCase = (() => {
     const listeners = { click: onClick, input: onInput, keydown: onKey, wheel: onWheel, pointerdown: onDown, pointermove: onMove, pointerup: onUp, pointercancel: onUp };
     for (const [name, act] of Object.entries(listeners)) root.addEventListener(name, act, { passive: false });
     const figures = [...root.querySelectorAll('[data-mrb="image"]')];
-    for (const figure of figures) open(figure, watch);
+    for (const figure of figures) open(figure, watch, pixels);
     kept.set(root, () => {
       for (const [name, act] of Object.entries(listeners)) root.removeEventListener(name, act);
       for (const figure of figures) close(figure, watch);

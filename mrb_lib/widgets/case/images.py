@@ -10,9 +10,10 @@ from mrb_lib.errors import InputError
 from mrb_lib.widgets.text import escaped, isolated
 
 SIDE = 1024
+PIECE = 1_000_000
 
 
-def image_html(name: object, images: Mapping[str, bytes], side: int = SIDE) -> str:
+def image_html(name: object, images: Mapping[str, bytes], side: int = SIDE, index: int = 0) -> str:
     """One image as a figure, or what is wrong with it.
 
     Parameters
@@ -20,6 +21,7 @@ def image_html(name: object, images: Mapping[str, bytes], side: int = SIDE) -> s
     name : of the image, as the case gives it
     images : the bytes of the images by name
     side : the longest side, in pixels, that is put into the page
+    index : its place among the images of the case, by which `case.js` asks for a larger one whole; see `whole`
 
     Returns
     -------
@@ -28,23 +30,46 @@ def image_html(name: object, images: Mapping[str, bytes], side: int = SIDE) -> s
         too, as `data-packed`. Validated by tests/widgets/case/test_images.py.
     """
     try:
-        return figure_html(read_pixels(images[str(name)], str(name)), str(name), side)
+        return figure_html(read_pixels(images[str(name)], str(name)), str(name), side, index)
     except KeyError:
         return f'<p class="mrb-missing">[the image {isolated(name)} is missing]</p>'
     except InputError as error:
         return f'<p class="mrb-missing">[{isolated(error)}]</p>'
 
 
-def figure_html(pixels: Pixels, name: str, side: int = SIDE) -> str:
+def whole(name: object, images: Mapping[str, bytes]) -> str:
+    """An image with every pixel it has, as base64 of a PNG: packed where it is grey and deeper than 8 bits.
+
+    Raises
+    ------
+    InputError
+            It is missing, or cannot be read.
+    """
+    if str(name) not in images:
+        raise InputError(f"the image {name} is missing.")
+    pixels = read_pixels(images[str(name)], str(name))
+    side = max(pixels.values.shape[:2])
+    return base64.b64encode(packed_png(pixels, side) if pixels.deep else plain_png(pixels, side)).decode("ascii")
+
+
+def piece_of(picture: str, start: int) -> dict[str, object]:
+    """What one message carries of it: `piece` and where the `next` one starts, None after the last."""
+    end = start + PIECE
+    return {"piece": picture[start:end], "next": end if end < len(picture) else None}
+
+
+def figure_html(pixels: Pixels, name: str, side: int = SIDE, index: int = 0) -> str:
     """The figure of one picture; see `image_html`."""
     height, width = pixels.values.shape[:2]
     packed = f' data-packed="{_address(packed_png(pixels, side))}"' if pixels.deep else ""
     kind = "colour" if not pixels.grey else "grey, more than 8 bits" if pixels.deep else "grey"
     frames = f" · frame 1 of {pixels.frames}" if pixels.frames > 1 else ""
-    shown = f" · shown at most {side} wide or high" if max(height, width) > side else ""
+    shrunk = max(height, width) > side
+    shown = f'<span class="mrb-shrunk"> · shown at most {side} wide or high</span>' if shrunk else ""
+    size = f' data-wide="{width}" data-tall="{height}" data-index="{index}"' if shrunk else ""
     label = f"{name}: zoom and pan with the buttons or the keys + - and arrows"
     return (
-        f'<figure class="mrb-image" data-mrb="image"{_window(pixels)}{packed}>'
+        f'<figure class="mrb-image" data-mrb="image"{_window(pixels)}{packed}{size}>'
         f'<div class="mrb-view" role="group" aria-label="{escaped(label)}">'
         f'<img alt="{escaped(name)}" src="{_address(plain_png(pixels, side))}" draggable="false"></div>'
         f"<figcaption>{isolated(name)} · {width} × {height} · {kind}{frames}{shown}</figcaption></figure>"  # noqa: RUF001 - a size is written so

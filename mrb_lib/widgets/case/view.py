@@ -6,6 +6,7 @@ case says can therefore be read but does nothing. `case.js` adds zoom, pan and t
 
 from __future__ import annotations
 
+import html
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from math import isnan
@@ -15,9 +16,9 @@ import pandas as pd
 
 from mrb_lib.schema import CHOICES, NO_PROBE, ORDERS
 from mrb_lib.widgets.bundle import style as style_of
-from mrb_lib.widgets.case.facts import FactMark, marks
+from mrb_lib.widgets.case.facts import FactMark, Stretch, marks, word_differences
 from mrb_lib.widgets.case.images import SIDE, image_html
-from mrb_lib.widgets.text import OWN_KEYS, escaped, isolated
+from mrb_lib.widgets.text import OWN_KEYS, escaped, isolated, visible
 
 STYLES: Final = ("case/case",)
 _ORIGIN = {
@@ -29,6 +30,7 @@ _ORIGIN = {
 }
 _PARTS = ("numbers, sides, denials or anatomical words", "number, side, denial or anatomical word")
 _KEYS = ["judge", "repeat", "probe"]
+_FEW_SPACES: Final = 2
 
 VerdictRow = Mapping[Hashable, object]
 
@@ -68,17 +70,17 @@ def case_html(
     """
     here = str(case["case_id"])
     title, heading = f"h{level}", f"h{level + 1}"
-    pictures = "".join(image_html(name, images, side) for name in case["images"])
-    several = "" if len(case["images"]) == 1 else " mrb-wide-top"
+    pictures = "".join(image_html(name, images, side, i) for i, name in enumerate(case["images"]))
     body = [
         f"<style>{style_of(*STYLES)}</style>" if style else "",
         f'<p class="mrb-simulated mrb-note">{isolated(note)}</p>' if note else "",
         f'<header><{title} class="mrb-title">Case {isolated(here)}</{title}>{origin_html(case)}</header>',
-        f'<div class="mrb-stage"><div class="mrb-top{several}">',
+        '<div class="mrb-stage">',
         f'<div class="mrb-images">{pictures}</div>' if pictures else "",
-        f'<div class="mrb-asked"><{heading}>Question</{heading}>{_text(case["question"])}',
+        f'<div class="mrb-asked"><{heading}>Question</{heading}>{_text(case["question"])}</div>',
+        answers_html(case, heading, blind=blind),
         "" if blind else _reference(case.get("reference"), heading),
-        f"</div></div>{answers_html(case, heading, blind=blind)}</div>",
+        "</div>",
     ]
     if not blind:
         votes, labels, own_verdicts = (_rows_of(table, here) for table in (annotations, gold, verdicts))
@@ -106,7 +108,7 @@ def _reference(value: object, heading: str) -> str:
     if not is_text(value):
         return ""
     body = f'<div class="mrb-text" dir="auto" tabindex="0" {OWN_KEYS}>{escaped(value)}</div>'
-    return f"<{heading}>Reference</{heading}>{body}"
+    return f'<div class="mrb-asked mrb-reference"><{heading}>Reference</{heading}>{body}</div>'
 
 
 def is_text(value: object) -> bool:
@@ -134,39 +136,61 @@ def origin_html(case: pd.Series) -> str:
 
 def answers_html(case: pd.Series, heading: str, *, blind: bool) -> str:
     """The two answers side by side, each in a box that scrolls; facts that only one of them states are marked."""
-    texts = [str(case["response_a"]), str(case["response_b"])]
+    texts = [visible(case["response_a"]), visible(case["response_b"])]
     marked: tuple[list[FactMark], list[FactMark]] = ([], []) if blind else marks(*texts)
-    switch = ""
+    differing: tuple[list[Stretch], list[Stretch]] = ([], []) if blind else word_differences(*texts)
+    switches = ""
     if any(marked):
         count = sum(map(len, marked))
-        switch = (
+        switches = (
             f'<label class="mrb-switch"><input type="checkbox" class="mrb-marks" checked {OWN_KEYS}> '
             f"mark what only one answer states: {count} {_PARTS[count == 1]} (found by rules, not a judgement)</label>"
         )
+    if any(differing):
+        switches += (
+            f'<label class="mrb-switch"><input type="checkbox" class="mrb-words" aria-keyshortcuts="D" {OWN_KEYS}> '
+            "underline every word that is not in the other answer <kbd>D</kbd></label>"
+        )
+    switches = f'<div class="mrb-switches">{switches}</div>' if switches else ""
     both = "".join(
-        _answer(side, text, facts, None if blind else case.get(f"model_{side.lower()}"), heading)
-        for side, text, facts in zip("AB", texts, marked, strict=True)
+        _answer(side, marked_html(text, facts, words), None if blind else case.get(f"model_{side.lower()}"), heading)
+        for side, text, facts, words in zip("AB", texts, marked, differing, strict=True)
     )
-    return f'<div class="mrb-answers">{switch}<div class="mrb-pair">{both}</div></div>'
+    return f'<div class="mrb-answers"><div class="mrb-pair">{both}</div>{switches}</div>'
 
 
-def _answer(side: str, text: str, facts: list[FactMark], model: object, heading: str) -> str:
+def _answer(side: str, marked: str, model: object, heading: str) -> str:
     by = f' <span class="mrb-by">{isolated(model)}</span>' if is_text(model) else ""
-    body = f'<div class="mrb-text mrb-answer-text" dir="auto" tabindex="0" {OWN_KEYS}>{marked_html(text, facts)}</div>'
+    body = f'<div class="mrb-text mrb-answer-text" dir="auto" tabindex="0" {OWN_KEYS}>{marked}</div>'
     return (
         f'<article class="mrb-answer mrb-{side.lower()}" data-mrb="answer">'
         f"<{heading}>{choice_html(side)} Response {side}{by}</{heading}>{body}</article>"
     )
 
 
-def marked_html(text: str, facts: Iterable[FactMark]) -> str:
-    """Escaped text with its marks."""
+def marked_html(text: str, facts: Iterable[FactMark], differing: Sequence[Stretch] = ()) -> str:
+    """Visible text as HTML with its marks, and the stretches of words that are not in the other text.
+
+    Parameters
+    ----------
+    text : as `mrb_lib.widgets.text.visible` makes it, whole: a piece of it has no balance of its own
+    """
+
+    def words(start: int, end: int) -> str:
+        pieces = []
+        for first, last in differing:
+            if first < end and start < last:
+                pieces.append(html.escape(text[start : max(first, start)]))
+                start, last = max(first, start), min(last, end)
+                pieces.append(f'<span class="mrb-differs">{html.escape(text[start:last])}</span>')
+                start = last
+        return "".join([*pieces, html.escape(text[start:end])])
+
     pieces, end = [], 0
     for mark in facts:
-        fact = escaped(text[mark.start : mark.end])
-        pieces.append(f'{escaped(text[end : mark.start])}<mark class="mrb-{mark.kind}">{fact}</mark>')
+        pieces.append(f'{words(end, mark.start)}<mark class="mrb-{mark.kind}">{words(mark.start, mark.end)}</mark>')
         end = mark.end
-    return "".join([*pieces, escaped(text[end:])])
+    return "".join([*pieces, words(end, len(text))])
 
 
 def votes_html(votes: pd.DataFrame, labels: pd.DataFrame) -> str:
@@ -231,17 +255,20 @@ def replies_html(verdicts: pd.DataFrame, heading: str) -> str:
     """What each judge wrote, and why it failed, to open one by one; dimensions that share a reply share its place."""
     shown = []
     for judge, how, own in _presented(verdicts, ["judge", "order", "repeat", "probe"]):
-        dimensions_of: dict[tuple[str | None, str | None], list[str]] = {}
+        rows_of: dict[tuple[str | None, str | None], list[VerdictRow]] = {}
         for row in own:
             texts = _text_of(row.get("reply")), _text_of(row.get("error"))
             if texts != (None, None):
-                dimensions_of.setdefault(texts, []).append(str(row["dimension"]))
-        if not dimensions_of:
+                rows_of.setdefault(texts, []).append(row)
+        if not rows_of:
             continue
-        several = len(dimensions_of) > 1
-        names = [", ".join(dimensions) if several else "" for dimensions in dimensions_of.values()]
-        body = "".join(_reply(name, reply, error) for name, (reply, error) in zip(names, dimensions_of, strict=True))
-        head = f"{isolated(judge)} <span>{isolated(how)} &middot; {_amount(reply for reply, _ in dimensions_of)}</span>"
+        several = len(rows_of) > 1
+        names = [", ".join(str(row["dimension"]) for row in rows) if several else "" for rows in rows_of.values()]
+        body = "".join(
+            _reply(name, reply, error, _cost(rows))
+            for name, ((reply, error), rows) in zip(names, rows_of.items(), strict=True)
+        )
+        head = f"{isolated(judge)} <span>{isolated(how)} &middot; {_amount(reply for reply, _ in rows_of)}</span>"
         shown.append(f'<details data-mrb="reply"><summary {OWN_KEYS}>{head}</summary>{body}</details>')
     return f'<{heading}>Replies</{heading}><div class="mrb-replies">{"".join(shown)}</div>' if shown else ""
 
@@ -336,10 +363,42 @@ def _amount(replies: Iterable[object]) -> str:
     return f"{'1 reply' if len(lengths) == 1 else f'{len(lengths)} replies'}, {sum(lengths):,} characters"
 
 
-def _reply(dimensions: str, reply: str | None, error: str | None) -> str:
+def _cost(rows: Sequence[VerdictRow]) -> str:
+    """How long a reply took, how many tokens it is of, and by which prompt; empty where nothing of it is known."""
+    row, parts = rows[0], []
+    seconds = [float(value) for each in rows if isinstance(value := each.get("latency_s"), float) and value == value]
+    if seconds:
+        parts.append(f"{sum(seconds):,.2f} s")
+    for name, words in (("prompt_tokens", "tokens asked"), ("completion_tokens", "tokens replied")):
+        tokens = [float(value) for each in rows if isinstance(value := each.get(name), float) and value == value]
+        parts += [f"{sum(tokens):,.0f} {words}"] if tokens else []
+    if is_text(row.get("prompt_id")):
+        parts.append(f"prompt {isolated(row['prompt_id'])}")
+    return " &middot; ".join(parts)
+
+
+def _ends_named(reply: str) -> str:
+    """A reply as HTML in which white space at its ends, which a page does not show, is named where it is long."""
+    whole = reply.strip()
+    start = len(reply) - len(reply.lstrip())
+    if not whole:
+        return _spaces(reply) or "(empty)"
+    before, after = reply[:start], reply[start + len(whole) :]
+    return f"{_spaces(before)}{escaped(whole)}{_spaces(after)}"
+
+
+def _spaces(text: str) -> str:
+    breaks, others = text.count("\n"), len(text) - text.count("\n")
+    counts = [(breaks, "line break"), (others, "space")]
+    words = " and ".join(f"{n} {name}{'' if n == 1 else 's'}" for n, name in counts if n)
+    return f'<span class="mrb-none">({words})</span>' if len(text) > _FEW_SPACES else escaped(text)
+
+
+def _reply(dimensions: str, reply: str | None, error: str | None, cost: str) -> str:
     parts = [
         f'<p class="mrb-answers-to">{isolated(dimensions)}</p>' if dimensions else "",
-        f'<div class="mrb-text mrb-reply" dir="auto" tabindex="0" {OWN_KEYS}>{escaped(reply) or "(empty)"}</div>'
+        f'<p class="mrb-answers-to">{cost}</p>' if cost else "",
+        f'<div class="mrb-text mrb-reply" dir="auto" tabindex="0" {OWN_KEYS}>{_ends_named(reply)}</div>'
         if isinstance(reply, str)
         else "",
         f'<p class="mrb-text mrb-status">error: {isolated(error)}</p>' if isinstance(error, str) else "",

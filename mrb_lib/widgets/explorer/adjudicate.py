@@ -12,9 +12,11 @@ import pandas as pd
 
 from mrb_lib.errors import InputError
 from mrb_lib.reviews.marks import REASONS, Adjudication, case_fingerprint, current
-from mrb_lib.reviews.store import Store, open_store
+from mrb_lib.reviews.store import REVIEW, Store, open_store
 from mrb_lib.widgets.text import visible
 
+SEVERITY_WORDS = {"none": "none", "mild": "mild", "moderate": "moderate", "severe": "severe"}
+REASONING_WORDS = {"right": "right", "wrong": "wrong", "not_about_image": "not about this image"}
 LABELS = {
     "gold_right": "Gold is right",
     "gold_wrong": "Gold is wrong",
@@ -25,6 +27,7 @@ LABELS = {
 NO_STORE = "Nothing is stored here: this view was opened without a store of reviews."
 NO_PREFERENCE = "The labels of this benchmark are not preferences; there is nothing to adjudicate."
 _LONGEST_NOTE = 100_000
+_SHOWN = ("reviewer", "verdict", "choice", "dimension", "judge", "severity", "reasoning", "note", "created")
 _ID = re.compile(r"[0-9A-Za-z-]{8,64}")
 
 
@@ -75,6 +78,10 @@ class Reviews:
             self._kept = (state, store.adjudications(self.benchmark, history=True))
         return self._kept[1]
 
+    def queue(self, reviewer: str) -> list[str]:
+        """The ids of the cases that were dealt to a reviewer."""
+        return self.store().assignments(self.benchmark, reviewer, task=REVIEW)["case_id"].tolist()
+
     def reasons(self) -> list[str]:
         """The reasons to choose from; the first ones where no store can be read."""
         try:
@@ -87,6 +94,19 @@ class Reviews:
         self.store().set_reasons(names)
         return self.store().reasons()
 
+    def unseen_by(self, adjudication: Adjudication) -> str | None:
+        """The id of what counts now and would be replaced, though the adjudication does not name it as superseded."""
+        history = self.history()
+        history = history[history["case_id"] == adjudication.case_id]
+        if not len(history) or adjudication.adjudication_id in set(history["adjudication_id"]):
+            return None
+        mine = current(history)
+        for name in ("reviewer", "dimension", "judge"):
+            value = getattr(adjudication, name)
+            mine = mine[mine[name].isna() if value is None else mine[name] == value]
+        mine = mine[mine["adjudication_id"] != adjudication.supersedes]
+        return None if mine.empty else str(mine["adjudication_id"].iloc[-1])
+
     def save(self, adjudication: Adjudication) -> None:
         """Store one adjudication; earlier ones stay."""
         self.store().adjudicate(adjudication)
@@ -97,8 +117,8 @@ def adjudication_from(entries: Mapping[str, Any], benchmark: str, case: pd.Serie
 
     Parameters
     ----------
-    entries : `reviewer, verdict, choice, dimension, judge, reasons, note, supersedes, id`; the page makes the
-        id, so that the same click sent twice is one adjudication
+    entries : `reviewer, verdict, choice, dimension, judge, reasons, severity, reasoning, note, supersedes,
+        adjudication_id`; the page makes the id, so that the same click sent twice is one adjudication
 
     Raises
     ------
@@ -112,7 +132,7 @@ def adjudication_from(entries: Mapping[str, Any], benchmark: str, case: pd.Serie
         raise InputError("no verdict is chosen; choose one of the four.")
     if verdict == "gold_wrong" and not entries.get("choice"):
         raise InputError("gold is wrong: choose the right label too.")
-    name = _text(entries, "id")
+    name = _text(entries, "adjudication_id")
     if not _ID.fullmatch(name):
         raise InputError("the page sent no usable id; load it again.")
     note = _text(entries, "note")
@@ -130,11 +150,18 @@ def adjudication_from(entries: Mapping[str, Any], benchmark: str, case: pd.Serie
         dimension=_text(entries, "dimension") or None,
         judge=_text(entries, "judge") or None,
         reasons=tuple(map(str, reasons)),
+        severity=_text(entries, "severity") or None,
+        reasoning=_text(entries, "reasoning") or None,
         note=note,
         supersedes=_text(entries, "supersedes") or None,
-        case_fingerprint=case_fingerprint({str(name): value for name, value in case.items()}),
+        case_fingerprint=version_of(case),
         adjudication_id=name,
     )
+
+
+def version_of(case: pd.Series) -> str:
+    """What a page sends back with a verdict, so that it is about the case as it was in sight."""
+    return case_fingerprint({str(name): value for name, value in case.items()})
 
 
 def _text(entries: Mapping[str, Any], name: str) -> str:
@@ -155,22 +182,24 @@ def history_of(
     Returns
     -------
     list of dict
-        `id, reviewer, verdict, label, choice, dimension, judge, reasons, note, supersedes, created`, `counts` (whether
-        it counts now), `changed` (whether the case has changed since), and `seen`, the texts as a page may show them.
+        `id, reviewer, verdict, label, choice, dimension, judge, reasons, severity, reasoning, note, supersedes,
+        created`, `counts` (whether it counts now), `changed` (whether the case has changed since), `said` (severity and
+        reasoning in words), and `seen`, the texts as a page may show them.
     """
     rows = history[history["case_id"] == str(case["case_id"])]
     counting = set(current(rows)["adjudication_id"]) if len(rows) else set()
-    mark = case_fingerprint({str(name): value for name, value in case.items()})
+    mark = version_of(case)
     entries = []
     for row in rows.astype(object).where(rows.notna(), None).to_dict("records"):
         plain = {str(name): value if value is None else cleaned(value) for name, value in row.items()}
         entries.append(
-            {name: plain[name] for name in ("reviewer", "verdict", "choice", "dimension", "judge", "note", "created")}
+            {name: plain[name] for name in _SHOWN}
             | {
                 "id": plain["adjudication_id"],
                 "supersedes": plain["supersedes"],
                 "label": LABELS.get(str(row["verdict"]), str(row["verdict"])),
                 "reasons": [cleaned(name) for name in row["reasons"]],
+                "said": _said(row),
                 "seen": {name: visible(row[name] or "") for name in ("reviewer", "dimension", "judge", "note")}
                 | {"reasons": [visible(name) for name in row["reasons"]]},
                 "counts": row["adjudication_id"] in counting,
@@ -178,6 +207,23 @@ def history_of(
             }
         )
     return entries[::-1]
+
+
+def _said(row: Mapping[Any, Any]) -> str:
+    """The harm and what the judge's reasons are worth, in words; empty where neither is said."""
+    harm = SEVERITY_WORDS.get(str(row["severity"]))
+    reasons = REASONING_WORDS.get(str(row["reasoning"]))
+    return "; ".join([*([f"harm: {harm}"] if harm else []), *([f"its reasons: {reasons}"] if reasons else [])])
+
+
+def disagreed_on(history: pd.DataFrame) -> set[str]:
+    """The cases on which reviewers, on the same dimension, now say different things."""
+    now = current(history) if len(history) else history
+    said = now.assign(said=now["verdict"].str.cat(now["choice"].fillna("")), dimension=now["dimension"].fillna(""))
+    different = said.drop_duplicates(["case_id", "dimension", "reviewer", "said"]).groupby(["case_id", "dimension"])
+    several = different.agg(reviewers=("reviewer", "nunique"), sayings=("said", "nunique"))
+    several = several[(several["reviewers"] > 1) & (several["sayings"] > 1)]
+    return set(several.index.get_level_values("case_id"))
 
 
 def reviewed_by(history: pd.DataFrame) -> dict[str, list[str]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import count
 from typing import Any
 
@@ -20,16 +20,24 @@ from mrb_lib.errors import InputError
 from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.core.options import IntArray
 from mrb_lib.stats.failures.failure_kinds import Kinds
-from mrb_lib.stats.failures.query import PLACES, SORTS, Query, from_fragment, to_fragment
-from mrb_lib.stats.failures.selection import facets, searchable, select
+from mrb_lib.stats.failures.query import PLACES, SORTS, Query, check_words, from_fragment, to_fragment
+from mrb_lib.widgets.case.images import PIECE, piece_of, whole
 from mrb_lib.widgets.case.view import verdicts_html
-from mrb_lib.widgets.explorer.adjudicate import LABELS, Reviews, adjudication_from, history_of, reviewed_by
-from mrb_lib.widgets.explorer.data import KIND_WORDS, ExplorerData, message_text
+from mrb_lib.widgets.explorer.adjudicate import (
+    LABELS,
+    REASONING_WORDS,
+    SEVERITY_WORDS,
+    Reviews,
+    adjudication_from,
+    history_of,
+    version_of,
+)
+from mrb_lib.widgets.explorer.data import KIND_WORDS, REVIEW_WORDS, ExplorerData, message_text
 from mrb_lib.widgets.explorer.export import csv_pieces, page_pieces
+from mrb_lib.widgets.explorer.selections import Selections
 
-PIECE = 1_000_000
 ROWS = 60
-_KEPT_CASES, _KEPT_SELECTIONS, _KEPT_EXPORTS = 24, 16, 4
+_KEPT_CASES, _KEPT_EXPORTS = 24, 4
 _TITLE = 160
 
 
@@ -40,21 +48,24 @@ class ExplorerAnswers:
     ----------
     start : the query and the case to begin with where the page's address names none
     reviewer : the name to offer at sign-in
+    blind : what others say of a case is kept from a reviewer until their own is stored
     """
 
     def __init__(
-        self, data: ExplorerData, reviews: Reviews, *, start: tuple[Query, str] = (Query(), ""), reviewer: str = ""
+        self,
+        data: ExplorerData,
+        reviews: Reviews,
+        *,
+        start: tuple[Query, str] = (Query(), ""),
+        reviewer: str = "",
+        blind: bool = False,
     ) -> None:
-        self.data, self.reviews, self.start, self.reviewer = data, reviews, start, reviewer
+        self.data, self.reviews, self.start, self.reviewer, self.blind = data, reviews, start, reviewer, blind
+        self.selections = Selections(data, reviews, blind=blind)
         self._cases: OrderedDict[int, str] = OrderedDict()
-        self._selections: OrderedDict[Query, IntArray] = OrderedDict()
         self._exports: OrderedDict[str, Iterator[str]] = OrderedDict()
-        self._marks: tuple[pd.DataFrame, dict[str, list[str]]] | None = None
         self._numbers = count(1)
-
-    @cached_property
-    def _texts(self) -> list[str]:
-        return searchable(self.data.benchmark.cases)
+        self._picture = lru_cache(maxsize=2)(lambda name: whole(name, data.benchmark.images))
 
     @cached_property
     def _positions(self) -> dict[str, int]:
@@ -63,8 +74,8 @@ class ExplorerAnswers:
     def of(self) -> dict[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]]:
         """By the `what` of a question, the function that answers it."""
         functions = (
-            self.initial_state, self.select, self.rows, self.case, self.rest, self.history, self.save, self.reasons,
-            self.store, self.export, self.more,
+            self.initial_state, self.select, self.rows, self.case, self.rest, self.image, self.history, self.save,
+            self.progress, self.reasons, self.store, self.export, self.more,
         )  # fmt: skip
         return {function.__name__: function for function in functions}
 
@@ -76,10 +87,10 @@ class ExplorerAnswers:
         if fragment.strip("#"):
             try:
                 query, case = from_fragment(fragment)
-                self.selected(query)
+                self.selections.of(query, self.selections.scope(question))
             except InputError as error:
                 query, trouble = Query(), f"The address asks for what is not here ({error}); all cases are shown."
-        first = self.select({"query": asdict(query)}, case)
+        first = self.select({**question, "query": asdict(query)}, case)
         return (
             first
             | {
@@ -91,6 +102,9 @@ class ExplorerAnswers:
                 "categories": list(meta.categories),
                 "kinds": KIND_WORDS,
                 "labels": LABELS,
+                "severities": SEVERITY_WORDS,
+                "reasonings": REASONING_WORDS,
+                "review_words": REVIEW_WORDS,
                 "reviewer": message_text(self.reviewer),
                 "trouble": trouble,
             }
@@ -98,20 +112,27 @@ class ExplorerAnswers:
         )
 
     def select(self, question: Mapping[str, Any], case: str = "") -> dict[str, Any]:
-        """The cases a query leaves: how many, the counts of each filter, the first rows, and where `case` is."""
+        """The cases a query leaves: how many, the counts of each filter, the first rows, and where `case` is.
+
+        What reviewers did is taken as it was when so many adjudications were stored as the answer's `as_of` says; the
+        questions that follow bring it along, so that nothing leaves a list while somebody works on it.
+        """
         query = query_from(question.get("query") or {})
-        selected = self.selected(query)
+        scope = self.selections.scope({**question, "as_of": None})
+        selected = self.selections.of(query, scope)
+        case = case or str(question.get("case") or "")
         wanted = self._positions.get(case)
         trouble = f"There is no case {message_text(case)} in this benchmark." if case and wanted is None else ""
         indices = [] if wanted is None else np.flatnonzero(selected == wanted).tolist()
         index = int(indices[0]) if indices else -1
         start = max(0, index - ROWS // 2)
-        table = facets(self.data.kinds, self.data.benchmark.cases, query, texts=self._texts_for(query))
         return {
             "query": {name: message_value(value) for name, value in asdict(query).items()},
             "fragment": to_fragment(query),
             "n": len(selected),
-            "facets": facet_counts(table),
+            "facets": facet_counts(self.selections.facets(query, scope)) | self.selections.review_counts(query, scope),
+            "as_of": scope[1],
+            "done": self.selections.n_reviewed(selected, scope[0]),
             "index": index,
             "position": wanted,
             "start": start,
@@ -119,17 +140,16 @@ class ExplorerAnswers:
             "missing": trouble,
         }
 
-    def selected(self, query: Query) -> IntArray:
-        """The positions of the cases that a query leaves, in its order, kept for the questions that follow."""
-        if query not in self._selections:
-            selected = select(self.data.kinds, self.data.benchmark.cases, query, texts=self._texts_for(query))
-            _keep(self._selections, query, selected, _KEPT_SELECTIONS)
-        return self._selections[query]
+    def progress(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """How many cases of the selection the reviewer has reviewed."""
+        query, scope = query_from(question.get("query") or {}), self.selections.scope(question)
+        return {"done": self.selections.n_reviewed(self.selections.of(query, scope), scope[0])}
 
     def rows(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Some rows of the list: `start` and at most `ROWS` of them."""
         query, start = query_from(question.get("query") or {}), max(0, _number(question, "start"))
-        return {"start": start, "rows": self._rows(query, self.selected(query)[start : start + ROWS])}
+        selected = self.selections.of(query, self.selections.scope(question))
+        return {"start": start, "rows": self._rows(query, selected[start : start + ROWS])}
 
     def case(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """One case as HTML, with its gold labels and what the judges in view say; a long one goes on with `rest`."""
@@ -142,6 +162,7 @@ class ExplorerAnswers:
         return {
             "position": position,
             "case_id": message_text(self.data.benchmark.cases["case_id"].iloc[position]),
+            "version": version_of(self.data.benchmark.cases.iloc[position]),
             "html": html[:PIECE],
             "next": _next(html, 0),
             "view": "" if verdicts is None else in_view_html(verdicts, labels, judges, question.get("dimension")),
@@ -153,18 +174,45 @@ class ExplorerAnswers:
         html, start = self._case_html(self._position(question)), max(0, _number(question, "from"))
         return {"html": html[start : start + PIECE], "next": _next(html, start)}
 
+    def image(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """A piece of an image of a case with every pixel it has, from `from` on; see `images.whole`."""
+        position, index = self._position(question), _number(question, "image")
+        names = self.data.benchmark.cases["images"].iloc[position]
+        if not 0 <= index < len(names):
+            raise InputError("there is no such image; load the page again.")
+        return piece_of(self._picture(str(names[index])), max(0, _number(question, "from")))
+
     def history(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """The adjudications of a case, the newest first."""
+        """The adjudications of a case, the newest first; where `hidden` counts others', only the reviewer's own."""
         case = self.data.benchmark.cases.iloc[self._position(question)]
-        return {"position": question["position"], "entries": history_of(self.reviews.history(), case, message_text)}
+        entries, me = history_of(self.reviews.history(), case, message_text), str(question.get("reviewer") or "")
+        own = [one for one in entries if one["reviewer"] == message_text(me)]
+        blinded = self.blind and not any(one["counts"] for one in own)
+        hidden = len({one["reviewer"] for one in entries} - {message_text(me)}) if blinded else 0
+        return {"position": question["position"], "entries": own if blinded else entries, "hidden": hidden}
 
     def save(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Store what a reviewer says of a case, and answer with its history, which is read from the store."""
+        """Store what a reviewer says of the case in sight, and answer with its history, which is read from the store.
+
+        Nothing is stored where the reviewer has said something else that the page does not know of, as in another
+        window: the answer's `replaces` is that entry, and a page that then names it as superseded replaces it.
+
+        Raises
+        ------
+        InputError
+            The case in sight is not the one at that position, or has another version.
+        """
         case = self.data.benchmark.cases.iloc[self._position(question)]
+        if (question.get("case_id"), question.get("version")) != (message_text(case["case_id"]), version_of(case)):
+            raise InputError("the case in your window is not the one that is stored here now; load the page again.")
         adjudication = adjudication_from(question, self.reviews.benchmark, case)
         dimension = adjudication.dimension
         if dimension is not None and dimension not in self.data.kinds.dimensions:
             raise InputError(f"dimension {dimension!r} is not one of this benchmark; choose another.")
+        unseen = self.reviews.unseen_by(adjudication)
+        if unseen is not None:
+            answer = self.history(question)
+            return answer | {"replaces": next(one for one in answer["entries"] if one["id"] == unseen)}
         self.reviews.save(adjudication)
         return self.history(question) | {"saved": adjudication.adjudication_id}
 
@@ -184,11 +232,12 @@ class ExplorerAnswers:
     def export(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Begin to write the selection as a file, `csv` or `html`; its pieces follow by `more`."""
         query, kind = query_from(question.get("query") or {}), question.get("format")
-        selected = self.selected(query)
-        try:
-            history = self.reviews.history()
-        except InputError:
-            history = None
+        scope = self.selections.scope(question)
+        selected = self.selections.of(query, scope)
+        history = None if self.reviews.trouble() else self.selections.history()
+        if history is not None and self.blind:
+            mine = {case for case, names in self.selections.marks().items() if scope[0] in names}
+            history = history[history["case_id"].isin(mine) | (history["reviewer"] == scope[0])]
         if kind == "csv":
             pieces = csv_pieces(self.data, query, selected, history)
         elif kind == "html":
@@ -207,19 +256,6 @@ class ExplorerAnswers:
         piece = next(pieces, None)
         return {"piece": piece or "", "done": piece is None}
 
-    def marks(self) -> dict[str, list[str]]:
-        """By case, the reviewers with a current adjudication; empty where no store can be read."""
-        try:
-            history = self.reviews.history()
-        except InputError:
-            return {}
-        if self._marks is None or self._marks[0] is not history:
-            self._marks = history, reviewed_by(history)
-        return self._marks[1]
-
-    def _texts_for(self, query: Query) -> Sequence[str] | None:
-        return self._texts if query.text else None
-
     def _position(self, question: Mapping[str, Any]) -> int:
         position = _number(question, "position")
         if not 0 <= position < self.data.kinds.n_cases:
@@ -232,7 +268,7 @@ class ExplorerAnswers:
         return self._cases[position]
 
     def _rows(self, query: Query, positions: IntArray) -> list[dict[str, Any]]:
-        cases, marks = self.data.benchmark.cases.iloc[positions], self.marks()
+        cases, marks = self.data.benchmark.cases.iloc[positions], self.selections.marks()
         columns = [name for name in PLACES if name in cases.columns]
         values = value_of(self.data.kinds, query, positions)
         return [
@@ -321,17 +357,19 @@ def query_from(parameters: Mapping[str, Any]) -> Query:
     values: dict[str, Any] = {}
     for name in (field.name for field in fields(Query)):
         value = parameters.get(name)
-        if name == "kind":
-            values[name] = tuple(str(kind) for kind in value or ())
+        if name in ("kind", "outcome"):
+            values[name] = tuple(str(one) for one in value or ())
         elif name == "desc":
             values[name] = value is not False
-        elif name in ("text", "sort"):
+        elif name in ("where", "review", "text", "sort"):
             values[name] = str(value or "")
         elif value is not None:
             values[name] = str(value)
     if values["sort"] not in SORTS:
         raise InputError(f"sort {values['sort']!r} is unknown; use one of {', '.join(filter(None, SORTS))}.")
-    return Query(**values)
+    query = Query(**values)
+    check_words(query)
+    return query
 
 
 def message_value(value: object) -> object:

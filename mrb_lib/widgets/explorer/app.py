@@ -24,6 +24,7 @@ from mrb_lib.widgets.shell import Shell
 from mrb_lib.widgets.text import escaped
 
 BENCHMARK, INDEX, STORE = "MRB_REVIEW_BENCHMARK", "MRB_REVIEW_INDEX", "MRB_REVIEW_STORE"
+BLIND = "MRB_REVIEW_BLIND"
 SCRIPTS: Final = ("case/case", "explorer/list", "explorer/filters", "explorer/form", "explorer/explorer")
 STYLES: Final = (*CASE_STYLES, "explorer/explorer")
 _STATIC_CASES = 3
@@ -41,6 +42,11 @@ class Explorer(Shell):
         self.answers = answers
         self.addressed = addressed
 
+    @property
+    def policy(self) -> str:
+        """The scoring policy that says what is wrong."""
+        return self.answers.data.kinds.policy
+
     def show(self, query: Query, case: str = "") -> None:
         """Lead every open page, and those opened later, to a query and a case.
 
@@ -49,7 +55,7 @@ class Explorer(Shell):
         InputError
             The query names a judge, dimension, kind or sort that there is not.
         """
-        self.answers.selected(query)
+        self.answers.selections.of(query)
         self.answers.start = (query, case)
         self.tell("show", fragment=to_fragment(query, case))
 
@@ -62,6 +68,7 @@ def explore(
     query: Query | None = None,
     case: str = "",
     reviewer: str = "",
+    blind: bool = False,
     policy: str = POLICY,
 ) -> Explorer:
     """Look at the cases that judges got wrong, and say what is wrong with them.
@@ -75,6 +82,7 @@ def explore(
     query : the filters, search and sort to begin with
     case : the id of the case to begin with
     reviewer : the name to offer at sign-in. It does not prove who someone is.
+    blind : what others say of a case is shown once one's own review is stored, and not before
     policy : the scoring policy that says what is wrong
 
     Returns
@@ -93,8 +101,8 @@ def explore(
     """
     data = explorer_data(benchmark, verdicts, policy=policy)
     start = (query or Query(), case)
-    answers = ExplorerAnswers(data, _reviews(benchmark, store), start=start, reviewer=reviewer)
-    answers.selected(start[0])
+    answers = ExplorerAnswers(data, _reviews(benchmark, store), start=start, reviewer=reviewer, blind=blind)
+    answers.selections.of(start[0])
     return Explorer(answers, addressed=False, static=lambda: static_explorer(data, answers))
 
 
@@ -102,7 +110,7 @@ def review_app() -> Explorer:
     """The explorer of `mrb review`, from the environment that it starts its server with."""
     benchmark = load(Path(os.environ[BENCHMARK]))
     data = explorer_data(benchmark, open_index(Path(os.environ[INDEX])))
-    answers = ExplorerAnswers(data, _reviews(benchmark, os.environ[STORE]))
+    answers = ExplorerAnswers(data, _reviews(benchmark, os.environ[STORE]), blind=os.environ[BLIND] == "1")
     return Explorer(answers, addressed=True, static=lambda: first_view(answers))
 
 
@@ -131,7 +139,7 @@ def first_view(answers: ExplorerAnswers) -> str:
 def static_explorer(data: ExplorerData, answers: ExplorerAnswers) -> str:
     """The plain view: the query in words, the list of the cases, and the first of them whole."""
     query, case = answers.start
-    selected = answers.selected(query).tolist()
+    selected = answers.selections.of(query).tolist()
     ids = data.benchmark.cases["case_id"]
     first = [position for position in selected if case and ids.iloc[position] == case] or selected[:_STATIC_CASES]
     rows = "".join(

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark, gold
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.data.votes import gold
 from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.difficulty.table import difficulty
@@ -30,6 +31,12 @@ KIND_WORDS = {
     "all_wrong": ["All judges wrong", "two judges or more are scored, and all are wrong"],
     "split": ["Clinicians split", "the most frequent label has less than three quarters of the votes"],
 }
+REVIEW_WORDS = {
+    "queue": "Dealt to me",
+    "unreviewed": "Not reviewed by me",
+    "mine": "Reviewed by me",
+    "disagree": "Reviewers disagree",
+}
 
 
 class ByCase:
@@ -43,13 +50,13 @@ class ByCase:
 
     def __init__(self, frame: pd.DataFrame, case_ids: Sequence[str]) -> None:
         codes = pd.Index(case_ids).astype(object).get_indexer(pd.Index(frame["case_id"]).astype(object))
-        self._frame = frame
+        self.frame = frame
         self._order = np.argsort(codes, kind="stable")
         self._first = np.searchsorted(codes[self._order], np.arange(len(case_ids) + 1))
 
     def of(self, position: int) -> pd.DataFrame:
         """The rows of one case, in the order of the table."""
-        return self._frame.iloc[self._order[self._first[position] : self._first[position + 1]]]
+        return self.frame.iloc[self._order[self._first[position] : self._first[position + 1]]]
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 // The selection as a file: its pieces come one by one, and the browser saves the whole.
 const mrbFiles = (() => {
-  async function write(link, query, format, from, tell) {
+  async function write(link, scope, format, from, tell) {
     from.disabled = true;
     try {
-      const { export: name } = await link.ask("export", { format, query });
+      const { export: name } = await link.ask("export", { format, ...scope });
       const pieces = [];
       for (;;) {
         const { piece, done } = await link.ask("more", { export: name });
@@ -32,7 +32,8 @@ const mrbFiles = (() => {
 const mrbKeysHelp = (() => {
   const KEYS = [
     ["J or →", "next case"], ["K or ←", "previous case"], ["/", "search"], ["1 2 3 4", "gold is right, gold is wrong, ambiguous, image unusable"],
-    ["N", "write a note"], ["S", "save"], ["Ctrl + Enter", "save while writing"], ["Esc", "leave a field, so that keys work again"], ["?", "this list"],
+    ["A B T", "gold is wrong: right is A, B, a tie"], ["Shift + 1", "the first reason, and so on"], ["Z X C V", "harm: none, mild, moderate, severe"],
+    ["D", "underline every word that is not in the other answer"], ["N", "write a note"], ["S", "save"], ["Enter", "save, and go on to the next case"], ["Ctrl + Enter", "save while writing"], ["Esc", "leave a field, so that keys work again"], ["?", "this list"],
   ];
 
   function dialog() {
@@ -54,7 +55,9 @@ const mrbExplorer = (() => {
   // one that is looked at until the kernel answers.
   function start({ link, el, addressed, preview = false }) {
     const { element, fragment, typing } = mrbShell;
-    const state = { query: null, fragment: "", n: 0, index: -1, position: null, turn: 0, asked: 0, scrolled: false };
+    const state = { query: null, asOf: null, done: 0, fragment: "", n: 0, index: -1, position: null, turn: 0, asked: 0, scrolled: false };
+    // Who asks, and as of which adjudication what reviewers did is taken: the list stays as it is while one works on it.
+    const scope = () => ({ query: state.query, reviewer: parts?.form.reviewer() ?? "", as_of: state.asOf });
     const kept = new Map();
     let parts = null;
 
@@ -76,9 +79,9 @@ const mrbExplorer = (() => {
       const html = button("Page", "Page: export the selection to print it (HTML)");
       const help = button("?", "keys", { class: "mrb-help", "aria-haspopup": "dialog" });
       const simulated = about.note ? element("span", { class: "mrb-simulated", title: about.note }, "SIMULATED data") : null;
-      const filters = mrbFilters.make({ kinds: about.kinds, change: choose });
-      const list = mrbList.make({ fetch: (from) => link.ask("rows", { query: state.query, start: from }), pick: (index) => go(index) });
-      const form = mrbForm.make({ ask: link.ask, about, signed: list.signed, saved: list.mark });
+      const filters = mrbFilters.make({ kinds: about.kinds, reviews: about.review_words, change: choose });
+      const list = mrbList.make({ fetch: (from) => link.ask("rows", { ...scope(), start: from }), pick: (index) => go(index).then(intoView) });
+      const form = mrbForm.make({ ask: link.ask, about, signed, saved, next: onwards });
       const view = element("div", { class: "mrb-view-of" });
       const stage = element("div", { class: "mrb-case-pane", role: "region", "aria-label": "Case", tabindex: "0" });
       const dialog = mrbKeysHelp.dialog();
@@ -86,15 +89,45 @@ const mrbExplorer = (() => {
       previous.addEventListener("click", () => go(state.index < 0 ? 0 : state.index - 1));
       next.addEventListener("click", () => go(state.index + 1));
       copy.addEventListener("click", copyLink);
-      csv.addEventListener("click", () => mrbFiles.write(link, state.query, "csv", csv, tell));
-      html.addEventListener("click", () => mrbFiles.write(link, state.query, "html", html, tell));
+      csv.addEventListener("click", () => mrbFiles.write(link, scope(), "csv", csv, tell));
+      html.addEventListener("click", () => mrbFiles.write(link, scope(), "html", html, tell));
       help.addEventListener("click", () => dialog.showModal());
       const head = element("div", { class: "mrb-head" }, element("h1", { dir: "auto", title: about.name }, about.name), simulated, filters.search, element("span", { class: "mrb-gap" }), element("span", { class: "mrb-export", role: "group", "aria-label": "Export the selection" }, element("span", { "aria-hidden": "true" }, "Export"), csv, html), help);
       const left = element("nav", { class: "mrb-left", "aria-label": "Cases" }, list.frame);
       const middle = element("section", { class: "mrb-middle", "aria-label": "The case" }, element("div", { class: "mrb-steps" }, previous, next, position, copy), stage);
       root.replaceChildren(head, filters.bar, filters.chips, filters.summary, notice, element("div", { class: "mrb-panes" }, left, middle, form.root), dialog);
       list.signed(form.reviewer());
-      parts = { notice, position, previous, next, filters, list, form, view, stage, dialog };
+      const gate = mrbShell.gate(root, [stage, form.root]);
+      parts = { notice, position, previous, next, filters, list, form, view, stage, dialog, gate };
+    }
+
+    // After a review; at the end of the list it is said how far one has come.
+    async function onwards() {
+      if (state.index + 1 < state.n) return go(state.index + 1);
+      const { done } = await link.ask("progress", scope()).catch(() => state);
+      return tell(`That was the last of ${state.n.toLocaleString()} cases; ${done.toLocaleString()} of them are reviewed by you.`);
+    }
+
+    // The list may be another one for somebody else; the case in sight stays, unless only theirs are asked for.
+    async function signed(name) {
+      if (!parts) return;
+      parts.list.signed(name);
+      if (state.query.review) return choose(state.query);
+      const asked = (state.asked += 1);
+      const answer = await link.ask("select", { query: state.query, reviewer: name, case: parts.caseId ?? "" }).catch(() => null);
+      if (!answer || asked !== state.asked) return undefined;
+      Object.assign(state, { asOf: answer.as_of, done: answer.done });
+      parts.filters.update(answer);
+      return drawPosition();
+    }
+
+    async function saved(position, reviewers) {
+      parts.list.mark(position, reviewers);
+      const turn = state.asked;
+      const { done } = await link.ask("progress", scope()).catch(() => state);
+      if (turn !== state.asked) return;
+      state.done = done;
+      drawPosition();
     }
 
     // What the page showed while the explorer opened is in its way now.
@@ -108,7 +141,7 @@ const mrbExplorer = (() => {
     async function open(address) {
       root.setAttribute("aria-busy", "true");
       try {
-        const about = await link.ask("initial_state", { fragment: address });
+        const about = await link.ask("initial_state", { fragment: address, reviewer: mrbShell.recall("localStorage", "mrb-reviewer") });
         if (!parts) build(about);
         settle(about);
         tell(about.trouble || about.missing, Boolean(about.trouble || about.missing));
@@ -127,7 +160,7 @@ const mrbExplorer = (() => {
     async function choose(query) {
       const asked = (state.asked += 1);
       try {
-        const answer = await link.ask("select", { query });
+        const answer = await link.ask("select", { query, reviewer: parts.form.reviewer() });
         if (asked !== state.asked) return;
         tell(answer.missing, Boolean(answer.missing));
         settle(answer);
@@ -138,7 +171,7 @@ const mrbExplorer = (() => {
 
     function settle(answer) {
       const before = state.query;
-      Object.assign(state, { query: answer.query, fragment: answer.fragment, n: answer.n, index: answer.position === null && answer.n ? 0 : answer.index, turn: state.turn + 1 });
+      Object.assign(state, { query: answer.query, asOf: answer.as_of, done: answer.done, fragment: answer.fragment, n: answer.n, index: answer.position === null && answer.n ? 0 : answer.index, turn: state.turn + 1 });
       if (before && ["judge", "other", "dimension"].some((name) => before[name] !== state.query[name])) kept.clear();
       drawPosition();
       parts.filters.update(answer);
@@ -150,10 +183,14 @@ const mrbExplorer = (() => {
 
     function nothing() {
       state.position = null;
-      parts.form.root.hidden = true;
-      const words = parts.filters.query().judge === null && !parts.filters.query().text ? "No case matches." : "No case matches all of this.";
+      const strange = state.query.review && !parts.form.reviewer();
+      parts.form.root.hidden = !strange;
+      parts.form.empty();
+      const { judge, text } = state.query;
+      const words = strange ? "Sign in to see which cases are yours." : judge === null && !text ? "No case matches." : "No case matches all of this.";
       clearStage();
-      parts.stage.append(element("div", { class: "mrb-nothing" }, element("h2", {}, words), element("p", {}, "Remove a filter, or clear them all.")));
+      parts.gate.open();
+      parts.stage.append(element("div", { class: "mrb-nothing" }, element("h2", {}, words), strange ? null : element("p", {}, "Remove a filter, or clear them all.")));
       writeAddress();
       reveal();
     }
@@ -161,7 +198,9 @@ const mrbExplorer = (() => {
     // How many cases there are is shown as soon as they are selected, not when the first of them is here.
     function drawPosition() {
       const { index, n } = state;
-      parts.position.textContent = !n ? "0 cases" : index < 0 ? `outside the selection of ${n.toLocaleString()} cases` : `${(index + 1).toLocaleString()} of ${n.toLocaleString()} cases`;
+      const by = n && parts.form.reviewer() ? ` · ${state.done.toLocaleString()} reviewed by you` : "";
+      const where = !n ? "0 cases" : index < 0 ? `outside the selection of ${n.toLocaleString()} cases` : `${(index + 1).toLocaleString()} of ${n.toLocaleString()} cases`;
+      parts.position.textContent = where + by;
       parts.previous.disabled = index <= 0;
       parts.next.disabled = index + 1 >= n;
     }
@@ -182,6 +221,7 @@ const mrbExplorer = (() => {
       const turn = (state.turn += 1);
       const before = state.index;
       state.index = index; // a key pressed again before the row is here goes on from here
+      parts.gate.close();
       try {
         const row = await parts.list.row(index);
         if (!row || turn !== state.turn) return;
@@ -190,8 +230,15 @@ const mrbExplorer = (() => {
       } catch (error) {
         if (turn !== state.turn) return;
         state.index = before;
+        parts.gate.open();
         tell(`The list cannot be read: ${error.message}`, true);
       }
+    }
+
+    // Where list and case are below each other, as on a phone, the case that was tapped comes into view.
+    function intoView() {
+      const panes = root.querySelector(".mrb-panes");
+      if (getComputedStyle(panes).gridTemplateColumns.split(" ").length === 1) panes.querySelector(".mrb-middle").scrollIntoView({ block: "start" });
     }
 
     // A case ready to be shown, fetched once and kept for a while.
@@ -213,11 +260,12 @@ const mrbExplorer = (() => {
         next = rest.next;
       }
       const node = element("div", { class: "mrb-shown" });
+      node.append(fragment(html));
       if (answer.view) {
         const words = [other ? "The two judges" : "The judge", ...(dimension ? [" on ", element("bdi", { dir: "auto" }, dimension.replaceAll("_", " "))] : [])];
-        node.append(element("details", { class: "mrb-case mrb-in-view", open: true }, element("summary", {}, ...words), fragment(answer.view)));
+        const said = element("details", { class: "mrb-case mrb-in-view", open: true }, element("summary", {}, ...words), fragment(answer.view));
+        node.querySelector(".mrb-stage").after(said); // the case itself comes first
       }
-      node.append(fragment(html));
       for (const img of node.querySelectorAll("img")) img.decode().catch(() => {});
       return { ...answer, html: "", view: "", node };
     }
@@ -229,6 +277,7 @@ const mrbExplorer = (() => {
 
     async function show(position) {
       state.position = position;
+      parts.gate.close();
       parts.stage.setAttribute("aria-busy", "true");
       try {
         const shown = await prepared(position);
@@ -237,15 +286,18 @@ const mrbExplorer = (() => {
         parts.stage.append(shown.node);
         if (state.scrolled) parts.stage.scrollTop = 0; // this forces a layout, so only where it is needed
         state.scrolled = false;
-        mrbCase.attach(parts.stage);
+        mrbCase.attach(parts.stage, (image) => mrbShell.picture((from) => link.ask("image", { position, image, from })));
         parts.caseId = shown.case_id;
         writeAddress();
         parts.form.root.hidden = false;
         parts.form.show(shown, state.query);
+        parts.gate.open();
         prefetch();
       } catch (error) {
         if (state.position !== position) return;
         clearStage();
+        parts.form.root.hidden = true;
+        parts.gate.open();
         parts.stage.append(element("p", { class: "mrb-failed", role: "alert" }, `The case cannot be shown: ${error.message}`));
       } finally {
         parts.stage.removeAttribute("aria-busy");
@@ -288,18 +340,24 @@ const mrbExplorer = (() => {
         return;
       }
       if (typing(event) || parts.dialog.open) return;
-      const act = action(event.key, target);
+      const act = action(event, target, parts.gate.stale(event));
       if (!act) return;
       event.preventDefault();
       event.stopPropagation();
       act();
     }
 
-    function action(key, target) {
+    function action(event, target, stale) {
+      const { key } = event;
       const arrows = !target.matches("input, [role=listbox] *");
       const inList = target.matches("[role=listbox]");
       const next = () => go(state.index + 1);
       const previous = () => go(state.index < 0 ? 0 : state.index - 1);
+      const own = parts.form.action(event);
+      const onButton = target.closest("button, summary, a, [role=listbox]");
+      if (stale && (own || /^[1-4ns]$/i.test(key) || (key === "Enter" && !onButton))) return () => parts.form.refuse();
+      if (own) return own;
+      if (key === "Enter" && !onButton) return parts.form.saveAndNext;
       if (/^[1-4]$/.test(key)) return () => parts.form.choose(Number(key));
       if (arrows && key === "ArrowRight") return next;
       if (arrows && key === "ArrowLeft") return previous;
@@ -307,7 +365,7 @@ const mrbExplorer = (() => {
         const does = { ArrowDown: next, ArrowUp: previous, Home: () => go(0), End: () => go(state.n - 1) }[key];
         if (does) return does;
       }
-      return { j: next, k: previous, "/": () => parts.filters.search.focus(), n: () => parts.form.note(), s: () => parts.form.save(), "?": () => parts.dialog.showModal() }[key.toLowerCase()];
+      return { j: next, k: previous, d: () => parts.stage.querySelector(".mrb-words")?.click(), "/": () => parts.filters.search.focus(), n: () => parts.form.note(), s: () => parts.form.save(), "?": () => parts.dialog.showModal() }[key.toLowerCase()];
     }
 
     if (preview) return open("");
@@ -318,7 +376,7 @@ const mrbExplorer = (() => {
     window.addEventListener("focus", onFocus);
     if (addressed) window.addEventListener("hashchange", onHash);
     link.on((message) => {
-      if (message.event === "show") open(message.fragment);
+      if (message.event === "show") open(message.fragment).then(() => addressed || root.scrollIntoView({ block: "start" }));
     });
     open(addressed ? location.hash : "");
 

@@ -16,7 +16,7 @@ from mrb_lib.stats.core.options import IntArray
 from mrb_lib.stats.failures.failure_kinds import KINDS, OF_A_CASE
 from mrb_lib.stats.failures.query import Query
 from mrb_lib.widgets.case.view import STYLES
-from mrb_lib.widgets.explorer.data import KIND_WORDS, ExplorerData, message_text
+from mrb_lib.widgets.explorer.data import KIND_WORDS, REVIEW_WORDS, ExplorerData, message_text
 from mrb_lib.widgets.page import closing, opening
 from mrb_lib.widgets.text import escaped, isolated
 
@@ -85,6 +85,9 @@ def in_words(query: Query) -> str:
     ]
     parts += [f"where {isolated(query.judge)} and {isolated(query.other)} differ"] if query.other else []
     parts += [" or ".join(KIND_WORDS[kind][0].lower() for kind in query.kind)] if query.kind else []
+    parts += [" or ".join(query.outcome)] if query.outcome else []
+    parts += [f"where {isolated(query.where)}"] if query.where else []
+    parts += [REVIEW_WORDS[query.review].lower()] if query.review else []
     parts += [f"with the words {isolated(query.text)}"] if query.text else []
     order = f"{'highest' if query.desc else 'lowest'} {query.sort} first" if query.sort else "in the benchmark's order"
     return f"Selected: {', '.join(parts) or 'all cases'}; {order}."

@@ -9,12 +9,12 @@ const mrbFilters = (() => {
     ["modality", "Modality", "any"],
   ];
   const SORTS = [["", "benchmark order"], ["confidence", "confidence"], ["disagreement", "disagreement"], ["difficulty", "estimated difficulty"]];
-  const EMPTY = { judge: null, other: null, dimension: null, organ: null, department: null, modality: null, kind: [], text: "", sort: "", desc: true };
+  const EMPTY = { judge: null, other: null, dimension: null, organ: null, department: null, modality: null, kind: [], outcome: [], where: "", review: "", text: "", sort: "", desc: true };
 
   const spoken = (value) => value.replaceAll("_", " ");
 
   // `change(query)` is told of every new query; `kinds` gives each kind its name and its meaning.
-  function make({ kinds, change }) {
+  function make({ kinds, reviews, change }) {
     const { element } = mrbShell;
     let query = { ...EMPTY };
     // What was chosen a moment ago counts before its answer is here.
@@ -41,6 +41,12 @@ const mrbFilters = (() => {
       selects.set(name, select);
       bar.append(element("label", { class: "mrb-filter" }, element("span", {}, label), select));
     }
+    const review = element("select", { "data-filter": "review" });
+    review.addEventListener("change", () => ask({ review: review.value }));
+    bar.append(element("label", { class: "mrb-filter", hidden: true }, element("span", {}, "Reviews"), review));
+    const where = element("input", { type: "text", "data-filter": "where", placeholder: "length > 1400", spellcheck: "false", autocomplete: "off" });
+    where.addEventListener("change", () => ask({ where: where.value.trim() }));
+    bar.append(element("label", { class: "mrb-filter mrb-where" }, element("span", {}, "Where"), where));
     const sort = element("select", { "data-filter": "sort" }, ...SORTS.map(([value, words]) => element("option", { value }, words)));
     const turn = element("button", { type: "button", class: "mrb-turn" });
     sort.addEventListener("change", () => ask({ sort: sort.value }));
@@ -60,8 +66,11 @@ const mrbFilters = (() => {
       buttons.set(kind, button);
       chips.append(button);
     }
+    // A board may have asked for some outcomes; here they can only be let go again.
+    const outcome = element("button", { type: "button", "aria-pressed": "true", hidden: true });
+    outcome.addEventListener("click", () => ask({ outcome: [] }));
     const rest = element("span", { class: "mrb-rest" });
-    chips.append(rest);
+    chips.append(outcome, rest);
     const summary = element("p", { class: "mrb-outcomes" });
 
     function fill(name, label, any, facet) {
@@ -97,10 +106,19 @@ const mrbFilters = (() => {
       const { facets } = answer;
       if (document.activeElement !== search || !search.value) search.value = query.text;
       for (const [name, label, any] of CHOSEN) fill(name, label, any, facets[name]);
+      if (document.activeElement !== where) where.value = query.where;
+      where.closest("label").classList.toggle("mrb-on", Boolean(query.where));
+      const states = facets.review?.values ?? [];
+      review.replaceChildren(element("option", { value: "" }, `any (${(facets.review?.total ?? 0).toLocaleString()})`), ...states.map(([value, n]) => element("option", { value, "data-n": n }, `${reviews[value]} (${n.toLocaleString()})`)));
+      review.value = query.review;
+      review.closest("label").hidden = !states.length;
+      review.closest("label").classList.toggle("mrb-on", Boolean(query.review));
       sort.value = query.sort;
       turn.hidden = !query.sort;
       turn.textContent = query.desc ? "↓ highest" : "↑ lowest";
       turn.setAttribute("aria-label", query.desc ? "highest first; turn to lowest first" : "lowest first; turn to highest first");
+      outcome.hidden = !query.outcome.length;
+      outcome.textContent = `only ${query.outcome.join(", ")} ✕`;
       const counts = new Map(facets.kind?.values ?? []);
       for (const [kind, button] of buttons) {
         button.setAttribute("aria-pressed", String(query.kind.includes(kind)));

@@ -1,6 +1,6 @@
 // What was typed and is not stored yet: it outlives the page, not the tab.
 function mrbDrafts(benchmark) {
-  const name = `mrb-drafts:${benchmark}`;
+  const name = `mrb-unsaved:reviews:${benchmark}`;
   const kept = new Map(Object.entries(JSON.parse(mrbShell.recall("sessionStorage", name) || "{}")));
   const write = () => mrbShell.keep("sessionStorage", name, JSON.stringify(Object.fromEntries(kept)));
   return {
@@ -26,13 +26,16 @@ const mrbHistory = (() => {
     const scope = [seen.dimension ? own(spoken(seen.dimension)) : "every dimension", ...(seen.judge ? [" · judge ", own(seen.judge)] : [])];
     const head = element("p", { class: "mrb-said" }, element("b", { dir: "auto" }, seen.reviewer), element("span", { class: `mrb-tag mrb-${one.verdict}` }, one.choice ? `${one.label}: ${one.choice}` : one.label));
     const replaced = one.counts || one.verdict === "withdrawn" ? "" : " · replaced";
+    const said = one.said ? element("p", { class: "mrb-why" }, one.said) : null;
     const foot = element("p", { class: "mrb-when" }, ...scope, " · ", element("time", { datetime: one.created }, `${one.created.replace("T", " ").slice(0, 16)} UTC`), replaced, one.changed ? " · the case has changed since" : "");
     const body = [seen.reasons.length ? element("p", { class: "mrb-why" }, ...seen.reasons.flatMap((name, i) => (i ? [", ", own(name)] : [own(name)]))) : null, seen.note ? element("p", { class: "mrb-note-text", dir: "auto" }, seen.note) : null];
-    return element("li", { class: one.counts ? "" : "mrb-past" }, head, ...body, foot);
+    return element("li", { class: one.counts ? "" : "mrb-past" }, head, ...body, said, foot);
   }
 
-  function items(entries) {
-    return entries.length ? entries.map(entry) : [element("li", { class: "mrb-past" }, "Nobody has reviewed this case yet.")];
+  // `hidden` counts those whose opinion is not told yet.
+  function items(entries, hidden) {
+    const others = hidden ? [element("li", { class: "mrb-past" }, `${hidden === 1 ? "One other has" : `${hidden} others have`} reviewed this case. What they say is shown once your own review is saved.`)] : [];
+    return entries.length || hidden ? [...others, ...entries.map(entry)] : [element("li", { class: "mrb-past" }, "Nobody has reviewed this case yet.")];
   }
 
   return { items };
@@ -41,6 +44,8 @@ const mrbHistory = (() => {
 // The review of a case: sign-in, the form, and the history. What was typed outlives a failure.
 const mrbForm = (() => {
   const KEYS = ["gold_right", "gold_wrong", "ambiguous", "image_unusable"];
+  const HARM = { Z: "none", X: "mild", C: "moderate", V: "severe" };
+  const SIDES = { A: "A", B: "B", T: "tie" };
   const PATIENCE = 20000;
 
   function fresh() {
@@ -53,11 +58,12 @@ const mrbForm = (() => {
 
   const spoken = (value) => value.replaceAll("_", " ");
 
-  // `ask` as of mrbShell.connect; `about` is the initial state; `signed(name)` and `saved(position, names)` are told.
-  function make({ ask, about, signed, saved }) {
+  // `ask` as of mrbShell.connect; `about` is the initial state; `signed(name)` and `saved(position, names)` are told;
+  // `next()` goes on to the next case.
+  function make({ ask, about, signed, saved, next }) {
     const { element } = mrbShell;
     const drafts = mrbDrafts(about.name);
-    const state = { position: null, caseId: "", entries: [], gold: {}, reviewer: "", id: fresh(), dirty: false, scope: { dimension: "", judge: "" } };
+    const state = { position: null, caseId: "", version: "", entries: [], gold: {}, reviewer: "", id: fresh(), withdrawal: fresh(), dirty: false, scope: { dimension: "", judge: "" } };
     const usual = about.dimensions.includes("overall") ? "overall" : (about.dimensions.at(-1) ?? "");
     let reasons = about.reasons;
 
@@ -72,21 +78,26 @@ const mrbForm = (() => {
     const radio = (group, value, words, key) =>
       element("label", { class: "mrb-choose" }, element("input", { type: "radio", name: `${group}-${state.id}`, value, "data-field": group }), element("span", {}, words), key ? element("kbd", { "aria-hidden": "true" }, key) : null);
     const verdicts = element("fieldset", { class: "mrb-verdict" }, element("legend", {}, "Is the gold label right?"), ...KEYS.map((value, i) => radio("verdict", value, about.labels[value], String(i + 1))));
-    const choices = element("fieldset", { class: "mrb-right-choice", hidden: true }, element("legend", {}, "The right choice is response"), ...["A", "B", "tie"].map((value) => radio("choice", value, value === "tie" ? "tie" : value)));
+    const choices = element("fieldset", { class: "mrb-right-choice", hidden: true }, element("legend", {}, "The right choice is response"), ...Object.entries(SIDES).map(([key, value]) => radio("choice", value, value, key)));
     const list = element("div", { class: "mrb-reasons" });
     const edit = element("button", { type: "button", class: "mrb-quiet" }, "Edit the list");
     const why = element("fieldset", {}, element("legend", {}, "Why did the judge fail?"), list, edit);
+    const harm = element("fieldset", { class: "mrb-in-a-row" }, element("legend", {}, "Harm, if the judge’s choice were acted on"), ...Object.entries(HARM).map(([key, value]) => radio("severity", value, about.severities[value], key)));
+    const worth = element("fieldset", { class: "mrb-in-a-row", hidden: true }, element("legend", {}, "The judge’s reasons are"), ...Object.entries(about.reasonings).map(([value, words]) => radio("reasoning", value, words)));
     const note = element("textarea", { rows: "3", "data-field": "note", "aria-keyshortcuts": "N" });
     const save = element("button", { type: "button", class: "mrb-first mrb-save", "aria-keyshortcuts": "S" }, "Save");
+    const onwards = element("button", { type: "button", "aria-keyshortcuts": "Enter" }, "Save and next ", element("kbd", { "aria-hidden": "true" }, "↵"));
     const withdraw = element("button", { type: "button" }, "Withdraw");
-    const form = element("div", { class: "mrb-form" }, element("div", { class: "mrb-scope" }, field("About", dimension), field("Judge", judge)), gold, verdicts, choices, why, field("Note", note), element("div", { class: "mrb-actions" }, save, withdraw), status);
+    const form = element("div", { class: "mrb-form" }, element("div", { class: "mrb-scope" }, field("About", dimension), field("Judge", judge)), gold, verdicts, choices, why, harm, worth, field("Note", note), element("div", { class: "mrb-actions" }, save, onwards, withdraw, status));
     const past = element("ol", { class: "mrb-history" });
     const heading = (words) => element("h2", {}, words);
-    const root = element("section", { class: "mrb-review", "aria-label": "Your review" }, heading("Your review"), trouble, who, form, heading("History"), past);
+    const caseName = element("bdi", { dir: "auto" });
+    const ofCase = element("p", { class: "mrb-of-case" }, "Case ", caseName);
+    const root = element("section", { class: "mrb-review", "aria-label": "Your review" }, heading("Your review"), ofCase, trouble, who, form, heading("History"), past);
 
     const key = () => JSON.stringify([state.reviewer, state.caseId, dimension.value, judge.value]);
     const checked = (group) => root.querySelector(`[data-field="${group}"]:checked`)?.value ?? "";
-    const typed = () => ({ verdict: checked("verdict"), choice: checked("verdict") === "gold_wrong" ? checked("choice") : "", reasons: [...list.querySelectorAll("input:checked")].map((one) => one.value), note: note.value });
+    const typed = () => ({ verdict: checked("verdict"), choice: checked("verdict") === "gold_wrong" ? checked("choice") : "", reasons: [...list.querySelectorAll("input:checked")].map((one) => one.value), severity: checked("severity"), reasoning: judge.value ? checked("reasoning") : "", note: note.value });
     const mine = () => state.entries.find((one) => one.reviewer === state.reviewer && one.counts && (one.dimension ?? "") === dimension.value && (one.judge ?? "") === judge.value);
 
     function say(words, kind = "") {
@@ -96,16 +107,16 @@ const mrbForm = (() => {
 
     function drawReasons(chosen) {
       const all = [...new Set([...reasons, ...chosen])];
-      list.replaceChildren(...all.map((name) => {
+      list.replaceChildren(...all.map((name, i) => {
         const box = element("input", { type: "checkbox", value: name, "data-field": "reason" });
         box.checked = chosen.includes(name);
-        return element("label", { dir: "auto" }, box, element("span", {}, name));
+        return element("label", { dir: "auto" }, box, element("span", {}, name), i < 10 ? element("kbd", { "aria-hidden": "true" }, `⇧${(i + 1) % 10}`) : null);
       }));
     }
 
     function fillIn(content) {
       for (const box of root.querySelectorAll('[data-field="verdict"]')) box.checked = box.value === content.verdict;
-      for (const box of root.querySelectorAll('[data-field="choice"]')) box.checked = box.value === (content.choice ?? "");
+      for (const name of ["choice", "severity", "reasoning"]) for (const box of root.querySelectorAll(`[data-field="${name}"]`)) box.checked = box.value === (content[name] ?? "");
       drawReasons(content.reasons ?? []);
       note.value = content.note ?? "";
       refresh();
@@ -115,6 +126,7 @@ const mrbForm = (() => {
       const label = state.gold[dimension.value];
       gold.textContent = dimension.value ? `Gold on ${spoken(dimension.value)}: ${label ?? "no label"}` : "About the gold labels of all dimensions at once";
       choices.hidden = checked("verdict") !== "gold_wrong";
+      worth.hidden = !judge.value;
       for (const box of choices.querySelectorAll("input")) box.disabled = Boolean(dimension.value) && box.value === label;
       withdraw.hidden = !mine();
       save.textContent = mine() ? "Save correction" : "Save";
@@ -126,6 +138,7 @@ const mrbForm = (() => {
       const stored = mine();
       state.dirty = Boolean(draft);
       state.id = draft?.id ?? fresh();
+      state.withdrawal = fresh();
       fillIn(draft ?? stored ?? {});
       if (draft) say("Not saved yet: this is what you typed before.", "mrb-unsaved");
       else say(stored ? `Stored ${stored.created.replace("T", " ").slice(0, 16)} UTC. Change it and save to correct it.` : "");
@@ -140,56 +153,66 @@ const mrbForm = (() => {
     }
 
     function drawHistory() {
-      past.replaceChildren(...mrbHistory.items(state.entries));
+      past.replaceChildren(...mrbHistory.items(state.entries, state.hidden));
     }
 
     async function history() {
       const { position } = state;
       if (about.store || position === null) return;
       try {
-        const answer = await ask("history", { position });
-        if (position === state.position) take(answer.entries);
+        const answer = await ask("history", { position, reviewer: state.reviewer });
+        if (position === state.position) take(answer);
       } catch (error) {
         say(`The history cannot be read: ${error.message}`, "mrb-failed");
       }
     }
 
-    function take(entries) {
-      const before = JSON.stringify(state.entries);
-      if (JSON.stringify(entries) === before) return;
-      state.entries = entries;
+    function take({ entries, hidden }) {
+      if (JSON.stringify([entries, hidden]) === JSON.stringify([state.entries, state.hidden])) return;
+      Object.assign(state, { entries, hidden });
       drawHistory();
       if (!state.dirty) load();
-      saved(state.position, reviewers(entries));
+      if (!hidden) saved(state.position, reviewers(entries));
     }
 
+    const replaced = (one) => `“${one.choice ? `${one.label}: ${one.choice}` : one.label}” on ${one.created.replace("T", " ").slice(0, 16)} UTC`;
     const reviewers = (entries) => [...new Set(entries.filter((one) => one.counts).map((one) => one.reviewer))];
 
+    // Whether it is stored, and nothing was typed since.
     async function store(content) {
-      if (state.busy) return;
-      const { position, caseId, id } = state;
+      if (state.busy) return false;
+      const { position, caseId, version } = state;
+      const id = content.verdict === "withdrawn" ? state.withdrawal : state.id;
       const name = key();
       const here = () => name === key();
       state.busy = true;
       save.disabled = true;
       say("Saving …");
       try {
-        const answer = await within(ask("save", { ...content, position, id, reviewer: state.reviewer, dimension: dimension.value, judge: judge.value, supersedes: mine()?.id ?? "" }));
+        const answer = await within(ask("save", { ...content, position, case_id: caseId, version, adjudication_id: id, reviewer: state.reviewer, dimension: dimension.value, judge: judge.value, supersedes: mine()?.id ?? "" }));
         saved(position, reviewers(answer.entries));
+        if (answer.replaces) {
+          if (!drafts.of(name) && content.verdict !== "withdrawn") drafts.keep(name, { ...content, id });
+          if (position === state.position) take(answer);
+          if (here()) say(`Not saved yet: in another window you stored ${replaced(answer.replaces)}. ${content.verdict === "withdrawn" ? "Withdraw" : "Save"} again to replace it.`, "mrb-unsaved");
+          return false;
+        }
         if (drafts.of(name)?.id === id) drafts.forget(name);
-        if (position !== state.position) return;
+        if (position !== state.position) return true;
         // What was typed while this was on its way is a draft of its own, and stays.
         state.dirty = Boolean(drafts.of(key()));
-        take(answer.entries);
-        if (!here()) return;
+        take(answer);
+        if (!here()) return true;
         if (state.dirty) refresh();
         else load();
         if (state.dirty) say("Saved. What you typed since is not saved yet.", "mrb-unsaved");
         else say(content.verdict === "withdrawn" ? "Withdrawn; your earlier entries stay in the history." : `Saved ${new Date().toLocaleTimeString()}.`, "mrb-kept");
+        return !state.dirty;
       } catch (error) {
         if (!drafts.of(name) && content.verdict !== "withdrawn") drafts.keep(name, { ...content, id });
         if (here()) say(`Not saved: ${error.message} What you wrote is still here; save again once it is fixed.`, "mrb-failed");
         else say(`Case ${caseId} was not saved: ${error.message} What you wrote is kept there; go back and save again.`, "mrb-failed");
+        return false;
       } finally {
         state.busy = false;
         save.disabled = false;
@@ -222,6 +245,7 @@ const mrbForm = (() => {
       mrbShell.keep("localStorage", "mrb-reviewer", name);
       drawWho();
       if (state.position !== null) load();
+      history();
       signed(name);
       (name ? root.querySelector('[data-field="verdict"]') : who.querySelector("input"))?.focus();
     }
@@ -284,7 +308,8 @@ const mrbForm = (() => {
       else if (event.target.matches("[data-field]")) changed();
     });
     save.addEventListener("click", () => store(typed()));
-    withdraw.addEventListener("click", () => store({ verdict: "withdrawn", choice: "", reasons: [], note: "" }));
+    onwards.addEventListener("click", saveAndNext);
+    withdraw.addEventListener("click", () => store({ verdict: "withdrawn", choice: "", reasons: [], severity: "", reasoning: "", note: "" }));
 
     // A case is shown: its gold labels, and the judge and dimension that are looked for.
     function show(shown, query) {
@@ -294,24 +319,61 @@ const mrbForm = (() => {
         judge.value = scope.judge;
         state.scope = scope;
       }
-      Object.assign(state, { position: shown.position, caseId: shown.case_id, gold: shown.gold, entries: [] });
+      Object.assign(state, { position: shown.position, caseId: shown.case_id, version: shown.version, gold: shown.gold, entries: [], hidden: 0 });
+      caseName.textContent = shown.case_id;
+      ofCase.hidden = false;
       drawHistory();
       load();
       return history();
     }
 
     function choose(number) {
-      if (form.hidden || root.hidden) return;
+      if (!open()) return;
       const box = root.querySelector(`[data-field="verdict"][value="${KEYS[number - 1]}"]`);
       box.checked = true;
       changed();
       (number === 2 ? choices.querySelector("input:not(:disabled)") : box).focus();
     }
 
+    // Stays where it is until it is stored: what went wrong is said where it can be mended.
+    async function saveAndNext() {
+      const { position } = state;
+      if (open() && (await store(typed())) && position === state.position) next();
+    }
+
+    const open = () => !form.hidden && !root.hidden && state.position !== null;
+
+    // No case is in sight.
+    function empty() {
+      Object.assign(state, { position: null, caseId: "", version: "", entries: [], hidden: 0 });
+      ofCase.hidden = true;
+      past.replaceChildren();
+    }
+
+    function set(name, value) {
+      const box = root.querySelector(`[data-field="${name}"][value="${value}"]`);
+      if (!open() || !box || box.disabled || (name === "severity" && box.checked)) return;
+      if (name === "choice" && !box.checked) root.querySelector('[data-field="verdict"][value="gold_wrong"]').checked = true;
+      box.checked = true;
+      changed();
+      box.focus();
+    }
+
+    // What a key does here, or nothing: sides and harm by letter, reasons by their number with Shift.
+    function action(event) {
+      const letter = event.key.toUpperCase();
+      const digit = event.shiftKey && /^Digit\d$/.test(event.code) ? (Number(event.code.at(-1)) + 9) % 10 : -1;
+      if (digit >= 0) return () => open() && list.querySelectorAll("input")[digit]?.click();
+      if (SIDES[letter]) return () => set("choice", SIDES[letter]);
+      if (HARM[letter]) return () => set("severity", HARM[letter]);
+      return undefined;
+    }
+
     state.reviewer = mrbShell.recall("localStorage", "mrb-reviewer");
     drawTrouble();
     drawWho();
-    return { root, show, choose, history, reviewer: () => state.reviewer, save: () => !form.hidden && !root.hidden && store(typed()), note: () => !form.hidden && note.focus() };
+    const refuse = () => say("That key was not taken: the case was about to change. Look, and press it again.", "mrb-unsaved");
+    return { root, show, empty, choose, refuse, history, reviewer: () => state.reviewer, save: () => open() && store(typed()), saveAndNext, action, note: () => !form.hidden && note.focus() };
   }
 
   return { make };

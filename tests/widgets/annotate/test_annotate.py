@@ -53,7 +53,13 @@ def page(benchmark: Benchmark, store: Store) -> Annotation:
 
 
 def _choose(page: Annotation, number: int, dimension: str, pick: str) -> dict[str, Any]:
-    return page.choose({"annotator": ME, "number": number, "dimension": dimension, "pick": pick})
+    shown = page.open({"annotator": ME, "number": number})["shown"]
+    return page.choose({"annotator": ME, "number": number, "shown": shown, "dimension": dimension, "pick": pick})
+
+
+def _skip(page: Annotation, number: int, reason: str) -> dict[str, Any]:
+    shown = page.open({"annotator": ME, "number": number})["shown"]
+    return page.skip({"annotator": ME, "number": number, "shown": shown, "reason": reason})
 
 
 def _choices(store: Store, benchmark: Benchmark) -> dict[tuple[str, str], str]:
@@ -99,7 +105,7 @@ def test_no_message_says_what_could_sway(page: Annotation) -> None:
     for number in (1, 2, 3):
         said.append(page.open({"annotator": ME, "number": number}))
         said += [_choose(page, number, name, "first") for name in DIMENSIONS[:1]]
-        said.append(page.skip({"annotator": ME, "number": number, "reason": "outside my field"}))
+        said.append(_skip(page, number, "outside my field"))
     said += [page.open({"annotator": ME, "after": 0}), page.open({"annotator": "nobody", "after": 0})]
     text = json.dumps(said)
     assert "secret" not in text
@@ -140,7 +146,7 @@ def test_the_next_case_is_the_next_open_one(page: Annotation) -> None:
     for name in DIMENSIONS:
         _choose(page, 1, name, "tie")
     assert (numbered(0), numbered(3)) == (2, 2)
-    page.skip({"annotator": ME, "number": 2, "reason": "outside my field"})
+    _skip(page, 2, "outside my field")
     found = page.open({"annotator": ME, "after": 2})
     assert found["progress"] == {"total": 3, "done": 1, "skipped": 1, "open": 1, "dimensions": [1, 1]}
     assert found["cases"] == ["done", "skipped", "open"]
@@ -155,13 +161,13 @@ def test_skipping_needs_a_reason_and_spares_what_is_answered(
 ) -> None:
     _choose(page, 1, "accuracy", "first")
     with pytest.raises(InputError, match="Say why"):
-        page.skip({"annotator": ME, "number": 1, "reason": "  "})
-    answers = page.skip({"annotator": ME, "number": 1, "reason": "the question is unclear"})["answers"]
+        _skip(page, 1, "  ")
+    answers = _skip(page, 1, "the question is unclear")["answers"]
     assert answers == [{"pick": "first"}, {"skipped": "the question is unclear"}]
     assert _choices(store, benchmark) == {("secret-1", "accuracy"): "A"}
     assert _choose(page, 1, "overall", "tie")["answers"][1] == {"pick": "tie"}
     with pytest.raises(InputError, match="nothing to skip"):
-        page.skip({"annotator": ME, "number": 1, "reason": "late"})
+        _skip(page, 1, "late")
 
 
 def test_who_has_nothing_is_told_so(page: Annotation, store: Store, benchmark: Benchmark) -> None:
@@ -183,10 +189,25 @@ def test_who_has_nothing_is_told_so(page: Annotation, store: Store, benchmark: B
     ],
 )
 def test_what_a_page_cannot_mean_is_refused(benchmark: Benchmark, store: Store, question: dict[str, object]) -> None:
-    answer = annotate(benchmark, store).answer({"what": "choose", **question})
+    shown = Annotation(benchmark, store).open({"annotator": ME, "number": 1})["shown"]
+    answer = annotate(benchmark, store).answer({"what": "choose", "shown": shown, **question})
     assert answer["ok"] is False
     assert "load" in answer["error"]
     assert store.annotations(benchmark.meta.name).empty
+
+
+def test_an_answer_to_another_case_or_version_than_that_in_sight_is_refused(benchmark: Benchmark, store: Store) -> None:
+    page = Annotation(benchmark, store)
+    shown = [page.open({"annotator": ME, "number": number})["shown"] for number in (1, 2)]
+    said = {"annotator": ME, "number": 1, "dimension": "accuracy", "pick": "first", "reason": "outside my field"}
+    edited = replace(benchmark, cases=benchmark.cases.assign(response_a="Another answer."))
+    for served, sight in ((page, shown[1]), (page, None), (Annotation(edited, store), shown[0])):
+        for act in (served.choose, served.skip):
+            with pytest.raises(InputError, match="not the one that is stored here now"):
+                act({**said, "shown": sight})
+    assert store.answers(benchmark.meta.name).empty
+    page.choose({**said, "shown": shown[0]})
+    assert store.annotations(benchmark.meta.name)["case_id"].tolist() == ["secret-1"]
 
 
 def test_ties_are_offered_where_the_benchmark_has_them(benchmark: Benchmark, store: Store) -> None:

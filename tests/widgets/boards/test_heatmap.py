@@ -59,6 +59,7 @@ class _Page(HTMLParser):
 class _Explorer:
     def __init__(self) -> None:
         self.shown: list[Query] = []
+        self.policy = "balanced"
 
     def show(self, query: Query) -> None:
         self.shown.append(query)
@@ -178,9 +179,12 @@ def test_the_explorer_is_led_to_the_cases_of_the_cell() -> None:
     assert shown.answer({"what": "explore", **AXES, "row": 1, "column": 0, "outcome": "scored"})["ok"]
     judge = grid.judges[1]
     assert explorer.shown == [
-        Query(judge=judge, dimension="overall", organ="lung", kind=("wrong",)),
-        Query(judge=judge, dimension="overall"),
+        Query(judge=judge, dimension="overall", organ="lung", outcome=("wrong",)),
+        Query(judge=judge, dimension="overall", outcome=("wrong", "half right", "right")),
     ]
+    explorer.policy = "strict"
+    refused = shown.answer({"what": "explore", **AXES, "row": 1, "column": 0, "outcome": "scored"})
+    assert "scores by strict" in refused["error"]
     with pytest.raises(InputError, match="no filter for dataset"):
         query_of(HeatmapCell("j0", "overall", "dataset", "x"), "scored")
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
 from mrb_lib.reviews.marks import REASONS
-from mrb_lib.reviews.store import open_store
+from mrb_lib.reviews.store import REVIEW, open_store
 from mrb_lib.widgets.explorer.adjudicate import Reviews, adjudication_from, reviewed_by
 from mrb_lib.widgets.explorer.answers import ExplorerAnswers
 from mrb_lib.widgets.explorer.data import explorer_data
@@ -21,7 +23,7 @@ GIVEN = {
     "choice": "B",
     "dimension": "overall",
     "judge": "",
-    "id": "0" * 32,
+    "adjudication_id": "0" * 32,
 }
 
 
@@ -31,8 +33,9 @@ def answers(pictured: Benchmark, tmp_path: Path) -> ExplorerAnswers:
 
 
 def _save(answers: ExplorerAnswers, number: int, **given: Any) -> list[dict[str, Any]]:
-    said = {**GIVEN, "position": 3, "id": f"{number:032d}", **given}
-    return answers.save(said)["entries"]
+    seen = answers.case({"position": 3})
+    sight = {name: seen[name] for name in ("position", "case_id", "version")}
+    return answers.save({**GIVEN, **sight, "adjudication_id": f"{number:032d}", **given})["entries"]
 
 
 def test_what_is_saved_is_in_the_store_and_in_the_history(answers: ExplorerAnswers, pictured: Benchmark) -> None:
@@ -81,10 +84,42 @@ def test_a_correction_supersedes_and_overwrites_nothing(answers: ExplorerAnswers
 
 
 def test_a_withdrawal_leaves_the_history(answers: ExplorerAnswers) -> None:
-    _save(answers, 1)
-    entries = _save(answers, 2, verdict="withdrawn", choice="")
+    first = _save(answers, 1)[0]["id"]
+    entries = _save(answers, 2, verdict="withdrawn", choice="", supersedes=first)
     assert [one["counts"] for one in entries] == [False, False]
-    assert answers.marks() == {}
+    assert answers.selections.marks() == {}
+
+
+def test_a_verdict_on_another_case_or_version_than_that_in_sight_is_refused(
+    answers: ExplorerAnswers, pictured: Benchmark
+) -> None:
+    other = answers.case({"position": 4})
+    edited = replace(pictured, cases=pictured.cases.assign(question="Another question?"))
+    changed = ExplorerAnswers(explorer_data(edited), answers.reviews)
+    for served, given in (
+        (answers, {"case_id": other["case_id"]}),
+        (answers, {"version": other["version"]}),
+        (answers, {"case_id": other["case_id"], "version": other["version"]}),
+        (changed, {"version": answers.case({"position": 3})["version"]}),
+    ):
+        with pytest.raises(InputError, match="not the one that is stored here now"):
+            _save(served, 1, **given)
+    assert answers.history({"position": 3})["entries"] == []
+
+
+def test_what_was_said_in_another_window_is_shown_before_it_is_replaced(
+    answers: ExplorerAnswers, pictured: Benchmark
+) -> None:
+    other = ExplorerAnswers(explorer_data(pictured), Reviews(pictured.meta.name, answers.reviews.where))
+    first = _save(answers, 1)[0]["id"]
+    seen = other.case({"position": 3})
+    said = {**GIVEN, "position": 3, "case_id": seen["case_id"], "version": seen["version"], "adjudication_id": "9" * 32}
+    said |= {"verdict": "ambiguous", "choice": ""}
+    told = other.save(said)
+    assert told["replaces"]["id"] == first
+    assert [one["id"] for one in told["entries"]] == [first]
+    assert [one["counts"] for one in other.save({**said, "supersedes": first})["entries"]] == [True, False]
+    assert [one["counts"] for one in _save(answers, 3, judge="hasty")] == [True, True, False], "about a judge, nothing"
 
 
 def test_the_same_click_sent_twice_is_one_adjudication(answers: ExplorerAnswers) -> None:
@@ -110,8 +145,8 @@ def test_reviewers_see_each_other(answers: ExplorerAnswers, pictured: Benchmark)
         ({"choice": ""}, "choose the right label"),
         ({"verdict": "odd"}, "unknown"),
         ({"choice": "C"}, "unknown"),
-        ({"id": ""}, "load it again"),
-        ({"id": "'; drop"}, "load it again"),
+        ({"adjudication_id": ""}, "load it again"),
+        ({"adjudication_id": "'; drop"}, "load it again"),
         ({"note": "x" * 100_001}, "100,001 characters"),
         ({"reasons": "missed finding"}, "not a list"),
         ({"dimension": "colour"}, "colour"),
@@ -138,7 +173,7 @@ def test_a_store_that_cannot_be_used_is_said_and_tried_again(answers: ExplorerAn
     reviews = Reviews(answers.reviews.benchmark, missing / "r.sqlite")
     broken = ExplorerAnswers(answers.data, reviews)
     assert "folder does not exist" in broken.initial_state({"fragment": ""})["store"]
-    assert broken.marks() == {}
+    assert broken.selections.marks() == {}
     with pytest.raises(InputError, match="folder does not exist"):
         _save(broken, 1)
     missing.mkdir(parents=True)
@@ -163,3 +198,65 @@ def test_who_has_reviewed_counts_what_counts(answers: ExplorerAnswers) -> None:
     said = answers.reviews.history()
     assert list(reviewed_by(said).values()) == [["Ann"]]
     assert reviewed_by(said.iloc[:0]) == {}
+
+
+def test_harm_and_what_the_reasons_are_worth_are_kept(answers: ExplorerAnswers) -> None:
+    judge = {"judge": "any judge", "severity": "severe", "reasoning": "not_about_image"}
+    entry = _save(answers, 1, **judge)[0]
+    assert (entry["severity"], entry["reasoning"]) == ("severe", "not_about_image")
+    assert entry["said"] == "harm: severe; its reasons: not about this image"
+
+
+def test_what_others_say_is_hidden_until_ones_own_is_stored(pictured: Benchmark, tmp_path: Path) -> None:
+    reviews = Reviews(pictured.meta.name, tmp_path / "r.sqlite")
+    blind = ExplorerAnswers(explorer_data(pictured), reviews, blind=True)
+    _save(blind, 1, reviewer="Dr A")
+    seen = blind.history({"position": 3, "reviewer": "Dr B"})
+    assert (seen["entries"], seen["hidden"]) == ([], 1)
+    assert blind.history({"position": 3})["hidden"] == 1
+    assert blind.select({"query": {"review": "disagree"}, "reviewer": "Dr B"})["n"] == 0
+    both = _save(blind, 2, reviewer="Dr B", verdict="ambiguous", choice="")
+    assert {one["reviewer"] for one in both} == {"Dr A", "Dr B"}
+    assert blind.select({"query": {"review": "disagree"}, "reviewer": "Dr B"})["n"] == 1
+    _save(blind, 3, reviewer="Dr B", verdict="withdrawn", choice="", supersedes=both[0]["id"])
+    assert blind.history({"position": 3, "reviewer": "Dr B"})["hidden"] == 1
+    seeing = ExplorerAnswers(explorer_data(pictured), reviews)
+    assert len(seeing.history({"position": 3, "reviewer": "Dr B"})["entries"]) == 3
+
+
+def test_a_queue_ends_and_nothing_leaves_the_list_meanwhile(answers: ExplorerAnswers, pictured: Benchmark) -> None:
+    ids = pictured.cases["case_id"].tolist()
+    deal = pd.DataFrame({"case_id": [ids[3], ids[5]], "annotator": "Dr A", "position": range(2), "order": "AB"})
+    answers.reviews.store().assign(pictured.meta.name, deal, task=REVIEW)
+    me: dict[str, Any] = {"reviewer": "Dr A"}
+    queue = answers.select({"query": {"review": "queue"}, **me})
+    assert (queue["n"], queue["done"]) == (2, 0)
+    assert dict(queue["facets"]["review"]["values"]) == {
+        "queue": 2, "unreviewed": len(ids), "mine": 0, "disagree": 0,
+    }  # fmt: skip
+    left = answers.select({"query": {"review": "unreviewed"}, **me})
+    _save(answers, 1, **me)
+    scope = {"query": {"review": "unreviewed"}, **me, "as_of": left["as_of"]}
+    assert ids[3] in [row["id"] for row in answers.rows({**scope, "start": 0})["rows"]]
+    assert answers.progress(scope) == {"done": 1}
+    again = answers.select({"query": {"review": "unreviewed"}, **me})
+    assert again["n"] == left["n"] - 1
+    assert answers.select({"query": {"review": "mine"}, **me})["rows"][0]["id"] == ids[3]
+    assert answers.select({"query": {"review": "queue"}, "reviewer": "Dr B"})["n"] == 0
+    assert "review" not in answers.select({"query": {}})["facets"], "nobody is signed in"
+    with pytest.raises(InputError, match="review 'ours' is unknown"):
+        answers.select({"query": {"review": "ours"}, **me})
+
+
+def test_a_file_tells_no_opinion_that_the_page_hides(pictured: Benchmark, tmp_path: Path) -> None:
+    blind = ExplorerAnswers(explorer_data(pictured), Reviews(pictured.meta.name, tmp_path / "r.sqlite"), blind=True)
+
+    def written(reviewer: str) -> str:
+        name = blind.export({"query": {}, "format": "csv", "reviewer": reviewer})["export"]
+        return "".join(iter(lambda: blind.more({"export": name})["piece"], ""))
+
+    _save(blind, 1, reviewer="Dr A")
+    assert "Dr A" in written("Dr A")
+    assert "Dr A" not in written("Dr B")
+    _save(blind, 2, reviewer="Dr B")
+    assert "Dr A" in written("Dr B")

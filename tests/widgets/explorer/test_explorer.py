@@ -229,7 +229,8 @@ def _file(answers: ExplorerAnswers, kind: str, query: dict[str, Any]) -> str:
 def test_the_table_has_a_row_a_case_of_the_selection(answers: ExplorerAnswers) -> None:
     query = {"judge": "hasty", "dimension": "overall", "kind": ["wrong"], "sort": "confidence"}
     first = answers.rows({"query": query})["rows"][0]["position"]
-    answers.save({"position": first, "reviewer": "Ann", "verdict": "ambiguous", "id": "a" * 32})
+    seen = {name: answers.case({"position": first})[name] for name in ("position", "case_id", "version")}
+    answers.save({**seen, "reviewer": "Ann", "verdict": "ambiguous", "adjudication_id": "a" * 32})
     text = _file(answers, "csv", query)
     rows = list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))
     assert [row["case_id"] for row in rows] == _ids(answers, query)
@@ -369,3 +370,19 @@ def test_a_query_from_a_page_is_checked() -> None:
     assert query_from({"organ": "", "kind": ["wrong"], "desc": False}) == Query(organ="", kind=("wrong",), desc=False)
     with pytest.raises(InputError, match="sort"):
         query_from({"sort": "colour"})
+
+
+def test_a_filter_in_words_leaves_the_cases_it_names(answers: ExplorerAnswers, pictured: Benchmark) -> None:
+    wrong = answers.select({"query": {"judge": "hasty", "dimension": "overall", "outcome": ["wrong"]}})["rows"]
+    texts = pictured.cases.set_index("case_id")[["response_a", "response_b"]].map(len).max(axis=1)
+    least = texts[[row["id"] for row in wrong]].min()
+    where = f"outcome['hasty'] == 'wrong' and length > {least}"
+    found = answers.select({"query": {"where": where}})
+    assert [row["id"] for row in found["rows"]] == [row["id"] for row in wrong if texts[row["id"]] > least]
+    assert 0 < found["n"] < len(wrong)
+    assert sum(n for _, n in found["facets"]["organ"]["values"]) == found["n"]
+    linked = answers.initial_state({"fragment": f"#{to_fragment(Query(where=where))}"})
+    assert linked["n"] == found["n"]
+    assert "cannot be read" in answers.initial_state({"fragment": "#where=organ%20%3D"})["trouble"]
+    with pytest.raises(InputError, match="not part of the language"):
+        answers.select({"query": {"where": "__import__('os')"}})

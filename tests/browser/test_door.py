@@ -1,0 +1,154 @@
+"""Who has no token, or an old one, and whose server went away: told so, and led on with what was typed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+
+import pandas as pd
+import pytest
+from playwright.sync_api import Page, expect
+
+from mrb_lib.data.benchmark import Benchmark, load
+from mrb_lib.data.demo.build import write_demo
+from mrb_lib.reviews.store import open_store
+
+from .axe import violations
+from .server import Served
+from .test_in_sight import descendants, paused
+
+PATIENT = 120_000
+SOON = 3_000
+"""Milliseconds after which a reader knows that the server is gone."""
+ME = "Dr Cut Off"
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    folder = tmp_path_factory.mktemp("door") / "bench"
+    write_demo(folder, cases=6, seed=2)
+    return load(folder)
+
+
+def _opened(page: Page) -> None:
+    expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
+    expect(page.locator(".mrb-before")).to_have_count(0, timeout=PATIENT)
+
+
+def _paste(page: Page, address: str) -> None:
+    page.get_by_label("The address that mrb printed").fill(address)
+    page.get_by_role("button", name="Open it").click()
+
+
+def test_a_copied_link_leads_to_its_case_once_the_token_is_there(page: Page, bench: Benchmark) -> None:
+    assert bench.path is not None
+    third = str(bench.cases["case_id"].iloc[2])
+    with Served("review", bench.path) as served:
+        bare = served.address.split("?")[0]
+        page.goto(f"{bare}#case={third}")
+        expect(page.get_by_role("heading", name="The address is not complete")).to_be_visible()
+        assert violations(page) == []
+        _paste(page, "http://")
+        expect(page.get_by_role("alert")).to_contain_text("not such an address")
+        _paste(page, served.address.split("token=")[1])
+        _opened(page)
+        expect(page.locator(".mrb-of-case bdi")).to_have_text(third)
+        assert page.url == f"{bare}#case={third}"
+
+
+def test_an_old_address_is_named_so_and_the_new_one_leads_on(page: Page, bench: Benchmark) -> None:
+    assert bench.path is not None
+    with Served("review", bench.path) as served:
+        page.goto(f"{served.address.split('token=')[0]}token={'x' * 43}")
+        expect(page.get_by_role("heading", name="This address is no longer valid")).to_be_visible()
+        _paste(page, served.address)
+        _opened(page)
+        assert "token" not in page.url
+
+
+def test_a_review_in_hand_outlives_its_server(page: Page, bench: Benchmark) -> None:
+    assert bench.path is not None
+    second = str(bench.cases["case_id"].iloc[1])
+    with Served("review", bench.path) as served:
+        page.goto(f"{served.address}#case={second}")
+        _opened(page)
+        page.get_by_label("Your name").fill(ME)
+        page.get_by_role("button", name="Sign in").click()
+        page.get_by_label("Note").fill("half a thought")
+    expect(page.locator("#mrb-lost p")).to_contain_text("does not answer", timeout=SOON)
+    assert violations(page, "#mrb-lost") == []
+    with Served("review", bench.path) as served:
+        _paste(page, served.address)
+        _opened(page)
+        expect(page.locator(".mrb-of-case bdi")).to_have_text(second)
+        assert page.url == f"{served.address.split('?')[0]}#case={second}"
+        page.get_by_label("Your name").fill(ME)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_label("Note")).to_have_value("half a thought")
+
+
+def test_answers_on_their_way_outlive_their_server(page: Page, bench: Benchmark) -> None:
+    assert bench.path is not None
+    with open_store(bench.path / "reviews.sqlite") as store:
+        deal = pd.DataFrame({"case_id": bench.cases["case_id"].head(2), "annotator": ME, "order": "AB"})
+        store.assign(bench.meta.name, deal.assign(position=range(2)))
+    with Served("annotate", bench.path) as served:
+        page.goto(served.address)
+        page.get_by_role("button", name=ME).click(timeout=PATIENT)
+        expect(page.get_by_role("heading", name="Case 1 of 2")).to_be_visible(timeout=PATIENT)
+        expect(page.locator(".mrb-annotate")).not_to_contain_class("mrb-changing")
+        below = descendants(served.process.pid)
+        for each in below:
+            os.kill(each, signal.SIGSTOP)
+        for key in "ab":
+            page.keyboard.press(key)
+        expect(page.locator(".mrb-saved")).to_contain_text("Saving")
+        for each in below:
+            os.kill(each, signal.SIGKILL)
+        expect(page.locator("#mrb-lost p")).to_contain_text("does not answer", timeout=SOON)
+    with Served("annotate", bench.path) as served:
+        _paste(page, served.address)
+        page.get_by_role("button", name=ME).click(timeout=PATIENT)
+        expect(page.locator(".mrb-saved")).to_contain_text("Saved: Relevance", timeout=PATIENT)
+    with open_store(bench.path / "reviews.sqlite", create=False) as store:
+        rows = store.answers(bench.meta.name, annotator=ME, history=True)
+    assert rows[["dimension", "choice"]].to_numpy().tolist() == [["accuracy", "A"], ["relevance", "B"]]
+
+
+def test_a_tapped_case_comes_into_view_on_a_phone(new_page: Callable[..., Page], bench: Benchmark) -> None:
+    assert bench.path is not None
+    page = new_page(viewport={"width": 400, "height": 800}, has_touch=True)
+    with Served("review", bench.path) as served:
+        page.goto(served.address)
+        _opened(page)
+        page.locator("[data-index='3']").tap()
+        fourth = str(bench.cases["case_id"].iloc[3])
+        expect(page.locator(".mrb-of-case bdi")).to_have_text(fourth)
+        expect(page.locator(".mrb-shown .mrb-title")).to_be_in_viewport()
+
+
+def test_a_withdrawal_whose_answer_was_lost_stands_in_nobodys_way(page: Page, bench: Benchmark) -> None:
+    assert bench.path is not None
+    page.add_init_script(
+        "const real = window.setTimeout;"
+        "window.setTimeout = (then, ms, ...rest) => real(then, ms === 20000 ? 500 : ms, ...rest);"
+    )
+    with Served("review", bench.path) as served:
+        page.goto(served.address)
+        _opened(page)
+        page.get_by_label("Your name").fill("Dr Unheard")
+        page.get_by_role("button", name="Sign in").click()
+        page.keyboard.press("Escape")
+        for key in "1s":
+            page.keyboard.press(key)
+        expect(page.locator(".mrb-saved")).to_contain_text("Saved")
+        with paused(served.process.pid):
+            page.get_by_role("button", name="Withdraw").click()
+            expect(page.locator(".mrb-saved")).to_contain_text("does not answer")
+        page.get_by_role("button", name="Save correction").click()
+        expect(page.locator(".mrb-saved")).to_contain_text("Saved")
+    with open_store(bench.path / "reviews.sqlite", create=False) as store:
+        rows = store.adjudications(bench.meta.name, history=True)
+    own = rows[rows["reviewer"] == "Dr Unheard"]
+    assert own["verdict"].tolist() == ["gold_right", "withdrawn", "gold_right"]

@@ -1,0 +1,175 @@
+"""A clinician's hour: the failures that were dealt out are reviewed by keyboard alone, and the leaderboard follows."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import quote
+
+import pandas as pd
+import pytest
+from playwright.sync_api import Page, expect
+
+from mrb_lib.data.benchmark import load
+from mrb_lib.data.demo.build import write_demo
+from mrb_lib.reviews.store import REVIEW, open_store
+
+from .server import MRB, Served
+
+PATIENT = 120_000
+N = 40
+WRONG = "judge=longer&dimension=overall&kind=wrong"
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """More cases than are reviewed, and a judge that is wrong in half of them."""
+    folder = tmp_path_factory.mktemp("queue") / "bench"
+    write_demo(folder, cases=120, seed=6)
+    _mrb(folder, "judge", folder, folder / "runs", "--judge", "longer", "--judge", "shorter")
+    return folder
+
+
+def _mrb(bench: Path, *words: object) -> str:
+    environment = {name: value for name, value in os.environ.items() if name != "MRB_STORE"}
+    done = subprocess.run(
+        [MRB, *map(str, words)], capture_output=True, text=True, check=False,
+        env=environment | {"MRB_HOME": str(bench.parent / "home")},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def _seated(page: Page, address: str, name: str) -> None:
+    """Signed in by keyboard, with the queue before them."""
+    page.goto(address)
+    expect(page.get_by_role("heading", name="Sign in to see which cases are yours.")).to_be_visible(timeout=PATIENT)
+    expect(page.locator(".mrb-before")).to_have_count(0, timeout=PATIENT)
+    page.get_by_label("Your name").focus()
+    page.keyboard.type(name)
+    page.keyboard.press("Enter")
+    expect(page.locator(".mrb-who")).to_contain_text(name)
+    page.keyboard.press("Escape")
+
+
+def _at(page: Page, index: int, n: int) -> None:
+    expect(page.locator(".mrb-position")).to_contain_text(f"{index + 1} of {n} cases")
+    expect(page.locator(".mrb-explorer")).not_to_contain_class("mrb-changing")
+
+
+def test_forty_failures_by_keyboard_and_a_second_reviewer_who_sees_nothing_before(
+    new_page: Callable[..., Page], bench: Path, tmp_path: Path
+) -> None:
+    name = load(bench).meta.name
+    before = json.loads(_mrb(bench, "analyze", bench, "--table", "accuracy", "--dimension", "overall", "--json"))
+    assign = ("--assign", "Dr Able,Dr Blind", "--overlap", "2", "--query", WRONG)
+    with Served("review", bench, *assign) as served:
+        with open_store(bench / "reviews.sqlite", create=False) as store:
+            dealt = store.assignments(name, task=REVIEW)
+        n = int((dealt["annotator"] == "Dr Able").sum())
+        assert n >= N
+        pages = [new_page(), new_page()]
+        for page, who in zip(pages, ("Dr Able", "Dr Blind"), strict=True):
+            _seated(page, f"{served.address}#{WRONG}&review=queue", who)
+            _at(page, 0, n)
+        able, blind = pages
+        expect(able.locator(".mrb-position")).to_contain_text("0 reviewed by you")
+        for i in range(N):
+            _at(able, i, n)
+            # Gold is right, or the other side is; the first reason; harm in turn.
+            for key in ("1" if i % 2 else _other_side(able), "Shift+1", "zxcv"[i % 4]):
+                able.keyboard.press(key)
+            able.keyboard.press("Enter")
+        _at(able, N, n)
+        expect(able.locator(".mrb-position")).to_contain_text(f"{N} reviewed by you")
+
+        expect(blind.locator(".mrb-history")).to_contain_text("Nobody has reviewed")  # as it was when it was opened
+        blind.keyboard.press("j")
+        _at(blind, 1, n)
+        blind.keyboard.press("k")
+        _at(blind, 0, n)
+        expect(blind.locator(".mrb-history")).to_contain_text("One other has reviewed this case")
+        assert "Dr Able" not in blind.locator(".mrb-history").inner_text()
+        for i in range(4):
+            _at(blind, i, n)
+            blind.keyboard.press("1")
+            blind.keyboard.press("s")
+            expect(blind.locator(".mrb-history")).to_contain_text("Dr Able")
+            blind.keyboard.press("j")
+        _at(blind, 4, n)
+        blind.locator("[data-filter=review]").select_option("disagree")
+        expect(blind.locator(".mrb-position")).to_contain_text("1 of 2 cases")
+    with open_store(bench / "reviews.sqlite", create=False) as store:
+        kept = store.adjudications(name)
+    able_said = kept[kept["reviewer"] == "Dr Able"]
+    assert able_said["case_id"].nunique() == len(able_said) == N
+    assert able_said["severity"].value_counts().to_dict() == dict.fromkeys(("none", "mild", "moderate", "severe"), 10)
+    assert able_said["reasons"].map(list).tolist() == [["missed finding"]] * N
+    assert (able_said["verdict"] == "gold_wrong").sum() == N / 2
+    _mrb(bench, "adjudications", "export", bench, tmp_path / "reviews.csv")
+    exported = pd.read_csv(tmp_path / "reviews.csv")
+    assert set(exported["severity"].dropna()) == {"none", "mild", "moderate", "severe"}
+    after = json.loads(
+        _mrb(
+            bench, "analyze", bench, "--table", "accuracy", "--dimension", "overall", "--gold", "adjudicated", "--json"
+        )
+    )
+    scores = [
+        {row["judge"]: row["accuracy"] for row in found["rows"] if row["kind"] == "judge"} for found in (before, after)
+    ]
+    assert scores[1]["longer"] > scores[0]["longer"], "half of its failures were the label's"
+
+
+def _other_side(page: Page) -> str:
+    """The key of the side that gold does not name."""
+    gold = page.locator(".mrb-gold-line").inner_text().rsplit(" ", 1)[-1]
+    return "a" if gold == "B" else "b"
+
+
+def test_the_later_of_two_windows_is_told_what_it_replaces(new_page: Callable[..., Page], bench: Path) -> None:
+    with Served("review", bench) as served:
+        windows = [new_page(), new_page()]
+        for window in windows:
+            window.goto(f"{served.address}#case={load(bench).cases['case_id'].iloc[100]}")
+            expect(window.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
+            expect(window.locator(".mrb-before")).to_have_count(0, timeout=PATIENT)
+            window.get_by_label("Your name").fill("Dr Twice")
+            window.get_by_role("button", name="Sign in").click()
+            window.keyboard.press("Escape")
+            expect(window.locator(".mrb-history")).to_contain_text("Nobody has reviewed this case yet.")
+        first, second = windows
+        for key in "1s":
+            first.keyboard.press(key)
+        expect(first.locator(".mrb-saved")).to_contain_text("Saved")
+        for key in "3s":
+            second.keyboard.press(key)
+        expect(second.locator(".mrb-saved")).to_contain_text("in another window you stored “Gold is right”")
+        expect(second.locator(".mrb-history li")).to_have_count(1)
+        second.keyboard.press("s")
+        expect(second.locator(".mrb-history li")).to_have_count(2)
+        expect(second.locator(".mrb-history li").first).to_contain_text("Ambiguous")
+
+
+def test_the_end_of_a_list_is_told(page: Page, bench: Path) -> None:
+    with Served("review", bench) as served:
+        page.goto(f"{served.address}#where={quote('length > 0')}&organ=foot")
+        expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
+        expect(page.locator(".mrb-before")).to_have_count(0, timeout=PATIENT)
+        page.get_by_label("Your name").fill("Dr Last")
+        page.get_by_role("button", name="Sign in").click()
+        page.keyboard.press("Escape")
+        page.locator("[role=listbox]").focus()
+        page.keyboard.press("End")
+        n = int((load(bench).cases["organ"] == "foot").sum())
+        _at(page, n - 1, n)
+        page.keyboard.press("Escape")
+        page.locator(".mrb-title").first.click()
+        for key in ("1", "Enter"):
+            page.keyboard.press(key)
+        expect(page.locator(".mrb-notice")).to_contain_text(f"That was the last of {n} cases; 1 of them")
+        page.locator("[data-filter=where]").fill("length >")
+        page.keyboard.press("Enter")
+        expect(page.locator(".mrb-notice")).to_contain_text("cannot be read")

@@ -1,0 +1,42 @@
+"""Which columns a narrow text table shows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.cli.overview import WIDTH, as_overview
+from mrb_lib.stats.core.table import TableSpec
+
+
+def overview(headline: tuple[str, ...], name: str) -> str:
+    """Three rows with two estimates that have intervals, and a p-value, unadjusted and adjusted."""
+    rows = pd.DataFrame({"judge": [f"{name}{i}" for i in range(3)], "dimension": [f"{'d' * 31}{i}" for i in range(3)]})
+    rows = rows.assign(n=[10, 20, 30])
+    for i, estimate in enumerate(("first", "second")):
+        rows = rows.assign(
+            **{estimate: np.array([0.1, 0.2, 0.3]) + i / 10, f"{estimate}_low": 0.01, f"{estimate}_high": 0.99}
+        )
+    rows = rows.assign(p_value=[0.01, 0.02, 0.03], p_adjusted=[0.03, 0.04, 0.05])
+    spec = TableSpec("made", "?", tuple(rows.columns), (), True, (), headline=headline)
+    return as_overview(rows, spec, title="made")
+
+
+def heading(text: str) -> str:
+    lines = text.splitlines()
+    row = next(i for i, line in enumerate(lines) if line.startswith("judge"))
+    return " ".join(lines[row - 1 : row + 1])
+
+
+@pytest.mark.parametrize("length", range(20, 32))
+def test_an_unadjusted_p_value_never_stands_without_the_adjusted_one(length: int) -> None:
+    text = overview((), "j" * length)
+    assert max(map(len, text.splitlines())) <= WIDTH
+    assert "value" not in heading(text) or "adjusted" in heading(text)
+
+
+def test_names_are_shortened_until_the_first_two_columns_of_the_headline_fit() -> None:
+    for headline in (("first", "second"), ("second", "p_adjusted")):
+        shown = heading(overview(headline, "j" * 60))
+        assert all(name.split("_")[-1] in shown for name in headline), headline
