@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mrb_lib.data.benchmark import Benchmark as Benchmark
-    from mrb_lib.data.benchmark import gold as gold
     from mrb_lib.data.benchmark import load as load
+    from mrb_lib.data.votes import gold as gold
     from mrb_lib.errors import InputError as InputError
     from mrb_lib.errors import MrbError as MrbError
     from mrb_lib.errors import RunError as RunError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Benchmark": "mrb_lib.data.benchmark",
-    "gold": "mrb_lib.data.benchmark",
+    "gold": "mrb_lib.data.votes",
     "load": "mrb_lib.data.benchmark",
     "InputError": "mrb_lib.errors",
     "MrbError": "mrb_lib.errors",

@@ -10,11 +10,11 @@ import html
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import number, of_judges, percent, points, some
-from mrb_lib.stats.selective.answers import CLINICIAN
+from mrb_lib.notebook.one_judge import promise
+from mrb_lib.stats.core.phrases import number, of_judges, of_judges_towards, on, opening, percent, points, some
+from mrb_lib.stats.significance.paired import ALPHA
 
-_ALPHA = "krippendorff_alpha"
-_LEVEL = 0.05
+_KRIPPENDORFF = "krippendorff_alpha"
 
 
 class Conclusion:
@@ -42,7 +42,7 @@ def composition(cases: pd.DataFrame, exactness: pd.DataFrame, *, by: str, dimens
     if wide.empty or wide["median_half_width"].isna().all():
         return said
     return said + (
-        f" The accuracy of the median judge on {dimension} is known to within {_points(narrow, 'median_half_width')} "
+        f" The accuracy of the median judge {on(dimension)} is known to within {_points(narrow, 'median_half_width')} "
         f"points on {narrow['subfield'].iloc[0]}, and to within {_points(wide, 'median_half_width')} on "
         f"{wide['subfield'].iloc[0]}."
     )
@@ -51,33 +51,41 @@ def composition(cases: pd.DataFrame, exactness: pd.DataFrame, *, by: str, dimens
 def agreement(table: pd.DataFrame, unanimous: pd.DataFrame, *, dimension: str) -> str:
     """How far annotators agree, and how much more often judges are right where they do."""
     row = table[table["dimension"] == dimension].iloc[0]
-    first, last = (rows["dimension"].iloc[0] for rows in (table.nlargest(1, _ALPHA), table.nsmallest(1, _ALPHA)))
+    first, last = (
+        rows["dimension"].iloc[0] for rows in (table.nlargest(1, _KRIPPENDORFF), table.nsmallest(1, _KRIPPENDORFF))
+    )
     said = (
-        f"On {dimension}, the annotators' agreement has a Krippendorff's alpha of "
-        f"{number(row, _ALPHA)}, at {percent(row, 'percent_agreement')} agreement."
+        f"{opening(dimension)}, the annotators' agreement has a Krippendorff's alpha of "
+        f"{number(row, _KRIPPENDORFF)}, at {percent(row, 'percent_agreement')} agreement."
     )
     if len(table) > 1:
         said += f" Of the {len(table)} dimensions they agree most on {first} and least on {last}."
     gains = unanimous["accuracy_unanimous"] - unanimous["accuracy"]
-    return f"{said} Where they are unanimous, the median judge is right {100 * gains.median():+.0f} points more often."
+    return f"{said} Where they are unanimous, the median judge gains {100 * gains.median():+.0f} points of accuracy."
 
 
 def leaderboard(accuracy: pd.DataFrame, ceiling: pd.DataFrame, *, dimension: str) -> str:
-    """How many judges reach the level of one annotator against the others, which is the best, and what constants do."""
+    """How many judges reach the level of one annotator against the others, which is first, and what constants do."""
     table = accuracy[accuracy["dimension"] == dimension]
     here = table[table["kind"] == "judge"].sort_values(["rank", "judge"])
-    human = ceiling[(ceiling["dimension"] == dimension) & ceiling["accuracy"].notna()]
+    human = ceiling[
+        (ceiling["dimension"] == dimension) & ceiling["accuracy"].notna() & ceiling["representative"].eq(True)
+    ]
     best = here.iloc[0]
     said = (
-        f"The best judge on {dimension} is {best['judge']}: of the cases where gold names a winner, it names that "
-        f"response on {percent(best, 'decisive_accuracy')} (a tie counts half; a constant has 50%); its accuracy is "
-        f"{percent(best, 'accuracy', 'low', 'high')}. {_beside_constants(table, here)}"
+        f"First by decisive accuracy {on(dimension)} is {best['judge']}, with {percent(best, 'decisive_accuracy')} (a "
+        f"constant has 50%); its accuracy is {percent(best, 'accuracy', 'low', 'high')}. "
+        f"{_beside_constants(table, here)}"
     ).strip()
     if human.empty:
-        return f"{said} Whether that is near to people is not known: it takes three annotators."
+        return f"{said} How near that is to people is not known: it takes three annotators, and enough cases."
     level = human.iloc[0]
     near = int((here["high"] >= level["low"]).sum())
-    what = f"an interval that reaches the human level on {dimension}, {percent(level, 'accuracy', 'low', 'high')}"
+    what = (
+        f"an accuracy {on(dimension)} whose interval reaches that of the mean annotator, "
+        f"{percent(level, 'accuracy', 'low', 'high')}, who is scored on fewer cases and other labels; notebook 09 "
+        "compares them on the same"
+    )
     return f"{of_judges(near, len(here), what, ('has', 'have'))}. {said}"
 
 
@@ -100,19 +108,35 @@ def _beside_constants(table: pd.DataFrame, judges: pd.DataFrame) -> str:
 
 
 def significance(pairs: pd.DataFrame, order: list[str], *, margin: float, dimension: str) -> str:
-    """How many pairs of judges differ, are equivalent, or neither; and the two best."""
-    differ = pairs["p_adjusted"] <= 0.05
-    same = pairs["equivalence_p_adjusted"] <= 0.05
-    top = pairs[pairs["judge_1"].isin(order[:2]) & pairs["judge_2"].isin(order[:2])]
-    said = (
-        f"Of {len(pairs):,} pairs of judges on {dimension}, {int(differ.sum()):,} "
-        f"{'is' if differ.sum() == 1 else 'are'} shown to differ, {int(same.sum()):,} to be equivalent "
-        f"within {100 * margin:g} points, and {int((~differ & ~same).sum()):,} neither."
-    )
-    if top.empty:
+    """How many pairs of judges differ, are equivalent, or neither; and the two that are first by decisive accuracy.
+
+    Parameters
+    ----------
+    margin : the one that was stated; 0 where none was, and nobody is called equivalent
+    """
+    differ, same = pairs["p_adjusted"] <= ALPHA, pairs["equivalence_p_adjusted"] <= ALPHA
+    within = f"equivalent within {100 * margin:.0f} points"
+    if len(pairs) == 1:
+        said = f"The only pair of judges {on(dimension)} is {'' if differ.any() else 'not '}shown to differ"
+        said += f", and {'' if same.any() else 'not '}to be {within}." if margin else "."
+    else:
+        n = int(differ.sum())
+        said = f"Of {len(pairs):,} pairs of judges {on(dimension)}, {n:,} {'is' if n == 1 else 'are'} shown to differ"
+        neither = int((pairs["p_adjusted"].notna() & ~differ & ~same).sum())
+        said += f", {int(same.sum()):,} to be {within}, and {neither:,} neither." if margin else "."
+    first = pairs[pairs["judge_1"].isin(order[:2]) & pairs["judge_2"].isin(order[:2])]
+    if first.empty:
         return said
-    shown = "is" if bool(differ[top.index[0]]) else "is not"
-    return f"{said} That {order[0]} is better than {order[1]}, the two best, {shown} shown."
+    row = first.iloc[0]
+    if not row["p_adjusted"] <= ALPHA:
+        names = f"{order[0]} and {order[1]}"
+        return f"{said} The two judges first by decisive accuracy, {names}, are not shown to differ in accuracy."
+    sign = 1 if row["difference"] > 0 else -1
+    better, worse = (row["judge_1"], row["judge_2"])[::sign]
+    low, high = sorted([sign * row["low"], sign * row["high"]])
+    by = points(pd.Series({"by": sign * row["difference"], "low": low, "high": high}), "by")
+    said += f" Of the two judges first by decisive accuracy, {better} is shown to be more accurate than {worse}"
+    return f"{said}: {by}."
 
 
 def subfields(*tables: pd.DataFrame, dimension: str) -> str:
@@ -122,25 +146,27 @@ def subfields(*tables: pd.DataFrame, dimension: str) -> str:
     below = parts[parts["high"] < parts["judge"].map(overall)]
     best = str(overall.index[0])
     said = (
-        f"Of {len(parts):,} cells of judge and subfield on {dimension}, {len(below):,} "
+        f"Of {len(parts):,} cells of judge and subfield {on(dimension)}, {len(below):,} "
         f"{'lies' if len(below) == 1 else 'lie'} wholly below the judge's accuracy over all cases; one in "
         "forty would by chance."
     )
     weak = below.loc[below["judge"] == best, "subfield"].astype("str").drop_duplicates().tolist()
     where = f"is weaker than that in {', '.join(weak)}" if weak else "is not shown to be weaker anywhere"
-    return f"{said} The best judge, {best}, {where}."
+    return f"{said} The judge first by decisive accuracy, {best}, {where}."
 
 
 def consistency(table: pd.DataFrame, *, dimension: str) -> str:
     """How many judges lean to a place, and which is the most consistent."""
     known = table[table["consistency"].notna()]
     if known.empty:
-        return f"No judge was asked in both orders about the same case on {dimension}."
+        return f"No judge was asked in both orders about the same case {on(dimension)}."
     leaning = known[(known["position_bias_low"] > 0) | (known["position_bias_high"] < 0)]
     best, worst = known.nlargest(1, "consistency").iloc[0], known.nsmallest(1, "consistency").iloc[0]
-    what = f"shown to prefer a place, first or second, on {dimension}"
+    leans = of_judges(len(leaning), len(known), f"shown to favour the response in one position {on(dimension)}")
+    if best["consistency"] == worst["consistency"]:
+        return f"{leans}. {percent(best, 'consistency')} of the choices are the same in both orders."
     return (
-        f"{of_judges(len(leaning), len(known), what)}. The most consistent is {best['judge']}, with "
+        f"{leans}. The most consistent is {best['judge']}, with "
         f"{percent(best, 'consistency')} equal choices in both orders; the least, {worst['judge']}, with "
         f"{percent(worst, 'consistency')}."
     )
@@ -154,7 +180,7 @@ def failures(shares: pd.DataFrame, ranked: pd.DataFrame, *, dimension: str) -> s
         for name in ("every_judge_wrong", "mean_judge", "best_judge")
     )
     return (
-        f"On {wrong} of the {len(ranked):,} cases scored on {dimension} no judge has any credit. The mean judge has "
+        f"On {wrong} of the {len(ranked):,} cases scored {on(dimension)} no judge has any credit. The mean judge has "
         f"{mean}; the right judge for each case would have {best}."
     )
 
@@ -167,70 +193,79 @@ def judging(compared: pd.DataFrame, *, dimension: str, note: str) -> str:
         if pd.isna(row["consistency"]):
             same = "gave no two verdicts to compare"
         ways.append(f"{row['judge']} could be read on {100 * row['coverage']:.0f}% of the cases and {same}")
-    return f"{note} On {dimension}: {'; '.join(ways)}.".strip()
+    return f"{note} {opening(dimension)}: {'; '.join(ways)}.".strip()
 
 
 def ceiling(table: pd.DataFrame, *, dimension: str, epsilon: float) -> str:
-    """How many judges are within the human range, and how many pass the alternative annotator test."""
+    """How many judges are below or above the mean annotator, and how many pass the alternative annotator test."""
     here = table[table["dimension"] == dimension]
     judges, tests = here[here["part"] == "judge"], here[here["part"] == "alt_test"]
     human = here[(here["part"] == "annotator") & (here["annotator"] == "mean") & here["accuracy"].notna()]
     if human.empty:
-        return f"What one annotator achieves on {dimension} is not known."
-    said = f"The mean annotator names the others' majority on {percent(human.iloc[0], 'accuracy', 'low', 'high')}."
+        return f"The accuracy of one annotator {on(dimension)} is not known."
+    level = percent(human.iloc[0], "accuracy", "low", "high")
+    said = f"The mean annotator has an accuracy of {level} against the majority of the others."
     known = judges[judges["verdict"].notna()]
     if known.empty:
         return said
-    within = int((known["verdict"] != "below").sum())
-    what = f"within the human range on {dimension}"
     passing = tests.loc[tests["passes"].fillna(False), "judge"]
-    below = int(passing.isin(known.loc[known["verdict"] == "below", "judge"]).sum())
+    short = known.loc[known["verdict"] == "below", "judge"]
+    above = int((known["verdict"] == "above").sum())
+    placed = of_judges(len(short), len(known), f"below the mean annotator {on(dimension)}")
+    if len(known) > 1:
+        placed += f", {above or 'none'} above"
     return (
-        f"{of_judges(within, len(known), what)}: the interval of the distance to the mean annotator reaches zero. "
-        f"{said} {len(passing)} of {len(tests)} pass the alternative annotator test at epsilon {epsilon:g}, which lets "
-        f"a judge be worse than an annotator by less than that; {below} of them lie wholly below the mean annotator."
+        f"{placed}, by the interval of the difference. {said} {len(passing)} of {len(tests)} pass the alternative "
+        f"annotator test at epsilon {epsilon:g}, which lets a judge be worse than an annotator by less than that; "
+        f"{int(passing.isin(short).sum())} of them lie wholly below the mean annotator."
     )
 
 
 def gold(rules: pd.DataFrame, *, dimension: str) -> str:
     """How many labels the model finds wrong, and whether the ranking hangs on the rule."""
-    taus = rules[(rules["part"] == "ranking") & rules["kendall_tau"].notna()]
-    wrong = rules.loc[(rules["part"] == "corrected") & rules["label_error"].notna(), "label_error"]
-    out = rules[(rules["part"] == "left_out") & rules["kendall_tau"].notna()]
+    taus = rules[(rules["part"] == "ranking") & (rules["rule"] != "majority") & rules["kendall_tau"].notna()]
+    corrected = rules[(rules["part"] == "corrected") & rules["label_error"].notna()]
+    out = rules.loc[(rules["part"] == "left_out"), "kendall_tau"].dropna()
     said = []
-    if len(wrong):
+    if len(corrected):
         said.append(
-            f"By the model of independent errors, {100 * wrong.median():.0f}% of the majority's labels on {dimension} "
-            "are wrong."
+            f"By the model of independent errors, {100 * corrected['label_error'].median():.0f}% of the majority's "
+            f"labels {on(dimension)} are wrong."
         )
-        corrected = rules[rules["part"] == "corrected"]
-        alike = int(((corrected["dependence_high"] < 0) | (corrected["dependence_low"] > 0)).sum())
-        what = "shown to find the same cases hard as the annotators, so that their accuracy is not corrected"
-        said.append(f"{of_judges(alike, len(wrong), what)}.")
+        dependent = int(((corrected["dependence_high"] < 0) | (corrected["dependence_low"] > 0)).sum())
+        what = "shown not to err independently of the annotators, so that {} corrected accuracy is not to be relied on"
+        said.append(f"{of_judges(dependent, len(corrected), what.format('its' if dependent < 2 else 'their'))}.")
     if len(taus):
-        low = taus.nsmallest(1, "kendall_tau").iloc[0]
+        low, same = taus.nsmallest(1, "kendall_tau").iloc[0], ", ".join(taus["rule"]).replace("_", " ")
         said.append(
-            f"The ranking of the judges changes most under the rule {low['rule']}: Kendall's tau with the majority's "
-            f"is {low['kendall_tau']:.2f}."
+            f"The ranking of the judges is the same by the majority and the rules {same}."
+            if low["kendall_tau"] > 1 - 1e-9
+            else f"The ranking of the judges changes most under the rule {low['rule']}: Kendall's tau with the "
+            f"majority's is {low['kendall_tau']:.2f}."
         )
     if len(out):
-        said.append(f"Leaving out any one annotator, it is {out['kendall_tau'].min():.2f} or more.")
-    return " ".join(said) or f"Neither the labels' errors nor the ranking can be estimated on {dimension}."
+        said.append(f"Leaving out any one annotator, tau is at least {out.min():.2f}.")
+    return " ".join(said) or f"Neither the labels' errors nor the ranking can be estimated {on(dimension)}."
 
 
 def models(effects: pd.DataFrame, matched: pd.DataFrame, cases: pd.DataFrame, *, dimension: str) -> str:
-    """What order and length do to being right, how many cells are weak beyond difficulty, and labels to review."""
+    """How order and length go with being right, how many cells are weak beyond difficulty, and labels to review."""
     together = effects[
         (effects["part"] == "all judges") & (effects["model"] == "gee") & effects["marginal_effect"].notna()
     ]
+    ways = {
+        "gold_first": "Showing the better response first changes the probability of being right by",
+        "length_difference": "The better response being longer by one standard deviation goes with a probability of "
+        "being right that differs by",
+    }
     said = []
-    for term, name in (("gold_first", "Showing the better response first"), ("length_advantage", "Its being longer")):
+    for term, way in ways.items():
         row = together[together["term"] == term]
         if len(row):
-            said.append(f"{name} changes the probability of being right by {points(row.iloc[0], 'marginal_effect')}.")
+            said.append(f"{way} {points(row.iloc[0], 'marginal_effect')}.")
     flagged = int(matched["ets_class"].isin(["B", "C"]).sum()) if "ets_class" in matched else 0
     large = some(flagged, "cell", "cells", "of judge and subfield ")
-    said.append(f"{large} weak or strong beyond difficulty on {dimension}.")
+    said.append(f"{large} weak or strong beyond difficulty {on(dimension)}.")
     suspect = int((cases["suspicion"] >= 0.5).sum())
     said.append(f"{some(suspect, 'gold label', 'gold labels')} more probably wrong than right by the judges' verdicts.")
     return " ".join(said)
@@ -240,24 +275,24 @@ def bias(here: pd.DataFrame, by_length: pd.DataFrame, *, dimension: str) -> str:
     """How many judges are pulled by length beyond quality, or err towards longer responses where that is not known."""
     length = here[(here["bias"] == "length") & (here["measure"] == "beyond_quality") & here["estimate"].notna()]
     if len(length):
-        pulled = length["p_adjusted"] <= _LEVEL
+        pulled = length["p_adjusted"] <= ALPHA
         longer, shorter = (int((pulled & (sign * length["estimate"] > 0)).sum()) for sign in (1, -1))
-        what = f"shown to be pulled towards longer responses on {dimension} beyond their quality, {shorter} to shorter"
-        said = of_judges(longer, len(length), what)
+        what = f"shown to favour {{}} responses {on(dimension)} beyond their quality"
+        said = of_judges_towards(longer, shorter, len(length), what)
     else:
         known = here[(here["bias"] == "verbosity") & here["estimate"].notna()]
         longer, shorter = int((known["low"] > 0).sum()), int((known["high"] < 0).sum())
-        what = f"seen to err towards longer responses on {dimension}, {shorter} towards shorter"
-        said = (
-            of_judges(longer, len(known), what) + ", which is an association: these labels cannot tell it from quality"
+        said = of_judges_towards(
+            longer, shorter, len(known), f"seen to favour {{}} responses when wrong {on(dimension)}"
         )
+        said += ", which is an association: these labels cannot tell it from quality"
     wide = by_length[by_length["subfield"].notna()].pivot(index="judge", columns="subfield", values="estimate")
     if {"is longer", "is shorter"} <= set(wide.columns):
         gap = (wide["is longer"] - wide["is shorter"]).abs()
         widest = wide[gap == gap.max()].head(1)
         said += (
-            f". The largest gap is that of {widest.index[0]}: right on {_points(widest, 'is longer')}% where the "
-            f"better response is longer, on {_points(widest, 'is shorter')}% where it is shorter"
+            f". The largest gap is that of {widest.index[0]}: an accuracy of {_points(widest, 'is longer')}% where "
+            f"the better response is longer, of {_points(widest, 'is shorter')}% where it is shorter"
         )
     return said + "."
 
@@ -265,36 +300,42 @@ def bias(here: pd.DataFrame, by_length: pd.DataFrame, *, dimension: str) -> str:
 def calibration(own: pd.DataFrame, answers: pd.DataFrame, *, dimension: str, target: float, delta: float) -> str:
     """How many judges are too sure, and which may answer most cases at a promised agreement."""
     if own.empty:
-        return f"No judge gives a probability that can be checked on {dimension}."
+        return f"No judge gives a probability that can be checked {on(dimension)}."
     sure = int((own["overconfidence_low"] > 0).sum())
-    what = f"too sure on {dimension}: mean confidence above accuracy"
-    return f"{of_judges(sure, len(own), what)}. {_promise(answers, target, delta)}"
+    what = f"shown to be too sure {on(dimension)}: mean confidence above accuracy"
+    return f"{of_judges(sure, len(own), what)}. {promise(answers, target, delta)}"
 
 
 def ranking(agreed: pd.DataFrame, saving: pd.DataFrame, *, dimension: str) -> str:
-    """Which judge ranks the responders most like the clinicians, and how many labels verdicts save."""
+    """Which judge ranks the responders most like the annotators, and how many labels verdicts save."""
     known = agreed[(agreed["dimension"] == dimension) & agreed["kendall"].notna()]
     if known.empty:
-        return f"The responders cannot be ranked on {dimension}."
+        return f"The responders cannot be ranked {on(dimension)}."
     best = known.sort_values(["kendall", "judge"], ascending=[False, True]).iloc[0]
-    said = (
-        f"Of {len(known)} judges, {best['judge']} ranks the responders most like the clinicians on {dimension}: "
-        f"Kendall's tau {number(best, 'kendall')}."
+    tau = number(best, "kendall")
+    said = f"The ranking of the responders {on(dimension)} by {best['judge']} has a Kendall's tau of {tau} "
+    said += "with the annotators'" + (f", the highest of {len(known)} judges." if len(known) > 1 else ".")
+    saving = saving.dropna(subset="expected_label_saving")
+    if saving.empty:
+        return said
+    most = saving.nlargest(1, "expected_label_saving").iloc[0]
+    return (
+        f"{said} With {most['label_share']:.0%} of the labels kept, the verdicts of {most['judge']} would save "
+        f"{most['expected_label_saving']:.0%} of the labels that equally exact win rates take without them"
+        f"{', the most of all judges' if len(saving) > 1 else ''}."
     )
-    share = saving["expected_label_saving"].max()
-    return said if pd.isna(share) else f"{said} The most that verdicts would save is {100 * share:.0f}% of the labels."
 
 
 def transfer(table: pd.DataFrame, *, by: str, dimension: str) -> str:
     """What to expect of the best judge in a new domain."""
     known = table[(table["part"] == "summary") & table["accuracy"].notna()]
     if known.empty:
-        return f"Accuracy by {by} cannot be summarised on {dimension}."
+        return f"Accuracy by {by} cannot be summarised {on(dimension)}."
     best = known.sort_values(["accuracy", "judge"], ascending=[False, True]).iloc[0]
     expected = percent(best, "accuracy", "prediction_low", "prediction_high")
     return (
-        f"In a new {by}, the accuracy of {best['judge']}, the best judge on {dimension}, is expected at {expected}; "
-        f"over the mean of all {by}s it is {percent(best, 'accuracy', 'low', 'high')}."
+        f"In a new {by}, the accuracy of {best['judge']}, the highest {on(dimension)}, is expected at {expected}; "
+        f"averaged over all {by}s it is {percent(best, 'accuracy', 'low', 'high')}."
     )
 
 
@@ -302,32 +343,41 @@ def juries(table: pd.DataFrame, *, dimension: str) -> str:
     """Whether a jury is better than the judge that is best on other cases."""
     known = table[(table["kind"] != "best_single") & table["accuracy"].notna()]
     if known.empty:
-        return f"No jury can be scored on {dimension}."
-    best = known.sort_values("accuracy", ascending=False, kind="stable").iloc[0]
+        return f"No jury can be scored {on(dimension)}."
+    best = known.sort_values("decisive_accuracy", ascending=False, kind="stable").iloc[0]
+    if not best["decisive_accuracy_low"] > 0.5:
+        return f"No jury of all {int(best['size'])} judges is shown to be better than a constant {on(dimension)}."
     low, high = best["crossfit_difference_low"], best["crossfit_difference_high"]
     shown = "better than" if low > 0 else "worse than" if high < 0 else "not shown to differ from"
     return (
-        f"The best jury of all {int(best['size'])} judges on {dimension} ({best['kind'].replace('_', ' ')}) is right "
-        f"on {percent(best, 'accuracy', 'low', 'high')}. It is {shown} the judge that is best on other cases: "
+        f"The best jury of all {int(best['size'])} judges {on(dimension)} by decisive accuracy "
+        f"({best['kind'].replace('_', ' ')}) has {percent(best, 'decisive_accuracy')} (a constant has 50%); its "
+        f"accuracy is {percent(best, 'accuracy', 'low', 'high')}. It is {shown} the judge that is best on other cases: "
         f"{points(best, 'crossfit_difference')}."
     )
 
 
 def power(table: pd.DataFrame, *, dimension: str) -> str:
     """The smallest difference that the cases can show, over all and in the subfield with the fewest."""
-    known = table[(table["part"] == "summary") & table["minimum_detectable_difference"].notna()]
+    rows = table[table["part"] == "summary"]
+    known = rows[rows["minimum_detectable_difference"].notna()]
     whole, parts = known[known["subfield"].isna()], known[known["subfield"].notna()]
     if whole.empty:
-        return f"No difference can be computed on {dimension}."
+        return f"No difference can be computed {on(dimension)}."
+    row = whole.iloc[0]
+    corrected = ", corrected for the number of pairs," if row["correction"] != "none" and row["family"] > 1 else ""
     said = (
-        f"With {int(whole['n'].max()):,} cases, a difference between two judges on {dimension} is found with power "
-        f"80%, corrected for the number of pairs, from {_points(whole, 'minimum_detectable_difference')} points on, "
-        "for the median pair"
+        f"With {int(row['n']):,} cases, a difference between two judges {on(dimension)} is found with power 80%"
+        f"{corrected} from {_points(whole, 'minimum_detectable_difference')} "
+        "points on, for the median pair"
     )
-    if parts.empty:
-        return f"{said}."
-    worst = parts.nlargest(1, "minimum_detectable_difference")
-    return f"{said}; in {worst['subfield'].iloc[0]} from {_points(worst, 'minimum_detectable_difference')} on."
+    if len(parts):
+        worst = parts.nlargest(1, "minimum_detectable_difference")
+        said += f"; in {worst['subfield'].iloc[0]} from {_points(worst, 'minimum_detectable_difference')} on"
+    lost = rows.loc[rows["minimum_detectable_difference"].isna() & rows["subfield"].notna(), "subfield"].tolist()
+    if lost:
+        said += f"; in {', '.join(lost)} no difference can be shown"
+    return f"{said}."
 
 
 def adjudication(moves: pd.DataFrame, *, dimension: str, note: str) -> str:
@@ -336,93 +386,13 @@ def adjudication(moves: pd.DataFrame, *, dimension: str, note: str) -> str:
     what = "shown to be scored differently by the corrected labels"
     moved = int(((moves["difference_low"] > 0) | (moves["difference_high"] < 0)).sum())
     ranks = int((moves["rank"] != moves["adjudicated_rank"]).sum())
-    return (
-        f"{note} Of {int(first['n_adjudicated']):,} labels reviewed on {dimension}, {int(first['n_changed']):,} became "
-        f"another label and {int(first['n_removed']):,} none. {of_judges(moved, len(moves), what)}; {ranks} "
-        f"{'changes its' if ranks == 1 else 'change their'} rank."
+    said = (
+        f"{note} Of {int(first['n_adjudicated']):,} labels reviewed {on(dimension)}, {int(first['n_changed']):,} "
+        f"became another label and {int(first['n_removed']):,} none. {of_judges(moved, len(moves), what)}"
     ).strip()
-
-
-def sways(orders: pd.DataFrame, biases: pd.DataFrame) -> pd.DataFrame:
-    """What sways a judge besides quality, one row each: `what`, `n`, `value`, `low`, `high`."""
-    order = orders[orders["subfield"].isna()].iloc[0]
-    whole = biases[biases["subfield"].isna()]
-    pulls = whole[(whole["measure"] == "beyond_quality") & (whole["bias"] != "style")]
-    whole = whole[whole["measure"] == "error_asymmetry"]
-    rows = [
-        ("same choice in both orders", order["n"], *(order[f"consistency{end}"] for end in ("", "_low", "_high"))),
-        ("first less second shown", order["n"], *(order[f"position_bias{end}"] for end in ("", "_low", "_high"))),
-    ]
-    names = {"verbosity": "errors towards longer less towards shorter responses"}
-    properties = {"length": "longer responses (one standard deviation)", "self_preference": "its own responses"}
-    properties["family_preference"] = "its family's responses"
-    rows += [
-        (names.get(row["bias"], f"errors towards {row['bias']}"), row["n"], row["estimate"], row["low"], row["high"])
-        for _, row in whole.iterrows()
-    ]
-    rows += [
-        (f"log-odds for {properties[row['bias']]} beyond quality", row["n"], row["estimate"], row["low"], row["high"])
-        for _, row in pulls.iterrows()
-    ]
-    return pd.DataFrame(rows, columns=["what", "n", "value", "low", "high"])
-
-
-def verdict(
-    judge: str,
-    accuracy: pd.DataFrame,
-    human: pd.DataFrame,
-    parts: pd.DataFrame,
-    orders: pd.DataFrame,
-    biases: pd.DataFrame,
-    answers: pd.DataFrame,
-    *,
-    dimension: str,
-    by: str,
-    target: float,
-) -> str:
-    """Whether one judge can be trusted, for what, where not, and at which share of cases."""
-    here = accuracy[accuracy["dimension"] == dimension].iloc[0]
-    said = [f"{judge} names the clinicians' choice on {dimension} in {percent(here, 'accuracy', 'low', 'high')}."]
-    distance = human[(human["part"] == "judge") & (human["dimension"] == dimension) & human["verdict"].notna()]
-    if len(distance):
-        far = distance.iloc[0]
-        near = "short of one clinician" if far["verdict"] == "below" else "within the range of one clinician"
-        said.append(f"By the labels that one clinician is held to, it is {near} ({points(far, 'difference')}).")
-    else:
-        said.append("How near that is to one clinician is not known.")
-    cells = parts[parts["subfield"].notna()]
-    weak = cells.loc[cells["high"] < here["accuracy"], "subfield"].astype("str").tolist()
-    said.append(f"It is weaker than that in {', '.join(weak)}." if weak else f"No {by} is shown to be weaker.")
-    order = orders[orders["subfield"].isna()].iloc[0]
-    if pd.notna(order["consistency"]):
-        said.append(f"It gives the same verdict in both orders on {percent(order, 'consistency')}.")
-    length = biases[biases["subfield"].isna() & (biases["measure"] == "beyond_quality") & (biases["bias"] == "length")]
-    if len(length) and length["p_adjusted"].iloc[0] <= _LEVEL and length["estimate"].iloc[0] > 0:
-        said.append("It is pulled towards longer responses beyond their quality.")
-    said.append(_promise(answers[answers["dimension"] == dimension], target, 0.1))
-    return " ".join(said)
-
-
-def _promise(answers: pd.DataFrame, target: float, delta: float) -> str:
-    """At which share of cases a judge may answer alone."""
-    overall = answers[answers["subfield"].isna() & (answers["reference"] != CLINICIAN)]
-    reference = overall["reference"].iloc[0] if len(overall) else "majority"
-    promised = overall[(overall["part"] == "guarantee") & (overall["delta"] == delta)]
-    promised = promised[promised["threshold"].notna() & promised["coverage"].notna() & (promised["coverage"] > 0)]
-    wanted = f"{100 * target:.0f}% agreement with the clinicians' {reference} label can be promised at "
-    wanted += f"{100 * (1 - delta):.0f}% confidence, over all cases that a judge answers"
-    if promised.empty:
-        everywhere = overall.loc[(overall["part"] == "summary") & overall["human_level"].notna(), "human_level"]
-        human = f" One clinician agrees with the others on {100 * everywhere.iloc[0]:.0f}%." if len(everywhere) else ""
-        return f"At no threshold of confidence {wanted}, so that none may answer alone.{human}"
-    best = promised.sort_values(["coverage", "judge"], ascending=[False, True]).iloc[0]
-    said = f"{wanted}, where {best['judge']} is sure, which is on {percent(best, 'coverage')} of the cases."
-    if pd.isna(best["human_level"]):
-        return said
-    return (
-        f"{said} There one clinician agrees with the others' majority on {100 * best['human_level']:.0f}%, and the "
-        f"judge with that majority on {100 * best['judge_level']:.0f}%."
-    )
+    if len(moves) == 1:
+        return f"{said}."
+    return f"{said}; {ranks or 'none'} {'changes its' if ranks < 2 else 'change their'} rank."
 
 
 def _points(rows: pd.DataFrame, column: str) -> str:

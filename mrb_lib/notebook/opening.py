@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
+
+import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.errors import InputError
 from mrb_lib.notebook.places import locate
+from mrb_lib.notebook.reviews import reviewed
 from mrb_lib.notebook.workspace import COLUMNS, Workspace
 from mrb_lib.schema import POLICIES
+from mrb_lib.stats.failures.where import restricted
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS, empty_verdicts, load_verdicts, run_folders
 
@@ -22,6 +26,7 @@ def open_workspace(
     judges: str = "",
     dimension: str = "overall",
     by: str = "",
+    where: str = "",
     policy: str = "balanced",
     gold: str = "majority",
     cluster: str = "",
@@ -40,6 +45,8 @@ def open_workspace(
     judges : the judges to show, separated by commas; empty for all
     dimension : the one that single-dimension figures show; "overall" is the last one where there is none of that name
     by : a column of the cases to break down by; empty leaves it to the notebook
+    where : only the cases that this leaves, see `mrb_lib.stats.failures.where.cases_where`; empty for all. Every
+        caption says so
     policy, gold, resamples, seed : as for `mrb_lib.analyze`
     cluster : likewise; empty for the default clusters
     out : the folder to publish in; empty publishes nothing
@@ -64,9 +71,15 @@ def open_workspace(
     columns = [*loaded.cases.columns, *COLUMNS]
     if by and by not in columns:
         raise InputError(f"by {by!r}: the cases have no such column; use one of {', '.join(dict.fromkeys(columns))}.")
+    if where:
+        said = (
+            reviewed(loaded, sorted(verdicts["judge"].unique()), seed=seed).adjudications if "review" in where else None
+        )
+        loaded, kept = restricted(loaded, verdicts, where, policy=policy, adjudications=said)
+        verdicts = cast("pd.DataFrame", kept)  # as given
     return Workspace(
-        loaded, verdicts, manifests, _dimension(loaded, dimension), by=by, policy=policy, gold=gold, cluster=cluster,
-        resamples=resamples, seed=seed, out=out,
+        loaded, verdicts, manifests, _dimension(loaded, dimension), by=by, where=where, policy=policy, gold=gold,
+        cluster=cluster, resamples=resamples, seed=seed, out=out,
     ).only(judges)  # fmt: skip
 
 

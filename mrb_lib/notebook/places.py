@@ -139,9 +139,11 @@ def write_simulated_runs(benchmark: Path, runs: Path, *, seed: int) -> list[Path
         The folders written.
     """
     from mrb_lib.data.demo.judges import MARK, simulated_verdicts  # only needed when the runs are made
+    from mrb_lib.verdicts.simulated_replies import with_replies
 
     loaded = load(benchmark)
-    verdicts = simulated_verdicts(read_table(benchmark / "truth.parquet"), loaded.cases, seed=seed)
+    drawn = simulated_verdicts(read_table(benchmark / "truth.parquet"), loaded.cases, seed=seed)
+    verdicts = with_replies(drawn, seed=seed)
     return save_imported(verdicts, runs, benchmark=loaded.meta.name, kind=loaded.meta.kind, source=MARK)
 
 

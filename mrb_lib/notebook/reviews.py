@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark, gold, read_table
+from mrb_lib.data.benchmark import Benchmark, read_table
+from mrb_lib.data.votes import gold
 from mrb_lib.errors import InputError
 from mrb_lib.files import REVIEWS
 from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS
@@ -41,7 +42,7 @@ def reviewed(benchmark: Benchmark, judges: Sequence[str], *, seed: int = 0) -> R
     """The adjudications of a benchmark.
 
     They are read from the store that MRB_STORE names, or from `reviews.sqlite` in the benchmark's folder. Only for
-    the embedded benchmark, where there is neither, simulated ones, about `judges`, are made from `seed`.
+    the embedded benchmark, where neither holds any, simulated ones, about `judges`, are made from `seed`.
 
     Raises
     ------
@@ -52,14 +53,15 @@ def reviewed(benchmark: Benchmark, judges: Sequence[str], *, seed: int = 0) -> R
     -----
     Validated by tests/notebook/test_reviews.py.
     """
-    name, nobody = benchmark.meta.name, pd.DataFrame(columns=list(ADJUDICATION_COLUMNS), dtype="str")
-    where = store_of(benchmark)
+    name, where = benchmark.meta.name, store_of(benchmark)
+    adjudications = pd.DataFrame(columns=list(ADJUDICATION_COLUMNS), dtype="str")
+    reason = f"nobody has reviewed {name}: it has no {REVIEWS}, which `mrb review` makes"
     if where is not None:
-        adjudications = _read(where, name)
-        reason = "" if len(adjudications) else f"nobody has reviewed {name}: its store holds nothing"
-        return Reviewed(adjudications, reason=reason)
+        adjudications, reason = _read(where, name), f"nobody has reviewed {name}: its store holds nothing"
+    if len(adjudications):
+        return Reviewed(adjudications)
     if not (benchmark.meta.kind == "simulated" and benchmark.path is not None and (benchmark.path / TRUTH).is_file()):
-        return Reviewed(nobody, reason=f"nobody has reviewed {name}: it has no {REVIEWS}, which `mrb review` makes")
+        return Reviewed(adjudications, reason=reason)
     from mrb_lib.reviews.simulated import simulated_adjudications  # only where nobody reviewed the embedded benchmark
 
     truth = read_table(benchmark.path / TRUTH)

@@ -10,7 +10,8 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark, vote_columns, votes_behind
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.data.votes import vote_columns
 from mrb_lib.errors import InputError
 from mrb_lib.notebook.absent import Absent, Frame, missing, reason_of
 from mrb_lib.notebook.conclusions import Conclusion
@@ -27,7 +28,7 @@ from mrb_lib.stats.accuracy import correctness
 from mrb_lib.stats.composition import lengths
 from mrb_lib.stats.core.table import TABLES
 from mrb_lib.stats.gold.adjudicated import adjudicated_gold
-from mrb_lib.stats.inputs import ADJUDICATED, labels
+from mrb_lib.stats.inputs import ADJUDICATED, labels, rule_in_words
 from mrb_lib.stats.resampling.bootstrap import Estimates, bootstrap
 from mrb_lib.stats.resampling.clusters import resampling_unit
 from mrb_lib.verdicts.manifest import Manifest
@@ -47,6 +48,7 @@ class Workspace:
     manifests : one a run, in the order of the runs' names
     dimension : the one that single-dimension figures show
     by : the column of the cases to break down by; empty leaves it to the notebook
+    where : the filter that chose the benchmark's cases; empty where they are all there
     policy, gold, cluster, resamples, seed : as for `mrb_lib.analyze`
     out : the folder to publish in; empty publishes nothing
     """
@@ -56,6 +58,7 @@ class Workspace:
     manifests: list[Manifest]
     dimension: str
     by: str = ""
+    where: str = ""
     policy: str = "balanced"
     gold: str = "majority"
     cluster: str = ""
@@ -81,21 +84,16 @@ class Workspace:
     @property
     def summary(self) -> str:
         """What is worked on and with which options, for the top of a notebook."""
-        meta = self.benchmark.meta
+        meta, gold = self.benchmark.meta, rule_in_words(self.benchmark, self.gold, self.dimension)
         lines = [
             self.note or f"{meta.name}: {meta.kind} data.",
-            f"{len(self.benchmark.cases):,} cases, {len(self.benchmark.annotations):,} annotations, "
+            f"{len(self.benchmark.cases):,} cases{self._only_where}, {len(self.benchmark.annotations):,} annotations, "
             f"{len(self.verdicts):,} verdicts of {len(self.judges)} judges.",
-            f"Dimension {self.dimension}; policy {self.policy}; gold {self.gold_name}; resamples {self.resamples}; "
+            f"Dimension {self.dimension}; policy {self.policy}; gold: {gold}; resamples {self.resamples}; "
             f"seed {self.seed}.",
-            f"Cases are {resampling_unit(self.benchmark.cases, self.cluster or None).statement}.",
+            f"Cases are {resampling_unit(self.benchmark.cases_by_image, self.cluster or None).statement}.",
         ]
         return "\n".join(lines)
-
-    @property
-    def gold_name(self) -> str:
-        """The gold rule; of the majority also of how many votes, and how often it is a plurality only."""
-        return (votes_behind(self.labels()) if self.gold == "majority" else "") or self.gold
 
     def missing(self, *needs: str) -> str:
         """Why something that takes `needs` cannot be shown; see `mrb_lib.notebook.absent.missing`."""
@@ -163,7 +161,7 @@ class Workspace:
             return frame
         cases = self.benchmark.cases.set_index("case_id")
         added = {name: frame["case_id"].map(cases[name]) for name in (by, self.cluster) if name and name not in frame}
-        clusters: str | pd.DataFrame = self.cluster or self.benchmark.cases
+        clusters: str | pd.DataFrame = self.cluster or self.benchmark.cases_by_image
         resampled = {"cluster": clusters, "resamples": self.resamples, "seed": self.seed}
         made = bootstrap(frame.assign(**added), statistic, by=by, **resampled)  # type: ignore[arg-type]  # as declared
         made.attrs = {"policy": self.policy, "gold": self.gold} if scored else frame.attrs
@@ -376,12 +374,18 @@ class Workspace:
         if reason:
             return Conclusion(f"Not applicable: {reason}.")
         said = sentence.format(**values) if isinstance(sentence, str) else sentence(*frames, **values)
-        return Conclusion(f"{self.note} {said}".strip())
+        only = f"Of the cases{self._only_where}:" if self.where else ""
+        return Conclusion(" ".join(filter(None, (self.note, only, said))))
 
     @property
     def _publisher(self) -> Publisher:
         meta = self.benchmark.meta
-        return Publisher(self.out, meta.name, meta.kind, self.note)
+        return Publisher(self.out, f"{meta.name}{self._only_where}", meta.kind, self.note)
+
+    @property
+    def _only_where(self) -> str:
+        """What chose the cases, to follow the name of what they are of; empty for all."""
+        return f" where {self.where}" if self.where else ""
 
 
 def _needs_of(table: str) -> tuple[str, ...]:

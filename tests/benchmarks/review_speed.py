@@ -98,7 +98,7 @@ WATCH = """(title) => { window.__seen = new Promise((settle) => {
     if (start === null || !shown || !shown.textContent.includes(title)) setTimeout(look, 1);
     else requestAnimationFrame(() => settle(performance.now() - start));
   };
-  inspect_machine();
+  look();
 }); }"""
 
 

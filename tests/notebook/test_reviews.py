@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from mrb_lib.data.demo.build import write_demo
@@ -36,6 +37,18 @@ def test_without_a_store_simulated_reviewers_stand_in_and_say_so(workspace: Work
     assert stamp(workspace.benchmark) == ""
 
 
+def test_an_empty_store_changes_nothing(workspace: Workspace) -> None:
+    """To open the explorer makes a store: the report on the embedded benchmark lost its page on adjudication."""
+    assert workspace.benchmark.path is not None
+    before = reviewed(workspace.benchmark, workspace.judges)
+    open_store(workspace.benchmark.path / REVIEWS).close()
+    after = reviewed(workspace.benchmark, workspace.judges)
+    assert (after.note, after.reason) == (before.note, before.reason)
+    pd.testing.assert_frame_equal(after.adjudications, before.adjudications)
+    (workspace.benchmark.path / TRUTH).unlink()
+    assert "its store holds nothing" in reviewed(workspace.benchmark, workspace.judges).reason
+
+
 def test_nobody_stands_in_where_there_is_no_truth(workspace: Workspace) -> None:
     assert workspace.benchmark.path is not None
     (workspace.benchmark.path / TRUTH).unlink()
@@ -49,8 +62,6 @@ def test_what_people_said_is_read_and_nobody_stands_in(workspace: Workspace) -> 
     assert workspace.benchmark.path is not None
     own = workspace.benchmark.path / REVIEWS
     open_store(own).close()
-    assert reviewed(workspace.benchmark, workspace.judges).adjudications.empty
-    assert "holds nothing" in reviewed(workspace.benchmark, workspace.judges).reason
     empty = stamp(workspace.benchmark)
     adjudicate(workspace, own)
     found = reviewed(workspace.benchmark, workspace.judges)

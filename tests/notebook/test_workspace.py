@@ -112,6 +112,20 @@ def test_an_option_that_names_what_is_not_there_is_refused_with_what_there_is(
         open_workspace(str(lab.bench), **{option: value})
 
 
+def test_a_filter_leaves_its_cases_and_is_said_wherever_they_are_shown(lab: Lab, tmp_path: Path) -> None:
+    where = "gold == 'A' and outcome['first'] == 'right'"
+    opened = open_workspace(str(lab.bench), where=where, out=str(tmp_path / "out"), resamples=0)
+    assert opened.benchmark.cases["case_id"].tolist() == ["c1", "c3"]
+    assert set(opened.benchmark.annotations["case_id"]) == set(opened.verdicts["case_id"]) == {"c1", "c3"}
+    assert f"2 cases where {where}" in opened.summary
+    shown = opened.table("some", opened.analyze("composition"), title="Some", caption="What there is.", n=2)
+    assert f"where {where}" in shown.caption
+    assert where in str(opened.conclude("There are {n}.", n=2))
+    assert "where" not in open_workspace(str(lab.bench)).summary
+    with pytest.raises(InputError, match="leaves none of 4 cases"):
+        open_workspace(str(lab.bench), where="gold == 'B' and outcome['first'] == 'right'")
+
+
 def test_only_the_judges_that_are_named_are_shown(lab: Lab) -> None:
     assert open_workspace(str(lab.bench), judges="first").judges == ["first"]
 

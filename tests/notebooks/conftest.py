@@ -30,6 +30,12 @@ def forked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield NAME
 
 
+def png(pixels: np.ndarray) -> bytes:
+    stream = io.BytesIO()
+    Image.fromarray(pixels).save(stream, format="PNG")
+    return stream.getvalue()
+
+
 @pytest.fixture(scope="session")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sixty simulated cases with all columns: twenty questions about an image each, three responders pair by pair.
@@ -45,8 +51,7 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ["word " * int(k) for k in lengths] for lengths in rng.permuted(np.tile(range(1, 40), (20, 1)), axis=1)
     ]
     pairs = [(one, two) for _ in range(20) for one, two in itertools.combinations(range(3), 2)]
-    stream = io.BytesIO()
-    Image.fromarray(rng.integers(0, 255, (32, 32)).astype("uint8")).save(stream, format="PNG")
+    picture = rng.integers(0, 255, (32, 32)).astype("uint8")
     cases = pd.DataFrame(
         {
             "case_id": ids,
@@ -81,7 +86,7 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
         frame["choice"] = np.where(rng.random(len(frame)) < skill, known, guess)
     sure = rng.uniform(0.5, 1, len(said))
     said["p_a"] = np.where(said["choice"] == "A", sure, np.where(said["choice"] == "B", 1 - sure, 0.5))
-    images = {f"{name}.png": stream.getvalue() for name in ids[::3]}
+    images = {f"{name}.png": png(np.roll(picture, i)) for i, name in enumerate(ids[::3])}
     save(Benchmark(BenchmarkMeta("full", "simulated"), cases, votes, images), folder)
     save_imported(said, folder / "runs", benchmark="full", kind="simulated", source="test")
     with open_store(folder / "reviews.sqlite") as store:

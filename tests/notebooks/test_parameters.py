@@ -25,6 +25,7 @@ OTHER: dict[str, object] = {
     "judges": "judge_0, judge_2, judge_4",
     "dimension": "creativity",
     "by": "model_a",
+    "where": "length > 60",
     "policy": "official",
     "gold": "unanimous",
     "cluster": "organ",
@@ -42,6 +43,7 @@ FIRST: dict[str, dict[str, object]] = {
     "01_composition": {"by": "dataset", "cluster": "case_id"},  # parts large enough for resampled intervals
     "04_significance": {"cluster": "case_id"},  # clusters enough for resampled intervals, here and below
     "06_consistency": {"cluster": "case_id"},
+    "09_ceiling": {"cluster": "case_id"},
     "13_calibration": {"cluster": "case_id"},
     "08_judging": {"limit": 4},  # on two questions
     "15_transfer": {"by": "organ"},  # domains, of which the benchmark's own one is too few

@@ -18,6 +18,7 @@ COMMON = {
     "judges": "",
     "dimension": "overall",
     "by": "",
+    "where": "",
     "policy": "balanced",
     "gold": "majority",
     "cluster": "",
@@ -28,7 +29,7 @@ COMMON = {
 # What a notebook takes besides.
 MORE: dict[str, dict[str, object]] = {
     "00_verdict": {"judge": "", "target": 0.9},
-    "04_significance": {"margin": 0.05},
+    "04_significance": {"margin": 0.0},
     "08_judging": {"judge": "", "limit": 12},
     "09_ceiling": {"epsilon": 0.2},
     "13_calibration": {"target": 0.9, "delta": 0.1},

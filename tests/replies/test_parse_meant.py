@@ -110,11 +110,14 @@ def test_one_dimension_means_what_it_says_in_the_end(reply: str, expected: str) 
     "unit", ["A no, B ", "actually A. ", "[[C]] ", "[[A]] ", "A\nB\n", "Overall, A but ", "A says "]
 )
 def test_corrections_lists_and_quotations_take_time_in_proportion(unit: str) -> None:
-    """Eight times the text, so at most some eight times the time; a square would be sixty-four."""
+    """Eight times the text, so at most some eight times the time; a square would be sixty-four. The least of two."""
     seconds = []
     for size in (25_000, 200_000):
         text = ("Accuracy: A. " + unit * size)[:size]
-        start = time.process_time()
-        parse(text, DIMENSIONS)
-        seconds.append(time.process_time() - start)
+        taken = []
+        for _ in range(2):
+            start = time.process_time()
+            parse(text, DIMENSIONS)
+            taken.append(time.process_time() - start)
+        seconds.append(min(taken))
     assert seconds[1] < 24 * max(seconds[0], 0.02)

@@ -18,8 +18,9 @@ import pandas as pd
 import pytest
 
 import mrb_lib
-from mrb_lib.data.benchmark import Benchmark, gold
+from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.data.formats.official import read, write
+from mrb_lib.data.votes import gold
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.prompts import builtin_ids, load_prompt
 from mrb_lib.judges.roster.engines import ENGINES
@@ -275,6 +276,7 @@ def test_defect_18_any_name_of_a_judge_and_any_folder_work(
     assert set(read(out).verdicts["judge"]) == set(names[:3])
 
 
+@pytest.mark.slow
 def test_defect_19_a_switch_for_thinking_reaches_the_chat_template(tmp_path: Path) -> None:
     """The option changed only the prompt's words; the template was still told enable_thinking=False."""
     import torch

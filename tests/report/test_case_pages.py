@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, gold, load, save
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
+from mrb_lib.data.votes import gold
 from mrb_lib.files import staged_folder
 from mrb_lib.notebook.places import home
 from mrb_lib.report.html.case_pages import LISTED, CaseSource, Chosen, case_pages, choose_failures, listed_cases

@@ -195,7 +195,7 @@ def templates(content: Content) -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # slow to import; not needed if nothing changed
 
     from mrb_lib.report.html.pages import lowered
-    from mrb_lib.report.html.search import words
+    from mrb_lib.report.html.search import names_in, words
 
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
@@ -204,6 +204,7 @@ def templates(content: Content) -> Environment:
     environment.globals["size_of"] = lambda name: _display_size(content.out / "figures" / Path(name).name)
     environment.globals["base_name"] = lambda name: Path(name).name
     environment.globals["words"] = words
+    environment.globals["names_in"] = lambda item, of: names_in(content.out / of / Path(item["files"]["csv"]).name)
     environment.filters["moment"] = lambda iso: iso[:16].replace("T", " ") + (" UTC" if iso else "")
     note = simulated_note(content.made_from.benchmark.name)
     environment.filters["lowered"] = lowered

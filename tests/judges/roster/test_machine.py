@@ -73,6 +73,7 @@ def test_a_key_is_reported_as_set_or_not_and_never_itself(empty_cache: Path, mon
     assert "the secret" not in table.to_string()
 
 
+@pytest.mark.slow
 def test_looking_asks_no_network_and_finds_what_there_must_be(
     empty_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,95 @@
+"""The page of one judge: what sways it, whether it can be trusted and for what, and which cases it may answer alone."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from mrb_lib.stats.core.phrases import on, percent, points
+from mrb_lib.stats.selective.answers import CLINICIAN
+from mrb_lib.stats.significance.paired import ALPHA
+
+
+def sways(orders: pd.DataFrame, biases: pd.DataFrame) -> pd.DataFrame:
+    """What sways a judge besides quality, one row each: `what`, `n`, `value`, `low`, `high`."""
+    order = orders[orders["subfield"].isna()].iloc[0]
+    whole = biases[biases["subfield"].isna()]
+    pulls = whole[(whole["measure"] == "beyond_quality") & (whole["bias"] != "style")]
+    whole = whole[whole["measure"] == "error_asymmetry"]
+    rows = [
+        ("same choice in both orders", order["n"], *(order[f"consistency{end}"] for end in ("", "_low", "_high"))),
+        ("first less second shown", order["n"], *(order[f"position_bias{end}"] for end in ("", "_low", "_high"))),
+    ]
+    names = {"verbosity": "errors towards longer less towards shorter responses"}
+    properties = {"length": "longer responses (one standard deviation)", "self_preference": "its own responses"}
+    properties["family_preference"] = "its family's responses"
+    rows += [
+        (names.get(row["bias"], f"errors towards {row['bias']}"), row["n"], row["estimate"], row["low"], row["high"])
+        for _, row in whole.iterrows()
+    ]
+    rows += [
+        (f"log-odds for {properties[row['bias']]} beyond quality", row["n"], row["estimate"], row["low"], row["high"])
+        for _, row in pulls.iterrows()
+    ]
+    return pd.DataFrame(rows, columns=["what", "n", "value", "low", "high"])
+
+
+def verdict(
+    judge: str,
+    accuracy: pd.DataFrame,
+    human: pd.DataFrame,
+    parts: pd.DataFrame,
+    orders: pd.DataFrame,
+    biases: pd.DataFrame,
+    answers: pd.DataFrame,
+    *,
+    dimension: str,
+    by: str,
+    target: float,
+) -> str:
+    """Whether one judge can be trusted, for what, where not, and at which share of cases."""
+    here = accuracy[accuracy["dimension"] == dimension].iloc[0]
+    said = [f"{judge} has an accuracy of {percent(here, 'accuracy', 'low', 'high')} {on(dimension)}."]
+    distance = human[(human["part"] == "judge") & (human["dimension"] == dimension) & human["verdict"].notna()]
+    if len(distance):
+        far = distance.iloc[0]
+        side = {"below": "below the mean annotator", "above": "above the mean annotator"}.get(
+            far["verdict"], "not shown to be below or above the mean annotator"
+        )
+        said.append(f"By the labels that one annotator is held to, it is {side} ({points(far, 'difference')}).")
+    else:
+        said.append("How near that is to one annotator is not known.")
+    cells = parts[parts["subfield"].notna()]
+    weak = cells.loc[cells["high"] < here["accuracy"], "subfield"].astype("str").tolist()
+    said.append(f"It is weaker than that in {', '.join(weak)}." if weak else f"No {by} is shown to be weaker.")
+    order = orders[orders["subfield"].isna()].iloc[0]
+    if pd.notna(order["consistency"]):
+        said.append(f"It gives the same verdict in both orders on {percent(order, 'consistency')}.")
+    length = biases[biases["subfield"].isna() & (biases["measure"] == "beyond_quality") & (biases["bias"] == "length")]
+    if len(length) and length["p_adjusted"].iloc[0] <= ALPHA and length["estimate"].iloc[0] > 0:
+        said.append("It is pulled towards longer responses beyond their quality.")
+    said.append(promise(answers[answers["dimension"] == dimension], target, 0.1))
+    return " ".join(said)
+
+
+def promise(answers: pd.DataFrame, target: float, delta: float) -> str:
+    """At which share of cases a judge may answer alone."""
+    overall = answers[answers["subfield"].isna() & (answers["reference"] != CLINICIAN)]
+    reference = overall["reference"].iloc[0] if len(overall) else "majority"
+    promised = overall[(overall["part"] == "guarantee") & (overall["delta"] == delta)]
+    promised = promised[promised["threshold"].notna() & promised["coverage"].notna() & (promised["coverage"] > 0)]
+    wanted = f"{100 * target:.0f}% agreement with the annotators' {reference} label can be promised at "
+    wanted += f"{100 * (1 - delta):.0f}% confidence, over all cases that a judge answers"
+    if promised.empty:
+        everywhere = overall.loc[(overall["part"] == "summary") & overall["human_level"].notna(), "human_level"]
+        human = f" One annotator agrees with the others on {100 * everywhere.iloc[0]:.0f}%." if len(everywhere) else ""
+        return f"At no threshold of confidence {wanted}, so that none may answer alone.{human}"
+    best = promised.sort_values(["coverage", "judge"], ascending=[False, True]).iloc[0]
+    said = f"{wanted}, where {best['judge']} is sure, which is on {percent(best, 'coverage')} of the cases."
+    if pd.notna(best["human_level"]):
+        said += (
+            f" There one annotator agrees with the others' majority on {100 * best['human_level']:.0f}%, and the judge "
+            f"with that majority on {100 * best['judge_level']:.0f}%."
+        )
+    if overall["judge"].nunique() > 1:
+        said += f" Each promise is for one judge chosen beforehand: of several, {delta:.0%} may fail."
+    return said
