@@ -8,6 +8,8 @@ AXE := tests/browser/node_modules/.package-lock.json
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2
 export MRB_HOME := $(CURDIR)/.mrb
+# Every test process, kernel and worker would compile what it imports anew, which takes as long as the tests do.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup packages report screenshots quick test coverage lint clean
 
