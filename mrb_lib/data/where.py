@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -17,7 +18,19 @@ from numpy.typing import NDArray
 from mrb_lib.errors import InputError
 
 Mask = NDArray[np.bool_]
-Lookup = Callable[[str, tuple[str, ...]], pd.Series]
+
+
+@dataclass(frozen=True)
+class Several:
+    """What a case may have any number of, such as tags: a tuple of texts for each case.
+
+    A comparison holds where it holds for one of them; `!=` and `not in` hold where `==` and `in` do not.
+    """
+
+    values: pd.Series
+
+
+Lookup = Callable[[str, tuple[str, ...]], "pd.Series | Several"]
 LENGTHS: Final = {"length_question": "question", "length_a": "response_a", "length_b": "response_b"}
 _LONGEST = 2000
 _COMPARED: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
@@ -60,7 +73,7 @@ def matching(text: str, lookup: Lookup) -> Mask:
     return _holds(tree, lookup, text)
 
 
-def case_lookup(cases: pd.DataFrame) -> Lookup:
+def case_lookup(cases: pd.DataFrame) -> Callable[[str, tuple[str, ...]], pd.Series]:
     """The values of the columns of the cases, of the lengths of their texts in characters, and of `n_images`.
 
     `length` is that of the longer response.
@@ -109,6 +122,10 @@ def _holds(node: ast.expr, lookup: Lookup, text: str) -> Mask:
 
 
 def _compared(left: ast.expr, how: ast.cmpop, right: ast.expr, lookup: Lookup, text: str) -> Mask:
+    for name, against in ((left, right), (right, left)):
+        several = _looked_up(name, lookup, text) if _is_name(name) else None
+        if isinstance(several, Several):
+            return _of_several(several.values, how, against, text, within=name is right)
     if isinstance(how, ast.In | ast.NotIn):
         found = _contained(left, right, lookup, text)
         present = found.notna().to_numpy(dtype=bool)
@@ -138,6 +155,26 @@ def _compared(left: ast.expr, how: ast.cmpop, right: ast.expr, lookup: Lookup, t
     return np.asarray(compared.fillna(False).astype(bool) & known, dtype=bool)
 
 
+def _of_several(values: pd.Series, how: ast.cmpop, other: ast.expr, text: str, *, within: bool) -> Mask:
+    """Where a comparison holds for what a case has several of; `within` is the form `'word' in name`."""
+    membership = isinstance(how, ast.In | ast.NotIn)
+    if isinstance(how, ast.Is | ast.IsNot) and isinstance(other, ast.Constant) and other.value is None:
+        holds = [not own for own in values]
+    elif membership and within:
+        word = str(_constant(other, text)).casefold()
+        holds = [any(word in one.casefold() for one in own) for own in values]
+    elif membership and isinstance(other, ast.List | ast.Tuple):
+        listed = {_constant(item, text) for item in other.elts}
+        holds = [not listed.isdisjoint(own) for own in values]
+    elif isinstance(how, ast.Eq | ast.NotEq):
+        wanted = _constant(other, text)
+        holds = [wanted in own for own in values]
+    else:
+        raise InputError(f"where {text!r}: what has several values is asked with ==, !=, in, not in or is None.")
+    found = np.array(holds, dtype=bool)
+    return ~found if isinstance(how, ast.NotEq | ast.NotIn | ast.IsNot) else found
+
+
 def _contained(left: ast.expr, right: ast.expr, lookup: Lookup, text: str) -> pd.Series:
     """Whether values are in a list, or words in a text; missing where either is."""
     if _is_name(right):
@@ -159,6 +196,13 @@ def _is_name(node: ast.expr) -> bool:
 
 
 def _values(node: ast.expr, lookup: Lookup, text: str) -> pd.Series:
+    values = _looked_up(node, lookup, text)
+    if isinstance(values, Several):
+        raise InputError(f"where {text!r}: {ast.unparse(node)} has several values; compare it with text.")
+    return values
+
+
+def _looked_up(node: ast.expr, lookup: Lookup, text: str) -> pd.Series | Several:
     if isinstance(node, ast.Name):
         return lookup(node.id, ())
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):

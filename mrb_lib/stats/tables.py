@@ -78,6 +78,7 @@ def analyze(
     intervals: str = "recommended",
     adjudications: pd.DataFrame | None = None,
     where: str = "",
+    tags: pd.DataFrame | None = None,
     **options: float,
 ) -> pd.DataFrame:
     """Make one of the registered tables, `TABLES`.
@@ -109,6 +110,7 @@ def analyze(
         "adjudicated" and for the table `adjudication`; there, None is that nobody reviewed anything
     where : only the cases that this leaves, such as "organ == 'eye' and length > 1400"; see
         `mrb_lib.stats.failures.where.cases_where`. What verdicts cost is then null, unless the verdicts are a table
+    tags : what reviewers tagged, as `mrb_lib.reviews.store.Store.tags` gives it, for `where`; None where nobody did
     options : those that the table alone has, such as `margin` of `significance`; `mrb analyze --explain T`
         names them
 
@@ -146,7 +148,9 @@ def analyze(
     )
     _check_options(inputs)
     if where:
-        benchmark, verdicts = restricted(benchmark, verdicts, where, policy=policy, adjudications=adjudications)
+        benchmark, verdicts = restricted(
+            benchmark, verdicts, where, policy=policy, adjudications=adjudications, tags=tags
+        )
         inputs = replace(inputs, benchmark=benchmark)
     inputs = replace(inputs, probes=_probes(benchmark, verdicts, table, probe, dimensions))
     if adjudications is None:

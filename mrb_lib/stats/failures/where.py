@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.where import Lookup, Mask, case_lookup, matching
+from mrb_lib.data.where import Lookup, Mask, Several, case_lookup, matching
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CHOICES, NO_PROBE
 from mrb_lib.stats.core.options import check_choice
@@ -18,6 +18,7 @@ from mrb_lib.stats.failures.failure_kinds import MIXED, OUTCOMES, Kinds, failure
 from mrb_lib.stats.inputs import Verdicts, labels
 
 OVERALL = "overall"
+TAG = "tag"
 
 
 def cases_where(
@@ -28,12 +29,14 @@ def cases_where(
     kinds: Callable[[], Kinds],
     reviewers: Callable[[], Mapping[str, Sequence[str]]],
     dimensions: Sequence[str],
+    tags: Callable[[], Mapping[str, Sequence[str]]] = dict,
 ) -> Mask:
     """Which cases a filter leaves, see `mrb_lib.data.where.matching`.
 
     Beside the columns of the cases and their lengths: `gold` (the label on "overall", or on the last dimension where
     there is none) and `gold['accuracy']`; `outcome['a judge']` and `outcome['a judge', 'accuracy']`, one of `OUTCOMES`;
-    `says['a judge']`, A, B, tie or mixed; `reviewers`, how many reviewed the case, and `reviewed_by['a name']`.
+    `says['a judge']`, A, B, tie or mixed; `reviewers`, how many reviewed the case, and `reviewed_by['a name']`; `tag`,
+    any of the tags that reviewers gave it: `tag == 'artefact'`, `tag is None`.
 
     Parameters
     ----------
@@ -41,6 +44,7 @@ def cases_where(
     kinds : makes the outcomes, where the filter asks for them
     reviewers : gives, where the filter asks for it, who reviewed each case
     dimensions : of the benchmark
+    tags : gives, where the filter asks for them, the tags of each case
     """
     usual = OVERALL if OVERALL in dimensions else dimensions[-1]
     ids = cases["case_id"].reset_index(drop=True)
@@ -62,7 +66,10 @@ def cases_where(
 
     own = case_lookup(cases)
 
-    def look(name: str, keys: tuple[str, ...]) -> pd.Series:
+    def look(name: str, keys: tuple[str, ...]) -> pd.Series | Several:
+        if name == TAG and not keys and TAG not in cases:
+            by_case = tags()
+            return Several(pd.Series([tuple(by_case.get(case, ())) for case in ids], dtype=object))
         if name == "gold" and "gold" not in cases:
             labels = gold[gold["dimension"] == _dimension(keys)].set_index("case_id")["choice"]
             return ids.map(labels)
@@ -86,8 +93,13 @@ def restricted(
     *,
     policy: str = "balanced",
     adjudications: pd.DataFrame | None = None,
+    tags: pd.DataFrame | None = None,
 ) -> tuple[Benchmark, Verdicts]:
     """A benchmark and its verdicts without the cases that a filter does not leave; see `cases_where`.
+
+    Parameters
+    ----------
+    adjudications, tags : what reviewers said and tagged, as of `mrb_lib.reviews.store.Store`; None where nobody did
 
     Raises
     ------
@@ -112,7 +124,14 @@ def restricted(
             raise InputError(f"where {where!r}: asks who reviewed, and there are no reviews (--adjudications).")
         return {str(case): sorted(set(rows["reviewer"])) for case, rows in adjudications.groupby("case_id")}
 
-    kept = cases_where(where, cases, gold=gold, kinds=kinds, reviewers=reviewers, dimensions=meta.dimensions)
+    def tagged() -> dict[str, list[str]]:
+        if tags is None:
+            raise InputError(f"where {where!r}: asks for tags, and there is no store of reviews (--adjudications).")
+        return tags_by_case(tags)
+
+    kept = cases_where(
+        where, cases, gold=gold, kinds=kinds, reviewers=reviewers, dimensions=meta.dimensions, tags=tagged
+    )
     if not kept.any():
         raise InputError(f"where {where!r}: leaves none of {len(cases)} cases.")
     ids = cases.loc[kept, "case_id"]
@@ -125,3 +144,8 @@ def restricted(
     if isinstance(verdicts, Mapping):
         return smaller, {name: panel.of_cases(kept) for name, panel in verdicts.items()}
     return smaller, None if verdicts is None else verdicts[verdicts["case_id"].isin(ids)].reset_index(drop=True)
+
+
+def tags_by_case(tags: pd.DataFrame) -> dict[str, list[str]]:
+    """By case, its tags in alphabetical order, from rows of `case_id` and `tag`."""
+    return {str(case): sorted(set(rows["tag"])) for case, rows in tags.groupby("case_id")}

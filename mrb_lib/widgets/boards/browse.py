@@ -31,6 +31,9 @@ def browse_leaderboard(
     groups: pd.DataFrame | None = None,
     resamples: int = 2000,
     seed: int = 0,
+    where: str = "",
+    adjudications: pd.DataFrame | None = None,
+    tags: pd.DataFrame | None = None,
 ) -> LeaderboardWidget | PlainView:
     """Show which judges choose as the annotators do, to sort and to filter.
 
@@ -41,6 +44,9 @@ def browse_leaderboard(
     by, subfield : a column of the cases and its value; None for all cases. A column alone begins with its first value
     groups : `judge`, `group`: the kind of each judge, to filter by; see `mrb_lib.notebook.grouping.judge_groups`
     resamples, seed : of the intervals
+    where : only the cases that this leaves at first, such as "organ == 'eye' and length > 1400"; a field of the widget
+        asks for others. See `mrb_lib.stats.failures.where.cases_where`
+    adjudications, tags : what reviewers said and tagged, as of `mrb_lib.reviews.store.Store`, for filters by it
 
     Returns
     -------
@@ -50,18 +56,21 @@ def browse_leaderboard(
     Raises
     ------
     InputError
-        There are no verdicts, or a choice is unknown.
+        There are no verdicts, a choice is unknown, or the filter cannot be read or leaves no case.
 
     Notes
     -----
     Every number is of `mrb_lib.stats.tables.analyze`, made when it is chosen and kept. Validated by
     tests/widgets/boards/test_leaderboard.py and tests/browser/test_lab.py.
     """
-    board = make_board(benchmark, verdicts, groups=groups, resamples=resamples, seed=seed)
+    board = make_board(
+        benchmark, verdicts, groups=groups, resamples=resamples, seed=seed, adjudications=adjudications, tags=tags
+    )
     if by is not None and subfield is None:
         subfield = next(iter(board.columns.get(by, [])), None)
-    start = LeaderboardScope(policy, dimension or default_dimension(board.dimensions), by, subfield)
+    start = LeaderboardScope(policy, dimension or default_dimension(board.dimensions), by, subfield, where)
     board.check(start)
+    board.part(where, policy)
     if not can_run():
         return PlainView(static_leaderboard(board, start))
     from mrb_lib.widgets.boards.live import LeaderboardWidget
@@ -79,6 +88,9 @@ def browse_heatmap(
     explorer: ShowsQuery | None = None,
     resamples: int = 2000,
     seed: int = 0,
+    where: str = "",
+    adjudications: pd.DataFrame | None = None,
+    tags: pd.DataFrame | None = None,
 ) -> HeatmapWidget | PlainView:
     """Show where judges are strong and where weak; a cell opens the cases behind it.
 
@@ -89,6 +101,9 @@ def browse_heatmap(
     policy, dimension : what is shown first; None takes "overall", or the last dimension where there is none
     explorer : led to a cell's cases on demand
     resamples, seed : of the intervals
+    where : only the cases that this leaves at first, such as "organ == 'eye' and length > 1400"; a field of the widget
+        asks for others. See `mrb_lib.stats.failures.where.cases_where`
+    adjudications, tags : what reviewers said and tagged, as of `mrb_lib.reviews.store.Store`, for filters by it
 
     Returns
     -------
@@ -98,7 +113,7 @@ def browse_heatmap(
     Raises
     ------
     InputError
-        There are no verdicts, or a choice is unknown.
+        There are no verdicts, a choice is unknown, or the filter cannot be read or leaves no case.
 
     Notes
     -----
@@ -106,10 +121,12 @@ def browse_heatmap(
     tests/widgets/boards/test_heatmap.py and tests/browser/test_lab.py.
     """
     rows = {NO_PROBE: verdicts.panel} if isinstance(verdicts, CaseIndex) else verdicts
-    heatmap = HeatmapData(make_board(benchmark, rows, resamples=resamples, seed=seed), verdicts)
+    board = make_board(benchmark, rows, resamples=resamples, seed=seed, adjudications=adjudications, tags=tags)
+    heatmap = HeatmapData(board, verdicts)
     columns = by if by is not None and by in heatmap.board.columns else DIMENSIONS
-    start = HeatmapAxes(policy, dimension or default_dimension(heatmap.board.dimensions), columns)
+    start = HeatmapAxes(policy, dimension or default_dimension(heatmap.board.dimensions), columns, where)
     heatmap.check(start)
+    board.part(where, policy)
     if not can_run():
         return PlainView(static_heatmap(heatmap, start))
     from mrb_lib.widgets.boards.live import HeatmapWidget

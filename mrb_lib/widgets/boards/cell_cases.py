@@ -29,6 +29,7 @@ def behind_html(
     *,
     wanted: str = SCORED,
     page: int = 0,
+    where: str = "",
 ) -> str:
     """The cases behind a cell, `PAGE` at a time.
 
@@ -36,10 +37,11 @@ def behind_html(
     ----------
     behind : as of `HeatmapData.behind`
     wanted : an outcome, `SCORED` for all that count, or `ALL` for all with a verdict
+    where : as of `mrb_lib.widgets.boards.leaderboard_table.where_html`
     """
     kept = rows_with(behind, wanted)
-    where = "all cases" if cell.by is None else f"{escaped(as_words(cell.by))} {isolated(as_words(str(cell.subfield)))}"
-    title = f"{isolated(cell.judge)} &middot; {isolated(cell.dimension)} &middot; {where}"
+    of = "all cases" if cell.by is None else f"{escaped(as_words(cell.by))} {isolated(as_words(str(cell.subfield)))}"
+    title = f"{isolated(cell.judge)} &middot; {isolated(cell.dimension)} &middot; {of}{where}"
     shown = kept.iloc[page * PAGE : (page + 1) * PAGE]
     rows = "".join(_case_rows(cell, shown, cases, gold))
     table = (

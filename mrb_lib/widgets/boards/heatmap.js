@@ -11,8 +11,8 @@ function render({ model, el }) {
   root.append(controls, status, view, behind);
   el.append(root);
   const fields = {};
-  const state = { asked: 0, cell: [0, 0], outcome: "scored", page: 0, explorer: false, position: null };
-  const axes = () => ({ policy: fields.policy.value, dimension: fields.dimension.value, by: fields.by.value });
+  const state = { asked: 0, cell: [0, 0], outcome: "scored", page: 0, explorer: false, position: null, where: "" };
+  const axes = () => ({ policy: fields.policy.value, dimension: fields.dimension.value, by: fields.by.value, where: state.where });
   const cellAsked = () => ({ ...axes(), row: state.cell[0], column: state.cell[1], outcome: state.outcome, page: state.page });
 
   // Only the latest question's answer is shown.
@@ -20,15 +20,20 @@ function render({ model, el }) {
     const turn = (state.asked += 1);
     root.setAttribute("aria-busy", "true");
     status.textContent = "Computing …";
+    status.classList.remove("mrb-problem");
     try {
       const answer = await link.ask(what, fields);
       if (turn !== state.asked) return;
       status.textContent = "";
       show(answer);
     } catch (error) {
-      if (turn === state.asked) status.textContent = error.message;
+      if (turn !== state.asked) return;
+      status.textContent = error.message;
+      status.classList.add("mrb-problem");
+      if (state.where) fields.where.setAttribute("aria-invalid", "true");
+    } finally {
+      if (turn === state.asked) root.removeAttribute("aria-busy");
     }
-    if (turn === state.asked) root.removeAttribute("aria-busy");
   }
 
   function field(name, label, options, chosen) {
@@ -44,11 +49,16 @@ function render({ model, el }) {
     field("by", "Columns", initial.columns, initial.by);
     field("dimension", "Dimension", plain(initial.dimensions), initial.dimension);
     field("policy", "Policy", plain(initial.policies), initial.policy);
+    fields.where = element("input", { type: "text", value: initial.where, placeholder: "length > 1400", spellcheck: "false", autocomplete: "off" });
+    fields.where.addEventListener("change", table);
+    controls.append(element("label", {}, element("span", {}, "Where"), fields.where));
     table();
   }
 
   function table() {
     fields.dimension.disabled = fields.by.value === "dimension";
+    fields.where.removeAttribute("aria-invalid");
+    state.where = fields.where.value;
     close();
     behind.hidden = true;
     view.classList.add("mrb-stale"); // its cells are not those of what is chosen now

@@ -17,8 +17,15 @@ from mrb_lib.stats.failures.case_index import CaseIndex
 from mrb_lib.stats.failures.failure_kinds import HALF, MISSED, NO_LABEL, RIGHT, UNSCORED, Kinds, failure_kinds
 from mrb_lib.stats.inputs import labels
 from mrb_lib.stats.tables import analyze
-from mrb_lib.widgets.boards.leaderboard_rows import Board, mark_few
-from mrb_lib.widgets.boards.leaderboard_table import FEW, as_words, finite_or_none, interval_text, percent_text
+from mrb_lib.widgets.boards.leaderboard_rows import Board, keep_latest, mark_few
+from mrb_lib.widgets.boards.leaderboard_table import (
+    FEW,
+    as_words,
+    finite_or_none,
+    interval_text,
+    percent_text,
+    where_html,
+)
 from mrb_lib.widgets.bundle import style
 from mrb_lib.widgets.text import SCROLLS, escaped, isolated, kind_note
 
@@ -39,11 +46,15 @@ Scale = tuple[float, float]
 
 
 class HeatmapAxes(NamedTuple):
-    """What a heatmap is of: a policy, and the dimensions, or one dimension by a column of the cases."""
+    """What a heatmap is of: a policy, and the dimensions, or one dimension by a column of the cases.
+
+    `where` leaves only some of the cases, see `mrb_lib.stats.failures.where.cases_where`; empty leaves all.
+    """
 
     policy: str
     dimension: str
     by: str
+    where: str = ""
 
 
 class HeatmapCell(NamedTuple):
@@ -119,15 +130,15 @@ class HeatmapData:
         """The heatmap of these axes, judges by their rank over all cases, see the table `accuracy`."""
         self.check(axes)
         if axes not in self._grids:
-            self._grids[axes] = self._made(axes)
+            keep_latest(self._grids, axes, self._made(axes))
         return self._grids[axes]
 
     def _made(self, axes: HeatmapAxes) -> HeatmapGrid:
-        by_dimension = axes.by == DIMENSIONS
+        by_dimension, board = axes.by == DIMENSIONS, self.board.part(axes.where, axes.policy)
         table = mark_few(
             analyze(
-                self.board.benchmark,
-                self.board.panels,
+                board.benchmark,
+                board.panels,
                 "accuracy",
                 policy=axes.policy,
                 by=None if by_dimension else axes.by,
@@ -141,13 +152,16 @@ class HeatmapData:
         best = overall["judge"].tolist()
         judges = [*best, *sorted(set(table["judge"]) - set(best))]
         names = table["dimension"] if by_dimension else table["subfield"].fillna(ALL)
-        columns = self.board.dimensions if by_dimension else [ALL, *self.board.columns[axes.by]]
+        columns = self.board.dimensions
+        if not by_dimension:
+            some = set(subfield_values(board.benchmark.cases, axes.by).dropna())
+            columns = [ALL, *(name for name in board.columns[axes.by] if name in some)]
         keys = zip(table["judge"].tolist(), names.tolist(), strict=True)
         rows = [{str(key): value for key, value in row.items()} for row in table.to_dict("records")]
         return HeatmapGrid(axes, judges, columns, dict(zip(keys, rows, strict=True)))
 
-    def behind(self, policy: str, cell: HeatmapCell) -> pd.DataFrame:
-        """The cases behind a cell: all that the judge has a verdict on.
+    def behind(self, policy: str, cell: HeatmapCell, where: str = "") -> pd.DataFrame:
+        """The cases behind a cell: of those that a filter leaves, all that the judge has a verdict on.
 
         Returns
         -------
@@ -158,8 +172,10 @@ class HeatmapData:
         kinds = self._kinds_by(policy)
         judge, dimension = kinds.judges.index(cell.judge), kinds.dimensions.index(cell.dimension)
         outcome = np.asarray(kinds.outcome[judge, dimension])
-        where = kinds.judged[judge, dimension] & self._inside(cell)
-        by_outcome = [np.flatnonzero(where & (outcome == code)) for code in OUTCOMES.values()]
+        ids = self.board.benchmark.cases["case_id"]
+        left = np.asarray(ids.isin(self.board.part(where, policy).benchmark.cases["case_id"]), dtype=bool)
+        inside = kinds.judged[judge, dimension] & self._inside(cell) & left
+        by_outcome = [np.flatnonzero(inside & (outcome == code)) for code in OUTCOMES.values()]
         position: IntArray = np.concatenate(by_outcome).astype(np.int64)
         names = np.repeat(np.array(list(OUTCOMES)), [len(positions) for positions in by_outcome])
         said = np.asarray(kinds.said[judge, dimension])[position]
@@ -194,11 +210,17 @@ def static_heatmap(heatmap: HeatmapData, axes: HeatmapAxes) -> str:
     """A heatmap that needs nothing else."""
     return (
         f'<section class="mrb mrb-heatmap" aria-label="heatmap"><style>{style(*STYLES)}</style>'
-        f"{heatmap_html(heatmap.grid(axes), live=False, note=heatmap.note)}</section>"
+        f"{heatmap_of(heatmap, axes, live=False)}</section>"
     )
 
 
-def heatmap_html(grid: HeatmapGrid, *, live: bool, note: str = "") -> str:
+def heatmap_of(heatmap: HeatmapData, axes: HeatmapAxes, *, live: bool) -> str:
+    """The heatmap of these axes, which says what cases it is of."""
+    where = where_html(heatmap.board, axes.where, axes.policy)
+    return heatmap_html(heatmap.grid(axes), live=live, note=heatmap.note, where=where)
+
+
+def heatmap_html(grid: HeatmapGrid, *, live: bool, note: str = "", where: str = "") -> str:
     """A heatmap.
 
     Parameters
@@ -206,6 +228,7 @@ def heatmap_html(grid: HeatmapGrid, *, live: bool, note: str = "") -> str:
     grid : as of `HeatmapData.grid`
     live : whether cells are buttons; without a page that answers they are plain
     note : shown above, as for simulated data
+    where : as of `mrb_lib.widgets.boards.leaderboard_table.where_html`
 
     Returns
     -------
@@ -217,7 +240,7 @@ def heatmap_html(grid: HeatmapGrid, *, live: bool, note: str = "") -> str:
     head = "".join(_column(grid, i) for i in range(len(grid.columns)))
     body = "".join(_row(grid, i, scale, live) for i in range(len(grid.judges)))
     simulated = f'<p class="mrb-simulated">{escaped(note)}</p>' if note else ""
-    about = _about(grid.axes)
+    about = _about(grid.axes) + where
     tall = " mrb-tall" if len(grid.columns) > 7 else ""
     return (
         f'{simulated}<p class="mrb-about">{about}</p><div class="mrb-scroll" {SCROLLS}><table class="mrb-heat{tall}">'

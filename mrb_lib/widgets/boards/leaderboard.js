@@ -33,6 +33,7 @@ function render({ model, el }) {
     field("policy", "Policy", element("select", {}, ...options(initial.policies, initial.policy))).addEventListener("change", ask);
     field("dimension", "Dimension", element("select", {}, ...options(initial.dimensions, initial.dimension))).addEventListener("change", ask);
     field("place", "Cases", places(initial)).addEventListener("change", ask);
+    field("where", "Where", element("input", { type: "text", value: initial.where, placeholder: "length > 1400", spellcheck: "false", autocomplete: "off" })).addEventListener("change", ask);
     field("text", "Judges whose name has", element("input", { type: "search", placeholder: "all", autocomplete: "off" })).addEventListener("input", filter);
     if (initial.kinds.length > 1) {
       const all = element("option", { value: "" }, "all kinds");
@@ -44,14 +45,16 @@ function render({ model, el }) {
   async function ask() {
     const turn = (state.asked += 1);
     root.setAttribute("aria-busy", "true");
+    fields.where.removeAttribute("aria-invalid");
     status.textContent = "Computing …";
     const [policy, dimension, place] = [fields.policy.value, fields.dimension.value, Number(fields.place.value)];
     try {
-      const answer = await link.ask("rows", { policy, dimension, place });
+      const answer = await link.ask("rows", { policy, dimension, place, where: fields.where.value });
       if (turn === state.asked) show(answer.html);
     } catch (error) {
       if (turn === state.asked) {
         view.replaceChildren(element("p", { class: "mrb-problem", role: "alert" }, error.message));
+        if (fields.where.value) fields.where.setAttribute("aria-invalid", "true");
         status.textContent = "";
       }
     }

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple, cast
 
 import pandas as pd
 
@@ -14,6 +14,7 @@ from mrb_lib.schema import NO_PROBE, POLICIES
 from mrb_lib.stats.core.options import check_choice
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.subfields import subfield_values
+from mrb_lib.stats.failures.where import restricted
 from mrb_lib.stats.tables import analyze, read_panels
 
 COLUMNS: Final = (
@@ -21,16 +22,21 @@ COLUMNS: Final = (
     "decisive_coverage", "accuracy", "low", "high", "few", "above_constant", "above_constant_low",
     "above_constant_high", "n", "n_excluded", "coverage", "kappa", "reason",
 )  # fmt: skip
+_KEPT: Final = 16
 SUBFIELD_COLUMNS: Final = ("organ", "department", "modality", "dataset", "question_type")
 
 
 class LeaderboardScope(NamedTuple):
-    """What a leaderboard is of: a policy, a dimension, and all cases (None, None) or a subfield of a column."""
+    """What a leaderboard is of: a policy, a dimension, and all cases (None, None) or a subfield of a column.
+
+    `where` leaves only some of these cases, see `mrb_lib.stats.failures.where.cases_where`; empty leaves all.
+    """
 
     policy: str
     dimension: str
     by: str | None = None
     subfield: str | None = None
+    where: str = ""
 
 
 @dataclass
@@ -43,6 +49,7 @@ class Board:
     kinds : the kind of each judge, by name; empty where nobody says
     columns : the columns of the cases that can be chosen, with their subfields
     resamples, seed : of the intervals
+    adjudications, tags : what reviewers said and tagged, which a filter may ask for; None where nobody did
     """
 
     benchmark: Benchmark
@@ -51,7 +58,10 @@ class Board:
     columns: Mapping[str, list[str]]
     resamples: int = 2000
     seed: int = 0
-    _kept: dict[tuple[str, str, str, str | None], pd.DataFrame] = field(default_factory=dict, repr=False)
+    adjudications: pd.DataFrame | None = None
+    tags: pd.DataFrame | None = None
+    _kept: dict[tuple[str, ...], pd.DataFrame] = field(default_factory=dict, repr=False)
+    _parts: dict[tuple[str, str], Board] = field(default_factory=dict, repr=False)
 
     def rows(self, scope: LeaderboardScope) -> pd.DataFrame:
         """One row a judge, best first.
@@ -71,6 +81,8 @@ class Board:
     def _of_kind(self, scope: LeaderboardScope, kind: str) -> pd.DataFrame:
         self.check(scope)
         table = _rows_in(self._table("accuracy", scope), scope)
+        if table.empty and scope.where:
+            raise InputError(f"where {scope.where!r}: leaves no verdict on {scope.subfield or scope.dimension}.")
         table = mark_few(table[table["kind"] == kind]).rename(columns={"cohen_kappa": "kappa"})
         shown = (
             table["label"].fillna("") if kind == "reference" else [self.kinds.get(name, "") for name in table["judge"]]
@@ -98,6 +110,25 @@ class Board:
             check_choice("column", scope.by, tuple(self.columns))
             check_choice(scope.by, str(scope.subfield), self.columns[scope.by])
 
+    def part(self, where: str, policy: str) -> Board:
+        """The board of the cases that a filter leaves, made once; this one where it is empty.
+
+        Raises
+        ------
+        InputError
+            The filter cannot be read, or leaves no case.
+        """
+        if not where:
+            return self
+        if (where, policy) not in self._parts:
+            benchmark, panels = restricted(
+                self.benchmark, self.panels, where, policy=policy, adjudications=self.adjudications, tags=self.tags
+            )
+            as_given = cast("Mapping[str, Panel]", panels)
+            smaller = replace(self, benchmark=benchmark, panels=as_given, _kept={}, _parts={})
+            keep_latest(self._parts, (where, policy), smaller)
+        return self._parts[where, policy]
+
     @property
     def dimensions(self) -> list[str]:
         """The dimensions with a verdict; all of the benchmark's where nobody judged."""
@@ -108,7 +139,9 @@ class Board:
         return [name for i, name in enumerate(panel.dimensions) if judged[:, i].any()]
 
     def _table(self, name: str, scope: LeaderboardScope) -> pd.DataFrame:
-        key = (name, scope.policy, scope.dimension, scope.by)
+        if scope.where:
+            return self.part(scope.where, scope.policy)._table(name, scope._replace(where=""))
+        key = (name, scope.policy, scope.dimension, scope.by or "")
         if key not in self._kept:
             self._kept[key] = analyze(
                 self.benchmark,
@@ -130,12 +163,15 @@ def make_board(
     groups: pd.DataFrame | None = None,
     resamples: int = 2000,
     seed: int = 0,
+    adjudications: pd.DataFrame | None = None,
+    tags: pd.DataFrame | None = None,
 ) -> Board:
     """Lay a benchmark and its verdicts out for leaderboards.
 
     Parameters
     ----------
     groups : `judge`, `group`: the kind of each judge, as of `mrb_lib.notebook.grouping.judge_groups`
+    adjudications, tags : as of `Board`
 
     Raises
     ------
@@ -154,7 +190,14 @@ def make_board(
     cases = benchmark.cases
     filled = [name for name in SUBFIELD_COLUMNS if name in cases.columns and cases[name].notna().any()]
     columns = {name: sorted(subfield_values(cases, name).dropna().unique().tolist()) for name in filled}
-    return Board(benchmark, panels, kinds, columns, resamples, seed)
+    return Board(benchmark, panels, kinds, columns, resamples, seed, adjudications, tags)
+
+
+def keep_latest(kept: dict[Any, Any], key: object, value: object) -> None:
+    """Keep what was made for a filter; filters are typed freely, so that the oldest of many is forgotten."""
+    kept[key] = value
+    while len(kept) > _KEPT:
+        del kept[next(iter(kept))]
 
 
 def _rows_in(table: pd.DataFrame, scope: LeaderboardScope) -> pd.DataFrame:

@@ -60,8 +60,16 @@ def static_leaderboard(board: Board, scope: LeaderboardScope) -> str:
 
 def view(board: Board, scope: LeaderboardScope) -> str:
     """The table of a choice."""
-    note = kind_note(board.benchmark.meta.kind)
-    return leaderboard_html(board.rows(scope), scope, board.human(scope), note, board.references(scope))
+    note, where = kind_note(board.benchmark.meta.kind), where_html(board, scope.where, scope.policy)
+    return leaderboard_html(board.rows(scope), scope, board.human(scope), note, board.references(scope), where=where)
+
+
+def where_html(board: Board, where: str, policy: str) -> str:
+    """The filter that chose the cases of a view and how many it leaves, as the end of a line; empty without one."""
+    if not where:
+        return ""
+    left, n = len(board.part(where, policy).benchmark.cases), len(board.benchmark.cases)
+    return f" &middot; where {isolated(where, 'code')}: {left:,} of {n:,} cases"
 
 
 def as_words(name: str) -> str:
@@ -71,10 +79,10 @@ def as_words(name: str) -> str:
 
 def scope_html(scope: LeaderboardScope) -> str:
     """What a leaderboard is of, as HTML."""
-    where = "all cases"
+    cases = "" if scope.where else " &middot; all cases"
     if scope.by is not None:
-        where = f"{escaped(as_words(scope.by))} {isolated(as_words(str(scope.subfield)))}"
-    return f"{isolated(scope.dimension)} &middot; policy {escaped(scope.policy)} &middot; {where}"
+        cases = f" &middot; {escaped(as_words(scope.by))} {isolated(as_words(str(scope.subfield)))}"
+    return f"{isolated(scope.dimension)} &middot; policy {escaped(scope.policy)}{cases}"
 
 
 def leaderboard_html(
@@ -83,6 +91,8 @@ def leaderboard_html(
     human: pd.Series | None = None,
     note: str = "",
     references: pd.DataFrame | None = None,
+    *,
+    where: str = "",
 ) -> str:
     """A leaderboard.
 
@@ -93,6 +103,7 @@ def leaderboard_html(
     human : `accuracy, low, high, n` of the mean annotator; None leaves it out
     note : shown above, as for simulated data
     references : as of `Board.references`, set under a line; None leaves them out
+    where : as of `where_html`
 
     Returns
     -------
@@ -107,9 +118,9 @@ def leaderboard_html(
     below = f'<tbody class="mrb-references">{below}</tbody>' if below else ""
     simulated = f'<p class="mrb-simulated">{escaped(note)}</p>' if note else ""
     return (
-        f'{simulated}<p class="mrb-about">{scope_html(scope)}</p><div class="mrb-scroll" {SCROLLS}>'
+        f'{simulated}<p class="mrb-about">{scope_html(scope)}{where}</p><div class="mrb-scroll" {SCROLLS}>'
         '<table class="mrb-ranks"><caption class="mrb-out-of-sight">'
-        f"Judges by decisive accuracy: {scope_html(scope)}</caption><thead><tr>{_head(scale)}</tr></thead>"
+        f"Judges by decisive accuracy: {scope_html(scope)}{where}</caption><thead><tr>{_head(scale)}</tr></thead>"
         f'{_human_row(human, scale)}<tbody class="mrb-judges">{body}</tbody>{below}</table>'
         f'</div><div class="mrb-legend">{_legend(rows, human, bool(below))}</div>'
     )
