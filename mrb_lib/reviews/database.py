@@ -26,7 +26,7 @@ except ImportError as error:
 WRITES = "mrb_writes"
 _SECONDS_TO_WAIT = 60
 _PASSWORD = re.compile(r"(://[^:/@\s]*:)[^@\s]*@")
-SCHEMA_VERSION = "2"
+SCHEMA_VERSION = "3"
 LOCK = 7_266_105_230  # any number will do: all stores agree on it while they make their tables
 
 metadata = sa.MetaData()
@@ -85,6 +85,7 @@ adjudications = sa.Table(
     sa.Column("reasons", sa.Text(), nullable=False),
     _text("severity", null=True),
     _text("reasoning", null=True),
+    sa.Column("regions", sa.Text(), nullable=False),
     sa.Column("note", sa.Text(), nullable=False),
     _text("supersedes", null=True),
     _created(),
@@ -116,6 +117,27 @@ answers = sa.Table(
     sa.Column("skipped_reason", sa.Text(), nullable=False),
     _created(),
 )
+views = sa.Table(
+    "mrb_views",
+    metadata,
+    _row(),
+    _text("benchmark", index=True),
+    _text("name"),
+    sa.Column("fragment", sa.Text(), nullable=True),
+    _text("reviewer"),
+    _created(),
+)
+tags = sa.Table(
+    "mrb_tags",
+    metadata,
+    _row(),
+    _text("benchmark", index=True),
+    sa.Column("case_id", sa.Text(), nullable=False),
+    _text("tag"),
+    _text("reviewer"),
+    _text("action"),
+    _created(),
+)
 
 _REFUSAL = "reviews are added to, never changed"
 _FUNCTION = f"""CREATE OR REPLACE FUNCTION mrb_refuse() RETURNS trigger LANGUAGE plpgsql AS
@@ -139,7 +161,7 @@ def _guard(table: sa.Table) -> None:
         _after(table, statement, "postgresql")
 
 
-for _table in (adjudications, reason_lists, assignments, answers):
+for _table in (adjudications, reason_lists, assignments, answers, views, tags):
     _guard(_table)
 
 

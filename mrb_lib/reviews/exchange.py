@@ -5,22 +5,25 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from io import BytesIO, StringIO
 from pathlib import Path
 from uuid import NAMESPACE_URL, uuid5
 
+import numpy as np
 import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark, read_table
 from mrb_lib.errors import InputError
 from mrb_lib.files import write_atomic
-from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS, Adjudication, current
+from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS, Adjudication, Region, current
 from mrb_lib.reviews.store import Store, open_store
 from mrb_lib.validation import conform
 
 ADJUDICATION_SUFFIXES = (".csv", ".jsonl", ".parquet")
 ANNOTATION_SUFFIXES = (".parquet", ".csv")
 _NEEDED = ("case_id", "reviewer", "verdict")
+_LISTS = ("reasons", "regions")
 _NULLABLE = ("dimension", "choice", "judge", "severity", "reasoning", "supersedes", "created")
 # A spreadsheet runs a cell that starts with one of these; the apostrophe tells it not to, and is taken off again.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
@@ -30,7 +33,8 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,6})?Z?")
 def write_adjudications(frame: pd.DataFrame, path: Path) -> None:
     """Write adjudications, as `Store.adjudications` gives them, in the format that the file's name ends with.
 
-    In CSV the reasons are a JSON list, and text that a spreadsheet would run as a formula starts with an apostrophe.
+    In CSV the reasons and the regions are JSON lists, and text that a spreadsheet would run as a formula starts with an
+    apostrophe.
 
     Raises
     ------
@@ -39,7 +43,7 @@ def write_adjudications(frame: pd.DataFrame, path: Path) -> None:
     """
     kind = _kind(path)
     if kind == ".csv":
-        shown = frame.assign(reasons=[json.dumps(list(names), ensure_ascii=False) for names in frame["reasons"]])
+        shown = frame.assign(**{name: [_json(items) for items in frame[name]] for name in _LISTS})
         shown = shown.apply(lambda column: column.map(guarded, na_action="ignore"))
         write_atomic(path, shown.to_csv(index=False, lineterminator="\n"))
     elif kind == ".jsonl":
@@ -80,7 +84,7 @@ def read_adjudications(path: Path, benchmark: str = "") -> pd.DataFrame:
         except InputError as error:
             raise InputError(f"{path}, row {number}: {error}") from error
     out = pd.DataFrame(rows, columns=list(ADJUDICATION_COLUMNS))
-    return out.astype({name: "str" for name in ADJUDICATION_COLUMNS if name != "reasons"})
+    return out.astype({name: "str" for name in ADJUDICATION_COLUMNS if name not in _LISTS})
 
 
 def import_adjudications(path: Path, store: Store, benchmark: str) -> int:
@@ -156,9 +160,35 @@ def write_annotations(frame: pd.DataFrame, path: Path) -> None:
 def _adjudications(frame: pd.DataFrame) -> Sequence[Adjudication]:
     plain = frame.astype(object).where(frame.notna(), None).drop(columns="created")
     return [
-        Adjudication(**{str(name): value for name, value in row.items()} | {"reasons": tuple(row["reasons"])})
+        Adjudication(
+            **{str(name): value for name, value in row.items()}
+            | {"reasons": tuple(row["reasons"]), "regions": regions_from(row["regions"])}
+        )
         for row in plain.to_dict("records")
     ]
+
+
+def regions_from(items: object) -> tuple[Region, ...]:
+    """Regions from a list of mappings with `image, x, y` and perhaps `width, height`.
+
+    Raises
+    ------
+    InputError
+        It is no such list.
+    """
+    if not isinstance(items, list | tuple | np.ndarray):
+        raise InputError("regions: are not a list of image, x, y, width and height.")
+    regions = []
+    for item in items:
+        known = {str(k): value for k, value in item.items() if value is not None} if isinstance(item, dict) else {}
+        if not {"image", "x", "y"} <= known.keys() <= {"image", "x", "y", "width", "height"}:
+            raise InputError(f"regions: {str(item)[:80]} does not consist of image, x, y, width and height.")
+        regions.append(Region(**known | {"image": str(known["image"])}))
+    return tuple(regions)
+
+
+def _json(items: object) -> str:
+    return json.dumps(list(items) if isinstance(items, Iterable) else [], ensure_ascii=False)
 
 
 def _kind(path: Path) -> str:
@@ -196,19 +226,21 @@ def _read(path: Path) -> pd.DataFrame:
 
 def _row(raw: dict[str, object], benchmark: str) -> dict[str, object]:
     """One row of a file, checked, with what is missing filled in."""
-    filled = {name: _text(raw.get(name)) for name in ADJUDICATION_COLUMNS if name != "reasons"}
+    filled = {name: _text(raw.get(name)) for name in ADJUDICATION_COLUMNS if name not in _LISTS}
     texts = {name: None if name in _NULLABLE and not value else value for name, value in filled.items()}
     texts["benchmark"] = texts["benchmark"] or benchmark
-    reasons = _reasons(raw.get("reasons"))
+    reasons, regions = _reasons(raw.get("reasons")), _regions(raw.get("regions"))
     created = texts.pop("created")
     if created is not None and not _TIME.fullmatch(created):
         raise InputError(f"column created: {created!r} is not a time; write 2026-01-31T12:00:00.000Z in UTC.")
     if not texts["adjudication_id"]:
-        content = json.dumps([*(str(texts[name]) for name in sorted(texts)), *reasons, str(created)])
+        marked = [asdict(region) for region in regions]
+        content = json.dumps([*(str(texts[name]) for name in sorted(texts)), *reasons, str(created), marked])
         texts["adjudication_id"] = str(uuid5(NAMESPACE_URL, content))
-    item = Adjudication(**texts, reasons=reasons)  # type: ignore[arg-type]  # each is text, or null where it may be
+    item = Adjudication(**texts, reasons=reasons, regions=regions)  # type: ignore[arg-type]  # the others are text or null
     return {name: getattr(item, name) for name in ADJUDICATION_COLUMNS if name != "created"} | {
         "reasons": list(item.reasons),
+        "regions": [asdict(region) for region in item.regions],
         "created": created,
     }
 
@@ -216,6 +248,17 @@ def _row(raw: dict[str, object], benchmark: str) -> dict[str, object]:
 def _text(value: object) -> str:
     missing = value is None or (isinstance(value, float) and value != value)
     return "" if missing else str(value)
+
+
+def _regions(value: object) -> tuple[Region, ...]:
+    if value is None or (isinstance(value, float) and value != value):
+        return ()
+    if not isinstance(value, str):
+        return regions_from(value)
+    try:
+        return regions_from(json.loads(value or "[]"))
+    except ValueError as error:
+        raise InputError(f"column regions: {value[:80]!r} is not a JSON list.") from error
 
 
 def _reasons(value: object) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from math import inf
 from uuid import uuid4
 
 import pandas as pd
@@ -42,12 +43,46 @@ ADJUDICATION_COLUMNS = (
     "reasons",
     "severity",
     "reasoning",
+    "regions",
     "note",
     "supersedes",
     "created",
 )
 _LONGEST_NAME = 255
+_MOST_REGIONS = 100
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Region:
+    """A place of an image that a reviewer marks: a box, or a point, which has neither width nor height.
+
+    Attributes
+    ----------
+    image : the name of the image, as the case gives it
+    x, y : of its upper left corner, in pixels of the image as it is stored, from the upper left
+    width, height : in the same pixels
+
+    Raises
+    ------
+    InputError
+        A number is negative, or none at all.
+    """
+
+    image: str
+    x: float
+    y: float
+    width: float = 0.0
+    height: float = 0.0
+
+    def __post_init__(self) -> None:
+        if _UNSTORABLE.search(self.image):
+            raise InputError(f"image {self.image[:80]!r}: holds a NUL or half a character; rename it in the data.")
+        for name in ("x", "y", "width", "height"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
+                raise InputError(f"region in image {self.image}: {name} {value!r} is not a number of pixels.")
+            object.__setattr__(self, name, float(value))
 
 
 @dataclass(frozen=True)
@@ -64,6 +99,7 @@ class Adjudication:
         takes back the marks of all judges.
     severity : the harm that acting on the judge's choice could do, of `SEVERITIES`; None where not said
     reasoning : of the judge's reasons, one of `REASONING`; None where not said
+    regions : where in the images it is to be seen
     supersedes : the id of the adjudication of the same reviewer that this one replaces, or None
     case_fingerprint : of the case as it was seen, see `case_fingerprint`; empty where unknown
     adjudication_id : a random one, made by whoever saves: saved again after a broken connection, it counts once
@@ -84,6 +120,7 @@ class Adjudication:
     reasons: tuple[str, ...] = ()
     severity: str | None = None
     reasoning: str | None = None
+    regions: tuple[Region, ...] = ()
     note: str = ""
     supersedes: str | None = None
     case_fingerprint: str = ""
@@ -102,6 +139,8 @@ class Adjudication:
             value = getattr(self, name)
             if value is not None:
                 _one_of(what, name, value, vocabulary)
+        if len(self.regions) > _MOST_REGIONS:
+            raise InputError(f"{what}: {len(self.regions)} regions are marked; mark at most {_MOST_REGIONS}.")
         if self.reasoning is not None and self.judge is None:
             raise InputError(f"{what}: reasoning is a judge's; name the judge.")
         if self.verdict != "gold_wrong" and self.choice is not None:

@@ -16,6 +16,8 @@ from mrb_lib.errors import InputError
 from mrb_lib.reviews import database
 from mrb_lib.reviews.database import WRITES, create_tables, database_errors, database_url, engine_for
 from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS, REASONS, Adjudication, AnnotatorAnswer, cleaned, current
+from mrb_lib.reviews.tags import TAG_COLUMNS, CaseTag, current_tags
+from mrb_lib.reviews.views import VIEW_COLUMNS, SavedView, current_views
 
 _ANSWER_COLUMNS = ("answer_id", "benchmark", "case_id", "annotator", "dimension", "choice", "order", "skipped_reason",
                    "created")  # fmt: skip
@@ -107,11 +109,13 @@ class Store:
         -------
         DataFrame
             `adjudication_id, benchmark, case_fingerprint, case_id, dimension` (null: all), `reviewer, verdict, choice,
-            judge, reasons` (a list), `severity, reasoning, note, supersedes, created` (UTC, by the database's clock);
-            as they were stored
+            judge, reasons` (a list), `severity, reasoning, regions` (a list of `image, x, y, width, height`, see
+            `mrb_lib.reviews.marks.Region`), `note, supersedes, created` (UTC, by the database's clock); as they were
+            stored
         """
         frame = self._read(database.adjudications, ADJUDICATION_COLUMNS, benchmark)
-        frame["reasons"] = pd.Series([json.loads(names) for names in frame["reasons"]], dtype=object)
+        for name in ("reasons", "regions"):
+            frame[name] = pd.Series([json.loads(items) for items in frame[name]], dtype=object)
         return frame if history else current(frame).reset_index(drop=True)
 
     def reasons(self) -> list[str]:
@@ -204,6 +208,31 @@ class Store:
         chosen = self.answers(benchmark).dropna(subset="choice")
         return chosen[["case_id", "annotator", "dimension", "choice"]].reset_index(drop=True)
 
+    def tag(self, tag: CaseTag) -> None:
+        """Add a tag to a case, or take it away; earlier rows stay."""
+        with database_errors(self._engine.url), self._writer.begin() as connection:
+            connection.execute(database.tags.insert().values(**asdict(tag)))
+
+    def tags(self, benchmark: str, *, history: bool = False) -> pd.DataFrame:
+        """The tags that cases have now, or with `history` all that was ever added and removed: `TAG_COLUMNS`."""
+        frame = self._read(database.tags, TAG_COLUMNS, benchmark)
+        return frame if history else current_tags(frame).reset_index(drop=True)
+
+    def n_tag_rows(self, benchmark: str) -> int:
+        """How many tags were ever added and removed: a number that grows with every change of them."""
+        counted = sa.select(sa.func.count()).where(database.tags.c.benchmark == benchmark)
+        with database_errors(self._engine.url), self._engine.connect() as connection:
+            return int(connection.execute(counted).scalar_one())
+
+    def keep_view(self, view: SavedView) -> None:
+        """Keep a view under its name, or remove the name where it has no fragment; earlier rows stay."""
+        with database_errors(self._engine.url), self._writer.begin() as connection:
+            connection.execute(database.views.insert().values(**asdict(view)))
+
+    def views(self, benchmark: str) -> pd.DataFrame:
+        """The views there are now, in the order of their names: `VIEW_COLUMNS`."""
+        return current_views(self._read(database.views, VIEW_COLUMNS, benchmark)).reset_index(drop=True)
+
     def latest_change(self, benchmark: str) -> int:
         """A number that grows whenever anything is added that concerns the benchmark: the rows in the store."""
         # Not the greatest id: of two writers, the one with the smaller id may be the later to finish.
@@ -250,4 +279,5 @@ class Store:
 
 
 def _row(adjudication: Adjudication) -> dict[str, object]:
-    return asdict(adjudication) | {"reasons": json.dumps(adjudication.reasons)}
+    row = asdict(adjudication)
+    return row | {name: json.dumps(row[name]) for name in ("reasons", "regions")}

@@ -11,7 +11,7 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from mrb_lib.widgets.bundle import csp_hash, script, style
-from mrb_lib.widgets.case import STYLES, case_html
+from mrb_lib.widgets.case import SCRIPTS, STYLES, case_html
 
 _BOOT = "\nfor (const root of document.querySelectorAll('.mrb-case')) mrbCase.attach(root);\n"
 _VERDICTS = ("judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "p_a", "status", "reply", "error")
@@ -19,7 +19,7 @@ _VERDICTS = ("judge", "case_id", "dimension", "order", "repeat", "probe", "choic
 
 def document(*bodies: str, theme: str = "", title: str = "cases") -> str:
     """A whole page of HTML that may run `case.js` and nothing else, and may ask for nothing."""
-    code = script("case/case") + _BOOT
+    code = script(*SCRIPTS) + _BOOT
     rules = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src '{csp_hash(code)}'"
     return (
         f'<!doctype html><html lang="en"{theme}><head><meta charset="utf-8"><title>{title}</title>'

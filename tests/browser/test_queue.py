@@ -82,6 +82,9 @@ def test_forty_failures_by_keyboard_and_a_second_reviewer_who_sees_nothing_befor
             # Gold is right, or the other side is; the first reason; harm in turn.
             for key in ("1" if i % 2 else _other_side(able), "Shift+1", "zxcv"[i % 4]):
                 able.keyboard.press(key)
+            for key in ("m", *["ArrowLeft"] * (i % 3), "Enter", "ArrowRight", "ArrowRight", "ArrowDown", "Enter"):
+                able.keyboard.press(key)
+            expect(able.locator(".mrb-regions li")).to_have_count(1)
             able.keyboard.press("Enter")
         _at(able, N, n)
         expect(able.locator(".mrb-position")).to_contain_text(f"{N} reviewed by you")
@@ -109,9 +112,20 @@ def test_forty_failures_by_keyboard_and_a_second_reviewer_who_sees_nothing_befor
     assert able_said["severity"].value_counts().to_dict() == dict.fromkeys(("none", "mild", "moderate", "severe"), 10)
     assert able_said["reasons"].map(list).tolist() == [["missed finding"]] * N
     assert (able_said["verdict"] == "gold_wrong").sum() == N / 2
+    cases = load(bench).cases.set_index("case_id")
+    for case_id, marked in zip(able_said["case_id"], able_said["regions"], strict=True):
+        (region,) = marked
+        assert region["image"] == cases.loc[case_id, "images"][0]
+        # Two steps to the right and one down, whatever the zoom.
+        assert region["width"] == pytest.approx(2 * region["height"], abs=0.2)
+        assert region["height"] > 0
     _mrb(bench, "adjudications", "export", bench, tmp_path / "reviews.csv")
     exported = pd.read_csv(tmp_path / "reviews.csv")
     assert set(exported["severity"].dropna()) == {"none", "mild", "moderate", "severe"}
+    assert (
+        exported.loc[exported["reviewer"] == "Dr Able", "regions"].map(lambda one: len(json.loads(one))).tolist()
+        == [1] * N
+    )
     after = json.loads(
         _mrb(
             bench, "analyze", bench, "--table", "accuracy", "--dimension", "overall", "--gold", "adjudicated", "--json"

@@ -16,14 +16,18 @@ from mrb_lib.reviews.exchange import (
     read_adjudications,
     write_adjudications,
 )
-from mrb_lib.reviews.marks import Adjudication
+from mrb_lib.reviews.marks import Adjudication, Region
 from mrb_lib.reviews.store import Store, open_store
 
 
 @pytest.fixture
 def filled(store: Store) -> Store:
     note = '=HYPERLINK("x"), "quoted"\nline \u202e\N{STETHOSCOPE}'
-    store.adjudicate(Adjudication("demo", "-1", "NA", "gold_wrong", choice="B", reasons=("+1", "a;b"), note=note))
+    regions = (Region('=1".png', 1, 2, 3.5, 4), Region("b.png", 7, 8))
+    first = Adjudication(
+        "demo", "-1", "NA", "gold_wrong", choice="B", reasons=("+1", "a;b"), note=note, regions=regions
+    )
+    store.adjudicate(first)
     store.adjudicate(Adjudication("demo", "'c", "None", "ambiguous", dimension="overall", judge="@judge", note="'"))
     store.adjudicate(Adjudication("demo", "-1", "NA", "withdrawn"))
     return store
@@ -78,6 +82,12 @@ def test_a_table_made_by_hand_is_imported_once(store: Store, tmp_path: Path) -> 
         ("case_id,reviewer,verdict\n1,a,ambiguous\n1,a,bad\n", "row 2: .*'bad' is unknown"),
         ("case_id,reviewer,verdict,created\n1,a,ambiguous,yesterday\n", "row 1: .*'yesterday' is not a time"),
         ("case_id,reviewer,verdict,reasons\n1,a,ambiguous,[x\n", "row 1: .*not a JSON list"),
+        ("case_id,reviewer,verdict,regions\n1,a,ambiguous,[x\n", "row 1: .*not a JSON list"),
+        ("case_id,reviewer,verdict,regions\n1,a,ambiguous,[1]\n", "row 1: .*does not consist of image, x, y"),
+        (
+            'case_id,reviewer,verdict,regions\n1,a,ambiguous,"[{""image"": ""i"", ""x"": -1, ""y"": 0}]"\n',
+            "row 1: .*x -1 is not a number of pixels",
+        ),
         ("case_id,reviewer,verdict,benchmark\n1,a,ambiguous,else\n", "is about benchmark 'else'"),
         ("", "cannot be understood"),
     ],

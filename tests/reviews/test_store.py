@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from mrb_lib.errors import InputError
 from mrb_lib.reviews.database import database_url
-from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS, REASONS, Adjudication, AnnotatorAnswer
+from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS, REASONS, Adjudication, AnnotatorAnswer, Region
 from mrb_lib.reviews.store import Store, open_store
 
 HOSTILE = "<script>alert(1)</script>\u202e '; DROP TABLE mrb_adjudications; -- \N{STETHOSCOPE} \u05d0"
@@ -27,6 +27,7 @@ def test_an_adjudication_comes_back_as_it_was(store: Store) -> None:
     given = Adjudication(
         "demo", HOSTILE, HOSTILE, "gold_wrong", choice="tie", dimension="accuracy", judge=HOSTILE,
         reasons=("order effect", HOSTILE), severity="mild", reasoning="not_about_image", note=HOSTILE,
+        regions=(Region(HOSTILE, 1, 2.5, 30, 40), Region("b.png", 0, 0)),
         supersedes="before", case_fingerprint="f",
     )  # fmt: skip
     store.adjudicate(given)
@@ -35,7 +36,8 @@ def test_an_adjudication_comes_back_as_it_was(store: Store) -> None:
     row = frame.iloc[0].to_dict()
     created = row.pop("created")
     assert row == {name: getattr(given, name) for name in ADJUDICATION_COLUMNS if name != "created"} | {
-        "reasons": list(given.reasons)
+        "regions": [asdict(region) for region in given.regions],
+        "reasons": list(given.reasons),
     }
     age = pd.Timestamp.now("UTC") - pd.Timestamp(created)
     assert abs(age.total_seconds()) < 600

@@ -7,7 +7,9 @@ import warnings
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import import_module
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,9 @@ LARGEST = 64_000_000
 _INFLATED = 1 << 29
 _DEFLATED = b"1.2.840.10008.1.2.1.99"
 _IDENTITY = ("PatientName", "PatientID", "PatientBirthDate", "PatientAddress", "OtherPatientIDs")
-_NEEDED = ("WindowCenter", "WindowWidth", "VOILUTFunction", "RescaleSlope", "RescaleIntercept")
+_NEEDED = ("WindowCenter", "WindowWidth", "VOILUTFunction", "RescaleSlope", "RescaleIntercept", "RescaleType",
+           "PixelSpacing")  # fmt: skip
+_GROUPS = ("PixelValueTransformationSequence", "FrameVOILUTSequence", "PixelMeasuresSequence")
 
 
 def is_dicom(content: bytes) -> bool:
@@ -40,8 +44,9 @@ def read_dicom(content: bytes, name: str = "image") -> Pixels:
     -------
     Pixels
         Colour in 8 bits a channel; grey values after the modality transformation (Hounsfield units for CT), with the
-        first window the file names. A sigmoid is shown as the linear window of the same centre and width; of a table
-        of values of interest only the range of its input is used (DICOM PS3.3, C.11.2). Validated by
+        first window the file names, and with the spacing of its pixels in the patient. A sigmoid is shown as the linear
+        window of the same centre and width; of a table of values of interest only the range of its input is used
+        (DICOM PS3.3, C.11.2). Validated by
         tests/data/images/test_dicom.py.
 
     Raises
@@ -118,7 +123,7 @@ def _take_out_of_groups(dataset: Any) -> None:
     """An enhanced file states the window and the rescaling of each frame; those of the first become the file's."""
     for group in ("PerFrameFunctionalGroupsSequence", "SharedFunctionalGroupsSequence"):
         for frame in list(dataset.get(group) or [])[:1]:
-            for sequence in ("PixelValueTransformationSequence", "FrameVOILUTSequence"):
+            for sequence in _GROUPS:
                 for item in list(frame.get(sequence) or [])[:1]:
                     for tag in _NEEDED:
                         if tag in item and tag not in dataset:
@@ -130,11 +135,30 @@ def _decoded(dataset: Any, decoder: Any) -> Pixels:
     array = decoder.pixel_array(dataset, index=0)
     if str(dataset.get("PhotometricInterpretation", "")) == "PALETTE COLOR":
         array = decoder.apply_color_lut(array, dataset)
+    spacing = _spacing(dataset)
     if array.ndim == 3:
-        return Pixels(_eight_bits(array), frames=frames)
+        return Pixels(_eight_bits(array), frames=frames, spacing=spacing)
     real = np.asarray(decoder.apply_modality_lut(array, dataset), dtype=np.float64)
     inverted = dataset.get("PhotometricInterpretation") == "MONOCHROME1"
-    return from_real(real, _window(dataset), inverted=inverted, frames=frames)
+    hounsfield = dataset.get("Modality") == "CT" and str(dataset.get("RescaleType") or "HU") == "HU"
+    pixels = from_real(real, _window(dataset), inverted=inverted, frames=frames)
+    return replace(pixels, unit="HU" if hounsfield else "", spacing=spacing)
+
+
+def _spacing(dataset: Any) -> tuple[float, float] | None:
+    """Millimetres between rows and between columns in the patient.
+
+    A projection whose spacing is only that of its detector says nothing of the patient, since what lies before the
+    detector is magnified (DICOM PS3.3, 10.7.1.3).
+    """
+    values = [_first([value]) for value in dataset.get("PixelSpacing") or []]
+    at_detector = [_first([value]) for value in dataset.get("ImagerPixelSpacing") or []]
+    if len(values) != 2 or values == at_detector:
+        return None
+    down, across = values
+    if down is None or across is None or not (isfinite(down * across) and down > 0 and across > 0):
+        return None
+    return down, across
 
 
 def _eight_bits(array: NDArray[Any]) -> NDArray[np.uint8]:

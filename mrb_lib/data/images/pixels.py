@@ -23,6 +23,8 @@ class Pixels:
     inverted : high values are dark (MONOCHROME1)
     offset, step : a stored value v stands for `offset + step * v`
     frames : how many pictures the file holds, of which this is the first
+    unit : of the grey values, "HU"; empty where the file names none
+    spacing : millimetres between the centres of neighbouring rows and of neighbouring columns; None where unknown
     """
 
     values: NDArray[np.uint8] | NDArray[np.uint16]
@@ -34,6 +36,8 @@ class Pixels:
     offset: float = 0.0
     step: float = 1.0
     frames: int = 1
+    unit: str = ""
+    spacing: tuple[float, float] | None = None
 
     @property
     def grey(self) -> bool:

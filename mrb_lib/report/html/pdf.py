@@ -19,6 +19,7 @@ from mrb_lib.report.html.site import TEMPLATES, Content, shown_everywhere, templ
 from mrb_lib.report.provenance import Provenance, template_hash
 from mrb_lib.report.records import CACHE, PageRecord
 from mrb_lib.widgets.bundle import style as style_of
+from mrb_lib.widgets.case import STYLES
 
 NAME = "report.pdf"
 STATE = ".pdf.json"
@@ -127,7 +128,7 @@ def print_html(out: Path, records: Sequence[PageRecord], made_from: Provenance, 
     content = Content(out, records, made_from, cases)
     environment = templates(content)
     sheets = [
-        style_of("case/case"),
+        style_of(*STYLES),
         *((TEMPLATES / name).read_text(encoding="utf-8") for name in ("style.css", "print.css")),
     ]
     links = {name: f"#{page[:-5]}" for name, page in content.links().items()}

@@ -24,6 +24,7 @@ from mrb_lib.report.records import CACHE, PageRecord
 from mrb_lib.widgets.bundle import csp_hash
 from mrb_lib.widgets.bundle import script as script_of
 from mrb_lib.widgets.bundle import style as style_of
+from mrb_lib.widgets.case import SCRIPTS
 from mrb_lib.widgets.text import visible
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def _render(content: Content) -> Iterator[tuple[str, str]]:
         )
         yield f"pages/{record.page}", text
     case_page = environment.get_template("case.html.jinja")
-    of_cases = {**shared, "look": look("case/case")}
+    of_cases = {**shared, "look": look(*SCRIPTS)}
     for index, case in enumerate(content.cases):
         text = case_page.render(**of_cases, up=up, case=case, place=index + 1, **_neighbours(content.cases, index))
         yield f"cases/{case.name}", text

@@ -11,6 +11,7 @@ from mrb_lib.widgets.annotate.answers import Annotation
 from mrb_lib.widgets.annotate.blinded import STYLES
 from mrb_lib.widgets.annotate.coordination import Coordination
 from mrb_lib.widgets.bundle import style
+from mrb_lib.widgets.case.view import SCRIPTS
 from mrb_lib.widgets.shell import Shell
 from mrb_lib.widgets.text import escaped
 
@@ -30,7 +31,7 @@ class Annotator(Shell):
                 "choose": annotation.choose,
                 "skip": annotation.skip,
             },
-            scripts=("case/case", "annotate/parts", "annotate/annotate"),
+            scripts=(*SCRIPTS, "annotate/parts", "annotate/annotate"),
             styles=STYLES,
             static=lambda: f'<style>{style()}</style><p class="mrb">{escaped(name)}: {plain}</p>',
         )

@@ -8,10 +8,11 @@ import pandas as pd
 
 from mrb_lib.verdicts.orders import choice_to_shown, to_case_frame, to_shown_frame
 from mrb_lib.widgets.case.images import SIDE, image_html
+from mrb_lib.widgets.case.view import STYLES as CASE_STYLES
 from mrb_lib.widgets.case.view import origin_html
 from mrb_lib.widgets.text import escaped
 
-STYLES = ("case/case", "annotate/annotate")
+STYLES = (*CASE_STYLES, "annotate/annotate")
 POSITIONS = {"first": "First answer", "second": "Second answer"}
 NAMES = {"first": "First", "second": "Second", "tie": "Tie"}
 

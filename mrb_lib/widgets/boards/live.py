@@ -20,13 +20,14 @@ from mrb_lib.widgets.boards.heatmap_table import (
     HeatmapAxes,
     HeatmapCell,
     HeatmapData,
-    heatmap_html,
+    heatmap_of,
     static_heatmap,
 )
 from mrb_lib.widgets.boards.heatmap_table import STYLES as HEATMAP_STYLES
 from mrb_lib.widgets.boards.leaderboard_rows import Board, LeaderboardScope
 from mrb_lib.widgets.boards.leaderboard_table import STYLES as LEADERBOARD_STYLES
-from mrb_lib.widgets.boards.leaderboard_table import as_words, static_leaderboard, view
+from mrb_lib.widgets.boards.leaderboard_table import as_words, static_leaderboard, view, where_html
+from mrb_lib.widgets.case import SCRIPTS as CASE_SCRIPTS
 from mrb_lib.widgets.case import STYLES as CASE_STYLES
 from mrb_lib.widgets.case import case_html
 from mrb_lib.widgets.shell import Shell
@@ -68,7 +69,8 @@ class HeatmapWidget(Shell):
                     raise InputError(
                         f"the explorer scores by {explorer.policy}; choose that policy to open these there."
                     )
-                explorer.show(query_of(cell_asked(heatmap, question), str(question.get("outcome"))))
+                cell, outcome = cell_asked(heatmap, question), str(question.get("outcome"))
+                explorer.show(query_of(cell, outcome, where_asked(question)))
             return {}
 
         super().__init__(
@@ -79,7 +81,7 @@ class HeatmapWidget(Shell):
                 "case": lambda question: answer_case(heatmap, question),
                 "explore": explore,
             },
-            scripts=("case/case", "boards/heatmap"),
+            scripts=(*CASE_SCRIPTS, "boards/heatmap"),
             styles=(*CASE_STYLES, *HEATMAP_STYLES),
             static=lambda: static_heatmap(heatmap, start),
         )
@@ -98,7 +100,13 @@ def leaderboard_state(board: Board, start: LeaderboardScope) -> dict[str, Any]:
         "policy": start.policy,
         "dimension": start.dimension,
         "place": scopes.index((start.by, start.subfield)),
+        "where": start.where,
     }
+
+
+def where_asked(question: Mapping[str, Any]) -> str:
+    """The filter of the cases that a page asks for; empty for all."""
+    return str(question.get("where") or "").strip()
 
 
 def scope_asked(board: Board, question: Mapping[str, Any]) -> LeaderboardScope:
@@ -107,7 +115,8 @@ def scope_asked(board: Board, question: Mapping[str, Any]) -> LeaderboardScope:
     position = question.get("place")
     if not isinstance(position, int) or not 0 <= position < len(subfields):
         position = 0
-    return LeaderboardScope(str(question.get("policy")), str(question.get("dimension")), *subfields[position])
+    policy, dimension = (str(question.get(name)) for name in ("policy", "dimension"))
+    return LeaderboardScope(policy, dimension, *subfields[position], where_asked(question))
 
 
 def _subfields(board: Board) -> list[tuple[str | None, str | None]]:
@@ -124,13 +133,15 @@ def heatmap_state(heatmap: HeatmapData, start: HeatmapAxes, *, explorer: bool) -
         "policy": start.policy,
         "dimension": start.dimension,
         "by": start.by,
+        "where": start.where,
         "explorer": explorer,
     }
 
 
 def axes_asked(question: Mapping[str, Any]) -> HeatmapAxes:
     """The axes that a page asks for; checked by `HeatmapData.grid`."""
-    return HeatmapAxes(*(str(question.get(name)) for name in ("policy", "dimension", "by")))
+    policy, dimension, by = (str(question.get(name)) for name in ("policy", "dimension", "by"))
+    return HeatmapAxes(policy, dimension, by, where_asked(question))
 
 
 def cell_asked(heatmap: HeatmapData, question: Mapping[str, Any]) -> HeatmapCell:
@@ -149,7 +160,7 @@ def cell_asked(heatmap: HeatmapData, question: Mapping[str, Any]) -> HeatmapCell
 
 def answer_table(heatmap: HeatmapData, question: Mapping[str, Any]) -> dict[str, Any]:
     """The heatmap of the axes that a page asks for."""
-    return {"html": heatmap_html(heatmap.grid(axes_asked(question)), live=True, note=heatmap.note)}
+    return {"html": heatmap_of(heatmap, axes_asked(question), live=True)}
 
 
 def answer_behind(heatmap: HeatmapData, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -158,8 +169,11 @@ def answer_behind(heatmap: HeatmapData, question: Mapping[str, Any]) -> dict[str
     wanted, page = str(question.get("outcome", SCORED)), question.get("page", 0)
     if wanted not in (*OUTCOMES, SCORED, ALL) or not isinstance(page, int) or page < 0:
         raise InputError("there is no such list of cases; load the page again.")
-    cases = heatmap.behind(str(question.get("policy")), cell)
-    return {"html": behind_html(cell, cases, heatmap.board.benchmark.cases, heatmap.gold, wanted=wanted, page=page)}
+    policy, where, board = str(question.get("policy")), where_asked(question), heatmap.board
+    behind = heatmap.behind(policy, cell, where)
+    shown = where_html(board, where, policy)
+    html = behind_html(cell, behind, board.benchmark.cases, heatmap.gold, wanted=wanted, page=page, where=shown)
+    return {"html": html}
 
 
 def answer_case(heatmap: HeatmapData, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -179,8 +193,8 @@ def answer_case(heatmap: HeatmapData, question: Mapping[str, Any]) -> dict[str, 
     return {"html": html}
 
 
-def query_of(cell: HeatmapCell, outcome: str) -> Query:
-    """The query with which an explorer shows the cases of a cell.
+def query_of(cell: HeatmapCell, outcome: str, where: str = "") -> Query:
+    """The query with which an explorer shows the cases of a cell, of those that a filter leaves.
 
     Raises
     ------
@@ -190,5 +204,5 @@ def query_of(cell: HeatmapCell, outcome: str) -> Query:
     if cell.by is not None and cell.by not in PLACES:
         raise InputError(f"the explorer has no filter for {cell.by}; open the cases here.")
     outcomes = {SCORED: tuple(OUTCOMES)[:N_SCORED], ALL: ()}.get(outcome, (outcome,))
-    query = Query(judge=cell.judge, dimension=cell.dimension, outcome=outcomes)
+    query = Query(judge=cell.judge, dimension=cell.dimension, outcome=outcomes, where=where)
     return query if cell.by is None else replace(query, **{cell.by: cell.subfield})  # type: ignore[arg-type]  # one of PLACES

@@ -3,5 +3,6 @@
 `case_html` is the one view of a case that notebooks, the explorer, the heatmap and the site share.
 """
 
+from mrb_lib.widgets.case.view import SCRIPTS as SCRIPTS
 from mrb_lib.widgets.case.view import STYLES as STYLES
 from mrb_lib.widgets.case.view import case_html as case_html

@@ -66,7 +66,9 @@ def figure_html(pixels: Pixels, name: str, side: int = SIDE, index: int = 0) -> 
     frames = f" · frame 1 of {pixels.frames}" if pixels.frames > 1 else ""
     shrunk = max(height, width) > side
     shown = f'<span class="mrb-shrunk"> · shown at most {side} wide or high</span>' if shrunk else ""
-    size = f' data-wide="{width}" data-tall="{height}" data-index="{index}"' if shrunk else ""
+    size = f' data-index="{index}"' + (f' data-wide="{width}" data-tall="{height}"' if shrunk else "")
+    size += f' data-unit="{pixels.unit}"' if pixels.unit else ""
+    size += f' data-spacing="{pixels.spacing[0]:.10g} {pixels.spacing[1]:.10g}"' if pixels.spacing else ""
     label = f"{name}: zoom and pan with the buttons or the keys + - and arrows"
     return (
         f'<figure class="mrb-image" data-mrb="image"{_window(pixels)}{packed}{size}>'

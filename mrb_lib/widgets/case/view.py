@@ -20,7 +20,8 @@ from mrb_lib.widgets.case.facts import FactMark, Stretch, marks, word_difference
 from mrb_lib.widgets.case.images import SIDE, image_html
 from mrb_lib.widgets.text import OWN_KEYS, escaped, isolated, visible
 
-STYLES: Final = ("case/case",)
+STYLES: Final = ("case/case", "case/overlay")
+SCRIPTS: Final = ("case/overlay", "case/case")
 _ORIGIN = {
     "organ": "Organ",
     "department": "Department",

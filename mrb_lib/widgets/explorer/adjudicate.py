@@ -11,7 +11,8 @@ from typing import Any
 import pandas as pd
 
 from mrb_lib.errors import InputError
-from mrb_lib.reviews.marks import REASONS, Adjudication, case_fingerprint, current
+from mrb_lib.reviews.exchange import regions_from
+from mrb_lib.reviews.marks import REASONS, Adjudication, Region, case_fingerprint, current
 from mrb_lib.reviews.store import REVIEW, Store, open_store
 from mrb_lib.widgets.text import visible
 
@@ -117,8 +118,9 @@ def adjudication_from(entries: Mapping[str, Any], benchmark: str, case: pd.Serie
 
     Parameters
     ----------
-    entries : `reviewer, verdict, choice, dimension, judge, reasons, severity, reasoning, note, supersedes,
-        adjudication_id`; the page makes the id, so that the same click sent twice is one adjudication
+    entries : `reviewer, verdict, choice, dimension, judge, reasons, severity, reasoning, regions, note, supersedes,
+        adjudication_id`; a region has the index of its image; the page makes the id, so that the same click sent twice
+        is one adjudication
 
     Raises
     ------
@@ -152,11 +154,23 @@ def adjudication_from(entries: Mapping[str, Any], benchmark: str, case: pd.Serie
         reasons=tuple(map(str, reasons)),
         severity=_text(entries, "severity") or None,
         reasoning=_text(entries, "reasoning") or None,
+        regions=_regions(entries.get("regions") or (), case),
         note=note,
         supersedes=_text(entries, "supersedes") or None,
         case_fingerprint=version_of(case),
         adjudication_id=name,
     )
+
+
+def _regions(items: object, case: pd.Series) -> tuple[Region, ...]:
+    """The regions that a page sends: each with the index of its image among those of the case."""
+    images = [str(name) for name in case["images"]]
+    if not isinstance(items, list | tuple) or not all(isinstance(item, Mapping) for item in items):
+        raise InputError("the regions are not a list; load the page again.")
+    indices = [item.get("image") for item in items]
+    if not all(isinstance(index, int) and 0 <= index < len(images) for index in indices):
+        raise InputError("a region is in an image that the case does not have; load the page again.")
+    return regions_from([{**item, "image": images[index]} for item, index in zip(items, indices, strict=True)])
 
 
 def version_of(case: pd.Series) -> str:
@@ -182,16 +196,19 @@ def history_of(
     Returns
     -------
     list of dict
-        `id, reviewer, verdict, label, choice, dimension, judge, reasons, severity, reasoning, note, supersedes,
-        created`, `counts` (whether it counts now), `changed` (whether the case has changed since), `said` (severity and
-        reasoning in words), and `seen`, the texts as a page may show them.
+        `id, reviewer, verdict, label, choice, dimension, judge, reasons, severity, reasoning, regions` (each with the
+        index of its image; those in images that the case no longer has are left out and counted in `said`), `note,
+        supersedes, created`, `counts` (whether it counts now), `changed` (whether the case has changed since), `said`
+        (severity, reasoning and regions in words), and `seen`, the texts as a page may show them.
     """
     rows = history[history["case_id"] == str(case["case_id"])]
     counting = set(current(rows)["adjudication_id"]) if len(rows) else set()
     mark = version_of(case)
+    images = {str(name): index for index, name in reversed(list(enumerate(case["images"])))}
     entries = []
     for row in rows.astype(object).where(rows.notna(), None).to_dict("records"):
         plain = {str(name): value if value is None else cleaned(value) for name, value in row.items()}
+        regions = [one | {"image": images[one["image"]]} for one in row["regions"] if one["image"] in images]
         entries.append(
             {name: plain[name] for name in _SHOWN}
             | {
@@ -199,7 +216,8 @@ def history_of(
                 "supersedes": plain["supersedes"],
                 "label": LABELS.get(str(row["verdict"]), str(row["verdict"])),
                 "reasons": [cleaned(name) for name in row["reasons"]],
-                "said": _said(row),
+                "regions": regions,
+                "said": _said(row, len(row["regions"]) - len(regions)),
                 "seen": {name: visible(row[name] or "") for name in ("reviewer", "dimension", "judge", "note")}
                 | {"reasons": [visible(name) for name in row["reasons"]]},
                 "counts": row["adjudication_id"] in counting,
@@ -209,11 +227,15 @@ def history_of(
     return entries[::-1]
 
 
-def _said(row: Mapping[Any, Any]) -> str:
-    """The harm and what the judge's reasons are worth, in words; empty where neither is said."""
+def _said(row: Mapping[Any, Any], lost: int) -> str:
+    """The harm, what the judge's reasons are worth and the regions, in words; empty where none of it is said."""
+    marked = len(row["regions"])
+    gone = f", {lost} in an image that is gone" if lost else ""
     harm = SEVERITY_WORDS.get(str(row["severity"]))
     reasons = REASONING_WORDS.get(str(row["reasoning"]))
-    return "; ".join([*([f"harm: {harm}"] if harm else []), *([f"its reasons: {reasons}"] if reasons else [])])
+    parts = [f"harm: {harm}" if harm else "", f"its reasons: {reasons}" if reasons else ""]
+    parts += [f"{marked} region{'' if marked == 1 else 's'} marked{gone}" if marked else ""]
+    return "; ".join(filter(None, parts))
 
 
 def disagreed_on(history: pd.DataFrame) -> set[str]:

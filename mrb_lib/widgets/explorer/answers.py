@@ -166,6 +166,7 @@ class ExplorerAnswers:
             "html": html[:PIECE],
             "next": _next(html, 0),
             "view": "" if verdicts is None else in_view_html(verdicts, labels, judges, question.get("dimension")),
+            "images": len(self.data.benchmark.cases["images"].iloc[position]),
             "gold": {message_text(d): message_value(c) for d, c in gold},
         }
 

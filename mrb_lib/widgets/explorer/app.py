@@ -15,6 +15,7 @@ from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.stats.failures.case_index import POLICY, CaseIndex, open_index
 from mrb_lib.stats.failures.query import Query, to_fragment
 from mrb_lib.widgets.bundle import script, style
+from mrb_lib.widgets.case.view import SCRIPTS as CASE_SCRIPTS
 from mrb_lib.widgets.case.view import STYLES as CASE_STYLES
 from mrb_lib.widgets.explorer.adjudicate import NO_PREFERENCE, NO_STORE, Reviews
 from mrb_lib.widgets.explorer.answers import ExplorerAnswers
@@ -25,7 +26,7 @@ from mrb_lib.widgets.text import escaped
 
 BENCHMARK, INDEX, STORE = "MRB_REVIEW_BENCHMARK", "MRB_REVIEW_INDEX", "MRB_REVIEW_STORE"
 BLIND = "MRB_REVIEW_BLIND"
-SCRIPTS: Final = ("case/case", "explorer/list", "explorer/filters", "explorer/form", "explorer/explorer")
+SCRIPTS: Final = (*CASE_SCRIPTS, "explorer/list", "explorer/filters", "explorer/form", "explorer/explorer")
 STYLES: Final = (*CASE_STYLES, "explorer/explorer")
 _STATIC_CASES = 3
 _STATIC_ROWS = 200

@@ -33,7 +33,7 @@ const mrbKeysHelp = (() => {
   const KEYS = [
     ["J or →", "next case"], ["K or ←", "previous case"], ["/", "search"], ["1 2 3 4", "gold is right, gold is wrong, ambiguous, image unusable"],
     ["A B T", "gold is wrong: right is A, B, a tie"], ["Shift + 1", "the first reason, and so on"], ["Z X C V", "harm: none, mild, moderate, severe"],
-    ["D", "underline every word that is not in the other answer"], ["N", "write a note"], ["S", "save"], ["Enter", "save, and go on to the next case"], ["Ctrl + Enter", "save while writing"], ["Esc", "leave a field, so that keys work again"], ["?", "this list"],
+    ["D", "underline every word that is not in the other answer"], ["M", "mark a region of the image"], ["N", "write a note"], ["S", "save"], ["Enter", "save, and go on to the next case"], ["Ctrl + Enter", "save while writing"], ["Esc", "leave a field, so that keys work again"], ["?", "this list"],
   ];
 
   function dialog() {
@@ -81,7 +81,7 @@ const mrbExplorer = (() => {
       const simulated = about.note ? element("span", { class: "mrb-simulated", title: about.note }, "SIMULATED data") : null;
       const filters = mrbFilters.make({ kinds: about.kinds, reviews: about.review_words, change: choose });
       const list = mrbList.make({ fetch: (from) => link.ask("rows", { ...scope(), start: from }), pick: (index) => go(index).then(intoView) });
-      const form = mrbForm.make({ ask: link.ask, about, signed, saved, next: onwards });
+      const form = mrbForm.make({ ask: link.ask, about, signed, saved, next: onwards, draw: (all) => mrbCase.regions(stage, all), region: () => mrbCase.region(stage) });
       const view = element("div", { class: "mrb-view-of" });
       const stage = element("div", { class: "mrb-case-pane", role: "region", "aria-label": "Case", tabindex: "0" });
       const dialog = mrbKeysHelp.dialog();
@@ -286,7 +286,7 @@ const mrbExplorer = (() => {
         parts.stage.append(shown.node);
         if (state.scrolled) parts.stage.scrollTop = 0; // this forces a layout, so only where it is needed
         state.scrolled = false;
-        mrbCase.attach(parts.stage, (image) => mrbShell.picture((from) => link.ask("image", { position, image, from })));
+        mrbCase.attach(parts.stage, (image) => mrbShell.picture((from) => link.ask("image", { position, image, from })), (region) => parts.form.marked(region));
         parts.caseId = shown.case_id;
         writeAddress();
         parts.form.root.hidden = false;
@@ -355,7 +355,7 @@ const mrbExplorer = (() => {
       const previous = () => go(state.index < 0 ? 0 : state.index - 1);
       const own = parts.form.action(event);
       const onButton = target.closest("button, summary, a, [role=listbox]");
-      if (stale && (own || /^[1-4ns]$/i.test(key) || (key === "Enter" && !onButton))) return () => parts.form.refuse();
+      if (stale && (own || /^[1-4nsm]$/i.test(key) || (key === "Enter" && !onButton))) return () => parts.form.refuse();
       if (own) return own;
       if (key === "Enter" && !onButton) return parts.form.saveAndNext;
       if (/^[1-4]$/.test(key)) return () => parts.form.choose(Number(key));
@@ -365,7 +365,7 @@ const mrbExplorer = (() => {
         const does = { ArrowDown: next, ArrowUp: previous, Home: () => go(0), End: () => go(state.n - 1) }[key];
         if (does) return does;
       }
-      return { j: next, k: previous, d: () => parts.stage.querySelector(".mrb-words")?.click(), "/": () => parts.filters.search.focus(), n: () => parts.form.note(), s: () => parts.form.save(), "?": () => parts.dialog.showModal() }[key.toLowerCase()];
+      return { j: next, k: previous, d: () => parts.stage.querySelector(".mrb-words")?.click(), "/": () => parts.filters.search.focus(), n: () => parts.form.note(), m: () => parts.form.mark(), s: () => parts.form.save(), "?": () => parts.dialog.showModal() }[key.toLowerCase()];
     }
 
     if (preview) return open("");

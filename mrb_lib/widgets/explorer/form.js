@@ -59,11 +59,11 @@ const mrbForm = (() => {
   const spoken = (value) => value.replaceAll("_", " ");
 
   // `ask` as of mrbShell.connect; `about` is the initial state; `signed(name)` and `saved(position, names)` are told;
-  // `next()` goes on to the next case.
-  function make({ ask, about, signed, saved, next }) {
+  // `next()` goes on to the next case; `draw(regions)` shows regions on the images, `region()` starts to mark one.
+  function make({ ask, about, signed, saved, next, draw, region }) {
     const { element } = mrbShell;
     const drafts = mrbDrafts(about.name);
-    const state = { position: null, caseId: "", version: "", entries: [], gold: {}, reviewer: "", id: fresh(), withdrawal: fresh(), dirty: false, scope: { dimension: "", judge: "" } };
+    const state = { position: null, caseId: "", version: "", entries: [], gold: {}, reviewer: "", id: fresh(), withdrawal: fresh(), dirty: false, scope: { dimension: "", judge: "" }, regions: [] };
     const usual = about.dimensions.includes("overall") ? "overall" : (about.dimensions.at(-1) ?? "");
     let reasons = about.reasons;
 
@@ -84,11 +84,14 @@ const mrbForm = (() => {
     const why = element("fieldset", {}, element("legend", {}, "Why did the judge fail?"), list, edit);
     const harm = element("fieldset", { class: "mrb-in-a-row" }, element("legend", {}, "Harm, if the judge’s choice were acted on"), ...Object.entries(HARM).map(([key, value]) => radio("severity", value, about.severities[value], key)));
     const worth = element("fieldset", { class: "mrb-in-a-row", hidden: true }, element("legend", {}, "The judge’s reasons are"), ...Object.entries(about.reasonings).map(([value, words]) => radio("reasoning", value, words)));
+    const marks = element("ul", { class: "mrb-regions" });
+    const marking = element("button", { type: "button", "aria-keyshortcuts": "M" }, "Mark a region ", element("kbd", { "aria-hidden": "true" }, "M"));
+    const places = element("fieldset", { class: "mrb-places" }, element("legend", {}, "Where in the image"), marks, marking);
     const note = element("textarea", { rows: "3", "data-field": "note", "aria-keyshortcuts": "N" });
     const save = element("button", { type: "button", class: "mrb-first mrb-save", "aria-keyshortcuts": "S" }, "Save");
     const onwards = element("button", { type: "button", "aria-keyshortcuts": "Enter" }, "Save and next ", element("kbd", { "aria-hidden": "true" }, "↵"));
     const withdraw = element("button", { type: "button" }, "Withdraw");
-    const form = element("div", { class: "mrb-form" }, element("div", { class: "mrb-scope" }, field("About", dimension), field("Judge", judge)), gold, verdicts, choices, why, harm, worth, field("Note", note), element("div", { class: "mrb-actions" }, save, onwards, withdraw, status));
+    const form = element("div", { class: "mrb-form" }, element("div", { class: "mrb-scope" }, field("About", dimension), field("Judge", judge)), gold, verdicts, choices, why, harm, worth, places, field("Note", note), element("div", { class: "mrb-actions" }, save, onwards, withdraw, status));
     const past = element("ol", { class: "mrb-history" });
     const heading = (words) => element("h2", {}, words);
     const caseName = element("bdi", { dir: "auto" });
@@ -97,7 +100,7 @@ const mrbForm = (() => {
 
     const key = () => JSON.stringify([state.reviewer, state.caseId, dimension.value, judge.value]);
     const checked = (group) => root.querySelector(`[data-field="${group}"]:checked`)?.value ?? "";
-    const typed = () => ({ verdict: checked("verdict"), choice: checked("verdict") === "gold_wrong" ? checked("choice") : "", reasons: [...list.querySelectorAll("input:checked")].map((one) => one.value), severity: checked("severity"), reasoning: judge.value ? checked("reasoning") : "", note: note.value });
+    const typed = () => ({ verdict: checked("verdict"), choice: checked("verdict") === "gold_wrong" ? checked("choice") : "", reasons: [...list.querySelectorAll("input:checked")].map((one) => one.value), severity: checked("severity"), reasoning: judge.value ? checked("reasoning") : "", regions: state.regions, note: note.value });
     const mine = () => state.entries.find((one) => one.reviewer === state.reviewer && one.counts && (one.dimension ?? "") === dimension.value && (one.judge ?? "") === judge.value);
 
     function say(words, kind = "") {
@@ -114,10 +117,27 @@ const mrbForm = (() => {
       }));
     }
 
+    const spot = ({ image, x, y, width, height }) => `${width || height ? `Box ${Math.round(width)} × ${Math.round(height)}` : "Point"} at x ${Math.round(x)}, y ${Math.round(y)} in image ${image + 1}`;
+
+    function drawRegions(all) {
+      state.regions = all;
+      draw(all);
+      marks.replaceChildren(...all.map((one) => {
+        const remove = element("button", { type: "button", class: "mrb-quiet", "aria-label": `remove: ${spot(one)}`, title: "remove" }, "×");
+        remove.addEventListener("click", () => {
+          drawRegions(state.regions.filter((other) => other !== one));
+          changed();
+          marking.focus();
+        });
+        return element("li", {}, spot(one), " ", remove);
+      }));
+    }
+
     function fillIn(content) {
       for (const box of root.querySelectorAll('[data-field="verdict"]')) box.checked = box.value === content.verdict;
       for (const name of ["choice", "severity", "reasoning"]) for (const box of root.querySelectorAll(`[data-field="${name}"]`)) box.checked = box.value === (content[name] ?? "");
       drawReasons(content.reasons ?? []);
+      drawRegions(content.regions ?? []);
       note.value = content.note ?? "";
       refresh();
     }
@@ -129,6 +149,7 @@ const mrbForm = (() => {
       worth.hidden = !judge.value;
       for (const box of choices.querySelectorAll("input")) box.disabled = Boolean(dimension.value) && box.value === label;
       withdraw.hidden = !mine();
+      places.hidden = !state.images;
       save.textContent = mine() ? "Save correction" : "Save";
     }
 
@@ -309,7 +330,8 @@ const mrbForm = (() => {
     });
     save.addEventListener("click", () => store(typed()));
     onwards.addEventListener("click", saveAndNext);
-    withdraw.addEventListener("click", () => store({ verdict: "withdrawn", choice: "", reasons: [], severity: "", reasoning: "", note: "" }));
+    withdraw.addEventListener("click", () => store({ verdict: "withdrawn", choice: "", reasons: [], severity: "", reasoning: "", regions: [], note: "" }));
+    marking.addEventListener("click", () => region());
 
     // A case is shown: its gold labels, and the judge and dimension that are looked for.
     function show(shown, query) {
@@ -319,7 +341,7 @@ const mrbForm = (() => {
         judge.value = scope.judge;
         state.scope = scope;
       }
-      Object.assign(state, { position: shown.position, caseId: shown.case_id, version: shown.version, gold: shown.gold, entries: [], hidden: 0 });
+      Object.assign(state, { position: shown.position, caseId: shown.case_id, version: shown.version, gold: shown.gold, images: shown.images, entries: [], hidden: 0 });
       caseName.textContent = shown.case_id;
       ofCase.hidden = false;
       drawHistory();
@@ -333,6 +355,14 @@ const mrbForm = (() => {
       box.checked = true;
       changed();
       (number === 2 ? choices.querySelector("input:not(:disabled)") : box).focus();
+    }
+
+    // A region of the case in sight was marked in one of its images.
+    function marked(one) {
+      if (!open()) return;
+      drawRegions([...state.regions, one]);
+      changed();
+      root.closest(".mrb-explorer").focus({ preventScroll: true }); // Enter saves again, and goes on
     }
 
     // Stays where it is until it is stored: what went wrong is said where it can be mended.
@@ -373,7 +403,7 @@ const mrbForm = (() => {
     drawTrouble();
     drawWho();
     const refuse = () => say("That key was not taken: the case was about to change. Look, and press it again.", "mrb-unsaved");
-    return { root, show, empty, choose, refuse, history, reviewer: () => state.reviewer, save: () => open() && store(typed()), saveAndNext, action, note: () => !form.hidden && note.focus() };
+    return { root, show, empty, choose, refuse, history, reviewer: () => state.reviewer, save: () => open() && store(typed()), saveAndNext, action, note: () => !form.hidden && note.focus(), mark: () => open() && state.images && region(), marked };
   }
 
   return { make };

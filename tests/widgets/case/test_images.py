@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from mrb_lib.widgets.bundle import script
+from mrb_lib.widgets.case import SCRIPTS
 from mrb_lib.widgets.case.images import image_html
 
 
@@ -69,6 +70,6 @@ def test_a_hostile_name_and_a_damaged_file_are_only_text(images: dict[str, bytes
 
 
 def test_the_script_makes_no_markup_and_can_stand_in_a_page() -> None:
-    text = script("case/case")
+    text = script(*SCRIPTS)
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|</script", text)
     assert not re.search(r"(?:document|window)\.addEventListener", text)

@@ -1,0 +1,265 @@
+"""What a radiologist does with an image: turn, flip, measure, read a value, step through a series, mark a place."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from mrb_lib.widgets.bundle import csp_hash
+
+from .axe import violations
+from .pages import document, plain_case, show, stored
+
+pydicom = pytest.importorskip("pydicom")
+
+WIDE, TALL = 30, 20
+MARKED = (
+    "const marked = []; for (const root of document.querySelectorAll('.mrb-case')) "
+    "mrbCase.attach(root, undefined, (one) => marked.push(one));"
+)
+
+
+def numbered() -> np.ndarray:
+    """Every pixel has a value of its own: 300 * row + column."""
+    rows, columns = np.mgrid[:TALL, :WIDE]
+    return (300 * rows + columns).astype(np.uint16)
+
+
+def dicom(values: np.ndarray, **tags: object) -> bytes:
+    dataset = pydicom.Dataset()
+    dataset.file_meta = pydicom.dataset.FileMetaDataset()
+    dataset.file_meta.TransferSyntaxUID = pydicom.uid.ExplicitVRLittleEndian
+    dataset.file_meta.MediaStorageSOPClassUID = dataset.SOPClassUID = "1.2.840.10008.5.1.4.1.1.2"
+    dataset.file_meta.MediaStorageSOPInstanceUID = dataset.SOPInstanceUID = "1.2.3"
+    dataset.Modality, dataset.PhotometricInterpretation = "CT", "MONOCHROME2"
+    dataset.Rows, dataset.Columns = values.shape
+    dataset.SamplesPerPixel, dataset.PixelRepresentation = 1, 0
+    dataset.BitsAllocated = dataset.BitsStored = 16
+    dataset.HighBit = 15
+    dataset.RescaleSlope, dataset.RescaleIntercept = 1, -1024
+    dataset.PixelData = values.astype("<u2").tobytes()
+    for name, value in tags.items():
+        setattr(dataset, name, value)
+    stream = io.BytesIO()
+    dataset.save_as(stream, enforce_file_format=True)
+    return stream.getvalue()
+
+
+def marking(html: str) -> str:
+    """The page, with its script told to keep what is marked."""
+    code = html[html.rindex("<script>") + 8 : html.rindex("</script>")]
+    own = re.sub(r"\nfor \(const root.*\n$", "\n" + MARKED, code)
+    assert own != code
+    return html.replace(code, own).replace(csp_hash(code), csp_hash(own))
+
+
+def at(page: Page, x: float, y: float) -> tuple[float, float]:
+    """Where the middle of a pixel of the image is on the screen, read from the overlay's own place or the image's."""
+    place = page.evaluate(
+        """([x, y]) => {
+             const shown = document.querySelector('.mrb-view canvas') ?? document.querySelector('.mrb-view img');
+             const view = document.querySelector('.mrb-view').getBoundingClientRect();
+             const m = new DOMMatrix(getComputedStyle(shown).transform);
+             const p = m.transformPoint(new DOMPoint(x, y));
+             return [view.left + p.x, view.top + p.y];
+           }""",
+        [x, y],
+    )
+    return place[0], place[1]
+
+
+def hover(page: Page, x: float, y: float) -> None:
+    page.mouse.move(*at(page, x, y))
+
+
+@pytest.mark.parametrize("keys", ["", "o", "oo", "ooo", "h", "oh", "ooh", "ho", "oooh"])
+def test_the_value_under_the_pointer_is_that_pixel_s_however_the_image_is_turned(page: Page, keys: str) -> None:
+    show(page, document(plain_case({"ct.dcm": dicom(numbered())})))
+    view = page.locator(".mrb-view")
+    view.focus()
+    for key in keys:
+        page.keyboard.press(key)
+    for column, row in ((0, 0), (29, 0), (3, 17), (29, 19), (12, 7)):
+        hover(page, column + 0.5, row + 0.5)
+        expect(page.locator(".mrb-pixel")).to_have_text(f"x {column}, y {row}: {300 * row + column - 1024} HU")
+    box = view.bounding_box()
+    corner = at(page, 0.5, 0.5)
+    assert box is not None
+    # Of a flip left to right on the screen the corner changes sides, whichever way the image was turned before.
+    page.keyboard.press("h")
+    flipped = at(page, 0.5, 0.5)
+    assert flipped[0] + corner[0] == pytest.approx(2 * box["x"] + box["width"], abs=0.5)
+    assert flipped[1] == pytest.approx(corner[1], abs=0.5)
+
+
+def test_turned_and_flipped_are_said(page: Page) -> None:
+    show(page, document(plain_case({"ct.dcm": dicom(numbered())})))
+    page.locator(".mrb-view").focus()
+    page.keyboard.press("o")
+    page.keyboard.press("h")
+    page.keyboard.press("i")
+    told = page.locator(".mrb-tools output")
+    expect(told).to_contain_text("turned 270° · FLIPPED left to right")
+    expect(told).to_contain_text("inverted")
+    page.keyboard.press("r")
+    expect(told).not_to_contain_text(re.compile("turned|FLIPPED|inverted"))
+
+
+def test_inverted_black_is_white(page: Page) -> None:
+    show(page, document(plain_case({"grey.png": stored(np.tile(np.array([[0, 255]], np.uint8), (8, 4)))})))
+    page.locator(".mrb-view").focus()
+    page.keyboard.press("i")
+    page.wait_for_selector(".mrb-view canvas")
+    shown = page.evaluate(
+        "() => [...document.querySelector('.mrb-view canvas').getContext('2d').getImageData(0, 0, 2, 1).data]"
+    )
+    assert (shown[0], shown[4]) == (255, 0)
+
+
+def test_a_distance_and_an_area_are_in_millimetres_of_the_file(page: Page) -> None:
+    show(page, document(plain_case({"ct.dcm": dicom(numbered(), PixelSpacing=[0.5, 2.0])})))
+    page.locator(".mrb-view").focus()
+    page.keyboard.press("l")
+    page.mouse.move(*at(page, 4, 2))
+    page.mouse.down()
+    page.mouse.move(*at(page, 10, 18))
+    page.mouse.up()
+    expect(page.locator(".mrb-said-of-image")).to_contain_text("distance 14.4 mm")  # 6 columns of 2, 16 rows of 0.5
+    page.keyboard.press("Escape")
+    page.keyboard.press("q")
+    page.mouse.move(*at(page, 4, 2))
+    page.mouse.down()
+    page.mouse.move(*at(page, 10, 18))
+    page.mouse.up()
+    expect(page.locator(".mrb-said-of-image")).to_contain_text("area 96.0 mm² (12.0 × 8.0 mm)")  # noqa: RUF001 - a size is written so
+
+
+@pytest.mark.parametrize(
+    "tags", [{}, {"PixelSpacing": [0.2, 0.2], "ImagerPixelSpacing": [0.2, 0.2]}, {"ImagerPixelSpacing": [0.2, 0.2]}]
+)
+def test_without_a_spacing_in_the_patient_nothing_is_measured(page: Page, tags: dict[str, object]) -> None:
+    show(page, document(plain_case({"ct.dcm": dicom(numbered(), **tags)})))
+    page.locator(".mrb-view").focus()
+    page.keyboard.press("l")
+    expect(page.locator(".mrb-said-of-image")).to_have_text(
+        "No distance: this file does not say how far its pixels are apart."
+    )
+
+
+def test_a_preset_sets_the_window_of_a_ct_and_only_of_one(page: Page) -> None:
+    files = {"ct.dcm": dicom(numbered()), "mr.dcm": dicom(numbered(), Modality="MR")}
+    show(page, document(plain_case(files)))
+    page.get_by_role("button", name="turn, flip, measure and more").first.click()
+    presets = page.get_by_role("combobox", name="window preset")
+    expect(presets).to_have_count(1)
+    presets.select_option("lung")
+    expect(page.locator(".mrb-image output").first).to_contain_text("level -600 · window 1500")
+
+
+def test_a_colour_image_gets_brighter_and_says_its_values(page: Page) -> None:
+    colours = np.zeros((8, 8, 3), np.uint8)
+    colours[3, 5] = (10, 20, 30)
+    show(page, document(plain_case({"colour.png": stored(colours)})))
+    hover(page, 5.5, 3.5)
+    expect(page.locator(".mrb-pixel")).to_have_text("x 5, y 3: 10 20 30")
+    page.locator(".mrb-view").focus()
+    page.keyboard.press(".")
+    expect(page.locator(".mrb-tools output")).to_contain_text("brightness 105 %")
+    assert "brightness(1.05)" in page.locator(".mrb-view img").evaluate("img => getComputedStyle(img).filter")
+    page.keyboard.press("r")
+    assert page.locator(".mrb-view img").evaluate("img => getComputedStyle(img).filter") == "none"
+
+
+def test_two_images_zoom_together(page: Page) -> None:
+    files = {"a.png": stored(np.zeros((40, 40), np.uint8)), "b.png": stored(np.zeros((80, 160), np.uint8))}
+    show(page, document(plain_case(files)))
+    page.get_by_label("zoom together").check()
+    zoom = "view => Number(view.style.getPropertyValue('--zoom'))"
+    first, second = page.locator(".mrb-view").first, page.locator(".mrb-view").last
+    before = (first.evaluate(zoom), second.evaluate(zoom))
+    first.focus()
+    page.keyboard.press("+")
+    page.keyboard.press("+")
+    after = (first.evaluate(zoom), second.evaluate(zoom))
+    assert after[0] / before[0] == pytest.approx(1.25**2)
+    assert after[1] / before[1] == pytest.approx(1.25**2)
+
+
+def test_a_series_is_one_image_at_a_time_and_the_wheel_goes_through_it(page: Page) -> None:
+    show(page, document(plain_case({f"{i}.png": stored(np.full((9, 9), 20 * i, np.uint8)) for i in range(6)})))
+    said = page.locator(".mrb-series output")
+    expect(said).to_have_text("image 1 of 6")
+    expect(page.locator(".mrb-view:visible")).to_have_count(1)
+    page.locator(".mrb-view:visible").hover()
+    page.mouse.wheel(0, 100)
+    expect(said).to_have_text("image 2 of 6")
+    page.locator(".mrb-view:visible").focus()
+    for _ in range(9):
+        page.keyboard.press("PageDown")
+    expect(said).to_have_text("image 6 of 6")
+    expect(page.locator(".mrb-image:visible figcaption")).to_contain_text("5.png")
+    page.keyboard.press("PageUp")
+    expect(said).to_have_text("image 5 of 6")
+    page.get_by_label("one at a time").uncheck()
+    expect(page.locator(".mrb-view:visible")).to_have_count(6)
+
+
+def test_full_screen_and_back(page: Page) -> None:
+    show(page, document(plain_case({"ct.dcm": dicom(numbered())})))
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.get_by_role("button", name="full screen").click()
+    page.wait_for_function("() => document.fullscreenElement?.matches('.mrb-image')")
+    assert page.locator(".mrb-view").evaluate("view => view.clientHeight") > 400
+    page.get_by_role("button", name="full screen").click()
+    page.wait_for_function("() => !document.fullscreenElement")
+
+
+@pytest.mark.parametrize("keys", ["", "oh"])
+def test_a_box_and_a_point_are_marked_in_pixels_of_the_image(page: Page, keys: str) -> None:
+    show(page, marking(document(plain_case({"ct.dcm": dicom(numbered())}))))
+    page.locator(".mrb-view").focus()
+    for key in keys:
+        page.keyboard.press(key)
+    page.keyboard.press("m")
+    page.mouse.move(*at(page, 4, 2))
+    page.mouse.down()
+    page.mouse.move(*at(page, 10, 18))
+    page.mouse.up()
+    page.locator(".mrb-view").focus()
+    page.keyboard.press("m")
+    page.mouse.click(*at(page, 25, 5))
+    box, point = json.loads(page.evaluate("JSON.stringify(marked)"))
+    tolerance = 0.11
+    assert box == {"image": 0, **{k: pytest.approx(v, abs=tolerance) for k, v in
+                                  {"x": 4, "y": 2, "width": 6, "height": 16}.items()}}  # fmt: skip
+    assert point == {"image": 0, "x": pytest.approx(25, abs=tolerance), "y": pytest.approx(5, abs=tolerance),
+                     "width": 0, "height": 0}  # fmt: skip
+
+
+def test_a_region_is_marked_by_keys_alone_and_stays_inside(page: Page) -> None:
+    show(page, marking(document(plain_case({"ct.dcm": dicom(numbered())}))))
+    page.locator(".mrb-view").focus()
+    page.keyboard.press("m")
+    for key in ["ArrowLeft"] * 200 + ["ArrowUp"] * 200 + ["Enter"] + ["ArrowRight"] * 400 + ["ArrowDown"] * 400:
+        page.keyboard.press(key)
+    page.keyboard.press("Enter")
+    (whole,) = json.loads(page.evaluate("JSON.stringify(marked)"))
+    assert whole == {"image": 0, "x": 0, "y": 0, "width": WIDE, "height": TALL}
+    page.keyboard.press("m")
+    page.keyboard.press("Escape")
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate("marked.length") == 1
+
+
+def test_all_tools_are_accessible(page: Page) -> None:
+    files = {"ct.dcm": dicom(numbered()), "colour.png": stored(np.zeros((8, 8, 3), np.uint8))}
+    show(page, document(plain_case(files)))
+    for name in ("turn, flip, measure and more", "keys in the image"):
+        for button in page.get_by_role("button", name=name).all():
+            button.click()
+    assert violations(page) == []
