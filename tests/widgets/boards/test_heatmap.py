@@ -28,6 +28,7 @@ from mrb_lib.widgets.boards.heatmap_table import (
 from mrb_lib.widgets.boards.leaderboard_rows import make_board
 from mrb_lib.widgets.boards.live import HeatmapWidget, query_of
 from mrb_lib.widgets.bundle import style
+from mrb_lib.widgets.explorer import explore
 from mrb_lib.widgets.plain import PlainView
 
 from .judged import JUDGES, judged
@@ -187,6 +188,44 @@ def test_the_explorer_is_led_to_the_cases_of_the_cell() -> None:
     assert "scores by strict" in refused["error"]
     with pytest.raises(InputError, match="no filter for dataset"):
         query_of(HeatmapCell("j0", "overall", "dataset", "x"), "scored")
+
+
+WHERES = ("says['j0'] == 'A'", "organ in ('lung', 'eye') and outcome['j1', 'accuracy'] == 'wrong'", "length > 0")
+
+
+@pytest.mark.parametrize("where", WHERES)
+@pytest.mark.parametrize("policy", ["balanced", "strict"])
+def test_a_filtered_cell_counts_and_opens_the_same_cases_here_and_in_the_explorer(where: str, policy: str) -> None:
+    benchmark, verdicts = judged()
+    explorer = explore(benchmark, verdicts, policy=policy)
+    shown = widget(explorer=explorer)
+    axes = {**AXES, "policy": policy, "where": where}
+    table = shown.answer({"what": "table", **axes})
+    assert re.search(r"where .*: \d+ of 48 cases", _Page(table["html"]).text)
+    made = heat()
+    grid = made.grid(HeatmapAxes(**axes))
+    assert len(grid.rows) > 2
+    for i in range(len(grid.judges)):
+        for j, column in enumerate(grid.columns):
+            row = grid.rows.get((grid.judges[i], column))
+            scored = made.behind(policy, grid.cell(i, j), where).query("outcome in ('wrong', 'half right', 'right')")
+            assert len(scored) == (0 if row is None else row["n"])
+            asked = {"what": "explore", **axes, "row": i, "column": j, "outcome": "scored"}
+            assert shown.answer(asked)["ok"]
+            query, _ = explorer.answers.start
+            assert query.where == where
+            selected = explorer.answers.selections.of(query)
+            assert sorted(selected.tolist()) == sorted(scored["position"])
+
+
+def test_a_filter_drops_columns_without_cases_and_its_errors_name_the_word() -> None:
+    grid = heat().grid(HeatmapAxes(**AXES, where="organ == 'lung'"))
+    assert grid.columns == ["all cases", "lung"]
+    for where, said in (("organs == 'x'", "'organs' is unknown"), ("organ == 'heart'", "leaves none of 48 cases")):
+        answer = widget().answer({"what": "table", **AXES, "where": where})
+        assert said in answer["error"]
+    hostile = told(widget(), "table", where="organ == '<script>' or length > 0")
+    assert "script" not in hostile.tags
 
 
 @pytest.mark.parametrize(

@@ -129,6 +129,63 @@ def test_sorting_values_are_whole_numbers_of_the_table_not_rounded() -> None:
     assert [float(row[4]) for row in page.rows] == rows["accuracy"].tolist()
 
 
+def test_a_filter_gives_the_numbers_of_analyze_and_says_how_many_cases_it_leaves() -> None:
+    benchmark, verdicts = judged()
+    where = "organ != 'eye' and outcome['j0'] == 'wrong'"
+    table = analyze(
+        benchmark, verdicts, "accuracy", where=where, dimension="overall", resamples=RESAMPLES, references=0
+    )
+    page = asked(widget(), where=f" {where} ")
+    assert [float(row[6]) for row in page.rows] == table["n"].tolist()
+    assert [float(row[4]) for row in page.rows] == table["accuracy"].tolist()
+    left = (benchmark.cases["organ"] != "eye").sum()
+    assert f"where {where}: " in page.text
+    n = int(re.search(r": (\d+) of 48 cases", page.text)[1])  # type: ignore[index]  # it is said
+    assert table["n"].max() <= n < left
+    assert "all cases" not in page.text.split("Rank")[0]
+    started = widget(where=where)
+    assert started.answer({"what": "initial_state"})["where"] == where
+    everywhere = asked(widget(), where="outcome['j1'] != 'right' or length > 0")
+    assert "human" in everywhere.text, "the annotators' level is of the cases that are left, too"
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("organn == 'eye'", "'organn' is unknown"),
+        ("length > 'x'", "length holds numbers"),
+        ("organ == 'heart'", "leaves none of 48 cases"),
+        ("__import__('os').system('x')", "is not part of the language"),
+        ("length >", "cannot be read"),
+        ("reviewers > 0", "there are no reviews"),
+        ("tag == 'x'", "asks for tags"),
+        ("x" * 3000, "has 3,000 characters"),
+    ],
+)
+def test_what_a_filter_cannot_say_is_named(where: str, said: str) -> None:
+    answer = widget().answer({"what": "rows", "policy": "balanced", "dimension": "overall", "where": where})
+    assert not answer["ok"]
+    assert said in answer["error"]
+    with pytest.raises(InputError, match="where"):
+        widget(where=where)
+
+
+def test_filters_may_ask_what_reviewers_said_and_tagged() -> None:
+    tags = pd.DataFrame({"case_id": ["c00", "c01", "c01"], "tag": ["artefact", "artefact", "marker"]})
+    reviews = pd.DataFrame({"case_id": ["c00", "c04"], "reviewer": "Dr A", "verdict": "gold_right"})
+    shown = widget(tags=tags, adjudications=reviews)
+    assert ": 2 of 48 cases" in asked(shown, where="tag == 'artefact'").text
+    assert ": 1 of 48 cases" in asked(shown, where="tag == 'artefact' and reviewed_by['Dr A']").text
+
+
+def test_the_plain_view_is_of_the_cases_that_a_filter_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MRB_STATIC", "1")
+    shown = browse_leaderboard(*judged(), resamples=RESAMPLES, where="organ == '<b>' or organ == 'lung'")
+    assert isinstance(shown, PlainView)
+    assert "organ == &#x27;&lt;b&gt;&#x27;" in shown.html
+    assert ": 16 of 48 cases" in shown.html
+
+
 def test_names_cannot_become_markup() -> None:
     benchmark, verdicts = judged()
     verdicts["judge"] = verdicts["judge"].replace({"j0": HOSTILE})
