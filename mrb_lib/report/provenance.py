@@ -19,7 +19,7 @@ from mrb_lib.files import sha256_of
 from mrb_lib.verdicts.manifest import FILE_NAME, library_versions, read_manifest
 from mrb_lib.verdicts.store import part_paths, run_folders
 
-LOOK = ("report/html/templates/*", "widgets/assets/tokens.css", "widgets/case/case.*", "widgets/case/overlay.*")
+LOOK = ("report/html/templates/*", "widgets/assets/tokens.css", "widgets/case/*.css", "widgets/case/*.js")
 _REPORT_PACKAGES = ("papermill", "nbclient", "ipykernel", "jinja2", "markdown-it-py")
 # What decides the look and the numbers of a figure; the interpreter's patch level and torch do not.
 _FIGURE_PACKAGES = (

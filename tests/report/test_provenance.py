@@ -68,7 +68,7 @@ def test_the_code_hash_covers_every_module_but_not_the_sites_look(lab: Any, tmp_
     (package / "widgets" / "case" / "case.css").write_text("p {}")
     assert module.code_hash() != code, "notebooks show cases in this style"
     look = module.template_hash()
-    for name in ("assets/tokens.css", "case/case.css", "case/case.js", "case/overlay.js"):
+    for name in ("assets/tokens.css", "case/case.css", "case/case.js", "case/overlay.js", "case/picture.js"):
         (package / "widgets" / name).write_text("p { color: blue }")
         assert module.template_hash() != look, "pages are drawn with it"
         look = module.template_hash()

@@ -21,7 +21,7 @@ from mrb_lib.widgets.case.images import SIDE, image_html
 from mrb_lib.widgets.text import OWN_KEYS, escaped, isolated, visible
 
 STYLES: Final = ("case/case", "case/overlay")
-SCRIPTS: Final = ("case/overlay", "case/case")
+SCRIPTS: Final = ("case/overlay", "case/picture", "case/case")
 _ORIGIN = {
     "organ": "Organ",
     "department": "Department",
