@@ -115,6 +115,18 @@ answers = sa.Table(
     _text("choice", null=True),
     sa.Column("order", sa.String(2), nullable=False),
     sa.Column("skipped_reason", sa.Text(), nullable=False),
+    sa.Column("seconds", sa.Float(53), nullable=True),
+    _created(),
+)
+comments = sa.Table(
+    "mrb_comments",
+    metadata,
+    _row(),
+    _text("comment_id", unique=True),
+    _text("benchmark", index=True),
+    sa.Column("case_id", sa.Text(), nullable=False),
+    _text("annotator"),
+    sa.Column("text", sa.Text(), nullable=False),
     _created(),
 )
 views = sa.Table(
@@ -161,7 +173,7 @@ def _guard(table: sa.Table) -> None:
         _after(table, statement, "postgresql")
 
 
-for _table in (adjudications, reason_lists, assignments, answers, views, tags):
+for _table in (adjudications, reason_lists, assignments, answers, comments, views, tags):
     _guard(_table)
 
 

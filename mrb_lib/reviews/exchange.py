@@ -33,19 +33,34 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,6})?Z?")
 def write_adjudications(frame: pd.DataFrame, path: Path) -> None:
     """Write adjudications, as `Store.adjudications` gives them, in the format that the file's name ends with.
 
-    In CSV the reasons and the regions are JSON lists, and text that a spreadsheet would run as a formula starts with an
-    apostrophe.
+    In CSV the reasons and the regions are JSON lists; see `write_rows`.
 
     Raises
     ------
     InputError
         The name ends with none of `ADJUDICATION_SUFFIXES`.
     """
+    write_rows(frame, path, lists=_LISTS)
+
+
+def write_rows(frame: pd.DataFrame, path: Path, *, lists: Sequence[str] = ()) -> None:
+    """Write a table as CSV, guarded as by `guarded_csv`, as JSON lines or as parquet.
+
+    Parameters
+    ----------
+    path : its ending, of `ADJUDICATION_SUFFIXES`, says how to write
+    lists : columns of lists, which become JSON in CSV
+
+    Raises
+    ------
+    InputError
+        The name has another ending.
+    """
     kind = _kind(path)
     if kind == ".csv":
-        shown = frame.assign(**{name: [_json(items) for items in frame[name]] for name in _LISTS})
-        shown = shown.apply(lambda column: column.map(guarded, na_action="ignore"))
-        write_atomic(path, shown.to_csv(index=False, lineterminator="\n"))
+        write_atomic(
+            path, guarded_csv(frame.assign(**{name: [_json(items) for items in frame[name]] for name in lists}))
+        )
     elif kind == ".jsonl":
         plain = frame.astype(object).where(frame.notna(), None).to_dict("records")
         write_atomic(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in plain))
@@ -200,6 +215,12 @@ def _kind(path: Path) -> str:
 def guarded(value: object) -> object:
     """A cell of a CSV file that no spreadsheet runs as a formula."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def guarded_csv(frame: pd.DataFrame) -> str:
+    """A table as CSV in which text that a spreadsheet would run as a formula starts with an apostrophe."""
+    safe = frame.apply(lambda column: column.map(guarded, na_action="ignore"))
+    return str(safe.to_csv(index=False, lineterminator="\n"))
 
 
 def _read(path: Path) -> pd.DataFrame:

@@ -50,6 +50,8 @@ ADJUDICATION_COLUMNS = (
 )
 _LONGEST_NAME = 255
 _MOST_REGIONS = 100
+_LONGEST_COMMENT = 10_000
+_MOST_SECONDS = 1e9
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
@@ -156,11 +158,13 @@ class AnnotatorAnswer:
     choice : in the case's own frame, whatever was shown first; None where skipped
     order : "AB" or "BA", which response was shown first
     skipped_reason : why there is no choice; empty where there is one
+    seconds : how long the case had been in sight since it was shown or since the last answer there; None where unknown
 
     Raises
     ------
     InputError
-        A name is empty, `order` is unknown, or there is neither a choice nor a reason, or both.
+        A name is empty, `order` is unknown, `seconds` is no length of time, or there is neither a choice nor a reason,
+        or both.
     """
 
     benchmark: str
@@ -170,6 +174,7 @@ class AnnotatorAnswer:
     choice: str | None
     order: str
     skipped_reason: str = ""
+    seconds: float | None = None
     answer_id: str = field(default_factory=lambda: str(uuid4()))
 
     def __post_init__(self) -> None:
@@ -179,6 +184,41 @@ class AnnotatorAnswer:
         _one_of(what, "order", self.order, ORDERS)
         if bool(self.choice) == bool(self.skipped_reason):
             raise InputError(f"{what}: give a choice, or a reason to skip the case, and not both.")
+        if self.seconds is not None:
+            known = isinstance(self.seconds, int | float) and not isinstance(self.seconds, bool)
+            if not known or not 0 <= self.seconds <= _MOST_SECONDS:
+                raise InputError(f"{what}: seconds {str(self.seconds)[:40]!r} is not a length of time; leave it out.")
+            object.__setattr__(self, "seconds", float(self.seconds))
+
+
+@dataclass(frozen=True)
+class Comment:
+    """What an annotator remarks on a case, whether they answered it, skipped it or left it open.
+
+    Attributes
+    ----------
+    comment_id : a random one, made by whoever saves: saved again after a broken connection, it counts once
+
+    Raises
+    ------
+    InputError
+        A name or the text is empty or too long.
+    """
+
+    benchmark: str
+    case_id: str
+    annotator: str
+    text: str
+    comment_id: str = field(default_factory=lambda: str(uuid4()))
+
+    def __post_init__(self) -> None:
+        _clean(self, free=("text", "annotator"))
+        _required(self, "comment", ("benchmark", "case_id", "annotator", "comment_id"))
+        what = f"comment of {self.annotator} on case {self.case_id}"
+        if not self.text:
+            raise InputError(f"{what}: is empty; write one.")
+        if len(self.text) > _LONGEST_COMMENT:
+            raise InputError(f"{what}: has {len(self.text)} characters; use at most {_LONGEST_COMMENT}.")
 
 
 def case_fingerprint(case: Mapping[str, object]) -> str:
@@ -228,7 +268,7 @@ def current(history: pd.DataFrame) -> pd.DataFrame:
     return history[history.index.isin(counting)]
 
 
-def _clean(item: Adjudication | AnnotatorAnswer, free: tuple[str, ...]) -> None:
+def _clean(item: Adjudication | AnnotatorAnswer | Comment, free: tuple[str, ...]) -> None:
     """Make what a person typed storable and trim it.
 
     An id that cannot be stored is refused, because a changed one could name another case or person.
@@ -245,7 +285,7 @@ def _clean(item: Adjudication | AnnotatorAnswer, free: tuple[str, ...]) -> None:
             object.__setattr__(item, one.name, None)
 
 
-def _required(item: Adjudication | AnnotatorAnswer, what: str, names: tuple[str, ...]) -> None:
+def _required(item: Adjudication | AnnotatorAnswer | Comment, what: str, names: tuple[str, ...]) -> None:
     for name in names:
         value = getattr(item, name)
         if not isinstance(value, str) or not value.strip():

@@ -63,6 +63,36 @@ def by_dimension(assignments: pd.DataFrame, answers: pd.DataFrame, dimensions: S
     return pd.DataFrame(rows, columns=["dimension", "assigned", "answered", "skipped"])
 
 
+def pace(history: pd.DataFrame) -> pd.DataFrame:
+    """How fast each annotator works, from the time that their cases were in sight.
+
+    Parameters
+    ----------
+    history : `annotator, case_id, choice, seconds` of every answer and skip, changed ones included: the time of an
+        answer starts where that of the one before it ends, so that only all of them add up
+
+    Returns
+    -------
+    DataFrame
+        A row an annotator, sorted by name: `answers` (choices with a known time), `untimed` (rows without one), `hours`
+        (the sum of all times), `answers_per_hour` (null without a time), `cases` (of which every time is known), and
+        the `median_seconds` of these. A case that lies open while nobody looks counts as in sight, so that long rests
+        at an open page slow the pace; the median feels few of them little.
+    """
+    timed = history["seconds"].notna()
+    rows = history.assign(chosen=history["choice"].notna() & timed, untimed=~timed)
+    cases = rows.groupby(["annotator", "case_id"], as_index=False).agg(
+        answers=("chosen", "sum"), untimed=("untimed", "sum"), seconds=("seconds", "sum")
+    )
+    each = cases.assign(whole=cases["seconds"].where(cases["untimed"] == 0)).groupby("annotator")
+    out = each.agg(
+        answers=("answers", "sum"), untimed=("untimed", "sum"), hours=("seconds", lambda seconds: seconds.sum() / 3600),
+        cases=("whole", "count"), median_seconds=("whole", "median"),
+    ).reset_index()  # fmt: skip
+    out.insert(4, "answers_per_hour", out["answers"] / out["hours"].where(out["hours"] > 0))
+    return out
+
+
 def skipped_cases(answers: pd.DataFrame, dimensions: Sequence[str]) -> pd.DataFrame:
     """`case_id, annotator, dimensions, reason, last` of what was skipped, the latest first.
 

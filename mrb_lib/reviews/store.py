@@ -15,12 +15,21 @@ import sqlalchemy as sa
 from mrb_lib.errors import InputError
 from mrb_lib.reviews import database
 from mrb_lib.reviews.database import WRITES, create_tables, database_errors, database_url, engine_for
-from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS, REASONS, Adjudication, AnnotatorAnswer, cleaned, current
+from mrb_lib.reviews.marks import (
+    ADJUDICATION_COLUMNS,
+    REASONS,
+    Adjudication,
+    AnnotatorAnswer,
+    Comment,
+    cleaned,
+    current,
+)
 from mrb_lib.reviews.tags import TAG_COLUMNS, CaseTag, current_tags
 from mrb_lib.reviews.views import VIEW_COLUMNS, SavedView, current_views
 
 _ANSWER_COLUMNS = ("answer_id", "benchmark", "case_id", "annotator", "dimension", "choice", "order", "skipped_reason",
-                   "created")  # fmt: skip
+                   "seconds", "created")  # fmt: skip
+_COMMENT_COLUMNS = ("comment_id", "benchmark", "case_id", "annotator", "text", "created")
 _ASSIGNMENT_COLUMNS = ("benchmark", "case_id", "annotator", "position", "order", "created")
 ANNOTATE, REVIEW = "annotate", "review"
 
@@ -196,9 +205,10 @@ class Store:
         -------
         DataFrame
             `answer_id, benchmark, case_id, annotator, dimension, choice` (null where skipped), `order,
-            skipped_reason, created`
+            skipped_reason, seconds` (null where unknown; see `mrb_lib.reviews.marks.AnnotatorAnswer`), `created`
         """
         frame = self._read(database.answers, _ANSWER_COLUMNS, benchmark, annotator=annotator, case_id=case_id)
+        frame["seconds"] = frame["seconds"].astype("float64")
         if history:
             return frame
         return frame.drop_duplicates(["case_id", "annotator", "dimension"], keep="last", ignore_index=True)
@@ -233,12 +243,31 @@ class Store:
         """The views there are now, in the order of their names: `VIEW_COLUMNS`."""
         return current_views(self._read(database.views, VIEW_COLUMNS, benchmark)).reset_index(drop=True)
 
+    def comment(self, comment: Comment) -> None:
+        """Add one comment; the same one again is stored once.
+
+        Raises
+        ------
+        InputError
+            Its id belongs to another comment.
+        """
+        self._add(database.comments, "comment_id", [asdict(comment)])
+
+    def comments(self, benchmark: str, *, annotator: str | None = None, case_id: str | None = None) -> pd.DataFrame:
+        """The comments, `comment_id, benchmark, case_id, annotator, text, created`, in the order they were stored.
+
+        Parameters
+        ----------
+        annotator, case_id : only theirs, only on it
+        """
+        return self._read(database.comments, _COMMENT_COLUMNS, benchmark, annotator=annotator, case_id=case_id)
+
     def latest_change(self, benchmark: str) -> int:
         """A number that grows whenever anything is added that concerns the benchmark: the rows in the store."""
         # Not the greatest id: of two writers, the one with the smaller id may be the later to finish.
         counts = [
             sa.select(sa.func.count()).select_from(table).where(table.c.benchmark == benchmark).scalar_subquery()
-            for table in (database.adjudications, database.assignments, database.answers)
+            for table in (database.adjudications, database.assignments, database.answers, database.comments)
         ]
         counts.append(sa.select(sa.func.count()).select_from(database.reason_lists).scalar_subquery())
         with database_errors(self._engine.url), self._engine.connect() as connection:
