@@ -76,7 +76,7 @@ def _imported() -> set[str]:
 
 
 def test_every_package_that_is_installed_with_the_library_is_imported_by_it() -> None:
-    modules = {"pillow": "PIL", "scikit-learn": "sklearn"}
+    modules = {"markdown-it-py": "markdown_it", "pillow": "PIL", "scikit-learn": "sklearn"}
     core = {_normal(entry) for entry in _project()["dependencies"]}
     assert {modules.get(name, name.replace("-", "_")) for name in core} <= _imported()
 

@@ -298,6 +298,7 @@ class MrbAnnotatePage {
     else if (Number.isInteger(digit) && this.rows[digit]) this.focus(digit);
     else if (pressed === "Enter" && !inButton) this.forwards();
     else if (pressed === "X") this.askSkip();
+    else if (pressed === "W" && this.sheet.querySelector(".mrb-raw")) this.sheet.querySelector(".mrb-raw").click();
     else if (pressed === "P") this.step(-1);
     else if (pressed === "N") this.step(1);
     else if (pressed === "?") this.rows[this.at].meaning?.click();

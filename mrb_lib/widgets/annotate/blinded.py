@@ -8,9 +8,10 @@ import pandas as pd
 
 from mrb_lib.verdicts.orders import choice_to_shown, to_case_frame, to_shown_frame
 from mrb_lib.widgets.case.images import SIDE, image_html
+from mrb_lib.widgets.case.markdown import read_markdown
 from mrb_lib.widgets.case.view import STYLES as CASE_STYLES
-from mrb_lib.widgets.case.view import origin_html
-from mrb_lib.widgets.text import escaped
+from mrb_lib.widgets.case.view import answer_html, origin_html, raw_switch
+from mrb_lib.widgets.text import escaped, visible
 
 STYLES = (*CASE_STYLES, "annotate/annotate")
 POSITIONS = {"first": "First answer", "second": "Second answer"}
@@ -39,13 +40,15 @@ def blinded_html(
     shown = to_shown_frame(pd.DataFrame([case]).assign(order=order)).iloc[0]
     pictures = _pictures([str(name) for name in shown["images"]], images, side)
     question = f'<div class="mrb-text mrb-question" dir="auto">{escaped(shown["question"])}</div>'
+    written = any(read_markdown(visible(shown[position])) for position in POSITIONS)
+    switches = f'<div class="mrb-switches">{raw_switch(marked=False)}</div>' if written else ""
     return (
         f'<section class="mrb mrb-case" aria-label="case {number} of {total}">'
         f'<header><h2 class="mrb-title" tabindex="-1">Case {number} <span class="mrb-of">of {total}</span></h2>'
         f"{origin_html(shown)}</header>"
         f'<div class="mrb-stage">{pictures}<div class="mrb-asked"><h3>Question</h3>{question}</div>'
         f'<div class="mrb-answers"><div class="mrb-pair">{_answer(shown["first"], "first")}'
-        f"{_answer(shown['second'], 'second')}</div></div></div></section>"
+        f"{_answer(shown['second'], 'second')}</div>{switches}</div></div></section>"
     )
 
 
@@ -69,10 +72,11 @@ def _pictures(names: Sequence[str], images: Mapping[str, bytes], side: int) -> s
     return f'<div class="mrb-images">{"".join(made)}</div>' if made else ""
 
 
-def _answer(text: object, position: str) -> str:
+def _answer(value: object, position: str) -> str:
+    text = visible(value)
     return (
         f'<article class="mrb-answer mrb-shown" data-mrb="answer" data-place="{position}">'
         f'<h3><kbd aria-hidden="true">{"A" if position == "first" else "B"}</kbd> {POSITIONS[position]}</h3>'
         f'<div class="mrb-text mrb-answer-text" dir="auto" tabindex="0" role="group" '
-        f'aria-label="{POSITIONS[position]}">{escaped(text)}</div></article>'
+        f'aria-label="{POSITIONS[position]}">{answer_html(text, read_markdown(text))}</div></article>'
     )

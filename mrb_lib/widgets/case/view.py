@@ -6,7 +6,6 @@ case says can therefore be read but does nothing. `case.js` adds zoom, pan and t
 
 from __future__ import annotations
 
-import html
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from math import isnan
@@ -18,6 +17,7 @@ from mrb_lib.schema import CHOICES, NO_PROBE, ORDERS
 from mrb_lib.widgets.bundle import style as style_of
 from mrb_lib.widgets.case.facts import FactMark, Stretch, marks, word_differences
 from mrb_lib.widgets.case.images import SIDE, image_html
+from mrb_lib.widgets.case.markdown import MarkdownText, marked_html, read_markdown
 from mrb_lib.widgets.text import OWN_KEYS, escaped, isolated, visible
 
 STYLES: Final = ("case/case", "case/overlay")
@@ -108,7 +108,8 @@ def _text(value: object) -> str:
 def _reference(value: object, heading: str) -> str:
     if not is_text(value):
         return ""
-    body = f'<div class="mrb-text" dir="auto" tabindex="0" {OWN_KEYS}>{escaped(value)}</div>'
+    text = visible(value)
+    body = f'<div class="mrb-text" dir="auto" tabindex="0" {OWN_KEYS}>{answer_html(text, read_markdown(text))}</div>'
     return f'<div class="mrb-asked mrb-reference"><{heading}>Reference</{heading}>{body}</div>'
 
 
@@ -138,8 +139,10 @@ def origin_html(case: pd.Series) -> str:
 def answers_html(case: pd.Series, heading: str, *, blind: bool) -> str:
     """The two answers side by side, each in a box that scrolls; facts that only one of them states are marked."""
     texts = [visible(case["response_a"]), visible(case["response_b"])]
-    marked: tuple[list[FactMark], list[FactMark]] = ([], []) if blind else marks(*texts)
-    differing: tuple[list[Stretch], list[Stretch]] = ([], []) if blind else word_differences(*texts)
+    read = [read_markdown(text) for text in texts]
+    plain = [text if one is None else one.plain for text, one in zip(texts, read, strict=True)]
+    marked: tuple[list[FactMark], list[FactMark]] = ([], []) if blind else marks(*plain)
+    differing: tuple[list[Stretch], list[Stretch]] = ([], []) if blind else word_differences(*plain)
     switches = ""
     if any(marked):
         count = sum(map(len, marked))
@@ -152,12 +155,44 @@ def answers_html(case: pd.Series, heading: str, *, blind: bool) -> str:
             f'<label class="mrb-switch"><input type="checkbox" class="mrb-words" aria-keyshortcuts="D" {OWN_KEYS}> '
             "underline every word that is not in the other answer <kbd>D</kbd></label>"
         )
+    reference = None if blind else case.get("reference")
+    if any(read) or (is_text(reference) and read_markdown(visible(reference))):
+        switches += raw_switch(marked=bool(switches))
     switches = f'<div class="mrb-switches">{switches}</div>' if switches else ""
+    models = (None, None) if blind else (case.get("model_a"), case.get("model_b"))
     both = "".join(
-        _answer(side, marked_html(text, facts, words), None if blind else case.get(f"model_{side.lower()}"), heading)
-        for side, text, facts, words in zip("AB", texts, marked, differing, strict=True)
+        _answer(side, answer_html(text, one, facts, words), model, heading)
+        for side, text, one, facts, words, model in zip("AB", texts, read, marked, differing, models, strict=True)
     )
     return f'<div class="mrb-answers"><div class="mrb-pair">{both}</div>{switches}</div>'
+
+
+def answer_html(
+    text: str, markdown: MarkdownText | None, facts: Sequence[FactMark] = (), differing: Sequence[Stretch] = ()
+) -> str:
+    """What stands in the box of an answer: the text, or where it has Markdown its rendering and the text beside it.
+
+    Parameters
+    ----------
+    text : as `visible` makes it
+    markdown : what `read_markdown` makes of it
+    facts, differing : the marks of the text, or of the `plain` of its Markdown
+    """
+    if markdown is None:
+        return marked_html(text, facts, differing)
+    return (
+        f'<div class="mrb-markdown">{markdown.html(facts, differing)}</div>'
+        f'<div class="mrb-written" dir="auto">{escaped(text)}</div>'
+    )
+
+
+def raw_switch(*, marked: bool) -> str:
+    """The switch from the rendering of Markdown to the text as it was written; the style sheet does what it says."""
+    without = ", without marks" if marked else ""
+    return (
+        f'<label class="mrb-switch"><input type="checkbox" class="mrb-raw" aria-keyshortcuts="W" {OWN_KEYS}> '
+        f"show answers as written{without} <kbd>W</kbd></label>"
+    )
 
 
 def _answer(side: str, marked: str, model: object, heading: str) -> str:
@@ -167,31 +202,6 @@ def _answer(side: str, marked: str, model: object, heading: str) -> str:
         f'<article class="mrb-answer mrb-{side.lower()}" data-mrb="answer">'
         f"<{heading}>{choice_html(side)} Response {side}{by}</{heading}>{body}</article>"
     )
-
-
-def marked_html(text: str, facts: Iterable[FactMark], differing: Sequence[Stretch] = ()) -> str:
-    """Visible text as HTML with its marks, and the stretches of words that are not in the other text.
-
-    Parameters
-    ----------
-    text : as `mrb_lib.widgets.text.visible` makes it, whole: a piece of it has no balance of its own
-    """
-
-    def words(start: int, end: int) -> str:
-        pieces = []
-        for first, last in differing:
-            if first < end and start < last:
-                pieces.append(html.escape(text[start : max(first, start)]))
-                start, last = max(first, start), min(last, end)
-                pieces.append(f'<span class="mrb-differs">{html.escape(text[start:last])}</span>')
-                start = last
-        return "".join([*pieces, html.escape(text[start:end])])
-
-    pieces, end = [], 0
-    for mark in facts:
-        pieces.append(f'{words(end, mark.start)}<mark class="mrb-{mark.kind}">{words(mark.start, mark.end)}</mark>')
-        end = mark.end
-    return "".join([*pieces, words(end, len(text))])
 
 
 def votes_html(votes: pd.DataFrame, labels: pd.DataFrame) -> str:

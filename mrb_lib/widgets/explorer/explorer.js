@@ -33,7 +33,7 @@ const mrbKeysHelp = (() => {
   const KEYS = [
     ["J or →", "next case"], ["K or ←", "previous case"], ["/", "search"], ["1 2 3 4", "gold is right, gold is wrong, ambiguous, image unusable"],
     ["A B T", "gold is wrong: right is A, B, a tie"], ["Shift + 1", "the first reason, and so on"], ["Z X C V", "harm: none, mild, moderate, severe"],
-    ["D", "underline every word that is not in the other answer"], ["M", "mark a region of the image"], ["N", "write a note"], ["S", "save"], ["Enter", "save, and go on to the next case"], ["Ctrl + Enter", "save while writing"], ["Esc", "leave a field, so that keys work again"], ["?", "this list"],
+    ["D", "underline every word that is not in the other answer"], ["W", "show the answers as written"], ["M", "mark a region of the image"], ["N", "write a note"], ["S", "save"], ["Enter", "save, and go on to the next case"], ["Ctrl + Enter", "save while writing"], ["Esc", "leave a field, so that keys work again"], ["?", "this list"],
   ];
 
   function dialog() {
@@ -365,7 +365,7 @@ const mrbExplorer = (() => {
         const does = { ArrowDown: next, ArrowUp: previous, Home: () => go(0), End: () => go(state.n - 1) }[key];
         if (does) return does;
       }
-      return { j: next, k: previous, d: () => parts.stage.querySelector(".mrb-words")?.click(), "/": () => parts.filters.search.focus(), n: () => parts.form.note(), m: () => parts.form.mark(), s: () => parts.form.save(), "?": () => parts.dialog.showModal() }[key.toLowerCase()];
+      return { j: next, k: previous, d: () => parts.stage.querySelector(".mrb-words")?.click(), w: () => parts.stage.querySelector(".mrb-raw")?.click(), "/": () => parts.filters.search.focus(), n: () => parts.form.note(), m: () => parts.form.mark(), s: () => parts.form.save(), "?": () => parts.dialog.showModal() }[key.toLowerCase()];
     }
 
     if (preview) return open("");

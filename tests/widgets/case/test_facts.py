@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mrb_lib.widgets.case.facts import LONGEST, MOST_WORDS, FactMark, marks, word_differences
-from mrb_lib.widgets.case.view import marked_html
+from mrb_lib.widgets.case.markdown import marked_html
 
 
 def found(a: str, b: str) -> tuple[list[str], list[str]]:
