@@ -140,7 +140,7 @@ def analyze(
     from mrb_lib.data.benchmark import load
     from mrb_lib.errors import InputError
     from mrb_lib.stats import tables
-    from mrb_lib.stats.failures.where import restricted
+    from mrb_lib.stats.failures.where import asks_for_tags, restricted
     from mrb_lib.stats.inputs import ADJUDICATED, rule_in_words
     from mrb_lib.stats.resampling.clusters import CASE, resampling_unit
     from mrb_lib.verdicts.store import iter_verdicts
@@ -172,12 +172,17 @@ def analyze(
         from mrb_lib.reviews.exchange import adjudications_from
 
         reviewed = adjudications_from(store, benchmark.meta.name)
+    tags = None
+    if asks_for_tags(only):
+        from mrb_lib.reviews.exchange import tags_from
+
+        tags = tags_from(store, benchmark.meta.name)
     own: dict[str, float] = ctx.meta[OWN_OPTIONS]
     with status_of("mrb_lib.stats"):
         frame = tables.analyze(
             benchmark, verdicts, table, policy=policy, by=by, dimension=dimension, gold=gold, correction=correction,
             family=family, resamples=resamples, seed=seed, cluster=cluster, level=level, probe=probe,
-            intervals=intervals, adjudications=reviewed, where=only,
+            intervals=intervals, adjudications=reviewed, where=only, tags=tags,
             **{name: value for name, value in own.items() if name in spec.options},
         )  # fmt: skip
     common = set(inspect.signature(tables.analyze).parameters) & set(ctx.params)
@@ -193,7 +198,7 @@ def analyze(
         what += f", gold: {rule_in_words(benchmark, gold, dimension)}"
     if only:
         n = len(benchmark.cases)
-        benchmark, _ = restricted(benchmark, verdicts, only, policy=policy, adjudications=reviewed)
+        benchmark, _ = restricted(benchmark, verdicts, only, policy=policy, adjudications=reviewed, tags=tags)
         what += f", where {only} ({len(benchmark.cases):,} of {n:,} cases)"
     what += f" ({render.MARK} data)" if simulated else ""
     unit = None if "cluster" in unread else resampling_unit(benchmark.cases_by_image, cluster)

@@ -99,7 +99,7 @@ def _deal(benchmark: Benchmark, index: Path, store: str, text: str, query: str, 
     if wanted.where:
         within = cases_where(
             wanted.where, benchmark.cases, gold=opened_index.gold, kinds=lambda: kinds, reviewers=dict,
-            dimensions=benchmark.meta.dimensions,
+            dimensions=benchmark.meta.dimensions, tags=lambda: _tags(store, benchmark.meta.name),
         )  # fmt: skip
     places = select(kinds, benchmark.cases, wanted, within=within)
     ids = benchmark.cases["case_id"].iloc[places].tolist()
@@ -112,6 +112,15 @@ def _deal(benchmark: Benchmark, index: Path, store: str, text: str, query: str, 
         after = opened.assignments(name, task=REVIEW).groupby("annotator").size()
     for reviewer in names:
         typer.echo(f"{reviewer}: {count(int(after.get(reviewer, 0)), 'case')} to review", err=True)
+
+
+def _tags(store: str, benchmark: str) -> dict[str, list[str]]:
+    """The tags of the cases, whoever gave them."""
+    from mrb_lib.reviews.store import open_store
+    from mrb_lib.stats.failures.where import tags_by_case
+
+    with open_store(store) as opened:
+        return tags_by_case(opened.tags(benchmark))
 
 
 def _shown(store: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -73,10 +73,10 @@ def matching(text: str, lookup: Lookup) -> Mask:
     return _holds(tree, lookup, text)
 
 
-def case_lookup(cases: pd.DataFrame) -> Callable[[str, tuple[str, ...]], pd.Series]:
+def case_lookup(cases: pd.DataFrame, also: Sequence[str] = ()) -> Callable[[str, tuple[str, ...]], pd.Series]:
     """The values of the columns of the cases, of the lengths of their texts in characters, and of `n_images`.
 
-    `length` is that of the longer response.
+    `length` is that of the longer response. A name that is unknown is told the others, and those of `also`.
     """
 
     def look(name: str, keys: tuple[str, ...]) -> pd.Series:
@@ -91,7 +91,7 @@ def case_lookup(cases: pd.DataFrame) -> Callable[[str, tuple[str, ...]], pd.Seri
             return cases["images"].map(len).reset_index(drop=True)
         if name not in cases.columns or name == "images":
             known = sorted({*cases.columns, *LENGTHS, "length", "n_images"} - {"images"})
-            raise InputError(f"where: {name!r} is unknown; use one of {', '.join(known)}.")
+            raise InputError(f"where: {name!r} is unknown; use one of {', '.join([*known, *also])}.")
         return cases[name].reset_index(drop=True)
 
     return look

@@ -9,10 +9,10 @@ import pandas as pd
 from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.errors import InputError
 from mrb_lib.notebook.places import locate
-from mrb_lib.notebook.reviews import reviewed
+from mrb_lib.notebook.reviews import reviewed, tags_of
 from mrb_lib.notebook.workspace import COLUMNS, Workspace
 from mrb_lib.schema import POLICIES
-from mrb_lib.stats.failures.where import restricted
+from mrb_lib.stats.failures.where import asks_for_tags, restricted
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS, empty_verdicts, load_verdicts, run_folders
 
@@ -75,7 +75,14 @@ def open_workspace(
         said = (
             reviewed(loaded, sorted(verdicts["judge"].unique()), seed=seed).adjudications if "review" in where else None
         )
-        loaded, kept = restricted(loaded, verdicts, where, policy=policy, adjudications=said)
+        loaded, kept = restricted(
+            loaded,
+            verdicts,
+            where,
+            policy=policy,
+            adjudications=said,
+            tags=tags_of(loaded) if asks_for_tags(where) else None,
+        )
         verdicts = cast("pd.DataFrame", kept)  # as given
     return Workspace(
         loaded, verdicts, manifests, _dimension(loaded, dimension), by=by, where=where, policy=policy, gold=gold,

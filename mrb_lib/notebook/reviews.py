@@ -78,6 +78,16 @@ def store_of(benchmark: Benchmark) -> str | None:
     return str(own) if own is not None and own.is_file() else None
 
 
+def tags_of(benchmark: Benchmark) -> pd.DataFrame | None:
+    """The tags that reviewers gave the cases of a benchmark; None where there is no store."""
+    where = store_of(benchmark)
+    if where is None:
+        return None
+    from mrb_lib.reviews.exchange import tags_from  # needs SQLAlchemy, which reports do without
+
+    return tags_from(where, benchmark.meta.name)
+
+
 def stamp(benchmark: Benchmark) -> str:
     """A digest of the adjudications that count now: what was made from others is out of date.
 

@@ -1,7 +1,8 @@
 """What do people say about cases: is the gold label right, and which response is better?
 
 `marks` says what an adjudication and an answer are, `store` keeps them in a database that many write to and never
-changes what it holds, `tags` are short words on cases and `views` names for queries, `exchange` writes and reads files, `assignment` deals cases out, `progress` counts what is done.
+changes what it holds, `tags` are short words on cases and `views` names for queries, `exchange` writes and reads
+files, `assignment` deals cases out, `progress` counts what is done.
 """
 
 from mrb_lib.reviews.marks import Adjudication, AnnotatorAnswer, case_fingerprint, current

@@ -133,6 +133,14 @@ def adjudications_from(where: str, benchmark: str) -> pd.DataFrame:
         return store.adjudications(benchmark)
 
 
+def tags_from(where: str, benchmark: str) -> pd.DataFrame | None:
+    """The tags that cases have now, from a store; None where there is none, as in a file of adjudications."""
+    if "://" not in where and (Path(where).suffix in ADJUDICATION_SUFFIXES or not Path(where).is_file()):
+        return None
+    with open_store(where, create=False) as store:
+        return store.tags(benchmark)
+
+
 def annotations_of(benchmark: Benchmark, store: Store) -> tuple[pd.DataFrame, int]:
     """The annotations table of a benchmark from the answers in a store.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -19,6 +20,7 @@ from mrb_lib.stats.inputs import Verdicts, labels
 
 OVERALL = "overall"
 TAG = "tag"
+_BESIDE = ("gold", "outcome['a judge']", "says['a judge']", "reviewers", "reviewed_by['a name']", TAG)
 
 
 def cases_where(
@@ -64,7 +66,7 @@ def cases_where(
         check_choice("dimension", keys[0] if keys else usual, dimensions)
         return keys[0] if keys else usual
 
-    own = case_lookup(cases)
+    own = case_lookup(cases, _BESIDE)
 
     def look(name: str, keys: tuple[str, ...]) -> pd.Series | Several:
         if name == TAG and not keys and TAG not in cases:
@@ -144,6 +146,11 @@ def restricted(
     if isinstance(verdicts, Mapping):
         return smaller, {name: panel.of_cases(kept) for name, panel in verdicts.items()}
     return smaller, None if verdicts is None else verdicts[verdicts["case_id"].isin(ids)].reset_index(drop=True)
+
+
+def asks_for_tags(text: str) -> bool:
+    """Whether a filter may ask for tags, which somebody then has to read; wrong only where a text holds the word."""
+    return re.search(rf"\b{TAG}\b", text) is not None
 
 
 def tags_by_case(tags: pd.DataFrame) -> dict[str, list[str]]:

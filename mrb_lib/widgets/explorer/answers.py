@@ -35,6 +35,9 @@ from mrb_lib.widgets.explorer.adjudicate import (
 from mrb_lib.widgets.explorer.data import KIND_WORDS, REVIEW_WORDS, ExplorerData, message_text
 from mrb_lib.widgets.explorer.export import csv_pieces, page_pieces
 from mrb_lib.widgets.explorer.selections import Selections
+from mrb_lib.widgets.explorer.thumbnails import MOST_ASKED, Thumbnails
+from mrb_lib.widgets.explorer.views import keep_view, kept_views
+from mrb_lib.widgets.text import visible
 
 ROWS = 60
 _KEPT_CASES, _KEPT_EXPORTS = 24, 4
@@ -62,6 +65,7 @@ class ExplorerAnswers:
     ) -> None:
         self.data, self.reviews, self.start, self.reviewer, self.blind = data, reviews, start, reviewer, blind
         self.selections = Selections(data, reviews, blind=blind)
+        self._thumbnails = Thumbnails(data.benchmark)
         self._cases: OrderedDict[int, str] = OrderedDict()
         self._exports: OrderedDict[str, Iterator[str]] = OrderedDict()
         self._numbers = count(1)
@@ -75,7 +79,8 @@ class ExplorerAnswers:
         """By the `what` of a question, the function that answers it."""
         functions = (
             self.initial_state, self.select, self.rows, self.case, self.rest, self.image, self.history, self.save,
-            self.progress, self.reasons, self.store, self.export, self.more,
+            self.progress, self.reasons, self.store, self.export, self.more, self.thumbnails, self.tags, self.tag,
+            self.views, self.keep_view, self.remove_view,
         )  # fmt: skip
         return {function.__name__: function for function in functions}
 
@@ -131,12 +136,12 @@ class ExplorerAnswers:
             "fragment": to_fragment(query),
             "n": len(selected),
             "facets": facet_counts(self.selections.facets(query, scope)) | self.selections.review_counts(query, scope),
-            "as_of": scope[1],
+            "as_of": list(scope[1:]),
             "done": self.selections.n_reviewed(selected, scope[0]),
             "index": index,
             "position": wanted,
             "start": start,
-            "rows": self._rows(query, selected[start : start + ROWS]),
+            "rows": self._rows(query, selected[start : start + ROWS], scope[0]),
             "missing": trouble,
         }
 
@@ -148,8 +153,9 @@ class ExplorerAnswers:
     def rows(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Some rows of the list: `start` and at most `ROWS` of them."""
         query, start = query_from(question.get("query") or {}), max(0, _number(question, "start"))
-        selected = self.selections.of(query, self.selections.scope(question))
-        return {"start": start, "rows": self._rows(query, selected[start : start + ROWS])}
+        scope = self.selections.scope(question)
+        selected = self.selections.of(query, scope)
+        return {"start": start, "rows": self._rows(query, selected[start : start + ROWS], scope[0])}
 
     def case(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """One case as HTML, with its gold labels and what the judges in view say; a long one goes on with `rest`."""
@@ -203,9 +209,7 @@ class ExplorerAnswers:
         InputError
             The case in sight is not the one at that position, or has another version.
         """
-        case = self.data.benchmark.cases.iloc[self._position(question)]
-        if (question.get("case_id"), question.get("version")) != (message_text(case["case_id"]), version_of(case)):
-            raise InputError("the case in your window is not the one that is stored here now; load the page again.")
+        case = self._in_sight(question)
         adjudication = adjudication_from(question, self.reviews.benchmark, case)
         dimension = adjudication.dimension
         if dimension is not None and dimension not in self.data.kinds.dimensions:
@@ -216,6 +220,46 @@ class ExplorerAnswers:
             return answer | {"replaces": next(one for one in answer["entries"] if one["id"] == unseen)}
         self.reviews.save(adjudication)
         return self.history(question) | {"saved": adjudication.adjudication_id}
+
+    def thumbnails(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Small pictures of the cases at some positions, see `Thumbnails.of`; the list shows its rows without them."""
+        positions = question.get("positions")
+        if not isinstance(positions, list) or len(positions) > MOST_ASKED:
+            raise InputError("the list asks for no such pictures; load the page again.")
+        return self._thumbnails.of([self._position({"position": position}) for position in positions])
+
+    def tags(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """The tags of a case that a reviewer may see, see `Tags.of_case`."""
+        position, reviewer = self._position(question), str(question.get("reviewer") or "")
+        case_id = str(self.data.benchmark.cases["case_id"].iloc[position])
+        who = self.selections.beholder_now(reviewer)
+        return {"position": position} | self.selections.tags.of_case(case_id, who)
+
+    def tag(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Add a tag to the case in sight, or take one's own away; answers as `tags`.
+
+        Raises
+        ------
+        InputError
+            The case in sight is not the one at that position, or has another version; or as `Tags.store`.
+        """
+        case_id, reviewer = str(self._in_sight(question)["case_id"]), str(question.get("reviewer") or "")
+        removed = question.get("removed") is True
+        self.selections.tags.store(case_id, str(question.get("tag") or ""), reviewer, removed=removed)
+        return self.tags(question)
+
+    def views(self, _question: Mapping[str, Any]) -> dict[str, Any]:
+        """The views kept under a name, see `kept_views`."""
+        return kept_views(self.reviews)
+
+    def keep_view(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Keep the page's query under a name, see `mrb_lib.widgets.explorer.views.keep_view`."""
+        name, reviewer, replaced = (str(question.get(one) or "") for one in ("name", "reviewer", "replaced"))
+        return keep_view(self.reviews, name, query_from(question.get("query") or {}), reviewer, replaced=replaced)
+
+    def remove_view(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Remove the view of a name; its rows stay in the store."""
+        return keep_view(self.reviews, str(question.get("name") or ""), None, str(question.get("reviewer") or ""))
 
     def reasons(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Change the list of reasons; those of before stay in the store."""
@@ -240,7 +284,8 @@ class ExplorerAnswers:
             mine = {case for case, names in self.selections.marks().items() if scope[0] in names}
             history = history[history["case_id"].isin(mine) | (history["reviewer"] == scope[0])]
         if kind == "csv":
-            pieces = csv_pieces(self.data, query, selected, history)
+            tags = self.selections.tags.seen_by(self.selections.beholder_now(scope[0]))
+            pieces = csv_pieces(self.data, query, selected, history, tags)
         elif kind == "html":
             pieces = page_pieces(self.data, query, selected)
         else:
@@ -257,6 +302,13 @@ class ExplorerAnswers:
         piece = next(pieces, None)
         return {"piece": piece or "", "done": piece is None}
 
+    def _in_sight(self, question: Mapping[str, Any]) -> pd.Series:
+        """The case that a page shows, which has to be the one at its position here."""
+        case = self.data.benchmark.cases.iloc[self._position(question)]
+        if (question.get("case_id"), question.get("version")) != (message_text(case["case_id"]), version_of(case)):
+            raise InputError("the case in your window is not the one that is stored here now; load the page again.")
+        return case
+
     def _position(self, question: Mapping[str, Any]) -> int:
         position = _number(question, "position")
         if not 0 <= position < self.data.kinds.n_cases:
@@ -268,8 +320,9 @@ class ExplorerAnswers:
             _keep(self._cases, position, self.data.case_html(position, level=2), _KEPT_CASES)
         return self._cases[position]
 
-    def _rows(self, query: Query, positions: IntArray) -> list[dict[str, Any]]:
+    def _rows(self, query: Query, positions: IntArray, reviewer: str) -> list[dict[str, Any]]:
         cases, marks = self.data.benchmark.cases.iloc[positions], self.selections.marks()
+        tags = self.selections.tags.seen_by(self.selections.beholder_now(reviewer))
         columns = [name for name in PLACES if name in cases.columns]
         values = value_of(self.data.kinds, query, positions)
         return [
@@ -280,6 +333,7 @@ class ExplorerAnswers:
                 "place": " · ".join(message_text(row[name]) for name in columns if isinstance(row[name], str)),
                 "value": value,
                 "by": [message_text(name) for name in marks.get(str(row["case_id"]), [])],
+                "tags": [visible(tag) for tag in tags.get(str(row["case_id"]), [])],
             }
             for position, row, value in zip(positions, cases.to_dict("records"), values, strict=True)
         ]

@@ -26,7 +26,8 @@ from mrb_lib.widgets.text import escaped
 
 BENCHMARK, INDEX, STORE = "MRB_REVIEW_BENCHMARK", "MRB_REVIEW_INDEX", "MRB_REVIEW_STORE"
 BLIND = "MRB_REVIEW_BLIND"
-SCRIPTS: Final = (*CASE_SCRIPTS, "explorer/list", "explorer/filters", "explorer/form", "explorer/explorer")
+_OWN = ("list", "filters", "form", "tags", "views", "explorer")
+SCRIPTS: Final = (*CASE_SCRIPTS, *(f"explorer/{name}" for name in _OWN))
 STYLES: Final = (*CASE_STYLES, "explorer/explorer")
 _STATIC_CASES = 3
 _STATIC_ROWS = 200

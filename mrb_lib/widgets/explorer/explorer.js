@@ -33,7 +33,7 @@ const mrbKeysHelp = (() => {
   const KEYS = [
     ["J or →", "next case"], ["K or ←", "previous case"], ["/", "search"], ["1 2 3 4", "gold is right, gold is wrong, ambiguous, image unusable"],
     ["A B T", "gold is wrong: right is A, B, a tie"], ["Shift + 1", "the first reason, and so on"], ["Z X C V", "harm: none, mild, moderate, severe"],
-    ["D", "underline every word that is not in the other answer"], ["W", "show the answers as written"], ["M", "mark a region of the image"], ["N", "write a note"], ["S", "save"], ["Enter", "save, and go on to the next case"], ["Ctrl + Enter", "save while writing"], ["Esc", "leave a field, so that keys work again"], ["?", "this list"],
+    ["D", "underline every word that is not in the other answer"], ["W", "show the answers as written"], ["M", "mark a region of the image"], ["# or G", "tag the case"], ["N", "write a note"], ["S", "save"], ["Enter", "save, and go on to the next case"], ["Ctrl + Enter", "save while writing"], ["Esc", "leave a field, so that keys work again"], ["?", "this list"],
   ];
 
   function dialog() {
@@ -80,8 +80,11 @@ const mrbExplorer = (() => {
       const help = button("?", "keys", { class: "mrb-help", "aria-haspopup": "dialog" });
       const simulated = about.note ? element("span", { class: "mrb-simulated", title: about.note }, "SIMULATED data") : null;
       const filters = mrbFilters.make({ kinds: about.kinds, reviews: about.review_words, change: choose });
-      const list = mrbList.make({ fetch: (from) => link.ask("rows", { ...scope(), start: from }), pick: (index) => go(index).then(intoView) });
+      const list = mrbList.make({ fetch: (from) => link.ask("rows", { ...scope(), start: from }), pick: (index) => go(index).then(intoView), pictures: (positions) => link.ask("thumbnails", { positions }) });
       const form = mrbForm.make({ ask: link.ask, about, signed, saved, next: onwards, draw: (all) => mrbCase.regions(stage, all), region: () => mrbCase.region(stage) });
+      const tags = mrbTags.make({ ask: link.ask, reviewer: () => form.reviewer(), trouble: () => about.store, changed: list.tag, tell, stale: (event) => parts.gate.stale(event) });
+      const views = mrbViews.make({ ask: link.ask, scope, open: (fragment) => open(`#${fragment}`) });
+      const pictures = button("Pictures", "Pictures in the list", { "aria-pressed": "true" });
       const view = element("div", { class: "mrb-view-of" });
       const stage = element("div", { class: "mrb-case-pane", role: "region", "aria-label": "Case", tabindex: "0" });
       const dialog = mrbKeysHelp.dialog();
@@ -92,13 +95,20 @@ const mrbExplorer = (() => {
       csv.addEventListener("click", () => mrbFiles.write(link, scope(), "csv", csv, tell));
       html.addEventListener("click", () => mrbFiles.write(link, scope(), "html", html, tell));
       help.addEventListener("click", () => dialog.showModal());
-      const head = element("div", { class: "mrb-head" }, element("h1", { dir: "auto", title: about.name }, about.name), simulated, filters.search, element("span", { class: "mrb-gap" }), element("span", { class: "mrb-export", role: "group", "aria-label": "Export the selection" }, element("span", { "aria-hidden": "true" }, "Export"), csv, html), help);
+      const picture = (on) => {
+        list.showPictures(on);
+        pictures.setAttribute("aria-pressed", String(on));
+        mrbShell.keep("localStorage", "mrb-pictures", on ? "" : "off");
+      };
+      pictures.addEventListener("click", () => picture(pictures.getAttribute("aria-pressed") !== "true"));
+      const head = element("div", { class: "mrb-head" }, element("h1", { dir: "auto", title: about.name }, about.name), simulated, filters.search, views.button, element("span", { class: "mrb-gap" }), element("span", { class: "mrb-export", role: "group", "aria-label": "Export the selection" }, element("span", { "aria-hidden": "true" }, "Export"), csv, html), pictures, help);
       const left = element("nav", { class: "mrb-left", "aria-label": "Cases" }, list.frame);
-      const middle = element("section", { class: "mrb-middle", "aria-label": "The case" }, element("div", { class: "mrb-steps" }, previous, next, position, copy), stage);
-      root.replaceChildren(head, filters.bar, filters.chips, filters.summary, notice, element("div", { class: "mrb-panes" }, left, middle, form.root), dialog);
+      const middle = element("section", { class: "mrb-middle", "aria-label": "The case" }, element("div", { class: "mrb-steps" }, previous, next, position, copy, tags.root), stage);
+      root.replaceChildren(head, filters.bar, filters.chips, filters.summary, notice, element("div", { class: "mrb-panes" }, left, middle, form.root), dialog, views.dialog);
+      picture(mrbShell.recall("localStorage", "mrb-pictures") !== "off");
       list.signed(form.reviewer());
-      const gate = mrbShell.gate(root, [stage, form.root]);
-      parts = { notice, position, previous, next, filters, list, form, view, stage, dialog, gate };
+      const gate = mrbShell.gate(root, [stage, form.root, tags.list]);
+      parts = { notice, position, previous, next, filters, list, form, tags, view, stage, dialog, gate };
     }
 
     // After a review; at the end of the list it is said how far one has come.
@@ -112,6 +122,7 @@ const mrbExplorer = (() => {
     async function signed(name) {
       if (!parts) return;
       parts.list.signed(name);
+      parts.tags.refresh();
       if (state.query.review) return choose(state.query);
       const asked = (state.asked += 1);
       const answer = await link.ask("select", { query: state.query, reviewer: name, case: parts.caseId ?? "" }).catch(() => null);
@@ -123,6 +134,7 @@ const mrbExplorer = (() => {
 
     async function saved(position, reviewers) {
       parts.list.mark(position, reviewers);
+      if (parts.tags.hidden() && position === state.position) parts.tags.refresh();
       const turn = state.asked;
       const { done } = await link.ask("progress", scope()).catch(() => state);
       if (turn !== state.asked) return;
@@ -186,6 +198,7 @@ const mrbExplorer = (() => {
       const strange = state.query.review && !parts.form.reviewer();
       parts.form.root.hidden = !strange;
       parts.form.empty();
+      parts.tags.empty();
       const { judge, text } = state.query;
       const words = strange ? "Sign in to see which cases are yours." : judge === null && !text ? "No case matches." : "No case matches all of this.";
       clearStage();
@@ -291,12 +304,14 @@ const mrbExplorer = (() => {
         writeAddress();
         parts.form.root.hidden = false;
         parts.form.show(shown, state.query);
+        parts.tags.show(shown);
         parts.gate.open();
         prefetch();
       } catch (error) {
         if (state.position !== position) return;
         clearStage();
         parts.form.root.hidden = true;
+        parts.tags.empty();
         parts.gate.open();
         parts.stage.append(element("p", { class: "mrb-failed", role: "alert" }, `The case cannot be shown: ${error.message}`));
       } finally {
@@ -327,7 +342,7 @@ const mrbExplorer = (() => {
     }
 
     function onKey(event) {
-      if (!parts || event.defaultPrevented) return;
+      if (!parts || event.defaultPrevented || root.querySelector("dialog[open]")) return;
       const target = event.composedPath()[0];
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && root.querySelector(".mrb-form")?.contains(target)) {
         event.preventDefault();
@@ -339,7 +354,7 @@ const mrbExplorer = (() => {
         root.focus({ preventScroll: true });
         return;
       }
-      if (typing(event) || parts.dialog.open) return;
+      if (typing(event)) return;
       const act = action(event, target, parts.gate.stale(event));
       if (!act) return;
       event.preventDefault();
@@ -365,7 +380,7 @@ const mrbExplorer = (() => {
         const does = { ArrowDown: next, ArrowUp: previous, Home: () => go(0), End: () => go(state.n - 1) }[key];
         if (does) return does;
       }
-      return { j: next, k: previous, d: () => parts.stage.querySelector(".mrb-words")?.click(), w: () => parts.stage.querySelector(".mrb-raw")?.click(), "/": () => parts.filters.search.focus(), n: () => parts.form.note(), m: () => parts.form.mark(), s: () => parts.form.save(), "?": () => parts.dialog.showModal() }[key.toLowerCase()];
+      return { j: next, k: previous, d: () => parts.stage.querySelector(".mrb-words")?.click(), w: () => parts.stage.querySelector(".mrb-raw")?.click(), "/": () => parts.filters.search.focus(), "#": parts.tags.focus, g: parts.tags.focus, n: () => parts.form.note(), m: () => parts.form.mark(), s: () => parts.form.save(), "?": () => parts.dialog.showModal() }[key.toLowerCase()];
     }
 
     if (preview) return open("");

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 
 import numpy as np
@@ -25,20 +25,27 @@ _SIDE = 640
 _TEXTS = ("case_id", "organ", "department", "modality", "question", "response_a", "response_b", "reference")
 
 
-def csv_pieces(data: ExplorerData, query: Query, positions: IntArray, history: pd.DataFrame | None) -> Iterator[str]:
+def csv_pieces(
+    data: ExplorerData,
+    query: Query,
+    positions: IntArray,
+    history: pd.DataFrame | None,
+    tags: Mapping[str, Sequence[str]] | None = None,
+) -> Iterator[str]:
     """The selection as a table, a case a row, piece by piece.
 
     Parameters
     ----------
     history : the adjudications, whose current ones are written; None where there is no store
+    tags : of the cases; None for none
 
     Yields
     ------
     str
         Lines of CSV, the head first: the case's texts, `gold <dimension>`, for each judge in view
         `<judge>: <dimension>` (mixed where its verdicts tie), `kinds` of failure, `confidence`, `disagreement`,
-        `difficulty` (the highest over the judges and dimensions in view), `reviews`, and `data`, which says SIMULATED
-        where they are.
+        `difficulty` (the highest over the judges and dimensions in view), `reviews`, `tags`, and `data`, which says
+        SIMULATED where they are.
     """
     kinds, cases = data.kinds, data.benchmark.cases
     texts = [name for name in _TEXTS if name in cases.columns]
@@ -46,7 +53,7 @@ def csv_pieces(data: ExplorerData, query: Query, positions: IntArray, history: p
     judges = [name for name in (query.judge, query.other) if name]
     head = [*texts, *(f"gold {name}" for name in dimensions)]
     head += [f"{judge}: {name}" for judge in judges for name in dimensions]
-    yield "\ufeff" + _line([*head, "kinds", "confidence", "disagreement", "difficulty", "reviews", "data"])
+    yield "\ufeff" + _line([*head, "kinds", "confidence", "disagreement", "difficulty", "reviews", "tags", "data"])
     reviews = _reviews(history)
     for position in positions.tolist():
         labels = data.labels.of(position)
@@ -55,7 +62,8 @@ def csv_pieces(data: ExplorerData, query: Query, positions: IntArray, history: p
         row += [gold.get(name) for name in dimensions]
         row += [_choice_text(data, judge, name, position) for judge in judges for name in dimensions]
         row += [_kinds_of(data, query, position), *_values(data, query, position)]
-        row += [reviews.get(str(cases["case_id"].iloc[position]), "")]
+        case_id = str(cases["case_id"].iloc[position])
+        row += [reviews.get(case_id, ""), "; ".join((tags or {}).get(case_id, ()))]
         yield _line([*row, "SIMULATED" if data.note else data.benchmark.meta.kind])
 
 

@@ -3,15 +3,19 @@ const mrbList = (() => {
   const HEIGHT = 74;
   const SPARE = 6;
   const PAGE = 60;
+  const PICTURES = 16;
+  const REST = 200;
   let count = 0;
 
-  // `fetch(start)` resolves with rows from `start` on; `pick(index)` is told what was chosen.
-  function make({ fetch, pick }) {
+  // `fetch(start)` resolves with rows from `start` on, `pictures(positions)` with small pictures of some of them;
+  // `pick(index)` is told what was chosen.
+  function make({ fetch, pick, pictures }) {
     const { element } = mrbShell;
     const name = `mrb-list-${(count += 1)}`;
     const box = element("div", { class: "mrb-rows", role: "listbox", tabindex: "0", "aria-label": "Cases of the selection" });
     const frame = element("div", { class: "mrb-list" }, box);
-    const state = { n: 0, rows: new Map(), asked: new Set(), waiting: [], index: -1, reviewer: "", turn: 0 };
+    const state = { n: 0, rows: new Map(), asked: new Set(), waiting: [], index: -1, reviewer: "", turn: 0, pictured: true, timer: 0, asking: false };
+    const drawn = new Map(); // the picture of a position, an element that goes from one drawing of the list to the next
 
     function reviewed(row) {
       if (!row.by.length) return null;
@@ -32,10 +36,55 @@ const mrbList = (() => {
         item.append(element("span", { class: "mrb-row-title" }, "…"));
         return item;
       }
-      const head = element("span", { class: "mrb-row-head" }, element("b", { dir: "auto" }, row.id), reviewed(row));
+      if (state.pictured) item.append(picture(row.position));
+      const tags = row.tags.length ? element("span", { class: "mrb-row-tags", title: row.tags.join(", ") }, ...row.tags.map((tag) => element("bdi", { dir: "auto" }, tag))) : null;
+      const head = element("span", { class: "mrb-row-head" }, element("b", { dir: "auto" }, row.id), tags, reviewed(row));
       const foot = element("span", { class: "mrb-row-foot" }, element("span", { dir: "auto" }, row.place.replaceAll("_", " ")), element("span", { class: "mrb-value" }, row.value));
       item.append(head, element("span", { class: "mrb-row-title", dir: "auto" }, row.title), foot);
       return item;
+    }
+
+    function picture(position) {
+      if (!drawn.has(position)) drawn.set(position, element("span", { class: "mrb-thumb", "aria-hidden": "true" }));
+      return drawn.get(position);
+    }
+
+    // Once the list has rested, so that nobody who steps from case to case waits for a picture.
+    function rest() {
+      clearTimeout(state.timer);
+      if (state.pictured) state.timer = setTimeout(look, REST);
+    }
+
+    async function look() {
+      if (state.asking || !frame.isConnected) return;
+      const shown = [...box.querySelectorAll("[data-index]")].map((item) => state.rows.get(Number(item.dataset.index))?.position);
+      const wanted = shown.filter((position) => position !== undefined && !drawn.get(position)?.dataset.seen).slice(0, PICTURES);
+      if (!wanted.length || !state.pictured) return;
+      state.asking = true;
+      try {
+        const { pictures: made } = await pictures(wanted);
+        for (const [position, address] of made) fill(picture(position), address);
+      } catch {
+        for (const position of wanted) picture(position).dataset.seen = "1"; // a list without pictures is a list
+      } finally {
+        state.asking = false;
+        rest();
+      }
+    }
+
+    const MARKS = { none: ["–", "no image"], broken: ["✗", "the image cannot be shown"] };
+
+    function fill(place, address) {
+      const [mark, words] = MARKS[address] ?? [];
+      place.dataset.seen = "1";
+      place.title = words ?? "";
+      place.replaceChildren(mark ?? element("img", { src: address, alt: "", width: 40, height: 40, draggable: "false" }));
+    }
+
+    function showPictures(on) {
+      state.pictured = on;
+      frame.classList.toggle("mrb-with-pictures", on);
+      draw();
     }
 
     function need(index) {
@@ -71,6 +120,7 @@ const mrbList = (() => {
       const active = state.index >= first && state.index < last ? `${name}-${state.index}` : null;
       if (active) box.setAttribute("aria-activedescendant", active);
       else box.removeAttribute("aria-activedescendant");
+      rest();
     }
 
     // A new selection: how many cases, which of them is shown, and the rows that came with it.
@@ -108,6 +158,11 @@ const mrbList = (() => {
       draw();
     }
 
+    function tag(position, tags) {
+      for (const row of state.rows.values()) if (row.position === position) row.tags = tags;
+      draw();
+    }
+
     function signed(reviewer) {
       state.reviewer = reviewer;
       draw();
@@ -120,7 +175,10 @@ const mrbList = (() => {
       const item = event.target.closest("[data-index]");
       if (item) pick(Number(item.dataset.index));
     });
-    return { frame, box, reset, move, row, mark, signed, close: () => watch.disconnect() };
+    return { frame, box, reset, move, row, mark, tag, signed, showPictures, close() {
+      clearTimeout(state.timer);
+      watch.disconnect();
+    } };
   }
 
   return { make };

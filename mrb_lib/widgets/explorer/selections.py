@@ -19,10 +19,12 @@ from mrb_lib.stats.failures.selection import facets, searchable, select
 from mrb_lib.stats.failures.where import cases_where
 from mrb_lib.widgets.explorer.adjudicate import Reviews, disagreed_on, reviewed_by
 from mrb_lib.widgets.explorer.data import ExplorerData
+from mrb_lib.widgets.explorer.tags import Beholder, Tags
 
 _KEPT = 16
-Scope = tuple[str, int]
-"""For whom a selection is made, and how many adjudications count in it."""
+Scope = tuple[str, int, int]
+"""For whom a selection is made, and how many adjudications and rows of tags count in it."""
+_NOBODY: Scope = ("", 0, 0)
 
 
 class Selections:
@@ -35,19 +37,20 @@ class Selections:
 
     def __init__(self, data: ExplorerData, reviews: Reviews, *, blind: bool) -> None:
         self.data, self.reviews, self.blind = data, reviews, blind
-        self._kept: OrderedDict[tuple[Query, str, int], IntArray] = OrderedDict()
+        self.tags = Tags(reviews, blind=blind)
+        self._kept: OrderedDict[tuple[Query, Scope], IntArray] = OrderedDict()
         self._marks: tuple[pd.DataFrame, dict[str, list[str]]] | None = None
 
     @cached_property
     def _texts(self) -> list[str]:
         return searchable(self.data.benchmark.cases)
 
-    def of(self, query: Query, scope: Scope = ("", 0)) -> IntArray:
+    def of(self, query: Query, scope: Scope = _NOBODY) -> IntArray:
         """The positions of the cases that a query leaves, in its order, kept for the questions that follow.
 
         The scope matters to a query about reviews only.
         """
-        key = (query, *(scope if query.review or query.where else ("", 0)))
+        key = (query, scope if query.review or query.where else _NOBODY)
         if key not in self._kept:
             kinds, cases, texts = self.data.kinds, self.data.benchmark.cases, self._texts_for(query)
             selected = select(kinds, cases, query, texts=texts, within=self.within(query, scope))
@@ -62,9 +65,11 @@ class Selections:
         return facets(self.data.kinds, cases, query, texts=texts, within=self.within(query, scope))
 
     def scope(self, question: Mapping[str, Any]) -> Scope:
-        """For whom a selection is made, and how many adjudications count in it: all, where the question says none."""
-        as_of = question.get("as_of")
-        return str(question.get("reviewer") or ""), as_of if isinstance(as_of, int) else len(self.history())
+        """For whom a selection is made, and as of when: now, unless the question says `as_of`."""
+        reviewer, as_of = str(question.get("reviewer") or ""), question.get("as_of")
+        if isinstance(as_of, list | tuple) and len(as_of) == 2 and all(isinstance(n, int) and n >= 0 for n in as_of):
+            return reviewer, as_of[0], as_of[1]
+        return reviewer, len(self.history()), len(self.tags.history())
 
     def history(self) -> pd.DataFrame:
         """All adjudications; none where no store can be read."""
@@ -85,6 +90,7 @@ class Selections:
                 kinds=lambda: self.data.kinds,
                 reviewers=lambda: reviewed_by(self.history().iloc[: scope[1]]),
                 dimensions=self.data.benchmark.meta.dimensions,
+                tags=lambda: self.tags.seen_by(self.beholder(scope), scope[2]),
             )
         if query.review:
             within &= self._reviewed(query.review, scope)
@@ -92,8 +98,8 @@ class Selections:
 
     def _reviewed(self, review: str, scope: Scope) -> BoolArray:
         """The cases that a state of review leaves for a reviewer."""
-        reviewer, as_of = scope
-        history = self.history().iloc[:as_of]
+        reviewer = scope[0]
+        history = self.history().iloc[: scope[1]]
         mine = {case for case, names in reviewed_by(history).items() if reviewer in names}
         cases = self.data.benchmark.cases["case_id"]
         if review == "queue":
@@ -102,6 +108,15 @@ class Selections:
             known = disagreed_on(history) & mine if self.blind else disagreed_on(history)
             return np.asarray(cases.isin(known), dtype=bool)
         return np.asarray(cases.isin(mine) == (review == "mine"), dtype=bool)
+
+    def beholder(self, scope: Scope) -> Beholder:
+        """Who looks, and which cases they had reviewed as of then."""
+        history = self.history().iloc[: scope[1]]
+        return Beholder(scope[0], {case for case, names in reviewed_by(history).items() if scope[0] in names})
+
+    def beholder_now(self, reviewer: str) -> Beholder:
+        """Who looks, and which cases they have reviewed by now."""
+        return Beholder(reviewer, {case for case, names in self.marks().items() if reviewer in names})
 
     def review_counts(self, query: Query, scope: Scope) -> dict[str, Any]:
         """The facet of the states of review; empty where nothing can be stored, or nobody is signed in."""
