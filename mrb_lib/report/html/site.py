@@ -24,7 +24,7 @@ from mrb_lib.report.records import CACHE, PageRecord
 from mrb_lib.widgets.bundle import csp_hash
 from mrb_lib.widgets.bundle import script as script_of
 from mrb_lib.widgets.bundle import style as style_of
-from mrb_lib.widgets.case import SCRIPTS
+from mrb_lib.widgets.case import SCRIPTS, STYLES
 from mrb_lib.widgets.text import visible
 
 if TYPE_CHECKING:
@@ -44,18 +44,18 @@ class Look:
     script_hash: str
 
 
-def look(*assets: str) -> Look:
+def look(styles: Sequence[str] = (), scripts: Sequence[str] = ()) -> Look:
     """The look of a page that shows what these widgets' assets draw.
 
     Parameters
     ----------
-    assets : names of style sheets and scripts of `mrb_lib.widgets.bundle`, such as "case/case"
+    styles, scripts : names of style sheets and scripts of `mrb_lib.widgets.bundle`, such as "case/case"
     """
     from markupsafe import Markup
 
     own, does = ((TEMPLATES / name).read_text(encoding="utf-8") for name in ("style.css", "site.js"))
-    script = f"{script_of(*assets)}\n{does}"
-    style = f"{style_of(*assets)}\n{own}"
+    script = f"{script_of(*scripts)}\n{does}"
+    style = f"{style_of(*styles)}\n{own}"
     return Look(Markup(style), Markup(script), csp_hash(script))  # noqa: S704  # our own files
 
 
@@ -172,7 +172,7 @@ def _render(content: Content) -> Iterator[tuple[str, str]]:
         )
         yield f"pages/{record.page}", text
     case_page = environment.get_template("case.html.jinja")
-    of_cases = {**shared, "look": look(*SCRIPTS)}
+    of_cases = {**shared, "look": look(STYLES, SCRIPTS)}
     for index, case in enumerate(content.cases):
         text = case_page.render(**of_cases, up=up, case=case, place=index + 1, **_neighbours(content.cases, index))
         yield f"cases/{case.name}", text

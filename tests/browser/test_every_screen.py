@@ -1,0 +1,109 @@
+"""Every screen can be read by everyone: nothing serious for axe-core, light and dark, from a phone to a wide screen."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from mrb_lib.data.benchmark import load
+from mrb_lib.data.demo.build import write_demo
+from mrb_lib.verdicts.store import load_verdicts
+from mrb_lib.widgets.boards import browse_heatmap, browse_leaderboard
+from mrb_lib.widgets.plain import PlainView
+
+from .axe import violations
+from .server import MRB, Served
+from .small_site import address, first_case, shared_site
+
+PATIENT = 120_000
+WIDTHS = (400, 1024, 1280, 1920)
+UNFOLD = "for (const fold of document.querySelectorAll('details')) fold.open = true"
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("screens") / "bench"
+    write_demo(folder, cases=12, seed=3)
+    for judge in ("longer", "shorter"):
+        subprocess.run([MRB, "judge", folder, folder / "runs", "--judge", judge], check=True, capture_output=True)
+    return folder
+
+
+def readable(page: Page, name: str) -> None:
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 800})
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            assert violations(page) == [], f"{name}, {width} wide, {scheme}"
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{name}, {width} wide"
+
+
+def test_the_review(page: Page, bench: Path) -> None:
+    with Served("review", bench) as served:
+        page.goto(served.address.split("?")[0])
+        expect(page.get_by_role("heading", name="The address is not complete")).to_be_visible(timeout=PATIENT)
+        readable(page, "door")
+        page.goto(f"{served.address}#judge=longer&dimension=overall")
+        expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
+        expect(page.locator(".mrb-before")).to_have_count(0, timeout=PATIENT)
+        readable(page, "not signed in")
+        page.get_by_label("Your name").fill("Dr A")
+        page.get_by_role("button", name="Sign in").click()
+        page.get_by_role("button", name="turn, flip, measure and more").click()
+        page.get_by_role("button", name="keys in the image").click()
+        page.evaluate(UNFOLD)
+        page.keyboard.press("Escape")
+        page.keyboard.press("2")
+        page.keyboard.press("Escape")
+        for key in ("m", "Enter", "ArrowRight", "ArrowDown", "Enter"):
+            page.keyboard.press(key)
+        expect(page.locator(".mrb-regions li")).to_have_count(1)
+        page.get_by_role("button", name="Edit the list").click()
+        readable(page, "a review")
+
+
+def test_annotation(page: Page, bench: Path) -> None:
+    with Served("annotate", bench, "--annotators", "Dr One,Dr Two") as served:
+        page.goto(served.address)
+        expect(page.get_by_role("heading", name="Who are you?")).to_be_visible(timeout=PATIENT)
+        readable(page, "who are you")
+        page.get_by_role("button", name="Dr One").click()
+        expect(page.locator(".mrb-answer").first).to_be_visible()
+        page.keyboard.press("a")
+        page.get_by_role("button", name="turn, flip, measure and more").click()
+        readable(page, "a case")
+        page.keyboard.press("x")
+        expect(page.get_by_role("dialog")).to_be_visible()
+        readable(page, "to skip it")
+
+
+def test_coordination(page: Page, bench: Path) -> None:
+    with Served("annotate", bench, "--annotators", "Dr One,Dr Two", "--coordinator") as served:
+        page.goto(served.address)
+        expect(page.get_by_role("row", name="Dr One").first).to_be_visible(timeout=PATIENT)
+        readable(page, "coordination")
+
+
+def test_the_boards(page: Page, bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MRB_STATIC", "1")
+    benchmark = load(bench)
+    verdicts = load_verdicts(bench / "runs", benchmark.cases)
+    boards = (browse_leaderboard(benchmark, verdicts, resamples=50), browse_heatmap(benchmark, verdicts, resamples=50))
+    for board in boards:
+        assert isinstance(board, PlainView)
+        start = '<!doctype html><html lang="en"><title>board</title><body style="margin: 0"><main><h1>Board</h1>'
+        page.set_content(f"{start}{board.html}")
+        readable(page, type(board).__name__)
+
+
+def test_the_report(new_page: Callable[..., Page], tmp_path_factory: pytest.TempPathFactory) -> None:
+    site = shared_site(tmp_path_factory.getbasetemp())
+    page = new_page()
+    for name in ("index.html", "pages/03_leaderboard.html", "pages/07_failures.html", first_case(site)):
+        page.goto(address(site, name))
+        page.evaluate(UNFOLD)
+        readable(page, name)
