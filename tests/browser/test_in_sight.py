@@ -126,6 +126,7 @@ def test_reviews_are_of_the_case_in_sight(page: Page, bench: Benchmark) -> None:
             lambda: _click(page, ".mrb-choose", chance),
             lambda: _click(page, ".mrb-save", chance),
             *[lambda: _press(page, [chance.choice([*VERDICTS]), "s"], chance.uniform(0, 0.4))] * 5,
+            lambda: _press(page, ["m", "Enter", "Enter", chance.choice([*VERDICTS]), "s"], chance.uniform(0, 0.4)),
         ]
         with stalled(served.process.pid, seed=1):
             _act(page, steps, chance)
@@ -138,6 +139,10 @@ def test_reviews_are_of_the_case_in_sight(page: Page, bench: Benchmark) -> None:
     assert rows["verdict"].nunique() == len(VERDICTS)
     wrong = [row for row in rows.to_dict("records") if not _meant(row, actions)]
     assert wrong == []
+    images = dict(zip(bench.cases["case_id"], bench.cases["images"], strict=True))
+    marked = {(row["case_id"], region["image"]) for row in rows.to_dict("records") for region in row["regions"]}
+    assert marked
+    assert all(image in images[case] for case, image in marked)
 
 
 def _meant(row: dict[str, Any], actions: list[dict[str, Any]]) -> bool:
@@ -165,7 +170,7 @@ def test_annotations_are_of_the_case_in_sight(page: Page, bench: Benchmark) -> N
         expect(page.locator(".mrb-sheet h2")).to_be_visible(timeout=PATIENT)
         page.evaluate(RECORD, {"case": ".mrb-sheet h2", "row": ".mrb-row.mrb-now .mrb-name"})
         steps: list[Callable[[], object]] = [
-            *(lambda key=key: page.keyboard.press(key) for key in (*PICKS, *PICKS, "1", "4", "n", "p", *["Enter"] * 2)),
+            *(lambda key=key: page.keyboard.press(key) for key in (*PICKS, *PICKS, "1", "4", "j", "p", *["Enter"] * 2)),
             *[lambda: _press(page, chance.choices("abt", k=6), chance.uniform(0, 0.4))] * 3,
             lambda: _click(page, ".mrb-pick", chance),
             lambda: _click(page, ".mrb-forward", chance),
