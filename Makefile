@@ -59,7 +59,7 @@ test: setup
 	$(BIN)/nbstripout --verify notebooks/*.ipynb
 	$(BIN)/mypy
 	$(PYTEST) --dist worksteal --ignore tests/browser
-	$(PYTEST) --dist loadfile tests/browser
+	$(PYTEST) --dist loadfile --no-loadscope-reorder tests/browser
 
 # Tracing every line doubles the time of the tests, so it has a target of its own.
 coverage: setup

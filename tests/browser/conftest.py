@@ -19,6 +19,14 @@ FLAGS = (
 )  # fmt: skip
 
 
+LONGEST = ("test_in_sight_review.py", "test_in_sight_annotate.py")
+"""Files that come first, so that no process works on one alone at the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.name not in LONGEST)
+
+
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     """Debian's Chromium. Without it the tests of this folder cannot run: they fail, naming the package."""

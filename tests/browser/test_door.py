@@ -15,8 +15,8 @@ from mrb_lib.data.demo.build import write_demo
 from mrb_lib.reviews.store import open_store
 
 from .axe import violations
+from .haste import descendants, paused
 from .server import Served
-from .test_in_sight import descendants, paused
 
 PATIENT = 120_000
 SOON = 3_000

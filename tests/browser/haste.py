@@ -1,0 +1,124 @@
+"""Somebody in a hurry before a server that stalls: random keys and clicks, and what was in sight at each."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+from mrb_lib.data.benchmark import Benchmark, load, save
+from mrb_lib.data.demo.build import write_demo
+
+CASES, ACTIONS = 300, 2000
+PATIENT = 120_000
+ME = "Dr Haste"
+
+# After every frame what is in sight is noted; an action is about the last frame before it.
+RECORD = """texts => {
+  const frames = [];
+  const look = () => {
+    const found = Object.fromEntries(Object.entries(texts).map(([name, at]) => {
+      const node = document.querySelector(at);
+      return [name, node && node.checkVisibility() ? node.textContent.trim() : "out of sight"];
+    }));
+    const last = frames.at(-1);
+    if (!last || JSON.stringify(last.found) !== JSON.stringify(found)) frames.push({ time: performance.now(), found });
+    requestAnimationFrame(() => setTimeout(look));
+  };
+  window.mrbActions = [];
+  const note = (kind) => (event) => {
+    const frame = frames.findLast(({ time }) => time <= event.timeStamp) ?? { found: {} };
+    const on = event.target instanceof Element ? event.target.closest("[data-index], label, button") : null;
+    const what = kind === "key" ? event.key : on?.querySelector("input")?.value ?? on?.localName ?? "";
+    window.mrbActions.push({ kind, what, at: performance.timeOrigin + event.timeStamp, ...frame.found });
+  };
+  window.addEventListener("keydown", note("key"), true);
+  window.addEventListener("pointerdown", note("click"), true);
+  look();
+}"""
+
+
+def hasty_benchmark(folder: Path) -> Benchmark:
+    """So many cases that most are seen once, a tenth of them with an image."""
+    write_demo(folder / "demo", cases=CASES, seed=5)
+    demo = load(folder / "demo")
+    images = [[] if place % 10 else names for place, names in enumerate(demo.cases["images"])]
+    questions = [f"Question {place}: {text}" for place, text in enumerate(demo.cases["question"])]
+    save(replace(demo, cases=demo.cases.assign(images=images, question=questions)), folder / "bench")
+    return load(folder / "bench")
+
+
+@contextmanager
+def stalled(process: int, seed: int) -> Iterator[None]:
+    """The processes below one stop and go on at random, as on a machine with other work."""
+    over, chance = threading.Event(), random.Random(seed)
+
+    def stall() -> None:
+        while not over.wait(chance.uniform(0.2, 2.0)):
+            with paused(process):
+                time.sleep(chance.choice([0.02, 0.1, 0.3, 1.0]))
+
+    thread = threading.Thread(target=stall)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+@contextmanager
+def paused(process: int) -> Iterator[None]:
+    """The processes below one stand still."""
+    below = descendants(process)
+    for each in below:
+        os.kill(each, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for each in below:
+            os.kill(each, signal.SIGCONT)
+
+
+def descendants(process: int) -> list[int]:
+    """The processes that one started, and those that they started."""
+    children = Path(f"/proc/{process}/task/{process}/children")
+    found = [int(each) for each in children.read_text().split()] if children.exists() else []
+    return [*found, *(each for child in found for each in descendants(child))]
+
+
+def act(page: Page, steps: list[Callable[[], object]], chance: random.Random) -> None:
+    """At random, mostly in a hurry, until there are enough."""
+    while page.evaluate("window.mrbActions.length") < ACTIONS:
+        if page.locator(".mrb-nothing").count():  # a filter was hit that leaves no case
+            page.evaluate("() => { location.hash = ''; }")
+            page.locator(".mrb-shown").wait_for()
+        for _ in range(20):
+            chance.choice(steps)()
+            time.sleep(chance.choice([0, 0, 0, 0, 0.01, 0.05]))
+
+
+def press(page: Page, keys: list[str], after: float) -> None:
+    """Look for so many seconds, and press one after the other."""
+    time.sleep(after)
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def click(page: Page, at: str, chance: random.Random) -> None:
+    """A click where one of these is now, whether or not it can be used: a person's hand does not wait."""
+    boxes = page.locator(at).evaluate_all(
+        "found => found.map(one => one.getBoundingClientRect())"
+        ".filter(box => box.width && box.top > 0 && box.bottom < innerHeight)"
+        ".map(box => [box.left + box.width / 2, box.top + box.height / 2])"
+    )
+    if boxes:
+        page.mouse.click(*chance.choice(boxes))

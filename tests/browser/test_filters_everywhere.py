@@ -1,0 +1,375 @@
+"""Filters, tags, views and small pictures as a person uses them: in the boards, and in the explorer as it is served."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from mrb_lib.data.benchmark import Benchmark, load, save
+from mrb_lib.data.demo.build import write_demo
+from mrb_lib.reviews.store import open_store
+from mrb_lib.stats.tables import analyze
+from mrb_lib.widgets.boards import browse_heatmap, browse_leaderboard
+from mrb_lib.widgets.boards.heatmap_table import STYLES as HEATMAP_STYLES
+from mrb_lib.widgets.boards.leaderboard_table import STYLES as LEADERBOARD_STYLES
+from mrb_lib.widgets.boards.live import HeatmapWidget, LeaderboardWidget
+from mrb_lib.widgets.bundle import csp_hash, script, style
+from mrb_lib.widgets.case import SCRIPTS, STYLES
+from mrb_lib.widgets.explorer import explore
+from mrb_lib.widgets.shell import Shell
+from tests.widgets.boards.judged import judged
+
+from .axe import violations
+from .haste import paused
+from .hostile import ATTACKS, harm
+from .server import Served
+
+PATIENT = 120_000
+N = 30
+GONE = "\u00d7"
+NewPage = Callable[..., Page]
+_MODEL = """
+const heard = [];
+const model = {
+  on: (name, hear) => name === "msg:custom" && heard.push(hear),
+  off: () => {},
+  send: async (question) => {
+    const answer = await window.askPython(question);
+    for (const hear of heard) hear({ ...answer, id: question.id });
+  },
+};
+render({ model, el: document.querySelector("main") });
+"""
+
+
+def mounted(page: Page, widget: Shell, scripts: tuple[str, ...], styles: tuple[str, ...]) -> Page:
+    """A widget on a plain page that may run its script and nothing else; Python answers as it does in a notebook."""
+    code = f"{script('shell', *scripts)}\n(() => {{{_MODEL}}})();"
+    rules = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src '{csp_hash(code)}'"
+    page.expose_function("askPython", lambda question: widget.answer(question))
+    page.set_content(
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>widget</title>'
+        f'<meta http-equiv="Content-Security-Policy" content="{rules}"><style>{style(*styles)}</style></head>'
+        f'<body class="mrb"><main></main><script>{code}</script></body></html>'
+    )
+    return page
+
+
+def filtered(root: Locator, where: str) -> None:
+    root.get_by_label("Where", exact=True).fill(where)
+    root.get_by_label("Where", exact=True).press("Enter")
+    expect(root).not_to_have_attribute("aria-busy", "true")
+
+
+def test_a_filter_typed_into_the_leaderboard(page: Page) -> None:
+    benchmark, verdicts = judged()
+    widget = browse_leaderboard(benchmark, verdicts, resamples=60)
+    assert isinstance(widget, LeaderboardWidget)
+    board = mounted(page, widget, ("boards/leaderboard",), LEADERBOARD_STYLES).locator(".mrb-board")
+    expect(board.locator("tbody.mrb-judges tr")).to_have_count(3)
+    filtered(board, "organ == 'lung'")
+    expect(board.locator(".mrb-about")).to_have_text(
+        "overall · policy balanced · where organ == 'lung': 16 of 48 cases"
+    )
+    table = analyze(benchmark, verdicts, "accuracy", where="organ == 'lung'", dimension="overall", references=0)
+    shown = board.locator("tbody.mrb-judges tr > td:nth-child(7)").all_inner_texts()
+    assert [int(text) for text in shown] == table["n"].tolist()
+    filtered(board, "organn == 'lung'")
+    expect(board.get_by_role("alert")).to_contain_text("'organn' is unknown; use one of")
+    expect(board.get_by_label("Where", exact=True)).to_have_attribute("aria-invalid", "true")
+    assert violations(page) == []
+    for attack in ATTACKS:
+        filtered(board, f"question != {attack!r}")
+        expect(board.locator(".mrb-about code")).to_have_count(1)
+        filtered(board, attack)
+        expect(board.get_by_role("alert")).to_contain_text("where")
+        assert harm(page) == []
+    filtered(board, "")
+    expect(board.locator(".mrb-about")).to_have_text("overall · policy balanced · all cases")
+    assert violations(page) == []
+
+
+def test_a_filter_typed_into_the_heatmap_goes_along_to_the_explorer(page: Page) -> None:
+    benchmark, verdicts = judged()
+    explorer = explore(benchmark, verdicts)
+    widget = browse_heatmap(benchmark, verdicts, resamples=60, explorer=explorer)
+    assert isinstance(widget, HeatmapWidget)
+    scripts, styles = (*SCRIPTS, "boards/heatmap"), (*STYLES, *HEATMAP_STYLES)
+    heat = mounted(page, widget, scripts, styles).locator(".mrb-heatmap")
+    expect(heat.locator("[data-row]").first).to_be_visible()
+    where = "says['j0'] == 'A' and organ != 'foot'"
+    filtered(heat, where)
+    expect(heat.locator(".mrb-about")).to_contain_text(re.compile(rf"where {re.escape(where)}: \d+ of 48 cases"))
+    expect(heat.locator("thead .mrb-name")).to_have_text(["all cases", "eye", "lung"])
+    cell = heat.get_by_role("button", name=re.compile("^j1, lung: "))
+    n = int(re.search(r"of (\d+) cases", cell.get_attribute("title") or "")[1])  # type: ignore[index]  # it is said
+    cell.click()
+    expect(heat.locator(".mrb-behind [data-position]")).to_have_count(n)
+    expect(heat.locator(".mrb-behind h4")).to_contain_text(where)
+    assert violations(page) == []
+    heat.get_by_role("button", name="Open these in the explorer").click()
+    expect(heat.get_by_role("status")).to_have_text("The explorer shows these cases.")
+    query, _ = explorer.answers.start
+    assert (query.where, len(explorer.answers.selections.of(query))) == (where, n)
+    filtered(heat, "outcome['nobody'] == 'wrong'")
+    expect(heat.get_by_role("status")).to_contain_text("judge 'nobody' is unknown")
+    heat.locator("[data-row]").first.click()  # the cells are not those of what is asked for
+    expect(heat.locator(".mrb-behind")).to_be_hidden()
+    for attack in ATTACKS:
+        filtered(heat, f"question != {attack!r}")
+        expect(heat.locator(".mrb-about code")).to_have_count(1)
+        assert harm(page) == []
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Simulated cases; one has no image, one a torn one."""
+    folder = tmp_path_factory.mktemp("everywhere") / "demo"
+    write_demo(folder, cases=N, seed=4)
+    made = load(folder)
+    images = [[] if place == 1 else names for place, names in enumerate(made.cases["images"])]
+    save(replace(made, cases=made.cases.assign(images=images)), folder.parent / "bench")
+    torn = folder.parent / "bench" / "images" / str(made.cases["images"].iloc[2][0])
+    torn.write_bytes(torn.read_bytes()[:200])
+    return folder.parent / "bench"
+
+
+@pytest.fixture(scope="module")
+def served(bench: Path) -> Iterator[Served]:
+    with Served("review", bench) as running:
+        yield running
+
+
+def opened(page: Page, served: Served, who: str, fragment: str = "") -> Page:
+    """The explorer on a case, with somebody signed in."""
+    page.goto(f"{served.address}{fragment}", wait_until="domcontentloaded")
+    expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
+    expect(page.locator(".mrb-before")).to_have_count(0, timeout=PATIENT)
+    if page.get_by_label("Your name").count():
+        page.get_by_label("Your name").fill(who)
+        page.get_by_role("button", name="Sign in").click()
+    expect(page.locator(".mrb-who")).to_contain_text(who)
+    page.keyboard.press("Escape")
+    settled(page)
+    return page
+
+
+def settled(page: Page) -> None:
+    expect(page.locator(".mrb-explorer")).not_to_contain_class("mrb-changing")
+
+
+def tag(page: Page, words: str, key: str = "#") -> None:
+    """Tag the case in sight by keyboard."""
+    page.locator(".mrb-explorer").press(key)
+    expect(page.get_by_label("Add a tag to this case")).to_be_focused()
+    page.keyboard.type(words)
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Add a tag to this case")).to_have_value("")
+    page.keyboard.press("Escape")
+
+
+def stored(bench: Path) -> tuple[Benchmark, pd.DataFrame, pd.DataFrame]:
+    made = load(bench)
+    with open_store(bench / "reviews.sqlite", create=False) as store:
+        return made, store.tags(made.meta.name), store.adjudications(made.meta.name, history=True)
+
+
+def test_a_tag_is_set_by_key_filtered_by_and_exported(page: Page, served: Served, bench: Path, tmp_path: Path) -> None:
+    opened(page, served, "Dr Tag")
+    tag(page, "artefact, basal")
+    page.keyboard.press("j")
+    settled(page)
+    tag(page, "artefact, basal", key="g")
+    tag(page, "old film")
+    chips = page.locator(".mrb-tag-list li")
+    expect(chips).to_have_text(["artefact, basal" + GONE, "old film" + GONE])
+    expect(page.locator("[data-index='1'] .mrb-row-tags bdi")).to_have_text(["artefact, basal", "old film"])
+    expect(page.locator("datalist option").first).to_have_attribute("value", "artefact, basal")
+    made, tags, said = stored(bench)
+    assert tags[["case_id", "tag"]].to_numpy().tolist() == [
+        [made.cases["case_id"].iloc[0], "artefact, basal"],
+        [made.cases["case_id"].iloc[1], "artefact, basal"], [made.cases["case_id"].iloc[1], "old film"],
+    ]  # fmt: skip
+    assert said.empty, "no letter of a tag was taken for a verdict"
+
+    page.locator("[data-filter=where]").fill("tag == 'artefact, basal' and not tag == 'old film'")
+    page.keyboard.press("Enter")
+    expect(page.locator(".mrb-position")).to_contain_text("1 of 1 cases")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV: export the selection as a table").click()
+    download.value.save_as(tmp_path / "cases.csv")
+    with (tmp_path / "cases.csv").open(encoding="utf-8-sig", newline="") as file:
+        assert [row["tags"] for row in csv.DictReader(file)] == ["artefact, basal"]
+    page.get_by_role("button", name="remove the tag artefact, basal").click()
+    expect(chips).to_have_count(0)
+    expect(page.locator(".mrb-position")).to_contain_text("1 of 1 cases")  # the list stays while one works on it
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Clear all").click()
+    expect(page.locator(".mrb-position")).to_contain_text(f"of {N} cases")
+    page.locator("[data-filter=where]").fill("tags == 'x'")
+    page.keyboard.press("Enter")
+    expect(page.locator(".mrb-notice")).to_contain_text("'tags' is unknown")
+    assert violations(page) == []
+
+
+def test_others_tags_are_hidden_until_ones_own_review_is_saved(new_page: NewPage, served: Served, bench: Path) -> None:
+    case = f"#case={load(bench).cases['case_id'].iloc[7]}"
+    first, second = new_page(), new_page()
+    tag(opened(first, served, "Dr First", case), "gold looks wrong")
+    opened(second, served, "Dr Second", case)
+    expect(second.locator(".mrb-tag-list li")).to_have_text(["1 hidden"])
+    assert "gold looks wrong" not in second.content()
+    second.keyboard.press("1")
+    second.keyboard.press("s")
+    expect(second.locator(".mrb-tag-list li")).to_have_text(["gold looks wrong"])
+    expect(second.get_by_role("button", name="remove the tag")).to_have_count(0)
+
+
+def test_a_tag_begun_at_a_case_lands_on_no_other(page: Page, served: Served, bench: Path) -> None:
+    opened(page, served, "Dr Haste", f"#case={load(bench).cases['case_id'].iloc[10]}")
+    field = page.get_by_label("Add a tag to this case")
+    with paused(served.process.pid):
+        for key in ("j", "#", *"stab1"):
+            page.keyboard.press(key)
+        expect(field).to_have_value("stab1")
+        page.keyboard.press("Enter")
+        expect(page.locator(".mrb-notice")).to_contain_text("The case changed while you typed")
+    settled(page)
+    expect(page.locator(".mrb-of-case bdi")).to_have_text(str(load(bench).cases["case_id"].iloc[11]))
+    page.keyboard.press("Enter")
+    expect(field).to_have_value("stab1")
+    page.keyboard.press("Enter")
+    expect(page.locator(".mrb-tag-list li")).to_have_text(["stab1" + GONE])
+    made, tags, said = stored(bench)
+    mine = tags[tags["reviewer"] == "Dr Haste"]
+    assert mine[["case_id", "tag"]].to_numpy().tolist() == [[made.cases["case_id"].iloc[11], "stab1"]]
+    assert "Dr Haste" not in set(said["reviewer"])
+
+
+def test_a_view_is_saved_and_opened_on_another_page(new_page: NewPage, served: Served) -> None:
+    page, other = new_page(), new_page()
+    opened(page, served, "Dr View")
+    page.locator("[data-filter=where]").fill("length > 10 and n_images == 1")
+    page.keyboard.press("Enter")
+    page.locator("[data-filter=organ]").select_option("=eye")
+    page.locator("[data-filter=sort]").select_option("disagreement")
+    expect(page).to_have_url(re.compile("where=.*sort=disagreement"))
+    settled(page)
+    n = page.locator(".mrb-position").inner_text().split("·")[0]
+    views, dialog = page.get_by_role("button", name="Views"), page.get_by_role("dialog", name="Saved views")
+    views.press("Enter")
+    expect(dialog.get_by_text("No view is saved yet.")).to_be_visible()
+    page.keyboard.type("Eyes to discuss")
+    page.keyboard.press("Enter")
+    expect(dialog.get_by_role("status")).to_have_text("The view “Eyes to discuss” is saved for everyone.")
+    for key in "12sjab#g":  # what a dialog covers takes no key
+        page.keyboard.press(key)
+    dialog.get_by_label("Save the filters").fill("")
+    assert violations(page) == []
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(page.locator(".mrb-saved")).not_to_contain_text("Not saved yet")
+
+    opened(other, served, "Dr Other")
+    other.reload()
+    opened(other, served, "Dr Other")
+    other.get_by_role("button", name="Views").click()
+    other.get_by_role("button", name="Eyes to discuss", exact=True).click()
+    expect(other).to_have_url(re.compile("where=.*sort=disagreement"))
+    settled(other)
+    expect(other.locator(".mrb-position")).to_contain_text(n.strip())
+    expect(other.locator("[data-filter=where]")).to_have_value("length > 10 and n_images == 1")
+    other.get_by_role("button", name="Clear all").click()
+    expect(other.locator(".mrb-position")).to_contain_text(f"of {N} cases")
+    other.get_by_role("button", name="Views").click()
+    there = other.get_by_role("dialog", name="Saved views")
+    there.get_by_label("Save the filters").fill("Eyes to discuss")
+    other.keyboard.press("Enter")
+    expect(there.get_by_role("status")).to_contain_text("is there already, saved by Dr View")
+    other.keyboard.press("Enter")
+    expect(there.get_by_role("status")).to_contain_text("is saved for everyone")
+    there.get_by_role("button", name="Remove the view Eyes to discuss").click()
+    there.get_by_role("button", name="Remove the view Eyes to discuss for everyone").click()
+    expect(there.get_by_text("No view is saved yet.")).to_be_visible()
+
+
+def test_pictures_come_after_the_rows_and_can_be_hidden(page: Page, served: Served) -> None:
+    opened(page, served, "Dr Look")
+    pictures = page.locator(".mrb-list .mrb-thumb img")
+    expect(page.locator("[data-index='0'] .mrb-thumb img")).to_have_attribute("alt", "")
+    assert (
+        page.locator("[data-index='0'] .mrb-thumb img").evaluate("img => img.decode().then(() => img.naturalWidth)")
+        == 80
+    )
+    expect(page.locator("[data-index='1'] .mrb-thumb")).to_have_text("\u2013")
+    expect(page.locator("[data-index='2'] .mrb-thumb")).to_have_text("✗")
+    page.locator("[role=listbox]").focus()
+    page.keyboard.press("End")
+    expect(page.locator(f"[data-index='{N - 1}'] .mrb-thumb img")).to_be_visible()
+    page.get_by_role("button", name="Pictures in the list").click()
+    expect(pictures).to_have_count(0)
+    page.reload()
+    opened(page, served, "Dr Look")
+    expect(page.get_by_role("button", name="Pictures in the list")).to_have_attribute("aria-pressed", "false")
+    page.wait_for_timeout(800)
+    expect(pictures).to_have_count(0)
+    page.get_by_role("button", name="Pictures in the list").click()
+    expect(pictures.first).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_hostile_tags_views_and_filters_do_nothing(new_page: NewPage, served: Served, bench: Path, scheme: str) -> None:
+    page = opened(new_page(color_scheme=scheme), served, "Dr " + ATTACKS[1], "#organ=lung")
+    name, field = page.get_by_label("Save the filters"), page.get_by_label("Add a tag to this case")
+    dialog = page.get_by_role("dialog", name="Saved views")
+    for number, attack in enumerate(ATTACKS):
+        field.fill(attack[:40])
+        field.press("Enter")
+        expect(field).to_have_value("")
+        where = f"tag != {attack!r} or length > {number}"
+        page.locator("[data-filter=where]").fill(where)
+        page.keyboard.press("Enter")
+        expect(page.locator(".mrb-position")).to_contain_text("of ")
+        settled(page)
+        page.get_by_role("button", name="Views").click()
+        name.fill(attack[:80])
+        name.press("Enter")
+        expect(dialog.get_by_role("status")).to_contain_text(re.compile("saved"))
+        assert harm(page) == [], attack
+        page.keyboard.press("Escape")
+        page.locator("[data-filter=where]").fill(attack)
+        page.keyboard.press("Enter")
+        expect(page.locator(".mrb-notice")).not_to_have_text("")
+        assert harm(page) == [], attack
+    page.get_by_role("button", name="Views").click()
+    expect(dialog.get_by_role("listitem").nth(20)).to_be_attached()
+    assert violations(page) == []
+    for width in (1280, 1024, 400):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert harm(page) == [], width
+    page.keyboard.press("Escape")
+    for width in (1280, 1024, 400):
+        page.set_viewport_size({"width": width, "height": 800})
+        settled(page)
+        assert harm(page) == [], width
+    assert violations(page) == []
+
+
+def test_without_a_name_one_is_told_to_sign_in(page: Page, served: Served) -> None:
+    page.goto(served.address)
+    expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
+    expect(page.locator(".mrb-before")).to_have_count(0, timeout=PATIENT)
+    page.locator(".mrb-explorer").press("#")
+    expect(page.locator(".mrb-notice")).to_have_text("Sign in to tag cases.")
+    page.get_by_role("button", name="Views").click()
+    dialog = page.get_by_role("dialog", name="Saved views")
+    expect(dialog.get_by_role("status")).to_contain_text("Sign in to save")
+    expect(dialog.get_by_role("button", name="Save", exact=True)).to_be_disabled()
+    assert violations(page) == []

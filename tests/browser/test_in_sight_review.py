@@ -1,0 +1,125 @@
+"""What a reviewer stores is about the case that was in sight when the key was pressed, whatever the server does."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.reviews.store import open_store
+
+from .haste import ACTIONS, CASES, ME, PATIENT, RECORD, act, click, hasty_benchmark, paused, press, stalled
+from .server import Served
+
+VERDICTS = {"1": "gold_right", "3": "ambiguous", "4": "image_unusable"}
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    return hasty_benchmark(tmp_path_factory.mktemp("sight"))
+
+
+def test_reviews_are_of_the_case_in_sight(page: Page, bench: Benchmark) -> None:
+    assert bench.path is not None
+    chance = random.Random(1)
+    with Served("review", bench.path) as served:
+        page.goto(served.address, wait_until="domcontentloaded")
+        expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
+        expect(page.locator(".mrb-before")).to_have_count(0, timeout=PATIENT)
+        page.get_by_label("Your name").fill(ME)
+        page.get_by_role("button", name="Sign in").click()
+        texts = {"case": ".mrb-shown .mrb-title bdi", "row": '[aria-selected="true"] b', "form": ".mrb-of-case bdi"}
+        page.evaluate(RECORD, texts)
+        steps: list[Callable[[], object]] = [
+            *(lambda key=key: page.keyboard.press(key) for key in ("j", "j", "k", *VERDICTS, *VERDICTS, "s", "s", "s")),
+            lambda: _hold(page, "j", chance.randrange(2, 9)),
+            lambda: click(page, "[data-index]", chance),
+            lambda: click(page, "[data-index]", chance),
+            lambda: _scroll(page, chance),
+            lambda: page.keyboard.press(chance.choice(["Home", "End"])),
+            lambda: click(page, ".mrb-choose", chance),
+            lambda: click(page, ".mrb-save", chance),
+            *[lambda: press(page, [chance.choice([*VERDICTS]), "s"], chance.uniform(0, 0.4))] * 5,
+            lambda: press(page, ["m", "Enter", "Enter", chance.choice([*VERDICTS]), "s"], chance.uniform(0, 0.4)),
+        ]
+        with stalled(served.process.pid, seed=1):
+            act(page, steps, chance)
+        page.wait_for_timeout(3000)
+        actions = page.evaluate("window.mrbActions")
+    with open_store(bench.path / "reviews.sqlite", create=False) as store:
+        rows = store.adjudications(bench.meta.name, history=True)
+    assert len(actions) >= ACTIONS
+    assert len(rows) > ACTIONS // 50, "most of what is pressed is stored"
+    assert rows["verdict"].nunique() == len(VERDICTS)
+    wrong = [row for row in rows.to_dict("records") if not _meant(row, actions)]
+    assert wrong == []
+    images = dict(zip(bench.cases["case_id"], bench.cases["images"], strict=True))
+    marked = {(row["case_id"], region["image"]) for row in rows.to_dict("records") for region in row["regions"]}
+    assert marked
+    assert all(image in images[case] for case, image in marked)
+
+
+def _meant(row: dict[str, Any], actions: list[dict[str, Any]]) -> bool:
+    """Whether the reviewer chose that verdict, and later saved, while that case alone was in sight."""
+    here = [
+        action
+        for action in actions
+        if action["case"] == action["form"] == row["case_id"] and action["row"] in (row["case_id"], "out of sight")
+    ]
+    given = [VERDICTS.get(action["what"], action["what"]) for action in here]
+    first = given.index(row["verdict"]) if row["verdict"] in given else len(given)
+    return any(what in ("s", "button") for what in given[first:])
+
+
+def test_a_row_clicked_and_reviewed_at_once_is_the_one_reviewed(page: Page, bench: Benchmark) -> None:
+    assert bench.path is not None
+    with Served("review", bench.path) as served:
+        page.goto(served.address, wait_until="domcontentloaded")
+        expect(page.locator(".mrb-before")).to_have_count(0, timeout=PATIENT)
+        page.get_by_label("Your name").fill("Dr Quick")
+        page.get_by_role("button", name="Sign in").click()
+        page.locator("[data-index]").first.click()
+        page.keyboard.press("End")
+        last = str(bench.cases["case_id"].iloc[-1])
+        expect(page.locator(".mrb-of-case bdi")).to_have_text(last, timeout=PATIENT)
+        expect(page.locator(".mrb-explorer")).not_to_contain_class("mrb-changing")
+        with paused(served.process.pid):
+            page.locator(f'[data-index="{CASES - 4}"]').click()
+            for key in "3s":
+                page.keyboard.press(key)
+            expect(page.locator(".mrb-explorer")).to_contain_class("mrb-changing")
+        clicked = str(bench.cases["case_id"].iloc[-4])
+        expect(page.locator(".mrb-of-case bdi")).to_have_text(clicked, timeout=PATIENT)
+        expect(page.locator(".mrb-explorer")).not_to_contain_class("mrb-changing")
+        for key in "3s":
+            page.keyboard.press(key)
+        expect(page.locator(".mrb-history")).to_contain_text("Dr Quick", timeout=PATIENT)
+        for _ in range(12):
+            page.keyboard.down("k")
+        page.keyboard.press("4")
+        page.keyboard.press("s")
+        page.keyboard.up("k")
+        page.wait_for_timeout(2000)
+        here = page.locator(".mrb-of-case bdi").inner_text()
+    with open_store(bench.path / "reviews.sqlite", create=False) as store:
+        rows = store.adjudications(bench.meta.name, history=True)
+    stored = rows.loc[rows["reviewer"] == "Dr Quick", ["case_id", "verdict"]].to_numpy().tolist()
+    assert stored[0] == [clicked, "ambiguous"]
+    assert stored[1:] in ([], [[here, "image_unusable"]])
+
+
+def _scroll(page: Page, chance: random.Random) -> None:
+    """Move the list, as a wheel does."""
+    page.locator(".mrb-list").evaluate(
+        "(list, part) => { list.scrollTop = part * list.scrollHeight; }", chance.random()
+    )
+
+
+def _hold(page: Page, key: str, times: int) -> None:
+    for _ in range(times):
+        page.keyboard.down(key)
+    page.keyboard.up(key)
