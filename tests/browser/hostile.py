@@ -45,6 +45,12 @@ ATTACKS = (
     "../../../../etc/passwd",
     "__proto__",
     "' OR 1=1; DROP TABLE adjudications; --",
+    "# <b class=hostile>h</b>\n\n| <img src=x class=hostile onerror=window.__pwned=2> | [l](http://evil.example/l) |\n"
+    "|-|-:|\n| ![i](http://evil.example/i.png) | <http://evil.example> **`</code></pre></td>`** |\n\n9. *nine*\n\n"
+    "~~~ x\n</pre>\n~~~",
+    "$\\href{javascript:window.__pwned=8}{x}$ \\(\\style{position:fixed;inset:0}{x}\\) $\\newcommand{\\a}{\\a\\a}\\a$ "
+    "$$\\includegraphics{http://evil.example/i.png}$$ \\[\\text{<img src=x class=hostile onerror=window.__pwned=2>}\\] "
+    f"${'{' * 300}x{'}' * 300}$ $\\hspace{{-90em}}\\color{{white}}x_{{{'a+' * 200}}}$",
 )
 LONG = 1_000_000
 LONG_CASE = 0

@@ -15,7 +15,7 @@ from playwright.sync_api import Locator, Page, expect
 from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.data.votes import gold
 from mrb_lib.verdicts.store import load_verdicts
-from mrb_lib.widgets.case import STYLES, case_html
+from mrb_lib.widgets.case import STYLES, case_html, formulas, markdown
 from mrb_lib.widgets.page import closing, opening
 from mrb_lib.widgets.text import visible
 
@@ -69,14 +69,15 @@ def test_a_page_of_hostile_cases_runs_nothing_and_keeps_its_shape(
     expect(page.locator("main > section.mrb-case")).to_have_count(len(ATTACKS))
     assert harm(page) == []
     names = set(page.evaluate("[...new Set([...document.querySelectorAll('main section *')].map(e => e.localName))]"))
-    assert names <= _PLAIN
+    assert names <= _PLAIN | markdown.TAGS | formulas.TAGS
     styled = page.locator("main [style]").evaluate_all("all => [...new Set(all.map(e => e.classList.item(0)))]")
     assert styled == ["mrb-view"]
 
 
 def test_all_of_an_answer_can_be_read(page: Page, benchmark: Benchmark, cases: list[str]) -> None:
     show(page, document(*cases))
-    said = page.locator(".mrb-answer-text").evaluate_all("boxes => boxes.map(box => box.textContent)")
+    written = "boxes => boxes.map(box => (box.querySelector('.mrb-written') ?? box).textContent)"
+    said = page.locator(".mrb-answer-text").evaluate_all(written)
     pairs = benchmark.cases[["response_a", "response_b"]].to_numpy().ravel()
     assert len(said[2 * LONG_CASE]) >= 1_000_000 - len(ATTACKS)
     # HTML has no carriage return: a page reads it as the end of a line, whichever way it is written.
