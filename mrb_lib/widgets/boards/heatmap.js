@@ -16,13 +16,13 @@ function render({ model, el }) {
   const cellAsked = () => ({ ...axes(), row: state.cell[0], column: state.cell[1], outcome: state.outcome, page: state.page });
 
   // Only the latest question's answer is shown.
-  async function ask(what, fields, show) {
+  async function ask(what, question, show) {
     const turn = (state.asked += 1);
     root.setAttribute("aria-busy", "true");
     status.textContent = "Computing …";
     status.classList.remove("mrb-problem");
     try {
-      const answer = await link.ask(what, fields);
+      const answer = await link.ask(what, question);
       if (turn !== state.asked) return;
       status.textContent = "";
       show(answer);

@@ -294,7 +294,8 @@ def _cell(grid: HeatmapGrid, index: int, column: int, scale: Scale, live: bool) 
         body, kind, description = '<b aria-hidden="true">\u2013</b>', "mrb-undefined", f"undefined: {reason}"
     else:
         few = bool(row["few"])
-        body = f"<b>{100 * value:.0f}{'<sup>*</sup>' if few else ''}</b><span>{_ends(row)}</span>"
+        body = f'<b aria-hidden="true">{100 * value:.0f}{"<sup>*</sup>" if few else ""}</b>'
+        body += f'<span aria-hidden="true">{_ends(row)}</span>'
         kind = f"mrb-heat-{_step(value, scale)}" + (" mrb-few" if few else "")
         description = f"{percent_text(value)} of {_n(grid, judge, name):.0f} cases, interval {interval_text(row)}"
         description += ", few cases" if few else ""
@@ -304,7 +305,7 @@ def _cell(grid: HeatmapGrid, index: int, column: int, scale: Scale, live: bool) 
         return f'<td><span class="mrb-cell {kind}" title="{label}">{body}{spoken}</span></td>'
     return (
         f'<td><button type="button" class="mrb-cell {kind}" data-row="{index}" data-column="{column}" tabindex="-1" '
-        f'title="{label}" aria-label="{label}; show the cases">{body}</button></td>'
+        f'title="{label}">{body}<i class="mrb-out-of-sight">{label}; show the cases</i></button></td>'
     )
 
 

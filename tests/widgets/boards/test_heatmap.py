@@ -113,7 +113,7 @@ def test_cells_hold_the_numbers_of_analyze_and_their_intervals() -> None:
     table = analyze(benchmark, verdicts, "accuracy", by="organ", dimension="overall", resamples=RESAMPLES, references=0)
     overall = table[table["subfield"].isna()]
     page = told(widget(), "table")
-    labels = [label for label in page.having("aria-label") if "all cases" in label]
+    labels = [label for label in page.having("title") if "all cases" in label]
     assert len(labels) == len(overall)
     for label, row in zip(labels, overall.itertuples(), strict=True):
         assert label.startswith(f"{row.judge}, all cases: {100 * row.accuracy:.1f}% of {row.n} cases")
