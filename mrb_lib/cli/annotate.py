@@ -44,10 +44,21 @@ def annotate(
     export: Annotated[
         Path | None, typer.Option(metavar="OUT", help="Write the annotations so far: .parquet or .csv; no page.")
     ] = None,
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full",
+            help="With --export: everything, a row a choice, skip or comment, with the order shown, seconds and "
+            "reasons to skip, replaced answers included; .csv, .jsonl or .parquet.",
+        ),
+    ] = False,
     agreement: Annotated[bool, typer.Option("--agreement", help="Show progress and agreement; no page.")] = False,
     assign_only: Annotated[bool, typer.Option("--assign-only", help="Deal the cases out; no page.")] = False,
     coordinator: Annotated[
-        bool, typer.Option("--coordinator", help="Open the coordinator's page: progress, agreement, skipped cases.")
+        bool,
+        typer.Option(
+            "--coordinator", help="Open the coordinator's page: progress, agreement, pace, drift, comments, files."
+        ),
     ] = False,
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="Default: a free one.")] = None,
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
@@ -68,6 +79,8 @@ def annotate(
                                        ("--assign-only", assign_only)) if chosen]  # fmt: skip
     if len(modes) > 1:
         raise InputError(f"{' and '.join(modes)}: choose one.")
+    if full and export is None:
+        raise InputError("--full: says what to export; name the file with --export OUT.")
     opens_page = export is None and not agreement and not assign_only
     if opens_page:
         check_app(host, port, allow_remote)  # before cases are dealt out, which stays
@@ -81,7 +94,9 @@ def annotate(
     with open_store(store_used, create=names is not None) as opened:
         if names is not None:
             _assign(benchmark, opened, names, overlap=overlap, n_cases=cases, shared=shared, seed=seed)
-        if export is not None:
+        if export is not None and full:
+            _export_log(benchmark, opened, export)
+        elif export is not None:
             _export(benchmark, opened, export)
         elif agreement:
             _agreement(benchmark, opened)
@@ -165,6 +180,21 @@ def _export(benchmark: Benchmark, store: Store, out: Path) -> None:
     typer.echo(f"{out}: {' of '.join(parts)} by {people}{_mark(benchmark)}")
     if left_out:
         typer.echo(f"{left_out} annotations of cases or dimensions that are not in the benchmark left out", err=True)
+
+
+def _export_log(benchmark: Benchmark, store: Store, out: Path) -> None:
+    from mrb_lib.reviews.answer_log import CHOICE, COMMENT, SKIP, answer_log
+    from mrb_lib.reviews.exchange import write_rows
+
+    frame, left_out = answer_log(benchmark, store)
+    write_rows(frame, out)
+    number = frame["kind"].value_counts()
+    parts = [count(int(number.get(kind, 0)), kind) for kind in (CHOICE, SKIP, COMMENT)]
+    replaced = int((~frame["counts"]).sum())
+    typer.echo(f"{out}: {', '.join(parts)}, {replaced} of them replaced by later answers{_mark(benchmark)}")
+    if left_out:
+        gone = f"{count(left_out, 'row')} about cases, dimensions or choices that are not in the benchmark left out"
+        typer.echo(gone, err=True)
 
 
 def _agreement(benchmark: Benchmark, store: Store) -> None:

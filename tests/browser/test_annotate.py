@@ -183,14 +183,14 @@ def test_a_page_that_is_loaded_again_has_everything_and_an_answer_may_be_changed
     for key in "ab":
         page.keyboard.press(key)
     _saved(page, "Relevance, second")
-    page.keyboard.press("n")
+    page.keyboard.press("j")
     _at(page, 2)
     page.keyboard.press("a")
     _saved(page, "Accuracy, first")
     page.reload(timeout=PATIENT)
     expect(page.get_by_role("heading", name="Case 2 of 3")).to_be_visible(timeout=PATIENT)
     expect(_row(page, "Accuracy").get_by_role("radio", name="First")).to_be_checked()
-    page.keyboard.press("p")
+    page.keyboard.press("k")
     _at(page, 1)
     expect(_row(page, "Relevance").get_by_role("radio", name="Second")).to_be_checked()
     page.keyboard.press("1")
@@ -231,7 +231,8 @@ def test_two_at_once_and_a_coordinator_who_sees_it(
     found, _ = annotations_of(benchmark, store)
     assert found.groupby("annotator").size().loc[["Dr One", "Dr Two"]].tolist() == [18, 13]
     truth = agreement(found, benchmark.cases, dimensions=benchmark.meta.dimensions).set_index("dimension")
-    shown = coordinator.get_by_role("row", name="accuracy").last
+    each = coordinator.get_by_role("table", name="agreement on each dimension")
+    shown = each.get_by_role("row", name="accuracy")
     expect(shown).to_contain_text(f"{truth.loc['accuracy', 'percent_agreement']:.2f} (", timeout=SOON)
     for scheme in ("light", "dark"):
         coordinator.emulate_media(color_scheme=scheme)
@@ -279,7 +280,7 @@ def test_skipping_in_a_page_that_fits_and_can_be_read_by_all(
     in_one_view(page, ".mrb-sheet")
     why = _skip(page)
     _at(page, 2)
-    page.keyboard.press("p")
+    page.keyboard.press("k")
     _at(page, 1)
     expect(page.get_by_text(f"Skipped: {why}")).to_be_visible()
     expect(page.get_by_text("skipped", exact=True)).to_have_count(5)
@@ -333,7 +334,7 @@ def test_hostile_text_does_nothing(page: Page, tmp_path: Path) -> None:
             expect(page.locator(".mrb-title")).to_contain_text(f"Case {number} of {len(hostile.cases)}", timeout=SOON)
             assert harm(page) == []
             assert page.evaluate("document.documentElement.scrollWidth") <= 1280
-            page.keyboard.press("n")
+            page.keyboard.press("j")
 
 
 def test_what_was_annotated_is_exported(benchmark: Benchmark, store: Store, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.data.demo.build import write_demo
 from mrb_lib.files import REVIEWS
 from mrb_lib.notebook import places
-from mrb_lib.reviews.marks import AnnotatorAnswer
+from mrb_lib.reviews.marks import AnnotatorAnswer, Comment
 from mrb_lib.reviews.store import open_store
 
 from .conftest import Result
@@ -82,6 +82,7 @@ def test_everybody_begins_with_the_same_cases_whenever_they_come(mrb: Command, b
         (("--annotators", "a,b", "--host", "192.0.2.1"), "--allow-remote"),
         (("--annotators", "a,b", "--export", "out.csv", "--agreement"), "choose one"),
         (("--agreement", "--coordinator"), "choose one"),
+        (("--full",), "--export OUT"),
         (("--agreement",), "nothing is assigned yet"),
         (("--export", "out.csv"), "nothing is assigned yet"),
         ((), "nothing is assigned yet"),
@@ -105,6 +106,31 @@ def test_answers_come_out_as_annotations(mrb: Command, bench: Path, tmp_path: Pa
     frame = pd.read_csv(out)
     assert list(frame.columns) == ["case_id", "annotator", "dimension", "choice"]
     assert mrb("annotate", bench, "--export", tmp_path / "out.txt").code == 2
+
+
+def test_everything_comes_out_in_full(mrb: Command, bench: Path, tmp_path: Path) -> None:
+    mrb("annotate", bench, "--annotators", "Dr A,Dr B", "--cases", 4, "--assign-only")
+    benchmark = load(bench)
+    _answer_all(benchmark, "Dr A", "ABBA")
+    name, case = benchmark.meta.name, benchmark.cases["case_id"].iloc[0]
+    with open_store(bench / REVIEWS) as store:
+        store.answer(AnnotatorAnswer(name, case, "Dr B", "overall", None, "BA", "=1+1", 60.0))
+        store.answer(AnnotatorAnswer(name, case, "Dr B", "overall", "A", "BA", "", 2.5))
+        store.answer(AnnotatorAnswer(name, "gone", "Dr B", "overall", "A", "BA"))
+        store.comment(Comment(name, case, "Dr B", "@blurred"))
+    out = tmp_path / "log.csv"
+    done = mrb("annotate", bench, "--export", out, "--full")
+    said = "25 choices, 1 skip, 1 comment, 1 of them replaced by later answers (SIMULATED data)"
+    assert (done.code, done.out) == (0, f"{out}: {said}\n")
+    assert "1 row about cases, dimensions or choices that are not in the benchmark left out" in done.err
+    frame = pd.read_csv(out)
+    last = frame.tail(3).set_index("kind")
+    assert last.loc["skip", ["skipped_reason", "seconds", "counts"]].tolist() == ["'=1+1", 60.0, False]
+    assert last.loc["choice", ["choice", "order", "shown_as", "seconds"]].tolist() == ["A", "BA", "second", 2.5]
+    assert last.loc["comment", "comment"] == "'@blurred"
+    for suffix in (".jsonl", ".parquet"):
+        assert mrb("annotate", bench, "--export", tmp_path / f"log{suffix}", "--full").code == 0
+    assert mrb("annotate", bench, "--export", tmp_path / "log.txt", "--full").code == 2
 
 
 def test_agreement_is_shown_as_far_as_it_is_defined(mrb: Command, bench: Path) -> None:

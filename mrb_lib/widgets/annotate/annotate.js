@@ -9,7 +9,8 @@ class MrbAnnotatePage {
     this.answers = []; // as they are shown
     this.saved = []; // as Python has them
     this.at = 0;
-    this.pending = {}; // by annotator, case and dimension, what was chosen and is not stored yet; it outlives the page
+    this.pending = {}; // by annotator, case and dimension, what was chosen, after how long, and is not stored yet; it outlives the page
+    this.watch = mrbAnnotate.stopwatch();
     root.addEventListener("keydown", (event) => this.key(event));
   }
 
@@ -64,17 +65,23 @@ class MrbAnnotatePage {
 
   async show(where) {
     this.leaving();
+    let drawn = false;
     try {
       await this.settled();
       const found = await this.line.ask("open", { annotator: this.me, ...where });
       if (found.nothing) return this.nothing(found.nothing);
       Object.assign(this, { progress: found.progress, cases: found.cases });
       if (found.finished) return this.end();
-      return this.draw(found);
+      this.draw(found);
+      drawn = true;
+      return undefined;
     } catch (error) {
       return this.fail(error);
     } finally {
-      this.arrived(() => this.sheet?.querySelector("h2").focus({ preventScroll: true }));
+      this.arrived(() => {
+        if (drawn) this.watch.start();
+        this.sheet?.querySelector("h2").focus({ preventScroll: true });
+      });
     }
   }
 
@@ -97,8 +104,10 @@ class MrbAnnotatePage {
     if (!this.desk) {
       const sheet = mrbShell.element("main", { class: "mrb-sheet" });
       this.skipBox = mrbAnnotate.skipping(this);
+      this.jump = mrbJump.make(this);
+      this.remarks = mrbComments.make(this);
       this.desk = mrbShell.element("div", { class: "mrb-desk" }, sheet, mrbAnnotate.panel(this));
-      this.replace(mrbAnnotate.bar(this), this.desk, this.skipBox.dialog);
+      this.replace(mrbAnnotate.bar(this), this.desk, this.skipBox.dialog, this.jump.dialog);
       this.sheet = sheet;
       this.gate = mrbShell.gate(this.root, [this.desk]);
       this.gate.close();
@@ -109,13 +118,15 @@ class MrbAnnotatePage {
     const about = { annotator: this.me, number: this.number, shown: this.shown };
     mrbCase.attach(this.sheet, (image) => mrbShell.picture((from) => this.line.ask("image", { ...about, image, from })));
     this.at = this.open() ?? 0;
+    this.watch.stop();
+    this.remarks.draw(found.comments);
     this.fine("");
     this.paint();
     this.root.scrollTop = 0;
     this.sheet.querySelector("h2").scrollIntoView({ block: "nearest" });
     this.about.dimensions.forEach(({ name }, index) => {
-      const pick = this.pending[this.placeOf(name)];
-      if (pick) this.choose(index, pick, false);
+      const given = this.pending[this.placeOf(name)];
+      if (given) this.choose(index, given.pick, false, given.seconds);
     });
   }
 
@@ -123,8 +134,8 @@ class MrbAnnotatePage {
     return JSON.stringify([this.me, this.shown, dimension]);
   }
 
-  pend(place, pick) {
-    if (pick) this.pending[place] = pick;
+  pend(place, given) {
+    if (given) this.pending[place] = given;
     else delete this.pending[place];
     mrbShell.keep("sessionStorage", this.unsaved, JSON.stringify(this.pending));
   }
@@ -174,9 +185,11 @@ class MrbAnnotatePage {
     else this.focus(next);
   }
 
-  choose(index, pick, onwards) {
+  // The same pick again is no answer, so that its time goes on to the next one.
+  choose(index, pick, onwards, seconds = this.answers[index].pick === pick ? null : this.watch.lap()) {
     const { name, shown } = this.about.dimensions[index];
     const chosen = { pick };
+    const given = { pick, seconds };
     this.answers[index] = chosen;
     this.at = index;
     this.paint();
@@ -184,12 +197,12 @@ class MrbAnnotatePage {
     const { me, number, shown: sight } = this;
     const place = this.placeOf(name);
     const settled = () => {
-      if (this.pending[place] === pick) this.pend(place, "");
+      if (this.pending[place] === given) this.pend(place, null);
     };
-    this.pend(place, pick);
+    this.pend(place, given);
     this.fine("Saving …");
     // One after the other: a question that is asked again must not overtake a later one.
-    this.queue = this.queue.then(() => this.line.ask("choose", { annotator: me, number, shown: sight, dimension: name, pick })).then(
+    this.queue = this.queue.then(() => this.line.ask("choose", { annotator: me, number, shown: sight, dimension: name, pick, seconds })).then(
       () => {
         settled();
         if (this.me !== me || this.number !== number) return;
@@ -229,16 +242,25 @@ class MrbAnnotatePage {
   async skip(reason, done) {
     if (this.moving) return; // a second click
     const { me, number, shown } = this;
+    const seconds = this.watch.lap();
     this.leaving();
     try {
       await this.settled();
-      await this.line.ask("skip", { annotator: me, number, shown, reason });
+      await this.line.ask("skip", { annotator: me, number, shown, reason, seconds });
     } catch (error) {
       this.arrived();
       throw error;
     }
     done();
     await this.show({ after: number });
+  }
+
+  // In its turn, so that no other case comes into sight before it is stored.
+  remark(text, id) {
+    const { me, number, shown } = this;
+    const saved = this.queue.then(() => this.line.ask("comment", { annotator: me, number, shown, text, comment_id: id }));
+    this.queue = saved.catch(() => {});
+    return saved;
   }
 
   askSkip() {
@@ -250,6 +272,10 @@ class MrbAnnotatePage {
     this.leaving();
     await this.settled();
     const left = this.left();
+    if (left.length === 0 && this.remarks.unsaved()) {
+      this.arrived(() => this.remarks.open());
+      return this.fine("Your comment is not saved yet: Ctrl + Enter saves it; empty it to go on without.");
+    }
     if (left.length === 0) return this.show({ after: this.number });
     this.arrived(() => this.focus(left[0]));
     const names = left.map((index) => mrbAnnotate.human(this.about.dimensions[index].shown));
@@ -285,9 +311,9 @@ class MrbAnnotatePage {
   }
 
   key(event) {
-    if (!this.desk || this.skipBox.dialog.open || mrbShell.typing(event) || event.repeat) return;
+    if (!this.desk || this.root.querySelector("dialog[open]") || mrbShell.typing(event) || event.repeat) return;
     const pressed = event.key.length === 1 ? event.key.toUpperCase() : event.key;
-    if (this.moving || (this.gate.stale(event) && !"NP".includes(pressed))) {
+    if (this.moving || (this.gate.stale(event) && !"JKP".includes(pressed))) {
       this.fine("That key was not taken: the case was about to change. Look, and press it again.");
       return;
     }
@@ -299,8 +325,10 @@ class MrbAnnotatePage {
     else if (pressed === "Enter" && !inButton) this.forwards();
     else if (pressed === "X") this.askSkip();
     else if (pressed === "W" && this.sheet.querySelector(".mrb-raw")) this.sheet.querySelector(".mrb-raw").click();
-    else if (pressed === "P") this.step(-1);
-    else if (pressed === "N") this.step(1);
+    else if (pressed === "K" || pressed === "P") this.step(-1);
+    else if (pressed === "J") this.step(1);
+    else if (pressed === "N") this.remarks.open();
+    else if (pressed === "G") this.jump.open();
     else if (pressed === "?") this.rows[this.at].meaning?.click();
     else return;
     event.preventDefault();
@@ -309,6 +337,7 @@ class MrbAnnotatePage {
 
   close() {
     if (this.sheet) mrbCase.detach(this.sheet);
+    this.watch.close();
     this.line.close();
   }
 }

@@ -14,7 +14,7 @@ import pandas as pd
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
 from mrb_lib.judges.prompts import DEFINITIONS
-from mrb_lib.reviews.marks import AnnotatorAnswer, case_fingerprint
+from mrb_lib.reviews.marks import AnnotatorAnswer, Comment, case_fingerprint
 from mrb_lib.reviews.progress import DONE, OPEN, SKIPPED, by_dimension, case_states
 from mrb_lib.reviews.store import Store
 from mrb_lib.schema import CHOICES
@@ -112,6 +112,7 @@ class Annotation:
             "total": len(mine),
             "html": self._html(assigned.case_id, assigned.order, number, len(mine)),
             "answers": self._answers(assigned),
+            "comments": self._comments(assigned),
             **far,
         }
 
@@ -125,7 +126,7 @@ class Annotation:
         if choice not in self._benchmark.meta.categories:
             raise InputError(f"{pick!r}: is not a choice of this benchmark; load the page again.")
         if self._answers_of(assigned).get(dimension, {}).get("pick") != pick:
-            self._store.answer(self._answer(assigned, dimension, choice, ""))
+            self._store.answer(self._answer(assigned, dimension, choice, "", question.get("seconds")))
         return {"answers": self._answers(assigned)}
 
     def image(self, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,10 +147,23 @@ class Annotation:
         left = [name for name in self._benchmark.meta.dimensions if "pick" not in answers.get(name, {})]
         if not left:
             raise InputError("Every dimension of this case has an answer; there is nothing to skip.")
+        seconds = question.get("seconds")
         for dimension in left:
             if answers.get(dimension, {}).get("skipped") != reason:
-                self._store.answer(self._answer(assigned, dimension, None, reason))
+                self._store.answer(self._answer(assigned, dimension, None, reason, seconds))
+                seconds = (
+                    None if seconds is None else 0.0
+                )  # all are skipped at once: their times must not add up to more
         return {"answers": self._answers(assigned)}
+
+    def comment(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Keep a remark on the case in sight; the page makes its id, so that one that is sent twice counts once."""
+        assigned, name = self._in_sight(question), self._benchmark.meta.name
+        text, comment_id = _text(question, "text"), _text(question, "comment_id")
+        if not text.strip():
+            raise InputError("Nothing is written yet; write your comment first.")
+        self._store.comment(Comment(name, assigned.case_id, assigned.annotator, text, comment_id))
+        return {"comments": self._comments(assigned)}
 
     def _assigned(self, annotator: str | None) -> pd.DataFrame:
         frame = self._store.assignments(self._benchmark.meta.name, annotator)
@@ -210,9 +224,21 @@ class Annotation:
             )
         return out
 
-    def _answer(self, assigned: _AssignedCase, dimension: str, choice: str | None, reason: str) -> AnnotatorAnswer:
+    def _comments(self, assigned: _AssignedCase) -> list[dict[str, str]]:
+        """What the annotator remarked on the case before; never what others did."""
         name = self._benchmark.meta.name
-        return AnnotatorAnswer(name, assigned.case_id, assigned.annotator, dimension, choice, assigned.order, reason)
+        rows = self._store.comments(name, annotator=assigned.annotator, case_id=assigned.case_id)
+        return [
+            {"text": visible(text), "created": when} for text, when in zip(rows["text"], rows["created"], strict=True)
+        ]
+
+    def _answer(
+        self, assigned: _AssignedCase, dimension: str, choice: str | None, reason: str, seconds: float | None
+    ) -> AnnotatorAnswer:
+        return AnnotatorAnswer(
+            self._benchmark.meta.name, assigned.case_id, assigned.annotator, dimension, choice, assigned.order, reason,
+            seconds,
+        )  # fmt: skip
 
     def _why_nothing(self, annotator: str) -> str:
         meta = self._benchmark.meta

@@ -30,8 +30,9 @@ class Annotator(Shell):
                 "image": annotation.image,
                 "choose": annotation.choose,
                 "skip": annotation.skip,
+                "comment": annotation.comment,
             },
-            scripts=(*SCRIPTS, "annotate/parts", "annotate/annotate"),
+            scripts=(*SCRIPTS, "annotate/parts", "annotate/comments", "annotate/jump", "annotate/annotate"),
             styles=STYLES,
             static=lambda: f'<style>{style()}</style><p class="mrb">{escaped(name)}: {plain}</p>',
         )
@@ -63,7 +64,7 @@ class Coordinator(Shell):
 
     def __init__(self, coordination: Coordination) -> None:
         super().__init__(
-            {"overview": coordination.overview},
+            {"overview": coordination.overview, "export": coordination.export},
             scripts=("annotate/coordinator",),
             styles=STYLES,
             static=lambda: f'<style>{style(*STYLES)}</style><div class="mrb mrb-annotate">{coordination.html()}</div>',
@@ -71,7 +72,7 @@ class Coordinator(Shell):
 
 
 def coordinate(benchmark: Benchmark, store: Store) -> Coordinator:
-    """Progress, agreement and skipped cases of the annotation of a benchmark, live.
+    """Progress, agreement, pace, drift, skipped cases and comments of the annotation of a benchmark, live.
 
     Raises
     ------

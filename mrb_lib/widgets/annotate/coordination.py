@@ -1,21 +1,27 @@
-"""The coordinator's page: progress, agreement and skipped cases, live."""
+"""The coordinator's page: progress, agreement, pace, drift, skipped cases and comments, live, and files of all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Any
 
 import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.reviews.exchange import annotations_of
+from mrb_lib.errors import InputError
+from mrb_lib.reviews.answer_log import answer_log
+from mrb_lib.reviews.exchange import annotations_of, guarded_csv
 from mrb_lib.reviews.progress import OPEN, by_annotator, by_dimension, case_states, skipped_cases
 from mrb_lib.reviews.store import Store
 from mrb_lib.stats.agreement import agreement
 from mrb_lib.widgets.annotate.answers import check_preference
-from mrb_lib.widgets.text import escaped, isolated
+from mrb_lib.widgets.annotate.quality import comments_html, defined_reasons, drift_html, pace_html, pairs_html
+from mrb_lib.widgets.annotate.tables import estimate, muted, quiet, records, sentence, table, when
+from mrb_lib.widgets.case.images import piece_of
+from mrb_lib.widgets.text import isolated
 
-NOT_YET = "not yet"
 MEASURES = {
     "percent_agreement": "agreement",
     "krippendorff_alpha": "Krippendorff's alpha",
@@ -24,6 +30,8 @@ MEASURES = {
     "gwet_ac1": "Gwet's AC1",
 }
 _MOST_SKIPPED = 200
+_KEPT_FILES = 4
+_FILES = {"annotations": "annotations", "log": "annotation-log"}
 
 
 def agreement_so_far(benchmark: Benchmark, annotations: pd.DataFrame, *, resamples: int = 2000) -> pd.DataFrame:
@@ -49,10 +57,8 @@ def agreement_so_far(benchmark: Benchmark, annotations: pd.DataFrame, *, resampl
     )
     for name, title in MEASURES.items():
         columns = estimates[[name, f"{name}_low", f"{name}_high"]]
-        out[title] = [_estimate(*map(float, row)) for row in columns.to_numpy(dtype=float)]
-    # Measures that no nominal label has are not awaited.
-    reasons = estimates["reason"].fillna("").str.split("; ")
-    out["reason"] = ["; ".join(why for why in each if not why.startswith("nominal labels:")) for each in reasons]
+        out[title] = [estimate(*map(float, row)) for row in columns.to_numpy(dtype=float)]
+    out["reason"] = defined_reasons(estimates["reason"])
     return out
 
 
@@ -64,6 +70,8 @@ class Coordination:
         self._benchmark = benchmark
         self._store = store
         self._made: tuple[int, str] = (-1, "")
+        self._numbers = count()
+        self._files: OrderedDict[str, str] = OrderedDict()
 
     def overview(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """The page as HTML with the `change` it shows; without HTML where `change` is still that of the question."""
@@ -74,8 +82,37 @@ class Coordination:
             self._made = (change, self.html())
         return {"change": change, "html": self._made[1]}
 
+    def export(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """A file of `kind` "annotations" or "log" as CSV, piece by piece: the first, then `from` on of the same `file`.
+
+        It is meant for a spreadsheet, so that no cell of it is run as a formula; the table of a benchmark folder is
+        what `mrb annotate --export` writes.
+        """
+        name = question.get("file")
+        told = {} if name is not None else self._written(str(question.get("kind")))
+        text = self._files.get(str(name or told.get("file")))
+        if text is None:
+            raise InputError("this file is not being written any more; export again.")
+        start = question.get("from", 0)
+        return {**told, **piece_of(text, start if isinstance(start, int) and start > 0 else 0)}
+
+    def _written(self, kind: str) -> dict[str, Any]:
+        """Make a file; what the page is told of it."""
+        if kind == "annotations":
+            frame, left_out = annotations_of(self._benchmark, self._store)
+        elif kind == "log":
+            frame, left_out = answer_log(self._benchmark, self._store)
+        else:
+            raise InputError(f"file {kind!r} is unknown; use annotations or log.")
+        name = str(next(self._numbers))
+        self._files[name] = "\ufeff" + guarded_csv(frame)
+        while len(self._files) > _KEPT_FILES:
+            self._files.popitem(last=False)
+        mark = "-SIMULATED" if self._benchmark.meta.kind == "simulated" else ""
+        return {"file": name, "name": f"{_FILES[kind]}{mark}.csv", "rows": len(frame), "left_out": left_out}
+
     def html(self) -> str:
-        """Progress, agreement and skipped cases as three tables."""
+        """The whole page: progress, agreement, pace, drift, skipped cases and comments as tables."""
         meta = self._benchmark.meta
         here, answers = (
             frame[frame["case_id"].isin(self._benchmark.cases["case_id"])]
@@ -83,6 +120,7 @@ class Coordination:
         )
         states = case_states(here, answers, meta.dimensions)
         annotations, left_out = annotations_of(self._benchmark, self._store)
+        log, _ = answer_log(self._benchmark, self._store)
         mark = ' <span class="mrb-simulated">SIMULATED data</span>' if meta.kind == "simulated" else ""
         parts = [
             f'<header class="mrb-bar"><p class="mrb-what">{isolated(meta.name)}{mark}</p></header>',
@@ -90,19 +128,16 @@ class Coordination:
             f'<div class="mrb-two"><section><h2>Annotators</h2>{_people(states)}</section>',
             f"<section><h2>Dimensions</h2>{_dimensions(here, answers, meta.dimensions)}</section></div>",
             f"<h2>Agreement so far</h2>{_agreement(agreement_so_far(self._benchmark, annotations))}",
+            f"<h2>Agreement of pairs</h2>{pairs_html(self._benchmark, annotations)}",
+            f"<h2>Pace</h2>{pace_html(log)}",
+            f"<h2>Drift</h2>{drift_html(self._benchmark, log)}",
             f"<h2>Skipped</h2>{_skipped(answers, meta.dimensions)}",
-            f'<p class="mrb-quiet">{left_out} answers are about cases or dimensions that are not in the benchmark; '
-            "they do not count.</p>"
+            f"<h2>Comments</h2>{comments_html(log)}",
+            quiet(f"{left_out} answers are about cases or dimensions that are not in the benchmark; they do not count.")
             if left_out
             else "",
         ]
         return f'<div class="mrb-overview">{"".join(parts)}</div>'
-
-
-def _estimate(value: float, low: float, high: float) -> str:
-    if value != value:
-        return NOT_YET
-    return f"{value:.2f}" + (f" ({low:.2f} to {high:.2f})" if low == low else "")
 
 
 def _summary(states: pd.DataFrame, annotations: pd.DataFrame) -> str:
@@ -115,28 +150,29 @@ def _people(states: pd.DataFrame) -> str:
     if states.empty:
         return "<p>Nothing is assigned yet: <kbd>mrb annotate BENCH --annotators NAME,NAME</kbd> deals cases out.</p>"
     rows = []
-    for row in _records(by_annotator(states)):
+    for row in records(by_annotator(states)):
         value, total = row["done"] + row["skipped"], row["assigned"]
         bar = f'<progress max="{total}" value="{value}" aria-label="{value} of {total} finished"></progress>'
         counts = (row[name] for name in ("assigned", "done", "skipped", "open"))
-        rows.append((isolated(row["annotator"]), bar, *counts, _when(row["last"])))
-    return _table(("annotator", "finished", "assigned", "done", "skipped", "open", "last answer (UTC)"), rows)
+        rows.append((isolated(row["annotator"]), bar, *counts, when(row["last"])))
+    head = ("annotator", "finished", "assigned", "done", "skipped", "open", "last answer (UTC)")
+    return table(head, rows, "how far each annotator is")
 
 
 def _dimensions(assignments: pd.DataFrame, answers: pd.DataFrame, dimensions: Sequence[str]) -> str:
     rows = [
         (isolated(row["dimension"]), row["assigned"], row["answered"], row["skipped"])
-        for row in _records(by_dimension(assignments, answers, dimensions))
+        for row in records(by_dimension(assignments, answers, dimensions))
     ]
-    return _table(("dimension", "assigned", "answered", "skipped"), rows)
+    return table(("dimension", "assigned", "answered", "skipped"), rows, "how far each dimension is")
 
 
 def _agreement(estimates: pd.DataFrame) -> str:
     rows = []
-    for row in _records(estimates):
+    for row in records(estimates):
         counts = (row[name] for name in ("cases", "alone"))
-        measures = (_muted(str(row[title])) for title in MEASURES.values())
-        rows.append((isolated(row["dimension"]), *counts, *measures, isolated(row["reason"])))
+        measures = (muted(str(row[title])) for title in MEASURES.values())
+        rows.append((isolated(row["dimension"]), *counts, *measures, sentence(row["reason"])))
     head = (
         "dimension",
         "cases with two or more",
@@ -145,7 +181,7 @@ def _agreement(estimates: pd.DataFrame) -> str:
         "why not yet, or how far to trust it",
     )
     note = "Estimates with 95% intervals that resample cases. They move as answers come in: stop by plan, not by them."
-    return f'{_table(head, rows)}<p class="mrb-quiet">{note}</p>'
+    return table(head, rows, "agreement on each dimension") + quiet(note)
 
 
 def _skipped(answers: pd.DataFrame, dimensions: Sequence[str]) -> str:
@@ -153,33 +189,8 @@ def _skipped(answers: pd.DataFrame, dimensions: Sequence[str]) -> str:
     if skipped.empty:
         return "<p>Nothing was skipped.</p>"
     rows = [
-        (*(isolated(row[name]) for name in ("case_id", "annotator", "dimensions", "reason")), _when(row["last"]))
-        for row in _records(skipped.head(_MOST_SKIPPED))
+        (*(isolated(row[name]) for name in ("case_id", "annotator", "dimensions", "reason")), when(row["last"]))
+        for row in records(skipped.head(_MOST_SKIPPED))
     ]
-    more = f'<p class="mrb-quiet">and {len(skipped) - len(rows)} more</p>' if len(skipped) > len(rows) else ""
-    return _table(("case", "annotator", "dimensions", "reason", "when (UTC)"), rows) + more
-
-
-def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
-
-
-def _muted(value: str) -> str:
-    return f'<span class="mrb-quiet">{NOT_YET}</span>' if value == NOT_YET else escaped(value)
-
-
-def _when(value: object) -> str:
-    return escaped(value[:16].replace("T", " ")) if isinstance(value, str) else "&ndash;"
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table of cells that are HTML, or numbers; the first of each row names it."""
-    titles = "".join(f'<th scope="col">{escaped(name)}</th>' for name in head)
-    body = "".join(
-        f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
-        for first, *cells in rows
-    )
-    return (
-        f'<div class="mrb-scroll" tabindex="0" role="group" aria-label="table"><table><thead><tr>{titles}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
+    more = quiet(f"and {len(skipped) - len(rows)} more") if len(skipped) > len(rows) else ""
+    return table(("case", "annotator", "dimensions", "reason", "when (UTC)"), rows, "skipped cases") + more

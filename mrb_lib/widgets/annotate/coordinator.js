@@ -1,11 +1,19 @@
 // The coordinator's page: shown again whenever something has been added to the store.
 function render({ model, el }) {
   const EVERY = 3000;
+  const FILES = [["log", "Save everything as CSV"], ["annotations", "Save the annotations as CSV"]];
   const { element } = mrbShell;
   const root = element("div", { class: "mrb mrb-annotate", tabindex: -1, "aria-busy": "true", "data-lm-suppress-shortcuts": "true" });
-  const sheet = element("main", {});
+  const sheet = element("div", {});
   const said = element("p", { class: "mrb-quiet mrb-live", role: "status", "aria-live": "polite" }, "Opening …");
-  root.append(sheet, said);
+  const written = element("p", { class: "mrb-quiet", role: "status", "aria-live": "polite" });
+  // Outside of what is shown again: a button must not vanish under the finger.
+  const files = element("section", { class: "mrb-files", "aria-label": "files" }, ...FILES.map(([kind, words]) => {
+    const made = element("button", { type: "button" }, words);
+    made.addEventListener("click", () => write(kind, made));
+    return made;
+  }), written);
+  root.append(files, element("main", {}, sheet), said);
   el.append(root);
   const late = () => {
     behind = true;
@@ -16,6 +24,32 @@ function render({ model, el }) {
   let behind = false;
   let timer = 0;
   let closed = false;
+
+  async function write(kind, from) {
+    from.disabled = true;
+    written.textContent = "Writing the file …";
+    try {
+      const first = await line.ask("export", { kind });
+      const pieces = [first.piece];
+      for (let { next } = first; next !== null;) {
+        const more = await line.ask("export", { file: first.file, from: next });
+        pieces.push(more.piece);
+        next = more.next;
+      }
+      const address = URL.createObjectURL(new Blob(pieces, { type: "text/csv;charset=utf-8" }));
+      const anchor = element("a", { href: address, download: first.name, hidden: true });
+      from.after(anchor);
+      anchor.click();
+      anchor.remove();
+      setTimeout(() => URL.revokeObjectURL(address), 60000);
+      const lost = first.left_out ? `; ${first.left_out} about cases, dimensions or choices that the benchmark does not have are left out` : "";
+      written.textContent = `${first.name}: ${first.rows} rows${lost}.`;
+    } catch (error) {
+      written.textContent = `The file is not written: ${error.message}`;
+    } finally {
+      from.disabled = false;
+    }
+  }
 
   async function look() {
     try {

@@ -15,6 +15,39 @@ const mrbAnnotate = (() => {
   const plural = (n, one) => `${n} ${one}${n === 1 ? "" : "s"}`;
   const human = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
 
+  // Seconds that a case was in sight since it was painted, or since the last answer there; a hidden page is not looked at.
+  function stopwatch() {
+    let sum = 0;
+    let since = null; // it stands still
+    let started = false;
+    const tally = () => {
+      const now = performance.now();
+      if (since !== null) sum += now - since;
+      since = started && document.visibilityState === "visible" ? now : null;
+    };
+    document.addEventListener("visibilitychange", tally);
+    return {
+      start() {
+        started = true;
+        tally();
+        sum = 0;
+      },
+      lap() {
+        if (!started) return null;
+        tally();
+        const seconds = sum / 1000;
+        sum = 0;
+        return seconds;
+      },
+      stop() {
+        started = false;
+        since = null;
+        sum = 0;
+      },
+      close: () => document.removeEventListener("visibilitychange", tally),
+    };
+  }
+
   // Who one is: chosen from those who have cases.
   function signIn(page) {
     const { about } = page;
@@ -95,7 +128,7 @@ const mrbAnnotate = (() => {
     page.forward = button(["Next case ", key("Enter")], () => page.forwards(), { class: "mrb-forward" });
     const digits = Math.min(page.about.dimensions.length, 9);
     const picks = page.about.picks.map((one) => [one.key, one.name.toLowerCase()]);
-    const all = [...picks, [digits > 1 ? `1–${digits}` : "1", "dimension"], ...(page.about.dimensions.some(({ hint }) => hint) ? [["?", "its meaning"]] : []), ["N", "later"]];
+    const all = [...picks, [digits > 1 ? `1–${digits}` : "1", "dimension"], ...(page.about.dimensions.some(({ hint }) => hint) ? [["?", "its meaning"]] : []), ["J", "later"], ["G", "go to a case"]];
     const keys = all.map(([name, words]) => element("span", {}, key(name), ` ${words}`));
     return element("aside", { class: "mrb-panel", "aria-label": "your answers" },
       element("h2", {}, "Which answer is better?"),
@@ -104,9 +137,10 @@ const mrbAnnotate = (() => {
       element("div", { class: "mrb-rows" }, ...page.rows.map(({ made }) => made)),
       page.alert,
       element("div", { class: "mrb-steps" },
-        button(["Back ", key("P")], () => page.step(-1), { class: "mrb-back" }),
+        button(["Back ", key("K")], () => page.step(-1), { class: "mrb-back" }),
         button(["Skip… ", key("X")], () => page.askSkip()),
         page.forward),
+      page.remarks.box,
       page.status,
       element("p", { class: "mrb-keys" }, ...keys),
     );
@@ -118,7 +152,7 @@ const mrbAnnotate = (() => {
     page.each = element("dl", { class: "mrb-each" });
     return element("header", { class: "mrb-bar" },
       element("p", { class: "mrb-what" }, element("bdi", { dir: "auto" }, page.about.benchmark), page.mark()),
-      element("div", { class: "mrb-far" }, page.meter, element("details", {}, page.said, page.each)),
+      element("div", { class: "mrb-far" }, page.meter, element("details", {}, page.said, page.each), button(["Go to… ", key("G")], () => page.jump.open(), { class: "mrb-go-to" })),
       element("p", { class: "mrb-me" }, "Annotating as ", element("b", {}, element("bdi", { dir: "auto" }, page.about.annotators.find(({ name }) => name === page.me)?.shown ?? page.me)), " ", button("Not you?", () => page.leave())),
     );
   }
@@ -136,6 +170,7 @@ const mrbAnnotate = (() => {
 
   function finished(page) {
     const skipped = page.cases.flatMap((state, at) => (state === "skipped" ? [at + 1] : []));
+    const unsaved = page.remarks?.left() ?? [];
     const again = (number) => button(`Case ${number}`, () => page.show({ number }));
     return element("main", { class: "mrb-door" },
       element("h1", { tabindex: "-1" }, "That was all. Thank you."),
@@ -143,6 +178,8 @@ const mrbAnnotate = (() => {
       element("p", {}, `${plural(page.progress.done, "case")} answered${skipped.length ? `, ${skipped.length} skipped` : ""}. Everything is saved; you may close the page.`),
       skipped.length ? element("h2", {}, "Skipped cases, if you want to look again") : null,
       skipped.length ? element("div", { class: "mrb-people" }, ...skipped.map(again)) : null,
+      unsaved.length ? element("h2", {}, "Cases with a comment that is not saved yet") : null,
+      unsaved.length ? element("div", { class: "mrb-people" }, ...unsaved.map(again)) : null,
       element("p", {}, button("Back to the last case", () => page.show({ number: page.progress.total }))),
     );
   }
@@ -188,5 +225,5 @@ const mrbAnnotate = (() => {
     } };
   }
 
-  return { kept, keep, button, signIn, panel, paintRow, next, whySkipped, bar, paintBar, finished, skipping, human, element };
+  return { kept, keep, button, stopwatch, signIn, panel, paintRow, next, whySkipped, bar, paintBar, finished, skipping, human, element };
 })();

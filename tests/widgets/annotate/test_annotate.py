@@ -15,6 +15,7 @@ import pytest
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
 from mrb_lib.judges.prompts import DEFINITIONS
+from mrb_lib.reviews.marks import Comment
 from mrb_lib.reviews.store import Store, open_store
 from mrb_lib.widgets.annotate.answers import Annotation, hints
 from mrb_lib.widgets.annotate.app import annotate
@@ -252,3 +253,58 @@ def test_without_a_kernel_the_widget_says_what_it_needs(
     shown = annotate(benchmark, store)._repr_mimebundle_()
     assert "running kernel" in shown["text/html"]
     assert "application/vnd.jupyter.widget-view+json" not in shown
+
+
+def _comment(page: Annotation, number: int, text: str, comment_id: str = "one") -> dict[str, Any]:
+    shown = page.open({"annotator": ME, "number": number})["shown"]
+    return page.comment({"annotator": ME, "number": number, "shown": shown, "text": text, "comment_id": comment_id})
+
+
+def test_a_case_is_commented_whatever_its_state_and_only_one_s_own_comments_are_seen(
+    page: Annotation, store: Store, benchmark: Benchmark
+) -> None:
+    store.comment(Comment(benchmark.meta.name, "secret-1", "Dr B", "secret opinion"))
+    assert page.open({"annotator": ME, "number": 1})["comments"] == []
+    _skip(page, 2, "outside my field")
+    for name in DIMENSIONS:
+        _choose(page, 3, name, "tie")
+    for number in (1, 2, 3):
+        told = _comment(page, number, f"remark {number}", f"id {number}")["comments"]
+        assert [one["text"] for one in told] == [f"remark {number}"]
+        assert page.open({"annotator": ME, "number": number})["comments"] == told
+    assert _comment(page, 3, "remark 3", "id 3")["comments"] == told, "sent twice it counts once"
+    assert page.open({"annotator": ME, "number": 1})["cases"] == ["open", "skipped", "done"]
+    assert store.comments(benchmark.meta.name, annotator=ME)["case_id"].tolist() == ["secret-1", "secret-2", "secret-3"]
+
+
+def test_a_comment_lands_on_the_case_in_sight_or_nowhere(page: Annotation, store: Store, benchmark: Benchmark) -> None:
+    other = page.open({"annotator": ME, "number": 2})["shown"]
+    said = {"annotator": ME, "number": 1, "text": "blurred", "comment_id": "one"}
+    for shown in (other, None):
+        with pytest.raises(InputError, match="not the one that is stored here now"):
+            page.comment({**said, "shown": shown})
+    with pytest.raises(InputError, match="Nothing is written"):
+        _comment(page, 1, " \n")
+    assert store.comments(benchmark.meta.name).empty
+
+
+def test_each_answer_carries_its_seconds_and_a_skip_carries_them_once(
+    page: Annotation, store: Store, benchmark: Benchmark
+) -> None:
+    shown = [page.open({"annotator": ME, "number": number})["shown"] for number in (1, 2)]
+    said = {"annotator": ME, "number": 1, "shown": shown[0], "pick": "first"}
+    page.choose({**said, "dimension": "accuracy", "seconds": 12.5})
+    page.choose({**said, "dimension": "overall", "seconds": None})
+    page.skip({"annotator": ME, "number": 2, "shown": shown[1], "reason": "outside my field", "seconds": 30})
+    answers = store.answers(benchmark.meta.name)
+    assert answers["seconds"].fillna(-1).tolist() == [12.5, -1.0, 30.0, 0.0]
+
+
+@pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf"), "12", True, [1], 10**400])
+def test_what_is_no_time_stores_nothing(page: Annotation, store: Store, benchmark: Benchmark, seconds: object) -> None:
+    shown = page.open({"annotator": ME, "number": 1})["shown"]
+    said = {"annotator": ME, "number": 1, "shown": shown, "dimension": "accuracy", "pick": "first", "reason": "blurred"}
+    for act in (page.choose, page.skip):
+        with pytest.raises(InputError, match="not a length of time"):
+            act({**said, "seconds": seconds})
+    assert store.answers(benchmark.meta.name).empty

@@ -1,0 +1,123 @@
+// What an annotator remarks on a case. What is typed and not stored yet outlives the page, not the tab, and stays with its case.
+const mrbComments = (() => {
+  const { element } = mrbShell;
+
+  function fresh() {
+    const bytes = crypto.getRandomValues(new Uint8Array(16));
+    return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  }
+
+  function make(page) {
+    const { button } = mrbAnnotate;
+    const memory = `mrb-unsaved:comments:${page.about.benchmark}`;
+    const drafts = new Map(Object.entries(JSON.parse(mrbShell.recall("sessionStorage", memory) || "{}")));
+    const write = () => mrbShell.keep("sessionStorage", memory, JSON.stringify(Object.fromEntries(drafts)));
+    const place = () => JSON.stringify([page.me, page.shown]);
+    const draft = () => drafts.get(place());
+
+    const list = element("ol", { class: "mrb-remarks", "aria-label": "your comments on this case" });
+    const words = element("textarea", { rows: 3, maxlength: 10000, id: `${page.prefix}-comment`, dir: "auto" });
+    const said = element("p", { class: "mrb-saved", role: "status", "aria-live": "polite" });
+    const wrong = element("p", { class: "mrb-alert", role: "alert", hidden: true });
+    const save = button(["Save comment ", element("kbd", { "aria-hidden": "true" }, "Ctrl Enter")], () => send(), { class: "mrb-first" });
+    const body = element("div", { class: "mrb-comment", id: `${page.prefix}-comment-body`, hidden: true },
+      element("label", { for: words.id }, "Your comment on this case, for whoever coordinates; no other annotator sees it"),
+      words, wrong, element("div", { class: "mrb-steps" }, save));
+    const toggle = button(["Comment ", element("kbd", { "aria-hidden": "true" }, "N")], () => (body.hidden ? open() : fold()), { "aria-expanded": "false", "aria-controls": body.id });
+    const box = element("section", { class: "mrb-remark", "aria-label": "comments" }, list, toggle, body, said);
+
+    function unfold(shown) {
+      body.hidden = !shown;
+      toggle.setAttribute("aria-expanded", String(shown));
+    }
+
+    function open() {
+      unfold(true);
+      words.focus();
+      body.scrollIntoView({ block: "nearest" });
+    }
+
+    // What is typed stays in sight as long as it is not saved.
+    function fold() {
+      if (!words.value.trim()) unfold(false);
+      toggle.focus();
+    }
+
+    function fill(comments) {
+      list.hidden = comments.length === 0;
+      list.replaceChildren(...comments.map(({ text, created }) => element("li", {},
+        element("p", { dir: "auto" }, text), element("time", { datetime: created }, `${created.replace("T", " ").slice(0, 16)} UTC`))));
+    }
+
+    // Another case is in sight.
+    function draw(comments) {
+      fill(comments);
+      words.value = draft()?.text ?? "";
+      unfold(Boolean(words.value));
+      said.textContent = words.value ? "Not saved yet: this is what you typed before." : "";
+      wrong.hidden = true;
+      save.disabled = false;
+    }
+
+    function typed() {
+      if (words.value.trim()) drafts.set(place(), { ...draft(), text: words.value, me: page.me, number: page.number });
+      else drafts.delete(place());
+      write();
+      said.textContent = words.value.trim() ? "Not saved yet." : "";
+    }
+
+    async function send() {
+      const mine = draft();
+      if (!mine) {
+        wrong.textContent = "Nothing is written yet.";
+        wrong.hidden = false;
+        return;
+      }
+      // Changed after a failure it is another comment: the first may have arrived all the same.
+      if (mine.tried !== mine.text) Object.assign(mine, { id: fresh(), tried: mine.text });
+      write();
+      const here = place();
+      wrong.hidden = true;
+      save.disabled = true;
+      said.textContent = "Saving …";
+      try {
+        const { comments } = await page.remark(mine.text, mine.id);
+        const stored = drafts.get(here)?.text === mine.tried;
+        if (stored) drafts.delete(here);
+        write();
+        if (place() !== here) return;
+        fill(comments);
+        if (stored) {
+          words.value = "";
+          if (body.contains(document.activeElement)) toggle.focus();
+          unfold(false);
+        }
+        said.textContent = stored ? "Comment saved." : "Comment saved; what you typed since is not.";
+      } catch (error) {
+        if (place() !== here) return;
+        said.textContent = "";
+        wrong.textContent = `Not saved: ${error.message}`;
+        wrong.hidden = false;
+      } finally {
+        if (place() === here) save.disabled = false;
+      }
+    }
+
+    words.addEventListener("input", typed);
+    body.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") fold();
+      else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send();
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    });
+
+    return {
+      box, open, draw,
+      unsaved: () => Boolean(draft()) && !save.disabled,
+      left: () => [...drafts.values()].filter(({ me }) => me === page.me).map(({ number }) => number),
+    };
+  }
+
+  return { make };
+})();
