@@ -2,9 +2,10 @@
 
 `marks` says what an adjudication and an answer are, `store` keeps them in a database that many write to and never
 changes what it holds, `tags` are short words on cases and `views` names for queries, `exchange` writes and reads
-files, `assignment` deals cases out, `progress` counts what is done.
+files, `answer_log` is all that annotators did as one table, `assignment` deals cases out, `progress` counts what is
+done, and how fast.
 """
 
-from mrb_lib.reviews.marks import Adjudication, AnnotatorAnswer, case_fingerprint, current
+from mrb_lib.reviews.marks import Adjudication, AnnotatorAnswer, Comment, case_fingerprint, current
 
-__all__ = ["Adjudication", "AnnotatorAnswer", "case_fingerprint", "current"]
+__all__ = ["Adjudication", "AnnotatorAnswer", "Comment", "case_fingerprint", "current"]
