@@ -78,7 +78,7 @@ class Prompt:
     _template: Template = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        environment = _environment()
+        environment = sandbox()
         try:
             template = environment.from_string(self.text)
             names = meta.find_undeclared_variables(environment.parse(self.text))
@@ -187,7 +187,7 @@ def load_prompt(id_or_file: str) -> Prompt:
         There is no such prompt or file, or it is not such a template.
     """
     if id_or_file in builtin_ids():
-        return _prompt(id_or_file, _FOLDER.joinpath(f"{id_or_file}.jinja").read_text(encoding="utf-8"))
+        return prompt_from_text(id_or_file, _FOLDER.joinpath(f"{id_or_file}.jinja").read_text(encoding="utf-8"))
     path = Path(id_or_file)
     try:
         text = path.read_text(encoding="utf-8")
@@ -196,10 +196,17 @@ def load_prompt(id_or_file: str) -> Prompt:
             f"prompt {id_or_file!r}: is none of {', '.join(builtin_ids())} and cannot be read as a file; "
             "name one of these or a template file."
         ) from error
-    return _prompt(path.stem, text)
+    return prompt_from_text(path.stem, text)
 
 
-def _prompt(name: str, text: str) -> Prompt:
+def prompt_from_text(name: str, text: str) -> Prompt:
+    """A prompt from its template's source, as a run keeps it.
+
+    Raises
+    ------
+    InputError
+        It is not such a template; see `load_prompt`.
+    """
     header = _HEADER.match(text)
     if header is None or header.group(1) not in get_args(Asks):
         raise InputError(f"prompt {name}, row 1: must be {{# asks: all #}}, {{# asks: one #}} or {{# asks: rating #}}.")
@@ -226,7 +233,8 @@ def defuse(text: str, marks: re.Pattern[str]) -> str:
 _GENERIC = marks_pattern(())
 
 
-def _environment() -> ImmutableSandboxedEnvironment:
+def sandbox() -> ImmutableSandboxedEnvironment:
+    """Where templates are read and filled in: they may come from anyone."""
     # The prompt is plain text for a model: nothing here is markup that escaping would protect.
     return ImmutableSandboxedEnvironment(
         undefined=StrictUndefined,

@@ -1,14 +1,15 @@
 """All verdicts about one case, replies included, without reading any other.
 
 A run is read once and laid out by case: `00000.arrow`, its verdicts in the order of the cases, each text in it once;
-`00000.first.npy`, where each case's begin. Files are mapped into memory, so that opening costs nothing.
+`00000.first.npy`, where each case's begin. Files are mapped into memory, so that opening costs nothing. The
+manifests of the runs lie beside them, since a reply says little without what was asked.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from mrb_lib.errors import InputError
 from mrb_lib.validation import check_references
+from mrb_lib.verdicts.manifest import Manifest, read_manifest
 from mrb_lib.verdicts.store import SCHEMA, named_runs, read_run
 
 FILE_NAME: Final = "runs.json"
@@ -70,11 +72,14 @@ def lay_out(
         A run is damaged, or speaks of an unknown case.
     """
     named = named_runs(runs)
+    manifests = {}
     ids = pd.Index(cases["case_id"]).astype(object)
     for number, (source, name) in enumerate(named):
         frame = read_run(source)
         check_references(frame, cases, str(source))
         frame = frame if name is None else frame.assign(judge=name)
+        manifest = read_manifest(source)
+        manifests[name or manifest.judge] = asdict(manifest)
         case = ids.get_indexer(pd.Index(frame["case_id"]).astype(object))
         order = np.argsort(case, kind="stable")
         rows = frame.iloc[order].reindex(columns=_LAYOUT.names)
@@ -84,7 +89,7 @@ def lay_out(
         yield frame
         if progress is not None:
             progress(number + 1, len(named))
-    (folder / FILE_NAME).write_text(json.dumps({"n_runs": len(named)}), encoding="utf-8")
+    (folder / FILE_NAME).write_text(json.dumps({"n_runs": len(named), "manifests": manifests}), encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -94,10 +99,12 @@ class Replies:
     Attributes
     ----------
     case_ids : the ids of the cases, in order
+    manifests : of the runs, by the judge's name in the verdicts
     """
 
     case_ids: Sequence[str]
     _runs: list[_Run] = field(repr=False)
+    manifests: Mapping[str, Manifest] = field(default_factory=dict, repr=False)
 
     def of_case(self, position: int, *, texts: bool = True) -> pd.DataFrame:
         """The verdicts table of one case, of all probes, runs by name and rows as they were written.
@@ -134,9 +141,10 @@ def open_replies(folder: Path, case_ids: Sequence[str]) -> Replies:
         The folder is not whole.
     """
     try:
-        n_runs = json.loads((folder / FILE_NAME).read_text(encoding="utf-8"))["n_runs"]
-        return Replies(case_ids, [_open(folder, number) for number in range(n_runs)])
-    except (OSError, ValueError, KeyError) as error:
+        stated = json.loads((folder / FILE_NAME).read_text(encoding="utf-8"))
+        manifests = {judge: Manifest(**manifest) for judge, manifest in stated["manifests"].items()}
+        return Replies(case_ids, [_open(folder, number) for number in range(stated["n_runs"])], manifests)
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{folder}: the replies cannot be opened ({error}); remove the folder and try again."
         ) from error

@@ -15,7 +15,7 @@ from mrb_lib.files import slug
 from mrb_lib.notebook.places import home
 from mrb_lib.report.html.pages import rows_of
 from mrb_lib.report.records import PageRecord
-from mrb_lib.stats.failures.case_index import build_index, open_index
+from mrb_lib.stats.failures.case_index import CaseIndex, build_index, open_index
 from mrb_lib.stats.failures.failure_kinds import (
     ALL_WRONG,
     CONFIDENT,
@@ -190,20 +190,18 @@ def case_pages(source: CaseSource, out: Path, listed: Sequence[str] = ()) -> lis
     names = [slug(str(benchmark.cases["case_id"].iloc[one.position])) for one in chosen]
     if len({name.casefold() for name in names}) < len(names):  # some file systems cannot tell them apart
         names = [f"{number:03d}-{name}" for number, name in enumerate(names, start=1)]
-    return [
-        _page(benchmark, index.gold, index.verdicts(one.position), one, f"{name}.html")
-        for one, name in zip(chosen, names, strict=True)
-    ]
+    return [_page(benchmark, index, one, f"{name}.html") for one, name in zip(chosen, names, strict=True)]
 
 
-def _page(benchmark: Benchmark, labels: pd.DataFrame, verdicts: pd.DataFrame, chosen: Chosen, name: str) -> CasePage:
+def _page(benchmark: Benchmark, index: CaseIndex, chosen: Chosen, name: str) -> CasePage:
     case = benchmark.cases.iloc[chosen.position]
     shown = case_html(
         case,
         images=benchmark.images,
         annotations=benchmark.annotations,
-        gold=labels,
-        verdicts=verdicts,
+        gold=index.gold,
+        verdicts=index.verdicts(chosen.position),
+        manifests=index.manifests,
         level=2,
         style=False,
         side=SIDE,

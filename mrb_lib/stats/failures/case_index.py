@@ -10,7 +10,7 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from importlib.metadata import version
 from pathlib import Path
@@ -30,11 +30,12 @@ from mrb_lib.stats.difficulty.table import difficulty
 from mrb_lib.stats.failures.failure_kinds import Kinds, difficulty_of, failure_kinds
 from mrb_lib.stats.inputs import read_panels
 from mrb_lib.verdicts.manifest import FILE_NAME as MANIFEST
+from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.verdicts.replies import Replies, lay_out, open_replies
 from mrb_lib.verdicts.store import empty_verdicts, part_paths, run_folders
 
 POLICY: Final = "balanced"
-_FORMAT: Final = 2
+_FORMAT: Final = 3
 _STATED: Final = "index.json"
 _ARRAYS: Final = tuple(each.name for each in fields(Kinds) if each.name not in ("judges", "dimensions", "policy"))
 StepProgress = Callable[[str, int, int], None]
@@ -74,6 +75,11 @@ class CaseIndex:
         """The kinds of failure by other gold labels, such as adjudicated ones."""
         cases = pd.DataFrame({"case_id": pd.Series(self.case_ids, dtype="str")})
         return failure_kinds(self.panel, labels, cases, policy=policy, estimated=self.difficulty)
+
+    @property
+    def manifests(self) -> Mapping[str, Manifest]:
+        """The manifests of the runs, by the judge's name in the verdicts."""
+        return self.replies.manifests
 
     def verdicts(self, position: int, *, texts: bool = True) -> pd.DataFrame:
         """All verdicts on one case, with replies; see `mrb_lib.verdicts.replies.Replies.of_case`."""

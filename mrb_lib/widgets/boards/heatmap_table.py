@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil, floor
 from typing import Final, NamedTuple
@@ -17,6 +18,7 @@ from mrb_lib.stats.failures.case_index import CaseIndex
 from mrb_lib.stats.failures.failure_kinds import HALF, MISSED, NO_LABEL, RIGHT, UNSCORED, Kinds, failure_kinds
 from mrb_lib.stats.inputs import labels
 from mrb_lib.stats.tables import analyze
+from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.widgets.boards.leaderboard_rows import Board, keep_latest, mark_few
 from mrb_lib.widgets.boards.leaderboard_table import (
     FEW,
@@ -196,6 +198,11 @@ class HeatmapData:
                 panel, cases = self.board.panels[NO_PROBE], self.board.benchmark.cases
                 self._kinds[policy] = failure_kinds(panel, self.gold, cases, policy=policy)
         return self._kinds[policy]
+
+    @property
+    def manifests(self) -> Mapping[str, Manifest]:
+        """The manifests of the runs, by the judge's name; none where the verdicts came as a table."""
+        return self.verdicts.manifests if isinstance(self.verdicts, CaseIndex) else {}
 
     def verdicts_on(self, position: int) -> pd.DataFrame:
         """All verdicts on one case."""

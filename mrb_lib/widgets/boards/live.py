@@ -187,6 +187,7 @@ def answer_case(heatmap: HeatmapData, question: Mapping[str, Any]) -> dict[str, 
         annotations=benchmark.annotations,
         gold=heatmap.gold,
         verdicts=heatmap.verdicts_on(position),
+        manifests=heatmap.manifests,
         level=5,
         style=False,
     )

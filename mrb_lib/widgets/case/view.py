@@ -6,18 +6,19 @@ case says can therefore be read but does nothing. `case.js` adds zoom, pan and t
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Mapping, Sequence
 from math import isnan
 from typing import Final
 
 import pandas as pd
 
-from mrb_lib.schema import CHOICES, NO_PROBE, ORDERS
+from mrb_lib.schema import CHOICES, ORDERS
+from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.widgets.bundle import style as style_of
 from mrb_lib.widgets.case.facts import FactMark, Stretch, marks, word_differences
 from mrb_lib.widgets.case.images import SIDE, image_html
 from mrb_lib.widgets.case.markdown import MarkdownText, marked_html, read_markdown
+from mrb_lib.widgets.case.replies import VerdictRow, order_words, presented, replies_html
 from mrb_lib.widgets.text import OWN_KEYS, escaped, isolated, visible
 
 STYLES: Final = ("case/case", "case/overlay")
@@ -31,9 +32,6 @@ _ORIGIN = {
 }
 _PARTS = ("numbers, sides, denials or anatomical words", "number, side, denial or anatomical word")
 _KEYS = ["judge", "repeat", "probe"]
-_FEW_SPACES: Final = 2
-
-VerdictRow = Mapping[Hashable, object]
 
 
 def case_html(
@@ -43,6 +41,7 @@ def case_html(
     annotations: pd.DataFrame,
     gold: pd.DataFrame,
     verdicts: pd.DataFrame,
+    manifests: Mapping[str, Manifest] | None = None,
     note: str = "",
     blind: bool = False,
     level: int = 3,
@@ -57,6 +56,7 @@ def case_html(
     images : the bytes of the images by name; in the place of one that is missing or cannot be read stands what is wrong
     annotations, gold, verdicts : the tables, of this case or of all; only rows of this case are shown. Verdicts with
         `p_a` show the probability of what they chose; those with `reply` and `error` show these, whole, on demand.
+    manifests : of the runs, by the judge's name in the verdicts; with them each reply opens what was asked
     note : a sentence to show above it, as for simulated data
     blind : for someone who has yet to judge: no vote, no gold, no judge, no responder, no reference, nothing marked
     level : of the heading; the parts have the next one
@@ -85,9 +85,10 @@ def case_html(
     ]
     if not blind:
         votes, labels, own_verdicts = (_rows_of(table, here) for table in (annotations, gold, verdicts))
+        replies = replies_html(case, own_verdicts, heading, manifests or {})
         body += [
             f"<{heading}>Annotators</{heading}>{votes_html(votes, labels)}",
-            f"<{heading}>Judges</{heading}>{verdicts_html(own_verdicts, labels)}{replies_html(own_verdicts, heading)}",
+            f"<{heading}>Judges</{heading}>{verdicts_html(own_verdicts, labels)}{replies}",
         ]
     name = escaped(here)
     return (
@@ -254,55 +255,12 @@ def verdicts_html(verdicts: pd.DataFrame, labels: pd.DataFrame) -> str:
     orders = [order for order in ORDERS if (verdicts["order"] == order).any()]
     orders += sorted(set(verdicts["order"].astype("str")) - set(ORDERS))
     rows = []
-    for judge, how, own in _presented(verdicts, _KEYS):
+    for judge, how, own in presented(verdicts, _KEYS):
         verdict_on = {(str(row["dimension"]), str(row["order"])): row for row in own}
         cells = "".join(_cell(verdict_on.get((name, order)), gold.get(name)) for name in dimensions for order in orders)
         name = isolated(judge) + (f' <span class="mrb-how">{escaped(how)}</span>' if how else "")
         rows.append(f'<tr><th scope="row">{name}</th><td class="mrb-sum">{_summary(own, gold)}</td>{cells}</tr>')
     return f"{_legend()}{_table(dimensions, orders, rows)}"
-
-
-def replies_html(verdicts: pd.DataFrame, heading: str) -> str:
-    """What each judge wrote, and why it failed, to open one by one; dimensions that share a reply share its place."""
-    shown = []
-    for judge, how, own in _presented(verdicts, ["judge", "order", "repeat", "probe"]):
-        rows_of: dict[tuple[str | None, str | None], list[VerdictRow]] = {}
-        for row in own:
-            texts = _text_of(row.get("reply")), _text_of(row.get("error"))
-            if texts != (None, None):
-                rows_of.setdefault(texts, []).append(row)
-        if not rows_of:
-            continue
-        several = len(rows_of) > 1
-        names = [", ".join(str(row["dimension"]) for row in rows) if several else "" for rows in rows_of.values()]
-        body = "".join(
-            _reply(name, reply, error, _cost(rows))
-            for name, ((reply, error), rows) in zip(names, rows_of.items(), strict=True)
-        )
-        head = f"{isolated(judge)} <span>{isolated(how)} &middot; {_amount(reply for reply, _ in rows_of)}</span>"
-        shown.append(f'<details data-mrb="reply"><summary {OWN_KEYS}>{head}</summary>{body}</details>')
-    return f'<{heading}>Replies</{heading}><div class="mrb-replies">{"".join(shown)}</div>' if shown else ""
-
-
-def _presented(verdicts: pd.DataFrame, keys: list[str]) -> Iterator[tuple[str, str, list[VerdictRow]]]:
-    """The verdicts of each judge and way of presenting the case, with the judge's name and the way in words."""
-    rows: Sequence[VerdictRow] = verdicts.sort_values([*keys, "dimension"]).to_dict("records")
-    for key, own in groupby(rows, key=lambda row: [str(row[name]) for name in keys]):
-        presented = dict(zip(keys, key, strict=True))
-        how = [order_words(presented["order"])] if "order" in presented else []
-        how += [f"repeat {presented['repeat']}"] if presented["repeat"] != "0" else []
-        how += [f"probe {presented['probe']}"] if presented["probe"] != NO_PROBE else []
-        yield presented["judge"], ", ".join(how), list(own)
-
-
-def _text_of(value: object) -> str | None:
-    """A text, or None for whatever stands for a missing one: of those NaN equals nothing, not even itself."""
-    return value if isinstance(value, str) else None
-
-
-def order_words(order: str) -> str:
-    """Which answer was shown first."""
-    return f"{order[:1]} first"
 
 
 def _legend() -> str:
@@ -365,53 +323,3 @@ def _summary(verdicts: Sequence[VerdictRow], gold: Mapping[str, object]) -> str:
     turned = sum(len(chosen) > 1 for chosen in choices.values())
     agreeing = f"{n_right} of {n_gold}" if n_gold else "no gold"
     return agreeing + (f' <span class="mrb-turned">{turned} turned</span>' if turned else "")
-
-
-def _amount(replies: Iterable[object]) -> str:
-    lengths = [len(reply) for reply in replies if isinstance(reply, str)]
-    if not lengths:
-        return "no reply"
-    return f"{'1 reply' if len(lengths) == 1 else f'{len(lengths)} replies'}, {sum(lengths):,} characters"
-
-
-def _cost(rows: Sequence[VerdictRow]) -> str:
-    """How long a reply took, how many tokens it is of, and by which prompt; empty where nothing of it is known."""
-    row, parts = rows[0], []
-    seconds = [float(value) for each in rows if isinstance(value := each.get("latency_s"), float) and value == value]
-    if seconds:
-        parts.append(f"{sum(seconds):,.2f} s")
-    for name, words in (("prompt_tokens", "tokens asked"), ("completion_tokens", "tokens replied")):
-        tokens = [float(value) for each in rows if isinstance(value := each.get(name), float) and value == value]
-        parts += [f"{sum(tokens):,.0f} {words}"] if tokens else []
-    if is_text(row.get("prompt_id")):
-        parts.append(f"prompt {isolated(row['prompt_id'])}")
-    return " &middot; ".join(parts)
-
-
-def _ends_named(reply: str) -> str:
-    """A reply as HTML in which white space at its ends, which a page does not show, is named where it is long."""
-    whole = reply.strip()
-    start = len(reply) - len(reply.lstrip())
-    if not whole:
-        return _spaces(reply) or "(empty)"
-    before, after = reply[:start], reply[start + len(whole) :]
-    return f"{_spaces(before)}{escaped(whole)}{_spaces(after)}"
-
-
-def _spaces(text: str) -> str:
-    breaks, others = text.count("\n"), len(text) - text.count("\n")
-    counts = [(breaks, "line break"), (others, "space")]
-    words = " and ".join(f"{n} {name}{'' if n == 1 else 's'}" for n, name in counts if n)
-    return f'<span class="mrb-none">({words})</span>' if len(text) > _FEW_SPACES else escaped(text)
-
-
-def _reply(dimensions: str, reply: str | None, error: str | None, cost: str) -> str:
-    parts = [
-        f'<p class="mrb-answers-to">{isolated(dimensions)}</p>' if dimensions else "",
-        f'<p class="mrb-answers-to">{cost}</p>' if cost else "",
-        f'<div class="mrb-text mrb-reply" dir="auto" tabindex="0" {OWN_KEYS}>{_ends_named(reply)}</div>'
-        if isinstance(reply, str)
-        else "",
-        f'<p class="mrb-text mrb-status">error: {isolated(error)}</p>' if isinstance(error, str) else "",
-    ]
-    return "".join(parts)

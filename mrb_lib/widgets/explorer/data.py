@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.difficulty.table import difficulty
 from mrb_lib.stats.failures.case_index import POLICY, CaseIndex
 from mrb_lib.stats.failures.failure_kinds import Kinds, difficulty_of, failure_kinds
+from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.widgets.case.images import SIDE
 from mrb_lib.widgets.case.view import case_html
 from mrb_lib.widgets.text import kind_note
@@ -69,6 +70,7 @@ class ExplorerData:
     labels : the gold labels, by case
     votes : the annotations, by case
     verdicts : the verdicts on the case at a position, with replies where there are any
+    manifests : of the runs, by the judge's name; none where the verdicts came as a table
     """
 
     benchmark: Benchmark
@@ -76,6 +78,7 @@ class ExplorerData:
     labels: ByCase
     votes: ByCase
     verdicts: Callable[[int], pd.DataFrame]
+    manifests: Mapping[str, Manifest] = field(default_factory=dict)
 
     @property
     def judges(self) -> list[str]:
@@ -96,6 +99,7 @@ class ExplorerData:
             annotations=self.votes.of(position),
             gold=self.labels.of(position),
             verdicts=verdicts[verdicts["judge"].isin(list(judges))] if judges else verdicts,
+            manifests=self.manifests,
             level=level,
             style=False,
             side=side,
@@ -120,7 +124,8 @@ def explorer_data(
     ids = benchmark.cases["case_id"].tolist()
     votes = ByCase(benchmark.annotations, ids)
     if isinstance(verdicts, CaseIndex):
-        return ExplorerData(benchmark, verdicts.kinds(policy), ByCase(verdicts.gold, ids), votes, verdicts.verdicts)
+        kinds, labelled = verdicts.kinds(policy), ByCase(verdicts.gold, ids)
+        return ExplorerData(benchmark, kinds, labelled, votes, verdicts.verdicts, verdicts.manifests)
     table = verdicts if verdicts is not None else pd.DataFrame({name: pd.Series(dtype="str") for name in _COLUMNS})
     table = table.reindex(columns=[*table.columns, *(name for name in _COLUMNS if name not in table.columns)])
     # Texts that are missing are None, as in an index: equal to each other, which NaN is not.

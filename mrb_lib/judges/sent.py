@@ -1,0 +1,152 @@
+"""What a judge was asked, from the run that keeps its answers: written again by the code that asks.
+
+A run holds the template, not each prompt. What is written here is therefore what was sent only if template, code and
+case are the same, and says so where one of them is known to differ. A run's folder may come from anyone, so a template
+that does more than put texts in their places is shown, not carried out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import pandas as pd
+from jinja2 import TemplateError, nodes
+
+from mrb_lib.errors import InputError
+from mrb_lib.judges.prompts import Prompt, prompt_from_text, sandbox
+from mrb_lib.schema import NO_PROBE
+from mrb_lib.verdicts.manifest import Manifest
+from mrb_lib.verdicts.orders import FIRST, SECOND, to_shown_frame
+
+LONGEST: Final = 50_000
+"""Characters of a template that are looked at."""
+
+_PLAIN_NODES: Final = (
+    nodes.Template, nodes.Output, nodes.TemplateData, nodes.Block, nodes.Name, nodes.Const, nodes.If, nodes.CondExpr,
+    nodes.Compare, nodes.Operand, nodes.And, nodes.Or, nodes.Not, nodes.Concat, nodes.Getitem, nodes.Test,
+)  # fmt: skip
+_FILTERS: Final = frozenset({"join", "length", "lower", "upper", "trim", "capitalize"})
+_LISTS: Final = frozenset({"dimensions", "definitions"})
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What is known of a request to a judge.
+
+    Attributes
+    ----------
+    text : the prompt; empty where it is not known
+    note : what is to be known of it, or why there is none
+    images : the names of the images that went with it
+    """
+
+    text: str
+    note: str
+    images: Sequence[str] = ()
+
+
+def sent(manifest: Manifest, case: pd.Series, order: str, dimension: str, probe: str = NO_PROBE) -> Sent:
+    """What the judge of a run was asked about a case.
+
+    Parameters
+    ----------
+    manifest : of the run
+    case : one row of the cases table
+    order : "AB" or "BA", which response was shown first
+    dimension : which the verdict is on; a prompt that asks for all dimensions is the same for each
+    probe : how the case was changed before it was shown
+
+    Returns
+    -------
+    Sent
+        Validated by tests/judges/test_sent.py, which compares it with what a server is sent.
+    """
+    if manifest.source:
+        return Sent("", "the run does not say what was asked")
+    if not manifest.prompt_text:
+        return Sent("", "this judge takes no prompt")
+    if probe != NO_PROBE:
+        return Sent("", f"the run does not say what was asked: the probe {probe} changed the case before it was shown")
+    prompt = _trusted(manifest.prompt_id, manifest.prompt_text)
+    if prompt is None:
+        note = "the template of the run, not filled in: it does more than put the texts of a case in their places"
+        return Sent(manifest.prompt_text, note)
+    if prompt.hash != manifest.prompt_hash:
+        return Sent(
+            manifest.prompt_text, "the run's template, not filled in: this library would fill it in differently"
+        )
+    shown = to_shown_frame(pd.DataFrame([case]).assign(order=order)).iloc[0]
+    reference = shown.get("reference")
+    reference = reference if isinstance(reference, str) else None
+    if prompt.needs_reference and reference is None:
+        return Sent("", "nothing was asked: the prompt needs a reference answer, and the case has none")
+    images = [str(name) for name in shown["images"]] if _sees(manifest) else []
+    first, second = str(shown[FIRST]), str(shown[SECOND])
+    rating = prompt.asks == "rating"
+    try:
+        texts = [
+            prompt.render(
+                str(shown["question"]),
+                responses,
+                _dimensions(manifest, dimension),
+                "" if prompt.asks == "all" else dimension,
+                reference=reference,
+                n_images=len(images),
+                scale=_scale(manifest.spec),
+            ).text
+            for responses in ([[first], [second]] if rating else [[first, second]])
+        ]
+    except InputError as error:
+        return Sent("", f"what was asked cannot be written again: {error}")
+    return Sent("\n\n".join(texts), _note(manifest, rating=rating), images)
+
+
+@lru_cache(maxsize=64)
+def _trusted(prompt_id: str, text: str) -> Prompt | None:
+    """The prompt of a run, if its template can be filled in for a stranger: its work grows with the case alone."""
+    if len(text) > LONGEST:
+        return None
+    try:
+        tree = sandbox().parse(text)
+        if not all(_is_plain(node) for node in tree.find_all(nodes.Node)):
+            return None
+        return prompt_from_text(prompt_id, text)
+    except (TemplateError, InputError, RecursionError):
+        return None
+
+
+def _is_plain(node: nodes.Node) -> bool:
+    if isinstance(node, nodes.For):
+        return isinstance(node.iter, nodes.Name) and node.iter.name in _LISTS and not any(node.find_all(nodes.For))
+    if isinstance(node, nodes.Call):
+        return isinstance(node.node, nodes.Name) and node.node.name == "fence"
+    if isinstance(node, nodes.Filter):
+        return node.name in _FILTERS
+    return isinstance(node, _PLAIN_NODES)
+
+
+def _sees(manifest: Manifest) -> bool:
+    """Whether images were sent; a local judge's run does not say, and those of the case are named."""
+    return manifest.spec.get("images") is not False
+
+
+def _dimensions(manifest: Manifest, dimension: str) -> list[str]:
+    named = manifest.spec.get("dimensions")
+    return [str(name) for name in named] if isinstance(named, list | tuple) else [dimension]
+
+
+def _scale(spec: Mapping[str, object]) -> int:
+    scale = spec.get("scale")
+    return scale if isinstance(scale, int) else 5
+
+
+def _note(manifest: Manifest, *, rating: bool) -> str:
+    notes = ["written again from the run's template and the case as it is now"]
+    notes += ["one prompt for each response"] if rating else []
+    if manifest.spec.get("engine") != "endpoint":
+        notes.append("around it lay the model's chat template, and marks of its tokenizer in the texts were broken")
+        notes.append("a model that reads text only was told of no image")
+    return "; ".join(notes)

@@ -1,0 +1,131 @@
+"""What is shown as asked is what was sent, letter for letter; where a run does not hold it, nothing is made up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
+from mrb_lib.judges.prompts import load_prompt
+from mrb_lib.judges.sent import sent
+from mrb_lib.judges.settings import Settings
+from mrb_lib.runs.execute import judge
+from mrb_lib.schema import ORDERS
+from mrb_lib.verdicts.manifest import Manifest, read_manifest
+from tests.judges.endpoint.chat_server import ChatServer, message
+
+DIMENSIONS = ("accuracy", "overall")
+CASE = pd.Series(
+    {
+        "case_id": "x",
+        "question": "Where? <|im_end|>",
+        "response_a": "left {{ key }}",
+        "response_b": "right",
+        "images": [],
+    }
+)
+
+
+def manifest_of(prompt: str, **values: object) -> Manifest:
+    template = load_prompt(prompt)
+    spec = {"engine": "endpoint", "images": True, "dimensions": list(DIMENSIONS)}
+    usual = {"spec": spec, "prompt_id": template.id, "prompt_hash": template.hash, "prompt_text": template.text}
+    return Manifest("r", "j", **(usual | values))
+
+
+@pytest.fixture
+def benchmark(tmp_path: Path) -> Benchmark:
+    cases = pd.DataFrame([CASE.drop("images").to_dict()])
+    votes = pd.DataFrame(
+        [("x", "r1", name, "A") for name in DIMENSIONS], columns=["case_id", "annotator", "dimension", "choice"]
+    )
+    save(Benchmark(BenchmarkMeta("one", "general", DIMENSIONS), cases, votes), tmp_path / "bench")
+    return load(tmp_path / "bench")
+
+
+@pytest.mark.parametrize("prompt", ["plain", "reasoned", "single"])
+def test_it_is_what_the_server_was_sent(benchmark: Benchmark, tmp_path: Path, prompt: str) -> None:
+    with ChatServer(lambda _: message('{"accuracy": "A", "overall": "B"}')) as server:
+        [summary] = judge(
+            benchmark, tmp_path / "runs", ["endpoint:m"], settings=Settings(url=server.url, prompt=prompt)
+        )
+        received = {one.body["messages"][0]["content"] for one in server.received}
+    manifest, case = read_manifest(summary.folder), benchmark.cases.iloc[0]
+    written = {sent(manifest, case, order, dimension).text for order in ORDERS for dimension in DIMENSIONS}
+    assert written == received
+    assert len(written) == (4 if prompt == "single" else 2)
+
+
+def test_the_images_are_named_where_the_judge_saw_them() -> None:
+    case = pd.Series({**CASE, "images": ["a.png", "b.png"]})
+    seen = sent(manifest_of("plain"), case, "AB", "overall")
+    assert list(seen.images) == ["a.png", "b.png"]
+    assert "about medical images" in seen.text
+    blind = manifest_of("plain", spec={"engine": "endpoint", "images": False, "dimensions": list(DIMENSIONS)})
+    unseen = sent(blind, case, "AB", "overall")
+    assert list(unseen.images) == []
+    assert "image" not in unseen.text
+
+
+def test_a_rating_asks_about_each_response_and_a_local_run_says_what_it_does_not_hold() -> None:
+    manifest = manifest_of("rating", spec={"engine": "rating", "dimensions": list(DIMENSIONS), "scale": 10})
+    asked = sent(manifest, CASE, "BA", "overall")
+    assert asked.text.count("from 1 (worst) to 10 (best)") == 2
+    assert asked.text.index("right") < asked.text.index("left")
+    assert "chat template" in asked.note
+
+
+@pytest.mark.parametrize(
+    ("manifest", "words"),
+    [
+        (Manifest("r", "j", source="a table"), "the run does not say"),
+        (Manifest("r", "longer", spec={"engine": "heuristic"}), "takes no prompt"),
+        (manifest_of("reference"), "needs a reference answer"),
+    ],
+)
+def test_what_a_run_does_not_hold_is_not_guessed(manifest: Manifest, words: str) -> None:
+    asked = sent(manifest, CASE, "AB", "overall")
+    assert asked.text == ""
+    assert words in asked.note
+
+
+def test_a_case_that_a_probe_changed_is_not_shown_as_it_was_before() -> None:
+    asked = sent(manifest_of("plain"), CASE, "AB", "overall", probe="swapped")
+    assert asked.text == ""
+    assert "swapped" in asked.note
+
+
+HEAD = "{# asks: all #}\n{% block case %}{{ question }}"
+TAIL = "{% endblock %}{% block responses %}{{ first }}{{ second }}{% endblock %}{% block ask %}?{% endblock %}"
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{% for a in range(99999) %}{% for b in range(99999) %}x{% endfor %}{% endfor %}",
+        "{{ 'x' * 9999999999 }}",
+        "{{ 9 ** 9 ** 9 }}",
+        "{% set x = 'xx' %}{% set x = x ~ x %}",
+        "{% for c in question %}{{ question }}{% endfor %}",
+        "{% for a in dimensions %}{% for b in dimensions %}{{ question }}{% endfor %}{% endfor %}",
+        "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+        "{{ question.__class__ }}",
+        "{{ 'x' | center(999999999) }}",
+        "{% include '/etc/passwd' %}",
+    ],
+)
+def test_a_template_that_does_more_than_place_texts_is_shown_and_not_filled_in(template: str) -> None:
+    text = f"{HEAD}{template}{TAIL}"
+    asked = sent(replace(manifest_of("plain"), prompt_text=text), CASE, "AB", "overall")
+    assert asked.text == text
+    assert "not filled in" in asked.note
+
+
+def test_another_template_under_the_same_hash_is_not_filled_in() -> None:
+    changed = load_prompt("plain").text.replace("better", "worse")
+    asked = sent(replace(manifest_of("plain"), prompt_text=changed), CASE, "AB", "overall")
+    assert asked.text == changed
+    assert "differently" in asked.note
