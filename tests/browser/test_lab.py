@@ -20,6 +20,7 @@ from mrb_lib.data.benchmark import load
 from mrb_lib.data.demo import write_demo
 from mrb_lib.notebook.lab import prepare
 from mrb_lib.notebook.places import write_simulated_runs
+from mrb_lib.stats.failures.where import restricted
 from mrb_lib.stats.tables import analyze
 from mrb_lib.verdicts.store import load_verdicts
 from mrb_lib.widgets.boards import browse_heatmap, browse_leaderboard
@@ -224,6 +225,25 @@ def test_a_click_on_a_cell_lists_the_cases_that_its_number_counts(opened: Page, 
     opened.keyboard.press("Enter")
     settled(heat)
     expect(heat.locator("[data-row='1'][data-column='1']")).to_have_attribute("data-open", "")
+
+
+def test_a_filter_typed_into_the_boards_goes_along_to_the_explorer(opened: Page, bench: Path) -> None:
+    board, heat, explorer = (opened.locator(f".mrb-{name}") for name in ("board", "heatmap", "explorer"))
+    where = "modality != 'MRI' and length > 500"
+    left = len(restricted(load(bench), None, where)[0].cases)
+    for one in (board, heat):
+        settled(one)
+        one.get_by_label("Where", exact=True).press_sequentially(where)  # no letter of it is the notebook's
+        opened.keyboard.press("Enter")
+        expect(one.locator(".mrb-about")).to_contain_text(f"where {where}: {left} of {CASES} cases", timeout=30_000)
+        settled(one)
+    heat.locator("[data-row='0'][data-column='0']").click()
+    settled(heat)
+    n = int(heat.locator(".mrb-behind [data-outcome=scored] b").inner_text())
+    assert 0 < n <= left
+    heat.get_by_role("button", name="Open these in the explorer").click()
+    expect(explorer.locator(".mrb-position")).to_contain_text(f"of {n} cases", timeout=30_000)
+    expect(explorer.locator("[data-filter=where]")).to_have_value(where)
 
 
 def test_no_key_pressed_in_the_explorer_edits_the_notebook(opened_on: Callable[[str], Page]) -> None:

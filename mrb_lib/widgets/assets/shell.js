@@ -94,6 +94,24 @@ const mrbShell = (() => {
     return field || event.isComposing || event.ctrlKey || event.metaKey || event.altKey;
   }
 
+  // `act` is told when a field's text has changed and is left, or Enter is pressed, which JupyterLab keeps from the field.
+  function entered(input, act) {
+    let last = input.value;
+    const tell = () => {
+      if (input.value === last) return;
+      last = input.value;
+      act();
+    };
+    input.addEventListener("focus", () => {
+      last = input.value;
+    });
+    input.addEventListener("change", tell);
+    input.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && !event.isComposing) tell();
+    });
+    return input;
+  }
+
   // A picture that comes in pieces of base64, as a Blob.
   async function picture(piece) {
     const parts = [];
@@ -190,5 +208,5 @@ const mrbShell = (() => {
     } };
   }
 
-  return { fragment, connect, persistent, element, typing, gate, picture, recall, keep };
+  return { fragment, connect, persistent, element, typing, entered, gate, picture, recall, keep };
 })();

@@ -50,7 +50,7 @@ function render({ model, el }) {
     field("dimension", "Dimension", plain(initial.dimensions), initial.dimension);
     field("policy", "Policy", plain(initial.policies), initial.policy);
     fields.where = element("input", { type: "text", value: initial.where, placeholder: "length > 1400", spellcheck: "false", autocomplete: "off" });
-    fields.where.addEventListener("change", table);
+    mrbShell.entered(fields.where, table);
     controls.append(element("label", {}, element("span", {}, "Where"), fields.where));
     table();
   }

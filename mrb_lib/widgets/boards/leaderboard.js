@@ -33,7 +33,7 @@ function render({ model, el }) {
     field("policy", "Policy", element("select", {}, ...options(initial.policies, initial.policy))).addEventListener("change", ask);
     field("dimension", "Dimension", element("select", {}, ...options(initial.dimensions, initial.dimension))).addEventListener("change", ask);
     field("place", "Cases", places(initial)).addEventListener("change", ask);
-    field("where", "Where", element("input", { type: "text", value: initial.where, placeholder: "length > 1400", spellcheck: "false", autocomplete: "off" })).addEventListener("change", ask);
+    mrbShell.entered(field("where", "Where", element("input", { type: "text", value: initial.where, placeholder: "length > 1400", spellcheck: "false", autocomplete: "off" })), ask);
     field("text", "Judges whose name has", element("input", { type: "search", placeholder: "all", autocomplete: "off" })).addEventListener("input", filter);
     if (initial.kinds.length > 1) {
       const all = element("option", { value: "" }, "all kinds");

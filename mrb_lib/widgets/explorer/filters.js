@@ -45,7 +45,7 @@ const mrbFilters = (() => {
     review.addEventListener("change", () => ask({ review: review.value }));
     bar.append(element("label", { class: "mrb-filter", hidden: true }, element("span", {}, "Reviews"), review));
     const where = element("input", { type: "text", "data-filter": "where", placeholder: "length > 1400", spellcheck: "false", autocomplete: "off" });
-    where.addEventListener("change", () => ask({ where: where.value.trim() }));
+    mrbShell.entered(where, () => ask({ where: where.value.trim() }));
     bar.append(element("label", { class: "mrb-filter mrb-where" }, element("span", {}, "Where"), where));
     const sort = element("select", { "data-filter": "sort" }, ...SORTS.map(([value, words]) => element("option", { value }, words)));
     const turn = element("button", { type: "button", class: "mrb-turn" });

@@ -14,7 +14,7 @@ const mrbList = (() => {
     const name = `mrb-list-${(count += 1)}`;
     const box = element("div", { class: "mrb-rows", role: "listbox", tabindex: "0", "aria-label": "Cases of the selection" });
     const frame = element("div", { class: "mrb-list" }, box);
-    const state = { n: 0, rows: new Map(), asked: new Set(), waiting: [], index: -1, reviewer: "", turn: 0, pictured: true, timer: 0, asking: false };
+    const state = { n: 0, rows: new Map(), asked: new Set(), waiting: [], index: -1, reviewer: "", turn: 0, pictured: true, timer: 0, asking: false, first: 0, last: 0 };
     const drawn = new Map(); // the picture of a position, an element that goes from one drawing of the list to the next
 
     function reviewed(row) {
@@ -117,10 +117,16 @@ const mrbList = (() => {
         items.push(option(index));
       }
       box.replaceChildren(...items);
-      const active = state.index >= first && state.index < last ? `${name}-${state.index}` : null;
-      if (active) box.setAttribute("aria-activedescendant", active);
-      else box.removeAttribute("aria-activedescendant");
+      Object.assign(state, { first, last });
+      point();
       rest();
+    }
+
+    const isDrawn = (index) => index >= state.first && index < state.last;
+
+    function point() {
+      if (isDrawn(state.index)) box.setAttribute("aria-activedescendant", `${name}-${state.index}`);
+      else box.removeAttribute("aria-activedescendant");
     }
 
     // A new selection: how many cases, which of them is shown, and the rows that came with it.
@@ -134,12 +140,20 @@ const mrbList = (() => {
     }
 
     function move(index) {
+      const before = state.index;
       state.index = index;
       const top = index * HEIGHT;
       if (index >= 0 && (top < frame.scrollTop || top + HEIGHT > frame.scrollTop + frame.clientHeight)) {
         frame.scrollTop = Math.max(0, top - frame.clientHeight / 3);
+        draw();
+        return;
       }
-      draw();
+      // Where the rows stay, only the mark moves: a step waits for nothing else.
+      const rows = box.children;
+      rows[before - state.first]?.setAttribute("aria-selected", "false");
+      rows[index - state.first]?.setAttribute("aria-selected", "true");
+      point();
+      rest();
     }
 
     // The row at an index, once it is there; rejects where it cannot be read.

@@ -1,5 +1,6 @@
 // The tags of the case in sight: those of others to read, one's own to add and to remove.
 const mrbTags = (() => {
+  const SOON = 60; // who steps from case to case asks for no tags
   let count = 0;
 
   // `ask` as of mrbShell.connect; `reviewer()` and `trouble()` say who is signed in and why nothing can be stored;
@@ -7,7 +8,7 @@ const mrbTags = (() => {
   function make({ ask, reviewer, trouble, changed, tell, stale }) {
     const { element } = mrbShell;
     const id = `mrb-tags-${(count += 1)}`;
-    const state = { position: null, caseId: "", version: "", typedFor: "", hidden: 0 };
+    const state = { position: null, caseId: "", version: "", typedFor: "", hidden: 0, timer: 0 };
     const list = element("ul", { class: "mrb-tag-list", "aria-label": "Tags of the case" });
     const known = element("datalist", { id });
     const input = element("input", { type: "text", class: "mrb-add-tag", list: id, "aria-label": "Add a tag to this case", maxlength: "40", autocomplete: "off", spellcheck: "false", "aria-keyshortcuts": "# G" });
@@ -46,10 +47,12 @@ const mrbTags = (() => {
       Object.assign(state, { position: shown.position, caseId: shown.case_id, version: shown.version });
       list.replaceChildren();
       root.hidden = false;
-      return refresh();
+      clearTimeout(state.timer);
+      state.timer = setTimeout(refresh, SOON);
     }
 
     function empty() {
+      clearTimeout(state.timer);
       state.position = null;
       root.hidden = true;
     }
