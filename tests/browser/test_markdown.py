@@ -62,6 +62,8 @@ def check_rendering_and_text(page: Page) -> None:
 def test_review(page: Page, bench: Path) -> None:
     with served(bench, "review", str(bench)) as address:
         page.goto(address, wait_until="domcontentloaded")
+        expect(page.locator(".mrb-explorer").first).to_be_attached(timeout=PATIENT)
+        expect(page.locator("[data-mrb=first-view]")).to_have_count(0, timeout=PATIENT)  # which takes no keys
         expect(page.locator(".mrb-case-pane")).not_to_have_attribute("aria-busy", "true", timeout=PATIENT)
         expect(page.locator(".mrb-answer-text").first).to_be_visible(timeout=SOON)
         check_rendering_and_text(page)
