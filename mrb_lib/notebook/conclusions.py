@@ -10,11 +10,16 @@ import html
 
 import pandas as pd
 
-from mrb_lib.notebook.one_judge import promise
+from mrb_lib.notebook.one_judge import cell, promise
 from mrb_lib.stats.core.phrases import number, of_judges, of_judges_towards, on, opening, percent, points, some
 from mrb_lib.stats.significance.paired import ALPHA
 
 _KRIPPENDORFF = "krippendorff_alpha"
+_TESTS = {
+    "mcnemar_exact": "exact McNemar test",
+    "permutation": "paired permutation test",
+    "permutation_cluster": "paired permutation test by clusters",
+}
 
 
 class Conclusion:
@@ -64,8 +69,8 @@ def agreement(table: pd.DataFrame, unanimous: pd.DataFrame, *, dimension: str) -
     return f"{said} Where they are unanimous, the median judge gains {100 * gains.median():+.0f} points of accuracy."
 
 
-def leaderboard(accuracy: pd.DataFrame, ceiling: pd.DataFrame, *, dimension: str) -> str:
-    """How many judges reach the level of one annotator against the others, which is first, and what constants do."""
+def leaderboard(accuracy: pd.DataFrame, ceiling: pd.DataFrame, letters: pd.DataFrame, *, dimension: str) -> str:
+    """Who is most accurate, and not distinguishable from it; how many judges reach the level of one annotator."""
     table = accuracy[accuracy["dimension"] == dimension]
     here = table[table["kind"] == "judge"].sort_values(["rank", "judge"])
     human = ceiling[
@@ -73,6 +78,7 @@ def leaderboard(accuracy: pd.DataFrame, ceiling: pd.DataFrame, *, dimension: str
     ]
     best = here.iloc[0]
     said = (
+        f"{best_group(letters, dimension=dimension)} "
         f"First by decisive accuracy {on(dimension)} is {best['judge']}, with {percent(best, 'decisive_accuracy')} (a "
         f"constant has 50%); its accuracy is {percent(best, 'accuracy', 'low', 'high')}. "
         f"{_beside_constants(table, here)}"
@@ -86,7 +92,35 @@ def leaderboard(accuracy: pd.DataFrame, ceiling: pd.DataFrame, *, dimension: str
         f"{percent(level, 'accuracy', 'low', 'high')}, who is scored on fewer cases and other labels; notebook 09 "
         "compares them on the same"
     )
-    return f"{of_judges(near, len(here), what, ('has', 'have'))}. {said}"
+    return f"{said} {of_judges(near, len(here), what, ('has', 'have'))}."
+
+
+def best_group(letters: pd.DataFrame, *, dimension: str) -> str:
+    """Which judges are not shown to differ from the most accurate one, and by which test."""
+    here = letters[(letters["dimension"] == dimension) & letters["accuracy"].notna()]
+    if here.empty:
+        return ""
+    best = here.iloc[0]
+    level = percent(best, "accuracy", "low", "high")
+    if len(here) == 1:
+        return f"The only judge {on(dimension)} is {best['judge']}, with an accuracy of {level}, n = {best['n']:,}."
+    said = f"The most accurate judge {on(dimension)} is {best['judge']}, with {level}, n = {best['n']:,}"
+    others = here.iloc[1:]
+    same = others.loc[others["with_best"].eq(True), "judge"].tolist()
+    alone = "every other judge is shown to be less accurate" if others["with_best"].eq(False).all() else ""
+    alone = alone or "no other judge could be tested against it"
+    shown = f"not distinguishable from it: {', '.join(same)}" if same else alone
+    return f"{said}; {shown} ({tested_by(here)})."
+
+
+def tested_by(letters: pd.DataFrame) -> str:
+    """The test behind the letters of one dimension, its correction and for how many pairs, within a sentence."""
+    if letters["test"].isna().all():
+        return "not tested"
+    row = letters.iloc[0]
+    test, correction = str(row["test"]), str(row["correction"])
+    adjusted = "not adjusted" if correction == "none" else f"{correction.title()}-adjusted over {int(row['family']):,}"
+    return f"{_TESTS.get(test, test)} of each pair, {adjusted}, level {ALPHA:g}"
 
 
 def _beside_constants(table: pd.DataFrame, judges: pd.DataFrame) -> str:
@@ -140,12 +174,13 @@ def significance(pairs: pd.DataFrame, order: list[str], *, margin: float, dimens
 
 
 def subfields(*tables: pd.DataFrame, dimension: str) -> str:
-    """How many cells lie wholly below the judge's accuracy over all cases, and the first judge's weakest parts."""
+    """The weakest cell of judge and subfield against its judge over all cases, and how many lie wholly below that."""
     overall = tables[0][tables[0]["subfield"].isna()].set_index("judge")["accuracy"]
     parts = pd.concat([table[table["subfield"].notna()] for table in tables], ignore_index=True)
     below = parts[parts["high"] < parts["judge"].map(overall)]
     best = str(overall.index[0])
-    said = (
+    said = _weakest(parts, below, overall)
+    said += (
         f"Of {len(parts):,} cells of judge and subfield {on(dimension)}, {len(below):,} "
         f"{'lies' if len(below) == 1 else 'lie'} wholly below the judge's accuracy over all cases; one in "
         "forty would by chance."
@@ -153,6 +188,23 @@ def subfields(*tables: pd.DataFrame, dimension: str) -> str:
     weak = below.loc[below["judge"] == best, "subfield"].astype("str").drop_duplicates().tolist()
     where = f"is weaker than that in {', '.join(weak)}" if weak else "is not shown to be weaker anywhere"
     return f"{said} The judge first by decisive accuracy, {best}, {where}."
+
+
+def _weakest(parts: pd.DataFrame, below: pd.DataFrame, overall: pd.Series) -> str:
+    """The cell furthest below its judge's accuracy over all cases, and of how many it is the furthest."""
+    shown = below if len(below) else parts
+    gaps = (shown["judge"].map(overall) - shown["accuracy"]).dropna()
+    if gaps.empty:
+        return ""
+    row = shown.loc[gaps.index].iloc[int(gaps.argmax())]
+    own = parts[(parts["judge"] == row["judge"]) & (parts["by"] == row["by"]) & parts["accuracy"].notna()]
+    lowest = "the lowest of its" if row["accuracy"] == own["accuracy"].min() else "one of its"
+    place = f"{lowest} {len(own)} values of {row['by']}, and " if len(own) > 1 else ""
+    weak = "is weak" if len(below) else "is not shown to be weak anywhere; it is lowest"
+    return (
+        f"{row['judge']} {weak} on {cell(row)}, against {100 * overall[row['judge']]:.0f}% over all cases: {place}the "
+        f"widest such gap of {len(parts):,} cells, so that part of it is chance. "
+    )
 
 
 def consistency(table: pd.DataFrame, *, dimension: str) -> str:

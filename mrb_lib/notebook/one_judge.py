@@ -61,6 +61,10 @@ def verdict(
     cells = parts[parts["subfield"].notna()]
     weak = cells.loc[cells["high"] < here["accuracy"], "subfield"].astype("str").tolist()
     said.append(f"It is weaker than that in {', '.join(weak)}." if weak else f"No {by} is shown to be weaker.")
+    known = cells[cells["accuracy"].notna()]
+    if len(known) > 1:
+        lowest = cell(known.iloc[int(known["accuracy"].argmin())])
+        said.append(f"The lowest of {len(known)} values of {by} is {lowest}; the lowest of many is partly chance.")
     order = orders[orders["subfield"].isna()].iloc[0]
     if pd.notna(order["consistency"]):
         said.append(f"It gives the same verdict in both orders on {percent(order, 'consistency')}.")
@@ -69,6 +73,11 @@ def verdict(
         said.append("It is pulled towards longer responses beyond their quality.")
     said.append(promise(answers[answers["dimension"] == dimension], target, 0.1))
     return " ".join(said)
+
+
+def cell(row: pd.Series) -> str:
+    """A subfield with its accuracy and how many cases it rests on: "eye, 67% [58, 75], n = 120"."""
+    return f"{row['subfield']}, {percent(row, 'accuracy', 'low', 'high')}, n = {int(row['n']):,}"
 
 
 def promise(answers: pd.DataFrame, target: float, delta: float) -> str:

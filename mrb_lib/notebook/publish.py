@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,6 +73,7 @@ class Publisher:
         policy: str | None = None,
         gold: str | None = None,
         n: Counts = None,
+        behind: Callable[[Paper], list[dict[str, object]]] | None = None,
     ) -> Paper:
         """Write a figure.
 
@@ -86,6 +87,8 @@ class Publisher:
         policy, gold : the scoring policy and the gold rule, where they were used
         n : the number of cases it rests on, or several such numbers: the caption names the smallest and the largest,
             the sidecar the largest
+        behind : gives the cases behind the parts of the finished figure, for the sidecar; see
+            `mrb_lib.notebook.behind.cells_behind`
 
         Returns
         -------
@@ -116,6 +119,7 @@ class Publisher:
                 n=_largest(n),
                 simulated=self.simulated,
                 files={suffix: f"{id}.{suffix}" for suffix in ("png", "svg", "pdf", "csv")},
+                **({} if behind is None else {"behind": behind(drawn)}),
             )
         return drawn
 
@@ -152,6 +156,7 @@ class Publisher:
                     "rows": text.rows[:MOST_ROWS],
                     "best": sorted(text.best),
                     "numeric": text.numeric,
+                    "references": sorted(text.references),
                 },
             )
         return PublishedTable(text, title, full)

@@ -53,18 +53,21 @@ class TableText:
     rows : the cells as text, not escaped
     best : (row, column) of the cells to set in bold
     numeric : for each column, whether it holds numbers
+    references : the rows that do not compete; they stand below a line
     """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     best: frozenset[tuple[int, int]]
     numeric: tuple[bool, ...]
+    references: frozenset[int] = frozenset()
 
 
 def table_text(
     frame: pd.DataFrame,
     *,
     best: Mapping[str, Best] | None = None,
+    marked: Mapping[str, Collection[str]] | None = None,
     reference_rows: Collection[str] = (),
     digits: int = 3,
 ) -> TableText:
@@ -75,26 +78,32 @@ def table_text(
     frame : a column `x` with `x_low` and `x_high` beside it (or `low` and `high` after the only such column) is shown
         as one: value [low, high]
     best : for each column named, which value to mark; equal values are all marked
+    marked : for each column named, the values of the first column in whose rows it is marked, as of a group of judges
     reference_rows : values of the first column whose rows are shown but do not compete
     digits : decimals of numbers that are not whole
     """
     bounds = _bounds(frame)
     hidden = {name for pair in bounds.values() for name in pair}
     names = [name for name in frame.columns if name not in hidden]
-    competes = ~frame[names[0]].astype("str").isin(list(reference_rows)).to_numpy() if names else np.array([], bool)
+    first = frame[names[0]].astype("str") if names else pd.Series(dtype="str")
+    competes = ~first.isin(list(reference_rows)).to_numpy()
     columns: list[list[str]] = []
-    marked: set[tuple[int, int]] = set()
+    bold: set[tuple[int, int]] = set()
     for j, name in enumerate(names):
         columns.append(_cells(frame, name, bounds.get(name), digits))
         if best and name in best:
-            marked.update(
+            bold.update(
                 (int(i), j) for i in _best(frame[name].to_numpy(dtype=float, na_value=np.nan), best[name], competes)
             )
+        if marked and name in marked:
+            inside = first.isin(list(marked[name])).to_numpy() & competes & frame[name].notna().to_numpy()
+            bold.update((int(i), j) for i in np.flatnonzero(inside))
     return TableText(
         tuple(name.replace("_", " ") for name in names),
         tuple(zip(*columns, strict=True)),
-        frozenset(marked),
+        frozenset(bold),
         tuple(pd.api.types.is_numeric_dtype(frame[name]) for name in names),
+        frozenset(map(int, np.flatnonzero(~competes))),
     )
 
 
@@ -151,13 +160,19 @@ def to_html(shown: TableText, caption: str) -> str:
     lines = []
     for i, row in enumerate(shown.rows[:MOST_ROWS]):
         cells = (_html_cell(text, bold=(i, j) in shown.best, right=shown.numeric[j]) for j, text in enumerate(row))
-        lines.append(f"<tr>{''.join(cells)}</tr>")
+        line = ' style="border-top:2px solid"' if _is_below_line(shown, i) else ""
+        lines.append(f"<tr{line}>{''.join(cells)}</tr>")
     more = len(shown.rows) - MOST_ROWS
     note = f" ({more} more rows in the CSV)" if more > 0 else ""
     return (
         f"<table><caption>{html.escape(caption + note)}</caption><thead><tr>{head}</tr></thead>"
         f"<tbody>{''.join(lines)}</tbody></table>"
     )
+
+
+def _is_below_line(shown: TableText, row: int) -> bool:
+    """Whether a row is the first of the references, where judges stand above them."""
+    return row in shown.references and row > 0 and row - 1 not in shown.references
 
 
 def _html_cell(text: str, *, bold: bool, right: bool) -> str:
@@ -175,7 +190,8 @@ def to_latex(shown: TableText, caption: str, label: str) -> str:
         cells = (rf"\textbf{{{text}}}" if (i, j) in shown.best else text for j, text in enumerate(texts))
         line = " & ".join(cells)
         # After the end of a row LaTeX takes a bracket or a star for an option of it.
-        lines.append(("{}" if line.startswith(("[", "*")) else "") + line + r" \\")
+        rule = "\\midrule\n" if _is_below_line(shown, i) else ""
+        lines.append(rule + ("{}" if line.startswith(("[", "*")) else "") + line + r" \\")
     body = "".join(f"{line}\n" for line in lines) + "\\bottomrule\n"
     title = f"\\caption{{{latex_text(caption)}}}\\label{{tab:{label}}}"
     if len(shown.rows) > _ROWS_OF_A_PAGE:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from inspect import signature
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.data.votes import vote_columns
 from mrb_lib.errors import InputError
 from mrb_lib.notebook.absent import Absent, Frame, missing, reason_of
+from mrb_lib.notebook.behind import cells_behind, failing
 from mrb_lib.notebook.conclusions import Conclusion
 from mrb_lib.notebook.grouping import judge_groups, untimed
 from mrb_lib.notebook.places import simulated_note
@@ -34,7 +36,7 @@ from mrb_lib.stats.resampling.clusters import resampling_unit
 from mrb_lib.verdicts.manifest import Manifest
 
 COLUMNS: Final = ("organ", "department", "modality", "dataset", "model_pair")
-_COMPARES: Final = ("significance", "letters", "power", "jury", "dif", "difficulty")
+_COMPARES: Final = ("significance", "power", "jury", "dif", "difficulty")
 _OF_ANNOTATORS: Final = ("agreement", "annotator_pairs", "annotators", "gold_rules")
 
 
@@ -265,6 +267,19 @@ class Workspace:
         frame.attrs = {name: chosen[name] for name in ("policy", "gold") if name not in unread}
         return frame
 
+    def failing(self, by: str | None = None, *, dimension: str | None = None) -> Frame:
+        """The cases that each judge gets wrong, see `mrb_lib.notebook.behind.failing`; for `behind` of a figure.
+
+        Parameters
+        ----------
+        by : a column of the cases; None for all cases together only
+        dimension : None for all
+        """
+        reason = self.missing("preferences", "annotations", "verdicts", *([by] if by else []))
+        if reason:
+            return Absent(reason)
+        return failing(self, by, None if dimension is None else [dimension])
+
     def figure(
         self,
         name: str,
@@ -278,6 +293,7 @@ class Workspace:
         title: str = "",
         publish_as: str = "",
         csv: Frame | None = None,
+        behind: Frame | None = None,
         scored: bool = True,
         **options: Any,
     ) -> Paper | Absent:
@@ -296,6 +312,7 @@ class Workspace:
         title : another one; empty for the figure's own
         publish_as : another id to publish it under
         csv : every number drawn, for the CSV beside the figure; None is `data`
+        behind : the cases that its points or cells lead to, as of `failing`; None where they lead nowhere
         scored : whether the caption names the policy and the gold rule that `data` were made by
 
         Raises
@@ -325,8 +342,12 @@ class Workspace:
             reading=spec.reading.format_map(words),
             data=data if csv is None else csv,
             n=n,
+            behind=None if behind is None or isinstance(behind, Absent) else partial(self._behind, behind),
             **facts,
         )
+
+    def _behind(self, frame: pd.DataFrame, drawn: Paper) -> list[dict[str, object]]:
+        return cells_behind(frame, drawn, self.dimension)
 
     def table(
         self,
@@ -336,6 +357,7 @@ class Workspace:
         title: str,
         caption: str,
         best: Mapping[str, Best] | None = None,
+        marked: Mapping[str, Collection[str]] | None = None,
         reference_rows: Collection[str] = (),
         n: Counts = None,
         digits: int = 3,
@@ -348,7 +370,8 @@ class Workspace:
         data : its rows; a column `x` with `x_low` and `x_high` is shown as one, see
             `mrb_lib.notebook.tabular.table_text`
         best : for each column named, whether the largest or the smallest value is the best
-        reference_rows : values of the first column whose rows do not compete
+        marked : for each column named, the values of the first column in whose rows it is marked as the best are
+        reference_rows : values of the first column whose rows do not compete; below a line
 
         Returns
         -------
@@ -358,7 +381,7 @@ class Workspace:
         check_id(id)
         if isinstance(data, Absent):
             return Absent(reason_of(data), title)
-        text = table_text(data, best=best, reference_rows=reference_rows, digits=digits)
+        text = table_text(data, best=best, marked=marked, reference_rows=reference_rows, digits=digits)
         facts = {name: data.attrs.get(name) for name in ("policy", "gold")}
         return self._publisher.table(data, text, id, title=title, caption=caption, n=n, **facts)
 

@@ -169,6 +169,9 @@ def heatmap(accuracy: pd.DataFrame) -> Paper:
         norm=_norm(values),
         texts=cell_texts(values, low, high, between="\u2013"),
     )
+    for i, judge in enumerate(wide.index):
+        for j, subfield in enumerate(wide["n"].columns):
+            figure.mark(axes, {"judge": str(judge), "subfield": str(subfield)}, (i, i + 1), (j, j + 1))
     scale_bar(figure, mesh, axes, "accuracy (%)", percent)
     return figure
 
@@ -319,6 +322,8 @@ def macro_micro(accuracy: pd.DataFrame) -> Paper:
         colour=COLOURS["cases"], marker="D", size=3, label="mean over subfields (macro)", gid="macro_accuracy",
     )  # fmt: skip
     name_rows(axes, rows["judge"], 30)
+    for i, judge in enumerate(rows["judge"]):
+        figure.mark(axes, {"judge": judge}, (i - 0.5, i + 0.5))
     axes.set_xlabel("accuracy (%)")
     percent_axis(axes.xaxis)
     axes.grid(axis="both")

@@ -156,6 +156,8 @@ def panels(
     for axes, name in zip(panel_grid(figure, len(names), columns), names, strict=True):
         here = order[[rows]].merge(frame[frame[panel] == name], on=rows, how="left")
         draw_estimates(axes, here, positions, value=value, low=low, high=high, size=2.3)
+        for row, height in zip(order[rows], positions, strict=True):
+            figure.mark(axes, {rows: str(row), panel: str(name)}, (height - 0.5, height + 0.5))
         if lower:
             under = apart.merge(others[others[panel] == name], on=rows, how="left")
             draw_estimates(axes, under, lower, value=value, low=low, high=high, size=2.3, colour=_BELOW, gid="below")

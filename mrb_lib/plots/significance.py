@@ -256,6 +256,8 @@ def judge_order(letters: pd.DataFrame) -> Paper:
     write_missing(axes, np.flatnonzero(np.isnan(value)))
     axes.set_yticks(y, labels(rows["judge"], 30))
     axes.set_ylim(len(rows) - 0.3, -0.7)
+    for height, judge in zip(y, rows["judge"], strict=True):
+        figure.mark(axes, {"judge": judge}, (height - 0.5, height + 0.5))
     axes.tick_params(axis="y", length=0)
     percent_axis(axes.xaxis, 8)
     axes.set_xlabel("accuracy (%)")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import wraps
 from math import ceil
 from typing import IO, ParamSpec
@@ -96,6 +97,23 @@ def house_style() -> AbstractContextManager[None]:
     return mpl.rc_context(RC)  # type: ignore[arg-type]  # the stubs want each key's own literal type
 
 
+@dataclass(frozen=True)
+class Mark:
+    """What is drawn in a part of an axes: see `Paper.mark`."""
+
+    axes: Axes
+    y: tuple[float, float]
+    x: tuple[float, float] | None
+    names: dict[str, str]
+
+    def box(self, figure: Figure) -> list[float]:
+        """Left, top, width and height as shares of a figure that is laid out."""
+        corners = np.column_stack([self.x or self.axes.get_xlim(), self.y])
+        points = figure.transFigure.inverted().transform(self.axes.transData.transform(corners))
+        (left, bottom), (right, top) = points.min(axis=0), points.max(axis=0)
+        return [round(float(share), 4) for share in (left, 1 - top, right - left, top - bottom)]
+
+
 class Paper(Figure):
     """A figure that is drawn in the house style wherever and whenever it is drawn.
 
@@ -109,6 +127,24 @@ class Paper(Figure):
 
     resolution = RESOLUTION
     _png: bytes | None = None
+    _marks: list[Mark] | None = None
+
+    def mark(
+        self, axes: Axes, names: dict[str, str], y: tuple[float, float], x: tuple[float, float] | None = None
+    ) -> None:
+        """Say what is drawn in a part of an axes, so that a page can lead from there to what stands behind it.
+
+        Parameters
+        ----------
+        names : of what is drawn, such as `judge` and `subfield`
+        y, x : its ends in data; without `x` the whole width of the axes
+        """
+        self._marks = [*(self._marks or []), Mark(axes, y, x, names)]
+
+    def boxes(self) -> list[tuple[dict[str, str], list[float]]]:
+        """The names of all marks with left, top, width and height as shares of the figure; finishes it."""
+        self.png()
+        return [(mark.names, mark.box(self)) for mark in self._marks or []]
 
     @property
     def finished(self) -> bool:

@@ -125,11 +125,12 @@ def test_leaderboard_counts_the_judges_that_reach_the_human_level() -> None:
     }
     accuracy = pd.concat([accuracy, rows({**constant, "dimension": "overall"})], ignore_index=True)
     human = rows({"accuracy": 0.85, "low": 0.75, "high": 0.95}, dimension="overall", representative=True)
-    text = conclusions.leaderboard(accuracy, human, dimension="overall")
-    assert text.startswith(
+    text = conclusions.leaderboard(accuracy, human, LETTERS, dimension="overall")
+    assert (
         "Of 2 judges, 1 has an accuracy overall whose interval reaches that of the mean annotator, 85% [75, 95], who "
         "is scored on fewer cases and other labels;"
-    )
+    ) in text
+    assert text.startswith("The most accurate judge overall is two, with 90% [40, 96], n = 1,000; not distinguishable")
     for fact in (
         "First by decisive accuracy overall is one, with 70% [60, 75] (a constant has 50%)",
         "its accuracy is 80% [70, 90].",
@@ -138,7 +139,60 @@ def test_leaderboard_counts_the_judges_that_reach_the_human_level() -> None:
     ):
         assert fact in text
     for unknown in (human.head(0), human.assign(representative=False)):
-        assert "is not known" in conclusions.leaderboard(accuracy, unknown, dimension="overall")
+        assert "is not known" in conclusions.leaderboard(accuracy, unknown, LETTERS, dimension="overall")
+
+
+def letters_of(*with_best: bool | None, test: str | None = "permutation", correction: str = "holm") -> pd.DataFrame:
+    """Judges named by their place, the most accurate first."""
+    named = [{"judge": name, "with_best": each} for name, each in zip(("two", "one", "three"), with_best, strict=False)]
+    return rows(
+        *named, dimension="overall", accuracy=0.9, low=0.4, high=0.96, n=1000, test=test, correction=correction,
+        family=3,
+    )  # fmt: skip
+
+
+LETTERS = letters_of(True, True, False)
+HOLM = "(paired permutation test of each pair, Holm-adjusted over 3, level 0.05)."
+
+
+@pytest.mark.parametrize(
+    ("letters", "said"),
+    [
+        (LETTERS, f"n = 1,000; not distinguishable from it: one {HOLM}"),
+        (letters_of(True, False, False), f"n = 1,000; every other judge is shown to be less accurate {HOLM}"),
+        (letters_of(True, None, False), f"n = 1,000; no other judge could be tested against it {HOLM}"),
+        (letters_of(None, None, test=None), "no other judge could be tested against it (not tested)."),
+        (letters_of(True, True, correction="none"), "one (paired permutation test of each pair, not adjusted, level"),
+        (letters_of(None, test=None), "The only judge overall is two, with an accuracy of 90% [40, 96], n = 1,000."),
+    ],
+)
+def test_the_group_of_the_best_is_that_of_the_tests_with_their_adjustment(letters: pd.DataFrame, said: str) -> None:
+    assert said in conclusions.best_group(letters, dimension="overall")
+
+
+def cells(*each: tuple[str, str | None, str | None, float, float, float], n: int = 40) -> pd.DataFrame:
+    names = ("judge", "by", "subfield", "accuracy", "low", "high")
+    return pd.DataFrame([dict(zip(names, row, strict=True)) for row in each]).assign(n=n)
+
+
+def test_subfields_open_with_the_widest_gap_and_say_of_how_many_it_is_the_widest() -> None:
+    table = cells(
+        ("best", None, None, 0.9, 0.8, 1.0),
+        ("odd", None, None, 0.83, 0.8, 0.86),
+        ("best", "organ", "eye", 0.85, 0.7, 0.95),
+        ("best", "organ", "lung", 0.95, 0.9, 1.0),
+        ("odd", "organ", "eye", 0.67, 0.58, 0.75),
+        ("odd", "organ", "lung", 0.5, 0.1, 0.9),
+    )
+    text = conclusions.subfields(table, dimension="overall")
+    assert text.startswith(
+        "odd is weak on eye, 67% [58, 75], n = 40, against 83% over all cases: one of its 2 values of organ, and the "
+        "widest such gap of 4 cells, so that part of it is chance. Of 4 cells"
+    ), "the lower one is not shown to be low"
+    lowest = conclusions.subfields(table.drop(index=5), dimension="overall")
+    assert "over all cases: the widest such gap of 3 cells" in lowest
+    none = conclusions.subfields(table.assign(high=1.0), dimension="overall")
+    assert none.startswith("odd is not shown to be weak anywhere; it is lowest on lung, 50% [10, 100], n = 40,")
 
 
 PAIRS = rows(
@@ -263,7 +317,7 @@ def test_the_page_of_one_judge_says_on_which_side_of_the_annotators_it_is(verdic
     ends = {"low": 0.7, "high": 0.9}
     accuracy = rows({"dimension": "overall", "accuracy": 0.8, **ends})
     human = rows({"part": "judge", "dimension": "overall", "verdict": verdict, "difference": 0.1, **ends})
-    parts = rows({"subfield": "eye", **ends})
+    parts = cells(("j", "organ", "eye", 0.75, 0.7, 0.9), ("j", "organ", "lung", 0.8, 0.7, 0.9))
     orders = rows({"subfield": None, "consistency": NAN})
     biases = rows({"subfield": None, "measure": "beyond_quality", "bias": "style"})
     promises = {"part": "guarantee", "delta": 0.1, "threshold": 0.7, "coverage": 0.5, "human_level": NAN}
@@ -275,6 +329,7 @@ def test_the_page_of_one_judge_says_on_which_side_of_the_annotators_it_is(verdic
         "j", accuracy, human, parts, orders, biases, answers.head(1), dimension="overall", by="organ", target=0.9
     )
     assert said in alone
+    assert "The lowest of 2 values of organ is eye, 75% [70, 90], n = 40; the lowest of many is partly chance." in alone
     assert "chosen beforehand" not in alone
     assert "of several, 10% may fail" in one_judge.promise(answers, 0.9, 0.1)
 

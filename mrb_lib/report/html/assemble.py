@@ -12,7 +12,7 @@ from mrb_lib.report.html.case_pages import CasePage, CaseSource, case_pages, lis
 from mrb_lib.report.provenance import Provenance
 from mrb_lib.report.records import CACHE, PageRecord, file_name
 
-_FOLDERS = ("figures", "tables", "executed", "pages", "cases")
+_FOLDERS = ("figures", "tables", "executed", "pages", "cases", "behind")
 
 
 def assemble(

@@ -57,8 +57,7 @@ def _code(cell: Json, source: str, published: Mapping[str, Json], absent: Mappin
     failed = any(output["output_type"] == "error" for output in outputs)
     metadata = cast(Json, cell["metadata"])
     tags = cast(list[str], metadata.get("tags", []))
-    if answer := _answer(cell):
-        yield {"kind": "conclusion", "text": answer}
+    if _answer(cell):  # every page opens with it
         return
     # The defaults are left out: the cell papermill adds after them says what was used.
     if source.strip() and "parameters" not in tags:
@@ -105,7 +104,8 @@ def _printed(output: Json, *, published: bool) -> str:
 def table_block(sidecar: Json, out: Path, cases: Mapping[str, str]) -> Json:
     """A table as it is displayed: at most MAX_ROWS of its rows; the CSV has all of them at full precision.
 
-    Each cell has its text, an interval apart from it, the value to sort by, and the page of the case it names.
+    Each cell has its text, an interval apart from it, the value to sort by, and the page of the case it names. The rows
+    of references are apart from the others.
     """
     head, *rows = rows_of(out / "tables" / Path(cast(dict[str, str], sidecar["files"])["csv"]).name)
     shown = cast(dict[str, list[list[str]]], sidecar["shown"])
@@ -119,11 +119,13 @@ def table_block(sidecar: Json, out: Path, cases: Mapping[str, str]) -> Json:
         ]
         for i, row in enumerate(shown["rows"][:MAX_ROWS])
     ]
+    references = set(cast(dict[str, list[int]], sidecar["shown"]).get("references", ()))
     return {
         **sidecar,
         "kind": "table",
         "columns": columns,
-        "rows": cells,
+        "rows": [row for i, row in enumerate(cells) if i not in references],
+        "references": [row for i, row in enumerate(cells) if i in references],
         "more": len(rows) - len(cells),
         "n_rows": len(rows),
     }

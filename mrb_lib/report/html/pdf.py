@@ -14,7 +14,7 @@ from pathlib import Path
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.files import sha256_of, write_atomic
 from mrb_lib.report.html.case_pages import CasePage
-from mrb_lib.report.html.pages import blocks
+from mrb_lib.report.html.pages import blocks, conclusion
 from mrb_lib.report.html.site import TEMPLATES, Content, shown_everywhere, templates
 from mrb_lib.report.provenance import Provenance, template_hash
 from mrb_lib.report.records import CACHE, PageRecord
@@ -136,6 +136,7 @@ def print_html(out: Path, records: Sequence[PageRecord], made_from: Provenance, 
         **shown_everywhere(content),
         style=Markup("\n".join(sheets)),  # noqa: S704  # our own files
         blocks={record.notebook: list(blocks(content.executed(record), record, out, links)) for record in records},
+        findings={record.notebook: conclusion(content.executed(record)) for record in records},
         most_rows=MOST_ROWS,
     )
 

@@ -12,11 +12,12 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from mrb_lib.files import sha256_of, write_atomic
 from mrb_lib.notebook.places import simulated_note
 from mrb_lib.report.clean import Json
+from mrb_lib.report.html.behind import cells_of, figures_with_cases, page_name
 from mrb_lib.report.html.case_pages import FAILURES, CasePage
 from mrb_lib.report.html.figures import write_if_changed
 from mrb_lib.report.provenance import Provenance, template_hash
@@ -158,14 +159,19 @@ def _render(content: Content) -> Iterator[tuple[str, str]]:
 
     environment = templates(content)
     records, links, up = content.records, content.links(), "../"
-    shared = {**shown_everywhere(content), "look": look()}
+    shared: dict[str, Any] = {**shown_everywhere(content), "look": look()}
+    shared["behind"] = {str(item["id"]): cells_of(item, content.case_links()) for r in records for item in r.figures}
     page = environment.get_template("page.html.jinja")
     for index, record in enumerate(records):
+        shown = list(blocks(content.executed(record), record, content.out, links, content.case_links()))
+        opening = next((block for block in shown if block["kind"] == "figure" and block["id"] == LEADERBOARD), None)
         text = page.render(
             **shared,
             up=up,
             record=record,
-            blocks=list(blocks(content.executed(record), record, content.out, links, content.case_links())),
+            finding=conclusion(content.executed(record)),
+            opening=opening,
+            blocks=[block for block in shown if block is not opening],
             failures=_is_of_failures(record),
             executed=executed_name(record),
             **_neighbours(records, index),
@@ -176,6 +182,10 @@ def _render(content: Content) -> Iterator[tuple[str, str]]:
     for index, case in enumerate(content.cases):
         text = case_page.render(**of_cases, up=up, case=case, place=index + 1, **_neighbours(content.cases, index))
         yield f"cases/{case.name}", text
+    listed = environment.get_template("behind.html.jinja")
+    for record, figure in figures_with_cases(records):
+        cells = shared["behind"][str(figure["id"])]
+        yield page_name(figure), listed.render(**{**shared, "cells": cells}, up=up, record=record, figure=figure)
     from_index = {name: f"pages/{page_name}" for name, page_name in links.items()}
     leaderboard = next(((r, item) for r in records for item in r.tables if item["id"] == LEADERBOARD), None)
     yield (
@@ -186,6 +196,7 @@ def _render(content: Content) -> Iterator[tuple[str, str]]:
             leads={record.notebook: lead(content.executed(record), from_index) for record in records},
             answers={record.notebook: conclusion(content.executed(record)) for record in records},
             said={record.notebook: prose_words(content.executed(record)) for record in records},
+            leaderboard_figure=next((item for r in records for item in r.figures if item["id"] == LEADERBOARD), None),
             leaderboard=leaderboard and (leaderboard[0], table_block(leaderboard[1], content.out, {})),
         ),
     )
@@ -205,6 +216,7 @@ def templates(content: Content) -> Environment:
     environment.globals["size_of"] = lambda name: _display_size(content.out / "figures" / Path(name).name)
     environment.globals["base_name"] = lambda name: Path(name).name
     environment.globals["words"] = words
+    environment.globals["behind_page"] = page_name
     environment.globals["names_in"] = lambda item, of: names_in(content.out / of / Path(item["files"]["csv"]).name)
     environment.filters["moment"] = lambda iso: iso[:16].replace("T", " ") + (" UTC" if iso else "")
     note = simulated_note(content.made_from.benchmark.name)

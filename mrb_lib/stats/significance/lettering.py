@@ -74,7 +74,7 @@ UNTESTED = "could not be tested against all judges: letters shared for want of a
 CLUSTERED = "no critical_difference: it takes cases as independent, and they come in clusters"
 COLUMNS = [
     "judge", "dimension", "policy", "n", "n_excluded", "quantity", "accuracy", "low", "high", "interval", "letters",
-    *with_ends("above_constant"), "test", "correction", "family", "family_scope", "n_common", "mean_rank",
+    "with_best", *with_ends("above_constant"), "test", "correction", "family", "family_scope", "n_common", "mean_rank",
     "critical_difference", "reason",
 ]  # fmt: skip
 MORE = ("n_common", "mean_rank", "critical_difference")
@@ -118,7 +118,9 @@ def letters(
         `n` cases scored, `n_excluded` the others; `quantity` "accuracy", which the order, the interval and the letters
         are about: `accuracy`, the mean score, with the 95% interval `low`, `high` that the table `accuracy` recommends
         and calls `interval`; `letters`: two judges that share one are not shown to differ in accuracy at level
-        0.05 by `test`, adjusted by `correction` for the `family` tests in `family_scope`. `above_constant`, as in
+        0.05 by `test`, adjusted by `correction` for the `family` tests in `family_scope`; `with_best`: the judge is not
+        shown to differ from the most accurate one by these tests, which is no proof that it is as good; null where the
+        two could not be tested. `above_constant`, as in
         `mrb_lib.stats.accuracy.accuracy`: a policy that credits ties may set a judge first that always gives one
         label, and `reason` names the judges not shown to be above the best constant. Of another quantity, ranks:
         `mean_rank` (1 the best, ties sharing their mean rank) over the `n_common` cases scored for every judge, and
@@ -157,7 +159,7 @@ def letters(
     frame = pd.DataFrame(rows, columns=COLUMNS).assign(
         policy=policy, quantity="accuracy", correction=correction, family_scope=family
     )
-    texts = {"letters": "str", "family_scope": "str"}
+    texts = {"letters": "str", "family_scope": "str", "with_best": "boolean"}
     return typed(frame, COLUMNS, **texts)
 
 
@@ -181,6 +183,7 @@ def _rows(
     ranks, common = _ranks(scores.score[judges, dimension])
     critical = critical_difference(len(judges), common) if independent else np.nan
     marks = letter_display(_differ(here, names)) if len(names) > 1 else [None]
+    with_best = _with_best(here, names)
     unknown = here[here["p_adjusted"].isna()]
     untested = {*unknown["judge_1"], *unknown["judge_2"]}
     test, family = here[["test", "family"]].iloc[0] if len(here) else (None, 0)
@@ -200,6 +203,7 @@ def _rows(
             "high": accuracies.recommended.high[i],
             "interval": accuracies.method[i],
             "letters": marks[position],
+            "with_best": with_best[position],
             **{key: each[judge, dimension] for key, each in zip(with_ends("above_constant"), above, strict=True)},
             "test": test,
             "family": family,
@@ -232,6 +236,17 @@ def _differ(pairs: pd.DataFrame, judges: Sequence[str]) -> BoolArray:
     out = np.zeros((len(judges), len(judges)), dtype=bool)
     out[first, second] = out[second, first] = pairs["p_adjusted"].to_numpy(np.float64) <= ALPHA
     return out
+
+
+def _with_best(pairs: pd.DataFrame, judges: Sequence[str]) -> list[bool | None]:
+    """Of each judge, the most accurate first, whether it is not shown to differ from that one; None where not tested."""
+    if len(judges) < 2:
+        return [None] * len(judges)
+    first, second, p = (pairs[name].tolist() for name in ("judge_1", "judge_2", "p_adjusted"))
+    against = {(one, other): value for one, other, value in zip(first, second, p, strict=True)}
+    best = judges[0]
+    found = [against.get((best, name), against.get((name, best), np.nan)) for name in judges[1:]]
+    return [True, *(None if np.isnan(value) else bool(value > ALPHA) for value in found)]
 
 
 def mean_ranks(scores: FloatArray) -> FloatArray:

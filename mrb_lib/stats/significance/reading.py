@@ -39,6 +39,7 @@ MEANINGS_OF_LETTERS = {
     "above_constant": "accuracy less that of the label that does best if always given | difference",
     "n_common": "cases scored for every judge | cases",
     "mean_rank": "mean place over these cases, 1 the best, ties sharing theirs | number | Friedman 1937",
+    "with_best": "whether it is not shown to differ from the most accurate judge at .05, adjusted | yes/no",
     "letters": "two judges that share a letter are not shown to differ at .05, adjusted | text | Piepho 2004",
     "critical_difference": "of mean ranks, at .05 | number | Nemenyi 1963; Demsar 2006",
 }

@@ -1,0 +1,93 @@
+"""What a point or a cell of a figure leads to: the cases that its judge gets wrong, and how a reviewer opens them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import pandas as pd
+
+from mrb_lib.plots.style import Paper
+from mrb_lib.schema import NO_PROBE
+from mrb_lib.stats.failures.case_index import POLICY
+from mrb_lib.stats.failures.cells import failing_cases
+from mrb_lib.stats.failures.failure_kinds import MISSED, OUTCOMES
+from mrb_lib.stats.failures.query import PLACES, Query, to_fragment
+
+if TYPE_CHECKING:
+    from mrb_lib.notebook.workspace import Workspace
+
+MOST_IDS: Final = 1000
+_LONGEST_WHERE = 1500
+_REVIEWED_BY = (POLICY, "majority")
+
+
+def failing(w: Workspace, by: str | None, dimensions: Sequence[str] | None) -> pd.DataFrame:
+    """The table of `mrb_lib.stats.failures.cells.failing_cases` with a `query` for each row.
+
+    Returns
+    -------
+    DataFrame
+        `query` is what stands after # in the address of `mrb review` that lists the same cases; empty where no short
+        filter says which they are. The reviewer's app scores by the policy `balanced` and the annotators' majority, so
+        that under others the cases are named one by one.
+    """
+    verdicts = w.verdicts[w.verdicts["probe"] == NO_PROBE]
+    frame = failing_cases(verdicts, w.labels(), w.benchmark.cases, by=by, dimensions=dimensions, policy=w.policy)
+    queries = [_fragment(w, dict(zip(frame.columns, row, strict=True))) for row in frame.itertuples(index=False)]
+    return frame.assign(query=pd.Series(queries, frame.index, dtype="str"))
+
+
+def _fragment(w: Workspace, row: dict[str, Any]) -> str:
+    if not row["wrong"]:
+        return ""
+    query = Query(row["judge"], dimension=row["dimension"])
+    if (w.policy, w.gold) == _REVIEWED_BY and (chosen := _of_cell(w, query, row["by"], row["subfield"])):
+        return to_fragment(replace(chosen, outcome=(OUTCOMES[MISSED],)))
+    named = f"case_id in {list(row['wrong'])!r}"
+    return to_fragment(replace(query, where=named)) if len(named) <= _LONGEST_WHERE else ""
+
+
+def _of_cell(w: Workspace, query: Query, by: str | None, subfield: str | None) -> Query | None:
+    """The query for the cases of a subfield, or for all; None where no filter can say which these are."""
+    if by is None or subfield is None or pd.isna(subfield):
+        return replace(query, where=w.where)
+    if by in PLACES:
+        place: dict[str, Any] = {by: subfield}
+        return replace(query, where=w.where, **place)
+    column = w.benchmark.cases.get(by)
+    if column is None or not by.isidentifier() or not pd.api.types.is_string_dtype(column):
+        return None
+    where = f"{by} == {subfield!r}"
+    return replace(query, where=f"({w.where}) and {where}" if w.where else where)
+
+
+def cells_behind(frame: pd.DataFrame, drawn: Paper, dimension: str) -> list[dict[str, object]]:
+    """The rows of `failing` that a figure draws, each with where it is drawn, for the sidecar of the figure.
+
+    Parameters
+    ----------
+    drawn : finished; its marks name a `judge`, and a `dimension` or a `subfield` where that differs
+    dimension : of the marks that name none
+
+    Returns
+    -------
+    list of dict
+        `judge`, `dimension`, `by`, `subfield`, `n`, `n_half_right`, `n_wrong`, `query`; `wrong`, the first `MOST_IDS`
+        ids; `box`, left, top, width and height as shares of the figure's.
+    """
+    rows = {
+        (row["judge"], row["dimension"], None if pd.isna(row["subfield"]) else row["subfield"]): row
+        for row in frame.to_dict("records")
+    }
+    made: list[dict[str, object]] = []
+    for names, box in drawn.boxes():
+        key = (names["judge"], names.get("dimension", dimension), names.get("subfield"))
+        if key in rows:
+            row, stated = rows[key], dict(zip(("judge", "dimension", "subfield"), key, strict=True))
+            by = None if key[2] is None else row["by"]
+            counts = {name: int(row[name]) for name in ("n", "n_half_right", "n_wrong")}
+            ids = list(row["wrong"][:MOST_IDS])
+            made.append({**stated, "by": by, **counts, "query": row["query"], "wrong": ids, "box": box})
+    return made

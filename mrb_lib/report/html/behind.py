@@ -1,0 +1,85 @@
+"""The cases behind the points and cells of a figure: where a page leads from each, and a page that lists them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from mrb_lib.report.clean import Json
+from mrb_lib.report.records import PageRecord
+
+FOLDER = "behind"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One point or cell of a figure, and the cases that its judge gets wrong.
+
+    Attributes
+    ----------
+    judge, part : its row, and its subfield or dimension
+    anchor : where its list begins on the page of the figure
+    n, n_half_right, n_wrong : cases scored, and of these half right and wrong
+    wrong : the ids of the wrong ones, or the first of very many, with the page of each, empty where it has none
+    command : opens them for review; empty where no filter says which they are
+    box : left, top, width and height in the figure, in percent
+    """
+
+    judge: str
+    part: str
+    anchor: str
+    n: int
+    n_half_right: int
+    n_wrong: int
+    wrong: tuple[tuple[str, str], ...]
+    command: str
+    box: tuple[float, ...]
+
+
+def cells_of(figure: Json, cases: Mapping[str, str]) -> list[Cell]:
+    """The points or cells of a figure that lead somewhere, in the order they are drawn; empty where none does.
+
+    Parameters
+    ----------
+    figure : its sidecar
+    cases : the page of each case that has one
+    """
+    rows = cast(Sequence[Mapping[str, Any]], figure.get("behind") or ())
+    judges, parts = (list(dict.fromkeys(values)) for values in (map(_judge, rows), map(_part, rows)))
+    return [
+        Cell(
+            _judge(row),
+            _part(row),
+            f"cell-{judges.index(_judge(row)) + 1}-{parts.index(_part(row)) + 1}",
+            row["n"],
+            row["n_half_right"],
+            row["n_wrong"],
+            tuple((case, cases.get(case, "")) for case in row["wrong"]),
+            f"mrb review BENCH RUNS --query {shlex.quote(row['query'])}" if row["query"] else "",
+            tuple(round(100 * share, 2) for share in row["box"]),
+        )
+        for row in rows
+    ]
+
+
+def _judge(row: Mapping[str, Any]) -> str:
+    return str(row["judge"])
+
+
+def _part(row: Mapping[str, Any]) -> str:
+    return str(row["dimension"] if row["subfield"] is None else row["subfield"])
+
+
+def figures_with_cases(records: Sequence[PageRecord]) -> Iterator[tuple[PageRecord, Json]]:
+    """The figures whose points or cells lead to cases, each with the record it is of."""
+    for record in records:
+        for figure in record.figures:
+            if figure.get("behind"):
+                yield record, figure
+
+
+def page_name(figure: Json) -> str:
+    """The page that lists the cases behind a figure, relative to the report's folder; its id is plain."""
+    return f"{FOLDER}/{figure['id']}.html"

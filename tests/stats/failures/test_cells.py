@@ -1,0 +1,52 @@
+"""The failures behind a cell of accuracy are those that its number counts, and those that a reviewer's query lists."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.schema import POLICIES
+from mrb_lib.stats.accuracy import accuracy, correctness
+from mrb_lib.stats.failures.cells import failing_cases
+from tests.stats.small_tables import cases_of, gold_of, random_verdicts
+
+N = 60
+CASES = cases_of(N, organ=["eye", "lung", "eye", "foot", None, "lung"] * 10)
+GOLD = pd.concat([gold_of("AB?T-A" * 10, name) for name in ("accuracy", "overall")], ignore_index=True)
+
+
+def verdicts_on_both() -> pd.DataFrame:
+    """Three judges, two orders, ties, nulls and missing rows."""
+    generator = np.random.default_rng(5)
+    parts = [random_verdicts(generator, N, 3).assign(dimension=name) for name in ("accuracy", "overall")]
+    return pd.concat(parts, ignore_index=True)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_every_cell_of_accuracy_has_its_failures_under_the_policy(policy: str) -> None:
+    verdicts, gold, cases = verdicts_on_both(), GOLD, CASES
+    cells = failing_cases(verdicts, gold, cases, by="organ", policy=policy)
+    table = accuracy(verdicts, gold, cases, by="organ", policy=policy, resamples=0, references=0)
+    keys = ["judge", "dimension", "subfield"]
+    both = table.merge(cells, on=keys, suffixes=("", "_of_cells"), validate="1:1")
+    assert len(both) == len(table) == len(cells)
+    assert both["n"].tolist() == both["n_of_cells"].tolist()
+    scored = correctness(verdicts, gold, policy).dropna(subset="score").merge(cases, on="case_id")
+    for row in cells.itertuples():
+        own = scored[(scored["judge"] == row.judge) & (scored["dimension"] == row.dimension)]
+        own = own[own["organ"] == row.subfield] if isinstance(row.subfield, str) else own
+        assert set(row.wrong) == set(own.loc[own["score"].round(9) < 0.5, "case_id"])
+        assert len(row.wrong) == row.n_wrong
+        assert row.n_half_right == (own["score"].round(9) == 0.5).sum()
+        assert row.n == row.n_right + row.n_half_right + row.n_wrong
+
+
+def test_a_part_that_a_judge_never_saw_has_no_row() -> None:
+    verdicts, gold, cases = verdicts_on_both(), GOLD, CASES
+    judge = verdicts["judge"].iloc[0]
+    eyes = cases.loc[cases["organ"] == "eye", "case_id"]
+    fewer = verdicts[~((verdicts["judge"] == judge) & verdicts["case_id"].isin(eyes))]
+    cells = failing_cases(fewer, gold, cases, by="organ")
+    assert "eye" not in set(cells.loc[cells["judge"] == judge, "subfield"].dropna())
+    assert "lung" in set(cells.loc[cells["judge"] == judge, "subfield"].dropna())
