@@ -48,13 +48,19 @@ class Sent:
     images: Sequence[str] = ()
 
 
-def sent(manifest: Manifest, case: pd.Series, order: str, dimension: str, probe: str = NO_PROBE) -> Sent:
+def shown_case(case: pd.Series, order: str) -> pd.Series:
+    """One row of the cases table as a judge sees it: the responses in an order, and nothing that it is not to see."""
+    row: pd.Series = to_shown_frame(pd.DataFrame([case]).assign(order=order)).iloc[0]
+    return row
+
+
+def sent(manifest: Manifest, case: Mapping[str, pd.Series], order: str, dimension: str, probe: str = NO_PROBE) -> Sent:
     """What the judge of a run was asked about a case.
 
     Parameters
     ----------
     manifest : of the run
-    case : one row of the cases table
+    case : as judges saw it, by the order of the responses, as `shown_case` makes it
     order : "AB" or "BA", which response was shown first
     dimension : which the verdict is on; a prompt that asks for all dimensions is the same for each
     probe : how the case was changed before it was shown
@@ -78,7 +84,7 @@ def sent(manifest: Manifest, case: pd.Series, order: str, dimension: str, probe:
         return Sent(
             manifest.prompt_text, "the run's template, not filled in: this library would fill it in differently"
         )
-    shown = to_shown_frame(pd.DataFrame([case]).assign(order=order)).iloc[0]
+    shown = case[order]
     reference = shown.get("reference")
     reference = reference if isinstance(reference, str) else None
     if prompt.needs_reference and reference is None:

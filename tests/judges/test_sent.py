@@ -10,7 +10,7 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
 from mrb_lib.judges.prompts import load_prompt
-from mrb_lib.judges.sent import sent
+from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.schema import ORDERS
@@ -27,6 +27,10 @@ CASE = pd.Series(
         "images": [],
     }
 )
+
+
+def in_orders(case: pd.Series) -> dict[str, pd.Series]:
+    return {order: shown_case(case, order) for order in ORDERS}
 
 
 def manifest_of(prompt: str, **values: object) -> Manifest:
@@ -54,25 +58,25 @@ def test_it_is_what_the_server_was_sent(benchmark: Benchmark, tmp_path: Path, pr
         )
         received = {one.body["messages"][0]["content"] for one in server.received}
     manifest, case = read_manifest(summary.folder), benchmark.cases.iloc[0]
-    written = {sent(manifest, case, order, dimension).text for order in ORDERS for dimension in DIMENSIONS}
+    written = {sent(manifest, in_orders(case), order, dimension).text for order in ORDERS for dimension in DIMENSIONS}
     assert written == received
     assert len(written) == (4 if prompt == "single" else 2)
 
 
 def test_the_images_are_named_where_the_judge_saw_them() -> None:
     case = pd.Series({**CASE, "images": ["a.png", "b.png"]})
-    seen = sent(manifest_of("plain"), case, "AB", "overall")
+    seen = sent(manifest_of("plain"), in_orders(case), "AB", "overall")
     assert list(seen.images) == ["a.png", "b.png"]
     assert "about medical images" in seen.text
     blind = manifest_of("plain", spec={"engine": "endpoint", "images": False, "dimensions": list(DIMENSIONS)})
-    unseen = sent(blind, case, "AB", "overall")
+    unseen = sent(blind, in_orders(case), "AB", "overall")
     assert list(unseen.images) == []
     assert "image" not in unseen.text
 
 
 def test_a_rating_asks_about_each_response_and_a_local_run_says_what_it_does_not_hold() -> None:
     manifest = manifest_of("rating", spec={"engine": "rating", "dimensions": list(DIMENSIONS), "scale": 10})
-    asked = sent(manifest, CASE, "BA", "overall")
+    asked = sent(manifest, in_orders(CASE), "BA", "overall")
     assert asked.text.count("from 1 (worst) to 10 (best)") == 2
     assert asked.text.index("right") < asked.text.index("left")
     assert "chat template" in asked.note
@@ -87,13 +91,13 @@ def test_a_rating_asks_about_each_response_and_a_local_run_says_what_it_does_not
     ],
 )
 def test_what_a_run_does_not_hold_is_not_guessed(manifest: Manifest, words: str) -> None:
-    asked = sent(manifest, CASE, "AB", "overall")
+    asked = sent(manifest, in_orders(CASE), "AB", "overall")
     assert asked.text == ""
     assert words in asked.note
 
 
 def test_a_case_that_a_probe_changed_is_not_shown_as_it_was_before() -> None:
-    asked = sent(manifest_of("plain"), CASE, "AB", "overall", probe="swapped")
+    asked = sent(manifest_of("plain"), in_orders(CASE), "AB", "overall", probe="swapped")
     assert asked.text == ""
     assert "swapped" in asked.note
 
@@ -119,13 +123,13 @@ TAIL = "{% endblock %}{% block responses %}{{ first }}{{ second }}{% endblock %}
 )
 def test_a_template_that_does_more_than_place_texts_is_shown_and_not_filled_in(template: str) -> None:
     text = f"{HEAD}{template}{TAIL}"
-    asked = sent(replace(manifest_of("plain"), prompt_text=text), CASE, "AB", "overall")
+    asked = sent(replace(manifest_of("plain"), prompt_text=text), in_orders(CASE), "AB", "overall")
     assert asked.text == text
     assert "not filled in" in asked.note
 
 
 def test_another_template_under_the_same_hash_is_not_filled_in() -> None:
     changed = load_prompt("plain").text.replace("better", "worse")
-    asked = sent(replace(manifest_of("plain"), prompt_text=changed), CASE, "AB", "overall")
+    asked = sent(replace(manifest_of("plain"), prompt_text=changed), in_orders(CASE), "AB", "overall")
     assert asked.text == changed
     assert "differently" in asked.note

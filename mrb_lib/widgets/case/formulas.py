@@ -14,7 +14,6 @@ from functools import lru_cache
 from typing import Final
 from xml.etree.ElementTree import Element
 
-from latex2mathml.converter import convert_to_element
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
@@ -138,6 +137,8 @@ def drawn(latex: str, *, display: bool) -> tuple[str, str] | None:
     """
     if len(latex) > LONGEST or _REFUSED.search(latex):
         return None
+    from latex2mathml.converter import convert_to_element  # its tables of symbols are read where a formula needs them
+
     try:
         root = convert_to_element(
             _ALIGNED.sub(r"\\\1{align*}", latex.strip()), display="block" if display else "inline"

@@ -41,6 +41,7 @@ def replies_html(
     verdicts : those on this case
     manifests : of the runs, by the judge's name; a judge without one has no prompt to show
     """
+    in_order = _Shown(case)
     shown = []
     for judge, how, own in presented(verdicts, ["judge", "order", "repeat", "probe"]):
         rows_of: dict[tuple[str | None, str | None], list[VerdictRow]] = {}
@@ -53,7 +54,7 @@ def replies_html(
         manifest = (manifests or {}).get(judge)
         several = len(rows_of) > 1
         names = [", ".join(str(row["dimension"]) for row in rows) if several else "" for rows in rows_of.values()]
-        asked = [_asked(case, rows[0], manifest) for rows in rows_of.values()]
+        asked = [_asked(in_order, rows[0], manifest) for rows in rows_of.values()]
         body = "".join(
             _reply(name, prompt, reply, error, rows, manifest)
             for name, prompt, ((reply, error), rows) in zip(names, _said_once(asked), rows_of.items(), strict=True)
@@ -84,13 +85,27 @@ def order_words(order: str) -> str:
     return f"{order[:1]} first"
 
 
-def _asked(case: pd.Series, row: VerdictRow, manifest: Manifest | None) -> str:
+class _Shown(dict[str, pd.Series]):
+    """The case as judges saw it, by the order of the responses; made once for all who saw it so."""
+
+    def __init__(self, case: pd.Series) -> None:
+        super().__init__()
+        self._case = case
+
+    def __missing__(self, order: str) -> pd.Series:
+        from mrb_lib.judges.sent import shown_case
+
+        self[order] = shown_case(self._case, order)
+        return self[order]
+
+
+def _asked(shown: Mapping[str, pd.Series], row: VerdictRow, manifest: Manifest | None) -> str:
     """The prompt behind a verdict, to open, or why there is none."""
     if manifest is None:
         return _unasked(_UNSAID)
     from mrb_lib.judges.sent import sent  # only where a run is at hand, since its templates are slow to import
 
-    request = sent(manifest, case, str(row["order"]), str(row["dimension"]), str(row.get("probe", NO_PROBE)))
+    request = sent(manifest, shown, str(row["order"]), str(row["dimension"]), str(row.get("probe", NO_PROBE)))
     if not request.text:
         return _unasked(request.note)
     whole, images = len(request.text), ", ".join(isolated(name) for name in request.images)

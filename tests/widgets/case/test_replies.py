@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.judges.prompts import load_prompt
-from mrb_lib.judges.sent import sent
+from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.widgets.annotate.blinded import blinded_html
 from mrb_lib.widgets.case import case_html
@@ -59,7 +59,7 @@ def test_a_reply_opens_the_prompt_in_its_own_order_and_the_settings() -> None:
     html = replies_html(CASE, verdicts({"reply": reply}, {"reply": f"{reply} ", "order": "BA"}), "h4", {"j": manifest})
     assert html.count('<details class="mrb-prompt">') == 2
     for order in ("AB", "BA"):
-        assert escaped(sent(manifest, CASE, order, "overall").text) in html
+        assert escaped(sent(manifest, {order: shown_case(CASE, order)}, order, "overall").text) in html
     assert html.count("temperature <bdi") == 2
     assert "512 tokens" in html
     assert "with a&lt;b&gt;.png" in words(html, "mrb-unasked")
