@@ -287,6 +287,7 @@ def test_hostile_comments_and_names_do_nothing(page: Page, tmp_path: Path) -> No
         expect(page.get_by_role("table", name="comments").get_by_role("row")).to_have_count(len(ATTACKS) + 4)
         for width in (1280, 400):
             page.set_viewport_size({"width": width, "height": 800})
+            page.wait_for_function("width => document.documentElement.scrollWidth === width", arg=width)
             assert harm(page) == []
         with page.expect_download() as caught:
             page.get_by_role("button", name="Save everything as CSV").click()

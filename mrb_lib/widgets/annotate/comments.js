@@ -17,7 +17,7 @@ const mrbComments = (() => {
 
     const list = element("ol", { class: "mrb-remarks", "aria-label": "your comments on this case" });
     const words = element("textarea", { rows: 3, maxlength: 10000, id: `${page.prefix}-comment`, dir: "auto" });
-    const said = element("p", { class: "mrb-saved", role: "status", "aria-live": "polite" });
+    const said = element("p", { class: "mrb-remark-said", role: "status", "aria-live": "polite" });
     const wrong = element("p", { class: "mrb-alert", role: "alert", hidden: true });
     const save = button(["Save comment ", element("kbd", { "aria-hidden": "true" }, "Ctrl Enter")], () => send(), { class: "mrb-first" });
     const body = element("div", { class: "mrb-comment", id: `${page.prefix}-comment-body`, hidden: true },
