@@ -12,6 +12,7 @@ from mrb_lib.cli.adjudications import Where, where
 if TYPE_CHECKING:
     from mrb_lib.data.benchmark import Benchmark
 
+_WRONG = "kind=wrong"
 _CELL = "from mrb_lib.widgets.explorer.app import review_app\nreview_app()"
 
 
@@ -23,8 +24,11 @@ def review(
         str | None, typer.Option(metavar="NAME,NAME", help="Deal cases out to these reviewers; earlier ones stay.")
     ] = None,
     query: Annotated[
-        str, typer.Option(metavar="FILTER", help="The cases to deal: what stands after # in the page's address.")
-    ] = "kind=wrong",
+        str | None,
+        typer.Option(
+            metavar="FILTER", help="The cases to open, or to deal: what stands after # in the page's address."
+        ),
+    ] = None,
     overlap: Annotated[int, typer.Option(min=1, help="Reviewers a case.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the dealing.")] = 0,
     open_opinions: Annotated[
@@ -37,8 +41,9 @@ def review(
 ) -> None:
     """Open the failure explorer in a browser; reviewers' marks go into the store.
 
-    With --assign the cases that judges got wrong, or those of --query, are dealt out first: a reviewer finds theirs
-    under Reviews, "Dealt to me". What others say of a case is hidden until one's own review of it is saved.
+    With --query the page opens at these cases. With --assign the cases that judges got wrong, or those of --query, are
+    dealt out first: a reviewer finds theirs under Reviews, "Dealt to me". What others say of a case is hidden until
+    one's own review of it is saved.
 
     The address it prints holds a token, and is all that protects the page: a reviewer's name is not a password.
     """
@@ -51,10 +56,11 @@ def review(
     folders = locate(bench, "" if runs is None else str(runs))
     benchmark = load(folders.benchmark)
     echo_stale_runs(folders.runs, benchmark)
+    fragment = "" if query is None or assign is not None else _checked(query)
     index = _index(benchmark, folders.benchmark, folders.runs)
     chosen = str(where(folders.benchmark, store))
     if assign is not None:
-        _deal(benchmark, index, chosen, assign, query, overlap, seed)
+        _deal(benchmark, index, chosen, assign, _WRONG if query is None else query, overlap, seed)
     environment = {
         "MRB_REVIEW_BENCHMARK": str(folders.benchmark.absolute()),
         "MRB_REVIEW_INDEX": str(index),
@@ -64,8 +70,15 @@ def review(
     typer.echo(f"reviews are kept in {_shown(chosen)}", err=True)
     serve_app(
         [_CELL], title=f"Failures: {benchmark.meta.name}", host=host, port=port, allow_remote=allow_remote,
-        browse=not no_browser, environment=environment,
+        browse=not no_browser, environment=environment, fragment=fragment,
     )  # fmt: skip
+
+
+def _checked(query: str) -> str:
+    """A query as it stands in an address, once it can be read."""
+    from mrb_lib.stats.failures.query import from_fragment, to_fragment
+
+    return to_fragment(*from_fragment(query))
 
 
 def _index(benchmark: Benchmark, folder: Path, runs: Path | None) -> Path:

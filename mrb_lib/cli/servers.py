@@ -57,6 +57,7 @@ def serve_app(
     allow_remote: bool,
     browse: bool,
     environment: Mapping[str, str],
+    fragment: str = "",
 ) -> None:
     """Serve an app through Voila until it is stopped by Ctrl-C or SIGTERM.
 
@@ -68,6 +69,7 @@ def serve_app(
     allow_remote : permit a host that other machines reach
     browse : open the browser
     environment : variables for the kernel, beside those of this process
+    fragment : what stands after # in the address, for an app that reads it; empty for none
 
     Raises
     ------
@@ -92,7 +94,7 @@ def serve_app(
         variables = _own_jupyter(folder) | dict(environment) | {_READY: str(folder / "ready"), LOG: str(folder / "log")}
         command = [sys.executable, "-m", "voila", notebook.name]
         url = f"http://{_shown(host)}:{chosen}/"
-        _serve(command, notebook.parent, variables, url, browse=browse, ready=folder / "ready")
+        _serve(command, notebook.parent, variables, url, browse=browse, ready=folder / "ready", fragment=fragment)
 
 
 def serve_lab(
@@ -221,7 +223,14 @@ def _voila_settings(host: str, port: int) -> dict[str, object]:
 
 
 def _serve(
-    command: list[str], folder: Path, environment: Mapping[str, str], url: str, *, browse: bool, ready: Path | None
+    command: list[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    url: str,
+    *,
+    browse: bool,
+    ready: Path | None,
+    fragment: str = "",
 ) -> None:
     """Run a server behind a fresh token, print its address when it answers, and wait for its end."""
     token = secrets.token_urlsafe(32)
@@ -243,9 +252,10 @@ def _serve(
             print(
                 f"Ready; stop it with Ctrl-C. Anyone with this address can use it:\n{url}", file=sys.stderr, flush=True
             )
-            print(f"{url}?token={token}", flush=True)
+            address = f"{url}?token={token}{f'#{fragment}' if fragment else ''}"
+            print(address, flush=True)
             if browse:
-                webbrowser.open(f"{url}?token={token}")
+                webbrowser.open(address)
         while server.poll() is None:
             _pass_on(lines.read())
             _wait(server, 0.5)

@@ -163,3 +163,38 @@ def test_a_browser_that_prints_nothing_is_said(
     index = (lab.out / "index.html").read_text(encoding="utf-8")
     assert "The title of one" in index, "the site does not wait for a printer"
     assert "report.pdf" not in index
+
+
+def test_the_contents_name_the_page_on_which_each_part_begins(reader: PdfReader) -> None:
+    contents = reader.pages[0].extract_text()
+    for title in (
+        "The title of 01_first",
+        "The title of 02_next",
+        "The title of 03_fails",
+        "Cases to read",
+        "Provenance",
+    ):
+        begins = next(
+            number for number, page in enumerate(reader.pages, 1) if number > 1 and title in page.extract_text()
+        )
+        line = contents[contents.index(title) :]
+        stated = re.match(rf"{title}(?: \(failed\)|, \d+)?\s+(\d+)(?:\s|$)", line)
+        assert stated, line[:80]
+        assert int(stated[1]) == begins
+
+
+def test_every_heading_stands_on_the_page_of_its_figure(printed: Any, tmp_path: Path) -> None:
+    text = _printed_html(printed)
+    figure = re.search(r'<figure id="first">.*?</figure>', text, re.DOTALL)
+    assert figure
+    tall = figure[0].replace('width="', 'style="height: 61mm; width: 100mm" data-width="')
+    pieces = [
+        f'<div class="prose"><h3>Heading-{i:02d}</h3></div>{tall.replace("The first figure", f"Figure-{i:02d}")}'
+        for i in range(12)
+    ]
+    page = tmp_path / "kept.html"
+    page.write_text(text.replace(figure[0], "".join(pieces)), encoding="utf-8")
+    pages = [one.extract_text() for one in PdfReader(BytesIO(pdf._print(page, pdf.browser()))).pages]
+    for i in range(12):
+        heading = [number for number, one in enumerate(pages) if f"Heading-{i:02d}" in one]
+        assert heading == [number for number, one in enumerate(pages) if f"Figure-{i:02d}." in one]

@@ -8,8 +8,11 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
+from urllib.parse import unquote
 
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.files import sha256_of, write_atomic
@@ -27,6 +30,7 @@ _PAGE = ".print-"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MOST_ROWS = 40
 SECONDS = 600
+_MOST_PRINTS = 3
 _FLAGS = (
     "--headless", "--disable-gpu", "--no-first-run", "--disable-extensions", "--disable-sync",
     "--disable-background-networking", "--disable-component-update", "--host-resolver-rules=MAP * ~NOTFOUND",
@@ -40,8 +44,10 @@ def browser() -> str:
     Raises
     ------
     InputError
-        There is none.
+        There is none, or pypdf, which reads the numbers of pages, is not installed.
     """
+    if not find_spec("pypdf"):
+        raise InputError("report --pdf: pypdf is not installed; pip install 'mrb-workbench[report]' brings it.")
     named = os.environ.get("MRB_CHROMIUM", "")
     program = shutil.which(named) if named else next(filter(None, map(shutil.which, BROWSERS)), None)
     if program:
@@ -95,18 +101,37 @@ def write_pdf(
         return target
     for left in out.glob(f"{_PAGE}*.html"):  # an earlier report was killed
         left.unlink()
-    content = print_html(out, records, made_from, cases())
-    # Beside the figures' folder, which its addresses are relative to.
+    shown_cases = cases()
+    pages: dict[str, int] = {}
+    # Chromium cannot write the number of another page: the contents take theirs from the print before.
+    for _ in range(_MOST_PRINTS):
+        printed = _print_beside(out, print_html(out, records, made_from, shown_cases, pages), program)
+        before, pages = pages, page_numbers(printed)
+        if pages == before:
+            break
+    write_atomic(target, printed)
+    write_atomic(out / CACHE / STATE, json.dumps({"key": key, "sha256": sha256_of(target)}) + "\n")
+    return target
+
+
+def page_numbers(printed: bytes) -> dict[str, int]:
+    """The page on which each part that a link leads to begins, counted from 1, by its id."""
+    from pypdf import PdfReader
+
+    reader = PdfReader(BytesIO(printed))
+    found = {name: reader.get_destination_page_number(place) for name, place in reader.named_destinations.items()}
+    return {unquote(str(name)).lstrip("/"): page + 1 for name, page in found.items() if page is not None}
+
+
+def _print_beside(out: Path, content: str, program: str) -> bytes:
+    """Print a page that lies beside the figures' folder, which its addresses are relative to."""
     handle, name = tempfile.mkstemp(prefix=_PAGE, suffix=".html", dir=out)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             stream.write(content)
-        printed = _print(Path(name), program)
+        return _print(Path(name), program)
     finally:
         Path(name).unlink(missing_ok=True)
-    write_atomic(target, printed)
-    write_atomic(out / CACHE / STATE, json.dumps({"key": key, "sha256": sha256_of(target)}) + "\n")
-    return target
 
 
 def remove_pdf(out: Path) -> None:
@@ -117,8 +142,16 @@ def remove_pdf(out: Path) -> None:
     (out / CACHE / STATE).unlink(missing_ok=True)
 
 
-def print_html(out: Path, records: Sequence[PageRecord], made_from: Provenance, cases: Sequence[CasePage] = ()) -> str:
+def print_html(
+    out: Path,
+    records: Sequence[PageRecord],
+    made_from: Provenance,
+    cases: Sequence[CasePage] = (),
+    pages: Mapping[str, int] | None = None,
+) -> str:
     """The whole report as one page to print, without a script.
+
+    `pages` are the numbers to write into the contents, see `page_numbers`; without them their place stays empty.
 
     Prose, figures with captions, and the first rows of tables, in the order of the notebooks, then the cases whole;
     no code, no outputs.
@@ -138,6 +171,7 @@ def print_html(out: Path, records: Sequence[PageRecord], made_from: Provenance, 
         blocks={record.notebook: list(blocks(content.executed(record), record, out, links)) for record in records},
         findings={record.notebook: conclusion(content.executed(record)) for record in records},
         most_rows=MOST_ROWS,
+        pages=pages or {},
     )
 
 
