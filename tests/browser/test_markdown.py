@@ -22,6 +22,7 @@ ANSWER = (
     "Doubling time: $$T = \\frac{t \\ln 2}{3 \\ln(d_2/d_1)} + " + "a_1 + " * 30 + "b$$"
 )
 WHO = "Dr Markdown"
+_LAID_OUT = "width => [innerWidth, document.documentElement.scrollWidth].every((wide) => wide <= width)"
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +44,7 @@ def check_rendering_and_text(page: Page) -> None:
     assert answer.locator(".mrb-written").bounding_box() is None
     for width in (1280, 400):
         page.set_viewport_size({"width": width, "height": 800})
+        page.wait_for_function(_LAID_OUT, arg=width, timeout=SOON)  # a page is laid out anew some time after its window
         assert harm(page) == []
     page.set_viewport_size({"width": 1280, "height": 800})
     assert violations(page) == []
