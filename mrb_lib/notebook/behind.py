@@ -10,7 +10,6 @@ import pandas as pd
 
 from mrb_lib.plots.style import Paper
 from mrb_lib.schema import NO_PROBE
-from mrb_lib.stats.failures.case_index import POLICY
 from mrb_lib.stats.failures.cells import failing_cases
 from mrb_lib.stats.failures.failure_kinds import MISSED, OUTCOMES
 from mrb_lib.stats.failures.query import PLACES, Query, to_fragment
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 MOST_IDS: Final = 1000
 _LONGEST_WHERE = 1500
-_REVIEWED_BY = (POLICY, "majority")
+REVIEWED_BY: Final = ("balanced", "majority")
 
 
 def failing(w: Workspace, by: str | None, dimensions: Sequence[str] | None) -> pd.DataFrame:
@@ -43,7 +42,7 @@ def _fragment(w: Workspace, row: dict[str, Any]) -> str:
     if not row["wrong"]:
         return ""
     query = Query(row["judge"], dimension=row["dimension"])
-    if (w.policy, w.gold) == _REVIEWED_BY and (chosen := _of_cell(w, query, row["by"], row["subfield"])):
+    if (w.policy, w.gold) == REVIEWED_BY and (chosen := _of_cell(w, query, row["by"], row["subfield"])):
         return to_fragment(replace(chosen, outcome=(OUTCOMES[MISSED],)))
     named = f"case_id in {list(row['wrong'])!r}"
     return to_fragment(replace(query, where=named)) if len(named) <= _LONGEST_WHERE else ""

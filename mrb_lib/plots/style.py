@@ -177,11 +177,16 @@ class Paper(Figure):
         The colours are spread over all that occur: a palette by frequency goes to the edges of letters,
         and draws a cell of a matrix in the colour of another value.
         """
-        with Image.open(io.BytesIO(self._saved("png", {"Software": None}, self.resolution))) as drawn:
-            few = drawn.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        drawn = Image.frombuffer("RGBA", self._pixels(), self._saved("raw", None, self.resolution))
+        few = drawn.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
         stream = io.BytesIO()
         few.save(stream, format="PNG", optimize=True, dpi=(self.resolution, self.resolution))
         return stream.getvalue()
+
+    def _pixels(self) -> tuple[int, int]:
+        """Width and height in pixels, as the renderer cuts them."""
+        width, height = self.get_size_inches() * self.resolution
+        return int(width), int(height)
 
     def svg(self) -> bytes:
         """The figure as SVG with letters as outlines, the same bytes for the same figure; finishes it."""
@@ -193,7 +198,7 @@ class Paper(Figure):
         self.png()
         return self._saved("pdf", dict.fromkeys(("CreationDate", "Creator", "Producer")), RESOLUTION)
 
-    def _saved(self, kind: str, metadata: dict[str, None], resolution: int) -> bytes:
+    def _saved(self, kind: str, metadata: dict[str, None] | None, resolution: int) -> bytes:
         stream: IO[bytes] = io.BytesIO()
         with house_style():
             self.savefig(stream, format=kind, metadata=metadata, dpi=resolution)

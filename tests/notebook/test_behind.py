@@ -14,8 +14,9 @@ import pytest
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
 from mrb_lib.data.votes import gold
 from mrb_lib.notebook.absent import Absent
-from mrb_lib.notebook.behind import failing
+from mrb_lib.notebook.behind import REVIEWED_BY, failing
 from mrb_lib.notebook.workspace import Workspace
+from mrb_lib.stats.failures.case_index import POLICY
 from mrb_lib.stats.failures.failure_kinds import failure_kinds
 from mrb_lib.stats.failures.query import from_fragment
 from mrb_lib.stats.failures.selection import select
@@ -39,6 +40,10 @@ def workspace() -> Workspace:
     verdicts = verdicts.assign(dimension="overall", repeat=0, probe="none", p_a=np.nan)
     verdicts["choice"] = rng.choice(np.array(["A", "B", "tie", None], dtype=object), len(verdicts))
     return Workspace(Benchmark(BenchmarkMeta("bench", "clinical", ("overall",)), cases, votes), verdicts, [], "overall")
+
+
+def test_the_reviewers_app_scores_by_what_is_said_here() -> None:
+    assert REVIEWED_BY[0] == POLICY
 
 
 def opened(w: Workspace, fragment: str) -> list[str]:
