@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pandas as pd
 
 from mrb_lib.plots.style import Paper
-from mrb_lib.schema import NO_PROBE
-from mrb_lib.stats.failures.cells import failing_cases
 from mrb_lib.stats.failures.failure_kinds import MISSED, OUTCOMES
 from mrb_lib.stats.failures.query import PLACES, Query, to_fragment
-
-if TYPE_CHECKING:
-    from mrb_lib.notebook.workspace import Workspace
 
 MOST_IDS: Final = 1000
 _LONGEST_WHERE = 1500
 REVIEWED_BY: Final = ("balanced", "majority")
 
 
-def failing(w: Workspace, by: str | None, dimensions: Sequence[str] | None) -> pd.DataFrame:
+def with_queries(frame: pd.DataFrame, cases: pd.DataFrame, *, policy: str, gold: str, where: str) -> pd.DataFrame:
     """The table of `mrb_lib.stats.failures.cells.failing_cases` with a `query` for each row.
+
+    Parameters
+    ----------
+    policy, gold : that the table was made by
+    where : the filter that chose its cases; empty for all
 
     Returns
     -------
@@ -32,38 +31,38 @@ def failing(w: Workspace, by: str | None, dimensions: Sequence[str] | None) -> p
         filter says which they are. The reviewer's app scores by the policy `balanced` and the annotators' majority, so
         that under others the cases are named one by one.
     """
-    verdicts = w.verdicts[w.verdicts["probe"] == NO_PROBE]
-    frame = failing_cases(verdicts, w.labels(), w.benchmark.cases, by=by, dimensions=dimensions, policy=w.policy)
-    queries = [_fragment(w, dict(zip(frame.columns, row, strict=True))) for row in frame.itertuples(index=False)]
-    return frame.assign(query=pd.Series(queries, frame.index, dtype="str"))
+    filtered = where if (policy, gold) == REVIEWED_BY else None
+    rows = [dict(zip(frame.columns, row, strict=True)) for row in frame.itertuples(index=False)]
+    return frame.assign(query=pd.Series([_fragment(row, cases, filtered) for row in rows], frame.index, dtype="str"))
 
 
-def _fragment(w: Workspace, row: dict[str, Any]) -> str:
+def _fragment(row: dict[str, Any], cases: pd.DataFrame, where: str | None) -> str:
+    """The query of one row; `where` is None where the reviewer's app would call other cases wrong."""
     if not row["wrong"]:
         return ""
     query = Query(row["judge"], dimension=row["dimension"])
-    if (w.policy, w.gold) == REVIEWED_BY and (chosen := _of_cell(w, query, row["by"], row["subfield"])):
+    if where is not None and (chosen := _of_cell(replace(query, where=where), cases, row["by"], row["subfield"])):
         return to_fragment(replace(chosen, outcome=(OUTCOMES[MISSED],)))
     named = f"case_id in {list(row['wrong'])!r}"
     return to_fragment(replace(query, where=named)) if len(named) <= _LONGEST_WHERE else ""
 
 
-def _of_cell(w: Workspace, query: Query, by: str | None, subfield: str | None) -> Query | None:
+def _of_cell(query: Query, cases: pd.DataFrame, by: str | None, subfield: str | None) -> Query | None:
     """The query for the cases of a subfield, or for all; None where no filter can say which these are."""
     if by is None or subfield is None or pd.isna(subfield):
-        return replace(query, where=w.where)
+        return query
     if by in PLACES:
         place: dict[str, Any] = {by: subfield}
-        return replace(query, where=w.where, **place)
-    column = w.benchmark.cases.get(by)
+        return replace(query, **place)
+    column = cases.get(by)
     if column is None or not by.isidentifier() or not pd.api.types.is_string_dtype(column):
         return None
     where = f"{by} == {subfield!r}"
-    return replace(query, where=f"({w.where}) and {where}" if w.where else where)
+    return replace(query, where=f"({query.where}) and {where}" if query.where else where)
 
 
 def cells_behind(frame: pd.DataFrame, drawn: Paper, dimension: str) -> list[dict[str, object]]:
-    """The rows of `failing` that a figure draws, each with where it is drawn, for the sidecar of the figure.
+    """The rows of `with_queries` that a figure draws, each with where it is drawn, for the sidecar of the figure.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.data.votes import vote_columns
 from mrb_lib.errors import InputError
 from mrb_lib.notebook.absent import Absent, Frame, missing, reason_of
-from mrb_lib.notebook.behind import cells_behind, failing
+from mrb_lib.notebook.behind import cells_behind, with_queries
 from mrb_lib.notebook.conclusions import Conclusion
 from mrb_lib.notebook.grouping import judge_groups, untimed
 from mrb_lib.notebook.places import simulated_note
@@ -29,6 +29,7 @@ from mrb_lib.stats import tables
 from mrb_lib.stats.accuracy import correctness
 from mrb_lib.stats.composition import lengths
 from mrb_lib.stats.core.table import TABLES
+from mrb_lib.stats.failures.cells import failing_cases
 from mrb_lib.stats.gold.adjudicated import adjudicated_gold
 from mrb_lib.stats.inputs import ADJUDICATED, labels, rule_in_words
 from mrb_lib.stats.resampling.bootstrap import Estimates, bootstrap
@@ -268,7 +269,7 @@ class Workspace:
         return frame
 
     def failing(self, by: str | None = None, *, dimension: str | None = None) -> Frame:
-        """The cases that each judge gets wrong, see `mrb_lib.notebook.behind.failing`; for `behind` of a figure.
+        """The cases that each judge gets wrong, see `mrb_lib.notebook.behind.with_queries`; for `behind` of a figure.
 
         Parameters
         ----------
@@ -278,7 +279,11 @@ class Workspace:
         reason = self.missing("preferences", "annotations", "verdicts", *([by] if by else []))
         if reason:
             return Absent(reason)
-        return failing(self, by, None if dimension is None else [dimension])
+        frame = failing_cases(
+            self.verdicts[self.verdicts["probe"] == NO_PROBE], self.labels(), self.benchmark.cases, by=by,
+            dimensions=None if dimension is None else [dimension], policy=self.policy,
+        )  # fmt: skip
+        return with_queries(frame, self.benchmark.cases, policy=self.policy, gold=self.gold, where=self.where)
 
     def figure(
         self,

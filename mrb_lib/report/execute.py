@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from mrb_lib.errors import InputError
 from mrb_lib.report.clean import without_colours
+from mrb_lib.report.preloaded import command
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -210,7 +211,7 @@ def use_own_kernel(folder: Path) -> None:
     """
     kernel = folder / "kernels" / "python3"
     kernel.mkdir(parents=True)
-    argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    argv = command("ipykernel_launcher", "-f", "{connection_file}")
     spec = {"argv": argv, "display_name": "Python 3", "language": "python"}
     (kernel / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
     os.environ["JUPYTER_PATH"] = os.pathsep.join([str(folder), *filter(None, [os.environ.get("JUPYTER_PATH")])])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from pathlib import Path
 from mrb_lib.notebook.places import home
 from mrb_lib.report.clean import without_colours
 from mrb_lib.report.execute import RESULT, TASK, NotebookFailure, Value
+from mrb_lib.report.preloaded import command, preloaded
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _PATIENCE_S = 10
@@ -47,9 +47,8 @@ def run_notebooks(
     -----
     When the caller stops early, or is interrupted, the running ones are stopped too.
     """
-    environment = _environment(jobs)
     crew = _Crew()
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
+    with preloaded(_environment(jobs)) as environment, ThreadPoolExecutor(max_workers=jobs) as pool:
         try:
             tasks = [
                 pool.submit(_run_one, notebook, folder / notebook.stem, parameters[notebook.stem], environment, crew)
@@ -70,7 +69,7 @@ def _run_one(
     task = folder / TASK
     task.write_text(json.dumps({"notebook": str(notebook), "parameters": dict(parameters)}), encoding="utf-8")
     log = folder / "log.txt"
-    status = crew.run([sys.executable, "-m", "mrb_lib.report.execute", str(task)], folder, environment, log)
+    status = crew.run(command("mrb_lib.report.execute", str(task), environment=environment), folder, environment, log)
     failure: NotebookFailure | None
     if (folder / RESULT).is_file():
         raw = json.loads((folder / RESULT).read_text(encoding="utf-8"))["failure"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,11 @@ judges = (list(w.verdicts["judge"].unique()) * 8)[:8]
 rows = rows.assign(question=rows["question"].str[:400], judge=judges, accuracy=0.5)
 draw("hostile", rows["question"].iloc[0][:200], " ".join(rows["question"]), list(rows["judge"].unique()))
 title, caption = rows["question"].iloc[1:3]
-publish.table(rows, "leaderboard", title=title, caption=caption, workspace=w, out=out)
-publish.table(rows[["case_id"]], "failures", title="Cases", caption="Some.", workspace=w, out=out)
-publish.absent("missing", title=rows["question"].iloc[3], reason=rows["question"].iloc[4], workspace=w, out=out)
+organs = w.analyze("accuracy", by="organ", dimension=w.dimension, references=0, resamples=50)
+w.figure("organs-heatmap", organs, words={"by": "organ"}, behind=w.failing("organ", dimension=w.dimension))
+w.table("leaderboard", rows, title=title, caption=caption, reference_rows=rows["case_id"].tail(2).tolist())
+w.table("failures", rows[["case_id"]], title="Cases", caption="Some.")
+w._publisher.absent("missing", title=rows["question"].iloc[3], reason=rows["question"].iloc[4])
 """
 
 
@@ -30,11 +33,16 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lab.bench = write_hostile(folder)
     lab.notebook("01_hostile", OPEN + NOTEBOOK)
     lab.notebook("02_fails", "raise ValueError('</pre><script>window.__pwned=1</script>\\u202e' + 'W' * 300)")
-    return stub_report(lab, cases=24)
+    site = stub_report(lab, cases=24)
+    failed = json.loads((site / "figures" / "index.json").read_text(encoding="utf-8"))["failed"]
+    assert [each["notebook"] for each in failed] == ["02_fails"], failed
+    return site
 
 
 def test_hostile_text_runs_nothing_and_keeps_the_layout(page: Page, site: Path) -> None:
-    pages = [path.relative_to(site).as_posix() for path in sorted(site.glob("[pc]a[gs]es/*.html"))]
+    made = [*site.glob("[pc]a[gs]es/*.html"), *site.glob("behind/*.html")]
+    pages = [path.relative_to(site).as_posix() for path in sorted(made)]
+    assert "behind/organs-heatmap.html" in pages
     assert len(pages) > 10
     for name in ("index.html", *pages):
         page.goto(address(site, name))

@@ -14,7 +14,7 @@ import pytest
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
 from mrb_lib.data.votes import gold
 from mrb_lib.notebook.absent import Absent
-from mrb_lib.notebook.behind import REVIEWED_BY, failing
+from mrb_lib.notebook.behind import REVIEWED_BY
 from mrb_lib.notebook.workspace import Workspace
 from mrb_lib.stats.failures.case_index import POLICY
 from mrb_lib.stats.failures.failure_kinds import failure_kinds
@@ -66,7 +66,8 @@ def test_the_query_of_every_cell_opens_just_its_failures(
     workspace: Workspace, by: str | None, policy: str, rule: str
 ) -> None:
     w = replace(workspace, policy=policy, gold=rule)
-    frame = failing(w, by, None)
+    frame = w.failing(by)
+    assert isinstance(frame, pd.DataFrame)
     assert frame["n_wrong"].sum() > 0
     assert not frame.loc[frame["n_wrong"] == 0, "query"].any()
     named = frame[frame["query"] != ""]
@@ -87,7 +88,8 @@ def test_a_filter_of_the_report_is_part_of_the_query(workspace: Workspace) -> No
     verdicts = workspace.verdicts[workspace.verdicts["case_id"].isin(ids)]
     w = replace(workspace, benchmark=smaller, verdicts=verdicts, where=where)
     for by in (None, "organ", "dataset"):
-        frame = failing(w, by, None)
+        frame = w.failing(by)
+        assert isinstance(frame, pd.DataFrame)
         for row in frame[frame["n_wrong"] > 0].itertuples():
             assert opened(workspace, str(row.query)) == list(row.wrong)
 

@@ -109,4 +109,4 @@ def test_a_conclusion_is_on_the_page_and_on_the_index_as_text(lab: Any) -> None:
     lab.report()
     for page in (lab.out / "pages" / "one.html", lab.out / "index.html"):
         text = page.read_text()
-        assert "Conclusion.</strong> Three of &lt;b&gt; judges." in text, page.name
+        assert "Finding.</strong> Three of &lt;b&gt; judges." in text, page.name

@@ -1,0 +1,147 @@
+"""Processes that import nothing: each is forked from one that has loaded what all notebooks use.
+
+A notebook takes a process that runs it and a kernel, and most of the time of a small report went into their imports.
+`python -m mrb_lib.report.preloaded ADDRESS` loads, listens on a socket, and forks for every client.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+ADDRESS: Final = "MRB_PRELOADED"
+_CLIENT = Path(__file__).with_name("preloaded_client.py")
+_LOADED = (
+    "papermill", "nbclient", "ipykernel.kernelapp", "ipykernel.ipkernel", "IPython", "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_svg", "matplotlib.backends.backend_pdf", "seaborn", "scipy.stats", "scipy.optimize",
+    "mrb_lib.notebook.opening", "mrb_lib.notebook.workspace", "mrb_lib.notebook.live", "mrb_lib.widgets.boards",
+)  # fmt: skip
+_READY = b"ready\n"
+_SECONDS_TO_STOP = 5.0
+
+
+def command(module: str, *arguments: str, environment: Mapping[str, str] = os.environ) -> list[str]:
+    """What does as `python -m MODULE ARGUMENTS`, in a forked process where there is one to fork from."""
+    address = environment.get(ADDRESS)
+    if not address:
+        return [sys.executable, "-m", module, *arguments]
+    return [sys.executable, "-I", "-S", str(_CLIENT), address, module, *arguments]
+
+
+@contextmanager
+def preloaded(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """A process to fork from; gives the environment in which `command` uses it.
+
+    Elsewhere than on Linux, where libraries do not survive a fork, and where it does not start, the environment is
+    given back as it is, so that every process imports for itself.
+    """
+    if sys.platform != "linux":
+        yield dict(environment)
+        return
+    folder = tempfile.mkdtemp(prefix="mrb-")  # the address of a socket may be no longer than about a hundred letters
+    address = str(Path(folder) / "socket")
+    server = subprocess.Popen(
+        [sys.executable, "-m", "mrb_lib.report.preloaded", address], cwd=folder, env=dict(environment),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    try:
+        is_ready = server.stdout is not None and server.stdout.readline() == _READY
+        yield {**environment, ADDRESS: address} if is_ready else dict(environment)
+    finally:
+        server.communicate()  # it ends when its input does
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def serve(address: str) -> None:
+    """Load, listen, and fork for every client, until our input closes; returns in no other process than this one."""
+    # As in `mrb_lib.report.execute`: an import that takes two seconds and is not needed.
+    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]  # None is how an import is refused
+    for name in _LOADED:
+        with suppress(ImportError):  # some other part of the workbench is installed without it
+            import_module(name)
+    _draw_once()
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(address)
+        listening.listen(64)
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how those that stand between have ended
+        os.write(1, _READY)
+        while True:
+            readable, _, _ = select.select([listening.fileno(), 0], [], [])
+            if 0 in readable:
+                return
+            client, _ = listening.accept()
+            if os.fork() == 0:
+                listening.close()
+                _serve_one(client)
+            client.close()
+
+
+def _draw_once() -> None:
+    """Draw a figure in every format, since the first takes what is loaded late: fonts and their tables."""
+    with suppress(ImportError):
+        from mrb_lib.plots.style import canvas
+
+        figure = canvas(1, 1)
+        figure.text(0.5, 0.5, "a")
+        figure.svg()
+        figure.pdf()
+
+
+def _serve_one(client: socket.socket) -> None:
+    """Fork once more and wait for that process or for the end of its client, in a process between the two."""
+    os.setsid()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    _, (out, err), _, _ = socket.recv_fds(client, 1, 2)
+    with client.makefile("rb") as stream:
+        request = json.loads(stream.readline())
+    process = os.fork()
+    if process == 0:
+        client.close()
+        _become(request, out, err)
+    threading.Thread(target=_stop_after, args=(client, process), daemon=True).start()
+    _, status = os.waitpid(process, 0)
+    with suppress(OSError):  # the client is gone
+        client.sendall(str(os.waitstatus_to_exitcode(status) & 0xFF).encode())
+    os._exit(0)
+
+
+def _stop_after(client: socket.socket, process: int) -> None:
+    client.recv(1)  # a client says nothing more: this is its end
+    with suppress(ProcessLookupError):
+        os.kill(process, signal.SIGTERM)
+        time.sleep(_SECONDS_TO_STOP)
+        os.kill(process, signal.SIGKILL)
+
+
+def _become(request: dict[str, Any], out: int, err: int) -> None:
+    """Run the module as if the interpreter had been started with it; does not return."""
+    os.chdir(request["folder"])
+    os.environ.clear()
+    # A kernel ends when its parent is not the one named here.
+    os.environ.update({**request["environment"], "JPY_PARENT_PID": str(os.getppid())})
+    null = os.open(os.devnull, os.O_RDONLY)
+    for source, target in ((null, 0), (out, 1), (err, 2)):
+        os.dup2(source, target)
+        os.close(source)
+    sys.argv = [request["module"], *request["arguments"]]
+    runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
+    raise SystemExit(0)
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])
