@@ -239,7 +239,7 @@ def _differ(pairs: pd.DataFrame, judges: Sequence[str]) -> BoolArray:
 
 
 def _with_best(pairs: pd.DataFrame, judges: Sequence[str]) -> list[bool | None]:
-    """Of each judge, the most accurate first, whether it is not shown to differ from that one; None where not tested."""
+    """Of each judge, the best first, whether it is not shown to differ from that one; None where not tested."""
     if len(judges) < 2:
         return [None] * len(judges)
     first, second, p = (pairs[name].tolist() for name in ("judge_1", "judge_2", "p_adjusted"))

@@ -66,13 +66,20 @@ def replies_html(
 
 def presented(verdicts: pd.DataFrame, keys: list[str]) -> Iterator[tuple[str, str, list[VerdictRow]]]:
     """The verdicts of each judge and way of presenting the case, with the judge's name and the way in words."""
-    rows: Sequence[VerdictRow] = verdicts.sort_values([*keys, "dimension"]).to_dict("records")
+    # Not by pandas, whose sorting by several columns takes longer than all else of a case.
+    rows: Sequence[VerdictRow] = sorted(
+        verdicts.to_dict("records"), key=lambda row: tuple(_sortable(row[name]) for name in (*keys, "dimension"))
+    )
     for key, own in groupby(rows, key=lambda row: [str(row[name]) for name in keys]):
         presented = dict(zip(keys, key, strict=True))
         how = [order_words(presented["order"])] if "order" in presented else []
         how += [f"repeat {presented['repeat']}"] if presented["repeat"] != "0" else []
         how += [f"probe {presented['probe']}"] if presented["probe"] != NO_PROBE else []
         yield presented["judge"], ", ".join(how), list(own)
+
+
+def _sortable(value: object) -> int | str:
+    return value if isinstance(value, int) else str(value)
 
 
 def _text_of(value: object) -> str | None:
@@ -165,7 +172,8 @@ def _reading(rows: Sequence[VerdictRow], reply: str | None, manifest: Manifest |
     """Why a reply counts as it does: its status in words, and what the parser finds in it now."""
     statuses = dict.fromkeys(str(row["status"]) for row in rows)
     words = "; ".join(_STATUSES.get(status, status) for status in statuses)
-    if not reply or len(reply) > LONGEST_READ:
+    foreign = manifest is not None and bool(manifest.source) and set(statuses) == {"ok"}  # read by somebody else
+    if foreign or not reply or len(reply) > LONGEST_READ:
         return f'<p class="mrb-answers-to mrb-read">{isolated(words)}</p>'
     own = [str(row["dimension"]) for row in rows]
     named = manifest.spec.get("dimensions") if manifest is not None and manifest.spec.get("asks") == "all" else None
