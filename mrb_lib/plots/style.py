@@ -177,16 +177,13 @@ class Paper(Figure):
         The colours are spread over all that occur: a palette by frequency goes to the edges of letters,
         and draws a cell of a matrix in the colour of another value.
         """
-        drawn = Image.frombuffer("RGBA", self._pixels(), self._saved("raw", None, self.resolution))
+        pixels = self._saved("raw", None, self.resolution)
+        width = int(round(self.get_size_inches()[0] * self.resolution, 6))  # a size that is whole but for a last digit
+        drawn = Image.frombuffer("RGBA", (width, len(pixels) // (4 * width)), pixels)
         few = drawn.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
         stream = io.BytesIO()
         few.save(stream, format="PNG", optimize=True, dpi=(self.resolution, self.resolution))
         return stream.getvalue()
-
-    def _pixels(self) -> tuple[int, int]:
-        """Width and height in pixels, as the renderer cuts them."""
-        width, height = self.get_size_inches() * self.resolution
-        return int(width), int(height)
 
     def svg(self) -> bytes:
         """The figure as SVG with letters as outlines, the same bytes for the same figure; finishes it."""

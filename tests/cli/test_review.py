@@ -106,6 +106,18 @@ def test_failures_are_dealt_out_and_earlier_ones_stay(
         assert message in refused.err
 
 
+def test_a_query_without_anybody_to_deal_to_is_where_the_page_opens(
+    mrb: Callable[..., Any], bench: Path, served: dict[str, Any]
+) -> None:
+    query = "judge=a%20%26%20b&dimension=overall&organ=eye&outcome=wrong"
+    assert mrb("review", bench, "--query", query).code == 0
+    assert served["fragment"] == query
+    assert not (bench / "reviews.sqlite").exists(), "nothing was dealt"
+    assert mrb("review", bench).code == 0
+    assert served["fragment"] == ""
+    assert mrb("review", bench, "--query", "kind=rude").code == 2
+
+
 def test_a_password_is_not_printed(mrb: Callable[..., Any], bench: Path, served: dict[str, Any]) -> None:
     done = mrb("review", bench, "--store", "postgresql://me:secret@host/name")
     assert done.code == 0

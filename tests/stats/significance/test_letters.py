@@ -92,6 +92,7 @@ def test_letters_are_those_of_the_adjusted_tests() -> None:
     assert rows["judge"].tolist()[0] == "good"
     assert rows["judge"].tolist()[-1] == "bad"
     assert rows["letters"].tolist() == ["a", "b", "b", "c"]
+    assert rows["with_best"].tolist() == [True, False, False, False]
     assert rows["accuracy"].is_monotonic_decreasing
     assert rows["mean_rank"].is_monotonic_increasing
     assert rows["mean_rank"].sum() == pytest.approx(1 + 2 + 3 + 4)
@@ -111,6 +112,9 @@ def test_clusters_take_the_test_that_knows_of_them() -> None:
     for row in pairs[pairs["part"] == "pair"].itertuples():
         shared = set(rows.loc[row.judge_1, "letters"]) & set(rows.loc[row.judge_2, "letters"])
         assert bool(shared) == (not row.permutation_p <= 0.05)
+    best = rows.index[0]
+    for name, row in rows.iterrows():
+        assert row["with_best"] == bool(set(row["letters"]) & set(rows.loc[best, "letters"])), name
 
 
 def test_judges_that_differ_alike_in_every_cluster_share_no_letter() -> None:
@@ -136,7 +140,7 @@ def test_a_family_of_all_dimensions_is_corrected_together() -> None:
 
 def test_one_judge_has_no_letters() -> None:
     row = letters(verdicts_of({("j", "AB"): "AAB"}), gold_of("AAA"), cases_of(3), resamples=50).iloc[0]
-    assert row[["letters", "mean_rank", "critical_difference", "test"]].isna().all()
+    assert row[["letters", "with_best", "mean_rank", "critical_difference", "test"]].isna().all()
     assert "one judge only" in row["reason"]
     assert row["accuracy"] == pytest.approx(2 / 3)
 
