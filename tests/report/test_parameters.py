@@ -103,10 +103,13 @@ def test_the_command_takes_parameters_notebooks_and_judges(lab_of_two: Any) -> N
 
 
 def test_a_conclusion_is_on_the_page_and_on_the_index_as_text(lab: Any) -> None:
-    lab.notebook("one", "x = 1")
+    lab.notebook("one", "# A part\n\nWords.", "# Its heading", "x = 1")
     content = (lab.notebooks / "one.ipynb").read_text().replace('"tags": []', '"tags": ["conclusion"]')
     (lab.notebooks / "one.ipynb").write_text(content.replace('"x = 1"', "\"print('Three of <b> judges.')\""))
     lab.report()
     for page in (lab.out / "pages" / "one.html", lab.out / "index.html"):
         text = page.read_text()
-        assert "Finding.</strong> Three of &lt;b&gt; judges." in text, page.name
+        assert text.count("Finding.</strong> Three of &lt;b&gt; judges.") == 1, page.name
+    page = (lab.out / "pages" / "one.html").read_text()
+    assert page.index("Finding.") < page.index("A part"), "it is read first"
+    assert "Its heading" not in page, "a heading stands above nothing"

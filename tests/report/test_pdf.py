@@ -40,12 +40,13 @@ def printed(tmp_path_factory: pytest.TempPathFactory, new_lab: Callable[[Path], 
         patch.setattr(pipeline, "run_notebooks", run_in_this_process)
         result = report(lab.bench, None, lab.out, notebooks=lab.notebooks, pdf=True)
     assert result.pdf == lab.out / "report.pdf"
+    lab.first_pdf = result.pdf.read_bytes()  # a test below removes the file, and may run before the others
     return lab
 
 
 @pytest.fixture(scope="module")
 def reader(printed: Any) -> PdfReader:
-    return PdfReader(printed.out / "report.pdf")
+    return PdfReader(BytesIO(printed.first_pdf))
 
 
 def test_every_page_says_which_of_how_many_it_is_and_that_it_is_simulated(reader: PdfReader) -> None:

@@ -10,6 +10,7 @@ import csv
 import math
 import re
 from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 from pathlib import Path
 from typing import cast
 
@@ -41,15 +42,21 @@ def blocks(
     published |= {f"tables/{item['id']}": table_block(item, out, cases or {}) for item in record.tables}
     absent = {str(item["id"]): {**item, "kind": "absent"} for item in record.not_applicable}
     first = True
-    for cell in cast(list[Json], notebook.get("cells", [])):
+    cells = cast(list[Json], notebook.get("cells", []))
+    for cell, following in zip_longest(cells, cells[1:]):
         source = "".join(cast(list[str], cell["source"]))
         if cell["cell_type"] == "markdown":
             text = without_title(source) if first else source
             first = False
-            if text.strip():
+            # A heading of the conclusion alone would stand above nothing.
+            if text.strip() and not (_is_heading(text) and following and _answer(following)):
                 yield {"kind": "prose", "html": prose(text, pages)}
         elif cell["cell_type"] == "code":
             yield from _code(cell, source, published, absent)
+
+
+def _is_heading(text: str) -> bool:
+    return text.lstrip().startswith("#") and "\n" not in text.strip()
 
 
 def _code(cell: Json, source: str, published: Mapping[str, Json], absent: Mapping[str, Json]) -> Iterator[Json]:
