@@ -16,14 +16,13 @@ import pandas as pd
 from mrb_lib.data.benchmark import Benchmark, read_table
 from mrb_lib.errors import InputError
 from mrb_lib.files import write_atomic
-from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS, Adjudication, Region, current
+from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS, LIST_COLUMNS, Adjudication, Region, current
 from mrb_lib.reviews.store import Store, open_store
 from mrb_lib.validation import conform
 
 ADJUDICATION_SUFFIXES = (".csv", ".jsonl", ".parquet")
 ANNOTATION_SUFFIXES = (".parquet", ".csv")
 _NEEDED = ("case_id", "reviewer", "verdict")
-_LISTS = ("reasons", "regions")
 _NULLABLE = ("dimension", "choice", "judge", "severity", "reasoning", "supersedes", "created")
 # A spreadsheet runs a cell that starts with one of these; the apostrophe tells it not to, and is taken off again.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
@@ -40,7 +39,7 @@ def write_adjudications(frame: pd.DataFrame, path: Path) -> None:
     InputError
         The name ends with none of `ADJUDICATION_SUFFIXES`.
     """
-    write_rows(frame, path, lists=_LISTS)
+    write_rows(frame, path, lists=LIST_COLUMNS)
 
 
 def write_rows(frame: pd.DataFrame, path: Path, *, lists: Sequence[str] = ()) -> None:
@@ -99,7 +98,7 @@ def read_adjudications(path: Path, benchmark: str = "") -> pd.DataFrame:
         except InputError as error:
             raise InputError(f"{path}, row {number}: {error}") from error
     out = pd.DataFrame(rows, columns=list(ADJUDICATION_COLUMNS))
-    return out.astype({name: "str" for name in ADJUDICATION_COLUMNS if name not in _LISTS})
+    return out.astype({name: "str" for name in ADJUDICATION_COLUMNS if name not in LIST_COLUMNS})
 
 
 def import_adjudications(path: Path, store: Store, benchmark: str) -> int:
@@ -255,7 +254,7 @@ def _read(path: Path) -> pd.DataFrame:
 
 def _row(raw: dict[str, object], benchmark: str) -> dict[str, object]:
     """One row of a file, checked, with what is missing filled in."""
-    filled = {name: _text(raw.get(name)) for name in ADJUDICATION_COLUMNS if name not in _LISTS}
+    filled = {name: _text(raw.get(name)) for name in ADJUDICATION_COLUMNS if name not in LIST_COLUMNS}
     texts = {name: None if name in _NULLABLE and not value else value for name, value in filled.items()}
     texts["benchmark"] = texts["benchmark"] or benchmark
     reasons, regions = _reasons(raw.get("reasons")), _regions(raw.get("regions"))

@@ -48,6 +48,8 @@ ADJUDICATION_COLUMNS = (
     "supersedes",
     "created",
 )
+LIST_COLUMNS = ("reasons", "regions")
+"""Of `ADJUDICATION_COLUMNS`, those that hold a list a row; the others hold texts."""
 _LONGEST_NAME = 255
 _MOST_REGIONS = 100
 _LONGEST_COMMENT = 10_000

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.data.demo.judges import MARK
-from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS, REASONS
+from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS, LIST_COLUMNS, REASONS
 
 REVIEWERS = tuple(f"{MARK} reviewer {number}" for number in (1, 2, 3))
 N_REVIEWED = 200
@@ -65,9 +65,9 @@ def simulated_adjudications(
             judge = str(rng.choice(list(judges))) if judges else None
             rows += [head | {"judge": judge} | mark for mark in _looked_at(truths, flaw, rng)]
     for number, row in enumerate(rows):
-        row |= {"adjudication_id": str(UUID(int=number + 1)), "created": _MOMENT, "case_fingerprint": ""}
+        row |= {"adjudication_id": str(UUID(int=number + 1)), "created": _MOMENT, "case_fingerprint": "", "regions": []}
     frame = pd.DataFrame(rows, columns=list(ADJUDICATION_COLUMNS))
-    return frame.astype({name: "str" for name in ADJUDICATION_COLUMNS if name != "reasons"})
+    return frame.astype({name: "str" for name in ADJUDICATION_COLUMNS if name not in LIST_COLUMNS})
 
 
 def _looked_at(truths: pd.DataFrame, flaw: str | None, rng: np.random.Generator) -> list[dict[str, object]]:

@@ -64,6 +64,9 @@ class Undrawn:
 
     svg = pdf = png
 
+    def boxes(self) -> list[object]:
+        return []
+
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -172,7 +172,8 @@ def _reading(rows: Sequence[VerdictRow], reply: str | None, manifest: Manifest |
     """Why a reply counts as it does: its status in words, and what the parser finds in it now."""
     statuses = dict.fromkeys(str(row["status"]) for row in rows)
     words = "; ".join(_STATUSES.get(status, status) for status in statuses)
-    foreign = manifest is not None and bool(manifest.source) and set(statuses) == {"ok"}  # read by somebody else
+    # What somebody else read, as far as is known, is not read again where all was well.
+    foreign = (manifest is None or bool(manifest.source)) and set(statuses) == {"ok"}
     if foreign or not reply or len(reply) > LONGEST_READ:
         return f'<p class="mrb-answers-to mrb-read">{isolated(words)}</p>'
     own = [str(row["dimension"]) for row in rows]

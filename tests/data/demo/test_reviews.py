@@ -36,7 +36,8 @@ def test_every_mark_is_an_adjudication_that_says_simulated(demo: Benchmark) -> N
     assert frame["case_id"].nunique() == 60
     plain = frame.astype(object).where(frame.notna(), None).drop(columns="created")
     for row in plain.to_dict("records"):
-        Adjudication(**row | {"reasons": tuple(row["reasons"]), "case_fingerprint": ""})
+        lists = {name: tuple(row[name]) for name in ("reasons", "regions")}
+        Adjudication(**row | lists | {"case_fingerprint": ""})
 
 
 def test_the_same_seed_says_the_same(demo: Benchmark) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
 from mrb_lib.data.votes import gold
-from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS
+from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS, LIST_COLUMNS
 from mrb_lib.stats.accuracy import accuracy
 from mrb_lib.stats.gold.adjudication import (
     NOT_REVIEWED,
@@ -30,9 +30,9 @@ def _said(*marks: tuple[object, ...]) -> pd.DataFrame:
     for i, mark in enumerate(marks):
         case, reviewer, verdict, choice, dimension, judge, reasons = (*mark, *[None] * (7 - len(mark)))
         row = (f"i{i}", "demo", "", case, dimension, reviewer, verdict, choice, judge, reasons or [])
-        rows.append((*row, None, None, "", None, f"2026-01-01T00:00:{i:02}.000Z"))
+        rows.append((*row, None, None, [], "", None, f"2026-01-01T00:00:{i:02}.000Z"))
     frame = pd.DataFrame(rows, columns=list(ADJUDICATION_COLUMNS))
-    return frame.astype({name: "str" for name in ADJUDICATION_COLUMNS if name != "reasons"})
+    return frame.astype({name: "str" for name in ADJUDICATION_COLUMNS if name not in LIST_COLUMNS})
 
 
 def _labels(frame: pd.DataFrame) -> str:
