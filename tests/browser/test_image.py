@@ -29,7 +29,8 @@ _SLIDE = (
     "return Number(input.value); }"
 )
 _WHERE = (
-    "[document.activeElement].map(({ dataset, classList }) => dataset.does ?? dataset.sets ?? classList.item(0)).at(0)"
+    "[document.activeElement].map(({ dataset, classList, ariaLabel }) => "
+    "dataset.does ?? dataset.sets ?? classList.item(0) ?? ariaLabel).at(0)"
 )
 
 

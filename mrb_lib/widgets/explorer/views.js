@@ -14,7 +14,7 @@ const mrbViews = (() => {
     let taken = null;
 
     const say = (words, bad = false) => {
-      said.textContent = words;
+      said.replaceChildren(...[words].flat());
       said.classList.toggle("mrb-trouble", bad);
     };
 
@@ -67,7 +67,8 @@ const mrbViews = (() => {
         const answer = await ask(what, { ...fields, query, reviewer });
         taken = answer.taken ?? null;
         draw(answer);
-        if (taken) say(`“${taken.seen}” is there already, saved by ${taken.by}. Save again to replace it.`);
+        const own = (text) => element("bdi", { dir: "auto" }, text); // a text of the data keeps its direction to itself
+        if (taken) say(["“", own(taken.seen), "” is there already, saved by ", own(taken.by), ". Save again to replace it."]);
         else say(done);
         if (!taken && what === "keep_view") name.value = "";
         if (!dialog.contains(document.activeElement)) name.focus();
