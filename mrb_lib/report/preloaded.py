@@ -47,8 +47,8 @@ def command(module: str, *arguments: str, environment: Mapping[str, str] = os.en
 def preloaded(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
     """A process to fork from; gives the environment in which `command` uses it.
 
-    Elsewhere than on Linux, where libraries do not survive a fork, and where it does not start, the environment is
-    given back as it is, so that every process imports for itself.
+    Elsewhere than on Linux, where libraries do not survive a fork, and where it does not start, which is said, the
+    environment is given back as it is, so that every process imports for itself.
     """
     if sys.platform != "linux":
         yield dict(environment)
@@ -61,6 +61,8 @@ def preloaded(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
     )  # fmt: skip
     try:
         is_ready = server.stdout is not None and server.stdout.readline() == _READY
+        if not is_ready:
+            print("Notebooks cannot be forked here: each imports for itself, which takes longer.", file=sys.stderr)
         yield {**environment, ADDRESS: address} if is_ready else dict(environment)
     finally:
         server.communicate()  # it ends when its input does
