@@ -8,7 +8,7 @@ from pathlib import Path
 
 LIBRARY = Path(__file__).parent.parent / "mrb_lib"
 FLOORS = (
-    "errors", "schema", "files", "registry", "validation", "replies", "data", "verdicts", "reviews", "judges",
+    "errors", "schema", "files", "preloaded", "preloaded_client", "registry", "validation", "replies", "data", "verdicts", "reviews", "judges",
     "probes", "construct", "training", "runs", "stats", "plots", "notebook", "widgets", "report", "cli",
 )  # fmt: skip
 STATISTICS = {"scipy", "statsmodels", "sklearn", "krippendorff", "torch"}

@@ -114,6 +114,7 @@ def annotate(
             BENCH: str(folder.resolve()),
             STORE: database_url(store_used).render_as_string(hide_password=False),
         },
+        preload=["mrb_lib.widgets.annotate.app"],
     )
 
 

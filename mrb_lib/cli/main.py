@@ -86,3 +86,7 @@ def main() -> None:
             file=sys.stderr,
         )
         sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -70,7 +70,7 @@ def review(
     typer.echo(f"reviews are kept in {_shown(chosen)}", err=True)
     serve_app(
         [_CELL], title=f"Failures: {benchmark.meta.name}", host=host, port=port, allow_remote=allow_remote,
-        browse=not no_browser, environment=environment, fragment=fragment,
+        browse=not no_browser, environment=environment, preload=["mrb_lib.widgets.explorer.app"], fragment=fragment,
     )  # fmt: skip
 
 

@@ -28,6 +28,7 @@ from pathlib import Path
 from types import FrameType
 
 from mrb_lib.errors import InputError, RunError
+from mrb_lib.preloaded import KERNEL, command, preloaded, write_kernel
 
 LOG = "MRB_SERVER_LOG"
 _READY = "MRB_SERVER_READY"
@@ -57,6 +58,7 @@ def serve_app(
     allow_remote: bool,
     browse: bool,
     environment: Mapping[str, str],
+    preload: Sequence[str] = (),
     fragment: str = "",
 ) -> None:
     """Serve an app through Voila until it is stopped by Ctrl-C or SIGTERM.
@@ -69,6 +71,7 @@ def serve_app(
     allow_remote : permit a host that other machines reach
     browse : open the browser
     environment : variables for the kernel, beside those of this process
+    preload : the modules that every visitor's kernel needs; they are imported once
     fragment : what stands after # in the address, for an app that reads it; empty for none
 
     Raises
@@ -92,9 +95,11 @@ def serve_app(
         (folder / "config").mkdir()
         (folder / "config" / "voila.json").write_text(json.dumps(_voila_settings(host, chosen)), encoding="utf-8")
         variables = _own_jupyter(folder) | dict(environment) | {_READY: str(folder / "ready"), LOG: str(folder / "log")}
-        command = [sys.executable, "-m", "voila", notebook.name]
         url = f"http://{_shown(host)}:{chosen}/"
-        _serve(command, notebook.parent, variables, url, browse=browse, ready=folder / "ready", fragment=fragment)
+        with preloaded({**os.environ, **variables}, (*KERNEL, *preload)) as forking:
+            write_kernel(folder / "jupyter", forking)
+            server = command("voila", notebook.name)
+            _serve(server, notebook.parent, forking, url, browse=browse, ready=folder / "ready", fragment=fragment)
 
 
 def serve_lab(
@@ -123,8 +128,8 @@ def serve_lab(
     path = "lab" if where.is_dir() else f"lab/tree/{urllib.request.pathname2url(where.name)}"
     with _private_folder() as folder:
         variables = {**(environment or {}), LOG: str(folder / "log")}
-        command = [sys.executable, "-m", "jupyterlab", *options]
-        _serve(command, root, variables, f"http://{_shown(host)}:{chosen}/{path}", browse=browse, ready=None)
+        lab = [sys.executable, "-m", "jupyterlab", *options]
+        _serve(lab, root, variables, f"http://{_shown(host)}:{chosen}/{path}", browse=browse, ready=None)
 
 
 def check_app(host: str, port: int | None, allow_remote: bool) -> int:
@@ -191,7 +196,8 @@ def _own_jupyter(folder: Path) -> dict[str, str]:
     own = {variable: str(folder / name) for variable, name in (names | {"IPYTHONDIR": "ipython"}).items()}
     templates = str(files("mrb_lib.widgets") / "voila" / "share" / "jupyter")
     # Voila names itself to a kernel that it starts for a visitor; here, to those that wait for one, too.
-    return own | {"JUPYTER_PATH": templates, "MRB_STATIC": "", "SERVER_SOFTWARE": "voila"}
+    paths = os.pathsep.join([str(folder / "jupyter"), templates])
+    return own | {"JUPYTER_PATH": paths, "MRB_STATIC": "", "SERVER_SOFTWARE": "voila"}
 
 
 def _notebook(cells: Sequence[str], title: str) -> dict[str, object]:
@@ -223,7 +229,7 @@ def _voila_settings(host: str, port: int) -> dict[str, object]:
 
 
 def _serve(
-    command: list[str],
+    arguments: list[str],
     folder: Path,
     environment: Mapping[str, str],
     url: str,
@@ -238,7 +244,7 @@ def _serve(
     variables = {**os.environ, **environment, "JUPYTER_TOKEN": token}
     with log.open("ab") as sink:
         server = subprocess.Popen(
-            command,
+            arguments,
             cwd=folder,
             env=variables,
             stdin=subprocess.DEVNULL,

@@ -97,6 +97,14 @@ def house_style() -> AbstractContextManager[None]:
     return mpl.rc_context(RC)  # type: ignore[arg-type]  # the stubs want each key's own literal type
 
 
+def draw_once() -> None:
+    """Draw a figure in every format, since the first takes what is loaded late: fonts and their tables."""
+    figure = canvas(1, 1)
+    figure.text(0.5, 0.5, "a")
+    figure.svg()
+    figure.pdf()
+
+
 @dataclass(frozen=True)
 class Mark:
     """What is drawn in a part of an axes: see `Paper.mark`."""

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mrb_lib.errors import InputError
+from mrb_lib.preloaded import write_kernel
 from mrb_lib.report.clean import without_colours
-from mrb_lib.report.preloaded import command
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -209,11 +209,7 @@ def use_own_kernel(folder: Path) -> None:
 
     Jupyter looks in JUPYTER_PATH first; nothing outside `folder` is written.
     """
-    kernel = folder / "kernels" / "python3"
-    kernel.mkdir(parents=True)
-    argv = command("ipykernel_launcher", "-f", "{connection_file}")
-    spec = {"argv": argv, "display_name": "Python 3", "language": "python"}
-    (kernel / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
+    write_kernel(folder)
     os.environ["JUPYTER_PATH"] = os.pathsep.join([str(folder), *filter(None, [os.environ.get("JUPYTER_PATH")])])
     os.environ["IPYTHONDIR"] = str(folder / "ipython")
     os.environ["JUPYTER_RUNTIME_DIR"] = str(folder / "runtime")

@@ -13,12 +13,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mrb_lib.notebook.places import home
+from mrb_lib.preloaded import KERNEL, command, preloaded
 from mrb_lib.report.clean import without_colours
 from mrb_lib.report.execute import RESULT, TASK, NotebookFailure, Value
-from mrb_lib.report.preloaded import command, preloaded
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _PATIENCE_S = 10
+_LOADED = (
+    *KERNEL, "papermill", "nbclient", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg",
+    "matplotlib.backends.backend_pdf", "seaborn", "scipy.stats", "scipy.optimize", "mrb_lib.notebook.opening",
+    "mrb_lib.notebook.workspace", "mrb_lib.notebook.live", "mrb_lib.widgets.boards", "mrb_lib.plots.style:draw_once",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ def run_notebooks(
     When the caller stops early, or is interrupted, the running ones are stopped too.
     """
     crew = _Crew()
-    with preloaded(_environment(jobs)) as environment, ThreadPoolExecutor(max_workers=jobs) as pool:
+    with preloaded(_environment(jobs), _LOADED) as environment, ThreadPoolExecutor(max_workers=jobs) as pool:
         try:
             tasks = [
                 pool.submit(_run_one, notebook, folder / notebook.stem, parameters[notebook.stem], environment, crew)

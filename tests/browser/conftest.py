@@ -10,6 +10,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Request, expect, sync_playwright
 
+from mrb_lib.preloaded import ADDRESS, preloaded
+
+from .server import APPS
+
 _ALLOWED = ("http://127.0.0.1:", "ws://127.0.0.1:", "file:", "data:", "blob:", "about:")
 PATIENT = 20_000
 """Milliseconds that an expectation may take where a test says nothing else: two busy cores are slow."""
@@ -25,6 +29,14 @@ LONGEST = ("test_in_sight_review.py", "test_in_sight_annotate.py")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.name not in LONGEST)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def forked_servers() -> Iterator[None]:
+    """Servers and kernels are forked from one process of this session: importing took most of their time."""
+    with preloaded(os.environ, APPS) as environment, pytest.MonkeyPatch.context() as patch:
+        patch.setenv(ADDRESS, environment[ADDRESS])
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The apps as a person starts them, on a port of their own."""
+"""The commands of the workbench as a person starts them, forked from one process of these tests."""
 
 from __future__ import annotations
 
@@ -6,29 +6,59 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from typing import Final
 
-MRB = str(Path(sys.executable).with_name("mrb"))
+from mrb_lib.preloaded import ADDRESS, KERNEL, command
+
+APPS: Final = (
+    *KERNEL, "typer", "voila.app", "mrb_lib.notebook.places", "mrb_lib.runs.execute", "mrb_lib.stats.tables",
+    "mrb_lib.widgets.explorer.app", "mrb_lib.widgets.annotate.app",
+)  # fmt: skip
+"""What servers, their kernels and other commands import."""
+
+
+def _environment(home: Path, *left_out: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in {"MRB_STORE", *left_out}}
+    return kept | {"MRB_HOME": str(home), "OMP_NUM_THREADS": "1"}
+
+
+def mrb(bench: Path, *words: object) -> str:
+    """What a command prints; it fails where the command does."""
+    done = subprocess.run(
+        command("mrb_lib.cli.main", *map(str, words)), capture_output=True, text=True, check=False,
+        env=_environment(bench.parent / "home"),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 class Served:
-    """`mrb review` or `mrb annotate` on a benchmark while the block runs; `address` is what it printed."""
+    """`mrb review` or `mrb annotate` on a benchmark while the block runs; `address` is what it printed.
 
-    def __init__(self, command: str, bench: Path, *options: str) -> None:
-        environment = {name: value for name, value in os.environ.items() if name != "MRB_STORE"}
+    With `is_alone` all that it starts is below its own process, as it is for a user.
+    """
+
+    def __init__(self, app: str, bench: Path, *options: str, is_alone: bool = False) -> None:
+        words = (app, str(bench), "--no-browser", *options)
+        alone = [str(Path(sys.executable).with_name("mrb")), *words]
+        self._log = tempfile.TemporaryFile("w+")  # noqa: SIM115  # it is closed with the block
         self.process = subprocess.Popen(
-            [MRB, command, str(bench), "--no-browser", *options],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-            env=environment | {"MRB_HOME": str(bench.parent / "home")},
+            alone if is_alone else command("mrb_lib.cli.main", *words),
+            stdout=subprocess.PIPE, stderr=self._log, text=True,
+            env=_environment(bench.parent / "home", *([ADDRESS] if is_alone else [])),
         )  # fmt: skip
         assert self.process.stdout is not None
         self.address = self.process.stdout.readline().strip()
 
     def __enter__(self) -> Served:
-        assert self.address.startswith("http://127.0.0.1:"), "the server printed no address"
+        self._log.seek(0)
+        assert self.address.startswith("http://127.0.0.1:"), self._log.read()
         return self
 
     def __exit__(self, *_error: object) -> None:
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
+            self.process.send_signal(signal.SIGTERM)
         self.process.communicate(timeout=60)
+        self._log.close()

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -27,10 +23,10 @@ from mrb_lib.stats.agreement import agreement
 from .axe import violations
 from .hostile import ANNOTATORS, harm, write_hostile
 from .pages import in_one_view
+from .server import Served, mrb
 
 PATIENT = 90_000  # a kernel starts
 SOON = 30_000
-MRB = Path(sys.executable).parent / "mrb"
 PEOPLE = ("Dr Keys", "Dr Later", "Dr Skip", "Dr One", "Dr Two")
 ORDERS = ("AB", "BA", "AB")
 
@@ -60,30 +56,18 @@ def store(benchmark: Benchmark) -> Iterator[Store]:
         yield opened
 
 
-def _served(benchmark: Benchmark, log: Path, *options: str) -> Iterator[str]:
-    command = [str(MRB), "annotate", str(benchmark.path), "--no-browser", *options]
-    environment = {name: value for name, value in os.environ.items() if name != "MRB_STORE"}
-    with log.open("wb") as errors:
-        server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, env=environment)
-    assert server.stdout is not None
-    try:
-        url = server.stdout.readline().decode().strip()
-        assert url.startswith("http://127.0.0.1:"), log.read_text(encoding="utf-8")
-        yield url
-    finally:
-        server.send_signal(signal.SIGINT)
-        server.wait(60)
-        server.stdout.close()
+@pytest.fixture(scope="module")
+def url(benchmark: Benchmark) -> Iterator[str]:
+    assert benchmark.path is not None
+    with Served("annotate", benchmark.path) as served:
+        yield served.address
 
 
 @pytest.fixture(scope="module")
-def url(benchmark: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    yield from _served(benchmark, tmp_path_factory.mktemp("log") / "annotate")
-
-
-@pytest.fixture(scope="module")
-def overview(benchmark: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    yield from _served(benchmark, tmp_path_factory.mktemp("log") / "coordinate", "--coordinator")
+def overview(benchmark: Benchmark) -> Iterator[str]:
+    assert benchmark.path is not None
+    with Served("annotate", benchmark.path, "--coordinator") as served:
+        yield served.address
 
 
 def _enter(page: Page, url: str, name: str) -> None:
@@ -327,8 +311,9 @@ def test_hostile_text_does_nothing(page: Page, tmp_path: Path) -> None:
     hostile = load(folder)
     with open_store(folder / "reviews.sqlite") as opened:
         opened.assign(hostile.meta.name, assign(hostile.cases["case_id"].tolist(), ANNOTATORS, overlap=3, seed=0))
-    for address in _served(hostile, tmp_path / "log"):
-        page.goto(address, timeout=PATIENT)
+    assert hostile.path is not None
+    with Served("annotate", hostile.path) as served:
+        page.goto(served.address, timeout=PATIENT)
         page.locator(".mrb-person").nth(1).click(timeout=PATIENT)
         for number in range(1, len(hostile.cases) + 1):
             expect(page.locator(".mrb-title")).to_contain_text(f"Case {number} of {len(hostile.cases)}", timeout=SOON)
@@ -342,9 +327,7 @@ def test_what_was_annotated_is_exported(benchmark: Benchmark, store: Store, tmp_
     store.answer(AnnotatorAnswer(benchmark.meta.name, case, "Dr Export", "overall", "B", "BA"))
     assert benchmark.path is not None
     out = tmp_path / "annotations.parquet"
-    command = [str(MRB), "annotate", str(benchmark.path), "--export", str(out)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    mrb(benchmark.path, "annotate", benchmark.path, "--export", out)
     found = pd.read_parquet(out)
     pd.testing.assert_frame_equal(found, annotations_of(benchmark, store)[0])
     assert "Dr Export" in set(found["annotator"])

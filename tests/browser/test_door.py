@@ -93,7 +93,7 @@ def test_answers_on_their_way_outlive_their_server(page: Page, bench: Benchmark)
     with open_store(bench.path / "reviews.sqlite") as store:
         deal = pd.DataFrame({"case_id": bench.cases["case_id"].head(2), "annotator": ME, "order": "AB"})
         store.assign(bench.meta.name, deal.assign(position=range(2)))
-    with Served("annotate", bench.path) as served:
+    with Served("annotate", bench.path, is_alone=True) as served:
         page.goto(served.address)
         page.get_by_role("button", name=ME).click(timeout=PATIENT)
         expect(page.get_by_role("heading", name="Case 1 of 2")).to_be_visible(timeout=PATIENT)
@@ -134,7 +134,7 @@ def test_a_withdrawal_whose_answer_was_lost_stands_in_nobodys_way(page: Page, be
         "const real = window.setTimeout;"
         "window.setTimeout = (then, ms, ...rest) => real(then, ms === 20000 ? 500 : ms, ...rest);"
     )
-    with Served("review", bench.path) as served:
+    with Served("review", bench.path, is_alone=True) as served:
         page.goto(served.address)
         _opened(page)
         page.get_by_label("Your name").fill("Dr Unheard")

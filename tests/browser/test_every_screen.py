@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from mrb_lib.widgets.boards import browse_heatmap, browse_leaderboard
 from mrb_lib.widgets.plain import PlainView
 
 from .axe import violations
-from .server import MRB, Served
+from .server import Served, mrb
 from .small_site import address, first_case, shared_site
 
 PATIENT = 120_000
@@ -28,8 +27,7 @@ UNFOLD = "for (const fold of document.querySelectorAll('details')) fold.open = t
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("screens") / "bench"
     write_demo(folder, cases=12, seed=3)
-    for judge in ("longer", "shorter"):
-        subprocess.run([MRB, "judge", folder, folder / "runs", "--judge", judge], check=True, capture_output=True)
+    mrb(folder, "judge", folder, folder / "runs", "--judge", "longer", "--judge", "shorter")
     return folder
 
 

@@ -144,7 +144,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def served(bench: Path) -> Iterator[Served]:
-    with Served("review", bench) as running:
+    with Served("review", bench, is_alone=True) as running:
         yield running
 
 

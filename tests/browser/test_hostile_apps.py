@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
@@ -21,34 +15,14 @@ from mrb_lib.widgets.text import escaped
 
 from .axe import violations
 from .hostile import ATTACKS, DIMENSIONS, JUDGES, NAME, REVIEWERS, harm, write_hostile
+from .server import Served
 
 PATIENT, SOON = 120_000, 30_000
-MRB = str(Path(sys.executable).with_name("mrb"))
 
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_hostile(tmp_path_factory.mktemp("apps"))
-
-
-@contextmanager
-def served(bench: Path, *command: str) -> Iterator[str]:
-    """The address that a command of the workbench prints."""
-    environment = {name: value for name, value in os.environ.items() if name != "MRB_STORE"}
-    environment |= {"MRB_HOME": str(bench.parent / "home"), "OMP_NUM_THREADS": "1"}
-    log = bench.parent / f"{command[0]}.log"
-    with log.open("w") as errors:
-        server = subprocess.Popen(
-            [MRB, *command, "--no-browser"], stdout=subprocess.PIPE, stderr=errors, text=True, env=environment
-        )
-    assert server.stdout is not None
-    try:
-        address = server.stdout.readline().strip()
-        assert address.startswith("http://127.0.0.1:"), log.read_text(encoding="utf-8")
-        yield address
-    finally:
-        server.send_signal(signal.SIGINT)
-        server.communicate(timeout=60)
 
 
 def settled(page: Page) -> None:
@@ -57,8 +31,8 @@ def settled(page: Page) -> None:
 
 def test_the_failure_explorer(page: Page, bench: Path) -> None:
     position = page.locator("[role=status].mrb-position")
-    with served(bench, "review", str(bench), str(bench / "runs")) as address:
-        page.goto(address, wait_until="domcontentloaded")
+    with Served("review", bench) as served:
+        page.goto(served.address, wait_until="domcontentloaded")
         expect(position).to_have_text(f"1 of {len(ATTACKS)} cases", timeout=PATIENT)
         page.get_by_label("Your name").fill(REVIEWERS[0])
         page.get_by_role("button", name="Sign in").click()
@@ -77,8 +51,8 @@ def test_annotation(page: Page, bench: Path) -> None:
         ids = load(bench).cases["case_id"].tolist()
         rows = [(case, who, i, ("AB", "BA")[i % 2]) for i, case in enumerate(ids) if "\0" not in case]
         store.assign(NAME, pd.DataFrame(rows, columns=["case_id", "annotator", "position", "order"]))
-    with served(bench, "annotate", str(bench)) as address:
-        page.goto(address, wait_until="domcontentloaded")
+    with Served("annotate", bench) as served:
+        page.goto(served.address, wait_until="domcontentloaded")
         page.get_by_role("button", name=who).click(timeout=PATIENT)
         for number in range(1, 5):
             expect(page.get_by_role("heading", name=re.compile(rf"^Case {number} of"))).to_be_visible(timeout=SOON)

@@ -30,7 +30,7 @@ def test_annotations_are_of_the_case_in_sight(page: Page, bench: Benchmark) -> N
     with open_store(bench.path / "reviews.sqlite") as store:
         store.assign(bench.meta.name, deal)
     chance = random.Random(2)
-    with Served("annotate", bench.path) as served:
+    with Served("annotate", bench.path, is_alone=True) as served:
         page.goto(served.address)
         page.get_by_role("button", name=ME).click(timeout=PATIENT)
         expect(page.locator(".mrb-sheet h2")).to_be_visible(timeout=PATIENT)
@@ -65,7 +65,7 @@ def test_keys_pressed_while_the_server_stands_still_flip_no_answer(page: Page, b
     deal = pd.DataFrame({"case_id": bench.cases["case_id"].head(3), "annotator": "Dr Stalled", "order": "AB"})
     with open_store(bench.path / "reviews.sqlite") as store:
         store.assign(bench.meta.name, deal.assign(position=range(3)))
-    with Served("annotate", bench.path) as served:
+    with Served("annotate", bench.path, is_alone=True) as served:
         page.goto(served.address)
         page.get_by_role("button", name="Dr Stalled").click(timeout=PATIENT)
         expect(page.locator(".mrb-sheet h2")).to_be_visible(timeout=PATIENT)

@@ -26,7 +26,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
 def test_reviews_are_of_the_case_in_sight(page: Page, bench: Benchmark) -> None:
     assert bench.path is not None
     chance = random.Random(1)
-    with Served("review", bench.path) as served:
+    with Served("review", bench.path, is_alone=True) as served:
         page.goto(served.address, wait_until="domcontentloaded")
         expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
         expect(page.locator(".mrb-before")).to_have_count(0, timeout=PATIENT)
@@ -77,7 +77,7 @@ def _meant(row: dict[str, Any], actions: list[dict[str, Any]]) -> bool:
 
 def test_a_row_clicked_and_reviewed_at_once_is_the_one_reviewed(page: Page, bench: Benchmark) -> None:
     assert bench.path is not None
-    with Served("review", bench.path) as served:
+    with Served("review", bench.path, is_alone=True) as served:
         page.goto(served.address, wait_until="domcontentloaded")
         expect(page.locator(".mrb-before")).to_have_count(0, timeout=PATIENT)
         page.get_by_label("Your name").fill("Dr Quick")

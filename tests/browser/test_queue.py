@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
@@ -17,7 +15,7 @@ from mrb_lib.data.benchmark import load
 from mrb_lib.data.demo.build import write_demo
 from mrb_lib.reviews.store import REVIEW, open_store
 
-from .server import MRB, Served
+from .server import Served, mrb
 
 PATIENT = 120_000
 N = 40
@@ -29,18 +27,8 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """More cases than are reviewed, and a judge that is wrong in half of them."""
     folder = tmp_path_factory.mktemp("queue") / "bench"
     write_demo(folder, cases=120, seed=6)
-    _mrb(folder, "judge", folder, folder / "runs", "--judge", "longer", "--judge", "shorter")
+    mrb(folder, "judge", folder, folder / "runs", "--judge", "longer", "--judge", "shorter")
     return folder
-
-
-def _mrb(bench: Path, *words: object) -> str:
-    environment = {name: value for name, value in os.environ.items() if name != "MRB_STORE"}
-    done = subprocess.run(
-        [MRB, *map(str, words)], capture_output=True, text=True, check=False,
-        env=environment | {"MRB_HOME": str(bench.parent / "home")},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def _seated(page: Page, address: str, name: str) -> None:
@@ -64,7 +52,7 @@ def test_forty_failures_by_keyboard_and_a_second_reviewer_who_sees_nothing_befor
     new_page: Callable[..., Page], bench: Path, tmp_path: Path
 ) -> None:
     name = load(bench).meta.name
-    before = json.loads(_mrb(bench, "analyze", bench, "--table", "accuracy", "--dimension", "overall", "--json"))
+    before = json.loads(mrb(bench, "analyze", bench, "--table", "accuracy", "--dimension", "overall", "--json"))
     assign = ("--assign", "Dr Able,Dr Blind", "--overlap", "2", "--query", WRONG)
     with Served("review", bench, *assign) as served:
         with open_store(bench / "reviews.sqlite", create=False) as store:
@@ -119,7 +107,7 @@ def test_forty_failures_by_keyboard_and_a_second_reviewer_who_sees_nothing_befor
         # Two steps to the right and one down, whatever the zoom.
         assert region["width"] == pytest.approx(2 * region["height"], abs=0.2)
         assert region["height"] > 0
-    _mrb(bench, "adjudications", "export", bench, tmp_path / "reviews.csv")
+    mrb(bench, "adjudications", "export", bench, tmp_path / "reviews.csv")
     exported = pd.read_csv(tmp_path / "reviews.csv")
     assert set(exported["severity"].dropna()) == {"none", "mild", "moderate", "severe"}
     assert (
@@ -127,9 +115,7 @@ def test_forty_failures_by_keyboard_and_a_second_reviewer_who_sees_nothing_befor
         == [1] * N
     )
     after = json.loads(
-        _mrb(
-            bench, "analyze", bench, "--table", "accuracy", "--dimension", "overall", "--gold", "adjudicated", "--json"
-        )
+        mrb(bench, "analyze", bench, "--table", "accuracy", "--dimension", "overall", "--gold", "adjudicated", "--json")
     )
     scores = [
         {row["judge"]: row["accuracy"] for row in found["rows"] if row["kind"] == "judge"} for found in (before, after)

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import re
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,32 +21,13 @@ from mrb_lib.stats.failures.query import Query, to_fragment
 from .axe import violations
 from .conftest import Watched
 from .pages import in_one_view
+from .server import Served, mrb
 
 N = 27
 PATIENT = 120_000
-_MRB = str(Path(sys.executable).with_name("mrb"))
 NewPage = Callable[..., Page]
 Scheme = Literal["light", "dark"]
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
-
-
-class Review:
-    """`mrb review` on a benchmark; the address that it printed."""
-
-    def __init__(self, bench: Path, *options: str) -> None:
-        command = [_MRB, "review", str(bench), "--no-browser", *options]
-        environment = os.environ | {"MRB_HOME": str(bench.parent / "home")}
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
-        )
-        assert self.process.stdout is not None
-        self.address = self.process.stdout.readline().strip()
-        assert self.address.startswith("http://127.0.0.1:"), "mrb review printed no address"
-
-    def stop(self) -> None:
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
-        self.process.communicate(timeout=60)
 
 
 @pytest.fixture(scope="module")
@@ -62,20 +39,18 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
     images = [[] if place in (1, 2) else names for place, names in enumerate(benchmark.cases["images"])]
     plain = folder.parent / "plain"
     save(replace(benchmark, cases=benchmark.cases.assign(images=images)), plain)
-    command = [_MRB, "judge", str(plain), str(plain / "runs"), "--judge", "longer", "--judge", "shorter"]
-    subprocess.run(command, check=True, capture_output=True)
+    mrb(plain, "judge", plain, plain / "runs", "--judge", "longer", "--judge", "shorter")
     return plain
 
 
 @pytest.fixture(scope="module")
-def review(bench: Path) -> Iterator[Review]:
-    served = Review(bench)
-    yield served
-    served.stop()
+def review(bench: Path) -> Iterator[Served]:
+    with Served("review", bench) as served:
+        yield served
 
 
 @pytest.fixture(scope="module")
-def opened(chromium: Browser, review: Review) -> Iterator[Page]:
+def opened(chromium: Browser, review: Served) -> Iterator[Page]:
     """One page for all who only look, or sign out again; what it complains about fails the last of them."""
     rights = ["clipboard-read", "clipboard-write"]
     watched = Watched(chromium.new_context(accept_downloads=True, permissions=rights))
@@ -103,7 +78,7 @@ def _lead(page: Page, fragment: str = "") -> Page:
     return page
 
 
-def _open(page: Page, review: Review, fragment: str = "") -> Page:
+def _open(page: Page, review: Served, fragment: str = "") -> Page:
     page.goto(f"{review.address}#{fragment}", wait_until="domcontentloaded")
     expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
     expect(page.locator(".mrb-before")).to_have_count(0)
@@ -133,7 +108,7 @@ def _wide(page: Page) -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth > window.innerWidth"))
 
 
-def test_without_the_token_one_is_asked_to_log_in(new_page: NewPage, review: Review) -> None:
+def test_without_the_token_one_is_asked_to_log_in(new_page: NewPage, review: Served) -> None:
     page = new_page()
     page.goto(review.address.split("?")[0])
     expect(page).to_have_url(re.compile(r"/login\?next="))
@@ -167,7 +142,7 @@ def test_it_opens_on_the_first_case_and_steps_by_key_and_button(desk: Page) -> N
     expect(page.get_by_role("button", name="next case")).to_be_disabled()
 
 
-def test_the_first_case_is_in_sight_before_the_app_can_be_used(page: Page, review: Review) -> None:
+def test_the_first_case_is_in_sight_before_the_app_can_be_used(page: Page, review: Served) -> None:
     page.route("**/voila/static/voila.js", lambda route: route.fulfill(body="", content_type="text/javascript"))
     page.goto(review.address, wait_until="domcontentloaded")
     expect(page.locator(".mrb-first-view .mrb-title")).to_have_text("Case sim-000000")
@@ -235,7 +210,7 @@ def test_two_judges_are_compared_where_they_differ(desk: Page) -> None:
     )
 
 
-def test_an_address_leads_to_a_case_and_is_copied(desk: Page, review: Review) -> None:
+def test_an_address_leads_to_a_case_and_is_copied(desk: Page, review: Served) -> None:
     page = desk
     query = Query(judge="longer", dimension="overall", kind=("wrong",), sort="difficulty")
     _lead(page, to_fragment(query))
@@ -258,7 +233,7 @@ def test_an_address_leads_to_a_case_and_is_copied(desk: Page, review: Review) ->
 
 
 def test_a_mark_outlives_page_and_server_and_is_corrected_not_overwritten_once_the_store_is_there(
-    new_page: NewPage, review: Review, bench: Path, tmp_path: Path
+    new_page: NewPage, review: Served, bench: Path, tmp_path: Path
 ) -> None:
     page = _open(new_page(), review, "case=sim-000004&judge=longer&dimension=overall")
     _sign_in(page, "Dr. Ada")
@@ -277,8 +252,7 @@ def test_a_mark_outlives_page_and_server_and_is_corrected_not_overwritten_once_t
     page.reload()
     expect(page.locator(".mrb-history li")).to_contain_text("wrong laterality", timeout=PATIENT)
     # The next server finds no folder of its store, then the store that the first one has written.
-    again = Review(bench, "--store", str(tmp_path / "gone" / "reviews.sqlite"))
-    try:
+    with Served("review", bench, "--store", str(tmp_path / "gone" / "reviews.sqlite")) as again:
         other = _open(new_page(), again, "case=sim-000004&judge=longer&dimension=overall")
         expect(other.locator(".mrb-trouble")).to_contain_text("folder does not exist")
         expect(other.locator(".mrb-title")).to_have_text("Case sim-000004")
@@ -299,8 +273,6 @@ def test_a_mark_outlives_page_and_server_and_is_corrected_not_overwritten_once_t
         expect(other.locator(".mrb-history li")).to_have_count(2)
         expect(other.locator(".mrb-history li").first).to_contain_text("Ambiguous")
         expect(other.locator(".mrb-history li").last).to_contain_text("replaced")
-    finally:
-        again.stop()
     with open_store(bench / "reviews.sqlite", create=False) as store:
         kept = store.adjudications(load(bench).meta.name, history=True)
     mine = kept[kept["case_id"] == "sim-000004"]
@@ -309,7 +281,7 @@ def test_a_mark_outlives_page_and_server_and_is_corrected_not_overwritten_once_t
     assert mine["supersedes"].iloc[1] == mine["adjudication_id"].iloc[0]
 
 
-def test_two_reviewers_at_once_see_each_other(new_page: NewPage, review: Review) -> None:
+def test_two_reviewers_at_once_see_each_other(new_page: NewPage, review: Served) -> None:
     pages = [_open(new_page(), review, "case=sim-000006") for _ in range(2)]
     for page, name in zip(pages, ("Ann", "Bo"), strict=True):
         _sign_in(page, name)

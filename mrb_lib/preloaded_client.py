@@ -6,6 +6,7 @@ It is run by its path and without site packages, since it is what is to cost not
 import json
 import os
 import select
+import signal
 import socket
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from pathlib import Path
 def main(address: str, module: str, *arguments: str) -> int:
     """Have a module run, with our working folder, environment and output; returns its exit status."""
     parent = os.getppid()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Jupyter interrupts a kernel before it asks it to end
     request = {"module": module, "arguments": arguments, "folder": str(Path.cwd()), "environment": dict(os.environ)}
     with socket.socket(socket.AF_UNIX) as server:
         server.connect(address)

@@ -1,11 +1,13 @@
-"""Processes that import nothing: each is forked from one that has loaded what all notebooks use.
+"""Processes that import nothing: each is forked from one that has loaded what all of them use.
 
-A notebook takes a process that runs it and a kernel, and most of the time of a small report went into their imports.
-`python -m mrb_lib.report.preloaded ADDRESS` loads, listens on a socket, and forks for every client.
+A report takes a process and a kernel for each notebook, an app a kernel for each visitor, and importing is most of what
+they do at their start. `python -m mrb_lib.preloaded ADDRESS MODULE...` listens on a socket, loads, and forks for every
+client.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import runpy
@@ -18,7 +20,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
@@ -26,11 +28,8 @@ from typing import Any, Final
 
 ADDRESS: Final = "MRB_PRELOADED"
 _CLIENT = Path(__file__).with_name("preloaded_client.py")
-_LOADED = (
-    "papermill", "nbclient", "ipykernel.kernelapp", "ipykernel.ipkernel", "IPython", "matplotlib.backends.backend_agg",
-    "matplotlib.backends.backend_svg", "matplotlib.backends.backend_pdf", "seaborn", "scipy.stats", "scipy.optimize",
-    "mrb_lib.notebook.opening", "mrb_lib.notebook.workspace", "mrb_lib.notebook.live", "mrb_lib.widgets.boards",
-)  # fmt: skip
+KERNEL: Final = ("ipykernel.kernelapp", "ipykernel.ipkernel", "IPython")
+"""What every kernel imports."""
 _READY = b"ready\n"
 _SECONDS_TO_STOP = 5.0
 
@@ -43,45 +42,55 @@ def command(module: str, *arguments: str, environment: Mapping[str, str] = os.en
     return [sys.executable, "-I", "-S", str(_CLIENT), address, module, *arguments]
 
 
-@contextmanager
-def preloaded(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """A process to fork from; gives the environment in which `command` uses it.
+def write_kernel(folder: Path, environment: Mapping[str, str] = os.environ) -> None:
+    """Let `python3` be the interpreter that runs this process, where JUPYTER_PATH begins with `folder`."""
+    kernel = folder / "kernels" / "python3"
+    kernel.mkdir(parents=True)
+    argv = command("ipykernel_launcher", "-f", "{connection_file}", environment=environment)
+    spec = {"argv": argv, "display_name": "Python 3", "language": "python"}
+    (kernel / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
 
-    Elsewhere than on Linux, where libraries do not survive a fork, and where it does not start, which is said, the
-    environment is given back as it is, so that every process imports for itself.
+
+@contextmanager
+def preloaded(environment: Mapping[str, str], modules: Sequence[str]) -> Iterator[dict[str, str]]:
+    """A process to fork from; gives the environment in which `command` uses it, while it still loads.
+
+    Where there is one already, it is used. Elsewhere than on Linux, where libraries do not survive a fork, and where it
+    does not start, which is said, the environment is given back as it is, so that every process imports for itself.
+
+    Parameters
+    ----------
+    environment : of the process that loads; a forked process has that of its client
+    modules : what to load, as `module`, or `module:function` to call that function, too; what is not installed is
+        left out
     """
-    if sys.platform != "linux":
+    if sys.platform != "linux" or environment.get(ADDRESS):
         yield dict(environment)
         return
     folder = tempfile.mkdtemp(prefix="mrb-")  # the address of a socket may be no longer than about a hundred letters
     address = str(Path(folder) / "socket")
     server = subprocess.Popen(
-        [sys.executable, "-m", "mrb_lib.report.preloaded", address], cwd=folder, env=dict(environment),
+        [sys.executable, "-m", __name__, address, *modules], cwd=folder, env=dict(environment),
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
     try:
         is_ready = server.stdout is not None and server.stdout.readline() == _READY
         if not is_ready:
-            print("Notebooks cannot be forked here: each imports for itself, which takes longer.", file=sys.stderr)
+            print("Processes cannot be forked here: each imports for itself, which takes longer.", file=sys.stderr)
         yield {**environment, ADDRESS: address} if is_ready else dict(environment)
     finally:
         server.communicate()  # it ends when its input does
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def serve(address: str) -> None:
-    """Load, listen, and fork for every client, until our input closes; returns in no other process than this one."""
-    # As in `mrb_lib.report.execute`: an import that takes two seconds and is not needed.
-    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]  # None is how an import is refused
-    for name in _LOADED:
-        with suppress(ImportError):  # some other part of the workbench is installed without it
-            import_module(name)
-    _draw_once()
+def serve(address: str, modules: Sequence[str]) -> None:
+    """Listen, load, and fork for every client, until our input closes; returns in no other process than this one."""
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(address)
         listening.listen(64)
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how those that stand between have ended
         os.write(1, _READY)
+        _load(modules)
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how those that stand between have ended
         while True:
             readable, _, _ = select.select([listening.fileno(), 0], [], [])
             if 0 in readable:
@@ -93,15 +102,16 @@ def serve(address: str) -> None:
             client.close()
 
 
-def _draw_once() -> None:
-    """Draw a figure in every format, since the first takes what is loaded late: fonts and their tables."""
-    with suppress(ImportError):
-        from mrb_lib.plots.style import canvas
-
-        figure = canvas(1, 1)
-        figure.text(0.5, 0.5, "a")
-        figure.svg()
-        figure.pdf()
+def _load(modules: Sequence[str]) -> None:
+    # jsonschema can check IRIs with this; notebooks hold none, and importing it compiles a grammar for two seconds.
+    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]  # None is how an import is refused
+    for name in modules:
+        module, _, function = name.partition(":")
+        with suppress(ImportError):  # some other part of the workbench is installed without it
+            loaded = import_module(module)
+            if function:
+                getattr(loaded, function)()
+    gc.freeze()  # what is loaded stays: no process is to look through it, nor to copy it by doing so
 
 
 def _serve_one(client: socket.socket) -> None:
@@ -146,4 +156,4 @@ def _become(request: dict[str, Any], out: int, err: int) -> None:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1])
+    serve(sys.argv[1], sys.argv[2:])

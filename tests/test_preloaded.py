@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mrb_lib.report.preloaded import ADDRESS, command, preloaded
+from mrb_lib.preloaded import ADDRESS, command, preloaded
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
 SHOW = "import os, sys; print(sys.argv[-1], os.getcwd(), os.environ['OWN'], hash('a'), __name__, flush=True); "
@@ -19,7 +19,7 @@ SHOW = "import os, sys; print(sys.argv[-1], os.getcwd(), os.environ['OWN'], hash
 
 @pytest.fixture(scope="module")
 def environment() -> Iterator[dict[str, str]]:
-    with preloaded({**os.environ, "PYTHONHASHSEED": "0"}) as environment:
+    with preloaded({**os.environ, "PYTHONHASHSEED": "0"}, ["matplotlib", "nowhere.to.be.found"]) as environment:
         assert environment[ADDRESS]
         yield environment
     assert not Path(environment[ADDRESS]).exists()
