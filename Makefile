@@ -28,7 +28,7 @@ $(STAMP): pyproject.toml constraints.txt
 # What only the tests need and pip does not bring.
 packages:
 	@missing=; \
-	command -v chromium >/dev/null || missing="$$missing chromium"; \
+	command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || missing=" chromium-headless-shell"; \
 	command -v npm >/dev/null || missing="$$missing nodejs npm"; \
 	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing="$$missing postgresql"; \
 	test -z "$$missing" || echo "The tests need Debian packages that are not here: apt-get install$$missing"

@@ -42,9 +42,9 @@ def command(module: str, *arguments: str, environment: Mapping[str, str] = os.en
     return [sys.executable, "-I", "-S", str(_CLIENT), address, module, *arguments]
 
 
-def write_kernel(folder: Path, environment: Mapping[str, str] = os.environ) -> None:
-    """Let `python3` be the interpreter that runs this process, where JUPYTER_PATH begins with `folder`."""
-    kernel = folder / "kernels" / "python3"
+def write_kernel(folder: Path, environment: Mapping[str, str] = os.environ, *, name: str = "python3") -> None:
+    """Let a kernel's name stand for the interpreter that runs this process, where JUPYTER_PATH begins with `folder`."""
+    kernel = folder / "kernels" / name
     kernel.mkdir(parents=True)
     argv = command("ipykernel_launcher", "-f", "{connection_file}", environment=environment)
     spec = {"argv": argv, "display_name": "Python 3", "language": "python"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Request, expect, sync_playwright
 
 from mrb_lib.preloaded import ADDRESS, preloaded
+from mrb_lib.report.html.pdf import browser
 
 from .server import APPS
 
@@ -41,15 +41,13 @@ def forked_servers() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    """Debian's Chromium. Without it the tests of this folder cannot run: they fail, naming the package."""
-    path = os.environ.get("MRB_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        pytest.fail("no Chromium: install the Debian package chromium, or name one in MRB_CHROMIUM")
+    """The Chromium that also prints reports. Without one the tests of this folder fail, naming the package."""
+    path = browser()
     expect.set_options(timeout=PATIENT)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
-        yield browser
-        browser.close()
+        launched = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        yield launched
+        launched.close()
 
 
 class Watched:

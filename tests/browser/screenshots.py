@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from mrb_lib.data.demo import write_demo
+from mrb_lib.report.html.pdf import browser
 from tests.browser.conftest import FLAGS
 
 ROOT = Path(__file__).parent.parent.parent
@@ -114,14 +114,13 @@ def site(page: Page) -> None:
 def main() -> None:
     """Take them all."""
     SCREENS.mkdir(parents=True, exist_ok=True)
-    chromium = shutil.which("chromium") or sys.exit("no Chromium: install the Debian package chromium")
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
-        browser: Browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
-        page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
+        launched: Browser = playwright.chromium.launch(executable_path=browser(), args=list(FLAGS))
+        page = launched.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
         for take in (review, annotate, lab):
             take(page, Path(name))
         site(page)
-        browser.close()
+        launched.close()
 
 
 if __name__ == "__main__":

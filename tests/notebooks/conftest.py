@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,20 +15,30 @@ import pytest
 from PIL import Image
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
+from mrb_lib.preloaded import KERNEL, preloaded, write_kernel
 from mrb_lib.reviews.marks import Adjudication
 from mrb_lib.reviews.store import open_store
 from mrb_lib.schema import CHOICES, DIMENSIONS, ORDERS, ORGAN_DEPARTMENT, ORGANS
 from mrb_lib.verdicts.store import save_imported
 
-from .forked_kernels import NAME, forked_kernels
+_LOADED = (
+    *KERNEL, "nbformat", "scipy.stats", "statsmodels.api", "formulaic", "matplotlib.pyplot",
+    "matplotlib.backends.backend_pdf", "fontTools.subset", "mrb_lib.stats.tables", "mrb_lib.notebook.live",
+    "mrb_lib.notebook.trial", "mrb_lib.plots.style:draw_once", "mrb_lib.widgets.case",
+    *(f"mrb_lib.judges.local.{name}" for name in ("checkpoint", "base", "tiny")),
+)  # fmt: skip
+"""What notebooks import, torch included, which takes seconds."""
 
 
 @pytest.fixture(scope="session")
 def forked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The name of a kernel that starts at once; that notebooks run in a fresh one is shown on the full benchmark."""
-    with forked_kernels(tmp_path_factory.mktemp("forked")) as folder, pytest.MonkeyPatch.context() as patch:
+    folder = tmp_path_factory.mktemp("forked")
+    inline = {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}  # as a kernel sets it before it imports
+    with preloaded({**os.environ, **inline}, _LOADED) as environment, pytest.MonkeyPatch.context() as patch:
+        write_kernel(folder, environment, name="forked")
         patch.setenv("JUPYTER_PATH", str(folder))
-        yield NAME
+        yield "forked"
 
 
 def png(pixels: np.ndarray) -> bytes:

@@ -27,7 +27,7 @@ from mrb_lib.widgets.case import STYLES
 NAME = "report.pdf"
 STATE = ".pdf.json"
 _PAGE = ".print-"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MOST_ROWS = 40
 SECONDS = 600
 _MOST_PRINTS = 3
@@ -55,8 +55,8 @@ def browser() -> str:
     if named:
         raise InputError(f"MRB_CHROMIUM: {named} cannot be run; name a Chromium or Chrome.")
     raise InputError(
-        "report --pdf: no Chromium was found to print with; install the Debian package chromium, "
-        "or name a Chromium or Chrome in MRB_CHROMIUM."
+        "report --pdf: no Chromium was found to print with; install the Debian package "
+        "chromium-headless-shell, or name a Chromium or Chrome in MRB_CHROMIUM."
     )
 
 
