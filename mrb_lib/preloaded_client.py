@@ -19,6 +19,8 @@ def main(address: str, module: str, *arguments: str) -> int:
     request = {"module": module, "arguments": arguments, "folder": str(Path.cwd()), "environment": dict(os.environ)}
     with socket.socket(socket.AF_UNIX) as server:
         server.connect(address)
+        # The process is asked to end, and we wait until it has.
+        signal.signal(signal.SIGTERM, lambda *_: server.shutdown(socket.SHUT_WR))
         socket.send_fds(server, [b" "], [1, 2])
         server.sendall(json.dumps(request).encode() + b"\n")
         while os.getppid() == parent:  # a kernel must not outlive the process that runs its notebook

@@ -96,9 +96,9 @@ def serve_app(
         (folder / "config" / "voila.json").write_text(json.dumps(_voila_settings(host, chosen)), encoding="utf-8")
         variables = _own_jupyter(folder) | dict(environment) | {_READY: str(folder / "ready"), LOG: str(folder / "log")}
         url = f"http://{_shown(host)}:{chosen}/"
-        with preloaded({**os.environ, **variables}, (*KERNEL, *preload)) as forking:
+        with preloaded({**os.environ, **variables}, ("voila.app", *KERNEL, *preload)) as forking:
             write_kernel(folder / "jupyter", forking)
-            server = command("voila", notebook.name)
+            server = command("voila", notebook.name, environment=forking)
             _serve(server, notebook.parent, forking, url, browse=browse, ready=folder / "ready", fragment=fragment)
 
 

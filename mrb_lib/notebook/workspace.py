@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from inspect import signature
 from typing import Any, Final
 
@@ -28,10 +28,11 @@ from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats import tables
 from mrb_lib.stats.accuracy import correctness
 from mrb_lib.stats.composition import lengths
+from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.table import TABLES
 from mrb_lib.stats.failures.cells import failing_cases
 from mrb_lib.stats.gold.adjudicated import adjudicated_gold
-from mrb_lib.stats.inputs import ADJUDICATED, labels, rule_in_words
+from mrb_lib.stats.inputs import ADJUDICATED, labels, read_panels, rule_in_words
 from mrb_lib.stats.resampling.bootstrap import Estimates, bootstrap
 from mrb_lib.stats.resampling.clusters import resampling_unit
 from mrb_lib.verdicts.manifest import Manifest
@@ -68,6 +69,12 @@ class Workspace:
     resamples: int = 2000
     seed: int = 0
     out: str = ""
+
+    @cached_property
+    def _panels(self) -> pd.DataFrame | Mapping[str, Panel]:
+        """The verdicts as tables read them, laid out once for all of a notebook's."""
+        readable = self.benchmark.meta.is_preference and len(self.verdicts)
+        return read_panels(self.benchmark, [self.verdicts]) if readable else self.verdicts
 
     @property
     def simulated(self) -> bool:
@@ -263,7 +270,7 @@ class Workspace:
         }  # fmt: skip
         if chosen["gold"] == ADJUDICATED:
             chosen.setdefault("adjudications", self.reviews().adjudications)
-        frame = tables.analyze(self.benchmark, chosen.pop("verdicts", self.verdicts), table, **chosen)
+        frame = tables.analyze(self.benchmark, chosen.pop("verdicts", self._panels), table, **chosen)
         unread = tables.unread(table, ("policy", "gold"))
         frame.attrs = {name: chosen[name] for name in ("policy", "gold") if name not in unread}
         return frame
