@@ -101,7 +101,7 @@ def test_each_cell_leads_to_just_the_cases_that_the_judge_gets_wrong(page: Page,
         name = f"{row.judge}, {str(row.subfield).replace('_', ' ')}"
         part = page.get_by_role("region", name=name, exact=True)
         assert part.locator(".ids li").all_inner_texts() == list(row.wrong)
-        link = page.get_by_role("link", name=f"{name}: {row.n_wrong} wrong", exact=True)
+        link = page.get_by_role("link", name=f"{name}: {row.n_wrong}", exact=True)
         assert link.get_attribute("href") == f"#{part.get_attribute('id')}"
         expect(part.locator(".meta").first).to_contain_text(f"{row.n_wrong} wrong")
         expect(part.locator(".command")).to_have_count(int(len(row.wrong) > 0))
