@@ -122,6 +122,8 @@ def serve_lab(
         "--ServerApp.open_browser=False", f"--ServerApp.ip={host}", f"--ServerApp.port={chosen}",
         "--ServerApp.port_retries=0", f"--ServerApp.root_dir={root.resolve()}", "--LabApp.news_url=None",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate", "--Application.log_level=ERROR",
+        # It reads every old option of the server, which then warns of each; Notebook 6, for which it does, is not here.
+        "--ServerApp.jpserver_extensions=notebook_shim=False",
         "--ZMQChannelsWebsocketConnection.iopub_data_rate_limit=1e8",
         *(["--allow-root"] if os.geteuid() == 0 else []),
     ]  # fmt: skip

@@ -73,7 +73,7 @@ class Publisher:
         policy: str | None = None,
         gold: str | None = None,
         n: Counts = None,
-        behind: Callable[[Paper], list[dict[str, object]]] | None = None,
+        behind: Callable[[Paper], dict[str, object]] | None = None,
     ) -> Paper:
         """Write a figure.
 

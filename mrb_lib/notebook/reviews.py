@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pandas as pd
 
@@ -14,6 +15,7 @@ from mrb_lib.data.votes import gold
 from mrb_lib.errors import InputError
 from mrb_lib.files import REVIEWS
 from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS
+from mrb_lib.stats.failures.where import asks_for_reviews
 
 TRUTH = "truth.parquet"
 SIMULATED_NOTE = (
@@ -69,18 +71,34 @@ def reviewed(benchmark: Benchmark, judges: Sequence[str], *, seed: int = 0) -> R
     return Reviewed(made, note=SIMULATED_NOTE)
 
 
-def store_of(benchmark: Benchmark) -> str | None:
-    """Where the adjudications of a benchmark are kept; None where there is no store yet."""
-    named = os.environ.get("MRB_STORE")
-    if named:
-        return named
+def store_of(benchmark: Benchmark, named: str | Path | None = None) -> str | None:
+    """Where the reviews of a benchmark are: the store named here or by MRB_STORE, else its own; None without one."""
+    if named := named or os.environ.get("MRB_STORE"):
+        return str(named)
     own = None if benchmark.path is None else benchmark.path / REVIEWS
     return str(own) if own is not None and own.is_file() else None
 
 
-def tags_of(benchmark: Benchmark) -> pd.DataFrame | None:
+def reviews_asked(where: str, benchmark: Benchmark, store: str | Path | None = None) -> dict[str, pd.DataFrame | None]:
+    """What a filter asks of a store of reviews: `adjudications` and `tags` for `stats.failures.where.restricted`.
+
+    Empty where it asks nothing; None where there is no store.
+
+    Raises
+    ------
+    InputError
+        The store cannot be read, or the one that is named is not there.
+    """
+    if not asks_for_reviews(where):
+        return {}
+    place = store_of(benchmark, store)
+    said = None if place is None else _read(place, benchmark.meta.name)
+    return {"adjudications": said, "tags": tags_of(benchmark, store)}
+
+
+def tags_of(benchmark: Benchmark, store: str | Path | None = None) -> pd.DataFrame | None:
     """The tags that reviewers gave the cases of a benchmark; None where there is no store."""
-    where = store_of(benchmark)
+    where = store_of(benchmark, store)
     if where is None:
         return None
     from mrb_lib.reviews.exchange import tags_from  # needs SQLAlchemy, which reports do without
@@ -89,7 +107,7 @@ def tags_of(benchmark: Benchmark) -> pd.DataFrame | None:
 
 
 def stamp(benchmark: Benchmark) -> str:
-    """A digest of the adjudications that count now: what was made from others is out of date.
+    """A digest of the adjudications and tags that count now: what was made from others is out of date.
 
     Empty without a store. A store that cannot be read is said by the notebook that reads it.
     """
@@ -97,11 +115,12 @@ def stamp(benchmark: Benchmark) -> str:
     if where is None:
         return ""
     try:
-        frame = _read(where, benchmark.meta.name)
+        frame, tags = _read(where, benchmark.meta.name), tags_of(benchmark)
     except InputError as error:
         return str(error)
-    ids = frame[["adjudication_id", "created"]].sort_values("adjudication_id")
-    return hashlib.sha256(ids.to_csv(index=False).encode()).hexdigest()
+    ids = frame[["adjudication_id", "created"]].sort_values("adjudication_id").to_csv(index=False)
+    given = "" if tags is None else tags[["case_id", "tag"]].sort_values(["case_id", "tag"]).to_csv(index=False)
+    return hashlib.sha256(f"{ids}\n{given}".encode()).hexdigest()
 
 
 def _read(where: str, name: str) -> pd.DataFrame:

@@ -324,7 +324,8 @@ class Workspace:
         title : another one; empty for the figure's own
         publish_as : another id to publish it under
         csv : every number drawn, for the CSV beside the figure; None is `data`
-        behind : the cases that its points or cells lead to, as of `failing`; None where they lead nowhere
+        behind : the cases that its marks lead to, as of `failing` or `mrb_lib.notebook.case_lists`; None where they
+            lead nowhere
         scored : whether the caption names the policy and the gold rule that `data` were made by
 
         Raises
@@ -358,7 +359,7 @@ class Workspace:
             **facts,
         )
 
-    def _behind(self, frame: pd.DataFrame, drawn: Paper) -> list[dict[str, object]]:
+    def _behind(self, frame: pd.DataFrame, drawn: Paper) -> dict[str, object]:
         return cells_behind(frame, drawn, self.dimension)
 
     def table(

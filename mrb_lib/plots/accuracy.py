@@ -233,6 +233,7 @@ def radar(accuracy: pd.DataFrame) -> Paper:
     for i, (axes, name) in enumerate(zip(panels, labels(judges, 30), strict=True)):
         _panel(cast(PolarAxes, axes), spokes, values, low[i], high[i], i)
         axes.set_title(name, pad=4)
+        figure.mark(axes, {"judge": str(judges[i])})
         axes.set_xticks(spokes, [_spoke(text) for text in subfields])
         axes.tick_params(axis="x", pad=-1, labelsize=6)
         for tick, angle in zip(axes.get_xticklabels(), spokes, strict=True):

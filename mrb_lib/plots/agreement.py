@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from math import ceil
 
 import numpy as np
@@ -82,6 +83,8 @@ def coefficients(agreement: pd.DataFrame) -> Paper:
         axes.axhline(boundary - 0.5, color="#DDDDDD", linewidth=0.4)
     name_rows(axes, [title_case(name) for name in agreement["dimension"]], 28)
     axes.set_ylim(len(agreement) - 0.45, -0.55)
+    for i, dimension in enumerate(agreement["dimension"]):
+        figure.mark(axes, {"row": "annotators", "dimension": str(dimension)}, (i - 0.5, i + 0.5))
     axes.xaxis.set_major_locator(MaxNLocator(nbins=8, steps=[1, 2, 2.5, 5, 10]))
     axes.grid(axis="x")
     axes.set_xlabel("agreement (1 is perfect; for the chance-corrected coefficients 0 is chance)")
@@ -198,10 +201,17 @@ def pairs(frame: pd.DataFrame, *, annotators: Sequence[str] | None = None) -> Pa
             write_missing=wordy,
         )
         axes.set_title(label(title_case(dimension), 30), color=COLOURS["judge"])
+        for (j, one), (i, two) in combinations(enumerate(annotators), 2):
+            figure.mark(axes, {"row": pair_name(one, two), "dimension": str(dimension)}, (i - 1, i), (j, j + 1))
         if wordy and max(map(len, names)) <= 12:
             axes.tick_params(axis="x", rotation=0)
     scale_bar(figure, mesh, figure.axes, "Cohen\u2019s kappa")
     return figure
+
+
+def pair_name(one: str, two: str) -> str:
+    """What a pair of annotators is called, whoever comes first."""
+    return " and ".join(sorted((one, two)))
 
 
 def _cells(kappas: pd.DataFrame, numbers: dict[str, int]) -> tuple[NDArray[np.float64], list[list[str]]]:

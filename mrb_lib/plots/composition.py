@@ -79,6 +79,8 @@ def bars(counts: pd.DataFrame, *, by: str) -> Paper:
     axes.locator_params(axis="x", nbins=5, integer=True)
     axes.grid(axis="x")
     axes.set_xlabel("cases")
+    for i, kind in enumerate(kinds[by].dropna()):
+        figure.mark(axes, {"row": "cases", "subfield": str(kind)}, (i - 0.5, i + 0.5))
     return figure
 
 

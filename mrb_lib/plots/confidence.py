@@ -63,6 +63,7 @@ def reliability(calibration: pd.DataFrame, *, dimension: str | None = None) -> P
         _diagram(axes, bins[bins["judge"] == judge])
         own = summary[summary["judge"] == judge].iloc[0]
         axes.set_title(f"{name}\n{_numbers(own)}", fontsize=6.5)
+        figure.mark(axes, {"judge": judge})
     figure.supxlabel("confidence (%)", fontsize=7)
     figure.supylabel("right (%)", fontsize=7)
     return figure
@@ -242,6 +243,7 @@ def risk_coverage(
         for _, promise in guarantee[guarantee["judge"] == judge].head(1).iterrows():
             _promise(axes, promise)
         axes.set_title(name, fontsize=6.5)
+        figure.mark(axes, {"judge": judge})
     figure.supxlabel("cases answered (%)", fontsize=7)
     figure.supylabel(f"agreement with the {reference} (%)", fontsize=7)
     handles = [

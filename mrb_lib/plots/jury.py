@@ -61,7 +61,7 @@ def sizes(table: pd.DataFrame) -> Paper:
         size, value, low, high = (rows[name].to_numpy(dtype=float) for name in ("size", "accuracy", "low", "high"))
         axes.fill_between(size, low, high, color=colour, alpha=0.18, linewidth=0)
         axes.plot(size, value, color=colour, marker=marker, markersize=2.6, label=text, gid=order)
-    _levels(axes, table[table["part"] == "jury"], largest)
+    _levels(figure, axes, table[table["part"] == "jury"], largest)
     axes.set_xlabel("members")
     axes.xaxis.set_major_locator(MaxNLocator(nbins=10, integer=True))
     _accuracy_axis(axes)
@@ -69,7 +69,7 @@ def sizes(table: pd.DataFrame) -> Paper:
     return figure
 
 
-def _levels(axes: Axes, juries: pd.DataFrame, largest: int) -> None:
+def _levels(figure: Paper, axes: Axes, juries: pd.DataFrame, largest: int) -> None:
     """The juries of all judges at the right, side by side, and the best judge at the left."""
     kinds = [kind for kind in NAMES if kind in set(juries.loc[juries["accuracy"].notna(), "kind"])]
     for i, kind in enumerate(kinds):
@@ -79,6 +79,9 @@ def _levels(axes: Axes, juries: pd.DataFrame, largest: int) -> None:
         if not np.isnan(row["low"]):
             axes.vlines([x], row["low"], row["high"], color=colour, linewidth=0.9)
         axes.plot([x], [row["accuracy"]], marker, color=colour, markersize=4, label=NAMES[kind], gid=kind)
+        ends = (row["accuracy"], row["accuracy"]) if np.isnan(row["low"]) else (row["low"], row["high"])
+        half = 0.015 * max(largest, 8)
+        figure.mark(axes, {"row": NAMES[kind]}, (ends[0] - 0.005, ends[1] + 0.005), (x - half, x + half))
 
 
 def _accuracy_axis(axes: Axes) -> None:

@@ -37,6 +37,7 @@ _TERMS = {
 }
 _APART = 0.17
 _MOST_LETTERS = 34
+SUSPECT = "gold label more probably wrong than right"
 _MANY = 300
 
 
@@ -166,6 +167,9 @@ def dif_matrix(frame: pd.DataFrame) -> Paper:
         norm=TwoSlopeNorm(0, -reach, reach),
         texts=texts,
     )
+    for i, judge in enumerate(wide.index):
+        for j, subfield in enumerate(wide["ets_delta"].columns):
+            figure.mark(axes, {"judge": str(judge), "subfield": str(subfield)}, (i, i + 1), (j, j + 1))
     scale_bar(figure, mesh, axes, "ETS delta")
     return figure
 
@@ -280,5 +284,6 @@ def suspicion(frame: pd.DataFrame) -> Paper:
         axes.set_xlabel("accuracy of the judges on the case (%)")
         axes.set_ylabel(text)
         axes.grid(axis="both")
+        figure.mark(axes, {"row": SUSPECT})
     scale_bar(figure, ScalarMappable(norm, SEQUENTIAL), [left, right], "probability that the gold label is wrong")
     return figure

@@ -110,14 +110,16 @@ class Mark:
     """What is drawn in a part of an axes: see `Paper.mark`."""
 
     axes: Axes
-    y: tuple[float, float]
+    y: tuple[float, float] | None
     x: tuple[float, float] | None
     names: dict[str, str]
 
     def box(self, figure: Figure) -> list[float]:
         """Left, top, width and height as shares of a figure that is laid out."""
-        corners = np.column_stack([self.x or self.axes.get_xlim(), self.y])
-        points = figure.transFigure.inverted().transform(self.axes.transData.transform(corners))
+        corners = self.axes.bbox.get_points()
+        if self.y is not None:
+            corners = self.axes.transData.transform(np.column_stack([self.x or self.axes.get_xlim(), self.y]))
+        points = figure.transFigure.inverted().transform(corners)
         (left, bottom), (right, top) = points.min(axis=0), points.max(axis=0)
         return [round(float(share), 4) for share in (left, 1 - top, right - left, top - bottom)]
 
@@ -138,14 +140,18 @@ class Paper(Figure):
     _marks: list[Mark] | None = None
 
     def mark(
-        self, axes: Axes, names: dict[str, str], y: tuple[float, float], x: tuple[float, float] | None = None
+        self,
+        axes: Axes,
+        names: dict[str, str],
+        y: tuple[float, float] | None = None,
+        x: tuple[float, float] | None = None,
     ) -> None:
         """Say what is drawn in a part of an axes, so that a page can lead from there to what stands behind it.
 
         Parameters
         ----------
-        names : of what is drawn, such as `judge` and `subfield`
-        y, x : its ends in data; without `x` the whole width of the axes
+        names : of what is drawn, such as `judge` (or another `row`) and `subfield`
+        y, x : its ends in data; without `x` the whole width of the axes, without `y` all of the axes
         """
         self._marks = [*(self._marks or []), Mark(axes, y, x, names)]
 

@@ -25,6 +25,7 @@ from mrb_lib.report.provenance import Provenance, provenance
 from mrb_lib.report.records import CACHE, PageRecord, install, read_record
 from mrb_lib.report.workers import Finished, run_notebooks
 from mrb_lib.schema import POLICIES
+from mrb_lib.stats.failures.where import asks_for_reviews
 from mrb_lib.stats.inputs import ADJUDICATED
 from mrb_lib.verdicts.manifest import git_commit, now
 from mrb_lib.verdicts.store import load_verdicts
@@ -248,11 +249,11 @@ def _refuse_foreign(out: Path) -> None:
 
 
 def _key(source: Path, made_from: Provenance, parameters: Mapping[str, Value], benchmark: Path) -> str:
-    """What a notebook is made from; for one that shows them, this includes what reviewers said."""
+    """What a notebook is made from; for one that shows or asks for them, this includes what reviewers said."""
     content = source.read_bytes()
     own = {name: value for name, value in parameters.items() if name not in ("benchmark", "runs")}
     everything = {"notebook": hashlib.sha256(content).hexdigest(), **made_from.key(), "parameters": own}
-    if b"reviews" in content or own.get("gold") == ADJUDICATED:
+    if b"reviews" in content or own.get("gold") == ADJUDICATED or asks_for_reviews(str(own.get("where", ""))):
         everything["reviews"] = reviews.stamp(load(benchmark))
     return hashlib.sha256(json.dumps(everything, sort_keys=True).encode()).hexdigest()
 

@@ -84,6 +84,7 @@ def address(bench: Path) -> Iterator[str]:
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/lab/tree/start\.ipynb\?token=\S{43}", line), line + (
             work / "log.txt"
         ).read_text(encoding="utf-8")
+        assert "Warning" not in (work / "log.txt").read_text(encoding="utf-8")
         yield line
         server.send_signal(signal.SIGTERM)
         assert server.wait(60) == 0

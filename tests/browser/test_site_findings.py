@@ -84,6 +84,16 @@ def test_a_page_opens_with_its_finding_and_the_leaderboard_with_its_figure(page:
     expect(page.locator("#leaderboard")).to_have_count(1)
 
 
+@pytest.mark.parametrize("width", [400, 768, 1280, 1920])
+def test_a_finding_is_shown_whole_on_the_index(page: Page, lab: Lab, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(address(lab.out, "index.html"))
+    finding = page.locator("p.conclusion").first
+    finding.evaluate("(one, text) => { one.textContent = text; }", f"{FINDING} " * 12)
+    assert finding.evaluate("one => one.scrollHeight - one.clientHeight") <= 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_each_cell_leads_to_just_the_cases_that_the_judge_gets_wrong(page: Page, lab: Lab, cells: pd.DataFrame) -> None:
     organs = cells[(cells["dimension"] == "overall") & cells["subfield"].notna()]
     page.goto(address(lab.out, "behind/organs-heatmap.html"))
@@ -91,7 +101,7 @@ def test_each_cell_leads_to_just_the_cases_that_the_judge_gets_wrong(page: Page,
         name = f"{row.judge}, {str(row.subfield).replace('_', ' ')}"
         part = page.get_by_role("region", name=name, exact=True)
         assert part.locator(".ids li").all_inner_texts() == list(row.wrong)
-        link = page.get_by_role("link", name=f"{name}: {row.n_wrong} wrong", exact=True)
+        link = page.get_by_role("link", name=f"{name}: {row.n_wrong}", exact=True)
         assert link.get_attribute("href") == f"#{part.get_attribute('id')}"
         expect(part.locator(".meta").first).to_contain_text(f"{row.n_wrong} wrong")
         expect(part.locator(".command")).to_have_count(int(len(row.wrong) > 0))

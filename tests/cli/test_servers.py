@@ -186,5 +186,8 @@ def test_jupyterlab_is_served_behind_a_token(folder: Path, tmp_path: Path) -> No
         assert "/login" in where
     finally:
         server.send_signal(signal.SIGTERM)
-        server.communicate(timeout=60)
+        _, said = server.communicate(timeout=60)
     assert server.returncode == 0
+    lines = [line for line in said.splitlines() if "received signal" not in line]
+    ready = "Ready; stop it with Ctrl-C. Anyone with this address can use it:"
+    assert lines == [ready, address.split("?")[0]], "it starts without a warning"

@@ -68,12 +68,13 @@ def test_the_query_of_every_cell_opens_just_its_failures(
     w = replace(workspace, policy=policy, gold=rule)
     frame = w.failing(by)
     assert isinstance(frame, pd.DataFrame)
-    assert frame["n_wrong"].sum() > 0
-    assert not frame.loc[frame["n_wrong"] == 0, "query"].any()
+    n_wrong = frame["listed"].str.len()
+    assert n_wrong.sum() > 0
+    assert not frame.loc[n_wrong == 0, "query"].any()
     named = frame[frame["query"] != ""]
-    assert len(named) == (frame["n_wrong"] > 0).sum(), "of so few cases every list has a query"
+    assert len(named) == (n_wrong > 0).sum(), "of so few cases every list has a query"
     for row in named.itertuples():
-        assert opened(w, str(row.query)) == list(row.wrong)
+        assert opened(w, str(row.query)) == list(row.listed)
 
 
 def test_a_filter_of_the_report_is_part_of_the_query(workspace: Workspace) -> None:
@@ -90,25 +91,26 @@ def test_a_filter_of_the_report_is_part_of_the_query(workspace: Workspace) -> No
     for by in (None, "organ", "dataset"):
         frame = w.failing(by)
         assert isinstance(frame, pd.DataFrame)
-        for row in frame[frame["n_wrong"] > 0].itertuples():
-            assert opened(workspace, str(row.query)) == list(row.wrong)
+        for row in frame[frame["listed"].str.len() > 0].itertuples():
+            assert opened(workspace, str(row.query)) == list(row.listed)
 
 
 def test_a_figure_says_where_each_cell_lies_and_which_cases_are_behind_it(workspace: Workspace, tmp_path: Path) -> None:
     w = replace(workspace, out=str(tmp_path), resamples=50)
     table = w.analyze("accuracy", by="organ", references=0)
     w.figure("organs-heatmap", table, words={"by": "organ"}, behind=w.failing("organ", dimension="overall"))
-    cells = json.loads((tmp_path / "figures" / "organs-heatmap.json").read_text())["behind"]
-    assert [(cell["judge"], cell["subfield"]) for cell in cells] == [
+    cells = json.loads((tmp_path / "figures" / "organs-heatmap.json").read_text())["behind"]["cells"]
+    assert [(cell["row"], cell["subfield"]) for cell in cells] == [
         (judge, part) for judge in dict.fromkeys(table["judge"]) for part in ("eye", "lung")
     ]
     for cell in cells:
         left, top, width, height = cell["box"]
         assert 0 <= left < left + width <= 1
         assert 0 <= top < top + height <= 1
-        assert len(cell["wrong"]) == cell["n_wrong"]
-        row = table[(table["judge"] == cell["judge"]) & (table["subfield"] == cell["subfield"])].iloc[0]
-        assert cell["n"] == row["n"]
+        assert len(cell["listed"]) == cell["n_listed"]
+        row = table[(table["judge"] == cell["row"]) & (table["subfield"] == cell["subfield"])].iloc[0]
+        assert cell["stated"].startswith(f"{cell['n_listed']} wrong")
+        assert cell["stated"].endswith(f" of {row['n']} cases scored")
     first, second = cells[0]["box"], cells[1]["box"]
     assert second[0] == pytest.approx(first[0] + first[2], abs=1e-3), "the second cell begins where the first ends"
 

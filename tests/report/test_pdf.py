@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 from pypdf import PdfReader
 
+from mrb_lib.data.votes import gold
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.report import pipeline
 from mrb_lib.report.html import pdf
@@ -19,7 +21,9 @@ from mrb_lib.report.html.case_pages import CasePage
 from mrb_lib.report.pipeline import report
 from mrb_lib.report.provenance import provenance
 from mrb_lib.report.records import read_record
+from mrb_lib.widgets.case import case_html
 from tests.report.conftest import run_in_this_process
+from tests.widgets.boards.judged import judged
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror="alert(2)">'
 
@@ -199,3 +203,38 @@ def test_every_heading_stands_on_the_page_of_its_figure(printed: Any, tmp_path: 
     for i in range(12):
         heading = [number for number, one in enumerate(pages) if f"Heading-{i:02d}" in one]
         assert heading == [number for number, one in enumerate(pages) if f"Figure-{i:02d}." in one]
+
+
+def test_a_wide_table_lies_across_its_page_with_its_heading(printed: Any, tmp_path: Path) -> None:
+    text = _printed_html(printed)
+    heading = '<div class="prose"><h3>Heading-wide</h3><p>What it lists.</p></div>'
+    rows = "".join(f"<tr><td>row-{i}</td></tr>" for i in range(3))
+    table = (
+        f'<figure class="tabular across"><figcaption><p>{"Caption. " * 40}</p></figcaption><div class="scroll"><table>'
+        f"<tbody>{rows}</tbody></table></div></figure>"
+    )
+    page = tmp_path / "across.html"
+    page.write_text(text.replace('<figure id="first">', f'{heading}{table}<figure id="first">'), encoding="utf-8")
+    pages = PdfReader(BytesIO(pdf._print(page, pdf.browser()))).pages
+    [beginning] = [one for one in pages if "Heading-wide" in one.extract_text()]
+    assert beginning.mediabox.width > beginning.mediabox.height
+    assert "row-2" in beginning.extract_text()
+
+
+def test_a_case_is_printed_with_whole_answers_and_verdicts_under_their_heading(printed: Any, tmp_path: Path) -> None:
+    benchmark, verdicts = judged()
+    cases = benchmark.cases.assign(response_a=f"{'word ' * 250} Last-word", images=[["a.png"]] * len(benchmark.cases))
+    picture = BytesIO()
+    Image.new("L", (40, 40), 90).save(picture, format="PNG")
+    shown = case_html(
+        cases.iloc[0], images={"a.png": picture.getvalue()}, annotations=benchmark.annotations, gold=gold(benchmark),
+        verdicts=verdicts, manifests={}, level=2, style=False,
+    )  # fmt: skip
+    page = tmp_path / "whole.html"
+    page.write_text(_printed_html(printed, [CasePage("c00", "c00.html", "Reason", "Why.", "Q?", "", shown)]))
+    pages = [one.extract_text() for one in PdfReader(BytesIO(pdf._print(page, pdf.browser()))).pages]
+    assert any("Last-word" in one for one in pages)
+    [verdict_page] = [one for one in pages if "Each verdict: the choice" in one]
+    assert "Judges" in verdict_page
+    assert "agrees with" in verdict_page
+    assert "j1" in verdict_page

@@ -12,7 +12,8 @@ from mrb_lib.files import sha256_of
 from mrb_lib.report import pipeline, provenance
 from mrb_lib.reviews.marks import Adjudication
 from mrb_lib.reviews.store import open_store
-from tests.report.conftest import ids_of
+from mrb_lib.reviews.tags import CaseTag
+from tests.report.conftest import PARAMETERS, ids_of
 
 
 def test_nothing_changed_means_nothing_run_and_nothing_written(two: Any) -> None:
@@ -125,7 +126,7 @@ def test_a_notebook_about_reviews_runs_again_when_someone_reviewed(
     lab: Any, publish: str, quickly: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("MRB_STORE", raising=False)
-    lab.notebook("one", publish)
+    lab.notebook("one", publish, parameters=f'{PARAMETERS}where = ""\n')
     lab.notebook("two", "from mrb_lib.notebook.reviews import reviewed")
     lab.report()
     assert lab.report().skipped == ("one", "two")
@@ -133,5 +134,12 @@ def test_a_notebook_about_reviews_runs_again_when_someone_reviewed(
         store.adjudicate(Adjudication("small", "c1", "Dr A", "ambiguous"))
     assert lab.report().executed == ("two",)
     assert lab.report().skipped == ("one", "two")
+    asking = {"parameters": {"where": "not tag == 'artefact'"}}
+    assert lab.report(**asking).executed == ("one",)
+    assert lab.report(**asking).skipped == ("one", "two")
+    with open_store(lab.bench / "reviews.sqlite") as store:
+        store.tag(CaseTag("small", "c1", "artefact", "Dr A"))
+    assert lab.report(**asking).executed == ("one", "two"), "what the filter of one asks for has changed"
+    assert lab.report().executed == ("one",)
     (lab.bench / "reviews.sqlite").write_text("no database at all")
     assert lab.report().executed == ("two",), "which says what is wrong with it"

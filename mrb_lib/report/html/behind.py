@@ -15,25 +15,25 @@ FOLDER = "behind"
 
 @dataclass(frozen=True)
 class Cell:
-    """One point or cell of a figure, and the cases that its judge gets wrong.
+    """One point or cell of a figure, and the cases behind it.
 
     Attributes
     ----------
-    judge, part : its row, and its subfield or dimension
+    row, part : its row, such as a judge, and its subfield or dimension
     anchor : where its list begins on the page of the figure
-    n, n_half_right, n_wrong : cases scored, and of these half right and wrong
-    wrong : the ids of the wrong ones, or the first of very many, with the page of each, empty where it has none
+    stated : how many cases there are, and of what
+    n_listed : how many there are
+    listed : their ids, or the first of very many, with the page of each, empty where it has none
     command : opens them for review; empty where no filter says which they are
     box : left, top, width and height in the figure, in percent
     """
 
-    judge: str
+    row: str
     part: str
     anchor: str
-    n: int
-    n_half_right: int
-    n_wrong: int
-    wrong: tuple[tuple[str, str], ...]
+    stated: str
+    n_listed: int
+    listed: tuple[tuple[str, str], ...]
     command: str
     box: tuple[float, ...]
 
@@ -46,17 +46,16 @@ def cells_of(figure: Json, cases: Mapping[str, str]) -> list[Cell]:
     figure : its sidecar
     cases : the page of each case that has one
     """
-    rows = cast(Sequence[Mapping[str, Any]], figure.get("behind") or ())
-    judges, parts = (list(dict.fromkeys(values)) for values in (map(_judge, rows), map(_part, rows)))
+    rows = cast(Sequence[Mapping[str, Any]], cast(Json, figure.get("behind") or {}).get("cells", ()))
+    names, parts = (list(dict.fromkeys(values)) for values in (map(_row, rows), map(_part, rows)))
     return [
         Cell(
-            _judge(row),
+            _row(row),
             _part(row),
-            f"cell-{judges.index(_judge(row)) + 1}-{parts.index(_part(row)) + 1}",
-            row["n"],
-            row["n_half_right"],
-            row["n_wrong"],
-            tuple((case, cases.get(case, "")) for case in row["wrong"]),
+            f"cell-{names.index(_row(row)) + 1}-{parts.index(_part(row)) + 1}",
+            row["stated"],
+            row["n_listed"],
+            tuple((case, cases.get(case, "")) for case in row["listed"]),
             f"mrb review BENCH RUNS --query {shlex.quote(row['query'])}" if row["query"] else "",
             tuple(round(100 * share, 2) for share in row["box"]),
         )
@@ -64,8 +63,8 @@ def cells_of(figure: Json, cases: Mapping[str, str]) -> list[Cell]:
     ]
 
 
-def _judge(row: Mapping[str, Any]) -> str:
-    return str(row["judge"])
+def _row(row: Mapping[str, Any]) -> str:
+    return str(row["row"])
 
 
 def _part(row: Mapping[str, Any]) -> str:
@@ -76,7 +75,7 @@ def figures_with_cases(records: Sequence[PageRecord]) -> Iterator[tuple[PageReco
     """The figures whose points or cells lead to cases, each with the record it is of."""
     for record in records:
         for figure in record.figures:
-            if figure.get("behind"):
+            if cast(Json, figure.get("behind") or {}).get("cells"):
                 yield record, figure
 
 

@@ -20,6 +20,7 @@ from mrb_lib.stats.inputs import Verdicts, labels
 
 OVERALL = "overall"
 TAG = "tag"
+_NO_STORE = "there is no store of reviews; `mrb review BENCH` makes one there, and MRB_STORE names another"
 _BESIDE = ("gold", "outcome['a judge']", "says['a judge']", "reviewers", "reviewed_by['a name']", TAG)
 
 
@@ -123,12 +124,12 @@ def restricted(
 
     def reviewers() -> dict[str, list[str]]:
         if adjudications is None:
-            raise InputError(f"where {where!r}: asks who reviewed, and there are no reviews (--adjudications).")
+            raise InputError(f"where {where!r}: asks who reviewed, and {_NO_STORE}.")
         return {str(case): sorted(set(rows["reviewer"])) for case, rows in adjudications.groupby("case_id")}
 
     def tagged() -> dict[str, list[str]]:
         if tags is None:
-            raise InputError(f"where {where!r}: asks for tags, and there is no store of reviews (--adjudications).")
+            raise InputError(f"where {where!r}: asks for tags, and {_NO_STORE}.")
         return tags_by_case(tags)
 
     kept = cases_where(
@@ -151,6 +152,11 @@ def restricted(
 def asks_for_tags(text: str) -> bool:
     """Whether a filter may ask for tags, which somebody then has to read; wrong only where a text holds the word."""
     return re.search(rf"\b{TAG}\b", text) is not None
+
+
+def asks_for_reviews(text: str) -> bool:
+    """Whether a filter may ask what reviewers did, likewise: for tags, or who reviewed."""
+    return asks_for_tags(text) or re.search(r"\b(reviewers|reviewed_by)\b", text) is not None
 
 
 def tags_by_case(tags: pd.DataFrame) -> dict[str, list[str]]:

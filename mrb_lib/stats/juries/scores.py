@@ -202,6 +202,25 @@ class JuryScores(NamedTuple):
     chosen: Greedy
 
 
+def _outside(fold: IntArray) -> FloatArray:
+    """Whether each case is outside each fold, shape (cases, folds)."""
+    return np.asarray(fold[:, None] != np.arange(fold.max(initial=0) + 1), dtype=np.float64)
+
+
+def chosen_on(labels: IntArray, fold: IntArray) -> BoolArray:
+    """Whether any case of the other folds has a label, shape (dimensions, cases); see `scores_of`."""
+    return np.asarray(((labels >= 0).astype(np.float64) @ _outside(fold) > 0)[:, fold])
+
+
+def with_juries(panel: Panel, labels: IntArray, fold: IntArray, has_labels: BoolArray) -> Panel:
+    """The panel with the juries of all its judges after them, in the order of `KINDS`; see `scores_of`."""
+    choice = panel.choice
+    every = [majority(choice), weighted(choice, weights(choice, labels, fold), fold)]
+    every[1] = np.where(has_labels[..., None, None], every[1], ABSENT)
+    every.append(dawid_skene(choice) if len(choice) > 2 else np.full_like(every[0], ABSENT))
+    return replace(panel, judges=[*panel.judges, *KINDS], choice=np.concatenate([choice, np.stack(every)]))
+
+
 def scores_of(panel: Panel, labels: IntArray, policy: str, fold: IntArray, codes: IntArray, seed: int) -> JuryScores:
     """Form the juries of all judges of a panel, and score them.
 
@@ -211,12 +230,8 @@ def scores_of(panel: Panel, labels: IntArray, policy: str, fold: IntArray, codes
     fold, codes : shape (cases,), the fold and the cluster of each
     """
     choice = panel.choice
-    outside = (fold[:, None] != np.arange(fold.max(initial=0) + 1)).astype(np.float64)
-    chosen_on = ((labels >= 0).astype(np.float64) @ outside > 0)[:, fold]
-    every = [majority(choice), weighted(choice, weights(choice, labels, fold), fold)]
-    every[1] = np.where(chosen_on[..., None, None], every[1], ABSENT)
-    every.append(dawid_skene(choice) if len(choice) > 2 else np.full_like(every[0], ABSENT))
-    together = replace(panel, judges=[*panel.judges, *KINDS], choice=np.concatenate([choice, np.stack(every)]))
+    outside, has_labels = _outside(fold), chosen_on(labels, fold)
+    together = with_juries(panel, labels, fold, has_labels)
     scored = score(together, labels, policy).score
     singles, kinds = scored[: len(choice)], scored[len(choice) :]
     counted = np.isfinite(kinds[0])
@@ -224,7 +239,7 @@ def scores_of(panel: Panel, labels: IntArray, policy: str, fold: IntArray, codes
     everyone = share_right(singles, np.ones((len(fold), 1)))[..., 0]
     dimension, case = np.indices(counted.shape)
     whose = best_outside[dimension, fold[case]]
-    crossfit = np.where(chosen_on, singles[whose, dimension, case], np.nan)
+    crossfit = np.where(has_labels, singles[whose, dimension, case], np.nan)
     found = replace(
         together,
         judges=[*together.judges, BEST_SINGLE],
@@ -242,5 +257,5 @@ def scores_of(panel: Panel, labels: IntArray, policy: str, fold: IntArray, codes
         decisive=decisive(found, labels, [Group(None, None, np.arange(len(fold)), 0)], policy, applies, codes)[0],
         without=kinds[0] - rest,
         joined=joining(juries, counted, seed),
-        chosen=greedy(juries, fold, chosen_on),
+        chosen=greedy(juries, fold, has_labels),
     )

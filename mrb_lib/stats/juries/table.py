@@ -10,11 +10,11 @@ import pandas as pd
 
 from mrb_lib.stats.core.options import check_policy
 from mrb_lib.stats.core.panel import ABSENT, COST_COLUMNS, Panel, as_panel
-from mrb_lib.stats.core.scoring import encode_gold
+from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.juries import reading
 from mrb_lib.stats.juries.rows import DECISIVE, Rows, costs, dimension_rows
-from mrb_lib.stats.juries.scores import scores_of
+from mrb_lib.stats.juries.scores import KINDS, chosen_on, scores_of, with_juries
 from mrb_lib.stats.juries.votes import folds
 from mrb_lib.stats.resampling.resample import cluster_codes
 
@@ -133,6 +133,38 @@ def jury(
     return _frame(
         [{**rows, "dimension": panel.dimensions[i], "policy": policy} for i in sorted(made) for rows in made[i]]
     )
+
+
+def missed_by_juries(
+    verdicts: pd.DataFrame | Panel,
+    gold: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    dimension: str,
+    policy: str = "balanced",
+    cluster: str | None = None,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """The cases that the juries of all judges get wrong; parameters are those of `jury`.
+
+    Returns
+    -------
+    DataFrame
+        `kind` of `KINDS`; `n` cases scored, `n_half_right` and `n_wrong` of them, so that n (1 - `accuracy`) of the
+        table is n_wrong + n_half_right / 2 where scores are 0, 1/2 and 1; `wrong`, their ids, scored below one half.
+    """
+    panel = as_panel(verdicts, cases["case_id"], [dimension])
+    labels, codes = encode_gold(gold, cases["case_id"], panel.dimensions), cluster_codes(cases, cluster)
+    part = _part(panel, np.flatnonzero(np.asarray(panel.judged().any(axis=2))[:, 0]).tolist(), [0])
+    fold = folds(codes, seed)
+    together = with_juries(part, labels, fold, chosen_on(labels, fold))
+    scored = score(together, labels, policy).score[len(part.judges) :, 0]
+    ids = cases["case_id"].to_numpy()
+    rows = [
+        (kind, int(np.isfinite(own).sum()), int((own == 0.5).sum()), int((own < 0.5).sum()), tuple(ids[own < 0.5]))
+        for kind, own in zip(KINDS, scored, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=["kind", "n", "n_half_right", "n_wrong", "wrong"])
 
 
 def _frame(several: Sequence[Rows]) -> pd.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -32,8 +33,7 @@ def browse_leaderboard(
     resamples: int = 2000,
     seed: int = 0,
     where: str = "",
-    adjudications: pd.DataFrame | None = None,
-    tags: pd.DataFrame | None = None,
+    store: str | Path | None = None,
 ) -> LeaderboardWidget | PlainView:
     """Show which judges choose as the annotators do, to sort and to filter.
 
@@ -46,7 +46,8 @@ def browse_leaderboard(
     resamples, seed : of the intervals
     where : only the cases that this leaves at first, such as "organ == 'eye' and length > 1400"; a field of the widget
         asks for others. See `mrb_lib.stats.failures.where.cases_where`
-    adjudications, tags : what reviewers said and tagged, as of `mrb_lib.reviews.store.Store`, for filters by it
+    store : of reviews, a path or a URL, read where a filter asks for `tag`, `reviewers` or `reviewed_by`; None for the
+        one that MRB_STORE names, else `reviews.sqlite` in the benchmark's folder
 
     Returns
     -------
@@ -56,16 +57,15 @@ def browse_leaderboard(
     Raises
     ------
     InputError
-        There are no verdicts, a choice is unknown, or the filter cannot be read or leaves no case.
+        There are no verdicts, a choice is unknown, or the filter cannot be read, leaves no case, or asks for reviews
+        that are not there.
 
     Notes
     -----
     Every number is of `mrb_lib.stats.tables.analyze`, made when it is chosen and kept. Validated by
     tests/widgets/boards/test_leaderboard.py and tests/browser/test_lab.py.
     """
-    board = make_board(
-        benchmark, verdicts, groups=groups, resamples=resamples, seed=seed, adjudications=adjudications, tags=tags
-    )
+    board = make_board(benchmark, verdicts, groups=groups, resamples=resamples, seed=seed, store=store)
     if by is not None and subfield is None:
         subfield = next(iter(board.columns.get(by, [])), None)
     start = LeaderboardScope(policy, dimension or default_dimension(board.dimensions), by, subfield, where)
@@ -89,8 +89,7 @@ def browse_heatmap(
     resamples: int = 2000,
     seed: int = 0,
     where: str = "",
-    adjudications: pd.DataFrame | None = None,
-    tags: pd.DataFrame | None = None,
+    store: str | Path | None = None,
 ) -> HeatmapWidget | PlainView:
     """Show where judges are strong and where weak; a cell opens the cases behind it.
 
@@ -103,7 +102,8 @@ def browse_heatmap(
     resamples, seed : of the intervals
     where : only the cases that this leaves at first, such as "organ == 'eye' and length > 1400"; a field of the widget
         asks for others. See `mrb_lib.stats.failures.where.cases_where`
-    adjudications, tags : what reviewers said and tagged, as of `mrb_lib.reviews.store.Store`, for filters by it
+    store : of reviews, a path or a URL, read where a filter asks for `tag`, `reviewers` or `reviewed_by`; None for the
+        one that MRB_STORE names, else `reviews.sqlite` in the benchmark's folder
 
     Returns
     -------
@@ -113,7 +113,8 @@ def browse_heatmap(
     Raises
     ------
     InputError
-        There are no verdicts, a choice is unknown, or the filter cannot be read or leaves no case.
+        There are no verdicts, a choice is unknown, or the filter cannot be read, leaves no case, or asks for reviews
+        that are not there.
 
     Notes
     -----
@@ -121,7 +122,7 @@ def browse_heatmap(
     tests/widgets/boards/test_heatmap.py and tests/browser/test_lab.py.
     """
     rows = {NO_PROBE: verdicts.panel} if isinstance(verdicts, CaseIndex) else verdicts
-    board = make_board(benchmark, rows, resamples=resamples, seed=seed, adjudications=adjudications, tags=tags)
+    board = make_board(benchmark, rows, resamples=resamples, seed=seed, store=store)
     heatmap = HeatmapData(board, verdicts)
     columns = by if by is not None and by in heatmap.board.columns else DIMENSIONS
     start = HeatmapAxes(policy, dimension or default_dimension(heatmap.board.dimensions), columns, where)

@@ -16,6 +16,7 @@ from mrb_lib.stats.core.options import IntArray, check_choice
 from mrb_lib.stats.core.subfields import subfield_values
 from mrb_lib.stats.failures.case_index import CaseIndex
 from mrb_lib.stats.failures.failure_kinds import HALF, MISSED, NO_LABEL, RIGHT, UNSCORED, Kinds, failure_kinds
+from mrb_lib.stats.failures.where import asks_for_reviews
 from mrb_lib.stats.inputs import labels
 from mrb_lib.stats.tables import analyze
 from mrb_lib.verdicts.manifest import Manifest
@@ -134,6 +135,12 @@ class HeatmapData:
         if axes not in self._grids:
             keep_latest(self._grids, axes, self._made(axes))
         return self._grids[axes]
+
+    def forget(self, where: str) -> None:
+        """As `Board.forget`, with the heatmaps of the cases that the filter left."""
+        self.board.forget(where)
+        if asks_for_reviews(where):
+            self._grids = {axes: grid for axes, grid in self._grids.items() if axes.where != where}
 
     def _made(self, axes: HeatmapAxes) -> HeatmapGrid:
         by_dimension, board = axes.by == DIMENSIONS, self.board.part(axes.where, axes.policy)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
 import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
+from mrb_lib.notebook.reviews import reviews_asked
 from mrb_lib.schema import NO_PROBE, POLICIES
 from mrb_lib.stats.core.options import check_choice
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.subfields import subfield_values
-from mrb_lib.stats.failures.where import restricted
+from mrb_lib.stats.failures.where import asks_for_reviews, restricted
 from mrb_lib.stats.tables import analyze, read_panels
 
 COLUMNS: Final = (
@@ -49,7 +51,7 @@ class Board:
     kinds : the kind of each judge, by name; empty where nobody says
     columns : the columns of the cases that can be chosen, with their subfields
     resamples, seed : of the intervals
-    adjudications, tags : what reviewers said and tagged, which a filter may ask for; None where nobody did
+    store : of reviews, for filters that ask for them; None as of `mrb_lib.notebook.reviews.store_of`
     """
 
     benchmark: Benchmark
@@ -58,8 +60,7 @@ class Board:
     columns: Mapping[str, list[str]]
     resamples: int = 2000
     seed: int = 0
-    adjudications: pd.DataFrame | None = None
-    tags: pd.DataFrame | None = None
+    store: str | Path | None = None
     _kept: dict[tuple[str, ...], pd.DataFrame] = field(default_factory=dict, repr=False)
     _parts: dict[tuple[str, str], Board] = field(default_factory=dict, repr=False)
 
@@ -116,18 +117,22 @@ class Board:
         Raises
         ------
         InputError
-            The filter cannot be read, or leaves no case.
+            The filter cannot be read, leaves no case, or asks for reviews that are not there.
         """
         if not where:
             return self
         if (where, policy) not in self._parts:
-            benchmark, panels = restricted(
-                self.benchmark, self.panels, where, policy=policy, adjudications=self.adjudications, tags=self.tags
-            )
+            reviews = reviews_asked(where, self.benchmark, self.store)
+            benchmark, panels = restricted(self.benchmark, self.panels, where, policy=policy, **reviews)
             as_given = cast("Mapping[str, Panel]", panels)
             smaller = replace(self, benchmark=benchmark, panels=as_given, _kept={}, _parts={})
             keep_latest(self._parts, (where, policy), smaller)
         return self._parts[where, policy]
+
+    def forget(self, where: str) -> None:
+        """Read reviews anew when this filter is next used, where it asks for them: there may be more by then."""
+        if asks_for_reviews(where):
+            self._parts = {key: part for key, part in self._parts.items() if key[0] != where}
 
     @property
     def dimensions(self) -> list[str]:
@@ -163,15 +168,14 @@ def make_board(
     groups: pd.DataFrame | None = None,
     resamples: int = 2000,
     seed: int = 0,
-    adjudications: pd.DataFrame | None = None,
-    tags: pd.DataFrame | None = None,
+    store: str | Path | None = None,
 ) -> Board:
     """Lay a benchmark and its verdicts out for leaderboards.
 
     Parameters
     ----------
     groups : `judge`, `group`: the kind of each judge, as of `mrb_lib.notebook.grouping.judge_groups`
-    adjudications, tags : as of `Board`
+    store : as of `Board`
 
     Raises
     ------
@@ -190,7 +194,7 @@ def make_board(
     cases = benchmark.cases
     filled = [name for name in SUBFIELD_COLUMNS if name in cases.columns and cases[name].notna().any()]
     columns = {name: sorted(subfield_values(cases, name).dropna().unique().tolist()) for name in filled}
-    return Board(benchmark, panels, kinds, columns, resamples, seed, adjudications, tags)
+    return Board(benchmark, panels, kinds, columns, resamples, seed, store)
 
 
 def keep_latest(kept: dict[Any, Any], key: object, value: object) -> None:

@@ -49,6 +49,7 @@ class LeaderboardWidget(Shell):
 
     def __init__(self, board: Board, start: LeaderboardScope) -> None:
         def rows(question: Mapping[str, Any]) -> dict[str, Any]:
+            board.forget(where_asked(question))
             return {"html": view(board, scope_asked(board, question))}
 
         super().__init__(
@@ -160,6 +161,7 @@ def cell_asked(heatmap: HeatmapData, question: Mapping[str, Any]) -> HeatmapCell
 
 def answer_table(heatmap: HeatmapData, question: Mapping[str, Any]) -> dict[str, Any]:
     """The heatmap of the axes that a page asks for."""
+    heatmap.forget(where_asked(question))
     return {"html": heatmap_of(heatmap, axes_asked(question), live=True)}
 
 

@@ -62,7 +62,7 @@ def test_what_there_is_not_is_named(where: str, message: str) -> None:
         kept(where)
     with pytest.raises(InputError, match="there are no verdicts"):
         restricted(BENCHMARK, None, "outcome['j0'] == 'wrong'")
-    with pytest.raises(InputError, match="there are no reviews"):
+    with pytest.raises(InputError, match="there is no store of reviews"):
         restricted(BENCHMARK, VERDICTS, "reviewers > 0")
     with pytest.raises(InputError, match="asks for tags"):
         restricted(BENCHMARK, VERDICTS, "tag == 'artefact'")

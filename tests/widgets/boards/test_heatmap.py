@@ -10,6 +10,8 @@ import pytest
 
 from mrb_lib import analyze, gold
 from mrb_lib.errors import InputError
+from mrb_lib.reviews.store import open_store
+from mrb_lib.reviews.tags import CaseTag
 from mrb_lib.schema import POLICIES
 from mrb_lib.stats.accuracy import correctness
 from mrb_lib.stats.failures.case_index import build_index, open_index
@@ -216,6 +218,19 @@ def test_a_filtered_cell_counts_and_opens_the_same_cases_here_and_in_the_explore
             assert query.where == where
             selected = explorer.answers.selections.of(query)
             assert sorted(selected.tolist()) == sorted(scored["position"])
+
+
+def test_cells_are_of_the_cases_that_are_tagged_when_the_filter_is_chosen(tmp_path: Path) -> None:
+    place, axes = tmp_path / "reviews.sqlite", {**AXES, "where": "tag == 'artefact'", "row": 0, "column": 0}
+    shown, n = widget(store=place), 0
+    for cases in (("c00", "c03"), ("c06",)):
+        with open_store(place) as store:
+            for case in cases:
+                store.tag(CaseTag("b", case, "artefact", "Dr A"))
+        if n:
+            assert f": {n} of 48 cases" in told(shown, "behind", **axes).text, "a cell opens what it counts"
+        n += len(cases)
+        assert f": {n} of 48 cases" in told(shown, "table", **axes).text
 
 
 def test_a_filter_drops_columns_without_cases_and_its_errors_name_the_word() -> None:

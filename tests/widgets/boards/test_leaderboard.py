@@ -1,13 +1,19 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from mrb_lib import analyze
 from mrb_lib.errors import InputError
+from mrb_lib.files import REVIEWS
+from mrb_lib.reviews.marks import Adjudication
+from mrb_lib.reviews.store import open_store
+from mrb_lib.reviews.tags import CaseTag
 from mrb_lib.widgets.boards import browse_leaderboard, leaderboard_rows
 from mrb_lib.widgets.boards.leaderboard_rows import LeaderboardScope, make_board
 from mrb_lib.widgets.boards.leaderboard_table import leaderboard_html, static_leaderboard
@@ -157,8 +163,8 @@ def test_a_filter_gives_the_numbers_of_analyze_and_says_how_many_cases_it_leaves
         ("organ == 'heart'", "leaves none of 48 cases"),
         ("__import__('os').system('x')", "is not part of the language"),
         ("length >", "cannot be read"),
-        ("reviewers > 0", "there are no reviews"),
-        ("tag == 'x'", "asks for tags"),
+        ("reviewers > 0", "there is no store of reviews"),
+        ("tag == 'x'", "asks for tags, and there is no store of reviews"),
         ("x" * 3000, "has 3,000 characters"),
     ],
 )
@@ -170,12 +176,41 @@ def test_what_a_filter_cannot_say_is_named(where: str, said: str) -> None:
         widget(where=where)
 
 
-def test_filters_may_ask_what_reviewers_said_and_tagged() -> None:
-    tags = pd.DataFrame({"case_id": ["c00", "c01", "c01"], "tag": ["artefact", "artefact", "marker"]})
-    reviews = pd.DataFrame({"case_id": ["c00", "c04"], "reviewer": "Dr A", "verdict": "gold_right"})
-    shown = widget(tags=tags, adjudications=reviews)
+def tag(place: Path, *cases: str) -> None:
+    with open_store(place) as store:
+        for case in cases:
+            store.tag(CaseTag("b", case, "artefact", "Dr A"))
+        store.adjudicate(Adjudication("b", cases[0], "Dr A", "gold_right"))
+
+
+def test_filters_ask_the_store_of_the_benchmark_what_reviewers_said_and_tagged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MRB_STORE", raising=False)
+    benchmark, verdicts = judged()
+    benchmark = replace(benchmark, path=tmp_path)
+    shown = browse_leaderboard(benchmark, verdicts, resamples=RESAMPLES)
+    assert isinstance(shown, LeaderboardWidget)
+    question = {"what": "rows", "policy": "balanced", "dimension": "overall", "where": "tag == 'artefact'"}
+    assert "`mrb review BENCH` makes one there" in shown.answer(question)["error"]
+    assert not (tmp_path / REVIEWS).exists(), "to filter makes no store"
+    tag(tmp_path / REVIEWS, "c00", "c01")
+    before = (tmp_path / REVIEWS).read_bytes()
     assert ": 2 of 48 cases" in asked(shown, where="tag == 'artefact'").text
     assert ": 1 of 48 cases" in asked(shown, where="tag == 'artefact' and reviewed_by['Dr A']").text
+    assert (tmp_path / REVIEWS).read_bytes() == before
+    tag(tmp_path / REVIEWS, "c04")
+    assert ": 3 of 48 cases" in asked(shown, where="tag == 'artefact'").text, "what was tagged since is read"
+
+    started = browse_leaderboard(benchmark, verdicts, resamples=RESAMPLES, where="reviewers > 0")
+    assert ": 2 of 48 cases" in str(started._repr_mimebundle_()[0]["text/html"])
+    tag(tmp_path / "team.sqlite", "c07")
+    for named in ({}, {"store": tmp_path / "team.sqlite"}):
+        monkeypatch.setenv("MRB_STORE", str(tmp_path / ("absent.sqlite" if named else "team.sqlite")))
+        of_team = browse_leaderboard(benchmark, verdicts, resamples=RESAMPLES, where="tag == 'artefact'", **named)
+        assert ": 1 of 48 cases" in str(of_team._repr_mimebundle_()[0]["text/html"])
+    with pytest.raises(InputError, match="absent"):
+        browse_leaderboard(benchmark, verdicts, resamples=RESAMPLES, where="tag == 'artefact'")
 
 
 def test_the_plain_view_is_of_the_cases_that_a_filter_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
