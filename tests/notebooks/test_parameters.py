@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import numpy as np
 import pytest
 
 from mrb_lib.data.benchmark import Benchmark, load, save
@@ -40,6 +41,7 @@ OTHER: dict[str, object] = {
 }
 # Where the first value has to be another one than the notebook's own, for a second to matter.
 FIRST: dict[str, dict[str, object]] = {
+    "24_comparison": {"cluster": "case_id"},
     "01_composition": {"by": "dataset", "cluster": "case_id"},  # parts large enough for resampled intervals
     "04_significance": {"cluster": "case_id"},  # clusters enough for resampled intervals, here and below
     "06_consistency": {"cluster": "case_id"},
@@ -104,6 +106,23 @@ def other_benchmark(full: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 @pytest.fixture(scope="session")
+def earlier(full: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An earlier release: the last two cases were not in it, two had other texts, and verdicts were drawn anew."""
+    folder = tmp_path_factory.mktemp("earlier")
+    now = load(full)
+    cases = now.cases.iloc[:-2].copy()
+    cases.loc[cases.index[:2], "question"] = "Before?"
+    known = now.annotations["case_id"].isin(cases["case_id"])
+    save(replace(now, meta=replace(now.meta, name="earlier"), cases=cases, annotations=now.annotations[known]), folder)
+    said = load_verdicts(full / "runs", now.cases)
+    said = said[said["case_id"].isin(cases["case_id"])].reset_index(drop=True)
+    anew = np.random.default_rng(1).random(len(said)) < 0.3
+    said = said.assign(choice=said["choice"].mask(anew, "A"), p_a=said["p_a"].mask(anew, 0.9))
+    save_imported(said, folder / "runs", benchmark="earlier", kind="simulated", source="test")
+    return folder
+
+
+@pytest.fixture(scope="session")
 def other_runs(full: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Runs of four of the judges, without the best one."""
     folder = tmp_path_factory.mktemp("other-runs")
@@ -132,10 +151,13 @@ def published(path: Path, parameters: dict[str, object]) -> dict[str, str]:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_every_parameter_matters(
-    path: Path, full: Path, other_benchmark: Path, other_runs: Path, tmp_path: Path
+    path: Path, full: Path, other_benchmark: Path, other_runs: Path, earlier: Path, tmp_path: Path
 ) -> None:
     first = {"benchmark": str(full), "resamples": 40, **FIRST.get(path.stem, {})}
     second = {**OTHER, "benchmark": str(other_benchmark), "runs": str(other_runs), **SECOND.get(path.stem, {})}
+    if path.stem == "24_comparison":
+        first["other_benchmark"] = str(earlier)
+        second |= {"other_benchmark": str(other_benchmark), "other_runs": str(min((earlier / "runs").iterdir()))}
     before = published(path, {**first, "out": str(tmp_path / "first")})
     assert len(before) > 1, "it publishes into the folder that is named"
     ignored = [
