@@ -170,7 +170,7 @@ def _latex_letter(letter: str) -> str:
         return _LATEX[letter]
     if letter.isascii() or letter in _PRINTED:
         return letter
-    base, *marks = unicodedata.normalize("NFD", letter)
+    base, *marks = list(unicodedata.normalize("NFD", letter))
     if base.isascii() and marks and _ACCENTS.keys() >= set(marks):
         for mark in marks:
             base = rf"\{_ACCENTS[mark]}{{{base}}}"

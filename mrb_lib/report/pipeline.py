@@ -38,6 +38,8 @@ _MARK_TEXT = """Signature: 8a477f597d28d172789f06886806bc55
 # What `mrb report` needs to skip unchanged notebooks, and to compare reports.
 """
 DEFAULT_CASES = 12
+KEEP_RUNS = "keep_runs"
+"""The parameter of a notebook that judges, and keeps what it made there."""
 # Parameters that the report sets itself.
 _PLACES = {
     "benchmark": "name it as the first argument",
@@ -133,13 +135,14 @@ def report(
     """
     say = progress or (lambda line: None)
     folders = locate(str(benchmark), "" if runs is None else str(runs), progress=say)
+    parameters, kept = _with_kept_runs(parameters or {}, folders.runs, Path(out))
     sources = only_useful(_sources(notebooks or own_notebooks()), only, compare)
     chosen = _chosen(sources, only)
     if only and figures is not None:
         raise InputError("only and figures: the copy of the figures would lose those of all other notebooks; use one.")
     made_from = _checked(
         folders.benchmark, folders.runs, policy=policy, dimension=dimension, seed=seed, jobs=jobs, cases=cases,
-        parameters=parameters or {},
+        parameters={name: kept.get(Path(value), value) for name, value in parameters.items()},
     )  # fmt: skip
     compared = compared_with(compare, folders, Path(out), chosen)
     shared: dict[str, Value] = {
@@ -151,7 +154,7 @@ def report(
     }
     parameters_of_notebook = {
         source.stem: {**shared, **own, **(compared.parameters if compares(source) else {})}
-        for source, own in zip(chosen, _typed(chosen, parameters or {}), strict=True)
+        for source, own in zip(chosen, _typed(chosen, parameters), strict=True)
     }
     source = CaseSource(folders.benchmark, folders.runs, dimension, policy, cases)
     program = printed.browser() if pdf else ""
@@ -168,7 +171,7 @@ def report(
     if todo:
         _validate(folders.benchmark, folders.runs)
     with _held(out):
-        names = FolderNames(_folder_names(folders.benchmark, folders.runs, out, sources) | compared.folders)
+        names = FolderNames(_folder_names(folders.benchmark, folders.runs, out, sources) | compared.folders | kept)
         if todo or not (out / IN_REPORT).is_dir():
             keep_basis(folders, out)
         for record in _run(todo, out, parameters_of_notebook, keys, dict(records), names, jobs, say):
@@ -183,6 +186,26 @@ def report(
         index=out / "index.html",
         pdf=out / printed.NAME if pdf else None,
     )
+
+
+def _with_kept_runs(
+    parameters: Mapping[str, str], runs: Path | None, out: Path
+) -> tuple[dict[str, str], dict[Path, str]]:
+    """The parameters with the folder in which verdicts are kept named in full, and the name to show for it.
+
+    Raises
+    ------
+    InputError
+        It is one that the report is made from or written to, which is not to change while notebooks read it.
+    """
+    if not parameters.get(KEEP_RUNS):
+        return dict(parameters), {}
+    folder = Path(parameters[KEEP_RUNS]).resolve()
+    if folder == out.resolve() or out.resolve() in folder.parents or (runs is not None and folder == runs.resolve()):
+        raise InputError(
+            f"parameter {KEEP_RUNS}: {parameters[KEEP_RUNS]} is read or written by the report; name another folder."
+        )
+    return {**parameters, KEEP_RUNS: str(folder)}, {folder: folder.name}
 
 
 def _sources(folder: Path) -> list[Path]:

@@ -38,6 +38,7 @@ OTHER: dict[str, object] = {
     "epsilon": 0.4,
     "delta": 0.2,
     "limit": 2,
+    "keep_runs": "a folder",
 }
 # Where the first value has to be another one than the notebook's own, for a second to matter.
 FIRST: dict[str, dict[str, object]] = {
@@ -83,13 +84,15 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[trial.Tried] = []
     run_trial = trial.run_trial
 
-    def once(benchmark: Benchmark, judge: str, folder: Path, *, limit: int, seed: int, **_options: object) -> object:
+    def once(
+        benchmark: Benchmark, judge: str, folder: Path, *, limit: int, seed: int, keep_runs: str, **_options: object
+    ) -> object:
         """The first trial, of the stand-in; others take of it what they would, and say how they were called."""
         if not tried:
             tried.append(run_trial(benchmark, judge, folder, limit=limit, seed=seed))
         verdicts = tried[0].verdicts
         part = verdicts[verdicts["case_id"].isin(benchmark.cases["case_id"].head(limit))]
-        return replace(tried[0], verdicts=part, note=f"Judge {judge}, limit {limit}, seed {seed}.")
+        return replace(tried[0], verdicts=part, note=f"Judge {judge}, limit {limit}, seed {seed}, {keep_runs}.")
 
     monkeypatch.setattr(trial, "run_trial", once)
     monkeypatch.setenv("MRB_STATIC", "1")

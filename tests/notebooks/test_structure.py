@@ -30,7 +30,7 @@ COMMON = {
 MORE: dict[str, dict[str, object]] = {
     "00_verdict": {"judge": "", "target": 0.9},
     "04_significance": {"margin": 0.0},
-    "08_judging": {"judge": "", "limit": 12},
+    "08_judging": {"judge": "", "limit": 12, "keep_runs": ""},
     "09_ceiling": {"epsilon": 0.2},
     "13_calibration": {"target": 0.9, "delta": 0.1},
     "24_comparison": {"other_benchmark": "", "other_runs": ""},
