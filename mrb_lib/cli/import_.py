@@ -13,17 +13,26 @@ def import_(
     format_: Annotated[str, typer.Argument(metavar="FORMAT", help="One of the formats below.")],
     src: Annotated[Path, typer.Argument(metavar="SRC", help="The folder (or file) to read.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The benchmark folder to write.")],
+    map_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="THEIRS=OURS",
+            help="Read their column as ours, which is a field that FORMAT reads or a column of the cases that it does "
+            "not know, as in --map prompt=question --map body_part=organ; repeatable.",
+        ),
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if this program wrote it.")] = False,
 ) -> None:
     """Turn somebody else's files into a benchmark, and their verdicts into runs under OUT/runs."""
     from mrb_lib.cli.findings import echo_findings
     from mrb_lib.cli.formats import chosen_options
     from mrb_lib.cli.writing import import_summary, write_imported
-    from mrb_lib.data.formats import READERS
+    from mrb_lib.data.formats import READERS, read_source
     from mrb_lib.files import staged_folder
 
-    read = READERS[format_].convert
-    imported = read(src, **chosen_options("import", format_, read, ctx.obj))
+    options = chosen_options("import", format_, READERS[format_].convert, ctx.obj)
+    imported = read_source(format_, src, map_=map_ or (), **options)
     with staged_folder(out, overwrite=overwrite, source=src) as folder:
         write_imported(imported, folder, str(src))
     echo_findings(imported.findings)

@@ -27,6 +27,13 @@ def report(
     notebooks: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The folder of notebooks; default: those of the library.")
     ] = None,
+    compare: Annotated[
+        str | None,
+        typer.Option(
+            metavar="OLD",
+            help="Also show what moved since OLD: an earlier report, another benchmark with its runs, or other runs.",
+        ),
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Notebooks at a time.")] = 2,
     cases: Annotated[int, typer.Option("--cases", min=0, metavar="N", help="Failures to show as pages, at most.")] = 12,
     pdf: Annotated[bool, typer.Option("--pdf", help="Also print it as one PDF; takes a Chromium.")] = False,
@@ -56,7 +63,7 @@ def report(
     echo_stale_runs(where.runs, load(where.benchmark))
     result = run(
         where.benchmark, where.runs, out, figures=figures, policy=policy, dimension=dimension, seed=seed,
-        parameters=parameter_values, only=only or (), notebooks=notebooks,
+        parameters=parameter_values, only=only or (), notebooks=notebooks, compare=compare,
         jobs=jobs, cases=cases, pdf=pdf, force=force, progress=lambda line: typer.echo(line, err=True),
     )  # fmt: skip
     typer.echo(f"{len(result.executed)} notebooks run, {len(result.skipped)} unchanged, {len(result.failed)} failed")

@@ -20,21 +20,31 @@ MOST_ROWS = 200
 _ROWS_OF_A_PAGE = 40
 
 _LATEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "%": r"\%",
-    "#": r"\#",
-    "_": r"\_",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "\u2013": "--",
-    "\u2026": r"\ldots{}",
-}
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "|": r"\textbar{}", "'": r"\textquotesingle{}", "`": r"\textasciigrave{}", "\u2026": r"\ldots{}",
+    "\u2265": r"\ensuremath{\geq}", "\u2264": r"\ensuremath{\leq}", "\u2260": r"\ensuremath{\neq}",
+    "\u2248": r"\ensuremath{\approx}", "\u2212": r"\ensuremath{-}", "\u221e": r"\ensuremath{\infty}",
+    "\u2192": r"\ensuremath{\rightarrow}", "\u2190": r"\ensuremath{\leftarrow}", "\u00b1": r"\ensuremath{\pm}",
+    "\u00d7": r"\ensuremath{\times}", "\u00b7": r"\ensuremath{\cdot}", "\u00b0": r"\ensuremath{^\circ}",
+}  # fmt: skip
+_LIKE_LATIN = "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a7\u03bf"
+for _code in range(0x3B1, 0x3CA):  # Greek, alpha to omega, and the capitals before them
+    _name = unicodedata.name(chr(_code)).removeprefix("GREEK SMALL LETTER ").lower()
+    _name = _name.replace("lamda", "lambda").replace("final ", "var")
+    _LATEX |= {chr(_code): rf"\ensuremath{{\{_name}}}", chr(_code - 0x20): rf"\ensuremath{{\{_name.capitalize()}}}"}
+_LATEX |= dict(zip(_LIKE_LATIN, "ABEZHIKMNOPTXo", strict=True))
+# What LaTeX prints as it is with T1 fonts: Latin letters of Europe and marks of print; tried one by one with pdflatex.
+_PRINTED = frozenset(map(chr, range(0xA1, 0x180))) - frozenset(
+    "\u00ad\u0126\u0127\u0138\u013f\u0140\u0149\u0166\u0167\u017f"
+)
+_PRINTED |= frozenset("\u2010\u2013\u2014\u2018\u2019\u201c\u201d\u201e\u2020\u2021\u2022\u2030\u20ac\u2122")
+_ACCENTS = {
+    "\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0304": "=", "\u0306": "u", "\u0307": ".",
+    "\u0308": '"', "\u030a": "r", "\u030b": "H", "\u030c": "v", "\u0323": "d", "\u0327": "c", "\u0328": "k",
+    "\u0331": "b",
+}  # fmt: skip
+_LIGATURE = re.compile("(?<=-)-|(?<=,),")  # TeX would join two of them to another sign
 
 
 def one_line(text: str) -> str:
@@ -150,8 +160,22 @@ def _best(values: np.ndarray, rule: Best, competes: np.ndarray) -> np.ndarray:
 
 
 def latex_text(text: str) -> str:
-    """Text of unknown origin that LaTeX prints as it is."""
-    return "".join(_LATEX.get(letter, letter) for letter in one_line(text))
+    """Text of unknown origin that LaTeX prints as it is; a letter of a script that its fonts lack as its code point."""
+    escaped = "".join(map(_latex_letter, unicodedata.normalize("NFC", one_line(text))))
+    return _LIGATURE.sub(r"{}\g<0>", escaped)
+
+
+def _latex_letter(letter: str) -> str:
+    if letter in _LATEX:
+        return _LATEX[letter]
+    if letter.isascii() or letter in _PRINTED:
+        return letter
+    base, *marks = list(unicodedata.normalize("NFD", letter))
+    if base.isascii() and marks and _ACCENTS.keys() >= set(marks):
+        for mark in marks:
+            base = rf"\{_ACCENTS[mark]}{{{base}}}"
+        return base
+    return f"[U+{ord(letter):04X}]"
 
 
 def to_html(shown: TableText, caption: str) -> str:
@@ -196,12 +220,12 @@ def to_latex(shown: TableText, caption: str, label: str) -> str:
     title = f"\\caption{{{latex_text(caption)}}}\\label{{tab:{label}}}"
     if len(shown.rows) > _ROWS_OF_A_PAGE:
         return (
-            "% needs \\usepackage{booktabs,longtable}\n"
+            "% needs \\usepackage[T1]{fontenc} and \\usepackage{booktabs,longtable}\n"
             f"\\begin{{longtable}}{{{shape}}}\n{title}\\\\\n\\toprule\n{head}\\endfirsthead\n"
             f"\\toprule\n{head}\\endhead\n{body}\\end{{longtable}}\n"
         )
     return (
-        f"% needs \\usepackage{{booktabs}}\n\\begin{{table}}\n\\centering\n{title}\n"
+        f"% needs \\usepackage[T1]{{fontenc}} and \\usepackage{{booktabs}}\n\\begin{{table}}\n\\centering\n{title}\n"
         f"\\begin{{tabular}}{{{shape}}}\n\\toprule\n{head}{body}\\end{{tabular}}\n\\end{{table}}\n"
     )
 

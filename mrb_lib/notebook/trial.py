@@ -117,6 +117,7 @@ def run_trial(
     *,
     limit: int,
     seed: int = 0,
+    keep_runs: str = "",
     progress: Callable[[RunProgress], None] | None = None,
 ) -> Tried:
     """Try a judge on the first cases of a benchmark, in every way that it can be asked.
@@ -126,18 +127,21 @@ def run_trial(
     judge : as for `trial`
     folder : to work in
     limit : how many cases
+    keep_runs : the folder of runs to keep the verdicts in, where a run that was begun goes on; empty for `folder`
     progress : see `mrb_lib.runs.execute.judge`
 
     Notes
     -----
-    Validated by tests/notebooks/test_judging.py.
+    Validated by tests/notebooks/test_judging.py and, for runs that are kept, tests/notebook/test_trial.py.
     """
     cases = benchmark.cases.head(limit)
     tried = trial(judge, folder, texts=[*cases["question"], *cases["response_a"], *cases["response_b"]], seed=seed)
-    runs = folder / "runs"
+    runs = Path(keep_runs) if keep_runs else folder / "runs"
     made = run_judges(benchmark, runs, tried.names, limit=limit, settings=tried.settings, progress=progress)
     lines = [f"{run.judge}: {'; '.join([str(totals(run.folder)), *run.notices])}." for run in made]
-    verdicts = load_verdicts(runs, benchmark.cases, replies=True)
+    # A folder that is kept may hold other runs, and these may hold more cases.
+    verdicts = pd.concat([load_verdicts(run.folder, benchmark.cases, replies=True) for run in made], ignore_index=True)
+    verdicts = verdicts[verdicts["case_id"].isin(cases["case_id"])].reset_index(drop=True)
     rounded = verdicts.assign(p_a=verdicts["p_a"].round(4))
     return Tried(rounded, tuple(lines), tried.note, tried.mark)
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
 from mrb_lib.data.votes import vote_columns
 from mrb_lib.errors import InputError
 from mrb_lib.notebook.absent import Absent, Frame, missing, reason_of
@@ -55,6 +55,7 @@ class Workspace:
     where : the filter that chose the benchmark's cases; empty where they are all there
     policy, gold, cluster, resamples, seed : as for `mrb_lib.analyze`
     out : the folder to publish in; empty publishes nothing
+    compared : what it is compared with; None where it stands alone
     """
 
     benchmark: Benchmark
@@ -69,6 +70,7 @@ class Workspace:
     resamples: int = 2000
     seed: int = 0
     out: str = ""
+    compared: BenchmarkMeta | None = None
 
     @cached_property
     def _panels(self) -> pd.DataFrame | Mapping[str, Panel]:
@@ -78,13 +80,18 @@ class Workspace:
 
     @property
     def simulated(self) -> bool:
-        """Whether everything shown has to say so."""
-        return self.benchmark.meta.kind == "simulated"
+        """Whether everything shown has to say so: the benchmark, or what it is compared with, is simulated."""
+        return bool(self._simulated_names)
 
     @property
     def note(self) -> str:
-        """The sentence to show with everything; empty where the data are not simulated."""
-        return simulated_note(self.benchmark.meta.name) if self.simulated else ""
+        """The sentence to show with everything; empty where no data are simulated."""
+        return simulated_note(" and ".join(self._simulated_names)) if self.simulated else ""
+
+    @property
+    def _simulated_names(self) -> list[str]:
+        metas = [self.benchmark.meta, *([self.compared] if self.compared else [])]
+        return list(dict.fromkeys(meta.name for meta in metas if meta.kind == "simulated"))
 
     @property
     def judges(self) -> list[str]:
@@ -416,7 +423,8 @@ class Workspace:
     @property
     def _publisher(self) -> Publisher:
         meta = self.benchmark.meta
-        return Publisher(self.out, f"{meta.name}{self._only_where}", meta.kind, self.note)
+        kind = "simulated" if self.simulated else meta.kind
+        return Publisher(self.out, f"{meta.name}{self._only_where}", kind, self.note)
 
     @property
     def _only_where(self) -> str:

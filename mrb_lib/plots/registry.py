@@ -36,6 +36,8 @@ WORDS: Final = {
     "confidence": "how surely it is promised, as a percentage",
     "taus": "each gold rule with Kendall's tau between its ranking and the majority's",
     "silent": "the judges without probabilities",
+    "then": "what was compared with: the name of a benchmark and how many cases",
+    "now": "the same of the benchmark at hand",
     "cost": "what the cost of a jury is measured in, see `mrb_lib.plots.jury.UNITS`",
 }
 """The names in braces that the texts of figures may hold, and what a notebook replaces them by."""

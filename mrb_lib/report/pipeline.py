@@ -17,6 +17,8 @@ from mrb_lib.notebook import reviews
 from mrb_lib.notebook.lab import own_notebooks
 from mrb_lib.notebook.places import locate
 from mrb_lib.report.clean import FolderNames
+from mrb_lib.report.compared import PARAMETERS as COMPARED_BY
+from mrb_lib.report.compared import compared_with, compares, keep_basis, only_useful
 from mrb_lib.report.execute import NotebookFailure, Value, parameters_of
 from mrb_lib.report.html import pdf as printed
 from mrb_lib.report.html.assemble import assemble
@@ -27,18 +29,24 @@ from mrb_lib.report.workers import Finished, run_notebooks
 from mrb_lib.schema import POLICIES
 from mrb_lib.stats.failures.where import asks_for_reviews
 from mrb_lib.stats.inputs import ADJUDICATED
+from mrb_lib.verdicts.basis import IN_REPORT
 from mrb_lib.verdicts.manifest import git_commit, now
 from mrb_lib.verdicts.store import load_verdicts
 
 DEFAULT_DIMENSION = "overall"
 _MARK = "CACHEDIR.TAG"
-_MARK_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n# What `mrb report` needs to skip unchanged notebooks.\n"
+_MARK_TEXT = """Signature: 8a477f597d28d172789f06886806bc55
+# What `mrb report` needs to skip unchanged notebooks, and to compare reports.
+"""
 DEFAULT_CASES = 12
+KEEP_RUNS = "keep_runs"
+"""The parameter of a notebook that judges, and keeps what it made there."""
 # Parameters that the report sets itself.
 _PLACES = {
     "benchmark": "name it as the first argument",
     "runs": "name it as the second argument",
     "out": "name the folder of the site (--out)",
+    **dict.fromkeys(COMPARED_BY, "name what to compare with (--compare)"),
 }
 _ELSEWHERE = _PLACES | {
     "dimension": "it has an argument of its own",
@@ -81,6 +89,7 @@ def report(
     dimension: str = DEFAULT_DIMENSION,
     seed: int = 0,
     parameters: Mapping[str, str] | None = None,
+    compare: str | Path | None = None,
     jobs: int = 2,
     cases: int = DEFAULT_CASES,
     pdf: bool = False,
@@ -105,6 +114,8 @@ def report(
     only : the notebooks to run, by name; those of others that an earlier report left stay as they are. Empty runs all
     policy, dimension, seed : given to every notebook
     parameters : others, as text, given to the notebooks that take them, in the type of the notebook's own value
+    compare : an earlier report, another benchmark, or other runs of this one; None leaves out notebooks that compare,
+        unless `only` names them
     jobs : notebooks at a time
     cases : how many failures have a page of their own, at most
     pdf : also print it all as `report.pdf`, which takes a Chromium on this machine; one that an earlier
@@ -125,14 +136,16 @@ def report(
     """
     say = progress or (lambda line: None)
     folders = locate(str(benchmark), "" if runs is None else str(runs), progress=say)
-    sources = _sources(notebooks or own_notebooks())
+    parameters, kept = _with_kept_runs(parameters or {}, folders.runs, Path(out))
+    sources = only_useful(_sources(notebooks or own_notebooks()), only, compare)
     chosen = _chosen(sources, only)
     if only and figures is not None:
         raise InputError("only and figures: the copy of the figures would lose those of all other notebooks; use one.")
     made_from = _checked(
         folders.benchmark, folders.runs, policy=policy, dimension=dimension, seed=seed, jobs=jobs, cases=cases,
-        parameters=parameters or {},
+        parameters={name: kept.get(Path(value), value) for name, value in parameters.items()},
     )  # fmt: skip
+    compared = compared_with(compare, folders, Path(out), chosen)
     shared: dict[str, Value] = {
         "benchmark": str(folders.benchmark.absolute()),
         "runs": "" if folders.runs is None else str(folders.runs.absolute()),
@@ -141,13 +154,17 @@ def report(
         "seed": seed,
     }
     parameters_of_notebook = {
-        source.stem: {**shared, **own} for source, own in zip(chosen, _typed(chosen, parameters or {}), strict=True)
+        source.stem: {**shared, **own, **(compared.parameters if compares(source) else {})}
+        for source, own in zip(chosen, _typed(chosen, parameters), strict=True)
     }
     source = CaseSource(folders.benchmark, folders.runs, dimension, policy, cases)
     program = printed.browser() if pdf else ""
     out, mirror = Path(out).absolute(), None if figures is None else Path(figures).absolute()
     _refuse_foreign(out)
-    keys = {path.stem: _key(path, made_from, parameters_of_notebook[path.stem], folders.benchmark) for path in chosen}
+    keys = {
+        path.stem: _key(path, made_from, parameters_of_notebook[path.stem], folders.benchmark, compared.fingerprint)
+        for path in chosen
+    }
     records = {} if force else _current(out, keys)
     others = [path.stem for path in sources if path not in chosen]
     records |= {name: record for name in others if (record := read_record(out, name)) and record.is_whole(out)}
@@ -155,7 +172,9 @@ def report(
     if todo:
         _validate(folders.benchmark, folders.runs)
     with _held(out):
-        names = FolderNames(_folder_names(folders.benchmark, folders.runs, out, sources))
+        names = FolderNames(_folder_names(folders.benchmark, folders.runs, out, sources) | compared.folders | kept)
+        if todo or not (out / IN_REPORT).is_dir():
+            keep_basis(folders, out)
         for record in _run(todo, out, parameters_of_notebook, keys, dict(records), names, jobs, say):
             records[record.notebook] = record
         ordered = [records[path.stem] for path in sources if path.stem in records]
@@ -168,6 +187,26 @@ def report(
         index=out / "index.html",
         pdf=out / printed.NAME if pdf else None,
     )
+
+
+def _with_kept_runs(
+    parameters: Mapping[str, str], runs: Path | None, out: Path
+) -> tuple[dict[str, str], dict[Path, str]]:
+    """The parameters with the folder in which verdicts are kept named in full, and the name to show for it.
+
+    Raises
+    ------
+    InputError
+        It is one that the report is made from or written to, which is not to change while notebooks read it.
+    """
+    if not parameters.get(KEEP_RUNS):
+        return dict(parameters), {}
+    folder = Path(parameters[KEEP_RUNS]).resolve()
+    if folder == out.resolve() or out.resolve() in folder.parents or (runs is not None and folder == runs.resolve()):
+        raise InputError(
+            f"parameter {KEEP_RUNS}: {parameters[KEEP_RUNS]} is read or written by the report; name another folder."
+        )
+    return {**parameters, KEEP_RUNS: str(folder)}, {folder: folder.name}
 
 
 def _sources(folder: Path) -> list[Path]:
@@ -248,13 +287,17 @@ def _refuse_foreign(out: Path) -> None:
         raise InputError(f"{out}: holds something else; name a new folder, or one that an earlier report wrote.")
 
 
-def _key(source: Path, made_from: Provenance, parameters: Mapping[str, Value], benchmark: Path) -> str:
-    """What a notebook is made from; for one that shows or asks for them, this includes what reviewers said."""
+def _key(
+    source: Path, made_from: Provenance, parameters: Mapping[str, Value], benchmark: Path, compared: str = ""
+) -> str:
+    """What a notebook is made from; for one that shows or asks for them, what reviewers said, too, or the other side."""
     content = source.read_bytes()
-    own = {name: value for name, value in parameters.items() if name not in ("benchmark", "runs")}
+    own = {name: value for name, value in parameters.items() if name not in ("benchmark", "runs", *COMPARED_BY)}
     everything = {"notebook": hashlib.sha256(content).hexdigest(), **made_from.key(), "parameters": own}
     if b"reviews" in content or own.get("gold") == ADJUDICATED or asks_for_reviews(str(own.get("where", ""))):
         everything["reviews"] = reviews.stamp(load(benchmark))
+    if compares(source):
+        everything["compared"] = compared
     return hashlib.sha256(json.dumps(everything, sort_keys=True).encode()).hexdigest()
 
 

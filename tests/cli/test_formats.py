@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -65,7 +66,19 @@ def test_columns_of_an_import_can_be_renamed(mrb: Callable, tables: Path, tmp_pa
     cases.write_text(cases.read_text().replace("case_id,question", "number,prompt", 1))
     renamed = ("--map", "number=case_id", "--map", "prompt=question")
     assert mrb("import", "table", tables, tmp_path / "bench", *renamed).code == 0
+    meta = tomllib.loads((tmp_path / "bench" / "benchmark.toml").read_text())
+    assert meta["import"] == {"format": "table", "columns": {"number": "case_id", "prompt": "question"}}
     assert mrb("import", "table", tables, tmp_path / "bench").code == 2
+
+
+def test_a_mapping_to_a_column_that_is_nowhere_is_one_line_and_writes_nothing(
+    mrb: Callable, tables: Path, tmp_path: Path
+) -> None:
+    refused = mrb("import", "table", tables, tmp_path / "bench", "--map", "organs=modality")
+    assert refused.code == 2
+    assert refused.err.startswith("mrb: --map organs=modality: there is no column organs; the columns are organ, ")
+    assert refused.err.count("\n") == 1
+    assert not (tmp_path / "bench").exists()
 
 
 def test_an_installed_package_adds_a_format_with_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,4 +97,9 @@ def test_an_installed_package_adds_a_format_with_one_file(tmp_path: Path, monkey
     ):
         done = subprocess.run([*program, *map(str, command)], check=False, capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (0, "")
+    mapped = ["import", "toy", source, tmp_path / "mapped", "--skip", "1", "--map", "question=organ"]
+    done = subprocess.run([*program, *map(str, mapped)], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (
+        2, "mrb: --map question=organ: no columns with names were read; leave it out.\n"
+    )  # fmt: skip
     assert (tmp_path / "out" / "toy.txt").read_text() == source.read_text().partition("\n")[2]

@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
 from mrb_lib.judges.roster.roster import resolve
-from mrb_lib.notebook.trial import lacking, trial
+from mrb_lib.notebook.trial import lacking, run_trial, trial
+from mrb_lib.verdicts.store import part_paths, run_folders
 
 
 def saved(folder: Path) -> str:
@@ -72,3 +75,39 @@ def test_a_missing_library_is_a_reason_only_where_weights_are_read(
         assert lacking(name) == "needs mrb-workbench[judges]: torch not installed"
     for name in ("random", "consensus-of:random,first", "endpoint:some-model"):
         assert lacking(name) == ""
+
+
+def test_verdicts_are_kept_where_that_is_asked_for_and_a_second_time_goes_on(
+    pictured: Benchmark, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept"
+    run_trial(pictured, "random", tmp_path / "a", limit=2, keep_runs=str(kept), seed=3)
+    [folder] = run_folders(kept)
+    first = {path.name: path.read_bytes() for path in part_paths(folder)}
+    assert first
+    again = run_trial(pictured, "random", tmp_path / "b", limit=5, keep_runs=str(kept), seed=3)
+    parts = {path.name: path.read_bytes() for path in part_paths(folder)}
+    assert first.items() < parts.items(), "what was there is not judged again"
+    assert again.verdicts["case_id"].nunique() == 5
+    fresh = run_trial(pictured, "random", tmp_path / "c", limit=5, seed=3)
+    keys = ["case_id", "dimension", "order"]
+    pd.testing.assert_frame_equal(
+        *(tried.verdicts.sort_values(keys, ignore_index=True)[[*keys, "judge", "choice"]] for tried in (again, fresh))
+    )
+    assert not (tmp_path / "b" / "runs").exists()
+    few = run_trial(pictured, "random", tmp_path / "d", limit=1, keep_runs=str(kept), seed=3)
+    assert few.verdicts["case_id"].unique().tolist() == pictured.cases["case_id"].head(1).tolist()
+
+
+def test_other_runs_in_the_folder_are_not_shown(pictured: Benchmark, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    for judge, seed in (("longer", 0), ("random", 1), ("random", 2)):
+        tried = run_trial(pictured, judge, tmp_path / "work", limit=2, keep_runs=str(kept), seed=seed)
+        assert tried.verdicts["judge"].unique().tolist() == [judge]
+    assert len(run_folders(kept)) == 3
+
+
+def test_nothing_is_kept_by_itself(pictured: Benchmark, tmp_path: Path) -> None:
+    run_trial(pictured, "longer", tmp_path / "work", limit=2)
+    assert [path.name for path in tmp_path.iterdir()] == ["work"]
+    assert run_folders(tmp_path / "work" / "runs")

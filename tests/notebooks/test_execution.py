@@ -48,7 +48,8 @@ def test_runs_in_a_kernel_of_its_own_and_writes_nothing_without_a_folder(full: P
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_runs_on_a_full_simulated_benchmark_and_says_so(path: Path, full: Path, forked: str, tmp_path: Path) -> None:
     few = {"limit": 2} if path.stem == "08_judging" else {}
-    notebook = run(path, tmp_path, forked, benchmark=full, dimension="creativity", out=tmp_path, **few)
+    other = {"other_benchmark": full} if path.stem == "24_comparison" else {}
+    notebook = run(path, tmp_path, forked, benchmark=full, dimension="creativity", out=tmp_path, **few, **other)
     found = sidecars(tmp_path)
     assert found or path.stem == "template"  # which publishes a table only
     for name, sidecar in found.items():

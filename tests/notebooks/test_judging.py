@@ -141,3 +141,19 @@ def test_without_torch_the_notebook_says_what_to_install(
     }
     shown = pages(notebook)
     assert all("needs mrb-workbench[judges]" in page for page in shown)
+
+
+def test_its_judging_is_kept_where_a_folder_is_named_and_gone_on_with(bench: Path, forked: str, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    first = run(bench, tmp_path / "a", forked, judge="longer", limit=2, keep_runs=str(kept))
+    assert "longer: 8 of 8;" in printed(first)
+    [manifest] = kept.glob("*/manifest.json")
+    made = {path.name: path.stat().st_mtime_ns for path in manifest.parent.glob("part-*.parquet")}
+    second = run(bench, tmp_path / "b", forked, judge="longer", limit=4, keep_runs=str(kept))
+    assert "longer: 16 of 16;" in printed(second)
+    assert list(kept.glob("*/manifest.json")) == [manifest]
+    parts = {path.name: path.stat().st_mtime_ns for path in manifest.parent.glob("part-*.parquet")}
+    assert made.items() < parts.items(), "what was there is not judged again"
+    assert pd.read_csv(tmp_path / "b" / "tables" / "engines.csv")["n"].tolist() == [4]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import numpy as np
 import pytest
 
 from mrb_lib.data.benchmark import Benchmark, load, save
@@ -37,9 +38,11 @@ OTHER: dict[str, object] = {
     "epsilon": 0.4,
     "delta": 0.2,
     "limit": 2,
+    "keep_runs": "a folder",
 }
 # Where the first value has to be another one than the notebook's own, for a second to matter.
 FIRST: dict[str, dict[str, object]] = {
+    "24_comparison": {"cluster": "case_id"},
     "01_composition": {"by": "dataset", "cluster": "case_id"},  # parts large enough for resampled intervals
     "04_significance": {"cluster": "case_id"},  # clusters enough for resampled intervals, here and below
     "06_consistency": {"cluster": "case_id"},
@@ -81,13 +84,15 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[trial.Tried] = []
     run_trial = trial.run_trial
 
-    def once(benchmark: Benchmark, judge: str, folder: Path, *, limit: int, seed: int, **_options: object) -> object:
+    def once(
+        benchmark: Benchmark, judge: str, folder: Path, *, limit: int, seed: int, keep_runs: str, **_options: object
+    ) -> object:
         """The first trial, of the stand-in; others take of it what they would, and say how they were called."""
         if not tried:
             tried.append(run_trial(benchmark, judge, folder, limit=limit, seed=seed))
         verdicts = tried[0].verdicts
         part = verdicts[verdicts["case_id"].isin(benchmark.cases["case_id"].head(limit))]
-        return replace(tried[0], verdicts=part, note=f"Judge {judge}, limit {limit}, seed {seed}.")
+        return replace(tried[0], verdicts=part, note=f"Judge {judge}, limit {limit}, seed {seed}, {keep_runs}.")
 
     monkeypatch.setattr(trial, "run_trial", once)
     monkeypatch.setenv("MRB_STATIC", "1")
@@ -100,6 +105,23 @@ def other_benchmark(full: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     same = load(full)
     save(replace(same, meta=replace(same.meta, name="other")), folder)
     shutil.copytree(full / "runs", folder / "runs")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def earlier(full: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An earlier release: the last two cases were not in it, two had other texts, and verdicts were drawn anew."""
+    folder = tmp_path_factory.mktemp("earlier")
+    now = load(full)
+    cases = now.cases.iloc[:-2].copy()
+    cases.loc[cases.index[:2], "question"] = "Before?"
+    known = now.annotations["case_id"].isin(cases["case_id"])
+    save(replace(now, meta=replace(now.meta, name="earlier"), cases=cases, annotations=now.annotations[known]), folder)
+    said = load_verdicts(full / "runs", now.cases)
+    said = said[said["case_id"].isin(cases["case_id"])].reset_index(drop=True)
+    anew = np.random.default_rng(1).random(len(said)) < 0.3
+    said = said.assign(choice=said["choice"].mask(anew, "A"), p_a=said["p_a"].mask(anew, 0.9))
+    save_imported(said, folder / "runs", benchmark="earlier", kind="simulated", source="test")
     return folder
 
 
@@ -138,11 +160,14 @@ def published(path: Path, parameters: dict[str, object]) -> Iterator[tuple[str, 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_every_parameter_matters(
-    path: Path, full: Path, other_benchmark: Path, other_runs: Path, tmp_path: Path
+    path: Path, full: Path, other_benchmark: Path, other_runs: Path, earlier: Path, tmp_path: Path
 ) -> None:
     """A notebook with one other value need run no further than the first file that is another."""
     first = {"benchmark": str(full), "resamples": 40, **FIRST.get(path.stem, {})}
     second = {**OTHER, "benchmark": str(other_benchmark), "runs": str(other_runs), **SECOND.get(path.stem, {})}
+    if path.stem == "24_comparison":
+        first["other_benchmark"] = str(earlier)
+        second |= {"other_benchmark": str(other_benchmark), "other_runs": str(min((earlier / "runs").iterdir()))}
     before = dict(published(path, {**first, "out": str(tmp_path / "first")}))
     assert len(before) > 1, "it publishes into the folder that is named"
 

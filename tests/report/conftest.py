@@ -78,6 +78,7 @@ class Options(TypedDict, total=False):
     seed: int
     only: Sequence[str]
     parameters: Mapping[str, str]
+    compare: Path
     jobs: int
     cases: int
     pdf: bool

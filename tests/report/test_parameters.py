@@ -113,3 +113,16 @@ def test_a_conclusion_is_on_the_page_and_on_the_index_as_text(lab: Any) -> None:
     page = (lab.out / "pages" / "one.html").read_text()
     assert page.index("Finding.") < page.index("A part"), "it is read first"
     assert "Its heading" not in page, "a heading stands above nothing"
+
+
+def test_verdicts_made_in_a_report_are_kept_outside_of_what_it_reads_and_writes(two: Any, publish: str) -> None:
+    data = 'publish_figure("first", data=f"kept\\n{keep_runs.rpartition(chr(47))[2]}\\n")'
+    code = "from pathlib import Path\nPath(keep_runs).mkdir(exist_ok=True)\nprint(keep_runs)\n" + data
+    two.notebook("one", publish + code, parameters=PARAMETERS + 'keep_runs = ""\n')
+    kept = two.folder / "kept"
+    assert two.report(parameters={"keep_runs": str(kept)}).failed == ()
+    assert kept.is_dir()
+    assert index_of(two.out / "figures")["provenance"]["parameters"] == {"keep_runs": "kept"}, "no path is published"
+    for folder in (two.out, two.out / "kept", two.bench / "runs"):
+        with pytest.raises(InputError, match=r"parameter keep_runs: .* is read or written by the report; name another"):
+            two.report(parameters={"keep_runs": str(folder)})

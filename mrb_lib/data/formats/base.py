@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Final, Generic, NamedTuple, TypeVar
@@ -12,6 +12,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations
+from mrb_lib.data.formats.mapping import mapped_columns
 from mrb_lib.errors import InputError
 from mrb_lib.registry import Registry
 from mrb_lib.validation import Finding, Severity, check_references, conform
@@ -76,6 +77,40 @@ def writes(name: str, *, about: str) -> Callable[[Write], Write]:
 def _register(formats: Registry[Format[F]], name: str, about: str, convert: F) -> F:
     formats.add(name, Format(convert, about))
     return convert
+
+
+def read_source(format_: str, src: Path, *, map_: Sequence[str] = (), **options: object) -> Imported:
+    """Read somebody else's files in a format, whatever they call their columns.
+
+    Parameters
+    ----------
+    format_ : one of `READERS`
+    src : the folder or file
+    map_ : "theirs=ours" of each column that is to be read as if it were called `ours`; see `mapping`
+    options : of the format
+
+    Returns
+    -------
+    Imported
+        The benchmark's metadata name the columns that were renamed, under `import`.
+
+    Raises
+    ------
+    InputError
+        As the format's reader, or as `mapping.ColumnMap`.
+
+    Notes
+    -----
+    Validated by tests/data/formats/test_mapping.py.
+    """
+    with mapped_columns(map_) as columns:
+        imported = READERS[format_].convert(src, **options)
+        columns.check(format_)
+    if not columns.names:
+        return imported
+    meta = imported.benchmark.meta
+    extra = {**meta.extra, "import": {"format": format_, "columns": columns.names}}
+    return imported._replace(benchmark=replace(imported.benchmark, meta=replace(meta, extra=extra)))
 
 
 def declared_options(function: Read | Write) -> dict[str, inspect.Parameter]:

@@ -79,10 +79,10 @@ def read(src: Path) -> Imported:
     return import_tables(META, cases, annotations, findings=findings, source=src)
 
 
-def _case(record: SourceRow) -> dict[str, str | None]:
+def _case(record: SourceRow) -> dict[str, object]:
     original = record.get("original_id")
     question, source = record.text("question"), record.text("source")
-    return {
+    fields = {
         "case_id": record.text("pair_id"),
         "question": question,
         "response_a": record.text("response_A"),
@@ -94,6 +94,7 @@ def _case(record: SourceRow) -> dict[str, str | None]:
         "original_id": None if original is None else record.id("original_id"),
         "question_id": text_id(question),
     }
+    return record.case(fields)
 
 
 def _category(source: str) -> str | None:

@@ -70,9 +70,9 @@ def read(src: Path) -> Imported:
     return import_tables(META, cases, annotations, source=path)
 
 
-def _case(record: SourceRow) -> dict[str, str]:
+def _case(record: SourceRow) -> dict[str, object]:
     question = record.text("Question")
-    return {
+    fields = {
         "case_id": record.id(""),
         "question": question,
         "response_a": record.text("answer"),
@@ -82,3 +82,4 @@ def _case(record: SourceRow) -> dict[str, str]:
         "majority_label": record.label("majority_label", _LABELS),
         "question_id": text_id(question),
     }
+    return record.case(fields)

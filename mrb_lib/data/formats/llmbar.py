@@ -100,14 +100,15 @@ def _subsets(folder: Path) -> dict[str, Path]:
     }
 
 
-def _case(case_id: str, subset: str, item: SourceRow) -> dict[str, str]:
-    return {
+def _case(case_id: str, subset: str, item: SourceRow) -> dict[str, object]:
+    fields = {
         "case_id": case_id,
         "question": item.text("input"),
         "response_a": item.text("output_1"),
         "response_b": item.text("output_2"),
         "dataset": subset,
     }
+    return item.case(fields)
 
 
 def _verdicts(path: Path, judge: str, ids: list[str], items: list[SourceRow]) -> list[tuple[str | None, ...]]:

@@ -102,8 +102,8 @@ def _pair(record: SourceRow, pairs: Mapping[str, SourceRow], names: dict[str, So
     return case_id
 
 
-def _case(case_id: str, pair: SourceRow, named: SourceRow | None) -> dict[str, str | None]:
-    return {
+def _case(case_id: str, pair: SourceRow, named: SourceRow | None) -> dict[str, object]:
+    fields = {
         "case_id": case_id,
         "question": pair.text("text"),
         "response_a": pair.text("result_x"),
@@ -117,3 +117,4 @@ def _case(case_id: str, pair: SourceRow, named: SourceRow | None) -> dict[str, s
         "model_x": pair.id("model_x"),
         "model_y": pair.id("model_y"),
     }
+    return pair.case(fields)

@@ -115,11 +115,11 @@ def read(
     return import_tables(META, cases, annotations, verdict_table(rows, folder), findings, source=folder / TEST_SET)
 
 
-def _case(record: SourceRow) -> dict[str, str]:
+def _case(record: SourceRow) -> dict[str, object]:
     instruction, context, models = record.text("instruction"), record.text("input"), record.text("cmp_key").split("_")
     if len(models) != 2:
         raise record.error("cmp_key", f"{record.text('cmp_key')!r} does not name two models", "write model1_model2")
-    return {
+    fields = {
         "case_id": record.id("idx"),
         "question": f"{instruction}\n\n{context}" if context else instruction,
         "response_a": _response(record, "response1"),
@@ -129,6 +129,7 @@ def _case(record: SourceRow) -> dict[str, str]:
         "motivation_app": record.text("motivation_app"),
         "cmp_key": record.text("cmp_key"),
     }
+    return record.case(fields)
 
 
 def _response(record: SourceRow, column: str) -> str:

@@ -8,12 +8,13 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
 import pandas as pd
 
+from mrb_lib.data.formats.mapping import Fields, column_map
 from mrb_lib.errors import InputError
 from mrb_lib.validation import Finding
 
@@ -74,6 +75,21 @@ class SourceRow:
                 return label
         allowed = ", ".join(json.dumps(key) for key in labels)
         raise self.error(column, f"{_shown(value)} is not a known value", f"use one of {allowed}")
+
+    def case(self, fields: Mapping[str, object]) -> dict[str, object]:
+        """A row of the cases table: what the format makes of this record, and the columns that `--map` adds to it.
+
+        Parameters
+        ----------
+        fields : the columns that the format fills, all read by now
+
+        Raises
+        ------
+        InputError
+            A column is mapped to one that the format fills itself.
+        """
+        added = self.values.carried(fields, self.file) if isinstance(self.values, Fields) else ()
+        return {**fields, **dict(added)}
 
     def same(self, column: str, other: SourceRow, hint: str) -> None:
         """Refuse a field that differs from the same field of another record."""
@@ -220,7 +236,7 @@ def read_json_array(path: Path) -> list[SourceRow]:
                 f"{path}, row {i}: {_kind(value)} where an object belongs; restore the file from its source."
             )
         records.append(SourceRow(str(path), f"row {i}", value))
-    return records
+    return _renamed(records, path)
 
 
 def read_jsonl(path: Path, findings: list[Finding] | None = None) -> list[SourceRow]:
@@ -258,7 +274,16 @@ def read_jsonl(path: Path, findings: list[Finding] | None = None) -> list[Source
         with path.open("rb") as stream:
             if stream.read(3) == b"\xef\xbb\xbf":
                 findings.append(skipped(path, "a byte order mark"))
-    return records
+    return _renamed(records, path)
+
+
+def _renamed(records: list[SourceRow], path: Path) -> list[SourceRow]:
+    """Records whose fields have the names that `--map` gives them."""
+    columns = column_map()
+    if not columns.names:
+        return records
+    renames = columns.of(dict.fromkeys(name for record in records for name in record.values), path)
+    return [replace(record, values=Fields(record.values, columns, renames)) for record in records]
 
 
 def read_csv(path: Path, findings: list[Finding] | None = None) -> pd.DataFrame:
@@ -279,6 +304,19 @@ def read_csv(path: Path, findings: list[Finding] | None = None) -> pd.DataFrame:
         The file is missing, empty or not UTF-8, a name occurs twice in the header,
         or a row has more or fewer cells than the header; names the row.
     """
+    return renamed_columns(_cells_of(path, findings), path)
+
+
+def renamed_columns(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """A table whose columns are all kept, under the names that `--map` gives them."""
+    columns = column_map()
+    renamed = frame.rename(columns=columns.of(frame.columns, path))
+    columns.reads(renamed.columns)
+    return renamed
+
+
+def _cells_of(path: Path, findings: list[Finding] | None = None) -> pd.DataFrame:
+    """See `read_csv`; the columns have the file's own names."""
     chunks: list[pd.DataFrame] = []
     rows: list[list[str]] = []
     blank = 0
@@ -338,16 +376,18 @@ def csv_records(path: Path, required: tuple[str, ...]) -> list[SourceRow]:
     InputError
         See `read_csv`; or a required column is missing.
     """
-    frame = read_csv(path)
-    for name in required:
-        if name not in frame.columns:
-            raise InputError(f"{path}, column {name}: the column is missing; check that it is the file you mean.")
+    frame = _cells_of(path)
     names = list(frame.columns)
+    renames = column_map().of(names, path)
+    for name in required:
+        if name not in [renames.get(each, each) for each in names]:
+            raise InputError(f"{path}, column {name}: the column is missing; check that it is the file you mean.")
     columns = [frame[name].tolist() for name in names]
-    return [
+    records = [
         SourceRow(str(path), f"row {i}", dict(zip(names, cells, strict=True)))
         for i, cells in enumerate(zip(*columns, strict=True), start=1)
     ]
+    return _renamed(records, path)
 
 
 def skipped(path: Path, what: str) -> Finding:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, cast
@@ -34,7 +34,7 @@ from mrb_lib.data.benchmark import (
     write_meta,
 )
 from mrb_lib.data.formats.base import Imported, counted, import_tables, reads, verdict_table, writes
-from mrb_lib.data.formats.sources import SourceRow, only_folder, read_csv, read_jsonl
+from mrb_lib.data.formats.sources import SourceRow, only_folder, read_csv, read_jsonl, renamed_columns
 from mrb_lib.errors import InputError
 from mrb_lib.files import inside
 from mrb_lib.schema import CHOICES, COLUMNS, DIMENSIONS, KINDS, Column, Kind, TableName
@@ -51,7 +51,6 @@ def read(
     *,
     kind: Annotated[str | None, "clinical, general or simulated"] = None,
     name: Annotated[str | None, "the benchmark's name"] = None,
-    map_: Annotated[list[str] | None, "their_column=our_column, in whichever table has it; repeatable"] = None,
 ) -> Imported:
     """Read tables that somebody wrote by hand or with another program.
 
@@ -60,7 +59,6 @@ def read(
     src : the folder that holds the tables
     kind : "clinical", "general" or "simulated"; by default what benchmark.toml states, else "general"
     name : the benchmark's name; by default what benchmark.toml states, else the folder's name
-    map_ : "their_column=our_column" of each column that has another name in the files
 
     Returns
     -------
@@ -72,9 +70,8 @@ def read(
     Raises
     ------
     InputError
-        A file is damaged or there twice, a value breaks the contract of its table, a row
-        names a case that does not exist, or a column of `map_` does not occur; names
-        file, row and column.
+        A file is damaged or there twice, a value breaks the contract of its table, or a
+        row names a case that does not exist; names file, row and column.
 
     Notes
     -----
@@ -82,19 +79,17 @@ def read(
     """
     folder = only_folder(Path(src))
     findings: list[Finding] = []
-    renames = _Renames(map_ or [])
     cases_path = find_table(folder, "cases")
     if cases_path is None:
         raise InputError(f"{folder}: there is no cases.csv, cases.parquet or cases.jsonl; add one of them.")
-    cases = conform(read_frame(cases_path, "cases", findings, renames), "cases", str(cases_path))
+    cases = conform(read_frame(cases_path, "cases", findings), "cases", str(cases_path))
     annotations_path, verdicts_path = find_table(folder, "annotations"), find_table(folder, "verdicts")
     annotations = empty_annotations()
     if annotations_path is not None:
-        annotations = read_frame(annotations_path, "annotations", findings, renames)
+        annotations = read_frame(annotations_path, "annotations", findings)
     verdicts = verdict_table([], folder)
     if verdicts_path is not None:
-        verdicts = read_frame(verdicts_path, "verdicts", findings, renames)
-    renames.refuse_unused(folder)
+        verdicts = read_frame(verdicts_path, "verdicts", findings)
     meta = _meta(folder, kind, name, annotations, verdicts, findings)
     vocabularies = {"dimensions": meta.dimensions, "categories": meta.categories}
     annotations = conform(annotations, "annotations", str(annotations_path), **vocabularies)
@@ -159,35 +154,8 @@ def find_table(folder: Path, table: TableName) -> Path | None:
     return paths[0] if paths else None
 
 
-class _Renames:
-    """The columns that have another name in the files, from pairs written "their_column=our_column"."""
-
-    def __init__(self, pairs: Sequence[str]) -> None:
-        self._names: dict[str, str] = {}
-        self._used: set[str] = set()
-        for pair in pairs:
-            theirs, _, ours = pair.partition("=")
-            if not theirs or not ours:
-                raise InputError(f"--map {pair!r}: is not a pair of names; write their_column=our_column.")
-            self._names[theirs] = ours
-
-    def of(self, columns: Iterable[str], path: Path) -> dict[str, str]:
-        """Which of a file's columns to rename, and to what; refuses a name that the file has already."""
-        columns = list(columns)
-        renames = {name: self._names[name] for name in columns if name in self._names}
-        for name, ours in renames.items():
-            if [renames.get(column, column) for column in columns].count(ours) > 1:
-                raise InputError(f"{path}, column {ours}: is there already; leave out --map {name}={ours}.")
-        self._used |= renames.keys()
-        return renames
-
-    def refuse_unused(self, folder: Path) -> None:
-        for name in self._names.keys() - self._used:
-            raise InputError(f"{folder}: no table has the column {name}; correct --map {name}={self._names[name]}.")
-
-
-def read_frame(path: Path, table: TableName, findings: list[Finding], renames: _Renames) -> pd.DataFrame:
-    """Read a table from a file of any of the three formats, with its columns renamed.
+def read_frame(path: Path, table: TableName, findings: list[Finding]) -> pd.DataFrame:
+    """Read a table from a file of any of the three formats.
 
     Returns
     -------
@@ -201,10 +169,9 @@ def read_frame(path: Path, table: TableName, findings: list[Finding], renames: _
     """
     contract = {column.name: column for column in COLUMNS[table]}
     if path.suffix == ".jsonl":
-        frame = _from_records(read_jsonl(path, findings), path, contract, renames)
+        frame = _from_records(read_jsonl(path, findings), path, contract)
     else:
-        frame = read_csv(path, findings) if path.suffix == ".csv" else read_table(path)
-        frame = frame.rename(columns=renames.of(frame.columns, path))
+        frame = read_csv(path, findings) if path.suffix == ".csv" else renamed_columns(read_table(path), path)
     if path.suffix == ".csv":
         return pd.DataFrame({name: _from_text(frame[name], contract.get(name), path) for name in frame.columns})
     for name, column in contract.items():
@@ -253,23 +220,22 @@ def _names(cell: str, path: Path, row: int) -> list[str]:
     return names
 
 
-def _from_records(records: list[SourceRow], path: Path, contract: dict[str, Column], renames: _Renames) -> pd.DataFrame:
+def _from_records(records: list[SourceRow], path: Path, contract: dict[str, Column]) -> pd.DataFrame:
     if not records:
         raise InputError(f"{path}: is empty; write one object a line, or remove the file.")
     names = list(dict.fromkeys(name for record in records for name in record.values))
-    our_names = renames.of(names, path)
     columns = {}
     for name in names:
         values = [record.values.get(name) for record in records]
         column = pd.Series(values, dtype=object)
-        if our_names.get(name, name) not in contract:
+        if name not in contract:
             try:
                 pa.array(values, from_pandas=True)
             except (pa.ArrowException, OverflowError) as error:
                 problem = f"mixes types or holds a number that is too large ({error})"
                 raise InputError(f"{path}, column {name}: {problem}; make its values alike, or text.") from error
             column = column.infer_objects()
-        columns[our_names.get(name, name)] = column
+        columns[name] = column
     return pd.DataFrame(columns)
 
 

@@ -52,5 +52,5 @@ def test_every_format_says_what_it_is_and_what_its_options_do() -> None:
     assert all(feature.about for feature in (*READERS.values(), *WRITERS.values()))
     functions = [entry.convert for entry in (*READERS.values(), *WRITERS.values())]
     options = [option for function in functions for option in declared_options(function).values()]
-    assert {option.name for option in options} == {"kind", "name", "map_", "unparsed_as_tie", "file_format"}
+    assert {option.name for option in options} == {"kind", "name", "unparsed_as_tie", "file_format"}
     assert all(option.annotation.__metadata__[0] for option in options)

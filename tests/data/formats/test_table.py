@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations
+from mrb_lib.data.formats import read_source
 from mrb_lib.data.formats.base import verdict_table
 from mrb_lib.data.formats.table import read, write
 from mrb_lib.errors import InputError
@@ -278,7 +279,7 @@ def test_columns_are_renamed_in_whichever_table_has_them(tmp_path: Path) -> None
         annotations__jsonl='{"id": "1", "rater": "x", "dimension": "overall", "choice": "A"}\n',
     )
     pairs = ["id=case_id", "prompt=question", "rater=annotator", "pictures=images"]
-    imported = read(tmp_path, map_=pairs).benchmark
+    imported = read_source("table", tmp_path, map_=pairs).benchmark
     assert imported.cases["question"].tolist() == ["q", "q"]
     assert imported.cases["images"].tolist() == [[], []]
     assert imported.annotations[["case_id", "annotator"]].to_numpy().tolist() == [["1", "x"]]
@@ -288,10 +289,10 @@ def test_columns_are_renamed_in_whichever_table_has_them(tmp_path: Path) -> None
     ("pairs", "message"),
     [
         (["question"], "--map 'question': is not a pair of names"),
-        (["prompt=question"], "no table has the column prompt"),
+        (["prompt=question"], "--map prompt=question: there is no column prompt; the columns are "),
         (["case_id=question"], "column question: is there already; leave out --map case_id=question"),
     ],
 )
 def test_a_column_that_cannot_be_renamed_is_named(tmp_path: Path, pairs: list[str], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        read(folder(tmp_path, cases__csv=CASES), map_=pairs)
+        read_source("table", folder(tmp_path, cases__csv=CASES), map_=pairs)

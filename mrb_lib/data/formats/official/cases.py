@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 
 from mrb_lib.data.formats.base import counted
+from mrb_lib.data.formats.mapping import clash, column_map
 from mrb_lib.data.formats.official.images import COLUMN as IMAGE
 from mrb_lib.data.formats.official.images import ImageIndex, ParquetImages, open_parquet
 from mrb_lib.data.formats.sources import id_text
@@ -57,22 +58,35 @@ def read_organ(path: Path, findings: list[Finding]) -> OrganFile:
     repeated = [name for name, count in Counter(schema.names).items() if count > 1]
     if repeated:
         raise InputError(f"{path}, column {repeated[0]}: occurs twice; remove one of the two.")
+    theirs = _names_in_file(schema.names, path)
     for name in RENAMED:
-        if name not in schema.names:
+        if name not in theirs:
             raise InputError(f"{path}, column {name}: the column is missing; restore the file from its source.")
-    binary = [field.name for field in schema if field.name != IMAGE and _holds_bytes(field.type)]
-    names = [name for name in schema.names if name != IMAGE and name not in binary]
+    binary = [name for name, own in theirs.items() if name != IMAGE and _holds_bytes(schema.field(own).type)]
+    names = [name for name in theirs if name != IMAGE and name not in binary]
+    columns_in_file = [theirs[name] for name in names]
     findings += [
         Finding("warning", str(path), None, name, "binary values are left out", "only `image` is read")
         for name in binary
     ]
     try:
-        table = file.read(columns=names).select(names)
+        table = file.read(columns=columns_in_file).select(columns_in_file).rename_columns(names)
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path}: is truncated or damaged ({error}); restore it from its source.") from error
     ids = _ids(table, path)
     columns = _columns(table, path, findings)
     return OrganFile(path, path.stem, ids, pa.table(columns), _note(schema, path))
+
+
+def _names_in_file(names: list[str], path: Path) -> dict[str, str]:
+    """What the file calls each column, by the name that `--map` gives it."""
+    columns = column_map()
+    renames = columns.of(names, path)
+    for theirs, ours in renames.items():
+        if ours in _TAKEN:
+            raise clash(str(path), theirs, ours)
+    columns.reads(renames.values())
+    return {renames.get(name, name): name for name in names}
 
 
 def _holds_bytes(kind: pa.DataType) -> bool:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mrb_lib.data.formats.base import counted
+from mrb_lib.data.formats.mapping import column_map
 from mrb_lib.errors import InputError
 from mrb_lib.files import is_safe_name, slug
 from mrb_lib.validation import Finding
@@ -31,9 +32,10 @@ _MAGIC = (
 
 @dataclass(frozen=True)
 class ImagePosition:
-    """Where an image is: a row of a row group of a parquet file; `last` of its group or not."""
+    """Where an image is: a row of a row group of a column of a parquet file; `last` of its group or not."""
 
     path: Path
+    column: str
     group: int
     row: int
     last: bool
@@ -64,7 +66,7 @@ class ParquetImages(Mapping[str, bytes]):
         position = self._positions[name]
         cursor = self._cursors.get(position.path)
         if cursor is None or cursor.group != position.group or position.row < cursor.next_row:
-            cursor = _Cursor(position.group, _rows_of(position.path, position.group))
+            cursor = _Cursor(position.group, _rows_of(position.path, position.column, position.group))
             self._cursors[position.path] = cursor
         for row, content, _ in cursor.rows:
             cursor.next_row = row + 1
@@ -101,23 +103,23 @@ def open_parquet(path: Path) -> pq.ParquetFile:
         raise InputError(f"{path}: {what}; restore it from its source.") from error
 
 
-def _rows_of(path: Path, group: int) -> Iterator[tuple[int, bytes | None, str | None]]:
+def _rows_of(path: Path, column: str, group: int) -> Iterator[tuple[int, bytes | None, str | None]]:
     """The row, the bytes and the path of each image of a row group."""
     row = 0
     try:
-        for batch in open_parquet(path).iter_batches(_BATCH, row_groups=[group], columns=[COLUMN]):
+        for batch in open_parquet(path).iter_batches(_BATCH, row_groups=[group], columns=[column]):
             for value in batch.column(0).to_pylist():
                 image = value if isinstance(value, dict) else {"bytes": value}
                 yield row, image.get("bytes"), image.get("path")
                 row += 1
     except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{path}, column {COLUMN}: cannot be read ({error}); restore the file.") from error
+        raise InputError(f"{path}, column {column}: cannot be read ({error}); restore the file.") from error
 
 
-def _check_type(path: Path, kind: pa.DataType) -> None:
+def _check_type(path: Path, column: str, kind: pa.DataType) -> None:
     inner = kind.field("bytes").type if pa.types.is_struct(kind) and kind.get_field_index("bytes") >= 0 else kind
     if not (pa.types.is_binary(inner) or pa.types.is_large_binary(inner)):
-        raise InputError(f"{path}, column {COLUMN}: is {kind}, not image bytes; save it as a struct of bytes and path.")
+        raise InputError(f"{path}, column {column}: is {kind}, not image bytes; save it as a struct of bytes and path.")
 
 
 class ImageIndex:
@@ -142,23 +144,25 @@ class ImageIndex:
             The column is damaged or holds something else than images.
         """
         file = open_parquet(path)
-        if COLUMN not in file.schema_arrow.names:
+        renames = column_map().of(file.schema_arrow.names, path)
+        column = next((theirs for theirs, ours in renames.items() if ours == COLUMN), COLUMN)
+        if column not in file.schema_arrow.names:
             problem = "the column is missing, so no case has an image"
             findings.append(Finding("warning", str(path), None, COLUMN, problem, "judges see the text only"))
             return [[] for _ in case_ids]
-        _check_type(path, file.schema_arrow.field(COLUMN).type)
+        _check_type(path, column, file.schema_arrow.field(column).type)
         names: list[list[str]] = []
         absent = renamed = 0
         for group in range(file.num_row_groups):
             last = file.metadata.row_group(group).num_rows - 1
-            for row, content, file_name in _rows_of(path, group):
+            for row, content, file_name in _rows_of(path, column, group):
                 if content is None:
                     absent += 1
                     names.append([])
                     continue
                 name = self._name(content, file_name, organ, case_ids[len(names)])
                 renamed += file_name is not None and name != file_name
-                self.positions.setdefault(name, ImagePosition(path, group, row, row == last))
+                self.positions.setdefault(name, ImagePosition(path, column, group, row, row == last))
                 names.append([name])
         findings += counted(absent, "warning", path, "images are null", "those cases have no image", COLUMN)
         problem = "image paths lead out of the folder or repeat"

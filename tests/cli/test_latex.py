@@ -1,0 +1,192 @@
+"""Every table that `mrb analyze --latex` prints compiles, whatever judges, dimensions and organs are called.
+
+Where pdflatex is installed it compiles them all; everywhere their structure is checked as LaTeX reads it.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark, load, save
+from mrb_lib.data.demo import write_demo
+from mrb_lib.data.formats import READERS
+from mrb_lib.notebook.places import write_simulated_runs
+from mrb_lib.notebook.tabular import latex_text
+from mrb_lib.stats.tables import TABLES, asks_for
+from mrb_lib.verdicts.store import load_verdicts, save_imported
+
+NAMES = [
+    "under_score & 100% #1",
+    "~tilde^caret\\back{slash}$5",
+    "M\u00fcller \u0151\u015d\u1ea1 \u2265 0.5 \u03b1\u03b2\u03a9",
+    "<script>alert('x')</script>",
+    "[2cm] -- ,,quoted`` | \u201cq\u201d \u2013 \u2026",
+    "* \u6a21\u578b \U0001f600 \u05e7\u05e8",
+    "\\end{tabular}\\input{secret}",
+    "%%comment %",
+    "{{{ unbalanced",
+    "}}} \\\\ &&",
+    "\u2212\u00b1\u00d7\u2192\u221e\u20ac\u00b0\u00b5 \u0166\u01e5",
+]
+_COMMANDS = {
+    "begin", "end", "centering", "caption", "label", "toprule", "midrule", "bottomrule", "endfirsthead", "endhead",
+    "textbf", "ensuremath", "textbackslash", "textasciitilde", "textasciicircum", "textless", "textgreater", "textbar",
+    "textquotesingle", "textasciigrave", "ldots", "geq", "leq", "neq", "approx", "infty", "rightarrow", "leftarrow",
+    "pm", "times", "cdot", "circ", "alpha", "beta", "Omega", "d", "v", "c", "k", "r", "H", "u", "b", "textminus",
+}  # fmt: skip
+
+
+def renamed(benchmark: Benchmark, verdicts: pd.DataFrame, folder: Path) -> Path:
+    """The benchmark with hostile names for judges, dimensions, annotators and the values of its columns."""
+
+    def others(names: Iterable[str]) -> dict[str, str]:
+        listed = sorted(set(names))
+        return {name: f"{NAMES[i % len(NAMES)]} {i}" for i, name in enumerate(listed)}
+
+    dimensions = others(benchmark.meta.dimensions)
+    cases, votes = benchmark.cases.copy(), benchmark.annotations.copy()
+    for column in {"organ", "department", "modality", "dataset", "model_a", "model_b"} & set(cases.columns):
+        known = cases[column].dropna()
+        cases[column] = cases[column].map(others([*known, *cases["model_a"].dropna()] if "model" in column else known))
+    votes = votes.assign(dimension=votes["dimension"].map(dimensions))
+    people = others(set(votes["annotator"]) - {"consensus"}) | {"consensus": "consensus"}
+    votes = votes.assign(annotator=votes["annotator"].map(people))
+    judges = others(verdicts["judge"])
+    said = verdicts.assign(judge=verdicts["judge"].map(judges), dimension=verdicts["dimension"].map(dimensions))
+    meta = replace(benchmark.meta, name="B&B_50%", dimensions=tuple(dimensions[d] for d in benchmark.meta.dimensions))
+    save(replace(benchmark, meta=meta, cases=cases, annotations=votes), folder)
+    save_imported(said, folder / "runs", benchmark=meta.name, kind=meta.kind, source="renamed")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The embedded benchmark, small, with SIMULATED judges and hostile names."""
+    plain = tmp_path_factory.mktemp("plain") / "d"
+    write_demo(plain, cases=60)
+    write_simulated_runs(plain, plain / "runs", seed=0)
+    benchmark = load(plain)
+    return renamed(benchmark, load_verdicts(plain / "runs", benchmark.cases), tmp_path_factory.mktemp("embedded") / "d")
+
+
+@pytest.fixture(scope="module")
+def official(reference_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample in the published layout, with verdicts of judges that always say the same."""
+    benchmark = READERS["official"].convert(reference_data / "official_sample").benchmark
+    rows = benchmark.annotations[["case_id", "dimension"]].assign(order="AB")
+    said = [rows.assign(judge=judge, choice=choice) for judge, choice in (("a", "A"), ("b", "B"), ("c", "A"))]
+    return renamed(benchmark, pd.concat(said, ignore_index=True), tmp_path_factory.mktemp("official") / "d")
+
+
+def flaws(tex: str) -> list[str]:
+    """What would stop LaTeX, or print another table than the one meant."""
+    said = []
+    head, _, body = tex.partition("\n")
+    if not head.startswith("% needs "):
+        said.append("the first line does not say what it needs")
+    # Escaped letters and commands first, so that what is left over is bare.
+    bare = re.sub(r"\\[\\{}$&%#_^~=.\"'`]", lambda m: "\n" if m[0] == "\\\\" else "", body)
+    commands = re.findall(r"\\([A-Za-z]+)", bare)
+    said += [f"unknown command {name}" for name in sorted(set(commands) - _COMMANDS)]
+    bare = re.sub(r"\\[A-Za-z]+", "", bare)
+    if "\\" in bare:
+        said.append("a lone backslash")
+    depth = 0
+    for letter in bare:
+        depth += (letter == "{") - (letter == "}")
+        if depth < 0:
+            break
+    if depth:
+        said.append("unbalanced braces")
+    outside = re.sub(r"\{\^\}|\{tab:[^{}]*\}", "", bare)
+    said += [f"bare {letter}" for letter in "#$%~^_" if letter in outside]
+    said += [
+        f"{letter} is not printed" for letter in set(bare) if not letter.isascii() and latex_text(letter) != letter
+    ]
+    columns = len(re.search(r"\\begin\{(?:tabular|longtable)\}\{([rl]*)\}", body)[1])  # type: ignore[index]
+    counts = {
+        line.replace(r"\&", "").count("&") + 1 for line in body.splitlines() if line.endswith(r" \\")
+    }  # fmt: skip
+    if counts - {columns}:
+        said.append(f"rows of {sorted(counts)} cells in {columns} columns")
+    said += [f"{line[:20]} is an option" for line in body.splitlines() if re.match(r"\s*[\[*]", line)]
+    return said
+
+
+def compiled(tables: dict[str, str], folder: Path) -> str:
+    """The first error of pdflatex; empty where all compile."""
+    packages = "\\usepackage[T1]{fontenc}\n\\usepackage{booktabs,longtable}\n"
+    body = "\n\\clearpage\n".join(tables.values())
+    text = f"\\documentclass{{article}}\n{packages}\\begin{{document}}\n{body}\n\\end{{document}}\n"
+    (folder / "all.tex").write_text(text, encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "all.tex"]
+    done = subprocess.run(command, cwd=folder, check=False, capture_output=True, timeout=300)
+    printed = done.stdout.decode("utf-8", "replace")
+    return "" if done.returncode == 0 else printed[printed.find("\n!") :][:500]
+
+
+@pytest.mark.parametrize(("source", "least"), [("embedded", len(TABLES)), ("official", 8)])
+def test_every_table_compiles_with_hostile_names(
+    source: str, least: int, mrb: Callable, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    bench = request.getfixturevalue(source)
+    tables: dict[str, str] = {}
+    for table in TABLES:
+        by = ("--by", "organ") if "by" in asks_for(table) else ()
+        done = mrb("analyze", bench, "--table", table, *by, "--resamples", "40", "--latex", "--intervals", "all")
+        if source == "official" and done.code == 2:  # one annotator, one order: not every table can be made
+            continue
+        assert done.code == 0, done.err
+        tables[table] = done.out
+        assert flaws(done.out) == [], table
+    assert len(tables) >= least
+    everything = "".join(tables.values())
+    assert r"under\_score \& 100\% \#1" in everything
+    assert r"\textbackslash{}end\{tabular\}\textbackslash{}input\{secret\}" in everything or source == "official"
+    assert r"\begin{longtable}" in everything
+    if shutil.which("pdflatex"):
+        assert compiled(tables, tmp_path) == ""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "flaw"),
+    [
+        (r"\_", "_", "bare _"),
+        (r"\%", "%", "bare %"),
+        (r"\#", "#", "bare #"),
+        (r"\&", "&", "rows of"),
+        (r"\{", "{", "unbalanced braces"),
+        (r"\}", "}", "unbalanced braces"),
+        (r"\$", "$", "bare $"),
+        (r"\textasciicircum{}", "^", "bare ^"),
+        (r"\textasciitilde{}", "~", "bare ~"),
+        (r"\textbackslash{}", "\\", "unknown command"),
+        (r"\ensuremath{\geq}", "\u2265", "\u2265 is not printed"),
+        (r"[U+6A21]", "\u6a21", "\u6a21 is not printed"),
+        ("{}[2cm]", "[2cm]", "is an option"),
+    ],
+)
+def test_the_check_of_the_structure_notices_what_is_not_escaped(right: str, wrong: str, flaw: str) -> None:
+    from mrb_lib.notebook.tabular import table_text, to_latex
+
+    tex = to_latex(table_text(pd.DataFrame({"judge": NAMES, "n": 1})), "A caption", "t")
+    assert flaws(tex) == []
+    head, _, body = tex.partition("\n")
+    assert right in body
+    broken = f"{head}\n{body.replace(right, wrong, 1)}"
+    assert any(flaw in said for said in flaws(broken)), flaws(broken)
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+def test_every_letter_of_the_scripts_in_use_compiles(tmp_path: Path) -> None:
+    """Each up to U+2FFF, with a letter after it that an accent could take hold of."""
+    letters = (latex_text(chr(code) + "x") for code in range(0x20, 0x3000))
+    assert compiled({"letters": "\n\n".join(letters)}, tmp_path) == ""

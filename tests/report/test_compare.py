@@ -1,0 +1,129 @@
+"""`mrb report --compare`: what a report keeps, when notebooks that compare run, and what is refused in one line."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from mrb_lib.cli.main import app
+from mrb_lib.data.benchmark import Benchmark, load, save
+from mrb_lib.errors import InputError
+from mrb_lib.files import staged_folder
+from mrb_lib.verdicts.basis import IN_REPORT, read_basis
+from mrb_lib.verdicts.store import save_imported
+from tests.report.conftest import PARAMETERS, ids_of
+
+TAKES = PARAMETERS + 'other_benchmark = ""\nother_runs = ""\n'
+SHOWS = """
+from mrb_lib.notebook.comparison import other_side
+then = other_side(benchmark, other_benchmark, other_runs) if other_benchmark else None
+publish_figure("sides", data=f"n\\n{0 if then is None else len(then.verdicts)}\\n")
+"""
+
+
+@pytest.fixture
+def lab_of_three(two: Any, publish: str) -> Any:
+    """Two plain notebooks, and one that compares and publishes how many verdicts the other side has."""
+    two.notebook("three", publish + SHOWS, parameters=TAKES)
+    return two
+
+
+@pytest.fixture
+def earlier(lab_of_three: Any) -> Path:
+    """An earlier report of the same benchmark, whose judge has been judged anew since."""
+    lab_of_three.report()
+    old = lab_of_three.folder / "old"
+    shutil.copytree(lab_of_three.out, old)
+    shutil.rmtree(lab_of_three.out)
+    lab_of_three.benchmark(judge="second")
+    return old
+
+
+def compared(lab: Any) -> str:
+    return str((lab.out / "figures" / "sides.csv").read_text().split()[1])
+
+
+def test_a_notebook_that_compares_is_left_out_where_there_is_nothing_to_compare_with(lab_of_three: Any) -> None:
+    assert lab_of_three.report().executed == ("one", "two")
+    assert not (lab_of_three.out / "pages" / "three.html").exists()
+    assert lab_of_three.report(only=["three"]).executed == ("three",), "it says why it is empty where it is named"
+    assert compared(lab_of_three) == "0"
+
+
+def test_an_earlier_report_is_compared_by_what_it_kept(lab_of_three: Any, earlier: Path) -> None:
+    result = lab_of_three.report(compare=earlier)
+    assert sorted(result.executed) == ["one", "three", "two"]
+    assert compared(lab_of_three) == "4"
+    assert set(read_basis(earlier / IN_REPORT).runs["judge"]) == {"first"}
+    assert set(read_basis(lab_of_three.out / IN_REPORT).runs["judge"]) == {"second"}
+    for _, content in lab_of_three.states().values():
+        assert str(earlier).encode() not in content
+
+
+def test_only_what_compares_runs_again_when_the_other_side_changes(lab_of_three: Any, earlier: Path) -> None:
+    lab_of_three.report(compare=earlier)
+    assert lab_of_three.report(compare=earlier).executed == ()
+    moved = lab_of_three.folder / "moved"
+    earlier.rename(moved)
+    assert lab_of_three.report(compare=moved).executed == (), "where it lies shapes nothing"
+    verdicts = moved / IN_REPORT / "verdicts.parquet"
+    pd.read_parquet(verdicts).head(3).to_parquet(verdicts)
+    assert lab_of_three.report(compare=moved).executed == ("three",)
+    assert compared(lab_of_three) == "3"
+    assert lab_of_three.report().skipped == ("one", "two")
+    assert "sides" not in ids_of(lab_of_three.out / "figures"), "it is gone where nothing is compared"
+
+
+def test_another_benchmark_or_other_runs_can_be_compared_with(lab_of_three: Any) -> None:
+    other = lab_of_three.folder / "other"
+    shutil.copytree(lab_of_three.bench, other)
+    lab_of_three.report(compare=other)
+    assert compared(lab_of_three) == "4"
+    rows = pd.DataFrame({"judge": "first", "case_id": ["c1"], "dimension": "overall", "order": "AB", "choice": "B"})
+    save_imported(rows, lab_of_three.folder / "runs", benchmark="small", kind="general", source="table")
+    lab_of_three.report(compare=lab_of_three.folder / "runs")
+    assert compared(lab_of_three) == "1"
+
+
+def test_a_report_is_not_compared_with_itself_nor_with_what_shares_no_case(lab_of_three: Any, earlier: Path) -> None:
+    lab_of_three.report()
+    before = lab_of_three.states()
+    strange = lab_of_three.folder / "strange"
+    loaded = load(lab_of_three.bench)
+    with staged_folder(strange) as stage:
+        save(Benchmark(loaded.meta, loaded.cases.assign(question="Another?"), loaded.annotations), stage)
+    (lab_of_three.folder / "empty").mkdir()
+    shutil.rmtree(earlier / IN_REPORT)
+    for old, message in {
+        lab_of_three.out: "is the folder that is written to",
+        strange: "shares no case with small (4 cases of small there, 4 here; 4 ids occur in both, with other texts",
+        lab_of_three.folder / "nowhere": "is neither an earlier report nor a benchmark nor a folder of runs",
+        lab_of_three.folder / "empty": "is neither an earlier report nor a benchmark nor a folder of runs",
+        earlier: "does not hold what it was made from; make it again",
+    }.items():
+        with pytest.raises(InputError) as refused:
+            lab_of_three.report(compare=old)
+        assert message in str(refused.value)
+        assert "\n" not in str(refused.value)
+    assert lab_of_three.states() == before, "nothing was written"
+
+
+def test_comparing_takes_a_notebook_that_compares(lab_of_three: Any, earlier: Path) -> None:
+    with pytest.raises(InputError, match="no notebook that is run compares"):
+        lab_of_three.report(compare=earlier, only=["one"])
+    with pytest.raises(InputError, match=r"parameter other_benchmark: is not set so; name what to compare .*--compare"):
+        lab_of_three.report(parameters={"other_benchmark": "x"})
+
+
+def test_the_command_refuses_in_one_line(lab_of_three: Any) -> None:
+    nowhere = str(lab_of_three.folder / "nowhere")
+    arguments = ["report", str(lab_of_three.bench), "--out", str(lab_of_three.out), "--compare", nowhere]
+    done = CliRunner().invoke(app, [*arguments, "--notebooks", str(lab_of_three.notebooks)])
+    assert isinstance(done.exception, InputError)
+    assert done.exception.exit_code == 2
+    assert not lab_of_three.out.exists()
