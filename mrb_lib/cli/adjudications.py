@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mrb_lib.cli.listing import count
 from mrb_lib.files import REVIEWS
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ def export(
     current: Annotated[bool, typer.Option("--current", help="Only those that count now, without history.")] = False,
 ) -> None:
     """Write the adjudications and the tags of a benchmark, with their history, to a file; a tag is a row of its own."""
-    from mrb_lib.cli.annotate import count
     from mrb_lib.reviews.exchange import write_reviews
     from mrb_lib.reviews.store import open_store
 
@@ -57,7 +57,6 @@ def import_(
     store: Where = None,
 ) -> None:
     """Add the adjudications and tags of a file to the store, all or none; what is there already is not added again."""
-    from mrb_lib.cli.annotate import count
     from mrb_lib.reviews.exchange import import_reviews, read_reviews
     from mrb_lib.reviews.store import open_store
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mrb_lib.cli.adjudications import Where, where
+from mrb_lib.cli.listing import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,7 +112,7 @@ def _check(benchmark: Benchmark, index: Path, query: Query, case: str) -> None:
 
 def _deal(benchmark: Benchmark, index: Path, store: str, text: str, query: Query, overlap: int, seed: int) -> None:
     """Deal the cases of a query out to reviewers, and say how many each has."""
-    from mrb_lib.cli.annotate import count, names_in
+    from mrb_lib.cli.annotate import names_in
     from mrb_lib.errors import InputError
     from mrb_lib.reviews.assignment import assign
     from mrb_lib.reviews.store import REVIEW, open_store

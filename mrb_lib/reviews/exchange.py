@@ -228,7 +228,7 @@ def _adjudications(frame: pd.DataFrame) -> Sequence[Adjudication]:
 
 
 def regions_from(items: object) -> tuple[Region, ...]:
-    """Regions from a list of mappings with `image, x, y` and perhaps `width, height`.
+    """Regions from a list of mappings with `image, x, y` and perhaps `width, height, frame`.
 
     Raises
     ------
@@ -236,12 +236,12 @@ def regions_from(items: object) -> tuple[Region, ...]:
         It is no such list.
     """
     if not isinstance(items, list | tuple | np.ndarray):
-        raise InputError("regions: are not a list of image, x, y, width and height.")
+        raise InputError("regions: are not a list of image, x, y, width, height and frame.")
     regions = []
     for item in items:
         known = {str(k): value for k, value in item.items() if value is not None} if isinstance(item, dict) else {}
-        if not {"image", "x", "y"} <= known.keys() <= {"image", "x", "y", "width", "height"}:
-            raise InputError(f"regions: {str(item)[:80]} does not consist of image, x, y, width and height.")
+        if not {"image", "x", "y"} <= known.keys() <= {"image", "x", "y", "width", "height", "frame"}:
+            raise InputError(f"regions: {str(item)[:80]} does not consist of image, x, y, width, height and frame.")
         regions.append(Region(**known | {"image": str(known["image"])}))
     return tuple(regions)
 

@@ -125,7 +125,7 @@ class Store:
         -------
         DataFrame
             `adjudication_id, benchmark, case_fingerprint, case_id, dimension` (null: all), `reviewer, verdict, choice,
-            judge, reasons` (a list), `severity, reasoning, regions` (a list of `image, x, y, width, height`, see
+            judge, reasons` (a list), `severity, reasoning, regions` (a list of `image, x, y, width, height, frame`, see
             `mrb_lib.reviews.marks.Region`), `note, supersedes, created` (UTC, by the database's clock); as they were
             stored
         """

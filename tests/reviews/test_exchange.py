@@ -25,7 +25,7 @@ from mrb_lib.reviews.tags import REMOVED, CaseTag
 @pytest.fixture
 def filled(store: Store) -> Store:
     note = '=HYPERLINK("x"), "quoted"\nline \u202e\N{STETHOSCOPE}'
-    regions = (Region('=1".png', 1, 2, 3.5, 4), Region("b.png", 7, 8))
+    regions = (Region('=1".png', 1, 2, 3.5, 4), Region("b.dcm", 7, 8, frame=12))
     first = Adjudication(
         "demo", "-1", "NA", "gold_wrong", choice="B", reasons=("+1", "a;b"), note=note, regions=regions
     )
@@ -119,6 +119,10 @@ def test_a_table_made_by_hand_is_imported_once(store: Store, tmp_path: Path) -> 
         (
             'case_id,reviewer,verdict,regions\n1,a,ambiguous,"[{""image"": ""i"", ""x"": -1, ""y"": 0}]"\n',
             "row 1: .*x -1 is not a number of pixels",
+        ),
+        (
+            'case_id,reviewer,verdict,regions\n1,a,ambiguous,"[{""image"": 1, ""x"": 1, ""y"": 0, ""frame"": 0}]"\n',
+            "row 1: .*frame 0 is not a number from 1",
         ),
         ("case_id,reviewer,verdict,benchmark\n1,a,ambiguous,else\n", "is about benchmark 'else'"),
         ("case_id,reviewer,verdict,tag\n1,a,,old film\n1,a,ambiguous,old film\n", "row 2: has a verdict and a tag"),

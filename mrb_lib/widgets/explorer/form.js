@@ -117,7 +117,7 @@ const mrbForm = (() => {
       }));
     }
 
-    const spot = ({ image, x, y, width, height }) => `${width || height ? `Box ${Math.round(width)} × ${Math.round(height)}` : "Point"} at x ${Math.round(x)}, y ${Math.round(y)}${state.images > 1 ? ` in image ${image + 1}` : ""}`;
+    const spot = ({ image, frame, x, y, width, height }) => `${width || height ? `Box ${Math.round(width)} × ${Math.round(height)}` : "Point"} at x ${Math.round(x)}, y ${Math.round(y)}${state.images > 1 ? ` in image ${image + 1}` : ""}${frame > 1 ? ` in frame ${frame}` : ""}`;
 
     function drawRegions(all) {
       state.regions = all;
