@@ -261,7 +261,7 @@ const mrbCase = (() => {
       for (const one of steps) one.hidden = !group.single;
       for (const { state } of entries) state.figure.hidden = group.single && state !== here;
       if (group.single) turnTo(here, frame);
-      const place = [states.length > 1 ? `image ${states.indexOf(here) + 1} of ${states.length}` : "", here.frames > 1 ? `frame ${frame} of ${here.frames} (wheel or Page keys)` : ""];
+      const place = [states.length > 1 ? `image ${states.indexOf(here) + 1} of ${states.length}` : "", here.frames > 1 ? `frame ${frame} of ${here.frames}${states.length > 1 ? "" : " (wheel or Page keys)"}` : ""];
       where.textContent = group.single ? place.filter(Boolean).join(" · ") : "";
       if (group.linked && here.across) together(here, here.view.getBoundingClientRect());
     };
