@@ -1,4 +1,4 @@
-"""`mrb adjudications`: export, import and summarise the adjudications of a benchmark."""
+"""`mrb adjudications`: export, import and summarise what reviewers said of a benchmark."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mrb_lib.cli.listing import count
 from mrb_lib.files import REVIEWS
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from mrb_lib.stats.core.panel import Panel
 
 app = typer.Typer(
-    help="Reviewers' adjudications: export, import, summary.", no_args_is_help=True, rich_markup_mode=None
+    help="Reviewers' adjudications and tags: export, import, summary.", no_args_is_help=True, rich_markup_mode=None
 )
 
 Bench = Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")]
@@ -37,15 +38,16 @@ def export(
     store: Where = None,
     current: Annotated[bool, typer.Option("--current", help="Only those that count now, without history.")] = False,
 ) -> None:
-    """Write the adjudications of a benchmark, with their history, to a file."""
-    from mrb_lib.reviews.exchange import write_adjudications
+    """Write the adjudications and the tags of a benchmark, with their history, to a file; a tag is a row of its own."""
+    from mrb_lib.reviews.exchange import write_reviews
     from mrb_lib.reviews.store import open_store
 
     benchmark = _load(bench)
     with open_store(where(bench, store), create=False) as opened:
         frame = opened.adjudications(benchmark.meta.name, history=not current)
-    write_adjudications(frame, out)
-    typer.echo(f"{out}: {len(frame)} adjudications")
+        tags = opened.tags(benchmark.meta.name, history=not current)
+    write_reviews(frame, tags, out)
+    typer.echo(f"{out}: {count(len(frame), 'adjudication')}, {count(len(tags), 'row')} of tags")
 
 
 @app.command("import")
@@ -54,18 +56,19 @@ def import_(
     source: Annotated[Path, typer.Argument(metavar="FILE", help="The file: .csv, .jsonl or .parquet.")],
     store: Where = None,
 ) -> None:
-    """Add the adjudications of a file to the store, all of them or none; what is there already is not added again."""
-    from mrb_lib.reviews.exchange import import_adjudications, read_adjudications
+    """Add the adjudications and tags of a file to the store, all or none; what is there already is not added again."""
+    from mrb_lib.reviews.exchange import import_reviews, read_reviews
     from mrb_lib.reviews.store import open_store
 
     benchmark = _load(bench)
     name = benchmark.meta.name
-    unknown = set(read_adjudications(source, name)["case_id"]) - set(benchmark.cases["case_id"])
+    unknown = {case for table in read_reviews(source, name) for case in table["case_id"]}
+    unknown -= set(benchmark.cases["case_id"])
     with open_store(where(bench, store)) as opened:
-        added = import_adjudications(source, opened, name)
+        added, tagged = import_reviews(source, opened, name)
     if unknown:
         typer.echo(f"warning: {len(unknown)} cases are not in {name}, such as {min(unknown)!r}", err=True)
-    typer.echo(f"{source}: {added} new adjudications of {name}")
+    typer.echo(f"{source}: {count(added, 'new adjudication')}, {count(tagged, 'new row')} of tags of {name}")
 
 
 @app.command("summary")

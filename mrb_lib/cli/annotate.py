@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mrb_lib.cli.adjudications import where
+from mrb_lib.cli.listing import count
 
 if TYPE_CHECKING:
     from mrb_lib.data.benchmark import Benchmark
@@ -215,11 +216,6 @@ def _agreement(benchmark: Benchmark, store: Store) -> None:
     typer.echo(as_text(people) if len(people) else "nothing is assigned yet")
     typer.echo(f"\n{as_text(agreement_so_far(benchmark, annotations_of(benchmark, store)[0]))}")
     typer.echo(f"\nskipped\n{as_text(skipped)}" if len(skipped) else "\nnothing was skipped")
-
-
-def count(number: int, one: str) -> str:
-    """A number of things in words."""
-    return f"{number} {one}{'' if number == 1 else 's'}"
 
 
 def _mark(benchmark: Benchmark) -> str:

@@ -69,3 +69,8 @@ def _cut(line: str, width: int | None) -> str:
     if width is None or len(line) <= width:
         return line
     return line[: max(width - len(_CUT), 1)] + _CUT
+
+
+def count(number: int, one: str) -> str:
+    """A number of things in words."""
+    return f"{number} {one}{'' if number == 1 else 's'}"

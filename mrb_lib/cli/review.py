@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mrb_lib.cli.adjudications import Where, where
+from mrb_lib.cli.listing import count
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mrb_lib.data.benchmark import Benchmark
+    from mrb_lib.stats.failures.query import Query
 
 _WRONG = "kind=wrong"
 _CELL = "from mrb_lib.widgets.explorer.app import review_app\nreview_app()"
@@ -51,16 +55,21 @@ def review(
     from mrb_lib.cli.servers import check_app, serve_app
     from mrb_lib.data.benchmark import load
     from mrb_lib.notebook.places import locate
+    from mrb_lib.stats.failures.query import from_fragment, to_fragment
 
     check_app(host, port, allow_remote)
+    wanted, case = from_fragment(_WRONG if query is None else query)
     folders = locate(bench, "" if runs is None else str(runs))
     benchmark = load(folders.benchmark)
     echo_stale_runs(folders.runs, benchmark)
-    fragment = "" if query is None or assign is not None else _checked(query)
     index = _index(benchmark, folders.benchmark, folders.runs)
     chosen = str(where(folders.benchmark, store))
+    fragment = ""
     if assign is not None:
-        _deal(benchmark, index, chosen, assign, _WRONG if query is None else query, overlap, seed)
+        _deal(benchmark, index, chosen, assign, wanted, overlap, seed)
+    elif query is not None:
+        _check(benchmark, index, wanted, case)
+        fragment = to_fragment(wanted, case)
     environment = {
         "MRB_REVIEW_BENCHMARK": str(folders.benchmark.absolute()),
         "MRB_REVIEW_INDEX": str(index),
@@ -74,13 +83,6 @@ def review(
     )  # fmt: skip
 
 
-def _checked(query: str) -> str:
-    """A query as it stands in an address, once it can be read."""
-    from mrb_lib.stats.failures.query import from_fragment, to_fragment
-
-    return to_fragment(*from_fragment(query))
-
-
 def _index(benchmark: Benchmark, folder: Path, runs: Path | None) -> Path:
     """The folder of the benchmark's index, made where it is missing or out of date."""
     from mrb_lib.cli.progress import bars
@@ -91,40 +93,67 @@ def _index(benchmark: Benchmark, folder: Path, runs: Path | None) -> Path:
         return cached_index(benchmark, folder, runs, home() / "review", progress=step).folder.absolute()
 
 
-def _deal(benchmark: Benchmark, index: Path, store: str, text: str, query: str, overlap: int, seed: int) -> None:
+def _check(benchmark: Benchmark, index: Path, query: Query, case: str) -> None:
+    """Refuse a query that asks for what is not here, before a page can say so; what reviewers did may still change."""
+    from mrb_lib.errors import InputError
+
+    ids = set(benchmark.cases["case_id"])
+    if case and case not in ids:
+        raise InputError(f"--query: there is no case {case!r} in {benchmark.meta.name}; name another.")
+    asked = [query.review] if query.review else []
+
+    def unknown_yet() -> dict[str, list[str]]:
+        asked.append("the store")
+        return {}
+
+    if not _matching(benchmark, index, query, reviewers=unknown_yet, tags=unknown_yet) and not asked:
+        raise InputError(f"--query: leaves none of {len(ids):,} cases; choose other filters.")
+
+
+def _deal(benchmark: Benchmark, index: Path, store: str, text: str, query: Query, overlap: int, seed: int) -> None:
     """Deal the cases of a query out to reviewers, and say how many each has."""
-    from mrb_lib.cli.annotate import count, names_in
+    from mrb_lib.cli.annotate import names_in
     from mrb_lib.errors import InputError
     from mrb_lib.reviews.assignment import assign
     from mrb_lib.reviews.store import REVIEW, open_store
-    from mrb_lib.stats.failures.case_index import POLICY, open_index
-    from mrb_lib.stats.failures.query import from_fragment
-    from mrb_lib.stats.failures.selection import select
-    from mrb_lib.stats.failures.where import cases_where
 
     names = names_in(text, "--assign")
-    wanted, _ = from_fragment(query)
-    if wanted.review:
+    if query.review:
         raise InputError("--query: what reviewers did cannot choose the cases to deal; leave review out.")
-    opened_index = open_index(index)
-    kinds = opened_index.kinds(POLICY)
-    within = None
-    if wanted.where:
-        within = cases_where(
-            wanted.where, benchmark.cases, gold=opened_index.gold, kinds=lambda: kinds, reviewers=dict,
-            dimensions=benchmark.meta.dimensions, tags=lambda: _tags(store, benchmark.meta.name),
-        )  # fmt: skip
-    places = select(kinds, benchmark.cases, wanted, within=within)
-    ids = benchmark.cases["case_id"].iloc[places].tolist()
+    name = benchmark.meta.name
+    ids = _matching(benchmark, index, query, reviewers=dict, tags=lambda: _tags(store, name))
     if not ids:
-        raise InputError(f"--query {query!r}: no case matches; choose another.")
+        raise InputError("--query: leaves no case to deal; choose other filters.")
     with open_store(store) as opened:
-        name = benchmark.meta.name
         before = opened.assignments(name, task=REVIEW)
         opened.assign(name, assign(ids, names, overlap=overlap, seed=seed, assigned=before), task=REVIEW)
         after = opened.assignments(name, task=REVIEW).groupby("annotator").size()
     for reviewer in names:
         typer.echo(f"{reviewer}: {count(int(after.get(reviewer, 0)), 'case')} to review", err=True)
+
+
+def _matching(
+    benchmark: Benchmark,
+    index: Path,
+    query: Query,
+    *,
+    reviewers: Callable[[], dict[str, list[str]]],
+    tags: Callable[[], dict[str, list[str]]],
+) -> list[str]:
+    """The cases that a query leaves, in its order; parameters as of `cases_where`."""
+    from mrb_lib.stats.failures.case_index import POLICY, open_index
+    from mrb_lib.stats.failures.selection import select
+    from mrb_lib.stats.failures.where import cases_where
+
+    opened = open_index(index)
+    kinds, cases, dimensions = opened.kinds(POLICY), benchmark.cases, benchmark.meta.dimensions
+    within = None
+    if query.where:
+        within = cases_where(
+            query.where, cases, gold=opened.gold, kinds=lambda: kinds, reviewers=reviewers, dimensions=dimensions,
+            tags=tags,
+        )  # fmt: skip
+    return [str(case) for case in cases["case_id"].iloc[select(kinds, cases, query, within=within)]]
 
 
 def _tags(store: str, benchmark: str) -> dict[str, list[str]]:

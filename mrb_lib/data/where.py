@@ -64,13 +64,23 @@ def matching(text: str, lookup: Lookup) -> Mask:
     -----
     Validated by tests/data/test_where.py.
     """
+    return _holds(syntax_tree(text), lookup, text)
+
+
+def syntax_tree(text: str) -> ast.expr:
+    """A filter as Python's parser reads it: known before there are cases to filter.
+
+    Raises
+    ------
+    InputError
+        The text is too long, or not an expression.
+    """
     if len(text) > _LONGEST:
         raise InputError(f"where: has {len(text):,} characters; use at most {_LONGEST:,}.")
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise InputError(f"where {text!r}: cannot be read ({error}){_HOW}") from None
-    return _holds(tree, lookup, text)
 
 
 def case_lookup(cases: pd.DataFrame, also: Sequence[str] = ()) -> Callable[[str, tuple[str, ...]], pd.Series]:

@@ -290,7 +290,7 @@ def _refuse_foreign(out: Path) -> None:
 def _key(
     source: Path, made_from: Provenance, parameters: Mapping[str, Value], benchmark: Path, compared: str = ""
 ) -> str:
-    """What a notebook is made from; for one that shows or asks for them, what reviewers said, too, or the other side."""
+    """What a notebook is made from; where it shows or asks for them, what reviewers said or the other side, too."""
     content = source.read_bytes()
     own = {name: value for name, value in parameters.items() if name not in ("benchmark", "runs", *COMPARED_BY)}
     everything = {"notebook": hashlib.sha256(content).hexdigest(), **made_from.key(), "parameters": own}

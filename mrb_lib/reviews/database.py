@@ -26,7 +26,7 @@ except ImportError as error:
 WRITES = "mrb_writes"
 _SECONDS_TO_WAIT = 60
 _PASSWORD = re.compile(r"(://[^:/@\s]*:)[^@\s]*@")
-SCHEMA_VERSION = "3"
+SCHEMA_VERSION = "4"
 LOCK = 7_266_105_230  # any number will do: all stores agree on it while they make their tables
 
 metadata = sa.MetaData()
@@ -143,6 +143,7 @@ tags = sa.Table(
     "mrb_tags",
     metadata,
     _row(),
+    _text("tag_id", unique=True),
     _text("benchmark", index=True),
     sa.Column("case_id", sa.Text(), nullable=False),
     _text("tag"),

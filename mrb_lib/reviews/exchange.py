@@ -1,4 +1,4 @@
-"""Reviews as files: adjudications out of one store and into another, and answers as an annotations table."""
+"""Reviews as files: adjudications and tags out of one store and into another, answers as an annotations table."""
 
 from __future__ import annotations
 
@@ -18,28 +18,35 @@ from mrb_lib.errors import InputError
 from mrb_lib.files import write_atomic
 from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS, LIST_COLUMNS, Adjudication, Region, current
 from mrb_lib.reviews.store import Store, open_store
+from mrb_lib.reviews.tags import ADDED, TAG_COLUMNS, CaseTag, current_tags
 from mrb_lib.validation import conform
 
 ADJUDICATION_SUFFIXES = (".csv", ".jsonl", ".parquet")
 ANNOTATION_SUFFIXES = (".parquet", ".csv")
-_NEEDED = ("case_id", "reviewer", "verdict")
+_NEEDED = ("case_id", "reviewer")
+_KINDS = ("verdict", "tag")
+_OF_TAGS = tuple(name for name in TAG_COLUMNS if name not in ADJUDICATION_COLUMNS)
 _NULLABLE = ("dimension", "choice", "judge", "severity", "reasoning", "supersedes", "created")
 # A spreadsheet runs a cell that starts with one of these; the apostrophe tells it not to, and is taken off again.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,6})?Z?")
 
 
-def write_adjudications(frame: pd.DataFrame, path: Path) -> None:
-    """Write adjudications, as `Store.adjudications` gives them, in the format that the file's name ends with.
+def write_reviews(adjudications: pd.DataFrame, tags: pd.DataFrame, path: Path) -> None:
+    """Write adjudications and tags, as a store gives them, in the format that the file's name ends with.
 
-    In CSV the reasons and the regions are JSON lists; see `write_rows`.
+    A tag is a row of its own, below the adjudications: with `tag_id`, `tag` and `action` (added or removed), without a
+    verdict. In CSV the reasons and the regions are JSON lists; see `write_rows`.
 
     Raises
     ------
     InputError
         The name ends with none of `ADJUDICATION_SUFFIXES`.
     """
-    write_rows(frame, path, lists=LIST_COLUMNS)
+    columns = [*ADJUDICATION_COLUMNS, *_OF_TAGS]
+    rows = pd.concat([adjudications, tags], ignore_index=True).reindex(columns=columns)
+    texts = {name: "str" for name in columns if name not in LIST_COLUMNS}
+    write_rows(rows.astype(texts), path, lists=LIST_COLUMNS)
 
 
 def write_rows(frame: pd.DataFrame, path: Path, *, lists: Sequence[str] = ()) -> None:
@@ -69,8 +76,8 @@ def write_rows(frame: pd.DataFrame, path: Path, *, lists: Sequence[str] = ()) ->
         write_atomic(path, content.getvalue())
 
 
-def read_adjudications(path: Path, benchmark: str = "") -> pd.DataFrame:
-    """Read a file of adjudications: those `write_adjudications` writes, or a table with some of the columns.
+def read_reviews(path: Path, benchmark: str = "") -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Read a file of adjudications and tags: one `write_reviews` writes, or a table with some of its columns.
 
     Parameters
     ----------
@@ -78,43 +85,61 @@ def read_adjudications(path: Path, benchmark: str = "") -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame
-        As `Store.adjudications` with all history. `case_id`, `reviewer` and `verdict` are needed; a row without an id
-        gets one made of its content, so that importing a file twice adds nothing; `created` may be null.
+    adjudications : as `Store.adjudications` with all history
+    tags : as `Store.tags` with all history
+
+    Notes
+    -----
+    `case_id`, `reviewer` and a `verdict` or a `tag` are needed; a row without an id gets one made of its content, so
+    that importing a file twice adds nothing; `created` may be null.
 
     Raises
     ------
     InputError
-        The file cannot be read, a column is missing, or a row breaks the rules of an adjudication (which is named).
+        The file cannot be read, a column is missing, or a row breaks the rules of an adjudication or a tag (which is
+        named), or would be both.
     """
     frame = _read(path)
     for name in _NEEDED:
         if name not in frame.columns:
             raise InputError(f"{path}, column {name}: is missing; {', '.join(_NEEDED)} are needed.")
-    rows = []
+    if not set(_KINDS) & set(frame.columns):
+        raise InputError(f"{path}, column verdict: is missing; a verdict or a tag is needed.")
+    rows, tags = [], []
     for number, raw in enumerate(frame.astype(object).to_dict("records"), start=1):
+        cells = {str(name): value for name, value in raw.items()}
         try:
-            rows.append(_row({str(name): value for name, value in raw.items()}, benchmark))
+            if not _text(cells.get("tag")):
+                rows.append(_row(cells, benchmark))
+            elif _text(cells.get("verdict")):
+                raise InputError("has a verdict and a tag; write a row for each.")
+            else:
+                tags.append(_tag_row(cells, benchmark))
         except InputError as error:
             raise InputError(f"{path}, row {number}: {error}") from error
     out = pd.DataFrame(rows, columns=list(ADJUDICATION_COLUMNS))
-    return out.astype({name: "str" for name in ADJUDICATION_COLUMNS if name not in LIST_COLUMNS})
+    texts = {name: "str" for name in ADJUDICATION_COLUMNS if name not in LIST_COLUMNS}
+    return out.astype(texts), pd.DataFrame(tags, columns=list(TAG_COLUMNS), dtype="str")
 
 
-def import_adjudications(path: Path, store: Store, benchmark: str) -> int:
-    """Add the adjudications of a file to a store, all or none; returns how many were new.
+def import_reviews(path: Path, store: Store, benchmark: str) -> tuple[int, int]:
+    """Add the adjudications and tags of a file to a store, all or none; returns how many of each were new.
 
     Raises
     ------
     InputError
-        As in `read_adjudications`; or the file is about another benchmark.
+        As in `read_reviews`; or the file is about another benchmark.
     """
-    frame = read_adjudications(path, benchmark)
-    others = frame.loc[frame["benchmark"] != benchmark, "benchmark"]
-    if len(others):
-        raise InputError(f"{path}: is about benchmark {others.iloc[0]!r}, not {benchmark!r}; name that benchmark.")
-    times = frame["created"].astype(object).where(frame["created"].notna(), None)
-    return store.restore(list(zip(_adjudications(frame), times, strict=True)))
+    adjudications, tags = read_reviews(path, benchmark)
+    for frame in (adjudications, tags):
+        others = frame.loc[frame["benchmark"] != benchmark, "benchmark"]
+        if len(others):
+            raise InputError(f"{path}: is about benchmark {others.iloc[0]!r}, not {benchmark!r}; name that benchmark.")
+    fields = ["benchmark", "case_id", "tag", "reviewer", "action", "tag_id"]
+    tagged = [CaseTag(*row) for row in tags[fields].itertuples(index=False, name=None)]
+    return store.restore(
+        zip(_adjudications(adjudications), _times(adjudications), strict=True), zip(tagged, _times(tags), strict=True)
+    )
 
 
 def adjudications_from(where: str, benchmark: str) -> pd.DataFrame:
@@ -123,19 +148,22 @@ def adjudications_from(where: str, benchmark: str) -> pd.DataFrame:
     Raises
     ------
     InputError
-        As in `read_adjudications` and `mrb_lib.reviews.store.open_store`.
+        As in `read_reviews` and `mrb_lib.reviews.store.open_store`.
     """
-    if "://" not in where and Path(where).suffix in ADJUDICATION_SUFFIXES:
-        frame = read_adjudications(Path(where), benchmark)
+    if _is_file(where):
+        frame, _ = read_reviews(Path(where), benchmark)
         return current(frame[frame["benchmark"] == benchmark]).reset_index(drop=True)
     with open_store(where, create=False) as store:
         return store.adjudications(benchmark)
 
 
 def tags_from(where: str, benchmark: str) -> pd.DataFrame | None:
-    """The tags that cases have now, from a store; None where there is none, as in a file of adjudications."""
-    if "://" not in where and (Path(where).suffix in ADJUDICATION_SUFFIXES or not Path(where).is_file()):
+    """The tags that cases have now, from a file or a store; None where there is neither."""
+    if "://" not in where and not Path(where).is_file():
         return None
+    if _is_file(where):
+        _, frame = read_reviews(Path(where), benchmark)
+        return current_tags(frame[frame["benchmark"] == benchmark]).reset_index(drop=True)
     with open_store(where, create=False) as store:
         return store.tags(benchmark)
 
@@ -179,6 +207,15 @@ def write_annotations(frame: pd.DataFrame, path: Path) -> None:
         raise InputError(f"{path}: the name must end with {' or '.join(ANNOTATION_SUFFIXES)}; it says how to write.")
 
 
+def _is_file(where: str) -> bool:
+    """Whether `where` names a file of reviews, not a store."""
+    return "://" not in where and Path(where).suffix in ADJUDICATION_SUFFIXES
+
+
+def _times(frame: pd.DataFrame) -> list[str | None]:
+    return list(frame["created"].astype(object).where(frame["created"].notna(), None))
+
+
 def _adjudications(frame: pd.DataFrame) -> Sequence[Adjudication]:
     plain = frame.astype(object).where(frame.notna(), None).drop(columns="created")
     return [
@@ -191,7 +228,7 @@ def _adjudications(frame: pd.DataFrame) -> Sequence[Adjudication]:
 
 
 def regions_from(items: object) -> tuple[Region, ...]:
-    """Regions from a list of mappings with `image, x, y` and perhaps `width, height`.
+    """Regions from a list of mappings with `image, x, y` and perhaps `width, height, frame`.
 
     Raises
     ------
@@ -199,12 +236,12 @@ def regions_from(items: object) -> tuple[Region, ...]:
         It is no such list.
     """
     if not isinstance(items, list | tuple | np.ndarray):
-        raise InputError("regions: are not a list of image, x, y, width and height.")
+        raise InputError("regions: are not a list of image, x, y, width, height and frame.")
     regions = []
     for item in items:
         known = {str(k): value for k, value in item.items() if value is not None} if isinstance(item, dict) else {}
-        if not {"image", "x", "y"} <= known.keys() <= {"image", "x", "y", "width", "height"}:
-            raise InputError(f"regions: {str(item)[:80]} does not consist of image, x, y, width and height.")
+        if not {"image", "x", "y"} <= known.keys() <= {"image", "x", "y", "width", "height", "frame"}:
+            raise InputError(f"regions: {str(item)[:80]} does not consist of image, x, y, width, height and frame.")
         regions.append(Region(**known | {"image": str(known["image"])}))
     return tuple(regions)
 
@@ -247,7 +284,7 @@ def _read(path: Path) -> pd.DataFrame:
         rows = [json.loads(line) for line in text.split("\n") if line.strip()]
         if not all(isinstance(row, dict) for row in rows):
             raise InputError(f"{path}: every line must be a JSON object.")
-        return pd.DataFrame(rows) if rows else pd.DataFrame(columns=list(ADJUDICATION_COLUMNS))
+        return pd.DataFrame(rows) if rows else pd.DataFrame(columns=[*_NEEDED, *_KINDS])
     except (ValueError, pd.errors.ParserError) as error:
         raise InputError(f"{path}: cannot be understood ({error}); correct it or export it again.") from error
 
@@ -258,9 +295,7 @@ def _row(raw: dict[str, object], benchmark: str) -> dict[str, object]:
     texts = {name: None if name in _NULLABLE and not value else value for name, value in filled.items()}
     texts["benchmark"] = texts["benchmark"] or benchmark
     reasons, regions = _reasons(raw.get("reasons")), _regions(raw.get("regions"))
-    created = texts.pop("created")
-    if created is not None and not _TIME.fullmatch(created):
-        raise InputError(f"column created: {created!r} is not a time; write 2026-01-31T12:00:00.000Z in UTC.")
+    created = _checked_time(texts.pop("created"))
     if not texts["adjudication_id"]:
         marked = [asdict(region) for region in regions]
         content = json.dumps([*(str(texts[name]) for name in sorted(texts)), *reasons, str(created), marked])
@@ -271,6 +306,23 @@ def _row(raw: dict[str, object], benchmark: str) -> dict[str, object]:
         "regions": [asdict(region) for region in item.regions],
         "created": created,
     }
+
+
+def _tag_row(raw: dict[str, object], benchmark: str) -> dict[str, str | None]:
+    """One tag of a file, checked, with what is missing filled in."""
+    texts = {name: _text(raw.get(name)) for name in TAG_COLUMNS}
+    created = _checked_time(texts.pop("created") or None)
+    texts |= {"benchmark": texts["benchmark"] or benchmark, "action": texts["action"] or ADDED}
+    if not texts["tag_id"]:
+        content = json.dumps([*(texts[name] for name in sorted(texts)), str(created)])
+        texts["tag_id"] = str(uuid5(NAMESPACE_URL, content))
+    return asdict(CaseTag(**texts)) | {"created": created}
+
+
+def _checked_time(created: str | None) -> str | None:
+    if created is not None and not _TIME.fullmatch(created):
+        raise InputError(f"column created: {created!r} is not a time; write 2026-01-31T12:00:00.000Z in UTC.")
+    return created
 
 
 def _text(value: object) -> str:

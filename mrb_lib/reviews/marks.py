@@ -66,11 +66,12 @@ class Region:
     image : the name of the image, as the case gives it
     x, y : of its upper left corner, in pixels of the image as it is stored, from the upper left
     width, height : in the same pixels
+    frame : of a file that holds several pictures, from 1 as DICOM counts them
 
     Raises
     ------
     InputError
-        A number is negative, or none at all.
+        A number is negative, or none at all, or there can be no such frame.
     """
 
     image: str
@@ -78,6 +79,7 @@ class Region:
     y: float
     width: float = 0.0
     height: float = 0.0
+    frame: int = 1
 
     def __post_init__(self) -> None:
         if _UNSTORABLE.search(self.image):
@@ -87,6 +89,8 @@ class Region:
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
                 raise InputError(f"region in image {self.image}: {name} {value!r} is not a number of pixels.")
             object.__setattr__(self, name, float(value))
+        if isinstance(self.frame, bool) or not isinstance(self.frame, int) or self.frame < 1:
+            raise InputError(f"region in image {self.image}: frame {self.frame!r} is not a number from 1.")
 
 
 @dataclass(frozen=True)

@@ -96,15 +96,22 @@ class Store:
         """
         self._add(database.adjudications, "adjudication_id", [_row(adjudication)])
 
-    def restore(self, events: Iterable[tuple[Adjudication, str | None]]) -> int:
-        """Add adjudications made elsewhere, all of them or none, and return how many were new.
+    def restore(
+        self, events: Iterable[tuple[Adjudication, str | None]], tags: Iterable[tuple[CaseTag, str | None]] = ()
+    ) -> tuple[int, int]:
+        """Add adjudications and tags made elsewhere, all of them or none, and return how many of each were new.
 
         Parameters
         ----------
-        events : each with the time it was `created`, as in the table of adjudications, or None for now
+        events, tags : each with the time it was `created`, as in the tables of the store, or None for now
         """
-        rows = [_row(item) | ({} if created is None else {"created": created}) for item, created in events]
-        return self._add(database.adjudications, "adjudication_id", rows)
+        with database_errors(self._engine.url), self._writer.begin() as connection:
+            reviewed = [_row(item) | _at(created) for item, created in events]
+            tagged = [asdict(item) | _at(created) for item, created in tags]
+            return (
+                _insert(connection, database.adjudications, "adjudication_id", reviewed),
+                _insert(connection, database.tags, "tag_id", tagged),
+            )
 
     def adjudications(self, benchmark: str, *, history: bool = False) -> pd.DataFrame:
         """The adjudications of a benchmark.
@@ -118,7 +125,7 @@ class Store:
         -------
         DataFrame
             `adjudication_id, benchmark, case_fingerprint, case_id, dimension` (null: all), `reviewer, verdict, choice,
-            judge, reasons` (a list), `severity, reasoning, regions` (a list of `image, x, y, width, height`, see
+            judge, reasons` (a list), `severity, reasoning, regions` (a list of `image, x, y, width, height, frame`, see
             `mrb_lib.reviews.marks.Region`), `note, supersedes, created` (UTC, by the database's clock); as they were
             stored
         """
@@ -219,9 +226,14 @@ class Store:
         return chosen[["case_id", "annotator", "dimension", "choice"]].reset_index(drop=True)
 
     def tag(self, tag: CaseTag) -> None:
-        """Add a tag to a case, or take it away; earlier rows stay."""
-        with database_errors(self._engine.url), self._writer.begin() as connection:
-            connection.execute(database.tags.insert().values(**asdict(tag)))
+        """Add a tag to a case, or take it away; earlier rows stay, and the same one again is stored once.
+
+        Raises
+        ------
+        InputError
+            Its id belongs to another tag.
+        """
+        self._add(database.tags, "tag_id", [asdict(tag)])
 
     def tags(self, benchmark: str, *, history: bool = False) -> pd.DataFrame:
         """The tags that cases have now, or with `history` all that was ever added and removed: `TAG_COLUMNS`."""
@@ -274,26 +286,8 @@ class Store:
             return sum(map(int, connection.execute(sa.select(*counts)).one()))
 
     def _add(self, table: sa.Table, key: str, rows: Sequence[Mapping[str, object]]) -> int:
-        """Add the rows whose key is not there yet, all or none; returns how many.
-
-        The key is looked for after the insert was refused, not before it: two writers may bring the same one at once.
-        """
-        added = 0
         with database_errors(self._engine.url), self._writer.begin() as connection:
-            for row in rows:
-                try:
-                    with connection.begin_nested():
-                        connection.execute(table.insert().values(**row))
-                    added += 1
-                except sa.exc.IntegrityError:
-                    kept = connection.execute(sa.select(table).where(table.c[key] == row[key])).mappings().first()
-                    if kept is None:
-                        raise
-                    if any(kept[name] != value for name, value in row.items() if name != "created"):
-                        raise InputError(
-                            f"{key} {row[key]}: is already in the store with another content; give it a new id."
-                        ) from None
-        return added
+            return _insert(connection, table, key, rows)
 
     def _read(self, table: sa.Table, columns: Sequence[str], benchmark: str, **where: str | None) -> pd.DataFrame:
         wanted = sa.select(*(table.c[name] for name in columns)).where(table.c.benchmark == benchmark)
@@ -305,6 +299,32 @@ class Store:
         with database_errors(self._engine.url), self._engine.connect() as connection:
             rows = connection.execute(wanted).all()
         return pd.DataFrame(rows, columns=list(columns)).astype(dict.fromkeys(columns, "str"))
+
+
+def _insert(connection: sa.Connection, table: sa.Table, key: str, rows: Iterable[Mapping[str, object]]) -> int:
+    """Add the rows whose key is not there yet, all or none; returns how many.
+
+    The key is looked for after the insert was refused, not before it: two writers may bring the same one at once.
+    """
+    added = 0
+    for row in rows:
+        try:
+            with connection.begin_nested():
+                connection.execute(table.insert().values(**row))
+            added += 1
+        except sa.exc.IntegrityError:
+            kept = connection.execute(sa.select(table).where(table.c[key] == row[key])).mappings().first()
+            if kept is None:
+                raise
+            if any(kept[name] != value for name, value in row.items() if name != "created"):
+                raise InputError(
+                    f"{key} {row[key]}: is already in the store with another content; give it a new id."
+                ) from None
+    return added
+
+
+def _at(created: str | None) -> dict[str, object]:
+    return {} if created is None else {"created": created}
 
 
 def _row(adjudication: Adjudication) -> dict[str, object]:

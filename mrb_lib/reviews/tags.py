@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
+from uuid import uuid4
 
 import pandas as pd
 
@@ -11,7 +12,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.reviews.marks import cleaned
 
 ADDED, REMOVED = "added", "removed"
-TAG_COLUMNS: Final = ("benchmark", "case_id", "tag", "reviewer", "action", "created")
+TAG_COLUMNS: Final = ("tag_id", "benchmark", "case_id", "tag", "reviewer", "action", "created")
 LONGEST_TAG: Final = 40
 _LONGEST_NAME = 255
 
@@ -24,6 +25,7 @@ class CaseTag:
     ----------
     tag : a few words in one line, at most `LONGEST_TAG` characters
     action : "added" or "removed"
+    tag_id : a random one, by which a tag that is stored twice counts once
 
     Raises
     ------
@@ -36,10 +38,12 @@ class CaseTag:
     tag: str
     reviewer: str
     action: str = ADDED
+    tag_id: str = field(default_factory=lambda: str(uuid4()))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tag", short_text(self.tag, "the tag", LONGEST_TAG))
         object.__setattr__(self, "reviewer", short_text(self.reviewer, "the reviewer's name", _LONGEST_NAME))
+        object.__setattr__(self, "tag_id", short_text(self.tag_id, "the tag's id", _LONGEST_NAME))
         if self.action not in (ADDED, REMOVED):
             raise InputError(f"tag {self.tag!r}: action {self.action!r} is unknown; use {ADDED} or {REMOVED}.")
         if cleaned(self.case_id) != self.case_id:
@@ -65,9 +69,12 @@ def short_text(text: str, what: str, longest: int) -> str:
 def current_tags(history: pd.DataFrame) -> pd.DataFrame:
     """The tags that cases have now: of each case, tag and reviewer the last action, where it is no removal.
 
+    The last is that with the latest `created`, and of those the one stored last.
+
     Parameters
     ----------
     history : `TAG_COLUMNS`, in the order in which they were stored
     """
-    last = history.drop_duplicates(["case_id", "tag", "reviewer"], keep="last")
+    in_time = history.sort_values("created", kind="stable")
+    last = in_time.drop_duplicates(["case_id", "tag", "reviewer"], keep="last").sort_index()
     return last[last["action"] == ADDED]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -13,6 +14,7 @@ from playwright.sync_api import Page, expect
 from mrb_lib.widgets.bundle import csp_hash, script, style
 from mrb_lib.widgets.case import SCRIPTS, STYLES, case_html
 
+_LOADING = 120_000
 _BOOT = "\nfor (const root of document.querySelectorAll('.mrb-case')) mrbCase.attach(root);\n"
 _VERDICTS = ("judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "p_a", "status", "reply", "error")
 
@@ -62,6 +64,32 @@ def in_one_view(page: Page, within: str) -> None:
         page.locator(".mrb-case-pane").evaluate_all("panes => panes.forEach(pane => { pane.scrollTop = 0; })")
         for at in (".mrb-view", ".mrb-answer:first-child .mrb-answer-text", ".mrb-answer:last-child .mrb-answer-text"):
             expect(page.locator(f"{within} {at}").first).to_be_in_viewport(ratio=0.95)
+
+
+def on_screen(page: Page, expected: np.ndarray) -> None:
+    """A part of what the view shows is, pixel for pixel, that of the image there, whose grey levels are expected."""
+    view = page.locator(".mrb-view")
+    x, y = view.evaluate("view => ['--x', '--y'].map(name => parseFloat(view.style.getPropertyValue(name)))")
+    box = view.bounding_box()
+    assert box is not None
+    clip = {"x": math.ceil(box["x"]) + 20, "y": math.ceil(box["y"]) + 20, "width": 120, "height": 80}
+    pixels = np.asarray(Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB"))
+    assert (pixels == pixels[..., :1]).all()
+    down, right = clip["y"] - box["y"] - y, clip["x"] - box["x"] - x
+    # A browser puts a box that begins between two pixels onto either.
+    places = {(r, c) for r in (math.floor(down), math.ceil(down)) for c in (math.floor(right), math.ceil(right))}
+    alike = [np.array_equal(pixels[..., 0], expected[r : r + 80, c : c + 120]) for r, c in places]
+    assert any(alike)
+
+
+def one_to_one(page: Page) -> None:
+    """Show the one image in sight with every pixel it has."""
+    view, told = page.locator(".mrb-view"), page.locator(".mrb-tools:not(.mrb-series) output")
+    view.focus()
+    view.press("1")
+    expect(told).to_contain_text("100 %", timeout=_LOADING)
+    expect(told).not_to_contain_text("loading", timeout=_LOADING)
+    expect(told).not_to_contain_text("enlarged")
 
 
 def show(page: Page, html: str) -> None:

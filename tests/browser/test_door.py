@@ -132,7 +132,7 @@ def test_a_withdrawal_whose_answer_was_lost_stands_in_nobodys_way(page: Page, be
     assert bench.path is not None
     page.add_init_script(
         "const real = window.setTimeout;"
-        "window.setTimeout = (then, ms, ...rest) => real(then, ms === 20000 ? 500 : ms, ...rest);"
+        "window.setTimeout = (then, ms, ...rest) => real(then, ms === 20000 && window.hasty ? 500 : ms, ...rest);"
     )
     with Served("review", bench.path, is_alone=True) as served:
         page.goto(served.address)
@@ -144,11 +144,44 @@ def test_a_withdrawal_whose_answer_was_lost_stands_in_nobodys_way(page: Page, be
             page.keyboard.press(key)
         expect(page.locator(".mrb-saved")).to_contain_text("Saved")
         with paused(served.process.pid):
+            page.evaluate("window.hasty = true")
             page.get_by_role("button", name="Withdraw").click()
             expect(page.locator(".mrb-saved")).to_contain_text("does not answer")
+            page.evaluate("window.hasty = false")
         page.get_by_role("button", name="Save correction").click()
         expect(page.locator(".mrb-saved")).to_contain_text("Saved")
     with open_store(bench.path / "reviews.sqlite", create=False) as store:
         rows = store.adjudications(bench.meta.name, history=True)
     own = rows[rows["reviewer"] == "Dr Unheard"]
     assert own["verdict"].tolist() == ["gold_right", "withdrawn", "gold_right"]
+
+
+def test_each_entry_is_withdrawn_by_a_withdrawal_of_its_own(page: Page, bench: Benchmark) -> None:
+    assert bench.path is not None
+    saved, note = page.locator(".mrb-saved"), page.locator('[data-field="note"]')
+    with Served("review", bench.path) as served:
+        page.goto(served.address)
+        _opened(page)
+        page.get_by_label("Your name").fill("Dr Wavering")
+        page.get_by_role("button", name="Sign in").click()
+        page.keyboard.press("Escape")
+        page.locator("[data-index='3']").click()
+        expect(page.locator(".mrb-of-case bdi")).to_have_text(str(bench.cases["case_id"].iloc[3]))
+        expect(page.locator(".mrb-explorer")).not_to_contain_class("mrb-changing")
+        for key in "1s":
+            page.keyboard.press(key)
+        expect(saved).to_contain_text("Saved")
+        note.fill("on second thoughts")
+        page.get_by_role("button", name="Withdraw").click()
+        expect(saved).to_contain_text("What you typed since is not saved yet")
+        with paused(served.process.pid):
+            page.locator(".mrb-save").click()
+            note.fill("on third thoughts")
+        expect(page.get_by_role("button", name="Withdraw")).to_be_visible()
+        page.get_by_role("button", name="Withdraw").click()
+        expect(page.locator(".mrb-history li")).to_have_count(4)
+    with open_store(bench.path / "reviews.sqlite", create=False) as store:
+        rows = store.adjudications(bench.meta.name, history=True)
+    own = rows[rows["reviewer"] == "Dr Wavering"]
+    assert own["verdict"].tolist() == ["gold_right", "withdrawn", "gold_right", "withdrawn"]
+    assert own["supersedes"].tolist()[1::2] == own["adjudication_id"].tolist()[::2]

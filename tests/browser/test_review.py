@@ -391,6 +391,22 @@ def test_all_is_in_sight_without_scrolling_sideways(desk: Page, width: int, heig
     in_one_view(page, ".mrb-shown")
 
 
+def test_image_and_both_answers_are_in_one_view_whatever_the_filters_take(desk: Page) -> None:
+    page = desk
+    _lead(page, "judge=longer&other=shorter&dimension=overall&sort=difficulty")
+    _sign_in(page, "Eve")
+    expect(page.locator(".mrb-outcomes")).to_be_visible()
+    page.locator(".mrb-answer-text").evaluate_all("both => both.forEach(one => one.append(' and so on'.repeat(300)))")
+    page.locator(".mrb-shown .mrb-asked .mrb-question").first.evaluate("one => one.append(' and why'.repeat(300))")
+    in_one_view(page, ".mrb-shown")
+    for answer in page.locator(".mrb-shown .mrb-answer-text").all():
+        n_lines = "one => one.clientHeight / parseFloat(getComputedStyle(one).lineHeight)"
+        assert answer.evaluate(n_lines) >= 3, "enough of an answer is in sight to read it"
+    expect(page.locator(".mrb-save")).to_be_in_viewport(ratio=1)
+    assert not _wide(page)
+    page.get_by_role("button", name="Sign out").click()
+
+
 def _fits(page: Page, width: int) -> None:
     assert not _wide(page)
     boxes = [page.locator(name).bounding_box() for name in (".mrb-left", ".mrb-middle", ".mrb-review")]

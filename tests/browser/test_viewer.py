@@ -235,10 +235,10 @@ def test_a_box_and_a_point_are_marked_in_pixels_of_the_image(page: Page, keys: s
     page.mouse.click(*at(page, 25, 5))
     box, point = json.loads(page.evaluate("JSON.stringify(marked)"))
     tolerance = 0.11
-    assert box == {"image": 0, **{k: pytest.approx(v, abs=tolerance) for k, v in
+    assert box == {"image": 0, "frame": 1, **{k: pytest.approx(v, abs=tolerance) for k, v in
                                   {"x": 4, "y": 2, "width": 6, "height": 16}.items()}}  # fmt: skip
-    assert point == {"image": 0, "x": pytest.approx(25, abs=tolerance), "y": pytest.approx(5, abs=tolerance),
-                     "width": 0, "height": 0}  # fmt: skip
+    assert point == {"image": 0, "frame": 1, "x": pytest.approx(25, abs=tolerance),
+                     "y": pytest.approx(5, abs=tolerance), "width": 0, "height": 0}  # fmt: skip
 
 
 def test_a_region_is_marked_by_keys_alone_and_stays_inside(page: Page) -> None:
@@ -249,7 +249,7 @@ def test_a_region_is_marked_by_keys_alone_and_stays_inside(page: Page) -> None:
         page.keyboard.press(key)
     page.keyboard.press("Enter")
     (whole,) = json.loads(page.evaluate("JSON.stringify(marked)"))
-    assert whole == {"image": 0, "x": 0, "y": 0, "width": WIDE, "height": TALL}
+    assert whole == {"image": 0, "frame": 1, "x": 0, "y": 0, "width": WIDE, "height": TALL}
     page.keyboard.press("m")
     page.keyboard.press("Escape")
     page.keyboard.press("ArrowLeft")

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import io
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
 from playwright.sync_api import Page, expect
 
 from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.data.demo.build import write_demo
 from mrb_lib.reviews.store import open_store
 
-from .pages import stored
+from .pages import on_screen, one_to_one, stored
 from .server import Served
 
 PATIENT = 120_000
@@ -54,31 +51,6 @@ def app(request: pytest.FixtureRequest, bench: Benchmark, page: Page) -> Iterato
         else:
             expect(page.locator(".mrb-before")).to_have_count(0, timeout=PATIENT)
         yield page
-
-
-def on_screen(page: Page, expected: np.ndarray) -> None:
-    """A part of what the view shows is, pixel for pixel, that of the image there, whose grey levels are expected."""
-    view = page.locator(".mrb-view")
-    x, y = view.evaluate("view => ['--x', '--y'].map(name => parseFloat(view.style.getPropertyValue(name)))")
-    box = view.bounding_box()
-    assert box is not None
-    clip = {"x": math.ceil(box["x"]) + 20, "y": math.ceil(box["y"]) + 20, "width": 120, "height": 80}
-    pixels = np.asarray(Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB"))
-    assert (pixels == pixels[..., :1]).all()
-    down, right = clip["y"] - box["y"] - y, clip["x"] - box["x"] - x
-    # A browser puts a box that begins between two pixels onto either.
-    places = {(r, c) for r in (math.floor(down), math.ceil(down)) for c in (math.floor(right), math.ceil(right))}
-    alike = [np.array_equal(pixels[..., 0], expected[r : r + 80, c : c + 120]) for r, c in places]
-    assert any(alike)
-
-
-def one_to_one(page: Page) -> None:
-    view = page.locator(".mrb-view")
-    view.focus()
-    view.press("1")
-    expect(page.locator("output")).to_contain_text("100 %", timeout=PATIENT)
-    expect(page.locator("output")).not_to_contain_text("loading", timeout=PATIENT)
-    expect(page.locator("output")).not_to_contain_text("enlarged")
 
 
 def test_native_pixels_of_eight_and_sixteen_bits(app: Page) -> None:

@@ -19,6 +19,7 @@ from mrb_lib.files import REVIEWS
 from mrb_lib.notebook.places import write_simulated_runs
 from mrb_lib.reviews.marks import Adjudication, case_fingerprint
 from mrb_lib.reviews.store import open_store
+from mrb_lib.reviews.tags import CaseTag
 
 
 @pytest.fixture
@@ -37,6 +38,7 @@ def reviewed(tmp_path: Path) -> Benchmark:
         store.adjudicate(
             Adjudication(benchmark.meta.name, cases[3]["case_id"], "Dr B", "ambiguous", case_fingerprint="x")
         )
+        store.tag(CaseTag(benchmark.meta.name, cases[5]["case_id"], "old film", "Dr A"))
     return benchmark
 
 
@@ -51,13 +53,16 @@ def _run(*arguments: object, environment: dict[str, str] | None = None) -> str:
 def test_out_of_one_store_and_into_another(reviewed: Benchmark, tmp_path: Path) -> None:
     bench, out, other = tmp_path / "bench", tmp_path / "said.csv", tmp_path / "other.sqlite"
     assert "8 adjudications" in _run("export", bench, out)
-    assert "6 adjudications" in _run("export", bench, tmp_path / "now.jsonl", "--current")
+    assert "6 adjudications, 1 row of tags" in _run("export", bench, tmp_path / "now.jsonl", "--current")
     told = _run("import", bench, out, "--store", other)
-    assert "8 new adjudications" in told
+    assert "8 new adjudications, 1 new row of tags" in told
     assert "1 cases are not in" in told
-    assert "0 new adjudications" in _run("import", bench, out, environment={"MRB_STORE": str(other)})
+    assert "0 new adjudications, 0 new rows of tags" in _run(
+        "import", bench, out, environment={"MRB_STORE": str(other)}
+    )
     with open_store(other, create=False) as store:
         assert len(store.adjudications(reviewed.meta.name, history=True)) == 8
+        assert store.tags(reviewed.meta.name)["tag"].tolist() == ["old film"]
 
 
 def test_the_summary_counts_what_was_said(reviewed: Benchmark, tmp_path: Path) -> None:

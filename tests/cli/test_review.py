@@ -99,7 +99,7 @@ def test_failures_are_dealt_out_and_earlier_ones_stay(
     for query, message in (
         ("kind=rude", "kind 'rude'"),
         ("review=mine", "leave review out"),
-        ("text=xyzzy", "no case"),
+        ("text=xyzzy", "leaves no case"),
     ):
         refused = mrb("review", bench, "--assign", "Dr A", "--query", query)
         assert refused.code == 2
@@ -109,13 +109,50 @@ def test_failures_are_dealt_out_and_earlier_ones_stay(
 def test_a_query_without_anybody_to_deal_to_is_where_the_page_opens(
     mrb: Callable[..., Any], bench: Path, served: dict[str, Any]
 ) -> None:
-    query = "judge=a%20%26%20b&dimension=overall&organ=eye&outcome=wrong"
+    assert mrb("judge", bench, bench / "runs", "--judge", "longer").code == 0
+    query = "judge=longer&dimension=overall&outcome=wrong&where=organ%20is%20not%20None"
     assert mrb("review", bench, "--query", query).code == 0
     assert served["fragment"] == query
     assert not (bench / "reviews.sqlite").exists(), "nothing was dealt"
     assert mrb("review", bench).code == 0
     assert served["fragment"] == ""
-    assert mrb("review", bench, "--query", "kind=rude").code == 2
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("where=organ ==", "where 'organ ==': cannot be read"),
+        ("where=orgn == 'eye'", "where: 'orgn' is unknown"),
+        ("where=organ == 3", "organ holds text"),
+        ("where=organ == 'eyee'", "leaves none of 18 cases"),
+        ("organ=eyee", "leaves none of 18 cases"),
+        ("judge=nobody", "judge 'nobody' is unknown"),
+        ("dimension=charm", "dimension 'charm' is unknown"),
+        ("kind=rude", "kind 'rude' is unknown"),
+        ("case=none", "no case 'none'"),
+    ],
+)
+def test_a_query_that_asks_for_what_is_not_here_is_refused_before_anything_is_served(
+    mrb: Callable[..., Any], bench: Path, served: dict[str, Any], query: str, message: str
+) -> None:
+    refused = mrb("review", bench, "--query", query)
+    assert (refused.code, refused.out, served) == (2, "", {})
+    [line] = [line for line in refused.err.splitlines() if line]
+    assert message in line
+
+
+def test_a_query_that_cannot_be_read_is_refused_before_the_benchmark_is_looked_for(
+    mrb: Callable[..., Any], tmp_path: Path
+) -> None:
+    assert "organ ==" in mrb("review", tmp_path / "nowhere", "--query", "where=organ ==").err
+
+
+@pytest.mark.parametrize("query", ["review=mine", "where=tag == 'artefact'", "where=reviewed_by['Dr A']"])
+def test_a_query_that_reviewers_may_fill_yet_is_served(
+    mrb: Callable[..., Any], bench: Path, served: dict[str, Any], query: str
+) -> None:
+    assert mrb("review", bench, "--query", query).code == 0
+    assert served["fragment"] != ""
 
 
 def test_a_password_is_not_printed(mrb: Callable[..., Any], bench: Path, served: dict[str, Any]) -> None:

@@ -34,6 +34,10 @@ def test_tables_are_of_the_tagged_cases(mrb: Callable[..., Any], bench: Path) ->
     assert done.code == 0, done.err
     counts = [row["n_cases"] for row in json.loads(done.out)["rows"] if row.get("n_cases") is not None]
     assert sum(counts) == 3
+    assert mrb("adjudications", "export", bench, bench / "said.parquet").code == 0
+    of_file = mrb("analyze", bench, "--table", "composition", "--where", "tag == 'artefact'", "--json",
+                  "--adjudications", bench / "said.parquet")  # fmt: skip
+    assert of_file.out == done.out
     refused = mrb("analyze", bench, "--table", "composition", "--where", "tag == 'nothing'")
     assert refused.code != 0
     assert "leaves none of 18 cases" in refused.err

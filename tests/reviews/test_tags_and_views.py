@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -39,6 +40,15 @@ def test_a_tag_is_there_until_who_added_it_removes_it(store: Store) -> None:
     assert store.latest_change("demo") == 0, "what is cached by it holds no tags"
 
 
+def test_a_tag_that_is_stored_twice_counts_once(store: Store) -> None:
+    tag = CaseTag("demo", "c1", "old film", "Dr A")
+    store.tag(tag)
+    store.tag(tag)
+    assert store.n_tag_rows("demo") == 1
+    with pytest.raises(InputError, match="with another content"):
+        store.tag(replace(tag, tag="new film"))
+
+
 def test_a_view_is_the_last_one_of_its_name(store: Store) -> None:
     store.keep_view(SavedView("demo", "b eyes", "Dr A", "organ=eye"))
     store.keep_view(SavedView("demo", HOSTILE, "Dr A", "where=" + HOSTILE))
@@ -60,6 +70,7 @@ def test_a_view_is_the_last_one_of_its_name(store: Store) -> None:
         ({"tag": "x" * (LONGEST_TAG + 1)}, f"at most {LONGEST_TAG}"),
         ({"reviewer": ""}, "name is empty"),
         ({"action": "changed"}, "'changed' is unknown"),
+        ({"tag_id": " "}, "id is empty"),
         ({"case_id": "c\0"}, "holds a NUL"),
     ],
 )

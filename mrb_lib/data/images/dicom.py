@@ -1,4 +1,4 @@
-"""The first picture of a DICOM file, in its own units; nothing that names the patient leaves this module."""
+"""A picture of a DICOM file, in its own units; nothing that names the patient leaves this module."""
 
 from __future__ import annotations
 
@@ -32,32 +32,36 @@ def is_dicom(content: bytes) -> bool:
     return content[128:132] == b"DICM"
 
 
-def read_dicom(content: bytes, name: str = "image") -> Pixels:
-    """Decode the first frame.
+def read_dicom(content: bytes, name: str = "image", frame: int = 1) -> Pixels:
+    """Decode one frame.
 
     Parameters
     ----------
     content : the bytes of the file
     name : what to call the image in messages
+    frame : which one, from 1 as the standard counts them
 
     Returns
     -------
     Pixels
         Colour in 8 bits a channel; grey values after the modality transformation (Hounsfield units for CT), with the
-        first window the file names, and with the spacing of its pixels in the patient. A sigmoid is shown as the linear
-        window of the same centre and width; of a table of values of interest only the range of its input is used
-        (DICOM PS3.3, C.11.2). Validated by
-        tests/data/images/test_dicom.py.
+        first window the file names for the frame, and with the spacing of its pixels in the patient. A sigmoid is shown
+        as the linear window of the same centre and width; of a table of values of interest only the range of its input
+        is used (DICOM PS3.3, C.11.2). Validated by tests/data/images/test_dicom.py.
 
     Raises
     ------
     InputError
-        pydicom is not installed, or the file is damaged, too large, or compressed in a way that cannot be read.
+        pydicom is not installed, the file is damaged, too large, or compressed in a way that cannot be read, or it
+        has no such frame.
     """
     with _reading(content, name) as dataset:
         _check_size(dataset, name)
-        _take_out_of_groups(dataset)
-        return _decoded(dataset, import_module("pydicom.pixels"))
+        frames = _n_frames(dataset)
+        if not 1 <= frame <= frames:
+            raise InputError(f"{name}: has no frame {frame}; use 1 to {frames}.")
+        _take_out_of_groups(dataset, frame)
+        return _decoded(dataset, import_module("pydicom.pixels"), frame, frames)
 
 
 def header(content: bytes, name: str = "image") -> tuple[int, list[str]]:
@@ -73,7 +77,7 @@ def header(content: bytes, name: str = "image") -> tuple[int, list[str]]:
     with _reading(content, name) as dataset:
         removed = str(dataset.get("PatientIdentityRemoved", "")) == "YES"
         identifying = [] if removed else [tag for tag in _IDENTITY if str(dataset.get(tag) or "")]
-        return int(dataset.get("NumberOfFrames", 1) or 1), identifying
+        return _n_frames(dataset), identifying
 
 
 @contextmanager
@@ -119,20 +123,24 @@ def _check_size(dataset: Any, name: str) -> None:
         raise InputError(f"{name}: is too large to show safely ({columns} x {rows} pixels); shrink it.")
 
 
-def _take_out_of_groups(dataset: Any) -> None:
-    """An enhanced file states the window and the rescaling of each frame; those of the first become the file's."""
-    for group in ("PerFrameFunctionalGroupsSequence", "SharedFunctionalGroupsSequence"):
-        for frame in list(dataset.get(group) or [])[:1]:
-            for sequence in _GROUPS:
-                for item in list(frame.get(sequence) or [])[:1]:
-                    for tag in _NEEDED:
-                        if tag in item and tag not in dataset:
-                            setattr(dataset, tag, item[tag].value)
+def _n_frames(dataset: Any) -> int:
+    return int(dataset.get("NumberOfFrames", 1) or 1)
 
 
-def _decoded(dataset: Any, decoder: Any) -> Pixels:
-    frames = int(dataset.get("NumberOfFrames", 1) or 1)
-    array = decoder.pixel_array(dataset, index=0)
+def _take_out_of_groups(dataset: Any, frame: int) -> None:
+    """An enhanced file states the window, the rescaling and the spacing of each frame; its own become the file's."""
+    own = list(dataset.get("PerFrameFunctionalGroupsSequence") or [])[frame - 1 : frame]
+    shared = list(dataset.get("SharedFunctionalGroupsSequence") or [])[:1]
+    for group in own + shared:
+        for sequence in _GROUPS:
+            for item in list(group.get(sequence) or [])[:1]:
+                for tag in _NEEDED:
+                    if tag in item and tag not in dataset:
+                        setattr(dataset, tag, item[tag].value)
+
+
+def _decoded(dataset: Any, decoder: Any, frame: int, frames: int) -> Pixels:
+    array = decoder.pixel_array(dataset, index=frame - 1)
     if str(dataset.get("PhotometricInterpretation", "")) == "PALETTE COLOR":
         array = decoder.apply_color_lut(array, dataset)
     spacing = _spacing(dataset)

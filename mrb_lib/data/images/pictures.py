@@ -90,13 +90,14 @@ def png(picture: Image.Image) -> bytes:
     return stream.getvalue()
 
 
-def read_pixels(content: bytes, name: str = "image") -> Pixels:
+def read_pixels(content: bytes, name: str = "image", frame: int = 1) -> Pixels:
     """Decode an image without losing depth.
 
     Parameters
     ----------
     content : the bytes of a DICOM file, or of a file in one of `IMAGE_FORMATS`
     name : what to call the image in messages
+    frame : of a DICOM file that holds several, from 1; of others the first is all there is
 
     Returns
     -------
@@ -107,10 +108,12 @@ def read_pixels(content: bytes, name: str = "image") -> Pixels:
     Raises
     ------
     InputError
-        The bytes are not a readable image, or it is too large to decode safely.
+        The bytes are not a readable image, it is too large to decode safely, or it has no such frame.
     """
     if is_dicom(content):
-        return read_dicom(content, name)
+        return read_dicom(content, name, frame)
+    if frame != 1:
+        raise InputError(f"{name}: has no frame {frame}; only the first of its format is read.")
     deep = _deep(content, name)
     if deep is not None:
         return from_real(deep)

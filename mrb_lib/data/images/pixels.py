@@ -22,7 +22,7 @@ class Pixels:
         `centre + width / 2` and above, linear between
     inverted : high values are dark (MONOCHROME1)
     offset, step : a stored value v stands for `offset + step * v`
-    frames : how many pictures the file holds, of which this is the first
+    frames : how many pictures the file holds, of which this is one
     unit : of the grey values, "HU"; empty where the file names none
     spacing : millimetres between the centres of neighbouring rows and of neighbouring columns; None where unknown
     """

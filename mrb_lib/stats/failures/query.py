@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Final
 from urllib.parse import parse_qsl, quote, urlencode
 
+from mrb_lib.data.where import syntax_tree
 from mrb_lib.errors import InputError
 from mrb_lib.stats.core.options import check_choice
 from mrb_lib.stats.failures.failure_kinds import KINDS, OUTCOMES
@@ -72,7 +73,7 @@ def from_fragment(fragment: str) -> tuple[Query, str]:
     Raises
     ------
     InputError
-        A kind, an outcome, a sort or a state of review is unknown.
+        A kind, an outcome, a sort or a state of review is unknown, or the filter cannot be read.
     """
     found = dict(parse_qsl(fragment.lstrip("#"), keep_blank_values=True, errors="replace"))
     values: dict[str, str | None] = {name: found.get(name) or None for name in ("judge", "other", "dimension")} | {
@@ -87,7 +88,9 @@ def from_fragment(fragment: str) -> tuple[Query, str]:
 
 
 def check_words(query: Query) -> None:
-    """Raise `InputError` where a word of the query is unknown, or there is but the second of two judges."""
+    """Raise `InputError` where a word or the filter cannot be read, or the first of two judges is missing."""
+    if query.where:
+        syntax_tree(query.where)
     check_choice("sort", query.sort, SORTS)
     check_choice("review", query.review, REVIEWS)
     for kind in query.kind:

@@ -116,7 +116,7 @@ class MrbAnnotatePage {
     mrbCase.detach(this.sheet);
     this.sheet.replaceChildren(mrbShell.fragment(found.html));
     const about = { annotator: this.me, number: this.number, shown: this.shown };
-    mrbCase.attach(this.sheet, (image) => mrbShell.picture((from) => this.line.ask("image", { ...about, image, from })));
+    mrbCase.attach(this.sheet, (image, frame) => mrbShell.picture((from) => this.line.ask("image", { ...about, image, frame, from })));
     this.at = this.open() ?? 0;
     this.watch.stop();
     this.remarks.draw(found.comments);

@@ -19,7 +19,7 @@ from mrb_lib.reviews.progress import DONE, OPEN, SKIPPED, by_dimension, case_sta
 from mrb_lib.reviews.store import Store
 from mrb_lib.schema import CHOICES
 from mrb_lib.widgets.annotate.blinded import NAMES, as_shown, blinded_html, in_case_frame
-from mrb_lib.widgets.case.images import SIDE, piece_of, whole
+from mrb_lib.widgets.case.images import SIDE, picture_piece, whole
 from mrb_lib.widgets.text import visible
 
 REASONS = (
@@ -66,7 +66,7 @@ class Annotation:
         self._side = side
         self._seen: dict[str, pd.DataFrame] = {}  # by annotator; assignments are added to and never change
         self._html = lru_cache(maxsize=16)(self._drawn)
-        self._picture = lru_cache(maxsize=2)(lambda name: whole(name, benchmark.images))
+        self._picture = lru_cache(maxsize=2)(lambda name, frame: whole(name, benchmark.images, frame))
 
     def initial_state(self, _: Mapping[str, Any]) -> dict[str, Any]:
         """What the page is about, and who may sign in."""
@@ -130,12 +130,13 @@ class Annotation:
         return {"answers": self._answers(assigned)}
 
     def image(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """A piece of an image of the case in sight with every pixel it has; see `mrb_lib.widgets.case.images.whole`."""
+        """A piece of a frame of an image of the case in sight; see `mrb_lib.widgets.case.images.whole`."""
         assigned, index = self._in_sight(question), _number(question, "image")
         names = self._benchmark.cases["images"].iloc[self._rows[assigned.case_id]]
         if not 0 <= index < len(names) or str(names[index]) not in self._benchmark.images:
             raise InputError("there is no such image; load the page again.")
-        return piece_of(self._picture(str(names[index])), max(0, _number(question, "from")))
+        picture = self._picture(str(names[index]), _number({"frame": 1, **question}, "frame"))
+        return picture_piece(picture, max(0, _number(question, "from")))
 
     def skip(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Keep why the dimensions that have no choice yet stay without one."""

@@ -112,15 +112,16 @@ const mrbShell = (() => {
     return input;
   }
 
-  // A picture that comes in pieces of base64, as a Blob.
+  // A picture that comes in pieces of base64, as a Blob, with what its stored values stand for.
   async function picture(piece) {
     const parts = [];
+    let answer = {};
     for (let from = 0; from !== null;) {
-      const answer = await piece(from);
+      answer = await piece(from);
       parts.push(Uint8Array.from(atob(answer.piece), (one) => one.charCodeAt(0)));
       from = answer.next;
     }
-    return new Blob(parts, { type: "image/png" });
+    return { blob: new Blob(parts, { type: "image/png" }), shades: answer.shades };
   }
 
   // While what is in sight changes, the nodes that act on it are dead, and so is what was pressed before it was painted:

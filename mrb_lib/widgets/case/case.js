@@ -1,6 +1,6 @@
 // The images of a case under buttons, keys, wheel and fingers. Nothing of the data becomes markup: elements are made one by one.
 const mrbCase = (() => {
-  const { groups, clamp, fit, invert, middle, orient, pan, place, placeOf, reset, setColour, setWindow, together, turn, unturned, value, zoom } = mrbPicture;
+  const { groups, clamp, fit, graded, invert, middle, orient, pan, place, placeOf, reset, setColour, setWindow, spacing, together, turn, turnTo, unturned, value, zoom } = mrbPicture;
   const kept = new WeakMap(); // of a root: what takes its listeners off
   const views = new WeakMap(); // of a figure: its state
   const MOST_AT_ONCE = 4;
@@ -97,13 +97,12 @@ const mrbCase = (() => {
     if (!view || !img || views.has(figure)) return;
     for (const one of figure.querySelectorAll(".mrb-shrunk")) one.hidden = Boolean(pixels);
     const data = figure.dataset;
-    const state = { root, figure, view, img, pixels, small: img.src, wide: 0, tall: 0, across: 0, down: 0, scale: 1, x: 0, y: 0, fitted: true, grey: "low" in data, fingers: new Map(), quarters: 0, flipped: false, matrix: [1, 0, 0, 1, 0, 0], brightness: 1, contrast: 1, mode: "" };
+    const state = { root, figure, view, img, pixels, small: img.src, wide: 0, tall: 0, across: 0, down: 0, scale: 1, x: 0, y: 0, fitted: true, grey: "low" in data, fingers: new Map(), quarters: 0, flipped: false, matrix: [1, 0, 0, 1, 0, 0], brightness: 1, contrast: 1, mode: "", frames: (pixels && Number(data.frames)) || 1, wanted: 1, shown: 1 };
     const index = Number(data.index);
-    state.mark = mark && ((region) => mark({ image: index, ...region }));
-    state.spacing = data.spacing ? data.spacing.split(" ").map(Number) : null;
+    state.mark = mark && ((region) => mark({ image: index, frame: state.shown, ...region }));
+    spacing(state, data);
     if (state.grey) {
-      for (const name of ["low", "high", "centre", "width", "offset", "step"]) state[name] = Number(data[name]);
-      state.inverted = data.inverted === "1";
+      Object.assign(state, graded(data));
       state.first = { centre: state.centre, width: state.width, inverted: state.inverted };
     }
     tools(state);
@@ -131,6 +130,7 @@ const mrbCase = (() => {
       state.img.src = state.small;
       URL.revokeObjectURL(state.source);
     }
+    for (const counted of figure.querySelectorAll(".mrb-frame")) counted.textContent = "1";
     state.img.hidden = false;
     state.view.classList.remove("mrb-live", "mrb-near", "mrb-moved", "mrb-marking");
     for (const name of ["--turn", "--shades"]) state.view.style.removeProperty(name);
@@ -174,7 +174,7 @@ const mrbCase = (() => {
       ArrowLeft: () => pan(state, 40, 0), ArrowRight: () => pan(state, -40, 0), ArrowUp: () => pan(state, 0, 40), ArrowDown: () => pan(state, 0, -40),
       "[": () => shades(1 / 1.15, 0), "]": () => shades(1.15, 0), ",": () => shades(1, -1), ".": () => shades(1, 1),
       e: () => document.fullscreenEnabled && full(state), o: () => DOES.turn(state), h: () => DOES.flip(state), i: () => invert(state), l: () => DOES.distance(state), q: () => DOES.area(state),
-      PageDown: () => step(state.root, 1), PageUp: () => step(state.root, -1), ...(state.mark ? { m: () => DOES.region(state) } : {}),
+      PageDown: () => step(state, 1), PageUp: () => step(state, -1), ...(state.mark ? { m: () => DOES.region(state) } : {}),
     };
     const act = keys[event.key];
     if (!act) return undefined;
@@ -188,7 +188,7 @@ const mrbCase = (() => {
     if (!state || !(zooms || document.activeElement === state.view || groups.get(state.root)?.single)) return;
     event.preventDefault();
     if (!zooms && groups.get(state.root)?.single) {
-      if (event.timeStamp - (state.root.mrbWheeled ?? 0) > 40) step(state.root, Math.sign(event.deltaY));
+      if (event.timeStamp - (state.root.mrbWheeled ?? 0) > 40) step(state, Math.sign(event.deltaY));
       state.root.mrbWheeled = event.timeStamp;
       return;
     }
@@ -228,52 +228,69 @@ const mrbCase = (() => {
     mrbOverlay.release(state);
   }
 
-  // The images of a case as a series: one at a time, and all at the same zoom. A long one starts so.
+  // The images of a case, and the frames of their files, as a series: one at a time, and all images at the same zoom.
+  // A long one starts so, and so does one with frames, which are never beside each other.
   function series(root, states) {
-    const group = { states, linked: false, single: false, at: 0 };
+    const entries = states.flatMap((state) => Array.from({ length: state.frames }, (_, k) => ({ state, frame: k + 1 })));
+    const group = { states, entries, linked: false, single: false, at: 0 };
     groups.set(root, group);
-    if (states.length < 2) return null;
+    if (entries.length < 2) return null;
     const box = (words, name) => {
       const label = element("label", { class: "mrb-switch" });
       const input = element("input", { type: "checkbox" });
       input.addEventListener("change", () => set({ [name]: input.checked }));
       label.append(input, words);
+      label.hidden = states.length < 2;
       return { label, input };
     };
+    const button = (by, text, words) => {
+      const made = element("button", { type: "button", "aria-label": words, title: words }, text);
+      made.addEventListener("click", () => step(entries[group.at].state, by));
+      return made;
+    };
     const [linked, single] = [box("zoom together", "linked"), box("one at a time (wheel or Page keys)", "single")];
+    const steps = [button(-1, "‹", "the one before (Page up)"), button(1, "›", "the one after (Page down)")];
     const where = element("output", { "aria-live": "polite" });
     const bar = element("div", { class: "mrb-tools mrb-series", role: "group", "aria-label": "the images of the case" });
-    bar.append(linked.label, single.label, where);
+    bar.append(linked.label, single.label, ...steps, where);
     const set = (now) => {
       Object.assign(group, now);
       linked.input.checked = group.linked;
       single.input.checked = group.single;
-      states.forEach(({ figure }, i) => { figure.hidden = group.single && i !== group.at; });
-      where.textContent = group.single ? `image ${group.at + 1} of ${states.length}` : "";
-      if (group.linked && states[group.at].across) together(states[group.at], states[group.at].view.getBoundingClientRect());
+      const { state: here, frame } = entries[group.at];
+      for (const one of steps) one.hidden = !group.single;
+      for (const { state } of entries) state.figure.hidden = group.single && state !== here;
+      if (group.single) turnTo(here, frame);
+      const place = [states.length > 1 ? `image ${states.indexOf(here) + 1} of ${states.length}` : "", here.frames > 1 ? `frame ${frame} of ${here.frames}${states.length > 1 ? "" : " (wheel or Page keys)"}` : ""];
+      where.textContent = group.single ? place.filter(Boolean).join(" · ") : "";
+      if (group.linked && here.across) together(here, here.view.getBoundingClientRect());
     };
     group.set = set;
-    set(states.length > MOST_AT_ONCE ? { linked: true, single: true } : {});
+    const many = states.length > MOST_AT_ONCE;
+    set({ linked: many, single: many || entries.length > states.length });
     states[0].figure.before(bar);
     return bar;
   }
 
-  // The image before or after the one in sight, with its zoom, place and focus.
-  function step(root, by) {
-    const group = groups.get(root);
-    if (!group?.single) return;
-    const [before, at] = [group.states[group.at], clamp(group.at + by, 0, group.states.length - 1)];
-    const after = group.states[at];
-    if (after === before) return;
+  // The image or frame before or after the one in sight, with its zoom, place and focus.
+  function step(before, by) {
+    const group = groups.get(before.root);
+    if (!group?.single) return before.frames > 1 ? turnTo(before, clamp(before.wanted + by, 1, before.frames)) : undefined;
+    const at = clamp(group.at + by, 0, group.entries.length - 1);
+    if (at === group.at) return undefined;
+    const { state: after } = group.entries[at];
     const focused = document.activeElement === before.view;
     group.set({ at });
+    if (after === before) return undefined;
     for (const name of ["scale", "x", "y", "fitted"]) after[name] = before[name];
     if (after.across) place(after);
     if (focused) after.view.focus({ preventScroll: true });
+    return undefined;
   }
 
-  // `pixels` resolves with the image at an index of the case, a Blob with every pixel; without it there are none but those here.
-  // `mark` takes a region that was marked: the image's index, and x, y, width and height in its pixels (a point has neither).
+  // `pixels` resolves with a frame of the image at an index of the case, a Blob with every pixel and its shades; without it
+  // there are none but those here. `mark` takes a region that was marked: the image's index, the frame, from 1, and x, y,
+  // width and height in its pixels (a point has neither).
   function attach(root, pixels, mark) {
     if (kept.has(root)) detach(root);
     const watch = new ResizeObserver((entries) => {
@@ -305,8 +322,8 @@ const mrbCase = (() => {
   }
 
   function region(root) {
-    const { states = [], at = 0, single } = groups.get(root) ?? {};
-    const state = (single ? states[at] : states.find(({ view }) => view === document.activeElement)) ?? states[0];
+    const { states = [], entries = [], at = 0, single } = groups.get(root) ?? {};
+    const state = (single ? entries[at].state : states.find(({ view }) => view === document.activeElement)) ?? states[0];
     if (!state?.across) return false;
     DOES.region(state);
     return true;

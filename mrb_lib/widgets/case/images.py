@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from mrb_lib.data.images import Pixels, packed_png, plain_png, read_pixels
 from mrb_lib.errors import InputError
@@ -37,8 +38,21 @@ def image_html(name: object, images: Mapping[str, bytes], side: int = SIDE, inde
         return f'<p class="mrb-missing">[{isolated(error)}]</p>'
 
 
-def whole(name: object, images: Mapping[str, bytes]) -> str:
-    """An image with every pixel it has, as base64 of a PNG: packed where it is grey and deeper than 8 bits.
+class WholePicture(NamedTuple):
+    """One frame of an image with every pixel it has.
+
+    Attributes
+    ----------
+    png : as base64, packed where it is grey and deeper than 8 bits
+    shades : what its stored values stand for and the window to start with, as the figure's `data-` attributes have it
+    """
+
+    png: str
+    shades: dict[str, str]
+
+
+def whole(name: object, images: Mapping[str, bytes], frame: int = 1) -> WholePicture:
+    """One frame of an image, from 1, with every pixel it has.
 
     Raises
     ------
@@ -47,15 +61,21 @@ def whole(name: object, images: Mapping[str, bytes]) -> str:
     """
     if str(name) not in images:
         raise InputError(f"the image {name} is missing.")
-    pixels = read_pixels(images[str(name)], str(name))
+    pixels = read_pixels(images[str(name)], str(name), frame)
     side = max(pixels.values.shape[:2])
-    return base64.b64encode(packed_png(pixels, side) if pixels.deep else plain_png(pixels, side)).decode("ascii")
+    png = packed_png(pixels, side) if pixels.deep else plain_png(pixels, side)
+    return WholePicture(base64.b64encode(png).decode("ascii"), _shades(pixels))
 
 
-def piece_of(picture: str, start: int) -> dict[str, object]:
+def picture_piece(picture: WholePicture, start: int) -> dict[str, object]:
+    """What one message carries of a picture, see `piece_of`, with its `shades`."""
+    return {**piece_of(picture.png, start), "shades": picture.shades}
+
+
+def piece_of(text: str, start: int) -> dict[str, object]:
     """What one message carries of it: `piece` and where the `next` one starts, None after the last."""
     end = start + PIECE
-    return {"piece": picture[start:end], "next": end if end < len(picture) else None}
+    return {"piece": text[start:end], "next": end if end < len(text) else None}
 
 
 def figure_html(pixels: Pixels, name: str, side: int = SIDE, index: int = 0) -> str:
@@ -63,28 +83,33 @@ def figure_html(pixels: Pixels, name: str, side: int = SIDE, index: int = 0) -> 
     height, width = pixels.values.shape[:2]
     packed = f' data-packed="{_address(packed_png(pixels, side))}"' if pixels.deep else ""
     kind = "colour" if not pixels.grey else "grey, more than 8 bits" if pixels.deep else "grey"
-    frames = f" · frame 1 of {pixels.frames}" if pixels.frames > 1 else ""
+    frames = ""
+    if pixels.frames > 1:
+        frames = f' · frame <span class="mrb-frame">1</span> of {pixels.frames}, of which judges see the first'
     shrunk = max(height, width) > side
     shown = f'<span class="mrb-shrunk"> · shown at most {side} wide or high</span>' if shrunk else ""
     size = f' data-index="{index}"' + (f' data-wide="{width}" data-tall="{height}"' if shrunk else "")
-    size += f' data-unit="{pixels.unit}"' if pixels.unit else ""
-    size += f' data-spacing="{pixels.spacing[0]:.10g} {pixels.spacing[1]:.10g}"' if pixels.spacing else ""
+    size += f' data-frames="{pixels.frames}"' if pixels.frames > 1 else ""
+    size += "".join(f' data-{key}="{value}"' for key, value in _shades(pixels).items())
     label = f"{name}: zoom and pan with the buttons or the keys + - and arrows"
     return (
-        f'<figure class="mrb-image" data-mrb="image"{_window(pixels)}{packed}{size}>'
+        f'<figure class="mrb-image" data-mrb="image"{packed}{size}>'
         f'<div class="mrb-view" role="group" aria-label="{escaped(label)}">'
         f'<img alt="{escaped(name)}" src="{_address(plain_png(pixels, side))}" draggable="false"></div>'
         f"<figcaption>{isolated(name)} · {width} × {height} · {kind}{frames}{shown}</figcaption></figure>"  # noqa: RUF001 - a size is written so
     )
 
 
-def _window(pixels: Pixels) -> str:
-    """What a script needs to put the values of a grey picture through a window, as attributes."""
-    if not pixels.grey:
-        return ""
-    numbers = ("low", "high", "centre", "width", "offset", "step")
-    attributes = "".join(f' data-{name}="{getattr(pixels, name):.10g}"' for name in numbers)
-    return f'{attributes} data-inverted="{int(pixels.inverted)}"'
+def _shades(pixels: Pixels) -> dict[str, str]:
+    """What a script needs to measure, and to put the values of a grey picture through a window."""
+    shades = {"unit": pixels.unit} if pixels.unit else {}
+    if pixels.spacing:
+        shades["spacing"] = f"{pixels.spacing[0]:.10g} {pixels.spacing[1]:.10g}"
+    if pixels.grey:
+        numbers = ("low", "high", "centre", "width", "offset", "step")
+        shades |= {name: f"{getattr(pixels, name):.10g}" for name in numbers}
+        shades["inverted"] = str(int(pixels.inverted))
+    return shades
 
 
 def _address(picture: bytes) -> str:

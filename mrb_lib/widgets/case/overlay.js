@@ -24,7 +24,8 @@ const mrbOverlay = (() => {
   }
 
   function paint(state) {
-    const { regions = [], draft } = state;
+    const { draft } = state;
+    const regions = (state.regions ?? []).filter(({ frame }) => frame === state.shown);
     if (!state.svg && !regions.length && !draft) return;
     if (!state.svg) {
       state.svg = shape("svg", { class: "mrb-overlay", viewBox: `0 0 ${state.wide} ${state.tall}`, preserveAspectRatio: "none", role: "img" });

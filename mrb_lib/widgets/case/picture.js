@@ -110,27 +110,75 @@ const mrbPicture = (() => {
   const coarse = (state) => !state.source && "wide" in state.figure.dataset && state.scale * state.wide > state.img.naturalWidth;
 
   // The image with every pixel it has, asked for once it is looked at so closely.
-  async function enlarge(state) {
-    if (!state.pixels || state.asked) return;
-    state.asked = true;
+  const enlarge = (state) => (state.trouble || state.source ? undefined : load(state));
+
+  // Another frame of its file, from 1. The zoom and the window stay; of several asked for in a row, the last counts.
+  function turnTo(state, frame) {
+    if (frame === state.wanted) return;
+    state.wanted = frame;
+    if (state.draft) mrbOverlay.end(state);
+    load(state);
+  }
+
+  // The frame that is wanted, with every pixel it has.
+  async function load(state) {
+    if (!state.pixels || state.loading) return;
+    Object.assign(state, { loading: true, trouble: "" });
     tell(state);
     try {
-      const source = URL.createObjectURL(await state.pixels(Number(state.figure.dataset.index)));
-      if (state.closed) return URL.revokeObjectURL(source);
-      const packed = Boolean(state.figure.dataset.packed);
-      Object.assign(state, { source, frame: null });
-      if (!packed) {
-        state.img.src = source;
-        await state.img.decode();
-      }
-      if (packed || state.img.hidden) {
-        await decoded(state);
-        paint(state);
-      }
+      do {
+        const frame = state.wanted;
+        const { blob, shades } = await state.pixels(Number(state.figure.dataset.index), frame);
+        if (state.closed) return;
+        await install(state, frame, URL.createObjectURL(blob), shades);
+      } while (state.wanted !== state.shown);
     } catch (error) {
-      state.trouble = error.message;
+      Object.assign(state, { trouble: error.message, wanted: state.shown });
+    } finally {
+      state.loading = false;
     }
-    return tell(state);
+    tell(state);
+  }
+
+  async function install(state, frame, source, shades) {
+    if (state.source) URL.revokeObjectURL(state.source);
+    const packed = Boolean(state.figure.dataset.packed);
+    const other = frame !== state.shown;
+    Object.assign(state, { source, shown: frame, frame: null });
+    if (other) adopt(state, shades);
+    if (!packed) {
+      state.img.src = source;
+      await state.img.decode();
+    }
+    if (packed || state.img.hidden) {
+      await decoded(state);
+      paint(state);
+    }
+    if (state.pointer) value(state, state.pointer);
+    mrbOverlay.paint(state);
+  }
+
+  // What the stored values of another frame stand for. The window stays as it is, the sliders reach all frames seen.
+  function adopt(state, shades) {
+    spacing(state, shades);
+    if (!state.grey) return;
+    const own = graded(shades);
+    Object.assign(state, { low: Math.min(state.low, own.low), high: Math.max(state.high, own.high), offset: own.offset, step: own.step });
+    state.first = { centre: own.centre, width: own.width, inverted: own.inverted };
+    const span = state.high - state.low || 1;
+    const { level, window: width } = state.sliders;
+    [level.min, level.max] = [state.low - span / 2, state.high + span / 2];
+    [level.value, width.value] = [state.centre, Math.sqrt(state.width / span)];
+  }
+
+  // The numbers of a figure or of a frame of it: how far its pixels are apart, and what its stored values stand for.
+  function spacing(state, shades) {
+    state.spacing = shades.spacing ? shades.spacing.split(" ").map(Number) : null;
+  }
+
+  function graded(shades) {
+    const numbers = ["low", "high", "centre", "width", "offset", "step"].map((name) => [name, Number(shades[name])]);
+    return { ...Object.fromEntries(numbers), inverted: shades.inverted === "1" };
   }
 
   function pan(state, dx, dy) {
@@ -145,10 +193,13 @@ const mrbPicture = (() => {
   function tell(state) {
     const way = `${state.quarters ? ` · turned ${90 * state.quarters}°` : ""}${state.flipped ? " · FLIPPED left to right" : ""}`;
     const size = `${Math.round(state.scale * 100)} %${way}`;
-    const full = state.trouble ? ` · not at full size: ${state.trouble}` : state.asked ? " · loading the full size …" : ` · enlarged from ${state.img.naturalWidth} × ${state.img.naturalHeight}`;
+    const full = state.loading ? " · loading the full size …" : ` · enlarged from ${state.img.naturalWidth} × ${state.img.naturalHeight}`;
+    const turning = state.wanted === state.shown ? "" : ` · loading frame ${state.wanted} …`;
     const shades = state.grey ? ` · level ${number(state.centre)} · window ${number(state.width)}${state.inverted === state.first.inverted ? "" : " · inverted"}` : changed(state) ? ` · brightness ${Math.round(100 * state.brightness)} % · contrast ${Math.round(100 * state.contrast)} %` : "";
-    const said = `${size}${shades}${coarse(state) ? full : ""}`;
-    if (state.output.textContent !== said) state.output.textContent = said;
+    const trouble = state.trouble ? ` · not loaded: ${state.trouble}` : "";
+    write(state.output, `${size}${shades}${turning || (coarse(state) && !trouble ? full : "")}${trouble}`);
+    const counted = state.figure.querySelector(".mrb-frame");
+    if (counted) write(counted, String(state.shown));
   }
 
   const changed = (state) => state.brightness !== 1 || state.contrast !== 1;
@@ -157,6 +208,7 @@ const mrbPicture = (() => {
   async function value(state, { x, y }) {
     const [column, row] = [Math.floor(x), Math.floor(y)];
     const asked = (state.under = {});
+    state.pointer = { x, y };
     if (!(column >= 0 && row >= 0 && column < state.wide && row < state.tall)) return write(state.pixel, "");
     await decoded(state);
     if (state.under !== asked) return undefined;
@@ -172,10 +224,12 @@ const mrbPicture = (() => {
   };
 
   async function decoded(state) {
-    if (state.frame) return;
+    if (state.frame) return undefined;
     const source = new Image();
     source.src = state.source || state.figure.dataset.packed || state.img.src;
+    const from = state.source;
     await source.decode();
+    if (from !== state.source) return decoded(state); // another frame came in the meantime
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = [source.naturalWidth, source.naturalHeight];
     const context = canvas.getContext("2d", { willReadFrequently: true });
@@ -256,5 +310,5 @@ const mrbPicture = (() => {
     fit(state);
   }
 
-  return { groups, clamp, fit, invert, middle, orient, pan, place, placeOf, reset, setColour, setWindow, together, turn, unturned, value, zoom };
+  return { groups, clamp, fit, graded, invert, middle, orient, pan, place, placeOf, reset, setColour, setWindow, spacing, together, turn, turnTo, unturned, value, zoom };
 })();

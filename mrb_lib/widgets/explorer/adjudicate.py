@@ -234,7 +234,9 @@ def _said(row: Mapping[Any, Any], lost: int) -> str:
     harm = SEVERITY_WORDS.get(str(row["severity"]))
     reasons = REASONING_WORDS.get(str(row["reasoning"]))
     parts = [f"harm: {harm}" if harm else "", f"its reasons: {reasons}" if reasons else ""]
-    parts += [f"{marked} region{'' if marked == 1 else 's'} marked{gone}" if marked else ""]
+    frames = sorted({int(one["frame"]) for one in row["regions"]})
+    where = f" in frame {', '.join(map(str, frames))}" if frames and frames != [1] else ""
+    parts += [f"{marked} region{'' if marked == 1 else 's'} marked{where}{gone}" if marked else ""]
     return "; ".join(filter(None, parts))
 
 

@@ -21,7 +21,7 @@ from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.core.options import IntArray
 from mrb_lib.stats.failures.failure_kinds import Kinds
 from mrb_lib.stats.failures.query import PLACES, SORTS, Query, check_words, from_fragment, to_fragment
-from mrb_lib.widgets.case.images import PIECE, piece_of, whole
+from mrb_lib.widgets.case.images import PIECE, picture_piece, whole
 from mrb_lib.widgets.case.view import verdicts_html
 from mrb_lib.widgets.explorer.adjudicate import (
     LABELS,
@@ -69,7 +69,7 @@ class ExplorerAnswers:
         self._cases: OrderedDict[int, str] = OrderedDict()
         self._exports: OrderedDict[str, Iterator[str]] = OrderedDict()
         self._numbers = count(1)
-        self._picture = lru_cache(maxsize=2)(lambda name: whole(name, data.benchmark.images))
+        self._picture = lru_cache(maxsize=2)(lambda name, frame: whole(name, data.benchmark.images, frame))
 
     @cached_property
     def _positions(self) -> dict[str, int]:
@@ -182,12 +182,13 @@ class ExplorerAnswers:
         return {"html": html[start : start + PIECE], "next": _next(html, start)}
 
     def image(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """A piece of an image of a case with every pixel it has, from `from` on; see `images.whole`."""
+        """A piece of a frame of an image of a case with every pixel it has, from `from` on; see `images.whole`."""
         position, index = self._position(question), _number(question, "image")
         names = self.data.benchmark.cases["images"].iloc[position]
         if not 0 <= index < len(names):
             raise InputError("there is no such image; load the page again.")
-        return piece_of(self._picture(str(names[index])), max(0, _number(question, "from")))
+        picture = self._picture(str(names[index]), _number({"frame": 1, **question}, "frame"))
+        return picture_piece(picture, max(0, _number(question, "from")))
 
     def history(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """The adjudications of a case, the newest first; where `hidden` counts others', only the reviewer's own."""

@@ -299,7 +299,7 @@ const mrbExplorer = (() => {
         parts.stage.append(shown.node);
         if (state.scrolled) parts.stage.scrollTop = 0; // this forces a layout, so only where it is needed
         state.scrolled = false;
-        mrbCase.attach(parts.stage, (image) => mrbShell.picture((from) => link.ask("image", { position, image, from })), (region) => parts.form.marked(region));
+        mrbCase.attach(parts.stage, (image, frame) => mrbShell.picture((from) => link.ask("image", { position, image, frame, from })), (region) => parts.form.marked(region));
         parts.caseId = shown.case_id;
         writeAddress();
         parts.form.root.hidden = false;

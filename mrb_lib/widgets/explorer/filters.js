@@ -115,7 +115,7 @@ const mrbFilters = (() => {
       review.closest("label").classList.toggle("mrb-on", Boolean(query.review));
       sort.value = query.sort;
       turn.hidden = !query.sort;
-      turn.textContent = query.desc ? "↓ highest" : "↑ lowest";
+      turn.replaceChildren(query.desc ? "↓" : "↑", element("span", {}, query.desc ? " highest" : " lowest"));
       turn.setAttribute("aria-label", query.desc ? "highest first; turn to lowest first" : "lowest first; turn to highest first");
       outcome.hidden = !query.outcome.length;
       outcome.textContent = `only ${query.outcome.join(", ")} ✕`;

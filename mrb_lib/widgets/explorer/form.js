@@ -63,7 +63,7 @@ const mrbForm = (() => {
   function make({ ask, about, signed, saved, next, draw, region }) {
     const { element } = mrbShell;
     const drafts = mrbDrafts(about.name);
-    const state = { position: null, caseId: "", version: "", entries: [], gold: {}, reviewer: "", id: fresh(), withdrawal: fresh(), dirty: false, scope: { dimension: "", judge: "" }, regions: [] };
+    const state = { position: null, caseId: "", version: "", entries: [], gold: {}, reviewer: "", id: fresh(), withdrawals: new Map(), dirty: false, scope: { dimension: "", judge: "" }, regions: [] };
     const usual = about.dimensions.includes("overall") ? "overall" : (about.dimensions.at(-1) ?? "");
     let reasons = about.reasons;
 
@@ -117,7 +117,7 @@ const mrbForm = (() => {
       }));
     }
 
-    const spot = ({ image, x, y, width, height }) => `${width || height ? `Box ${Math.round(width)} × ${Math.round(height)}` : "Point"} at x ${Math.round(x)}, y ${Math.round(y)}${state.images > 1 ? ` in image ${image + 1}` : ""}`;
+    const spot = ({ image, frame, x, y, width, height }) => `${width || height ? `Box ${Math.round(width)} × ${Math.round(height)}` : "Point"} at x ${Math.round(x)}, y ${Math.round(y)}${state.images > 1 ? ` in image ${image + 1}` : ""}${frame > 1 ? ` in frame ${frame}` : ""}`;
 
     function drawRegions(all) {
       state.regions = all;
@@ -159,7 +159,6 @@ const mrbForm = (() => {
       const stored = mine();
       state.dirty = Boolean(draft);
       state.id = draft?.id ?? fresh();
-      state.withdrawal = fresh();
       fillIn(draft ?? stored ?? {});
       if (draft) say("Not saved yet: this is what you typed before.", "mrb-unsaved");
       else say(stored ? `Stored ${stored.created.replace("T", " ").slice(0, 16)} UTC. Change it and save to correct it.` : "");
@@ -199,18 +198,25 @@ const mrbForm = (() => {
     const replaced = (one) => `“${one.choice ? `${one.label}: ${one.choice}` : one.label}” on ${one.created.replace("T", " ").slice(0, 16)} UTC`;
     const reviewers = (entries) => [...new Set(entries.filter((one) => one.counts).map((one) => one.reviewer))];
 
+    // The id of the withdrawal of an entry: sent again, it is the same one; that of another entry is another.
+    function withdrawal(of) {
+      if (!state.withdrawals.has(of)) state.withdrawals.set(of, fresh());
+      return state.withdrawals.get(of);
+    }
+
     // Whether it is stored, and nothing was typed since.
     async function store(content) {
       if (state.busy) return false;
       const { position, caseId, version } = state;
-      const id = content.verdict === "withdrawn" ? state.withdrawal : state.id;
+      const superseded = mine()?.id ?? "";
+      const id = content.verdict === "withdrawn" ? withdrawal(superseded) : state.id;
       const name = key();
       const here = () => name === key();
       state.busy = true;
       save.disabled = true;
       say("Saving …");
       try {
-        const answer = await within(ask("save", { ...content, position, case_id: caseId, version, adjudication_id: id, reviewer: state.reviewer, dimension: dimension.value, judge: judge.value, supersedes: mine()?.id ?? "" }));
+        const answer = await within(ask("save", { ...content, position, case_id: caseId, version, adjudication_id: id, reviewer: state.reviewer, dimension: dimension.value, judge: judge.value, supersedes: superseded }));
         saved(position, reviewers(answer.entries));
         if (answer.replaces) {
           if (!drafts.of(name) && content.verdict !== "withdrawn") drafts.keep(name, { ...content, id });

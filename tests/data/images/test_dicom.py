@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pydicom
 import pytest
+from PIL import Image
 from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.pixels.processing import apply_modality_lut, apply_voi_lut
 from pydicom.uid import UID, DeflatedExplicitVRLittleEndian, ExplicitVRLittleEndian, SecondaryCaptureImageStorage
 
-from mrb_lib.data.images import Pixels, read_pixels
+from mrb_lib.data.images import Pixels, png, read_pixels
 from mrb_lib.data.images.pixels import windowed
 from mrb_lib.errors import InputError
 
@@ -87,6 +88,41 @@ def test_of_several_frames_the_first_is_shown_and_their_number_known() -> None:
     pixels = read_pixels(written(np.stack([RAMP, RAMP[::-1], RAMP * 0])))
     np.testing.assert_array_equal(real(pixels), RAMP)
     assert pixels.frames == 3
+
+
+def test_each_frame_is_read_with_its_own_window_and_spacing() -> None:
+    frames = np.stack([RAMP, RAMP[::-1], RAMP.T])
+    windows, spacings = [(100, 50), (600, 300), (9, 4)], [(0.5, 0.25), (1, 2), (3, 3)]
+    groups = []
+    for (centre, width), spacing in zip(windows, spacings, strict=True):
+        window, measures, group = Dataset(), Dataset(), Dataset()
+        window.WindowCenter, window.WindowWidth, window.VOILUTFunction = centre, width, "LINEAR_EXACT"
+        measures.PixelSpacing = list(spacing)
+        group.FrameVOILUTSequence, group.PixelMeasuresSequence = [window], [measures]
+        groups.append(group)
+    content = written(frames, PerFrameFunctionalGroupsSequence=groups)
+    for number, (values, window, spacing) in enumerate(zip(frames, windows, spacings, strict=True), start=1):
+        pixels = read_pixels(content, "x", number)
+        np.testing.assert_array_equal(real(pixels), values)
+        assert (pixels.centre, pixels.width, pixels.spacing, pixels.frames) == (*window, spacing, 3)
+    for number in (0, 4):
+        with pytest.raises(InputError, match=f"x: has no frame {number}; use 1 to 3"):
+            read_pixels(content, "x", number)
+    with pytest.raises(InputError, match="only the first of its format"):
+        read_pixels(png(Image.new("L", (2, 2))), "x", 2)
+
+
+@pytest.mark.parametrize("name", ["rtdose.dcm", "rtdose_rle.dcm", "SC_rgb_rle_2frame.dcm"])
+def test_frames_are_those_of_the_file_in_their_order(name: str) -> None:
+    dataset = pydicom.dcmread(FILES / name)
+    every = dataset.pixel_array
+    for number in (1, 2, len(every)):
+        pixels = read_pixels(sample(name), name, number)
+        assert pixels.frames == len(every)
+        # What spans more than 16 bits is kept to half a step of theirs.
+        np.testing.assert_allclose(
+            real(pixels), every[number - 1], rtol=1e-9, atol=0 if pixels.step == 1 else pixels.step / 2
+        )
 
 
 def test_an_enhanced_file_keeps_rescaling_and_window_with_the_frame() -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import base64
 import io
 import re
+from pathlib import Path
 
 import numpy as np
+import pydicom
 import pytest
 from PIL import Image
 
+from mrb_lib.errors import InputError
 from mrb_lib.widgets.bundle import script
 from mrb_lib.widgets.case import SCRIPTS
-from mrb_lib.widgets.case.images import image_html
+from mrb_lib.widgets.case.images import image_html, picture_piece, whole
 
 
 def stored(values: np.ndarray) -> bytes:
@@ -59,6 +62,23 @@ def test_a_picture_larger_than_the_page_takes_says_so() -> None:
     assert drawn(page, "src").shape == (10, 20)
     assert "shown at most 20" in page
     assert "60 × 30" in page  # noqa: RUF001 - a size is written so
+
+
+def test_a_file_with_frames_says_so_and_gives_each_with_what_its_values_stand_for() -> None:
+    content = (Path(pydicom.__file__).parent / "data" / "test_files" / "rtdose.dcm").read_bytes()
+    page = image_html("dose", {"dose": content})
+    assert 'data-frames="15"' in page
+    assert 'frame <span class="mrb-frame">1</span> of 15, of which judges see the first' in page
+    every = pydicom.dcmread(io.BytesIO(content)).pixel_array
+    for frame in (1, 15):
+        picture = whole("dose", {"dose": content}, frame)
+        with Image.open(io.BytesIO(base64.b64decode(picture.png))) as image:
+            packed = np.asarray(image).astype(int)
+        offset, step = (float(picture.shades[name]) for name in ("offset", "step"))
+        np.testing.assert_allclose(offset + step * (packed[..., 0] * 256 + packed[..., 1]), every[frame - 1], atol=step)
+        assert picture_piece(picture, 0)["shades"] == picture.shades
+    with pytest.raises(InputError, match="dose: has no frame 16"):
+        whole("dose", {"dose": content}, 16)
 
 
 @pytest.mark.parametrize("images", [{}, {'"><svg onload=x>': b"\0" * 128 + b"DICM" + b"<script>"}])
