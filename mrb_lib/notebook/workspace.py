@@ -14,12 +14,12 @@ import pandas as pd
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.data.votes import vote_columns
 from mrb_lib.errors import InputError
+from mrb_lib.judges.roster.groups import GroupFile, judge_groups
 from mrb_lib.notebook.absent import Absent, Frame, missing, reason_of
 from mrb_lib.notebook.behind import cells_behind, with_queries
 from mrb_lib.notebook.conclusions import Conclusion
-from mrb_lib.notebook.grouping import judge_groups, untimed
 from mrb_lib.notebook.places import simulated_note
-from mrb_lib.notebook.publish import Counts, PublishedTable, Publisher, check_id
+from mrb_lib.notebook.publish import Counts, PublishedTable, Publisher, check_id, untimed
 from mrb_lib.notebook.reviews import Reviewed, reviewed
 from mrb_lib.notebook.tabular import Best, table_text
 from mrb_lib.plots.registry import FIGURES
@@ -54,6 +54,7 @@ class Workspace:
     where : the filter that chose the benchmark's cases; empty where they are all there
     policy, gold, cluster, resamples, seed : as for `mrb_lib.analyze`
     out : the folder to publish in; empty publishes nothing
+    group_file : groups of judges that go before those that are told from names and roster; None for none
     """
 
     benchmark: Benchmark
@@ -68,6 +69,7 @@ class Workspace:
     resamples: int = 2000
     seed: int = 0
     out: str = ""
+    group_file: GroupFile | None = None
 
     @property
     def simulated(self) -> bool:
@@ -107,8 +109,8 @@ class Workspace:
         return None if self.missing(name) else name
 
     def groups(self) -> pd.DataFrame:
-        """The group of each judge, `judge` and `group`; see `judge_groups`."""
-        return judge_groups(self.judges, self.manifests)
+        """The group of each judge; see `mrb_lib.judges.roster.groups.judge_groups`."""
+        return judge_groups(self.judges, self.manifests, override=self.group_file)
 
     def labels(self) -> pd.DataFrame:
         """The gold table by the workspace's gold rule."""
@@ -199,7 +201,7 @@ class Workspace:
         return pd.Series(side, counts.index, dtype="str", name="longer")
 
     def untimed(self) -> list[str]:
-        """The columns of the table `jury` that are not to be published, see `mrb_lib.notebook.grouping.untimed`."""
+        """The columns of the table `jury` that are not to be published, see `mrb_lib.notebook.publish.untimed`."""
         return untimed(self.judges)
 
     def on(self, verdicts: Frame) -> Workspace:

@@ -58,6 +58,8 @@ class Manifest:
     options : what was asked for: `orders, repeats, limit` (null for all cases), `dimensions`,
         and the settings that were not left open; never a key
     sent_to : the address of the server that was shown the cases; empty where they stayed in the process
+    provenance : what a local folder of weights says of itself: `architectures` and `base` (the model on the Hub that
+        its configuration names), and `training`, what its `training.json` holds; empty for others
     resumed : later sessions that made verdicts of this run in another way: when, and which of
         `device, versions, git_commit, options` were different then
     """
@@ -79,6 +81,7 @@ class Manifest:
     created: str = ""
     options: Mapping[str, object] = field(default_factory=dict)
     sent_to: str = ""
+    provenance: Mapping[str, object] = field(default_factory=dict)
     resumed: Sequence[Mapping[str, object]] = field(default_factory=list)
 
 
@@ -171,7 +174,7 @@ def _check_types(values: Mapping[str, object]) -> None:
     for name, value in values.items():
         if name == "resumed":
             fits = isinstance(value, list) and all(isinstance(session, dict) for session in value)
-        elif name in ("spec", "versions", "options"):
+        elif name in ("spec", "versions", "options", "provenance"):
             fits = isinstance(value, dict)
         else:
             fits = isinstance(value, int if name == "seed" else str)
