@@ -13,8 +13,8 @@ import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.data.votes import vote_columns
-from mrb_lib.errors import InputError
-from mrb_lib.judges.roster.groups import GroupFile, judge_groups
+from mrb_lib.judges.roster.group_file import GroupFile
+from mrb_lib.judges.roster.groups import chosen_judges, judge_groups
 from mrb_lib.notebook.absent import Absent, Frame, missing, reason_of
 from mrb_lib.notebook.behind import cells_behind, with_queries
 from mrb_lib.notebook.conclusions import Conclusion
@@ -209,18 +209,17 @@ class Workspace:
         return replace(self, verdicts=self.verdicts.head(0) if isinstance(verdicts, Absent) else verdicts)
 
     def only(self, judges: str) -> Workspace:
-        """The same workspace with some of its judges, separated by commas; with all where none is named.
+        """The same workspace with some of its judges, see `mrb_lib.judges.roster.groups.chosen_judges`.
 
         Raises
         ------
         InputError
-            One of them has no verdicts.
+            A judge has no verdicts, or a group no judge.
         """
-        names = [name.strip() for name in judges.split(",") if name.strip()]
-        unknown = [name for name in names if name not in self.judges]
-        if unknown:
-            raise InputError(f"judge {unknown[0]!r}: no run holds its verdicts; use some of {', '.join(self.judges)}.")
-        return self.on(self.verdicts[self.verdicts["judge"].isin(names)].reset_index(drop=True)) if names else self
+        if not judges.strip():
+            return self
+        names = chosen_judges(judges, self.groups())
+        return self.on(self.verdicts[self.verdicts["judge"].isin(names)].reset_index(drop=True))
 
     def best_judge(self) -> str:
         """The judge of rank 1 on the dimension, see the table `accuracy`; empty without verdicts."""

@@ -14,14 +14,12 @@ taken away. What is left over decides:
 
 from __future__ import annotations
 
-import csv
 import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pandas as pd
@@ -30,6 +28,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.judges.jury import is_jury
 from mrb_lib.judges.roster.engines import public_engines
 from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.group_file import GroupFile
 from mrb_lib.judges.roster.roster import FOLDER, SERVED, entries
 from mrb_lib.judges.roster.source import LOCAL
 from mrb_lib.schema import SIMULATED
@@ -42,9 +41,9 @@ JURY, OTHER = "jury", "other"
 EXACT, ENGINE, ENDPOINT, PATH, NORMALISED = "exact", "engine", "endpoint", "path", "normalised name"
 PUBLISHED, TUNED, FAMILY = "published name", "tuned from", "family name"
 FILE, BUILT_IN, OF_SIMULATION, UNMATCHED = "file", "built in", "simulated", "unmatched"
-COLUMNS: Final = ("judge", "group", "entry", "how", "base", "alike")
-LONGEST_GROUP: Final = 40
+COLUMNS: Final = ("judge", "group", "model", "entry", "how", "base", "alike")
 
+_GROUP: Final = "group:"
 _OF_DOMAIN: Final[Mapping[str | None, str]] = {"medical": MEDICAL, "critic": CRITIC, "reward": CRITIC}
 _SAYS_ITSELF: Final = (EXACT, ENGINE, FILE, BUILT_IN, OF_SIMULATION, JURY)
 _SEPARATORS: Final = re.compile(r"[\s._:-]+")
@@ -60,13 +59,6 @@ _VERSION: Final = re.compile(
 )
 _OPEN_NAMESAKES: Final = frozenset({"gpt2", "gpt1"})
 """Open models whose names read like a series behind endpoints."""
-
-
-class GroupFile(NamedTuple):
-    """Groups that a user states: the file they are from, and the group of each judge it names."""
-
-    path: str
-    groups: Mapping[str, str]
 
 
 class _Match(NamedTuple):
@@ -106,6 +98,7 @@ def judge_groups(
         - `group`: "open", "proprietary", "medical" (whatever its access) or "critic" (reward models among them); else
           "jury", "SIMULATED", the family of a judge that is built in ("heuristic"), "other" where nothing says, or
           what the file says
+        - `model`: what is behind the name, whatever the engine and the run: the entry, or else the name itself
         - `entry`: the roster entry that it is an instance of; null where there is none
         - `how`: "exact" (the entry's own name), "engine" (`NAME+ENGINE`), "endpoint" (the model's name at its server),
           "path" (what a folder of weights says of itself: `training.json`, its configuration, its name), "normalised
@@ -137,7 +130,8 @@ def judge_groups(
         stated = None if override is None else override.groups.get(name, override.groups.get(manifest.judge))
         if stated is not None:
             match = match._replace(group=stated, how=FILE)
-        rows.append((name, match.group, match.entry, match.how, match.base, " or ".join(match.alike) or None))
+        model = match.entry or _without_engine(manifest.judge)
+        rows.append((name, match.group, model, match.entry, match.how, match.base, " or ".join(match.alike) or None))
     frame = pd.DataFrame(rows, columns=list(COLUMNS)).astype("str")
     if override is not None and FILE not in set(frame["how"]):
         there = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
@@ -175,42 +169,39 @@ def _how_told(row: Mapping[Hashable, Any]) -> str:
     return {UNMATCHED: judge, PATH: f"{judge} by its weights", ENDPOINT: judge}.get(how, f"{judge} by its {how}")
 
 
-def read_group_file(path: Path) -> GroupFile:
-    """Read a file that states groups: CSV with the columns `judge` and `group`, or TOML lines `"judge" = "group"`.
+def chosen_judges(text: str, groups: pd.DataFrame) -> list[str]:
+    """The judges that a text names, separated by commas: by their names, or all of a group as `group:medical`.
+
+    Parameters
+    ----------
+    text : empty for all
+    groups : `judge`, `group`, as `judge_groups` gives it
+
+    Returns
+    -------
+    list of str
+        In the order of `groups`.
 
     Raises
     ------
     InputError
-        The file cannot be read, is neither, names a judge twice, or a group is empty or long.
+        A judge has no verdicts, or a group no judge.
     """
-    if path.suffix not in (".csv", ".toml"):
-        raise InputError(f"{path}: is not a file of groups; name a *.csv or *.toml file.")
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        pairs: list[tuple[str, object]] = (
-            list(tomllib.loads(text).items()) if path.suffix == ".toml" else _csv_rows(path, text)
-        )
-    except (OSError, ValueError, csv.Error) as error:
-        reason = " ".join(str(getattr(error, "strerror", None) or error).split())
-        raise InputError(f"{path}: cannot be read as a file of groups ({reason}); correct it.") from error
-    groups: dict[str, str] = {}
-    for judge, group in pairs:
-        if not isinstance(group, str) or not 0 < len(group.strip()) <= LONGEST_GROUP or not group.isprintable():
-            raise InputError(
-                f"{path}, judge {judge!r}: its group must be text of at most {LONGEST_GROUP} characters; correct it."
-            )
-        if judge in groups:
-            raise InputError(f"{path}: names {judge!r} twice; remove one of the two.")
-        groups[judge] = group.strip()
-    return GroupFile(str(path), groups)
-
-
-def _csv_rows(path: Path, text: str) -> list[tuple[str, object]]:
-    reader = csv.DictReader(text.splitlines())
-    for column in ("judge", "group"):
-        if column not in (reader.fieldnames or ()):
-            raise InputError(f"{path}: has no column {column!r}; the first line is judge,group.")
-    return [(row["judge"].strip(), row["group"]) for row in reader]
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    judges = groups["judge"].tolist()
+    chosen: set[str] = set() if names else set(judges)
+    for name in names:
+        group = name.removeprefix(_GROUP)
+        if name in judges:
+            chosen.add(name)
+        elif group == name:
+            raise InputError(f"judge {name!r}: no run holds its verdicts; use some of {', '.join(judges)}.")
+        elif group not in set(groups["group"]):
+            there = ", ".join(sorted(set(groups["group"])))
+            raise InputError(f"group {group!r}: no judge with verdicts is in it; use some of {there}.")
+        else:
+            chosen |= set(groups.loc[groups["group"] == group, "judge"])
+    return [judge for judge in judges if judge in chosen]
 
 
 def normalised(name: str) -> str:
@@ -292,18 +283,24 @@ def _match(manifest: Manifest, index: _Index) -> _Match:
     entry = index.by_name.get(name)
     if entry is not None and entry.model is None and entry.path is None:
         return _Match(entry.family or OTHER, BUILT_IN, entry.name)
-    plain, plus, ending = name.rpartition("+")
-    engine = bool(plus) and ending in public_engines()
+    plain = _without_engine(name)
+    engine = plain != name
     model = manifest.spec.get("model")
     if str(manifest.spec.get("revision", "")).startswith(LOCAL) or name.startswith(FOLDER):
-        return _of_folder(str(model or (plain if engine else name)), manifest.provenance, index)
+        return _of_folder(str(model or plain), manifest.provenance, index)
     if name.startswith(SERVED):
         found = index.find(name.removeprefix(SERVED))
         return found if found.group == OTHER else found._replace(how=ENDPOINT)
-    found = index.find(plain if engine else name)
+    found = index.find(plain)
     if found.group == OTHER and isinstance(model, str):  # a judge of the user's own roster file
         found = index.find(model)
     return found._replace(how=ENGINE) if engine and found.how == EXACT else found
+
+
+def _without_engine(name: str) -> str:
+    """A judge's name without `+ENGINE`."""
+    plain, plus, ending = name.rpartition("+")
+    return plain if plus and ending in public_engines() else name
 
 
 def _of_folder(name: str, provenance: Mapping[str, object], index: _Index) -> _Match:

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from mrb_lib.errors import InputError
-from mrb_lib.judges.roster.groups import group_notes, judge_groups, read_group_file
+from mrb_lib.judges.roster.group_file import read_group_file
+from mrb_lib.judges.roster.groups import chosen_judges, group_notes, judge_groups
 from mrb_lib.judges.roster.roster import entries
 from mrb_lib.verdicts.manifest import Manifest
 
@@ -184,3 +185,21 @@ def test_what_was_matched_by_more_than_the_exact_name_is_said() -> None:
 
 def test_exact_names_alone_need_no_word() -> None:
     assert group_notes(judge_groups(["medgemma-4b", "longer", "gpt-4o"])) == []
+
+
+def test_judges_are_chosen_by_name_and_by_group() -> None:
+    groups = judge_groups(["medgemma-4b", "Lingshu-7B", "gpt-4o", "longer"])
+    assert chosen_judges("", groups) == ["Lingshu-7B", "gpt-4o", "longer", "medgemma-4b"]
+    assert chosen_judges("group:medical, gpt-4o", groups) == ["Lingshu-7B", "gpt-4o", "medgemma-4b"]
+    for text, said in (("nobody", "judge 'nobody'"), ("group:critic", "group 'critic'")):
+        with pytest.raises(InputError, match=said) as caught:
+            chosen_judges(text, groups)
+        assert "\n" not in str(caught.value)
+
+
+def test_engines_and_runs_of_one_model_are_told_to_be_one() -> None:
+    runs = [Manifest("a1", "medgemma-4b"), Manifest("b2", "medgemma-4b"), Manifest("c3", "mine+generative")]
+    judges = ["medgemma-4b@a1", "medgemma-4b@b2", "medgemma-4b+generative", "MedGemma-4B", "mine+generative", "mine"]
+    model = judge_groups(judges, runs).set_index("judge")["model"]
+    assert set(model[judges[:4]]) == {"medgemma-4b"}
+    assert set(model[judges[4:]]) == {"mine"}
