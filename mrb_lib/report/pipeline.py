@@ -13,6 +13,8 @@ from pathlib import Path
 
 from mrb_lib.data.benchmark import load
 from mrb_lib.errors import InputError, RunError
+from mrb_lib.files import sha256_of
+from mrb_lib.judges.roster.group_file import read_group_file
 from mrb_lib.notebook import reviews
 from mrb_lib.notebook.lab import own_notebooks
 from mrb_lib.notebook.places import locate
@@ -31,6 +33,7 @@ from mrb_lib.verdicts.store import load_verdicts
 
 DEFAULT_DIMENSION = "overall"
 _MARK = "CACHEDIR.TAG"
+_GROUPS = "groups"
 _MARK_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n# What `mrb report` needs to skip unchanged notebooks.\n"
 DEFAULT_CASES = 12
 # Parameters that the report sets itself.
@@ -128,10 +131,15 @@ def report(
     chosen = _chosen(sources, only)
     if only and figures is not None:
         raise InputError("only and figures: the copy of the figures would lose those of all other notebooks; use one.")
+    given = dict(parameters or {})
+    group_file = Path(given[_GROUPS]).absolute() if given.get(_GROUPS) else None
     made_from = _checked(
         folders.benchmark, folders.runs, policy=policy, dimension=dimension, seed=seed, jobs=jobs, cases=cases,
-        parameters=parameters or {},
+        parameters=given if group_file is None else {**given, _GROUPS: group_file.name},
     )  # fmt: skip
+    if group_file is not None:
+        read_group_file(group_file)
+        given[_GROUPS] = str(group_file)
     shared: dict[str, Value] = {
         "benchmark": str(folders.benchmark.absolute()),
         "runs": "" if folders.runs is None else str(folders.runs.absolute()),
@@ -140,7 +148,7 @@ def report(
         "seed": seed,
     }
     parameters_of_notebook = {
-        source.stem: {**shared, **own} for source, own in zip(chosen, _typed(chosen, parameters or {}), strict=True)
+        source.stem: {**shared, **own} for source, own in zip(chosen, _typed(chosen, given), strict=True)
     }
     source = CaseSource(folders.benchmark, folders.runs, dimension, policy, cases)
     program = printed.browser() if pdf else ""
@@ -154,7 +162,8 @@ def report(
     if todo:
         _validate(folders.benchmark, folders.runs)
     with _held(out):
-        names = FolderNames(_folder_names(folders.benchmark, folders.runs, out, sources))
+        places = _folder_names(folders.benchmark, folders.runs, out, sources)
+        names = FolderNames(places if group_file is None else {**places, group_file: group_file.name})
         for record in _run(todo, out, parameters_of_notebook, keys, dict(records), names, jobs, say):
             records[record.notebook] = record
         ordered = [records[path.stem] for path in sources if path.stem in records]
@@ -252,6 +261,8 @@ def _key(source: Path, made_from: Provenance, parameters: Mapping[str, Value], b
     content = source.read_bytes()
     own = {name: value for name, value in parameters.items() if name not in ("benchmark", "runs")}
     everything = {"notebook": hashlib.sha256(content).hexdigest(), **made_from.key(), "parameters": own}
+    if own.get(_GROUPS):
+        everything[_GROUPS] = sha256_of(Path(str(own[_GROUPS])))
     if b"reviews" in content or own.get("gold") == ADJUDICATED:
         everything["reviews"] = reviews.stamp(load(benchmark))
     return hashlib.sha256(json.dumps(everything, sort_keys=True).encode()).hexdigest()
