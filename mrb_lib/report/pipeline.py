@@ -15,6 +15,7 @@ from mrb_lib.data.benchmark import load
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.files import sha256_of
 from mrb_lib.judges.roster.group_file import read_group_file
+from mrb_lib.judges.roster.groups import judge_groups
 from mrb_lib.notebook import reviews
 from mrb_lib.notebook.lab import own_notebooks
 from mrb_lib.notebook.places import locate
@@ -28,8 +29,8 @@ from mrb_lib.report.records import CACHE, PageRecord, install, read_record
 from mrb_lib.report.workers import Finished, run_notebooks
 from mrb_lib.schema import POLICIES
 from mrb_lib.stats.inputs import ADJUDICATED
-from mrb_lib.verdicts.manifest import git_commit, now
-from mrb_lib.verdicts.store import load_verdicts
+from mrb_lib.verdicts.manifest import git_commit, now, read_manifest
+from mrb_lib.verdicts.store import load_verdicts, run_folders
 
 DEFAULT_DIMENSION = "overall"
 _MARK = "CACHEDIR.TAG"
@@ -138,7 +139,7 @@ def report(
         parameters=given if group_file is None else {**given, _GROUPS: group_file.name},
     )  # fmt: skip
     if group_file is not None:
-        read_group_file(group_file)
+        _check_groups(group_file, folders.runs)
         given[_GROUPS] = str(group_file)
     shared: dict[str, Value] = {
         "benchmark": str(folders.benchmark.absolute()),
@@ -246,6 +247,12 @@ def _checked(
     if dimension not in dimensions and dimension != DEFAULT_DIMENSION:
         raise InputError(f"dimension {dimension!r} is not in the benchmark; use one of {', '.join(dimensions)}.")
     return made_from
+
+
+def _check_groups(file: Path, runs: Path | None) -> None:
+    """Raise `InputError` for a file of groups that is wrong, or names no judge of the runs."""
+    manifests = [read_manifest(folder) for folder in run_folders(runs)] if runs is not None else []
+    judge_groups([manifest.judge for manifest in manifests], manifests, override=read_group_file(file))
 
 
 def _refuse_foreign(out: Path) -> None:
