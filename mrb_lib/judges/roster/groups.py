@@ -6,10 +6,13 @@ taken away. What is left over decides:
 
 - nothing: it is that model, in the entry's group
 - the name of a way of training (`-sft`, `-dpo`): a model tuned from the entry's. What for, the name does not say, so
-  that it stays in the group of its base, and is no instance of the entry
-- anything else (`-Med`, another size): another model. Its series (`family`) and a size, or of a model behind
-  endpoints a version, still name a group where all the series is in one
-- nothing at all is guessed: such a judge is in the group "other"
+  that it stays in the group of its base, and is no instance of the entry; `-judge`, `-critic`, `-reward` say it
+- anything else (`-Med`, another size): another model. The names of the published pipeline stand in `published.toml`;
+  else its series (`family`) and a size, or of a model behind endpoints a version, name a group where all of the series
+  is in one
+
+A folder of weights is a critic by its `training.json` or its scalar head; else its name decides, then the model that
+its configuration names, and weights of which nothing more is known are open. Where nothing says, the group is "other".
 """
 
 from __future__ import annotations
