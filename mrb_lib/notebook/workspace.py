@@ -13,13 +13,13 @@ import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
 from mrb_lib.data.votes import vote_columns
-from mrb_lib.errors import InputError
+from mrb_lib.judges.roster.group_file import GroupFile
+from mrb_lib.judges.roster.groups import chosen_judges, group_notes, judge_groups
 from mrb_lib.notebook.absent import Absent, Frame, missing, reason_of
 from mrb_lib.notebook.behind import cells_behind, with_queries
 from mrb_lib.notebook.conclusions import Conclusion
-from mrb_lib.notebook.grouping import judge_groups, untimed
 from mrb_lib.notebook.places import simulated_note
-from mrb_lib.notebook.publish import Counts, PublishedTable, Publisher, check_id
+from mrb_lib.notebook.publish import Counts, PublishedTable, Publisher, check_id, untimed
 from mrb_lib.notebook.reviews import Reviewed, reviewed
 from mrb_lib.notebook.tabular import Best, table_text
 from mrb_lib.plots.registry import FIGURES
@@ -35,10 +35,10 @@ from mrb_lib.stats.gold.adjudicated import adjudicated_gold
 from mrb_lib.stats.inputs import ADJUDICATED, labels, read_panels, rule_in_words
 from mrb_lib.stats.resampling.bootstrap import Estimates, bootstrap
 from mrb_lib.stats.resampling.clusters import resampling_unit
-from mrb_lib.verdicts.manifest import Manifest
+from mrb_lib.verdicts.manifest import Manifest, training_cases
 
 COLUMNS: Final = ("organ", "department", "modality", "dataset", "model_pair")
-_COMPARES: Final = ("significance", "power", "jury", "dif", "difficulty")
+_COMPARES: Final = ("significance", "power", "jury", "dif", "difficulty", "gains", "groups")
 _OF_ANNOTATORS: Final = ("agreement", "annotator_pairs", "annotators", "gold_rules")
 
 
@@ -56,6 +56,7 @@ class Workspace:
     policy, gold, cluster, resamples, seed : as for `mrb_lib.analyze`
     out : the folder to publish in; empty publishes nothing
     compared : what it is compared with; None where it stands alone
+    group_file : groups of judges that go before those that are told from names and roster; None for none
     """
 
     benchmark: Benchmark
@@ -71,6 +72,7 @@ class Workspace:
     seed: int = 0
     out: str = ""
     compared: BenchmarkMeta | None = None
+    group_file: GroupFile | None = None
 
     @cached_property
     def _panels(self) -> pd.DataFrame | Mapping[str, Panel]:
@@ -121,8 +123,15 @@ class Workspace:
         return None if self.missing(name) else name
 
     def groups(self) -> pd.DataFrame:
-        """The group of each judge, `judge` and `group`; see `judge_groups`."""
-        return judge_groups(self.judges, self.manifests)
+        """The group of each judge that is shown; see `mrb_lib.judges.roster.groups.judge_groups`."""
+        # A file may state groups of judges that are not shown.
+        runs = (name for m in self.manifests for name in (m.judge, f"{m.judge}@{m.run_id}"))
+        groups = judge_groups([*self.judges, *runs], self.manifests, override=self.group_file)
+        return groups[groups["judge"].isin(self.judges)].reset_index(drop=True)
+
+    def group_notes(self) -> str:
+        """How the groups were told, as far as names and files alone do not say; empty where there is nothing to say."""
+        return "\n".join(group_notes(self.groups()))
 
     def labels(self) -> pd.DataFrame:
         """The gold table by the workspace's gold rule."""
@@ -213,7 +222,7 @@ class Workspace:
         return pd.Series(side, counts.index, dtype="str", name="longer")
 
     def untimed(self) -> list[str]:
-        """The columns of the table `jury` that are not to be published, see `mrb_lib.notebook.grouping.untimed`."""
+        """The columns of the table `jury` that are not to be published, see `mrb_lib.notebook.publish.untimed`."""
         return untimed(self.judges)
 
     def on(self, verdicts: Frame) -> Workspace:
@@ -221,18 +230,17 @@ class Workspace:
         return replace(self, verdicts=self.verdicts.head(0) if isinstance(verdicts, Absent) else verdicts)
 
     def only(self, judges: str) -> Workspace:
-        """The same workspace with some of its judges, separated by commas; with all where none is named.
+        """The same workspace with some of its judges, see `mrb_lib.judges.roster.groups.chosen_judges`.
 
         Raises
         ------
         InputError
-            One of them has no verdicts.
+            A judge has no verdicts, or a group no judge.
         """
-        names = [name.strip() for name in judges.split(",") if name.strip()]
-        unknown = [name for name in names if name not in self.judges]
-        if unknown:
-            raise InputError(f"judge {unknown[0]!r}: no run holds its verdicts; use some of {', '.join(self.judges)}.")
-        return self.on(self.verdicts[self.verdicts["judge"].isin(names)].reset_index(drop=True)) if names else self
+        if not judges.strip():
+            return self
+        names = chosen_judges(judges, self.groups())
+        return self.on(self.verdicts[self.verdicts["judge"].isin(names)].reset_index(drop=True))
 
     def best_judge(self) -> str:
         """The judge of rank 1 on the dimension, see the table `accuracy`; empty without verdicts."""
@@ -275,6 +283,9 @@ class Workspace:
             "policy": self.policy, "gold": self.gold, "cluster": self.cluster or None, "resamples": self.resamples,
             "seed": self.seed, **options,
         }  # fmt: skip
+        if "judge_groups" in TABLES[table].parameters:
+            chosen.setdefault("groups", self.groups())
+            chosen.setdefault("training", training_cases(self.manifests))
         if chosen["gold"] == ADJUDICATED:
             chosen.setdefault("adjudications", self.reviews().adjudications)
         frame = tables.analyze(self.benchmark, chosen.pop("verdicts", self._panels), table, **chosen)

@@ -13,6 +13,9 @@ from pathlib import Path
 
 from mrb_lib.data.benchmark import load
 from mrb_lib.errors import InputError, RunError
+from mrb_lib.files import sha256_of
+from mrb_lib.judges.roster.group_file import read_group_file
+from mrb_lib.judges.roster.groups import judge_groups
 from mrb_lib.notebook import reviews
 from mrb_lib.notebook.lab import own_notebooks
 from mrb_lib.notebook.places import locate
@@ -30,11 +33,12 @@ from mrb_lib.schema import POLICIES
 from mrb_lib.stats.failures.where import asks_for_reviews
 from mrb_lib.stats.inputs import ADJUDICATED
 from mrb_lib.verdicts.basis import IN_REPORT
-from mrb_lib.verdicts.manifest import git_commit, now
-from mrb_lib.verdicts.store import load_verdicts
+from mrb_lib.verdicts.manifest import git_commit, now, read_manifest
+from mrb_lib.verdicts.store import load_verdicts, run_folders
 
 DEFAULT_DIMENSION = "overall"
 _MARK = "CACHEDIR.TAG"
+_GROUPS = "groups"
 _MARK_TEXT = """Signature: 8a477f597d28d172789f06886806bc55
 # What `mrb report` needs to skip unchanged notebooks, and to compare reports.
 """
@@ -136,16 +140,22 @@ def report(
     """
     say = progress or (lambda line: None)
     folders = locate(str(benchmark), "" if runs is None else str(runs), progress=say)
-    parameters, kept = _with_kept_runs(parameters or {}, folders.runs, Path(out))
+    given, kept = _with_kept_runs(parameters or {}, folders.runs, Path(out))
     sources = only_useful(_sources(notebooks or own_notebooks()), only, compare)
     chosen = _chosen(sources, only)
     if only and figures is not None:
         raise InputError("only and figures: the copy of the figures would lose those of all other notebooks; use one.")
+    group_file = Path(given[_GROUPS]).absolute() if given.get(_GROUPS) else None
     made_from = _checked(
         folders.benchmark, folders.runs, policy=policy, dimension=dimension, seed=seed, jobs=jobs, cases=cases,
-        parameters={name: kept.get(Path(value), value) for name, value in parameters.items()},
+        parameters={
+            name: Path(value).name if name == _GROUPS else kept.get(Path(value), value) for name, value in given.items()
+        },
     )  # fmt: skip
     compared = compared_with(compare, folders, Path(out), chosen)
+    if group_file is not None:
+        _check_groups(group_file, folders.runs)
+        given[_GROUPS] = str(group_file)
     shared: dict[str, Value] = {
         "benchmark": str(folders.benchmark.absolute()),
         "runs": "" if folders.runs is None else str(folders.runs.absolute()),
@@ -155,7 +165,7 @@ def report(
     }
     parameters_of_notebook = {
         source.stem: {**shared, **own, **(compared.parameters if compares(source) else {})}
-        for source, own in zip(chosen, _typed(chosen, parameters), strict=True)
+        for source, own in zip(chosen, _typed(chosen, given), strict=True)
     }
     source = CaseSource(folders.benchmark, folders.runs, dimension, policy, cases)
     program = printed.browser() if pdf else ""
@@ -172,7 +182,8 @@ def report(
     if todo:
         _validate(folders.benchmark, folders.runs)
     with _held(out):
-        names = FolderNames(_folder_names(folders.benchmark, folders.runs, out, sources) | compared.folders | kept)
+        places = _folder_names(folders.benchmark, folders.runs, out, sources) | compared.folders | kept
+        names = FolderNames(places if group_file is None else {**places, group_file: group_file.name})
         if todo or not (out / IN_REPORT).is_dir():
             keep_basis(folders, out)
         for record in _run(todo, out, parameters_of_notebook, keys, dict(records), names, jobs, say):
@@ -279,6 +290,12 @@ def _checked(
     return made_from
 
 
+def _check_groups(file: Path, runs: Path | None) -> None:
+    """Raise `InputError` for a file of groups that is wrong, or names no judge of the runs."""
+    manifests = [read_manifest(folder) for folder in run_folders(runs)] if runs is not None else []
+    judge_groups([manifest.judge for manifest in manifests], manifests, override=read_group_file(file))
+
+
 def _refuse_foreign(out: Path) -> None:
     """Keep away from a folder that holds anything but a report: files in it would be replaced and removed."""
     if out.is_file():
@@ -294,6 +311,8 @@ def _key(
     content = source.read_bytes()
     own = {name: value for name, value in parameters.items() if name not in ("benchmark", "runs", *COMPARED_BY)}
     everything = {"notebook": hashlib.sha256(content).hexdigest(), **made_from.key(), "parameters": own}
+    if own.get(_GROUPS):
+        everything[_GROUPS] = sha256_of(Path(str(own[_GROUPS])))
     if b"reviews" in content or own.get("gold") == ADJUDICATED or asks_for_reviews(str(own.get("where", ""))):
         everything["reviews"] = reviews.stamp(load(benchmark))
     if compares(source):

@@ -51,7 +51,8 @@ def png(pixels: np.ndarray) -> bytes:
 def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sixty simulated cases with all columns: twenty questions about an image each, three responders pair by pair.
 
-    Three annotators; seven judges with probabilities, twice in both orders, and once more on a probe.
+    Three annotators; seven judges with probabilities, two of them of the roster, twice in both orders, and once more on
+    a probe.
     """
     rng = np.random.default_rng(0)
     folder = tmp_path_factory.mktemp("full")
@@ -81,7 +82,7 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
     votes = pd.DataFrame(
         itertools.product(ids, ["r1", "r2", "r3"], DIMENSIONS), columns=["case_id", "annotator", "dimension"]
     )
-    judges = [f"judge_{i}" for i in range(7)]
+    judges = [*(f"judge_{i}" for i in range(5)), "qwen2-vl-2b", "medvlm-r1"]  # the last was trained from the one before
     said = pd.DataFrame(
         itertools.product(judges, ids, DIMENSIONS, ORDERS, range(2)),
         columns=["judge", "case_id", "dimension", "order", "repeat"],
