@@ -146,6 +146,7 @@ class Prompt:
             "first": defused[1],
             "second": defused[2] if len(responses) == 2 else None,
             "dimensions": list(dimensions),
+            "keys": [*dimensions, *(["reason"] if self.gives_reason else [])],
             "definitions": {name: DEFINITIONS[name] for name in dimensions if name in DEFINITIONS},
             "dimension": dimension,
             "reference": defused[-1] if reference is not None else None,
@@ -191,8 +192,8 @@ def load_prompt(id_or_file: str) -> Prompt:
     the reply's object is to end with a key `reason`), then come the blocks `case`, `responses`
     and `ask`. They may use `question, first, second, dimensions, definitions, dimension,
     reference, n_images, scale`, `choices` (those of A, B and tie that the benchmark has),
-    `offer` (the same in words, quoted) and `fence(name, text)`, which encloses a text so that
-    it cannot end its enclosure.
+    `offer` (the same in words, quoted), `keys` (of the reply's object, in order) and
+    `fence(name, text)`, which encloses a text so that it cannot end its enclosure.
 
     Raises
     ------
