@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import ceil
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
 from matplotlib.lines import Line2D
 
 from mrb_lib.plots.accuracy import colour_range
@@ -22,6 +24,7 @@ from mrb_lib.plots.style import (
     SMALLEST_TYPE,
     Paper,
     canvas,
+    ink_on,
     name_rows,
     panel_grid,
     percent_axis,
@@ -31,6 +34,7 @@ from mrb_lib.plots.style import (
 
 AVERAGE = "average"
 MOST_KINDS = 14
+_SOURCE = {"dataset": "source"}
 _SHEET = (
     "Accuracy (%) of every judge by {by}, a panel a dimension and one for the average over them; judges by group, then "
     "from the highest average over all cases to the lowest. Below each column how many cases were scored. Hatched: no "
@@ -123,7 +127,10 @@ def kinds(counts: pd.DataFrame) -> Paper:
         axes.locator_params(axis="x", nbins=4, integer=True)
         axes.xaxis.set_major_formatter("{x:,.0f}")
         more = len(part) - len(shown)
-        axes.set_title(title_case(name) + (f" (the first {len(shown)} of {len(part)})" if more else ""), loc="left")
+        axes.set_title(
+            title_case(_SOURCE.get(name, name)) + (f" (the first {len(shown)} of {len(part)})" if more else ""),
+            loc="left",
+        )
     return figure
 
 
@@ -147,15 +154,17 @@ def sheets(cells: pd.DataFrame, *, judges: Sequence[str]) -> Paper:
 
     Parameters
     ----------
-    cells : judge, dimension ("average" among them), subfield, n, accuracy; a pair without a row is drawn as missing
-    judges : those to draw, from top to bottom
+    cells : judge, group, dimension ("average" among them), subfield, n, accuracy; a pair without a row is drawn as
+        missing
+    judges : those to draw, from top to bottom; a line parts those of a group from the next
     """
     dimensions, subfields = cells["dimension"].drop_duplicates().tolist(), sorted(cells["subfield"].unique())
     n_columns = 2 if len(dimensions) > 1 else 1
     bands = ceil(len(dimensions) / n_columns)
     figure = canvas(PAGE, bands * rows_height(len(judges), 0.125, 1.15))
     grid = panel_grid(figure, len(dimensions), n_columns, shared=False)
-    norm, mesh = colour_range(cells["accuracy"].to_numpy(dtype=float)), None
+    groups = cells.drop_duplicates("judge").set_index("judge")["group"].reindex(judges)
+    norm, matrices = colour_range(cells["accuracy"].to_numpy(dtype=float)), []
     for i, (axes, name) in enumerate(zip(grid, dimensions, strict=True)):
         part = cells[cells["dimension"] == name]
         wide = part.pivot(index="judge", columns="subfield", values="accuracy").reindex(index=judges, columns=subfields)
@@ -163,22 +172,47 @@ def sheets(cells: pd.DataFrame, *, judges: Sequence[str]) -> Paper:
         values = wide.to_numpy(dtype=float)
         names = labels(judges, 24) if i % n_columns == 0 else [""] * len(judges)
         mesh = draw_matrix(
-            axes, values, across=_columns(subfields, counts), down=names,
-            colours=SEQUENTIAL, norm=norm, texts=[["" if np.isnan(v) else percent(v) for v in row] for row in values],
+            axes, values, across=_columns(subfields, counts), down=names, colours=SEQUENTIAL, norm=norm,
             write_missing=False,
         )  # fmt: skip
+        matrices.append((axes, mesh, values))
         axes.set_title(title_case(name), loc="left")
         axes.tick_params(axis="both", labelsize=SMALLEST_TYPE)
+        _part_groups(axes, groups, named=i % n_columns == n_columns - 1 or i == len(dimensions) - 1)
         for y, judge in enumerate(judges):
             for x, subfield in enumerate(subfields):
                 figure.mark(axes, {"judge": judge, "subfield": subfield, "dimension": name}, (y, y + 1), (x, x + 1))
-    if mesh is not None:
-        scale_bar(figure, mesh, grid, "accuracy (%)", percent)
+    for axes, mesh, values in matrices:  # written last: seaborn draws the whole figure for every matrix
+        _write(axes, mesh, values)
+    if matrices:
+        scale_bar(figure, matrices[0][1], grid, "accuracy (%)", percent)
     return figure
 
 
+def _write(axes: Axes, mesh: QuadMesh, values: np.ndarray) -> None:
+    """Write the values into the cells; they take no part in the layout, which thousands of texts would slow."""
+    for (y, x), value in np.ndenumerate(values):
+        if not np.isnan(value):
+            text = axes.text(
+                x + 0.5, y + 0.5, percent(value), ha="center", va="center", fontsize=SMALLEST_TYPE,
+                color=ink_on(mesh.cmap(mesh.norm(value))), gid="cell",
+            )  # fmt: skip
+            text.set_in_layout(False)
+
+
+def _part_groups(axes: Axes, groups: pd.Series, *, named: bool) -> None:
+    """Draw a line between the groups of the rows, and write their names beside them."""
+    starts = [0, *(np.flatnonzero(groups.to_numpy()[1:] != groups.to_numpy()[:-1]) + 1).tolist(), len(groups)]
+    for top, bottom in pairwise(starts):
+        if top:
+            axes.axhline(top, color="black", linewidth=0.8)
+        if named and bottom > top:
+            middle, text = (top + bottom) / 2, label(groups.iloc[top], 4 * (bottom - top) + 4)
+            axes.text(1.01, middle, text, transform=axes.get_yaxis_transform(), rotation=90, va="center", fontsize=6)
+
+
 def _columns(subfields: Sequence[str], counts: pd.Series) -> list[str]:
-    return [f"{name} ({n:.0f})" for name, n in zip(labels(map(title_case, subfields), 20), counts, strict=True)]
+    return [f"{name} ({n:.0f})" for name, n in zip(labels(map(title_case, subfields), 22), counts, strict=True)]
 
 
 @figure(
@@ -222,9 +256,12 @@ def profiles(cells: pd.DataFrame, *, judges: Sequence[str]) -> Paper:
         _line(axes, average, at, color="black", linewidth=1.1, marker="o", markersize=1.6, gid="average")
         axes.set_title(title, fontsize=SMALLEST_TYPE, pad=2)
         axes.grid(axis="y")
+    shown = [cells["accuracy"], *(cells.loc[cells["dimension"] == AVERAGE, end] for end in ("low", "high"))]
+    ends = np.concatenate([values.to_numpy(dtype=float) for values in shown])
+    bottom, top = (0.0, 1.0) if np.isnan(ends).all() else (np.nanmin(ends), np.nanmax(ends))
     for axes in grid:
         axes.set_xlim(-0.5, len(subfields) - 0.5)
-        axes.set_ylim(0, 1)
+        axes.set_ylim(np.floor(bottom * 10) / 10, min(1.0, np.ceil(top * 10) / 10))
         percent_axis(axes.yaxis, 3)
         axes.set_xticks(x, labels(map(title_case, subfields), 22), rotation=90)
         axes.tick_params(axis="both", labelsize=SMALLEST_TYPE, length=1.5)
@@ -234,7 +271,7 @@ def profiles(cells: pd.DataFrame, *, judges: Sequence[str]) -> Paper:
     handles += [
         Line2D([], [], color=SERIES[i % len(SERIES)][0], label=label(name, 20)) for i, name in enumerate(dimensions)
     ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), handlelength=1.2, columnspacing=1.0)
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), handlelength=1.2, columnspacing=1.0)
     return figure
 
 

@@ -8,12 +8,13 @@ import pandas as pd
 
 from mrb_lib.data.votes import vote_columns
 from mrb_lib.stats.failures.failures import hardest_cases
+from mrb_lib.verdicts.orders import TIE
 
 SUCCESS, FAILURE = "success", "failure"
 RULE: Final = (
-    "Of the cases on which all annotators chose the same, {by} by {by}: the one with the highest (successes) or the "
-    "lowest (failures) mean score over the judges, of equal ones the first by id; of these the {n} with the highest or "
-    "the lowest, of equal ones the first by {by}"
+    "Of the cases on which all annotators chose the same response, {by} by {by}: the one with the highest (successes) "
+    "or the lowest (failures) mean score over the judges, of equal ones the first by id; of these the {n} with the "
+    "highest or the lowest, of equal ones the first by {by}"
 )
 """How the cases are chosen, in words; `by` is a column of the cases."""
 
@@ -51,7 +52,9 @@ def case_studies(
     """
     here = gold[(gold["dimension"] == dimension) & gold["choice"].notna()]
     most = here[[name for name in vote_columns(tuple(here["choice"].unique())).values() if name in here]].max(axis=1)
-    unanimous = here[most == here["n_annotators"]].rename(columns={"choice": "gold"})[["case_id", "gold"]]
+    unanimous = here[(most == here["n_annotators"]) & (here["choice"] != TIE)].rename(columns={"choice": "gold"})[
+        ["case_id", "gold"]
+    ]
     if policy == "official":  # which reads no others, so that none are counted
         verdicts = verdicts[(verdicts["order"] == "AB") & (verdicts["repeat"] == 0)]
     ranked = hardest_cases(verdicts, here, dimension=dimension, policy=policy)
