@@ -28,6 +28,8 @@ LEVELS: tuple[str, ...] = get_args(Level)
 ANSWERED_STATUSES = ("ok", "repaired")
 CONSENSUS = "consensus"
 NO_PROBE = "none"
+SIMULATED = "SIMULATED"
+"""The source of verdicts that were drawn, and what everything made of simulated data says."""
 
 DIMENSIONS = ("accuracy", "relevance", "comprehensiveness", "creativity", "responsiveness", "overall")
 ORGAN_DEPARTMENT: dict[str, str] = {

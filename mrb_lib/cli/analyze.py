@@ -99,6 +99,19 @@ def analyze(
         str,
         typer.Option("--where", metavar="FILTER", help="Only some cases: \"organ == 'eye' and length > 1400\"."),
     ] = "",
+    judges: Annotated[
+        str, typer.Option(metavar="A,B", help="Only these judges; group:medical for all of a group. Default: all.")
+    ] = "",
+    groups: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help='Groups of judges: CSV (judge,group) or TOML ("judge" = "group").'),
+    ] = None,
+    base: Annotated[
+        list[str] | None, typer.Option(metavar="JUDGE", help="Table gains: compare this judge; repeatable.")
+    ] = None,
+    tuned: Annotated[
+        list[str] | None, typer.Option(metavar="JUDGE", help="Table gains: with this one, trained from it; repeatable.")
+    ] = None,
     correction: Annotated[
         str | None, typer.Option(help="holm, hochberg, bonferroni, bh, by or none; default: the table's own.")
     ] = None,
@@ -135,6 +148,7 @@ def analyze(
     from mrb_lib.cli import render
     from mrb_lib.cli.adjudications import where
     from mrb_lib.cli.findings import echo_stale_runs
+    from mrb_lib.cli.judge_groups import echo_groups, grouped, named_pairs, of_judges
     from mrb_lib.cli.overview import as_overview
     from mrb_lib.cli.progress import status_of
     from mrb_lib.data.benchmark import load
@@ -143,7 +157,8 @@ def analyze(
     from mrb_lib.stats.failures.where import asks_for_tags, restricted
     from mrb_lib.stats.inputs import ADJUDICATED, rule_in_words
     from mrb_lib.stats.resampling.clusters import CASE, resampling_unit
-    from mrb_lib.verdicts.store import iter_verdicts
+    from mrb_lib.verdicts.manifest import read_manifest, training_cases
+    from mrb_lib.verdicts.store import iter_verdicts, run_folders
 
     if as_json + as_csv + as_latex > 1:
         raise InputError("--json, --csv and --latex: choose one.")
@@ -163,6 +178,13 @@ def analyze(
     if runs is not None and columns and benchmark.meta.is_preference:
         verdicts = tables.read_panels(benchmark, iter_verdicts(runs, benchmark.cases, columns))
     echo_stale_runs(runs, benchmark)
+    pairs, stated, training = named_pairs(base or [], tuned or []), None, None
+    if verdicts and runs is not None and (judges or groups is not None or "judge_groups" in spec.parameters):
+        manifests = [read_manifest(folder) for folder in run_folders(runs)]
+        stated, training = grouped(verdicts, manifests, groups), training_cases(manifests)
+        verdicts = of_judges(verdicts, judges, stated)
+        if judges or "judge_groups" in spec.parameters:
+            echo_groups(stated)
     reviewed = None
     store = str(where(bench, adjudications))
     wanted = "adjudications" in spec.parameters or "review" in only
@@ -182,11 +204,17 @@ def analyze(
         frame = tables.analyze(
             benchmark, verdicts, table, policy=policy, by=by, dimension=dimension, gold=gold, correction=correction,
             family=family, resamples=resamples, seed=seed, cluster=cluster, level=level, probe=probe,
-            intervals=intervals, adjudications=reviewed, where=only, tags=tags,
-            **{name: value for name, value in own.items() if name in spec.options},
+            intervals=intervals, adjudications=reviewed, where=only, tags=tags, groups=stated, training=training,
+            pairs=pairs, **{name: value for name, value in own.items() if name in spec.options},
         )  # fmt: skip
     common = set(inspect.signature(tables.analyze).parameters) & set(ctx.params)
+    if judges:
+        common -= {"groups"}  # the file says whom --judges names
     unread = tables.unread(table, [*sorted(common - {"adjudications"}), *own])
+    if pairs and "pairs" not in spec.parameters:
+        typer.echo(f"warning: --base and --tuned change nothing: table {table} does not read them", err=True)
+    if "pairs" in spec.parameters and frame.empty:
+        typer.echo("note: no judge here is known to be trained from another; --base A --tuned B names a pair", err=True)
     for name in unread:
         source = ctx.get_parameter_source(name)
         if name in own or (source is not None and source.name == "COMMANDLINE"):
@@ -196,6 +224,7 @@ def analyze(
     what = f"{benchmark.meta.name}: {table}" + (f", policy {policy}" if scored_by else "")
     if "gold" in spec.parameters:
         what += f", gold: {rule_in_words(benchmark, gold, dimension)}"
+    what += f", judges {judges}" if judges else ""
     if only:
         n = len(benchmark.cases)
         benchmark, _ = restricted(benchmark, verdicts, only, policy=policy, adjudications=reviewed, tags=tags)

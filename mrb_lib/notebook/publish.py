@@ -16,12 +16,14 @@ import pandas as pd
 
 from mrb_lib.errors import InputError
 from mrb_lib.files import write_atomic
+from mrb_lib.judges.roster.roster import entries
 from mrb_lib.notebook.absent import Absent
 from mrb_lib.notebook.tabular import MOST_ROWS, TableText, to_html, to_latex
 from mrb_lib.plots.style import Paper, mark_simulated
+from mrb_lib.schema import SIMULATED
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-SIMULATED = "SIMULATED"
+_TIMES = ("seconds", "pareto_seconds")
 Counts = int | Iterable[int] | None
 """How many cases: a number, or several."""
 
@@ -211,3 +213,13 @@ def _counts(n: Counts) -> list[int]:
     if n is None:
         return []
     return [int(count) for count in n] if isinstance(n, Iterable) else [int(n)]
+
+
+def untimed(judges: Iterable[str]) -> list[str]:
+    """The columns of time in the table `jury` that are not to be published: all where a judge is built in.
+
+    The seconds of such a judge are those of this machine's Python; they differ from run to run and compare with no
+    model's.
+    """
+    built_in = {entry.name for entry in entries() if entry.access == "built in"}
+    return list(_TIMES) if built_in & {name.split(":")[0].split("@")[0] for name in judges} else []

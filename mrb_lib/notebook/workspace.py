@@ -13,13 +13,13 @@ import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.data.votes import vote_columns
-from mrb_lib.errors import InputError
+from mrb_lib.judges.roster.group_file import GroupFile
+from mrb_lib.judges.roster.groups import chosen_judges, judge_groups
 from mrb_lib.notebook.absent import Absent, Frame, missing, reason_of
 from mrb_lib.notebook.behind import cells_behind, with_queries
 from mrb_lib.notebook.conclusions import Conclusion
-from mrb_lib.notebook.grouping import judge_groups, untimed
 from mrb_lib.notebook.places import simulated_note
-from mrb_lib.notebook.publish import Counts, PublishedTable, Publisher, check_id
+from mrb_lib.notebook.publish import Counts, PublishedTable, Publisher, check_id, untimed
 from mrb_lib.notebook.reviews import Reviewed, reviewed
 from mrb_lib.notebook.tabular import Best, table_text
 from mrb_lib.plots.registry import FIGURES
@@ -54,6 +54,7 @@ class Workspace:
     where : the filter that chose the benchmark's cases; empty where they are all there
     policy, gold, cluster, resamples, seed : as for `mrb_lib.analyze`
     out : the folder to publish in; empty publishes nothing
+    group_file : groups of judges that go before those that are told from names and roster; None for none
     """
 
     benchmark: Benchmark
@@ -68,6 +69,7 @@ class Workspace:
     resamples: int = 2000
     seed: int = 0
     out: str = ""
+    group_file: GroupFile | None = None
 
     @property
     def simulated(self) -> bool:
@@ -107,8 +109,8 @@ class Workspace:
         return None if self.missing(name) else name
 
     def groups(self) -> pd.DataFrame:
-        """The group of each judge, `judge` and `group`; see `judge_groups`."""
-        return judge_groups(self.judges, self.manifests)
+        """The group of each judge; see `mrb_lib.judges.roster.groups.judge_groups`."""
+        return judge_groups(self.judges, self.manifests, override=self.group_file)
 
     def labels(self) -> pd.DataFrame:
         """The gold table by the workspace's gold rule."""
@@ -199,7 +201,7 @@ class Workspace:
         return pd.Series(side, counts.index, dtype="str", name="longer")
 
     def untimed(self) -> list[str]:
-        """The columns of the table `jury` that are not to be published, see `mrb_lib.notebook.grouping.untimed`."""
+        """The columns of the table `jury` that are not to be published, see `mrb_lib.notebook.publish.untimed`."""
         return untimed(self.judges)
 
     def on(self, verdicts: Frame) -> Workspace:
@@ -207,18 +209,17 @@ class Workspace:
         return replace(self, verdicts=self.verdicts.head(0) if isinstance(verdicts, Absent) else verdicts)
 
     def only(self, judges: str) -> Workspace:
-        """The same workspace with some of its judges, separated by commas; with all where none is named.
+        """The same workspace with some of its judges, see `mrb_lib.judges.roster.groups.chosen_judges`.
 
         Raises
         ------
         InputError
-            One of them has no verdicts.
+            A judge has no verdicts, or a group no judge.
         """
-        names = [name.strip() for name in judges.split(",") if name.strip()]
-        unknown = [name for name in names if name not in self.judges]
-        if unknown:
-            raise InputError(f"judge {unknown[0]!r}: no run holds its verdicts; use some of {', '.join(self.judges)}.")
-        return self.on(self.verdicts[self.verdicts["judge"].isin(names)].reset_index(drop=True)) if names else self
+        if not judges.strip():
+            return self
+        names = chosen_judges(judges, self.groups())
+        return self.on(self.verdicts[self.verdicts["judge"].isin(names)].reset_index(drop=True))
 
     def best_judge(self) -> str:
         """The judge of rank 1 on the dimension, see the table `accuracy`; empty without verdicts."""

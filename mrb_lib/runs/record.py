@@ -35,6 +35,7 @@ def new_manifest(
         run_id=run_id(judge, fingerprint),
         judge=judge.name,
         spec=judge.spec,
+        provenance=judge.provenance,
         prompt_id=judge.prompt_id,
         prompt_hash=judge.prompt_hash,
         prompt_text=judge.prompt_text,

@@ -36,6 +36,7 @@ class Inputs:
     probes : the verdicts of every probe
     probe : the one that `verdicts` is of
     adjudications : what reviewers said; None where nobody was asked
+    groups, training, pairs : as of `analyze`
     others : the options of `analyze`
     """
 
@@ -54,11 +55,23 @@ class Inputs:
     seed: int
     intervals: str = "recommended"
     adjudications: pd.DataFrame | None = None
+    groups: pd.DataFrame | None = None
+    training: pd.DataFrame | None = None
+    pairs: Sequence[tuple[str, str]] | None = None
 
     @property
     def verdicts(self) -> Panel | None:
         """The verdicts of the probe; None where there are none."""
         return self.probes.get(self.probe)
+
+    @cached_property
+    def judge_groups(self) -> pd.DataFrame:
+        """The group of each judge; where nobody says, what their names do."""
+        if self.groups is not None:
+            return self.groups
+        from mrb_lib.judges.roster.groups import judge_groups  # only two tables ask for them
+
+        return judge_groups(self.verdicts.judges if self.verdicts is not None else [])
 
     @property
     def cases(self) -> pd.DataFrame:

@@ -31,7 +31,7 @@ from mrb_lib.stats.resampling.clusters import resampling_unit
 
 INTERVALS: Final = ("recommended", "all")
 FEWEST_RESAMPLES: Final = 40
-_READ_AS: Final = {"dimensions": "dimension", "annotated_gold": "gold"}
+_READ_AS: Final = {"dimensions": "dimension", "annotated_gold": "gold", "judge_groups": "groups"}
 
 
 def asks_for(table: str) -> tuple[str, ...]:
@@ -79,6 +79,9 @@ def analyze(
     adjudications: pd.DataFrame | None = None,
     where: str = "",
     tags: pd.DataFrame | None = None,
+    groups: pd.DataFrame | None = None,
+    training: pd.DataFrame | None = None,
+    pairs: Sequence[tuple[str, str]] | None = None,
     **options: float,
 ) -> pd.DataFrame:
     """Make one of the registered tables, `TABLES`.
@@ -111,6 +114,11 @@ def analyze(
     where : only the cases that this leaves, such as "organ == 'eye' and length > 1400"; see
         `mrb_lib.stats.failures.where.cases_where`. What verdicts cost is then null, unless the verdicts are a table
     tags : what reviewers tagged, as `mrb_lib.reviews.store.Store.tags` gives it, for `where`; None where nobody did
+    groups : the group of each judge, as `mrb_lib.judges.roster.groups.judge_groups` gives it from the runs; None tells
+        it from the judges' names alone
+    training : `judge`, `case_id`: the cases that judges were trained on, one row each, and a row without a case for a
+        judge known to have been trained on none; None is that nobody knows
+    pairs : (base, tuned) judges for the table `gains`; None takes those that `groups` knows
     options : those that the table alone has, such as `margin` of `significance`; `mrb analyze --explain T`
         names them
 
@@ -145,6 +153,9 @@ def analyze(
         seed=seed,
         intervals=intervals,
         adjudications=adjudications,
+        groups=groups,
+        training=training,
+        pairs=pairs,
     )
     _check_options(inputs)
     if where:

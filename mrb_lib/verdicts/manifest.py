@@ -7,11 +7,13 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
+
+import pandas as pd
 
 from mrb_lib.errors import InputError
 from mrb_lib.files import slug, write_atomic
@@ -59,6 +61,8 @@ class Manifest:
     options : what was asked for: `orders, repeats, limit` (null for all cases), `dimensions`,
         and the settings that were not left open; never a key
     sent_to : the address of the server that was shown the cases; empty where they stayed in the process
+    provenance : what a local folder of weights says of itself: `architectures` and `base` (the model on the Hub that
+        its configuration names), and `training`, what its `training.json` holds; empty for others
     resumed : later sessions that made verdicts of this run in another way: when, and which of
         `device, versions, git_commit, options` were different then
     """
@@ -80,6 +84,7 @@ class Manifest:
     created: str = ""
     options: Mapping[str, object] = field(default_factory=dict)
     sent_to: str = ""
+    provenance: Mapping[str, object] = field(default_factory=dict)
     resumed: Sequence[Mapping[str, object]] = field(default_factory=list)
 
     @property
@@ -178,9 +183,28 @@ def _check_types(values: Mapping[str, object]) -> None:
     for name, value in values.items():
         if name == "resumed":
             fits = isinstance(value, list) and all(isinstance(session, dict) for session in value)
-        elif name in ("spec", "versions", "options"):
+        elif name in ("spec", "versions", "options", "provenance"):
             fits = isinstance(value, dict)
         else:
             fits = isinstance(value, int if name == "seed" else str)
         if not fits:
             raise TypeError(f"{name} is {type(value).__name__}")
+
+
+def training_cases(manifests: Iterable[Manifest]) -> pd.DataFrame:
+    """The cases that judges were trained on, as far as the runs' manifests say.
+
+    Returns
+    -------
+    DataFrame
+        `judge` (also as `judge@run`) and `case_id`, one row a case of the list `cases` of a training record; a row with
+        a null case for a record whose list is empty. A judge whose record has no such list is not there.
+    """
+    rows: list[tuple[str, str | None]] = []
+    for manifest in manifests:
+        record = manifest.provenance.get("training")
+        cases = record.get("cases") if isinstance(record, Mapping) else None
+        if isinstance(cases, list):
+            for name in (manifest.judge, f"{manifest.judge}@{manifest.run_id}"):
+                rows += [(name, str(case)) for case in cases] or [(name, None)]
+    return pd.DataFrame(rows, columns=["judge", "case_id"], dtype="str").drop_duplicates(ignore_index=True)

@@ -25,6 +25,7 @@ class Judge(Protocol):
     name : as in the verdicts
     spec : everything that shapes a verdict besides the prompt; a change starts a new run.
         Text, numbers, booleans, and lists and mappings of these only.
+    provenance : what is known of where its weights come from, for the manifest; shapes no verdict
     prompt_id, prompt_hash, prompt_text : the prompt's template; empty for a judge without one
     device : what it runs on, for the manifest
     cases_per_batch : how many cases to hand over at once; verdicts are kept after every batch
@@ -38,6 +39,8 @@ class Judge(Protocol):
     def name(self) -> str: ...
     @property
     def spec(self) -> Mapping[str, object]: ...
+    @property
+    def provenance(self) -> Mapping[str, object]: ...
     @property
     def prompt_id(self) -> str: ...
     @property
@@ -99,6 +102,7 @@ class PromptlessJudge(ABC):
 
     name: str
     spec: Mapping[str, object] = {}
+    provenance: Mapping[str, object] = {}
     prompt_id = ""
     prompt_hash = ""
     prompt_text = ""

@@ -7,8 +7,7 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations
 from mrb_lib.notebook.absent import Absent, missing, reason_of
-from mrb_lib.notebook.grouping import judge_groups, untimed
-from mrb_lib.verdicts.manifest import Manifest
+from mrb_lib.notebook.publish import untimed
 
 EMPTY = pd.DataFrame({name: pd.Series(dtype="str") for name in ("judge", "case_id", "order")})
 
@@ -60,23 +59,6 @@ def test_nothing_missing_says_nothing() -> None:
 
 def test_the_first_thing_missing_is_the_one_named() -> None:
     assert missing(*data(), "preferences", "verdicts", "organ").startswith("there are no verdicts")
-
-
-def test_judges_are_grouped_by_manifest_and_roster() -> None:
-    manifests = (
-        Manifest("run1", "longer"),
-        Manifest("run2", "consensus-of:first,longer"),
-        Manifest("run3", "gpt", source="pandalm"),
-        Manifest("run4", "unheard-of"),
-    )
-    names = ["longer", "consensus-of:first,longer", "gpt@run3", "unheard-of"]
-    grouped = judge_groups(names, manifests)
-    assert dict(zip(grouped["judge"], grouped["group"], strict=True)) == {
-        "longer": "heuristic",
-        "consensus-of:first,longer": "jury",
-        "gpt@run3": "imported",
-        "unheard-of": "other",
-    }
 
 
 def test_time_is_published_of_judges_with_weights_only() -> None:

@@ -55,6 +55,12 @@ def verdicts_of(
     return pd.DataFrame(rows, columns=columns).astype({name: "str" for name in columns if name != "repeat"})
 
 
+def groups_of(groups: Mapping[str, str], bases: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """Each judge as a roster entry of its own name, in a group; and the judge that some were trained from."""
+    rows = [(judge, group, judge, judge, (bases or {}).get(judge)) for judge, group in groups.items()]
+    return pd.DataFrame(rows, columns=["judge", "group", "model", "entry", "base"]).astype("str")
+
+
 def random_verdicts(generator: np.random.Generator, n: int, judges: int, repeats: int = 1) -> pd.DataFrame:
     """Verdicts in both orders with ties, nulls and missing rows."""
     shown = {

@@ -69,6 +69,7 @@ class EndpointJudge:
     """
 
     dimensions: tuple[str, ...] | None = None
+    provenance: Mapping[str, object] = {}
     sorts_by_length = False
 
     def __init__(

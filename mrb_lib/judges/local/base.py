@@ -16,7 +16,7 @@ from mrb_lib.judges.local.checkpoint import load_checkpoint
 from mrb_lib.judges.local.weights import Weights, choose_device, choose_dtype, describe
 from mrb_lib.judges.prompts import Asks, Prompt, Rendered, load_prompt
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import WeightsSource, names_code
+from mrb_lib.judges.roster.source import WeightsSource, names_code, provenance_of
 from mrb_lib.judges.settings import Settings
 from mrb_lib.verdicts.orders import FIRST, SECOND
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
@@ -107,6 +107,11 @@ class LocalJudge(ABC):
             **named,
             **code,
         }
+
+    @property
+    def provenance(self) -> Mapping[str, object]:
+        """What a local folder says of its weights; the Hub's models say it there."""
+        return provenance_of(self._source.folder) if self._entry.path is not None else {}
 
     @property
     def prompt_id(self) -> str:

@@ -25,6 +25,7 @@ class Entry:
     path : a local folder of weights, in place of `model`
     family, access, domain, size, licence : as published
     parameters : billions
+    base : the roster's name of the model whose weights it was trained further from
     engine : the name of the one used unless the user names another; see `mrb_lib.judges.roster.engines`
     vision : whether it takes images; None leaves it to the weights
     thinking : whether it reasons before it replies
@@ -43,6 +44,7 @@ class Entry:
     family: str | None = None
     access: Access | None = None
     domain: Domain | None = None
+    base: str | None = None
     size: str | None = None
     parameters: float | None = None
     licence: str | None = None

@@ -22,17 +22,17 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.verdicts.protocol import Judge
 
 ROSTER_COLUMNS: Final = (
-    "name", "model", "family", "access", "domain", "size", "licence", "engine", "thinking", "weights_gb", "needs",
-    "about",
+    "name", "model", "family", "access", "domain", "base", "size", "licence", "engine", "thinking", "weights_gb",
+    "needs", "about",
 )  # fmt: skip
 DEFAULT_ENGINE: Final = "packed"
 _NUMBERS: Final = ("weights_gb",)
-_FOLDER: Final = "path:"
-_SERVED: Final = "endpoint:"
+FOLDER: Final = "path:"
+SERVED: Final = "endpoint:"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 _TEXTS = (
-    "name", "model", "path", "family", "access", "domain", "size", "licence", "engine", "thinking", "base_url",
+    "name", "model", "path", "family", "access", "domain", "base", "size", "licence", "engine", "thinking", "base_url",
     "key_env", "source", "needs", "about",
 )  # fmt: skip
 _FLAGS = ("vision", "remote_code", "gated")
@@ -59,7 +59,7 @@ def entries(extra: Sequence[Path] = ()) -> list[Entry]:
     Raises
     ------
     InputError
-        A file cannot be read, is not a roster, or names a judge that is there already.
+        A file cannot be read, is not a roster, names a judge that is there already, or a base that is not.
     """
     judges = [
         *_built_in(),
@@ -78,6 +78,12 @@ def entries(extra: Sequence[Path] = ()) -> list[Entry]:
                 )
             where[entry.name] = str(file)
             judges.append(entry)
+    for entry in judges:
+        if entry.base is not None and entry.base not in where:
+            raise InputError(
+                f"{where[entry.name]}, judge {entry.name!r}, key 'base': {entry.base!r} is no judge of the roster; "
+                "name one, or leave the key out."
+            )
     return judges
 
 
@@ -97,7 +103,7 @@ def roster(extra: Sequence[Path] = ()) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `name, model, family, access, domain, size, licence, engine, thinking,
+        `name, model, family, access, domain, base, size, licence, engine, thinking,
         weights_gb, needs, about`; null where nothing could be checked. `model` is the
         folder where an entry names one; `weights_gb` is the memory of the weights alone
         in bfloat16, in 10^9 bytes.
@@ -173,12 +179,12 @@ def entry_of(name: str, extra: Sequence[Path] = ()) -> Entry:
     engine = public_engines().get(ending) if plus else None
     if engine is None:
         base = name
-    if base.startswith(_FOLDER):
-        return _folder_entry(name, Path(base.removeprefix(_FOLDER)), engine)
-    if base.startswith(_SERVED) and len(base) > len(_SERVED):
+    if base.startswith(FOLDER):
+        return _folder_entry(name, Path(base.removeprefix(FOLDER)), engine)
+    if base.startswith(SERVED) and len(base) > len(SERVED):
         if engine is not None:
             raise InputError(f"judge {name!r}: a served model uses no other engine; write {base}.")
-        return Entry(name, "endpoint", model=base.removeprefix(_SERVED))
+        return Entry(name, "endpoint", model=base.removeprefix(SERVED))
     entry = {entry.name: entry for entry in entries(extra) if entry.engine != "jury"}.get(base)
     if entry is None:
         hint = f"; the engines are {', '.join(public_engines())}" if plus and engine is None else ""

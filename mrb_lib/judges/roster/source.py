@@ -20,6 +20,8 @@ from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import run_folders
 
 LOCAL: Final = "sha256:"
+TRAINING: Final = "training.json"
+"""What `mrb train` writes beside weights: from which model, how, and on which cases."""
 _INDEX: Final = "model.safetensors.index.json"
 _CODE: Final = "*.py"
 _PART: Final = re.compile(r".*-\d+-of-\d+\.safetensors")
@@ -163,6 +165,44 @@ def digest(folder: Path) -> str:
         contents = pool.map(_content, [folder / name for name in names])
         lines = [f"{name}\0{content}\n" for name, content in zip(names, contents, strict=True)]
     return LOCAL + hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def provenance_of(folder: Path) -> dict[str, object]:
+    """What a folder of weights says of itself, for the manifest of a run.
+
+    Returns
+    -------
+    dict
+        `architectures`, `base` (the model on the Hub that its configuration names; a folder that it names is nobody
+        else's business) and `training`, the content of its `training.json`; each only where it is there.
+
+    Raises
+    ------
+    InputError
+        `training.json` is not a JSON object. What is wrong with a configuration is said where the weights are read.
+    """
+    config = _json_object(folder / "config.json") or {}
+    known: dict[str, object] = {}
+    if isinstance(heads := config.get("architectures"), list):
+        known["architectures"] = [str(head) for head in heads]
+    if isinstance(base := config.get("_name_or_path"), str) and "/" in base and hub.is_model_id(base):
+        known["base"] = base
+    record = folder / TRAINING
+    if record.is_file():
+        training = _json_object(record)
+        if training is None:
+            raise InputError(f"{record}: is damaged: it is not a JSON object; restore it, or train again.")
+        known["training"] = training
+    return known
+
+
+def _json_object(path: Path) -> dict[str, object] | None:
+    """The JSON object in a file; None where there is none."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def names_code(folder: Path) -> bool:

@@ -77,6 +77,14 @@ class Panel:
         p_a = None if self.p_a is None else self.p_a[:, :, kept]
         return replace(self, choice=self.choice[:, :, kept], p_a=p_a, costs=self.costs.iloc[:0])
 
+    def of_judges(self, names: Sequence[str]) -> Panel:
+        """The panel of some of its judges, in its own order."""
+        kept = [name in set(names) for name in self.judges]
+        p_a = None if self.p_a is None else self.p_a[kept]
+        costs = self.costs[self.costs["judge"].isin(list(names))] if len(self.costs) else self.costs
+        judges = [name for name, is_kept in zip(self.judges, kept, strict=True) if is_kept]
+        return replace(self, judges=judges, choice=self.choice[kept], p_a=p_a, costs=costs.reset_index(drop=True))
+
     def of_dimensions(self, names: Sequence[str]) -> Panel:
         """The panel of some dimensions, in that order; one that nobody judged is absent throughout."""
         if list(names) == self.dimensions:

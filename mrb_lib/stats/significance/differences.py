@@ -98,18 +98,24 @@ class PairedDifferences(NamedTuple):
     alone: bool
 
 
-def plan_pairs(score: FloatArray, judged: BoolArray) -> PairPlan:
+def plan_pairs(score: FloatArray, judged: BoolArray, only: Sequence[tuple[int, int]] | None = None) -> PairPlan:
     """Plan the pairs for scores of shape (judges, dimensions, cases).
 
     Parameters
     ----------
     judged : shape (judges, dimensions), who takes part where
+    only : the pairs to compare, as positions of judges, the smaller first; None for all
     """
     dimension, judge = np.nonzero(judged.T)
     value = score[judge, dimension]
     mask = np.isfinite(value)
     same_cases = distinct_rows(mask.astype(np.int64))[1]
     first, second = np.nonzero(np.triu(dimension[:, None] == dimension, k=1))
+    if only is not None:
+        wanted = np.zeros((len(score), len(score)), dtype=bool)
+        wanted[tuple(np.array(only, dtype=np.int64).reshape(-1, 2).T)] = True
+        kept = wanted[judge[first], judge[second]]
+        first, second = first[kept], second[kept]
     apart = same_cases[first] != same_cases[second]
     value = np.vstack([value, value[first[apart]] - value[second[apart]]])
     mask = np.isfinite(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ from scipy.special import stdtr
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.core.multiplicity import CORRECTIONS, FAMILIES, adjust_families
-from mrb_lib.stats.core.options import FloatArray, IntArray, check_choice, divide, join_reasons, typed
+from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_choice, divide, join_reasons, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import BINARY_POLICIES, encode_gold, score
 from mrb_lib.stats.core.subfields import By, Group, groups
@@ -202,23 +203,65 @@ def significance(
     Validated in `tests/published/test_pandalm.py`, `test_mcnemar.py`, `tests/stats/significance/test_paired.py` and,
     for the size of the tests, `tests/simulation/test_size.py`.
     """
-    check_choice("correction", correction, CORRECTIONS)
-    check_choice("family", family, FAMILIES)
-    if margin is not None:
-        check_margin(margin)
+    options = PairOptions(policy, correction, family, margin, resamples, seed)
+    options.check()
     panel = as_panel(verdicts, cases["case_id"], dimensions)
     scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy)
     subsets = groups(cases, by)
-    plan = plan_pairs(scores.score, np.asarray(scores.judged.any(axis=2)))
     codes = cluster_codes(cases, cluster)
-    each = paired_differences(plan, subsets, codes, resamples=resamples, seed=seed)
-    frames = [
-        _pairs(panel, plan, subset, result, policy, resamples) for subset, result in zip(subsets, each, strict=True)
-    ]
-    pairs = _tested(pd.concat(frames, ignore_index=True), correction, family, margin)
+    pairs = pair_rows(
+        scores.score, np.asarray(scores.judged.any(axis=2)), panel.judges, panel.dimensions, subsets, codes, options
+    )
     rows = omnibus_rows(panel, scores.score, subsets, policy, codes, resamples=resamples, seed=seed)
     together = pd.DataFrame(rows).assign(part=OMNIBUS, quantity="accuracy")
     return _typed(pd.concat([pairs, together], ignore_index=True))
+
+
+class PairOptions(NamedTuple):
+    """What `pair_rows` does; see `significance`."""
+
+    policy: str
+    correction: str
+    family: str
+    margin: float | None
+    resamples: int
+    seed: int
+
+    def check(self) -> None:
+        """Raise `InputError` for an option that is wrong."""
+        check_choice("correction", self.correction, CORRECTIONS)
+        check_choice("family", self.family, FAMILIES)
+        if self.margin is not None:
+            check_margin(self.margin)
+
+
+def pair_rows(
+    score: FloatArray,
+    judged: BoolArray,
+    judges: Sequence[str],
+    dimensions: Sequence[str],
+    subsets: Sequence[Group],
+    codes: IntArray,
+    options: PairOptions,
+    only: Sequence[tuple[int, int]] | None = None,
+) -> pd.DataFrame:
+    """The rows of `part` "pair" of the table `significance`, their types apart.
+
+    Parameters
+    ----------
+    score : shape (judges, dimensions, cases); NaN where a case does not count
+    judged : shape (judges, dimensions), who takes part where
+    judges, dimensions : the names of the first two axes
+    subsets : groups of cases
+    codes : the cluster of every case
+    only : the pairs to compare, as positions of judges, the smaller first; None for all
+    """
+    plan = plan_pairs(score, judged, only)
+    each = paired_differences(plan, subsets, codes, resamples=options.resamples, seed=options.seed)
+    frames = [
+        _pairs(judges, dimensions, plan, subset, result, options) for subset, result in zip(subsets, each, strict=True)
+    ]
+    return _tested(pd.concat(frames, ignore_index=True), options.correction, options.family, options.margin)
 
 
 def row_test(policy: str, alone: bool) -> str:
@@ -227,10 +270,16 @@ def row_test(policy: str, alone: bool) -> str:
 
 
 def _pairs(
-    panel: Panel, plan: PairPlan, subset: Group, result: PairedDifferences, policy: str, resamples: int
+    judges: Sequence[str],
+    dimensions: Sequence[str],
+    plan: PairPlan,
+    subset: Group,
+    result: PairedDifferences,
+    options: PairOptions,
 ) -> pd.DataFrame:
     """All pairs over one group of cases, before any correction."""
-    names, dimensions = pd.Index(panel.judges, dtype="str"), pd.Index(panel.dimensions, dtype="str")
+    names, of_dimension = pd.Index(list(judges), dtype="str"), pd.Index(list(dimensions), dtype="str")
+    policy, resamples = options.policy, options.resamples
     exact, mid_p = sign_test(result.only_1, result.only_2)
     untested = result.n < 2
     exact[untested], mid_p[untested] = np.nan, np.nan
@@ -240,7 +289,7 @@ def _pairs(
             "part": PAIR,
             "judge_1": names.take(plan.first),
             "judge_2": names.take(plan.second),
-            "dimension": dimensions.take(plan.dimension),
+            "dimension": of_dimension.take(plan.dimension),
             **subset.label(),
             "policy": policy,
             "n": result.n,

@@ -42,7 +42,7 @@ def browse_leaderboard(
     verdicts : the verdicts table, or its panels by probe
     policy, dimension : what is shown first; None takes "overall", or the last dimension where there is none
     by, subfield : a column of the cases and its value; None for all cases. A column alone begins with its first value
-    groups : `judge`, `group`: the kind of each judge, to filter by; see `mrb_lib.notebook.grouping.judge_groups`
+    groups : `judge`, `group`: the kind of each judge, to filter by; see `mrb_lib.judges.roster.groups.judge_groups`
     resamples, seed : of the intervals
     where : only the cases that this leaves at first, such as "organ == 'eye' and length > 1400"; a field of the widget
         asks for others. See `mrb_lib.stats.failures.where.cases_where`

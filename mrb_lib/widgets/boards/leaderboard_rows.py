@@ -170,7 +170,7 @@ def make_board(
 
     Parameters
     ----------
-    groups : `judge`, `group`: the kind of each judge, as of `mrb_lib.notebook.grouping.judge_groups`
+    groups : `judge`, `group`: the kind of each judge, as of `mrb_lib.judges.roster.groups.judge_groups`
     adjudications, tags : as of `Board`
 
     Raises

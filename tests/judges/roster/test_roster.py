@@ -117,6 +117,7 @@ BAD = {
     "an engine of the library": (MINE.replace("packed", "heuristic"), ["'mine'", "'engine'", "heuristic"]),
     "a name that is no name": (MINE.replace('"mine"', '"my+judge"'), ["'my+judge'", "'name'"]),
     "a name that is taken": (MINE.replace('"mine"', '"first"'), ["'first'", "'name'", "already"]),
+    "a base that is not there": (MINE + 'base = "qwen9"\n', ["'mine'", "'base'", "'qwen9'"]),
     "a name twice": (MINE + MINE, ["'mine'", "'name'", "already"]),
 }
 

@@ -18,6 +18,7 @@ DOMAINS = {"general", "medical", "critic", "reward"}
 ENGINES = {"packed", "generative", "reward", "endpoint"}
 THINKING = {"no", "optional", "always"}
 TEXTS = {"name", "model", "family", "access", "domain", "size", "licence", "engine", "thinking"} | {
+    "base",
     "base_url",
     "key_env",
     "needs",
@@ -141,6 +142,31 @@ def test_vocabularies_are_closed(judge: dict[str, Fact]) -> None:
     assert judge["domain"] in DOMAINS
     assert judge["engine"] in ENGINES
     assert judge.get("thinking", "no") in THINKING
+
+
+BASES = {str(judge["name"]): str(judge["base"]) for judge in JUDGES if "base" in judge}
+
+
+def test_every_base_is_an_open_judge_of_the_roster() -> None:
+    open_models = {judge["name"] for judge in MODELS if judge["access"] == "open"}
+    assert set(BASES.values()) <= open_models
+    assert set(BASES) <= open_models
+
+
+def test_no_judge_descends_from_itself() -> None:
+    for judge in BASES:
+        line = [judge]
+        while line[-1] in BASES:
+            line.append(BASES[line[-1]])
+            assert len(set(line)) == len(line), line
+
+
+def test_a_base_is_no_smaller_and_no_larger_than_what_was_trained_from_it() -> None:
+    sizes = {str(judge["name"]): str(judge["size"]) for judge in JUDGES if "size" in judge}
+    stated = {tuned: base for tuned, base in BASES.items() if tuned in sizes and base in sizes}
+    assert len(stated) >= 12
+    for tuned, base in stated.items():
+        assert sizes[tuned].split("-")[0] == sizes[base].split("-")[0], (tuned, base)
 
 
 @every_model

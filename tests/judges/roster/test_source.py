@@ -11,7 +11,14 @@ import pytest
 
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import WeightsSource, digest, is_complete, locate_weights, pinned_revision
+from mrb_lib.judges.roster.source import (
+    WeightsSource,
+    digest,
+    is_complete,
+    locate_weights,
+    pinned_revision,
+    provenance_of,
+)
 from mrb_lib.verdicts.manifest import Manifest, write_manifest
 
 from ...data.hub.local_hub import LocalHub, serve
@@ -250,3 +257,22 @@ def test_a_judge_keeps_the_revision_of_its_latest_run_with_every_engine(tmp_path
     assert pinned_revision(runs, "judge-7b", model=MODEL) == NEW
     assert pinned_revision(runs, "judge-7b+generative", model=MODEL) == NEW
     assert pinned_revision(runs, "judge-7b", model="Some-Lab/Another") is None
+
+
+def test_a_folder_says_what_it_was_trained_from_and_never_where_that_lay(tmp_path: Path) -> None:
+    heads = ["Qwen2VLForConditionalGeneration"]
+    for named, base in (("Some-Lab/Judge-7B", {"base": "Some-Lab/Judge-7B"}), ("/home/somebody/models/x", {})):
+        config = {"architectures": heads, "_name_or_path": named}
+        (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+        assert provenance_of(tmp_path) == {"architectures": heads, **base}
+    (tmp_path / "training.json").write_text('{"method": "sft", "cases": ["c1"]}', encoding="utf-8")
+    assert provenance_of(tmp_path)["training"] == {"method": "sft", "cases": ["c1"]}
+
+
+def test_a_damaged_record_of_training_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
+    for text in ("{", "[]"):
+        (tmp_path / "training.json").write_text(text, encoding="utf-8")
+        with pytest.raises(InputError, match=r"training\.json: is damaged") as caught:
+            provenance_of(tmp_path)
+        assert "\n" not in str(caught.value)

@@ -1,0 +1,59 @@
+"""The groups of the judges of some runs, on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+
+    from mrb_lib.stats.core.panel import Panel
+    from mrb_lib.verdicts.manifest import Manifest
+
+
+def grouped(panels: Mapping[str, Panel], manifests: Sequence[Manifest], file: Path | None) -> pd.DataFrame:
+    """The group of every judge with verdicts, see `mrb_lib.judges.roster.groups.judge_groups`.
+
+    Parameters
+    ----------
+    file : states groups; None for no file
+    """
+    from mrb_lib.judges.roster.group_file import read_group_file
+    from mrb_lib.judges.roster.groups import judge_groups
+
+    names = [name for panel in panels.values() for name in panel.judges]
+    return judge_groups(names, manifests, override=None if file is None else read_group_file(file))
+
+
+def of_judges(panels: Mapping[str, Panel], text: str, groups: pd.DataFrame) -> dict[str, Panel]:
+    """The verdicts of the judges that `--judges` names."""
+    from mrb_lib.judges.roster.groups import chosen_judges
+
+    names = chosen_judges(text, groups)
+    kept = {probe: panel.of_judges(names) for probe, panel in panels.items()}
+    return {probe: panel for probe, panel in kept.items() if panel.judges}
+
+
+def echo_groups(groups: pd.DataFrame) -> None:
+    """Say on stderr how groups were told, and who is in none."""
+    from mrb_lib.cli.listing import line
+    from mrb_lib.judges.roster.groups import group_notes
+
+    for note in group_notes(groups):
+        typer.echo(line(f"note: {note}"), err=True)
+
+
+def named_pairs(bases: Sequence[str], tuned: Sequence[str]) -> list[tuple[str, str]] | None:
+    """The pairs that `--base` and `--tuned` name, in order; None where they name none."""
+    from mrb_lib.errors import InputError
+
+    if len(bases) != len(tuned):
+        raise InputError(
+            f"--base is given {len(bases)} times, --tuned {len(tuned)}; name as many of one as of the other."
+        )
+    return list(zip(bases, tuned, strict=True)) or None

@@ -1,0 +1,205 @@
+"""Which group a judge belongs to: names against a list that was written before the function."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mrb_lib.errors import InputError
+from mrb_lib.judges.roster.group_file import read_group_file
+from mrb_lib.judges.roster.groups import chosen_judges, group_notes, judge_groups
+from mrb_lib.judges.roster.roster import entries
+from mrb_lib.verdicts.manifest import Manifest
+
+
+def published(name: str) -> Manifest:
+    """The run of an imported result file."""
+    return Manifest("r", name, source="results of the pipeline")
+
+
+def folder(name: str, **provenance: object) -> Manifest:
+    """The run of a folder of weights, which says this of itself."""
+    spec = {"engine": "packed", "model": name, "revision": "sha256:" + "0" * 64}
+    return Manifest("r", name, spec, provenance=provenance)
+
+
+# (manifest, group, roster entry, how it was told): written down first, from what each name says.
+CASES: tuple[tuple[Manifest, str, str | None, str], ...] = (
+    # the roster's own names
+    (Manifest("r", "qwen2-vl-7b"), "open", "qwen2-vl-7b", "exact"),
+    (Manifest("r", "medgemma-4b"), "medical", "medgemma-4b", "exact"),
+    (Manifest("r", "llava-critic-7b"), "critic", "llava-critic-7b", "exact"),
+    (Manifest("r", "skywork-vl-reward-7b"), "critic", "skywork-vl-reward-7b", "exact"),
+    (Manifest("r", "gpt-4o"), "proprietary", "gpt-4o", "exact"),
+    (Manifest("r", "longer"), "heuristic", "longer", "built in"),
+    # with another engine
+    (Manifest("r", "medgemma-27b+generative"), "medical", "medgemma-27b", "engine"),
+    (Manifest("r", "qwen2.5-vl-7b+generative"), "open", "qwen2.5-vl-7b", "engine"),
+    # of a server, by the name it knows the model by
+    (Manifest("r", "endpoint:gpt-4o-2024-08-06"), "proprietary", "gpt-4o", "endpoint"),
+    (Manifest("r", "endpoint:google/medgemma-4b-it"), "medical", "medgemma-4b", "endpoint"),
+    (Manifest("r", "endpoint:qwen2.5vl:7b"), "open", "qwen2.5-vl-7b", "endpoint"),
+    (Manifest("r", "endpoint:claude-3-7-sonnet-20250219"), "proprietary", None, "endpoint"),
+    (Manifest("r", "endpoint:in-house-model"), "other", None, "unmatched"),
+    # folders of weights
+    (folder("mine", training={"base": "Qwen/Qwen2-VL-7B-Instruct", "method": "dpo"}), "critic", None, "path"),
+    (folder("medgemma-4b-it", base="google/gemma-3-4b-pt"), "medical", "medgemma-4b", "path"),
+    (folder("tuned", base="lingshu-medical-mllm/Lingshu-7B"), "medical", None, "path"),
+    (folder("scorer", architectures=["Qwen2ForSequenceClassification"]), "critic", None, "path"),
+    (folder("plain", architectures=["Qwen2VLForConditionalGeneration"]), "open", None, "path"),
+    # published result files
+    (published("MBZUAI/MedMO-8B"), "medical", "medmo-8b", "normalised name"),
+    (published("InternVL2_5-8B"), "open", "internvl2.5-8b", "normalised name"),
+    (published("Phi-3-5-Vision"), "open", "phi-3.5-vision", "normalised name"),
+    (published("LLaVA-Critic-R1-7B-Plus-Qwen"), "critic", "llava-critic-r1-7b-plus", "normalised name"),
+    (published("LLaVA-1.6-13B"), "open", None, "published name"),
+    (published("HuatuoGPT"), "medical", "huatuogpt-vision-7b", "published name"),
+    (published("LLama 3.2-11B"), "open", "llama-3.2-11b-vision", "published name"),
+    (published("Qwen2-VL-7B-sft"), "open", None, "tuned from"),
+    (published("Qwen2-VL-7B-dpo"), "open", None, "tuned from"),
+    (published("Lingshu-13B"), "medical", None, "family name"),
+    (published("GPT-4.1-mini"), "proprietary", None, "family name"),
+    # no false match
+    (published("Qwen2-VL-7B-Med"), "other", None, "unmatched"),
+    (published("gpt-oss-120b"), "other", None, "unmatched"),
+    (published("gpt2"), "other", None, "unmatched"),
+    (published("InternVL25-8B"), "other", None, "unmatched"),
+    (published("somebody's judge"), "other", None, "unmatched"),
+    # what is no single model
+    (Manifest("r", "consensus-of:medgemma-4b,gpt-4o"), "jury", None, "jury"),
+    (Manifest("r", "weighted-of:gpt-4o=2,longer=1"), "jury", None, "jury"),
+    (Manifest("r", "simulated-careful", kind="simulated", source="SIMULATED"), "SIMULATED", None, "simulated"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("manifest", "group", "entry", "how"), CASES, ids=[case[0].judge for case in CASES])
+def test_names_of_every_kind_are_grouped_as_written_down(
+    manifest: Manifest, group: str, entry: str | None, how: str
+) -> None:
+    (row,) = judge_groups([manifest.judge], [manifest]).to_dict("records")
+    assert (row["judge"], row["group"], row["how"]) == (manifest.judge, group, how)
+    assert (row["entry"] if isinstance(row["entry"], str) else None) == entry
+
+
+def test_the_list_is_of_at_least_thirty_names() -> None:
+    assert len({case[0].judge for case in CASES}) >= 30
+
+
+def test_every_roster_entry_is_in_the_group_of_its_domain_and_access() -> None:
+    models = [entry for entry in entries() if entry.access in ("open", "proprietary")]
+    grouped = judge_groups([entry.name for entry in models]).set_index("judge")["group"]
+    for entry in models:
+        expected = {"medical": "medical", "critic": "critic", "reward": "critic"}.get(str(entry.domain), entry.access)
+        assert grouped[entry.name] == expected
+
+
+def test_every_roster_model_is_found_by_its_name_on_the_hub_and_by_the_servers_name() -> None:
+    models = [entry for entry in entries() if entry.model]
+    for name in ("{}", "endpoint:{}"):
+        judges = [name.format(entry.model) for entry in models]
+        found = judge_groups(judges).set_index("judge")["entry"]
+        wrong = {judge: found[judge] for judge, entry in zip(judges, models, strict=True) if found[judge] != entry.name}
+        assert not wrong
+
+
+def test_a_run_beside_another_of_the_same_judge_is_in_the_same_group() -> None:
+    manifests = [Manifest("a1", "medgemma-4b"), Manifest("b2", "medgemma-4b")]
+    grouped = judge_groups(["medgemma-4b@a1", "medgemma-4b@b2"], manifests)
+    assert grouped["group"].tolist() == ["medical", "medical"]
+    assert grouped["entry"].tolist() == ["medgemma-4b"] * 2
+
+
+def test_what_a_tuned_judge_was_tuned_from_is_named() -> None:
+    trained = folder("mine", training={"base": "Qwen/Qwen2-VL-7B-Instruct"})
+    grouped = judge_groups(["mine", "Qwen2-VL-7B-sft", "huatuogpt-vision-7b-qwen2.5vl", "gpt-4o"], [trained])
+    base = grouped.set_index("judge")["base"]
+    assert base["mine"] == base["Qwen2-VL-7B-sft"] == "qwen2-vl-7b"
+    assert base["huatuogpt-vision-7b-qwen2.5vl"] == "qwen2.5-vl-7b"
+    assert pd.isna(base["gpt-4o"])
+
+
+def test_a_name_that_two_groups_share_is_no_match_and_says_so() -> None:
+    both = [entry for entry in entries() if entry.name in ("gpt-4o", "medgemma-4b")]
+    alike = [replace(entry, name=f"x-{i}", model=f"owner-{i}/alike-7b") for i, entry in enumerate(both)]
+    grouped = judge_groups(["Alike-7B"], roster_entries=alike)
+    assert grouped["group"].tolist() == ["other"]
+    assert "x-0 or x-1" in group_notes(grouped)[0]
+
+
+def test_a_file_goes_before_everything_and_may_name_groups_of_its_own(tmp_path: Path) -> None:
+    judges = ["medgemma-4b@a1", "medgemma-4b@b2", "gpt-4o", "longer"]
+    manifests = [Manifest("a1", "medgemma-4b"), Manifest("b2", "medgemma-4b")]
+    (tmp_path / "groups.csv").write_text('judge,group\nmedgemma-4b,ours\ngpt-4o,"big, closed"\n', encoding="utf-8")
+    (tmp_path / "groups.toml").write_text('"medgemma-4b" = "ours"\n"gpt-4o" = "big, closed"\n', encoding="utf-8")
+    for name in ("groups.csv", "groups.toml"):
+        grouped = judge_groups(judges, manifests, override=read_group_file(tmp_path / name)).set_index("judge")
+        assert grouped["group"].to_dict() == {
+            "gpt-4o": "big, closed", "longer": "heuristic", "medgemma-4b@a1": "ours", "medgemma-4b@b2": "ours",
+        }  # fmt: skip
+        assert grouped["how"].to_dict() == {
+            "gpt-4o": "file", "longer": "built in", "medgemma-4b@a1": "file", "medgemma-4b@b2": "file",
+        }  # fmt: skip
+        assert grouped["entry"]["gpt-4o"] == "gpt-4o"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("groups.csv", "judge,group\nnobody,ours\n", "names no judge"),
+        ("groups.csv", "judge,group\n", "names no judge"),
+        ("groups.toml", "", "names no judge"),
+        ("groups.csv", "name,kind\ngpt-4o,ours\n", "column 'judge'"),
+        ("groups.csv", "judge,group\ngpt-4o,ours\ngpt-4o,theirs\n", "'gpt-4o' twice"),
+        ("groups.csv", "judge,group\ngpt-4o,\n", "judge 'gpt-4o'"),
+        ("groups.csv", "judge,group\ngpt-4o," + "x" * 41 + "\n", "at most 40"),
+        ("groups.toml", '"gpt-4o" = 3\n', "judge 'gpt-4o'"),
+        ("groups.toml", "gpt-4o = \n", "groups.toml"),
+        ("groups.txt", "gpt-4o ours\n", "*.csv or *.toml"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused_in_one_line(tmp_path: Path, name: str, text: str, said: str) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=re.escape(said)) as caught:
+        judge_groups(["gpt-4o"], override=read_group_file(tmp_path / name))
+    assert "\n" not in str(caught.value)
+    assert name in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_refused_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.csv: cannot be read"):
+        read_group_file(tmp_path / "none.csv")
+
+
+def test_what_was_matched_by_more_than_the_exact_name_is_said() -> None:
+    judges = ["medgemma-4b", "InternVL2_5-8B", "Qwen2-VL-7B-sft", "somebody's", "longer"]
+    notes = " ".join(group_notes(judge_groups(judges)))
+    assert "Group open: InternVL2_5-8B as internvl2.5-8b, Qwen2-VL-7B-sft as tuned from qwen2-vl-7b." in notes
+    assert "In no group: somebody's; " in notes
+    assert "medgemma-4b" not in notes
+    assert "longer" not in notes
+
+
+def test_exact_names_alone_need_no_word() -> None:
+    assert group_notes(judge_groups(["medgemma-4b", "longer", "gpt-4o"])) == []
+
+
+def test_judges_are_chosen_by_name_and_by_group() -> None:
+    groups = judge_groups(["medgemma-4b", "Lingshu-7B", "gpt-4o", "longer"])
+    assert chosen_judges("", groups) == ["Lingshu-7B", "gpt-4o", "longer", "medgemma-4b"]
+    assert chosen_judges("group:medical, gpt-4o", groups) == ["Lingshu-7B", "gpt-4o", "medgemma-4b"]
+    for text, said in (("nobody", "judge 'nobody'"), ("group:critic", "group 'critic'")):
+        with pytest.raises(InputError, match=said) as caught:
+            chosen_judges(text, groups)
+        assert "\n" not in str(caught.value)
+
+
+def test_engines_and_runs_of_one_model_are_told_to_be_one() -> None:
+    runs = [Manifest("a1", "medgemma-4b"), Manifest("b2", "medgemma-4b"), Manifest("c3", "mine+generative")]
+    judges = ["medgemma-4b@a1", "medgemma-4b@b2", "medgemma-4b+generative", "MedGemma-4B", "mine+generative", "mine"]
+    model = judge_groups(judges, runs).set_index("judge")["model"]
+    assert set(model[judges[:4]]) == {"medgemma-4b"}
+    assert set(model[judges[4:]]) == {"mine"}
