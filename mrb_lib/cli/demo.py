@@ -54,7 +54,7 @@ def _write_groups(path: Path, roster: int) -> None:
     from mrb_lib.data.demo.roster import ROSTER
     from mrb_lib.files import write_atomic
 
-    lines = ["judge,group", *(f"{each.name},{each.group}" for each in ROSTER[:roster])]
+    lines = ["judge,group,base", *(f"{each.name},{each.group},{each.base}" for each in ROSTER[:roster])]
     write_atomic(path, "\n".join(lines) + "\n")
 
 

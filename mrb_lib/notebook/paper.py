@@ -15,6 +15,7 @@ from mrb_lib.data.benchmark import Benchmark, read_table
 from mrb_lib.data.votes import vote_columns
 from mrb_lib.errors import InputError
 from mrb_lib.judges.prompts import load_prompt
+from mrb_lib.judges.roster.group_file import GroupFile, read_group_file
 from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.notebook.absent import Absent, Frame
 from mrb_lib.plots.paper import AVERAGE
@@ -95,6 +96,33 @@ def on_all_dimensions(accuracy: Frame, average: Frame, groups: pd.DataFrame) -> 
     ordered = ordered[["group", *columns]].reset_index(drop=True)
     ordered.attrs = dict(accuracy.attrs)
     return ordered
+
+
+def stated(path: str, judges: Sequence[str]) -> tuple[GroupFile | None, list[tuple[str, str]] | None]:
+    """The groups that a file states, and with its column `base` the pairs (base, tuned) among some judges.
+
+    Parameters
+    ----------
+    path : see `mrb_lib.judges.roster.group_file.read_group_file`; empty where none is named
+
+    Returns
+    -------
+    The groups and the pairs; None where the file says none, so that they are told from names and roster.
+    """
+    if not path:
+        return None, None
+    groups = read_group_file(Path(path))
+    table = pd.read_csv(path, dtype="str") if path.endswith(".csv") else pd.DataFrame()
+    if "base" not in table.columns:
+        return groups, None
+    rows = table.dropna(subset="base")
+    rows = rows[rows["judge"].isin(list(judges)) & rows["base"].isin(list(judges))]
+    return groups, list(zip(rows["base"], rows["judge"], strict=True)) or None
+
+
+def unless_empty(table: Frame, reason: str) -> Frame:
+    """The table, or the reason why it has no rows."""
+    return Absent(reason) if not isinstance(table, Absent) and table.empty else table
 
 
 def with_votes(studies: Frame, benchmark: Benchmark, labels: pd.DataFrame, dimension: str) -> Frame:
