@@ -18,7 +18,7 @@ Best = Literal["max", "min"]
 NOT_AVAILABLE = "n/a"
 MOST_ROWS = 200
 _ROWS_OF_A_PAGE = 40
-_WIDEST = 90  # letters in 10 points on a page of LaTeX's article; a wider table is scaled down
+_WIDEST = 90  # letters in 10 points on a page of LaTeX's article; a wider table is turned and scaled to the page
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -224,19 +224,24 @@ def to_latex(shown: TableText, caption: str, label: str) -> str:
         lines.append(rule + ("{}" if line.startswith(("[", "*")) else "") + line + r" \\")
     body = "".join(f"{line}\n" for line in lines) + "\\bottomrule\n"
     title = f"\\caption{{{latex_text(caption)}}}\\label{{tab:{label}}}"
+    is_wide = _width(shown) > _WIDEST
     if len(shown.rows) > _ROWS_OF_A_PAGE:
+        before, after, more = ("", "", "")
+        if is_wide:
+            before, after, more = "\\begin{landscape}\\scriptsize\n", "\\end{landscape}\n", ",lscape"
         return (
-            "% needs \\usepackage{booktabs,longtable}\n"
+            f"% needs \\usepackage{{booktabs,longtable{more}}}\n{before}"
             f"\\begin{{longtable}}{{{shape}}}\n{title}\\\\\n\\toprule\n{head}\\endfirsthead\n"
-            f"\\toprule\n{head}\\endhead\n{body}\\end{{longtable}}\n"
+            f"\\toprule\n{head}\\endhead\n{body}\\end{{longtable}}\n{after}"
         )
     tabular = f"\\begin{{tabular}}{{{shape}}}\n\\toprule\n{head}{body}\\end{{tabular}}"
-    if _width(shown) <= _WIDEST:
-        return f"% needs \\usepackage{{booktabs}}\n\\begin{{table}}\n\\centering\n{title}\n{tabular}\n\\end{{table}}\n"
-    return (
-        f"% needs \\usepackage{{booktabs,graphicx}}\n\\begin{{table}}\n\\centering\n{title}\n"
-        f"\\resizebox{{\\textwidth}}{{!}}{{%\n{tabular}}}\n\\end{{table}}\n"
-    )
+    if not is_wide:
+        start, end = "% needs \\usepackage{booktabs}\n\\begin{table}", "\n\\end{table}\n"
+    else:
+        tabular = f"\\resizebox{{\\textwidth}}{{!}}{{%\n{tabular}}}"
+        start = "% needs \\usepackage{booktabs,graphicx,rotating}\n\\begin{sidewaystable}"
+        end = "\n\\end{sidewaystable}\n"
+    return f"{start}\n\\centering\n{title}\n{tabular}{end}"
 
 
 def _latex_cell(text: str, *, bold: bool, under: bool) -> str:
