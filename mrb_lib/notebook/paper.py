@@ -98,6 +98,12 @@ def on_all_dimensions(accuracy: Frame, average: Frame, groups: pd.DataFrame) -> 
     return ordered
 
 
+def unstated(counts: pd.DataFrame, columns: Sequence[str]) -> str:
+    """Which columns no case states, as a sentence; empty where there is none."""
+    absent = [name.replace("_", " ") for name in columns if name not in set(counts["column"])]
+    return f"Not shown, since no case states it: {', '.join(absent)}." if absent else ""
+
+
 def stated(path: str, judges: Sequence[str]) -> tuple[GroupFile | None, list[tuple[str, str]] | None]:
     """The groups that a file states, and with its column `base` the pairs (base, tuned) among some judges.
 

@@ -94,7 +94,7 @@ def funnel(steps: pd.DataFrame) -> Paper:
 @figure(
     "cases-by-kind",
     title="What the cases are of",
-    caption="Number of cases of each organ, department, modality, question type and source, where stated.",
+    caption="Number of cases of each organ, department, modality, question type and source. {note}",
     reading="A score over all cases is mostly a score on the longest bars.",
 )
 @styled
@@ -207,8 +207,8 @@ def _part_groups(axes: Axes, groups: pd.Series, *, named: bool) -> None:
         if top:
             axes.axhline(top, color="black", linewidth=0.8)
         if named and bottom > top:
-            middle, text = (top + bottom) / 2, label(groups.iloc[top], 4 * (bottom - top) + 4)
-            axes.text(1.01, middle, text, transform=axes.get_yaxis_transform(), rotation=90, va="center", fontsize=6)
+            middle, text = (top + bottom) / 2, label(groups.iloc[top], 12)
+            axes.text(1.01, middle, text, transform=axes.get_yaxis_transform(), va="center", fontsize=SMALLEST_TYPE)
 
 
 def _columns(subfields: Sequence[str], counts: pd.Series) -> list[str]:
