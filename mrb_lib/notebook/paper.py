@@ -161,9 +161,8 @@ def prompts_sent(manifests: Sequence[Manifest], benchmark: Benchmark, dimension:
         for (text, note), judges in sorted(asked.items(), key=lambda item: not item[0][0])
     ]
     if not any(text for text, _ in asked):
-        parts.append(
-            f"What a judge that writes its verdict is asked by --prompt {PROMPT}:\n\n{_official(benchmark, shown)}"
-        )
+        text = _official(benchmark, shown)
+        parts.append(f"What a judge that writes its verdict would be asked by --prompt {PROMPT}:\n\n{text}")
     return "\n\n".join([f"Case {case['case_id']}, order AB, dimension {dimension}.", *parts])
 
 

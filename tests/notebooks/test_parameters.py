@@ -132,10 +132,16 @@ def published(path: Path, parameters: dict[str, object]) -> dict[str, str]:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_every_parameter_matters(
-    path: Path, full: Path, other_benchmark: Path, other_runs: Path, tmp_path: Path
+    path: Path, full: Path, other_benchmark: Path, other_runs: Path, paper_files: dict[str, str], tmp_path: Path
 ) -> None:
     first = {"benchmark": str(full), "resamples": 40, **FIRST.get(path.stem, {})}
-    second = {**OTHER, "benchmark": str(other_benchmark), "runs": str(other_runs), **SECOND.get(path.stem, {})}
+    second = {
+        **OTHER,
+        "benchmark": str(other_benchmark),
+        "runs": str(other_runs),
+        **paper_files,
+        **SECOND.get(path.stem, {}),
+    }
     before = published(path, {**first, "out": str(tmp_path / "first")})
     assert len(before) > 1, "it publishes into the folder that is named"
     ignored = [

@@ -33,6 +33,7 @@ MORE: dict[str, dict[str, object]] = {
     "08_judging": {"judge": "", "limit": 12},
     "09_ceiling": {"epsilon": 0.2},
     "13_calibration": {"target": 0.9, "delta": 0.1},
+    "19_paper": {"work": "", "groups": ""},
 }
 
 
