@@ -213,8 +213,11 @@ def analyze(
     unread = tables.unread(table, [*sorted(common - {"adjudications"}), *own])
     if pairs and "pairs" not in spec.parameters:
         typer.echo(f"warning: --base and --tuned change nothing: table {table} does not read them", err=True)
-    if "pairs" in spec.parameters and frame.empty:
-        typer.echo("note: no judge here is known to be trained from another; --base A --tuned B names a pair", err=True)
+    if "judge_groups" in spec.parameters and frame.empty:
+        hint = "no judge here is known to be trained from another; --base A --tuned B names a pair"
+        if "pairs" not in spec.parameters:
+            hint = "the judges are of fewer than two groups; --groups FILE states others"
+        typer.echo(f"note: {hint}", err=True)
     for name in unread:
         source = ctx.get_parameter_source(name)
         if name in own or (source is not None and source.name == "COMMANDLINE"):

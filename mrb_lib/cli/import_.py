@@ -27,4 +27,9 @@ def import_(
     with staged_folder(out, overwrite=overwrite, source=src) as folder:
         write_imported(imported, folder, str(src))
     echo_findings(imported.findings)
+    if len(imported.verdicts) and imported.benchmark.meta.kind != "simulated":
+        from mrb_lib.cli.judge_groups import echo_groups
+        from mrb_lib.judges.roster.groups import judge_groups
+
+        echo_groups(judge_groups(imported.verdicts["judge"].unique()))
     typer.echo(import_summary(imported, out))

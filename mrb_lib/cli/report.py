@@ -17,7 +17,7 @@ def report(
     dimension: Annotated[str, typer.Option(help="The dimension that single-dimension figures show.")] = "overall",
     policy: Annotated[str, typer.Option(help="official, balanced, strict, net or answered.")] = "balanced",
     seed: Annotated[int, typer.Option(min=0, help="The seed of the resampling.")] = 0,
-    judges: Annotated[str, typer.Option(metavar="A,B", help="Show these judges only.")] = "",
+    judges: Annotated[str, typer.Option(metavar="A,B", help="Show these judges only; group:medical for a group.")] = "",
     parameters: Annotated[
         list[str] | None,
         typer.Option("-p", "--parameter", metavar="NAME=VALUE", help="Another parameter of the notebooks; repeatable."),

@@ -12,6 +12,7 @@ import pandas as pd
 
 from mrb_lib.notebook.one_judge import cell, promise
 from mrb_lib.stats.core.phrases import number, of_judges, of_judges_towards, on, opening, percent, points, some
+from mrb_lib.stats.core.table import TABLES
 from mrb_lib.stats.significance.paired import ALPHA
 
 _KRIPPENDORFF = "krippendorff_alpha"
@@ -93,6 +94,18 @@ def leaderboard(accuracy: pd.DataFrame, ceiling: pd.DataFrame, letters: pd.DataF
         "compares them on the same"
     )
     return f"{said} {of_judges(near, len(here), what, ('has', 'have'))}."
+
+
+def groups(table: pd.DataFrame, *, dimension: str) -> str:
+    """Which groups of judges are shown to differ, as the text of the table `groups` begins."""
+    here = table[table["dimension"] == dimension]
+    return TABLES["groups"].says(here) if len(here) else "The judges are of fewer than two groups."
+
+
+def gains(table: pd.DataFrame, *, dimension: str) -> str:
+    """Which judges are shown to be better than the one they were trained from, as the text of the table begins."""
+    here = table[table["dimension"] == dimension]
+    return TABLES["gains"].says(here) if len(here) else "No judge here is known to be trained further from another."
 
 
 def best_group(letters: pd.DataFrame, *, dimension: str) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final, cast
 
 import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.errors import InputError
+from mrb_lib.judges.roster.group_file import read_group_file
 from mrb_lib.notebook.places import locate
 from mrb_lib.notebook.reviews import reviewed, tags_of
 from mrb_lib.notebook.workspace import COLUMNS, Workspace
@@ -24,6 +26,7 @@ def open_workspace(
     runs: str = "",
     *,
     judges: str = "",
+    groups: str = "",
     dimension: str = "overall",
     by: str = "",
     where: str = "",
@@ -42,7 +45,8 @@ def open_workspace(
         that name is reached as "./demo")
     runs : a folder of runs; empty for `runs` inside the benchmark folder, or no
         verdicts where that is missing. For "demo", empty means the weightless judges.
-    judges : the judges to show, separated by commas; empty for all
+    judges : the judges to show, separated by commas, or `group:medical` for all of a group; empty for all
+    groups : a file that states the groups of judges, see `mrb_lib.judges.roster.group_file`; empty for none
     dimension : the one that single-dimension figures show; "overall" is the last one where there is none of that name
     by : a column of the cases to break down by; empty leaves it to the notebook
     where : only the cases that this leaves, see `mrb_lib.stats.failures.where.cases_where`; empty for all. Every
@@ -84,10 +88,14 @@ def open_workspace(
             tags=tags_of(loaded) if asks_for_tags(where) else None,
         )
         verdicts = cast("pd.DataFrame", kept)  # as given
-    return Workspace(
+    group_file = read_group_file(Path(groups)) if groups else None
+    opened = Workspace(
         loaded, verdicts, manifests, _dimension(loaded, dimension), by=by, where=where, policy=policy, gold=gold,
-        cluster=cluster, resamples=resamples, seed=seed, out=out,
-    ).only(judges)  # fmt: skip
+        cluster=cluster, resamples=resamples, seed=seed, out=out, group_file=group_file,
+    )  # fmt: skip
+    if group_file is not None:
+        opened.groups()  # refuses a file that names none of the judges
+    return opened.only(judges)
 
 
 def _dimension(benchmark: Benchmark, name: str) -> str:

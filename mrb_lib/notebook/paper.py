@@ -15,7 +15,6 @@ from mrb_lib.data.benchmark import Benchmark, read_table
 from mrb_lib.data.votes import vote_columns
 from mrb_lib.errors import InputError
 from mrb_lib.judges.prompts import load_prompt
-from mrb_lib.judges.roster.group_file import GroupFile, read_group_file
 from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.notebook.absent import Absent, Frame
 from mrb_lib.plots.paper import AVERAGE
@@ -104,8 +103,8 @@ def unstated(counts: pd.DataFrame, columns: Sequence[str]) -> str:
     return f"Not shown, since no case states it: {', '.join(absent)}." if absent else ""
 
 
-def stated(path: str, judges: Sequence[str]) -> tuple[GroupFile | None, list[tuple[str, str]] | None]:
-    """The groups that a file states, and with its column `base` the pairs (base, tuned) among some judges.
+def stated_pairs(path: str, judges: Sequence[str]) -> list[tuple[str, str]] | None:
+    """The pairs (base, tuned) among some judges that the column `base` of a file of groups states.
 
     Parameters
     ----------
@@ -113,17 +112,14 @@ def stated(path: str, judges: Sequence[str]) -> tuple[GroupFile | None, list[tup
 
     Returns
     -------
-    The groups and the pairs; None where the file says none, so that they are told from names and roster.
+    None where the file says none, so that they are told from names and roster.
     """
-    if not path:
-        return None, None
-    groups = read_group_file(Path(path))
     table = pd.read_csv(path, dtype="str") if path.endswith(".csv") else pd.DataFrame()
-    if "base" not in table.columns:
-        return groups, None
+    if not {"judge", "base"} <= set(table.columns):
+        return None
     rows = table.dropna(subset="base")
     rows = rows[rows["judge"].isin(list(judges)) & rows["base"].isin(list(judges))]
-    return groups, list(zip(rows["base"], rows["judge"], strict=True)) or None
+    return list(zip(rows["base"], rows["judge"], strict=True)) or None
 
 
 def unless_empty(table: Frame, reason: str) -> Frame:

@@ -14,7 +14,7 @@ import pandas as pd
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.data.votes import vote_columns
 from mrb_lib.judges.roster.group_file import GroupFile
-from mrb_lib.judges.roster.groups import chosen_judges, judge_groups
+from mrb_lib.judges.roster.groups import chosen_judges, group_notes, judge_groups
 from mrb_lib.notebook.absent import Absent, Frame, missing, reason_of
 from mrb_lib.notebook.behind import cells_behind, with_queries
 from mrb_lib.notebook.conclusions import Conclusion
@@ -34,10 +34,10 @@ from mrb_lib.stats.gold.adjudicated import adjudicated_gold
 from mrb_lib.stats.inputs import ADJUDICATED, labels, rule_in_words
 from mrb_lib.stats.resampling.bootstrap import Estimates, bootstrap
 from mrb_lib.stats.resampling.clusters import resampling_unit
-from mrb_lib.verdicts.manifest import Manifest
+from mrb_lib.verdicts.manifest import Manifest, training_cases
 
 COLUMNS: Final = ("organ", "department", "modality", "dataset", "model_pair")
-_COMPARES: Final = ("significance", "power", "jury", "dif", "difficulty")
+_COMPARES: Final = ("significance", "power", "jury", "dif", "difficulty", "gains", "groups")
 _OF_ANNOTATORS: Final = ("agreement", "annotator_pairs", "annotators", "gold_rules")
 
 
@@ -109,8 +109,15 @@ class Workspace:
         return None if self.missing(name) else name
 
     def groups(self) -> pd.DataFrame:
-        """The group of each judge; see `mrb_lib.judges.roster.groups.judge_groups`."""
-        return judge_groups(self.judges, self.manifests, override=self.group_file)
+        """The group of each judge that is shown; see `mrb_lib.judges.roster.groups.judge_groups`."""
+        # A file may state groups of judges that are not shown.
+        runs = (name for m in self.manifests for name in (m.judge, f"{m.judge}@{m.run_id}"))
+        groups = judge_groups([*self.judges, *runs], self.manifests, override=self.group_file)
+        return groups[groups["judge"].isin(self.judges)].reset_index(drop=True)
+
+    def group_notes(self) -> str:
+        """How the groups were told, as far as names and files alone do not say; empty where there is nothing to say."""
+        return "\n".join(group_notes(self.groups()))
 
     def labels(self) -> pd.DataFrame:
         """The gold table by the workspace's gold rule."""
@@ -262,6 +269,9 @@ class Workspace:
             "policy": self.policy, "gold": self.gold, "cluster": self.cluster or None, "resamples": self.resamples,
             "seed": self.seed, **options,
         }  # fmt: skip
+        if "judge_groups" in TABLES[table].parameters:
+            chosen.setdefault("groups", self.groups())
+            chosen.setdefault("training", training_cases(self.manifests))
         if chosen["gold"] == ADJUDICATED:
             chosen.setdefault("adjudications", self.reviews().adjudications)
         frame = tables.analyze(self.benchmark, chosen.pop("verdicts", self.verdicts), table, **chosen)

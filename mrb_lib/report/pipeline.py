@@ -13,6 +13,9 @@ from pathlib import Path
 
 from mrb_lib.data.benchmark import load
 from mrb_lib.errors import InputError, RunError
+from mrb_lib.files import sha256_of
+from mrb_lib.judges.roster.group_file import read_group_file
+from mrb_lib.judges.roster.groups import judge_groups
 from mrb_lib.notebook import reviews
 from mrb_lib.notebook.lab import own_notebooks
 from mrb_lib.notebook.places import locate
@@ -26,11 +29,12 @@ from mrb_lib.report.records import CACHE, PageRecord, install, read_record
 from mrb_lib.report.workers import Finished, run_notebooks
 from mrb_lib.schema import POLICIES
 from mrb_lib.stats.inputs import ADJUDICATED
-from mrb_lib.verdicts.manifest import git_commit, now
-from mrb_lib.verdicts.store import load_verdicts
+from mrb_lib.verdicts.manifest import git_commit, now, read_manifest
+from mrb_lib.verdicts.store import load_verdicts, run_folders
 
 DEFAULT_DIMENSION = "overall"
 _MARK = "CACHEDIR.TAG"
+_GROUPS, _WORK = "groups", "work"  # parameters that name a file or folder
 _MARK_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n# What `mrb report` needs to skip unchanged notebooks.\n"
 DEFAULT_CASES = 12
 # Parameters that the report sets itself.
@@ -128,10 +132,14 @@ def report(
     chosen = _chosen(sources, only)
     if only and figures is not None:
         raise InputError("only and figures: the copy of the figures would lose those of all other notebooks; use one.")
+    given = dict(parameters or {})
+    files = {name: Path(given[name]).absolute() for name in (_GROUPS, _WORK) if given.get(name)}
     made_from = _checked(
         folders.benchmark, folders.runs, policy=policy, dimension=dimension, seed=seed, jobs=jobs, cases=cases,
-        parameters=parameters or {},
+        parameters={**given, **{name: file.name for name, file in files.items()}},
     )  # fmt: skip
+    _check_files(files, folders.runs)
+    given.update({name: str(file) for name, file in files.items()})
     shared: dict[str, Value] = {
         "benchmark": str(folders.benchmark.absolute()),
         "runs": "" if folders.runs is None else str(folders.runs.absolute()),
@@ -140,7 +148,7 @@ def report(
         "seed": seed,
     }
     parameters_of_notebook = {
-        source.stem: {**shared, **own} for source, own in zip(chosen, _typed(chosen, parameters or {}), strict=True)
+        source.stem: {**shared, **own} for source, own in zip(chosen, _typed(chosen, given), strict=True)
     }
     source = CaseSource(folders.benchmark, folders.runs, dimension, policy, cases)
     program = printed.browser() if pdf else ""
@@ -154,7 +162,8 @@ def report(
     if todo:
         _validate(folders.benchmark, folders.runs)
     with _held(out):
-        names = FolderNames(_folder_names(folders.benchmark, folders.runs, out, sources))
+        places = _folder_names(folders.benchmark, folders.runs, out, sources)
+        names = FolderNames({**places, **{file: file.name for file in files.values()}})
         for record in _run(todo, out, parameters_of_notebook, keys, dict(records), names, jobs, say):
             records[record.notebook] = record
         ordered = [records[path.stem] for path in sources if path.stem in records]
@@ -239,6 +248,18 @@ def _checked(
     return made_from
 
 
+def _check_files(files: Mapping[str, Path], runs: Path | None) -> None:
+    """Raise `InputError` for a file of groups that is wrong or names no judge of the runs, or a folder without funnel."""
+    if _GROUPS in files:
+        manifests = [read_manifest(folder) for folder in run_folders(runs)] if runs is not None else []
+        stated = read_group_file(files[_GROUPS])
+        judge_groups([manifest.judge for manifest in manifests], manifests, override=stated)
+    if _WORK in files:
+        from mrb_lib.notebook.paper import funnel  # draws, which few reports need
+
+        funnel(str(files[_WORK]))
+
+
 def _refuse_foreign(out: Path) -> None:
     """Keep away from a folder that holds anything but a report: files in it would be replaced and removed."""
     if out.is_file():
@@ -252,6 +273,9 @@ def _key(source: Path, made_from: Provenance, parameters: Mapping[str, Value], b
     content = source.read_bytes()
     own = {name: value for name, value in parameters.items() if name not in ("benchmark", "runs")}
     everything = {"notebook": hashlib.sha256(content).hexdigest(), **made_from.key(), "parameters": own}
+    for name, file in ((_GROUPS, ""), (_WORK, "funnel.parquet")):
+        if own.get(name):
+            everything[name] = sha256_of(Path(str(own[name])) / file)
     if b"reviews" in content or own.get("gold") == ADJUDICATED:
         everything["reviews"] = reviews.stamp(load(benchmark))
     return hashlib.sha256(json.dumps(everything, sort_keys=True).encode()).hexdigest()

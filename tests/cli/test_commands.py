@@ -71,8 +71,11 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_table_comes_as_text_json_csv_and_latex_with_the_same_rows(mrb: Callable, demo: Path, table: str) -> None:
     by = ("--by", "dataset") if "by" in asks_for(table) else ()
     one = () if table == "composition" else ("--dimension", "overall")
+    (demo / "groups.toml").write_text('simulated-hasty = "quick"\nsimulated-careful = "slow"\n', encoding="utf-8")
+    own = {"gains": ("--base", "simulated-hasty", "--tuned", "simulated-careful"),
+           "groups": ("--groups", demo / "groups.toml")}  # fmt: skip
     results = {
-        form: mrb("analyze", demo, "--table", table, *by, *one, "--resamples", "40", *form)
+        form: mrb("analyze", demo, "--table", table, *by, *one, *own.get(table, ()), "--resamples", "40", *form)
         for form in (("--wide",), ("--json",), ("--csv",), ("--latex",))
     }
     assert {result.code for result in results.values()} == {0}, results

@@ -93,20 +93,14 @@ class TestTheMainTable:
         assert said.endswith("on 70% to 80% of the cases, by dimension.")
 
 
-class TestWhatAFileStates:
-    def test_are_groups_and_with_bases_pairs(self, tmp_path: Path) -> None:
-        file = tmp_path / "groups.csv"
-        file.write_text("judge,group,base\nb,open,\nt,medical,b\ngone,open,b\n")
-        groups, pairs = paper.stated(str(file), ["b", "t"])
-        assert groups is not None
-        assert groups.groups == {"b": "open", "t": "medical", "gone": "open"}
-        assert pairs == [("b", "t")]
-
-    def test_may_be_nothing(self, tmp_path: Path) -> None:
-        assert paper.stated("", ["b"]) == (None, None)
-        file = tmp_path / "groups.toml"
-        file.write_text('"b" = "open"\n')
-        assert paper.stated(str(file), ["b"])[1] is None
+def test_pairs_are_those_that_a_file_of_groups_states_among_the_judges(tmp_path: Path) -> None:
+    file = tmp_path / "groups.csv"
+    file.write_text("judge,group,base\nb,open,\nt,medical,b\ngone,open,b\n")
+    assert paper.stated_pairs(str(file), ["b", "t"]) == [("b", "t")]
+    file.write_text("judge,group\nb,open\n")
+    assert paper.stated_pairs(str(file), ["b", "t"]) is None
+    assert paper.stated_pairs("", ["b"]) is None
+    assert paper.stated_pairs(str(tmp_path / "groups.toml"), ["b"]) is None
 
 
 class TestThePrompt:

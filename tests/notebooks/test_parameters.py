@@ -135,13 +135,10 @@ def test_every_parameter_matters(
     path: Path, full: Path, other_benchmark: Path, other_runs: Path, paper_files: dict[str, str], tmp_path: Path
 ) -> None:
     first = {"benchmark": str(full), "resamples": 40, **FIRST.get(path.stem, {})}
-    second = {
-        **OTHER,
-        "benchmark": str(other_benchmark),
-        "runs": str(other_runs),
-        **paper_files,
-        **SECOND.get(path.stem, {}),
-    }
+    groups = tmp_path / "groups.csv"
+    groups.write_text("judge,group\njudge_0,ours\njudge_1,ours\njudge_2,theirs\njudge_3,theirs\n", encoding="utf-8")
+    places = {"benchmark": str(other_benchmark), "runs": str(other_runs), "groups": str(groups)}
+    second = {**OTHER, **places, "work": paper_files["work"], **SECOND.get(path.stem, {})}
     before = published(path, {**first, "out": str(tmp_path / "first")})
     assert len(before) > 1, "it publishes into the folder that is named"
     ignored = [

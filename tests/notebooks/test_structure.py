@@ -29,6 +29,7 @@ COMMON = {
 # What a notebook takes besides.
 MORE: dict[str, dict[str, object]] = {
     "00_verdict": {"judge": "", "target": 0.9},
+    "03_leaderboard": {"groups": ""},
     "04_significance": {"margin": 0.0},
     "08_judging": {"judge": "", "limit": 12},
     "09_ceiling": {"epsilon": 0.2},

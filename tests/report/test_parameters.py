@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from typer.testing import CliRunner
 from mrb_lib.cli.main import app
 from mrb_lib.errors import InputError
 from mrb_lib.report.execute import parameters_of
+from mrb_lib.verdicts.manifest import read_manifest
+from mrb_lib.verdicts.store import run_folders
 from tests.report.conftest import PARAMETERS, ids_of, index_of
 
 
@@ -113,3 +116,35 @@ def test_a_conclusion_is_on_the_page_and_on_the_index_as_text(lab: Any) -> None:
     page = (lab.out / "pages" / "one.html").read_text()
     assert page.index("Finding.") < page.index("A part"), "it is read first"
     assert "Its heading" not in page, "a heading stands above nothing"
+
+
+def test_a_file_of_groups_reaches_the_notebook_and_is_read_again_when_it_changes(
+    two: Any, publish: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = 'data="text\\n" + Path(groups).read_text()'
+    two.notebook("one", publish + f"publish_figure('first', {read})", parameters=PARAMETERS + 'groups = ""\n')
+    judge = read_manifest(run_folders(two.bench / "runs")[0]).judge
+    file = tmp_path / "private" / "groups.csv"
+    file.parent.mkdir()
+    monkeypatch.chdir(file.parent)
+    for group in ("ours", "theirs"):
+        file.write_text(f"judge,group\n{judge},{group}\n", encoding="utf-8")
+        assert "one" in two.report(parameters={"groups": "groups.csv"}).executed
+        assert f"{judge},{group}" in (two.out / "figures" / "first.csv").read_text()
+        assert two.report(parameters={"groups": "groups.csv"}).executed == ()
+    assert index_of(two.out / "figures")["provenance"]["parameters"] == {"groups": "groups.csv"}
+    pages = [path for path in two.out.rglob("*") if path.suffix in (".html", ".json", ".ipynb")]
+    assert pages
+    assert not [path for path in pages if str(file.parent) in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("text", ["judge,group\nnobody,ours\n", "judge,group\n", "who\nnobody\n"])
+def test_a_file_of_groups_that_names_no_judge_is_refused_before_anything_is_written(
+    two: Any, publish: str, tmp_path: Path, text: str
+) -> None:
+    two.notebook("one", publish, parameters=PARAMETERS + 'groups = ""\n')
+    (tmp_path / "groups.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=r"groups\.csv") as caught:
+        two.report(parameters={"groups": str(tmp_path / "groups.csv")})
+    assert "\n" not in str(caught.value)
+    assert not two.out.exists()

@@ -265,3 +265,47 @@ def test_an_interval_that_has_a_width_is_shown_with_one(value: float, low: float
     ends = said.split("[")[1].rstrip("]").split(", ")
     assert points(row, "share").endswith(f"[+{ends[0]}, +{ends[1]}]")
     assert interval(low, high) == f" (95% interval {ends[0]} to {ends[1]})"
+
+
+def test_groups_names_the_better_group_and_only_where_it_is_shown() -> None:
+    table = rows(
+        {"group_1": "open", "group_2": "medical", "difference": -0.08, "p_adjusted": 0.01},
+        {"group_1": "open", "group_2": "critic", "difference": 0.2, "p_adjusted": 0.2},
+        part="contrast", dimension="overall", subfield=None, low=-0.1, high=0.3, p_value=0.01,
+    )  # fmt: skip
+    said = TABLES["groups"].says
+    assert said(table) == (
+        "Overall, medical judges are more accurate than open ones by 8.0 points; the other contrast could be chance."
+    )
+    assert "not shown to differ" in said(table.assign(p_adjusted=0.2))
+    assert "that takes two judges in each" in said(table.assign(p_adjusted=NAN))
+    descended = rows(
+        {"part": "descendants", "group_1": "medical", "group_2": "base", "difference": 0.05, "p_adjusted": 0.3},
+        dimension="overall", subfield=None, low=-0.02, high=0.12, p_value=0.3,
+    )  # fmt: skip
+    whole = said(pd.concat([table, descended], ignore_index=True))
+    assert (
+        "Medical models are not shown to differ from the models they were trained from (+5 points [-2, +12])" in whole
+    )
+    assert "Medical models differ from" in said(pd.concat([table, descended.assign(p_adjusted=0.01)]))
+
+
+def test_gains_counts_what_is_shown_and_claims_no_gain_that_is_not() -> None:
+    table = rows(
+        {"base": "b", "tuned": "t", "gain": 0.1, "p_adjusted": 0.01},
+        {"base": "b", "tuned": "u", "gain": -0.1, "p_adjusted": 0.01},
+        {"base": "c", "tuned": "v", "gain": 0.05, "p_adjusted": 0.4},
+        dimension="overall", subfield=None, low=0.02, high=0.18,
+    )  # fmt: skip
+    said = TABLES["gains"].says
+    assert said(table) == (
+        "Overall, of 3 judges that were trained further 1 is shown to be better than the base, 1 worse; t gains most, "
+        "+10 points [+2, +18] over b."
+    )
+    none = said(table.assign(p_adjusted=0.4))
+    assert (
+        none == "Overall, of 3 judges that were trained further none is shown to be better than the base, none worse."
+    )
+    assert said(table.head(1)) == "Overall, t differs from b in accuracy (+10 points [+2, +18])."
+    assert "v is not shown to differ from c" in said(table.tail(1))
+    assert "no judge can be compared" in said(table.assign(p_adjusted=NAN))

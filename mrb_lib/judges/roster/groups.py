@@ -55,8 +55,9 @@ _TO_JUDGE: Final = re.compile(r"[\s._-](critic|judge|reward|rm)$")
 _VERSION_MARK: Final = re.compile(r"(?<=[\s._-])v(?=\d)")
 _SIZE: Final = re.compile(r"\d+(\.\d+)?[bm](a\d+b)?")
 _VERSION: Final = re.compile(
-    r"(\.?\d+[ov]?|mini|nano|pro|flash|lite|turbo|opus|sonnet|haiku|vision|thinking|exp)+", re.ASCII
+    r"(\.?\d++[ov]?|mini|nano|pro|flash|lite|turbo|opus|sonnet|haiku|vision|thinking|exp)+", re.ASCII
 )
+_LONGEST_NAME: Final = 200
 _OPEN_NAMESAKES: Final = frozenset({"gpt2", "gpt1"})
 """Open models whose names read like a series behind endpoints."""
 
@@ -226,7 +227,9 @@ class _Index:
                 self.families[_key(entry.family.casefold())].add(_group_of(entry))
 
     def find(self, name: str) -> _Match:
-        """What a model's name says, whatever names the channel it came by."""
+        """What a model's name says, by whatever channel it came; a text that is too long for one says nothing."""
+        if len(name) > _LONGEST_NAME:
+            return _NOBODY
         entry = self.by_name.get(name) or self.by_model.get(name)
         if entry is not None and entry.access != "built in":
             return _Match(_group_of(entry), EXACT if entry.name == name else NORMALISED, entry.name, entry.base)

@@ -36,12 +36,14 @@ def sentence(table: pd.DataFrame) -> str:
     if len(rows) == 1:
         row = rows.iloc[0]
         shown = "differs" if row["p_adjusted"] <= 0.05 else "is not shown to differ"
-        return f"{opening(dimension)}, {row['tuned']} {shown} from {row['base']} by {points(row, 'gain')}."
-    better = int(((rows["p_adjusted"] <= 0.05) & (rows["gain"] > 0)).sum())
-    worse = int(((rows["p_adjusted"] <= 0.05) & (rows["gain"] < 0)).sum())
-    most = rows.nlargest(1, "gain").iloc[0]
-    return (
+        return f"{opening(dimension)}, {row['tuned']} {shown} from {row['base']} in accuracy ({points(row, 'gain')})."
+    shown_better = rows[(rows["p_adjusted"] <= 0.05) & (rows["gain"] > 0)]
+    better, worse = len(shown_better), int(((rows["p_adjusted"] <= 0.05) & (rows["gain"] < 0)).sum())
+    said = (
         f"{opening(dimension)}, of {len(rows)} judges that were trained further {better or 'none'} "
-        f"{'are' if better > 1 else 'is'} shown to be better than the base, {worse or 'none'} worse; {most['tuned']} "
-        f"gains most, {points(most, 'gain')} over {most['base']}."
+        f"{'are' if better > 1 else 'is'} shown to be better than the base, {worse or 'none'} worse"
     )
+    if not better:
+        return f"{said}."
+    most = shown_better.nlargest(1, "gain").iloc[0]
+    return f"{said}; {most['tuned']} gains most, {points(most, 'gain')} over {most['base']}."

@@ -101,8 +101,11 @@ def contrast(first: JudgeMeans, second: JudgeMeans | None = None) -> Contrast:
     Satterthwaite's (1946, doi:10.2307/3002019), those of C of
     `mrb_lib.stats.resampling.robust.effective_clusters`.
 
-    A group of one judge does not say how much judges differ: error, interval and p are then NaN. Size and coverage are
-    simulated in `tests/simulation/test_groups.py`.
+    A group of one judge does not say how much judges differ: error, interval and p are then NaN.
+
+    `tests/simulation/test_groups.py`: where judges differ, size 4% to 6% and coverage 94% to 96% from 3 judges against
+    5 on. Where they do not differ at all, too, from 8 against 8 on; but 3% with 3 against 5, since so few judges cannot
+    show that they are alike, and with 2 against 3 the size is below 4% also where they differ.
     """
     groups, signs = ([first], [1.0]) if second is None else ([first, second], [1.0, -1.0])
     value = float(sum(sign * group.mean.mean() for sign, group in zip(signs, groups, strict=True)))

@@ -29,6 +29,7 @@ def browse_leaderboard(
     subfield: str | None = None,
     dimension: str | None = None,
     groups: pd.DataFrame | None = None,
+    group: str = "",
     resamples: int = 2000,
     seed: int = 0,
     where: str = "",
@@ -42,7 +43,8 @@ def browse_leaderboard(
     verdicts : the verdicts table, or its panels by probe
     policy, dimension : what is shown first; None takes "overall", or the last dimension where there is none
     by, subfield : a column of the cases and its value; None for all cases. A column alone begins with its first value
-    groups : `judge`, `group`: the kind of each judge, to filter by; see `mrb_lib.judges.roster.groups.judge_groups`
+    groups : `judge`, `group`, to filter by; see `mrb_lib.judges.roster.groups.judge_groups`
+    group : the one that is shown first, such as "medical"; empty for all
     resamples, seed : of the intervals
     where : only the cases that this leaves at first, such as "organ == 'eye' and length > 1400"; a field of the widget
         asks for others. See `mrb_lib.stats.failures.where.cases_where`
@@ -68,7 +70,7 @@ def browse_leaderboard(
     )
     if by is not None and subfield is None:
         subfield = next(iter(board.columns.get(by, [])), None)
-    start = LeaderboardScope(policy, dimension or default_dimension(board.dimensions), by, subfield, where)
+    start = LeaderboardScope(policy, dimension or default_dimension(board.dimensions), by, subfield, where, group)
     board.check(start)
     board.part(where, policy)
     if not can_run():

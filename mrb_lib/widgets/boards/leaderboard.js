@@ -36,9 +36,9 @@ function render({ model, el }) {
     mrbShell.entered(field("where", "Where", element("input", { type: "text", value: initial.where, placeholder: "length > 1400", spellcheck: "false", autocomplete: "off" })), ask);
     field("text", "Judges whose name has", element("input", { type: "search", placeholder: "all", autocomplete: "off" })).addEventListener("input", filter);
     if (initial.kinds.length > 1) {
-      const all = element("option", { value: "" }, "all kinds");
-      const kinds = initial.kinds.map((kind) => element("option", { value: `=${kind}` }, kind || "not said"));
-      field("kind", "Kind", element("select", {}, all, ...kinds)).addEventListener("change", filter);
+      const all = element("option", { value: "" }, "all groups");
+      const kinds = initial.kinds.map((kind) => element("option", { value: `=${kind}`, selected: kind === initial.group }, kind || "not said"));
+      field("kind", "Group", element("select", {}, all, ...kinds)).addEventListener("change", filter);
     }
   }
 

@@ -29,7 +29,8 @@ SUBFIELD_COLUMNS: Final = ("organ", "department", "modality", "dataset", "questi
 class LeaderboardScope(NamedTuple):
     """What a leaderboard is of: a policy, a dimension, and all cases (None, None) or a subfield of a column.
 
-    `where` leaves only some of these cases, see `mrb_lib.stats.failures.where.cases_where`; empty leaves all.
+    `where` leaves only some of these cases, see `mrb_lib.stats.failures.where.cases_where`; empty leaves all. `group`
+    shows only the judges of one; ranks are among all.
     """
 
     policy: str
@@ -37,6 +38,7 @@ class LeaderboardScope(NamedTuple):
     by: str | None = None
     subfield: str | None = None
     where: str = ""
+    group: str = ""
 
 
 @dataclass
@@ -46,7 +48,7 @@ class Board:
     Attributes
     ----------
     panels : the verdicts by probe
-    kinds : the kind of each judge, by name; empty where nobody says
+    kinds : the group of each judge, by name; empty where nobody says
     columns : the columns of the cases that can be chosen, with their subfields
     resamples, seed : of the intervals
     adjudications, tags : what reviewers said and tagged, which a filter may ask for; None where nobody did
@@ -69,10 +71,11 @@ class Board:
         Returns
         -------
         DataFrame
-            `COLUMNS`: `rank` and all others are those of the table `accuracy`; `kind` is the kind of judge; `few`,
+            `COLUMNS`: `rank` and all others are those of the table `accuracy`; `kind` is the judge's group; `few`,
             whether the interval is not the bootstrap's.
         """
-        return self._of_kind(scope, "judge")
+        rows = self._of_kind(scope, "judge")
+        return rows[rows["kind"] == scope.group].reset_index(drop=True) if scope.group else rows
 
     def references(self, scope: LeaderboardScope) -> pd.DataFrame:
         """What constants and the longer response reach, which do not compete: as `rows`, without ranks."""
@@ -109,6 +112,8 @@ class Board:
         if scope.by is not None:
             check_choice("column", scope.by, tuple(self.columns))
             check_choice(scope.by, str(scope.subfield), self.columns[scope.by])
+        if scope.group:
+            check_choice("group", scope.group, sorted(set(self.kinds.values())))
 
     def part(self, where: str, policy: str) -> Board:
         """The board of the cases that a filter leaves, made once; this one where it is empty.
@@ -170,7 +175,7 @@ def make_board(
 
     Parameters
     ----------
-    groups : `judge`, `group`: the kind of each judge, as of `mrb_lib.judges.roster.groups.judge_groups`
+    groups : `judge`, `group`, as of `mrb_lib.judges.roster.groups.judge_groups`
     adjudications, tags : as of `Board`
 
     Raises

@@ -37,7 +37,7 @@ _READ_REFERENCES: Final = (
 _HEADS: Final = (
     ("rank", "Rank", "number"),
     ("judge", "Judge", "text"),
-    ("kind", "Kind", "text"),
+    ("kind", "Group", "text"),
     ("decisive_accuracy", "Decisive accuracy", "number"),
     ("accuracy", "Accuracy, 95% interval", "number"),
     ("above_constant", "Above constant", "number"),
@@ -82,7 +82,8 @@ def scope_html(scope: LeaderboardScope) -> str:
     cases = "" if scope.where else " &middot; all cases"
     if scope.by is not None:
         cases = f" &middot; {escaped(as_words(scope.by))} {isolated(as_words(str(scope.subfield)))}"
-    return f"{isolated(scope.dimension)} &middot; policy {escaped(scope.policy)}{cases}"
+    group = f" &middot; group {isolated(scope.group)}" if scope.group else ""
+    return f"{isolated(scope.dimension)} &middot; policy {escaped(scope.policy)}{cases}{group}"
 
 
 def leaderboard_html(

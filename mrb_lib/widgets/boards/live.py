@@ -101,6 +101,7 @@ def leaderboard_state(board: Board, start: LeaderboardScope) -> dict[str, Any]:
         "dimension": start.dimension,
         "place": scopes.index((start.by, start.subfield)),
         "where": start.where,
+        "group": start.group,
     }
 
 

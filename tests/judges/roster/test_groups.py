@@ -174,6 +174,22 @@ def test_a_file_that_is_not_there_is_refused_in_one_line(tmp_path: Path) -> None
         read_group_file(tmp_path / "none.csv")
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "gpt-" + "1" * 60 + "x",
+        "qwen2-vl-7b" + "-sft" * 5000,
+        "qwen2-vl-7b" + "-hf" * 40 + "-x",
+        "/" * 300,
+        "",
+        "+",
+        ":",
+    ],
+)
+def test_hostile_names_are_in_no_group_and_take_no_time(name: str) -> None:
+    assert judge_groups([name, f"endpoint:{name}"])["group"].tolist() == ["other", "other"]
+
+
 def test_what_was_matched_by_more_than_the_exact_name_is_said() -> None:
     judges = ["medgemma-4b", "InternVL2_5-8B", "Qwen2-VL-7B-sft", "somebody's", "longer"]
     notes = " ".join(group_notes(judge_groups(judges)))

@@ -107,6 +107,22 @@ def test_a_page_is_told_what_can_be_chosen() -> None:
     assert "mrb-human" in shown.answer({"what": "rows", **told, "place": 0})["html"]
 
 
+def test_a_group_can_be_shown_first_and_a_page_filters_by_it() -> None:
+    groups = pd.DataFrame({"judge": ["j0", "j1", "j2"], "group": ["open", "medical", "open"]})
+    assert widget(groups=groups, group="medical").answer({"what": "initial_state"})["group"] == "medical"
+    board = make_board(*judged(), groups=groups, resamples=RESAMPLES)
+    everyone = board.rows(LeaderboardScope("balanced", "overall"))
+    some = board.rows(LeaderboardScope("balanced", "overall", group="open"))
+    assert everyone.loc[everyone["kind"] == "open", "judge"].tolist() == some["judge"].tolist()
+    assert sorted(some["judge"]) == ["j0", "j2"]
+    assert (
+        dict(zip(some["judge"], some["rank"], strict=True)).items()
+        <= dict(zip(everyone["judge"], everyone["rank"], strict=True)).items()
+    )
+    with pytest.raises(InputError, match="group 'critic' is unknown; use one of medical, open"):
+        widget(groups=groups, group="critic")
+
+
 def test_cases_left_out_are_counted_and_the_undefined_has_its_reason() -> None:
     page = asked(widget(), place=2)
     assert all(row[3] == row[4] == "" for row in page.rows), "no foot has a gold label"

@@ -1,0 +1,127 @@
+"""Groups of judges on the command line: printed as they are told, stated by a file, and chosen by."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.verdicts.manifest import Manifest, write_manifest
+from mrb_lib.verdicts.store import append_part
+
+JUDGES = ("Qwen2-VL-7B", "Qwen2-VL-7B-sft", "InternVL2_5-8B", "MBZUAI/MedMO-8B", "HuatuoGPT", "gpt-4o", "somebody")
+
+
+@pytest.fixture
+def published(mrb: Callable, tmp_path: Path) -> Path:
+    """A benchmark with the verdicts of judges that are named as in published result files."""
+    generator, n = np.random.default_rng(0), 40
+    source, bench = tmp_path / "tables", tmp_path / "bench"
+    source.mkdir()
+    ids = [f"c{i}" for i in range(n)]
+    gold = generator.choice(["A", "B"], n)
+    pd.DataFrame(
+        {"case_id": ids, "question": "q", "response_a": "a", "response_b": "b", "organ": ["eye", "lung"] * 20}
+    ).to_csv(source / "cases.csv", index=False)
+    pd.DataFrame({"case_id": ids, "annotator": "r", "dimension": "overall", "choice": gold}).to_csv(
+        source / "annotations.csv", index=False
+    )
+    rows = [
+        (judge, case, "overall", "AB", label if generator.random() < 0.7 else "tie")
+        for judge in JUDGES
+        for case, label in zip(ids, gold, strict=True)
+    ]
+    pd.DataFrame(rows, columns=["judge", "case_id", "dimension", "order", "choice"]).to_csv(
+        source / "verdicts.csv", index=False
+    )
+    imported = mrb("import", "table", source, bench)
+    assert imported.code == 0
+    assert "note: Group medical: HuatuoGPT as huatuogpt-vision-7b, MBZUAI/MedMO-8B as medmo-8b." in imported.err
+    assert "In no group: somebody;" in imported.err
+    return bench
+
+
+def rows_of(result: Any) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = json.loads(result.out)["rows"]
+    return rows
+
+
+def test_contrasts_are_of_the_groups_that_names_tell_and_the_matches_are_printed(
+    mrb: Callable, published: Path
+) -> None:
+    result = mrb("analyze", published, "--table", "groups", "--json", "--by", "organ")
+    contrasts = {(r["group_1"], r["group_2"]) for r in rows_of(result) if r["part"] == "contrast"}
+    assert contrasts == {("open", "proprietary"), ("open", "medical"), ("proprietary", "medical")}
+    assert {r["n_judges_1"] for r in rows_of(result) if r["group_1"] == "open"} == {3}
+    assert "Qwen2-VL-7B-sft as tuned from qwen2-vl-7b" in result.err
+    assert "InternVL2_5-8B as internvl2.5-8b" in result.err
+
+
+def test_a_file_goes_before_names(mrb: Callable, published: Path, tmp_path: Path) -> None:
+    file = tmp_path / "groups.csv"
+    file.write_text("judge,group\nsomebody,ours\nHuatuoGPT,ours\n", encoding="utf-8")
+    rows = rows_of(mrb("analyze", published, "--table", "groups", "--json", "--groups", file))
+    assert {r["n_judges_2"] for r in rows if r["group_2"] == "ours"} == {2}
+    assert {r["n_judges_2"] for r in rows if r["group_2"] == "medical"} == {1}
+
+
+@pytest.mark.parametrize("text", ["judge,group\nnobody,ours\n", "judge,group\n", "group\nours\n"])
+def test_a_file_that_names_no_judge_is_refused_in_one_line(
+    mrb: Callable, published: Path, tmp_path: Path, text: str
+) -> None:
+    file = tmp_path / "groups.csv"
+    file.write_text(text, encoding="utf-8")
+    result = mrb("analyze", published, "--table", "groups", "--groups", file)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.count("\n") == 1
+    assert str(file) in result.err.replace("\n", "")
+
+
+def test_judges_are_chosen_by_group_in_every_table(mrb: Callable, published: Path) -> None:
+    rows = rows_of(mrb("analyze", published, "--judges", "group:medical,gpt-4o", "--json"))
+    judged = [row["judge"] for row in rows if row["kind"] == "judge"]
+    assert sorted(judged) == ["HuatuoGPT", "MBZUAI/MedMO-8B", "gpt-4o"]
+    refused = mrb("analyze", published, "--judges", "group:critic")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+
+
+def test_gains_are_of_the_pairs_that_are_known_or_named(mrb: Callable, published: Path) -> None:
+    rows = rows_of(mrb("analyze", published, "--table", "gains", "--json"))
+    assert [(row["base"], row["tuned"], row["n_seen"]) for row in rows] == [("Qwen2-VL-7B", "Qwen2-VL-7B-sft", None)]
+    assert "no record of the training" in str(rows[0]["reason"])
+    named = ("--base", "InternVL2_5-8B", "--tuned", "somebody")
+    rows = rows_of(mrb("analyze", published, "--table", "gains", "--json", *named))
+    assert [(row["base"], row["tuned"]) for row in rows] == [("InternVL2_5-8B", "somebody")]
+    for wrong in (
+        ("--base", "gpt-4o"),
+        ("--base", "gpt-4o", "--tuned", "nobody"),
+        ("--base", "gpt-4o", "--tuned", "gpt-4o"),
+    ):
+        refused = mrb("analyze", published, "--table", "gains", *wrong)
+        assert (refused.code, refused.out) == (2, "")
+        assert refused.err.splitlines()[-1].startswith("mrb: ")
+    assert "changes nothing" not in mrb("analyze", published, "--table", "gains", *named).err
+    assert "change nothing" in mrb("analyze", published, "--table", "accuracy", *named).err
+
+
+def test_cases_that_a_local_judge_was_trained_on_are_left_out(mrb: Callable, published: Path) -> None:
+    """As `mrb judge --judge path:DIR` leaves a run: what `training.json` said is in its manifest."""
+    folder = published / "runs" / "mine-1"
+    folder.mkdir()
+    record = {"method": "sft", "base": "Qwen/Qwen2-VL-7B-Instruct", "cases": [f"c{i}" for i in range(10)]}
+    spec = {"engine": "packed", "model": "mine", "revision": "sha256:1"}
+    verdicts = pd.DataFrame(
+        {"judge": "mine", "case_id": [f"c{i}" for i in range(40)], "dimension": "overall", "order": "AB", "repeat": 0,
+         "probe": "none", "choice": "A", "status": "ok"}
+    )  # fmt: skip
+    append_part(folder, verdicts)
+    write_manifest(folder, Manifest("mine-1", "mine", spec, provenance={"training": record}))
+    result = mrb("analyze", published, "--table", "gains", "--json")
+    (row,) = [row for row in rows_of(result) if row["tuned"] == "mine"]
+    assert (row["base"], row["group_tuned"], row["n"], row["n_seen"]) == ("Qwen2-VL-7B", "critic", 30, 10)
+    assert "mine as tuned from qwen2-vl-7b" in result.err
