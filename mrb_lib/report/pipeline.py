@@ -249,7 +249,7 @@ def _checked(
 
 
 def _check_files(files: Mapping[str, Path], runs: Path | None) -> None:
-    """Raise `InputError` for a file of groups that is wrong or names no judge of the runs, or a folder without funnel."""
+    """Raise `InputError` for groups that are wrong or name no judge of the runs, or a work folder without a funnel."""
     if _GROUPS in files:
         manifests = [read_manifest(folder) for folder in run_folders(runs)] if runs is not None else []
         stated = read_group_file(files[_GROUPS])
