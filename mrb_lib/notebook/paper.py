@@ -80,9 +80,10 @@ def on_all_dimensions(accuracy: Frame, average: Frame, groups: pd.DataFrame) -> 
         others by name), in each from the highest average over all cases to the lowest; references last. `Absent` where
         one of the tables is.
     """
-    for frame in (accuracy, average):
-        if isinstance(frame, Absent):
-            return frame
+    if isinstance(accuracy, Absent):
+        return accuracy
+    if isinstance(average, Absent):
+        return average
     columns = ["judge", "kind", "dimension", "by", "subfield", "n", "coverage", "accuracy", "low", "high"]
     last = average.rename(columns={"average": "accuracy"}).assign(dimension=AVERAGE)
     table = pd.concat([accuracy[columns], last[columns]], ignore_index=True)

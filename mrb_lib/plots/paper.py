@@ -163,11 +163,13 @@ def sheets(cells: pd.DataFrame, *, judges: Sequence[str]) -> Paper:
     bands = ceil(len(dimensions) / n_columns)
     figure = canvas(PAGE, bands * rows_height(len(judges), 0.125, 1.15))
     grid = panel_grid(figure, len(dimensions), n_columns, shared=False)
-    groups = cells.drop_duplicates("judge").set_index("judge")["group"].reindex(judges)
+    groups = cells.drop_duplicates("judge").set_index("judge")["group"].reindex(list(judges))
     norm, matrices = colour_range(cells["accuracy"].to_numpy(dtype=float)), []
     for i, (axes, name) in enumerate(zip(grid, dimensions, strict=True)):
         part = cells[cells["dimension"] == name]
-        wide = part.pivot(index="judge", columns="subfield", values="accuracy").reindex(index=judges, columns=subfields)
+        wide = part.pivot(index="judge", columns="subfield", values="accuracy").reindex(
+            index=list(judges), columns=subfields
+        )
         counts = part.groupby("subfield")["n"].max().reindex(subfields).fillna(0)
         values = wide.to_numpy(dtype=float)
         names = labels(judges, 24) if i % n_columns == 0 else [""] * len(judges)

@@ -116,7 +116,8 @@ def table_block(sidecar: Json, out: Path, cases: Mapping[str, str]) -> Json:
     """
     head, *rows = rows_of(out / "tables" / Path(cast(dict[str, str], sidecar["files"])["csv"]).name)
     shown = cast(dict[str, list[list[str]]], sidecar["shown"])
-    best, second = ({tuple(cell) for cell in shown.get(name, ())} for name in ("best", "second"))
+    best: set[tuple[object, ...]] = {tuple(cell) for cell in shown["best"]}
+    second: set[tuple[object, ...]] = {tuple(cell) for cell in shown.get("second", ())}
     column_of = {name.replace("_", " "): column for column, name in enumerate(head)}
     columns = list(zip(cast(list[str], shown["columns"]), cast(list[bool], shown["numeric"]), strict=True))
     cells = [
