@@ -15,6 +15,7 @@ from mrb_lib.data.benchmark import Benchmark, read_table
 from mrb_lib.data.votes import vote_columns
 from mrb_lib.errors import InputError
 from mrb_lib.judges.prompts import load_prompt
+from mrb_lib.judges.roster.groups import JURY
 from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.notebook.absent import Absent, Frame
 from mrb_lib.plots.paper import AVERAGE
@@ -25,6 +26,7 @@ from mrb_lib.verdicts.manifest import Manifest
 PROMPT: Final = "official-form"
 GROUPS: Final = ("open", "proprietary", "medical", "critic")
 """The groups of models in the order to print them; others follow by name."""
+_REFERENCE: Final = "reference"
 FUNNEL: Final = ("step", "n_in", "n_out", "reason", "n")
 _FACTS: Final = ("name", "size", "modality", "medical", "form", "annotators", "source")
 
@@ -77,8 +79,8 @@ def on_all_dimensions(accuracy: Frame, average: Frame, groups: pd.DataFrame) -> 
     -------
     DataFrame
         `group, judge, kind, dimension, by, subfield, n, coverage, accuracy, low, high`: judges by group (`GROUPS`, then
-        others by name), in each from the highest average over all cases to the lowest; references last. `Absent` where
-        one of the tables is.
+        others by name, juries last), in each from the highest average over all cases to the lowest; references last.
+        `Absent` where one of the tables is.
     """
     if isinstance(accuracy, Absent):
         return accuracy
@@ -87,15 +89,21 @@ def on_all_dimensions(accuracy: Frame, average: Frame, groups: pd.DataFrame) -> 
     columns = ["judge", "kind", "dimension", "by", "subfield", "n", "coverage", "accuracy", "low", "high"]
     last = average.rename(columns={"average": "accuracy"}).assign(dimension=AVERAGE)
     table = pd.concat([accuracy[columns], last[columns]], ignore_index=True)
-    group = table["judge"].map(groups.set_index("judge")["group"]).where(table["kind"] == "judge", "reference")
+    group = table["judge"].map(groups.set_index("judge")["group"]).where(table["kind"] == "judge", _REFERENCE)
     whole = last[last["subfield"].isna()].sort_values("accuracy", ascending=False, kind="stable")["judge"]
     place = {name: i for i, name in enumerate(whole)}
-    names = [*GROUPS, *sorted(set(group) - {*GROUPS, "reference"}), "reference"]
+    last_groups = (JURY, _REFERENCE)
+    names = [*GROUPS, *sorted(set(group) - {*GROUPS, *last_groups}), *last_groups]
     keys = pd.DataFrame({"group": group.map(names.index), "place": table["judge"].map(place)}, table.index)
     ordered = table.assign(group=group).loc[keys.sort_values(["group", "place"], kind="stable").index]
     ordered = ordered[["group", *columns]].reset_index(drop=True)
     ordered.attrs = dict(accuracy.attrs)
     return ordered
+
+
+def not_competing(table: Frame) -> list[str]:
+    """The judges of a table of `on_all_dimensions` that cannot be the best: references, and juries of the others."""
+    return list(table[table["group"].isin([JURY, _REFERENCE])]["judge"].unique())
 
 
 def unstated(counts: pd.DataFrame, columns: Sequence[str]) -> str:
@@ -186,7 +194,8 @@ def conclusion(table: pd.DataFrame, agreement: Frame, *, policy: str) -> str:
     ----------
     table : as of `on_all_dimensions`, over all cases
     """
-    judges = table[(table["kind"] == "judge") & (table["dimension"] == AVERAGE)].dropna(subset="accuracy")
+    competing = ~table["judge"].isin(not_competing(table))
+    judges = table[competing & (table["dimension"] == AVERAGE)].dropna(subset="accuracy")
     if judges.empty:
         return "No judge's average over the dimensions is known."
     best = judges.sort_values(["accuracy", "judge"], ascending=[False, True])

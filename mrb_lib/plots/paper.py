@@ -86,6 +86,7 @@ def funnel(steps: pd.DataFrame) -> Paper:
     name_rows(axes, names, 24)
     axes.set_xlim(0, widest * 1.9)
     axes.set_xticks([tick for tick in axes.get_xticks() if 0 <= tick <= widest])
+    axes.spines["bottom"].set_bounds(0, widest)
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set_xlabel("items or cases (grey: taken in, blue: kept)", loc="left")
     return figure
@@ -161,7 +162,7 @@ def sheets(cells: pd.DataFrame, *, judges: Sequence[str]) -> Paper:
     dimensions, subfields = cells["dimension"].drop_duplicates().tolist(), sorted(cells["subfield"].unique())
     n_columns = 2 if len(dimensions) > 1 else 1
     bands = ceil(len(dimensions) / n_columns)
-    figure = canvas(PAGE, bands * rows_height(len(judges), 0.125, 1.15))
+    figure = canvas(PAGE, bands * rows_height(len(judges), 0.125, 1.4))
     grid = panel_grid(figure, len(dimensions), n_columns, shared=False)
     groups = cells.drop_duplicates("judge").set_index("judge")["group"].reindex(list(judges))
     norm, matrices = colour_range(cells["accuracy"].to_numpy(dtype=float)), []
@@ -180,7 +181,7 @@ def sheets(cells: pd.DataFrame, *, judges: Sequence[str]) -> Paper:
         matrices.append((axes, mesh, values))
         axes.set_title(title_case(name), loc="left")
         axes.tick_params(axis="both", labelsize=SMALLEST_TYPE)
-        _part_groups(axes, groups, named=i % n_columns == n_columns - 1 or i == len(dimensions) - 1)
+        _part_groups(axes, groups, named=i % n_columns == n_columns - 1)
         for y, judge in enumerate(judges):
             for x, subfield in enumerate(subfields):
                 figure.mark(axes, {"judge": judge, "subfield": subfield, "dimension": name}, (y, y + 1), (x, x + 1))

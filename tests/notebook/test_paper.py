@@ -66,18 +66,20 @@ def test_every_neighbour_has_a_source_and_what_it_does_not_say_is_missing() -> N
 class TestTheMainTable:
     @pytest.fixture
     def table(self) -> pd.DataFrame:
-        judges = {"m": 0.6, "o1": 0.5, "o2": 0.7, "p": 0.8, "z": 0.9}
+        judges = {"m": 0.6, "o1": 0.5, "o2": 0.7, "p": 0.8, "z": 0.9, "jury-of": 0.95}
         rows = [{**row, "dimension": name} for name in ("accuracy", "overall") for row in scores(judges)]
         rows += [{**row, "dimension": "overall"} for row in scores({"always A": 0.99}, "reference")]
         mean = pd.DataFrame([*scores(judges), *scores({"always A": 0.99}, "reference")])
-        groups = pd.DataFrame({"judge": list(judges), "group": ["medical", "open", "open", "proprietary", "heuristic"]})
+        groups = pd.DataFrame(
+            {"judge": list(judges), "group": ["medical", "open", "open", "proprietary", "zebra", "jury"]}
+        )
         return paper.on_all_dimensions(pd.DataFrame(rows), mean.rename(columns={"accuracy": "average"}), groups)
 
     def test_stands_by_group_then_by_the_average_with_references_last(self, table: pd.DataFrame) -> None:
         rows = table[table["dimension"] == "average"]
         assert list(zip(rows["group"], rows["judge"], strict=True)) == [
-            ("open", "o2"), ("open", "o1"), ("proprietary", "p"), ("medical", "m"), ("heuristic", "z"),
-            ("reference", "always A"),
+            ("open", "o2"), ("open", "o1"), ("proprietary", "p"), ("medical", "m"), ("zebra", "z"),
+            ("jury", "jury-of"), ("reference", "always A"),
         ]  # fmt: skip
         assert table["dimension"].tolist()[:3] == ["accuracy", "overall", "average"]
 
@@ -87,9 +89,11 @@ class TestTheMainTable:
     def test_concludes_with_the_first_of_all_and_of_each_group(self, table: pd.DataFrame) -> None:
         agreement = pd.DataFrame({"percent_agreement": [0.7, 0.8]})
         said = paper.conclusion(table, agreement, policy="official")
-        assert "Of 5 judges z (heuristic) has the highest accuracy on average over 2 dimensions" in said
+        assert "Of 5 judges z (zebra) has the highest accuracy on average over 2 dimensions" in said
         assert "p of proprietary (80%), o2 of open (70%), m of medical (60%)" in said
         assert "always A" not in said
+        assert "jury-of" not in said
+        assert paper.not_competing(table) == ["jury-of", "always A"]
         assert said.endswith("on 70% to 80% of the cases, by dimension.")
 
 
