@@ -19,6 +19,15 @@ def demo(
     verdicts: Annotated[
         bool, typer.Option("--verdicts", help="Also write OUT/runs: the verdicts of SIMULATED judges, with faults.")
     ] = False,
+    roster: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=32,
+            metavar="N",
+            help="Instead, or besides, verdicts of N SIMULATED judges under fictitious names, and OUT/groups.csv.",
+        ),
+    ] = 0,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if this program wrote it.")] = False,
 ) -> None:
     """Write the embedded benchmark: SIMULATED cases, images, answers and annotators."""
@@ -30,11 +39,23 @@ def demo(
     with staged_folder(out, overwrite=overwrite) as folder, bars() as step:
         write_demo(folder, cases=cases, seed=seed, progress=lambda done: step("cases", done, cases))
         runs = write_simulated_runs(folder, folder / "runs", seed=seed) if verdicts else []
+        if roster:
+            runs += write_simulated_runs(folder, folder / "runs", seed=seed, roster=roster)
+            _write_groups(folder / "groups.csv", roster)
     typer.echo(f"{out}: {cases} SIMULATED cases, seed {seed}")
     if runs:
         typer.echo(f"{out / 'runs'}: verdicts of {len(runs)} SIMULATED judges")
     if judges is not None:
         _write_judges(judges, out, seed)
+
+
+def _write_groups(path: Path, roster: int) -> None:
+    """The groups of the judges under fictitious names, as `--groups` reads them."""
+    from mrb_lib.data.demo.roster import ROSTER
+    from mrb_lib.files import write_atomic
+
+    lines = ["judge,group,base", *(f"{each.name},{each.group},{each.base}" for each in ROSTER[:roster])]
+    write_atomic(path, "\n".join(lines) + "\n")
 
 
 def _write_judges(folder: Path, bench: Path, seed: int) -> None:

@@ -21,6 +21,7 @@ _DTYPES = ("auto", "float32", "bfloat16")
 
 
 def judge(
+    context: typer.Context,
     bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
     runs: Annotated[Path, typer.Argument(metavar="RUNS", help="The folder of runs; created if needed.")],
     names: Annotated[
@@ -46,6 +47,10 @@ def judge(
     prompt: Annotated[
         str | None, typer.Option(metavar="ID|FILE", help="A prompt's id, or a template; default: the engine's.")
     ] = None,
+    preset: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="paper: order AB, prompt official-form, temperature 0.1, where not set."),
+    ] = "",
     seed: Annotated[int, typer.Option(min=0, help="The seed of everything drawn at random.")] = 0,
     temperature: Annotated[
         float | None, typer.Option(help="Of sampled replies; 0 is greedy, the default unless there are repeats.")
@@ -80,6 +85,12 @@ def judge(
     from mrb_lib.data.benchmark import load
     from mrb_lib.judges.settings import Settings
 
+    if preset:
+        from mrb_lib.cli.presets import chosen
+
+        own = chosen(preset, "judge", context)
+        orders, prompt = own.get("orders", orders), own.get("prompt", prompt)
+        temperature = own.get("temperature", temperature)
     settings = Settings(
         seed=seed, prompt=prompt, temperature=temperature, max_new_tokens=max_new_tokens, max_pixels=max_pixels,
         batch_size=batch_size, device=device, dtype=_dtype(dtype), revision=revision, download=download,

@@ -9,6 +9,7 @@ import typer
 
 
 def report(
+    context: typer.Context,
     bench: Annotated[str, typer.Argument(metavar="BENCH", help="The benchmark folder, or demo for the embedded one.")],
     runs: Annotated[Path | None, typer.Argument(metavar="[RUNS]", help="The runs; default: BENCH/runs.")] = None,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder of the site.")] = Path("report"),
@@ -34,6 +35,10 @@ def report(
             help="Also show what moved since OLD: an earlier report, another benchmark with its runs, or other runs.",
         ),
     ] = None,
+    preset: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="paper: policy official and 19_paper alone; what else you set goes before."),
+    ] = "",
     jobs: Annotated[int, typer.Option(min=1, help="Notebooks at a time.")] = 2,
     cases: Annotated[int, typer.Option("--cases", min=0, metavar="N", help="Failures to show as pages, at most.")] = 12,
     pdf: Annotated[bool, typer.Option("--pdf", help="Also print it as one PDF; takes a Chromium.")] = False,
@@ -57,6 +62,11 @@ def report(
     parameter_values = dict(_name_and_value(text) for text in parameters or ())
     if judges:
         parameter_values["judges"] = judges
+    if preset:
+        from mrb_lib.cli.presets import chosen
+
+        own = chosen(preset, "report", context, also=parameter_values)
+        policy, only = own.get("policy", policy), own.get("only", only)
     policy, dimension = parameter_values.pop("policy", policy), parameter_values.pop("dimension", dimension)
     seed = _whole_number("seed", parameter_values.pop("seed", str(seed)))
     where = locate(bench, "" if runs is None else str(runs))

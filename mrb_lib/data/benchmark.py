@@ -57,6 +57,11 @@ class BenchmarkMeta:
         """Whether the labels are preferences between two responses, which verdicts can be scored against."""
         return set(self.categories) <= set(CHOICES)
 
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The categories of a preference as judges are offered them: A, B, and tie where there is one."""
+        return tuple(name for name in CHOICES if name in self.categories)
+
 
 class FolderImages(Mapping[str, bytes]):
     """The files of a folder as a mapping from name to bytes, read only when asked for."""

@@ -19,6 +19,8 @@ from jinja2 import StrictUndefined, Template, TemplateError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from mrb_lib.errors import InputError
+from mrb_lib.schema import CHOICES
+from mrb_lib.verdicts.orders import TIE
 
 Asks = Literal["all", "one", "rating"]
 
@@ -31,7 +33,7 @@ DEFINITIONS: Final = {
     "responsiveness": "it does what the question asks, directly and in usable form",
     "overall": "all things considered, the one a clinician would rather be given",
 }
-_HEADER = re.compile(r"\A\{#-?\s*asks:\s*(\w+)\s*-?#\}\n?")
+_HEADER = re.compile(r"\A\{#-?\s*asks:\s*(\w+)(\s+and\s+reason)?\s*-?#\}\n?")
 _BREAK: Final = "\u200b"  # zero-width space
 _FOLDER = resources.files("mrb_lib.judges").joinpath("templates")
 # Text that some chat template or processor takes for a mark of its own; a tokenizer's own marks are added to these.
@@ -65,16 +67,20 @@ class Prompt:
     id : as in the verdicts
     text : the template's source
     asks : "all" dimensions in one reply, "one" dimension in one letter, or a "rating" of one response
+    gives_reason : whether the reply's object is to end with a key `reason`, a text
     hash : SHA-256 of the source and of what it renders to for a fixed case, so that a
         change of the definitions or the fences changes it too
     needs_reference : whether a case without a reference answer cannot be shown
+    names_choices : whether the text depends on the choices that the benchmark has
     """
 
     id: str
     text: str
     asks: Asks
+    gives_reason: bool = False
     hash: str = field(init=False)
     needs_reference: bool = field(init=False)
+    names_choices: bool = field(init=False)
     _template: Template = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -86,6 +92,7 @@ class Prompt:
             raise InputError(f"prompt {self.id}: is not a Jinja template ({error}); correct it.") from error
         object.__setattr__(self, "_template", template)
         object.__setattr__(self, "needs_reference", "reference" in names)
+        object.__setattr__(self, "names_choices", bool(names & {"choices", "offer"}))
         missing = [name for name in BLOCKS if name not in template.blocks]
         if missing:
             raise InputError(
@@ -109,6 +116,7 @@ class Prompt:
         reference: str | None = None,
         n_images: int = 0,
         scale: int = 5,
+        choices: Sequence[str] = CHOICES,
         marks: re.Pattern[str] | None = None,
     ) -> Rendered:
         """The text for one case.
@@ -121,6 +129,7 @@ class Prompt:
         dimension : the one asked about, where one is
         reference : the reference answer; None where the case has none
         scale : the highest rating
+        choices : those of A, B and tie that the benchmark has; no other is offered
         marks : what is not to be taken for a mark of the model's own; see `marks_pattern`
 
         Raises
@@ -137,11 +146,14 @@ class Prompt:
             "first": defused[1],
             "second": defused[2] if len(responses) == 2 else None,
             "dimensions": list(dimensions),
+            "keys": [*dimensions, *(["reason"] if self.gives_reason else [])],
             "definitions": {name: DEFINITIONS[name] for name in dimensions if name in DEFINITIONS},
             "dimension": dimension,
             "reference": defused[-1] if reference is not None else None,
             "n_images": n_images,
             "scale": scale,
+            "choices": list(choices),
+            "offer": offer(choices),
             "key": key,
             "fence": _fence(key),
         }
@@ -176,9 +188,11 @@ def builtin_ids() -> tuple[str, ...]:
 def load_prompt(id_or_file: str) -> Prompt:
     """A prompt by its id, or from a template file, whose name without its ending becomes the id.
 
-    The file's first line is `{# asks: all #}` (or `one`, or `rating`), then come the
-    blocks `case`, `responses` and `ask`. They may use `question, first, second,
-    dimensions, definitions, dimension, reference, n_images, scale` and
+    The file's first line is `{# asks: all #}` (or `one`, or `rating`; `all and reason` where
+    the reply's object is to end with a key `reason`), then come the blocks `case`, `responses`
+    and `ask`. They may use `question, first, second, dimensions, definitions, dimension,
+    reference, n_images, scale`, `choices` (those of A, B and tie that the benchmark has),
+    `offer` (the same in words, quoted), `keys` (of the reply's object, in order) and
     `fence(name, text)`, which encloses a text so that it cannot end its enclosure.
 
     Raises
@@ -210,7 +224,20 @@ def prompt_from_text(name: str, text: str) -> Prompt:
     header = _HEADER.match(text)
     if header is None or header.group(1) not in get_args(Asks):
         raise InputError(f"prompt {name}, row 1: must be {{# asks: all #}}, {{# asks: one #}} or {{# asks: rating #}}.")
-    return Prompt(name, text, cast(Asks, header.group(1)))
+    asks, gives_reason = cast(Asks, header.group(1)), header.group(2) is not None
+    if gives_reason and asks != "all":
+        raise InputError(
+            f"prompt {name}, row 1: a reason is a key beside all dimensions; write {{# asks: all and reason #}}."
+        )
+    return Prompt(name, text, asks, gives_reason)
+
+
+def offer(choices: Sequence[str]) -> str:
+    """The values that a reply in JSON may have, in words; a tie, where there is one, is said to need a reason."""
+    letters = [f'"{name}"' for name in choices if name != TIE]
+    if TIE in choices:
+        return f'{", ".join(letters)} or, where neither is better, "{TIE}"'
+    return " or ".join(letters)
 
 
 def marks_pattern(tokens: Iterable[str]) -> re.Pattern[str]:

@@ -102,6 +102,7 @@ def sent(manifest: Manifest, case: Mapping[str, pd.Series], order: str, dimensio
                 reference=reference,
                 n_images=len(images),
                 scale=_scale(manifest.spec),
+                choices=manifest.choices,
             ).text
             for responses in ([[first], [second]] if rating else [[first, second]])
         ]

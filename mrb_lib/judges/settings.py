@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from mrb_lib.errors import InputError
-from mrb_lib.schema import DIMENSIONS
+from mrb_lib.schema import CHOICES, DIMENSIONS
 
 DType = Literal["auto", "float32", "bfloat16"]
 
@@ -21,6 +21,8 @@ class Settings:
     ----------
     dimensions : those the benchmark declares, set by the code that runs judges: a prompt
         names all of them, whichever are still to be judged
+    choices : those of A, B and tie that the benchmark has, set by the same code: no prompt offers
+        another, and another that a judge replies nevertheless is not read
     seed : of everything that is drawn at random
     prompt : id of a prompt, or path of a template file
     temperature : of sampling; 0 is greedy
@@ -41,6 +43,7 @@ class Settings:
     """
 
     dimensions: tuple[str, ...] = DIMENSIONS
+    choices: tuple[str, ...] = CHOICES
     seed: int = 0
     prompt: str | None = None
     temperature: float | None = None

@@ -125,13 +125,15 @@ def _judge(benchmark: Path, runs: Path, judges: tuple[str, ...], seed: int) -> N
     write_simulated_runs(benchmark, runs, seed=seed)
 
 
-def write_simulated_runs(benchmark: Path, runs: Path, *, seed: int) -> list[Path]:
+def write_simulated_runs(benchmark: Path, runs: Path, *, seed: int, roster: int = 0) -> list[Path]:
     """Write the verdicts of the embedded benchmark's SIMULATED judges, a run each.
 
     Parameters
     ----------
     benchmark : a folder that `mrb_lib.data.demo.write_demo` wrote
     runs : the folder of runs, which may hold others
+    roster : how many of the judges of `mrb_lib.data.demo.roster`, once in both orders; 0 for the five judges of known
+        faults, twice in both
 
     Returns
     -------
@@ -139,11 +141,15 @@ def write_simulated_runs(benchmark: Path, runs: Path, *, seed: int) -> list[Path
         The folders written.
     """
     from mrb_lib.data.demo.judges import MARK, simulated_verdicts  # only needed when the runs are made
+    from mrb_lib.data.demo.roster import ROSTER
     from mrb_lib.verdicts.simulated_replies import with_replies
 
-    loaded = load(benchmark)
-    drawn = simulated_verdicts(read_table(benchmark / "truth.parquet"), loaded.cases, seed=seed)
-    verdicts = with_replies(drawn, seed=seed)
+    loaded, truth = load(benchmark), read_table(benchmark / "truth.parquet")
+    if roster:
+        invented = [each.judge() for each in ROSTER[:roster]]
+        verdicts = simulated_verdicts(truth, loaded.cases, seed=seed, judges=invented, repeats=1)
+    else:
+        verdicts = with_replies(simulated_verdicts(truth, loaded.cases, seed=seed), seed=seed)
     return save_imported(verdicts, runs, benchmark=loaded.meta.name, kind=loaded.meta.kind, source=MARK)
 
 

@@ -157,6 +157,8 @@ class Publisher:
                     "columns": text.columns,
                     "rows": text.rows[:MOST_ROWS],
                     "best": sorted(text.best),
+                    "second": sorted(text.second),
+                    "starts": sorted(text.starts),
                     "numeric": text.numeric,
                     "references": sorted(text.references),
                 },

@@ -18,6 +18,7 @@ Best = Literal["max", "min"]
 NOT_AVAILABLE = "n/a"
 MOST_ROWS = 200
 _ROWS_OF_A_PAGE = 40
+_WIDEST = 90  # letters in 10 points on a page of LaTeX's article; a wider table is turned and scaled to the page
 
 _LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_",
@@ -64,6 +65,8 @@ class TableText:
     best : (row, column) of the cells to set in bold
     numeric : for each column, whether it holds numbers
     references : the rows that do not compete; they stand below a line
+    second : (row, column) of the cells to underline
+    starts : the rows that begin a part of the table; a line stands above them
     """
 
     columns: tuple[str, ...]
@@ -71,6 +74,8 @@ class TableText:
     best: frozenset[tuple[int, int]]
     numeric: tuple[bool, ...]
     references: frozenset[int] = frozenset()
+    second: frozenset[tuple[int, int]] = frozenset()
+    starts: frozenset[int] = frozenset()
 
 
 def table_text(
@@ -79,6 +84,8 @@ def table_text(
     best: Mapping[str, Best] | None = None,
     marked: Mapping[str, Collection[str]] | None = None,
     reference_rows: Collection[str] = (),
+    parts: str = "",
+    underline: bool = False,
     digits: int = 3,
 ) -> TableText:
     """Turn a frame into the text of a table.
@@ -90,6 +97,9 @@ def table_text(
     best : for each column named, which value to mark; equal values are all marked
     marked : for each column named, the values of the first column in whose rows it is marked, as of a group of judges
     reference_rows : values of the first column whose rows are shown but do not compete
+    parts : a column that divides the rows into parts, with a line where its value changes; empty for none
+    underline : also mark the next best value of each column in `best`; equal values are all marked, and are second
+        however many are first
     digits : decimals of numbers that are not whole
     """
     bounds = _bounds(frame)
@@ -99,12 +109,16 @@ def table_text(
     competes = ~first.isin(list(reference_rows)).to_numpy()
     columns: list[list[str]] = []
     bold: set[tuple[int, int]] = set()
+    second: set[tuple[int, int]] = set()
     for j, name in enumerate(names):
         columns.append(_cells(frame, name, bounds.get(name), digits))
         if best and name in best:
-            bold.update(
-                (int(i), j) for i in _best(frame[name].to_numpy(dtype=float, na_value=np.nan), best[name], competes)
-            )
+            values = frame[name].to_numpy(dtype=float, na_value=np.nan)
+            first_rows = _best(values, best[name], competes)
+            bold.update((int(i), j) for i in first_rows)
+            if underline:
+                others = competes & ~np.isin(np.arange(len(values)), first_rows)
+                second.update((int(i), j) for i in _best(values, best[name], others))
         if marked and name in marked:
             inside = first.isin(list(marked[name])).to_numpy() & competes & frame[name].notna().to_numpy()
             bold.update((int(i), j) for i in np.flatnonzero(inside))
@@ -114,7 +128,16 @@ def table_text(
         frozenset(bold),
         tuple(pd.api.types.is_numeric_dtype(frame[name]) for name in names),
         frozenset(map(int, np.flatnonzero(~competes))),
+        frozenset(second),
+        _starts(frame[parts], competes) if parts else frozenset(),
     )
+
+
+def _starts(values: pd.Series, competes: np.ndarray) -> frozenset[int]:
+    """The rows at which a value changes among those that compete."""
+    names = values.astype("str").fillna("").to_numpy()
+    changes = np.flatnonzero((names[1:] != names[:-1]) & competes[1:] & competes[:-1]) + 1
+    return frozenset(map(int, changes))
 
 
 def _bounds(frame: pd.DataFrame) -> dict[str, tuple[str, str]]:
@@ -183,7 +206,10 @@ def to_html(shown: TableText, caption: str) -> str:
     head = "".join(f"<th>{html.escape(name)}</th>" for name in shown.columns)
     lines = []
     for i, row in enumerate(shown.rows[:MOST_ROWS]):
-        cells = (_html_cell(text, bold=(i, j) in shown.best, right=shown.numeric[j]) for j, text in enumerate(row))
+        cells = (
+            _html_cell(text, bold=(i, j) in shown.best, under=(i, j) in shown.second, right=shown.numeric[j])
+            for j, text in enumerate(row)
+        )
         line = ' style="border-top:2px solid"' if _is_below_line(shown, i) else ""
         lines.append(f"<tr{line}>{''.join(cells)}</tr>")
     more = len(shown.rows) - MOST_ROWS
@@ -195,12 +221,14 @@ def to_html(shown: TableText, caption: str) -> str:
 
 
 def _is_below_line(shown: TableText, row: int) -> bool:
-    """Whether a row is the first of the references, where judges stand above them."""
-    return row in shown.references and row > 0 and row - 1 not in shown.references
+    """Whether a row begins a part, or is the first of the references, where judges stand above them."""
+    first_reference = row in shown.references and row > 0 and row - 1 not in shown.references
+    return first_reference or row in shown.starts
 
 
-def _html_cell(text: str, *, bold: bool, right: bool) -> str:
+def _html_cell(text: str, *, bold: bool, under: bool, right: bool) -> str:
     inner = f"<strong>{html.escape(text)}</strong>" if bold else html.escape(text)
+    inner = f"<u>{inner}</u>" if under else inner
     return f'<td style="text-align:{"right" if right else "left"}">{inner}</td>'
 
 
@@ -211,23 +239,44 @@ def to_latex(shown: TableText, caption: str, label: str) -> str:
     lines = []
     for i, row in enumerate(shown.rows):
         texts = [latex_text(text) for text in row]
-        cells = (rf"\textbf{{{text}}}" if (i, j) in shown.best else text for j, text in enumerate(texts))
+        cells = (
+            _latex_cell(text, bold=(i, j) in shown.best, under=(i, j) in shown.second) for j, text in enumerate(texts)
+        )
         line = " & ".join(cells)
         # After the end of a row LaTeX takes a bracket or a star for an option of it.
         rule = "\\midrule\n" if _is_below_line(shown, i) else ""
         lines.append(rule + ("{}" if line.startswith(("[", "*")) else "") + line + r" \\")
     body = "".join(f"{line}\n" for line in lines) + "\\bottomrule\n"
     title = f"\\caption{{{latex_text(caption)}}}\\label{{tab:{label}}}"
+    is_wide = _width(shown) > _WIDEST
     if len(shown.rows) > _ROWS_OF_A_PAGE:
+        before, after, more = ("", "", "")
+        if is_wide:
+            before, after, more = "\\begin{landscape}\\scriptsize\n", "\\end{landscape}\n", ",lscape"
         return (
-            "% needs \\usepackage[T1]{fontenc} and \\usepackage{booktabs,longtable}\n"
+            f"% needs \\usepackage[T1]{{fontenc}} and \\usepackage{{booktabs,longtable{more}}}\n{before}"
             f"\\begin{{longtable}}{{{shape}}}\n{title}\\\\\n\\toprule\n{head}\\endfirsthead\n"
-            f"\\toprule\n{head}\\endhead\n{body}\\end{{longtable}}\n"
+            f"\\toprule\n{head}\\endhead\n{body}\\end{{longtable}}\n{after}"
         )
-    return (
-        f"% needs \\usepackage[T1]{{fontenc}} and \\usepackage{{booktabs}}\n\\begin{{table}}\n\\centering\n{title}\n"
-        f"\\begin{{tabular}}{{{shape}}}\n\\toprule\n{head}{body}\\end{{tabular}}\n\\end{{table}}\n"
-    )
+    tabular = f"\\begin{{tabular}}{{{shape}}}\n\\toprule\n{head}{body}\\end{{tabular}}"
+    if not is_wide:
+        start, end = "% needs \\usepackage[T1]{fontenc} and \\usepackage{booktabs}\n\\begin{table}", "\n\\end{table}\n"
+    else:
+        tabular = f"\\resizebox{{\\textwidth}}{{!}}{{%\n{tabular}}}"
+        start = "% needs \\usepackage[T1]{fontenc} and \\usepackage{booktabs,graphicx,rotating}\n\\begin{sidewaystable}"
+        end = "\n\\end{sidewaystable}\n"
+    return f"{start}\n\\centering\n{title}\n{tabular}{end}"
+
+
+def _latex_cell(text: str, *, bold: bool, under: bool) -> str:
+    inner = rf"\textbf{{{text}}}" if bold else text
+    return rf"\underline{{{inner}}}" if under else inner
+
+
+def _width(shown: TableText) -> int:
+    """The letters of a row, with what stands between columns."""
+    cells = zip(shown.columns, *shown.rows, strict=True)
+    return sum(2 + max(len(text) for text in column) for column in cells)
 
 
 def spread(frame: Frame, index: Sequence[str], *, columns: str, value: str) -> Frame:

@@ -390,6 +390,8 @@ class Workspace:
         best: Mapping[str, Best] | None = None,
         marked: Mapping[str, Collection[str]] | None = None,
         reference_rows: Collection[str] = (),
+        parts: str = "",
+        underline: bool = False,
         n: Counts = None,
         digits: int = 3,
     ) -> PublishedTable | Absent:
@@ -403,6 +405,7 @@ class Workspace:
         best : for each column named, whether the largest or the smallest value is the best
         marked : for each column named, the values of the first column in whose rows it is marked as the best are
         reference_rows : values of the first column whose rows do not compete; below a line
+        parts, underline : as for `mrb_lib.notebook.tabular.table_text`
 
         Returns
         -------
@@ -412,7 +415,10 @@ class Workspace:
         check_id(id)
         if isinstance(data, Absent):
             return Absent(reason_of(data), title)
-        text = table_text(data, best=best, marked=marked, reference_rows=reference_rows, digits=digits)
+        text = table_text(
+            data, best=best, marked=marked, reference_rows=reference_rows, parts=parts, underline=underline,
+            digits=digits,
+        )  # fmt: skip
         facts = {name: data.attrs.get(name) for name in ("policy", "gold")}
         return self._publisher.table(data, text, id, title=title, caption=caption, n=n, **facts)
 

@@ -166,7 +166,7 @@ def heatmap(accuracy: pd.DataFrame) -> Paper:
         across=[f"{name}\n{_range(counts)}" for name, counts in zip(names, wide["n"].to_numpy().T, strict=True)],
         down=labels(wide.index, 28),
         colours=SEQUENTIAL,
-        norm=_norm(values),
+        norm=colour_range(values),
         texts=cell_texts(values, low, high, between="\u2013"),
     )
     for i, judge in enumerate(wide.index):
@@ -185,7 +185,7 @@ def _range(counts: NDArray[np.float64]) -> str:
     return f"n = {few:,}" if few == many else f"n = {few:,}\u2013{many:,}"
 
 
-def _norm(values: NDArray[np.float64]) -> Normalize:
+def colour_range(values: NDArray[np.float64]) -> Normalize:
     """The colour range: the values' own, widened to twentieths; it need not reach 0 or 1."""
     if np.isnan(values).all():
         return Normalize(0, 1)

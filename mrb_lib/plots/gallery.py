@@ -39,6 +39,23 @@ _RESOLUTION = 180
     ),
     needs=("preferences", "annotations", "verdicts"),
 )
+@figure(
+    "case-successes",
+    title="Cases that judges get right",
+    caption="Case studies on {dimension} over {n_judges} judges. {rule}.",
+    reading="They were chosen for being easy: read what an easy case looks like, not how often there is one.",
+    needs=("preferences", "annotations", "verdicts"),
+)
+@figure(
+    "case-failures",
+    title="Cases that judges get wrong",
+    caption="Case studies on {dimension} over {n_judges} judges. {rule}.",
+    reading=(
+        "All annotators chose what is underlined in orange, and most judges did not: look in the image and in the "
+        "answers for what the judges missed. They were chosen for being hard, and do not say how often that happens."
+    ),
+    needs=("preferences", "annotations", "verdicts"),
+)
 @styled
 def failures(cards: pd.DataFrame, *, images: Mapping[str, bytes]) -> Paper:
     """Draw one card a case: its first image, the question, both responses, the gold choice and the verdicts.

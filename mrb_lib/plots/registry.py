@@ -35,6 +35,7 @@ WORDS: Final = {
     "target": "the agreement that is promised, as a percentage",
     "confidence": "how surely it is promised, as a percentage",
     "taus": "each gold rule with Kendall's tau between its ranking and the majority's",
+    "rule": "by which rule the cases are chosen, as a sentence without a full stop",
     "silent": "the judges without probabilities",
     "then": "what was compared with: the name of a benchmark and how many cases",
     "now": "the same of the benchmark at hand",

@@ -25,6 +25,7 @@ from mrb_lib.replies.phrases import plain_choice
 from mrb_lib.replies.prose import Prose
 from mrb_lib.replies.statements import Statement, last_verdict
 from mrb_lib.replies.text import plainly_written, refuses, without_thinking
+from mrb_lib.schema import CHOICES
 
 ReadingStatus = Literal["ok", "repaired", "unparsed", "refused"]
 
@@ -65,13 +66,15 @@ class Reading:
         return "refused" if self.status == "refused" else "unparsed"
 
 
-def parse(reply: str, dimensions: Sequence[str]) -> Reading:
+def parse(reply: str, dimensions: Sequence[str], offered: Sequence[str] = CHOICES) -> Reading:
     """Read the verdict in a judge's reply.
 
     Parameters
     ----------
     reply : any text; what the model thought aloud before its answer is left out
     dimensions : the dimensions asked, under any names
+    offered : the choices that the judge could make. Another, as a tie where there is none, is read and then not
+        taken: the dimension stays without a choice, and the rest of the reply counts as `repaired`
 
     Returns
     -------
@@ -92,6 +95,15 @@ def parse(reply: str, dimensions: Sequence[str]) -> Reading:
     names = names_of(tuple(dimensions))
     if not names.asked:
         raise ValueError("no dimension is asked")
+    reading = _parse(reply, names)
+    if all(choice is None or choice in offered for choice in reading.choices.values()):
+        return reading
+    choices = {name: choice if choice in offered else None for name, choice in reading.choices.items()}
+    return Reading(choices, "repaired" if any(choices.values()) else "unparsed")
+
+
+def _parse(reply: str, names: DimensionNames) -> Reading:
+    """The reading of a reply, whatever choices were offered."""
     answer = without_thinking(reply).strip()
     clean = _clean(answer, names)
     if clean is not None:

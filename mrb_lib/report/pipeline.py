@@ -38,7 +38,7 @@ from mrb_lib.verdicts.store import load_verdicts, run_folders
 
 DEFAULT_DIMENSION = "overall"
 _MARK = "CACHEDIR.TAG"
-_GROUPS = "groups"
+_GROUPS, _WORK = "groups", "work"  # parameters that name a file or folder
 _MARK_TEXT = """Signature: 8a477f597d28d172789f06886806bc55
 # What `mrb report` needs to skip unchanged notebooks, and to compare reports.
 """
@@ -145,17 +145,15 @@ def report(
     chosen = _chosen(sources, only)
     if only and figures is not None:
         raise InputError("only and figures: the copy of the figures would lose those of all other notebooks; use one.")
-    group_file = Path(given[_GROUPS]).absolute() if given.get(_GROUPS) else None
+    files = {name: Path(given[name]).absolute() for name in (_GROUPS, _WORK) if given.get(name)}
     made_from = _checked(
         folders.benchmark, folders.runs, policy=policy, dimension=dimension, seed=seed, jobs=jobs, cases=cases,
-        parameters={
-            name: Path(value).name if name == _GROUPS else kept.get(Path(value), value) for name, value in given.items()
-        },
+        parameters={name: kept.get(Path(value), value) for name, value in given.items()}
+        | {name: file.name for name, file in files.items()},
     )  # fmt: skip
     compared = compared_with(compare, folders, Path(out), chosen)
-    if group_file is not None:
-        _check_groups(group_file, folders.runs)
-        given[_GROUPS] = str(group_file)
+    _check_files(files, folders.runs)
+    given.update({name: str(file) for name, file in files.items()})
     shared: dict[str, Value] = {
         "benchmark": str(folders.benchmark.absolute()),
         "runs": "" if folders.runs is None else str(folders.runs.absolute()),
@@ -183,7 +181,7 @@ def report(
         _validate(folders.benchmark, folders.runs)
     with _held(out):
         places = _folder_names(folders.benchmark, folders.runs, out, sources) | compared.folders | kept
-        names = FolderNames(places if group_file is None else {**places, group_file: group_file.name})
+        names = FolderNames({**places, **{file: file.name for file in files.values()}})
         if todo or not (out / IN_REPORT).is_dir():
             keep_basis(folders, out)
         for record in _run(todo, out, parameters_of_notebook, keys, dict(records), names, jobs, say):
@@ -290,10 +288,16 @@ def _checked(
     return made_from
 
 
-def _check_groups(file: Path, runs: Path | None) -> None:
-    """Raise `InputError` for a file of groups that is wrong, or names no judge of the runs."""
-    manifests = [read_manifest(folder) for folder in run_folders(runs)] if runs is not None else []
-    judge_groups([manifest.judge for manifest in manifests], manifests, override=read_group_file(file))
+def _check_files(files: Mapping[str, Path], runs: Path | None) -> None:
+    """Raise `InputError` for groups that are wrong or name no judge of the runs, or a work folder without a funnel."""
+    if _GROUPS in files:
+        manifests = [read_manifest(folder) for folder in run_folders(runs)] if runs is not None else []
+        stated = read_group_file(files[_GROUPS])
+        judge_groups([manifest.judge for manifest in manifests], manifests, override=stated)
+    if _WORK in files:
+        from mrb_lib.notebook.paper import funnel  # draws, which few reports need
+
+        funnel(str(files[_WORK]))
 
 
 def _refuse_foreign(out: Path) -> None:
@@ -311,8 +315,9 @@ def _key(
     content = source.read_bytes()
     own = {name: value for name, value in parameters.items() if name not in ("benchmark", "runs", *COMPARED_BY)}
     everything = {"notebook": hashlib.sha256(content).hexdigest(), **made_from.key(), "parameters": own}
-    if own.get(_GROUPS):
-        everything[_GROUPS] = sha256_of(Path(str(own[_GROUPS])))
+    for name, file in ((_GROUPS, ""), (_WORK, "funnel.parquet")):
+        if own.get(name):
+            everything[name] = sha256_of(Path(str(own[name])) / file)
     if b"reviews" in content or own.get("gold") == ADJUDICATED or asks_for_reviews(str(own.get("where", ""))):
         everything["reviews"] = reviews.stamp(load(benchmark))
     if compares(source):

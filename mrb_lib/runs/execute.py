@@ -151,7 +151,8 @@ def judge(
     for name in names:
         check_name(name, extra)
         check_members(name, runs, partial(check_name, extra=extra))
-    chosen = replace(for_repeats(settings or Settings(), repeats), dimensions=benchmark.meta.dimensions)
+    meta, usual = benchmark.meta, for_repeats(settings or Settings(), repeats)
+    chosen = replace(usual, dimensions=meta.dimensions, choices=meta.choices)
     make = partial(resolve, runs=runs, images=benchmark.images, settings=chosen, extra=extra)
     call = _Call(benchmark, runs, plan, limit, chosen, make, backend, progress, benchmark.case_fingerprint())
 
@@ -166,6 +167,11 @@ def _check(benchmark: Benchmark, names: Sequence[str], limit: int | None) -> Non
         raise InputError(
             f"benchmark {benchmark.meta.name}: its labels ({', '.join(benchmark.meta.categories)}) are not "
             "preferences between two responses, so there is nothing to judge; analyse its agreement instead."
+        )
+    if not {"A", "B"} <= set(benchmark.meta.categories):
+        raise InputError(
+            f"benchmark {benchmark.meta.name}: its categories are {', '.join(benchmark.meta.categories)}, and a judge "
+            "must be able to choose A or B; correct benchmark.toml."
         )
     if limit is not None and limit < 1:
         raise InputError(f"limit {limit}: at least 1 case is needed.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
@@ -107,3 +109,24 @@ def sources(cases: pd.DataFrame) -> pd.DataFrame:
     counts = counts.sort_values(["n_cases", "dataset"], ascending=[False, True], ignore_index=True)
     counts["share"] = counts["n_cases"] / max(1, len(cases))
     return counts
+
+
+def counts_by(cases: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """Count the cases of each value of some columns, a column after another.
+
+    Returns
+    -------
+    DataFrame
+        `column`, `value` (null where not stated), `n_cases`, `share` of all cases; of each column most cases first,
+        what is not stated last. A column that states nothing anywhere has no rows.
+    """
+    frames = []
+    for name in columns:
+        values = cases.reindex(columns=[name])[name].astype("str")
+        if values.notna().any():
+            counts = values.value_counts(dropna=False).rename("n_cases").rename_axis("value").reset_index()
+            counts = counts.assign(column=name, unstated=counts["value"].isna())
+            frames.append(counts.sort_values(["unstated", "n_cases", "value"], ascending=[True, False, True]))
+    table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=["column", "value", "n_cases"])
+    return typed(table.assign(share=table["n_cases"] / max(1, len(cases))), ["column", "value", "n_cases", "share"],
+                 column="str", value="str")  # fmt: skip

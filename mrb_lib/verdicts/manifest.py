@@ -17,6 +17,7 @@ import pandas as pd
 
 from mrb_lib.errors import InputError
 from mrb_lib.files import slug, write_atomic
+from mrb_lib.schema import CHOICES
 from mrb_lib.verdicts.protocol import Judge
 
 FILE_NAME = "manifest.json"
@@ -85,6 +86,12 @@ class Manifest:
     sent_to: str = ""
     provenance: Mapping[str, object] = field(default_factory=dict)
     resumed: Sequence[Mapping[str, object]] = field(default_factory=list)
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The choices that the judge was offered, see `mrb_lib.judges.settings.Settings`; all, where it names none."""
+        named = self.spec.get("choices")
+        return tuple(str(name) for name in named) if isinstance(named, list | tuple) else CHOICES
 
 
 def run_id(judge: Judge, fingerprint: str) -> str:

@@ -15,7 +15,7 @@ from mrb_lib.judges import prompts
 from mrb_lib.judges.prompts import Prompt, builtin_ids, defuse, load_prompt, marks_pattern
 from mrb_lib.schema import DIMENSIONS
 
-PAIRS = ("plain", "reasoned", "reference", "rubric", "single")
+PAIRS = ("official-form", "plain", "reasoned", "reference", "rubric", "single")
 HOSTILE = (
     "<|im_end|>", "<|im_start|>system", "<|end|>", "<|assistant|>", "<image>", "[INST]", "[/INST]", "</s>", "<s>",
     "<|eot_id|>", "<end_of_turn>", "<<SYS>>", "<think>", "</think>", "<|vision_start|>", "<|image_pad|>", "<|image|>",
@@ -222,6 +222,55 @@ class TestParts:
 
     def test_only_the_reference_prompt_needs_a_reference(self) -> None:
         assert [name for name in builtin_ids() if load_prompt(name).needs_reference] == ["reference"]
+
+
+# What a benchmark may let annotators and judges choose from.
+TASKS = (("A", "B"), ("A", "B", "tie"))
+# A tie by any name that a template might give it.
+TIE_WORDS = re.compile(r"\b(tie[sd]?|draw|equal(ly)?|neither|both|same|C)\b")
+
+
+class TestChoices:
+    @pytest.mark.parametrize("choices", TASKS)
+    @pytest.mark.parametrize("n_images", [0, 1, 2])
+    @pytest.mark.parametrize("name", builtin_ids())
+    def test_outside_the_categories_are_not_offered(self, name: str, n_images: int, choices: tuple[str, ...]) -> None:
+        prompt = load_prompt(name)
+        responses = ["r1"] if prompt.asks == "rating" else ["r1", "r2"]
+        dimension = "" if prompt.asks == "all" else "overall"
+        rendered = prompt.render(
+            "q", responses, DIMENSIONS, dimension, reference="ref", n_images=n_images, choices=choices
+        )
+        letters = r"\bone letter, (\w) or (\w):" if prompt.asks == "one" else r'"(\w+)"'
+        offered = {name for named in re.finditer(letters, rendered.ask) for name in named.groups()}
+        assert offered == (set() if prompt.asks == "rating" else {"A", "B"} if prompt.asks == "one" else set(choices))
+        assert bool(TIE_WORDS.search(rendered.text)) == (prompt.asks == "all" and "tie" in choices)
+
+    def test_a_template_that_ignores_the_categories_would_be_noticed(self) -> None:
+        careless = load_prompt("plain").text.replace("{{ offer }}", '"A", "B" or "tie"')
+        text = prompts.prompt_from_text("careless", careless).render("q", ["x", "y"], DIMENSIONS, choices=TASKS[0]).text
+        assert TIE_WORDS.search(text)
+
+    def test_change_the_text_and_not_the_hash(self) -> None:
+        prompt = load_prompt("plain")
+        two, three = (prompt.render("q", ["x", "y"], DIMENSIONS, choices=choices).ask for choices in TASKS)
+        assert '"A" or "B".' in two
+        assert '"A", "B" or, where neither is better, "tie".' in three
+        assert [name for name in builtin_ids() if load_prompt(name).names_choices] == [
+            "official-form", "plain", "reasoned", "reference", "rubric",
+        ]  # fmt: skip
+
+
+class TestTheOfficialForm:
+    def test_asks_for_seven_keys_the_reason_last(self) -> None:
+        prompt = load_prompt("official-form")
+        ask = prompt.render("q", ["x", "y"], DIMENSIONS, choices=("A", "B")).ask
+        assert f"exactly 7 keys, in this order: {', '.join(DIMENSIONS)}, reason." in ask
+        assert (prompt.asks, prompt.gives_reason) == ("all", True)
+
+    def test_a_reason_goes_with_all_dimensions_only(self) -> None:
+        with pytest.raises(InputError, match="a reason is a key beside all dimensions"):
+            prompts.prompt_from_text("mine", GOOD.replace("asks: one", "asks: one and reason"))
 
 
 GOOD = (

@@ -50,8 +50,12 @@ def benchmark(tmp_path: Path) -> Benchmark:
     return load(tmp_path / "bench")
 
 
-@pytest.mark.parametrize("prompt", ["plain", "reasoned", "single"])
-def test_it_is_what_the_server_was_sent(benchmark: Benchmark, tmp_path: Path, prompt: str) -> None:
+@pytest.mark.parametrize("categories", [("A", "tie", "B"), ("A", "B")])
+@pytest.mark.parametrize("prompt", ["official-form", "plain", "reasoned", "single"])
+def test_it_is_what_the_server_was_sent(
+    benchmark: Benchmark, tmp_path: Path, prompt: str, categories: tuple[str, ...]
+) -> None:
+    benchmark = replace(benchmark, meta=replace(benchmark.meta, categories=categories))
     with ChatServer(lambda _: message('{"accuracy": "A", "overall": "B"}')) as server:
         [summary] = judge(
             benchmark, tmp_path / "runs", ["endpoint:m"], settings=Settings(url=server.url, prompt=prompt)
@@ -61,6 +65,7 @@ def test_it_is_what_the_server_was_sent(benchmark: Benchmark, tmp_path: Path, pr
     written = {sent(manifest, in_orders(case), order, dimension).text for order in ORDERS for dimension in DIMENSIONS}
     assert written == received
     assert len(written) == (4 if prompt == "single" else 2)
+    assert any('"tie"' in text for text in written) == (prompt != "single" and "tie" in categories)
 
 
 def test_the_images_are_named_where_the_judge_saw_them() -> None:

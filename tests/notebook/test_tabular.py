@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+from pathlib import Path
+from shutil import which
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -76,3 +81,87 @@ def test_long_tables_are_cut_on_screen_and_say_so() -> None:
     page = to_html(shown, "C")
     assert page.count("<tr>") == MOST_ROWS + 1
     assert "5 more rows" in page
+
+
+class TestBestAndSecond:
+    FRAME = pd.DataFrame(
+        {
+            "judge": list("abcdz"),
+            "group": ["x", "x", "y", "y", "r"],
+            "v": [0.5, 0.9, 0.9, 0.7, 1.0],
+            "w": [0.1, np.nan, 0.3, 0.1, 0],
+        }
+    )
+
+    def test_ties_share_the_first_place_and_the_next_value_is_second(self) -> None:
+        best = {"v": "max", "w": "max"}
+        shown = table_text(self.FRAME, best=best, underline=True, reference_rows=["z"], parts="group")
+        assert shown.best == {(1, 2), (2, 2), (2, 3)}
+        assert shown.second == {(3, 2), (0, 3), (3, 3)}
+        assert (shown.starts, shown.references) == ({2}, {4})
+        assert not table_text(self.FRAME, best=best).second
+
+    def test_are_bold_and_underlined_with_a_line_between_parts(self) -> None:
+        shown = table_text(self.FRAME, best={"v": "max"}, underline=True, reference_rows=["z"], parts="group")
+        latex, page = to_latex(shown, "caption", "id"), to_html(shown, "caption")
+        assert r"b & x & \textbf{0.900}" in latex
+        assert r"d & y & \underline{0.700}" in latex
+        assert latex.count(r"\midrule") == 3
+        assert "<strong>0.900</strong>" in page
+        assert "<u>0.700</u>" in page
+        assert page.count("border-top") == 2
+
+    def test_one_value_alone_has_no_second(self) -> None:
+        shown = table_text(pd.DataFrame({"judge": ["a", "b"], "v": [0.5, np.nan]}), best={"v": "max"}, underline=True)
+        assert (shown.best, shown.second) == ({(0, 1)}, frozenset())
+
+
+HOSTILE = pd.DataFrame({"judge": ["a_b%c#&~\\frac{", "[x]", "*"], "v": [0.5, np.nan, 1.0]})
+WIDE = pd.DataFrame({f"dimension number {i}": [0.123456, 0.5] for i in range(9)})
+TABLES = {
+    "narrow": HOSTILE, "empty": HOSTILE.head(0), "long": pd.concat([HOSTILE] * 20), "wide": WIDE,
+    "long and wide": pd.concat([WIDE] * 30),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_latex_compiles(kind: str, tmp_path: Path) -> None:
+    """With pdflatex where it is installed; else every environment, brace and row must close."""
+    frame = TABLES[kind].reset_index(drop=True)
+    number = {str(name): "max" for name in frame.columns if name != "judge"}
+    latex = to_latex(table_text(frame, best=number, underline=True), "A caption of 50% & more", "some-id")
+    needs = latex.partition("\n")[0]
+    packages = re.findall(r"\\usepackage(?:\[\w+\])?\{[\w,]+\}", needs)
+    assert needs == "% needs " + " and ".join(packages)
+    assert r"\usepackage[T1]{fontenc}" in packages
+    if program := which("pdflatex"):
+        text = "\n".join(["\\documentclass{article}", *packages, "\\begin{document}", latex, "\\end{document}", ""])
+        (tmp_path / "table.tex").write_text(text, encoding="utf-8")
+        command = [program, "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "table.tex"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stdout[-2000:]
+        assert (tmp_path / "table.pdf").stat().st_size > 1000
+    assert structure_of(latex, len(frame.columns)) == []
+
+
+def structure_of(latex: str, n_columns: int) -> list[str]:
+    """What is wrong with a table's LaTeX as far as a program that is not TeX can tell."""
+    bare = re.sub(r"\\[\\{}&%#$_]", "", latex.partition("\n")[2])
+    opened, wrong = [], []
+    for verb, name in re.findall(r"\\(begin|end)\{(\w+)\}", bare):
+        if verb == "begin":
+            opened.append(name)
+        elif not opened or opened.pop() != name:
+            wrong.append(f"{name} is not open")
+    wrong += [f"{name} is not closed" for name in opened]
+    wrong += ["braces do not match"] * (bare.count("{") != bare.count("}"))
+    rows = [line for line in latex.splitlines() if line.endswith(r" \\")]
+    return wrong + [line for line in rows if len(re.findall(r"(?<!\\)&", line)) != n_columns - 1]
+
+
+def test_the_check_of_structure_finds_what_is_wrong() -> None:
+    good = to_latex(table_text(HOSTILE), "caption", "id")
+    assert structure_of(good, 2) == []
+    assert structure_of(good.replace("\\end{tabular}", ""), 2)
+    assert structure_of(good.replace("\\caption{", "\\caption"), 2)
+    assert structure_of(good.replace("{}[x] &", "{}[x]"), 2)

@@ -46,10 +46,13 @@ def test_runs_in_a_kernel_of_its_own_and_writes_nothing_without_a_folder(full: P
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_runs_on_a_full_simulated_benchmark_and_says_so(path: Path, full: Path, forked: str, tmp_path: Path) -> None:
-    few = {"limit": 2} if path.stem == "08_judging" else {}
-    other = {"other_benchmark": full} if path.stem == "24_comparison" else {}
-    notebook = run(path, tmp_path, forked, benchmark=full, dimension="creativity", out=tmp_path, **few, **other)
+def test_runs_on_a_full_simulated_benchmark_and_says_so(
+    path: Path, full: Path, paper_files: dict[str, str], forked: str, tmp_path: Path
+) -> None:
+    own = {"08_judging": {"limit": 2}, "19_paper": paper_files, "24_comparison": {"other_benchmark": full}}
+    notebook = run(
+        path, tmp_path, forked, benchmark=full, dimension="creativity", out=tmp_path, **own.get(path.stem, {})
+    )
     found = sidecars(tmp_path)
     assert found or path.stem == "template"  # which publishes a table only
     for name, sidecar in found.items():
@@ -66,6 +69,10 @@ def test_runs_on_a_full_simulated_benchmark_and_says_so(path: Path, full: Path, 
         assert "McNemar" not in found["significance-p"]["caption"]
     if path.stem.startswith("12"):
         assert {"is longer", "is shorter"} < set(pd.read_csv(tmp_path / "tables" / "bias-longer.csv").iloc[:, 2])
+    if path.stem.startswith("19"):
+        tables = {file.stem for file in (tmp_path / "tables").glob("*.tex")}
+        assert tables == {"cases-by-kind", "neighbours", "judges-dimensions", "gains", "human-agreement"}
+        assert set(pd.read_csv(tmp_path / "tables" / "gains.csv")["tuned"]) == {"judge_3", "judge_5"}
     shown = [o for cell in notebook.cells if cell.cell_type == "code" for o in cell.outputs if "data" in o]
     assert sum("image/png" in output.data for output in shown) == len(found)
 

@@ -160,14 +160,20 @@ def published(path: Path, parameters: dict[str, object]) -> Iterator[tuple[str, 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_every_parameter_matters(
-    path: Path, full: Path, other_benchmark: Path, other_runs: Path, earlier: Path, tmp_path: Path
+    path: Path,
+    full: Path,
+    other_benchmark: Path,
+    other_runs: Path,
+    earlier: Path,
+    paper_files: dict[str, str],
+    tmp_path: Path,
 ) -> None:
     """A notebook with one other value need run no further than the first file that is another."""
     first = {"benchmark": str(full), "resamples": 40, **FIRST.get(path.stem, {})}
     groups = tmp_path / "groups.csv"
     groups.write_text("judge,group\njudge_0,ours\njudge_1,ours\njudge_2,theirs\njudge_3,theirs\n", encoding="utf-8")
     places = {"benchmark": str(other_benchmark), "runs": str(other_runs), "groups": str(groups)}
-    second = {**OTHER, **places, **SECOND.get(path.stem, {})}
+    second = {**OTHER, **places, "work": paper_files["work"], **SECOND.get(path.stem, {})}
     if path.stem == "24_comparison":
         first["other_benchmark"] = str(earlier)
         second |= {"other_benchmark": str(other_benchmark), "other_runs": str(min((earlier / "runs").iterdir()))}

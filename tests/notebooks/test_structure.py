@@ -34,6 +34,7 @@ MORE: dict[str, dict[str, object]] = {
     "08_judging": {"judge": "", "limit": 12, "keep_runs": ""},
     "09_ceiling": {"epsilon": 0.2},
     "13_calibration": {"target": 0.9, "delta": 0.1},
+    "19_paper": {"work": "", "groups": ""},
     "24_comparison": {"other_benchmark": "", "other_runs": ""},
 }
 

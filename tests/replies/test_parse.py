@@ -478,3 +478,29 @@ def test_hostile_replies_are_read_to_their_end(unit: str) -> None:
     A quadratic reader would need hours for these, and so fail by the time limit of any run.
     """
     assert set(parse(unit * (200_000 // len(unit)) + "x", DIMENSIONS).choices) == set(DIMENSIONS)
+
+
+class TestAChoiceThatWasNotOffered:
+    """A benchmark without ties: a tie is read, and is no choice."""
+
+    @pytest.mark.parametrize(
+        ("reply", "choices", "status"),
+        [
+            (as_json("ABABtB"), "ABAB.B", "repaired"),
+            (as_json("ABABAB"), "ABABAB", "ok"),
+            (as_json("tttttt"), "......", "unparsed"),
+            ("Both are equally good on overall.", "......", "unparsed"),
+            ("I cannot judge medical images.", "......", "refused"),
+        ],
+    )
+    def test_is_null_and_the_rest_stands(self, reply: str, choices: str, status: str) -> None:
+        reading = parse(reply, DIMENSIONS, ("A", "B"))
+        assert (line(reading), reading.status) == (choices, status)
+        assert {reading.status_of(name) for name in DIMENSIONS if reading.choices[name] is None} <= {
+            "refused" if status == "refused" else "unparsed"
+        }
+
+    @pytest.mark.parametrize("reply", ["tie", "[[C]]", "[[tie]]", "It's a tie."])
+    def test_of_one_dimension_too(self, reply: str) -> None:
+        assert parse(reply, ["overall"]).choices == {"overall": "tie"}
+        assert parse(reply, ["overall"], ("A", "B")) == Reading({"overall": None}, "unparsed")

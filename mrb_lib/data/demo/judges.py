@@ -7,6 +7,7 @@ confidence. Nothing of it says anything about a real judge.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,14 +56,22 @@ JUDGES = (
 )
 
 
-def simulated_verdicts(truth: pd.DataFrame, cases: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
-    """The verdicts of every simulated judge on every case and dimension, in both orders, `REPEATS` times.
+def simulated_verdicts(
+    truth: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    seed: int = 0,
+    judges: Sequence[SimulatedJudge] = JUDGES,
+    repeats: int = REPEATS,
+) -> pd.DataFrame:
+    """The verdicts of every simulated judge on every case and dimension, in both orders, `repeats` times.
 
     Parameters
     ----------
     truth : `case_id, dimension, quality_a, quality_b`, as `write_demo` leaves them in `truth.parquet`
     cases : the cases table of the same benchmark
     seed : any whole number from 0 on
+    judges : those that are simulated; what one of them says depends on its place among them
 
     Returns
     -------
@@ -77,11 +86,12 @@ def simulated_verdicts(truth: pd.DataFrame, cases: pd.DataFrame, *, seed: int = 
     tests/data/demo/test_judges.py.
     """
     rows = truth[["case_id", "dimension", "quality_a", "quality_b"]].merge(cases, on="case_id", validate="m:1")
-    return pd.concat([_verdicts(judge, rows, number, seed) for number, judge in enumerate(JUDGES)], ignore_index=True)
+    frames = [_verdicts(judge, rows, (number, len(judges)), seed, repeats) for number, judge in enumerate(judges)]
+    return pd.concat(frames, ignore_index=True)
 
 
-def _verdicts(judge: SimulatedJudge, rows: pd.DataFrame, number: int, seed: int) -> pd.DataFrame:
-    rng = np.random.Generator(np.random.Philox(np.random.SeedSequence(seed, spawn_key=(number, len(JUDGES)))))
+def _verdicts(judge: SimulatedJudge, rows: pd.DataFrame, key: tuple[int, int], seed: int, repeats: int) -> pd.DataFrame:
+    rng = np.random.Generator(np.random.Philox(np.random.SeedSequence(seed, spawn_key=key)))
     noise = np.where(rows["department"] == judge.weak_in, 3.0, 1.0) * judge.noise
     felt = (rows["quality_a"] - rows["quality_b"]).to_numpy(dtype=float) + noise * rng.normal(size=len(rows))
     lengths = [rows[side].str.len().to_numpy(dtype=np.float64) for side in ("response_a", "response_b")]
@@ -92,7 +102,7 @@ def _verdicts(judge: SimulatedJudge, rows: pd.DataFrame, number: int, seed: int)
         )
     spread = float(np.hypot(judge.noise, judge.jitter))
     frames = []
-    for repeat in range(REPEATS):
+    for repeat in range(repeats):
         for order, sign in zip(ORDERS, (1.0, -1.0), strict=True):
             now = felt + sign * judge.first + judge.jitter * rng.normal(size=len(rows))
             p_a = 1 / (1 + np.exp(-1.7 * judge.sharpness * now / spread))

@@ -99,6 +99,7 @@ class EndpointJudge:
             **fixed,
             "asks": prompt.asks,
             "dimensions": list(settings.dimensions),
+            "choices": list(settings.choices),
             "seed": settings.seed,
             "max_tokens": max_tokens,
             "max_pixels": max_pixels,
@@ -106,7 +107,7 @@ class EndpointJudge:
             "schema": options.schema,
             "top_logprobs": options.top_logprobs,
         }
-        self._prompt = prompt
+        self._prompt, self._choices = prompt, settings.choices
         self._notices = Notices()
         if not (server.is_local or server.is_encrypted):
             self._notices.add(f"the connection to {server.host} is not encrypted: others may read the cases")
@@ -180,7 +181,7 @@ class EndpointJudge:
             "prompt_tokens": reply.prompt_tokens,
             "completion_tokens": reply.completion_tokens,
         }
-        reading = parse(reply.content, task.asked)
+        reading = parse(reply.content, task.asked, self._choices)
         for position, dimension in task.rows:
             if reply.refused:
                 rows.put(position, "refused", None, reply=reply.whole, **took)
@@ -228,4 +229,4 @@ def _reply_length(prompt: Prompt, entry: Entry) -> int:
         return _TOKENS_OF_THOUGHT
     if prompt.asks == "one":
         return _TOKENS_OF_A_LETTER
-    return _TOKENS_OF_JSON if wants_only_json(prompt) else _TOKENS_OF_REASONS
+    return _TOKENS_OF_JSON if wants_only_json(prompt) and not prompt.gives_reason else _TOKENS_OF_REASONS

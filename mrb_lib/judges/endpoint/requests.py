@@ -16,7 +16,7 @@ from mrb_lib.judges.endpoint.capabilities import Notices
 from mrb_lib.judges.endpoint.client import ChatRequest
 from mrb_lib.judges.prompts import Prompt
 from mrb_lib.judges.settings import Settings
-from mrb_lib.verdicts.orders import FIRST, SECOND, TIE
+from mrb_lib.verdicts.orders import FIRST, SECOND
 
 _SHARED: Final = ("case_id", "order", "repeat", "probe")
 _ONLY_JSON: Final = "one JSON object and nothing else"
@@ -52,7 +52,7 @@ class RequestWriter:
     Attributes
     ----------
     prompt : asks for "all" dimensions or for "one"
-    settings : the benchmark's dimensions and the seed are taken from it
+    settings : the benchmark's dimensions and choices and the seed are taken from it
     images : the benchmark's images, by name
     sees : whether the model takes images
     max_pixels : an image with more is made smaller
@@ -110,11 +110,18 @@ class RequestWriter:
             return Task(tuple(rows), asked, None, str(error))
         responses = [str(case[FIRST]), str(case[SECOND])]
         text = self.prompt.render(
-            str(case["question"]), responses, dimensions, dimension, reference=reference, n_images=len(pictures)
+            str(case["question"]),
+            responses,
+            dimensions,
+            dimension,
+            reference=reference,
+            n_images=len(pictures),
+            choices=self.settings.choices,
         ).text
+        schema = _schema(asked, self.settings.choices, gives_reason=self.prompt.gives_reason)
         request = ChatRequest(
             content=[*pictures, {"type": "text", "text": text}] if pictures else text,
-            schema=_schema(asked) if wants_only_json(self.prompt) else None,
+            schema=schema if wants_only_json(self.prompt) else None,
             seed=_seed(str(self.settings.seed), *(str(case[name]) for name in _SHARED), dimension),
         )
         return Task(tuple(rows), asked, request)
@@ -142,11 +149,15 @@ class RequestWriter:
         return {"type": "image_url", "image_url": {"url": url}}
 
 
-def _schema(dimensions: Sequence[str]) -> Mapping[str, object]:
+def _schema(dimensions: Sequence[str], choices: Sequence[str], *, gives_reason: bool) -> Mapping[str, object]:
+    """What a reply must be: a choice a dimension, then the reason where one is asked for; servers keep the order."""
+    properties: dict[str, object] = {name: {"type": "string", "enum": list(choices)} for name in dimensions}
+    if gives_reason:
+        properties["reason"] = {"type": "string"}
     return {
         "type": "object",
-        "properties": {name: {"type": "string", "enum": ["A", "B", TIE]} for name in dimensions},
-        "required": list(dimensions),
+        "properties": properties,
+        "required": list(properties),
         "additionalProperties": False,
     }
 

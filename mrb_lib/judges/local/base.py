@@ -90,7 +90,11 @@ class LocalJudge(ABC):
     @property
     def spec(self) -> Mapping[str, object]:
         """What shapes the verdicts besides the prompt."""
-        named = {"dimensions": list(self._settings.dimensions)} if self._own_prompt else {}
+        prompt, named = self._own_prompt, dict[str, object]()
+        if prompt is not None:
+            named["dimensions"] = list(self._settings.dimensions)
+        if prompt is not None and prompt.names_choices:
+            named["choices"] = list(self._settings.choices)
         # A model that this library knows runs its own code in place of the library's where it is trusted.
         code = {"remote_code": True} if self._runs_code else {}
         return {
@@ -214,6 +218,7 @@ class LocalJudge(ABC):
             reference=reference if isinstance(reference, str) else None,
             n_images=len(image_names(row)) if self._weights.sees_images else 0,
             scale=self._settings.scale,
+            choices=self._settings.choices,
             marks=self._weights.marks,
         )
 

@@ -76,13 +76,15 @@ class GenerativeJudge(LocalJudge):
             return _LENGTH_OF_THINKING
         if self._prompt.asks == "one":
             return _LENGTH_OF_LETTER
-        return _LENGTH_OF_REASONS if self._prompt.id == "reasoned" else _LENGTH_OF_JSON
+        reasons = self._prompt.id == "reasoned" or self._prompt.gives_reason
+        return _LENGTH_OF_REASONS if reasons else _LENGTH_OF_JSON
 
     @property
     def spec(self) -> Mapping[str, object]:
         """What shapes the verdicts besides the prompt; the seed only where something is drawn."""
         drawn = {"seed": self._settings.seed} if self._temperature else {}
-        return {**super().spec, "temperature": self._temperature, "max_new_tokens": self._length, **drawn}
+        read = {"choices": list(self._settings.choices)}
+        return {**super().spec, **read, "temperature": self._temperature, "max_new_tokens": self._length, **drawn}
 
     def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         """See `Judge.prepare`."""
@@ -149,7 +151,7 @@ class GenerativeJudge(LocalJudge):
 
     def _read(self, rows: VerdictRows, requests: _ReplyRequest, reply: _Reply) -> None:
         dimensions = requests.dimensions if self._prompt.asks == "one" else self._settings.dimensions
-        reading = parse(reply.text, dimensions)
+        reading = parse(reply.text, dimensions, self._settings.choices)
         for i, (position, dimension) in enumerate(zip(requests.positions, requests.dimensions, strict=True)):
             choice = reading.choices[dimension]
             rows.put(

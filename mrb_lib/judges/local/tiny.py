@@ -17,7 +17,8 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from mrb_lib.errors import InputError
 from mrb_lib.judges.local.checkpoint import still_processor
-from mrb_lib.judges.prompts import builtin_ids, load_prompt
+from mrb_lib.judges.prompts import builtin_ids, load_prompt, offer
+from mrb_lib.schema import CHOICES
 
 Architecture = Literal["llava", "qwen2_5_vl", "llama"]
 
@@ -81,7 +82,8 @@ def write_tiny(
 
 def _corpus(texts: Iterable[str]) -> list[str]:
     letters = ['"A"', '"B"', '"tie"', " A", " B", "A", "B", *map(str, range(1, 11))]
-    return [*(load_prompt(name).text for name in builtin_ids()), " ".join(letters), *texts]
+    prompts = [load_prompt(name).text.replace("{{ offer }}", offer(CHOICES)) for name in builtin_ids()]
+    return [*prompts, " ".join(letters), *texts]
 
 
 def _tokenizer(corpus: list[str], vocabulary: int, marks: list[str], named: dict[str, str]) -> PreTrainedTokenizerFast:

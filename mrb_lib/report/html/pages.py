@@ -117,11 +117,13 @@ def table_block(sidecar: Json, out: Path, cases: Mapping[str, str]) -> Json:
     head, *rows = rows_of(out / "tables" / Path(cast(dict[str, str], sidecar["files"])["csv"]).name)
     shown = cast(dict[str, list[list[str]]], sidecar["shown"])
     best: set[tuple[object, ...]] = {tuple(cell) for cell in shown["best"]}
+    second: set[tuple[object, ...]] = {tuple(cell) for cell in shown.get("second", ())}
     column_of = {name.replace("_", " "): column for column, name in enumerate(head)}
     columns = list(zip(cast(list[str], shown["columns"]), cast(list[bool], shown["numeric"]), strict=True))
     cells = [
         [
-            _cell(text, name, _value(rows, i, column_of.get(name)) if numeric else "", cases, best=(i, j) in best)
+            _cell(text, name, _value(rows, i, column_of.get(name)) if numeric else "", cases)
+            | {"best": (i, j) in best, "second": (i, j) in second}
             for j, (text, (name, numeric)) in enumerate(zip(row, columns, strict=True))
         ]
         for i, row in enumerate(shown["rows"][:MAX_ROWS])
@@ -145,10 +147,10 @@ def rows_of(path: Path) -> list[list[str]]:
         return list(csv.reader(stream)) or [[]]
 
 
-def _cell(text: str, column: str, value: str, cases: Mapping[str, str], *, best: bool) -> Json:
+def _cell(text: str, column: str, value: str, cases: Mapping[str, str]) -> Json:
     estimate, bracket, rest = text.partition(" [") if value else (text, "", "")
     page = cases.get(text, "") if column == "case id" else ""
-    return {"text": estimate, "interval": bracket.strip() + rest, "best": best, "value": value, "case": page}
+    return {"text": estimate, "interval": bracket.strip() + rest, "value": value, "case": page}
 
 
 def _value(rows: list[list[str]], row: int, column: int | None) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 import pandas as pd
 
 from mrb_lib.replies import parse
-from mrb_lib.schema import NO_PROBE
+from mrb_lib.schema import CHOICES, NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.widgets.text import OWN_KEYS, escaped, isolated
 
@@ -179,7 +179,7 @@ def _reading(rows: Sequence[VerdictRow], reply: str | None, manifest: Manifest |
     own = [str(row["dimension"]) for row in rows]
     named = manifest.spec.get("dimensions") if manifest is not None and manifest.spec.get("asks") == "all" else None
     asked = [str(name) for name in named] if isinstance(named, list) and set(own) <= set(map(str, named)) else own
-    choices = parse(reply, asked).choices
+    choices = parse(reply, asked, CHOICES if manifest is None else manifest.choices).choices
     read = ", ".join(f"{name} {_SHOWN[choice]}" for name in own if (choice := choices[name]) is not None)
     unread = ", ".join(name for name in own if choices[name] is None)
     found = [f"the parser reads {read}" if read else "", f"it finds nothing for {unread}" if unread else ""]

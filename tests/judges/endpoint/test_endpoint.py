@@ -173,6 +173,32 @@ def test_a_schema_is_asked_for_only_where_the_prompt_wants_nothing_but_json(serv
     assert schema["schema"]["properties"]["overall"]["enum"] == ["A", "B", "tie"]
 
 
+def test_a_schema_offers_what_the_benchmark_has_and_puts_the_reason_last(server: ChatServer) -> None:
+    judge(server.url, prompt="official-form", choices=("A", "B")).judge(shown("x")[:1])
+    [received] = server.received
+    schema = received.body["response_format"]["json_schema"]["schema"]
+    assert list(schema["properties"]) == schema["required"] == [*DIMENSIONS, "reason"]
+    assert schema["properties"]["overall"]["enum"] == ["A", "B"]
+    assert schema["properties"]["reason"] == {"type": "string"}
+    assert '"tie"' not in received.body["messages"][0]["content"]
+
+
+def test_a_tie_that_was_not_offered_is_no_choice_and_the_rest_of_the_reply_counts(server: ChatServer) -> None:
+    choices = dict.fromkeys(DIMENSIONS, "B") | {"overall": "tie"}
+    server.answer = lambda _: message(json.dumps(choices | {"reason": "A is longer."}))
+    rows = shown("x")
+    for offered, pick, status, others in (
+        (("A", "B"), None, "unparsed", "repaired"),
+        (("A", "B", "tie"), "tie", "ok", "ok"),
+    ):
+        judged = judge(server.url, prompt="official-form", choices=offered).judge(rows)
+        overall = judged["dimension"] == "overall"
+        assert [None if pd.isna(one) else one for one in judged.loc[overall, "pick"]] == [pick] * int(overall.sum())
+        assert set(judged.loc[overall, "status"]) == {status}
+        assert set(judged.loc[~overall, "pick"]) == {"second"}
+        assert set(judged.loc[~overall, "status"]) == {others}
+
+
 def test_a_rating_prompt_is_refused_and_the_message_names_what_works(server: ChatServer) -> None:
     with pytest.raises(InputError, match="single"):
         judge(server.url, prompt="rating")
@@ -311,6 +337,7 @@ def test_the_manifest_can_say_where_cases_went_and_how_they_were_asked(server: C
         "temperature": 0.0,
         "asks": "one",
         "dimensions": list(DIMENSIONS),
+        "choices": ["A", "B", "tie"],
         "seed": 5,
         "max_tokens": 4,
         "max_pixels": 1_003_520,

@@ -328,3 +328,26 @@ class TestWhatCannotBeJudged:
         seen.clear()
         judge.judge(asked)
         assert max(seen) == 4
+
+
+class TestTheOfficialForm:
+    def test_is_asked_and_read_and_a_tie_that_was_not_offered_is_no_choice(
+        self, tiny: Tiny, ask_for: AskFor, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        prompts: list[str] = []
+
+        def reply(prompt: str) -> str:
+            prompts.append(prompt)
+            return json.dumps(dict.fromkeys(DIMENSIONS, "A") | {"creativity": "tie", "reason": "B is vague."})
+
+        Script(monkeypatch, reply)
+        judge = _judge(tiny("llama"), prompt="official-form", choices=("A", "B"), max_new_tokens=None)
+        judge.load()
+        rows = judge.judge(ask_for(CASES[:1], DIMENSIONS))
+        assert all("exactly 7 keys" in prompt and '"tie"' not in prompt for prompt in prompts)
+        creativity = rows["dimension"] == "creativity"
+        assert rows.loc[creativity, "pick"].isna().all()
+        assert set(rows.loc[creativity, "status"]) == {"unparsed"}
+        assert set(rows.loc[~creativity, "pick"]) == {"first"}
+        assert judge.spec["choices"] == ["A", "B"]
+        assert judge.spec["max_new_tokens"] > 256

@@ -1,0 +1,76 @@
+"""Named sets of options of commands, as data: what a user says goes before them, and both are told."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from typing import Final, Literal
+
+from mrb_lib.errors import InputError
+
+Command = Literal["report", "judge"]
+Value = str | float | list[str]
+_SHORT: Final = {"only": "notebooks"}
+
+
+@dataclass(frozen=True)
+class Preset:
+    """What one name stands for.
+
+    Attributes
+    ----------
+    about : in a line
+    report, judge : options of these commands and their values
+    """
+
+    name: str
+    about: str
+    report: Mapping[str, Value]
+    judge: Mapping[str, Value]
+
+    def options(self, command: Command, stated: Collection[str]) -> tuple[dict[str, Value], str]:
+        """The options that it sets, and a line that says so.
+
+        Parameters
+        ----------
+        stated : options of the command that the user set, which stay
+
+        Returns
+        -------
+        The values by option, those stated left out; and what to tell the user.
+        """
+        own: Mapping[str, Value] = getattr(self, command)
+        kept = {name: value for name, value in own.items() if name not in stated}
+        said = [f"preset {self.name}: " + (", ".join(map(_words, kept, kept.values())) or "nothing is left to it")]
+        said += [f"you set {name}, which goes before its {_words(name, own[name])}" for name in own if name in stated]
+        return kept, "; ".join(said)
+
+
+def presets() -> dict[str, Preset]:
+    """The presets by name."""
+    text = resources.files("mrb_lib.report").joinpath("presets.toml").read_text(encoding="utf-8")
+    return {
+        name: Preset(name, str(own["about"]), own.get("report", {}), own.get("judge", {}))
+        for name, own in tomllib.loads(text).items()
+    }
+
+
+def preset(name: str) -> Preset:
+    """The preset of a name.
+
+    Raises
+    ------
+    InputError
+        There is none of that name.
+    """
+    every = presets()
+    if name not in every:
+        raise InputError(f"preset {name!r}: there is no such preset; use one of {', '.join(every)}.")
+    return every[name]
+
+
+def _words(option: str, value: Value) -> str:
+    shown = ", ".join(value) if isinstance(value, list) else f"{value:g}" if isinstance(value, float) else value
+    return f"{_SHORT.get(option, option)} {shown}"
