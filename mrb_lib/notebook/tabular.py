@@ -262,7 +262,7 @@ def to_latex(shown: TableText, caption: str, label: str) -> str:
     if not is_wide:
         start, end = "% needs \\usepackage[T1]{fontenc} and \\usepackage{booktabs}\n\\begin{table}", "\n\\end{table}\n"
     else:
-        tabular = f"\\resizebox{{\\textwidth}}{{!}}{{%\n{tabular}}}"
+        tabular = f"\\resizebox{{\\textwidth}}{{!}}{{{tabular}}}"
         start = "% needs \\usepackage[T1]{fontenc} and \\usepackage{booktabs,graphicx,rotating}\n\\begin{sidewaystable}"
         end = "\n\\end{sidewaystable}\n"
     return f"{start}\n\\centering\n{title}\n{tabular}{end}"

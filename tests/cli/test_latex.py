@@ -41,6 +41,7 @@ _COMMANDS = {
     "textbf", "ensuremath", "textbackslash", "textasciitilde", "textasciicircum", "textless", "textgreater", "textbar",
     "textquotesingle", "textasciigrave", "ldots", "geq", "leq", "neq", "approx", "infty", "rightarrow", "leftarrow",
     "pm", "times", "cdot", "circ", "alpha", "beta", "Omega", "d", "v", "c", "k", "r", "H", "u", "b", "textminus",
+    "underline", "scriptsize", "resizebox", "textwidth",
 }  # fmt: skip
 
 
@@ -123,9 +124,10 @@ def flaws(tex: str) -> list[str]:
 
 def compiled(tables: dict[str, str], folder: Path) -> str:
     """The first error of pdflatex; empty where all compile."""
-    packages = "\\usepackage[T1]{fontenc}\n\\usepackage{booktabs,longtable}\n"
+    needed = {name for table in tables.values() for name in re.findall(r"\\usepackage\S+", table.partition("\n")[0])}
+    packages = "\n".join(sorted(needed))
     body = "\n\\clearpage\n".join(tables.values())
-    text = f"\\documentclass{{article}}\n{packages}\\begin{{document}}\n{body}\n\\end{{document}}\n"
+    text = f"\\documentclass{{article}}\n{packages}\n\\begin{{document}}\n{body}\n\\end{{document}}\n"
     (folder / "all.tex").write_text(text, encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "all.tex"]
     done = subprocess.run(command, cwd=folder, check=False, capture_output=True, timeout=300)
@@ -189,4 +191,4 @@ def test_the_check_of_the_structure_notices_what_is_not_escaped(right: str, wron
 def test_every_letter_of_the_scripts_in_use_compiles(tmp_path: Path) -> None:
     """Each up to U+2FFF, with a letter after it that an accent could take hold of."""
     letters = (latex_text(chr(code) + "x") for code in range(0x20, 0x3000))
-    assert compiled({"letters": "\n\n".join(letters)}, tmp_path) == ""
+    assert compiled({"letters": "% needs \\usepackage[T1]{fontenc}\n" + "\n\n".join(letters)}, tmp_path) == ""
