@@ -30,6 +30,10 @@ _LOADED = (
 """What notebooks import, torch included, which takes seconds."""
 
 
+JUDGES = (*(f"judge_{i}" for i in range(5)), "qwen2-vl-2b", "medvlm-r1")
+"""Of the full benchmark; the last was trained from the one before, by the roster."""
+
+
 @pytest.fixture(scope="session")
 def forked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The name of a kernel that starts at once; that notebooks run in a fresh one is shown on the full benchmark."""
@@ -82,16 +86,15 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
     votes = pd.DataFrame(
         itertools.product(ids, ["r1", "r2", "r3"], DIMENSIONS), columns=["case_id", "annotator", "dimension"]
     )
-    judges = [*(f"judge_{i}" for i in range(5)), "qwen2-vl-2b", "medvlm-r1"]  # the last was trained from the one before
     said = pd.DataFrame(
-        itertools.product(judges, ids, DIMENSIONS, ORDERS, range(2)),
+        itertools.product(JUDGES, ids, DIMENSIONS, ORDERS, range(2)),
         columns=["judge", "case_id", "dimension", "order", "repeat"],
     ).assign(probe="none")
     said = pd.concat([said, said[said["repeat"] == 0].assign(probe="blank")], ignore_index=True)
     better = pd.MultiIndex.from_product([ids, DIMENSIONS])
     truth = pd.Series(rng.choice(CHOICES, len(better), p=(0.5, 0.35, 0.15)), better)
     ease = dict(zip(ids, rng.uniform(0, 1, 60), strict=True))
-    skills = said["judge"].map({name: 0.2 + 0.1 * i for i, name in enumerate(judges)}) + said["case_id"].map(ease)
+    skills = said["judge"].map({name: 0.2 + 0.1 * i for i, name in enumerate(JUDGES)}) + said["case_id"].map(ease)
     for frame, skill in ((votes, 0.7), (said, skills / 2)):
         known = truth.loc[pd.MultiIndex.from_frame(frame[["case_id", "dimension"]])].to_numpy()
         guess = rng.choice(CHOICES, len(frame), p=(0.5, 0.35, 0.15))
@@ -102,7 +105,7 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
     save(Benchmark(BenchmarkMeta("full", "simulated"), cases, votes, images), folder)
     save_imported(said, folder / "runs", benchmark="full", kind="simulated", source="test")
     with open_store(folder / "reviews.sqlite") as store:
-        for case, judge, (number, reviewer) in itertools.product(ids[:8], judges[:2], enumerate(("Dr A", "Dr B"))):
+        for case, judge, (number, reviewer) in itertools.product(ids[:8], JUDGES[:2], enumerate(("Dr A", "Dr B"))):
             wrong = int(case[-1]) + number in (3, 4)
             mark = Adjudication("full", case, reviewer, "gold_wrong" if wrong else "gold_right", "B" if wrong else None)
             store.adjudicate(replace(mark, dimension="overall", judge=judge, reasons=("missed finding",)))
@@ -120,6 +123,6 @@ def paper_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     ]
     pd.DataFrame(steps, columns=["step", "n_in", "n_out", "reason", "n"]).to_parquet(folder / "funnel.parquet")
     groups = ["open,", "open,", "proprietary,", "medical,judge_0", "medical,", "critic,judge_1", "critic,"]
-    rows = [f"judge_{i},{group_and_base}" for i, group_and_base in enumerate(groups)]
+    rows = [f"{judge},{group_and_base}" for judge, group_and_base in zip(JUDGES, groups, strict=True)]
     (folder / "groups.csv").write_text("\n".join(["judge,group,base", *rows]) + "\n", encoding="utf-8")
     return {"work": str(folder), "groups": str(folder / "groups.csv")}

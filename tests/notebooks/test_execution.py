@@ -72,7 +72,7 @@ def test_runs_on_a_full_simulated_benchmark_and_says_so(
     if path.stem.startswith("19"):
         tables = {file.stem for file in (tmp_path / "tables").glob("*.tex")}
         assert tables == {"cases-by-kind", "neighbours", "judges-dimensions", "gains", "human-agreement"}
-        assert set(pd.read_csv(tmp_path / "tables" / "gains.csv")["tuned"]) == {"judge_3", "judge_5"}
+        assert set(pd.read_csv(tmp_path / "tables" / "gains.csv")["tuned"]) == {"judge_3", "qwen2-vl-2b"}
     shown = [o for cell in notebook.cells if cell.cell_type == "code" for o in cell.outputs if "data" in o]
     assert sum("image/png" in output.data for output in shown) == len(found)
 
