@@ -268,8 +268,9 @@ def profiles(cells: pd.DataFrame, *, judges: Sequence[str]) -> Paper:
         percent_axis(axes.yaxis, 3)
         axes.set_xticks(x, labels(map(title_case, subfields), 22), rotation=90)
         axes.tick_params(axis="both", labelsize=SMALLEST_TYPE, length=1.5)
-    for axes in grid[max(0, len(judges) - n_columns) :]:
-        axes.tick_params(labelbottom=True)
+    # The last row alone names the subfields: names above an empty place would push the row below them down.
+    for i, axes in enumerate(grid):
+        axes.tick_params(labelbottom=i >= (bands - 1) * n_columns)
     handles = [Line2D([], [], color="black", marker="o", markersize=2, label=AVERAGE)]
     handles += [
         Line2D([], [], color=SERIES[i % len(SERIES)][0], label=label(name, 20)) for i, name in enumerate(dimensions)
