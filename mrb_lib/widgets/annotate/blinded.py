@@ -11,7 +11,7 @@ from mrb_lib.widgets.case.images import SIDE, image_html
 from mrb_lib.widgets.case.markdown import read_markdown
 from mrb_lib.widgets.case.view import STYLES as CASE_STYLES
 from mrb_lib.widgets.case.view import answer_html, origin_html, raw_switch
-from mrb_lib.widgets.text import escaped, visible
+from mrb_lib.widgets.text import OWN_KEYS, escaped, visible
 
 STYLES = (*CASE_STYLES, "annotate/annotate")
 POSITIONS = {"first": "First answer", "second": "Second answer"}
@@ -39,7 +39,8 @@ def blinded_html(
     """
     shown = to_shown_frame(pd.DataFrame([case]).assign(order=order)).iloc[0]
     pictures = _pictures([str(name) for name in shown["images"]], images, side)
-    question = f'<div class="mrb-text mrb-question" dir="auto">{escaped(shown["question"])}</div>'
+    text = escaped(shown["question"])
+    question = f'<div class="mrb-text mrb-question" dir="auto" tabindex="0" {OWN_KEYS}>{text}</div>'
     written = any(read_markdown(visible(shown[position])) for position in POSITIONS)
     switches = f'<div class="mrb-switches">{raw_switch(marked=False)}</div>' if written else ""
     return (

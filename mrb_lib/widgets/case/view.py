@@ -103,7 +103,7 @@ def _rows_of(table: pd.DataFrame, case_id: str) -> pd.DataFrame:
 
 
 def _text(value: object) -> str:
-    return f'<div class="mrb-text mrb-question" dir="auto">{escaped(value)}</div>'
+    return f'<div class="mrb-text mrb-question" dir="auto" tabindex="0" {OWN_KEYS}>{escaped(value)}</div>'
 
 
 def _reference(value: object, heading: str) -> str:
