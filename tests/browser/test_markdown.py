@@ -15,7 +15,8 @@ from mrb_lib.reviews.store import open_store
 
 from .axe import violations
 from .hostile import harm
-from .test_hostile_apps import PATIENT, SOON, served
+from .server import Served
+from .test_hostile_apps import PATIENT, SOON
 
 ANSWER = (
     "## Findings\n\n| structure | side | size |\n|:--|:-:|--:|\n| nodule | left | **5** mm |\n\n1. no effusion\n\n"
@@ -62,8 +63,8 @@ def check_rendering_and_text(page: Page) -> None:
 
 
 def test_review(page: Page, bench: Path) -> None:
-    with served(bench, "review", str(bench)) as address:
-        page.goto(address, wait_until="domcontentloaded")
+    with Served("review", bench) as served:
+        page.goto(served.address, wait_until="domcontentloaded")
         expect(page.locator(".mrb-explorer").first).to_be_attached(timeout=PATIENT)
         expect(page.locator("[data-mrb=first-view]")).to_have_count(0, timeout=PATIENT)  # which takes no keys
         expect(page.locator(".mrb-case-pane")).not_to_have_attribute("aria-busy", "true", timeout=PATIENT)
@@ -72,8 +73,8 @@ def test_review(page: Page, bench: Path) -> None:
 
 
 def test_annotation(page: Page, bench: Path) -> None:
-    with served(bench, "annotate", str(bench)) as address:
-        page.goto(address, wait_until="domcontentloaded")
+    with Served("annotate", bench) as served:
+        page.goto(served.address, wait_until="domcontentloaded")
         page.get_by_role("button", name=WHO).click(timeout=PATIENT)
         expect(page.locator(".mrb-view.mrb-live").first).to_be_visible(timeout=SOON)
         check_rendering_and_text(page)
