@@ -112,7 +112,7 @@ def flaws(tex: str) -> list[str]:
     said += [
         f"{letter} is not printed" for letter in set(bare) if not letter.isascii() and latex_text(letter) != letter
     ]
-    columns = len(re.search(r"\\begin\{(?:tabular|longtable)\}\{([rl]*)\}", body)[1])  # type: ignore[index]
+    columns = len(re.search(r"\\begin\{(?:tabular|longtable)\}\{([rl]*)\}", body)[1])
     counts = {
         line.replace(r"\&", "").count("&") + 1 for line in body.splitlines() if line.endswith(r" \\")
     }  # fmt: skip

@@ -29,7 +29,7 @@ def write(
     cases = pd.DataFrame({"case_id": ids, "question": ids, "response_a": "one", "response_b": "two"})
     cases["organ"] = np.where(np.arange(len(ids)) % 2, "eye", "chest")
     votes = pd.DataFrame({"case_id": ids, "annotator": "r", "dimension": "overall", "choice": "A"})
-    meta = BenchmarkMeta(name, kind, ("overall",))  # type: ignore[arg-type]
+    meta = BenchmarkMeta(name, kind, ("overall",))
     save(Benchmark(meta, cases, votes), folder)
     rows = [
         (judge, case, order, "A" if rng.random() < chance else "B")
@@ -41,7 +41,7 @@ def write(
 
 
 def beside(now: Path, then: Path | str, runs: Path | str = "", **options: object) -> Comparison:
-    w = open_workspace(str(now), resamples=100, **options)  # type: ignore[arg-type]
+    w = open_workspace(str(now), resamples=100, **options)
     return compare(w, str(now), "", str(then), str(runs), judges=str(options.get("judges", "")))
 
 
