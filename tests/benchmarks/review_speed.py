@@ -27,6 +27,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 from simulated import benchmark, verdicts
 
 from mrb_lib.data.benchmark import load, save
+from mrb_lib.report.html.pdf import browser
 from mrb_lib.stats.failures.case_index import build_index, open_index
 from mrb_lib.stats.failures.selection import Query, facets, searchable, select
 from mrb_lib.verdicts.store import save_imported
@@ -111,10 +112,8 @@ def in_browser(folder: Path, home: Path) -> None:
         assert server.stdout is not None
         address = server.stdout.readline().strip()
         with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(
-                executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu"]
-            )
-            page = browser.new_page(viewport={"width": 1280, "height": 860})
+            chromium = playwright.chromium.launch(executable_path=browser(), args=["--no-sandbox", "--disable-gpu"])
+            page = chromium.new_page(viewport={"width": 1280, "height": 860})
             for what in ("the first view, an empty browser", "the first view, loaded again"):
                 start = time.perf_counter()
                 page.goto(address, wait_until="commit")
@@ -122,7 +121,7 @@ def in_browser(folder: Path, home: Path) -> None:
                 print(f"{what:45} {1000 * (time.perf_counter() - start):9.0f} ms", flush=True)
                 page.wait_for_timeout(8_000)  # the kernel of the next visitor is made ready meanwhile
             step(page)
-            browser.close()
+            chromium.close()
     finally:
         server.send_signal(signal.SIGINT)
         server.communicate(timeout=60)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ TAKES = PARAMETERS + 'other_benchmark = ""\nother_runs = ""\n'
 SHOWS = """
 from mrb_lib.notebook.comparison import other_side
 then = other_side(benchmark, other_benchmark, other_runs) if other_benchmark else None
-publish_figure("sides", data=f"n\\n{0 if then is None else len(then.verdicts)}\\n")
+drawn = then is not None and then.benchmark.meta.kind == "simulated"
+publish_figure("sides", data=f"n\\n{0 if then is None else len(then.verdicts)}\\n", simulated=drawn)
 """
 
 
@@ -127,3 +129,18 @@ def test_the_command_refuses_in_one_line(lab_of_three: Any) -> None:
     assert isinstance(done.exception, InputError)
     assert done.exception.exit_code == 2
     assert not lab_of_three.out.exists()
+
+
+def test_a_page_that_compares_with_simulated_data_says_so_and_others_do_not(lab_of_three: Any) -> None:
+    now = load(lab_of_three.bench)
+    simulated = lab_of_three.folder / "simulated"
+    with staged_folder(simulated) as stage:
+        save(replace(now, meta=replace(now.meta, kind="simulated")), stage)
+    lab_of_three.report(compare=simulated)
+    says = {name: (lab_of_three.out / "pages" / f"{name}.html").read_text() for name in ("one", "three")}
+    assert '<aside class="simulated"' in says["three"]
+    assert '<aside class="simulated"' not in says["one"]
+    other = lab_of_three.folder / "other"
+    shutil.copytree(lab_of_three.bench, other)
+    lab_of_three.report(compare=other)
+    assert '<aside class="simulated"' not in (lab_of_three.out / "pages" / "three.html").read_text()

@@ -33,7 +33,7 @@ def check_coverage(rows: pd.DataFrame, benchmarks: int, truth: np.ndarray, *, mo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "benchmarks"), [(100, 500), (1000, 300)])
+@pytest.mark.parametrize(("n", "benchmarks"), [(100, 500), (400, 300)])
 def test_confusion_prevalence_and_being_right(n: int, benchmarks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mrb_lib.stats.gold.annotators.MODELS", ("dawid_skene",))
     annotations, cases, _, names = simulated(n, benchmarks, np.random.default_rng(n))
@@ -50,7 +50,7 @@ def test_confusion_prevalence_and_being_right(n: int, benchmarks: int, monkeypat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [100, 1000])
+@pytest.mark.parametrize("n", [100, 400])
 def test_one_coin(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mrb_lib.stats.gold.annotators.MODELS", ("one_coin",))
     even = np.where(np.eye(3, dtype=bool), COINS[:, None, None], (1 - COINS[:, None, None]) / 2)
@@ -85,7 +85,7 @@ def test_an_annotator_of_few_cases(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "benchmarks"), [(100, 500), (1000, 200)])
+@pytest.mark.parametrize(("n", "benchmarks"), [(100, 500), (400, 200)])
 def test_accuracy_corrected_for_wrong_labels(n: int, benchmarks: int) -> None:
     """The majority is wrong in one case of twenty or so, which takes some points off; the correction puts them back."""
     annotations, cases, panel, names = simulated(n, benchmarks, np.random.default_rng(n))

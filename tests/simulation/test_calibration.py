@@ -111,7 +111,7 @@ PLAIN = [
     "wrong_at_high_confidence",
 ]
 SCENARIOS = [(100, 0.5, 1), (100, 1.0, 1), (100, 2.5, 1), (100, 2.5, 2), (1000, 1.0, 1), (1000, 2.5, 1)]
-REPLICATIONS = {100: 3000, 1000: 1000}
+REPLICATIONS = {100: 2000, 1000: 1000}
 
 
 @cache

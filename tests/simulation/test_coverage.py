@@ -48,7 +48,7 @@ def judged(n: int, level: np.ndarray, generator: np.random.Generator) -> np.ndar
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [100, 1000])
+@pytest.mark.parametrize("n", [100, 400])
 def test_coverage_of_accuracy_and_of_differences(n: int) -> None:
     """Under `official` scores are 0 or 1, under `balanced` there are halves, too.
 
@@ -126,7 +126,7 @@ def test_coverage_of_the_macro_accuracy_over_small_subfields() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [100, 1000])
+@pytest.mark.parametrize("n", [100, 400])
 def test_coverage_of_kappa(n: int) -> None:
     """A judge that knows the label with probability .6, and otherwise guesses as labels are, has kappa .6."""
     generator = np.random.default_rng(n + 1)

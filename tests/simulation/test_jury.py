@@ -132,10 +132,10 @@ def estimates(n: int, number: int) -> dict[str, tuple[np.ndarray, float | np.nda
 DIFFERENCES = {"to_second", "shapley", "crossfit_difference"}
 # Where the choice is nearly a toss-up, folds that choose for each other vary together; see the notes of `jury`.
 CHOSEN = {"weighted", "dawid_skene", "best_single", "crossfit_difference", "greedy_1", "greedy_2"}
-UNSTABLE = {100: CHOSEN, 1000: {"greedy_2"}}
+UNSTABLE = {100: CHOSEN, 400: CHOSEN}
 
 
-@pytest.mark.parametrize("n", [100, 1000])
+@pytest.mark.parametrize("n", [100, 400])
 def test_coverage(n: int) -> None:
     """Fixed juries, and what members add, within 93 to 97%; juries that were chosen, no less than `jury` says."""
     held: dict[str, list[np.ndarray]] = {}

@@ -61,7 +61,7 @@ def holds(low: np.ndarray, high: np.ndarray, truth: np.ndarray | float) -> np.nd
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "r", "benchmarks"), [(100, 5, 1500), (1000, 5, 1000), (1000, 11, 500)])
+@pytest.mark.parametrize(("n", "r", "benchmarks"), [(100, 5, 1500), (400, 5, 1000), (400, 11, 500)])
 def test_coverage_of_strengths(n: int, r: int, benchmarks: int) -> None:
     skill = np.linspace(-0.8, 0.8, r)
     truth = np.exp(skill) / np.exp(skill).sum()
@@ -79,7 +79,7 @@ def test_coverage_of_strengths(n: int, r: int, benchmarks: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", list(TIE))
-@pytest.mark.parametrize("n", [100, 1000])
+@pytest.mark.parametrize("n", [100, 400])
 def test_coverage_of_the_models_of_ties(n: int, model: str) -> None:
     skill = np.linspace(-0.8, 0.8, 5)
     truth = np.exp(skill) / np.exp(skill).sum()

@@ -35,7 +35,7 @@ def rejected(rows: pd.DataFrame, name: str) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [100, 1000])
+@pytest.mark.parametrize("n", [100, 400])
 def test_size_of_the_tests_of_two_right_or_wrong_judges(n: int) -> None:
     """The Monte-Carlo error of a share of .05 over 2,000 benchmarks is .0049."""
     right = equal_judges(np.random.default_rng(n), 2, n)
@@ -49,7 +49,7 @@ def test_size_of_the_tests_of_two_right_or_wrong_judges(n: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [100, 1000])
+@pytest.mark.parametrize("n", [100, 400])
 def test_size_of_the_tests_of_graded_scores_and_of_several_judges(n: int) -> None:
     right = equal_judges(np.random.default_rng(n + 5), 4 if n == 100 else 3, n, orders=2)
     rows = significance(*panel_of(right), policy="balanced", resamples=400, seed=2)
