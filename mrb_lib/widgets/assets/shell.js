@@ -11,6 +11,7 @@ if (!document.documentElement.hasAttribute("data-mrb-keys")) {
 }
 
 const mrbShell = (() => {
+  const DIMMED_AFTER = 120; // milliseconds
   const REFUSED = "script, iframe, object, embed, link, meta, base, frame, frameset, portal";
   const ADDRESSES = new Set(["href", "src", "xlink:href", "action", "formaction", "poster", "srcdoc", "background"]);
 
@@ -130,6 +131,8 @@ const mrbShell = (() => {
     let turn = 0;
     let painted = 0;
     let closed = false;
+    let dimmed = false;
+    let timer;
     const stale = (event) => closed || event.timeStamp < painted;
     const stop = (event) => {
       if (!stale(event)) return;
@@ -137,10 +140,19 @@ const mrbShell = (() => {
       event.stopImmediatePropagation();
     };
     for (const node of nodes) for (const kind of ["pointerdown", "mousedown", "click", "keydown", "beforeinput"]) node.addEventListener(kind, stop, true);
+    // Both have all that is inside laid out anew, so a step that takes no time goes without.
+    const dim = (value) => {
+      dimmed = value;
+      root.classList.toggle("mrb-dimmed", value);
+      for (const node of nodes) node.inert = value;
+    };
     const set = (value) => {
+      if (value === closed) return;
       closed = value;
       root.classList.toggle("mrb-changing", value);
-      for (const node of nodes) node.inert = value;
+      clearTimeout(timer);
+      if (value) timer = setTimeout(dim, DIMMED_AFTER, true);
+      else if (dimmed) dim(false);
     };
     return {
       stale,
