@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 
 import numpy as np
 import seaborn as sns
@@ -15,7 +16,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
 from mrb_lib.plots.lettering import percent
-from mrb_lib.plots.style import NOT_AVAILABLE, SMALLEST_TYPE, ink_on, not_available
+from mrb_lib.plots.style import NOT_AVAILABLE, SMALLEST_TYPE, Paper, ink_on, not_available
 
 
 def draw_matrix(
@@ -42,21 +43,24 @@ def draw_matrix(
     """
     empty = np.zeros(values.shape, dtype=bool) if blank is None else blank
     missing = np.isnan(values) & ~empty
-    sns.heatmap(
-        values,
-        mask=np.isnan(values) | empty,
-        annot=np.array(texts) if texts else None,
-        fmt="",
-        cmap=colours,
-        norm=norm,
-        linewidths=0.6,
-        cbar=False,
-        xticklabels=False,
-        yticklabels=False,
-        annot_kws={"fontsize": SMALLEST_TYPE, "linespacing": 1.05, "gid": "cell"},
-        gid="cells",
-        ax=axes,
-    )
+    figure = axes.get_figure(root=True)
+    # seaborn draws the whole figure to see whether its tick labels overlap, of which there are none yet.
+    with figure.undrawn() if isinstance(figure, Paper) else nullcontext():
+        sns.heatmap(
+            values,
+            mask=np.isnan(values) | empty,
+            annot=np.array(texts) if texts else None,
+            fmt="",
+            cmap=colours,
+            norm=norm,
+            linewidths=0.6,
+            cbar=False,
+            xticklabels=False,
+            yticklabels=False,
+            annot_kws={"fontsize": SMALLEST_TYPE, "linespacing": 1.05, "gid": "cell"},
+            gid="cells",
+            ax=axes,
+        )
     mesh = next(drawn for drawn in axes.collections if isinstance(drawn, QuadMesh))
     for text in list(axes.texts):
         x, y = text.get_position()

@@ -7,12 +7,12 @@ column and page; no text is smaller than 6 points at that size.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from math import ceil
-from typing import IO, ParamSpec
+from typing import Final, ParamSpec
 
 import matplotlib as mpl
 import numpy as np
@@ -20,6 +20,8 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backend_bases import RendererBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, MaxNLocator
@@ -105,6 +107,9 @@ def draw_once() -> None:
     figure.pdf()
 
 
+_CANVASES: Final = {"raw": FigureCanvasAgg, "svg": FigureCanvasSVG, "pdf": FigureCanvasPdf}
+
+
 @dataclass(frozen=True)
 class Mark:
     """What is drawn in a part of an axes: see `Paper.mark`."""
@@ -137,6 +142,7 @@ class Paper(Figure):
 
     resolution = RESOLUTION
     _png: bytes | None = None
+    _is_undrawn: bool = False
     _marks: list[Mark] | None = None
 
     def mark(
@@ -165,10 +171,20 @@ class Paper(Figure):
         """Whether the layout is fixed; a finished figure is not to be changed any more."""
         return self._png is not None
 
+    @contextmanager
+    def undrawn(self) -> Iterator[None]:
+        """Draw nothing in this block, as what is drawn before all is planned is thrown away."""
+        self._is_undrawn = True
+        try:
+            yield
+        finally:
+            self._is_undrawn = False
+
     def draw(self, renderer: RendererBase) -> None:
         """Draw in the house style."""
-        with house_style():
-            super().draw(renderer)
+        if not self._is_undrawn:
+            with house_style():
+                super().draw(renderer)
 
     def png(self) -> bytes:
         """The figure as PNG, the same bytes for the same figure; lays it out for good, so that all formats are alike.
@@ -210,11 +226,17 @@ class Paper(Figure):
         return self._saved("pdf", dict.fromkeys(("CreationDate", "Creator", "Producer")), RESOLUTION)
 
     def _saved(self, kind: str, metadata: dict[str, None] | None, resolution: int) -> bytes:
-        stream: IO[bytes] = io.BytesIO()
-        with house_style():
-            self.savefig(stream, format=kind, metadata=metadata, dpi=resolution)
-        stream.seek(0)
-        return stream.read()
+        """What `savefig` writes, which draws a figure twice, in case that its layout is not fixed yet."""
+        stream = io.BytesIO()
+        shown, dpi = self.canvas, self.dpi
+        try:
+            with house_style():
+                self.dpi = resolution
+                getattr(_CANVASES[kind](self), f"print_{kind}")(stream, metadata=metadata)
+        finally:
+            self.set_canvas(shown)
+            self.dpi = dpi
+        return stream.getvalue()
 
     def _repr_mimebundle_(
         self, include: object = None, exclude: object = None

@@ -176,7 +176,7 @@ def report(
     records = {} if force else _current(out, keys)
     others = [path.stem for path in sources if path not in chosen]
     records |= {name: record for name in others if (record := read_record(out, name)) and record.is_whole(out)}
-    todo = [path for path in chosen if path.stem not in records]
+    todo = sorted((path for path in chosen if path.stem not in records), key=_expected_work, reverse=True)
     if todo:
         _validate(folders.benchmark, folders.runs)
     with _held(out):
@@ -225,6 +225,12 @@ def _sources(folder: Path) -> list[Path]:
     if not notebooks:
         raise InputError(f"{folder}: holds no notebook; add one, or name another folder.")
     return notebooks
+
+
+def _expected_work(notebook: Path) -> tuple[bool, int]:
+    """What takes longest comes first, so that no process works on it alone at the end: models, then many figures."""
+    source = notebook.read_bytes()
+    return b"run_trial" in source, source.count(b"w.figure(")
 
 
 def _chosen(sources: Sequence[Path], only: Sequence[str]) -> list[Path]:
