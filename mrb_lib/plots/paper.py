@@ -268,6 +268,7 @@ def profiles(cells: pd.DataFrame, *, judges: Sequence[str]) -> Paper:
         percent_axis(axes.yaxis, 3)
         axes.set_xticks(x, labels(map(title_case, subfields), 22), rotation=90)
         axes.tick_params(axis="both", labelsize=SMALLEST_TYPE, length=1.5)
+    figure.supylabel("accuracy (%)", fontsize=SMALLEST_TYPE)
     # The last row alone names the subfields: names above an empty place would push the row below them down.
     for i, axes in enumerate(grid):
         axes.tick_params(labelbottom=i >= (bands - 1) * n_columns)
