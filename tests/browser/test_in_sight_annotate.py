@@ -74,6 +74,7 @@ def test_keys_pressed_while_the_server_stands_still_flip_no_answer(page: Page, b
             for key in (*"aaaaaa", "Enter", *"bbbbbb"):
                 page.keyboard.press(key)
             expect(page.locator(".mrb-annotate")).to_contain_class("mrb-changing")
+            expect(page.locator(".mrb-annotate")).to_contain_class("mrb-dimmed")
             expect(page.locator(".mrb-saved")).to_contain_text("That key was not taken")
         expect(page.get_by_role("heading", name="Case 2 of 3")).to_be_visible(timeout=PATIENT)
     with open_store(bench.path / "reviews.sqlite", create=False) as store:

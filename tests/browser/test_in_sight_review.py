@@ -92,6 +92,7 @@ def test_a_row_clicked_and_reviewed_at_once_is_the_one_reviewed(page: Page, benc
             for key in "3s":
                 page.keyboard.press(key)
             expect(page.locator(".mrb-explorer")).to_contain_class("mrb-changing")
+            expect(page.locator(".mrb-explorer")).to_contain_class("mrb-dimmed")
         clicked = str(bench.cases["case_id"].iloc[-4])
         expect(page.locator(".mrb-of-case bdi")).to_have_text(clicked, timeout=PATIENT)
         expect(page.locator(".mrb-explorer")).not_to_contain_class("mrb-changing")
