@@ -136,7 +136,7 @@ def separate(judge: PackedJudge, cases: pd.DataFrame, benchmark: Benchmark, batc
     def one(numbers: np.ndarray) -> None:
         trees: list[Tree] = []
         for positions, records in group_rows(to_shown_frame(plan.rows(numbers)), ("case_id", "probe")):
-            question, _ = judge._question(positions, records)
+            question, _ = judge.case_questions(positions, records)
             assert question.tree is not None
             trees.append(question.tree)
         for branch in range(2):
@@ -247,7 +247,7 @@ def _unique_tokens(judge: PackedJudge, cases: pd.DataFrame, benchmark: Benchmark
     """Mean tokens of a case's tree, and of one prompt."""
     plan = Plan(cases, benchmark.meta.dimensions, ("AB", "BA"))
     trees = [
-        judge._question(positions, records).prompts.tree
+        judge.case_questions(positions, records).prompts.tree
         for positions, records in group_rows(to_shown_frame(plan.rows(np.arange(len(plan)))), ("case_id", "probe"))
     ]
     found = [tree for tree in trees if tree is not None]

@@ -187,7 +187,8 @@ class LocalJudge(ABC):
         return self._own_prompt
 
     @property
-    def _weights(self) -> Weights:
+    def weights(self) -> Weights:
+        """The loaded model; `RunError` before `load`."""
         if self._loaded is None:
             raise RunError(f"judge {self.name}: is used before its weights are loaded; call load() first.")
         return self._loaded
@@ -195,7 +196,7 @@ class LocalJudge(ABC):
     def _pictures(self, names: Iterable[str]) -> list[Image.Image]:
         """The images of a case as a judge sees them; `InputError` where one is missing or cannot be read."""
         pictures = []
-        for name in names if self._weights.sees_images else ():
+        for name in names if self.weights.sees_images else ():
             try:
                 content = self._images[name]
             except KeyError as error:
@@ -216,16 +217,16 @@ class LocalJudge(ABC):
             dimensions,
             dimension,
             reference=reference if isinstance(reference, str) else None,
-            n_images=len(image_names(row)) if self._weights.sees_images else 0,
+            n_images=len(image_names(row)) if self.weights.sees_images else 0,
             scale=self._settings.scale,
             choices=self._settings.choices,
-            marks=self._weights.marks,
+            marks=self.weights.marks,
         )
 
     def _chat(self, rendered: Rendered, n_images: int) -> str:
-        return self._weights.chat(rendered.text, n_images, self._template)
+        return self.weights.chat(rendered.text, n_images, self._template)
 
-    def _requests(
+    def requests(
         self, rows: VerdictRows, shown: pd.DataFrame, keys: Sequence[str], request: Callable[[Positions, Records], T]
     ) -> list[T]:
         """One request for each group of rows that share the keys; where a case cannot be asked, its rows fail."""

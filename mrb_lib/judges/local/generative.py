@@ -90,7 +90,7 @@ class GenerativeJudge(LocalJudge):
         """See `Judge.prepare`."""
         self.load()
         rows = VerdictRows(shown)
-        requests = self._requests(rows, shown, KEYS if self._prompt.asks == "one" else _REPLY, self._ask)
+        requests = self.requests(rows, shown, KEYS if self._prompt.asks == "one" else _REPLY, self._ask)
         inputs: Tensors = {}
         if requests:
             with suppress(InputError):  # which case it was is found when the replies are written
@@ -108,7 +108,7 @@ class GenerativeJudge(LocalJudge):
         return _ReplyRequest(self._chat(rendered, len(pictures)), tuple(pictures), tuple(positions), wanted, seed)
 
     def _encode(self, requests: Sequence[_ReplyRequest]) -> Tensors:
-        return self._weights.encode([one.text for one in requests], [one.pictures for one in requests])
+        return self.weights.encode([one.text for one in requests], [one.pictures for one in requests])
 
     def _answer(self, rows: VerdictRows, requests: Sequence[_ReplyRequest], inputs: Tensors) -> pd.DataFrame:
         def write(some: Sequence[_ReplyRequest]) -> list[_Reply | str]:
@@ -127,7 +127,7 @@ class GenerativeJudge(LocalJudge):
 
     def _write(self, requests: Sequence[_ReplyRequest], inputs: Tensors) -> list[_Reply]:
         """Let the model write the replies."""
-        weights, start = self._weights, time.perf_counter()
+        weights, start = self.weights, time.perf_counter()
         n_prompt = inputs["input_ids"].shape[1]
         config = GenerationConfig(
             max_new_tokens=self._length,

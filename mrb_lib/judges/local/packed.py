@@ -23,8 +23,8 @@ from mrb_lib.verdicts.orders import pick_of
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 
-class _Questions(NamedTuple):
-    """The prompts of one case, by order and dimension, and the rows that wait for each."""
+class CaseQuestions(NamedTuple):
+    """The prompts of one case, by order and dimension, and the positions of the rows that wait for each."""
 
     prompts: CasePrompts
     positions_of: dict[tuple[int, int], list[int]]
@@ -56,9 +56,16 @@ class PackedJudge(TreeJudge):
     def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         """See `Judge.prepare`."""
         rows = VerdictRows(shown)
-        return partial(self._answer, rows, self._case_requests(rows, shown, self._question))
+        return partial(self._answer, rows, self.case_requests(rows, shown, self.case_questions))
 
-    def _question(self, positions: Positions, records: Records) -> _Questions:
+    def case_questions(self, positions: Positions, records: Records) -> CaseQuestions:
+        """The prompts of one case's rows, made ready; see `group_rows` for the parameters.
+
+        Raises
+        ------
+        InputError
+            An image is missing or cannot be read, or the prompt needs a reference that the case lacks.
+        """
         orders = list(dict.fromkeys(str(record["order"]) for record in records))
         dimensions = list(dict.fromkeys(str(record["dimension"]) for record in records))
         first_of = {str(record["order"]): record for record in reversed(records)}
@@ -74,9 +81,9 @@ class PackedJudge(TreeJudge):
         for position, record in zip(positions, records, strict=True):
             prompt = (orders.index(str(record["order"])), dimensions.index(str(record["dimension"])))
             positions_of.setdefault(prompt, []).append(position)
-        return _Questions(self.reader.question(texts, pictures), positions_of)
+        return CaseQuestions(self.reader.question(texts, pictures), positions_of)
 
-    def _answer(self, rows: VerdictRows, questions: Sequence[_Questions]) -> pd.DataFrame:
+    def _answer(self, rows: VerdictRows, questions: Sequence[CaseQuestions]) -> pd.DataFrame:
         readings = self._in_batches([one.prompts for one in questions], self.reader.read)
         for (prompts, positions_of), reading in zip(questions, readings, strict=True):
             at_first: int | None = prompts.n_tokens

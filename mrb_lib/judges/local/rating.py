@@ -54,16 +54,16 @@ class RatingJudge(TreeJudge):
 
     def _groups(self) -> Sequence[Sequence[str]]:
         scale = self._settings.scale
-        self._splits = scale == 10 and not self._weights.single_tokens("10", " 10")
+        self._splits = scale == 10 and not self.weights.single_tokens("10", " 10")
         # Where a reply's first number is a space and then its digits, as in Llama 2, it is read after the space.
-        self._lead = " " if len(self._weights.tokens_of("1")) > 1 else ""
+        self._lead = " " if len(self.weights.tokens_of("1")) > 1 else ""
         ratings = [str(rating) for rating in range(1, scale + (not self._splits))]
         return [*([rating, f" {rating}"] for rating in ratings), *([["0"]] if self._splits else [])]
 
     def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         """See `Judge.prepare`."""
         rows = VerdictRows(shown)
-        return partial(self._answer, rows, self._case_requests(rows, shown, self._rate))
+        return partial(self._answer, rows, self.case_requests(rows, shown, self._rate))
 
     def _rate(self, positions: Positions, records: Records) -> _Rated:
         row = records[0]

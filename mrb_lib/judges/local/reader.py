@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from inspect import signature
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -42,6 +42,51 @@ class CasePrompts:
     n_tokens: int
 
 
+def tree_inputs(weights: Weights, trees: Sequence[Tree]) -> tuple[Tensors, torch.Tensor]:
+    """Trees of one shape as the inputs of one pass, and the columns of the last token of each prompt.
+
+    Returns
+    -------
+    tuple
+        The model's keyword arguments on its device, and int64 of shape (prompts,), branch by branch.
+    """
+    packed = pack(trees, weights.pad_id, weights.to_device)
+    n_trunk = int((packed.segment == 0).sum())
+    extra: Tensors = dict(packed.pictures)
+    if packed.kinds is not None:
+        extra["mm_token_type_ids"] = packed.kinds
+    trunk = None
+    if packed.kinds is not None and bool(packed.kinds.any()) and hasattr(weights.model.model, "get_rope_index"):
+        trunk, _ = weights.model.model.get_rope_index(
+            packed.ids[:, :n_trunk],
+            mm_token_type_ids=packed.kinds[:, :n_trunk],
+            attention_mask=packed.real[:, :n_trunk].long(),
+            **{name: value for name, value in packed.pictures.items() if name.endswith("_thw")},
+        )
+    inputs = {"input_ids": packed.ids, "attention_mask": packed.mask(), "position_ids": packed.positions(trunk)}
+    return {**inputs, **extra}, packed.ends
+
+
+def keeps_columns(weights: Weights) -> bool:
+    """Whether a model can be told for which columns to compute what follows."""
+    return "logits_to_keep" in signature(weights.model.forward).parameters
+
+
+def logits_at(model: Callable[..., Any], inputs: Tensors, columns: torch.Tensor | None, *, keeps: bool) -> torch.Tensor:
+    """What follows the tokens at some columns, None for the last; (B, columns, vocabulary).
+
+    Parameters
+    ----------
+    keeps : the model can be told which columns are wanted, and computes no others
+    """
+    wanted = {"logits_to_keep": 1 if columns is None else columns} if keeps else {}
+    logits: torch.Tensor = model(**inputs, use_cache=False, **wanted).logits
+    if columns is None:
+        return logits[:, -1:]
+    # A model may take the wish and not heed it.
+    return logits if logits.shape[1] == columns.numel() else logits[:, columns]
+
+
 class TreeReader:
     """Reads the next-token probabilities of word groups after each prompt.
 
@@ -61,7 +106,7 @@ class TreeReader:
     def __init__(self, weights: Weights, groups: Sequence[Sequence[str]]) -> None:
         self._weights = weights
         self._groups = [_single_tokens(weights, group) for group in groups]
-        self._keeps = "logits_to_keep" in signature(weights.model.forward).parameters
+        self._keeps = keeps_columns(weights)
         self.why_apart = ""
         self.why_alone = _why_alone(weights) or self._differs()
 
@@ -98,22 +143,8 @@ class TreeReader:
 
     def read_trees(self, trees: Sequence[Tree]) -> torch.Tensor:
         """All prompts of trees of one shape in one pass; (trees, prompts, groups) on the CPU."""
-        weights = self._weights
-        packed = pack(trees, weights.pad_id, weights.to_device)
-        n_trunk = int((packed.segment == 0).sum())
-        extra: Tensors = dict(packed.pictures)
-        if packed.kinds is not None:
-            extra["mm_token_type_ids"] = packed.kinds
-        trunk = None
-        if packed.kinds is not None and bool(packed.kinds.any()) and hasattr(weights.model.model, "get_rope_index"):
-            trunk, _ = weights.model.model.get_rope_index(
-                packed.ids[:, :n_trunk],
-                mm_token_type_ids=packed.kinds[:, :n_trunk],
-                attention_mask=packed.real[:, :n_trunk].long(),
-                **{name: value for name, value in packed.pictures.items() if name.endswith("_thw")},
-            )
-        inputs = {"input_ids": packed.ids, "attention_mask": packed.mask(), "position_ids": packed.positions(trunk)}
-        return self._of_groups(self._logits({**inputs, **extra}, packed.ends))
+        inputs, ends = tree_inputs(self._weights, trees)
+        return self._of_groups(self._logits(inputs, ends))
 
     def read_alone(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> Probabilities:
         """Each prompt in a pass of its own, as the model's processor and code see to it."""
@@ -129,13 +160,7 @@ class TreeReader:
         ]
 
     def _logits(self, inputs: Tensors, columns: torch.Tensor | None) -> torch.Tensor:
-        """What follows the tokens at some columns, None for the last; (B, columns, vocabulary)."""
-        wanted = {"logits_to_keep": 1 if columns is None else columns} if self._keeps else {}
-        logits: torch.Tensor = self._weights.model(**inputs, use_cache=False, **wanted).logits
-        if columns is None:
-            return logits[:, -1:]
-        # A model may take the wish and not heed it.
-        return logits if logits.shape[1] == columns.numel() else logits[:, columns]
+        return logits_at(self._weights.model, inputs, columns, keeps=self._keeps)
 
     def _of_groups(self, logits: torch.Tensor) -> torch.Tensor:
         every = logits.float().log_softmax(-1)
@@ -187,7 +212,7 @@ class TreeJudge(LocalJudge):
         """What reads the probabilities; loads the weights."""
         if self._reader is None:
             super().load()
-            self._reader = TreeReader(self._weights, self._groups())
+            self._reader = TreeReader(self.weights, self._groups())
         return self._reader
 
     def load(self) -> None:
@@ -195,12 +220,12 @@ class TreeJudge(LocalJudge):
         if self.reader.why_alone:
             self.notice(f"cannot share work between questions ({self.reader.why_alone}): each is read alone")
 
-    def _case_requests(
+    def case_requests(
         self, rows: VerdictRows, shown: pd.DataFrame, request: Callable[[Positions, Records], T]
     ) -> list[T]:
         """One request a case; says where the questions about a case must be read apart."""
         self.load()
-        requests = self._requests(rows, shown, CASE, request)
+        requests = self.requests(rows, shown, CASE, request)
         if self.reader.why_apart:
             self.notice(f"some cases are read one question at a time ({self.reader.why_apart})")
         return requests

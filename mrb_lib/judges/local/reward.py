@@ -1,25 +1,25 @@
-"""Scalar reward models: a number for each response, and from their difference a choice and a probability.
+"""Reward models: a number for each response, and from their difference a choice and a probability.
 
-The scalar head is in the model's own weights, or in a file beside them.
+The head is in the model's own weights, or in a file beside them; one of this library's has a value a dimension.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import isfinite
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pandas as pd
 import torch
+from numpy.typing import NDArray
 from PIL import Image
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from mrb_lib.errors import InputError
 from mrb_lib.judges.local.base import (
@@ -33,43 +33,61 @@ from mrb_lib.judges.local.base import (
 )
 from mrb_lib.judges.local.weights import Tensors, Weights
 from mrb_lib.judges.prompts import defuse
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.source import WeightsSource
+from mrb_lib.judges.settings import Settings
 from mrb_lib.verdicts.orders import pick_of
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
-DIMENSION: Final = "overall"
+FloatArray = NDArray[np.float64]
+
+OVERALL: Final = ("overall",)
+"""What a head judges that does not say it."""
 
 
 @dataclass(frozen=True)
-class _Scored:
-    """The conversations of a case, one a response, and the rows that wait for their scores."""
+class Conversations:
+    """The conversations of a case, one a response, and the rows that wait for their scores.
+
+    Attributes
+    ----------
+    columns : of each row, the column of its dimension among the head's values
+    swapped : of each row, whether its responses are shown the other way round than those of `texts`
+    """
 
     texts: tuple[str, str]
     pictures: tuple[Image.Image, ...]
     positions: tuple[int, ...]
+    columns: tuple[int, ...]
     swapped: tuple[bool, ...]
 
 
 class RewardJudge(LocalJudge):
-    """A scalar reward of each response as the assistant's reply to the question.
+    """A reward of each response as the assistant's reply to the question.
 
-    Such a model has one score, so it judges `overall` and no other dimension.
-    `p_first` is the logistic function of the difference of the scores (Bradley and
+    A head with one value judges the dimension that it was trained on (`overall` where it does not say), one with a
+    value a dimension judges them all. `p_first` is the logistic function of the difference of the scores (Bradley and
     Terry's model, by which these models are trained). Both orders have the same scores.
 
     Validated by tests/judges/local/test_reward.py.
     """
 
     engine = "reward"
-    dimensions = (DIMENSION,)
     speaks = False
     _head: RewardHead | None = None
+
+    def __init__(
+        self, name: str, entry: Entry, source: WeightsSource, settings: Settings, images: Mapping[str, bytes]
+    ) -> None:
+        super().__init__(name, entry, source, settings, images)
+        self.dimensions: tuple[str, ...] = head_dimensions(source.folder)
 
     @property
     def head(self) -> RewardHead:
         """The scalar head; loads the weights."""
         if self._head is None:
             super().load()
-            self._head = load_head(self._source.folder, self._weights)
+            self._head = load_head(self._source.folder, self.weights)
         return self._head
 
     def load(self) -> None:
@@ -80,31 +98,39 @@ class RewardJudge(LocalJudge):
         """See `Judge.prepare`."""
         self.load()
         rows = VerdictRows(shown)
-        return partial(self._answer, rows, self._requests(rows, shown, ("case_id", "probe"), self._conversations))
+        return partial(self._answer, rows, self.requests(rows, shown, ("case_id", "probe"), self.conversations))
 
-    def _conversations(self, positions: Positions, records: Records) -> _Scored:
+    def conversations(self, positions: Positions, records: Records) -> Conversations:
+        """The conversations of one case's rows; see `group_rows` for the parameters.
+
+        Raises
+        ------
+        InputError
+            An image is missing or cannot be read.
+        """
         row = records[0]
         pictures = self._pictures(image_names(row))
-        marks = self._weights.marks
+        marks = self.weights.marks
         question = defuse(str(row["question"]), marks)
         first, second = (
-            self._weights.chat(question, len(pictures), self._template, reply=defuse(response, marks))
+            self.weights.chat(question, len(pictures), self._template, reply=defuse(response, marks))
             for response in responses_of(row)
         )
+        columns = tuple(self.dimensions.index(str(record["dimension"])) for record in records)
         swapped = tuple(record["order"] != row["order"] for record in records)
-        return _Scored((first, second), tuple(pictures), tuple(positions), swapped)
+        return Conversations((first, second), tuple(pictures), tuple(positions), columns, swapped)
 
-    def _answer(self, rows: VerdictRows, scored: Sequence[_Scored]) -> pd.DataFrame:
+    def _answer(self, rows: VerdictRows, scored: Sequence[Conversations]) -> pd.DataFrame:
         for one, result in zip(scored, self._in_batches(scored, self._score), strict=True):
             if result is None or isinstance(result, str):
                 rows.fail(one.positions, result or TOO_LARGE)
                 continue
-            (first, second), tokens, seconds = result
-            if not (isfinite(first) and isfinite(second)):
+            values, tokens, seconds = result
+            if not np.isfinite(values).all():
                 rows.fail(one.positions, NO_NUMBER)
                 continue
-            for i, (position, swapped) in enumerate(zip(one.positions, one.swapped, strict=True)):
-                a, b = (second, first) if swapped else (first, second)
+            for i, (position, column, swapped) in enumerate(zip(one.positions, one.columns, one.swapped, strict=True)):
+                a, b = map(float, values[::-1, column] if swapped else values[:, column])
                 rows.put(
                     position,
                     "ok",
@@ -117,21 +143,20 @@ class RewardJudge(LocalJudge):
                 )
         return rows.frame()
 
-    def _score(self, scored: Sequence[_Scored]) -> list[tuple[tuple[float, float], int, float] | str]:
-        """Scores, tokens and seconds of each case, or why it could not be encoded."""
+    def _score(self, scored: Sequence[Conversations]) -> list[tuple[FloatArray, int, float] | str]:
+        """Values (2, dimensions), tokens and seconds of each case, or why it could not be encoded."""
         start = time.perf_counter()
         texts = [text for one in scored for text in one.texts]
         try:
-            inputs = self._weights.encode(texts, [one.pictures for one in scored for _ in one.texts])
+            inputs = self.weights.encode(texts, [one.pictures for one in scored for _ in one.texts])
         except InputError as error:
             # Which case it was is found by asking one at a time.
             return [str(error)] if len(scored) == 1 else [one for case in scored for one in self._score([case])]
-        scores = self.head.scores(self._weights.to_device(inputs)).tolist()
+        scores = self.head.scores(self.weights.to_device(inputs)).double().numpy()
         lengths = inputs["attention_mask"].sum(1).tolist()
         seconds = (time.perf_counter() - start) / len(scored)
         return [
-            ((scores[2 * i], scores[2 * i + 1]), int(lengths[2 * i] + lengths[2 * i + 1]), seconds)
-            for i in range(len(scored))
+            (scores[2 * i : 2 * i + 2], int(lengths[2 * i] + lengths[2 * i + 1]), seconds) for i in range(len(scored))
         ]
 
 
@@ -148,26 +173,54 @@ _OWN: Final = ("score.weight", "score.bias")
 
 @dataclass(frozen=True)
 class RewardHead:
-    """A linear map from the last token's hidden state to a score; `weight` (1, H), `bias` (1,)."""
+    """A linear map from the last token's hidden state to a value a dimension; `weight` (D, H), `bias` (D,)."""
 
     weights: Weights
     weight: torch.Tensor
     bias: torch.Tensor
+    dimensions: tuple[str, ...] = OVERALL
 
     def check(self) -> None:
         """Raise `InputError` where the head does not fit the model."""
         size = self.weights.model.config.get_text_config().hidden_size
-        if self.weight.shape != (1, size) or self.bias.shape != (1,):
+        n_dimensions = len(self.dimensions)
+        if self.weight.shape != (n_dimensions, size) or self.bias.shape != (n_dimensions,):
             raise InputError(
-                f"{self.weights.model.name_or_path}: its scalar head has shape {tuple(self.weight.shape)} and its "
-                f"model {size} hidden units; a reward model needs one row of that many, and one bias at most."
+                f"{self.weights.model.name_or_path}: its reward head has shape {tuple(self.weight.shape)} and its "
+                f"model {size} hidden units; a reward model needs {n_dimensions} row{'s' * (n_dimensions > 1)} of that "
+                f"many ({', '.join(self.dimensions)}), and as many biases at most."
             )
 
     def scores(self, inputs: Tensors) -> torch.Tensor:
-        """The score of each conversation, (B,) in single precision on the CPU; filled up on the left."""
+        """The values of each conversation, (B, D) in single precision on the CPU; filled up on the left."""
         states = self.weights.model.model(**inputs, use_cache=False).last_hidden_state[:, -1]
         scores: torch.Tensor = states.float() @ self.weight.T.to(states.device) + self.bias.to(states.device)
-        return scores[:, 0].cpu()
+        return scores.cpu()
+
+
+def head_dimensions(folder: Path) -> tuple[str, ...]:
+    """The dimensions that a model's head has values for, as its file says; `overall` where it says none.
+
+    Raises
+    ------
+    InputError
+        The file is damaged.
+    """
+    path = folder / HEAD_FILE
+    if not path.is_file():
+        return OVERALL
+    try:
+        with safe_open(path, framework="pt") as held:
+            stated = json.loads((held.metadata() or {}).get("dimensions", "null"))
+    except (OSError, SafetensorError, ValueError) as error:
+        raise InputError(f"{path}: is damaged ({error}); fetch the model again.") from error
+    return tuple(map(str, stated)) if isinstance(stated, list) and stated else OVERALL
+
+
+def save_head(folder: Path, weight: torch.Tensor, dimensions: Sequence[str]) -> None:
+    """Write a head beside a model, (D, H) with a row a dimension, so that `load_head` reads it."""
+    held = {"weight": weight.detach().float().cpu().contiguous(), "bias": torch.zeros(len(weight))}
+    save_file(held, folder / HEAD_FILE, metadata={"format": "pt", "dimensions": json.dumps(list(dimensions))})
 
 
 def load_head(folder: Path, weights: Weights) -> RewardHead:
@@ -195,8 +248,9 @@ def _head(path: Path, keys: tuple[str, str], weights: Weights) -> RewardHead:
         weight = held[keys[0]].float()
     except (OSError, SafetensorError, KeyError) as error:
         raise InputError(f"{path}: holds no {keys[0]} ({error}); fetch the model again.") from error
-    bias = held[keys[1]].float() if keys[1] in held else torch.zeros(1)
-    head = RewardHead(weights, weight.reshape(-1, weight.shape[-1]), bias.reshape(-1))
+    bias = held[keys[1]].float() if keys[1] in held else torch.zeros(weight.reshape(-1, weight.shape[-1]).shape[0])
+    dimensions = head_dimensions(path.parent) if path.name == HEAD_FILE else OVERALL
+    head = RewardHead(weights, weight.reshape(-1, weight.shape[-1]), bias.reshape(-1), dimensions)
     head.check()
     return head
 

@@ -302,7 +302,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Callable[[], M
 @torch.inference_mode()
 def _alone(judge: PackedJudge, row: dict[str, object]) -> float:
     """The probability by the judge's own model and processor, used as their publisher's examples do."""
-    model, processor = judge._weights.model, judge._weights.processor
+    model, processor = judge.weights.model, judge.weights.processor
     tokenizer = processor.tokenizer
     pictures = [Image.open(io.BytesIO(IMAGES[name])) for name in row["images"]]
     responses = [str(row["first"]), str(row["second"])]

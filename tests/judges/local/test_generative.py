@@ -153,7 +153,7 @@ class TestReading:
             assert groups.head(1)[column].notna().all()
         tokenizer = _judge(tiny("llama"))
         tokenizer.load()
-        written = len(tokenizer._weights.tokenizer(JSON_A)["input_ids"])
+        written = len(tokenizer.weights.tokenizer(JSON_A)["input_ids"])
         assert rows["completion_tokens"].dropna().eq(written + 1).all(), "the end mark was written, too"
 
     def test_is_of_the_order_shown(self, tiny: Tiny, ask_for: AskFor, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,7 +313,7 @@ class TestWhatCannotBeJudged:
         free = _judge(tiny("llama"), temperature=1.0).judge(asked)
         judge = _judge(tiny("llama"), temperature=1.0)
         judge.load()
-        forward, seen = judge._weights.model.forward, []
+        forward, seen = judge.weights.model.forward, []
 
         @wraps(forward)
         def limited(*args: object, **inputs: torch.Tensor) -> object:
@@ -322,7 +322,7 @@ class TestWhatCannotBeJudged:
                 raise torch.OutOfMemoryError("CUDA out of memory.")
             return forward(*args, **inputs)
 
-        judge._weights.model.forward = limited
+        judge.weights.model.forward = limited
         assert _replies(judge.judge(asked)) == _replies(free)
         assert any("memory" in notice for notice in judge.notices)
         seen.clear()

@@ -334,7 +334,7 @@ def test_a_model_that_does_not_heed_which_logits_are_wanted_is_read_at_the_right
 ) -> None:
     judge = _judge(tiny("llama"))
     super(PackedJudge, judge).load()
-    forward = judge._weights.model.forward
+    forward = judge.weights.model.forward
 
     def every(input_ids: torch.Tensor, logits_to_keep: object = 0, **inputs: object) -> object:
         return forward(input_ids=input_ids, **inputs)
@@ -342,7 +342,7 @@ def test_a_model_that_does_not_heed_which_logits_are_wanted_is_read_at_the_right
     def without(input_ids: torch.Tensor, attention_mask: object, position_ids: object = None, **_: bool) -> object:
         return forward(input_ids=input_ids, attention_mask=attention_mask, position_ids=position_ids)
 
-    judge._weights.model.forward = every if knows_the_wish else without
+    judge.weights.model.forward = every if knows_the_wish else without
     some = asked[asked["case_id"].isin(["short", "long"])]
     assert _gap(judge.judge(some), truth("llama")) < 1e-4
     assert not any("share" in notice for notice in judge.notices)
@@ -352,7 +352,7 @@ class TestOutOfMemory:
     @staticmethod
     def _limited(judge: PackedJudge, limit: int, seen: list[int], error: Exception | None = None) -> None:
         judge.load()
-        forward = judge._weights.model.forward
+        forward = judge.weights.model.forward
 
         @wraps(forward)
         def limited(*args: object, **inputs: torch.Tensor) -> object:
@@ -361,7 +361,7 @@ class TestOutOfMemory:
                 raise error or torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
             return forward(*args, **inputs)
 
-        judge._weights.model.forward = limited
+        judge.weights.model.forward = limited
 
     @pytest.mark.parametrize("limit", [1, 2, 5])
     def test_halves_the_batch_and_says_so(self, limit: int, tiny: Tiny, asked: pd.DataFrame) -> None:
@@ -382,7 +382,7 @@ class TestOutOfMemory:
         some = asked[asked["dimension"] == "overall"]
         judge, widths = _judge(tiny("llama")), {}
         judge.load()
-        forward, limit = judge._weights.model.forward, math.inf
+        forward, limit = judge.weights.model.forward, math.inf
 
         @wraps(forward)
         def limited(*args: object, **inputs: torch.Tensor) -> object:
@@ -391,7 +391,7 @@ class TestOutOfMemory:
                 raise torch.OutOfMemoryError("CUDA out of memory.")
             return forward(*args, **inputs)
 
-        judge._weights.model.forward = limited
+        judge.weights.model.forward = limited
         alone = {}
         for case in CASES["case_id"]:
             judge.judge(some[some["case_id"] == case])
@@ -411,7 +411,7 @@ class TestOutOfMemory:
         some = asked[asked["dimension"] == "overall"]
         judge, seen = _judge(tiny("llama")), []
         judge.load()
-        forward = judge._weights.model.forward
+        forward = judge.weights.model.forward
 
         @wraps(forward)
         def limited(*args: object, **inputs: torch.Tensor) -> object:
@@ -420,7 +420,7 @@ class TestOutOfMemory:
                 raise torch.OutOfMemoryError("CUDA out of memory.")
             return forward(*args, **inputs)
 
-        judge._weights.model.forward = limited
+        judge.weights.model.forward = limited
         huge = some[some["case_id"] == "long"].assign(first="The lungs are clear. " * 120, case_id="huge")
         rows = judge.judge(pd.concat([huge, some]))
         assert rows.loc[rows["status"] == "error", "case_id"].tolist() == ["huge"] * len(huge)
@@ -484,7 +484,7 @@ class TestABadImage:
     ) -> None:
         judge = _judge(tiny(architecture), max_pixels=2000)
         judge.load()
-        kind = type(judge._weights)
+        kind = type(judge.weights)
         encode, areas = kind.encode, []
 
         def watched(self: object, texts: object, images: list[list[Image.Image]]) -> object:
@@ -507,7 +507,7 @@ def test_a_judge_that_always_reasons_is_warned_about(tiny: Tiny) -> None:
 def test_probabilities_too_small_to_tell_apart_stay_defined(tiny: Tiny, asked: pd.DataFrame) -> None:
     judge = _judge(tiny("llama"))
     judge.load()
-    forward = judge._weights.model.forward
+    forward = judge.weights.model.forward
 
     @wraps(forward)
     def certain(*args: object, **inputs: torch.Tensor) -> object:
@@ -516,7 +516,7 @@ def test_probabilities_too_small_to_tell_apart_stay_defined(tiny: Tiny, asked: p
         result.logits[..., 7] += 1e4
         return result
 
-    judge._weights.model.forward = certain
+    judge.weights.model.forward = certain
     rows = judge.judge(asked.head(2))
     assert all(math.isfinite(p) and 0 <= p <= 1 for p in rows["p_first"])
     assert rows["answer_mass"].max() < 1e-40
@@ -532,7 +532,7 @@ def test_a_folder_is_the_same_judge_by_whatever_path_it_is_named(tiny: Tiny, mon
 def test_what_is_not_a_number_is_an_error_and_never_a_tie(tiny: Tiny, asked: pd.DataFrame) -> None:
     judge = _judge(tiny("llama"))
     judge.load()
-    judge._weights.model.get_output_embeddings().weight.data.fill_(math.nan)
+    judge.weights.model.get_output_embeddings().weight.data.fill_(math.nan)
     rows = judge.judge(asked.head(2))
     assert rows["status"].eq("error").all()
     assert rows["pick"].isna().all()

@@ -212,13 +212,13 @@ def test_a_model_without_a_token_for_a_number_is_refused_and_told_what_to_do(tin
     judge = _judge(tiny("llama"))
     super(RatingJudge, judge).load()
     with pytest.raises(InputError, match=r"not one token .* NAME\+generative"):
-        TreeReader(judge._weights, [["zwölfundeinhalb"]])
+        TreeReader(judge.weights, [["zwölfundeinhalb"]])
 
 
 def test_what_is_not_a_number_is_an_error_and_never_a_tie(tiny: Tiny, ask_for: AskFor) -> None:
     judge = _judge(tiny("llama"))
     judge.load()
-    judge._weights.model.get_output_embeddings().weight.data.fill_(np.nan)
+    judge.weights.model.get_output_embeddings().weight.data.fill_(np.nan)
     rows = judge.judge(ask_for(CASES, DIMENSIONS))
     assert rows["status"].eq("error").all()
     assert rows["pick"].isna().all()

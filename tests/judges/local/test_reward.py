@@ -21,7 +21,7 @@ from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.data.images import open_image
 from mrb_lib.errors import InputError
 from mrb_lib.judges.local.checkpoint import special_tokens, still_processor
-from mrb_lib.judges.local.reward import HEAD_FILE, RewardJudge
+from mrb_lib.judges.local.reward import HEAD_FILE, RewardJudge, save_head
 from mrb_lib.judges.prompts import defuse, marks_pattern
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
@@ -195,7 +195,7 @@ class TestWhereTheHeadIs:
     ) -> None:
         folder = headed("llama")
         _save_head(folder, weight, bias)
-        with pytest.raises(InputError, match="scalar head has shape"):
+        with pytest.raises(InputError, match="reward head has shape"):
             _judge(folder).load()
 
     def test_damaged_or_without_its_weight_is_an_error(self, headed: Callable[[str], Path]) -> None:
@@ -237,7 +237,7 @@ class TestLimits:
         folder = headed("llama")
         free, judge = _judge(folder).judge(asked), _judge(folder)
         judge.load()
-        inner = judge._weights.model.model
+        inner = judge.weights.model.model
         forward = inner.forward
 
         @wraps(forward)
@@ -250,3 +250,33 @@ class TestLimits:
         rows = judge.judge(asked)
         assert (rows["score_first"] - free["score_first"]).abs().max() < 1e-4
         assert any("memory" in notice for notice in judge.notices)
+
+
+class TestAValueADimension:
+    NAMES = ("accuracy", "overall")
+
+    def test_judges_each_dimension_by_its_own_row_of_the_head(
+        self, tiny: Tiny, tmp_path: Path, ask_for: AskFor
+    ) -> None:
+        folder = tmp_path / "two"
+        shutil.copytree(tiny("llama"), folder)
+        weight = torch.randn(2, 96, generator=torch.Generator().manual_seed(5))
+        save_head(folder, weight, self.NAMES)
+        judge = _judge(folder)
+        assert judge.dimensions == self.NAMES
+        rows = judge.judge(ask_for(CASES, self.NAMES))
+        for number, dimension in enumerate(self.NAMES):
+            alone = tmp_path / dimension
+            shutil.copytree(tiny("llama"), alone)
+            _save_head(alone, weight[number : number + 1], torch.zeros(1))
+            one = _judge(alone).judge(ask_for(CASES, ("overall",)))
+            own = rows[rows["dimension"] == dimension].reset_index(drop=True)
+            assert (own["score_first"] - one["score_first"]).abs().max() < 1e-5
+            assert (own["pick"] == one["pick"]).all()
+
+    def test_a_head_that_names_more_dimensions_than_it_has_rows_is_refused(self, tiny: Tiny, tmp_path: Path) -> None:
+        folder = tmp_path / "short"
+        shutil.copytree(tiny("llama"), folder)
+        save_head(folder, torch.randn(1, 96), self.NAMES)
+        with pytest.raises(InputError, match="needs 2 rows"):
+            _judge(folder).load()
