@@ -162,6 +162,15 @@ class VerdictRows:
         for position in positions:
             self.put(position, "error", None, error=reason)
 
+    def failures(self) -> dict[str, str]:
+        """Why rows could not be judged, by case id."""
+        case_ids = self._keys["case_id"].tolist()
+        return {
+            case: str(row["error"])
+            for case, row in zip(case_ids, self._rows, strict=True)
+            if row is not None and row["status"] == "error"
+        }
+
     def frame(self) -> pd.DataFrame:
         """The rows in the order asked for, with every column of `Judge.judge` that holds anything.
 

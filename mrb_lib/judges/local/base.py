@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import ClassVar, Final, TypeVar
 
 import pandas as pd
@@ -12,11 +13,12 @@ from PIL import Image
 
 from mrb_lib.data.images import open_image, within
 from mrb_lib.errors import InputError, RunError
+from mrb_lib.files import is_safe_name
 from mrb_lib.judges.local.checkpoint import load_checkpoint
 from mrb_lib.judges.local.weights import Weights, choose_device, choose_dtype, describe
 from mrb_lib.judges.prompts import Asks, Prompt, Rendered, load_prompt
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import WeightsSource, names_code, provenance_of
+from mrb_lib.judges.roster.source import WeightsSource, names_code, provenance_of, trained_as
 from mrb_lib.judges.settings import Settings
 from mrb_lib.verdicts.orders import FIRST, SECOND
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
@@ -78,11 +80,13 @@ class LocalJudge(ABC):
         self._n_read = self._n_low = 0
         self.cases_per_batch = settings.batch_size or 8
         self._entry, self._source, self._settings, self._images = entry, source, settings, images
-        self._own_prompt = _fitting_prompt(name, settings.prompt, self.usual_prompt, self.asks)
+        trained = trained_as(source.folder) if entry.path is not None else {}
+        prompt = settings.prompt or _trained_prompt(source.folder, trained, self.engine)
+        self._own_prompt = _fitting_prompt(name, prompt, self.usual_prompt, self.asks)
         self._device = choose_device(settings.device)
         self._dtype = choose_dtype(settings.dtype, self._device)
         self._template = dict(_mapping(entry.chat.get("template")))
-        self._max_pixels = settings.max_pixels or MAX_PIXELS
+        self._max_pixels = settings.max_pixels or _positive(trained.get("max_pixels")) or MAX_PIXELS
         self._runs_code = settings.trust_remote_code and names_code(source.folder)
         self._loaded: Weights | None = None
         self._fits: int | None = None
@@ -271,6 +275,19 @@ def _fitting_prompt(judge: str, wanted: str | None, usual: str | None, asks: Seq
             f"{' or '.join(_ASKS[one] for one in asks)}; use another prompt, or another engine as in NAME+generative."
         )
     return prompt
+
+
+def _trained_prompt(folder: Path, trained: Mapping[str, object], engine: str) -> str | None:
+    """The prompt that weights were trained to answer, by its id or as the file beside them."""
+    name = trained.get("prompt")
+    if trained.get("engine") != engine or not isinstance(name, str) or not name:
+        return None
+    own = folder / f"{name}.jinja"
+    return str(own) if is_safe_name(own.name) and own.is_file() else name
+
+
+def _positive(value: object) -> int | None:
+    return value if isinstance(value, int) and value > 0 else None
 
 
 def _within_memory(function: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T]) -> Sequence[R] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -29,6 +30,7 @@ from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.prompts import marks_pattern
+from mrb_lib.judges.roster.source import adapter_base
 
 # What transformers raises where a folder is damaged, or holds what it does not know.
 _UNREADABLE: Final = (
@@ -49,7 +51,8 @@ def load_checkpoint(
 
     Parameters
     ----------
-    folder : a checkpoint as `save_pretrained` writes it, weights as safetensors
+    folder : a checkpoint as `save_pretrained` writes it, weights as safetensors; or peft's adapters to one, which are
+        merged into it
     trust_remote_code : code in the folder may be run; code that the folder names in another
         repository is never fetched
     speaks : the model is to give probabilities of words, so its language model head must be in the folder
@@ -66,6 +69,9 @@ def load_checkpoint(
     Validated by tests/judges/local/test_weights.py.
     """
     transformers.utils.logging.disable_progress_bar()
+    if (base := adapter_base(folder)) is not None:
+        whole = load_checkpoint(base, device=device, dtype=dtype, trust_remote_code=trust_remote_code, speaks=speaks)
+        return replace(whole, model=_merged(whole.model, folder))
     if trust_remote_code:
         _check_code(folder)
     try:
@@ -103,6 +109,19 @@ def load_checkpoint(
         reason = " ".join(str(error).split())[:300]
         raise InputError(f"{folder}: cannot be loaded as a judge ({reason}).") from error
     return Weights(model, tokenizer, processor, device, marks_pattern(special_tokens(tokenizer)))
+
+
+def _merged(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
+    try:
+        import peft
+    except ImportError as error:
+        raise InputError(f"{folder}: is an adapter; install peft with pip install 'mrb-workbench[train]'.") from error
+    try:
+        adapted = peft.PeftModel.from_pretrained(model, str(folder))
+    except _UNREADABLE as error:
+        reason = " ".join(str(error).split())[:300]
+        raise InputError(f"{folder}: cannot be put on top of its base ({reason}).") from error
+    return cast("PreTrainedModel", cast("Any", adapted).merge_and_unload().eval())
 
 
 def special_tokens(tokenizer: PreTrainedTokenizerBase) -> set[str]:

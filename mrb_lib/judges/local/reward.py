@@ -90,8 +90,13 @@ class RewardJudge(LocalJudge):
             self._head = load_head(self._source.folder, self.weights)
         return self._head
 
+    def use_head(self, head: RewardHead) -> None:
+        """Judge with a head that is not in the folder, as one that is being trained."""
+        head.check()
+        self._head = head
+
     def load(self) -> None:
-        """Read the weights and the scalar head."""
+        """Read the weights and the head."""
         self.head.check()
 
     def prepare(self, shown: pd.DataFrame) -> BatchAnswer:

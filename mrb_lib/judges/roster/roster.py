@@ -17,7 +17,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.judges.jury import is_jury, parse_jury
 from mrb_lib.judges.roster.engines import ENGINES, Engine, JudgeRequest, public_engines
 from mrb_lib.judges.roster.entry import Access, Domain, Entry, Thinking
-from mrb_lib.judges.roster.source import locate_weights, pinned_revision
+from mrb_lib.judges.roster.source import ADAPTER, locate_weights, pinned_revision, trained_as
 from mrb_lib.judges.settings import Settings
 from mrb_lib.verdicts.protocol import Judge
 
@@ -213,10 +213,16 @@ def _folder_entry(name: str, folder: Path, engine: Engine | None) -> Entry:
     folder = folder.expanduser()
     if engine is not None and engine.model == "server":
         raise InputError(f"judge {name!r}: a folder is not a server; serve it, and write endpoint:MODEL with --url.")
-    if not (folder / "config.json").is_file():
+    if not any((folder / config).is_file() for config in ("config.json", ADAPTER)):
         raise InputError(f"judge {name!r}: {folder} holds no config.json; name a folder that a model was saved to.")
     judge_name = folder.resolve().name + (f"+{engine.name}" if engine else "")
-    return Entry(judge_name, engine.name if engine else DEFAULT_ENGINE, path=folder)
+    return Entry(judge_name, engine.name if engine else _trained_engine(folder), path=folder)
+
+
+def _trained_engine(folder: Path) -> str:
+    """The engine that the weights in a folder were trained for; the usual one where nothing says."""
+    stated = trained_as(folder).get("engine")
+    return stated if isinstance(stated, str) and stated in public_engines() else DEFAULT_ENGINE
 
 
 def read_entries(text: str, where: str, folder: Path | None) -> list[Entry]:

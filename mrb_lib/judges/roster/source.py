@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -22,6 +23,8 @@ from mrb_lib.verdicts.store import run_folders
 LOCAL: Final = "sha256:"
 TRAINING: Final = "training.json"
 """What `mrb train` writes beside weights: from which model, how, and on which cases."""
+ADAPTER: Final = "adapter_config.json"
+"""What peft writes beside the weights of an adapter, which are read on top of those of its base."""
 _INDEX: Final = "model.safetensors.index.json"
 _CODE: Final = "*.py"
 _PART: Final = re.compile(r".*-\d+-of-\d+\.safetensors")
@@ -196,6 +199,42 @@ def provenance_of(folder: Path) -> dict[str, object]:
     return known
 
 
+def trained_as(folder: Path) -> Mapping[str, object]:
+    """The record of the training of the weights in a folder; empty where there is none."""
+    training = provenance_of(folder).get("training")
+    return training if isinstance(training, Mapping) else {}
+
+
+def adapter_base(folder: Path) -> Path | None:
+    """The folder of the weights that an adapter in a folder belongs to; None where the folder is not an adapter's.
+
+    Raises
+    ------
+    InputError
+        The adapter names no base, one that is not at hand, or one that is not what it was trained on.
+    """
+    if (folder / "config.json").is_file() or not (folder / ADAPTER).is_file():
+        return None
+    named = (_json_object(folder / ADAPTER) or {}).get("base_model_name_or_path")
+    if not isinstance(named, str) or not named:
+        raise InputError(f"{folder}: {ADAPTER} names no base_model_name_or_path; train again, or write the base there.")
+    revision = trained_as(folder).get("base_revision")
+    if Path(named).is_dir():
+        base: Path | None = Path(named)
+        own = digest(Path(named))
+    else:
+        base = hub.cached(named, str(revision)) if isinstance(revision, str) and hub.is_model_id(named) else None
+        own = base.name if base is not None else ""
+    if base is None:
+        raise InputError(f"{folder}: is an adapter for {named}, which is not on this machine; fetch or move it there.")
+    if isinstance(revision, str) and own != revision:
+        raise InputError(
+            f"{folder}: is an adapter for other weights than those in {named} (trained on {revision[:19]}, there are "
+            f"{own[:19]}); restore that base, or train again."
+        )
+    return base
+
+
 def _json_object(path: Path) -> dict[str, object] | None:
     """The JSON object in a file; None where there is none."""
     try:
@@ -237,6 +276,9 @@ def is_complete(folder: Path, model: str, *, code: bool = False) -> bool:
 
 def check_folder(folder: Path, where: str) -> None:
     """Raise `InputError` unless a folder holds a configuration and all its weights, as safetensors."""
+    if (base := adapter_base(folder)) is not None:
+        hub.check_weights([path.name for path in folder.iterdir() if path.is_file()], where)
+        folder = base
     if not (folder / "config.json").is_file():
         raise InputError(f"{where}: holds no config.json; name a folder that a model was saved to, or fetch it again.")
     if not (folder / _INDEX).is_file():

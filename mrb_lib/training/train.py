@@ -1,0 +1,132 @@
+"""Training a judge from a benchmark's training cases to a folder that `mrb judge --judge path:OUT` runs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.errors import InputError
+from mrb_lib.files import staged_folder, write_atomic
+from mrb_lib.judges.roster.source import TRAINING, provenance_of
+from mrb_lib.judges.settings import Settings
+from mrb_lib.training.letters import LetterTrainee
+from mrb_lib.training.loop import CurvePoint, Report, fit_in_memory
+from mrb_lib.training.plan import Plan
+from mrb_lib.training.recipe import Recipe
+from mrb_lib.training.record import model_card, training_record
+from mrb_lib.training.reward import RewardTrainee
+from mrb_lib.training.trainee import Trainee
+
+_PLAN: Final = "plan.json"
+_TRAINEES: Final[dict[str, Callable[[Plan], Trainee]]] = {"sft": LetterTrainee, "reward": RewardTrainee}
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What became of a training.
+
+    Attributes
+    ----------
+    folder : the judge
+    curve : the evaluations
+    n_cases : cases that it was trained on
+    left_out : what could not be learnt from, by the reason
+    notices : what the user should know
+    """
+
+    folder: Path
+    curve: Sequence[CurvePoint]
+    n_cases: int
+    left_out: dict[str, int]
+    notices: Sequence[str]
+
+
+def train(
+    benchmark: Benchmark,
+    out: Path,
+    model: str,
+    recipe: Recipe,
+    *,
+    settings: Settings | None = None,
+    extra: Sequence[Path] = (),
+    report: Report = lambda progress: None,
+) -> Trained:
+    """Train a judge.
+
+    A training that was broken off goes on from its last checkpoint when it is called again with the same arguments; one
+    that is finished is not made again.
+
+    Parameters
+    ----------
+    benchmark : loaded from a folder, with a split that names cases to train on
+    out : the folder to write
+    model : what is trained further: a name of the roster, or `path:DIR`, which may be an earlier training's folder
+    recipe : how
+    settings : of the judge: device, dtype, max_pixels, download
+    extra : the user's own roster files
+    report : called after every step
+
+    Raises
+    ------
+    InputError
+        There is no split, it leaks, or nothing to learn from is left; the model cannot be trained in this way; or `out`
+        holds something else.
+    RunError
+        The memory does not hold a single example.
+
+    Notes
+    -----
+    Validated by tests/training/test_train.py.
+    """
+    plan = Plan(benchmark, model, recipe, settings or Settings(), extra)
+    if (out / TRAINING).is_file():
+        return _finished(out, plan)
+    work = out.resolve().parent / f".{out.name}.training"
+    work.mkdir(parents=True, exist_ok=True)
+    _check_same(work / _PLAN, plan, out)
+    notices: list[str] = []
+    trainees: list[Trainee] = []
+
+    def attempt(micro_batch: int) -> list[CurvePoint]:
+        trainees.clear()  # frees the memory before the model is read again
+        trainee = _TRAINEES[recipe.method](plan)
+        trainees.append(trainee)
+        return trainee.fit(work, micro_batch, report)
+
+    curve = fit_in_memory(attempt, recipe.batch, notices.append)
+    trainee = trainees[0]
+    with staged_folder(out) as folder:
+        trainee.save(folder)
+        record = training_record(
+            base=model, source=plan.source, recipe=recipe, benchmark=benchmark, engine=trainee.judge.engine,
+            case_ids=trainee.case_ids, validation_ids=plan.validated, digests=plan.digests, curve=curve,
+            plan=plan.digest, started_from=plan.started_from, max_pixels=plan.settings.max_pixels,
+            prompt=trainee.judge.prompt_id, left_out=trainee.left_out,
+        )  # fmt: skip
+        write_atomic(folder / "README.md", model_card(out.name, record, plan.entry))
+        write_atomic(folder / TRAINING, json.dumps(record, indent=1) + "\n")
+    shutil.rmtree(work)
+    return Trained(out, curve, len(trainee.case_ids), trainee.left_out, [*notices, *trainee.judge.notices])
+
+
+def _check_same(path: Path, plan: Plan, out: Path) -> None:
+    """Note what the work folder is for; `InputError` where it is of another training."""
+    if path.is_file() and json.loads(path.read_text(encoding="utf-8"))["digest"] != plan.digest:
+        raise InputError(
+            f"{out}: a training with another recipe, model or split was broken off here; finish it with its own "
+            f"arguments, or remove {path.parent.name}."
+        )
+    write_atomic(path, json.dumps({"digest": plan.digest}))
+
+
+def _finished(out: Path, plan: Plan) -> Trained:
+    record = provenance_of(out)["training"]
+    if not isinstance(record, dict) or record.get("plan") != plan.digest:
+        raise InputError(f"{out}: holds a judge that was trained in another way; name another folder.")
+    curve = [CurvePoint(**point) for point in record["curve"]]
+    return Trained(out, curve, len(record["cases"]), dict(record["left_out_labels"]), ["was trained already"])

@@ -1,0 +1,330 @@
+"""A training ends in a folder that judges; it can be killed at any time; and it never learns from what it is tested on."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from mrb_lib.data.benchmark import Benchmark, load, save
+from mrb_lib.data.case_digests import case_digests
+from mrb_lib.errors import InputError, RunError
+from mrb_lib.judges.settings import Settings
+from mrb_lib.runs.execute import judge
+from mrb_lib.training.letters import LetterLoss
+from mrb_lib.training.record import cases_digest
+from mrb_lib.training.recipe import Recipe, recipe_from
+from mrb_lib.training.train import Trained, train
+from mrb_lib.verdicts.store import load_verdicts
+
+pytestmark = pytest.mark.slow
+
+Tiny = Callable[[str], Path]
+CPU = Settings(device="cpu", dtype="float32")
+SHORT: dict[str, object] = {"epochs": 2, "batch": 4, "learning_rate": 1e-3, "evaluations": 2}
+
+
+def _recipe(**values: object) -> Recipe:
+    return recipe_from({**SHORT, **values}, "test")
+
+
+def _train(bench: Benchmark, out: Path, base: Path, **values: object) -> Trained:
+    return train(bench, out, f"path:{base}", _recipe(**values), settings=CPU)
+
+
+def _record(folder: Path) -> dict[str, object]:
+    record: dict[str, object] = json.loads((folder / "training.json").read_text(encoding="utf-8"))
+    return record
+
+
+@pytest.fixture(scope="module")
+def bench(with_split: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    folder = tmp_path_factory.mktemp("bench")
+    save(with_split, folder)
+    return load(folder)
+
+
+class TestWhatIsWritten:
+    @pytest.mark.parametrize(
+        ("method", "architecture", "more"),
+        [
+            ("sft", "llava", {}),
+            ("reward", "qwen2_5_vl", {}),
+            ("sft", "llama", {"lora": True}),
+            ("reward", "llava", {"lora": True}),
+            ("sft", "qwen2_5_vl", {"lora": True, "keep_adapter": True}),
+            ("reward", "llama", {"lora": True, "keep_adapter": True}),
+        ],
+    )
+    def test_judges_as_it_did_at_its_best_evaluation(
+        self, method: str, architecture: str, more: dict[str, object], bench: Benchmark, tiny: Tiny, tmp_path: Path
+    ) -> None:
+        base, out = tiny(architecture), tmp_path / "tuned"
+        trained = _train(bench, out, base, method=method, **more)
+        best = max(trained.curve, key=lambda point: point.accuracy or 0.0)
+        validation = bench.cases[bench.cases["split"] == "validation"]
+        folder = tmp_path / "validation"
+        kept = bench.annotations[bench.annotations["case_id"].isin(validation["case_id"])]
+        save(replace(bench, cases=validation.reset_index(drop=True), annotations=kept.reset_index(drop=True)), folder)
+        [done] = judge(load(folder), tmp_path / "runs", [f"path:{out}"], settings=CPU)
+        assert done.judge == "tuned"
+        verdicts = load_verdicts(tmp_path / "runs", validation)
+        assert verdicts["status"].eq("ok").all()
+        assert set(verdicts["dimension"]) == {"accuracy", "overall"}
+        overall = verdicts[verdicts["dimension"] == "overall"]
+        labels = bench_labels(bench)
+        mine = overall[overall["case_id"].isin(labels.index)]
+        score = [
+            1.0 if choice == labels[case] else 0.5 if (choice == "tie") != (labels[case] == "tie") else 0.0
+            for case, choice in zip(mine["case_id"], mine["choice"], strict=True)
+        ]
+        assert sum(score) / len(score) == pytest.approx(best.accuracy)
+
+    def test_says_what_it_was_made_of(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+        out = tmp_path / "tuned"
+        trained = _train(bench, out, tiny("llama"), method="sft")
+        record = _record(out)
+        cases = bench.cases[bench.cases["split"] == "train"]["case_id"].tolist()
+        assert set(record["cases"]) <= set(cases) and len(record["cases"]) == trained.n_cases > 4
+        assert record["digests"] == case_digests(bench)[record["cases"]].tolist()
+        assert record["cases_digest"] == cases_digest(record["digests"])
+        assert set(record["validation"]) <= set(bench.cases[bench.cases["split"] == "validation"]["case_id"])
+        assert record["base_revision"].startswith("sha256:") and record["engine"] == "packed"
+        assert [point["step"] for point in record["curve"]] == [point.step for point in trained.curve]
+        assert record["benchmark"]["kind"] == "simulated"
+        card = (out / "README.md").read_text(encoding="utf-8")
+        assert "SIMULATED" in card and f"{trained.n_cases} cases" in card
+        assert str(tmp_path) not in card + json.dumps(record)
+
+    def test_nothing_is_left_of_the_work(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+        _train(bench, tmp_path / "tuned", tiny("llama"), method="reward")
+        assert [path.name for path in tmp_path.iterdir()] == ["tuned"]
+
+    def test_learns(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+        trained = _train(bench, tmp_path / "tuned", tiny("llama"), method="reward", epochs=12)
+        losses = [point.loss for point in trained.curve if point.loss is not None]
+        assert losses[-1] < 0.5 * losses[0]
+
+    def test_one_dimension_is_a_head_with_one_value(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+        _train(bench, tmp_path / "tuned", tiny("llama"), method="reward", dimensions=["accuracy"])
+        assert load_file(tmp_path / "tuned" / "reward_head.safetensors")["weight"].shape == (1, 96)
+        [done] = judge(bench, tmp_path / "runs", [f"path:{tmp_path / 'tuned'}"], settings=CPU, limit=3)
+        assert set(load_verdicts(done.folder.parent, bench.cases)["dimension"]) == {"accuracy"}
+
+
+def bench_labels(bench: Benchmark) -> pd.Series:
+    from mrb_lib.data.votes import gold
+
+    labels = gold(bench)
+    labels = labels[(labels["dimension"] == "overall") & labels["choice"].notna()]
+    return labels.set_index("case_id")["choice"]
+
+
+_SCRIPT = """
+import sys, torch
+from pathlib import Path
+from mrb_lib.data.benchmark import load
+from mrb_lib.judges.settings import Settings
+from mrb_lib.training.recipe import recipe_from
+from mrb_lib.training.train import train
+torch.set_num_threads(1)
+bench, out, base, method = sys.argv[1:]
+recipe = recipe_from({"method": method, "epochs": 4, "batch": 2, "learning_rate": 1e-3, "evaluations": 2}, "script")
+train(load(bench), Path(out), f"path:{base}", recipe, settings=Settings(device="cpu", dtype="float32"))
+"""
+
+
+class TestKilled:
+    @pytest.mark.parametrize(("method", "architecture"), [("reward", "llava"), ("sft", "llama")])
+    def test_five_times_it_ends_with_the_same_curve_and_the_same_bits(
+        self, method: str, architecture: str, bench: Benchmark, tiny: Tiny, tmp_path: Path
+    ) -> None:
+        arguments = [str(bench.path), str(tmp_path / "tuned"), str(tiny(architecture)), method]
+        command = [sys.executable, "-W", "ignore", "-c", _SCRIPT, *arguments]
+        work, when = tmp_path / ".tuned.training", random.Random(3)
+        for _ in range(5):
+            before = _checkpoints(work)
+            with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+                while _checkpoints(work) <= before and process.poll() is None:
+                    time.sleep(0.002)
+                time.sleep(when.uniform(0.0, 0.05))
+                process.send_signal(signal.SIGKILL)
+        assert not (tmp_path / "tuned").exists(), "it was killed too late to show anything"
+        assert len(_checkpoints(work)) >= 2
+        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+        whole = tmp_path / "whole"
+        subprocess.run([*command[:-3], str(whole), *command[-2:]], check=True, stderr=subprocess.DEVNULL)
+        for name in ("model.safetensors", *(["reward_head.safetensors"] if method == "reward" else [])):
+            assert (tmp_path / "tuned" / name).read_bytes() == (whole / name).read_bytes()
+        ours, theirs = (
+            [{**point, "seconds": 0} for point in _record(folder)["curve"]] for folder in (tmp_path / "tuned", whole)
+        )
+        assert ours == theirs
+
+
+def _checkpoints(work: Path) -> set[str]:
+    return {path.name for path in work.glob("checkpoint-*/trainer_state.json")} | {
+        path.parent.name for path in work.glob("checkpoint-*/trainer_state.json")
+    }
+
+
+class TestLimits:
+    def test_too_little_memory_halves_the_batch_and_a_step_stays_a_step(
+        self, bench: Benchmark, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        whole = _train(bench, tmp_path / "whole", tiny("llama"), method="sft")
+        forward, sizes = LetterLoss.__call__, []
+
+        def limited(self: LetterLoss, model: object, cases: list[object]) -> torch.Tensor:
+            sizes.append(len(cases))
+            if len(cases) > 1:
+                raise torch.OutOfMemoryError("not enough memory")
+            return forward(self, model, cases)
+
+        monkeypatch.setattr(LetterLoss, "__call__", limited)
+        trained = _train(bench, tmp_path / "tuned", tiny("llama"), method="sft")
+        assert sizes[:3] == [4, 2, 1] and set(sizes[2:]) == {1}
+        assert any("going on with 1 at a time" in notice for notice in trained.notices)
+        for ours, theirs in zip(trained.curve, whole.curve, strict=True):
+            assert ours.step == theirs.step
+        weights = [load_file(tmp_path / name / "model.safetensors") for name in ("tuned", "whole")]
+        for name, value in weights[0].items():
+            assert (value - weights[1][name]).abs().max() < 1e-4, name
+
+    def test_no_memory_for_one_case_is_said(
+        self, bench: Benchmark, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def never(self: LetterLoss, model: object, cases: list[object]) -> torch.Tensor:
+            raise torch.OutOfMemoryError("not enough memory")
+
+        monkeypatch.setattr(LetterLoss, "__call__", never)
+        with pytest.raises(RunError, match="does not fit"):
+            _train(bench, tmp_path / "tuned", tiny("llama"), method="sft")
+
+    def test_patience_stops_when_nothing_gets_better(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+        trained = _train(
+            bench, tmp_path / "tuned", tiny("llama"), method="reward", learning_rate=1e-9, epochs=20, patience=2
+        )
+        assert len(trained.curve) == 3, "before training, and two evaluations without a better one"
+
+    def test_minutes_stop_it(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+        trained = _train(bench, tmp_path / "tuned", tiny("llama"), method="reward", epochs=999, max_minutes=0.02)
+        assert 0 < trained.curve[-1].step < 999
+        assert (tmp_path / "tuned" / "training.json").is_file()
+
+
+class TestOnceMore:
+    def test_a_finished_training_is_not_made_again(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+        first = _train(bench, tmp_path / "tuned", tiny("llama"), method="reward")
+        written = (tmp_path / "tuned" / "training.json").stat().st_mtime_ns
+        again = _train(bench, tmp_path / "tuned", tiny("llama"), method="reward")
+        assert list(again.curve) == list(first.curve) and "was trained already" in again.notices
+        assert (tmp_path / "tuned" / "training.json").stat().st_mtime_ns == written
+
+    def test_another_recipe_does_not_take_its_place(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+        _train(bench, tmp_path / "tuned", tiny("llama"), method="reward")
+        with pytest.raises(InputError, match="trained in another way"):
+            _train(bench, tmp_path / "tuned", tiny("llama"), method="reward", seed=1)
+
+    def test_an_unfinished_training_goes_on_with_its_own_recipe_only(
+        self, bench: Benchmark, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def interrupted(self: LetterLoss, model: object, cases: list[object]) -> torch.Tensor:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(LetterLoss, "__call__", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                _train(bench, tmp_path / "tuned", tiny("llama"), method="sft")
+        with pytest.raises(InputError, match="was broken off here"):
+            _train(bench, tmp_path / "tuned", tiny("llama"), method="sft", seed=5)
+        _train(bench, tmp_path / "tuned", tiny("llama"), method="sft")
+
+    def test_a_trained_judge_is_trained_further_and_remembers_all_it_has_seen(
+        self, bench: Benchmark, tiny: Tiny, tmp_path: Path
+    ) -> None:
+        _train(bench, tmp_path / "first", tiny("llama"), method="sft")
+        _train(bench, tmp_path / "second", tmp_path / "first", method="sft", n_cases=2)
+        record = _record(tmp_path / "second")
+        assert record["started_from"]["digests"] == _record(tmp_path / "first")["digests"]
+        assert record["base"] == "first" and len(record["cases"]) <= 2
+
+    def test_not_where_what_it_has_seen_is_now_for_testing(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+        _train(bench, tmp_path / "first", tiny("llama"), method="sft")
+        turned = bench.cases["split"].map({"train": "test", "validation": "validation", "test": "train"})
+        moved = replace(bench, cases=bench.cases.assign(split=turned))
+        with pytest.raises(InputError, match=r"was trained on \d+ test cases"):
+            _train(moved, tmp_path / "second", tmp_path / "first", method="sft")
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("values", "message"),
+        [
+            ({"method": "grpo"}, "--method 'grpo': use sft, dpo, reward"),
+            ({"epochs": 0}, "--epochs 0: must be more than 0"),
+            ({"method": "reward", "prompt": "single"}, "takes no prompt"),
+            ({"keep_adapter": True}, "add --lora"),
+            ({"n_cases": 900}, "there are 8 training cases"),
+            ({"left_out": ("organ", "spleen")}, "no case has that organ"),
+            ({"trainer": {"lerning_rate": 1}}, "refuses its arguments"),
+            ({"lora": True, "adapter": {"r": 0}}, "arguments are refused"),
+            ({"colour": "red"}, "key 'colour': is unknown"),
+            ({"swap": "no"}, "key 'swap': 'no' is not of the kind bool"),
+        ],
+    )
+    def test_is_one_line_and_nothing_is_written(
+        self, values: dict[str, object], message: str, bench: Benchmark, tiny: Tiny, tmp_path: Path
+    ) -> None:
+        with pytest.raises((InputError, RunError), match=message) as raised:
+            _train(bench, tmp_path / "tuned", tiny("llama"), **values)
+        assert "\n" not in str(raised.value)
+        assert not (tmp_path / "tuned").exists()
+
+    def test_no_split(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+        without = replace(bench, cases=bench.cases.drop(columns="split"))
+        with pytest.raises(InputError, match="run `mrb split`"):
+            _train(without, tmp_path / "tuned", tiny("llama"))
+
+    def test_no_training_case(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="no case is for training"):
+            _train(replace(bench, cases=bench.cases.assign(split="test")), tmp_path / "tuned", tiny("llama"))
+
+    def test_an_adapter_on_other_weights_than_it_was_trained_on(
+        self, bench: Benchmark, tiny: Tiny, tmp_path: Path
+    ) -> None:
+        import shutil
+
+        base = tmp_path / "base"
+        shutil.copytree(tiny("llama"), base)
+        _train(bench, tmp_path / "adapter", base, lora=True, keep_adapter=True)
+        shutil.rmtree(base)
+        shutil.copytree(tiny("llava"), base)
+        with pytest.raises(InputError, match="adapter for other weights") as raised:
+            judge(bench, tmp_path / "runs", [f"path:{tmp_path / 'adapter'}"], settings=CPU)
+        assert "\n" not in str(raised.value)
+        shutil.rmtree(base)
+        with pytest.raises(InputError, match="not on this machine"):
+            judge(bench, tmp_path / "runs", [f"path:{tmp_path / 'adapter'}"], settings=CPU)
+
+
+def test_the_same_seed_is_the_same_judge(bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    one, two, other = (
+        _train(bench, tmp_path / name, tiny("llama"), method="reward", seed=seed)
+        for name, seed in (("one", 0), ("two", 0), ("other", 1))
+    )
+    heads = [(t.folder / "reward_head.safetensors").read_bytes() for t in (one, two, other)]
+    assert heads[0] == heads[1] != heads[2]
