@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -181,7 +182,9 @@ def with_adapters(model: PreTrainedModel, recipe: Recipe, new_modules: Iterable[
         "modules_to_save": list(new_modules) or None, **recipe.adapter,
     }  # fmt: skip
     try:
-        return peft.get_peft_model(model, peft.LoraConfig(**cast("Any", values)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # peft 0.21 asks transformers by a name that is going
+            return peft.get_peft_model(model, peft.LoraConfig(**cast("Any", values)))
     except (TypeError, ValueError) as error:
         raise InputError(f"the adapter's arguments are refused ({' '.join(str(error).split())[:200]}).") from error
 

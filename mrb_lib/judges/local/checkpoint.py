@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -117,7 +118,9 @@ def _merged(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
     except ImportError as error:
         raise InputError(f"{folder}: is an adapter; install peft with pip install 'mrb-workbench[train]'.") from error
     try:
-        adapted = peft.PeftModel.from_pretrained(model, str(folder))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # peft 0.21 asks transformers by a name that is going
+            adapted = peft.PeftModel.from_pretrained(model, str(folder))
     except _UNREADABLE as error:
         reason = " ".join(str(error).split())[:300]
         raise InputError(f"{folder}: cannot be put on top of its base ({reason}).") from error

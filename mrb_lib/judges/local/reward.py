@@ -224,8 +224,9 @@ def head_dimensions(folder: Path) -> tuple[str, ...]:
 
 def save_head(folder: Path, weight: torch.Tensor, dimensions: Sequence[str]) -> None:
     """Write a head beside a model, (D, H) with a row a dimension, so that `load_head` reads it."""
+    # One key: several are written in an order that changes from time to time, and the file's digest with it.
     held = {"weight": weight.detach().float().cpu().contiguous(), "bias": torch.zeros(len(weight))}
-    save_file(held, folder / HEAD_FILE, metadata={"format": "pt", "dimensions": json.dumps(list(dimensions))})
+    save_file(held, folder / HEAD_FILE, metadata={"dimensions": json.dumps(list(dimensions))})
 
 
 def load_head(folder: Path, weights: Weights) -> RewardHead:
