@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
@@ -104,6 +104,33 @@ def write_atomic(path: Path, content: bytes | str) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def replace_files(folder: Path, contents: Mapping[str, bytes]) -> None:
+    """Replace files of a folder that belong together, all or none: where one cannot be, the others are put back.
+
+    Parameters
+    ----------
+    contents : of each file by its name in the folder, in the order in which they are replaced
+    """
+    with tempfile.TemporaryDirectory(prefix=".new.", dir=folder) as name:
+        stage = Path(name)
+        for file, content in contents.items():
+            write_atomic(stage / file, content)
+        replaced: list[str] = []
+        try:
+            for file in contents:
+                if (folder / file).exists():
+                    shutil.copy2(folder / file, stage / f"{file}.old")
+                (stage / file).replace(folder / file)
+                replaced.append(file)
+        except BaseException:
+            for file in replaced:
+                if (stage / f"{file}.old").exists():
+                    (stage / f"{file}.old").replace(folder / file)
+                else:
+                    (folder / file).unlink()
+            raise
 
 
 def slug(text: str) -> str:

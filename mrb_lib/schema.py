@@ -16,6 +16,7 @@ Status = Literal["ok", "repaired", "unparsed", "refused", "error"]
 Policy = Literal["official", "balanced", "strict", "net", "answered"]
 Kind = Literal["clinical", "general", "simulated"]
 Level = Literal["nominal", "ordinal", "interval"]
+SplitName = Literal["train", "validation", "test"]
 TableName = Literal["cases", "annotations", "verdicts"]
 
 CHOICES: tuple[str, ...] = get_args(Choice)
@@ -24,6 +25,8 @@ STATUSES: tuple[str, ...] = get_args(Status)
 POLICIES: tuple[str, ...] = get_args(Policy)
 KINDS: tuple[str, ...] = get_args(Kind)
 LEVELS: tuple[str, ...] = get_args(Level)
+SPLITS: tuple[str, ...] = get_args(SplitName)
+TRAIN, VALIDATION, TEST = SPLITS
 
 ANSWERED_STATUSES = ("ok", "repaired")
 CONSENSUS = "consensus"
@@ -108,10 +111,25 @@ CASES = (
             "model_b",
             "reference",
             "cluster",
+            "item",
             "split",
+            "fold",
         )
     ),
 )
+SEEN_BY_JUDGES = (
+    "question",
+    "response_a",
+    "response_b",
+    "images",
+    "reference",
+    "organ",
+    "department",
+    "modality",
+    "question_type",
+)
+"""The columns of the cases that may reach a judge; who wrote a response and which split a case is in may not."""
+
 ANNOTATIONS = (Column("case_id"), Column("annotator"), Column("dimension"), Column("choice"))
 VERDICTS = (
     Column("judge"),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mrb_lib.errors import InputError
-from mrb_lib.files import inside, is_safe_name, slug, staged_folder, write_atomic
+from mrb_lib.files import inside, is_safe_name, replace_files, slug, staged_folder, write_atomic
 
 
 def test_a_staged_folder_appears_only_when_the_block_succeeds(tmp_path: Path) -> None:
@@ -114,3 +114,23 @@ def test_writing_replaces_a_file_whole(tmp_path: Path) -> None:
     write_atomic(tmp_path / "a" / "f", b"new")
     assert (tmp_path / "a" / "f").read_bytes() == b"new"
     assert len(list((tmp_path / "a").iterdir())) == 1
+
+
+def test_files_that_belong_together_are_replaced_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a").write_text("old a")
+    (tmp_path / "c").write_text("old c")
+    real = Path.replace
+
+    def fails_on_c(path: Path, target: Path) -> Path:
+        if target == tmp_path / "c" and path.name == "c":
+            raise OSError(28, "No space left on device")
+        return real(path, target)
+
+    new = {"a": b"new a", "b": b"new b", "c": b"new c"}
+    monkeypatch.setattr(Path, "replace", fails_on_c)
+    with pytest.raises(OSError, match="No space"):
+        replace_files(tmp_path, new)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "old a", "c": "old c"}
+    monkeypatch.undo()
+    replace_files(tmp_path, new)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == new

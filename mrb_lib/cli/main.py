@@ -21,6 +21,7 @@ from mrb_lib.cli import (
     pull,
     report,
     review,
+    split,
 )
 from mrb_lib.cli.formats import ExportCommand, ImportCommand
 from mrb_lib.cli.listing import line
@@ -40,6 +41,7 @@ app.command("demo")(demo.demo)
 app.command("import", cls=ImportCommand)(import_.import_)
 app.command("pull")(pull.pull)
 app.command("check")(check.check)
+app.command("split")(split.split)
 app.command("judges", cls=judges.EnginesCommand)(judges.judges)
 app.command("judge", cls=judges.EnginesCommand)(judge.judge)
 app.command("doctor")(doctor.doctor)

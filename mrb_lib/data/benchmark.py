@@ -7,10 +7,12 @@ images/`. `load` reads it, `save` and `BenchmarkWriter` write it.
 from __future__ import annotations
 
 import hashlib
+import json
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 
@@ -21,7 +23,7 @@ import tomli_w
 
 from mrb_lib.errors import InputError
 from mrb_lib.files import inside, write_atomic
-from mrb_lib.schema import CHOICES, DIMENSIONS, KINDS, LEVELS, Kind, Level
+from mrb_lib.schema import CHOICES, DIMENSIONS, KINDS, LEVELS, SEEN_BY_JUDGES, Kind, Level
 from mrb_lib.validation import check_references, conform
 
 
@@ -135,19 +137,29 @@ class Benchmark:
         InputError
             The benchmark was not loaded from a folder.
         """
-        return self._digest("benchmark.toml", "cases.parquet", "annotations.parquet")
+        folder = self._folder()
+        tables = ("benchmark.toml", "cases.parquet", "annotations.parquet")
+        return self._digest((name, (folder / name).read_bytes()) for name in tables)
 
     def case_fingerprint(self) -> str:
-        """SHA-256 over what a judge may see: the cases and their images, not the annotations."""
-        return self._digest("cases.parquet")
+        """SHA-256 over what a judge may see: ids, `SEEN_BY_JUDGES` and images; not annotations, and not the split."""
+        stored = pq.ParquetFile(self._folder() / "cases.parquet")
+        visible = [name for name in ("case_id", *SEEN_BY_JUDGES) if name in stored.schema_arrow.names]
+        values = ((name, stored.read(columns=[name]).column(0).to_pylist()) for name in visible)
+        return self._digest((name, json.dumps(column, default=str).encode("ascii")) for name, column in values)
 
-    def _digest(self, *tables: str) -> str:
+    def _folder(self) -> Path:
         if self.path is None:
             raise InputError(f"benchmark {self.meta.name}: has no folder yet; save it first.")
+        return self.path
+
+    def _digest(self, tables: Iterable[tuple[str, bytes]]) -> str:
+        """Over tables, or columns of one, and the images."""
+        folder = self._folder()
+        images = ((f"images/{name}", (folder / "images" / name).read_bytes()) for name in self.images)
         digest = hashlib.sha256()
-        for name in [*tables, *(f"images/{name}" for name in self.images)]:
-            content = hashlib.blake2b((self.path / name).read_bytes(), digest_size=16).digest()
-            digest.update(name.encode("utf-8") + b"\0" + content)
+        for name, content in chain(tables, images):
+            digest.update(name.encode("utf-8") + b"\0" + hashlib.blake2b(content, digest_size=16).digest())
         return digest.hexdigest()
 
 
@@ -203,14 +215,19 @@ def meta_from(raw: Mapping[str, object], source: str) -> BenchmarkMeta:
     return BenchmarkMeta(**values, extra=extra)  # type: ignore[arg-type]  # each value was checked above
 
 
-def write_meta(meta: BenchmarkMeta, path: Path) -> None:
-    """Write `benchmark.toml`; empty texts are left out."""
+def meta_text(meta: BenchmarkMeta) -> str:
+    """What `benchmark.toml` holds; empty texts are left out."""
     raw: dict[str, object] = {}
     for f in fields(meta):
         value = getattr(meta, f.name)
         if f.name != "extra" and value != "":
             raw[f.name] = list(value) if isinstance(value, tuple) else value
-    write_atomic(path, tomli_w.dumps({**raw, **meta.extra}))
+    return tomli_w.dumps({**raw, **meta.extra})
+
+
+def write_meta(meta: BenchmarkMeta, path: Path) -> None:
+    """Write `benchmark.toml`."""
+    write_atomic(path, meta_text(meta))
 
 
 def read_table(path: Path, columns: list[str] | None = None) -> pd.DataFrame:

@@ -19,7 +19,8 @@ def case_digests(benchmark: Benchmark) -> pd.Series:
     -------
     Series of str, indexed by `case_id`, in the order of the cases table
         32 hexadecimal digits: BLAKE2b over the question, the two responses in alphabetical order, and the digests of
-        the bytes of the images, sorted. An image that is missing counts by its name; a missing text as an empty one.
+        the bytes of the images, sorted. An image that is missing or an empty file counts by its name; a missing text
+        as an empty one.
 
     Notes
     -----
@@ -37,13 +38,12 @@ def case_digests(benchmark: Benchmark) -> pd.Series:
 
 
 def image_digests(images: Mapping[str, bytes], names: Iterable[str]) -> dict[str, str]:
-    """The digest of the bytes of each image by its name, each read once; an image that is missing has none."""
+    """The digest of the bytes of each image by its name, each read once; one that is missing or empty has none."""
     digests: dict[str, str] = {}
     for name in dict.fromkeys(names):
-        try:
-            digests[name] = hashlib.blake2b(images[name], digest_size=_SIZE).hexdigest()
-        except KeyError:
-            continue
+        content = images.get(name)
+        if content:
+            digests[name] = hashlib.blake2b(content, digest_size=_SIZE).hexdigest()
     return digests
 
 

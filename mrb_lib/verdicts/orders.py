@@ -10,12 +10,14 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from mrb_lib.schema import SEEN_BY_JUDGES
+
 FIRST: Final = "first"
 SECOND: Final = "second"
 TIE: Final = "tie"
 
 KEYS: Final = ("case_id", "dimension", "order", "repeat", "probe")
-SHOWN: Final = (*KEYS, "question", "images", "reference", "organ", "department", "modality", "question_type")
+SHOWN: Final = (*KEYS, *(name for name in SEEN_BY_JUDGES if name not in ("response_a", "response_b")))
 
 # What a reply names: A is the response shown first, whatever it is in the case.
 PICKS: Final = {"A": FIRST, "B": SECOND, TIE: TIE}

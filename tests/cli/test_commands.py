@@ -25,6 +25,7 @@ def test_version_and_help(mrb: Callable) -> None:
         "import",
         "pull",
         "check",
+        "split",
         "judges",
         "judge",
         "analyze",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import UserDict
 from dataclasses import replace
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations
@@ -50,6 +51,7 @@ def test_a_case_keeps_its_digest(files: dict[str, bytes] | None, values: dict[st
         (None, {"images": ["1.png", "1.png"]}),
         ({"1.png": b"one", "2.png": b"two!"}, {}),
         ({"1.png": b"one"}, {}),
+        ({"1.png": b"one", "2.png": b""}, {}),
     ],
 )
 def test_what_a_judge_sees_changes_the_digest(files: dict[str, bytes] | None, values: dict[str, object]) -> None:
@@ -57,13 +59,14 @@ def test_what_a_judge_sees_changes_the_digest(files: dict[str, bytes] | None, va
 
 
 def test_a_missing_image_counts_by_its_name() -> None:
-    assert digest({}) == digest({"9.png": b"x"})
+    assert digest({}) == digest({"9.png": b"x"}) == digest({"1.png": b"", "2.png": b""})
     assert digest({}, images=["1.png", "3.png"]) != digest({})
 
 
 TEXT = st.text(max_size=6)
 
 
+@settings(max_examples=30)
 @given(st.tuples(TEXT, TEXT, TEXT), st.tuples(TEXT, TEXT, TEXT))
 def test_two_cases_share_a_digest_only_where_their_texts_are_the_same(
     one: tuple[str, str, str], other: tuple[str, str, str]
@@ -76,7 +79,7 @@ def test_two_cases_share_a_digest_only_where_their_texts_are_the_same(
 
 
 def test_each_image_is_read_once(pictured: Benchmark) -> None:
-    class Counting(dict[str, bytes]):
+    class Counting(UserDict[str, bytes]):
         reads = 0
 
         def __getitem__(self, name: str) -> bytes:

@@ -15,9 +15,10 @@ from mrb_lib.data.audit.labels import annotation_findings, cluster_findings, maj
 from mrb_lib.data.audit.leaks import leak_findings
 from mrb_lib.data.audit.pairing import pairing_findings
 from mrb_lib.data.audit.report import ANNOTATIONS_FILE, CASES_FILE
+from mrb_lib.data.audit.splits import split_findings
 from mrb_lib.data.audit.text import text_findings
 from mrb_lib.data.audit.vocabulary import displaced_rows, vocabulary_findings, word_sets
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, read_meta
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, FolderImages, empty_annotations, read_meta
 from mrb_lib.data.votes import gold
 from mrb_lib.errors import InputError
 from mrb_lib.files import is_safe_name
@@ -198,6 +199,11 @@ def _contents(
             benchmark = Benchmark(meta, conform(cases, "cases", CASES_FILE), annotations)
             labels = gold(benchmark)
             findings += majority_findings(labels)
+    if sound and meta is not None:
+        readable = cases["images"].map(lambda names: [name for name in names if name in digests])
+        there = conform(cases.assign(images=readable), "cases", CASES_FILE)
+        stored = Benchmark(meta, there, empty_annotations(), FolderImages(folder / "images"), folder)
+        findings += split_findings(stored, progress)
     return findings + leak_findings(cases, labels if preference else None)
 
 

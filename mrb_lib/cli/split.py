@@ -1,0 +1,84 @@
+"""`mrb split`: train, validation and test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def split(
+    bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder; its cases get the split.")],
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="UNIT",
+            help="What stays together: cluster, item, organ, dataset, model_pair, or another column of the cases. "
+            "Left out: cluster where the cases have it, else item. Near-duplicates always do.",
+        ),
+    ] = None,
+    test: Annotated[float, typer.Option(metavar="SHARE", help="Share of the cases to test on.")] = 0.2,
+    validation: Annotated[float, typer.Option(metavar="SHARE", help="Share of the cases to stop training by.")] = 0.1,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the draw.")] = 0,
+    leave_out: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=VALUE", help="Test on all of these cases, as in organ=eye, and on a share of the others."
+        ),
+    ] = None,
+    folds: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Name folds by this column; each has its own train, validation and test."),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the split that the cases have.")] = False,
+) -> None:
+    """Split the cases into train, validation and test: stratified, with units and near-duplicates on one side."""
+    from mrb_lib.cli.progress import bars
+    from mrb_lib.data.benchmark import load
+    from mrb_lib.data.splits import split as draw
+    from mrb_lib.data.splits import write_split
+    from mrb_lib.data.splits.stored import check_replaceable
+
+    benchmark = load(bench)
+    if not overwrite:
+        check_replaceable(benchmark)
+    with bars() as step:
+        made = draw(
+            benchmark,
+            by=by,
+            test=test,
+            validation=validation,
+            seed=seed,
+            leave_out=leave_out or [],
+            folds=folds,
+            progress=step,
+        )
+    write_split(made.benchmark)
+    for statement in made.statements:
+        typer.echo(statement)
+    typer.echo(_balance(made.balance()))
+
+
+def _balance(balance: pd.DataFrame) -> str:
+    """The parts as columns, and where one of them differs most from the whole."""
+    from mrb_lib.cli.listing import aligned, line
+
+    names = [str(name) for name in balance["split"]]
+    rows = [["", *names], *([title, *(f"{n:,}" for n in balance[column])] for column, title in _COUNTS.items())]
+    shares = balance.drop(columns=["split", *_COUNTS])
+    rows += [[line(str(column)), *(f"{share:.1%}" for share in shares[column])] for column in shares]
+    table = "\n".join(aligned(rows, [False, *(True for _ in names)]))
+    subfields = shares.drop(columns="share")
+    if not len(subfields.columns):
+        return table
+    differences = subfields.to_numpy()[:-1] - subfields.to_numpy()[-1]
+    part, column = divmod(int(abs(differences).argmax()), differences.shape[1])
+    points = f"{100 * differences[part, column]:+.1f} points of {line(str(subfields.columns[column]))}"
+    return f"{table}\nlargest deviation: {points} in {names[part]}"
+
+
+_COUNTS = {"n_cases": "cases", "n_units": "units"}

@@ -1,0 +1,74 @@
+"""`mrb split` as a shell runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import load
+from mrb_lib.data.demo import write_demo
+
+
+@pytest.fixture
+def demo(tmp_path: Path) -> Path:
+    """Sixty SIMULATED cases, which are split already."""
+    write_demo(tmp_path / "d", cases=60)
+    return tmp_path / "d"
+
+
+def test_a_split_is_drawn_written_checked_and_replaced_only_when_asked(mrb: Callable, demo: Path) -> None:
+    before = (demo / "cases.parquet").read_bytes()
+    refused = mrb("split", demo)
+    assert refused.code == 2
+    assert "the cases are split already" in refused.err
+    assert "pass --overwrite" in refused.err
+    assert (demo / "cases.parquet").read_bytes() == before
+    made = mrb("split", demo, "--overwrite", "--seed", "4")
+    assert made.code == 0
+    lines = made.out.splitlines()
+    assert lines[0] == "split by item: 60 cases in 60 units"
+    assert lines[1].split() == ["train", "validation", "test", "all"]
+    assert lines[2].split() == ["cases", "42", "6", "12", "60"]
+    assert lines[-1].startswith("largest deviation: ")
+    assert load(demo).cases["split"].value_counts().to_dict() == {"train": 42, "validation": 6, "test": 12}
+    assert "0 errors" in mrb("check", demo).out
+    cases = pd.read_parquet(demo / "cases.parquet")
+    cases.assign(split=cases["split"].sample(frac=1, random_state=1).to_numpy()).to_parquet(demo / "cases.parquet")
+    tampered = mrb("check", demo)
+    assert (tampered.code, "benchmark.toml, column split: the digest" in tampered.err) == (2, True)
+
+
+def test_cases_left_out_and_folds_are_said(mrb: Callable, demo: Path) -> None:
+    made = mrb("split", demo, "--overwrite", "--leave-out", "organ=eye", "--folds", "department")
+    n = int((load(demo).cases["organ"] == "eye").sum())
+    assert f"left out for the test: {n} cases with organ=eye\n" in made.out
+    assert "folds by department" in made.out
+    assert (load(demo).cases["fold"] == load(demo).cases["department"]).all()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--by", "nothing"), ("--test", "1.5"), ("--test", "0.6", "--validation", "0.4"), ("--leave-out", "organ"),
+        ("--leave-out", "organ=ear"), ("--folds", "nothing"), ("--by", "department", "--leave-out", "nothing=1"),
+    ],
+)  # fmt: skip
+def test_impossible_wishes_are_one_line_and_write_nothing(mrb: Callable, demo: Path, arguments: tuple[str]) -> None:
+    before = {path: path.read_bytes() for path in demo.iterdir() if path.is_file()}
+    result = mrb("split", demo, "--overwrite", *arguments)
+    assert (result.code, result.out, len(result.err.strip().splitlines())) == (2, "", 1)
+    assert {path: path.read_bytes() for path in demo.iterdir() if path.is_file()} == before
+
+
+def test_verdicts_made_before_a_split_are_kept(mrb: Callable, demo: Path) -> None:
+    runs = demo / "runs"
+    assert "longer: 720 SIMULATED verdicts made" in mrb("judge", demo, runs, "--judge", "longer").out
+    mrb("split", demo, "--overwrite", "--folds", "department")
+    again = mrb("judge", demo, runs, "--judge", "longer")
+    assert "longer: 0 SIMULATED verdicts made" in again.out
+    assert "720 were there" in again.out
+    assert len([path for path in runs.iterdir() if path.is_dir()]) == 1
+    assert "judged other cases" not in mrb("analyze", demo).err
