@@ -22,6 +22,7 @@ from mrb_lib.cli import (
     report,
     review,
     split,
+    train,
 )
 from mrb_lib.cli.formats import ExportCommand, ImportCommand
 from mrb_lib.cli.listing import line
@@ -44,6 +45,7 @@ app.command("check")(check.check)
 app.command("split")(split.split)
 app.command("judges", cls=judges.EnginesCommand)(judges.judges)
 app.command("judge", cls=judges.EnginesCommand)(judge.judge)
+app.command("train")(train.train)
 app.command("doctor")(doctor.doctor)
 app.command("analyze", cls=analyze.AnalyzeCommand)(analyze.analyze)
 app.command("report")(report.report)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.progress import ProgressColumn, TaskID
 
     from mrb_lib.runs.progress import ReportProgress, RunProgress
+    from mrb_lib.training.loop import Report, TrainProgress
 
 Step = Callable[[str, int, int], None]
 
@@ -76,6 +77,28 @@ def verdict_bars() -> Iterator[ReportProgress]:
             pace=pace_text(status),
             refresh=status.finished,
         )
+
+
+@contextmanager
+def training_bars(what: str) -> Iterator[Report]:
+    """Show on stderr how a training proceeds; the function yielded takes a `mrb_lib.training.loop.TrainProgress`."""
+    if not sys.stderr.isatty():
+        last = time.monotonic()
+
+        def write(progress: TrainProgress) -> None:
+            nonlocal last
+            now = time.monotonic()
+            if now - last >= SECONDS_BETWEEN_LINES or progress.step == progress.n_steps:
+                last = now
+                text = f"{what}: step {progress.step} of {progress.n_steps}; {progress.text}"
+                print(text, file=sys.stderr, flush=True)
+
+        yield write
+        return
+    from rich.progress import BarColumn, TextColumn
+
+    with _bar_a_name(BarColumn(bar_width=20), TextColumn("{task.fields[pace]}", markup=False)) as update:
+        yield lambda progress: update(what, completed=progress.step, total=progress.n_steps, pace=progress.text)
 
 
 @contextmanager

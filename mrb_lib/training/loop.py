@@ -59,6 +59,18 @@ class TrainProgress:
     last: CurvePoint | None
     seconds_left: float | None
 
+    @property
+    def text(self) -> str:
+        """Loss, the last evaluation, and the time left."""
+        words = [] if self.loss is None else [f"loss {self.loss:.3f}"]
+        if self.last is not None and self.last.accuracy is not None:
+            words.append(
+                f"validation accuracy {self.last.accuracy:.3f}, same in both orders {self.last.consistency:.3f}"
+            )
+        if self.seconds_left is not None:
+            words.append(f"{self.seconds_left / 60:.0f} min left")
+        return ", ".join(words)
+
 
 Report = Callable[[TrainProgress], None]
 Validate = Callable[[], tuple[float | None, float | None]]

@@ -14,16 +14,18 @@ import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.data.case_digests import case_digests
+from mrb_lib.data.splits import FOLD, SPLIT, check_split
 from mrb_lib.data.votes import gold
 from mrb_lib.errors import InputError
+from mrb_lib.files import slug
 from mrb_lib.judges.roster.roster import entry_of
 from mrb_lib.judges.roster.source import locate_weights, trained_as
 from mrb_lib.judges.settings import Settings
+from mrb_lib.schema import TEST, TRAIN, VALIDATION
 from mrb_lib.training.examples import Examples, examples
 from mrb_lib.training.recipe import Recipe
 from mrb_lib.training.record import Stages
 
-TRAIN, VALIDATION, TEST = "train", "validation", "test"
 MOST_VALIDATED: Final = 200
 """Validation cases that each evaluation judges, drawn at random where there are more."""
 
@@ -78,25 +80,56 @@ class Plan:
 
 
 def parts_of(benchmark: Benchmark, recipe: Recipe) -> dict[str, list[str]]:
-    """The ids of the cases of each part of the split, without the fold that is left out."""
+    """The ids of the cases of each part of the split, without the fold that is left out.
+
+    Raises
+    ------
+    InputError
+        There is no split that can be trusted, it has no such fold, or no case is left to train on.
+    """
+    check_split(benchmark)
     cases = benchmark.cases
-    if "split" not in cases or cases["split"].isna().all():
-        raise InputError(
-            f"benchmark {benchmark.meta.name}: has no split, so nothing says what to train on; run `mrb split`."
-        )
     kept = pd.Series(True, index=cases.index)
     if recipe.left_out is not None:
         column, value = recipe.left_out
-        folds = "fold" if "fold" in cases else column
-        if folds not in cases or value not in set(cases[folds].dropna()):
+        if folds_of(benchmark) != column:
             raise InputError(
-                f"--leave-out {column}={value}: no case has that {column}; `mrb analyze` lists what there is."
+                f"--leave-out {column}={value}: the split has no folds by {column}, so cases that belong together could "
+                f"be on both sides; run `mrb split {benchmark.path or 'BENCH'} --folds {column} --overwrite`."
             )
-        kept = cases[folds] != value
-    parts = {name: cases.loc[kept & (cases["split"] == name), "case_id"].tolist() for name in (TRAIN, VALIDATION, TEST)}
+        if value not in set(cases[FOLD].dropna()):
+            there = ", ".join(sorted(cases[FOLD].dropna().unique()))
+            raise InputError(f"--leave-out {column}={value}: there is no such fold; name one of {there}.")
+        kept = cases[FOLD] != value
+    parts = {name: cases.loc[kept & (cases[SPLIT] == name), "case_id"].tolist() for name in (TRAIN, VALIDATION, TEST)}
     if not parts[TRAIN]:
-        raise InputError(f"benchmark {benchmark.meta.name}: no case is for training; run `mrb split`.")
+        raise InputError(f"benchmark {benchmark.meta.name}: no case is for training; run `mrb split` again.")
     return parts
+
+
+def folds_of(benchmark: Benchmark) -> str | None:
+    """The column whose values the folds of the split are; None without folds."""
+    rule = benchmark.meta.extra.get(SPLIT)
+    folds = rule.get("folds") if isinstance(rule, Mapping) else None
+    return str(folds) if folds is not None and FOLD in benchmark.cases else None
+
+
+def fold_names(benchmark: Benchmark, column: str) -> dict[str, str]:
+    """The folds of a split, by the names of the folders of the judges that do not learn from them.
+
+    Raises
+    ------
+    InputError
+        The split has no folds by that column.
+    """
+    if folds_of(benchmark) != column:
+        raise InputError(
+            f"--leave-one-out {column}: the split has no folds by {column}; run `mrb split {benchmark.path or 'BENCH'} "
+            f"--folds {column} --overwrite`."
+        )
+    folds = sorted(benchmark.cases[FOLD].dropna().unique())
+    names = {f"without-{slug(fold)}": fold for fold in folds}
+    return names if len(names) == len(folds) else {f"without-{i}-{slug(fold)}": fold for i, fold in enumerate(folds)}
 
 
 def _drawn(case_ids: list[str], recipe: Recipe) -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, Literal, cast, get_args
 
 from mrb_lib.errors import InputError
+from mrb_lib.files import is_safe_name
 from mrb_lib.training.examples import ExampleOptions
 
 Method = Literal["sft", "dpo", "reward"]
@@ -138,6 +139,32 @@ def read_recipe(name_or_file: str) -> dict[str, object]:
         ) from error
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{name_or_file}: is not TOML ({error}); correct it.") from error
+
+
+def plan_of(file: Path, base: Recipe) -> list[tuple[str, Recipe]]:
+    """The recipes of a comparison, by the names of their folders: those of `[[recipe]]`, each changed from `[common]`.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, has no recipes, or one has no name that a folder can bear, or that of another.
+    """
+    tables = read_recipe(str(file))
+    common, listed = tables.pop("common", {}), tables.pop("recipe", None)
+    if tables or not isinstance(common, dict) or not isinstance(listed, list) or not listed:
+        raise InputError(
+            f"{file}: must have a table [[recipe]] for each recipe, and may have one [common] before them."
+        )
+    shared = recipe_from(common, f"{file}, [common]", base)
+    recipes: dict[str, Recipe] = {}
+    for number, values in enumerate(listed, start=1):
+        name = values.pop("name", None)
+        if not isinstance(name, str) or not is_safe_name(name) or name in recipes:
+            raise InputError(
+                f"{file}, recipe {number}, key 'name': {name!r} must name a folder of its own; correct it."
+            )
+        recipes[name] = recipe_from(values, f"{file}, recipe {name}", shared)
+    return list(recipes.items())
 
 
 def recipe_names() -> list[str]:

@@ -1,0 +1,187 @@
+"""`mrb train`: fine-tune a judge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from contextlib import AbstractContextManager
+
+    from mrb_lib.data.benchmark import Benchmark
+    from mrb_lib.training.loop import Report
+    from mrb_lib.training.recipe import Recipe
+    from mrb_lib.training.train import Trained
+
+_EXTRA = "mrb-workbench[judges,train]"
+
+
+def train(
+    bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder, with a split.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write: a judge, or several with --plan.")],
+    model: Annotated[
+        str,
+        typer.Option("--model", metavar="NAME|path:DIR", help="What is trained further."),
+    ] = "",
+    from_: Annotated[
+        Path | None, typer.Option("--from", metavar="DIR", help="A judge that was trained before, in place of --model.")
+    ] = None,
+    method: Annotated[str | None, typer.Option(help="sft, dpo or reward.")] = None,
+    config: Annotated[
+        str | None,
+        typer.Option(metavar="NAME|FILE", help="A recipe in TOML, which these options change; see below for its keys."),
+    ] = None,
+    plan: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Recipes to compare: TOML, a table [[recipe]] with a name each.")
+    ] = None,
+    leave_out: Annotated[
+        str | None, typer.Option(metavar="COLUMN=VALUE", help="Learn nothing of one fold of the split.")
+    ] = None,
+    leave_one_out: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="A judge for each fold, which it does not learn from."),
+    ] = None,
+    prompt: Annotated[
+        str | None, typer.Option(metavar="ID|FILE", help="Of sft and dpo: what is to be answered; default: single.")
+    ] = None,
+    dimension: Annotated[list[str] | None, typer.Option(help="Learn these dimensions only; repeatable.")] = None,
+    no_swap: Annotated[bool, typer.Option("--no-swap", help="Show every case in order AB alone.")] = False,
+    reference: Annotated[str | None, typer.Option(help="Show reference answers: drop, keep or half.")] = None,
+    per_annotator: Annotated[
+        bool, typer.Option("--per-annotator", help="Learn every annotator's label, not the majority's.")
+    ] = False,
+    ties: Annotated[str | None, typer.Option(help="Count a tie half for either response, or drop it.")] = None,
+    by_agreement: Annotated[
+        bool, typer.Option("--by-agreement", help="Weigh labels by the share of annotators who gave them.")
+    ] = False,
+    n_cases: Annotated[int | None, typer.Option(help="Learn from so many training cases, drawn at random.")] = None,
+    lora: Annotated[bool, typer.Option("--lora", help="Train low-rank adapters, and merge them at the end.")] = False,
+    keep_adapter: Annotated[bool, typer.Option("--keep-adapter", help="Write the adapters alone.")] = False,
+    epochs: Annotated[float | None, typer.Option(help="Passes over the training cases.")] = None,
+    lr: Annotated[float | None, typer.Option(help="The highest learning rate.")] = None,
+    batch: Annotated[int | None, typer.Option(help="Cases behind each step.")] = None,
+    patience: Annotated[int | None, typer.Option(help="Stop after so many evaluations without a better one.")] = None,
+    max_minutes: Annotated[float | None, typer.Option(help="Stop after so many minutes.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of the order of cases and of new weights.")] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    dtype: Annotated[str, typer.Option(help="auto (bfloat16 on a GPU, else float32), float32 or bfloat16.")] = "auto",
+    max_pixels: Annotated[int | None, typer.Option(help="Make images with more pixels smaller.")] = None,
+    revision: Annotated[str | None, typer.Option(help="Of a model on the Hub.")] = None,
+    download: Annotated[bool, typer.Option("--download", help="Fetch weights that are not on this machine.")] = False,
+    rosters: Annotated[
+        list[Path] | None,
+        typer.Option("--roster", metavar="FILE", envvar="MRB_ROSTER", help="More judges, in a TOML file; repeatable."),
+    ] = None,
+) -> None:
+    """Fine-tune a judge on the training cases of a benchmark. Broken off, it goes on when called again.
+
+    OUT is what `mrb judge --judge path:OUT` judges with; its training.json says what it has seen, and every table
+    leaves those cases out. Several GPUs: accelerate launch -m mrb_lib.cli.main train ...
+    """
+    from mrb_lib.cli.judge import _dtype
+    from mrb_lib.data.benchmark import load
+    from mrb_lib.errors import InputError
+    from mrb_lib.judges.settings import Settings
+
+    if bool(model) == (from_ is not None):
+        raise InputError("name either --model, the model to train further, or --from, a judge that was trained before.")
+    if from_ is not None and not (from_ / "training.json").is_file():
+        raise InputError(f"--from {from_}: holds no training.json; name what `mrb train` wrote, or use --model.")
+    if sum(option is not None for option in (plan, leave_out, leave_one_out)) > 1:
+        raise InputError("--plan, --leave-out and --leave-one-out each say what to train; name one of them.")
+    options = {
+        "method": method, "prompt": prompt, "dimensions": dimension, "swap": False if no_swap else None,
+        "reference": reference, "labels": "annotator" if per_annotator else None, "ties": ties,
+        "by_agreement": by_agreement or None, "n_cases": n_cases, "lora": lora or None,
+        "keep_adapter": keep_adapter or None, "epochs": epochs, "learning_rate": lr, "batch": batch,
+        "patience": patience, "max_minutes": max_minutes, "seed": seed,
+    }  # fmt: skip
+    chosen = {name: value for name, value in options.items() if value not in (None, [])}
+    _check_packages()
+    from mrb_lib.training.train import train as train_judge
+
+    benchmark = load(bench)
+    settings = Settings(device=device, dtype=_dtype(dtype), max_pixels=max_pixels, revision=revision, download=download)
+    base = model or f"path:{from_}"
+    for folder, recipe in _trainings(benchmark, out, config, plan, leave_out, leave_one_out, chosen):
+        with _bars(folder.name) as report:
+            done = train_judge(
+                benchmark, folder, base, recipe, settings=settings, extra=tuple(rosters or ()), report=report
+            )
+        _say(done, benchmark)
+
+
+def _check_packages() -> None:
+    from importlib.util import find_spec
+
+    from mrb_lib.errors import InputError
+
+    missing = [name for name in ("torch", "transformers", "peft", "trl", "datasets") if find_spec(name) is None]
+    if missing:
+        raise InputError(f"training needs {', '.join(missing)}; install it with `pip install '{_EXTRA}'`.")
+
+
+def _trainings(
+    benchmark: Benchmark,
+    out: Path,
+    config: str | None,
+    plan: Path | None,
+    leave_out: str | None,
+    leave_one_out: str | None,
+    options: Mapping[str, object],
+) -> Iterator[tuple[Path, Recipe]]:
+    """The folders to write, and how each judge is trained; all are checked before the first is trained."""
+    from dataclasses import replace
+
+    from mrb_lib.errors import InputError
+    from mrb_lib.training.recipe import plan_of, read_recipe, recipe_from
+
+    base = recipe_from(read_recipe(config) if config else {}, config or "--config")
+    if plan is not None:
+        recipes = [(out / name, recipe_from(options, "options", recipe)) for name, recipe in plan_of(plan, base)]
+    elif leave_one_out is not None:
+        from mrb_lib.training.plan import fold_names
+
+        recipe = recipe_from(options, "options", base)
+        recipes = [
+            (out / name, replace(recipe, left_out=(leave_one_out, fold)))
+            for name, fold in fold_names(benchmark, leave_one_out).items()
+        ]
+    else:
+        recipe = recipe_from(options, "options", base)
+        if leave_out is not None:
+            column, sign, value = leave_out.partition("=")
+            if not sign or not value:
+                raise InputError(f"--leave-out {leave_out!r}: write COLUMN=VALUE, as in department=Neurology.")
+            recipe = replace(recipe, left_out=(column.strip(), value.strip()))
+        recipes = [(out, recipe)]
+    return iter(recipes)
+
+
+def _bars(what: str) -> AbstractContextManager[Report]:
+    from mrb_lib.cli.progress import training_bars
+
+    return training_bars(what)
+
+
+def _say(done: Trained, benchmark: Benchmark) -> None:
+    """What became of one training: the result on stdout, what else its user should know on stderr."""
+    mark = " SIMULATED" if benchmark.meta.kind == "simulated" else ""
+    points = [point for point in done.curve if point.accuracy is not None]
+    typer.echo(f"{done.folder}: trained on {done.n_cases}{mark} cases in {done.curve[-1].seconds:.0f} s")
+    if points:
+        best = max(points, key=lambda point: point.accuracy or 0.0)
+        typer.echo(
+            f"{done.folder}: on validation cases, in both orders, accuracy {points[0].accuracy:.3f} before and "
+            f"{best.accuracy:.3f} at best (step {best.step}), the same choice in both orders "
+            f"{points[0].consistency:.3f} and {best.consistency:.3f}; the best of several flatters"
+        )
+    else:
+        typer.echo(f"{done.folder}: there is no validation case, so the last weights are kept unseen", err=True)
+    for reason, n in done.left_out.items():
+        typer.echo(f"{done.folder}: {n:,} labels or cases not learnt from: {reason}", err=True)
+    for notice in done.notices:
+        typer.echo(f"{done.folder}: {notice}", err=True)
