@@ -23,11 +23,11 @@ class Registry(Mapping[str, T]):
     Parameters
     ----------
     kind : what one of them is called in messages, such as "table"
-    home : the package whose modules register the library's own; they are imported when a name is first looked up
+    homes : the packages whose modules register the library's own; they are imported when a name is first looked up
     """
 
-    def __init__(self, kind: str, home: str) -> None:
-        self._kind, self._home = kind, home
+    def __init__(self, kind: str, *homes: str) -> None:
+        self._kind, self._homes = kind, homes
         self._features: dict[str, T] = {}
         self._is_complete = False
 
@@ -57,8 +57,9 @@ class Registry(Mapping[str, T]):
 
     def _complete(self) -> None:
         if not self._is_complete:
-            for module in _modules_under(self._home):
-                import_module(module)
+            for home in self._homes:
+                for module in _modules_under(home):
+                    import_module(module)
             load_plugins()
             self._is_complete = True
 

@@ -12,22 +12,33 @@ def export(
     ctx: typer.Context,
     format_: Annotated[str, typer.Argument(metavar="FORMAT", help="One of the formats below.")],
     bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
-    runs: Annotated[Path, typer.Argument(metavar="RUNS", help="The runs, or - for none.")],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write.")],
+    folders: Annotated[
+        list[Path],
+        typer.Argument(metavar="[RUNS] OUT", help="The runs, if any (or - for none), and the folder to write."),
+    ],
 ) -> None:
-    """Write a benchmark and its verdicts in the published layout, or as plain tables."""
+    """Write a benchmark and its verdicts in another layout, or its labels as rows to train on."""
     from mrb_lib.cli.findings import echo_findings
     from mrb_lib.cli.formats import chosen_options
     from mrb_lib.data.benchmark import load
     from mrb_lib.data.formats import WRITERS
+    from mrb_lib.errors import InputError
     from mrb_lib.files import staged_folder
     from mrb_lib.verdicts.store import empty_verdicts, load_verdicts
 
+    if len(folders) > _MOST_FOLDERS:
+        raise InputError(f"{folders[2]}: is one folder too many; name BENCH, RUNS where there are any, and OUT.")
+    *runs, out = folders
     write = WRITERS[format_].convert
     options = chosen_options("export", format_, write, ctx.obj)
     benchmark = load(bench)
-    verdicts = empty_verdicts() if str(runs) == "-" else load_verdicts(runs, benchmark.cases, replies=True)
+    read = [folder for folder in runs if str(folder) != "-"]
+    verdicts = load_verdicts(read[0], benchmark.cases, replies=True) if read else empty_verdicts()
     with staged_folder(out) as folder:
         findings = write(benchmark, verdicts, folder, **options)
     echo_findings(findings)
-    typer.echo(f"{out}: {len(benchmark.cases)} cases in format {format_}")
+    mark = " (SIMULATED)" if benchmark.meta.kind == "simulated" else ""
+    typer.echo(f"{out}{mark}: {bench} in format {format_}")
+
+
+_MOST_FOLDERS = 2

@@ -72,3 +72,22 @@ def test_verdicts_made_before_a_split_are_kept(mrb: Callable, demo: Path) -> Non
     assert "720 were there" in again.out
     assert len([path for path in runs.iterdir() if path.is_dir()]) == 1
     assert "judged other cases" not in mrb("analyze", demo).err
+
+
+def test_rows_to_train_on_are_written_with_or_without_runs(mrb: Callable, demo: Path, tmp_path: Path) -> None:
+    listed = mrb("export", "--help").out
+    assert all(f"\n  {name} " in listed for name in ("sft", "dpo", "reward"))
+    written = mrb("export", "sft", demo, tmp_path / "rows", "--dimension", "overall", "--dimension", "accuracy")
+    assert (written.code, written.out) == (0, f"{tmp_path / 'rows'} (SIMULATED): {demo} in format sft\n")
+    assert "rows of" in written.err
+    assert mrb("export", "dpo", demo, "-", tmp_path / "pairs", "--no-swap", "--ties", "drop").code == 0
+    assert mrb("export", "reward", demo, tmp_path / "rewards", "--by-agreement").code == 0
+    assert mrb("export", "table", demo, tmp_path / "tables").code == 0
+    assert not (tmp_path / "tables" / "verdicts.csv").exists()
+    for arguments, part in (
+        (("sft", demo, "-", tmp_path / "a", tmp_path / "b"), "one folder too many"),
+        (("reward", demo, tmp_path / "a", "--prompt", "plain"), "--prompt: export reward has no such option"),
+        (("sft", demo, tmp_path / "a", "--reference", "half"), "prompt single shows none"),
+    ):
+        refused = mrb("export", *arguments)
+        assert (refused.code, part in refused.err, (tmp_path / "a").exists()) == (2, True, False), refused

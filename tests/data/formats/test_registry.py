@@ -43,7 +43,7 @@ def test_a_folder_that_does_not_exist_is_one_message(name: str, tmp_path: Path) 
 def test_unknown_names_list_the_registered_ones() -> None:
     with pytest.raises(InputError, match=r"'word' is unknown; use one of .*official.*table"):
         READERS["word"]
-    with pytest.raises(InputError, match="'pandalm' is unknown; use one of official, table"):
+    with pytest.raises(InputError, match="'pandalm' is unknown; use one of dpo, official, reward, sft, table"):
         WRITERS["pandalm"]
 
 
@@ -52,5 +52,8 @@ def test_every_format_says_what_it_is_and_what_its_options_do() -> None:
     assert all(feature.about for feature in (*READERS.values(), *WRITERS.values()))
     functions = [entry.convert for entry in (*READERS.values(), *WRITERS.values())]
     options = [option for function in functions for option in declared_options(function).values()]
-    assert {option.name for option in options} == {"kind", "name", "unparsed_as_tie", "file_format"}
+    assert {option.name for option in options} == {
+        "kind", "name", "unparsed_as_tie", "file_format", "split", "dimension", "prompt", "no_swap", "reference",
+        "per_annotator", "ties", "by_agreement", "seed",
+    }  # fmt: skip
     assert all(option.annotation.__metadata__[0] for option in options)

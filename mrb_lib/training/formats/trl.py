@@ -1,0 +1,270 @@
+"""Rows for the trainers of TRL: replies to learn (sft), replies to prefer (dpo), responses to prefer (reward)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Final, NamedTuple, cast
+
+import pandas as pd
+
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.data.formats import writes
+from mrb_lib.data.formats.base import Write
+from mrb_lib.data.splits import SPLIT, check_split
+from mrb_lib.errors import InputError
+from mrb_lib.judges.prompts import Prompt, defuse, load_prompt, marks_pattern
+from mrb_lib.schema import SPLITS, TRAIN
+from mrb_lib.training.examples import ExampleOptions, Examples, References, Ties, examples
+from mrb_lib.training.formats.rows import RowFormat, readable, write_rows
+from mrb_lib.validation import Finding
+from mrb_lib.verdicts.orders import FIRST, SECOND, TIE, to_shown_frame
+
+SINGLE: Final = "single"
+REFERENCE: Final = "reference"
+LACKS_A_LABEL: Final = "replies, for the case lacks a label on some of the dimensions that one reply holds"
+NO_IMAGE: Final = "cases with an image that is missing or cannot be read"
+SAME_REPLY: Final = "pairs, for the chosen and the rejected reply would be the same"
+
+_LETTERS: Final = {FIRST: "A", SECOND: "B", TIE: TIE}
+_MIRRORED: Final = {FIRST: SECOND, SECOND: FIRST, TIE: TIE}
+_MARKS: Final = marks_pattern(())
+_COMMON: Final = {
+    "case_id": "the case",
+    "dimension": "the one the row is on; absent where a reply holds several",
+    "order": "which response the prompt shows first",
+    "annotator": "whose label it is; null for the majority's",
+    "weight": "how much the label counts; TRL's trainers do not read it",
+}
+_PROMPT: Final = "a user's message, as judges are asked"
+_SFT: Final = RowFormat(
+    "sft", "SFTTrainer", {"prompt": _PROMPT, "completion": "the assistant's reply that the labels give", **_COMMON}
+)
+_DPO: Final = RowFormat(
+    "dpo",
+    "DPOTrainer",
+    {"prompt": _PROMPT, "chosen": "the reply that the labels give", "rejected": "the opposite one", **_COMMON},
+)
+_REWARD: Final = RowFormat(
+    "reward",
+    "RewardTrainer (which reads no images)",
+    {
+        "prompt": "the question, as a user's message",
+        "chosen": "the preferred response, as the assistant's",
+        "rejected": "the other one",
+        **{name: about for name, about in _COMMON.items() if name != "order"},
+    },
+)
+
+SplitName = Annotated[str, "which cases: train, validation or test; train unless given"]
+Dimensions = Annotated[list[str] | None, "a dimension to learn, repeatable; all unless given"]
+PromptName = Annotated[str, "id or file of the prompt, single unless given: plain and its like hold all in one reply"]
+NoSwap = Annotated[bool, "show every case in order AB alone, to see what that does"]
+Reference = Annotated[str, "the reference answer in prompts: drop, keep, or half of the cases"]
+PerAnnotator = Annotated[bool, "a row for each annotator's label instead of the majority's"]
+TieRule = Annotated[str, "a tie counts half for either response (half), or is left out (drop)"]
+ByAgreement = Annotated[bool, "weigh a label by the share of annotators who gave it"]
+Seed = Annotated[int, "of the draw of references"]
+
+
+class _Reply(NamedTuple):
+    """What a prompt is to be answered, its opposite, and how much it counts."""
+
+    chosen: str
+    rejected: str
+    weight: float
+
+
+def _writer_of_replies(form: RowFormat) -> Write:
+    def write(
+        benchmark: Benchmark,
+        verdicts: pd.DataFrame,
+        out: Path,
+        *,
+        split: SplitName = TRAIN,
+        dimension: Dimensions = None,
+        prompt: PromptName = SINGLE,
+        no_swap: NoSwap = False,
+        reference: Reference = "drop",
+        per_annotator: PerAnnotator = False,
+        ties: TieRule = "half",
+        by_agreement: ByAgreement = False,
+        seed: Seed = 0,
+    ) -> list[Finding]:
+        options = ExampleOptions(
+            dimensions=tuple(dimension) if dimension else None,
+            swap=not no_swap,
+            reference=cast(References, reference),
+            labels="annotator" if per_annotator else "majority",
+            ties=cast(Ties, ties),
+            by_agreement=by_agreement,
+            seed=seed,
+        )
+        asked = load_prompt(prompt)
+        with_reference = _with_reference(asked, options)
+        made, left_out = _examples(benchmark, split, options)
+        rows = _reply_rows(benchmark, made, (asked, with_reference))
+        left_out[LACKS_A_LABEL] = int(rows["chosen"].isna().sum())
+        rows = rows.dropna(subset="chosen")
+        if form is _DPO:
+            same = rows["chosen"] == rows["rejected"]
+            left_out[SAME_REPLY] = int(same.sum())
+            rows = rows[~same]
+        rows = rows.assign(completion=rows["chosen"])
+        for name in ("completion", "chosen", "rejected"):
+            rows[name] = pd.Series([_message("assistant", text) for text in rows[name]], rows.index, dtype=object)
+        stated = {**_stated(split, options), "prompt_id": asked.id, "prompt_hash": asked.hash, "prompt": asked.text}
+        return write_rows(out, benchmark, rows, form, stated=stated, left_out=_counted(left_out))
+
+    return write
+
+
+writes("sft", about="rows for supervised fine-tuning with TRL: prompt and completion, with images")(
+    _writer_of_replies(_SFT)
+)
+writes("dpo", about="rows for direct preference optimisation with TRL: prompt, chosen and rejected reply, with images")(
+    _writer_of_replies(_DPO)
+)
+
+
+@writes("reward", about="rows for a reward model with TRL: the question, the preferred response and the other one")
+def write_reward(
+    benchmark: Benchmark,
+    verdicts: pd.DataFrame,
+    out: Path,
+    *,
+    split: SplitName = TRAIN,
+    dimension: Dimensions = None,
+    per_annotator: PerAnnotator = False,
+    ties: TieRule = "half",
+    by_agreement: ByAgreement = False,
+) -> list[Finding]:
+    """Write the labels of a split as preferences between the two responses, each as the assistant's to the question.
+
+    Parameters
+    ----------
+    verdicts : have no place in such rows
+    split, dimension, per_annotator, ties, by_agreement : as the options of `mrb export` say
+
+    Notes
+    -----
+    A tie that counts half is two rows of half the weight, one for either response. What a model could take for a mark
+    of its own is broken as engine `reward` breaks it. Validated by tests/training/test_export.py.
+    """
+    options = ExampleOptions(
+        dimensions=tuple(dimension) if dimension else None,
+        swap=False,
+        labels="annotator" if per_annotator else "majority",
+        ties=cast(Ties, ties),
+        by_agreement=by_agreement,
+    )
+    made, left_out = _examples(benchmark, split, options)
+    cases = benchmark.cases.set_index("case_id")
+    rows = []
+    for label in made.rows.to_dict("records"):
+        case = cases.loc[label["case_id"]]
+        texts = [defuse(str(case[name]), _MARKS) for name in ("response_a", "response_b")]
+        for chosen, rejected, weight in _one_of_two(str(label["pick"]), texts, float(label["weight"])):
+            question = _message("user", defuse(str(case["question"]), _MARKS))
+            answers = {"chosen": _message("assistant", chosen), "rejected": _message("assistant", rejected)}
+            rows.append({**_keys(label), "prompt": question, **answers, "weight": weight})
+    stated = _stated(split, options)
+    return write_rows(out, benchmark, pd.DataFrame(rows), _REWARD, stated=stated, left_out=_counted(left_out))
+
+
+def _with_reference(prompt: Prompt, options: ExampleOptions) -> Prompt:
+    """The prompt of rows that show the reference answer."""
+    if prompt.asks == "rating" or prompt.gives_reason:
+        what = "a rating of one response" if prompt.asks == "rating" else "a reason"
+        raise InputError(f"--prompt {prompt.id}: asks for {what}, which no label gives; use single or plain.")
+    if prompt.needs_reference or options.reference == "drop":
+        if prompt.needs_reference and options.reference != "keep":
+            raise InputError(f"--prompt {prompt.id}: always shows the reference answer; add --reference keep.")
+        return prompt
+    if prompt.asks == "one":
+        raise InputError(f"--reference {options.reference}: prompt {prompt.id} shows none; add --prompt plain.")
+    return load_prompt(REFERENCE)
+
+
+def _examples(benchmark: Benchmark, split: str, options: ExampleOptions) -> tuple[Examples, dict[str, int]]:
+    """The labels of a split whose images can be read, and what was left out."""
+    if split not in SPLITS:
+        raise InputError(f"--split {split!r}: use {', '.join(SPLITS)}.")
+    check_split(benchmark)
+    case_ids = list(benchmark.cases.loc[benchmark.cases[SPLIT] == split, "case_id"])
+    if not case_ids:
+        raise InputError(f"--split {split}: holds no case; name another, or run `mrb split` with a share for it.")
+    case_ids, n_unreadable = readable(benchmark, case_ids)
+    made = examples(benchmark, case_ids, options)
+    return made, {NO_IMAGE: n_unreadable, **{f"labels, for {reason}": n for reason, n in made.left_out.items()}}
+
+
+def _reply_rows(benchmark: Benchmark, made: Examples, prompts: tuple[Prompt, Prompt]) -> pd.DataFrame:
+    """A row a prompt and what it is to be answered; `chosen` is null where a reply would lack a dimension."""
+    shown = {
+        (row["case_id"], order): row
+        for order in made.rows["order"].unique()
+        for row in to_shown_frame(benchmark.cases.assign(order=order)).to_dict("records")
+    }
+    meta = benchmark.meta
+    learnt = [name for name in meta.dimensions if made.rows["dimension"].eq(name).any()]
+    alone = prompts[0].asks == "one"
+    keys = ["case_id", "order", *(["dimension"] if alone else []), "annotator"]
+    rows = []
+    for _, labels in made.rows.groupby(keys, sort=False, dropna=False):
+        first = labels.iloc[0].to_dict()
+        case = shown[first["case_id"], first["order"]]
+        asked = str(first["dimension"]) if alone else ""
+        text = prompts[int(first["shows_reference"])].render(
+            str(case["question"]),
+            [str(case[FIRST]), str(case[SECOND])],
+            meta.dimensions if alone else learnt,
+            asked,
+            reference=case.get("reference"),
+            n_images=len(case["images"]),
+            choices=meta.choices,
+        )
+        picks = dict(zip(labels["dimension"], labels["pick"], strict=True))
+        weight = float(labels["weight"].mean())
+        replies = _one_of_two(picks[asked], ["A", "B"], weight) if alone else _object(picks, learnt, weight)
+        asks = {**_keys(first, alone), "prompt": _message("user", text.text)}
+        rows += [{**asks, **reply._asdict()} for reply in replies]
+    return pd.DataFrame(rows)
+
+
+def _one_of_two(pick: str, texts: Sequence[str], weight: float) -> list[_Reply]:
+    """Which of two texts is preferred; a tie prefers each with half the weight."""
+    forth, back = _Reply(texts[0], texts[1], weight), _Reply(texts[1], texts[0], weight)
+    if pick == TIE:
+        return [forth._replace(weight=weight / 2), back._replace(weight=weight / 2)]
+    return [forth if pick == FIRST else back]
+
+
+def _object(picks: Mapping[str, str], dimensions: Sequence[str], weight: float) -> list[_Reply]:
+    """A JSON object of all dimensions; its opposite exchanges the responses."""
+    if set(picks) != set(dimensions):
+        return [_Reply(cast(str, None), cast(str, None), weight)]
+    chosen = {name: _LETTERS[picks[name]] for name in dimensions}
+    rejected = {name: _LETTERS[_MIRRORED[picks[name]]] for name in dimensions}
+    return [_Reply(json.dumps(chosen), json.dumps(rejected), weight)]
+
+
+def _keys(label: Mapping[Hashable, object], alone: bool = True) -> dict[str, object]:
+    annotator = label["annotator"]
+    keys = {name: label[name] for name in ("case_id", "order", *(["dimension"] if alone else []))}
+    return {**keys, "annotator": annotator if isinstance(annotator, str) else None}
+
+
+def _message(role: str, text: str) -> list[dict[str, str]]:
+    return [{"role": role, "content": text}]
+
+
+def _stated(split: str, options: ExampleOptions) -> dict[str, object]:
+    values = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(options).items()}
+    return {"exported_split": split, "options": {name: value for name, value in values.items() if value is not None}}
+
+
+def _counted(left_out: Mapping[str, int]) -> dict[str, int]:
+    return {reason: n for reason, n in left_out.items() if n}
