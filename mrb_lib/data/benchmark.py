@@ -119,7 +119,7 @@ class Benchmark:
         sizes = files.sizes() if isinstance(files, FolderImages) else {name: len(files[name]) for name in files}
         by_size: dict[int, list[str]] = {}
         for name in dict.fromkeys(name for names in self.cases["images"] for name in names):
-            if name in sizes:
+            if sizes.get(name):  # an empty file is a copy of nothing
                 by_size.setdefault(sizes[name], []).append(name)
         first: dict[bytes, str] = {}
         alike = [name for names in by_size.values() if len(names) > 1 for name in names]

@@ -128,6 +128,11 @@ def test_the_unit_is_the_cluster_else_the_item_and_a_pair_of_responders_in_eithe
     assert split_units(asked).statement == "by item: 4 cases in 2 units"
 
 
+def test_empty_files_are_not_one_image() -> None:
+    rows = [{"question": "q", "images": [f"{i}.png"]} for i in range(3)]
+    assert split_units(bench(rows, {f"{i}.png": b"" for i in range(3)})).n == 3
+
+
 @pytest.mark.slow
 def test_near_duplicates_stay_together_beside_any_unit() -> None:
     pictures = {f"{i}.png": stored(drawing(i)) for i in range(30)} | {"again.jpg": stored_again(drawing(3))["jpeg"]}
