@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -94,8 +94,8 @@ def parts_of(benchmark: Benchmark, recipe: Recipe) -> dict[str, list[str]]:
         column, value = recipe.left_out
         if folds_of(benchmark) != column:
             raise InputError(
-                f"--leave-out {column}={value}: the split has no folds by {column}, so cases that belong together could "
-                f"be on both sides; run `mrb split {benchmark.path or 'BENCH'} --folds {column} --overwrite`."
+                f"--leave-out {column}={value}: the split has no folds by {column}, so cases that belong together "
+                f"could be on both sides; run `mrb split {benchmark.path or 'BENCH'} --folds {column} --overwrite`."
             )
         if value not in set(cases[FOLD].dropna()):
             there = ", ".join(sorted(cases[FOLD].dropna().unique()))
