@@ -15,7 +15,7 @@ import transformers
 from safetensors.torch import load_file, save_file
 from transformers import PreTrainedModel, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from mrb_lib.errors import RunError
+from mrb_lib.errors import InputError, RunError
 from mrb_lib.files import write_atomic
 from mrb_lib.judges.local.base import TOO_LARGE
 from mrb_lib.training.recipe import Recipe
@@ -188,7 +188,7 @@ def _arguments(
         arguments = kind(**values)
     except (TypeError, ValueError) as error:
         reason = " ".join(str(error).split())[:200]
-        raise RunError(f"the trainer refuses its arguments ({reason}); correct --config.") from error
+        raise InputError(f"the trainer refuses its arguments ({reason}); correct --config.") from error
     arguments._n_gpu = min(1, arguments.n_gpu)  # several GPUs are `accelerate launch`'s, not one process's
     return arguments
 

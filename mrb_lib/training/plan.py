@@ -47,13 +47,13 @@ class Plan:
         self.started_from = trained_as(self.source.folder) or None
         parts = parts_of(benchmark, recipe)
         self.test = parts[TEST]
-        learnt = examples(benchmark, _drawn(parts[TRAIN], recipe), recipe.examples)
+        learnt = examples(benchmark, _learnt_from(parts[TRAIN], recipe), recipe.examples)
         self.examples: Examples = learnt
         judged = gold(benchmark)
         self.main = "overall" if "overall" in learnt.rows["dimension"].unique() else learnt.rows["dimension"].iloc[0]
         judged = judged[(judged["dimension"] == self.main) & judged["choice"].notna()]
         with_label = [case for case in parts[VALIDATION] if case in set(judged["case_id"])]
-        self.validated = _some(with_label, MOST_VALIDATED, recipe.seed)
+        self.validated = drawn(with_label, MOST_VALIDATED, recipe.seed)
         self.gold = judged.set_index("case_id")["choice"]
         self._check_earlier(parts)
 
@@ -132,13 +132,13 @@ def fold_names(benchmark: Benchmark, column: str) -> dict[str, str]:
     return names if len(names) == len(folds) else {f"without-{i}-{slug(fold)}": fold for i, fold in enumerate(folds)}
 
 
-def _drawn(case_ids: list[str], recipe: Recipe) -> list[str]:
+def _learnt_from(case_ids: list[str], recipe: Recipe) -> list[str]:
     if recipe.n_cases is not None and recipe.n_cases > len(case_ids):
         raise InputError(f"--n-cases {recipe.n_cases}: there are {len(case_ids)} training cases; name fewer.")
-    return _some(case_ids, recipe.n_cases or len(case_ids), recipe.seed)
+    return drawn(case_ids, recipe.n_cases or len(case_ids), recipe.seed)
 
 
-def _some(case_ids: list[str], n: int, seed: int) -> list[str]:
+def drawn(case_ids: list[str], n: int, seed: int) -> list[str]:
     """So many of the cases, drawn at random, in their order; a smaller draw is a part of a larger one."""
     chosen = set(np.random.default_rng(seed).permutation(len(case_ids))[:n].tolist())
     return [case for i, case in enumerate(case_ids) if i in chosen]

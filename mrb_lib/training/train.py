@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -12,6 +12,7 @@ from typing import Final
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
 from mrb_lib.files import staged_folder, write_atomic
+from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.roster.source import TRAINING, provenance_of
 from mrb_lib.judges.settings import Settings
 from mrb_lib.training.letters import LetterTrainee
@@ -23,7 +24,6 @@ from mrb_lib.training.reward import RewardTrainee
 from mrb_lib.training.trainee import Trainee
 
 _PLAN: Final = "plan.json"
-_TRAINEES: Final[dict[str, Callable[[Plan], Trainee]]] = {"sft": LetterTrainee, "reward": RewardTrainee}
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def train(
 
     def attempt(micro_batch: int) -> list[CurvePoint]:
         trainees.clear()  # frees the memory before the model is read again
-        trainee = _TRAINEES[recipe.method](plan)
+        trainee = _trainee(plan)
         trainees.append(trainee)
         return trainee.fit(work, micro_batch, report)
 
@@ -112,6 +112,18 @@ def train(
         write_atomic(folder / TRAINING, json.dumps(record, indent=1) + "\n")
     shutil.rmtree(work)
     return Trained(out, curve, len(trainee.case_ids), trainee.left_out, [*notices, *trainee.judge.notices])
+
+
+def _trainee(plan: Plan) -> Trainee:
+    """The judge of a plan, ready to be trained; TRL, which takes seconds to import, only where it trains."""
+    recipe = plan.recipe
+    if recipe.method == "reward":
+        return RewardTrainee(plan)
+    if recipe.method == "sft" and (recipe.prompt is None or load_prompt(recipe.prompt).asks == "one"):
+        return LetterTrainee(plan)
+    from mrb_lib.training.trl_trainee import ReplyTrainee
+
+    return ReplyTrainee(plan)
 
 
 def _check_same(path: Path, plan: Plan, out: Path) -> None:

@@ -39,6 +39,7 @@ class Trainee(ABC):
         self.judge = judge
         self.left_out = dict(plan.examples.left_out)
         self.case_ids = plan.examples.case_ids
+        self._validated = plan.validated
 
     def _adapt(self) -> None:
         """Put adapters into the model, or open all its weights for training."""
@@ -72,9 +73,9 @@ class Trainee(ABC):
     def validate(self) -> tuple[float | None, float | None]:
         """Accuracy and consistency on the validation cases, by the judge as it is; None without any."""
         plan = self._plan
-        if not plan.validated:
+        if not self._validated:
             return None, None
-        return accuracy_and_consistency(self.judge, plan.benchmark.cases, plan.validated, plan.main, plan.gold)
+        return accuracy_and_consistency(self.judge, plan.benchmark.cases, self._validated, plan.main, plan.gold)
 
     def _note_failures(self, failures: Mapping[str, str]) -> None:
         for reason in failures.values():

@@ -38,7 +38,7 @@ def _alone(judge: PackedJudge, shown: pd.DataFrame) -> torch.Tensor:
     total, n = torch.zeros(()), 0
     for _, rows in shown.groupby("case_id", sort=False):
         for record in rows.to_dict("records"):
-            pictures = judge._pictures(record["images"])
+            pictures = judge.pictures(record["images"])
             responses = [record["first"], record["second"]]
             rendered = judge._render(record, responses, judge._settings.dimensions, record["dimension"])
             inputs = weights.encode([judge._chat(rendered, len(pictures))], [pictures])

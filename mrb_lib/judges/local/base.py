@@ -197,7 +197,7 @@ class LocalJudge(ABC):
             raise RunError(f"judge {self.name}: is used before its weights are loaded; call load() first.")
         return self._loaded
 
-    def _pictures(self, names: Iterable[str]) -> list[Image.Image]:
+    def pictures(self, names: Iterable[str]) -> list[Image.Image]:
         """The images of a case as a judge sees them; `InputError` where one is missing or cannot be read."""
         pictures = []
         for name in names if self.weights.sees_images else ():

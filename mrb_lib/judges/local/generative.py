@@ -100,7 +100,7 @@ class GenerativeJudge(LocalJudge):
     def _ask(self, positions: Positions, records: Records) -> _ReplyRequest:
         row = records[0]
         wanted = tuple(str(record["dimension"]) for record in records)
-        pictures = self._pictures(image_names(row))
+        pictures = self.pictures(image_names(row))
         one = wanted[0] if self._prompt.asks == "one" else ""
         rendered = self._render(row, responses_of(row), self._settings.dimensions, one)
         key = "\0".join([str(self._settings.seed), *(str(row[name]) for name in _REPLY), one])

@@ -69,7 +69,7 @@ class PackedJudge(TreeJudge):
         orders = list(dict.fromkeys(str(record["order"]) for record in records))
         dimensions = list(dict.fromkeys(str(record["dimension"]) for record in records))
         first_of = {str(record["order"]): record for record in reversed(records)}
-        pictures = self._pictures(image_names(records[0]))
+        pictures = self.pictures(image_names(records[0]))
         texts = []
         for order in orders:
             row = first_of[order]

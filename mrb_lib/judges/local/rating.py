@@ -68,7 +68,7 @@ class RatingJudge(TreeJudge):
     def _rate(self, positions: Positions, records: Records) -> _Rated:
         row = records[0]
         dimensions = list(dict.fromkeys(str(record["dimension"]) for record in records))
-        pictures = self._pictures(image_names(row))
+        pictures = self.pictures(image_names(row))
         texts = []
         # Of two equal responses one is read: read side by side, rounding would find one of them better.
         for response in dict.fromkeys(responses_of(row)):

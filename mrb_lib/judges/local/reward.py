@@ -114,7 +114,7 @@ class RewardJudge(LocalJudge):
             An image is missing or cannot be read.
         """
         row = records[0]
-        pictures = self._pictures(image_names(row))
+        pictures = self.pictures(image_names(row))
         marks = self.weights.marks
         question = defuse(str(row["question"]), marks)
         first, second = (

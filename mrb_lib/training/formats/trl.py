@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Final, NamedTuple, cast
+from typing import Annotated, Final, cast
 
 import pandas as pd
 
@@ -19,17 +18,13 @@ from mrb_lib.judges.prompts import Prompt, defuse, load_prompt, marks_pattern
 from mrb_lib.schema import SPLITS, TRAIN
 from mrb_lib.training.examples import ExampleOptions, Examples, References, Ties, examples
 from mrb_lib.training.formats.rows import RowFormat, readable, write_rows
+from mrb_lib.training.replies import LACKS_A_LABEL, SAME_REPLY, label_keys, message, one_of_two, reply_rows
 from mrb_lib.validation import Finding
-from mrb_lib.verdicts.orders import FIRST, SECOND, TIE, to_shown_frame
 
 SINGLE: Final = "single"
 REFERENCE: Final = "reference"
-LACKS_A_LABEL: Final = "replies, for the case lacks a label on some of the dimensions that one reply holds"
 NO_IMAGE: Final = "cases with an image that is missing or cannot be read"
-SAME_REPLY: Final = "pairs, for the chosen and the rejected reply would be the same"
 
-_LETTERS: Final = {FIRST: "A", SECOND: "B", TIE: TIE}
-_MIRRORED: Final = {FIRST: SECOND, SECOND: FIRST, TIE: TIE}
 _MARKS: Final = marks_pattern(())
 _COMMON: Final = {
     "case_id": "the case",
@@ -69,14 +64,6 @@ ByAgreement = Annotated[bool, "weigh a label by the share of annotators who gave
 Seed = Annotated[int, "of the draw of references"]
 
 
-class _Reply(NamedTuple):
-    """What a prompt is to be answered, its opposite, and how much it counts."""
-
-    chosen: str
-    rejected: str
-    weight: float
-
-
 def _writer_of_replies(form: RowFormat) -> Write:
     def write(
         benchmark: Benchmark,
@@ -105,7 +92,7 @@ def _writer_of_replies(form: RowFormat) -> Write:
         asked = load_prompt(prompt)
         with_reference = _with_reference(asked, options)
         made, left_out = _examples(benchmark, split, options)
-        rows = _reply_rows(benchmark, made, (asked, with_reference))
+        rows = reply_rows(benchmark, made, (asked, with_reference))
         left_out[LACKS_A_LABEL] = int(rows["chosen"].isna().sum())
         rows = rows.dropna(subset="chosen")
         if form is _DPO:
@@ -114,7 +101,7 @@ def _writer_of_replies(form: RowFormat) -> Write:
             rows = rows[~same]
         rows = rows.assign(completion=rows["chosen"])
         for name in ("completion", "chosen", "rejected"):
-            rows[name] = pd.Series([_message("assistant", text) for text in rows[name]], rows.index, dtype=object)
+            rows[name] = pd.Series([message("assistant", text) for text in rows[name]], rows.index, dtype=object)
         stated = {**_stated(split, options), "prompt_id": asked.id, "prompt_hash": asked.hash, "prompt": asked.text}
         return write_rows(out, benchmark, rows, form, stated=stated, left_out=_counted(left_out))
 
@@ -166,10 +153,10 @@ def write_reward(
     for label in made.rows.to_dict("records"):
         case = cases.loc[label["case_id"]]
         texts = [defuse(str(case[name]), _MARKS) for name in ("response_a", "response_b")]
-        for chosen, rejected, weight in _one_of_two(str(label["pick"]), texts, float(label["weight"])):
-            question = _message("user", defuse(str(case["question"]), _MARKS))
-            answers = {"chosen": _message("assistant", chosen), "rejected": _message("assistant", rejected)}
-            rows.append({**_keys(label), "prompt": question, **answers, "weight": weight})
+        for chosen, rejected, weight in one_of_two(str(label["pick"]), texts, float(label["weight"])):
+            question = message("user", defuse(str(case["question"]), _MARKS))
+            answers = {"chosen": message("assistant", chosen), "rejected": message("assistant", rejected)}
+            rows.append({**label_keys(label), "prompt": question, **answers, "weight": weight})
     stated = _stated(split, options)
     return write_rows(out, benchmark, pd.DataFrame(rows), _REWARD, stated=stated, left_out=_counted(left_out))
 
@@ -199,66 +186,6 @@ def _examples(benchmark: Benchmark, split: str, options: ExampleOptions) -> tupl
     case_ids, n_unreadable = readable(benchmark, case_ids)
     made = examples(benchmark, case_ids, options)
     return made, {NO_IMAGE: n_unreadable, **{f"labels, for {reason}": n for reason, n in made.left_out.items()}}
-
-
-def _reply_rows(benchmark: Benchmark, made: Examples, prompts: tuple[Prompt, Prompt]) -> pd.DataFrame:
-    """A row a prompt and what it is to be answered; `chosen` is null where a reply would lack a dimension."""
-    shown = {
-        (row["case_id"], order): row
-        for order in made.rows["order"].unique()
-        for row in to_shown_frame(benchmark.cases.assign(order=order)).to_dict("records")
-    }
-    meta = benchmark.meta
-    learnt = [name for name in meta.dimensions if made.rows["dimension"].eq(name).any()]
-    alone = prompts[0].asks == "one"
-    keys = ["case_id", "order", *(["dimension"] if alone else []), "annotator"]
-    rows = []
-    for _, labels in made.rows.groupby(keys, sort=False, dropna=False):
-        first = labels.iloc[0].to_dict()
-        case = shown[first["case_id"], first["order"]]
-        asked = str(first["dimension"]) if alone else ""
-        text = prompts[int(first["shows_reference"])].render(
-            str(case["question"]),
-            [str(case[FIRST]), str(case[SECOND])],
-            meta.dimensions if alone else learnt,
-            asked,
-            reference=case.get("reference"),
-            n_images=len(case["images"]),
-            choices=meta.choices,
-        )
-        picks = dict(zip(labels["dimension"], labels["pick"], strict=True))
-        weight = float(labels["weight"].mean())
-        replies = _one_of_two(picks[asked], ["A", "B"], weight) if alone else _object(picks, learnt, weight)
-        asks = {**_keys(first, alone), "prompt": _message("user", text.text)}
-        rows += [{**asks, **reply._asdict()} for reply in replies]
-    return pd.DataFrame(rows)
-
-
-def _one_of_two(pick: str, texts: Sequence[str], weight: float) -> list[_Reply]:
-    """Which of two texts is preferred; a tie prefers each with half the weight."""
-    forth, back = _Reply(texts[0], texts[1], weight), _Reply(texts[1], texts[0], weight)
-    if pick == TIE:
-        return [forth._replace(weight=weight / 2), back._replace(weight=weight / 2)]
-    return [forth if pick == FIRST else back]
-
-
-def _object(picks: Mapping[str, str], dimensions: Sequence[str], weight: float) -> list[_Reply]:
-    """A JSON object of all dimensions; its opposite exchanges the responses."""
-    if set(picks) != set(dimensions):
-        return [_Reply(cast(str, None), cast(str, None), weight)]
-    chosen = {name: _LETTERS[picks[name]] for name in dimensions}
-    rejected = {name: _LETTERS[_MIRRORED[picks[name]]] for name in dimensions}
-    return [_Reply(json.dumps(chosen), json.dumps(rejected), weight)]
-
-
-def _keys(label: Mapping[Hashable, object], alone: bool = True) -> dict[str, object]:
-    annotator = label["annotator"]
-    keys = {name: label[name] for name in ("case_id", "order", *(["dimension"] if alone else []))}
-    return {**keys, "annotator": annotator if isinstance(annotator, str) else None}
-
-
-def _message(role: str, text: str) -> list[dict[str, str]]:
-    return [{"role": role, "content": text}]
 
 
 def _stated(split: str, options: ExampleOptions) -> dict[str, object]:
